@@ -1,0 +1,45 @@
+/** Money is a bigint of base units (millionths of a dollar, for USDC). No amount is ever a floating-point number. */
+import { SvcError } from './errors.js'
+import { USDC_DECIMALS } from './network.js'
+
+const USD = /^\$?(\d{1,13})(?:\.(\d{1,6}))?$/
+
+/** Algorand's amounts are unsigned 64-bit integers. */
+export const BASE_UNITS_MAX = 2n ** 64n - 1n
+
+/**
+ * Base units of a USD amount: `$0.01` and `0.01` are both `10000n`.
+ *
+ * @throws SvcError `invalid_price` for anything that is not a plain positive decimal of at most 6 places: what would
+ * have to be rounded is refused, never rounded.
+ */
+export function usdToBaseUnits(usd: unknown): bigint {
+  const match = typeof usd === 'string' ? USD.exec(usd) : null
+  const baseUnits = match ? BigInt(match[1]! + (match[2] ?? '').padEnd(USDC_DECIMALS, '0')) : 0n
+  if (baseUnits > 0n && baseUnits <= BASE_UNITS_MAX) return baseUnits
+  throw new SvcError(
+    `A price is a positive USD amount of at most ${USDC_DECIMALS} decimals, such as '$0.01', not ${shown(usd)}`,
+    'invalid_price',
+  )
+}
+
+/** `10000n` is `$0.01`; at least two decimals, no trailing zeros beyond them. */
+export function formatUsd(baseUnits: bigint): string {
+  const digits = baseUnits.toString().padStart(USDC_DECIMALS + 1, '0')
+  const cents = digits.slice(-USDC_DECIMALS).replace(/0{1,4}$/, '')
+  return `$${digits.slice(0, -USDC_DECIMALS)}.${cents}`
+}
+
+const BASE_UNITS = /^(0|[1-9]\d{0,19})$/
+
+/** Reads the wire's integer string; `undefined` for anything else (a number, a sign, a fraction, above 64 bits). */
+export function parseBaseUnits(text: unknown): bigint | undefined {
+  if (typeof text !== 'string' || !BASE_UNITS.test(text)) return undefined
+  const baseUnits = BigInt(text)
+  return baseUnits <= BASE_UNITS_MAX ? baseUnits : undefined
+}
+
+function shown(value: unknown): string {
+  const text = typeof value === 'string' ? `'${value}'` : `${typeof value} ${String(value)}`
+  return text.length > 60 ? `${text.slice(0, 60)}…` : text
+}

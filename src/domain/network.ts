@@ -1,0 +1,63 @@
+/** The two networks, under every name that the protocol gives them. */
+
+export type Network = 'mainnet' | 'testnet'
+
+/** Base64 of the 32-byte hash of each network's genesis block: what a node reports and what a transaction carries. */
+export const GENESIS_HASH: Readonly<Record<Network, string>> = Object.freeze({
+  mainnet: 'wGHE2Pwdvd7S12BL5FaOP20EGYesN73ktiC1qzkkit8=',
+  testnet: 'SGO1GKSzyE7IEPItTxCByw9x8FmnrCDexi9/cOUJOiI=',
+})
+
+export const GENESIS_ID: Readonly<Record<Network, string>> = Object.freeze({
+  mainnet: 'mainnet-v1.0',
+  testnet: 'testnet-v1.0',
+})
+
+/**
+ * CAIP-2 ids: `algorand:` and the first 32 characters of the genesis hash in URL-safe base64 (the CAIP-2 profile for
+ * Algorand allows no more than 32). The 44-character form that some facilitators print is accepted by `networkOf`.
+ */
+export const ALGORAND_MAINNET = 'algorand:wGHE2Pwdvd7S12BL5FaOP20EGYesN73k'
+export const ALGORAND_TESTNET = 'algorand:SGO1GKSzyE7IEPItTxCByw9x8FmnrCDe'
+
+export const CAIP2: Readonly<Record<Network, string>> = Object.freeze({
+  mainnet: ALGORAND_MAINNET,
+  testnet: ALGORAND_TESTNET,
+})
+
+/** USDC's asset id on each network. */
+export const USDC_ASSET_ID: Readonly<Record<Network, number>> = Object.freeze({
+  mainnet: 31566704,
+  testnet: 10458941,
+})
+
+export const USDC_DECIMALS = 6
+
+/** A public facilitator that sponsors network fees, so that payers need USDC but no ALGO. */
+export const DEFAULT_FACILITATOR = 'https://facilitator.goplausible.xyz'
+
+/** Public nodes, used where no `algodUrl` or `indexerUrl` is given. */
+export const DEFAULT_ALGOD: Readonly<Record<Network, string>> = Object.freeze({
+  mainnet: 'https://mainnet-api.algonode.cloud',
+  testnet: 'https://testnet-api.algonode.cloud',
+})
+export const DEFAULT_INDEXER: Readonly<Record<Network, string>> = Object.freeze({
+  mainnet: 'https://mainnet-idx.algonode.cloud',
+  testnet: 'https://testnet-idx.algonode.cloud',
+})
+
+const BY_ID: ReadonlyMap<string, Network> = new Map(
+  (['mainnet', 'testnet'] as const).flatMap(network => [
+    [CAIP2[network], network],
+    [`algorand:${GENESIS_HASH[network]}`, network],
+  ]),
+)
+
+/** The network that a CAIP-2 id names, in its 32- or its 44-character form; `undefined` for any other string. */
+export function networkOf(id: unknown): Network | undefined {
+  return typeof id === 'string' ? BY_ID.get(id) : undefined
+}
+
+export function isNetwork(value: unknown): value is Network {
+  return value === 'mainnet' || value === 'testnet'
+}

@@ -1,0 +1,103 @@
+/**
+ * x402 version 2 on the wire: the challenge, the payment, the receipt, and the base64 JSON that carries them in headers.
+ * Everything that arrives is `unknown` until one of the readers here has looked at it.
+ */
+import { parseBaseUnits } from './money.js'
+import { networkOf } from './network.js'
+
+export const X402_VERSION = 2
+export const PAYMENT_REQUIRED_HEADER = 'PAYMENT-REQUIRED'
+export const PAYMENT_SIGNATURE_HEADER = 'PAYMENT-SIGNATURE'
+export const PAYMENT_RESPONSE_HEADER = 'PAYMENT-RESPONSE'
+/** The name that version 1 gave the payment header; still accepted. */
+export const LEGACY_PAYMENT_HEADER = 'X-PAYMENT'
+
+/** One way to pay. `amount` is an integer string of base units, `asset` the decimal asset id. */
+export interface PaymentRequirements {
+  readonly scheme: string
+  readonly network: string
+  readonly amount: string
+  readonly asset: string
+  readonly payTo: string
+  readonly maxTimeoutSeconds: number
+  readonly extra: Readonly<Record<string, unknown>>
+}
+
+export interface ResourceInfo {
+  readonly url: string
+  readonly description?: string
+  readonly mimeType?: string
+}
+
+/** What a 402 says (the decoded `PAYMENT-REQUIRED` header). */
+export interface PaymentRequired {
+  readonly x402Version: number
+  readonly error?: string
+  readonly resource: ResourceInfo
+  readonly accepts: readonly PaymentRequirements[]
+  readonly extensions?: Readonly<Record<string, unknown>>
+}
+
+/** What a payer sends. All but the two versions is the payer's word; only what a check has read may be relied on. */
+export interface PaymentPayload {
+  readonly x402Version?: unknown
+  readonly payload?: unknown
+  readonly accepted?: unknown
+  readonly resource?: unknown
+  readonly extensions?: unknown
+}
+
+/** The decoded `PAYMENT-RESPONSE` header: the official receipt's fields and this specification's, side by side. */
+export interface Receipt {
+  readonly success: boolean
+  readonly transaction: string
+  readonly network: string
+  readonly payer?: string
+  readonly txId: string
+  readonly amount: string
+  readonly asset: string
+  readonly errorReason?: string
+}
+
+export function encodeHeader(value: unknown): string {
+  return Buffer.from(JSON.stringify(value), 'utf8').toString('base64')
+}
+
+const BASE64 = /^[A-Za-z0-9+/]+={0,2}$/
+
+/** The JSON object in a header; `undefined` where it is not standard base64 of one. */
+export function decodeHeader(text: string): Record<string, unknown> | undefined {
+  if (!BASE64.test(text)) return undefined
+  try {
+    const value: unknown = JSON.parse(Buffer.from(text, 'base64').toString('utf8'))
+    return isRecord(value) ? value : undefined
+  } catch {
+    return undefined
+  }
+}
+
+export function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+/** Whether an `accepted` speaks of the same payment as our requirements; both forms of a network's id are one network. */
+export function sameTerms(accepted: Record<string, unknown>, requirements: PaymentRequirements): boolean {
+  return (
+    accepted.scheme === requirements.scheme &&
+    networkOf(accepted.network) === networkOf(requirements.network) &&
+    accepted.amount === requirements.amount &&
+    accepted.asset === requirements.asset &&
+    accepted.payTo === requirements.payTo
+  )
+}
+
+/** Reads one entry of `accepts`; `undefined` where a field that a payer must rely on is missing or of a wrong type. */
+export function readRequirements(value: unknown): PaymentRequirements | undefined {
+  if (!isRecord(value)) return undefined
+  const { scheme, network, amount, asset, payTo, maxTimeoutSeconds, extra } = value
+  if (typeof scheme !== 'string' || typeof network !== 'string' || typeof payTo !== 'string') return undefined
+  if (typeof asset !== 'string' || parseBaseUnits(amount) === undefined) return undefined
+  if (typeof maxTimeoutSeconds !== 'number' || !(maxTimeoutSeconds > 0)) return undefined
+  if (extra !== undefined && extra !== null && !isRecord(extra)) return undefined
+  return value as unknown as PaymentRequirements
+}

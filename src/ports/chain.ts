@@ -1,0 +1,21 @@
+/**
+ * What the chain says. A node that does not answer, lags or errs leads to `undefined` or `unknown`, never to a guess.
+ */
+export interface Chain {
+  /**
+   * An estimate of the current round from a recently read one, never above what has been produced. `undefined` where no
+   * node has answered recently. Cheap enough for every paid request: an implementation caches, refreshes in the
+   * background, and does not make callers wait again and again for a node that is down.
+   */
+  round(): Promise<bigint | undefined>
+
+  /**
+   * Whether a transaction has landed.
+   *
+   * `absent` is a proof, not an impression: a round past `lastValid` was read first, then every block of the window
+   * (or an indexer that is past it), all answered, none of them holds the id. Anything less is `unknown`.
+   */
+  lookup(txId: string, window: { firstValid: bigint; lastValid: bigint }): Promise<Landing>
+}
+
+export type Landing = 'found' | 'absent' | 'unknown'

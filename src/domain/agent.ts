@@ -1,0 +1,75 @@
+/** An agent: who is paid, on which network, for which endpoints. */
+import { isAddress } from './address.js'
+import { type EndpointDef, endpoint } from './endpoint.js'
+import { SvcError } from './errors.js'
+import { isNetwork, type Network } from './network.js'
+
+export interface AgentOptions {
+  readonly name: string
+  /** 3 to 40 lowercase letters, digits and hyphens; unique on the network. */
+  readonly handle: string
+  readonly description: string
+  /** @default '0.1.0' */
+  readonly version?: string
+  readonly skills?: readonly string[]
+  /** The Algorand address that is paid: 58 base32 characters, opted in to USDC. */
+  readonly payTo: string
+  /** @default 'mainnet' */
+  readonly network?: Network
+  readonly endpoints: readonly EndpointDef[]
+  /** Reserved; nothing reads it. */
+  readonly bidsOn?: readonly unknown[]
+}
+
+export interface AgentDef extends Required<AgentOptions> {}
+
+const HANDLE = /^[a-z0-9-]{3,40}$/
+
+/**
+ * Checks an agent and fills its defaults in.
+ *
+ * @throws SvcError `invalid_agent`, `invalid_handle`, `invalid_address`, `duplicate_endpoint`, and an endpoint's own codes
+ */
+export function agent(options: AgentOptions): AgentDef {
+  const { name, handle, description, payTo, endpoints } = options
+  const { version = '0.1.0', skills = [], network = 'mainnet', bidsOn = [] } = options
+  const refuse = (why: string, code = 'invalid_agent'): never => {
+    throw new SvcError(why, code)
+  }
+  if (typeof name !== 'string' || name === '') refuse('An agent needs a name')
+  if (typeof description !== 'string' || description === '') refuse('An agent needs a description')
+  if (typeof handle !== 'string' || !HANDLE.test(handle)) {
+    refuse(
+      `A handle is 3 to 40 lowercase letters, digits and hyphens, not ${JSON.stringify(handle)}`,
+      'invalid_handle',
+    )
+  }
+  if (!isAddress(payTo)) {
+    refuse(
+      `payTo is an Algorand address of 58 base32 characters, not ${JSON.stringify(payTo)}`,
+      'invalid_address',
+    )
+  }
+  if (!isNetwork(network)) refuse(`network is mainnet or testnet, not ${JSON.stringify(network)}`)
+  if (typeof version !== 'string' || version === '') refuse('version is not a string')
+  if (!Array.isArray(skills) || skills.some(skill => typeof skill !== 'string'))
+    refuse('skills is not a list of strings')
+  if (!Array.isArray(endpoints) || endpoints.length === 0) refuse('An agent needs at least one endpoint')
+  const checked = endpoints.map(def => endpoint(def as never))
+  const names = new Set<string>()
+  for (const { name: endpointName } of checked) {
+    if (names.has(endpointName)) refuse(`Two endpoints are named '${endpointName}'`, 'duplicate_endpoint')
+    names.add(endpointName)
+  }
+  return Object.freeze({
+    name,
+    handle,
+    description,
+    version,
+    skills: Object.freeze([...skills]),
+    payTo,
+    network,
+    endpoints: Object.freeze(checked),
+    bidsOn: Object.freeze([...bidsOn]),
+  })
+}

@@ -1,0 +1,159 @@
+/** What a seller writes for one paid route, checked when its module loads. */
+import type { FromSchema, JSONSchema } from 'json-schema-to-ts'
+import { SvcError } from './errors.js'
+import { usdToBaseUnits } from './money.js'
+import { periodMs } from './period.js'
+
+export type { JSONSchema }
+export type Method = 'GET' | 'POST'
+
+/** What a price function and a handler are told about the request. A request without a body has the body `{}`. */
+export interface PriceContext<Body = unknown> {
+  readonly body: Body
+  readonly headers: Readonly<Record<string, string | undefined>>
+  readonly query: Readonly<Record<string, unknown>>
+}
+
+/** The verified payment. `amount` is in base units; `usd` is there where the asset's decimals are known. */
+export interface HandlerPayment {
+  readonly txId?: string
+  readonly payer?: string
+  readonly amount: string
+  readonly usd?: number
+  readonly asset: string
+}
+
+export interface HandlerContext<Body = unknown> extends PriceContext<Body> {
+  /** Kept per request; the last 20 entries are attached to an error answer. */
+  log(message: string, data?: unknown): void
+  readonly payment: HandlerPayment
+  /** Aborts when the answer can no longer be delivered: timed out, the caller hung up, the server is stopping. */
+  readonly signal: AbortSignal
+  /** The caller's `Idempotency-Key`. A handler may be started more than once under one key, and is settled at most once. */
+  readonly idempotencyKey?: string
+  /** W3C trace id: the caller's `traceparent`, else a new one. */
+  readonly traceId: string
+}
+
+/** Data is answered as JSON with status 200; a WHATWG `Response` keeps its own status, headers and bytes. */
+export type Handler<Body = unknown> = (ctx: HandlerContext<Body>) => unknown
+export type PriceFunction<Body = unknown> = (ctx: PriceContext<Body>) => string | Promise<string>
+
+export interface Subscription {
+  /** USD for one window. */
+  readonly price: string
+  /** How long a window stays open, such as `30d`. */
+  readonly period: string
+}
+
+export type BodyOf<Input> = Input extends JSONSchema ? FromSchema<Input> : unknown
+
+export interface EndpointOptions<Input extends JSONSchema | undefined = undefined> {
+  /** The URL segment and the discovery name: lowercase letters, digits, `-` and `/`. */
+  readonly name: string
+  /** One line for a stranger's agent. */
+  readonly description?: string
+  /** USD, `$0.01` or `0.01`; or a cheap, deterministic function of the request. Exactly one of `price` and `subscription`. */
+  readonly price?: string | PriceFunction<BodyOf<Input>>
+  readonly subscription?: Subscription
+  /** Shown in the manifest where `price` is a function. */
+  readonly priceHint?: string
+  /** @default 'POST' */
+  readonly method?: Method
+  /** JSON Schema (2020-12) of the body, or of the query of a GET; published, and enforced before payment. */
+  readonly input?: Input
+  /** Milliseconds that the handler may take: 1000 to 300000. @default 30000 */
+  readonly timeout?: number
+  /** Whether discovery shows it. An unlisted endpoint can still be called and paid. @default true */
+  readonly listed?: boolean
+  readonly tags?: readonly string[]
+  readonly handler: Handler<BodyOf<Input>>
+}
+
+/** A checked endpoint, with its defaults filled in. */
+export interface EndpointDef {
+  readonly name: string
+  readonly description: string
+  readonly price?: string | PriceFunction<never>
+  readonly subscription?: Subscription
+  readonly priceHint?: string
+  readonly method: Method
+  readonly input?: JSONSchema
+  readonly timeout: number
+  readonly listed: boolean
+  readonly tags: readonly string[]
+  readonly handler: Handler<never>
+}
+
+export const TIMEOUT_MIN_MS = 1_000
+export const TIMEOUT_MAX_MS = 300_000
+export const TIMEOUT_DEFAULT_MS = 30_000
+
+const NAME = /^[a-z0-9-]+(\/[a-z0-9-]+)*$/
+
+/** Names whose path is a free route's: an endpoint there could never be reached. */
+const FREE_NAMES: ReadonlySet<string> = new Set(['health', 'ready', 'metrics', 'a2a', 'mcp'])
+
+/**
+ * Checks an endpoint and fills its defaults in. Whether `input` compiles as a schema is checked by the public
+ * `defineEndpoint`, which has a compiler.
+ *
+ * @throws SvcError `invalid_name`, `invalid_price`, `invalid_timeout`, `invalid_endpoint`
+ */
+export function endpoint<const Input extends JSONSchema | undefined = undefined>(
+  options: EndpointOptions<Input>,
+): EndpointDef {
+  const { name, description = '', price, subscription, priceHint, input, handler } = options
+  const { method = 'POST', timeout = TIMEOUT_DEFAULT_MS, listed = true, tags = [] } = options
+  if (typeof name !== 'string' || !NAME.test(name)) {
+    throw new SvcError(
+      `An endpoint's name is made of lowercase letters, digits, '-' and single '/', not ${JSON.stringify(name)}`,
+      'invalid_name',
+    )
+  }
+  const refuse = (why: string): never => {
+    throw new SvcError(`Endpoint '${name}': ${why}`, 'invalid_endpoint')
+  }
+  if (FREE_NAMES.has(name)) refuse(`the path /${name} is a free route of every agent; choose another name`)
+  if (typeof handler !== 'function') refuse('handler is not a function')
+  if (typeof description !== 'string') refuse('description is not a string')
+  if ((price === undefined) === (subscription === undefined)) {
+    refuse('give exactly one of price and subscription')
+  }
+  if (price !== undefined && typeof price !== 'function') usdToBaseUnits(price)
+  if (subscription !== undefined) checkSubscription(subscription, refuse)
+  if (priceHint !== undefined && typeof priceHint !== 'string') refuse('priceHint is not a string')
+  if (method !== 'GET' && method !== 'POST') refuse(`method is GET or POST, not ${JSON.stringify(method)}`)
+  if (input !== undefined && (typeof input !== 'object' || input === null || Array.isArray(input))) {
+    refuse('input is not a JSON Schema object')
+  }
+  if (!Number.isInteger(timeout) || timeout < TIMEOUT_MIN_MS || timeout > TIMEOUT_MAX_MS) {
+    throw new SvcError(
+      `Endpoint '${name}': timeout is ${TIMEOUT_MIN_MS} to ${TIMEOUT_MAX_MS} whole milliseconds, not ${timeout}`,
+      'invalid_timeout',
+    )
+  }
+  if (typeof listed !== 'boolean') refuse('listed is not a boolean')
+  if (!Array.isArray(tags) || tags.some(tag => typeof tag !== 'string'))
+    refuse('tags is not a list of strings')
+  return Object.freeze({
+    name,
+    description,
+    ...(price !== undefined && { price: price as EndpointDef['price'] }),
+    ...(subscription !== undefined && { subscription: Object.freeze({ ...subscription }) }),
+    ...(priceHint !== undefined && { priceHint }),
+    method,
+    ...(input !== undefined && { input: input as JSONSchema }),
+    timeout,
+    listed,
+    tags: Object.freeze([...tags]),
+    handler: handler as Handler<never>,
+  })
+}
+
+function checkSubscription(subscription: unknown, refuse: (why: string) => never): void {
+  if (typeof subscription !== 'object' || subscription === null) refuse('subscription is not {price, period}')
+  const { price, period } = subscription as { price?: unknown; period?: unknown }
+  usdToBaseUnits(price)
+  periodMs(period)
+}

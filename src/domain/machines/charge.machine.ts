@@ -1,0 +1,206 @@
+/**
+ * One paid call, from arrival to answer: every way in which a caller can be charged is a path of this drawing.
+ *
+ * Its properties, proved on every path by the tests: the handler runs only after `verified` or `covered`; a charge is
+ * possible only through opening, verifying, delivering, recording and settling, in that order; a handler that failed,
+ * timed out or was abandoned has no way to settling.
+ */
+import { type FinalOf, machineOf, type StateOf, tableOf } from '../table.js'
+
+/** `maybe`: submitted, and neither proof nor disproof was had in time. `earlier`: by the call that is being replayed. */
+export type Charged = 'no' | 'yes' | 'earlier' | 'maybe'
+
+/** What becomes of the claim and the payment that the call holds. */
+export type Closing = 'complete' | 'keep' | 'release'
+
+export interface Outcome {
+  /** HTTP status. 200 stands for the status that the handler chose. */
+  readonly status: number
+  readonly code: string
+  readonly charged: Charged
+  readonly closing: Closing
+}
+
+const free = (status: number, code: string) =>
+  ({ status, code, charged: 'no', closing: 'release' }) as const satisfies Outcome
+
+const drawing = {
+  id: 'charge',
+  initial: 'received',
+  states: {
+    received: {
+      description: 'Is the process taking calls, and is this caller within its rate?',
+      entry: 'admit',
+      on: {
+        admitted: 'opening',
+        draining: 'shuttingDown',
+        limited: 'limited',
+        storeDown: 'unavailable',
+        broke: 'broken',
+      },
+    },
+    opening: {
+      description: 'Take the idempotency key and the payment in one atomic move.',
+      entry: 'open',
+      on: {
+        opened: 'validating',
+        replayable: 'replayed',
+        inProgress: 'inProgress',
+        reused: 'keyReused',
+        orphaned: 'recovering',
+        inUse: 'paymentInUse',
+        spent: 'paymentSpent',
+        storeDown: 'unavailable',
+        broke: 'broken',
+      },
+    },
+    recovering: {
+      description: 'An earlier call died while settling: learn from the chain what became of its payment.',
+      entry: 'recover',
+      on: {
+        found: 'replayed',
+        absent: 'validating',
+        forfeited: 'validating',
+        spent: 'paymentSpent',
+        moved: 'inProgress',
+        undecided: 'undecided',
+        storeDown: 'undecided',
+        broke: 'undecided',
+      },
+    },
+    validating: {
+      description: 'Does the body satisfy the endpoint’s schema? A probe has none to check.',
+      entry: 'validate',
+      on: { valid: 'entitling', probe: 'entitling', invalid: 'invalid', broke: 'broken' },
+    },
+    entitling: {
+      description: 'Does a subscription window already cover this call?',
+      entry: 'entitle',
+      on: { covered: 'serving', uncovered: 'pricing', storeDown: 'unavailable', broke: 'broken' },
+    },
+    pricing: {
+      description: 'Work out our terms, and hold a presented payment against them.',
+      entry: 'price',
+      on: {
+        unpaid: 'quoted',
+        presented: 'verifying',
+        malformed: 'refused',
+        mismatched: 'refused',
+        unpriceable: 'unpriced',
+        broke: 'unpriced',
+      },
+    },
+    verifying: {
+      description: 'The facilitator’s word on the payment, and ours on the rounds it has left.',
+      entry: 'verify',
+      on: {
+        verified: 'delivering',
+        refused: 'refused',
+        expiring: 'refused',
+        spent: 'paymentSpent',
+        unreachable: 'unavailable',
+        broke: 'unavailable',
+      },
+    },
+    delivering: {
+      description: 'Run the handler and render its answer to bytes. Nothing is charged yet.',
+      entry: 'deliver',
+      on: {
+        delivered: 'recording',
+        failed: 'failed',
+        timedOut: 'timedOut',
+        abandoned: 'abandoned',
+        stopped: 'shuttingDown',
+        broke: 'failed',
+      },
+    },
+    recording: {
+      description: 'Store the answer and what is about to be charged for it. The last exit without a charge.',
+      entry: 'record',
+      on: {
+        recorded: 'settling',
+        superseded: 'superseded',
+        expired: 'unsettled',
+        abandoned: 'abandoned',
+        stopped: 'shuttingDown',
+        tooLarge: 'failed',
+        storeDown: 'unavailable',
+        broke: 'unavailable',
+      },
+    },
+    settling: {
+      description: 'The facilitator submits the payment.',
+      tags: 'durable',
+      entry: 'settle',
+      on: { settled: 'settled', refused: 'unsettled', unknown: 'reconciling', broke: 'reconciling' },
+    },
+    reconciling: {
+      description: 'No clear answer: submit the same payment again, then ask the chain.',
+      tags: 'durable',
+      entry: 'reconcile',
+      on: { found: 'settled', absent: 'unsettled', unknown: 'inDoubt', broke: 'inDoubt' },
+    },
+    serving: {
+      description: 'Run the handler for a caller whose window is paid.',
+      entry: 'serve',
+      on: {
+        delivered: 'served',
+        failed: 'failed',
+        timedOut: 'timedOut',
+        abandoned: 'abandoned',
+        stopped: 'shuttingDown',
+        broke: 'failed',
+      },
+    },
+
+    settled: {
+      type: 'final',
+      meta: { status: 200, code: 'settled', charged: 'yes', closing: 'complete' },
+    },
+    served: {
+      type: 'final',
+      meta: { status: 200, code: 'served', charged: 'no', closing: 'complete' },
+    },
+    replayed: {
+      type: 'final',
+      meta: { status: 200, code: 'replayed', charged: 'earlier', closing: 'release' },
+    },
+    inDoubt: {
+      type: 'final',
+      meta: { status: 503, code: 'settlement_unknown', charged: 'maybe', closing: 'keep' },
+    },
+    undecided: {
+      type: 'final',
+      meta: { status: 503, code: 'settlement_unknown', charged: 'maybe', closing: 'keep' },
+    },
+    quoted: { type: 'final', meta: free(402, 'payment_required') },
+    refused: { type: 'final', meta: free(402, 'payment_refused') },
+    unsettled: { type: 'final', meta: free(402, 'payment_not_settled') },
+    invalid: { type: 'final', meta: free(400, 'invalid_input') },
+    inProgress: { type: 'final', meta: free(409, 'idempotency_in_progress') },
+    keyReused: { type: 'final', meta: free(409, 'idempotency_key_reuse') },
+    paymentInUse: { type: 'final', meta: free(409, 'payment_in_use') },
+    paymentSpent: { type: 'final', meta: free(409, 'payment_spent') },
+    superseded: { type: 'final', meta: free(409, 'superseded') },
+    limited: { type: 'final', meta: free(429, 'rate_limited') },
+    abandoned: { type: 'final', meta: free(499, 'abandoned') },
+    failed: { type: 'final', meta: free(500, 'handler_error') },
+    unpriced: { type: 'final', meta: free(500, 'price_unavailable') },
+    broken: { type: 'final', meta: free(500, 'internal_error') },
+    unavailable: { type: 'final', meta: free(503, 'facilitator_unavailable') },
+    shuttingDown: { type: 'final', meta: free(503, 'shutting_down') },
+    timedOut: { type: 'final', meta: free(504, 'handler_timeout') },
+  },
+} as const
+
+export type ChargeDrawing = typeof drawing
+export type ChargeState = StateOf<ChargeDrawing>
+export type ChargeFinal = FinalOf<ChargeDrawing>
+
+export const chargeMachine = machineOf(drawing)
+export const chargeTable = tableOf(chargeMachine)
+
+/** What each final state means to a caller: the one source of every transport's answer. */
+export const OUTCOMES: Readonly<Record<ChargeFinal, Outcome>> = Object.fromEntries(
+  Object.entries(drawing.states).flatMap(([name, state]) => ('type' in state ? [[name, state.meta]] : [])),
+) as Record<ChargeFinal, Outcome>

@@ -1,0 +1,56 @@
+/**
+ * The life of one idempotency key in one caller's scope. Only the chain ends `settling`; a lease never does.
+ *
+ * A token that lapsed may still record, if nobody took the claim meanwhile; a token that was replaced may do nothing.
+ */
+import { lifecycleOf, machineOf, type StateOf } from '../table.js'
+
+const drawing = {
+  id: 'claim',
+  initial: 'absent',
+  states: {
+    absent: { on: { opened: 'inProgress' } },
+    inProgress: {
+      description: 'A call under this key is at work; nothing has been charged.',
+      on: {
+        recorded: 'settling',
+        served: 'completed',
+        released: 'absent',
+        forfeited: 'absent',
+        lapsed: 'lapsed',
+        reopened: 'inProgress',
+      },
+    },
+    lapsed: {
+      description: 'Its lease has run out; the next caller may take it.',
+      on: {
+        reopened: 'inProgress',
+        recorded: 'settling',
+        served: 'completed',
+        released: 'absent',
+        collected: 'absent',
+      },
+    },
+    settling: {
+      description: 'The answer is stored and its payment may have been submitted.',
+      tags: 'durable',
+      on: {
+        completed: 'completed',
+        found: 'completed',
+        forfeited: 'absent',
+        released: 'absent',
+        orphaned: 'settling',
+        dead: 'inProgress',
+      },
+    },
+    completed: {
+      description: 'The answer may be replayed until its window ends.',
+      tags: 'durable',
+      on: { expired: 'absent', evicted: 'absent' },
+    },
+  },
+} as const
+
+export type ClaimState = StateOf<typeof drawing>
+export const claimMachine = machineOf(drawing)
+export const claimTable = lifecycleOf(claimMachine)

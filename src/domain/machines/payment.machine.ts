@@ -1,0 +1,33 @@
+/** The life of one payment, by its transaction id: delivered for at most once, whoever presents it and however often. */
+import { lifecycleOf, machineOf, type StateOf } from '../table.js'
+
+const drawing = {
+  id: 'payment',
+  initial: 'free',
+  states: {
+    free: { on: { opened: 'held' } },
+    held: {
+      description: 'One call is at work for it.',
+      on: { recorded: 'settling', released: 'free', lapsed: 'lapsed', opened: 'held' },
+    },
+    lapsed: {
+      description: 'Its holder’s lease has run out.',
+      on: { opened: 'held', recorded: 'settling', released: 'free', collected: 'free' },
+    },
+    settling: {
+      description: 'It may have been submitted. No lease ends this, only the chain.',
+      tags: 'durable',
+      on: { completed: 'spent', found: 'spent', released: 'free', dead: 'free' },
+    },
+    spent: {
+      description:
+        'It landed. Kept until its last valid round has passed, after which no node takes it again.',
+      tags: 'durable',
+      on: { dead: 'free' },
+    },
+  },
+} as const
+
+export type PaymentState = StateOf<typeof drawing>
+export const paymentMachine = machineOf(drawing)
+export const paymentTable = lifecycleOf(paymentMachine)

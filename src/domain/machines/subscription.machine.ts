@@ -1,0 +1,20 @@
+/** The life of one paid window. Its key opens the endpoint while it is `active` and now is before `expiresAt`. */
+import { lifecycleOf, machineOf, type StateOf } from '../table.js'
+
+const drawing = {
+  id: 'subscription',
+  initial: 'none',
+  states: {
+    none: { on: { stored: 'sold' } },
+    sold: {
+      description:
+        'Stored before its payment settles, so that no key is ever charged for that could not be kept.',
+      on: { settled: 'active', unsettled: 'none', ended: 'none' },
+    },
+    active: { on: { ended: 'none' } },
+  },
+} as const
+
+export type SubscriptionState = StateOf<typeof drawing>
+export const subscriptionMachine = machineOf(drawing)
+export const subscriptionTable = lifecycleOf(subscriptionMachine)

@@ -1,0 +1,27 @@
+/** A subscription's period: a whole number and a unit, such as `30d`. */
+import { SvcError } from './errors.js'
+
+const UNIT_MS: Readonly<Record<string, number>> = {
+  ms: 1,
+  s: 1_000,
+  m: 60_000,
+  h: 3_600_000,
+  d: 86_400_000,
+  w: 604_800_000,
+}
+
+const PERIOD = /^([1-9]\d{0,8})(ms|s|m|h|d|w)$/
+
+/** Ten years: beyond it, dates in stores and headers stop being dates. */
+const PERIOD_MAX_MS = 3_653 * UNIT_MS.d!
+
+/** @throws SvcError `invalid_endpoint` for anything but a positive whole number of ms, s, m, h, d or w, up to ten years. */
+export function periodMs(period: unknown): number {
+  const match = typeof period === 'string' ? PERIOD.exec(period) : null
+  const ms = match ? Number(match[1]) * UNIT_MS[match[2]!]! : Number.POSITIVE_INFINITY
+  if (ms <= PERIOD_MAX_MS) return ms
+  throw new SvcError(
+    `A period is a whole number and a unit (ms, s, m, h, d, w), at most ten years, such as '30d', not ${JSON.stringify(period)}`,
+    'invalid_endpoint',
+  )
+}

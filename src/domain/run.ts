@@ -1,0 +1,51 @@
+/** The only loop: it walks a drawn machine from its initial state to a final one, an effect a state. */
+import { type AnswersOf, type Drawing, type FinalOf, next, type StateOf, type Table } from './table.js'
+
+/** The event that stands for an effect that threw. Effects never answer it themselves. */
+export const BROKE = 'broke'
+
+export type Effects<D extends Drawing, Call> = {
+  readonly [E in keyof AnswersOf<D>]: (
+    call: Call,
+  ) => Exclude<AnswersOf<D>[E], typeof BROKE> | Promise<Exclude<AnswersOf<D>[E], typeof BROKE>>
+}
+
+/** Each step as `state.event`, and the final state: enough to replay the walk through the drawn machine. */
+export type Path = readonly string[]
+
+export interface Walked<D extends Drawing> {
+  readonly final: FinalOf<D>
+  readonly path: Path
+}
+
+/**
+ * @param onBroke is given what an effect threw, before the walk goes on along the state's `broke` edge.
+ * @throws what an effect threw where its state has no such edge, and Error after more steps than the table has states.
+ */
+export async function run<D extends Drawing, Call>(
+  table: Table<D>,
+  effects: Effects<D, Call>,
+  call: Call,
+  onBroke: (call: Call, cause: unknown, state: string) => void,
+): Promise<Walked<D>> {
+  const byName = effects as unknown as Readonly<Record<string, (call: Call) => string | Promise<string>>>
+  const path: string[] = []
+  let state: StateOf<D> = table.initial
+  for (let step = 0; step <= table.stepsMax; step++) {
+    const row = table.rows[state]
+    if (row.effect === null) return { final: state as FinalOf<D>, path }
+    let event: string
+    try {
+      const answer = byName[row.effect]!(call)
+      // An answer that is ready is not awaited: a microtask a state is a tenth of an unpaid request.
+      event = typeof answer === 'string' ? answer : await answer
+    } catch (cause) {
+      if (row.on[BROKE] === undefined) throw cause
+      onBroke(call, cause, state)
+      event = BROKE
+    }
+    path.push(`${state}.${event}`)
+    state = next(table, state, event)
+  }
+  throw new Error(`machine ${table.id}: more than ${table.stepsMax} steps`)
+}

@@ -1,0 +1,95 @@
+/**
+ * Where idempotency keys (claims) and payments are held while they are worth money.
+ *
+ * Four moves. Each is atomic over the claim and the payment together, takes one round trip, uses the store's own clock,
+ * and may be sent again by the same token without doing anything twice. That forbids read-then-write implementations,
+ * and an implementation whose two halves can succeed apart. After a crash every recorded payment is still there: only
+ * the chain's verdict ends `settling`, a lease never does. Expiry only collects what can no longer matter.
+ *
+ * A store that cannot be reached rejects. Whether a rejected move happened is unknown, and the caller assumes neither.
+ */
+export interface ChargeStore {
+  /**
+   * Takes the claim and the payment, or neither. Verdicts in this order: reused, replayable, orphaned (which takes the
+   * claim's token over), inProgress, spent, inUse, opened.
+   */
+  open(move: OpenMove): Promise<Opened>
+
+  /** Before settling: both must still bear our token. Keeps what a successor needs to finish or to replay the call. */
+  record(move: RecordMove): Promise<'recorded' | 'superseded'>
+
+  /** Moves both at once; a no-op for whatever does not bear our token. */
+  close(move: CloseMove): Promise<void>
+
+  /** After an `orphaned` open: the chain's verdict on the recorded payment, fenced by the token that the open took. */
+  resolve(move: ResolveMove): Promise<Resolved>
+}
+
+/** What a call holds. Everything under one `slot` (the payer) lives together, so that moves can be atomic. */
+export interface Hold {
+  readonly slot: string
+  /** Unique per call: a fencing token. */
+  readonly token: string
+  readonly claim?: { readonly name: string; readonly bodyHash: string }
+  /** The transaction id. */
+  readonly payment?: string
+}
+
+export interface OpenMove extends Hold {
+  readonly leaseMs: number
+}
+
+export type Opened =
+  | { readonly verdict: 'opened' }
+  | { readonly verdict: 'reused' }
+  | { readonly verdict: 'replayable'; readonly answer: Uint8Array }
+  | { readonly verdict: 'orphaned'; readonly recorded: Recorded }
+  | { readonly verdict: 'inProgress'; readonly retryAfterMs: number }
+  | { readonly verdict: 'inUse'; readonly retryAfterMs: number }
+  | { readonly verdict: 'spent' }
+  /** Only for claims: no room, and nothing completed that could be evicted. */
+  | { readonly verdict: 'full' }
+
+/** What a successor finds of a call that died while settling. */
+export interface Recorded {
+  readonly answer: Uint8Array
+  /** The payment that was being settled; without it, no chain can be asked and only time ends the claim. */
+  readonly payment?: RecordedPayment
+}
+
+export interface RecordedPayment {
+  readonly txId: string
+  readonly firstValid: bigint
+  readonly lastValid: bigint
+}
+
+export interface RecordMove extends Hold {
+  readonly recorded: Recorded
+  readonly leaseMs: number
+  /** Garbage collection: when the payment can no longer land, and when, on top, no replay is owed any more. */
+  readonly paymentTtlMs: number
+  readonly claimTtlMs: number
+}
+
+export interface CloseMove extends Hold {
+  /** complete: landed and owed. forfeit: landed, the claim is given up. release: nothing landed. */
+  readonly how: 'complete' | 'forfeit' | 'release'
+  /** How long a completed claim is replayed. */
+  readonly windowMs: number
+  /** The answer of a call that recorded nothing, because a window covered it. */
+  readonly answer?: Uint8Array
+}
+
+export interface ResolveMove extends Hold {
+  readonly txId: string
+  /** found: replay is owed. forfeited: found, but the claim is given up. dead: it can never land. */
+  readonly verdict: 'found' | 'forfeited' | 'dead'
+  readonly windowMs: number
+  readonly leaseMs: number
+}
+
+/**
+ * completed: the recorded answer is to be replayed. opened: claim and presented payment are ours, as after `open`.
+ * spent: the presented payment is the one that was found. moved: somebody else resolved it first.
+ */
+export type Resolved = 'completed' | 'opened' | 'spent' | 'moved'

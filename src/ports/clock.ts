@@ -1,0 +1,6 @@
+/** Time, so that tests can own it. `now` is milliseconds since the epoch. */
+export interface Clock {
+  now(): number
+}
+
+export const systemClock: Clock = { now: Date.now }

@@ -1,0 +1,19 @@
+/**
+ * Windows that were sold, by the SHA-256 of their key; the key itself is never stored. A shared store needs only these
+ * operations, sync or async. A store that throws is down: nothing is opened and nothing is sold.
+ */
+export interface SubscriptionStore {
+  get(id: string): SubscriptionRecord | undefined | null | Promise<SubscriptionRecord | undefined | null>
+  put(id: string, record: SubscriptionRecord): unknown
+  /** Drops what ended before `nowMs`. */
+  sweep(nowMs: number): unknown
+  /** Used on proof that nothing was charged; without it the record simply ends with its window. */
+  delete?(id: string): unknown
+}
+
+export interface SubscriptionRecord {
+  /** The endpoint that sold the window, and the only one that it opens. */
+  readonly endpoint: string
+  /** Open while now is before this, in milliseconds since the epoch. */
+  readonly expiresAtMs: number
+}

@@ -5,7 +5,8 @@ import type { PaymentPayload, PaymentRequired, Receipt } from '../domain/x402.js
 
 /**
  * What a door calls, whatever its transport: one request in, one outcome out. It walks the charge machine and has
- * already closed what the call held when it answers. It rejects never; a bug is the outcome `broken`.
+ * already closed what the call held when it answers. What an effect throws is an outcome, not a rejection; only an
+ * endpoint that does not exist rejects, and asking for one is the door's bug.
  */
 export interface Charge {
   call(request: ChargeRequest): Promise<ChargeOutcome>

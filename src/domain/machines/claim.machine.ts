@@ -28,11 +28,13 @@ const drawing = {
         recorded: 'settling',
         served: 'completed',
         released: 'absent',
+        forfeited: 'absent',
         collected: 'absent',
       },
     },
     settling: {
-      description: 'The answer is stored and its payment may have been submitted.',
+      description:
+        'The answer is stored and its payment may have been submitted. Collected only when that can no longer matter.',
       tags: 'durable',
       on: {
         completed: 'completed',
@@ -41,6 +43,7 @@ const drawing = {
         released: 'absent',
         orphaned: 'settling',
         dead: 'inProgress',
+        collected: 'absent',
       },
     },
     completed: {
@@ -51,6 +54,7 @@ const drawing = {
   },
 } as const
 
-export type ClaimState = StateOf<typeof drawing>
+export type ClaimDrawing = typeof drawing
+export type ClaimState = StateOf<ClaimDrawing>
 export const claimMachine = machineOf(drawing)
 export const claimTable = lifecycleOf(claimMachine)

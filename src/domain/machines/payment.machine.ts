@@ -28,6 +28,7 @@ const drawing = {
   },
 } as const
 
-export type PaymentState = StateOf<typeof drawing>
+export type PaymentDrawing = typeof drawing
+export type PaymentState = StateOf<PaymentDrawing>
 export const paymentMachine = machineOf(drawing)
 export const paymentTable = lifecycleOf(paymentMachine)

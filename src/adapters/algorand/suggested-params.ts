@@ -1,0 +1,23 @@
+import type { Algod, SuggestedParams } from './algod.js'
+
+/**
+ * Asks the node once for all payments of a few seconds. Only answers are kept: after a failure the next payment asks
+ * again.
+ */
+export function cachedParams(
+  algod: Pick<Algod, 'suggestedParams'>,
+  maxAgeMs: number,
+): () => Promise<SuggestedParams> {
+  let cached: Promise<SuggestedParams> | undefined
+  let readAtMs = Number.NEGATIVE_INFINITY
+  return () => {
+    if (cached && performance.now() - readAtMs < maxAgeMs) return cached
+    readAtMs = performance.now()
+    const asked = algod.suggestedParams()
+    cached = asked
+    asked.catch(() => {
+      if (cached === asked) cached = undefined
+    })
+    return asked
+  }
+}

@@ -1,0 +1,63 @@
+/** Transactions as bytes: decoding what others sent, and the hashes and wrappings that algosdk does slowly. */
+import { createHash } from 'node:crypto'
+import {
+  decodeSignedTransaction,
+  decodeUnsignedTransaction,
+  type SignedTransaction,
+  type Transaction,
+} from 'algosdk'
+import { encodeBase32 } from './base32.js'
+import { endOfValue, mapHasKey } from './msgpack.js'
+
+export const GROUP_SIZE_MAX = 16
+
+/** Algorand caps a transaction's parts well below this, logic signatures included. */
+export const TRANSACTION_BYTES_MAX = 16_384
+
+const SIGNED_HEAD = Buffer.from('82a3736967c440', 'hex') // {sig: bin 64
+const SIGNED_BODY = Buffer.from('a374786e', 'hex') //         txn:
+const TX = Buffer.from('TX')
+
+/** A member of a group: `signed` is there when it came in the wrapper that carries signatures, even an empty one. */
+export interface GroupMember {
+  readonly txn: Transaction
+  readonly signed?: SignedTransaction
+}
+
+/** One transaction, wrapped or bare; `undefined` for anything else. Never throws and never trusts a length prefix. */
+export function decodeMember(bytes: Uint8Array): GroupMember | undefined {
+  if (bytes.length === 0 || bytes.length > TRANSACTION_BYTES_MAX) return undefined
+  try {
+    if (endOfValue(bytes, 0) !== bytes.length) return undefined
+    if (!mapHasKey(bytes, 'txn')) return { txn: decodeUnsignedTransaction(bytes) }
+    const signed = decodeSignedTransaction(bytes)
+    return { txn: signed.txn, signed }
+  } catch {
+    return undefined
+  }
+}
+
+/** What is signed and what the id is the hash of: `TX` and the canonical encoding. */
+export function bytesToSign(txn: Transaction): Buffer {
+  return Buffer.concat([TX, txn.toByte()])
+}
+
+export function hashOf(bytes: Uint8Array): Buffer {
+  return createHash('sha512-256').update(bytes).digest()
+}
+
+export function txIdOf(txn: Transaction): string {
+  return encodeBase32(hashOf(bytesToSign(txn)))
+}
+
+/** The id that binds a group together, over the hashes of its transactions without a group, in order. */
+export function groupIdOf(hashes: readonly Uint8Array[]): Buffer {
+  const head = hashes.length < 16 ? Buffer.of(0x90 | hashes.length) : Buffer.of(0xdc, 0, hashes.length)
+  const list = hashes.flatMap(hash => [Buffer.of(0xc4, 32), hash])
+  return hashOf(Buffer.concat([Buffer.from('TG\x81\xa6txlist', 'latin1'), head, ...list]))
+}
+
+/** Wraps canonical transaction bytes (without `TX`) and their ed25519 signature. */
+export function signedBytes(txnBytes: Uint8Array, signature: Uint8Array): Buffer {
+  return Buffer.concat([SIGNED_HEAD, signature, SIGNED_BODY, txnBytes])
+}

@@ -1,0 +1,53 @@
+/**
+ * The body that `/verify` and `/settle` share. Facilitators match networks by exact string, so both places that name one
+ * are put into the facilitator's own spelling; nothing signs these fields. All else goes on as the payer sent it.
+ */
+import { type Network, networkOf } from '../../domain/network.js'
+import { isRecord, type PaymentPayload, type PaymentRequirements, X402_VERSION } from '../../domain/x402.js'
+
+/** `undefined` for a payload that cannot be encoded: one nested deeper than the stack. */
+export type Envelopes = (
+  payment: PaymentPayload,
+  requirements: PaymentRequirements,
+  listedNetwork: string,
+) => Buffer | undefined
+
+interface Sealed {
+  readonly requirements: PaymentRequirements
+  readonly listedNetwork: string
+  readonly body: Buffer | undefined
+}
+
+/** Encodes a payment once for all the questions asked about it. */
+export function envelopes(network: Network): Envelopes {
+  const sealed = new WeakMap<PaymentPayload, Sealed>()
+  return (payment, requirements, listedNetwork) => {
+    const before = sealed.get(payment)
+    if (before?.requirements === requirements && before.listedNetwork === listedNetwork) return before.body
+    const body = encode(payment, requirements, listedNetwork, network)
+    sealed.set(payment, { requirements, listedNetwork, body })
+    return body
+  }
+}
+
+function encode(
+  payment: PaymentPayload,
+  requirements: PaymentRequirements,
+  listedNetwork: string,
+  network: Network,
+): Buffer | undefined {
+  const { accepted } = payment
+  // An `accepted` of another network stays as it is: the facilitator is to see what the payer said.
+  const respelt = isRecord(accepted) && networkOf(accepted.network) === network
+  try {
+    return Buffer.from(
+      JSON.stringify({
+        x402Version: X402_VERSION,
+        paymentPayload: respelt ? { ...payment, accepted: { ...accepted, network: listedNetwork } } : payment,
+        paymentRequirements: { ...requirements, network: listedNetwork },
+      }),
+    )
+  } catch {
+    return undefined
+  }
+}

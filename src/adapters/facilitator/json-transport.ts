@@ -1,0 +1,125 @@
+/**
+ * JSON over kept-alive connections to one origin. Every question ends within its deadline, connecting included, in a JSON
+ * object from the facilitator itself or in an outage; redirects, 5xx and throttling are outages whatever their body says.
+ *
+ * `dispatch` instead of undici's `request`: it spares a stream and a signal per question, on the path that payers wait on.
+ */
+import { setImmediate } from 'node:timers/promises'
+import { type Dispatcher, Pool } from 'undici'
+import { isRecord } from '../../domain/x402.js'
+
+export type Answer =
+  | { readonly status: number; readonly body: Record<string, unknown> }
+  | {
+      readonly outage: string /** Whether anything but a gateway's error came back. */
+      readonly spoke: boolean
+    }
+
+export interface JsonTransport {
+  get(path: string, timeoutMs: number): Promise<Answer>
+  post(path: string, body: Buffer, timeoutMs: number): Promise<Answer>
+  /** Lets what is in flight end, at its deadline at the latest. */
+  close(): Promise<void>
+}
+
+/** The largest honest answer is a `/supported` that lists every chain: a few KiB. */
+const ANSWER_BYTES_MAX = 64 * 1024
+const CONNECT_TIMEOUT_MS = 5_000
+
+export function jsonTransport(base: URL, connectionsMax: number): JsonTransport {
+  const prefix = base.pathname.replace(/\/+$/, '')
+  const pool = new Pool(base.origin, {
+    connections: connectionsMax,
+    pipelining: 1,
+    connect: { timeout: CONNECT_TIMEOUT_MS },
+    maxResponseSize: ANSWER_BYTES_MAX,
+    // The deadline of each exchange covers both, to the millisecond.
+    headersTimeout: 0,
+    bodyTimeout: 0,
+  })
+  let closing: Promise<void> | undefined
+  const headers = { accept: 'application/json' }
+  const postHeaders = { ...headers, 'content-type': 'application/json' }
+  return {
+    get: (path, timeoutMs) => ask(pool, { method: 'GET', path: prefix + path, headers }, timeoutMs),
+    post: (path, body, timeoutMs) =>
+      ask(pool, { method: 'POST', path: prefix + path, headers: postHeaders, body }, timeoutMs),
+    close() {
+      closing ??= pool.close()
+      return closing
+    },
+  }
+}
+
+async function ask(pool: Pool, options: Dispatcher.DispatchOptions, timeoutMs: number): Promise<Answer> {
+  const answer = await new Promise<Answer>(resolve => {
+    pool.dispatch(options, new Exchange(resolve, timeoutMs))
+  })
+  // undici takes a connection back one turn after its answer; whoever asks sooner has it open another.
+  await setImmediate()
+  return answer
+}
+
+class Exchange implements Dispatcher.DispatchHandler {
+  #controller: Dispatcher.DispatchController | undefined
+  #status = 0
+  readonly #chunks: Buffer[] = []
+  readonly #answer: (answer: Answer) => void
+  readonly #deadline: NodeJS.Timeout
+  #late = false
+
+  constructor(answer: (answer: Answer) => void, timeoutMs: number) {
+    this.#answer = answer
+    this.#deadline = setTimeout(() => {
+      this.#late = true
+      this.#answer({ outage: `no answer within ${timeoutMs} ms`, spoke: false })
+      this.#controller?.abort(new Error('deadline'))
+    }, timeoutMs)
+    this.#deadline.unref()
+  }
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    this.#controller = controller
+    // It waited for a connection until nobody waited for it any more: a payment must not leave now.
+    if (this.#late) controller.abort(new Error('deadline'))
+  }
+
+  onResponseStart(_: Dispatcher.DispatchController, status: number): void {
+    this.#status = status
+    // Answered at once; the body is still drained, within the limits, so that the connection can be used again.
+    if (isOutage(status)) this.#answer({ outage: `status ${status}`, spoke: status >= 400 && status < 500 })
+  }
+
+  onResponseData(_: Dispatcher.DispatchController, chunk: Buffer): void {
+    if (!isOutage(this.#status)) this.#chunks.push(chunk)
+  }
+
+  onResponseEnd(): void {
+    clearTimeout(this.#deadline)
+    this.#answer(read(this.#status, this.#chunks))
+  }
+
+  onResponseError(_: Dispatcher.DispatchController, error: Error): void {
+    clearTimeout(this.#deadline)
+    this.#answer({ outage: causeOf(error), spoke: false })
+  }
+}
+
+/** 408 and 429 speak of the asking, not of the payment. */
+function isOutage(status: number): boolean {
+  return (status >= 300 && status < 400) || status >= 500 || status === 408 || status === 429
+}
+
+function read(status: number, chunks: readonly Buffer[]): Answer {
+  try {
+    const body: unknown = JSON.parse(Buffer.concat(chunks).toString('utf8'))
+    if (isRecord(body)) return { status, body }
+  } catch {
+    // Said below: what is not JSON and what is JSON of another kind are equally no answer.
+  }
+  return { outage: `status ${status} without a JSON object`, spoke: true }
+}
+
+function causeOf(error: Error): string {
+  return 'code' in error && typeof error.code === 'string' ? error.code : error.message
+}

@@ -1,0 +1,116 @@
+/**
+ * Keeps what `/supported` says at hand: read at once, refreshed in the background, the last good answer kept through
+ * everything that comes later. Only the very first read is ever waited for, and not for long.
+ */
+import { isAddress } from '../../domain/address.js'
+import { type Network, networkOf } from '../../domain/network.js'
+import { isRecord, X402_VERSION } from '../../domain/x402.js'
+import type { Supported } from '../../ports/facilitator.js'
+import type { Answer } from './json-transport.js'
+
+export interface SupportedWatch {
+  /** The last good answer, without waiting. */
+  readonly known: Supported | undefined
+  /** Why the latest read gave no good answer; `undefined` where it did. */
+  readonly lastError: string | undefined
+  /** As `known`, but the first read is given `firstWaitMs`, counted once for all callers together. */
+  current(): Promise<Supported | undefined>
+  /** Reads now, or joins the read under way. */
+  refresh(): Promise<void>
+  close(): void
+}
+
+export interface WatchOptions {
+  readonly read: () => Promise<Answer>
+  readonly network: Network
+  readonly firstWaitMs: number
+  readonly refreshMs: number
+  /** After the first failure; doubled after each further one, up to `refreshMs`. */
+  readonly retryMs: number
+  /** Told when the answer changes between good and bad, or names another sponsor; not on every failure. */
+  readonly onChange: (what: string) => void
+}
+
+export function watchSupported(options: WatchOptions): SupportedWatch {
+  let known: Supported | undefined
+  let lastError: string | undefined
+  let failures = 0
+  let reading: Promise<void> | undefined
+  let firstWait: Promise<void> | undefined
+  let timer: NodeJS.Timeout | undefined
+  let closed = false
+
+  async function read(): Promise<void> {
+    const answer = await options.read()
+    const found = supportedIn(answer, options.network)
+    reading = undefined
+    if (closed) return
+    if (typeof found === 'string') failed(found)
+    else succeeded(found)
+    const delayMs = failures === 0 ? options.refreshMs : options.retryMs * 2 ** Math.min(failures - 1, 20)
+    clearTimeout(timer)
+    timer = setTimeout(refresh, Math.min(delayMs, options.refreshMs)).unref()
+  }
+
+  function failed(why: string): void {
+    failures++
+    if (lastError === undefined) options.onChange(`no usable /supported: ${why}`)
+    lastError = why
+  }
+
+  function succeeded(found: Supported): void {
+    failures = 0
+    if (lastError !== undefined) options.onChange('/supported answers again')
+    else if (known && known.feePayer !== found.feePayer)
+      options.onChange(`fees are now sponsored by ${found.feePayer}`)
+    lastError = undefined
+    known = found
+  }
+
+  function refresh(): Promise<void> {
+    reading ??= read()
+    return reading
+  }
+
+  const firstRead = refresh()
+  return {
+    get known() {
+      return known
+    },
+    get lastError() {
+      return lastError
+    },
+    async current() {
+      if (known) return known
+      firstWait ??= Promise.race([firstRead, elapsed(options.firstWaitMs)])
+      await firstWait
+      return known
+    },
+    refresh,
+    close() {
+      closed = true
+      clearTimeout(timer)
+    },
+  }
+}
+
+/** Our kind in the list, or why there is none. */
+function supportedIn(answer: Answer, network: Network): Supported | string {
+  if ('outage' in answer) return answer.outage
+  if (answer.status !== 200) return `status ${answer.status}`
+  const { kinds } = answer.body
+  if (!Array.isArray(kinds)) return 'it lists no kinds'
+  for (const kind of kinds as unknown[]) {
+    if (!isRecord(kind) || kind.scheme !== 'exact' || kind.x402Version !== X402_VERSION) continue
+    if (networkOf(kind.network) !== network) continue
+    const feePayer = isRecord(kind.extra) ? kind.extra.feePayer : undefined
+    return { network: kind.network as string, ...(isAddress(feePayer) ? { feePayer } : {}) }
+  }
+  return `it does not list exact payments on ${network}`
+}
+
+function elapsed(ms: number): Promise<void> {
+  return new Promise(resolve => {
+    setTimeout(resolve, ms).unref()
+  })
+}

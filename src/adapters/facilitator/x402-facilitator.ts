@@ -1,0 +1,116 @@
+/** A facilitator over x402 version 2's REST interface: `/supported`, `/verify`, `/settle`. */
+import type { Network } from '../../domain/network.js'
+import type { PaymentPayload, PaymentRequirements } from '../../domain/x402.js'
+import type { Facilitator } from '../../ports/facilitator.js'
+import { type Logger, silentLogger } from '../../ports/logger.js'
+import { envelopes } from './envelope.js'
+import { facilitatorUrl } from './facilitator-url.js'
+import { type Answer, jsonTransport } from './json-transport.js'
+import { watchSupported } from './supported-watch.js'
+import { settlementOf, verificationOf } from './verdicts.js'
+
+export interface FacilitatorOptions {
+  readonly url: string
+  readonly network: Network
+  readonly verifyTimeoutMs?: number
+  readonly settleTimeoutMs?: number
+  readonly supportedTimeoutMs?: number
+  /** How long the first callers of `supported` wait for its first answer. */
+  readonly firstWaitMs?: number
+  readonly refreshMs?: number
+  readonly retryMs?: number
+  /** A settle holds its connection until the chain confirms, some seconds: this bounds payments a second. */
+  readonly connectionsMax?: number
+  /** Accepts plain http to a public host. */
+  readonly allowHttp?: boolean
+  readonly logger?: Logger
+}
+
+export interface X402Facilitator extends Facilitator {
+  readonly status: FacilitatorStatus
+  /** Stops the background reading and ends the connections. */
+  close(): Promise<void>
+}
+
+export interface FacilitatorStatus {
+  /** Whether it has ever answered anything, be it "not found". */
+  readonly answered: boolean
+  /** What is wrong now; `undefined` where the latest answers were good. */
+  readonly lastError?: string
+}
+
+/** @throws SvcError `invalid_facilitator`, see `facilitatorUrl`. Reading `/supported` starts at once, in the background. */
+export function x402Facilitator(options: FacilitatorOptions): X402Facilitator {
+  const { network, logger = silentLogger, verifyTimeoutMs = 10_000, settleTimeoutMs = 20_000 } = options
+  const base = facilitatorUrl(options.url, options)
+  const url = options.url.replace(/\/+$/, '')
+  const transport = jsonTransport(base, options.connectionsMax ?? 512)
+  const envelopeOf = envelopes(network)
+  let answered = false
+  let lastOutage: string | undefined
+
+  const watch = watchSupported({
+    network,
+    read: async () => heard(await transport.get('/supported', options.supportedTimeoutMs ?? 5_000)),
+    firstWaitMs: options.firstWaitMs ?? 1_000,
+    refreshMs: options.refreshMs ?? 5 * 60_000,
+    retryMs: options.retryMs ?? 1_000,
+    onChange: what => warn(logger, `Facilitator ${url}: ${what}`),
+  })
+
+  function heard(answer: Answer): Answer {
+    answered ||= !('outage' in answer) || answer.spoke
+    return answer
+  }
+
+  async function ask(
+    path: string,
+    payment: PaymentPayload,
+    requirements: PaymentRequirements,
+    timeoutMs: number,
+  ): Promise<Answer> {
+    const listed = watch.known ?? (await watch.current())
+    const body = envelopeOf(payment, requirements, listed?.network ?? requirements.network)
+    if (!body) return UNENCODABLE
+    const answer = heard(await transport.post(path, body, timeoutMs))
+    lastOutage = 'outage' in answer ? `${path}: ${answer.outage}` : undefined
+    return answer
+  }
+
+  return {
+    url,
+    supported: () => watch.current(),
+    verify: async (payment, requirements) =>
+      verificationOf(await ask('/verify', payment, requirements, verifyTimeoutMs)),
+    settle: async (payment, requirements) =>
+      settlementOf(await ask('/settle', payment, requirements, settleTimeoutMs)),
+    get status() {
+      const lastError = watch.lastError === undefined ? lastOutage : `/supported: ${watch.lastError}`
+      return lastError === undefined ? { answered } : { answered, lastError }
+    },
+    async close() {
+      watch.close()
+      await transport.close()
+    },
+  }
+}
+
+/** Our own no, in both dialects: what could not be encoded was not sent. */
+const UNENCODABLE: Answer = {
+  status: 400,
+  body: {
+    isValid: false,
+    invalidReason: 'invalid_payload',
+    success: false,
+    transaction: '',
+    errorReason: 'invalid_payload',
+  },
+}
+
+function warn(logger: Logger, message: string): void {
+  try {
+    logger.warn({}, message)
+  } catch {
+    // A log sink that throws is nobody's outage.
+  }
+}

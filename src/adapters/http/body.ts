@@ -1,0 +1,86 @@
+/** Reads a request body: bounded in bytes and depth, JSON whatever its content type says. */
+import type { IncomingMessage } from 'node:http'
+import getRawBody from 'raw-body'
+import secureJson from 'secure-json-parse'
+import type { Presented } from '../../ports/charge.js'
+import { HttpRefusal } from './refusal.js'
+
+/** Deeper than any schema for people; shallow enough that no recursion over a body can exhaust the stack. */
+const DEPTH_MAX = 64
+/** How long an over-long body is still read and thrown away, so that its sender gets to see the refusal. */
+const LINGER_MS = 5_000
+
+const NONE = { kind: 'none' } as const
+
+export async function readBody(req: IncomingMessage, bytesMax: number): Promise<Presented<unknown>> {
+  if (!carriesBody(req)) return NONE
+  const encoding = req.headers['content-encoding']
+  if (encoding !== undefined && encoding !== 'identity') {
+    throw new HttpRefusal(415, 'unsupported_encoding', 'Send the body without a Content-Encoding.')
+  }
+  const bytes = await readBytes(req, bytesMax)
+  return bytes.length === 0 ? NONE : parse(bytes)
+}
+
+function carriesBody(req: IncomingMessage): boolean {
+  if (req.headers['transfer-encoding'] !== undefined) return true
+  const length = req.headers['content-length']
+  return length !== undefined && length !== '0'
+}
+
+async function readBytes(req: IncomingMessage, bytesMax: number): Promise<Buffer> {
+  try {
+    return await getRawBody(req, { limit: bytesMax, length: req.headers['content-length'] ?? null })
+  } catch (cause) {
+    if ((cause as { type?: string }).type !== 'entity.too.large') {
+      throw new HttpRefusal(400, 'incomplete_body', 'The body ended before it was complete.')
+    }
+    linger(req)
+    throw new HttpRefusal(
+      413,
+      'body_too_large',
+      `The body is larger than the ${bytesMax} bytes that are read.`,
+    )
+  }
+}
+
+/** Closing at once would reset the connection under a sender who is still writing, and the refusal would be lost. */
+function linger(req: IncomingMessage): void {
+  const timer = setTimeout(() => req.destroy(), LINGER_MS).unref()
+  req.once('close', () => clearTimeout(timer))
+  req.resume()
+}
+
+function parse(bytes: Buffer): Presented<unknown> {
+  const text = bytes.toString('utf8')
+  if (deeperThan(text, DEPTH_MAX)) return malformed(`The body is nested deeper than ${DEPTH_MAX} levels.`)
+  try {
+    return { kind: 'read', value: secureJson.parse(text) }
+  } catch (cause) {
+    const forbidden = (cause as Error).message.includes('forbidden prototype')
+    return malformed(
+      forbidden ? 'The body has a key that no input may have (__proto__).' : 'The body is not valid JSON.',
+    )
+  }
+}
+
+function malformed(why: string): Presented<never> {
+  return { kind: 'malformed', why }
+}
+
+/** Counts brackets outside strings, before a parser builds anything. */
+function deeperThan(text: string, depthMax: number): boolean {
+  let depth = 0
+  let inString = false
+  for (let at = 0; at < text.length; at++) {
+    const char = text.charCodeAt(at)
+    if (inString) {
+      if (char === 0x5c) at++
+      else if (char === 0x22) inString = false
+    } else if (char === 0x22) inString = true
+    else if (char === 0x5b || char === 0x7b) {
+      if (++depth > depthMax) return true
+    } else if (char === 0x5d || char === 0x7d) depth--
+  }
+  return false
+}

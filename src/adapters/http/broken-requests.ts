@@ -1,0 +1,25 @@
+/** Answers what Node's parser refuses before a request exists, in the same JSON as every other error. */
+import type { Server } from 'node:http'
+import { errorBody } from './refusal.js'
+
+const REFUSALS: Readonly<Record<string, readonly [line: string, code: string, message: string]>> = {
+  HPE_HEADER_OVERFLOW: [
+    '431 Request Header Fields Too Large',
+    'headers_too_large',
+    'The headers are larger than 16 KiB together.',
+  ],
+  ERR_HTTP_REQUEST_TIMEOUT: ['408 Request Timeout', 'request_timeout', 'The request did not arrive in time.'],
+}
+
+const MALFORMED = ['400 Bad Request', 'bad_request', 'This is not an HTTP request that can be read.'] as const
+
+export function answerBrokenRequests(server: Server): void {
+  server.on('clientError', (cause: NodeJS.ErrnoException, socket) => {
+    if (!socket.writable || cause.code === 'ECONNRESET') return socket.destroy()
+    const [line, code, message] = REFUSALS[cause.code ?? ''] ?? MALFORMED
+    const body = JSON.stringify(errorBody(code, message))
+    socket.end(
+      `HTTP/1.1 ${line}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\nConnection: close\r\n\r\n${body}`,
+    )
+  })
+}

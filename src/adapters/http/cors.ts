@@ -1,0 +1,29 @@
+/** Any page may call a paid route: payment is the permission, and no cookie is ever read. */
+const EXPOSED = [
+  'PAYMENT-REQUIRED',
+  'PAYMENT-RESPONSE',
+  'Retry-After',
+  'Idempotency-Replayed',
+  'x-svc-subscription',
+  'x-svc-subscription-expires',
+  'traceparent',
+].join(', ')
+
+export const CORS_HEADERS = Object.freeze({
+  'Access-Control-Allow-Origin': '*',
+  'Access-Control-Expose-Headers': EXPOSED,
+})
+
+/** `Access-Control-Expose-Headers` is among them because the official clients send it as a request header. */
+export const CORS_PREFLIGHT_HEADERS = Object.freeze({
+  'Access-Control-Allow-Headers': [
+    'Content-Type',
+    'PAYMENT-SIGNATURE',
+    'X-PAYMENT',
+    'Idempotency-Key',
+    'x-svc-subscription',
+    'traceparent',
+    'Access-Control-Expose-Headers',
+  ].join(', '),
+  'Access-Control-Max-Age': '600',
+})

@@ -1,0 +1,43 @@
+/** Who the caller is, and under which URL the caller reaches us: as far as a header may be believed. */
+import type { IncomingMessage } from 'node:http'
+import { isIP } from 'node:net'
+
+/** A DNS name or an IP address, and a port. Whatever else a header holds is never echoed into a URL. */
+const HOST = /^(?:[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?|\[[0-9a-f:.]{2,45}\])(?::\d{1,5})?$/i
+
+/** Scheme and host under which this caller reaches us, honouring a proxy's forwarded headers. */
+export function originOf(req: IncomingMessage): string {
+  const proto = firstOf(req.headers['x-forwarded-proto'])?.toLowerCase()
+  const scheme = proto === 'http' || proto === 'https' ? proto : socketScheme(req)
+  const host = validHost(req.headers['x-forwarded-host']) ?? validHost(req.headers.host) ?? socketHost(req)
+  return `${scheme}://${host}`
+}
+
+/** The socket's address; behind `trustProxyHops` proxies, the one that the outermost of them saw. */
+export function clientAddressOf(req: IncomingMessage, trustProxyHops: number): string {
+  const socketAddress = req.socket.remoteAddress ?? 'unknown'
+  if (trustProxyHops === 0) return socketAddress
+  const forwarded = String(req.headers['x-forwarded-for'] ?? '')
+    .split(',')
+    .map(address => address.trim())
+  const seen = forwarded.at(-trustProxyHops)
+  return seen !== undefined && isIP(seen) !== 0 ? seen : socketAddress
+}
+
+function firstOf(header: string | string[] | undefined): string | undefined {
+  return (Array.isArray(header) ? header[0] : header)?.split(',', 1)[0]?.trim()
+}
+
+function validHost(header: string | string[] | undefined): string | undefined {
+  const host = firstOf(header)
+  return host !== undefined && HOST.test(host) ? host : undefined
+}
+
+function socketScheme(req: IncomingMessage): string {
+  return 'encrypted' in req.socket ? 'https' : 'http'
+}
+
+function socketHost(req: IncomingMessage): string {
+  const { localAddress = '127.0.0.1', localPort = 80 } = req.socket
+  return `${localAddress.includes(':') ? `[${localAddress}]` : localAddress}:${localPort}`
+}

@@ -1,0 +1,18 @@
+/** The payment in a request's headers: `PAYMENT-SIGNATURE`, or `X-PAYMENT` as version 1 named it. */
+import type { IncomingHttpHeaders } from 'node:http'
+import { decodeHeader, type PaymentPayload } from '../../domain/x402.js'
+import type { Presented } from '../../ports/charge.js'
+
+const NONE = { kind: 'none' } as const
+
+export function readPayment(headers: IncomingHttpHeaders): Presented<PaymentPayload> {
+  const current = headers['payment-signature']
+  const legacy = headers['x-payment']
+  if (current === undefined && legacy === undefined) return NONE
+  if (current !== undefined && legacy !== undefined && current !== legacy) {
+    return { kind: 'malformed', why: 'PAYMENT-SIGNATURE and X-PAYMENT differ; send one payment' }
+  }
+  const payload = decodeHeader(String(current ?? legacy))
+  if (payload !== undefined) return { kind: 'read', value: payload }
+  return { kind: 'malformed', why: 'The payment header is not base64 of a JSON object' }
+}

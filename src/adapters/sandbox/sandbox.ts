@@ -1,0 +1,143 @@
+/**
+ * Everything that a paid call needs, on one loopback origin and without the network: a ledger, a node's REST interface, a
+ * facilitator, a faucet. The keys derive from the seed: the money is play money, here and nowhere else.
+ */
+import { createHash } from 'node:crypto'
+import { SvcError } from '../../domain/errors.js'
+import { CAIP2 } from '../../domain/network.js'
+import { isValidAddress, mnemonicOf, type SigningKey, signingKeyFromSeed } from '../algorand/keys.js'
+import { algodRoutes } from './algod.js'
+import { createCatalogue } from './catalogue.js'
+import { controlRoutes } from './control.js'
+import { facilitatorRoutes } from './facilitator.js'
+import { createFaults, type Faults, parseFaults } from './faults.js'
+import { serveRoutes } from './http.js'
+import { type Credit, createLedger, type LandedTransaction } from './ledger.js'
+import { createRounds } from './rounds.js'
+
+export interface SandboxOptions {
+  /** 0, the default, lets the system choose. The interface is always 127.0.0.1. */
+  readonly port?: number
+  /** The same seed gives the same accounts. */
+  readonly seed?: string
+  /** How long a round takes; a payment lives for ten or more of them. */
+  readonly roundMs?: number
+  readonly network?: 'testnet'
+  /** How the facilitator misbehaves from the start, such as `settle=hang` or `verify=500:2,settle=late`. */
+  readonly fault?: string
+}
+
+export interface SandboxAccount {
+  readonly address: string
+  readonly mnemonic: string
+}
+
+export interface SandboxTransaction extends Omit<LandedTransaction, 'signed'> {}
+
+export interface Sandbox {
+  readonly url: string
+  readonly algodUrl: string
+  readonly facilitatorUrl: string
+  /** A payer with 10 ALGO and 100 USDC. */
+  readonly wallet: SandboxAccount
+  /** Opted in to USDC, of which it has none yet. */
+  readonly seller: SandboxAccount
+  /** Who sponsors the network's fees. */
+  readonly feePayer: string
+  /** An account by any name, funded like the wallet when first asked for. */
+  accounts(label: string): SandboxAccount
+  /** `usdc` is null where the account has not opted in. */
+  balance(address: string): { microAlgos: bigint; usdc: bigint | null }
+  /** Mints. Any USDC opts the account in. */
+  fund(address: string, credit: Credit): void
+  /** Freezes an account's USDC, or thaws it. */
+  freeze(address: string, frozen: boolean): void
+  /** What has landed, oldest first. */
+  transactions(): readonly SandboxTransaction[]
+  /** The last round produced. */
+  round(): bigint
+  advanceRounds(rounds: number): void
+  readonly faults: Faults
+  close(): Promise<void>
+}
+
+const ROUND_MS = 2_800
+const WALLET: Credit = { microAlgos: 10_000_000n, usdc: 100_000_000n }
+const SPONSOR: Credit = { microAlgos: 1_000_000_000_000n }
+
+export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
+  const { port = 0, seed = 'svc-sandbox', roundMs = ROUND_MS, network = 'testnet', fault } = options
+  if (!(roundMs >= 1)) throw new SvcError('roundMs is at least 1', 'invalid_sandbox')
+  const keys = accountsOf(seed)
+  const rounds = createRounds({ roundMs })
+  const ledger = createLedger({ network, rounds, feeSink: keys('fee sink').address })
+  const faults = createFaults()
+  if (fault)
+    for (const { stage, behaviour, ...how } of parseFaults(fault))
+      faults.set(stage, behaviour, { ...how, times: how.times ?? undefined })
+
+  const sponsor = keys('sponsor')
+  ledger.credit(sponsor.address, SPONSOR)
+  ledger.credit(keys('fee sink').address, { microAlgos: 1_000_000n })
+  const funded = new Map<string, SandboxAccount>()
+  const open = (label: string, credit: Credit): SandboxAccount => {
+    const known = funded.get(label)
+    if (known) return known
+    const { address, mnemonic } = keys(`account ${label}`)
+    const account = Object.freeze({ address, mnemonic })
+    funded.set(label, account)
+    ledger.credit(address, credit)
+    return account
+  }
+
+  const money = {
+    feePayer: sponsor.address,
+    faults,
+    round: rounds.current,
+    advanceRounds: rounds.advance,
+    balance(address: string) {
+      const { microAlgos, holdings } = ledger.account(address)
+      return { microAlgos, usdc: holdings.get(ledger.assetId)?.amount ?? null }
+    },
+    fund(address: string, credit: Credit) {
+      if (!isValidAddress(address))
+        throw new SvcError('Only a valid address can be funded', 'invalid_address')
+      ledger.credit(address, credit)
+    },
+  }
+  const wallet = open('wallet', WALLET)
+  const seller = open('seller', { microAlgos: 1_000_000n, optIn: true })
+  const strangers = { address: keys('stranger').address, network: CAIP2.mainnet }
+  const server = await serveRoutes(
+    [
+      ...facilitatorRoutes({ ledger, sponsor: sponsor.key, catalogue: createCatalogue(), faults, strangers }),
+      ...algodRoutes(ledger),
+      ...controlRoutes({ ...money, network: CAIP2[network] }),
+    ],
+    port,
+  )
+
+  return {
+    ...money,
+    url: server.url,
+    algodUrl: server.url,
+    facilitatorUrl: server.url,
+    wallet,
+    seller,
+    accounts: label => open(label, WALLET),
+    freeze: ledger.freeze,
+    transactions: () => ledger.transactions().map(({ signed: _, ...transaction }) => transaction),
+    async close() {
+      rounds.close()
+      await server.close()
+    },
+  }
+}
+
+function accountsOf(seed: string): (label: string) => SandboxAccount & { readonly key: SigningKey } {
+  return label => {
+    const secret = createHash('sha256').update(`${seed}\n${label}`).digest()
+    const key = signingKeyFromSeed(secret)
+    return { key, address: key.address, mnemonic: mnemonicOf(secret) }
+  }
+}

@@ -1,0 +1,153 @@
+/** The record of one call: written by one effect, read by the next. It lives as long as the walk. */
+import { randomUUID } from 'node:crypto'
+import type { Answer } from '../../domain/answer.js'
+import { parseBaseUnits } from '../../domain/money.js'
+import { isRecord, type PaymentPayload, type PaymentRequirements } from '../../domain/x402.js'
+import type { ChargeRequest, Problem } from '../../ports/charge.js'
+import type { Hold, Recorded } from '../../ports/charge-store.js'
+import type { ReadPayment } from '../../ports/payment-reader.js'
+import type { Listing, World } from './world.js'
+
+export interface Call {
+  readonly id: string
+  readonly traceId: string
+  readonly startedMs: number
+  readonly request: ChargeRequest
+  readonly listing: Listing
+  /** The body, or for a GET the query, as the handler shall see it. */
+  input: unknown
+
+  /** The presented payment and what could be read in it. */
+  readonly payload: PaymentPayload | undefined
+  readonly read: ReadPayment | undefined
+
+  /** What this call may hold in the store, and whether it does. */
+  hold: Hold | undefined
+  held: boolean
+  /** Left by a call that died while settling. */
+  recorded: Recorded | undefined
+
+  requirements: PaymentRequirements | undefined
+  payer: string | undefined
+  /** The handler's deadline, and the moment after which the payment can no longer settle; milliseconds since the epoch. */
+  handlerMs: number
+  settleByMs: number
+
+  answer: Answer | undefined
+  txId: string | undefined
+  window: { readonly key: string; readonly id: string; readonly expiresAtMs: number } | undefined
+  replayed: ReplayedAnswer | undefined
+  mismatch: string | undefined
+
+  problem: Problem | undefined
+  /** Why a 402 is a 402; it becomes the challenge's `error`. */
+  refusal: string | undefined
+  retryAfterMs: number | undefined
+  readonly logs: LogEntry[]
+}
+
+/** What is kept of a settled call, to be replayed to whoever holds its key. */
+export interface ReplayedAnswer {
+  readonly answer: Answer
+  readonly txId: string | undefined
+  readonly payer: string | undefined
+  readonly amount: string
+  readonly asset: string
+  readonly window: { readonly key: string; readonly expiresAtMs: number } | undefined
+}
+
+export interface LogEntry {
+  readonly atMs: number
+  readonly message: string
+  readonly data?: unknown
+}
+
+const LOGS_MAX = 20
+const TRACEPARENT = /^00-([0-9a-f]{32})-[0-9a-f]{16}-[0-9a-f]{2}$/
+const NO_TRACE = '0'.repeat(32)
+
+export function newCall(world: World, listing: Listing, request: ChargeRequest): Call {
+  const id = randomUUID()
+  const payload = request.payment.kind === 'read' ? request.payment.value : undefined
+  const read = payload && world.reader.read(payload)
+  return {
+    id,
+    traceId: callersTrace(request.headers.traceparent) ?? id.replaceAll('-', ''),
+    startedMs: world.clock.now(),
+    request,
+    listing,
+    input: undefined,
+    payload,
+    read,
+    hold: undefined,
+    held: false,
+    recorded: undefined,
+    requirements: undefined,
+    payer: read?.payer,
+    handlerMs: listing.def.timeout,
+    settleByMs: Number.POSITIVE_INFINITY,
+    answer: undefined,
+    txId: read?.txId,
+    window: undefined,
+    replayed: undefined,
+    mismatch: undefined,
+    problem: undefined,
+    refusal: undefined,
+    retryAfterMs: undefined,
+    logs: [],
+  }
+}
+
+export function log(call: Call, atMs: number, message: string, data?: unknown): void {
+  if (call.logs.length === LOGS_MAX) call.logs.shift()
+  call.logs.push(data === undefined ? { atMs, message } : { atMs, message, data })
+}
+
+const STORE_RETRY_MS = 2_000
+
+/** No store, no call: what cannot be held cannot be charged for once. */
+export function storeDown(call: Call): 'storeDown' {
+  call.retryAfterMs = STORE_RETRY_MS
+  call.problem = {
+    code: 'store_unavailable',
+    message: 'The store that guards against double charges does not answer. You were not charged; try again.',
+  }
+  return 'storeDown'
+}
+
+function callersTrace(traceparent: string | undefined): string | undefined {
+  const traceId = traceparent && TRACEPARENT.exec(traceparent)?.[1]
+  return traceId === NO_TRACE ? undefined : traceId
+}
+
+/** Who a payment claims to come from, where no transaction in it can be read: a bare claim. */
+export function claimedPayer(payload: PaymentPayload | undefined): string | undefined {
+  const inner = payload?.payload
+  if (!isRecord(inner)) return undefined
+  const authorization = isRecord(inner.authorization) ? inner.authorization.from : undefined
+  const claimed = inner.payer ?? inner.from ?? inner.sender ?? authorization
+  return typeof claimed === 'string' && claimed.length <= 128 ? claimed : undefined
+}
+
+/**
+ * The payer, where the payment proves it: signed by them, for us, at our price, and still able to land. Payments are
+ * public once on chain, so a signature alone proves only that somebody once saw one.
+ */
+export async function provenPayer(world: World, call: Call): Promise<string | undefined> {
+  const { read, listing } = call
+  if (read === undefined || !paysUs(world, read)) return undefined
+  const fixed = listing.terms.fixedAmount
+  if (fixed !== undefined ? read.amount !== fixed : read.amount <= 0n) return undefined
+  const round = await world.chain.round()
+  if (round !== undefined && read.lastValid < round) return undefined
+  return read.proven() ? read.payer : undefined
+}
+
+export function paysUs(world: World, read: ReadPayment): boolean {
+  return read.receiver === world.payTo && read.network === world.network && read.asset === world.assetId
+}
+
+/** Whether a readable payment moves exactly what we asked for. */
+export function meetsTerms(world: World, read: ReadPayment, requirements: PaymentRequirements): boolean {
+  return paysUs(world, read) && read.amount === parseBaseUnits(requirements.amount)
+}

@@ -1,0 +1,50 @@
+/** The driving port: it walks the machine for one request, closes what the call held, and says how it ended. */
+import { chargeTable } from '../../domain/machines/charge.machine.js'
+import { run } from '../../domain/run.js'
+import type { Charge } from '../../ports/charge.js'
+import type { Logger } from '../../ports/logger.js'
+import type { EndedCall, Witness } from '../../ports/witness.js'
+import { newCall } from './call.js'
+import { closeCall } from './close.js'
+import { chargeEffects } from './effects/index.js'
+import { endedCall, outcomeOf } from './outcome.js'
+import type { World } from './world.js'
+
+/** Told when calls begin and end, so that a server can drain. */
+export interface InFlight {
+  enter(): void
+  leave(): void
+}
+
+export function createCharge(world: World, witnesses: readonly Witness[], inFlight: InFlight): Charge {
+  const effects = chargeEffects(world)
+  return {
+    async call(request) {
+      const listing = world.listings.get(request.endpoint)
+      if (listing === undefined) throw new Error(`no endpoint is named ${request.endpoint}`)
+      inFlight.enter()
+      try {
+        const call = newCall(world, listing, request)
+        const { final, path } = await run(chargeTable, effects, call, (_, cause, state) => {
+          world.logger.error({ err: cause, state, traceId: call.traceId }, 'an effect broke')
+        })
+        const handedOver = await closeCall(world, call, final)
+        const outcome = outcomeOf(world, call, { final, path }, handedOver)
+        tell(witnesses, endedCall(world, call, outcome), world.logger)
+        return outcome
+      } finally {
+        inFlight.leave()
+      }
+    },
+  }
+}
+
+function tell(witnesses: readonly Witness[], call: EndedCall, logger: Logger): void {
+  for (const witness of witnesses) {
+    try {
+      witness.ended(call)
+    } catch (cause) {
+      logger.error({ err: cause }, 'a witness threw')
+    }
+  }
+}

@@ -1,0 +1,66 @@
+/** Names of claims, and the sealing of what they keep. */
+import { createCipheriv, createDecipheriv, createHash, hkdfSync, randomBytes } from 'node:crypto'
+import type { ReplayedAnswer } from './call.js'
+
+/** The name holds the key's hash, never the key: it is what the sealed answer is opened with. */
+export function claimName(endpoint: string, scope: string, key: string): string {
+  return hash(JSON.stringify([endpoint, scope, key]))
+}
+
+/** Equal for bodies that are the same JSON value, whatever their white space and order of keys. */
+export function bodyHash(body: unknown): string {
+  return hash(canonicalJson(body))
+}
+
+/** RFC 8785's order of keys; the depth of a body is bounded where it is parsed. */
+function canonicalJson(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'null'
+  const entries = Object.entries(value)
+    .filter(([, field]) => field !== undefined)
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map(([name, field]) => `${JSON.stringify(name)}:${canonicalJson(field)}`)
+  return `{${entries.join(',')}}`
+}
+
+function hash(text: string): string {
+  return createHash('sha256').update(text).digest('base64url')
+}
+
+const ALGORITHM = 'aes-256-gcm'
+const IV_BYTES = 12
+const TAG_BYTES = 16
+const KEY_BYTES = 32
+
+/**
+ * AES-256-GCM under a key derived from the idempotency key, bound to the claim's name: whoever reads the store, without
+ * the caller's key, reads neither answers nor subscription keys. Layout: iv, tag, ciphertext.
+ */
+export function seal(kept: ReplayedAnswer, idempotencyKey: string, claim: string): Uint8Array {
+  const iv = randomBytes(IV_BYTES)
+  const cipher = createCipheriv(ALGORITHM, sealingKey(idempotencyKey, claim), iv)
+  const { answer, ...rest } = kept
+  const head = Buffer.from(
+    JSON.stringify({ ...rest, status: answer.status, headers: answer.headers }),
+    'utf8',
+  )
+  const length = Buffer.alloc(4)
+  length.writeUInt32BE(head.length)
+  const sealed = [cipher.update(length), cipher.update(head), cipher.update(answer.body), cipher.final()]
+  return Buffer.concat([iv, cipher.getAuthTag(), ...sealed])
+}
+
+/** @throws Error where the bytes are not what `seal` made under this key and name. */
+export function unseal(sealed: Uint8Array, idempotencyKey: string, claim: string): ReplayedAnswer {
+  const bytes = Buffer.from(sealed)
+  const decipher = createDecipheriv(ALGORITHM, sealingKey(idempotencyKey, claim), bytes.subarray(0, IV_BYTES))
+  decipher.setAuthTag(bytes.subarray(IV_BYTES, IV_BYTES + TAG_BYTES))
+  const plain = Buffer.concat([decipher.update(bytes.subarray(IV_BYTES + TAG_BYTES)), decipher.final()])
+  const headEnd = 4 + plain.readUInt32BE(0)
+  const { status, headers, ...rest } = JSON.parse(plain.subarray(4, headEnd).toString('utf8'))
+  return { ...rest, answer: { status, headers, body: plain.subarray(headEnd) } }
+}
+
+function sealingKey(idempotencyKey: string, claim: string): Buffer {
+  return Buffer.from(hkdfSync('sha256', idempotencyKey, claim, 'svc stored answer', KEY_BYTES))
+}

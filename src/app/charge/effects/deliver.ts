@@ -1,0 +1,92 @@
+import type { Handler, HandlerContext } from '../../../domain/endpoint.js'
+import { parseBaseUnits } from '../../../domain/money.js'
+import { usdNumber } from '../../../domain/price-of.js'
+import { type Call, log } from '../call.js'
+import { renderJson, renderResponse } from '../render.js'
+import type { World } from '../world.js'
+
+type Ended = 'delivered' | 'failed' | 'timedOut' | 'abandoned' | 'stopped'
+
+/** Runs the handler for a verified payment. Nothing is charged by this. */
+export function deliver(world: World, call: Call): Promise<Ended> {
+  return work(world, call)
+}
+
+/** Runs it for a caller whose window is paid. */
+export function serve(world: World, call: Call): Promise<Ended> {
+  return work(world, call)
+}
+
+/**
+ * The handler against its deadline, the caller's patience and the end of the process: whichever comes first decides,
+ * and what the handler does after that is nobody's.
+ */
+function work(world: World, call: Call): Promise<Ended> {
+  const { caller } = call.request
+  if (caller.gone()) return Promise.resolve('abandoned')
+  if (world.stop.cutting()) return Promise.resolve('stopped')
+  const abort = new AbortController()
+  return new Promise(resolve => {
+    const end = (how: Ended) => {
+      clearTimeout(timer)
+      stopListening()
+      stopWaiting()
+      resolve(how)
+      if (how !== 'delivered' && how !== 'failed') abort.abort(new Error(`the call ended: ${how}`))
+    }
+    const timer = setTimeout(() => end('timedOut'), call.handlerMs).unref()
+    const stopListening = caller.onGone(() => end('abandoned'))
+    const stopWaiting = world.stop.onCut(() => end('stopped'))
+    answer(world, call, abort.signal).then(end, (cause: unknown) => {
+      if (!abort.signal.aborted) fail(world, call, cause)
+      end('failed')
+    })
+  })
+}
+
+async function answer(world: World, call: Call, signal: AbortSignal): Promise<'delivered' | 'failed'> {
+  const returned = await (call.listing.def.handler as Handler)(contextOf(world, call, signal))
+  const rendered = returned instanceof Response ? await renderResponse(returned) : renderJson(returned)
+  if (signal.aborted) return 'failed'
+  call.answer = rendered
+  return rendered.status < 400 ? 'delivered' : 'failed'
+}
+
+function contextOf(world: World, call: Call, signal: AbortSignal): HandlerContext {
+  const { request, requirements, payer, txId } = call
+  const baseUnits = parseBaseUnits(requirements?.amount)
+  return {
+    body: call.input,
+    headers: request.headers,
+    query: request.query,
+    log: (message, data) => log(call, world.clock.now(), message, data),
+    payment: requirements
+      ? { txId, payer, amount: requirements.amount, usd: usdNumber(baseUnits!), asset: requirements.asset }
+      : { amount: '0', asset: world.assetId },
+    signal,
+    idempotencyKey: request.idempotencyKey,
+    traceId: call.traceId,
+  }
+}
+
+/**
+ * A handler chooses its answer by throwing an error with a numeric `status` (400 to 599) and a `code`. The message of
+ * any other error is for the seller's log: it was not written for strangers.
+ */
+function fail(world: World, call: Call, cause: unknown): void {
+  world.logger.error(
+    { err: cause, endpoint: call.listing.def.name, traceId: call.traceId },
+    'a handler failed',
+  )
+  const { status, code, message } = (typeof cause === 'object' && cause !== null ? cause : {}) as Record<
+    string,
+    unknown
+  >
+  const chosen = typeof status === 'number' && Number.isInteger(status) && status >= 400 && status <= 599
+  call.problem = {
+    message: chosen && typeof message === 'string' ? message : 'The handler failed. You were not charged.',
+    ...(chosen && { status }),
+    ...(chosen && typeof code === 'string' && { code }),
+    ...(call.logs.length > 0 && { fields: { logs: call.logs } }),
+  }
+}

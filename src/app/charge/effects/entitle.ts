@@ -1,0 +1,17 @@
+import { type Call, storeDown } from '../call.js'
+import { keyId } from '../window.js'
+import type { World } from '../world.js'
+
+/** A key opens the endpoint that sold it, until the moment its window ends. Any other key is as good as none. */
+export async function entitle(world: World, call: Call) {
+  const key = call.request.subscriptionKey
+  if (key === undefined || call.listing.periodMs === undefined) return 'uncovered'
+  try {
+    const record = await world.subscriptions.get(keyId(key))
+    const open = record?.endpoint === call.listing.def.name && world.clock.now() < record.expiresAtMs
+    return open ? 'covered' : 'uncovered'
+  } catch (cause) {
+    world.logger.error({ err: cause }, 'the subscription store did not answer')
+    return storeDown(call)
+  }
+}

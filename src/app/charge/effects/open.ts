@@ -1,0 +1,81 @@
+import type { Hold, Opened } from '../../../ports/charge-store.js'
+import { type Call, claimedPayer, provenPayer, storeDown } from '../call.js'
+import { bodyHash, claimName, unseal } from '../claim.js'
+import { keyId } from '../window.js'
+import type { World } from '../world.js'
+
+/** Beyond the verify budget and the handler's deadline, so that no lease ends under a call that is on time. */
+const LEASE_SLACK_MS = 5_000
+
+/** Takes the idempotency key and the payment together. Where there is neither, nothing is at stake and nobody is asked. */
+export async function open(world: World, call: Call) {
+  const hold = await holdOf(world, call)
+  if (hold === undefined) return 'opened'
+  call.hold = hold
+  const opened = await attempt(world, call, hold)
+  if (opened === undefined || opened.verdict === 'full') return storeDown(call)
+  switch (opened.verdict) {
+    case 'opened':
+      call.held = true
+      return 'opened'
+    case 'replayable':
+      call.replayed = unseal(opened.answer, call.request.idempotencyKey!, hold.claim!.name)
+      return 'replayable'
+    case 'orphaned':
+      call.recorded = opened.recorded
+      return 'orphaned'
+    case 'inProgress':
+    case 'inUse':
+      call.retryAfterMs = opened.retryAfterMs
+      return opened.verdict
+    default:
+      return opened.verdict
+  }
+}
+
+async function attempt(world: World, call: Call, hold: Hold): Promise<Opened | undefined> {
+  const leaseMs = leaseOf(world, call)
+  try {
+    return await world.store.open({ ...hold, leaseMs })
+  } catch (cause) {
+    world.logger.error({ err: cause }, 'the charge store did not open')
+    return undefined
+  }
+}
+
+export function leaseOf(world: World, call: Call): number {
+  return world.rules.budgets.verifyMs + call.listing.def.timeout + LEASE_SLACK_MS
+}
+
+/** A claim protects a payment or a window's key; a request with neither has nothing to claim. */
+async function holdOf(world: World, call: Call): Promise<Hold | undefined> {
+  const { request, read, payload, listing } = call
+  const key = world.rules.idempotency && request.idempotencyKey
+  const scope = key === undefined ? undefined : await scopeOf(world, call)
+  if (read === undefined && scope === undefined) return undefined
+  return {
+    token: call.id,
+    // Everything that one payer holds lives together, so that a claim and its payment move in one step.
+    slot: read?.payer ?? claimedPayer(payload) ?? scope!,
+    ...(read && { payment: read.txId }),
+    ...(scope !== undefined && {
+      claim: { name: claimName(listing.def.name, scope, key!), bodyHash: bodyHash(rawInput(call)) },
+    }),
+  }
+}
+
+/** Whose key it is. A payer who proves nothing shares a scope with nobody but their own address on the network. */
+async function scopeOf(world: World, call: Call): Promise<string | undefined> {
+  const { request, payload } = call
+  if (payload !== undefined) {
+    const proven = await provenPayer(world, call)
+    if (proven !== undefined) return `payer:${proven}`
+    return `address:${request.clientAddress}:${call.read?.payer ?? claimedPayer(payload) ?? ''}`
+  }
+  return request.subscriptionKey === undefined ? undefined : `window:${keyId(request.subscriptionKey)}`
+}
+
+function rawInput({ request, listing }: Call): unknown {
+  if (listing.def.method === 'GET') return request.query
+  return request.body.kind === 'read' ? request.body.value : undefined
+}

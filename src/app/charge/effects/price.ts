@@ -1,0 +1,64 @@
+import { SvcError } from '../../../domain/errors.js'
+import { usdToBaseUnits } from '../../../domain/money.js'
+import { isRecord, sameTerms } from '../../../domain/x402.js'
+import { within } from '../../within.js'
+import { type Call, meetsTerms } from '../call.js'
+import { UNPAID } from '../terms.js'
+import type { World } from '../world.js'
+
+/** Works out our terms and holds the payment against them, before the facilitator hears of it. */
+export async function price(world: World, call: Call) {
+  const { payment } = call.request
+  const amount = call.listing.terms.fixedAmount ?? (await priceNow(world, call))
+  if (amount === undefined) return 'unpriceable'
+  call.requirements = call.listing.terms.requirements(amount, await world.facilitator.supported())
+  if (payment.kind === 'none') {
+    call.refusal = UNPAID
+    return 'unpaid'
+  }
+  if (payment.kind === 'malformed') {
+    call.refusal = payment.why
+    return 'malformed'
+  }
+  const mismatch = mismatchOf(world, call)
+  if (mismatch === undefined) return 'presented'
+  call.refusal = mismatch
+  return 'mismatched'
+}
+
+async function priceNow(world: World, call: Call): Promise<bigint | undefined> {
+  const { def } = call.listing
+  const priceFunction = def.price as (ctx: object) => string | Promise<string>
+  const { headers, query } = call.request
+  try {
+    const quoted = within(
+      world.rules.budgets.priceMs,
+      Promise.resolve(priceFunction({ body: call.input, headers, query })),
+    )
+    return usdToBaseUnits(await quoted)
+  } catch (cause) {
+    world.logger.error({ err: cause, endpoint: def.name }, 'the price function gave no price')
+    const what = cause instanceof SvcError ? 'did not return a positive USD amount' : 'failed'
+    call.problem = {
+      message: `The price of this call cannot be worked out: the seller's price function ${what}`,
+    }
+    return undefined
+  }
+}
+
+function mismatchOf(world: World, call: Call): string | undefined {
+  const { payload, read } = call
+  const requirements = call.requirements!
+  const accepted = payload!.accepted
+  if (accepted !== undefined && !(isRecord(accepted) && sameTerms(accepted, requirements))) {
+    return 'The payment was made for other terms than these; read them again and sign anew'
+  }
+  if (read === undefined) {
+    return world.rules.requireReadable
+      ? 'No signed payment transaction can be read in the payment'
+      : undefined
+  }
+  return meetsTerms(world, read, requirements)
+    ? undefined
+    : 'The signed transaction does not pay the amount, asset and receiver that are asked for'
+}

@@ -1,0 +1,44 @@
+import type { Landing } from '../../../ports/chain.js'
+import type { Call } from '../call.js'
+import type { World } from '../world.js'
+import { accept } from './settle.js'
+
+const IN_DOUBT_RETRY_MS = 5_000
+const PAUSE_MAX_MS = 4_000
+
+/**
+ * The payment may or may not have been submitted. A group lands only once, so the same payload is settled again and
+ * again, and the chain is asked in between: only it may say no, because a facilitator that lost track answers "txn dead"
+ * for what has landed.
+ */
+export async function reconcile(world: World, call: Call) {
+  const untilMs = world.clock.now() + world.rules.budgets.settleMs
+  for (let pauseMs = world.rules.budgets.reconcilePauseMs; ; pauseMs = Math.min(2 * pauseMs, PAUSE_MAX_MS)) {
+    const landing = await attempt(world, call)
+    if (landing === 'found' || landing === 'absent') return landing
+    const leftMs = untilMs - world.clock.now()
+    if (leftMs <= 0) break
+    await pause(Math.min(pauseMs, leftMs))
+  }
+  call.retryAfterMs = IN_DOUBT_RETRY_MS
+  return 'unknown'
+}
+
+async function attempt(world: World, call: Call): Promise<Landing> {
+  const { read } = call
+  const settlement = await world.facilitator.settle(call.payload!, call.requirements!)
+  if (settlement.verdict === 'settled' && (await accept(world, call, settlement))) return 'found'
+  if (read === undefined) {
+    // There is no id to look up: a well-formed no is all that will ever be known.
+    if (settlement.verdict === 'refused') call.refusal = settlement.reason
+    return settlement.verdict === 'refused' ? 'absent' : 'unknown'
+  }
+  const landing = await world.chain.lookup(read.txId, read)
+  if (landing === 'absent')
+    call.refusal = 'The payment was not settled before its last valid round; you were not charged'
+  return landing
+}
+
+function pause(ms: number): Promise<void> {
+  return new Promise(resolve => setTimeout(resolve, ms).unref())
+}

@@ -1,0 +1,97 @@
+import { type Call, type ReplayedAnswer, storeDown } from '../call.js'
+import { seal } from '../claim.js'
+import { keyId, newKey } from '../window.js'
+import type { World } from '../world.js'
+
+/** How long a successor waits before it takes a settling call over. */
+const SETTLING_LEASE_MS = 15_000
+/** Garbage collection, generously: slow rounds, and an hour for clocks and operators. */
+const ROUND_SLOW_MS = 4_000
+const SLACK_MS = 3_600_000
+/** The widest window that Algorand allows, for payments whose rounds are not known. */
+const ROUNDS_MAX = 1_000
+
+const NOTHING = new Uint8Array()
+
+/**
+ * The last exit without a charge. From here on the answer, and the window that is being sold, are kept until it is known
+ * whether the payment landed.
+ */
+export async function record(world: World, call: Call) {
+  const stop = stopReason(world, call)
+  if (stop !== undefined) return stop
+  const { idempotency } = world.rules
+  const { hold, answer } = call
+  if (hold?.claim && answer!.body.length > idempotency!.answerBytesMax) {
+    call.answer = undefined
+    call.problem = {
+      message: `The answer is larger than the ${idempotency!.answerBytesMax} bytes that are kept for an Idempotency-Key`,
+      code: 'answer_too_large',
+    }
+    return 'tooLarge'
+  }
+  try {
+    if (call.listing.periodMs !== undefined) await storeWindow(world, call, call.listing.periodMs)
+    if (hold !== undefined && (await keep(world, call)) === 'superseded') return 'superseded'
+  } catch (cause) {
+    world.logger.error({ err: cause }, 'a store did not record; nothing is charged')
+    return storeDown(call)
+  }
+  return stopReason(world, call) ?? 'recorded'
+}
+
+function stopReason(world: World, call: Call) {
+  if (call.request.caller.gone()) return 'abandoned'
+  if (world.stop.cutting()) return 'stopped'
+  if (world.clock.now() < call.settleByMs) return undefined
+  call.refusal = 'The payment expired before it could be settled; you were not charged'
+  return 'expired'
+}
+
+function keep(world: World, call: Call) {
+  const { hold, read } = call
+  const paymentTtlMs = lifetimeMs(call) + SLACK_MS
+  return world.store.record({
+    ...hold!,
+    recorded: {
+      answer: hold!.claim
+        ? seal(replayedAnswer(call), call.request.idempotencyKey!, hold!.claim.name)
+        : NOTHING,
+      ...(read && { payment: { txId: read.txId, firstValid: read.firstValid, lastValid: read.lastValid } }),
+    },
+    leaseMs: SETTLING_LEASE_MS,
+    paymentTtlMs,
+    claimTtlMs: paymentTtlMs + (world.rules.idempotency?.windowMs ?? 0),
+  })
+}
+
+/** All rounds that the payment was signed for, not those it has left: no clock has to be trusted. */
+function lifetimeMs({ read }: Call): number {
+  const rounds = read ? Number(read.lastValid - read.firstValid) : ROUNDS_MAX
+  return Math.min(rounds, ROUNDS_MAX) * ROUND_SLOW_MS
+}
+
+export function replayedAnswer(call: Call): ReplayedAnswer {
+  const { answer, txId, payer, requirements, window } = call
+  return {
+    answer: answer!,
+    txId,
+    payer,
+    amount: requirements?.amount ?? '0',
+    asset: requirements?.asset ?? '',
+    window: window && { key: window.key, expiresAtMs: window.expiresAtMs },
+  }
+}
+
+/** Stored before its payment settles: a key that cannot be kept is never charged for. */
+async function storeWindow(world: World, call: Call, periodMs: number): Promise<void> {
+  const key = newKey()
+  // The period starts at the last moment the payment can land, so that no paid minute is lost to settling.
+  const startsMs = Math.min(call.settleByMs, world.clock.now() + lifetimeMs(call))
+  const window = { key, id: keyId(key), expiresAtMs: startsMs + periodMs }
+  await world.subscriptions.put(window.id, {
+    endpoint: call.listing.def.name,
+    expiresAtMs: window.expiresAtMs,
+  })
+  call.window = window
+}

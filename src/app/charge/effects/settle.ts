@@ -1,0 +1,49 @@
+import { networkOf } from '../../../domain/network.js'
+import type { Settlement } from '../../../ports/facilitator.js'
+import type { Call } from '../call.js'
+import type { World } from '../world.js'
+
+export async function settle(world: World, call: Call) {
+  const settlement = await world.facilitator.settle(call.payload!, call.requirements!)
+  switch (settlement.verdict) {
+    case 'settled':
+      return (await accept(world, call, settlement)) ? 'settled' : 'unknown'
+    case 'refused':
+      call.refusal = settlement.reason
+      return 'refused'
+    case 'unknown':
+      world.logger.warn({ cause: settlement.cause, txId: call.txId }, 'a settlement has no clear answer')
+      return 'unknown'
+  }
+}
+
+/**
+ * Takes a yes at its word, but for `confirmOnChain`. One that names another transaction, network or payer than the
+ * payment's is delivered and flagged: the caller did what was asked, and the seller learns that the facilitator errs.
+ */
+export async function accept(
+  world: World,
+  call: Call,
+  settlement: Extract<Settlement, { verdict: 'settled' }>,
+): Promise<boolean> {
+  const { read } = call
+  call.payer ??= settlement.payer
+  call.txId ??= settlement.txId
+  if (read === undefined) return true
+  call.mismatch = mismatchOf(settlement, call, world)
+  if (call.mismatch !== undefined) {
+    world.logger.error({ mismatch: call.mismatch, txId: read.txId }, 'the facilitator settled something else')
+  }
+  return !world.rules.confirmOnChain || (await world.chain.lookup(read.txId, read)) === 'found'
+}
+
+function mismatchOf(
+  { txId, network, payer }: Extract<Settlement, { verdict: 'settled' }>,
+  { read }: Call,
+  world: World,
+): string | undefined {
+  if (txId === undefined || !read!.groupTxIds.includes(txId)) return 'transaction'
+  if (network !== undefined && networkOf(network) !== world.network) return 'network'
+  if (payer !== undefined && payer !== read!.payer) return 'payer'
+  return undefined
+}

@@ -1,0 +1,44 @@
+import type { Call } from '../call.js'
+import type { World } from '../world.js'
+
+/** Rounds are produced about every 2.8 s; counting 2.5 s for each errs towards cutting the handler early. */
+const ROUND_MS = 2_500
+/** Kept free for submitting: a group signed up to round R must be in a block by then. */
+const ROUNDS_TO_SETTLE = 3
+const SLACK_MS = 1_000
+/** Less than this and no handler can be expected to finish. */
+const HANDLER_MIN_MS = 1_000
+
+const UNREACHABLE_RETRY_MS = 5_000
+
+export async function verify(world: World, call: Call) {
+  const leftMs = await lifetimeMs(world, call)
+  if (leftMs < HANDLER_MIN_MS) {
+    call.refusal = 'The payment expires before it could be settled; sign a new one'
+    return 'expiring'
+  }
+  call.handlerMs = Math.min(call.listing.def.timeout, leftMs)
+  call.settleByMs = world.clock.now() + leftMs + SLACK_MS
+  const verification = await world.facilitator.verify(call.payload!, call.requirements!)
+  switch (verification.verdict) {
+    case 'valid':
+      call.payer ??= verification.payer
+      return 'verified'
+    case 'refused':
+      // The chain already holds it: paid once, delivered once, and no reason to ask the caller for another payment.
+      if (call.read && /already in ledger/i.test(verification.reason)) return 'spent'
+      call.refusal = verification.reason
+      return 'refused'
+    case 'unreachable':
+      world.logger.warn({ cause: verification.cause }, 'the facilitator did not answer a verification')
+      call.retryAfterMs = UNREACHABLE_RETRY_MS
+      return 'unreachable'
+  }
+}
+
+/** How long the handler may take so that the payment can still land; unlimited where a round is not known. */
+async function lifetimeMs(world: World, call: Call): Promise<number> {
+  const round = call.read && (await world.chain.round())
+  if (call.read === undefined || round === undefined) return Number.POSITIVE_INFINITY
+  return (Number(call.read.lastValid - round) - ROUNDS_TO_SETTLE) * ROUND_MS - SLACK_MS
+}

@@ -1,0 +1,31 @@
+/** What each final state says to a caller who has no answer: what happened, whether it cost, and what to do next. */
+import type { ChargeFinal } from '../../domain/machines/charge.machine.js'
+
+export const MESSAGES = {
+  settled: 'Settled.',
+  served: 'Served.',
+  replayed: 'Replayed.',
+  quoted: 'This call is paid for. The PAYMENT-REQUIRED header says what and how.',
+  refused: 'The payment was refused. You were not charged.',
+  unsettled: 'The payment was not settled. You were not charged; a new payment may be tried.',
+  inDoubt:
+    'The payment was submitted and its settlement is not known yet. Do not pay again: look txId up, or send the same request again.',
+  undecided:
+    'An earlier call with this key was settling and its outcome is not known yet. Do not pay again: send the same request again later.',
+  invalid: 'The input does not satisfy the endpoint’s schema. You were not charged.',
+  inProgress:
+    'A call with this Idempotency-Key is in progress. You were not charged; try again later with the same key.',
+  keyReused:
+    'This Idempotency-Key was used with another body. You were not charged; use a new key for a new request.',
+  paymentInUse: 'This very payment is being worked for by another call. It is charged at most once.',
+  paymentSpent: 'This very payment was already spent. It is charged only once; look txId up on chain.',
+  superseded: 'Another call took this key or payment over. You were not charged.',
+  limited: 'Too many calls. You were not charged; try again after Retry-After seconds.',
+  abandoned: 'The caller hung up. Nothing was charged.',
+  failed: 'The handler failed. You were not charged.',
+  unpriced: 'The price of this call cannot be worked out. You were not charged.',
+  broken: 'Something broke on our side. You were not charged.',
+  unavailable: 'The facilitator does not answer. You were not charged; try again later.',
+  shuttingDown: 'This server is shutting down. You were not charged; try again elsewhere or later.',
+  timedOut: 'The handler took too long. You were not charged.',
+} as const satisfies Record<ChargeFinal, string>

@@ -1,0 +1,103 @@
+/** Turns the record of a finished call into what its door is told. */
+
+import type { ChargeDrawing } from '../../domain/machines/charge.machine.js'
+import { type ChargeFinal, OUTCOMES } from '../../domain/machines/charge.machine.js'
+import { CAIP2 } from '../../domain/network.js'
+import type { Walked } from '../../domain/run.js'
+import type { Receipt } from '../../domain/x402.js'
+import type { Challenge, ChargeOutcome, Problem } from '../../ports/charge.js'
+import type { EndedCall } from '../../ports/witness.js'
+import type { Call } from './call.js'
+import { MESSAGES } from './messages.js'
+import type { World } from './world.js'
+
+export function outcomeOf(
+  world: World,
+  call: Call,
+  { final, path }: Walked<ChargeDrawing>,
+  handedOver: (arrived: boolean) => void,
+): ChargeOutcome {
+  const { traceId, retryAfterMs, replayed } = call
+  const answer = final === 'replayed' ? replayed?.answer : call.answer
+  return {
+    final,
+    path,
+    traceId,
+    handedOver,
+    ...(DELIVERS.has(final) && answer ? { answer } : { problem: problemOf(call, final) }),
+    challenge: OUTCOMES[final].status === 402 ? challengeOf(call) : undefined,
+    receipt: receiptOf(world, call, final),
+    subscription: final === 'settled' ? call.window : final === 'replayed' ? replayed?.window : undefined,
+    retryAfterMs: retryAfterMs === undefined ? undefined : Math.max(0, retryAfterMs),
+  }
+}
+
+export function endedCall(world: World, call: Call, outcome: ChargeOutcome): EndedCall {
+  const { final, path, traceId, answer, problem, receipt } = outcome
+  const { status, code, charged } = OUTCOMES[final]
+  return {
+    id: call.id,
+    traceId,
+    endpoint: call.listing.def.name,
+    final,
+    path,
+    status: answer?.status ?? problem?.status ?? status,
+    code: problem?.code ?? code,
+    charged,
+    startedMs: call.startedMs,
+    ms: world.clock.now() - call.startedMs,
+    txId: receipt?.txId || call.txId,
+    payer: call.payer,
+    ...(charged === 'yes' && { amount: receipt?.amount, asset: receipt?.asset }),
+    mismatch: call.mismatch,
+  }
+}
+
+/** Final states in which bytes of the handler may leave; a failure among them, where the handler answered it itself. */
+const DELIVERS: ReadonlySet<ChargeFinal> = new Set(['settled', 'served', 'replayed', 'failed'])
+
+/** States in which a caller may have paid and needs the id to find out. */
+const NAMES_TX: ReadonlySet<ChargeFinal> = new Set(['paymentSpent', 'paymentInUse', 'inDoubt', 'undecided'])
+
+function problemOf(call: Call, final: ChargeFinal): Problem {
+  const { problem, txId } = call
+  const named = NAMES_TX.has(final) && txId !== undefined ? { txId } : undefined
+  return {
+    ...problem,
+    message: problem?.message ?? call.refusal ?? MESSAGES[final],
+    fields: named ? { ...problem?.fields, ...named } : problem?.fields,
+  }
+}
+
+function challengeOf({ listing, requirements, request, refusal }: Call): Challenge | undefined {
+  if (requirements === undefined) return undefined
+  return listing.terms.challenge(request.baseUrl, requirements, refusal ?? MESSAGES.unsettled)
+}
+
+function receiptOf(world: World, call: Call, final: ChargeFinal): Receipt | undefined {
+  const { requirements, replayed } = call
+  if (final === 'unsettled') return receipt(world, { ...requirements!, payer: call.payer }, call.refusal)
+  switch (OUTCOMES[final].charged) {
+    case 'yes':
+      return receipt(world, { ...requirements!, payer: call.payer, txId: call.txId })
+    case 'earlier':
+      // What a window covered was paid for by no call of its own.
+      return replayed === undefined || replayed.amount === '0' ? undefined : receipt(world, replayed)
+    default:
+      return undefined
+  }
+}
+
+interface Settled {
+  readonly amount: string
+  readonly asset: string
+  readonly txId?: string
+  readonly payer?: string
+}
+
+/** A superset of the official receipt's fields and of this specification's. */
+function receipt(world: World, { amount, asset, txId = '', payer }: Settled, errorReason?: string): Receipt {
+  const success = errorReason === undefined
+  const network = CAIP2[world.network]
+  return { success, errorReason, transaction: txId, network, payer, txId, amount, asset }
+}

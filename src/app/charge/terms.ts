@@ -1,0 +1,91 @@
+/** What an endpoint costs, and the challenge that says so. A fixed price's challenge is encoded once per base URL. */
+import { LRUCache } from 'lru-cache'
+import type { EndpointDef } from '../../domain/endpoint.js'
+import { usdToBaseUnits } from '../../domain/money.js'
+import { CAIP2, type Network, USDC_ASSET_ID } from '../../domain/network.js'
+import {
+  encodeHeader,
+  type PaymentRequired,
+  type PaymentRequirements,
+  X402_VERSION,
+} from '../../domain/x402.js'
+import type { Challenge } from '../../ports/charge.js'
+import type { Supported } from '../../ports/facilitator.js'
+
+export interface TermsOptions {
+  readonly network: Network
+  readonly payTo: string
+  readonly maxTimeoutSeconds: number
+}
+
+export interface Terms {
+  /** Base units of a fixed price or of a window; `undefined` for a price function. */
+  readonly fixedAmount: bigint | undefined
+  requirements(amount: bigint, supported: Supported | undefined): PaymentRequirements
+  /** The challenge for `amount`; `error` says why there is one. */
+  challenge(baseUrl: string, requirements: PaymentRequirements, error: string): Challenge
+}
+
+export const UNPAID = 'Payment required'
+
+/** More base URLs than any honest deployment has; a forged Host header cannot grow the cache beyond it. */
+const BASE_URLS_MAX = 64
+
+export function termsOf(
+  def: EndpointDef,
+  options: TermsOptions,
+  extensions?: Record<string, unknown>,
+): Terms {
+  const priced = def.subscription?.price ?? def.price
+  const fixedAmount = typeof priced === 'string' ? usdToBaseUnits(priced) : undefined
+  const encoded = new LRUCache<string, { requirements: PaymentRequirements; challenge: Challenge }>({
+    max: BASE_URLS_MAX,
+  })
+  let fixed: { supported: Supported | undefined; requirements: PaymentRequirements } | undefined
+
+  const build = (amount: bigint, supported: Supported | undefined): PaymentRequirements => ({
+    scheme: 'exact',
+    network: CAIP2[options.network],
+    amount: amount.toString(),
+    asset: String(USDC_ASSET_ID[options.network]),
+    payTo: options.payTo,
+    maxTimeoutSeconds: options.maxTimeoutSeconds,
+    extra: supported?.feePayer === undefined ? {} : { feePayer: supported.feePayer },
+  })
+
+  const encode = (baseUrl: string, requirements: PaymentRequirements, error: string): Challenge => {
+    const required: PaymentRequired = {
+      x402Version: X402_VERSION,
+      error,
+      resource: {
+        url: `${baseUrl}/${def.name}`,
+        description: def.description,
+        mimeType: 'application/json',
+      },
+      accepts: [requirements],
+      ...(extensions && { extensions }),
+    }
+    return { required, header: encodeHeader(required) }
+  }
+
+  return {
+    fixedAmount,
+    requirements(amount, supported) {
+      if (amount !== fixedAmount) return build(amount, supported)
+      // The same object as long as the facilitator says the same: its identity is the cache's validity.
+      if (fixed === undefined || fixed.supported !== supported) {
+        fixed = { supported, requirements: build(amount, supported) }
+      }
+      return fixed.requirements
+    },
+    challenge(baseUrl, requirements, error) {
+      if (requirements !== fixed?.requirements || error !== UNPAID)
+        return encode(baseUrl, requirements, error)
+      const known = encoded.get(baseUrl)
+      if (known?.requirements === requirements) return known.challenge
+      const challenge = encode(baseUrl, requirements, error)
+      encoded.set(baseUrl, { requirements, challenge })
+      return challenge
+    },
+  }
+}

@@ -1,0 +1,82 @@
+/** What the effects work with: the ports, the seller's terms, and the budgets. Nothing here belongs to one call. */
+import type { EndpointDef } from '../../domain/endpoint.js'
+import type { Network } from '../../domain/network.js'
+import type { Chain } from '../../ports/chain.js'
+import type { ChargeStore } from '../../ports/charge-store.js'
+import type { Clock } from '../../ports/clock.js'
+import type { Facilitator } from '../../ports/facilitator.js'
+import type { InputCheck } from '../../ports/input-validator.js'
+import type { Logger } from '../../ports/logger.js'
+import type { PaymentReader } from '../../ports/payment-reader.js'
+import type { RateLimit } from '../../ports/rate-limit.js'
+import type { SubscriptionStore } from '../../ports/subscriptions.js'
+import type { Terms } from './terms.js'
+
+export interface World {
+  readonly network: Network
+  readonly payTo: string
+  /** Decimal id of USDC on our network. */
+  readonly assetId: string
+  readonly listings: ReadonlyMap<string, Listing>
+  readonly facilitator: Facilitator
+  readonly chain: Chain
+  readonly store: ChargeStore
+  readonly subscriptions: SubscriptionStore
+  readonly rateLimit: RateLimit
+  readonly reader: PaymentReader
+  readonly clock: Clock
+  readonly stop: Stop
+  readonly logger: Logger
+  readonly rules: Rules
+}
+
+/** A checked endpoint with all that is computed once about it. */
+export interface Listing {
+  readonly def: EndpointDef
+  readonly terms: Terms
+  readonly check: InputCheck | undefined
+  /** Length of the window that a payment buys; `undefined` where it buys one call. */
+  readonly periodMs: number | undefined
+}
+
+/** Whether the process still takes calls, and whether it still lets them charge. */
+export interface Stop {
+  draining(): boolean
+  /** Once true, no call may pass recording any more. */
+  cutting(): boolean
+  onCut(listener: () => void): () => void
+}
+
+export interface Rules {
+  readonly rateLimit:
+    | { readonly perMinute: number; readonly per: 'payer' | 'ip'; readonly failOpen: boolean }
+    | undefined
+  readonly idempotency:
+    | {
+        readonly windowMs: number
+        readonly onLostResponse: 'release' | 'replay'
+        readonly answerBytesMax: number
+      }
+    | undefined
+  /** Refuse payments in which no signed transaction can be read, instead of trusting the facilitator alone. */
+  readonly requireReadable: boolean
+  /** Look every settlement up on chain before delivering. */
+  readonly confirmOnChain: boolean
+  readonly budgets: Budgets
+}
+
+export interface Budgets {
+  readonly priceMs: number
+  readonly verifyMs: number
+  /** Settling and reconciling together. */
+  readonly settleMs: number
+  /** Pause before the same payment is settled again; doubled each time. */
+  readonly reconcilePauseMs: number
+}
+
+export const DEFAULT_BUDGETS: Budgets = {
+  priceMs: 5_000,
+  verifyMs: 10_000,
+  settleMs: 45_000,
+  reconcilePauseMs: 500,
+}

@@ -1,0 +1,63 @@
+/** What is inside an answer: data by its content type, and what an error answer says about itself. */
+import { isRecord } from '../../domain/x402.js'
+import type { Reply } from './exchange.js'
+
+/** JSON is parsed, text is a string, anything else stays bytes, an empty body is `null`. */
+export function dataOf(reply: Reply): { readonly data: unknown; readonly unreadable?: true } {
+  if (reply.bytes.length === 0) return { data: null }
+  const type = mediaTypeOf(reply)
+  if (type === 'application/json' || type.endsWith('+json')) {
+    const text = textOf(reply)
+    try {
+      return { data: JSON.parse(text) }
+    } catch {
+      return { data: text, unreadable: true }
+    }
+  }
+  return { data: type.startsWith('text/') ? textOf(reply) : reply.bytes }
+}
+
+/** As much of an error's body as is worth keeping in an exception: parsed where it is JSON, whatever it calls itself. */
+export function errorBodyOf(reply: Reply): unknown {
+  const text = textOf(reply)
+  return jsonOf(text) ?? (text.length > ERROR_TEXT_MAX ? `${text.slice(0, ERROR_TEXT_MAX)}…` : text)
+}
+
+const ERROR_TEXT_MAX = 2_000
+
+/** The `code` of `{"error": {"code", "message"}}`. */
+export function errorCodeOf(reply: Reply): string | undefined {
+  return errorField(reply, 'code')
+}
+
+export function errorMessageOf(reply: Reply): string | undefined {
+  return errorField(reply, 'message')
+}
+
+/** The JSON object in a body; `undefined` for anything else. */
+export function recordOf(reply: Reply): Record<string, unknown> | undefined {
+  const value = jsonOf(textOf(reply))
+  return isRecord(value) ? value : undefined
+}
+
+function errorField(reply: Reply, field: string): string | undefined {
+  const error = recordOf(reply)?.error
+  const value = isRecord(error) ? error[field] : undefined
+  return typeof value === 'string' ? value : undefined
+}
+
+function mediaTypeOf({ headers }: Reply): string {
+  return (headers.get('content-type') ?? '').split(';', 1)[0]!.trim().toLowerCase()
+}
+
+function textOf({ bytes }: Reply): string {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8')
+}
+
+function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,92 @@
+/**
+ * One HTTP request and its whole answer. Redirects are not followed: what a call carries (a payment, a subscription
+ * key, the caller's own headers) was meant for the address that was named. Answers are bounded in time and in bytes.
+ */
+import { SvcError } from '../../domain/errors.js'
+
+export interface Outgoing {
+  readonly url: URL
+  readonly method: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly body?: string
+  readonly signal?: AbortSignal
+}
+
+export interface Reply {
+  readonly status: number
+  readonly headers: Headers
+  readonly bytes: Uint8Array
+  /** The body was larger than the bound, and was not read. */
+  readonly oversized: boolean
+  /** Where a redirect points; never followed. */
+  readonly location?: string
+}
+
+/** `lost`: no whole answer arrived, and nobody knows whether the request was acted upon. */
+export type Sent =
+  | { readonly kind: 'answered'; readonly reply: Reply }
+  | { readonly kind: 'lost'; readonly cause: string }
+
+export type Exchange = (request: Outgoing, timeoutMs: number) => Promise<Sent>
+
+const ANSWER_BYTES_MAX = 16 * 1024 * 1024
+
+/** @throws SvcError `aborted`, only when the caller's own signal fires. */
+export function exchangeOver(fetchImpl: typeof fetch | undefined): Exchange {
+  return async (request, timeoutMs) => {
+    const { url, method, headers, body, signal } = request
+    const ended = new AbortController()
+    const abort = () => ended.abort(signal?.reason)
+    // Cleared below, which AbortSignal.timeout would not be: a busy client would collect minutes of them.
+    const timer = setTimeout(() => ended.abort(new Error('no answer in time')), timeoutMs)
+    signal?.addEventListener('abort', abort)
+    try {
+      signal?.throwIfAborted()
+      // Looked up at each call, so that a global fetch that is replaced later is the one used.
+      const send = fetchImpl ?? globalThis.fetch
+      const init = {
+        method,
+        headers: { ...headers },
+        body,
+        redirect: 'manual' as const,
+        signal: ended.signal,
+      }
+      return { kind: 'answered', reply: await readReply(await send(url.href, init)) }
+    } catch (error) {
+      if (signal?.aborted) throw new SvcError(`The call to ${url.origin} was aborted`, 'aborted')
+      return { kind: 'lost', cause: causeOf(error) }
+    } finally {
+      clearTimeout(timer)
+      signal?.removeEventListener('abort', abort)
+    }
+  }
+}
+
+async function readReply(response: Response): Promise<Reply> {
+  const { status, headers, type, redirected } = response
+  const redirect = (status >= 300 && status < 400) || type === 'opaqueredirect' || redirected
+  const location = redirect ? (headers.get('location') ?? response.url) : undefined
+  const bytes = await boundedBytes(response.body)
+  return { status, headers, bytes: bytes ?? new Uint8Array(), oversized: bytes === undefined, location }
+}
+
+async function boundedBytes(body: ReadableStream<Uint8Array> | null): Promise<Uint8Array | undefined> {
+  if (!body) return new Uint8Array()
+  const chunks: Uint8Array[] = []
+  let length = 0
+  // Leaving the loop cancels the stream, and with it the connection.
+  for await (const chunk of body) {
+    length += chunk.length
+    if (length > ANSWER_BYTES_MAX) return undefined
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks)
+}
+
+/** Fetch says "fetch failed" and hides the reason one level deeper. */
+function causeOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error)
+  const { cause } = error
+  if (cause instanceof Error) return 'code' in cause && !cause.message ? String(cause.code) : cause.message
+  return error.message
+}

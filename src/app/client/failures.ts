@@ -1,0 +1,64 @@
+/** The client's exceptions. Each says what happened to the money, because that is what the reader asks first. */
+import { SvcError } from '../../domain/errors.js'
+import type { PaymentRequired } from '../../domain/x402.js'
+import { errorBodyOf, errorCodeOf, errorMessageOf } from './body.js'
+import type { Reply } from './exchange.js'
+import { challengeOf } from './quote.js'
+import { receiptOf } from './receipt.js'
+
+/** How a failed call stands towards the payment that it sent. */
+export interface Charged {
+  readonly txId: string
+  /** `maybe` stays counted against the daily cap; `no` is the seller's word, and is looked up. */
+  readonly charged: 'no' | 'maybe' | 'yes'
+}
+
+export function noSigner(origin: string, requirements?: PaymentRequired): SvcError {
+  return new SvcError(
+    `${origin} has to be paid, and this client has no key: give it a mnemonic or a secretKey`,
+    'no_signer',
+    requirements && 402,
+    requirements,
+  )
+}
+
+export function networkError(origin: string, cause: string | undefined, payment?: Charged): SvcError {
+  const told = payment
+    ? `${origin} stopped answering after the payment was sent (${cause}); ${fate(payment)}`
+    : `${origin} did not answer (${cause})`
+  return new SvcError(told, 'network_error', undefined, { cause, ...payment })
+}
+
+export function callFailed(origin: string, reply: Reply, payment?: Charged): SvcError {
+  const { status, location } = reply
+  const reason = reasonOf(reply)
+  const told = [`${origin} answered ${status}`, reason && `: ${reason}`, payment && `; ${fate(payment)}`]
+  return new SvcError(told.filter(Boolean).join(''), 'call_failed', status, {
+    status,
+    body: errorBodyOf(reply),
+    ...(reason !== undefined && { reason }),
+    ...(location !== undefined && { location }),
+    ...payment,
+  })
+}
+
+export function aborted(origin: string, payment: Charged): SvcError {
+  return new SvcError(`The call to ${origin} was aborted; ${fate(payment)}`, 'aborted', undefined, payment)
+}
+
+function reasonOf(reply: Reply): string | undefined {
+  if (reply.location !== undefined) return `redirects to ${reply.location}, which is not followed`
+  if (reply.oversized) return 'the body is too large to be read'
+  if (reply.status === 402) {
+    const error: unknown = challengeOf(reply)?.error
+    const refusal = receiptOf(reply.headers)?.errorReason ?? (typeof error === 'string' ? error : undefined)
+    return refusal ?? 'the payment was refused'
+  }
+  return errorMessageOf(reply) ?? errorCodeOf(reply)
+}
+
+function fate({ charged, txId }: Charged): string {
+  if (charged === 'no') return `not charged, says the seller (payment ${txId})`
+  if (charged === 'yes') return `it was charged (payment ${txId})`
+  return `it may have been charged: look payment ${txId} up before paying again`
+}

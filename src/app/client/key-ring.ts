@@ -1,0 +1,65 @@
+/** Subscription keys, each for the one endpoint that sold it. They live in memory, and in no inspection of the client. */
+import { SvcError } from '../../domain/errors.js'
+
+export const SUBSCRIPTION_HEADER = 'x-svc-subscription'
+export const SUBSCRIPTION_EXPIRES_HEADER = 'x-svc-subscription-expires'
+
+export interface ActiveSubscription {
+  /** The endpoint, without query. */
+  readonly url: string
+  readonly key: string
+  /** Milliseconds since the epoch; absent where the seller did not say. */
+  readonly expiresAt?: number
+}
+
+export interface KeyRing {
+  hold(url: URL, key: string, expiresAt?: Date | string | number): ActiveSubscription
+  keyFor(url: URL): string | undefined
+  drop(url: URL, key: string): void
+  list(): ActiveSubscription[]
+}
+
+/** The key that an answer carries, where it carries one that can be sent again. */
+export function soldIn(headers: Headers): { readonly key: string; readonly expiresAt?: number } | undefined {
+  const key = headers.get(SUBSCRIPTION_HEADER)
+  if (key === null || !KEY.test(key)) return undefined
+  const endMs = Date.parse(headers.get(SUBSCRIPTION_EXPIRES_HEADER) ?? '')
+  return { key, ...(!Number.isNaN(endMs) && { expiresAt: endMs }) }
+}
+
+const KEY = /^[\x21-\x7e]{1,4096}$/
+
+export function keyRing(now: () => number = Date.now): KeyRing {
+  const held = new Map<string, ActiveSubscription>()
+
+  function current(url: string): ActiveSubscription | undefined {
+    const subscription = held.get(url)
+    if (!subscription || subscription.expiresAt === undefined || now() < subscription.expiresAt)
+      return subscription
+    held.delete(url)
+    return undefined
+  }
+
+  return {
+    hold(url, key, expiresAt) {
+      if (typeof key !== 'string' || !KEY.test(key)) {
+        throw new SvcError('A subscription key is printable ASCII without spaces', 'invalid_subscription')
+      }
+      const endMs = expiresAt === undefined ? undefined : new Date(expiresAt).getTime()
+      if (Number.isNaN(endMs)) throw new SvcError('expiresAt is no point in time', 'invalid_subscription')
+      const subscription = { url: endpointOf(url), key, ...(endMs !== undefined && { expiresAt: endMs }) }
+      held.set(subscription.url, subscription)
+      return subscription
+    },
+    keyFor: url => current(endpointOf(url))?.key,
+    drop(url, key) {
+      // A newer key may have been bought while the old one was on its way.
+      if (held.get(endpointOf(url))?.key === key) held.delete(endpointOf(url))
+    },
+    list: () => [...held.keys()].flatMap(url => current(url) ?? []),
+  }
+}
+
+function endpointOf({ origin, pathname }: URL): string {
+  return origin + pathname
+}

@@ -1,0 +1,156 @@
+/**
+ * Pays one quote, once: what is signed is the very entry that was checked, and what is sent again is the very payment
+ * that was signed. No answer, least of all another 402, makes it sign a second one.
+ */
+import { randomUUID } from 'node:crypto'
+import { SvcError } from '../../domain/errors.js'
+import type { Network } from '../../domain/network.js'
+import { usdNumber } from '../../domain/price-of.js'
+import {
+  encodeHeader,
+  PAYMENT_SIGNATURE_HEADER,
+  type PaymentRequired,
+  type PaymentRequirements,
+} from '../../domain/x402.js'
+import type { PaymentSigner, SignedPayment } from '../../ports/payment-signer.js'
+import type { Outgoing, Reply } from './exchange.js'
+import { aborted, type Charged, callFailed, networkError } from './failures.js'
+import type { Purse, Reservation } from './purse.js'
+import { challengeOf, foreignOrigin, payableEntry } from './quote.js'
+import { contradictions, receiptOf } from './receipt.js'
+import { IDEMPOTENCY_KEY_HEADER } from './request.js'
+import type { CallPayment, Warning } from './results.js'
+import type { Delivery } from './retry.js'
+import { chargedBy, isReplay, isSuccess } from './verdict.js'
+
+export interface Means {
+  readonly network: Network
+  readonly signer: PaymentSigner
+  readonly purse: Purse
+  readonly strictResource: boolean
+  deliver(request: Outgoing): Promise<Delivery>
+  /** Whether the node knows a transaction as landed. False says nothing. */
+  landed(txId: string): Promise<boolean>
+}
+
+export interface Purchase {
+  readonly reply: Reply
+  readonly attempts: number
+  readonly payment?: CallPayment
+  readonly replayed: boolean
+  readonly warnings: readonly Warning[]
+}
+
+export async function purchase(request: Outgoing, quoted: Reply, means: Means): Promise<Purchase> {
+  const { challenge, accepted, warnings } = agree(request.url, quoted, means)
+  const reservation = await means.purse.reserve(accepted)
+  const signed = await signOrGiveBack(means.signer, challenge, accepted, reservation, request.signal)
+  const delivery = await deliverPaid(request, signed, means, reservation)
+
+  const charged = await chargedAfter(delivery, signed, means)
+  if (charged.charged === 'no') await reservation.giveBack(signed)
+  else await reservation.keep()
+
+  const { reply, attempts, cause } = delivery
+  const { origin } = request.url
+  if (!reply) throw networkError(origin, cause, charged)
+  if (!isSuccess(reply) || reply.oversized) throw callFailed(origin, reply, charged)
+  const replayed = isReplay(reply) && charged.charged === 'no'
+  const found = replayed ? [] : receiptWarnings(reply, accepted, signed, means.signer.address)
+  const payment = replayed ? earlierPayment(reply) : paymentOf(signed.txId, accepted)
+  return { reply, attempts, payment, replayed, warnings: [...warnings, ...found] }
+}
+
+function agree(url: URL, quoted: Reply, { network, strictResource }: Means) {
+  const challenge = challengeOf(quoted)
+  const accepted = challenge && payableEntry(challenge, network)
+  if (!challenge || !accepted) {
+    throw new SvcError(
+      `The quote of ${url.origin} offers no way to pay exactly in USDC on ${network}; nothing was paid`,
+      'unreadable_quote',
+      402,
+      challenge,
+    )
+  }
+  const elsewhere = foreignOrigin(challenge, url)
+  const message = `The quote of ${url.origin} is for a resource at ${elsewhere}`
+  if (elsewhere !== undefined && strictResource) {
+    throw new SvcError(`${message}; nothing was paid`, 'resource_elsewhere', 402, challenge)
+  }
+  const warnings: Warning[] = elsewhere === undefined ? [] : [{ code: 'resource_elsewhere', message }]
+  return { challenge, accepted, warnings }
+}
+
+async function signOrGiveBack(
+  signer: PaymentSigner,
+  challenge: PaymentRequired,
+  accepted: PaymentRequirements,
+  reservation: Reservation,
+  signal: AbortSignal | undefined,
+): Promise<SignedPayment> {
+  try {
+    const signed = await signer.sign(challenge, accepted)
+    if (signal?.aborted) throw new SvcError('The call was aborted; nothing was paid', 'aborted')
+    return signed
+  } catch (error) {
+    await reservation.giveBack()
+    throw error
+  }
+}
+
+async function deliverPaid(
+  request: Outgoing,
+  signed: SignedPayment,
+  means: Means,
+  reservation: Reservation,
+): Promise<Delivery> {
+  const headers = {
+    [IDEMPOTENCY_KEY_HEADER]: randomUUID(),
+    ...request.headers,
+    [PAYMENT_SIGNATURE_HEADER]: encodeHeader(signed.payload),
+  }
+  try {
+    return await means.deliver({ ...request, headers })
+  } catch {
+    // Only the caller's own signal ends a delivery without an outcome, and by then the payment may be out.
+    await reservation.keep()
+    throw aborted(request.url.origin, { txId: signed.txId, charged: 'maybe' })
+  }
+}
+
+/** A failure is looked up at once: the reader of the exception should not have to. */
+async function chargedAfter(delivery: Delivery, signed: SignedPayment, means: Means): Promise<Charged> {
+  const { txId } = signed
+  const charged = chargedBy(delivery, signed)
+  const failed = !delivery.reply || !isSuccess(delivery.reply)
+  const landed = failed && charged !== 'yes' && (await means.landed(txId))
+  return { txId, charged: landed ? 'yes' : charged }
+}
+
+function receiptWarnings(
+  reply: Reply,
+  accepted: PaymentRequirements,
+  signed: SignedPayment,
+  payer: string,
+): Warning[] {
+  const receipt = receiptOf(reply.headers)
+  if (!receipt) return [{ code: 'receipt_missing', message: 'The answer came without a readable receipt' }]
+  return contradictions(receipt, accepted, signed, payer).map(what => ({
+    code: 'receipt_mismatch',
+    message: `The receipt names ${what}`,
+  }))
+}
+
+function paymentOf(
+  txId: string | undefined,
+  { amount, asset }: { amount: string; asset: string },
+): CallPayment {
+  return { txId, amount, usd: usdNumber(BigInt(amount)), asset }
+}
+
+function earlierPayment(reply: Reply): CallPayment | undefined {
+  const { txId, amount, asset } = receiptOf(reply.headers) ?? {}
+  if (amount === undefined || asset === undefined || !/^\d{1,20}$/.test(amount))
+    return txId ? { txId } : undefined
+  return paymentOf(txId, { amount, asset })
+}

@@ -1,0 +1,73 @@
+/** Turns what a caller passes into the request that is sent, the same for the quote and for the paid call. */
+import { SvcError } from '../../domain/errors.js'
+import type { Outgoing } from './exchange.js'
+
+export interface RequestOptions {
+  /** @default 'POST'; where a call without a body is answered 405 with `Allow: GET`, GET. */
+  readonly method?: string
+  readonly headers?: ConstructorParameters<typeof Headers>[0]
+  readonly signal?: AbortSignal
+}
+
+export interface CallOptions extends RequestOptions {
+  /** Makes calls of the same body one call, for sellers that support it. Without it every call has its own. */
+  readonly idempotencyKey?: string
+}
+
+/** One spelling: two of one header in a plain object would be sent as one, joined. */
+export const IDEMPOTENCY_KEY_HEADER = 'Idempotency-Key'
+
+/** @throws SvcError `invalid_url`, `invalid_request` */
+export function requestOf(url: string | URL, body: unknown, options: CallOptions): Outgoing {
+  const { method = 'POST', signal } = options
+  const target = urlOf(url)
+  const text = bodyOf(body)
+  if (text !== undefined && (method === 'GET' || method === 'HEAD')) {
+    throw new SvcError(`A ${method} has no body: put its input into the query`, 'invalid_request')
+  }
+  return {
+    url: target,
+    method,
+    headers: headersOf(options, text),
+    ...(text !== undefined && { body: text }),
+    signal,
+  }
+}
+
+/** @throws SvcError `invalid_url` for anything but an absolute http(s) URL without credentials. */
+export function urlOf(url: string | URL): URL {
+  const parsed = URL.canParse(String(url)) ? new URL(String(url)) : undefined
+  const isWeb = parsed?.protocol === 'https:' || parsed?.protocol === 'http:'
+  if (!parsed || !isWeb) throw new SvcError('An absolute http or https URL is needed', 'invalid_url')
+  // Not quoted in the message: a password is a secret.
+  if (parsed.username || parsed.password) throw new SvcError('A URL must not hold credentials', 'invalid_url')
+  return parsed
+}
+
+function bodyOf(body: unknown): string | undefined {
+  if (body === undefined) return undefined
+  try {
+    const text = JSON.stringify(body)
+    if (typeof text === 'string') return text
+  } catch {
+    // Falls through: cycles and bigints are as unsendable as functions.
+  }
+  throw new SvcError('The body cannot be written as JSON', 'invalid_request')
+}
+
+function headersOf(
+  { headers, idempotencyKey }: CallOptions,
+  text: string | undefined,
+): Record<string, string> {
+  try {
+    // Headers checks every character as fetch will, but before anything is signed.
+    const own = new Headers(headers)
+    if (idempotencyKey !== undefined) own.set(IDEMPOTENCY_KEY_HEADER, idempotencyKey)
+    if (text !== undefined && !own.has('content-type')) own.set('content-type', 'application/json')
+    const key = own.get(IDEMPOTENCY_KEY_HEADER)
+    own.delete(IDEMPOTENCY_KEY_HEADER)
+    return { ...Object.fromEntries(own), ...(key !== null && { [IDEMPOTENCY_KEY_HEADER]: key }) }
+  } catch {
+    throw new SvcError('A header has a name or a value that HTTP does not allow', 'invalid_request')
+  }
+}

@@ -1,0 +1,79 @@
+/** What the client's methods answer. */
+import type { PaymentRequired } from '../../domain/x402.js'
+import { dataOf } from './body.js'
+import type { Reply } from './exchange.js'
+
+export interface QuoteResult {
+  /** Whether the endpoint answered 402. */
+  readonly paymentRequired: boolean
+  readonly status: number
+  /** The decoded challenge, as it came; absent where it could not be decoded. */
+  readonly requirements?: PaymentRequired
+}
+
+export interface CallPayment {
+  readonly txId?: string
+  /** Base units. */
+  readonly amount?: string
+  readonly usd?: number
+  readonly asset?: string
+}
+
+export interface CallResult<T = unknown> {
+  /** Parsed by content type: JSON, a string for text, bytes for anything else, `null` for an empty body. */
+  readonly data: T
+  /** What was signed and accepted; for a replay, what its first payment was. Absent where nothing was paid. */
+  readonly payment?: CallPayment
+  readonly status: number
+  /** How often the request that was answered had been sent. */
+  readonly attempts?: number
+  /** The seller answered an earlier call again; this one cost nothing. */
+  readonly replayed?: true
+  /** What did not add up without being a reason to fail. */
+  readonly warnings?: readonly Warning[]
+}
+
+export interface Warning {
+  readonly code: WarningCode
+  readonly message: string
+}
+
+export type WarningCode =
+  /** The quote says it is for another origin than the one that was asked. */
+  | 'resource_elsewhere'
+  /** The held subscription key was refused, so that this call was paid. */
+  | 'key_refused'
+  /** A paid answer came without a receipt that can be read. */
+  | 'receipt_missing'
+  /** The receipt speaks of another payment than the one that was signed. */
+  | 'receipt_mismatch'
+  /** The body is not what its content type says; `data` is its text. */
+  | 'body_unreadable'
+
+/** A success, before its body is read. */
+export interface Outcome {
+  readonly reply: Reply
+  readonly attempts: number
+  readonly payment?: CallPayment
+  readonly replayed?: boolean
+  readonly warnings?: readonly Warning[]
+}
+
+/** `data` is what the seller sent; that it is a `T` is the caller's belief. */
+export function resultOf<T>(outcome: Outcome, added: readonly Warning[] = []): CallResult<T> {
+  const { reply, attempts, payment, replayed } = outcome
+  const { data, unreadable } = dataOf(reply)
+  const unread: Warning = {
+    code: 'body_unreadable',
+    message: 'The body is not the JSON that it is said to be',
+  }
+  const warnings = [...(outcome.warnings ?? []), ...added, ...(unreadable ? [unread] : [])]
+  return {
+    data: data as T,
+    ...(payment && { payment }),
+    status: reply.status,
+    attempts,
+    ...(replayed && { replayed }),
+    ...(warnings.length > 0 && { warnings }),
+  }
+}

@@ -1,0 +1,52 @@
+/** The public way to define endpoints and agents: the domain's checks, and a compiler for the schemas. */
+import { ajvValidator } from '../adapters/validation/ajv.js'
+import { type AgentDef, type AgentOptions, agent } from '../domain/agent.js'
+import { type EndpointDef, type EndpointOptions, endpoint, type JSONSchema } from '../domain/endpoint.js'
+import { SvcError } from '../domain/errors.js'
+
+const validator = ajvValidator()
+
+/**
+ * Defines one paid route. Everything is checked now, when the module loads, and nothing at the first paid call.
+ *
+ * @example
+ * defineEndpoint({
+ *   name: 'shout',
+ *   price: '$0.01',
+ *   input: { type: 'object', required: ['text'], properties: { text: { type: 'string' } } },
+ *   handler: ({ body }) => ({ shouted: body.text.toUpperCase() }),
+ * })
+ *
+ * @throws SvcError `invalid_name`, `invalid_price`, `invalid_timeout`, `invalid_endpoint`
+ */
+export function defineEndpoint<const Input extends JSONSchema | undefined = undefined>(
+  options: EndpointOptions<Input>,
+): EndpointDef {
+  const def = endpoint(options)
+  if (def.input !== undefined) checkSchema(def.name, def.input)
+  return def
+}
+
+/**
+ * Defines an agent: who is paid, on which network, for which endpoints.
+ *
+ * @throws SvcError `invalid_agent`, `invalid_handle`, `invalid_address`, `duplicate_endpoint`, and an endpoint's codes
+ */
+export function defineAgent(options: AgentOptions): AgentDef {
+  const def = agent(options)
+  for (const { name, input } of def.endpoints) if (input !== undefined) checkSchema(name, input)
+  return def
+}
+
+function checkSchema(name: string, schema: JSONSchema): void {
+  try {
+    validator.compile(schema, { coerce: false })
+  } catch (cause) {
+    throw new SvcError(
+      `Endpoint '${name}': input is not a JSON Schema (${(cause as Error).message})`,
+      'invalid_endpoint',
+      undefined,
+      schema,
+    )
+  }
+}

@@ -1,0 +1,110 @@
+/** How a server ends, by the shutdown machine: stop taking calls, wait for those in flight, cut what outlasts them. */
+
+import { type ShutdownDrawing, shutdownTable } from '../domain/machines/shutdown.machine.js'
+import { type Effects, run } from '../domain/run.js'
+import type { FinalOf } from '../domain/table.js'
+import type { InFlight } from './charge/charge.js'
+import type { Stop } from './charge/world.js'
+
+export interface ShutdownReport {
+  readonly reason: string
+  readonly outcome: FinalOf<ShutdownDrawing>
+  /** Calls that were cut; none of them was charged unless its payment had already been submitted. */
+  readonly abandoned: number
+  readonly ms: number
+}
+
+export interface Drain {
+  readonly stop: Stop
+  readonly inFlight: InFlight
+  count(): number
+  /** Begins to drain; a second call cuts. Both get the same report. */
+  shutdown(reason: string): Promise<ShutdownReport>
+}
+
+/** What a cut call is given to notice it, release what it holds and answer. */
+const CUT_GRACE_MS = 2_000
+
+export function createDrain(deadlineMs: number): Drain {
+  const stopped = latch<string>()
+  const secondSignal = latch<void>()
+  const cut = latch<void>()
+  let draining = false
+  let count = 0
+  let abandoned = 0
+  let onEmpty: (() => void) | undefined
+  const empty = () =>
+    new Promise<'empty'>(resolve => {
+      onEmpty = () => resolve('empty')
+      if (count === 0) onEmpty()
+    })
+  const effects: Effects<ShutdownDrawing, undefined> = {
+    async awaitStop() {
+      await stopped.promise
+      return 'stop' as const
+    },
+    drain: () =>
+      Promise.race([
+        empty(),
+        secondSignal.promise.then(() => 'secondSignal' as const),
+        after(deadlineMs, 'deadline' as const),
+      ]),
+    cut() {
+      abandoned = count
+      cut.open()
+      return Promise.race([empty(), after(CUT_GRACE_MS, 'graceOver' as const)])
+    },
+  }
+  const ended = run(shutdownTable, effects, undefined, () => {})
+
+  async function shutdown(reason: string): Promise<ShutdownReport> {
+    const startedMs = Date.now()
+    if (stopped.isOpen()) secondSignal.open()
+    stopped.open(reason)
+    // Before any await: no call that arrives after this line is admitted.
+    draining = true
+    const { final } = await ended
+    return { reason: await stopped.promise, outcome: final, abandoned, ms: Date.now() - startedMs }
+  }
+
+  return {
+    stop: { draining: () => draining, cutting: cut.isOpen, onCut: cut.onOpen },
+    inFlight: {
+      enter() {
+        count++
+      },
+      leave() {
+        if (--count === 0) onEmpty?.()
+      },
+    },
+    count: () => count,
+    shutdown,
+  }
+}
+
+/** Opens once and stays open. */
+function latch<T>() {
+  const listeners = new Set<() => void>()
+  let open: (value: T) => void = () => {}
+  let opened = false
+  const promise = new Promise<T>(resolve => {
+    open = resolve
+  })
+  return {
+    promise,
+    isOpen: () => opened,
+    open(value: T) {
+      opened = true
+      open(value)
+      for (const listener of listeners) listener()
+    },
+    onOpen(listener: () => void) {
+      listeners.add(listener)
+      return () => void listeners.delete(listener)
+    },
+  }
+}
+
+function after<T>(ms: number, value: T): Promise<T> {
+  return new Promise(resolve => setTimeout(() => resolve(value), ms).unref())
+}

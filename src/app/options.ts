@@ -1,0 +1,162 @@
+/** What `serve` and `createServer` can be told, and what they assume where they are told nothing. */
+
+import { isAddress } from '../domain/address.js'
+import type { AgentDef } from '../domain/agent.js'
+import { SvcError } from '../domain/errors.js'
+import {
+  DEFAULT_ALGOD,
+  DEFAULT_FACILITATOR,
+  DEFAULT_INDEXER,
+  isNetwork,
+  type Network,
+} from '../domain/network.js'
+import type { ChargeStore } from '../ports/charge-store.js'
+import type { Clock } from '../ports/clock.js'
+import type { Logger } from '../ports/logger.js'
+import type { RateLimit } from '../ports/rate-limit.js'
+import type { Runs } from '../ports/runs.js'
+import type { SubscriptionStore } from '../ports/subscriptions.js'
+import type { Budgets } from './charge/world.js'
+import type { ShutdownReport } from './drain.js'
+
+export interface ServerOptions {
+  /** @default DEFAULT_FACILITATOR, or the sandbox that the environment variable `SVC_SANDBOX` names */
+  readonly facilitatorUrl?: string
+  /** Accept a facilitator on plain http at a public host. */
+  readonly allowHttp?: boolean
+  /** @default the agent's network */
+  readonly network?: Network
+  /** @default the agent's payTo */
+  readonly payTo?: string
+  /** Mount prefix of every route. @default '' */
+  readonly basePath?: string
+  /** Off unless set. `payer` counts by who pays, `ip` by address. @default per: 'payer', onStoreDown: 'refuse' */
+  readonly rateLimit?: {
+    readonly perMinute: number
+    readonly per?: 'payer' | 'ip'
+    readonly onStoreDown?: 'refuse' | 'admit'
+  }
+  /** Off unless set. */
+  readonly idempotency?: IdempotencyOptions
+  /** Where windows are kept. @default this process's memory */
+  readonly subscriptions?: { readonly store?: SubscriptionStore }
+  /** State that replicas share; whatever is not given lives in this process's memory. */
+  readonly stores?: Stores
+  /** How many runs `/_svc/runs` shows. @default 100 */
+  readonly runsCapacity?: number
+  /** A node, for rounds and for proof of what landed. @default a public node of the network */
+  readonly algodUrl?: string
+  readonly algodToken?: string
+  readonly indexerUrl?: string
+  /** How many proxies in front may be believed about the caller's address. @default 0 */
+  readonly trustProxy?: number
+  /** @default 1048576 */
+  readonly maxBodyBytes?: number
+  /** Let web pages of any origin call. @default true */
+  readonly cors?: boolean
+  /** Seconds that a quote says a payment may take to settle. @default 300 */
+  readonly maxTimeoutSeconds?: number
+  /** Refuse payments in which no signed transaction can be read. @default false */
+  readonly requireReadable?: boolean
+  /** `chain` looks every settlement up before its answer leaves. @default 'facilitator' */
+  readonly confirm?: 'facilitator' | 'chain'
+  readonly budgets?: Partial<Budgets>
+  /** Any pino-compatible logger. @default silent */
+  readonly logger?: Logger
+  readonly clock?: Clock
+}
+
+export interface IdempotencyOptions {
+  /** How long a completed answer is replayed. @default 600000 */
+  readonly windowMs?: number
+  /** How many keys are remembered. @default 500 */
+  readonly max?: number
+  /**
+   * When an answer was settled and could not be handed over: `release` frees the key, and a retry may be charged again;
+   * `replay` keeps the answer, and a retry gets it. @default 'release'
+   */
+  readonly onLostResponse?: 'release' | 'replay'
+  /** The largest answer that is kept. @default 1048576 */
+  readonly maxAnswerBytes?: number
+}
+
+export interface Stores {
+  readonly charges?: ChargeStore
+  readonly subscriptions?: SubscriptionStore
+  readonly rateLimit?: RateLimit
+  readonly runs?: Runs
+}
+
+export interface ServeOptions extends ServerOptions {
+  /** @default the environment variable `PORT`, else 4021 */
+  readonly port?: number
+  /** @default every interface */
+  readonly host?: string
+  /** How long calls in flight may take once the server is told to stop. @default 30000 */
+  readonly shutdownTimeoutMs?: number
+  /** Drain on SIGTERM and SIGINT. @default true */
+  readonly handleSignals?: boolean
+  /** @default exits the process */
+  readonly onShutdown?: (report: ShutdownReport) => void
+  /** @default says so on stdout */
+  readonly onReady?: (ready: Ready) => void
+}
+
+export interface Ready {
+  readonly port: number
+  readonly routes: readonly string[]
+  readonly network: Network
+}
+
+export const DEFAULT_PORT = 4021
+export const DEFAULT_SHUTDOWN_TIMEOUT_MS = 30_000
+export const DEFAULT_BODY_BYTES_MAX = 1_048_576
+
+/** The agent as this deployment serves it: `network` and `payTo` may be overridden. */
+export function deployed(
+  agent: AgentDef,
+  { network = agent.network, payTo = agent.payTo }: ServerOptions,
+): AgentDef {
+  if (!isNetwork(network)) throw invalid(`network is mainnet or testnet, not ${JSON.stringify(network)}`)
+  if (!isAddress(payTo)) {
+    throw new SvcError(
+      `payTo is an Algorand address of 58 base32 characters, not '${payTo}'`,
+      'invalid_address',
+    )
+  }
+  return { ...agent, network, payTo }
+}
+
+/** Where the facilitator and the node are; `SVC_SANDBOX` stands in for both, so that an agent runs offline unchanged. */
+export function remotes({ facilitatorUrl, algodUrl, indexerUrl }: ServerOptions, network: Network) {
+  const sandbox = process.env.SVC_SANDBOX || undefined
+  return {
+    facilitatorUrl: facilitatorUrl ?? sandbox ?? DEFAULT_FACILITATOR,
+    algodUrl: algodUrl ?? sandbox ?? DEFAULT_ALGOD[network],
+    indexerUrl: indexerUrl ?? ((algodUrl ?? sandbox) ? undefined : DEFAULT_INDEXER[network]),
+  }
+}
+
+const BASE_PATH = /^(\/[A-Za-z0-9._~-]+)*$/
+
+export function checkedBasePath(basePath = ''): string {
+  const path = basePath.replace(/\/+$/, '')
+  if (BASE_PATH.test(path)) return path
+  throw invalid(`basePath is a path such as '/api', not ${JSON.stringify(basePath)}`)
+}
+
+/** @throws SvcError `invalid_options` where `port` is no port; 0 takes any that is free. */
+export function checkedPort(port: number | undefined): number {
+  const chosen = port ?? (process.env.PORT ? Number(process.env.PORT) : DEFAULT_PORT)
+  if (Number.isInteger(chosen) && chosen >= 0 && chosen <= 65_535) return chosen
+  throw invalid(`port is 0 to 65535, not ${String(port ?? process.env.PORT)}`)
+}
+
+export function positive(name: string, value: number): number {
+  if (Number.isInteger(value) && value > 0) return value
+  throw invalid(`${name} is a positive whole number, not ${value}`)
+}
+
+function invalid(message: string): SvcError {
+  return new SvcError(message, 'invalid_options')
+}

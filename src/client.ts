@@ -1,0 +1,22 @@
+/** `@svc/sdk/client`: what a payer needs, and nothing of a server. */
+
+export { memorySpendLedger } from './adapters/memory/spend.js'
+export { type SubscribeResult, SvcClient } from './app/client/client.js'
+export type { ActiveSubscription } from './app/client/key-ring.js'
+export type { ClientOptions } from './app/client/options.js'
+export type { CallOptions, RequestOptions } from './app/client/request.js'
+export type { CallPayment, CallResult, QuoteResult, Warning, WarningCode } from './app/client/results.js'
+export type { RetryOptions } from './app/client/retry.js'
+export { SvcError } from './domain/errors.js'
+export type { Manifest, ManifestEndpoint } from './domain/manifest.js'
+export {
+  ALGORAND_MAINNET,
+  ALGORAND_TESTNET,
+  CAIP2,
+  DEFAULT_FACILITATOR,
+  type Network,
+  USDC_ASSET_ID,
+} from './domain/network.js'
+export { priceOf } from './domain/price-of.js'
+export type { PaymentRequired, PaymentRequirements } from './domain/x402.js'
+export type { Spend, SpendLedger } from './ports/spend.js'

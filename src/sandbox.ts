@@ -1,0 +1,10 @@
+/** `@svc/sdk/sandbox`: paid calls without a network, for tests and for the first hour. */
+export type { FaultName, FaultOptions, Faults, Stage } from './adapters/sandbox/faults.js'
+export type { Credit } from './adapters/sandbox/ledger.js'
+export {
+  type Sandbox,
+  type SandboxAccount,
+  type SandboxOptions,
+  type SandboxTransaction,
+  startSandbox,
+} from './adapters/sandbox/sandbox.js'

@@ -1,0 +1,223 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { type Algod, algodClient } from '../../src/adapters/algorand/algod.js'
+import { algorandChain } from '../../src/adapters/algorand/chain.js'
+import { type Indexer, indexerClient } from '../../src/adapters/algorand/indexer.js'
+import { signingKey } from '../../src/adapters/algorand/keys.js'
+import { algorandPaymentSigner } from '../../src/adapters/algorand/payment-signer.js'
+import { GENESIS_HASH } from '../../src/domain/network.js'
+import { type Sandbox, startSandbox } from '../../src/sandbox.js'
+import { fakeNode } from '../support/fake-node.js'
+import { payerOf } from '../support/sandbox-payment.js'
+
+const TX = 'T'.repeat(52)
+const WINDOW = { firstValid: 100n, lastValid: 110n }
+
+/** A node that has produced 111 rounds of empty blocks, unless told otherwise. */
+function node(changes: Partial<Algod> = {}): Algod {
+  return {
+    suggestedParams: async () => ({
+      lastRound: 111n,
+      minFeeMicroAlgos: 1_000n,
+      feePerByteMicroAlgos: 0n,
+      genesisHash: GENESIS_HASH.testnet,
+    }),
+    lastRound: async () => 111n,
+    confirmedRound: async () => undefined,
+    blockTxIds: async () => [],
+    assetHolding: async () => undefined,
+    close: async () => {},
+    ...changes,
+  }
+}
+
+function index(found: boolean, currentRound: bigint): Indexer {
+  return { find: async () => ({ found, currentRound }), close: async () => {} }
+}
+
+const down = async (): Promise<never> => {
+  throw new Error('down')
+}
+
+describe('a lookup on the sandbox', () => {
+  let sandbox: Sandbox
+  let algod: Algod
+  beforeAll(async () => {
+    sandbox = await startSandbox()
+    algod = algodClient({ url: sandbox.algodUrl })
+  })
+  afterAll(async () => {
+    await algod.close()
+    await sandbox.close()
+  })
+
+  it('finds what has landed, at once and after its window', async () => {
+    const payment = await pay('settle')
+    const chain = algorandChain({ network: 'testnet', algod })
+    expect(await chain.lookup(payment.txId, payment)).toBe('found')
+    sandbox.advanceRounds(40)
+    const forgetful = { ...algod, confirmedRound: async () => undefined }
+    const blocksOnly = algorandChain({ network: 'testnet', algod: forgetful })
+    expect(await blocksOnly.lookup(payment.txId, payment)).toBe('found')
+  })
+
+  it('knows nothing of what has not landed until its window has closed, and then that it never will', async () => {
+    const payment = await pay('nothing')
+    const chain = algorandChain({ network: 'testnet', algod })
+    expect(await chain.lookup(payment.txId, payment)).toBe('unknown')
+    sandbox.advanceRounds(Number(payment.lastValid - sandbox.round()))
+    if (sandbox.round() === payment.lastValid) {
+      expect(await chain.lookup(payment.txId, payment)).toBe('unknown')
+    }
+    sandbox.advanceRounds(1)
+    expect(await chain.lookup(payment.txId, payment)).toBe('absent')
+  })
+
+  it('proves nothing about rounds from before the sandbox was started', async () => {
+    const chain = algorandChain({ network: 'testnet', algod })
+    const firstValid = sandbox.round() - 100_000n
+    expect(await chain.lookup(TX, { firstValid, lastValid: firstValid + 10n })).toBe('unknown')
+  })
+
+  async function pay(how: 'settle' | 'nothing') {
+    const key = signingKey(sandbox.wallet.mnemonic)
+    const signer = algorandPaymentSigner({ key, network: 'testnet', algod, paramsMaxAgeMs: 0 })
+    const payment = await payerOf(sandbox, signer)()
+    if (how === 'settle') {
+      await fetch(`${sandbox.url}/settle`, { method: 'POST', body: JSON.stringify(payment.body) })
+    }
+    return payment
+  }
+})
+
+describe('absent is a proof', () => {
+  it.each<[string, Partial<Algod>, Indexer | undefined, string]>([
+    ['all blocks answered, none has it', {}, undefined, 'absent'],
+    [
+      'the first block has it',
+      { blockTxIds: async round => (round === 100n ? [TX] : []) },
+      undefined,
+      'found',
+    ],
+    [
+      'the last block has it',
+      { blockTxIds: async round => (round === 110n ? [TX] : []) },
+      undefined,
+      'found',
+    ],
+    ['the pool knows it', { confirmedRound: async () => 105n, blockTxIds: down }, undefined, 'found'],
+    ['the pool errs, the blocks answer', { confirmedRound: down }, undefined, 'absent'],
+    ['the node is at the last round itself', { lastRound: async () => 110n }, undefined, 'unknown'],
+    ['the node lags', { lastRound: async () => 90n }, index(false, 200n), 'unknown'],
+    ['the node’s status errs', { lastRound: down }, undefined, 'unknown'],
+    ['one block errs', { blockTxIds: async r => (r === 107n ? down() : []) }, undefined, 'unknown'],
+    ['one block errs, an indexer is past it', { blockTxIds: down }, index(false, 111n), 'absent'],
+    ['one block errs, an indexer has it', { blockTxIds: down }, index(true, 105n), 'found'],
+    ['one block errs, an indexer lags', { blockTxIds: down }, index(false, 110n), 'unknown'],
+    [
+      'one block errs, an indexer follows another chain',
+      { blockTxIds: down },
+      index(false, 9_999n),
+      'unknown',
+    ],
+    ['the node is on another network', { suggestedParams: otherNetwork }, undefined, 'unknown'],
+    ['the node does not say on which network it is', { suggestedParams: down }, undefined, 'unknown'],
+  ])('%s', async (_, changes, indexer, landing) => {
+    const chain = algorandChain({ network: 'testnet', algod: node(changes), indexer })
+    expect(await chain.lookup(TX, WINDOW)).toBe(landing)
+  })
+
+  it.each([
+    [undefined, 'unknown'],
+    [index(false, 1_200n), 'absent'],
+    [index(false, 1_100n), 'unknown'],
+    [index(true, 1_100n), 'found'],
+  ])('a window too wide for blocks is the indexer’s to answer', async (indexer, landing) => {
+    const algod = node({ lastRound: async () => 1_150n, blockTxIds: down })
+    const chain = algorandChain({ network: 'testnet', algod, indexer })
+    expect(await chain.lookup(TX, { firstValid: 100n, lastValid: 1_100n })).toBe(landing)
+  })
+
+  it('an indexer’s own answers are read, not believed', async () => {
+    let body: unknown = { 'current-round': 7, transactions: [{ id: TX }] }
+    const server = await fakeNode(() => body)
+    const indexer = indexerClient({ url: server.url, token: 'secret' })
+    expect(await indexer.find(TX)).toEqual({ found: true, currentRound: 7n })
+    expect(server.headers[0]!['x-indexer-api-token']).toBe('secret')
+    body = { 'current-round': 7, transactions: [{ id: 'another' }, null] }
+    expect(await indexer.find(TX)).toEqual({ found: false, currentRound: 7n })
+    for (body of [
+      { 'current-round': 7 },
+      { transactions: [] },
+      { 'current-round': '7', transactions: [] },
+      [],
+    ]) {
+      await expect(indexer.find(TX)).rejects.toMatchObject({ code: 'node_unavailable' })
+    }
+    await indexer.close()
+    await server.close()
+  })
+})
+
+describe('the current round', () => {
+  /** A chain whose node and clock the test moves. */
+  function moving(first: () => Promise<bigint>) {
+    const world = { nowMs: 0, asked: 0, answer: first }
+    const lastRound = () => {
+      world.asked++
+      return world.answer()
+    }
+    const chain = algorandChain({ network: 'testnet', algod: node({ lastRound }), nowMs: () => world.nowMs })
+    return { world, round: chain.round }
+  }
+
+  it('is asked for once by many, and grows no faster than a slow network', async () => {
+    const { world, round } = moving(async () => 1_000n)
+    expect(await Promise.all([round(), round(), round()])).toEqual([1_000n, 1_000n, 1_000n])
+    world.nowMs = 2_999
+    expect(await round()).toBe(1_000n)
+    expect(world.asked).toBe(1)
+    world.nowMs = 3_301
+    world.answer = async () => 1_002n
+    expect(await round()).toBe(1_001n)
+    await settled()
+    expect(world.asked).toBe(2)
+    expect(await round()).toBe(1_002n)
+  })
+
+  it('is given up when the node has not answered for long', async () => {
+    const { world, round } = moving(async () => 1_000n)
+    await round()
+    world.answer = down
+    world.nowMs = 10_000
+    expect(await round()).toBe(1_003n)
+    await settled()
+    world.nowMs = 14_999
+    expect(await round()).toBe(1_004n)
+    world.nowMs = 15_000
+    expect(await round()).toBeUndefined()
+  })
+
+  it('of a dead node costs one wait, and a question every five seconds', async () => {
+    const { world, round } = moving(down)
+    expect(await round()).toBeUndefined()
+    for (world.nowMs = 0; world.nowMs < 4_999; world.nowMs += 500) expect(await round()).toBeUndefined()
+    expect(world.asked).toBe(1)
+    world.nowMs = 5_001
+    let answer: (round: bigint) => void = () => {}
+    world.answer = () => new Promise(resolve => (answer = resolve))
+    // Nobody waits for it a second time, even though it is being asked.
+    expect(await round()).toBeUndefined()
+    expect(world.asked).toBe(2)
+    answer(70n)
+    await settled()
+    expect(await round()).toBe(70n)
+  })
+})
+
+async function otherNetwork() {
+  return { ...(await node().suggestedParams()), genesisHash: GENESIS_HASH.mainnet }
+}
+
+function settled(): Promise<void> {
+  return new Promise(resolve => setImmediate(resolve))
+}

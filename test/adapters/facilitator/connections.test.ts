@@ -1,0 +1,54 @@
+import { expect, test } from 'vitest'
+import { hang, json, status } from '../../support/fake-facilitator.js'
+import { newPayment, REQUIREMENTS, start } from './setup.js'
+
+test('fifty calls in a row use one connection', async () => {
+  const { fake, facilitator } = await start()
+  await facilitator.supported()
+  for (let call = 0; call < 25; call++) {
+    const payment = newPayment()
+    await facilitator.verify(payment, REQUIREMENTS)
+    await facilitator.settle(payment, REQUIREMENTS)
+  }
+  expect(fake.asked).toHaveLength(51)
+  expect(fake.socketsOpened).toBe(1)
+})
+
+test('errors with a short body do not cost the connection', async () => {
+  const { fake, facilitator } = await start({ '/verify': status(503) })
+  for (let call = 0; call < 20; call++) await facilitator.verify(newPayment(), REQUIREMENTS)
+  expect(fake.socketsOpened).toBe(1)
+})
+
+test('calls at once open no more connections than allowed', async () => {
+  const { fake, facilitator } = await start({}, { connectionsMax: 4 })
+  const calls = Array.from({ length: 100 }, () => facilitator.verify(newPayment(), REQUIREMENTS))
+  expect(new Set((await Promise.all(calls)).map(({ verdict }) => verdict))).toEqual(new Set(['valid']))
+  expect(fake.socketsOpened).toBeLessThanOrEqual(4)
+})
+
+test('a settle that waited for a connection until it was given up never leaves', async () => {
+  const { fake, facilitator } = await start(
+    { '/verify': hang },
+    { connectionsMax: 1, settleTimeoutMs: 50, verifyTimeoutMs: 150 },
+  )
+  await facilitator.supported()
+  const blocking = facilitator.verify(newPayment(), REQUIREMENTS)
+  expect(await facilitator.settle(newPayment(), REQUIREMENTS)).toMatchObject({ verdict: 'unknown' })
+  expect(await blocking).toMatchObject({ verdict: 'unreachable' })
+  fake.replies['/verify'] = json({ isValid: true })
+  expect(await facilitator.verify(newPayment(), REQUIREMENTS)).toEqual({ verdict: 'valid' })
+  expect(fake.asked.map(({ path }) => path)).not.toContain('/settle')
+})
+
+test('closing lets a settle in flight end', async () => {
+  const { fake, facilitator } = await start({
+    '/settle': response => {
+      void facilitator.close()
+      json({ success: true, transaction: 'TX' })(response)
+    },
+  })
+  await facilitator.supported()
+  expect(await facilitator.settle(newPayment(), REQUIREMENTS)).toEqual({ verdict: 'settled', txId: 'TX' })
+  expect(fake.asked).toHaveLength(2)
+})

@@ -1,0 +1,201 @@
+import { Address, msgpackRawEncode, SignedTransaction, Transaction, TransactionType } from 'algosdk'
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { algorandPaymentReader } from '../../src/adapters/algorand/payment-reader.js'
+import { decodeMember } from '../../src/adapters/algorand/transaction.js'
+import type { PaymentPayload } from '../../src/domain/x402.js'
+import payments from '../vectors/payments.json' with { type: 'json' }
+import verdicts from '../vectors/verdicts.json' with { type: 'json' }
+
+const reader = algorandPaymentReader()
+const sponsored = payments.payments[0]!
+const unsponsored = payments.payments[1]!
+
+describe('the official client’s payments', () => {
+  for (const vector of payments.payments) {
+    it(vector.name, () => {
+      const read = reader.read(vector.paymentPayload)
+      const payment = vector.transactions.at(-1)!
+      expect(read).toMatchObject({
+        txId: vector.paymentTxId,
+        groupTxIds: vector.transactions.map(({ txid }) => txid),
+        payer: payment.sender,
+        receiver: payment.axfer?.receiver,
+        amount: 10_000n,
+        asset: vector.paymentRequired.accepts[0]!.asset,
+        firstValid: BigInt(payment.firstValid),
+        lastValid: BigInt(payment.lastValid),
+        network: vector.network,
+      })
+      expect(read?.proven()).toBe(true)
+    })
+  }
+})
+
+describe('the verdicts’ payments', () => {
+  const unread = [
+    'type-pay-not-axfer',
+    'payment-unsigned-raw',
+    'payment-not-signed',
+    'payment-unsigned-wrapper',
+    'group-17',
+    'group-empty',
+    'index-negative',
+    'index-fractional',
+    'index-points-at-feepayer',
+    'payload-missing-group',
+    'group-item-not-string',
+    'garbage-bytes',
+    'trailing-bytes',
+  ]
+  for (const vector of verdicts.cases) {
+    const { name } = vector
+    const transactions: readonly { txid?: string }[] = vector.transactions ?? []
+    it(`${name}: ${unread.includes(name) ? 'not read' : 'read'}`, () => {
+      const payload = vector.paymentPayload as PaymentPayload
+      const read = reader.read(payload)
+      if (unread.includes(name)) {
+        expect(read).toBeUndefined()
+        return
+      }
+      const { paymentIndex } = payload.payload as { paymentIndex: number }
+      expect(read?.txId).toBe(transactions[paymentIndex]?.txid)
+      expect(read?.groupTxIds).toEqual(transactions.map(({ txid }) => txid))
+      expect(read?.proven()).toBe(!name.startsWith('signature-'))
+    })
+  }
+})
+
+describe('one payment in another dress has the same id', () => {
+  const text = unsponsored.paymentPayload.payload.paymentGroup[0]!
+  const member = decodeMember(Buffer.from(text, 'base64'))!
+  const { sig, txn } = member.signed!
+
+  it.each([
+    ['without padding', text.replace(/=+$/, '')],
+    ['in the URL’s alphabet', Buffer.from(text, 'base64').toString('base64url')],
+    ['with its keys in another order', base64({ txn: reversed(txn.toEncodingData()), sig })],
+    ['with a key that nobody knows', base64(new Map<string, unknown>([...txnMap(sig, txn), ['zzz', 1]]))],
+  ])('%s', (_, dressed) => {
+    const read = reader.read({ payload: { paymentGroup: [dressed], paymentIndex: 0, more: true } })
+    expect(read?.txId).toBe(unsponsored.paymentTxId)
+    expect(read?.proven()).toBe(true)
+  })
+
+  it('a signature by someone else is read, and not proven', () => {
+    const forged = new SignedTransaction({ txn, sig: Buffer.alloc(64, 1) })
+    const read = reader.read({
+      payload: { paymentGroup: [base64(txnMap(forged.sig, txn))], paymentIndex: 0 },
+    })
+    expect(read?.txId).toBe(unsponsored.paymentTxId)
+    expect(read?.proven()).toBe(false)
+  })
+})
+
+describe('never throws', () => {
+  const start = performance.now()
+  it('whatever JSON the payload is', () => {
+    fc.assert(
+      fc.property(fc.jsonValue(), value => reader.read(value as PaymentPayload) === undefined || true),
+    )
+    const index = fc.oneof(fc.integer(), fc.double(), fc.string(), fc.constant(null))
+    const group = fc.array(fc.oneof(fc.base64String(), fc.string(), fc.integer()), { maxLength: 20 })
+    fc.assert(
+      fc.property(group, index, (paymentGroup, paymentIndex) => {
+        expect(reader.read({ payload: { paymentGroup, paymentIndex } })).toBeUndefined()
+      }),
+    )
+  })
+
+  it('whatever bytes a payment is changed into', () => {
+    const original = Buffer.from(sponsored.paymentPayload.payload.paymentGroup[1]!, 'base64')
+    const at = fc.nat(original.length - 1)
+    fc.assert(
+      fc.property(at, fc.nat(255), fc.nat(400), (position, byte, length) => {
+        const bytes = Buffer.from(original)
+        bytes[position] = byte
+        const texts = [
+          sponsored.paymentPayload.payload.paymentGroup[0]!,
+          bytes.subarray(0, length + 1).toString('base64'),
+        ]
+        const read = reader.read({ payload: { paymentGroup: texts, paymentIndex: 1 } })
+        if (read && read.txId !== sponsored.paymentTxId) expect(read.proven()).toBe(false)
+      }),
+      { numRuns: 500 },
+    )
+  })
+
+  it('and does not run out of memory where 150 bytes claim to hold gigabytes', () => {
+    const claims = [0xdd, 0xdf].flatMap(lead =>
+      [0x82, 0x92].map(open =>
+        Buffer.from([open, 0xa3, 0x74, 0x78, 0x6e, ...repeated([lead, 1, 0xff, 0xff, 0xff], 30)]),
+      ),
+    )
+    for (const bytes of [...claims, Buffer.alloc(16_000, 0x91), Buffer.alloc(16_000, 0x81)]) {
+      const paymentGroup = Array.from({ length: 4 }, () => bytes.toString('base64'))
+      expect(reader.read({ payload: { paymentGroup, paymentIndex: 0 } })).toBeUndefined()
+    }
+    expect(performance.now() - start).toBeLessThan(20_000)
+  })
+
+  it('reads no group that is too large', () => {
+    const text = unsponsored.paymentPayload.payload.paymentGroup[0]!
+    const of = (size: number) => ({ payload: { paymentGroup: Array(size).fill(text), paymentIndex: 0 } })
+    expect(reader.read(of(16))?.groupTxIds).toHaveLength(16)
+    expect(reader.read(of(17))).toBeUndefined()
+    expect(reader.read({ payload: { paymentGroup: ['A'.repeat(70_000)], paymentIndex: 0 } })).toBeUndefined()
+  })
+
+  it('reads on a network it does not know as on none', () => {
+    const { sender } = txnOf(unsponsored.paymentPayload.payload.paymentGroup[0]!)
+    const txn = new Transaction({
+      type: TransactionType.axfer,
+      sender,
+      suggestedParams: {
+        fee: 0,
+        minFee: 0,
+        flatFee: true,
+        firstValid: 1,
+        lastValid: 2,
+        genesisHash: Buffer.alloc(32, 9),
+      },
+      assetTransferParams: { assetIndex: 1, amount: 1, receiver: new Address(Buffer.alloc(32, 3)) },
+    })
+    const paymentGroup = [base64(txnMap(Buffer.alloc(64, 1), txn))]
+    expect(reader.read({ payload: { paymentGroup, paymentIndex: 0 } })).toMatchObject({
+      network: undefined,
+      amount: 1n,
+    })
+  })
+})
+
+function txnOf(text: string): Transaction {
+  return decodeMember(Buffer.from(text, 'base64'))!.txn
+}
+
+function txnMap(sig: Uint8Array | undefined, txn: Transaction): Map<string, unknown> {
+  return new Map<string, unknown>([
+    ['sig', sig],
+    ['txn', reversed(txn.toEncodingData())],
+  ])
+}
+
+/** An encoding with its keys backwards, addresses as bytes, empty values left out. */
+function reversed(data: Map<string, unknown>): Map<string, unknown> {
+  const entries = [...data].filter(([, value]) => !isEmpty(value)).reverse()
+  return new Map(entries.map(([key, value]) => [key, value instanceof Address ? value.publicKey : value]))
+}
+
+function isEmpty(value: unknown): boolean {
+  return (
+    value === undefined || value === 0n || value === '' || (value instanceof Uint8Array && value.length === 0)
+  )
+}
+
+function base64(value: unknown): string {
+  return Buffer.from(msgpackRawEncode(value)).toString('base64')
+}
+
+function repeated(bytes: readonly number[], times: number): number[] {
+  return Array.from({ length: times }, () => bytes).flat()
+}

@@ -20,8 +20,12 @@ import type { Budgets } from './charge/world.js'
 import type { ShutdownReport } from './drain.js'
 
 export interface ServerOptions {
-  /** @default DEFAULT_FACILITATOR, or the sandbox that the environment variable `SVC_SANDBOX` names */
-  readonly facilitatorUrl?: string
+  /**
+   * One, or several in order of preference: a verification moves on from one that does not answer, a settlement never.
+   *
+   * @default DEFAULT_FACILITATOR, or the sandbox that the environment variable `SVC_SANDBOX` names
+   */
+  readonly facilitatorUrl?: string | readonly string[]
   /** Accept a facilitator on plain http at a public host. */
   readonly allowHttp?: boolean
   /** @default the agent's network */
@@ -131,7 +135,7 @@ export function deployed(
 export function remotes({ facilitatorUrl, algodUrl, indexerUrl }: ServerOptions, network: Network) {
   const sandbox = process.env.SVC_SANDBOX || undefined
   return {
-    facilitatorUrl: facilitatorUrl ?? sandbox ?? DEFAULT_FACILITATOR,
+    facilitatorUrls: [facilitatorUrl ?? sandbox ?? DEFAULT_FACILITATOR].flat() as readonly string[],
     algodUrl: algodUrl ?? sandbox ?? DEFAULT_ALGOD[network],
     indexerUrl: indexerUrl ?? ((algodUrl ?? sandbox) ? undefined : DEFAULT_INDEXER[network]),
   }

@@ -6,7 +6,12 @@ import { algodClient } from '../adapters/algorand/algod.js'
 import { algorandChain } from '../adapters/algorand/chain.js'
 import { indexerClient } from '../adapters/algorand/indexer.js'
 import { algorandPaymentReader } from '../adapters/algorand/payment-reader.js'
-import { x402Facilitator } from '../adapters/facilitator/x402-facilitator.js'
+import { facilitatorList } from '../adapters/facilitator/failover.js'
+import {
+  type FacilitatorOptions,
+  type X402Facilitator,
+  x402Facilitator,
+} from '../adapters/facilitator/x402-facilitator.js'
 import { httpApp } from '../adapters/http/app.js'
 import { answerBrokenRequests } from '../adapters/http/broken-requests.js'
 import { freeRoutes } from '../adapters/http/free-routes.js'
@@ -15,11 +20,12 @@ import { memoryRateLimit } from '../adapters/memory/rate-limit.js'
 import { memoryRuns } from '../adapters/memory/runs.js'
 import { memorySubscriptions } from '../adapters/memory/subscriptions.js'
 import type { AgentDef } from '../domain/agent.js'
+import { SvcError } from '../domain/errors.js'
 import { USDC_ASSET_ID } from '../domain/network.js'
 import { systemClock } from '../ports/clock.js'
 import { silentLogger } from '../ports/logger.js'
 import { createCharge } from './charge/charge.js'
-import { DEFAULT_BUDGETS, type World } from './charge/world.js'
+import type { World } from './charge/world.js'
 import { createDrain, type Drain, type ShutdownReport } from './drain.js'
 import { listingsOf } from './listings.js'
 import {
@@ -74,8 +80,10 @@ export function serve(agent: AgentDef, options: ServeOptions = {}): SvcServer {
   const shutdown = (reason = 'shutdown') => {
     const drained = drain.shutdown(reason)
     report ??= drained.then(async ended => {
-      await closeServer(server)
-      await close()
+      await closeServer(server, ended)
+      const closed = close()
+      // A payment that was posted is not waited for twice: it is recorded, and whoever comes next finds it.
+      if (ended.outcome === 'drained') await closed
       uninstallSignals()
       ;(options.onShutdown ?? exit)(ended)
       return ended
@@ -89,16 +97,16 @@ export function serve(agent: AgentDef, options: ServeOptions = {}): SvcServer {
 function assemble(definition: AgentDef, options: ServerOptions, drain: Drain) {
   const agent = deployed(definition, options)
   const basePath = checkedBasePath(options.basePath)
-  const { facilitatorUrl, algodUrl, indexerUrl } = remotes(options, agent.network)
+  const { facilitatorUrls, algodUrl, indexerUrl } = remotes(options, agent.network)
   const clock = options.clock ?? systemClock
   const logger = options.logger ?? silentLogger
   const rules = rulesOf(options)
-  const budgets = { ...DEFAULT_BUDGETS, ...options.budgets }
-  const facilitator = x402Facilitator({
-    url: facilitatorUrl,
+  const facilitators = facilitatorsOf(facilitatorUrls, {
     network: agent.network,
     allowHttp: options.allowHttp,
-    verifyTimeoutMs: budgets.verifyMs,
+    // Waiting adds up where one after the other is asked; the lease on a payment counts on the whole.
+    verifyTimeoutMs: Math.ceil(rules.budgets.verifyMs / facilitatorUrls.length),
+    settleTimeoutMs: rules.budgets.settleMs,
     logger,
   })
   const algod = algodClient({ url: algodUrl, token: options.algodToken })
@@ -109,7 +117,7 @@ function assemble(definition: AgentDef, options: ServerOptions, drain: Drain) {
     payTo: agent.payTo,
     assetId: String(USDC_ASSET_ID[agent.network]),
     listings: listingsOf(agent, options),
-    facilitator,
+    facilitator: facilitatorList(facilitators),
     chain,
     store: options.stores?.charges ?? memoryChargeStore({ clock, max: options.idempotency?.max }),
     subscriptions:
@@ -122,7 +130,7 @@ function assemble(definition: AgentDef, options: ServerOptions, drain: Drain) {
     rules,
   }
   const runs = options.stores?.runs ?? memoryRuns(positive('runsCapacity', options.runsCapacity ?? 100))
-  const free = freeRoutes({ agent, basePath, facilitatorUrl })
+  const free = freeRoutes({ agent, basePath, facilitatorUrl: facilitators[0].url })
   const app = httpApp({
     charge: createCharge(world, [runs], drain.inFlight),
     endpoints: agent.endpoints,
@@ -138,8 +146,16 @@ function assemble(definition: AgentDef, options: ServerOptions, drain: Drain) {
     app,
     network: agent.network,
     routes: [...paid, ...free.map(({ method, path }) => `${method} ${path}`)],
-    close: () => Promise.all([facilitator.close(), algod.close(), indexer?.close()]),
+    close: () => Promise.all([...facilitators, algod, indexer].map(remote => remote?.close())),
   }
+}
+
+type Facilitators = readonly [X402Facilitator, ...X402Facilitator[]]
+
+function facilitatorsOf(urls: readonly string[], options: Omit<FacilitatorOptions, 'url'>): Facilitators {
+  const [first, ...others] = urls.map(url => x402Facilitator({ ...options, url }))
+  if (first === undefined) throw new SvcError('facilitatorUrl names no facilitator', 'invalid_options')
+  return [first, ...others]
 }
 
 function installSignals(shutdown: (reason: string) => unknown): () => void {
@@ -151,10 +167,11 @@ function installSignals(shutdown: (reason: string) => unknown): () => void {
   }
 }
 
-function closeServer(server: Server): Promise<void> {
+function closeServer(server: Server, { outcome }: ShutdownReport): Promise<void> {
   return new Promise(resolve => {
     server.close(() => resolve())
-    server.closeIdleConnections()
+    if (outcome === 'drained') server.closeIdleConnections()
+    else server.closeAllConnections()
   })
 }
 

@@ -40,4 +40,5 @@ export type Settlement =
       readonly payer?: string
     }
   | { readonly verdict: 'refused'; readonly reason: string }
-  | { readonly verdict: 'unknown'; readonly cause: string }
+  /** `denied`: a well-formed no, but one after which the payment may still land, or has. */
+  | { readonly verdict: 'unknown'; readonly cause: string; readonly denied?: true }

@@ -1,8 +1,9 @@
-import { Address, msgpackRawEncode, SignedTransaction, Transaction, TransactionType } from 'algosdk'
+import { Address, Transaction, TransactionType } from 'algosdk'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { endOfValue } from '../../src/adapters/algorand/msgpack.js'
 import { algorandPaymentReader } from '../../src/adapters/algorand/payment-reader.js'
-import { decodeMember } from '../../src/adapters/algorand/transaction.js'
+import { decodeMember, signedBytes } from '../../src/adapters/algorand/transaction.js'
 import type { PaymentPayload } from '../../src/domain/x402.js'
 import payments from '../vectors/payments.json' with { type: 'json' }
 import verdicts from '../vectors/verdicts.json' with { type: 'json' }
@@ -50,7 +51,7 @@ describe('the verdicts’ payments', () => {
   ]
   for (const vector of verdicts.cases) {
     const { name } = vector
-    const transactions: readonly { txid?: string }[] = vector.transactions ?? []
+    const transactions = (vector.transactions ?? []) as readonly { txid?: string }[]
     it(`${name}: ${unread.includes(name) ? 'not read' : 'read'}`, () => {
       const payload = vector.paymentPayload as PaymentPayload
       const read = reader.read(payload)
@@ -68,25 +69,27 @@ describe('the verdicts’ payments', () => {
 
 describe('one payment in another dress has the same id', () => {
   const text = unsponsored.paymentPayload.payload.paymentGroup[0]!
-  const member = decodeMember(Buffer.from(text, 'base64'))!
-  const { sig, txn } = member.signed!
+  const bytes = Buffer.from(text, 'base64')
+  const [sig, txn] = entriesOf(bytes) as [Buffer, Buffer]
+  const backwards = Buffer.concat([txn.subarray(0, 4), mapOf(entriesOf(txn.subarray(4)).reverse())])
+  const unknownKey = Buffer.from('a37a7a7a01', 'hex')
 
   it.each([
     ['without padding', text.replace(/=+$/, '')],
-    ['in the URL’s alphabet', Buffer.from(text, 'base64').toString('base64url')],
-    ['with its keys in another order', base64({ txn: reversed(txn.toEncodingData()), sig })],
-    ['with a key that nobody knows', base64(new Map<string, unknown>([...txnMap(sig, txn), ['zzz', 1]]))],
+    ['in the URL’s alphabet', bytes.toString('base64url')],
+    ['with its keys backwards', mapOf([txn, sig]).toString('base64')],
+    ['with the transaction’s keys backwards', mapOf([sig, backwards]).toString('base64')],
+    ['with a key that nobody knows', mapOf([sig, txn, unknownKey]).toString('base64')],
   ])('%s', (_, dressed) => {
+    expect(dressed).not.toBe(text)
     const read = reader.read({ payload: { paymentGroup: [dressed], paymentIndex: 0, more: true } })
     expect(read?.txId).toBe(unsponsored.paymentTxId)
     expect(read?.proven()).toBe(true)
   })
 
   it('a signature by someone else is read, and not proven', () => {
-    const forged = new SignedTransaction({ txn, sig: Buffer.alloc(64, 1) })
-    const read = reader.read({
-      payload: { paymentGroup: [base64(txnMap(forged.sig, txn))], paymentIndex: 0 },
-    })
+    const forged = signedBytes(txn.subarray(4), Buffer.alloc(64, 1)).toString('base64')
+    const read = reader.read({ payload: { paymentGroup: [forged], paymentIndex: 0 } })
     expect(read?.txId).toBe(unsponsored.paymentTxId)
     expect(read?.proven()).toBe(false)
   })
@@ -161,7 +164,7 @@ describe('never throws', () => {
       },
       assetTransferParams: { assetIndex: 1, amount: 1, receiver: new Address(Buffer.alloc(32, 3)) },
     })
-    const paymentGroup = [base64(txnMap(Buffer.alloc(64, 1), txn))]
+    const paymentGroup = [signedBytes(txn.toByte(), Buffer.alloc(64, 1)).toString('base64')]
     expect(reader.read({ payload: { paymentGroup, paymentIndex: 0 } })).toMatchObject({
       network: undefined,
       amount: 1n,
@@ -173,27 +176,19 @@ function txnOf(text: string): Transaction {
   return decodeMember(Buffer.from(text, 'base64'))!.txn
 }
 
-function txnMap(sig: Uint8Array | undefined, txn: Transaction): Map<string, unknown> {
-  return new Map<string, unknown>([
-    ['sig', sig],
-    ['txn', reversed(txn.toEncodingData())],
-  ])
+/** The entries of a msgpack map, each with its key. */
+function entriesOf(map: Buffer): Buffer[] {
+  const entries: Buffer[] = []
+  for (let at = 1; at < map.length; ) {
+    const end = endOfValue(map, endOfValue(map, at))
+    entries.push(map.subarray(at, end))
+    at = end
+  }
+  return entries
 }
 
-/** An encoding with its keys backwards, addresses as bytes, empty values left out. */
-function reversed(data: Map<string, unknown>): Map<string, unknown> {
-  const entries = [...data].filter(([, value]) => !isEmpty(value)).reverse()
-  return new Map(entries.map(([key, value]) => [key, value instanceof Address ? value.publicKey : value]))
-}
-
-function isEmpty(value: unknown): boolean {
-  return (
-    value === undefined || value === 0n || value === '' || (value instanceof Uint8Array && value.length === 0)
-  )
-}
-
-function base64(value: unknown): string {
-  return Buffer.from(msgpackRawEncode(value)).toString('base64')
+function mapOf(entries: readonly Buffer[]): Buffer {
+  return Buffer.concat([Buffer.of(0x80 | entries.length), ...entries])
 }
 
 function repeated(bytes: readonly number[], times: number): number[] {

@@ -21,7 +21,13 @@ function nodeOn(network: Network, changes: Partial<SuggestedParams> = {}) {
     genesisHash: GENESIS_HASH[network],
     ...changes,
   }
-  const node = { asked: 0, suggestedParams: async () => (node.asked++, params) }
+  const node = {
+    asked: 0,
+    async suggestedParams() {
+      node.asked++
+      return params
+    },
+  }
   return node
 }
 

@@ -11,6 +11,7 @@ import {
 } from 'algosdk'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type Sandbox, startSandbox } from '../../src/sandbox.js'
+import { answerOf } from '../support/answers.js'
 
 const USDC = 10_458_941
 
@@ -56,11 +57,10 @@ describe('algosdk on the sandbox', () => {
     const account = await algod.accountInformation(alice.addr).do()
     expect([account.amount, account.minBalance]).toEqual([10_000_000n - 5_000n - 2_000n, 200_000n])
     await algod.statusAfterBlock(pending.confirmedRound!).do()
-    const block = await (await fetch(`${sandbox.url}/v2/blocks/${pending.confirmedRound}/txids`)).json()
+    const block = await answerOf(fetch(`${sandbox.url}/v2/blocks/${pending.confirmedRound}/txids`))
     expect(block.blockTxids).toContain(txid)
-    expect(
-      (await (await fetch(`${sandbox.url}/v2/transactions/pending/${txid}`)).json())['confirmed-round'],
-    ).toBe(Number(pending.confirmedRound))
+    const asJson = await answerOf(fetch(`${sandbox.url}/v2/transactions/pending/${txid}`))
+    expect(asJson).toMatchObject({ 'confirmed-round': Number(pending.confirmedRound) })
   })
 
   it('is told no in a node’s words', async () => {

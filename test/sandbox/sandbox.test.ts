@@ -4,6 +4,7 @@ import { signingKey } from '../../src/adapters/algorand/keys.js'
 import { algorandPaymentSigner } from '../../src/adapters/algorand/payment-signer.js'
 import { ALGORAND_TESTNET, GENESIS_HASH } from '../../src/domain/network.js'
 import { type Sandbox, startSandbox } from '../../src/sandbox.js'
+import { answerOf } from '../support/answers.js'
 import { payerOf } from '../support/sandbox-payment.js'
 
 let sandbox: Sandbox
@@ -38,7 +39,7 @@ describe('a sandbox', () => {
   })
 
   it('supports both forms of the network’s id', async () => {
-    const { kinds } = await (await fetch(`${sandbox.facilitatorUrl}/supported`)).json()
+    const { kinds } = await answerOf(fetch(`${sandbox.facilitatorUrl}/supported`))
     const extra = { feePayer: sandbox.feePayer }
     expect(kinds).toEqual([
       { x402Version: 2, scheme: 'exact', network: ALGORAND_TESTNET, extra },
@@ -129,7 +130,7 @@ describe('the Bazaar', () => {
         'success',
       )
     }
-    const list = async (query: string) => (await fetch(`${sandbox.url}/discovery/resources${query}`)).json()
+    const list = async (query: string) => answerOf(fetch(`${sandbox.url}/discovery/resources${query}`))
     const all = await list('')
     expect(all).toMatchObject({ x402Version: 2, pagination: { limit: 20, offset: 0, total: 3 } })
     expect((await list('?type=mcp')).items).toMatchObject([
@@ -157,7 +158,7 @@ describe('the control routes', () => {
       microAlgos: '10000007',
       usdc: '100000005',
     })
-    expect(await (await fetch(`${sandbox.url}/sandbox/accounts/${address}`)).json()).toMatchObject({
+    expect(await answerOf(fetch(`${sandbox.url}/sandbox/accounts/${address}`))).toMatchObject({
       usdc: '100000005',
     })
     const before = sandbox.round()
@@ -184,7 +185,7 @@ describe('the control routes', () => {
   ])('%s %s with %.40s is answered %d %s', async (method, path, body, status, code) => {
     const answer = await fetch(sandbox.url + path, { method, body })
     expect(answer.status).toBe(status)
-    expect((await answer.json()).error.code).toBe(code)
+    expect((await answerOf(answer)).error.code).toBe(code)
   })
 })
 
@@ -197,6 +198,5 @@ async function paymentFrom(mnemonic: string, changes = {}, challenge = {}) {
 }
 
 async function post(path: string, body: unknown) {
-  const answer = await fetch(sandbox.url + path, { method: 'POST', body: JSON.stringify(body) })
-  return answer.json()
+  return answerOf(fetch(sandbox.url + path, { method: 'POST', body: JSON.stringify(body) }))
 }

@@ -95,7 +95,7 @@ export function close({ claims, payments, nowMs }: Books, move: CloseMove): void
   const paymentOurs = payment?.token === move.token && (move.how !== 'release' || !move.claim || claimOurs)
   if (paymentOurs) payments.moveAlong(payment, CLOSED_BY[move.how].payment)
   if (!claimOurs) return
-  if (move.answer) claim.kept ??= { recorded: { answer: copyOf(move.answer) }, by: move.token }
+  if (move.answer) claim.kept ??= { recorded: { answer: copyOf(move.answer) } }
   // Without an answer there is nothing to replay, so the key is given back.
   const how = move.how === 'complete' && !claim.kept ? 'release' : move.how
   if (claims.moveAlong(claim, CLOSED_BY[how].claim)) claims.expireAt(claim, nowMs + move.windowMs)

@@ -8,8 +8,8 @@ export interface Claim extends DrawnRecord<ClaimState> {
   readonly bodyHash: string
   kept?: {
     readonly recorded: Recorded
-    /** Whose answer it is. A successor that took the claim over bears another token. */
-    readonly by: string
+    /** The token that recorded it: not a successor's, and nobody's where a window covered the call. */
+    readonly by?: string
   }
 }
 

@@ -3,7 +3,8 @@ import type { SignedTransaction } from 'algosdk'
 import { LRUCache } from 'lru-cache'
 import { encodeBase32 } from '../algorand/base32.js'
 import { verifySignature } from '../algorand/keys.js'
-import { bytesToSign, GROUP_SIZE_MAX, groupIdOf, hashOf } from '../algorand/transaction.js'
+import { GROUP_SIZE_MAX, groupIdOf, hashOf } from '../algorand/transaction.js'
+import { encoded } from './encoded.js'
 import type { Refusal } from './refusal.js'
 
 const VALIDITY_ROUNDS_MAX = 1_000n
@@ -46,24 +47,13 @@ function groupIdRefusal(group: readonly SignedTransaction[]): Refusal | undefine
       return form(at, `transactionGroup: inconsistent group values: ${values}`)
     }
   }
-  const hashes = group.map(({ txn }) => ungroupedHash(txn))
+  const hashes = group.map(({ txn }) => encoded(txn).ungroupedHash)
   const computed = groupIdOf(hashes)
   if (computed.equals(claimed!)) return undefined
   const values = `${encodeBase32(claimed!)} != ${encodeBase32(computed)}`
   return {
     stage: 'request',
     message: `transactionGroup: incomplete group: ${values} ({{} [${hashes.map(encodeBase32).join(' ')}]})`,
-  }
-}
-
-/** A group's id is over its members as they were before they had one. */
-function ungroupedHash(txn: SignedTransaction['txn']): Buffer {
-  const { group } = txn
-  txn.group = undefined
-  try {
-    return hashOf(bytesToSign(txn))
-  } finally {
-    txn.group = group
   }
 }
 
@@ -87,7 +77,7 @@ const provenSignatures = new LRUCache<string, true>({ max: 10_000 })
 
 export function isSignedBy({ txn, sig }: SignedTransaction, publicKey: Uint8Array): boolean {
   if (!sig) return false
-  const bytes = bytesToSign(txn)
+  const { bytes } = encoded(txn)
   const name = hashOf(Buffer.concat([publicKey, sig, bytes])).toString('latin1')
   if (provenSignatures.has(name)) return true
   const proven = verifySignature(publicKey, bytes, sig)

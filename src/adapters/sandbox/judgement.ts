@@ -7,8 +7,9 @@ import { parseBaseUnits } from '../../domain/money.js'
 import { networkOf } from '../../domain/network.js'
 import { isRecord, X402_VERSION } from '../../domain/x402.js'
 import type { SigningKey } from '../algorand/keys.js'
-import { bytesToSign, decodeMember, GROUP_SIZE_MAX, txIdOf } from '../algorand/transaction.js'
+import { decodeMember, GROUP_SIZE_MAX } from '../algorand/transaction.js'
 import { isCanonical } from './algod.js'
+import { encoded } from './encoded.js'
 import { isSignedBy } from './group-form.js'
 import { type Ledger, MIN_FEE_MICRO_ALGOS } from './ledger.js'
 
@@ -85,7 +86,7 @@ function judged(payload: unknown, requirements: unknown, ledger: Ledger, sponsor
   const signed = group.map(member => (sponsored.includes(member) ? sponsoredBy(sponsor, member.txn) : member))
   const refusal = ledger.simulate(signed)
   if (refusal) throw new Refusal('simulation_failed', refusal.message)
-  return { ok: true, payer, txId: txIdOf(payment.txn), group: signed }
+  return { ok: true, payer, txId: encoded(payment.txn).txId, group: signed }
 }
 
 function envelopeOf(
@@ -208,7 +209,7 @@ function checkStricter(
 }
 
 function sponsoredBy(sponsor: SigningKey, txn: Transaction): SignedTransaction {
-  return new SignedTransaction({ txn, sig: sponsor.sign(bytesToSign(txn)) })
+  return new SignedTransaction({ txn, sig: sponsor.sign(encoded(txn).bytes) })
 }
 
 function different(rule: keyof typeof DIFFERENCES): Refusal {

@@ -5,9 +5,9 @@
 import type { SignedTransaction, Transaction } from 'algosdk'
 import { GENESIS_HASH, GENESIS_ID, type Network, USDC_ASSET_ID } from '../../domain/network.js'
 import { encodeBase32 } from '../algorand/base32.js'
-import { txIdOf } from '../algorand/transaction.js'
 import { type Account, type Accounts, Draft } from './accounts.js'
 import { applyTransaction } from './apply.js'
+import { encoded } from './encoded.js'
 import { formRefusal } from './group-form.js'
 import { algoText, type Refusal } from './refusal.js'
 import type { Rounds } from './rounds.js'
@@ -72,7 +72,7 @@ export function createLedger({ network, rounds, feeSink }: LedgerOptions): Ledge
     let feesMicroAlgos = 0n
     const ids = new Set<string>()
     for (const [at, signed] of group.entries()) {
-      const txId = txIdOf(signed.txn)
+      const { txId } = encoded(signed.txn)
       const message =
         timeAndPlaceRefusal(signed.txn, round, network) ??
         (landed.has(txId) || ids.has(txId) ? `transaction already in ledger: ${txId}` : undefined) ??
@@ -86,7 +86,7 @@ export function createLedger({ network, rounds, feeSink }: LedgerOptions): Ledge
 
   function land(signed: SignedTransaction, round: bigint): void {
     const { txn } = signed
-    const txId = txIdOf(txn)
+    const { txId } = encoded(txn)
     landed.set(txId, {
       txId,
       round,

@@ -32,6 +32,7 @@ export interface Call {
   /** The handler's deadline, and the moment after which the payment can no longer settle; milliseconds since the epoch. */
   handlerMs: number
   settleByMs: number
+  settlingSinceMs: number
 
   answer: Answer | undefined
   txId: string | undefined
@@ -86,6 +87,7 @@ export function newCall(world: World, listing: Listing, request: ChargeRequest):
     payer: read?.payer,
     handlerMs: listing.def.timeout,
     settleByMs: Number.POSITIVE_INFINITY,
+    settlingSinceMs: 0,
     answer: undefined,
     txId: read?.txId,
     window: undefined,

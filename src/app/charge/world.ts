@@ -68,8 +68,10 @@ export interface Rules {
 export interface Budgets {
   readonly priceMs: number
   readonly verifyMs: number
-  /** Settling and reconciling together. */
+  /** One attempt to settle. */
   readonly settleMs: number
+  /** Settling and reconciling together: how long a caller waits for certainty. */
+  readonly certaintyMs: number
   /** Pause before the same payment is settled again; doubled each time. */
   readonly reconcilePauseMs: number
 }
@@ -77,6 +79,7 @@ export interface Budgets {
 export const DEFAULT_BUDGETS: Budgets = {
   priceMs: 5_000,
   verifyMs: 10_000,
-  settleMs: 45_000,
+  settleMs: 20_000,
+  certaintyMs: 45_000,
   reconcilePauseMs: 500,
 }

@@ -82,7 +82,7 @@ export class SvcClient {
     if (!this.#settings.signer && key === undefined) throw noSigner(request.url.origin)
     const held = key === undefined ? request : withKey(request, key)
     const asked = await this.#ask(held, options, this.#settings.timeoutMs)
-    if (asked.reply.status !== 402) return resultOf(succeeded(asked))
+    if (!isQuote(asked.reply)) return resultOf(succeeded(asked))
     if (key === undefined) return resultOf(await this.#buy(request, asked))
     this.#keys.drop(request.url, key)
     const bought = await this.#buy(request, asked)
@@ -103,7 +103,7 @@ export class SvcClient {
     const request = requestOf(url, body, options)
     if (!this.#settings.signer) throw noSigner(request.url.origin)
     const asked = await this.#ask(request, options, this.#settings.timeoutMs)
-    const isPaid = asked.reply.status === 402
+    const isPaid = isQuote(asked.reply)
     const bought: Outcome = isPaid ? await this.#buy(request, asked) : succeeded(asked)
     const sold = isPaid ? soldIn(bought.reply.headers) : undefined
     if (!sold) throw notASubscription(request.url, bought)
@@ -163,6 +163,11 @@ function withKey(request: Outgoing, key: string): Outgoing {
   // A window is worth protecting too: a repeated attempt must not run the work twice.
   const headers = { [IDEMPOTENCY_KEY_HEADER]: randomUUID(), ...request.headers, [SUBSCRIPTION_HEADER]: key }
   return { ...request, headers }
+}
+
+/** A quote that was found behind a redirect, by a fetch that follows them, is somebody else's. */
+function isQuote({ status, location }: Reply): boolean {
+  return status === 402 && location === undefined
 }
 
 function succeeded(asked: Asked): Asked {

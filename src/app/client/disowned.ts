@@ -28,8 +28,8 @@ export function disownedPayments(ledger: SpendLedger, node: Node): Disowned {
     const { spend, lastValid } = watched.get(txId)!
     const landed = (await node.confirmedRound(txId)) !== undefined
     if (!landed && round <= lastValid) return
-    watched.delete(txId)
     if (landed) await ledger.commit(spend)
+    watched.delete(txId)
   }
 
   async function lookAtAll(): Promise<void> {

@@ -95,12 +95,11 @@ test('a 5xx is told at once, even where its body never ends', async () => {
     response.writeHead(502, { 'content-length': 100 }).write('{')
   }
   const { facilitator } = await start({ '/settle': slowFailure }, { settleTimeoutMs: 300 })
-  const startedMs = performance.now()
+  // Told at the deadline, the cause would be the deadline.
   expect(await facilitator.settle(newPayment(), REQUIREMENTS)).toEqual({
     verdict: 'unknown',
     cause: 'status 502',
   })
-  expect(performance.now() - startedMs).toBeLessThan(250)
 })
 
 test('nobody listening, and asked after closing', async () => {

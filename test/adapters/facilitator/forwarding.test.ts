@@ -74,11 +74,9 @@ test('until /supported has answered, our own spelling is used; afterwards the li
 test('a payment is not kept waiting for a /supported that hangs', async () => {
   const { facilitator } = await start(
     { '/supported': hang, '/verify': json({ isValid: true }) },
-    { firstWaitMs: 20, supportedTimeoutMs: 500 },
+    { firstWaitMs: 20, supportedTimeoutMs: 60_000 },
   )
-  const startedMs = performance.now()
   expect(await facilitator.verify(newPayment(), REQUIREMENTS)).toEqual({ verdict: 'valid' })
-  expect(performance.now() - startedMs).toBeLessThan(400)
 })
 
 test('a payload too deep to encode is refused without being sent', async () => {

@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { endless, hang, json, redirect, reset, status, text } from '../../support/fake-facilitator.js'
 import { adapterTo, FULL, listing, OTHER_SPONSOR, SHORT, SPONSOR, start, startFake } from './setup.js'
@@ -42,14 +43,12 @@ test.each([
 })
 
 test('the first caller waits for a slow answer only so long, and the next not at all', async () => {
-  const { facilitator } = await start({ '/supported': hang }, { firstWaitMs: 50, supportedTimeoutMs: 5_000 })
+  const { facilitator } = await start({ '/supported': hang }, { firstWaitMs: 50, supportedTimeoutMs: 60_000 })
   const startedMs = performance.now()
   expect(await facilitator.supported()).toBeUndefined()
-  const firstMs = performance.now() - startedMs
-  expect(firstMs).toBeGreaterThan(40)
-  expect(firstMs).toBeLessThan(1_000)
-  await Promise.all(Array.from({ length: 100 }, () => facilitator.supported()))
-  expect(performance.now() - startedMs - firstMs).toBeLessThan(40)
+  expect(performance.now() - startedMs).toBeGreaterThan(40)
+  const next = facilitator.supported().then(() => 'at once')
+  expect(await Promise.race([next, setImmediate('later')])).toBe('at once')
 })
 
 test('a hundred callers before the first answer are one request', async () => {

@@ -1,4 +1,5 @@
 import type { Landing } from '../../../ports/chain.js'
+import type { Settlement } from '../../../ports/facilitator.js'
 import type { Call } from '../call.js'
 import type { World } from '../world.js'
 import { accept } from './settle.js'
@@ -12,7 +13,7 @@ const PAUSE_MAX_MS = 4_000
  * for what has landed.
  */
 export async function reconcile(world: World, call: Call) {
-  const untilMs = world.clock.now() + world.rules.budgets.settleMs
+  const untilMs = call.settlingSinceMs + world.rules.budgets.certaintyMs
   for (let pauseMs = world.rules.budgets.reconcilePauseMs; ; pauseMs = Math.min(2 * pauseMs, PAUSE_MAX_MS)) {
     const landing = await attempt(world, call)
     if (landing === 'found' || landing === 'absent') return landing
@@ -29,14 +30,19 @@ async function attempt(world: World, call: Call): Promise<Landing> {
   const settlement = await world.facilitator.settle(call.payload!, call.requirements!)
   if (settlement.verdict === 'settled' && (await accept(world, call, settlement))) return 'found'
   if (read === undefined) {
-    // There is no id to look up: a well-formed no is all that will ever be known.
-    if (settlement.verdict === 'refused') call.refusal = settlement.reason
-    return settlement.verdict === 'refused' ? 'absent' : 'unknown'
+    const no = settlement.verdict === 'refused' ? settlement.reason : deniedBy(settlement)
+    call.refusal = no ?? call.refusal
+    return no === undefined ? 'unknown' : 'absent'
   }
   const landing = await world.chain.lookup(read.txId, read)
   if (landing === 'absent')
     call.refusal = 'The payment was not settled before its last valid round; you were not charged'
   return landing
+}
+
+/** Without an id to look up, a well-formed no is all that will ever be known. */
+function deniedBy(settlement: Settlement): string | undefined {
+  return settlement.verdict === 'unknown' && settlement.denied ? settlement.cause : undefined
 }
 
 function pause(ms: number): Promise<void> {

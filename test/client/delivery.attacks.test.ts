@@ -1,0 +1,337 @@
+/** After the payment is signed: the same bytes again, at most, and never to anybody else. */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { encodeHeader } from '../../src/domain/x402.js'
+import {
+  ANSWER,
+  failure,
+  honest,
+  type Market,
+  openMarket,
+  PRICE,
+  PRICE_USD,
+  type Script,
+  type Seller,
+} from './market.js'
+
+let market: Market
+beforeAll(async () => {
+  market = await openMarket()
+})
+afterAll(() => market.close())
+
+/** Quotes, then answers payments by the step's script, the last one repeating. */
+function paidSteps(...steps: Script[]): Script {
+  return (seen, shop) => {
+    if (!seen.payment) return shop.challenge(shop.entry())
+    const count = shop.seen.filter(({ payment }) => payment !== undefined).length
+    return steps[Math.min(count, steps.length) - 1]!(seen, shop)
+  }
+}
+
+const sell: Script = (seen, shop) => shop.sell(seen.payment!)
+const settleAndCut: Script = async (seen, shop) => {
+  await shop.settle(seen.payment!)
+  return 'cut'
+}
+const cut: Script = () => 'cut'
+const refuse: Script = (_, shop) => shop.challenge(shop.entry())
+
+function differentPayments(seller: Seller): number {
+  return new Set(seller.paid().map(({ payment }) => payment)).size
+}
+
+function differentKeys(seller: Seller): number {
+  return new Set(seller.paid().map(({ headers }) => headers['idempotency-key'])).size
+}
+
+describe('one signed payment, whatever the seller does:', () => {
+  const cases: [string, { paidRequests: number; spent: bigint; counted: number; code?: string }, Script][] = [
+    ['the honest one', { paidRequests: 1, spent: PRICE, counted: PRICE_USD }, honest],
+    ['402 after payment', { paidRequests: 1, spent: 0n, counted: 0, code: 'call_failed' }, paidSteps(refuse)],
+    [
+      '402 after payment, having taken it',
+      { paidRequests: 1, spent: PRICE, counted: PRICE_USD, code: 'call_failed' },
+      paidSteps(async (seen, shop) => {
+        await shop.settle(seen.payment!)
+        return shop.challenge(shop.entry())
+      }),
+    ],
+    [
+      '400 after payment',
+      { paidRequests: 1, spent: 0n, counted: 0, code: 'call_failed' },
+      paidSteps(() => failure(400, 'invalid_input')),
+    ],
+    [
+      'endless 500',
+      { paidRequests: 3, spent: 0n, counted: 0, code: 'call_failed' },
+      paidSteps(() => failure(500, 'handler_error')),
+    ],
+    [
+      '500 twice, then the answer',
+      { paidRequests: 3, spent: PRICE, counted: PRICE_USD },
+      paidSteps(
+        () => failure(500, 'handler_error'),
+        () => failure(503, 'shutting_down'),
+        sell,
+      ),
+    ],
+    [
+      'endless settlement_unknown',
+      { paidRequests: 3, spent: 0n, counted: PRICE_USD, code: 'call_failed' },
+      paidSteps(() => failure(503, 'settlement_unknown')),
+    ],
+    [
+      'every connection is cut',
+      { paidRequests: 3, spent: 0n, counted: PRICE_USD, code: 'network_error' },
+      paidSteps(cut),
+    ],
+    [
+      'cut once, then the answer',
+      { paidRequests: 2, spent: PRICE, counted: PRICE_USD },
+      paidSteps(cut, sell),
+    ],
+    [
+      'cut after settling, then refused as spent',
+      { paidRequests: 2, spent: PRICE, counted: PRICE_USD, code: 'call_failed' },
+      paidSteps(settleAndCut, () => failure(409, 'payment_spent')),
+    ],
+    [
+      'cut after settling, then 402',
+      { paidRequests: 2, spent: PRICE, counted: PRICE_USD, code: 'call_failed' },
+      paidSteps(settleAndCut, refuse),
+    ],
+    [
+      '429 with a payment',
+      { paidRequests: 1, spent: 0n, counted: 0, code: 'call_failed' },
+      paidSteps(() => failure(429, 'rate_limited', { 'retry-after': '0' })),
+    ],
+    [
+      '409 without a lost answer',
+      { paidRequests: 1, spent: 0n, counted: 0, code: 'call_failed' },
+      paidSteps(() => failure(409, 'idempotency_in_progress')),
+    ],
+  ]
+  for (const [name, { paidRequests, spent: amount, counted, code }, script] of cases) {
+    it(name, async () => {
+      const { client, spent } = market.payer({ maxPrice: '$0.01', maxPerDay: '$1' })
+      const seller = await market.seller(script)
+      const call = client.call(seller.url, { text: 'x' })
+      if (code) await expect(call).rejects.toMatchObject({ code })
+      else expect(await call).toMatchObject({ data: { done: true }, attempts: paidRequests })
+      expect(seller.paid()).toHaveLength(paidRequests)
+      expect(differentPayments(seller)).toBe(1)
+      expect(differentKeys(seller)).toBe(1)
+      expect(spent()).toBe(amount)
+      expect(client.spentToday).toBe(counted)
+    })
+  }
+})
+
+describe('an answer was lost:', () => {
+  it('“not yet” is waited out with the same bytes, beyond the attempts', async () => {
+    const { client, spent } = market.payer()
+    let receipt = ''
+    const settleAndCutOff: Script = async (seen, shop) => {
+      receipt = encodeHeader(await shop.settle(seen.payment!))
+      return 'cut'
+    }
+    const notYet =
+      (code: string): Script =>
+      () =>
+        failure(409, code, { 'retry-after': '0' })
+    const replay: Script = () => ({
+      ...ANSWER,
+      headers: { ...ANSWER.headers, 'idempotency-replayed': 'true', 'PAYMENT-RESPONSE': receipt },
+    })
+    const seller = await market.seller(
+      paidSteps(
+        settleAndCutOff,
+        notYet('idempotency_in_progress'),
+        notYet('payment_in_use'),
+        notYet('idempotency_in_progress'),
+        () => failure(503, 'shutting_down', { 'retry-after': '0' }),
+        replay,
+      ),
+    )
+    const result = await client.call(seller.url, {})
+    expect(result.data).toEqual({ done: true })
+    expect(seller.paid()).toHaveLength(6)
+    expect(differentPayments(seller)).toBe(1)
+    expect(spent()).toBe(PRICE)
+    // A replay, but of our own payment: it was spent.
+    expect(client.spentToday).toBe(PRICE_USD)
+    expect(result.replayed).toBeUndefined()
+  })
+
+  it('patience ends, and the money stays counted', async () => {
+    const { client } = market.payer({ timeoutMs: 200 })
+    const seller = await market.seller(paidSteps(cut, () => failure(409, 'payment_in_use')))
+    await expect(client.call(seller.url, {})).rejects.toMatchObject({
+      code: 'call_failed',
+      status: 409,
+      detail: { charged: 'maybe' },
+    })
+    expect(client.spentToday).toBe(PRICE_USD)
+  })
+
+  it('a seller that says nothing is given up on, and the money stays counted', async () => {
+    const { client } = market.payer({ timeoutMs: 60, retry: false })
+    const seller = await market.seller(paidSteps(() => 'silence'))
+    await expect(client.call(seller.url, {})).rejects.toMatchObject({
+      code: 'network_error',
+      detail: { charged: 'maybe', txId: expect.stringMatching(/^[A-Z2-7]{52}$/) },
+    })
+    expect(client.spentToday).toBe(PRICE_USD)
+  })
+
+  it('an abort after the payment left keeps the money counted', async () => {
+    const { client } = market.payer()
+    const stop = new AbortController()
+    const seller = await market.seller(
+      paidSteps(() => {
+        stop.abort()
+        return 'silence'
+      }),
+    )
+    await expect(client.call(seller.url, {}, { signal: stop.signal })).rejects.toMatchObject({
+      code: 'aborted',
+      detail: { charged: 'maybe' },
+    })
+    expect(client.spentToday).toBe(PRICE_USD)
+  })
+
+  it('an abort before costs nothing', async () => {
+    const { client } = market.payer()
+    const seller = await market.seller(honest)
+    await expect(client.call(seller.url, {}, { signal: AbortSignal.abort() })).rejects.toMatchObject({
+      code: 'aborted',
+    })
+    expect(seller.seen).toEqual([])
+    expect(client.spentToday).toBe(0)
+  })
+})
+
+describe('redirects', () => {
+  for (const status of [301, 302, 303, 307, 308]) {
+    it(`${status} after payment does not carry the payment on`, async () => {
+      const { client, spent } = market.payer()
+      const thief = await market.seller(honest)
+      const seller = await market.seller(paidSteps(() => ({ status, headers: { location: thief.url } })))
+      await expect(client.call(seller.url, {})).rejects.toMatchObject({
+        code: 'call_failed',
+        status,
+        detail: { location: thief.url },
+      })
+      expect(thief.seen).toEqual([])
+      expect(spent()).toBe(0n)
+    })
+  }
+
+  it('before payment they are reported, not followed', async () => {
+    const { client, spent } = market.payer()
+    const target = await market.seller(honest)
+    const seller = await market.seller(() => ({ status: 307, headers: { location: target.url } }))
+    expect(await client.quote(seller.url)).toEqual({ paymentRequired: false, status: 307 })
+    await expect(client.call(seller.url, {})).rejects.toMatchObject({ code: 'call_failed', status: 307 })
+    expect(target.seen).toEqual([])
+    await client.call(target.url, {})
+    expect(spent()).toBe(PRICE)
+  })
+
+  it('a subscription key is not carried on', async () => {
+    const { client } = market.payer()
+    const thief = await market.seller(honest)
+    const seller = await market.seller(() => ({ status: 308, headers: { location: thief.url } }))
+    client.useSubscription(seller.url, 'key-of-a-window')
+    await expect(client.call(seller.url, {})).rejects.toMatchObject({ code: 'call_failed', status: 308 })
+    expect(seller.seen[0]?.headers['x-svc-subscription']).toBe('key-of-a-window')
+    expect(thief.seen).toEqual([])
+  })
+
+  it('a fetch that follows them all the same is not trusted with a payment', async () => {
+    const fetchImpl: typeof fetch = (url, init) => fetch(url, { ...init, redirect: 'follow' })
+    const { client, spent } = market.payer({ fetchImpl })
+    const target = await market.seller(honest)
+    const seller = await market.seller(() => ({ status: 307, headers: { location: target.url } }))
+    await expect(client.call(seller.url, {})).rejects.toMatchObject({ code: 'call_failed' })
+    expect(target.paid()).toEqual([])
+    expect(spent()).toBe(0n)
+  })
+})
+
+describe('a receipt', () => {
+  const lies: [string, Record<string, unknown>, RegExp][] = [
+    ['of another amount', { amount: '1' }, /amount 1 instead of 10000/],
+    ['of another asset', { asset: '31566704' }, /asset 31566704 instead of 10458941/],
+    ['of another transaction', { transaction: 'A'.repeat(52) }, /transaction A+ instead of/],
+    ['of another payer', { payer: 'B'.repeat(58) }, /payer B+ instead of/],
+    ['for another receiver', { payTo: 'C'.repeat(58) }, /receiver C+ instead of/],
+    ['on another network', { network: 'algorand:wGHE2Pwdvd7S12BL5FaOP20EGYesN73k' }, /network .* instead of/],
+    ['of no success', { success: false }, /no success/],
+  ]
+  for (const [name, lie, message] of lies) {
+    it(`${name} is reported`, async () => {
+      const { client, spent, address } = market.payer()
+      const seller = await market.seller(
+        paidSteps(async (seen, shop) => {
+          const receipt = { ...(await shop.settle(seen.payment!)), ...lie }
+          return { ...ANSWER, headers: { 'PAYMENT-RESPONSE': encodeHeader(receipt) } }
+        }),
+      )
+      const { warnings, payment } = await client.call(seller.url, {})
+      expect(warnings).toEqual([{ code: 'receipt_mismatch', message: expect.stringMatching(message) }])
+      // The result tells what was signed, not what was claimed.
+      expect(payment).toMatchObject({ amount: '10000', asset: '10458941' })
+      const landed = market.sandbox.transactions().find(({ txId }) => txId === payment?.txId)
+      expect(landed?.sender).toBe(address)
+      expect(spent()).toBe(PRICE)
+    })
+  }
+
+  it('that is missing or unreadable is reported', async () => {
+    for (const headers of [{}, { 'PAYMENT-RESPONSE': '%%%' }]) {
+      const { client } = market.payer()
+      const seller = await market.seller(
+        paidSteps(async (seen, shop) => {
+          await shop.settle(seen.payment!)
+          return { ...ANSWER, headers }
+        }),
+      )
+      expect((await client.call(seller.url, {})).warnings).toMatchObject([{ code: 'receipt_missing' }])
+      expect(client.spentToday).toBe(PRICE_USD)
+    }
+  })
+
+  it('that is right is not remarked upon', async () => {
+    const { client } = market.payer()
+    const { warnings } = await client.call((await market.seller(honest)).url, {})
+    expect(warnings).toBeUndefined()
+  })
+})
+
+describe('an answer without an end', () => {
+  const endless = 'x'.repeat(17 * 1024 * 1024)
+
+  it('is not read, and the payment stays counted', async () => {
+    const { client, spent } = market.payer()
+    const seller = await market.seller(
+      paidSteps(async (seen, shop) => {
+        await shop.settle(seen.payment!)
+        return { status: 200, body: endless }
+      }),
+    )
+    await expect(client.call(seller.url, {})).rejects.toMatchObject({
+      code: 'call_failed',
+      detail: { charged: 'yes' },
+    })
+    expect(spent()).toBe(PRICE)
+    expect(client.spentToday).toBe(PRICE_USD)
+  })
+
+  it('is no quote', async () => {
+    const { client, spent } = market.payer()
+    const seller = await market.seller(() => ({ status: 402, body: endless }))
+    await expect(client.call(seller.url, {})).rejects.toMatchObject({ code: 'unreadable_quote' })
+    expect(spent()).toBe(0n)
+  })
+})

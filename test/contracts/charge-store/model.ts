@@ -1,0 +1,118 @@
+/** Random moves of several calls against a reference that is written to be read, and two invariants that need none. */
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import type { Hold, Opened, Resolved } from '../../../src/ports/charge-store.js'
+import { Invariants } from './invariants.js'
+import { Reference } from './reference.js'
+import { type MakeChargeStore, type Scene, scene, text } from './scene.js'
+
+const move = fc.oneof(
+  {
+    weight: 4,
+    arbitrary: fc.record({
+      kind: fc.constant('open' as const),
+      key: fc.constantFrom('k1', 'k1', 'k2', null),
+      body: fc.constantFrom('body', 'body', 'body', 'another body'),
+      payment: fc.constantFrom('p1', 'p1', 'p2', 'p3', null),
+    }),
+  },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant('resend' as const), who: fc.nat(9) }) },
+  { weight: 4, arbitrary: fc.record({ kind: fc.constant('record' as const), who: fc.nat(9) }) },
+  {
+    weight: 4,
+    arbitrary: fc.record({
+      kind: fc.constant('close' as const),
+      who: fc.nat(9),
+      how: fc.constantFrom('complete' as const, 'forfeit' as const, 'release' as const),
+    }),
+  },
+  {
+    weight: 3,
+    arbitrary: fc.record({
+      kind: fc.constant('resolve' as const),
+      who: fc.nat(9),
+      verdict: fc.constantFrom('found' as const, 'forfeited' as const, 'dead' as const),
+    }),
+  },
+  {
+    weight: 2,
+    arbitrary: fc.record({ kind: fc.constant('advance' as const), halves: fc.constantFrom(1, 2) }),
+  },
+)
+
+interface Call {
+  readonly hold: Hold
+  /** The payment that an orphaned open named. */
+  orphanTxId?: string
+}
+
+/** @param numRuns how many random histories; each waits for up to 40 leases where time is real. */
+export function chargeStoreModelContract(name: string, make: MakeChargeStore, numRuns: number): void {
+  describe(`charge store against a reference: ${name}`, () => {
+    it(`answers ${numRuns} random histories as the reference does`, async () => {
+      await fc.assert(
+        fc.asyncProperty(fc.array(move, { minLength: 5, maxLength: 40 }), async moves => {
+          const s = await scene(make)
+          await replay(s, moves)
+        }),
+        { numRuns },
+      )
+    })
+  })
+}
+
+async function replay(s: Scene, moves: readonly (typeof move extends fc.Arbitrary<infer M> ? M : never)[]) {
+  const reference = new Reference(s.leaseMs, s.windowMs)
+  const invariants = new Invariants()
+  const calls: Call[] = []
+  const openAs = async (call: Call) => {
+    const opened = await s.open(call.hold)
+    expect(shown(opened)).toEqual(reference.open(call.hold))
+    if (opened.verdict === 'orphaned') call.orphanTxId = opened.recorded.payment?.txId
+    invariants.opened(call.hold, opened)
+  }
+  for (const step of moves) {
+    if (step.kind === 'open') {
+      const call = { hold: s.call(`token-${calls.length}`, step) }
+      calls.push(call)
+      await openAs(call)
+      continue
+    }
+    if (step.kind === 'advance') {
+      await s.advance((step.halves * s.leaseMs) / 2)
+      reference.nowMs += (step.halves * s.leaseMs) / 2
+      continue
+    }
+    const call = calls[step.who % Math.max(1, calls.length)]
+    if (!call) continue
+    const { hold } = call
+    if (step.kind === 'resend') await openAs(call)
+    if (step.kind === 'record') {
+      const verdict = await s.record(hold, `answer of ${hold.token}`)
+      expect(verdict).toBe(reference.record(hold, `answer of ${hold.token}`))
+      if (verdict === 'recorded') invariants.recorded(hold)
+    }
+    if (step.kind === 'close') {
+      const answer = `answer of ${hold.token}`
+      await s.close(hold, step.how, answer)
+      reference.close(hold, step.how, answer)
+      invariants.closed(hold, step.how)
+    }
+    if (step.kind === 'resolve' && call.orphanTxId) {
+      const { windowMs, leaseMs } = s
+      const resolving = { ...hold, verdict: step.verdict, txId: call.orphanTxId, windowMs, leaseMs }
+      const verdict: Resolved = await s.store.resolve(resolving)
+      expect(verdict).toBe(reference.resolve(hold, call.orphanTxId, step.verdict))
+      invariants.resolved(call.orphanTxId, step.verdict)
+    }
+  }
+}
+
+/** A verdict as the reference gives it: without how long to wait, and with the answer as text. */
+function shown(opened: Opened): string {
+  if (opened.verdict === 'replayable') return `replayable ${text(opened.answer)}`
+  if (opened.verdict === 'orphaned') {
+    return `orphaned ${text(opened.recorded.answer)} ${opened.recorded.payment?.txId}`
+  }
+  return opened.verdict
+}

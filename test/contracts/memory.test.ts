@@ -1,0 +1,126 @@
+/** Every port's contract on the memory adapters, and what only they promise: bounded memory. */
+import { describe, expect, it } from 'vitest'
+import { memoryChargeStore } from '../../src/adapters/memory/charge-store.js'
+import { memoryRateLimit } from '../../src/adapters/memory/rate-limit.js'
+import { memoryRuns } from '../../src/adapters/memory/runs.js'
+import { memorySubscriptions } from '../../src/adapters/memory/subscriptions.js'
+import {
+  boundedChargeStoreContract,
+  chargeStoreContract,
+  chargeStoreModelContract,
+} from './charge-store.contract.js'
+import { rateLimitContract } from './rate-limit.contract.js'
+import { runsContract } from './runs.contract.js'
+import { subscriptionsContract } from './subscriptions.contract.js'
+
+function testClock(startMs = Date.UTC(2026, 0, 1)) {
+  let nowMs = startMs
+  const advance = (ms: number) => {
+    nowMs += ms
+  }
+  return { now: () => nowMs, advance }
+}
+
+const makeChargeStore = (max?: number) => () => {
+  const clock = testClock()
+  return { store: memoryChargeStore({ clock, max }), advance: clock.advance, leaseMs: 1_000 }
+}
+
+chargeStoreContract('memory', makeChargeStore())
+boundedChargeStoreContract('memory', makeChargeStore(3), 3)
+boundedChargeStoreContract('memory', makeChargeStore(50), 50)
+chargeStoreModelContract('memory', makeChargeStore(), 1_500)
+
+subscriptionsContract('memory', () => {
+  const clock = testClock()
+  return { store: memorySubscriptions({ clock }), ...clock, windowMs: 1_500 }
+})
+
+rateLimitContract('memory', () => {
+  const clock = testClock()
+  return { limit: memoryRateLimit({ clock }), advance: clock.advance, windowMs: 60_000 }
+})
+
+runsContract('memory', memoryRuns)
+
+describe('memory is bounded', () => {
+  const hold = (at: number) => ({
+    slot: 's',
+    token: `t${at}`,
+    claim: { name: `k${at}`, bodyHash: 'b' },
+    payment: `p${at}`,
+  })
+
+  it('abandoned claims are collected: they fill the store only until their leases are long over', async () => {
+    const clock = testClock()
+    const store = memoryChargeStore({ clock, max: 100 })
+    for (let at = 0; at < 100; at++) await store.open({ ...hold(at), leaseMs: 1_000 })
+    expect((await store.open({ ...hold(100), leaseMs: 1_000 })).verdict).toBe('full')
+    clock.advance(120_000)
+    expect((await store.open({ ...hold(100), leaseMs: 1_000 })).verdict).toBe('opened')
+  })
+
+  it('a payment is forgotten when it can no longer land, and a claim when nothing is owed', async () => {
+    const clock = testClock()
+    const store = memoryChargeStore({ clock, max: 1 })
+    const call = hold(0)
+    await store.open({ ...call, leaseMs: 1_000 })
+    const recorded = { answer: new Uint8Array(1) }
+    await store.record({ ...call, recorded, leaseMs: 1_000, paymentTtlMs: 10_000, claimTtlMs: 20_000 })
+    clock.advance(10_000)
+    const keyless = { ...call, token: 'other', claim: undefined }
+    expect((await store.open({ ...keyless, leaseMs: 1_000 })).verdict).toBe('opened')
+    expect((await store.open({ ...hold(1), leaseMs: 1_000 })).verdict).toBe('full')
+    clock.advance(12_000)
+    expect((await store.open({ ...hold(1), leaseMs: 1_000 })).verdict).toBe('opened')
+  })
+
+  it('100,000 payments come and go in constant time each', async () => {
+    const clock = testClock()
+    const store = memoryChargeStore({ clock })
+    const begun = performance.now()
+    for (let at = 0; at < 100_000; at++) {
+      const { slot, token, payment } = hold(at)
+      await store.open({ slot, token, payment, leaseMs: 1_000 })
+      clock.advance(5)
+    }
+    expect(performance.now() - begun).toBeLessThan(5_000)
+  })
+
+  it('a clock that is set back loses nothing', async () => {
+    const clock = testClock()
+    const store = memoryChargeStore({ clock })
+    clock.advance(3_600_000)
+    await store.open({ ...hold(0), leaseMs: 1_000 })
+    clock.advance(-3_600_000)
+    expect((await store.open({ ...hold(0), token: 'other', leaseMs: 1_000 })).verdict).toBe('inProgress')
+    await store.open({ ...hold(1), leaseMs: 1_000 })
+    clock.advance(2_000)
+    expect((await store.open({ ...hold(1), token: 'other', leaseMs: 1_000 })).verdict).toBe('opened')
+  })
+
+  it('a million identities are counted in the room of 10,000, and the busy ones are not forgotten', () => {
+    const limit = memoryRateLimit({ clock: testClock(), max: 10_000 })
+    const begun = performance.now()
+    for (let at = 0; at < 1_000_000; at++) {
+      limit.take(`identity ${at}`, 1)
+      if (at % 1_000 === 0) limit.take('busy', 3)
+    }
+    expect(limit.take('busy', 3)).toMatchObject({ admitted: false })
+    expect(limit.take('identity 0', 1)).toEqual({ admitted: true })
+    expect(limit.take('identity 999999', 1)).toMatchObject({ admitted: false })
+    expect(performance.now() - begun).toBeLessThan(10_000)
+  })
+
+  it('the verdicts of a hundred thousand sold windows are kept until each ends', () => {
+    const clock = testClock()
+    const store = memorySubscriptions({ clock })
+    for (let at = 0; at < 100_000; at++) {
+      store.put(`id ${at}`, { endpoint: 'a', expiresAtMs: clock.now() + 1_000 + at })
+    }
+    clock.advance(51_000)
+    store.sweep(clock.now())
+    expect(store.get('id 49999')).toBeUndefined()
+    expect(store.get('id 50001')).toMatchObject({ endpoint: 'a' })
+  })
+})

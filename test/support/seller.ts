@@ -1,0 +1,173 @@
+/** An agent over real HTTP against a sandbox, with what tests need to pay it and to see what became of each call. */
+import { once } from 'node:events'
+import type { AddressInfo } from 'node:net'
+import { expect } from 'vitest'
+import { createActor } from 'xstate'
+import { algodClient } from '../../src/adapters/algorand/algod.js'
+import { signingKey } from '../../src/adapters/algorand/keys.js'
+import { algorandPaymentSigner } from '../../src/adapters/algorand/payment-signer.js'
+import type { PaymentRequired } from '../../src/domain/x402.js'
+import {
+  chargeMachine,
+  defineAgent,
+  type EndedCall,
+  type EndpointDef,
+  type Runs,
+  type ServeOptions,
+  serve,
+} from '../../src/index.js'
+import { type Sandbox, startSandbox } from '../../src/sandbox.js'
+
+export interface Seller {
+  readonly sandbox: Sandbox
+  readonly url: string
+  readonly server: ReturnType<typeof serve>
+  /** Every call that has ended, oldest first. */
+  readonly ended: readonly EndedCall[]
+  /** Resolves with the next call to end, from now on. */
+  nextEnded(): Promise<EndedCall>
+  /** Another process of the same seller, as far as one process can play it. */
+  replica(options?: Partial<ServeOptions>): Promise<Seller>
+  close(): Promise<void>
+}
+
+export async function openSeller(
+  endpoints: readonly EndpointDef[],
+  options: Partial<ServeOptions> & { readonly sandbox?: Sandbox } = {},
+): Promise<Seller> {
+  const { sandbox = await startSandbox(), ...serveOptions } = options
+  const agent = defineAgent({
+    name: 'Test agent',
+    handle: 'test-agent',
+    description: 'Serves the tests.',
+    payTo: sandbox.seller.address,
+    network: 'testnet',
+    endpoints,
+  })
+  const ended: EndedCall[] = []
+  const waiting: ((call: EndedCall) => void)[] = []
+  const runs: Runs = {
+    list: () => [...ended].reverse(),
+    ended(call) {
+      ended.push(call)
+      for (const resolve of waiting.splice(0)) resolve(call)
+    },
+  }
+  const server = serve(agent, {
+    port: 0,
+    host: '127.0.0.1',
+    facilitatorUrl: sandbox.facilitatorUrl,
+    algodUrl: sandbox.algodUrl,
+    handleSignals: false,
+    shutdownTimeoutMs: 100,
+    onReady() {},
+    onShutdown() {},
+    ...serveOptions,
+    stores: { ...serveOptions.stores, runs },
+  })
+  await once(server, 'listening')
+  return {
+    sandbox,
+    server,
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    ended,
+    nextEnded: () => new Promise(resolve => waiting.push(resolve)),
+    replica: other => openSeller(endpoints, { ...serveOptions, ...other, sandbox }),
+    async close() {
+      server.closeAllConnections()
+      await server.shutdown('test over')
+      if (options.sandbox === undefined) await sandbox.close()
+    },
+  }
+}
+
+export interface Ask {
+  readonly method?: string
+  readonly body?: unknown
+  readonly headers?: Record<string, string>
+  readonly signal?: AbortSignal
+}
+
+export function ask(url: string, { method = 'POST', body, headers, signal }: Ask = {}): Promise<Response> {
+  return fetch(url, {
+    method,
+    headers: { ...(body !== undefined && { 'content-type': 'application/json' }), ...headers },
+    ...(body !== undefined && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+    ...(signal && { signal }),
+  })
+}
+
+/** The challenge in a 402, decoded by hand: what a stranger with no library would do. */
+export function challengeIn(response: Response): PaymentRequired {
+  return JSON.parse(Buffer.from(response.headers.get('payment-required') ?? '', 'base64').toString())
+}
+
+export function receiptIn(response: Response): Record<string, unknown> {
+  return JSON.parse(Buffer.from(response.headers.get('payment-response') ?? '', 'base64').toString())
+}
+
+/** A payment for what the URL asks, by the account of this name; signed and not sent. */
+export async function signFor(
+  { sandbox }: Seller,
+  url: string,
+  { account, ...probe }: Ask & { account?: string } = {},
+): Promise<Record<string, string>> {
+  const quoted = await ask(url, probe)
+  expect(quoted.status).toBe(402)
+  const challenge = challengeIn(quoted)
+  const { mnemonic } = account === undefined ? sandbox.wallet : sandbox.accounts(account)
+  const signer = algorandPaymentSigner({
+    key: signingKey(mnemonic),
+    network: 'testnet',
+    algod: algodClient({ url: sandbox.algodUrl }),
+  })
+  const { payload } = await signer.sign(challenge, challenge.accepts[0]!)
+  return { 'payment-signature': Buffer.from(JSON.stringify(payload)).toString('base64') }
+}
+
+/** Signs and sends: one paid call. */
+export async function pay(seller: Seller, url: string, request: Ask & { account?: string } = {}) {
+  const payment = await signFor(seller, url, {
+    body: request.body,
+    method: request.method,
+    account: request.account,
+  })
+  return ask(url, { ...request, headers: { ...payment, ...request.headers } })
+}
+
+/** Walks a recorded path through a live xstate actor of the drawing: the original checks the copy. */
+export function replayThroughXstate(path: readonly string[]): unknown {
+  const actor = createActor(chargeMachine).start()
+  for (const step of path) {
+    const [state, event] = step.split('.') as [string, string]
+    expect(actor.getSnapshot().value).toBe(state)
+    actor.send({ type: event })
+  }
+  expect(actor.getSnapshot().status).toBe('done')
+  return actor.getSnapshot().value
+}
+
+/** A place in a handler or a store where calls are counted in, and wait until the test lets them go. */
+export function gate() {
+  let letGo = () => {}
+  const opened = new Promise<void>(resolve => {
+    letGo = resolve
+  })
+  let count = 0
+  const waiting: { count: number; resolve(): void }[] = []
+  return {
+    opened,
+    open: () => letGo(),
+    enter() {
+      count++
+      for (const waiter of waiting) if (waiter.count <= count) waiter.resolve()
+    },
+    /** Resolves once so many calls have come in. */
+    entered(calls = 1): Promise<void> {
+      return new Promise(resolve => {
+        waiting.push({ count: calls, resolve })
+        if (calls <= count) resolve()
+      })
+    },
+  }
+}

@@ -67,9 +67,11 @@ export function machineOf<const D extends Drawing>(drawing: D): DrawnMachine<D> 
 
 /** The table of a machine that `run` walks: every state is final or has exactly one effect. */
 export function tableOf<D extends Drawing>(machine: DrawnMachine<D>): Table<D> {
-  return read(machine, (row, refuse) => {
+  return read(machine, (row, refuse, state) => {
     if (row.final && row.effect !== null) refuse('is final and has an effect')
     if (!row.final && row.effect === null) refuse('is not final and has no effect')
+    // xstate enters a state again only where a move says so, and would not run its effect a second time.
+    if (Object.values(row.on).includes(state)) refuse('leads back to itself')
   })
 }
 
@@ -112,7 +114,7 @@ interface Move {
   readonly reenter: boolean
 }
 
-type Check = (row: Row, refuse: (why: string) => never) => void
+type Check = (row: Row, refuse: Refuse, state: string) => void
 
 function read<D extends Drawing>(machine: DrawnMachine<D>, check: Check): Table<D> {
   const root = machine.root as unknown as Node
@@ -124,7 +126,7 @@ function read<D extends Drawing>(machine: DrawnMachine<D>, check: Check): Table<
   for (const node of Object.values(root.states)) {
     const refuse = refuseAt(`state ${node.key}`)
     const row = Object.freeze(readState(node, refuse))
-    check(row, refuse)
+    check(row, refuse, node.key)
     rows[node.key] = row
   }
   const initial = root.initial?.target?.[0]?.key
@@ -146,6 +148,7 @@ function readRoot(root: Node, refuse: Refuse): void {
   if (root.invoke.length > 0 || root.after.length > 0) refuse('invokes or delays')
   if (root.initial?.actions.length) refuse('has actions on its initial move')
   if (root.config.context !== undefined) refuse('has a context')
+  if (root.config.output !== undefined) refuse('has an output')
 }
 
 function readState(node: Node, refuse: Refuse): Row {

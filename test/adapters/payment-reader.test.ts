@@ -77,6 +77,7 @@ describe('one payment in another dress has the same id', () => {
   it.each([
     ['without padding', text.replace(/=+$/, '')],
     ['in the URL’s alphabet', bytes.toString('base64url')],
+    ['with white space and strange characters', ` ${text.slice(0, 9)}\n\t!é${text.slice(9)} `],
     ['with its keys backwards', mapOf([txn, sig]).toString('base64')],
     ['with the transaction’s keys backwards', mapOf([sig, backwards]).toString('base64')],
     ['with a key that nobody knows', mapOf([sig, txn, unknownKey]).toString('base64')],

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { encodeHeader } from '../../src/domain/x402.js'
 import {
   ANSWER,
+  distinctPayments,
   failure,
   honest,
   type Market,
@@ -31,14 +32,14 @@ function paidSteps(...steps: Script[]): Script {
 const sell: Script = (seen, shop) => shop.sell(seen.payment!)
 const settleAndCut: Script = async (seen, shop) => {
   await shop.settle(seen.payment!)
-  return 'cut'
+  return 'cut' as const
+}
+const settleAndTear: Script = async (seen, shop) => {
+  await shop.settle(seen.payment!)
+  return 'torn' as const
 }
 const cut: Script = () => 'cut'
 const refuse: Script = (_, shop) => shop.challenge(shop.entry())
-
-function differentPayments(seller: Seller): number {
-  return new Set(seller.paid().map(({ payment }) => payment)).size
-}
 
 function differentKeys(seller: Seller): number {
   return new Set(seller.paid().map(({ headers }) => headers['idempotency-key'])).size
@@ -96,6 +97,11 @@ describe('one signed payment, whatever the seller does:', () => {
       paidSteps(settleAndCut, () => failure(409, 'payment_spent')),
     ],
     [
+      'torn in the middle of the answer, always',
+      { paidRequests: 3, spent: PRICE, counted: PRICE_USD, code: 'network_error' },
+      paidSteps(settleAndTear),
+    ],
+    [
       'cut after settling, then 402',
       { paidRequests: 2, spent: PRICE, counted: PRICE_USD, code: 'call_failed' },
       paidSteps(settleAndCut, refuse),
@@ -119,7 +125,7 @@ describe('one signed payment, whatever the seller does:', () => {
       if (code) await expect(call).rejects.toMatchObject({ code })
       else expect(await call).toMatchObject({ data: { done: true }, attempts: paidRequests })
       expect(seller.paid()).toHaveLength(paidRequests)
-      expect(differentPayments(seller)).toBe(1)
+      expect(distinctPayments(seller).size).toBe(1)
       expect(differentKeys(seller)).toBe(1)
       expect(spent()).toBe(amount)
       expect(client.spentToday).toBe(counted)
@@ -133,7 +139,7 @@ describe('an answer was lost:', () => {
     let receipt = ''
     const settleAndCutOff: Script = async (seen, shop) => {
       receipt = encodeHeader(await shop.settle(seen.payment!))
-      return 'cut'
+      return 'cut' as const
     }
     const notYet =
       (code: string): Script =>
@@ -156,7 +162,7 @@ describe('an answer was lost:', () => {
     const result = await client.call(seller.url, {})
     expect(result.data).toEqual({ done: true })
     expect(seller.paid()).toHaveLength(6)
-    expect(differentPayments(seller)).toBe(1)
+    expect(distinctPayments(seller).size).toBe(1)
     expect(spent()).toBe(PRICE)
     // A replay, but of our own payment: it was spent.
     expect(client.spentToday).toBe(PRICE_USD)
@@ -289,7 +295,8 @@ describe('a receipt', () => {
   }
 
   it('that is missing or unreadable is reported', async () => {
-    for (const headers of [{}, { 'PAYMENT-RESPONSE': '%%%' }]) {
+    const receipts: Record<string, string>[] = [{}, { 'PAYMENT-RESPONSE': '%%%' }]
+    for (const headers of receipts) {
       const { client } = market.payer()
       const seller = await market.seller(
         paidSteps(async (seen, shop) => {

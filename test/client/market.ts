@@ -27,6 +27,8 @@ export type Answer =
   /** The connection is cut without an answer. */
   | 'cut'
   | 'silence'
+  /** A good head, half a body, then cut. */
+  | 'torn'
 
 export type Script = (seen: Seen, shop: Shop) => Answer | Promise<Answer>
 
@@ -65,6 +67,11 @@ export const ANSWER = {
 }
 
 export const fastRetry = { attempts: 3, baseMs: 1, maxMs: 4 }
+
+/** The payments that the seller got, each once. */
+export function distinctPayments(seller: Seller): Set<string | undefined> {
+  return new Set(seller.paid().map(({ payment }) => payment))
+}
 
 export async function openMarket(): Promise<Market> {
   const sandbox = await startSandbox()
@@ -181,6 +188,11 @@ function send(response: ServerResponse, answer: Answer): void {
   if (answer === 'silence') return
   if (answer === 'cut') {
     response.destroy()
+    return
+  }
+  if (answer === 'torn') {
+    response.writeHead(200, { ...ANSWER.headers, 'content-length': '100' })
+    response.write('{"done":', () => response.destroy())
     return
   }
   response.writeHead(answer.status, answer.headers)

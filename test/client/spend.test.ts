@@ -3,7 +3,16 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { disownedPayments } from '../../src/app/client/disowned.js'
 import { memorySpendLedger } from '../../src/client.js'
 import { encodeHeader } from '../../src/domain/x402.js'
-import { ANSWER, failure, honest, type Market, openMarket, PRICE, PRICE_USD } from './market.js'
+import {
+  ANSWER,
+  distinctPayments,
+  failure,
+  honest,
+  type Market,
+  openMarket,
+  PRICE,
+  PRICE_USD,
+} from './market.js'
 
 let market: Market
 beforeAll(async () => {
@@ -21,7 +30,7 @@ describe('the daily limit', () => {
     expect(spent()).toBe(5n * PRICE)
     expect(client.spentToday).toBe(0.05)
     expect(client.remainingToday).toBe(0)
-    expect(new Set(seller.paid().map(({ payment }) => payment)).size).toBe(5)
+    expect(distinctPayments(seller).size).toBe(5)
   })
 
   it('is shared by clients that share a ledger', async () => {

@@ -218,11 +218,16 @@ describe('a group', () => {
 describe('nothing is made or lost', () => {
   it('whatever groups are sent, and a simulation tells what a submission will', () => {
     const addresses = [payer, payer2, poor, notopted, payto].map(({ address }) => address)
+    const rich = fc.constantFrom(payer.address, payer2.address)
+    const anyone = fc.constantFrom(...addresses)
     const move = fc.record({
-      from: fc.constantFrom(...addresses),
-      to: fc.constantFrom(...addresses),
-      amount: fc.oneof(fc.bigInt(0n, 50n), fc.bigInt(0n, 200_000_000n)),
-      fee: fc.constantFrom(1_000n, 1_000n, 2_000n, 0n, 6_000_000n),
+      from: fc.oneof({ weight: 9, arbitrary: rich }, { weight: 1, arbitrary: anyone }),
+      to: fc.oneof({ weight: 9, arbitrary: rich }, { weight: 3, arbitrary: anyone }),
+      amount: fc.oneof(
+        { weight: 5, arbitrary: fc.bigInt(0n, 50n) },
+        { weight: 1, arbitrary: fc.bigInt(0n, 2n ** 64n - 1n) },
+      ),
+      fee: fc.constantFrom(1_000n, 1_000n, 1_000n, 2_000n, 2_000n, 0n, 6_000_000n),
       asset: fc.constantFrom(USDC, USDC, null),
       closeTo: fc.oneof(
         { weight: 12, arbitrary: fc.constant(undefined) },
@@ -248,7 +253,8 @@ describe('nothing is made or lost', () => {
       }),
       { numRuns: 60 },
     )
-    expect(landings).toBeGreaterThan(10)
+    // Of some 180 groups; were it few, the property would say nothing.
+    expect(landings).toBeGreaterThan(20)
   })
 })
 

@@ -1,5 +1,6 @@
-import { decodeSignedTransaction } from 'algosdk'
+import { Address, decodeSignedTransaction, type Transaction } from 'algosdk'
 import { describe, expect, it } from 'vitest'
+import { bytesToSign, signedBytes } from '../../src/adapters/algorand/transaction.js'
 import { isCanonical } from '../../src/adapters/sandbox/algod.js'
 import { DIFFERENCES, judge } from '../../src/adapters/sandbox/judgement.js'
 import type { Ledger } from '../../src/adapters/sandbox/ledger.js'
@@ -60,6 +61,34 @@ describe('the official facilitator’s verdicts', () => {
     const names = (verdicts.cases as readonly Vector[]).map(({ name }) => name)
     expect(names.length).toBe(46)
     expect(names).toEqual(expect.arrayContaining(Object.keys(DELIBERATE)))
+  })
+})
+
+describe('stricter than the official facilitator', () => {
+  const vector = payments.payments[1]!
+  const { paymentPayload, paymentRequirements } = vector.facilitatorBody
+  const bytes = Buffer.from(paymentPayload.payload.paymentGroup[0]!, 'base64')
+  const judgedWith = (text: Buffer) => {
+    const payload = { paymentGroup: [text.toString('base64')], paymentIndex: 0 }
+    return judge({ ...paymentPayload, payload }, paymentRequirements, vectorLedger(), sponsor)
+  }
+  const changed = (changes: Partial<Transaction>) => {
+    const txn = Object.assign(decodeSignedTransaction(bytes).txn, changes)
+    return signedBytes(txn.toByte(), vectorKey('payer').sign(bytesToSign(txn)))
+  }
+
+  it.each<[keyof typeof DIFFERENCES, Buffer]>([
+    ['payment_rekey', changed({ rekeyTo: Address.fromString(sponsor.address) })],
+    ['payment_lease', changed({ lease: Buffer.alloc(32, 1) })],
+    ['not_canonical', Buffer.concat([Buffer.of(0x82), bytes.subarray(71), bytes.subarray(1, 71)])],
+  ])('%s', (reason, text) => {
+    expect(judgedWith(bytes).ok).toBe(true)
+    expect(judgedWith(text)).toEqual({ ok: false, reason, message: DIFFERENCES[reason] })
+  })
+
+  it('in no way that is not tested here or by a vector', () => {
+    const tested = [...Object.values(DELIBERATE), 'payment_rekey', 'payment_lease', 'not_canonical']
+    expect(tested.sort()).toEqual(Object.keys(DIFFERENCES).sort())
   })
 })
 

@@ -15,8 +15,8 @@ export interface ChainOptions {
   readonly nowMs?: () => number
 }
 
-/** 3 minutes of rounds; a payment of ours is valid for less. */
-const BLOCKS_MAX = 64n
+/** 3 minutes of rounds; a payment that is quoted the usual 60 s has 22 of them. */
+const BLOCKS_MAX = 128n
 const BLOCKS_AT_ONCE = 8
 const INDEXER_AHEAD_MAX = 1_000n
 const ROUND_MS = 3_300

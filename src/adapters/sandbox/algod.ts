@@ -60,15 +60,18 @@ function simulate(ledger: Ledger, body: Buffer): Reply {
   const group = groups[0]!
   const refusal = ledger.simulate(group)
   if (refusal?.stage === 'request') throw invalid(refusal.message)
-  const results = group.map(signed => ({
-    txnResult: new modelsv2.PendingTransactionResponse({ poolError: '', txn: signed }),
-  }))
+  const txnResults = group.map(
+    txn =>
+      new modelsv2.SimulateTransactionResult({
+        txnResult: new modelsv2.PendingTransactionResponse({ poolError: '', txn }),
+      }),
+  )
   const response = new modelsv2.SimulateResponse({
     lastRound: ledger.rounds.current(),
     version: 2,
     txnGroups: [
       new modelsv2.SimulateTransactionGroupResult({
-        txnResults: results.map(result => new modelsv2.SimulateTransactionResult(result)),
+        txnResults,
         failureMessage: refusal?.message,
         failedAt: refusal?.at === undefined ? undefined : [refusal.at],
       }),

@@ -72,9 +72,9 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
   const rounds = createRounds({ roundMs })
   const ledger = createLedger({ network, rounds, feeSink: keys('fee sink').address })
   const faults = createFaults()
-  if (fault)
-    for (const { stage, behaviour, ...how } of parseFaults(fault))
-      faults.set(stage, behaviour, { ...how, times: how.times ?? undefined })
+  for (const { stage, behaviour, times } of fault ? parseFaults(fault) : []) {
+    faults.set(stage, behaviour, { times: times ?? undefined })
+  }
 
   const sponsor = keys('sponsor')
   ledger.credit(sponsor.address, SPONSOR)

@@ -1,0 +1,28 @@
+/** Arguments as people type them, turned into what the SDK takes. */
+import { InvalidArgumentError } from 'commander'
+import { isNetwork, type Network } from '../src/domain/network.js'
+
+export function jsonArgument(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    throw new InvalidArgumentError('It is not JSON.')
+  }
+}
+
+export function networkArgument(text: string): Network {
+  if (isNetwork(text)) return text
+  throw new InvalidArgumentError('It is mainnet or testnet.')
+}
+
+export function portArgument(text: string): number {
+  const port = /^\d{1,5}$/.test(text) ? Number(text) : Number.NaN
+  if (port <= 65_535) return port
+  throw new InvalidArgumentError('A port is 0 to 65535.')
+}
+
+export function methodArgument(text: string): string {
+  const method = text.toUpperCase()
+  if (method === 'GET' || method === 'POST') return method
+  throw new InvalidArgumentError('It is GET or POST.')
+}

@@ -1,0 +1,78 @@
+/** `svc call`: quote, check, sign, call. The wallet comes from `SVC_MNEMONIC`; a flag would end up in shell histories. */
+import type { Command } from 'commander'
+import { type CallResult, type Network, SvcClient, SvcError } from '../../src/client.js'
+import { jsonArgument, methodArgument, networkArgument } from '../arguments.js'
+import { columns, json, note, print, printable, printData } from '../output.js'
+
+interface CallFlags {
+  readonly maxPrice: string
+  readonly body?: unknown
+  readonly network?: Network
+  readonly method?: string
+  readonly idempotencyKey?: string
+  readonly json?: boolean
+}
+
+export function callCommand(program: Command): void {
+  program
+    .command('call')
+    .description('call an endpoint and pay for it, from the wallet in SVC_MNEMONIC')
+    .argument('<url>', 'the endpoint')
+    .requiredOption('--max-price <usd>', 'pay at most this much, such as 0.05')
+    .option('--body <json>', 'the body', jsonArgument)
+    .option(
+      '--network <network>',
+      'mainnet or testnet (default: mainnet; testnet with SVC_SANDBOX)',
+      networkArgument,
+    )
+    .option('--method <method>', 'GET or POST', methodArgument)
+    .option(
+      '--idempotency-key <key>',
+      'lets a repeated call get the same answer, where the seller supports it',
+    )
+    .option('--json', 'print data, payment and status as one JSON object')
+    .addHelpText(
+      'after',
+      `
+The answer goes to stdout, price and receipt to stderr.
+
+Example:
+  $ svc call https://agent.example/summarize --body '{"text":"Hello."}' --max-price 0.05 --network testnet`,
+    )
+    .action(call)
+}
+
+async function call(url: string, flags: CallFlags): Promise<void> {
+  const { maxPrice, network, body, method, idempotencyKey } = flags
+  const mnemonic = process.env.SVC_MNEMONIC || undefined
+  // Out of the environment before anything is sent: no child process or crash report finds it there.
+  delete process.env.SVC_MNEMONIC
+  if (mnemonic === undefined)
+    throw new SvcError('SVC_MNEMONIC is not set: it holds the 25 words of the wallet', 'no_signer')
+  const client = new SvcClient({ mnemonic, network, maxPrice })
+  const stop = new AbortController()
+  const interrupt = () => stop.abort()
+  process.once('SIGINT', interrupt)
+  try {
+    const result = await client.call(url, body, { method, idempotencyKey, signal: stop.signal })
+    if (flags.json) print(json(result, 2))
+    else printResult(result)
+  } finally {
+    process.off('SIGINT', interrupt)
+  }
+}
+
+function printResult({ data, payment, status, attempts, replayed, warnings = [] }: CallResult): void {
+  note(
+    ...columns([
+      ['price', payment ? `$${payment.usd ?? '?'}${replayed ? ', paid earlier' : ''}` : 'nothing'],
+      ['status', String(status)],
+      ['attempts', attempts === 1 ? undefined : String(attempts)],
+      ['transaction', payment?.txId],
+      ['amount', payment?.amount && `${payment.amount} base units of asset ${payment.asset}`],
+    ]),
+    ...warnings.map(({ code, message }) => `warning: ${printable(message)} (${code})`),
+    '',
+  )
+  printData(data)
+}

@@ -1,0 +1,35 @@
+/** `svc manifest`: what an agent offers, in its own words. */
+import type { Command } from 'commander'
+import { type ManifestEndpoint, SvcClient } from '../../src/client.js'
+import { columns, json, print, printable } from '../output.js'
+
+export function manifestCommand(program: Command): void {
+  program
+    .command('manifest')
+    .description("print an agent's manifest: its endpoints and their prices")
+    .argument('<url>', "the agent's base URL")
+    .option('--json', 'print the manifest as JSON')
+    .addHelpText('after', '\nExample:\n  $ svc manifest https://agent.example')
+    .action(readManifest)
+}
+
+async function readManifest(url: string, { json: asJson }: { json?: boolean }): Promise<void> {
+  const manifest = await new SvcClient().discover(url)
+  if (asJson) return print(json(manifest, 2))
+  const { name, handle, description, version, network, payTo, endpoints } = manifest
+  print(
+    ...columns([
+      ['name', `${name} (${handle}${version ? ` ${version}` : ''})`],
+      ['description', description],
+      ['network', network],
+      ['pay to', payTo],
+    ]),
+    ...endpoints.flatMap(described),
+  )
+}
+
+function described({ method, url, price, pricing, period, description }: ManifestEndpoint): string[] {
+  const window = pricing === 'subscription' && period ? ` for ${period}` : ''
+  const head = `${method} ${url}  ${price}${window}`
+  return ['', printable(head), ...(description ? [`  ${printable(description)}`] : [])]
+}

@@ -1,0 +1,76 @@
+/** `svc quote`: what an endpoint asks for. Free, and without a wallet. */
+import type { Command } from 'commander'
+import { type PaymentRequired, priceOf, SvcClient, SvcError } from '../../src/client.js'
+import { networkOf } from '../../src/domain/network.js'
+import { isRecord } from '../../src/domain/x402.js'
+import { jsonArgument, methodArgument } from '../arguments.js'
+import { columns, json, print } from '../output.js'
+
+interface QuoteFlags {
+  readonly body?: unknown
+  readonly method?: string
+  readonly json?: boolean
+}
+
+export function quoteCommand(program: Command): void {
+  program
+    .command('quote')
+    .description('print what an endpoint asks for; free, no wallet')
+    .argument('<url>', 'the endpoint')
+    .option('--body <json>', 'the body to be priced', jsonArgument)
+    .option('--method <method>', 'GET or POST', methodArgument)
+    .option('--json', 'print the decoded quote as JSON')
+    .addHelpText(
+      'after',
+      '\nExample:\n  $ svc quote https://agent.example/summarize --body \'{"text":"Hello."}\'',
+    )
+    .action(quote)
+}
+
+async function quote(url: string, { body, method, json: asJson }: QuoteFlags): Promise<void> {
+  const result = await new SvcClient().quote(url, body, { method })
+  const { paymentRequired, status, requirements } = result
+  if (status >= 400 && !paymentRequired) {
+    throw new SvcError(`The endpoint answered ${status} instead of a quote`, 'call_failed', status)
+  }
+  if (asJson) print(json(result, 2))
+  else if (!paymentRequired) print(`no payment required (status ${status})`)
+  else if (requirements) print(...described(requirements))
+  else
+    throw new SvcError(
+      'The endpoint answered 402 without a quote that can be decoded',
+      'unreadable_quote',
+      402,
+    )
+}
+
+/** The entries of a quote, readable or not: what somebody else's client may be asked to pay. */
+function described({ accepts, resource }: PaymentRequired): string[] {
+  const about: Record<string, unknown> = isRecord(resource) ? resource : {}
+  const entries = (accepts as readonly unknown[]).filter(isRecord).map(describedEntry)
+  const told = [
+    ['resource', textOf(about.url)],
+    ['description', textOf(about.description)],
+  ] as const
+  return entries
+    .map(entry => columns([...entry, ...told]).join('\n'))
+    .flatMap((text, at) => (at ? ['', text] : [text]))
+}
+
+function describedEntry(entry: Record<string, unknown>): [string, string | undefined][] {
+  const usd = priceOf(entry)
+  const network = networkOf(entry.network)
+  const feePayer = isRecord(entry.extra) ? textOf(entry.extra.feePayer) : undefined
+  return [
+    ['price', usd === null ? `${String(entry.amount)} base units` : `$${usd}`],
+    ['network', network ? `${network} (${String(entry.network)})` : textOf(entry.network)],
+    ['pay to', textOf(entry.payTo)],
+    ['asset', usd === null ? textOf(entry.asset) : `${String(entry.asset)} (USDC)`],
+    ['amount', textOf(entry.amount)],
+    ['network fee', feePayer === undefined ? 'paid by the caller' : `sponsored by ${feePayer}`],
+  ]
+}
+
+function textOf(value: unknown): string | undefined {
+  return value === undefined || value === '' ? undefined : String(value)
+}

@@ -1,0 +1,66 @@
+/** How a command ends: one line on stderr and a code that a script can act upon. Never a stack trace. */
+import { CommanderError } from 'commander'
+import { SvcError } from '../src/domain/errors.js'
+import { isRecord } from '../src/domain/x402.js'
+import { note, printable } from './output.js'
+
+export const EXIT = {
+  failed: 1,
+  usage: 2,
+  refused: 3,
+  charged: 4,
+} as const
+
+export const EXIT_HELP = `
+Exit codes:
+  0  done
+  1  failed; nothing was charged, as far as anybody says
+  2  the command, an argument or SVC_MNEMONIC cannot be used
+  3  refused to pay: too dear, or a quote that cannot be read or paid
+  4  failed after a payment that was charged, or may have been`
+
+const USAGE_CODES: ReadonlySet<string> = new Set([
+  'invalid_fault',
+  'invalid_key',
+  'invalid_options',
+  'invalid_price',
+  'invalid_request',
+  'invalid_sandbox',
+  'invalid_url',
+  'no_signer',
+])
+const REFUSED_CODES: ReadonlySet<string> = new Set([
+  'daily_cap_reached',
+  'price_above_max',
+  'resource_elsewhere',
+  'unreadable_quote',
+])
+
+/** Says what went wrong; the exit code. */
+export function report(error: unknown): number {
+  // Help and version are answers, not errors, and are printed already.
+  if (error instanceof CommanderError && error.exitCode === 0) return 0
+  // No command was named, and help has said which there are.
+  if (error instanceof CommanderError && error.code === 'commander.help') return EXIT.usage
+  const { message, code, exitCode } = told(error)
+  note(`svc: ${printable(message)} (${printable(code)})`)
+  return exitCode
+}
+
+function told(error: unknown): { message: string; code: string; exitCode: number } {
+  if (error instanceof CommanderError) {
+    return { message: error.message.replace(/^error: /, ''), code: 'usage', exitCode: EXIT.usage }
+  }
+  if (error instanceof SvcError)
+    return { message: error.message, code: error.code, exitCode: exitCodeOf(error) }
+  const { message, code } =
+    error instanceof Error ? (error as NodeJS.ErrnoException) : { message: String(error) }
+  return { message, code: code ?? 'internal_error', exitCode: EXIT.failed }
+}
+
+function exitCodeOf({ code, detail }: SvcError): number {
+  const charged = isRecord(detail) ? detail.charged : undefined
+  if (charged === 'yes' || charged === 'maybe') return EXIT.charged
+  if (USAGE_CODES.has(code)) return EXIT.usage
+  return REFUSED_CODES.has(code) ? EXIT.refused : EXIT.failed
+}

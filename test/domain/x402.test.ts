@@ -1,0 +1,121 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { CAIP2, GENESIS_HASH } from '../../src/domain/network.js'
+import {
+  decodeHeader,
+  encodeHeader,
+  type PaymentRequirements,
+  readRequirements,
+  sameTerms,
+} from '../../src/domain/x402.js'
+
+const terms: PaymentRequirements = {
+  scheme: 'exact',
+  network: CAIP2.testnet,
+  amount: '10000',
+  asset: '10458941',
+  payTo: 'A'.repeat(58),
+  maxTimeoutSeconds: 300,
+  extra: { feePayer: 'B'.repeat(58) },
+}
+
+describe('a header', () => {
+  it('carries any JSON object and gives it back', () => {
+    fc.assert(
+      fc.property(fc.dictionary(fc.string(), fc.jsonValue()), object => {
+        const wire: unknown = JSON.parse(JSON.stringify(object))
+        expect(decodeHeader(encodeHeader(object))).toEqual(wire)
+      }),
+    )
+  })
+
+  it('is printable ASCII, whatever the text', () => {
+    expect(encodeHeader({ text: '☃\r\nX: 1' })).toMatch(/^[A-Za-z0-9+/]+=*$/)
+  })
+
+  it.each([
+    ['nothing', ''],
+    ['raw JSON', '{"x402Version":2}'],
+    ['white space', ` ${encodeHeader({})}`],
+    ['a line break', `${encodeHeader({})}\n`],
+    [
+      'URL-safe base64',
+      Buffer.from('{"a":"~~~???"}').toString('base64').replaceAll('+', '-').replaceAll('/', '_').concat('-'),
+    ],
+    ['too much padding', `${Buffer.from('{"a":12}').toString('base64')}===`],
+    ['an array', encodeHeader([])],
+    ['a string', encodeHeader('x')],
+    ['null', encodeHeader(null)],
+    ['a number', encodeHeader(2)],
+    ['broken JSON', Buffer.from('{"a":').toString('base64')],
+    ['no text', Buffer.from([0xff, 0xfe]).toString('base64')],
+  ])('of %s is unreadable', (_, text) => expect(decodeHeader(text)).toBeUndefined())
+
+  it('is read or unreadable, and never throws', () => {
+    fc.assert(
+      fc.property(fc.oneof(fc.string(), fc.base64String()), text => {
+        const read = decodeHeader(text)
+        expect(read === undefined || typeof read === 'object').toBe(true)
+      }),
+    )
+  })
+
+  it('cannot reach a prototype', () => {
+    const read = decodeHeader(Buffer.from('{"__proto__":{"polluted":true}}').toString('base64'))
+    expect(({} as { polluted?: boolean }).polluted).toBeUndefined()
+    expect(Object.getPrototypeOf(read)).toBe(Object.prototype)
+  })
+})
+
+describe('terms', () => {
+  it('are the same under both ids of one network, and whatever else is said', () => {
+    expect(sameTerms({ ...terms }, terms)).toBe(true)
+    expect(sameTerms({ ...terms, network: `algorand:${GENESIS_HASH.testnet}` }, terms)).toBe(true)
+    expect(sameTerms({ ...terms, maxTimeoutSeconds: 1, extra: {}, more: 1 }, terms)).toBe(true)
+  })
+
+  it.each([
+    { scheme: 'upto' },
+    { network: CAIP2.mainnet },
+    { network: 'algorand:unknown' },
+    { network: undefined },
+    { amount: '1' },
+    { amount: 10_000 },
+    { amount: '010000' },
+    { asset: 10_458_941 },
+    { asset: '0' },
+    { payTo: 'B'.repeat(58) },
+    { payTo: undefined },
+  ])('are others with %o', over => expect(sameTerms({ ...terms, ...over }, terms)).toBe(false))
+})
+
+describe('an entry of a quote', () => {
+  it('is read where a payer can rely on it', () => {
+    expect(readRequirements(terms)).toEqual(terms)
+    expect(readRequirements({ ...terms, extra: undefined })).toBeDefined()
+    expect(readRequirements({ ...terms, extra: null })).toBeDefined()
+  })
+
+  it.each([
+    { scheme: undefined },
+    { network: 1 },
+    { amount: 10_000 },
+    { amount: '-1' },
+    { amount: '1.5' },
+    { amount: '1e4' },
+    { amount: undefined },
+    { asset: 10_458_941 },
+    { payTo: null },
+    { maxTimeoutSeconds: '300' },
+    { maxTimeoutSeconds: 0 },
+    { maxTimeoutSeconds: -1 },
+    { maxTimeoutSeconds: Number.NaN },
+    { maxTimeoutSeconds: undefined },
+    { extra: 'x' },
+    { extra: [] },
+  ])('is unreadable with %o', over => expect(readRequirements({ ...terms, ...over })).toBeUndefined())
+
+  it.each([[undefined], [null], ['x'], [1], [[]], [[terms]]])('%o is none', value => {
+    expect(readRequirements(value)).toBeUndefined()
+  })
+})

@@ -1,7 +1,7 @@
 /** An agent: who is paid, on which network, for which endpoints. */
 import { isAddress } from './address.js'
 import { type EndpointDef, endpoint } from './endpoint.js'
-import { SvcError } from './errors.js'
+import { SvcError, shown } from './errors.js'
 import { isNetwork, type Network } from './network.js'
 
 export interface AgentOptions {
@@ -40,17 +40,14 @@ export function agent(options: AgentOptions): AgentDef {
   if (typeof description !== 'string' || description === '') refuse('An agent needs a description')
   if (typeof handle !== 'string' || !HANDLE.test(handle)) {
     refuse(
-      `A handle is 3 to 40 lowercase letters, digits and hyphens, not ${JSON.stringify(handle)}`,
+      `A handle is 3 to 40 lowercase letters, digits and hyphens, not ${shown(handle)}`,
       'invalid_handle',
     )
   }
   if (!isAddress(payTo)) {
-    refuse(
-      `payTo is an Algorand address of 58 base32 characters, not ${JSON.stringify(payTo)}`,
-      'invalid_address',
-    )
+    refuse(`payTo is an Algorand address of 58 base32 characters, not ${shown(payTo)}`, 'invalid_address')
   }
-  if (!isNetwork(network)) refuse(`network is mainnet or testnet, not ${JSON.stringify(network)}`)
+  if (!isNetwork(network)) refuse(`network is mainnet or testnet, not ${shown(network)}`)
   if (typeof version !== 'string' || version === '') refuse('version is not a string')
   if (!Array.isArray(skills) || skills.some(skill => typeof skill !== 'string'))
     refuse('skills is not a list of strings')

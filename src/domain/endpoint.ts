@@ -1,6 +1,7 @@
 /** What a seller writes for one paid route, checked when its module loads. */
 import type { FromSchema, JSONSchema } from 'json-schema-to-ts'
-import { SvcError } from './errors.js'
+import { SvcError, shown } from './errors.js'
+import { type Lifecycle, lifecycleOf } from './lifecycle.js'
 import { usdToBaseUnits } from './money.js'
 import { periodMs } from './period.js'
 
@@ -67,11 +68,15 @@ export interface EndpointOptions<Input extends JSONSchema | undefined = undefine
   /** Whether discovery shows it. An unlisted endpoint can still be called and paid. @default true */
   readonly listed?: boolean
   readonly tags?: readonly string[]
+  /** Since when callers should use something else: a date, or its ISO 8601 text. Every answer says so (RFC 9745). */
+  readonly deprecated?: Date | string
+  /** When this endpoint is expected to go, not before `deprecated`. Every answer says so (RFC 8594). */
+  readonly sunset?: Date | string
   readonly handler: Handler<BodyOf<Input>>
 }
 
 /** A checked endpoint, with its defaults filled in. */
-export interface EndpointDef {
+export interface EndpointDef extends Lifecycle {
   readonly name: string
   readonly description: string
   readonly price?: string | PriceFunction<never>
@@ -107,7 +112,7 @@ export function endpoint<const Input extends JSONSchema | undefined = undefined>
   const { method = 'POST', timeout = TIMEOUT_DEFAULT_MS, listed = true, tags = [] } = options
   if (typeof name !== 'string' || !NAME.test(name)) {
     throw new SvcError(
-      `An endpoint's name is made of lowercase letters, digits, '-' and single '/', not ${JSON.stringify(name)}`,
+      `An endpoint's name is made of lowercase letters, digits, '-' and single '/', not ${shown(name)}`,
       'invalid_name',
     )
   }
@@ -123,13 +128,13 @@ export function endpoint<const Input extends JSONSchema | undefined = undefined>
   if (price !== undefined && typeof price !== 'function') usdToBaseUnits(price)
   if (subscription !== undefined) checkSubscription(subscription, refuse)
   if (priceHint !== undefined && typeof priceHint !== 'string') refuse('priceHint is not a string')
-  if (method !== 'GET' && method !== 'POST') refuse(`method is GET or POST, not ${JSON.stringify(method)}`)
+  if (method !== 'GET' && method !== 'POST') refuse(`method is GET or POST, not ${shown(method)}`)
   if (input !== undefined && (typeof input !== 'object' || input === null || Array.isArray(input))) {
     refuse('input is not a JSON Schema object')
   }
   if (!Number.isInteger(timeout) || timeout < TIMEOUT_MIN_MS || timeout > TIMEOUT_MAX_MS) {
     throw new SvcError(
-      `Endpoint '${name}': timeout is ${TIMEOUT_MIN_MS} to ${TIMEOUT_MAX_MS} whole milliseconds, not ${timeout}`,
+      `Endpoint '${name}': timeout is ${TIMEOUT_MIN_MS} to ${TIMEOUT_MAX_MS} whole milliseconds, not ${shown(timeout)}`,
       'invalid_timeout',
     )
   }
@@ -147,6 +152,7 @@ export function endpoint<const Input extends JSONSchema | undefined = undefined>
     timeout,
     listed,
     tags: Object.freeze([...tags]),
+    ...lifecycleOf(name, options),
     handler: handler as Handler<never>,
   })
 }

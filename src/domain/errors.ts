@@ -16,3 +16,16 @@ export class SvcError extends Error {
     super(message)
   }
 }
+
+const SHOWN_LENGTH_MAX = 60
+
+/** A wrong value as a message shows it: whatever it is, and not much of it. */
+export function shown(value: unknown): string {
+  const text = typeof value === 'string' ? `'${value}'` : plain(value)
+  return text.length > SHOWN_LENGTH_MAX ? `${text.slice(0, SHOWN_LENGTH_MAX)}…` : text
+}
+
+function plain(value: unknown): string {
+  const isPlain = value === null || ['number', 'boolean', 'bigint', 'undefined'].includes(typeof value)
+  return isPlain ? String(value) : `a value of type ${typeof value}`
+}

@@ -14,6 +14,16 @@ export interface Manifest {
   readonly payTo: string
   readonly endpoints: readonly ManifestEndpoint[]
   readonly x402?: ManifestX402
+  readonly signature?: ManifestSignature
+}
+
+/** Who vouches for a manifest: over the canonical JSON (RFC 8785) of all of it but this block, in UTF-8. */
+export interface ManifestSignature {
+  readonly alg: 'ed25519'
+  /** The Algorand address whose key signed. */
+  readonly address: string
+  /** Base64 of 64 bytes. */
+  readonly value: string
 }
 
 export interface ManifestEndpoint {

@@ -1,5 +1,5 @@
 /** Money is a bigint of base units (millionths of a dollar, for USDC). No amount is ever a floating-point number. */
-import { SvcError } from './errors.js'
+import { SvcError, shown } from './errors.js'
 import { USDC_DECIMALS } from './network.js'
 
 const USD = /^\$?(\d{1,13})(?:\.(\d{1,6}))?$/
@@ -37,9 +37,4 @@ export function parseBaseUnits(text: unknown): bigint | undefined {
   if (typeof text !== 'string' || !BASE_UNITS.test(text)) return undefined
   const baseUnits = BigInt(text)
   return baseUnits <= BASE_UNITS_MAX ? baseUnits : undefined
-}
-
-function shown(value: unknown): string {
-  const text = typeof value === 'string' ? `'${value}'` : `${typeof value} ${String(value)}`
-  return text.length > 60 ? `${text.slice(0, 60)}…` : text
 }

@@ -1,5 +1,5 @@
 /** A subscription's period: a whole number and a unit, such as `30d`. */
-import { SvcError } from './errors.js'
+import { SvcError, shown } from './errors.js'
 
 const UNIT_MS: Readonly<Record<string, number>> = {
   ms: 1,
@@ -21,7 +21,7 @@ export function periodMs(period: unknown): number {
   const ms = match ? Number(match[1]) * UNIT_MS[match[2]!]! : Number.POSITIVE_INFINITY
   if (ms <= PERIOD_MAX_MS) return ms
   throw new SvcError(
-    `A period is a whole number and a unit (ms, s, m, h, d, w), at most ten years, such as '30d', not ${JSON.stringify(period)}`,
+    `A period is a whole number and a unit (ms, s, m, h, d, w), at most ten years, such as '30d', not ${shown(period)}`,
     'invalid_endpoint',
   )
 }

@@ -82,9 +82,11 @@ export function isRecord(value: unknown): value is Record<string, unknown> {
 
 /** Whether an `accepted` speaks of the same payment as our requirements; both forms of a network's id are one network. */
 export function sameTerms(accepted: Record<string, unknown>, requirements: PaymentRequirements): boolean {
+  const network = networkOf(accepted.network)
   return (
     accepted.scheme === requirements.scheme &&
-    networkOf(accepted.network) === networkOf(requirements.network) &&
+    network !== undefined &&
+    network === networkOf(requirements.network) &&
     accepted.amount === requirements.amount &&
     accepted.asset === requirements.asset &&
     accepted.payTo === requirements.payTo

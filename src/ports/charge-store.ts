@@ -21,7 +21,11 @@ export interface ChargeStore {
   /** Moves both at once; a no-op for whatever does not bear our token. */
   close(move: CloseMove): Promise<void>
 
-  /** After an `orphaned` open: the chain's verdict on the recorded payment, fenced by the token that the open took. */
+  /**
+   * After an `orphaned` open: the chain's verdict on the recorded payment, fenced by the token that the open took. A
+   * token that is not the claim's gets `moved`, also where the claim is completed by now: the answer in it may be owed to
+   * another payment. Sent again, each verdict gives the same result.
+   */
   resolve(move: ResolveMove): Promise<Resolved>
 }
 
@@ -76,7 +80,7 @@ export interface CloseMove extends Hold {
   readonly how: 'complete' | 'forfeit' | 'release'
   /** How long a completed claim is replayed. */
   readonly windowMs: number
-  /** The answer of a call that recorded nothing, because a window covered it. */
+  /** The answer of a call that recorded nothing, because a window covered it; without one the claim is given back. */
   readonly answer?: Uint8Array
 }
 

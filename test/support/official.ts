@@ -130,9 +130,7 @@ interface Envelope {
 
 /** What an official server sells under one path: its work is told the request's JSON, or its query. */
 export interface Sold {
-  readonly price: RouteConfig['accepts'] extends infer Accepts
-    ? Extract<Accepts, { price: unknown }>['price']
-    : never
+  readonly price: Exclude<RouteConfig['accepts'], readonly unknown[]>['price']
   readonly extensions?: RouteConfig['extensions']
   work(input: Record<string, unknown>): { readonly status?: number; readonly body: unknown }
 }

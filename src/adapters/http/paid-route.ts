@@ -22,6 +22,7 @@ export function paidRoute(def: EndpointDef, options: PaidRouteOptions) {
   return async (ctx: Context): Promise<void> => {
     const body = def.method === 'GET' ? NO_BODY : await readBody(ctx.req, options.bodyBytesMax)
     const outcome = await options.charge.call(requestOf(ctx, def, body, options))
+    if (ctx.res.closed) return outcome.handedOver(false)
     ctx.res.once('close', () => outcome.handedOver(ctx.res.writableFinished))
     render(ctx, outcome)
   }

@@ -1,5 +1,6 @@
 /** Names of claims, and the sealing of what they keep. */
 import { createCipheriv, createDecipheriv, createHash, hkdfSync, randomBytes } from 'node:crypto'
+import { canonicalJson } from '../../domain/canonical-json.js'
 import type { ReplayedAnswer } from './call.js'
 
 /** The name holds the key's hash, never the key: it is what the sealed answer is opened with. */
@@ -7,20 +8,9 @@ export function claimName(endpoint: string, scope: string, key: string): string 
   return hash(JSON.stringify([endpoint, scope, key]))
 }
 
-/** Equal for bodies that are the same JSON value, whatever their white space and order of keys. */
+/** Equal for bodies that are the same JSON value, whatever their white space and order of keys; their depth is bounded where they are parsed. */
 export function bodyHash(body: unknown): string {
   return hash(canonicalJson(body))
-}
-
-/** RFC 8785's order of keys; the depth of a body is bounded where it is parsed. */
-function canonicalJson(value: unknown): string {
-  if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`
-  if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'null'
-  const entries = Object.entries(value)
-    .filter(([, field]) => field !== undefined)
-    .sort(([a], [b]) => (a < b ? -1 : 1))
-    .map(([name, field]) => `${JSON.stringify(name)}:${canonicalJson(field)}`)
-  return `{${entries.join(',')}}`
 }
 
 function hash(text: string): string {

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { bytes, type MakeChargeStore, orphan, scene, text } from './scene.js'
+import { type MakeChargeStore, orphan, scene, text } from './scene.js'
 
 export function closing(make: MakeChargeStore): void {
   it('a completed claim is replayed to every caller of its window, and then forgotten', async () => {

@@ -77,9 +77,15 @@ export function leasing(make: MakeChargeStore): void {
 
   it('a successor cannot record before it has resolved', async () => {
     const s = await scene(make)
-    await orphan(s)
-    const successor = s.call('successor', { payment: 'q' })
-    await s.open(successor)
-    expect(await s.record(successor)).toBe('superseded')
+    for (const payment of ['q', null]) {
+      const key = `key of ${payment}`
+      const dead = s.call('dead', { key, payment })
+      const successor = s.call('successor', { key, payment })
+      await s.open(dead)
+      await s.record(dead)
+      await s.advance(s.leaseMs)
+      expect((await s.open(successor)).verdict).toBe('orphaned')
+      expect(await s.record(successor)).toBe('superseded')
+    }
   })
 }

@@ -39,6 +39,17 @@ export function resolving(make: MakeChargeStore): void {
     expect(await s.record(successor)).toBe('recorded')
   })
 
+  it('dead: the answer that was never paid for is forgotten', async () => {
+    const s = await scene(make)
+    await orphan(s, 'never paid for')
+    const successor = s.call('successor', { payment: 'q' })
+    await s.open(successor)
+    await s.resolve(successor, 'dead')
+    await s.close(successor, 'complete', 'its own')
+    const again = await s.open(s.call('late', { payment: 'r' }))
+    expect(again.verdict === 'replayable' && text(again.answer)).toBe('its own')
+  })
+
   it('dead: the reopened claim lapses as any other', async () => {
     const s = await scene(make)
     await orphan(s)

@@ -1,0 +1,44 @@
+/** Named questions about the process's own condition, asked together, each within a bound. */
+import type { Logger } from '../ports/logger.js'
+import { within } from './within.js'
+
+/** Fails by answering `false`, by throwing, by rejecting, or by taking too long. */
+export type HealthCheck = () => unknown
+
+export type CheckResult = 'ok' | 'failed' | 'timed_out'
+
+export interface ChecksOptions {
+  readonly timeoutMs: number
+  readonly logger: Logger
+}
+
+/** Asks all of them at once. Why one failed is logged and not answered: its words may name hosts and users. */
+export function namedChecks(
+  checks: Readonly<Record<string, HealthCheck>>,
+  options: ChecksOptions,
+): () => Promise<Readonly<Record<string, CheckResult>>> {
+  const asked = Object.entries(checks).map(
+    ([name, check]) => [name, oneAtATime(name, check, options)] as const,
+  )
+  return async () =>
+    Object.fromEntries(await Promise.all(asked.map(async ([name, ask]) => [name, await ask()])))
+}
+
+/** Whoever asks while a check is at work joins it: many requests for health, or a check that hangs, are one check. */
+function oneAtATime(name: string, check: HealthCheck, { timeoutMs, logger }: ChecksOptions) {
+  let running: Promise<CheckResult> | undefined
+  const run = async (): Promise<CheckResult> => {
+    try {
+      return (await check()) === false ? 'failed' : 'ok'
+    } catch (err) {
+      logger.warn({ err, check: name }, 'a check failed')
+      return 'failed'
+    }
+  }
+  return (): Promise<CheckResult> => {
+    running ??= run().finally(() => {
+      running = undefined
+    })
+    return within(timeoutMs, running).catch(() => 'timed_out' as const)
+  }
+}

@@ -1,0 +1,68 @@
+/** The documents that describe an agent, as each caller reaches it. They are written once for each base URL. */
+import { LRUCache } from 'lru-cache'
+import type { AgentDef } from '../domain/agent.js'
+import { type Manifest, manifest, manifestX402 } from '../domain/manifest.js'
+import { openapi } from '../domain/openapi.js'
+import type { Logger } from '../ports/logger.js'
+import { type ManifestSigner, signedManifest } from './manifest-signature.js'
+
+export interface DiscoveryOptions {
+  readonly agent: AgentDef
+  readonly basePath: string
+  readonly facilitatorUrl: string
+  readonly signer: ManifestSigner | undefined
+  readonly logger: Logger
+}
+
+/** JSON texts, by the origin that a request came to. */
+export interface Discovery {
+  manifest(origin: string): Promise<string>
+  openapi(origin: string): string
+}
+
+/** More than any honest deployment has; a forged Host header cannot grow a cache beyond it. */
+const ORIGINS_MAX = 64
+
+export function discoveryOf({
+  agent,
+  basePath,
+  facilitatorUrl,
+  signer,
+  logger,
+}: DiscoveryOptions): Discovery {
+  const x402 = manifestX402(agent.network, facilitatorUrl)
+  const manifestAt = (origin: string): Manifest => ({ ...manifest(agent, origin + basePath), x402 })
+  const unsigned = perOrigin(origin => JSON.stringify(manifestAt(origin)))
+  let signing: Promise<string> | undefined
+
+  /** A signer that failed is asked again by the next request; until then the manifest goes without. */
+  async function signed(by: ManifestSigner): Promise<string> {
+    try {
+      return JSON.stringify(await signedManifest(manifestAt(by.origin), by))
+    } catch (err) {
+      signing = undefined
+      logger.error({ err }, 'the manifest could not be signed, and is served without a signature')
+      return unsigned(by.origin)
+    }
+  }
+
+  return {
+    async manifest(origin) {
+      if (origin !== signer?.origin) return unsigned(origin)
+      signing ??= signed(signer)
+      return signing
+    },
+    openapi: perOrigin(origin => JSON.stringify(openapi(agent, origin + basePath))),
+  }
+}
+
+function perOrigin(write: (origin: string) => string): (origin: string) => string {
+  const written = new LRUCache<string, string>({ max: ORIGINS_MAX })
+  return origin => {
+    const known = written.get(origin)
+    if (known !== undefined) return known
+    const text = write(origin)
+    written.set(origin, text)
+    return text
+  }
+}

@@ -1,0 +1,73 @@
+/** Signed manifests: proof, wherever a manifest was found, that the owner of an address vouches for every word of it. */
+import { decodeAddress, verifySignature } from '../adapters/algorand/keys.js'
+import { canonicalJson } from '../domain/canonical-json.js'
+import type { Manifest, ManifestSignature } from '../domain/manifest.js'
+import { isRecord } from '../domain/x402.js'
+import { within } from './within.js'
+
+export interface ManifestSigner {
+  /**
+   * The agent's own origin, such as `https://agent.example`. Only a manifest that is asked for there is signed: a `Host`
+   * header is anybody's word, and nobody may have the key vouch for URLs of theirs.
+   */
+  readonly origin: string
+  /** The Algorand address whose key signs. Readers expect the manifest's `payTo`, unless they know better. */
+  readonly address: string
+  /**
+   * A plain ed25519 signature (64 bytes) over exactly these bytes: JSON, so never a transaction, and without the `MX` that
+   * algosdk's `signBytes` puts before them. Called once, not for every request. The server never sees the key.
+   */
+  sign(bytes: Uint8Array): Uint8Array | Promise<Uint8Array>
+}
+
+const SIGN_TIMEOUT_MS = 10_000
+
+/** @throws Error where the signer fails, takes too long, or signs with another key than the address says. */
+export async function signedManifest(manifest: Manifest, signer: ManifestSigner): Promise<Manifest> {
+  const { address } = signer
+  const signing = Promise.resolve(signer.sign(signedBytes(manifest)))
+  const value = Buffer.from(await within(SIGN_TIMEOUT_MS, signing)).toString('base64')
+  const signed: Manifest = { ...manifest, signature: { alg: 'ed25519', address, value } }
+  const verdict = verifyManifest(signed, { address })
+  if (!verdict.ok) throw new Error(`the signer's signature is refused: ${verdict.reason}`)
+  return signed
+}
+
+export type ManifestVerdict =
+  | { readonly ok: true; readonly address: string }
+  | { readonly ok: false; readonly reason: 'unsigned' | 'malformed' | 'foreign_signer' | 'bad_signature' }
+
+/**
+ * Whether a manifest, exactly as it was read, was signed by the key of `address`.
+ *
+ * It proves that this key vouches for the content. It does not prove that the manifest is current, nor that the host
+ * which served it is the signer's: compare the endpoints' URLs, and the 402's `payTo`, with what it says.
+ *
+ * @default address: the manifest's own `payTo`
+ *
+ * @example
+ * const manifest = await client.discover('https://agent.example')
+ * if (!verifyManifest(manifest, { address: knownAddress }).ok) throw new Error('not the agent I know')
+ */
+export function verifyManifest(
+  manifest: Manifest,
+  { address = manifest.payTo }: { readonly address?: string } = {},
+): ManifestVerdict {
+  const { signature } = manifest
+  if (signature === undefined) return { ok: false, reason: 'unsigned' }
+  const publicKey = isSignature(signature) ? decodeAddress(signature.address) : undefined
+  if (publicKey === undefined) return { ok: false, reason: 'malformed' }
+  if (signature.address !== address) return { ok: false, reason: 'foreign_signer' }
+  const bytes = Buffer.from(signature.value, 'base64')
+  return verifySignature(publicKey, signedBytes(manifest), bytes)
+    ? { ok: true, address }
+    : { ok: false, reason: 'bad_signature' }
+}
+
+function signedBytes({ signature: _, ...content }: Manifest): Buffer {
+  return Buffer.from(canonicalJson(content), 'utf8')
+}
+
+function isSignature(value: unknown): value is ManifestSignature {
+  return isRecord(value) && value.alg === 'ed25519' && typeof value.value === 'string'
+}

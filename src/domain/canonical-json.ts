@@ -1,0 +1,13 @@
+/**
+ * The one text of a JSON value (RFC 8785): no white space, keys in order of their UTF-16 code units. Two values that are
+ * equal have equal texts, whoever wrote them. The caller bounds the depth.
+ */
+export function canonicalJson(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'null'
+  const entries = Object.entries(value)
+    .filter(([, field]) => field !== undefined)
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map(([name, field]) => `${JSON.stringify(name)}:${canonicalJson(field)}`)
+  return `{${entries.join(',')}}`
+}

@@ -1,0 +1,137 @@
+/** What all paid operations of an OpenAPI document have in common: the x402 headers, and the ways to be refused. */
+import type { Schema } from './embedded-schema.js'
+import { OUTCOMES } from './machines/charge.machine.js'
+import {
+  LEGACY_PAYMENT_HEADER,
+  PAYMENT_REQUIRED_HEADER,
+  PAYMENT_RESPONSE_HEADER,
+  PAYMENT_SIGNATURE_HEADER,
+} from './x402.js'
+
+const text = { type: 'string' } as const
+
+export const SCHEMAS = {
+  Error: {
+    type: 'object',
+    required: ['error'],
+    properties: {
+      error: {
+        type: 'object',
+        description: 'Some codes add fields of their own, such as `field` and `schema`, or `txId`.',
+        required: ['code', 'message'],
+        properties: {
+          code: { ...text, description: 'Stable, for programs.' },
+          message: { ...text, description: 'What happened, whether it cost, and what to do next.' },
+        },
+      },
+    },
+  },
+} as const satisfies Schema
+
+export const PARAMETERS = {
+  payment: {
+    name: PAYMENT_SIGNATURE_HEADER,
+    in: 'header',
+    required: false,
+    description: `Base64 of the JSON of a signed x402 payment (version 2) for what the 402 asked. ${LEGACY_PAYMENT_HEADER} is read as well.`,
+    schema: text,
+  },
+  idempotencyKey: {
+    name: 'Idempotency-Key',
+    in: 'header',
+    required: false,
+    description:
+      'Names this request: where the server remembers keys, a retry with the same key and body is the same call.',
+    schema: { type: 'string', minLength: 1, maxLength: 255 },
+  },
+  subscriptionKey: {
+    name: 'x-svc-subscription',
+    in: 'header',
+    required: false,
+    description: 'The key of a window that was bought: the call is covered by it.',
+    schema: text,
+  },
+} as const satisfies Schema
+
+export const HEADERS = {
+  paymentRequired: {
+    description:
+      'Base64 of JSON: `x402Version`, `error`, `resource`, `accepts` (what to pay, in base units).',
+    schema: text,
+  },
+  paymentResponse: {
+    description: 'The receipt, base64 of JSON: `success`, `txId`, `payer`, `amount`, `asset`, `network`.',
+    schema: text,
+  },
+  retryAfter: { description: 'Seconds to wait.', schema: { type: 'integer', minimum: 1 } },
+  subscriptionKey: { description: 'The key of the window that was bought; keep it secret.', schema: text },
+  subscriptionExpires: {
+    description: 'When the window ends.',
+    schema: { type: 'string', format: 'date-time' },
+  },
+} as const satisfies Schema
+
+const JSON_ERROR = { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } }
+
+/** Statuses that no caller sees: 402 has an answer of its own, and who hung up reads none. */
+const UNLISTED_STATUSES: ReadonlySet<number> = new Set([200, 402, 499])
+
+const RETRIED_STATUSES: ReadonlySet<string> = new Set(['409', '429', '503'])
+const RETRY_HEADERS = { 'Retry-After': { $ref: '#/components/headers/retryAfter' } }
+
+/** By status, as the charge machine's final states say: whatever it can end in is in the document. */
+export const ERROR_RESPONSES: Schema = {
+  '402': {
+    description: 'To be paid for. The header says what and how; pay, and send the same request again.',
+    headers: { [PAYMENT_REQUIRED_HEADER]: { $ref: '#/components/headers/paymentRequired' } },
+    content: { 'application/json': { schema: { type: 'object', maxProperties: 0 } } },
+  },
+  ...Object.fromEntries(
+    statuses().map(status => [
+      status,
+      {
+        description: codesOf(status).join(', '),
+        ...(RETRIED_STATUSES.has(status) && { headers: RETRY_HEADERS }),
+        content: JSON_ERROR,
+      },
+    ]),
+  ),
+  default: {
+    description: 'Any other refusal, or the handler’s own failure. Not charged.',
+    content: JSON_ERROR,
+  },
+}
+
+/** All of them, as an operation lists them. */
+export const REFUSALS: Schema = Object.fromEntries(
+  Object.keys(ERROR_RESPONSES).map(status => [status, { $ref: `#/components/responses/${status}` }]),
+)
+
+export function paidResponse(subscription: boolean): Schema {
+  return {
+    description: subscription
+      ? 'The result. Where the call bought a window, its key is in a header.'
+      : 'The result, paid for.',
+    headers: {
+      [PAYMENT_RESPONSE_HEADER]: { $ref: '#/components/headers/paymentResponse' },
+      ...(subscription && {
+        'x-svc-subscription': { $ref: '#/components/headers/subscriptionKey' },
+        'x-svc-subscription-expires': { $ref: '#/components/headers/subscriptionExpires' },
+      }),
+    },
+    content: { 'application/json': { schema: {} } },
+  }
+}
+
+function statuses(): readonly string[] {
+  const all = Object.values(OUTCOMES).map(({ status }) => status)
+  return [...new Set(all)]
+    .filter(status => !UNLISTED_STATUSES.has(status))
+    .sort()
+    .map(String)
+}
+
+function codesOf(status: string): readonly string[] {
+  const outcomes = Object.values(OUTCOMES).filter(outcome => String(outcome.status) === status)
+  return [...new Set(outcomes.map(({ code }) => code))]
+}

@@ -1,0 +1,103 @@
+/** The listed endpoints as an OpenAPI 3.1 document: for tools that know HTTP, and nothing yet of x402. */
+import type { AgentDef } from './agent.js'
+import { embeddedAt, type Schema } from './embedded-schema.js'
+import type { EndpointDef } from './endpoint.js'
+import { priceShown } from './manifest.js'
+import { CAIP2, USDC_ASSET_ID } from './network.js'
+import {
+  ERROR_RESPONSES,
+  HEADERS,
+  PARAMETERS,
+  paidResponse,
+  REFUSALS,
+  SCHEMAS,
+} from './openapi-components.js'
+import { isRecord } from './x402.js'
+
+export interface OpenApi {
+  readonly openapi: string
+  readonly info: Schema
+  readonly servers: readonly Schema[]
+  readonly tags: readonly Schema[]
+  readonly paths: Readonly<Record<string, Schema>>
+  readonly components: Schema
+}
+
+/** Of an agent whose endpoints are reached under `baseUrl`. Prices are for readers: a call's own 402 is what counts. */
+export function openapi(agent: AgentDef, baseUrl: string): OpenApi {
+  const listed = agent.endpoints.filter(def => def.listed)
+  const tags = new Set(listed.flatMap(def => def.tags))
+  const inputs = listed
+    .filter(def => def.input !== undefined)
+    .map(def => [inputName(def), embeddedAt(inputPointer(def), def.input)])
+  return {
+    openapi: '3.1.0',
+    info: { title: agent.name, description: agent.description, version: agent.version },
+    servers: [{ url: baseUrl.replace(/\/+$/, '') }],
+    tags: [...tags].map(name => ({ name })),
+    paths: Object.fromEntries(
+      listed.map(def => [`/${def.name}`, { [def.method.toLowerCase()]: operation(agent, def) }]),
+    ),
+    components: {
+      schemas: { ...SCHEMAS, ...Object.fromEntries(inputs) },
+      parameters: PARAMETERS,
+      headers: HEADERS,
+      responses: ERROR_RESPONSES,
+    },
+  }
+}
+
+function operation({ network, payTo }: AgentDef, def: EndpointDef): Schema {
+  const { description, deprecated, input, method, name, subscription, tags } = def
+  const { price, pricing, period } = priceShown(def)
+  return {
+    operationId: name.replaceAll('/', '.'),
+    summary: description === '' ? name : description,
+    tags,
+    ...(deprecated !== undefined && { deprecated: true }),
+    'x-x402': {
+      scheme: 'exact',
+      network: CAIP2[network],
+      asset: String(USDC_ASSET_ID[network]),
+      payTo,
+      price,
+      pricing,
+      ...(period !== undefined && { period }),
+    },
+    parameters: [
+      ...(method === 'GET' ? queryParameters(def) : []),
+      { $ref: '#/components/parameters/payment' },
+      { $ref: '#/components/parameters/idempotencyKey' },
+      ...(subscription ? [{ $ref: '#/components/parameters/subscriptionKey' }] : []),
+    ],
+    ...(method === 'POST' && {
+      requestBody: {
+        description: 'Without one, and without a payment, the answer is the price.',
+        required: input !== undefined,
+        content: { 'application/json': { schema: input === undefined ? {} : { $ref: inputPointer(def) } } },
+      },
+    }),
+    responses: { '200': paidResponse(subscription !== undefined), ...REFUSALS },
+  }
+}
+
+function queryParameters(def: EndpointDef): readonly Schema[] {
+  const { properties, required } = embeddedAt(inputPointer(def), def.input)
+  if (!isRecord(properties)) return []
+  const wanted: readonly unknown[] = Array.isArray(required) ? required : []
+  return Object.entries(properties).map(([name, schema]) => ({
+    name,
+    in: 'query',
+    required: wanted.includes(name),
+    schema,
+  }))
+}
+
+/** A dot is no character of endpoints' names, and so the names of two inputs, or of an input and ours, never meet. */
+function inputName({ name }: EndpointDef): string {
+  return `${name.replaceAll('/', '.')}.input`
+}
+
+function inputPointer(def: EndpointDef): string {
+  return `#/components/schemas/${inputName(def)}`
+}

@@ -1,0 +1,45 @@
+import { type ChildProcess, fork } from 'node:child_process'
+import { once } from 'node:events'
+import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
+import type { Sandbox } from '../../src/sandbox.js'
+
+export interface ChildAgent {
+  readonly url: string
+  readonly process: ChildProcess
+  /** Resolves with the first line, from now on or not yet read, that has this field. */
+  said(field: string): Promise<Record<string, unknown>>
+  letGo(): void
+}
+
+/** Starts `agent-process.mjs` against the sandbox. The caller ends it. */
+export async function childAgent(sandbox: Sandbox, options: object = {}): Promise<ChildAgent> {
+  const script = fileURLToPath(new URL('./agent-process.mjs', import.meta.url))
+  const argument = JSON.stringify({ payTo: sandbox.seller.address, options })
+  const child = fork(script, [argument], {
+    stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
+    env: { ...process.env, SVC_SANDBOX: sandbox.url },
+  })
+  const heard: Record<string, unknown>[] = []
+  const waiting = new Set<() => void>()
+  createInterface({ input: child.stdout! }).on('line', line => {
+    heard.push(JSON.parse(line))
+    for (const check of waiting) check()
+  })
+  const said = (field: string) =>
+    new Promise<Record<string, unknown>>(resolve => {
+      const check = () => {
+        const at = heard.findIndex(message => field in message)
+        if (at === -1) return
+        waiting.delete(check)
+        resolve(heard.splice(at, 1)[0]!)
+      }
+      waiting.add(check)
+      check()
+    })
+  const { ready } = (await Promise.race([
+    said('ready'),
+    once(child, 'exit').then(() => Promise.reject(new Error('the agent process ended before it was ready'))),
+  ])) as { ready: { port: number } }
+  return { url: `http://127.0.0.1:${ready.port}`, process: child, said, letGo: () => void child.send('go') }
+}

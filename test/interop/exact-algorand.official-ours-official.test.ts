@@ -68,7 +68,7 @@ describe.each(LISTINGS.map(listed => ({ listed, names: listed.map(nameOf).join('
       await facilitator.close()
     })
     const clientOf = (name: string) => officialClient(sandbox, sandbox.accounts(`${names} ${name}`), SHORT_ID)
-    const askedFor = (path: string) => facilitator.asked.filter(asked => asked === path).length
+    const askedFor = (path: string) => facilitator.asked.filter(asked => asked.path === path).length
 
     it.each([
       { sold: 'a fixed price by POST', path: '/echo', init: posted, amount: 10_000n },

@@ -264,7 +264,7 @@ describe('our server refuses the official client', () => {
     expect(refused.status).toBe(402)
     expect(receiptIn(refused)).toMatchObject({ success: false, errorReason: 'refused_by_sandbox_fault' })
     expect(await statusIn(refused)).toBe('settle_failed')
-    expect(moved()).toEqual(NOTHING)
+    expect([client.sent.length, moved()]).toEqual([2, NOTHING])
   })
 
   it('the same payment again: 409, and nobody is asked to settle it', async () => {

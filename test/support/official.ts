@@ -87,11 +87,17 @@ export async function statusIn(response: Response): Promise<string> {
   return (await reader.processResponse(response)).paymentStatus
 }
 
+export interface Asked {
+  readonly path: string
+  /** How the two places that name the network spelt it: the payer's `accepted` and the server's requirements. */
+  readonly networks: readonly string[]
+}
+
 export interface OfficialFacilitator {
   readonly url: string
   readonly sponsor: string
-  /** The paths that were asked, oldest first. */
-  readonly asked: readonly string[]
+  /** What it was asked after `/supported`, oldest first. */
+  readonly asked: readonly Asked[]
   close(): Promise<void>
 }
 
@@ -103,12 +109,13 @@ export async function officialFacilitator(
   const sponsor = sandbox.accounts('official sponsor')
   const signer = toFacilitatorAvmSigner(secretKeyOf(sponsor), { testnetUrl: sandbox.algodUrl })
   const facilitator = new x402Facilitator().register([...networks], new FacilitatorScheme(signer))
-  const asked: string[] = []
+  const asked: Asked[] = []
   const answer = async (request: IncomingMessage) => {
-    asked.push(request.url!)
-    if (request.url === '/supported') return facilitator.getSupported()
+    const path = request.url!
+    if (path === '/supported') return facilitator.getSupported()
     const { paymentPayload, paymentRequirements } = JSON.parse(await text(request)) as Envelope
-    return request.url === '/verify'
+    asked.push({ path, networks: [paymentPayload.accepted.network, paymentRequirements.network] })
+    return path === '/verify'
       ? facilitator.verify(paymentPayload, paymentRequirements)
       : facilitator.settle(paymentPayload, paymentRequirements)
   }

@@ -1,0 +1,30 @@
+/** The manifest and the OpenAPI document, under the URLs by which this caller reaches the agent. */
+import type { Context } from 'koa'
+import type { FreeRoute } from '../app.js'
+import { originOf } from '../origin.js'
+
+export interface DiscoveryRoutesOptions {
+  /** JSON texts, by the origin that a request came to. */
+  readonly documents: {
+    manifest(origin: string): string | Promise<string>
+    openapi(origin: string): string | Promise<string>
+  }
+}
+
+export function discoveryRoutes({ documents }: DiscoveryRoutesOptions): readonly FreeRoute[] {
+  return [
+    document('/.well-known/svc.json', origin => documents.manifest(origin)),
+    document('/openapi.json', origin => documents.openapi(origin)),
+  ]
+}
+
+function document(path: string, textAt: (origin: string) => string | Promise<string>): FreeRoute {
+  return {
+    path,
+    method: 'GET',
+    async handle(ctx: Context) {
+      ctx.type = 'application/json'
+      ctx.body = await textAt(originOf(ctx.req))
+    },
+  }
+}

@@ -1,0 +1,81 @@
+/** Counts calls for Prometheus. Its labels are names that the seller chose and statuses, so series are bounded. */
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
+import { usdNumber } from '../../domain/price-of.js'
+import type { EndedCall, Witness } from '../../ports/witness.js'
+
+export interface Metrics extends Witness {
+  readonly contentType: string
+  /** What Prometheus reads: ours, then Node's. */
+  text(): Promise<string>
+}
+
+/** From a quote to the slowest handler, in seconds. */
+const DURATION_BUCKETS = [0.001, 0.005, 0.025, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300]
+
+/** One registry a server. `inFlight` is asked when Prometheus asks. */
+export function prometheusMetrics(inFlight: () => number): Metrics {
+  const registry = new Registry()
+  const registers = [registry]
+  const requests = new Counter({
+    name: 'svc_requests_total',
+    help: 'Calls of paid endpoints that have ended, by endpoint and HTTP status.',
+    labelNames: ['endpoint', 'status'],
+    registers,
+  })
+  new Gauge({
+    name: 'svc_requests_in_flight',
+    help: 'Calls of paid endpoints that have not ended.',
+    registers,
+    collect() {
+      this.set(inFlight())
+    },
+  })
+  const duration = new Histogram({
+    name: 'svc_request_duration_seconds',
+    help: 'How long calls of paid endpoints took, quotes among them.',
+    buckets: DURATION_BUCKETS,
+    registers,
+  })
+  const settled = new Counter({
+    name: 'svc_settled_total',
+    help: 'Payments that were settled.',
+    registers,
+  })
+  const settledUsd = new Counter({
+    name: 'svc_settled_usd_total',
+    help: 'What was settled, in US dollars; for dashboards, not for accounting.',
+    registers,
+  })
+  const mismatches = new Counter({
+    name: 'svc_settlement_mismatch_total',
+    help: 'Settlements in which the facilitator named another transaction, network or payer than was asked for.',
+    registers,
+  })
+  return {
+    contentType: registry.contentType,
+    ended({ endpoint, status, ms, charged, amount, mismatch }: EndedCall) {
+      requests.inc({ endpoint, status })
+      // A clock that is set back must not break the sum, which may only grow.
+      duration.observe(Math.max(0, ms) / 1_000)
+      if (charged === 'yes') settled.inc()
+      if (amount !== undefined) settledUsd.inc(usdNumber(BigInt(amount)))
+      if (mismatch !== undefined) mismatches.inc()
+    },
+    text: async () => (await Promise.all([registry.metrics(), processRegistry().metrics()])).join('\n'),
+  }
+}
+
+/** Gauges that Prometheus' own linter refuses for their names; each has a twin without `_total` that says as much. */
+const MISNAMED = ['nodejs_active_handles_total', 'nodejs_active_requests_total', 'nodejs_active_resources_total']
+
+let ofProcess: Registry | undefined
+
+/** Node's metrics are the process's, whatever number of servers is in it; their observers begin with the first reader. */
+function processRegistry(): Registry {
+  if (ofProcess === undefined) {
+    ofProcess = new Registry()
+    collectDefaultMetrics({ register: ofProcess })
+    for (const name of MISNAMED) ofProcess.removeSingleMetric(name)
+  }
+  return ofProcess
+}

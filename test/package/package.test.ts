@@ -1,0 +1,86 @@
+/** The package as a stranger gets it: packed, installed into an empty project, and compiled against. */
+import { execFile } from 'node:child_process'
+import { cp, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+
+const run = promisify(execFile)
+const root = fileURLToPath(new URL('../..', import.meta.url))
+
+let project: string
+let files: readonly string[]
+let packedBytes: number
+
+beforeAll(async () => {
+  project = await mkdtemp(join(tmpdir(), 'svc-consumer-'))
+  const { stdout } = await run('npm', ['pack', '--json', '--ignore-scripts', '--pack-destination', project], {
+    cwd: root,
+  })
+  const [packed] = JSON.parse(stdout)
+  files = packed.files.map(({ path }: { path: string }) => path)
+  packedBytes = packed.size
+  await writeFile(
+    join(project, 'package.json'),
+    JSON.stringify({ name: 'consumer', type: 'module', private: true }),
+  )
+  const install = ['install', '--prefer-offline', '--no-audit', '--no-fund', join(project, packed.filename)]
+  await run('npm', install, { cwd: project })
+}, 180_000)
+afterAll(() => rm(project, { recursive: true, force: true }))
+
+it('holds what users need and nothing else', () => {
+  const kinds = new Set(files.map(path => path.split('/').slice(0, 2).join('/')))
+  for (const kind of kinds) {
+    expect([
+      'README.md',
+      'LICENSE',
+      'CHANGELOG.md',
+      'package.json',
+      'dist/src',
+      'dist/cli',
+      'docs/',
+      'templates/',
+    ]).toSatisfy((allowed: string[]) =>
+      allowed.some(prefix => kind === prefix || (prefix.endsWith('/') && kind.startsWith(prefix))),
+    )
+  }
+  expect(files).toEqual(
+    expect.arrayContaining(['README.md', 'LICENSE', 'dist/src/index.js', 'dist/src/index.d.ts']),
+  )
+  expect(packedBytes).toBeLessThan(600_000)
+})
+
+it('compiles a TypeScript consumer against its types, bodies inferred from schemas', async () => {
+  await cp(join(root, 'test/package/consumer.ts'), join(project, 'consumer.ts'))
+  await writeFile(
+    join(project, 'tsconfig.json'),
+    JSON.stringify({
+      compilerOptions: {
+        module: 'NodeNext',
+        target: 'ES2022',
+        strict: true,
+        noEmit: true,
+        skipLibCheck: false,
+        types: ['node'],
+        typeRoots: [join(root, 'node_modules/@types')],
+      },
+      files: ['consumer.ts'],
+    }),
+  )
+  const compiled = await run(join(root, 'node_modules/.bin/tsc'), ['-p', project]).catch(failed => failed)
+  expect(compiled.stdout).toBe('')
+})
+
+it('runs from the empty project: doors open, the command answers', async () => {
+  const script = `
+    const doors = ['@svc/sdk', '@svc/sdk/client', '@svc/sdk/sandbox']
+    for (const door of doors) console.log(door, Object.keys(await import(door)).length > 0)
+  `
+  const { stdout } = await run(process.execPath, ['--input-type=module', '-e', script], { cwd: project })
+  expect(stdout.match(/true/g)).toHaveLength(3)
+  const version = await run(join(project, 'node_modules/.bin/svc'), ['--version'])
+  expect(version.stdout.trim()).toBe('0.1.0')
+})

@@ -7,8 +7,13 @@ export type { ClientOptions } from './app/client/options.js'
 export type { CallOptions, RequestOptions } from './app/client/request.js'
 export type { CallPayment, CallResult, QuoteResult, Warning, WarningCode } from './app/client/results.js'
 export type { RetryOptions } from './app/client/retry.js'
+export {
+  type ManifestSigner,
+  type ManifestVerdict,
+  verifyManifest,
+} from './app/manifest-signature.js'
 export { SvcError } from './domain/errors.js'
-export type { Manifest, ManifestEndpoint } from './domain/manifest.js'
+export type { Manifest, ManifestEndpoint, ManifestSignature } from './domain/manifest.js'
 export {
   ALGORAND_MAINNET,
   ALGORAND_TESTNET,

@@ -1,6 +1,9 @@
 /** The server's door: everything to define, serve and describe an agent, and the client that pays one. */
 
 // Define and serve
+export type { SettlementMessage } from './adapters/webhook/settlement-message.js'
+export type { WebhookOptions } from './adapters/webhook/settlement-webhook.js'
+export type { HealthCheck } from './app/checks.js'
 export { defineAgent, defineEndpoint } from './app/define.js'
 export type { ShutdownReport } from './app/drain.js'
 export type { IdempotencyOptions, Ready, ServeOptions, ServerOptions, Stores } from './app/options.js'

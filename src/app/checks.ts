@@ -1,9 +1,12 @@
 /** Named questions about the process's own condition, asked together, each within a bound. */
+import { SvcError } from '../domain/errors.js'
 import type { Logger } from '../ports/logger.js'
 import { within } from './within.js'
 
 /** Fails by answering `false`, by throwing, by rejecting, or by taking too long. */
 export type HealthCheck = () => unknown
+
+export type NamedChecks = Readonly<Record<string, HealthCheck>>
 
 export type CheckResult = 'ok' | 'failed' | 'timed_out'
 
@@ -12,9 +15,18 @@ export interface ChecksOptions {
   readonly logger: Logger
 }
 
+/** @throws SvcError `invalid_options` for a check that is no function. */
+export function checkedHealthChecks(checks: NamedChecks = {}): NamedChecks {
+  for (const [name, check] of Object.entries(checks)) {
+    if (typeof check === 'function') continue
+    throw new SvcError(`The health check '${name}' is not a function`, 'invalid_options')
+  }
+  return checks
+}
+
 /** Asks all of them at once. Why one failed is logged and not answered: its words may name hosts and users. */
 export function namedChecks(
-  checks: Readonly<Record<string, HealthCheck>>,
+  checks: NamedChecks,
   options: ChecksOptions,
 ): () => Promise<Readonly<Record<string, CheckResult>>> {
   const asked = Object.entries(checks).map(

@@ -4,7 +4,7 @@ import type { X402Facilitator } from '../adapters/facilitator/x402-facilitator.j
 import type { AgentDef } from '../domain/agent.js'
 import { CAIP2 } from '../domain/network.js'
 import type { World } from './charge/world.js'
-import { type HealthCheck, namedChecks } from './checks.js'
+import { type HealthCheck, type NamedChecks, namedChecks } from './checks.js'
 
 const CHECK_TIMEOUT_MS = 2_000
 
@@ -12,7 +12,7 @@ export interface ConditionOptions {
   readonly agent: AgentDef
   readonly facilitators: readonly [X402Facilitator, ...X402Facilitator[]]
   readonly world: World
-  readonly healthChecks: Readonly<Record<string, HealthCheck>>
+  readonly healthChecks: NamedChecks
 }
 
 /** A body, and whether it is good news. */

@@ -1,33 +1,36 @@
 /** Everything about an agent's endpoints that is worked out once, at start. */
 import { ajvValidator } from '../adapters/validation/ajv.js'
 import type { AgentDef } from '../domain/agent.js'
+import type { EndpointDef } from '../domain/endpoint.js'
 import { periodMs } from '../domain/period.js'
 import { termsOf } from './charge/terms.js'
 import type { Listing } from './charge/world.js'
+import { extensionsOf, type Warn } from './declaration.js'
 import type { ServerOptions } from './options.js'
 
 /** What the reference challenge says; a payment's own validity window is what really ends it. */
 const MAX_TIMEOUT_SECONDS = 300
 
-export function listingsOf(agent: AgentDef, options: ServerOptions): ReadonlyMap<string, Listing> {
+export function listingsOf(
+  agent: AgentDef,
+  options: ServerOptions,
+  warn: Warn,
+): ReadonlyMap<string, Listing> {
   const validator = ajvValidator()
   const terms = {
     network: agent.network,
     payTo: agent.payTo,
     maxTimeoutSeconds: options.maxTimeoutSeconds ?? MAX_TIMEOUT_SECONDS,
   }
-  return new Map(
-    agent.endpoints.map(def => [
-      def.name,
-      {
-        def,
-        terms: termsOf(def, terms),
-        check:
-          def.input === undefined
-            ? undefined
-            : validator.compile(def.input, { coerce: def.method === 'GET' }),
-        periodMs: def.subscription && periodMs(def.subscription.period),
-      },
-    ]),
-  )
+  const listingOf = (def: EndpointDef): Listing => {
+    const check =
+      def.input === undefined ? undefined : validator.compile(def.input, { coerce: def.method === 'GET' })
+    return {
+      def,
+      terms: termsOf(def, terms, extensionsOf(def, check, warn)),
+      check,
+      periodMs: def.subscription && periodMs(def.subscription.period),
+    }
+  }
+  return new Map(agent.endpoints.map(def => [def.name, listingOf(def)]))
 }

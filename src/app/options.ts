@@ -1,5 +1,6 @@
 /** What `serve` and `createServer` can be told, and what they assume where they are told nothing. */
 
+import type { WebhookOptions } from '../adapters/webhook/settlement-webhook.js'
 import { isAddress } from '../domain/address.js'
 import type { AgentDef } from '../domain/agent.js'
 import { SvcError } from '../domain/errors.js'
@@ -17,7 +18,9 @@ import type { RateLimit } from '../ports/rate-limit.js'
 import type { Runs } from '../ports/runs.js'
 import type { SubscriptionStore } from '../ports/subscriptions.js'
 import type { Budgets } from './charge/world.js'
+import type { HealthCheck } from './checks.js'
 import type { ShutdownReport } from './drain.js'
+import type { ManifestSigner } from './manifest-signature.js'
 
 export interface ServerOptions {
   /**
@@ -65,7 +68,24 @@ export interface ServerOptions {
   /** `chain` looks every settlement up before its answer leaves. @default 'facilitator' */
   readonly confirm?: 'facilitator' | 'chain'
   readonly budgets?: Partial<Budgets>
-  /** Any pino-compatible logger. @default silent */
+  /**
+   * Asked at `GET /health`, all at once, each for at most two seconds. One that answers `false`, throws or takes longer
+   * makes health 503 and is named in it.
+   *
+   * @example
+   * healthChecks: { model: () => fetch(MODEL_URL).then(({ ok }) => ok) }
+   */
+  readonly healthChecks?: Readonly<Record<string, HealthCheck>>
+  /** Signs the manifest once, for readers who know the address. @default unsigned */
+  readonly signManifest?: ManifestSigner
+  /** Told of each settled payment, signed as Standard Webhooks, retried for some minutes; never an accounting record. */
+  readonly webhooks?: readonly WebhookOptions[]
+  /**
+   * Any pino-compatible logger: a line for each call that has ended, and whatever goes wrong. Never bodies, never payment
+   * headers.
+   *
+   * @default silent, but for warnings at start, which go to the console
+   */
   readonly logger?: Logger
   readonly clock?: Clock
 }

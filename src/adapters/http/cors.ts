@@ -7,6 +7,8 @@ const EXPOSED = [
   'x-svc-subscription',
   'x-svc-subscription-expires',
   'traceparent',
+  'Deprecation',
+  'Sunset',
 ].join(', ')
 
 export const CORS_HEADERS = Object.freeze({

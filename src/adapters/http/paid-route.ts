@@ -5,6 +5,7 @@ import type { EndpointDef } from '../../domain/endpoint.js'
 import type { Caller, Charge, ChargeRequest, Presented } from '../../ports/charge.js'
 import { render } from './answers.js'
 import { readBody } from './body.js'
+import { lifecycleHeaders } from './lifecycle-headers.js'
 import { clientAddressOf, originOf } from './origin.js'
 import { readPayment } from './payment-header.js'
 import { HttpRefusal } from './refusal.js'
@@ -19,7 +20,9 @@ export interface PaidRouteOptions {
 const NO_BODY: Presented<unknown> = { kind: 'none' }
 
 export function paidRoute(def: EndpointDef, options: PaidRouteOptions) {
+  const lifecycle = lifecycleHeaders(def)
   return async (ctx: Context): Promise<void> => {
+    ctx.set(lifecycle)
     const body = def.method === 'GET' ? NO_BODY : await readBody(ctx.req, options.bodyBytesMax)
     const outcome = await options.charge.call(requestOf(ctx, def, body, options))
     if (ctx.res.closed) return outcome.handedOver(false)

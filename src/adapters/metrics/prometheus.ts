@@ -66,7 +66,11 @@ export function prometheusMetrics(inFlight: () => number): Metrics {
 }
 
 /** Gauges that Prometheus' own linter refuses for their names; each has a twin without `_total` that says as much. */
-const MISNAMED = ['nodejs_active_handles_total', 'nodejs_active_requests_total', 'nodejs_active_resources_total']
+const MISNAMED = [
+  'nodejs_active_handles_total',
+  'nodejs_active_requests_total',
+  'nodejs_active_resources_total',
+]
 
 let ofProcess: Registry | undefined
 

@@ -50,6 +50,6 @@ function tell(ctx: Context, condition: Condition): void {
 }
 
 /** Exactly these fields, all of them always. A call without a payment has no transaction. */
-function run({ id, endpoint, status, ms, txId = null }: Omit<EndedCall, 'txId'> & { txId?: string | null }) {
-  return { id, endpoint, status, ms, txId }
+function run({ id, endpoint, status, ms, txId }: EndedCall) {
+  return { id, endpoint, status, ms, txId: txId ?? null }
 }

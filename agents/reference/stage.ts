@@ -1,0 +1,52 @@
+/** The reference agent on a sandbox of its own: real HTTP, real transactions and signatures, play money. */
+import type { AddressInfo } from 'node:net'
+import { memoryRuns } from '../../src/adapters/memory/runs.js'
+import { serve } from '../../src/index.js'
+import type { Runs } from '../../src/ports/runs.js'
+import { type Sandbox, startSandbox } from '../../src/sandbox.js'
+import { BASE_PATH, referenceAgent, summarizeEndpoint } from './agent.js'
+
+export interface Stage {
+  readonly sandbox: Sandbox
+  /** The agent's base URL. */
+  readonly url: string
+  /** Where it summarizes. */
+  readonly endpointUrl: string
+  readonly runs: Runs
+  /** Resolves when the agent has been told to stop, and everything has. */
+  readonly stopped: Promise<void>
+  stop(): Promise<void>
+}
+
+export async function openStage(options: { port: number; handleSignals: boolean }): Promise<Stage> {
+  const sandbox = await startSandbox()
+  const runs = memoryRuns(10)
+  const agent = referenceAgent({ payTo: sandbox.seller.address, network: 'testnet' })
+  let onShutdown = () => {}
+  const stopped = new Promise<void>(resolve => {
+    onShutdown = resolve
+  }).then(() => sandbox.close())
+  const server = serve(agent, {
+    ...options,
+    host: '127.0.0.1',
+    basePath: BASE_PATH,
+    facilitatorUrl: sandbox.facilitatorUrl,
+    algodUrl: sandbox.algodUrl,
+    stores: { runs },
+    onReady: () => {},
+    onShutdown,
+  })
+  await new Promise((resolve, reject) => server.once('listening', resolve).once('error', reject))
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  return {
+    sandbox,
+    url,
+    endpointUrl: `${url}${BASE_PATH}/${summarizeEndpoint.name}`,
+    runs,
+    stopped,
+    async stop() {
+      await server.shutdown('the demo is over')
+      await stopped
+    },
+  }
+}

@@ -1,0 +1,137 @@
+/** The registry as one node's boxes tell it. Promises: see the port. */
+import type { RegisteredAgent, RegistryApps, Score } from '../../domain/registry.js'
+import { isRecord } from '../../domain/x402.js'
+import type { Registry } from '../../ports/registry.js'
+import { type NodeClient, type NodeOptions, nodeClient, unavailable } from './node-client.js'
+import {
+  AGENT_BOXES,
+  addressBox,
+  agentBox,
+  domainBox,
+  idInAgentBox,
+  readAgent,
+  readAgentId,
+  readScore,
+  scoreBox,
+} from './registry-boxes.js'
+
+export interface RegistryOptions extends NodeOptions {
+  readonly apps: RegistryApps & { readonly identityApp: number }
+  /** How long a list is shared. */
+  readonly listAgeMs?: number
+  readonly nowMs?: () => number
+}
+
+const LIST_AGE_MS = 30_000
+/** More than are registered anywhere; a list beyond it is refused, not cut short. */
+const AGENTS_MAX = 20_000
+const PAGE_BOXES = 1_000
+const BOXES_AT_ONCE = 8
+
+export function algorandRegistry(options: RegistryOptions): Registry {
+  const { apps, listAgeMs = LIST_AGE_MS, nowMs = () => performance.now() } = options
+  const node = nodeClient(options, 'X-Algo-API-Token')
+  const identity = boxesOf(node, apps.identityApp)
+  const reputation = apps.reputationApp === undefined ? undefined : boxesOf(node, apps.reputationApp)
+  let shared: { readonly agents: Promise<readonly RegisteredAgent[]>; readonly untilMs: number } | undefined
+
+  async function byId(agentId: bigint): Promise<RegisteredAgent | undefined> {
+    if (agentId < 1n || agentId >= 2n ** 64n) return undefined
+    const value = await identity.value(agentBox(agentId))
+    return value && wellFormed(readAgent(value), 'agent')
+  }
+
+  /** The indexes are written beside the record; one that points at another record was left behind by it. */
+  async function byIndex(name: Buffer | undefined, owns: (agent: RegisteredAgent) => boolean) {
+    const value = name && (await identity.value(name))
+    const agent = value && (await byId(wellFormed(readAgentId(value), 'agent id')))
+    return agent && owns(agent) ? agent : undefined
+  }
+
+  return {
+    apps,
+    byId,
+    byDomain: domain => byIndex(domainBox(domain), agent => agent.domain === domain),
+    byAddress: address => byIndex(addressBox(address), agent => agent.address === address),
+    async score(agentId): Promise<Score | undefined> {
+      const value = await reputation?.value(scoreBox(agentId))
+      return value && wellFormed(readScore(value), 'score')
+    },
+    async list() {
+      if (shared && nowMs() < shared.untilMs) return shared.agents
+      const asked = { agents: readAll(identity, byId), untilMs: nowMs() + listAgeMs }
+      shared = asked
+      asked.agents.catch(() => {
+        if (shared === asked) shared = undefined
+      })
+      return asked.agents
+    },
+    close: () => node.close(),
+  }
+}
+
+interface Boxes {
+  value(name: Buffer): Promise<Buffer | undefined>
+  page(next: string | undefined): Promise<Record<string, unknown>>
+}
+
+function boxesOf(node: NodeClient, app: number): Boxes {
+  return {
+    async value(name) {
+      const box = await node.find(`/v2/applications/${app}/box?name=${query(name)}`)
+      return box && bytesIn(box, 'value')
+    },
+    page(next) {
+      const after = next === undefined ? '' : `&next=${encodeURIComponent(next)}`
+      return node.get(
+        `/v2/applications/${app}/boxes?limit=${PAGE_BOXES}&values=true&prefix=${query(AGENT_BOXES)}${after}`,
+      )
+    },
+  }
+}
+
+/** Older nodes know neither prefixes nor pages nor values: whatever of them is missing is made up for here. */
+async function readAll(
+  boxes: Boxes,
+  byId: (agentId: bigint) => Promise<RegisteredAgent | undefined>,
+): Promise<readonly RegisteredAgent[]> {
+  const agents = new Map<bigint, RegisteredAgent>()
+  const unread: bigint[] = []
+  let next: string | undefined
+  do {
+    const page = await boxes.page(next)
+    if (!Array.isArray(page.boxes) || !page.boxes.every(isRecord)) throw unavailable('boxes is no list')
+    for (const box of page.boxes) {
+      const agentId = idInAgentBox(bytesIn(box, 'name'))
+      if (agentId === undefined) continue
+      if (typeof box.value === 'string')
+        agents.set(agentId, wellFormed(readAgent(bytesIn(box, 'value')), 'agent'))
+      else unread.push(agentId)
+    }
+    if (agents.size + unread.length > AGENTS_MAX) throw unavailable(`more than ${AGENTS_MAX} agents`)
+    const { 'next-token': token } = page
+    next = typeof token === 'string' && token !== '' && token !== next ? token : undefined
+  } while (next !== undefined)
+  for (let at = 0; at < unread.length; at += BOXES_AT_ONCE) {
+    for (const agent of await Promise.all(unread.slice(at, at + BOXES_AT_ONCE).map(byId))) {
+      // Deregistered since it was listed.
+      if (agent) agents.set(agent.agentId, agent)
+    }
+  }
+  return [...agents.values()].sort((a, b) => (a.agentId < b.agentId ? -1 : 1))
+}
+
+function wellFormed<T>(value: T | undefined, what: string): T {
+  if (value === undefined) throw unavailable(`a box holds no ${what}`)
+  return value
+}
+
+function bytesIn(box: Record<string, unknown>, key: string): Buffer {
+  const value = box[key]
+  if (typeof value !== 'string') throw unavailable(`a box without ${key}`)
+  return Buffer.from(value, 'base64')
+}
+
+function query(bytes: Buffer): string {
+  return encodeURIComponent(`b64:${bytes.toString('base64')}`)
+}

@@ -1,0 +1,55 @@
+/** A request as HTTP reads it for every door: body, payment, keys, and who is calling under which URL. */
+import type { ServerResponse } from 'node:http'
+import type { Context } from 'koa'
+import type { Caller, Presented } from '../../ports/charge.js'
+import type { Arrival } from '../../ports/door.js'
+import { readBody } from './body.js'
+import { clientAddressOf, originOf } from './origin.js'
+import { readPayment } from './payment-header.js'
+import { HttpRefusal } from './refusal.js'
+
+export interface ArrivalOptions {
+  readonly basePath: string
+  readonly bodyBytesMax: number
+  readonly trustProxyHops: number
+}
+
+const NO_BODY: Presented<unknown> = { kind: 'none' }
+
+/** @throws HttpRefusal for what cannot be read, or is too large to be. */
+export async function arrivalOf(ctx: Context, options: ArrivalOptions): Promise<Arrival> {
+  const body = ctx.method === 'POST' ? await readBody(ctx.req, options.bodyBytesMax) : NO_BODY
+  const headers = ctx.headers as Record<string, string | undefined>
+  return {
+    headers,
+    query: ctx.query,
+    body,
+    payment: readPayment(ctx.headers),
+    subscriptionKey: headers['x-svc-subscription'],
+    idempotencyKey: idempotencyKeyOf(headers['idempotency-key']),
+    baseUrl: originOf(ctx.req) + options.basePath,
+    clientAddress: clientAddressOf(ctx.req, options.trustProxyHops),
+    caller: callerOf(ctx.res),
+  }
+}
+
+const IDEMPOTENCY_KEY = /^[\x21-\x7e]{1,255}$/
+
+function idempotencyKeyOf(header: string | undefined): string | undefined {
+  if (header === undefined || IDEMPOTENCY_KEY.test(header)) return header
+  throw new HttpRefusal(
+    400,
+    'invalid_idempotency_key',
+    'An Idempotency-Key is 1 to 255 visible ASCII characters. You were not charged.',
+  )
+}
+
+function callerOf(res: ServerResponse): Caller {
+  return {
+    gone: () => res.closed || res.socket?.destroyed !== false,
+    onGone(listener) {
+      res.once('close', listener)
+      return () => res.off('close', listener)
+    },
+  }
+}

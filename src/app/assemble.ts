@@ -1,0 +1,125 @@
+/** Plugs the adapters into the ports. What a seller got wrong is refused before anything is opened. */
+import { algodClient } from '../adapters/algorand/algod.js'
+import { algorandChain } from '../adapters/algorand/chain.js'
+import { indexerClient } from '../adapters/algorand/indexer.js'
+import { isValidAddress } from '../adapters/algorand/keys.js'
+import { algorandPaymentReader } from '../adapters/algorand/payment-reader.js'
+import { facilitatorList } from '../adapters/facilitator/failover.js'
+import {
+  type FacilitatorOptions,
+  type X402Facilitator,
+  x402Facilitator,
+} from '../adapters/facilitator/x402-facilitator.js'
+import { httpApp } from '../adapters/http/app.js'
+import { freeRoutes } from '../adapters/http/free-routes/index.js'
+import { quietLogger } from '../adapters/log/quiet-logger.js'
+import { memoryChargeStore } from '../adapters/memory/charge-store.js'
+import { memoryRateLimit } from '../adapters/memory/rate-limit.js'
+import { memorySubscriptions } from '../adapters/memory/subscriptions.js'
+import type { AgentDef } from '../domain/agent.js'
+import { SvcError } from '../domain/errors.js'
+import { USDC_ASSET_ID } from '../domain/network.js'
+import { systemClock } from '../ports/clock.js'
+import { type Logger, silentLogger } from '../ports/logger.js'
+import { createCharge } from './charge/charge.js'
+import type { World } from './charge/world.js'
+import { checkedHealthChecks } from './checks.js'
+import { healthOf, readinessOf } from './condition.js'
+import type { Warn } from './declaration.js'
+import { discoveryOf } from './discovery.js'
+import type { Drain } from './drain.js'
+import { listingsOf } from './listings.js'
+import { checkedSigner } from './manifest-signature.js'
+import { observersOf } from './observers.js'
+import {
+  checkedBasePath,
+  DEFAULT_BODY_BYTES_MAX,
+  deployed,
+  positive,
+  remotes,
+  type ServerOptions,
+} from './options.js'
+import { rulesOf } from './rules.js'
+
+export function assemble(definition: AgentDef, options: ServerOptions, drain: Drain) {
+  const agent = deployed(definition, options)
+  const basePath = checkedBasePath(options.basePath)
+  const clock = options.clock ?? systemClock
+  const logger = options.logger === undefined ? silentLogger : quietLogger(options.logger)
+  const warn = warner(options.logger && logger)
+  if (!isValidAddress(agent.payTo)) warn(`payTo ${agent.payTo} is no account: its checksum does not hold`)
+  const rules = rulesOf(options)
+  const signer = checkedSigner(options.signManifest)
+  const healthChecks = checkedHealthChecks(options.healthChecks)
+  const observers = observersOf(options, logger, drain.count)
+  const bodyBytesMax = positive('maxBodyBytes', options.maxBodyBytes ?? DEFAULT_BODY_BYTES_MAX)
+  const listings = listingsOf(agent, options, warn)
+
+  const { facilitatorUrls, algodUrl, indexerUrl } = remotes(options, agent.network)
+  const facilitators = facilitatorsOf(facilitatorUrls, {
+    network: agent.network,
+    allowHttp: options.allowHttp,
+    // Waiting adds up where one after the other is asked; the lease on a payment counts on the whole.
+    verifyTimeoutMs: Math.ceil(rules.budgets.verifyMs / facilitatorUrls.length),
+    settleTimeoutMs: rules.budgets.settleMs,
+    logger,
+  })
+  const algod = algodClient({ url: algodUrl, token: options.algodToken })
+  const indexer = indexerUrl === undefined ? undefined : indexerClient({ url: indexerUrl })
+  const world: World = {
+    network: agent.network,
+    payTo: agent.payTo,
+    assetId: String(USDC_ASSET_ID[agent.network]),
+    listings,
+    facilitator: facilitatorList(facilitators),
+    chain: algorandChain({ network: agent.network, algod, indexer }),
+    store: options.stores?.charges ?? memoryChargeStore({ clock, max: options.idempotency?.max }),
+    subscriptions:
+      options.subscriptions?.store ?? options.stores?.subscriptions ?? memorySubscriptions({ clock }),
+    rateLimit: options.stores?.rateLimit ?? memoryRateLimit({ clock }),
+    reader: algorandPaymentReader(),
+    clock,
+    stop: drain.stop,
+    logger,
+    rules,
+  }
+  const condition = { agent, facilitators, world, healthChecks }
+  const free = freeRoutes({
+    documents: discoveryOf({ agent, basePath, facilitatorUrl: facilitators[0].url, signer, logger }),
+    health: healthOf(condition),
+    readiness: readinessOf(condition),
+    metrics: observers.metrics,
+    runs: observers.runs,
+  })
+  const app = httpApp({
+    charge: createCharge(world, observers.witnesses, drain.inFlight),
+    endpoints: agent.endpoints,
+    basePath,
+    freeRoutes: free,
+    bodyBytesMax,
+    trustProxyHops: options.trustProxy ?? 0,
+    cors: options.cors ?? true,
+    logger,
+  })
+  const paid = agent.endpoints.map(({ name, method }) => `${method} ${basePath}/${name}`)
+  return {
+    app,
+    network: agent.network,
+    routes: [...paid, ...free.map(({ method, path }) => `${method} ${path}`)],
+    closeRemotes: () => Promise.all([...facilitators, algod, indexer].map(remote => remote?.close())),
+    closeObservers: observers.close,
+  }
+}
+
+type Facilitators = readonly [X402Facilitator, ...X402Facilitator[]]
+
+function facilitatorsOf(urls: readonly string[], options: Omit<FacilitatorOptions, 'url'>): Facilitators {
+  const [first, ...others] = urls.map(url => x402Facilitator({ ...options, url }))
+  if (first === undefined) throw new SvcError('facilitatorUrl names no facilitator', 'invalid_options')
+  return [first, ...others]
+}
+
+/** A seller without a logger still reads the console while starting: what is warned of here loses money or callers. */
+function warner(logger: Logger | undefined): Warn {
+  return (message, fields = {}) => (logger ? logger.warn(fields, message) : console.warn(message))
+}

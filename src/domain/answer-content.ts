@@ -1,0 +1,24 @@
+/** What a delivered answer holds, for transports that carry data instead of bytes. */
+import type { Answer } from './answer.js'
+
+export type AnswerContent =
+  | { readonly kind: 'json'; readonly value: unknown; readonly text: string }
+  | { readonly kind: 'text'; readonly text: string }
+  | { readonly kind: 'bytes'; readonly base64: string; readonly mediaType: string }
+
+/** What calls itself JSON and is none is told as the text that it is. An answer without a body is an empty text. */
+export function contentOf({ headers, body }: Answer): AnswerContent {
+  const mediaType = (headers['content-type'] ?? '').split(';', 1)[0]!.trim().toLowerCase()
+  const isJson = mediaType === 'application/json' || mediaType.endsWith('+json')
+  if (!isJson && !mediaType.startsWith('text/') && body.length > 0) {
+    const base64 = Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString('base64')
+    return { kind: 'bytes', base64, mediaType: mediaType || 'application/octet-stream' }
+  }
+  const text = Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString('utf8')
+  if (!isJson) return { kind: 'text', text }
+  try {
+    return { kind: 'json', value: JSON.parse(text), text }
+  } catch {
+    return { kind: 'text', text }
+  }
+}

@@ -1,0 +1,68 @@
+/** The on-chain registry: who claims which domain, from which address, and what they were paid for. */
+import { isAddress } from './address.js'
+
+export interface RegisteredAgent {
+  readonly agentId: bigint
+  /** As it was registered: a stranger's text, not necessarily a host. */
+  readonly domain: string
+  readonly address: string
+  /** Seconds since the epoch. */
+  readonly registeredAt: number
+  readonly updatedAt: number
+}
+
+/** What the reputation application has counted. */
+export interface Score {
+  readonly agentId: bigint
+  readonly jobsPaid: bigint
+  readonly volumeMicro: bigint
+  readonly validated: bigint
+  readonly disputed: bigint
+  /** Seconds since the epoch. */
+  readonly firstAt: number
+  readonly lastAt: number
+}
+
+/** The applications that hold a registry. They move with every deployment: always configured, never constants. */
+export interface RegistryApps {
+  readonly identityApp?: number
+  readonly reputationApp?: number
+  readonly validationApp?: number
+}
+
+/** An agent's own place in it. */
+export interface RegistryIdentity extends RegistryApps {
+  readonly agentId?: number
+}
+
+const CARD_PATH = '/.well-known/agent.json'
+
+/** Where the card of a domain is; `null` where the registered text is no host, so that it leads nowhere. */
+export function cardUrlOf(domain: string): string | null {
+  return hostOf(domain) === undefined ? null : `https://${domain}${CARD_PATH}`
+}
+
+/** The host that a registered domain names, as URLs spell it. */
+export function hostOf(domain: string): string | undefined {
+  if (!URL.canParse(`https://${domain}/`)) return undefined
+  const { host, href } = new URL(`https://${domain}/`)
+  return href === `https://${host}/` && /^[^\s/\\?#@]+$/.test(domain) ? host : undefined
+}
+
+/** Blank: all. Digits: that id, first. An address: its agent. Anything else, and digits too: part of a domain. */
+export function matching(
+  agents: readonly RegisteredAgent[],
+  query: string,
+  limit: number,
+): readonly RegisteredAgent[] {
+  const wanted = query.trim().toLowerCase()
+  if (wanted === '') return agents.slice(0, limit)
+  const address = wanted.toUpperCase()
+  const exact = agents.filter(agent =>
+    isAddress(address) ? agent.address === address : agent.agentId.toString() === wanted,
+  )
+  const partial = agents.filter(
+    agent => agent.domain.toLowerCase().includes(wanted) && !exact.includes(agent),
+  )
+  return [...exact, ...partial].slice(0, limit)
+}

@@ -1,0 +1,31 @@
+import type { ChargeOutcome, ChargeRequest } from './charge.js'
+
+/**
+ * A door that is reached over HTTP and speaks a language of its own inside it: A2A, MCP. HTTP reads the request and
+ * writes the answer; the door decides what was asked and how the answer is worded. So nothing of HTTP is in the door,
+ * and a body, a forwarded header or a hang-up is read in one way only.
+ */
+export interface Door {
+  answer(arrival: Arrival): DoorAnswer | Promise<DoorAnswer>
+  /** How this door words what HTTP refuses before there is a request to be answered. */
+  refuse(refusal: Refusal): DoorAnswer
+}
+
+/** A request as HTTP has read it: everything of a call but which endpoint it is for. */
+export type Arrival = Omit<ChargeRequest, 'endpoint'>
+
+export interface Refusal {
+  readonly status: number
+  readonly code: string
+  readonly message: string
+}
+
+export interface DoorAnswer {
+  /** HTTP status. */
+  readonly status: number
+  /** Lower-case names. */
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: string | Uint8Array
+  /** The call that this answers, where there was one: HTTP sets the headers of paid calls, and tells when it was handed over. */
+  readonly outcome?: ChargeOutcome
+}

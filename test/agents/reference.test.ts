@@ -1,0 +1,77 @@
+/** What `npm run demo` and `npm start` run, and the lines they ask to be pasted. */
+import { execFile, spawn } from 'node:child_process'
+import { createInterface } from 'node:readline'
+import { promisify } from 'node:util'
+import { describe, expect, it } from 'vitest'
+
+const run = promisify(execFile)
+const env = { PATH: process.env.PATH }
+
+describe('the demo', () => {
+  it('shows one paid call and ends', async () => {
+    const { stdout, stderr } = await run(process.execPath, ['dist/agents/reference/demo.js'], { env })
+    expect(stderr).toBe('')
+    for (const text of [
+      '402',
+      'signed by the payer',
+      'settled it in round',
+      'harbour',
+      '$99.99',
+      'settling    settled',
+    ]) {
+      expect(stdout).toContain(text)
+    }
+    expect(stdout).not.toContain('\u001b')
+  })
+})
+
+describe('start', () => {
+  it('stays up, and what it asks to be pasted runs', async () => {
+    const child = spawn(process.execPath, ['dist/agents/reference/start.js'], { env: { ...env, PORT: '0' } })
+    const closed = new Promise<number | null>(resolve => child.on('close', resolve))
+    const lines: string[] = []
+    for await (const line of createInterface({ input: child.stdout })) {
+      if (line.startsWith('  export ') || line.startsWith('  node ')) lines.push(line)
+      if (line.includes('Ctrl-C')) break
+    }
+    expect(lines).toHaveLength(4)
+    const { stdout, stderr } = await run('bash', ['-euc', lines.join('\n')], { env })
+    expect(stdout).toContain('price        $0.01')
+    expect(JSON.parse(stdout.slice(stdout.indexOf('{')))).toMatchObject({
+      summary: expect.stringContaining('harbour'),
+    })
+    expect(stderr).toMatch(/transaction +[A-Z2-7]{52}/)
+    child.kill('SIGINT')
+    expect(await closed).toBe(0)
+  })
+
+  it('with an address sells for real, under /api, and refuses what is no address', async () => {
+    const address = 'HOAUXBIQXBFMV462675FJHAVEX4KYWRJWYZPFXMEDU7PGDMZOHOUGEYXSM'
+    const child = spawn(process.execPath, ['dist/agents/reference/start.js'], {
+      env: {
+        ...env,
+        PORT: '0',
+        SVC_PAY_TO: address,
+        SVC_NETWORK: 'testnet',
+        SVC_SANDBOX: 'http://127.0.0.1:9',
+      },
+    })
+    const closed = new Promise<number | null>(resolve => child.on('close', resolve))
+    const lines: string[] = []
+    for await (const line of createInterface({ input: child.stdout })) {
+      lines.push(line)
+      if (line.includes('/health')) break
+    }
+    expect(lines[0]).toMatch(/^listening on port \d+ \(testnet\)$/)
+    expect(lines).toContain('  POST /api/summarize')
+    child.kill('SIGTERM')
+    expect(await closed).toBe(0)
+    const bad = run(process.execPath, ['dist/agents/reference/start.js'], {
+      env: { ...env, SVC_PAY_TO: 'me' },
+    })
+    await expect(bad).rejects.toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(/^svc: [^\n]+ \(invalid_address\)\n$/),
+    })
+  })
+})

@@ -1,10 +1,14 @@
 /** What a delivered answer holds, for transports that carry data instead of bytes. */
 import type { Answer } from './answer.js'
+import { deeperThan } from './json-depth.js'
 
 export type AnswerContent =
   | { readonly kind: 'json'; readonly value: unknown; readonly text: string }
   | { readonly kind: 'text'; readonly text: string }
   | { readonly kind: 'bytes'; readonly base64: string; readonly mediaType: string }
+
+/** Deeper, it could be parsed and not be written again. */
+const DEPTH_MAX = 512
 
 /** What calls itself JSON and is none is told as the text that it is. An answer without a body is an empty text. */
 export function contentOf({ headers, body }: Answer): AnswerContent {
@@ -15,7 +19,7 @@ export function contentOf({ headers, body }: Answer): AnswerContent {
     return { kind: 'bytes', base64, mediaType: mediaType || 'application/octet-stream' }
   }
   const text = Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString('utf8')
-  if (!isJson) return { kind: 'text', text }
+  if (!isJson || deeperThan(text, DEPTH_MAX)) return { kind: 'text', text }
   try {
     return { kind: 'json', value: JSON.parse(text), text }
   } catch {

@@ -144,6 +144,16 @@ describe('pays the good entry', () => {
       'after other chains and assets',
       shop => [shop.entry({ network: 'eip155:8453' }), shop.entry({ asset: '1' }), shop.entry()],
     ],
+    [
+      'after other schemes, flows and broken addresses',
+      shop => [
+        shop.entry({ scheme: 'upto' }),
+        shop.entry({ extra: { paymentFlow: 'upfront' } }),
+        shop.entry({ payTo: 'A'.repeat(58) }),
+        shop.entry({ extra: { feePayer: 'A'.repeat(58) } }),
+        shop.entry(),
+      ],
+    ],
     ['before a dearer one', shop => [shop.entry(), shop.entry({ amount: '90000000' })]],
     [
       'under the long form of the network',

@@ -126,6 +126,7 @@ describe('the official client pays our server', () => {
           extra: { feePayer: sandbox.feePayer },
         },
       ],
+      extensions: { bazaar: expect.any(Object) },
     })
     expect(moved()).toEqual(NOTHING)
 

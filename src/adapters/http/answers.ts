@@ -1,9 +1,8 @@
 /** How HTTP says each way in which a call can end. The map is total: a new final state does not compile without one. */
-import { randomBytes } from 'node:crypto'
 import type { Context } from 'koa'
 import { type ChargeFinal, OUTCOMES } from '../../domain/machines/charge.machine.js'
-import { encodeHeader, PAYMENT_REQUIRED_HEADER, PAYMENT_RESPONSE_HEADER } from '../../domain/x402.js'
 import type { ChargeOutcome } from '../../ports/charge.js'
+import { setCallHeaders } from './call-headers.js'
 import { errorBody } from './refusal.js'
 
 type Render = (ctx: Context, outcome: ChargeOutcome) => void
@@ -11,7 +10,7 @@ type Render = (ctx: Context, outcome: ChargeOutcome) => void
 const RENDER = {
   settled: delivered,
   served: delivered,
-  replayed,
+  replayed: delivered,
   failed: (ctx, outcome) => (outcome.answer ? delivered : problem)(ctx, outcome),
   quoted: quote,
   refused: quote,
@@ -30,45 +29,25 @@ const RENDER = {
   undecided: problem,
   inDoubt: problem,
   timedOut: problem,
-  shuttingDown(ctx, outcome) {
-    ctx.set('Connection', 'close')
-    problem(ctx, outcome)
-  },
+  shuttingDown: problem,
 } as const satisfies Record<ChargeFinal, Render>
 
 export function render(ctx: Context, outcome: ChargeOutcome): void {
-  // Paid bytes are for one payer, once: no cache may keep them or hand them to anybody else.
-  ctx.set('Cache-Control', 'no-store')
-  ctx.set('Vary', 'PAYMENT-SIGNATURE, X-PAYMENT, X-SVC-SUBSCRIPTION, Idempotency-Key')
-  if (outcome.receipt) ctx.set(PAYMENT_RESPONSE_HEADER, encodeHeader(outcome.receipt))
-  if (outcome.retryAfterMs !== undefined) {
-    ctx.set('Retry-After', String(Math.max(1, Math.ceil(outcome.retryAfterMs / 1_000))))
-  }
+  setCallHeaders(ctx, outcome)
   RENDER[outcome.final](ctx, outcome)
-  if (outcome.final !== 'quoted') ctx.set('traceparent', `00-${outcome.traceId}-${newSpanId()}-01`)
 }
 
-function delivered(ctx: Context, { answer, subscription }: ChargeOutcome): void {
+function delivered(ctx: Context, { answer }: ChargeOutcome): void {
   const { status, headers, body } = answer!
   ctx.status = status
   for (const name in headers) if (name !== 'cache-control' && name !== 'vary') ctx.set(name, headers[name]!)
   ctx.body = body
   if (headers['content-type'] === undefined) ctx.remove('Content-Type')
-  if (subscription !== undefined) {
-    ctx.set('x-svc-subscription', subscription.key)
-    ctx.set('x-svc-subscription-expires', new Date(subscription.expiresAtMs).toISOString())
-  }
-}
-
-function replayed(ctx: Context, outcome: ChargeOutcome): void {
-  delivered(ctx, outcome)
-  ctx.set('Idempotency-Replayed', 'true')
 }
 
 /** A 402's body is the empty object: all that it says is in the header. */
-function quote(ctx: Context, { final, challenge }: ChargeOutcome): void {
+function quote(ctx: Context, { final }: ChargeOutcome): void {
   ctx.status = OUTCOMES[final].status
-  if (challenge !== undefined) ctx.set(PAYMENT_REQUIRED_HEADER, challenge.header)
   ctx.type = 'application/json'
   ctx.body = '{}'
 }
@@ -77,8 +56,4 @@ function problem(ctx: Context, { final, problem }: ChargeOutcome): void {
   const { status, code } = OUTCOMES[final]
   ctx.status = problem?.status ?? status
   ctx.body = errorBody(problem?.code ?? code, problem?.message ?? code, problem?.fields)
-}
-
-function newSpanId(): string {
-  return randomBytes(8).toString('hex')
 }

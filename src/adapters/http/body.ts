@@ -2,6 +2,7 @@
 import type { IncomingMessage } from 'node:http'
 import getRawBody from 'raw-body'
 import secureJson from 'secure-json-parse'
+import { deeperThan } from '../../domain/json-depth.js'
 import type { Presented } from '../../ports/charge.js'
 import { HttpRefusal } from './refusal.js'
 
@@ -66,21 +67,4 @@ function parse(bytes: Buffer): Presented<unknown> {
 
 function malformed(why: string): Presented<never> {
   return { kind: 'malformed', why }
-}
-
-/** Counts brackets outside strings, before a parser builds anything. */
-function deeperThan(text: string, depthMax: number): boolean {
-  let depth = 0
-  let inString = false
-  for (let at = 0; at < text.length; at++) {
-    const char = text.charCodeAt(at)
-    if (inString) {
-      if (char === 0x5c) at++
-      else if (char === 0x22) inString = false
-    } else if (char === 0x22) inString = true
-    else if (char === 0x5b || char === 0x7b) {
-      if (++depth > depthMax) return true
-    } else if (char === 0x5d || char === 0x7d) depth--
-  }
-  return false
 }

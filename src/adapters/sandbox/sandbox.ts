@@ -13,6 +13,7 @@ import { facilitatorRoutes } from './facilitator.js'
 import { createFaults, type Faults, parseFaults } from './faults.js'
 import { serveRoutes } from './http.js'
 import { type Credit, createLedger, type LandedTransaction } from './ledger.js'
+import { createRegistry, type SandboxRegistry } from './registry.js'
 import { createRounds } from './rounds.js'
 
 export interface SandboxOptions {
@@ -58,6 +59,8 @@ export interface Sandbox {
   round(): bigint
   advanceRounds(rounds: number): void
   readonly faults: Faults
+  /** The on-chain registry of agents, empty at first. */
+  readonly registry: SandboxRegistry
   close(): Promise<void>
 }
 
@@ -107,11 +110,13 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
   }
   const wallet = open('wallet', WALLET)
   const seller = open('seller', { microAlgos: 1_000_000n, optIn: true })
+  const { routes: registryRoutes, ...registry } = createRegistry()
   const strangers = { address: keys('stranger').address, network: CAIP2.mainnet }
   const server = await serveRoutes(
     [
       ...facilitatorRoutes({ ledger, sponsor: sponsor.key, catalogue: createCatalogue(), faults, strangers }),
       ...algodRoutes(ledger),
+      ...registryRoutes,
       ...controlRoutes({ ...money, network: CAIP2[network] }),
     ],
     port,
@@ -119,6 +124,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
 
   return {
     ...money,
+    registry,
     url: server.url,
     algodUrl: server.url,
     facilitatorUrl: server.url,

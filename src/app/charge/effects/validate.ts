@@ -6,7 +6,7 @@ export function validate(_world: World, call: Call) {
   const { request, listing } = call
   const isGet = listing.def.method === 'GET'
   const offers = request.payment.kind !== 'none' || request.subscriptionKey !== undefined
-  if (!offers && (isGet || request.body.kind === 'none')) {
+  if (!offers && request.body.kind === 'none') {
     call.input = isGet ? request.query : {}
     return 'probe'
   }

@@ -1,0 +1,16 @@
+/** Whether a JSON text nests deeper than this: brackets outside strings are counted, before a parser builds anything. */
+export function deeperThan(text: string, depthMax: number): boolean {
+  let depth = 0
+  let inString = false
+  for (let at = 0; at < text.length; at++) {
+    const char = text.charCodeAt(at)
+    if (inString) {
+      if (char === 0x5c) at++
+      else if (char === 0x22) inString = false
+    } else if (char === 0x22) inString = true
+    else if (char === 0x5b || char === 0x7b) {
+      if (++depth > depthMax) return true
+    } else if (char === 0x5d || char === 0x7d) depth--
+  }
+  return false
+}

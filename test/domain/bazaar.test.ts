@@ -1,5 +1,10 @@
 /** The declaration, judged by the official package: what its facilitators would list, and what they would not. */
-import { validateDiscoveryExtension, validateDiscoveryExtensionSpec } from '@x402/extensions/bazaar'
+import {
+  bazaarResourceServerExtension,
+  declareDiscoveryExtension,
+  validateDiscoveryExtension,
+  validateDiscoveryExtensionSpec,
+} from '@x402/extensions/bazaar'
 import { describe, expect, it } from 'vitest'
 import { BAZAAR_BYTES_MAX, bazaarOf, unlistable } from '../../src/domain/bazaar.js'
 import { type EndpointDef, endpoint, type JSONSchema, type Method } from '../../src/domain/endpoint.js'
@@ -28,28 +33,16 @@ const tree = {
 }
 
 describe('the declaration', () => {
-  it('of a POST is the shape that the official server package writes', () => {
-    expect(bazaarOf(defined(text), { text: 'hello' })).toEqual({
-      info: { input: { type: 'http', method: 'POST', bodyType: 'json', body: { text: 'hello' } } },
-      schema: {
-        $schema: 'https://json-schema.org/draft/2020-12/schema',
-        type: 'object',
-        properties: {
-          input: {
-            type: 'object',
-            properties: {
-              type: { type: 'string', const: 'http' },
-              method: { type: 'string', enum: ['POST'] },
-              bodyType: { type: 'string', enum: ['json', 'form-data', 'text'] },
-              body: text,
-            },
-            required: ['type', 'method', 'bodyType', 'body'],
-            additionalProperties: false,
-          },
-        },
-        required: ['input'],
-      },
-    })
+  it.each<[Method, object]>([
+    ['POST', { bodyType: 'json' }],
+    ['GET', {}],
+  ])('of a %s is what the official server package writes', (method, kind) => {
+    const example = { text: 'hello' }
+    const config = { ...kind, input: example, inputSchema: text }
+    const declared = declareDiscoveryExtension(config as Parameters<typeof declareDiscoveryExtension>[0])
+    const request = { method, adapter: { getPath: () => '/sold' } }
+    const written = bazaarResourceServerExtension.enrichDeclaration!(declared.bazaar, request)
+    expect(bazaarOf(defined(text, method), example)).toEqual(written)
   })
 
   it.each<[string, unknown, Method, unknown, unknown]>([

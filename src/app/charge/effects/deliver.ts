@@ -23,6 +23,8 @@ export function serve(world: World, call: Call): Promise<Ended> {
  */
 function work(world: World, call: Call): Promise<Ended> {
   const { caller } = call.request
+  // What verifying took is gone from what can still settle.
+  const deadlineMs = Math.min(call.handlerMs, call.settleByMs - world.clock.now())
   if (caller.gone()) return Promise.resolve('abandoned')
   if (world.stop.cutting()) return Promise.resolve('stopped')
   const abort = new AbortController()
@@ -34,7 +36,7 @@ function work(world: World, call: Call): Promise<Ended> {
       resolve(how)
       if (how !== 'delivered' && how !== 'failed') abort.abort(new Error(`the call ended: ${how}`))
     }
-    const timer = setTimeout(() => end('timedOut'), call.handlerMs).unref()
+    const timer = setTimeout(() => end('timedOut'), deadlineMs).unref()
     const stopListening = caller.onGone(() => end('abandoned'))
     const stopWaiting = world.stop.onCut(() => end('stopped'))
     answer(world, call, abort.signal).then(end, (cause: unknown) => {

@@ -4,8 +4,10 @@ import { bodyHash, claimName, unseal } from '../claim.js'
 import { keyId } from '../window.js'
 import type { World } from '../world.js'
 
-/** Beyond the verify budget and the handler's deadline, so that no lease ends under a call that is on time. */
+/** Beyond all budgets between opening and recording, so that no lease ends under a call that is on time. */
 const LEASE_SLACK_MS = 5_000
+/** A lease says how long a dead holder blocks; a live one may be done at any moment. */
+const RETRY_MAX_MS = 2_000
 
 /** Takes the idempotency key and the payment together. Where there is neither, nothing is at stake and nobody is asked. */
 export async function open(world: World, call: Call) {
@@ -26,7 +28,7 @@ export async function open(world: World, call: Call) {
       return 'orphaned'
     case 'inProgress':
     case 'inUse':
-      call.retryAfterMs = opened.retryAfterMs
+      call.retryAfterMs = Math.min(opened.retryAfterMs, RETRY_MAX_MS)
       return opened.verdict
     default:
       return opened.verdict
@@ -44,7 +46,8 @@ async function attempt(world: World, call: Call, hold: Hold): Promise<Opened | u
 }
 
 export function leaseOf(world: World, call: Call): number {
-  return world.rules.budgets.verifyMs + call.listing.def.timeout + LEASE_SLACK_MS
+  const { priceMs, verifyMs } = world.rules.budgets
+  return priceMs + verifyMs + call.listing.def.timeout + LEASE_SLACK_MS
 }
 
 /** A claim protects a payment or a window's key; a request with neither has nothing to claim. */

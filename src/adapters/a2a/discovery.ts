@@ -1,0 +1,39 @@
+/** What can be read about the agent without paying: its card, and `GET /a2a`. */
+import type { AgentDef } from '../../domain/agent.js'
+import { A2A_PATH, agentCard, CARD_PATHS, type CardOptions, skillPrice } from '../../domain/card.js'
+import type { Arrival, Door } from '../../ports/door.js'
+import { TASK_BY_METHOD } from './answers.js'
+
+export type CardDoorOptions = Omit<CardOptions, 'baseUrl'>
+
+export function cardDoor(agent: AgentDef, options: CardDoorOptions): Door {
+  return document(({ baseUrl }) => agentCard(agent, { ...options, baseUrl }))
+}
+
+export function descriptorDoor(agent: AgentDef): Door {
+  return document(({ baseUrl }) => {
+    const { origin } = new URL(baseUrl)
+    return {
+      protocol: 'a2a',
+      protocolVersion: '0.3.0',
+      transport: 'JSONRPC',
+      url: origin + A2A_PATH,
+      methods: [...TASK_BY_METHOD.keys()],
+      card: origin + CARD_PATHS[0],
+      payment: 'x402',
+      skills: agent.endpoints.filter(def => def.listed).map(skillPrice),
+    }
+  })
+}
+
+function document(contentAt: (arrival: Arrival) => unknown): Door {
+  const json = (status: number, value: unknown) => ({
+    status,
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(value),
+  })
+  return {
+    answer: arrival => json(200, contentAt(arrival)),
+    refuse: ({ status, code, message }) => json(status, { error: { code, message } }),
+  }
+}

@@ -1,0 +1,67 @@
+/** `POST /a2a`: one method under its two spellings, and behind it the same charge as behind every other door. */
+import type { EndpointDef } from '../../domain/endpoint.js'
+import type { Charge } from '../../ports/charge.js'
+import type { Arrival, Door, DoorAnswer } from '../../ports/door.js'
+import { answerOf, TASK_BY_METHOD } from './answers.js'
+import { activated } from './extensions.js'
+import {
+  errorText,
+  type Id,
+  INTERNAL_ERROR,
+  INVALID_REQUEST,
+  idIn,
+  METHOD_NOT_FOUND,
+  type RpcError,
+  RpcRefusal,
+  readRequest,
+} from './json-rpc.js'
+import { inputOf, readMessage, skillOf } from './message.js'
+
+export interface A2aOptions {
+  readonly charge: Charge
+  readonly endpoints: readonly EndpointDef[]
+  readonly basePath: string
+  readonly extBase: string
+}
+
+export function a2aDoor(options: A2aOptions): Door {
+  return {
+    async answer(arrival) {
+      const extensions = activated(arrival.headers, options.extBase)
+      try {
+        const answer = await send(arrival, options)
+        return { ...answer, headers: { ...answer.headers, ...extensions } }
+      } catch (cause) {
+        if (!(cause instanceof RpcRefusal)) throw cause
+        return refused(400, idIn(arrival.body), cause)
+      }
+    },
+    refuse({ status, code, message }) {
+      const rpcCode = status >= 500 ? INTERNAL_ERROR : INVALID_REQUEST
+      return refused(status, null, { code: rpcCode, message, data: { code } })
+    },
+  }
+}
+
+async function send(arrival: Arrival, { charge, endpoints, basePath }: A2aOptions): Promise<DoorAnswer> {
+  const request = readRequest(arrival.body)
+  if (!TASK_BY_METHOD.has(request.method)) {
+    throw new RpcRefusal(METHOD_NOT_FOUND, `The methods are ${[...TASK_BY_METHOD.keys()].join(' and ')}.`)
+  }
+  const message = readMessage(request.params)
+  const def = skillOf(message, endpoints)
+  const input = inputOf(message, def)
+  // An endpoint reads its input from the body or, for a GET, from the query: here both are the message.
+  const outcome = await charge.call({
+    ...arrival,
+    endpoint: def.name,
+    body: { kind: 'read', value: input },
+    query: def.method === 'GET' ? input : {},
+  })
+  const restPath = `${basePath}/${def.name}`
+  return answerOf(outcome, { request, def, restPath, skill: def.name, contextId: message.contextId })
+}
+
+function refused(status: number, id: Id | null, error: RpcError): DoorAnswer {
+  return { status, headers: { 'content-type': 'application/json' }, body: errorText(id, error) }
+}

@@ -1,0 +1,96 @@
+/** Reads a message of either generation: which skill it asks for, and the input that its parts make up. */
+import type { EndpointDef } from '../../domain/endpoint.js'
+import { isRecord } from '../../domain/x402.js'
+import { CONTENT_TYPE_NOT_SUPPORTED, INVALID_PARAMS, RpcRefusal, TASK_NOT_FOUND } from './json-rpc.js'
+
+export interface Message {
+  readonly skillId: string | undefined
+  readonly contextId: string | undefined
+  /** All text parts, a line each; `undefined` without any. */
+  readonly text: string | undefined
+  /** All data parts, later ones over earlier ones; `undefined` without any. */
+  readonly data: Readonly<Record<string, unknown>> | undefined
+}
+
+const CONTEXT_ID_LENGTH_MAX = 256
+
+/** @throws RpcRefusal */
+export function readMessage(params: unknown): Message {
+  const message = isRecord(params) ? params.message : undefined
+  if (!isRecord(message)) throw invalid('params.message is missing.')
+  const { role, parts, metadata, contextId, taskId } = message
+  if (role !== 'user' && role !== 'ROLE_USER') throw invalid('The role of a message is user.')
+  if (!Array.isArray(parts) || parts.length === 0) throw invalid('A message has at least one part.')
+  if (taskId !== undefined && taskId !== '') {
+    throw new RpcRefusal(TASK_NOT_FOUND, 'Every message is a task of its own: send it without a taskId.')
+  }
+  const skillId = isRecord(metadata) ? metadata.skillId : undefined
+  if (skillId !== undefined && typeof skillId !== 'string') throw invalid('metadata.skillId is a string.')
+  const texts: string[] = []
+  const data: Record<string, unknown>[] = []
+  for (const part of parts) {
+    if (isRecord(part) && typeof part.text === 'string') texts.push(part.text)
+    else if (isRecord(part) && isRecord(part.data)) data.push(part.data)
+    else throw notReadable(part)
+  }
+  return {
+    skillId,
+    contextId: isContextId(contextId) ? contextId : undefined,
+    text: texts.length > 0 ? texts.join('\n') : undefined,
+    data: data.length > 0 ? Object.assign({}, ...data) : undefined,
+  }
+}
+
+/** The skill that was named, else the first listed one. @throws RpcRefusal */
+export function skillOf({ skillId }: Message, endpoints: readonly EndpointDef[]): EndpointDef {
+  const listed = endpoints.filter(def => def.listed)
+  const skill = skillId === undefined ? listed[0] : endpoints.find(({ name }) => name === skillId)
+  if (skill) return skill
+  const why = skillId === undefined ? 'Name a skill in metadata.skillId.' : 'There is no such skill.'
+  throw new RpcRefusal(INVALID_PARAMS, why, { skills: listed.map(({ name }) => name) })
+}
+
+/**
+ * Text fills the one required string of the schema, data is laid over it. Text that has no place of its own is taken for
+ * a remark where there is data, and refused where there is none.
+ *
+ * @throws RpcRefusal
+ */
+export function inputOf({ text, data }: Message, { input }: EndpointDef): Readonly<Record<string, unknown>> {
+  if (text === undefined) return { ...data }
+  if (input === undefined) return { text, ...data }
+  const fields = requiredStrings(input)
+  if (fields.length === 1) return { [fields[0]!]: text, ...data }
+  if (data !== undefined) return data
+  throw new RpcRefusal(
+    INVALID_PARAMS,
+    'This skill takes a data part: text alone does not say which field it is.',
+    {
+      schema: input,
+    },
+  )
+}
+
+function requiredStrings(schema: unknown): readonly string[] {
+  if (!isRecord(schema) || !Array.isArray(schema.required) || !isRecord(schema.properties)) return []
+  const { properties } = schema
+  return schema.required.filter(name => {
+    const property = properties[name]
+    return isRecord(property) && property.type === 'string'
+  })
+}
+
+function notReadable(part: unknown): RpcRefusal {
+  const isFile = isRecord(part) && ['file', 'raw', 'url'].some(key => key in part)
+  return isFile
+    ? new RpcRefusal(CONTENT_TYPE_NOT_SUPPORTED, 'Skills take text and data, not files.')
+    : invalid('A part has a text, or a data object.')
+}
+
+function isContextId(value: unknown): value is string {
+  return typeof value === 'string' && value !== '' && value.length <= CONTEXT_ID_LENGTH_MAX
+}
+
+function invalid(message: string): RpcRefusal {
+  return new RpcRefusal(INVALID_PARAMS, message)
+}

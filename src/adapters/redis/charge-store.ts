@@ -1,0 +1,90 @@
+/**
+ * Claims and payments as hashes, each move one script: atomic, one round trip, on the server's clock. Promise: see the
+ * port. Redis must keep what it acknowledged (`noeviction`, an append-only file): see docs/storage.md.
+ */
+import type { ChargeStore, Hold, Opened, Recorded, Resolved } from '../../ports/charge-store.js'
+import type { Connection } from './connection.js'
+import { chargeKeys } from './keys.js'
+import { CLOSE } from './lua/close.js'
+import { OPEN } from './lua/open.js'
+import { RECORD } from './lua/record.js'
+import { RESOLVE } from './lua/resolve.js'
+
+/** The scripts' names for the keys: c the claim, p the presented payment, r the recorded one. */
+type Roles = Readonly<Partial<Record<'c' | 'p' | 'r', string | undefined>>>
+
+export function redisChargeStore(connection: Connection, prefix: string): ChargeStore {
+  const keys = chargeKeys(prefix)
+  const rolesOf = (hold: Hold): Roles => ({ c: keys.claim(hold), p: keys.payment(hold.slot, hold.payment) })
+  const move = (name: string, lua: string) => {
+    const script = connection.script(name, lua)
+    return (roles: Roles, token: string, args: readonly (string | number | Buffer)[]) => {
+      const given = Object.entries(roles).filter((entry): entry is [string, string] => entry[1] !== undefined)
+      const letters = given.map(([role]) => role).join('')
+      return script(
+        given.map(([, key]) => key),
+        [letters, token, ...args],
+      )
+    }
+  }
+  const open = move('svcOpen', OPEN)
+  const record = move('svcRecord', RECORD)
+  const close = move('svcClose', CLOSE)
+  const resolve = move('svcResolve', RESOLVE)
+
+  return {
+    async open(hold) {
+      const reply = await open(rolesOf(hold), hold.token, [hold.claim?.bodyHash ?? '', hold.leaseMs])
+      return readOpened(reply as readonly (Buffer | number | null)[])
+    },
+
+    async record(hold) {
+      const { answer, payment } = hold.recorded
+      const rounds = payment ? [payment.txId, String(payment.firstValid), String(payment.lastValid)] : []
+      const lives = [hold.leaseMs, hold.claimTtlMs, hold.paymentTtlMs]
+      const reply = await record(rolesOf(hold), hold.token, [...lives, bytesOf(answer), ...rounds])
+      return String(reply) as 'recorded' | 'superseded'
+    },
+
+    async close(hold) {
+      const answer = hold.answer ? [bytesOf(hold.answer)] : []
+      await close(rolesOf(hold), hold.token, [hold.how, hold.windowMs, ...answer])
+    },
+
+    async resolve(hold) {
+      const roles = { ...rolesOf(hold), r: keys.payment(hold.slot, hold.txId) }
+      const { verdict, txId, windowMs, leaseMs } = hold
+      return String(await resolve(roles, hold.token, [verdict, txId, windowMs, leaseMs])) as Resolved
+    },
+  }
+}
+
+function readOpened([verdict, ...rest]: readonly (Buffer | number | null)[]): Opened {
+  const name = String(verdict) as Opened['verdict']
+  switch (name) {
+    case 'replayable':
+      return { verdict: name, answer: rest[0] as Buffer }
+    case 'orphaned':
+      return { verdict: name, recorded: readRecorded(rest as readonly (Buffer | null)[]) }
+    case 'inProgress':
+    case 'inUse':
+      return { verdict: name, retryAfterMs: Number(rest[0]) }
+    default:
+      return { verdict: name }
+  }
+}
+
+function readRecorded([answer, txId, firstValid, lastValid]: readonly (
+  | Buffer
+  | null
+  | undefined
+)[]): Recorded {
+  const recorded = { answer: answer ?? new Uint8Array() }
+  if (!txId || !firstValid || !lastValid) return recorded
+  const [first, last] = [BigInt(String(firstValid)), BigInt(String(lastValid))]
+  return { ...recorded, payment: { txId: String(txId), firstValid: first, lastValid: last } }
+}
+
+function bytesOf({ buffer, byteOffset, byteLength }: Uint8Array): Buffer {
+  return Buffer.from(buffer, byteOffset, byteLength)
+}

@@ -1,0 +1,107 @@
+/**
+ * One connection to a Redis (single, Sentinel or Cluster) that fails fast: a command is answered within its time or
+ * rejects, is never queued for later and never sent twice by itself. Reconnecting goes on in the background.
+ */
+import { type Cluster, Redis } from 'ioredis'
+
+export type RedisClient = Redis | Cluster
+
+export interface ConnectionOptions {
+  /** How long a command may take. */
+  readonly commandTimeoutMs: number
+}
+
+/** A Lua script, run in one round trip. Replies are `Buffer`s where they are strings. */
+export type Script = (keys: readonly string[], args: readonly ScriptArgument[]) => Promise<unknown>
+export type ScriptArgument = string | number | Buffer
+
+export interface Connection {
+  readonly client: RedisClient
+  /** The command's reply; a rejection within the time limit, whatever the server does. */
+  send<T>(command: (client: RedisClient) => Promise<T>): Promise<T>
+  script(name: string, lua: string): Script
+  /** Whether a command sent now would reach a server. */
+  isUp(): boolean
+  /** Told each time a server has been reached, also again. */
+  onUp(listener: () => void): void
+  close(): Promise<void>
+}
+
+const RECONNECT_MS_MAX = 2_000
+
+export function connect(
+  redisOrUrl: RedisClient | string,
+  { commandTimeoutMs }: ConnectionOptions,
+): Connection {
+  const client = openClient(redisOrUrl, commandTimeoutMs)
+  // What fails is told to whoever waits for it; without a listener ioredis prints each attempt to reconnect.
+  client.on('error', () => {})
+  // The first attempt is waited for, so that a server that has just started need not refuse its first calls.
+  let attempting = true
+  const attempted = new Promise<void>(resolve => {
+    for (const event of ['ready', 'close', 'end', 'error']) client.once(event, () => resolve())
+  }).then(() => {
+    attempting = false
+  })
+
+  async function send<T>(command: (client: RedisClient) => Promise<T>): Promise<T> {
+    if (!attempting) return within(commandTimeoutMs, command(client))
+    return within(
+      commandTimeoutMs,
+      attempted.then(() => command(client)),
+    )
+  }
+
+  return {
+    client,
+    send,
+    script(name, lua) {
+      client.defineCommand(name, { lua })
+      const commands = client as unknown as Record<string, (...args: unknown[]) => Promise<unknown>>
+      return (keys, args) => send(() => commands[`${name}Buffer`]!(keys.length, ...keys, ...args))
+    },
+    isUp: () => client.status === 'ready',
+    onUp(listener) {
+      client.on('ready', listener)
+      if (client.status === 'ready') listener()
+    },
+    async close() {
+      await within(commandTimeoutMs, client.quit()).catch(() => {})
+      client.disconnect()
+    },
+  }
+}
+
+/** A client that was given is left as it is: its options may queue commands, and its owner may be subscribed with it. */
+function openClient(redisOrUrl: RedisClient | string, commandTimeoutMs: number): RedisClient {
+  const failFast = {
+    enableOfflineQueue: false,
+    autoResendUnfulfilledCommands: false,
+    maxRetriesPerRequest: 0,
+    connectTimeout: commandTimeoutMs,
+    // A server that hangs is left; without this the commands that follow would each wait for it in turn.
+    socketTimeout: commandTimeoutMs,
+    retryStrategy: reconnectAfterMs,
+    // After a failover behind one name, the old primary answers READONLY until the name is resolved again.
+    reconnectOnError: (error: Error) => error.message.startsWith('READONLY'),
+  }
+  if (typeof redisOrUrl === 'string') return new Redis(redisOrUrl, failFast)
+  if (!redisOrUrl.isCluster) return (redisOrUrl as Redis).duplicate(failFast)
+  return (redisOrUrl as Cluster).duplicate([], {
+    enableOfflineQueue: false,
+    clusterRetryStrategy: reconnectAfterMs,
+    redisOptions: failFast,
+  })
+}
+
+function reconnectAfterMs(attempt: number): number {
+  return Math.min(50 * 2 ** attempt, RECONNECT_MS_MAX)
+}
+
+function within<T>(ms: number, reply: Promise<T>): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => reject(new Error(`Redis did not answer within ${ms} ms`)), ms)
+    timer.unref()
+    reply.then(resolve, reject).finally(() => clearTimeout(timer))
+  })
+}

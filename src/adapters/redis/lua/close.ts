@@ -1,0 +1,39 @@
+import type { CloseMove } from '../../../ports/charge-store.js'
+import { luaLiteral } from './literal.js'
+import { RECORDS } from './records.js'
+
+/**
+ * The event for each way of closing: the first that the record's state lists, and none where it lists none. A call that
+ * a window covered recorded nothing: its claim is `served`, and a payment that came along is given back.
+ */
+const CLOSED_BY = {
+  complete: { claim: ['completed', 'served'], payment: ['completed', 'released'] },
+  forfeit: { claim: ['forfeited'], payment: ['completed', 'released'] },
+  release: { claim: ['released'], payment: ['released'] },
+} as const satisfies Record<CloseMove['how'], unknown>
+
+/** roles, token, how, windowMs, then the answer or nothing. */
+export const CLOSE = /* lua */ `${RECORDS}
+local CLOSED_BY = ${luaLiteral(CLOSED_BY)}
+local how, windowMs, answer = ARGV[3], ARGV[4], ARGV[5]
+local claim, payment = find(CLAIM, key.c), find(PAYMENT, key.p)
+local claimOurs = claim and claim.token == token
+-- Whoever took the claim over decides by the chain's word what its payment is: a release of ours would free it early.
+local paymentOurs = payment and payment.token == token and (how ~= 'release' or not key.c or claimOurs)
+
+local paymentMoved = paymentOurs and moveAlong(payment, CLOSED_BY[how].payment)
+local claimMoved = false
+if claimOurs then
+  local answered = redis.call('HEXISTS', claim.name, 'answer') == 1
+  if answered then answer = nil end
+  -- Without an answer there is nothing to replay, so the key is given back.
+  if how == 'complete' and not answered and not answer then how = 'release' end
+  claimMoved = moveAlong(claim, CLOSED_BY[how].claim)
+end
+
+if claimMoved then
+  if answer then keep(claim, 'answer', answer) else keep(claim) end
+  redis.call('PEXPIRE', claim.name, windowMs)
+end
+if paymentMoved then keep(payment) end
+`

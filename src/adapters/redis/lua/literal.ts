@@ -1,0 +1,23 @@
+/** Writes tables that TypeScript owns, the drawings above all, into the text of a Lua script. */
+import type { Drawing, Table } from '../../../domain/table.js'
+
+type Literal = string | readonly Literal[] | { readonly [key: string]: Literal }
+
+/** @throws Error for text that would need escaping: nothing that is written here does. */
+export function luaLiteral(value: Literal): string {
+  if (typeof value === 'string') return quoted(value)
+  if (Array.isArray(value)) return `{${value.map(luaLiteral).join(',')}}`
+  const entries = Object.entries(value).map(([key, inner]) => `[${quoted(key)}]=${luaLiteral(inner)}`)
+  return `{${entries.join(',')}}`
+}
+
+/** A lifecycle as scripts read it: where it begins, and where each event leads from each state. */
+export function luaDrawing<D extends Drawing>({ initial, rows }: Table<D>): string {
+  const moves = Object.entries<{ readonly on: Readonly<Record<string, string>> }>(rows)
+  return luaLiteral({ initial, rows: Object.fromEntries(moves.map(([state, { on }]) => [state, on])) })
+}
+
+function quoted(text: string): string {
+  if (/^\w+$/.test(text)) return `'${text}'`
+  throw new Error(`not a plain word: ${JSON.stringify(text)}`)
+}

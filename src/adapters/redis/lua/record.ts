@@ -1,0 +1,32 @@
+import { RECORDS } from './records.js'
+
+/** roles, token, leaseMs, claimTtlMs, paymentTtlMs, answer, then txId, firstValid, lastValid or nothing -> a verdict. */
+export const RECORD = /* lua */ `${RECORDS}
+local leaseEndsMs, claimTtlMs, paymentTtlMs = nowMs + tonumber(ARGV[3]), ARGV[4], ARGV[5]
+local claim, payment = find(CLAIM, key.c), find(PAYMENT, key.p)
+
+if key.c and (not claim or claim.token ~= token) then return 'superseded' end
+if key.p and (not payment or payment.token ~= token) then return 'superseded' end
+
+local claimReady = not claim or lists(claim, 'recorded')
+local paymentReady = not payment or lists(payment, 'recorded')
+if not claimReady or not paymentReady then
+  local ours = not claim or redis.call('HGET', claim.name, 'recordedBy') == token
+  return ours and 'recorded' or 'superseded'
+end
+
+if claim then move(claim, 'recorded') end
+if payment then move(payment, 'recorded') end
+if claim then
+  keep(claim, 'leaseEndsMs', leaseEndsMs, 'recordedBy', token, 'answer', ARGV[6])
+  if ARGV[7] then
+    redis.call('HSET', claim.name, 'txId', ARGV[7], 'firstValid', ARGV[8], 'lastValid', ARGV[9])
+  end
+  redis.call('PEXPIRE', claim.name, claimTtlMs)
+end
+if payment then
+  keep(payment, 'leaseEndsMs', leaseEndsMs)
+  redis.call('PEXPIRE', payment.name, paymentTtlMs)
+end
+return 'recorded'
+`

@@ -1,0 +1,56 @@
+import { RECORDS } from './records.js'
+
+/** roles, token, verdict, txId, windowMs, leaseMs -> completed, opened, spent or moved. */
+export const RESOLVE = /* lua */ `${RECORDS}
+local verdict, txId, windowMs, leaseMs = ARGV[3], ARGV[4], ARGV[5], tonumber(ARGV[6])
+local claim, recorded = find(CLAIM, key.c), find(PAYMENT, key.r)
+local payment = recorded
+if key.p ~= key.r then payment = find(PAYMENT, key.p) end
+local ours = claim and claim.token == token
+
+if ours and lists(claim, 'evicted') then return 'completed' end
+if not ours or not lists(claim, 'orphaned') then
+  -- Nothing to resolve: it is told what it was told before, or that somebody else came first.
+  if ours then
+    local held = not key.p or (payment and payment.token == token)
+    return held and 'opened' or 'moved'
+  end
+  return verdict == 'forfeited' and presented(payment) == 'spent' and 'spent' or 'moved'
+end
+if redis.call('HGET', claim.name, 'txId') ~= txId then return 'moved' end
+
+-- Only a payment that is still settling waits for this verdict; a spent one stays spent whatever a node says.
+local decides = recorded and lists(recorded, 'found')
+if decides then move(recorded, verdict == 'dead' and 'dead' or 'found') end
+
+if verdict == 'found' then
+  move(claim, 'found')
+  keep(claim)
+  redis.call('PEXPIRE', claim.name, windowMs)
+  if decides then keep(recorded) end
+  return 'completed'
+end
+
+local said = presented(payment)
+if said ~= 'opened' then
+  move(claim, verdict == 'dead' and 'released' or 'forfeited')
+  if decides then keep(recorded) end
+  keep(claim)
+  return said == 'spent' and 'spent' or 'moved'
+end
+
+if verdict == 'dead' then
+  move(claim, 'dead')
+else
+  move(claim, 'forfeited')
+  move(claim, 'opened')
+end
+if key.p then
+  payment = payment or new(PAYMENT, key.p)
+  move(payment, 'opened')
+end
+hold(claim, leaseMs)
+if decides and recorded ~= payment then keep(recorded) end
+if payment then hold(payment, leaseMs) end
+return 'opened'
+`

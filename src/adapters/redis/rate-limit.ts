@@ -1,0 +1,42 @@
+/** A fixed window a key, opened by its first call, counted among all processes. Promise: see the port. */
+import { RateLimiterRedis, RateLimiterRes } from 'rate-limiter-flexible'
+import type { RateLimit } from '../../ports/rate-limit.js'
+import type { Connection } from './connection.js'
+
+const MINUTE_SECONDS = 60
+
+export interface RedisRateLimitOptions {
+  /** What the port calls a minute; shorter where a test cannot wait for one. @default 60 */
+  readonly windowSeconds?: number
+}
+
+export function redisRateLimit(
+  connection: Connection,
+  prefix: string,
+  { windowSeconds = MINUTE_SECONDS }: RedisRateLimitOptions = {},
+): RateLimit {
+  const limiters = new Map<number, RateLimiterRedis>()
+  const limiterOf = (perMinute: number): RateLimiterRedis => {
+    const known = limiters.get(perMinute)
+    if (known) return known
+    const limiter = new RateLimiterRedis({
+      storeClient: connection.client,
+      keyPrefix: `${prefix}limit`,
+      points: perMinute,
+      duration: windowSeconds,
+    })
+    limiters.set(perMinute, limiter)
+    return limiter
+  }
+  return {
+    async take(key, perMinute) {
+      try {
+        await connection.send(() => limiterOf(perMinute).consume(key))
+        return { admitted: true }
+      } catch (refused) {
+        if (refused instanceof RateLimiterRes) return { admitted: false, retryAfterMs: refused.msBeforeNext }
+        throw refused
+      }
+    },
+  }
+}

@@ -1,0 +1,90 @@
+/** Everything that replicas share, on one Redis. */
+import type { ChargeStore } from '../../ports/charge-store.js'
+import type { Logger } from '../../ports/logger.js'
+import type { RateLimit } from '../../ports/rate-limit.js'
+import type { Runs } from '../../ports/runs.js'
+import type { SpendLedger } from '../../ports/spend.js'
+import type { SubscriptionStore } from '../../ports/subscriptions.js'
+import { redisChargeStore } from './charge-store.js'
+import { type Connection, connect, type RedisClient } from './connection.js'
+import { checkedPrefix } from './keys.js'
+import { postureOf } from './posture.js'
+import { redisRateLimit } from './rate-limit.js'
+import { redisRuns } from './runs.js'
+import { redisSpendLedger } from './spend.js'
+import { redisSubscriptions } from './subscriptions.js'
+
+export interface RedisStoresOptions {
+  /** Begins every key. Agents with different `payTo` must not share one. @default 'svc:' */
+  readonly prefix?: string
+  /** After this a command counts as unanswered, and the call as refused. @default 2000 */
+  readonly commandTimeoutMs?: number
+  /** How many runs are kept, for all replicas together. @default 100 */
+  readonly runsCapacity?: number
+  /** Whose spending `spend` counts: payers that name the same budget share it. @default 'default' */
+  readonly budget?: string
+  /** Told, at each connection, what about the server endangers what it keeps. @default process warnings */
+  readonly logger?: Logger
+}
+
+export interface RedisStores {
+  readonly charges: ChargeStore
+  readonly subscriptions: SubscriptionStore
+  readonly rateLimit: RateLimit
+  readonly runs: Runs
+  /** For the client: `new SvcClient({ ledger: stores.spend })`. */
+  readonly spend: SpendLedger
+  /** Resolves where Redis answers; for `serve({ healthChecks: { redis: stores.ping } })`. */
+  ping(): Promise<void>
+  health(): Promise<RedisHealth>
+  close(): Promise<void>
+}
+
+export type RedisHealth =
+  | { readonly ok: true; readonly roundTripMs: number; readonly warnings: readonly string[] }
+  | { readonly ok: false; readonly error: string }
+
+/**
+ * Stores for `serve({ stores })`, on connections of their own: a client that is given (single, Sentinel or Cluster) lends
+ * its address and credentials. Nothing waits for Redis here; until it answers, calls that need it are refused.
+ *
+ * @example
+ * serve(agent, { stores: redisStores('redis://localhost:6379') })
+ */
+export function redisStores(redisOrUrl: RedisClient | string, options: RedisStoresOptions = {}): RedisStores {
+  const { commandTimeoutMs = 2_000, runsCapacity = 100, budget = 'default', logger } = options
+  const prefix = checkedPrefix(options.prefix ?? 'svc:')
+  const connection = connect(redisOrUrl, { commandTimeoutMs })
+  warnOfPosture(connection, logger)
+  const ping = async () => void (await connection.send(redis => redis.ping()))
+  return {
+    charges: redisChargeStore(connection, prefix),
+    subscriptions: redisSubscriptions(connection, prefix),
+    rateLimit: redisRateLimit(connection, prefix),
+    runs: redisRuns(connection, prefix, runsCapacity),
+    spend: redisSpendLedger(connection, prefix, { budget }),
+    ping,
+    async health() {
+      const sinceMs = performance.now()
+      try {
+        await ping()
+        const roundTripMs = performance.now() - sinceMs
+        return { ok: true, roundTripMs, warnings: await postureOf(connection) }
+      } catch (cause) {
+        return { ok: false, error: cause instanceof Error ? cause.message : String(cause) }
+      }
+    },
+    close: connection.close,
+  }
+}
+
+function warnOfPosture(connection: Connection, logger: Logger | undefined): void {
+  const warn = (warning: string) =>
+    logger ? logger.warn({}, warning) : process.emitWarning(warning, { code: 'SVC_REDIS' })
+  connection.onUp(() => {
+    postureOf(connection).then(
+      warnings => warnings.forEach(warn),
+      () => {},
+    )
+  })
+}

@@ -1,0 +1,22 @@
+/** Sold windows, a string each, which Redis drops when they end. Promise: see the port. */
+import type { SubscriptionRecord, SubscriptionStore } from '../../ports/subscriptions.js'
+import type { Connection } from './connection.js'
+
+export function redisSubscriptions(connection: Connection, prefix: string) {
+  const keyOf = (id: string) => `${prefix}window:${id}`
+  return {
+    async get(id) {
+      const stored = await connection.send(redis => redis.get(keyOf(id)))
+      return stored === null ? undefined : (JSON.parse(stored) as SubscriptionRecord)
+    },
+    async put(id, { endpoint, expiresAtMs }) {
+      const stored = JSON.stringify({ endpoint, expiresAtMs })
+      await connection.send(redis => redis.set(keyOf(id), stored, 'PXAT', Math.ceil(expiresAtMs)))
+    },
+    /** Nothing to do: Redis collects by itself. */
+    sweep() {},
+    async delete(id) {
+      await connection.send(redis => redis.del(keyOf(id)))
+    },
+  } satisfies SubscriptionStore
+}

@@ -20,14 +20,19 @@ Exit codes:
   4  failed after a payment that was charged, or may have been`
 
 const USAGE_CODES: ReadonlySet<string> = new Set([
+  'directory_not_empty',
+  'entry_not_found',
+  'invalid_address',
   'invalid_fault',
   'invalid_key',
+  'invalid_network',
   'invalid_options',
   'invalid_price',
   'invalid_request',
   'invalid_sandbox',
   'invalid_url',
   'no_signer',
+  'typescript_unsupported',
 ])
 const REFUSED_CODES: ReadonlySet<string> = new Set([
   'daily_cap_reached',

@@ -1,31 +1,43 @@
 #!/usr/bin/env node
 /** The command line: parses, calls the SDK, prints. One file a command; nothing here knows how anything works. */
-import { readFileSync } from 'node:fs'
 import { Command } from 'commander'
 import { callCommand } from './commands/call.js'
+import { devCommand } from './commands/dev.js'
+import { doctorCommand } from './commands/doctor.js'
+import { initCommand } from './commands/init.js'
+import { machinesCommand } from './commands/machines.js'
 import { manifestCommand } from './commands/manifest.js'
+import { mcpCommand } from './commands/mcp.js'
 import { quoteCommand } from './commands/quote.js'
 import { sandboxCommand } from './commands/sandbox.js'
 import { EXIT_HELP, report } from './exit.js'
+import { packageFacts } from './package.js'
 
-const COMMANDS = [quoteCommand, callCommand, manifestCommand, sandboxCommand]
+const COMMANDS = [
+  initCommand,
+  devCommand,
+  doctorCommand,
+  quoteCommand,
+  callCommand,
+  manifestCommand,
+  mcpCommand,
+  sandboxCommand,
+  machinesCommand,
+]
 
 const EXAMPLES = `
 Examples:
-  $ svc sandbox
+  $ svc init my-agent --template llm
+  $ svc dev --sandbox
+  $ svc doctor --network testnet
   $ svc quote https://agent.example/summarize
   $ svc call https://agent.example/summarize --body '{"text":"Hello."}' --max-price 0.05 --network testnet
 
 The wallet is the 25-word mnemonic in SVC_MNEMONIC. SVC_SANDBOX=<url> points everything at a sandbox.`
 
-function version(): string {
-  const text = readFileSync(new URL('../../package.json', import.meta.url), 'utf8')
-  return (JSON.parse(text) as { version: string }).version
-}
-
 const program = new Command('svc')
   .description('Sell any HTTP endpoint per request, in USDC on Algorand over x402. And buy from others.')
-  .version(version())
+  .version(packageFacts().version)
   .addHelpText('after', `${EXAMPLES}\n${EXIT_HELP}`)
   .configureOutput({ outputError: () => {} })
   .exitOverride()

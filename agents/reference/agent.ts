@@ -1,43 +1,55 @@
-/** The reference agent: it summarizes text, for a cent. */
-import { type AgentDef, defineAgent, defineEndpoint, type Network } from '../../src/index.js'
-import { MAX_CHARS_DEFAULT, MAX_CHARS_MAX, MAX_CHARS_MIN, summarize } from './summarize.js'
+/** The reference agent: text, and checks of those who sell over x402. What it sells depends on the network alone. */
+import { type AgentDef, defineAgent, type EndpointDef, type Network } from '../../src/index.js'
+import { payeeCheckEndpoint } from './endpoints/payee-check.js'
+import { summarizeEndpoint } from './endpoints/summarize.js'
+import { verifySettlementEndpoint } from './endpoints/verify-settlement.js'
+import { x402CheckEndpoint } from './endpoints/x402-check.js'
+import type { Sources } from './sources.js'
 
 /** Endpoints and health are under it; the manifest answers at the root, too. */
 export const BASE_PATH = '/api'
 
-export const summarizeEndpoint = defineEndpoint({
-  name: 'summarize',
-  description: 'Condenses text into its most telling sentences, whole and in order',
-  price: '$0.01',
-  tags: ['text'],
-  input: {
-    type: 'object',
-    required: ['text'],
-    properties: {
-      text: { type: 'string', minLength: 1, description: 'What to condense' },
-      max: {
-        type: 'number',
-        minimum: MAX_CHARS_MIN,
-        maximum: MAX_CHARS_MAX,
-        default: MAX_CHARS_DEFAULT,
-        description: 'Length of the summary in characters, at most',
-      },
-    },
-  },
-  handler: ({ body }) => {
-    const summary = summarize(body.text, body.max)
-    return { summary, chars: summary.length }
-  },
-})
+interface Catalogue {
+  readonly description: string
+  readonly skills: readonly string[]
+  endpoints(sources: Sources): readonly EndpointDef[]
+}
 
-export function referenceAgent({ payTo, network }: { payTo: string; network: Network }): AgentDef {
+const CATALOGUES: Readonly<Record<Network, Catalogue>> = {
+  mainnet: {
+    description: 'Checks of payees, endpoints and settlements, and text tools, a request at a time',
+    skills: ['x402', 'verification', 'trust', 'text'],
+    endpoints: sources => [
+      x402CheckEndpoint(sources),
+      payeeCheckEndpoint(sources),
+      summarizeEndpoint,
+      verifySettlementEndpoint(sources),
+    ],
+  },
+  testnet: {
+    description: 'Text tools that any agent can buy, a request at a time',
+    skills: ['x402', 'text'],
+    endpoints: () => [summarizeEndpoint],
+  },
+}
+
+export interface ReferenceAgentOptions {
+  readonly payTo: string
+  readonly network: Network
+  readonly sources: Sources
+}
+
+/** @throws SvcError `invalid_address`, `invalid_agent` */
+export function referenceAgent({ payTo, network, sources }: ReferenceAgentOptions): AgentDef {
+  // An unknown network is refused by defineAgent, in its own words.
+  const { description, skills, endpoints } = CATALOGUES[network] ?? CATALOGUES.testnet
   return defineAgent({
     name: 'Reference agent',
     handle: 'reference-agent',
-    description: 'Text tools that any agent can buy, a request at a time',
-    skills: ['x402', 'text'],
+    description,
+    skills: [...skills],
     payTo,
     network,
-    endpoints: [summarizeEndpoint],
+    endpoints: [...endpoints(sources)],
   })
 }

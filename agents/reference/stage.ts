@@ -4,7 +4,9 @@ import { memoryRuns } from '../../src/adapters/memory/runs.js'
 import { serve } from '../../src/index.js'
 import type { Runs } from '../../src/ports/runs.js'
 import { type Sandbox, startSandbox } from '../../src/sandbox.js'
-import { BASE_PATH, referenceAgent, summarizeEndpoint } from './agent.js'
+import { BASE_PATH, referenceAgent } from './agent.js'
+import { summarizeEndpoint } from './endpoints/summarize.js'
+import { sourcesOf } from './sources.js'
 
 export interface Stage {
   readonly sandbox: Sandbox
@@ -21,11 +23,12 @@ export interface Stage {
 export async function openStage(options: { port: number; handleSignals: boolean }): Promise<Stage> {
   const sandbox = await startSandbox()
   const runs = memoryRuns(10)
-  const agent = referenceAgent({ payTo: sandbox.seller.address, network: 'testnet' })
+  const sources = sourcesOf({ network: 'testnet', sandboxUrl: sandbox.url })
+  const agent = referenceAgent({ payTo: sandbox.seller.address, network: 'testnet', sources })
   let onShutdown = () => {}
   const stopped = new Promise<void>(resolve => {
     onShutdown = resolve
-  }).then(() => sandbox.close())
+  }).then(async () => void (await Promise.all([sources.close(), sandbox.close()])))
   const server = serve(agent, {
     ...options,
     host: '127.0.0.1',

@@ -3,16 +3,15 @@
  * sandbox, shows one paid call, and stays up for more.
  */
 import { DEFAULT_PORT } from '../../src/app/options.js'
-import { type Network, type SvcError, serve } from '../../src/index.js'
-import { BASE_PATH, referenceAgent } from './agent.js'
+import type { SvcError } from '../../src/index.js'
+import { BASE_PATH } from './agent.js'
 import { bold, dim } from './paint.js'
+import { serveReference } from './serve.js'
 import { openStage } from './stage.js'
 import { SAMPLE, walk } from './walk.js'
 
-const { SVC_PAY_TO: payTo, SVC_NETWORK: network = 'mainnet', PORT } = process.env
-
 try {
-  if (payTo) serve(referenceAgent({ payTo, network: network as Network }), { basePath: BASE_PATH })
+  if (process.env.SVC_PAY_TO) serveReference(process.env)
   else await practise()
 } catch (error) {
   const { message, code } = error as SvcError
@@ -21,7 +20,7 @@ try {
 }
 
 async function practise(): Promise<void> {
-  const port = Number(PORT || DEFAULT_PORT)
+  const port = Number(process.env.PORT || DEFAULT_PORT)
   console.log(bold('The reference agent'), dim('on a sandbox; set SVC_PAY_TO to sell for real'))
   const stage = await openStage({ port, handleSignals: true })
   await walk(stage)
@@ -35,6 +34,6 @@ ${bold('Still serving.')} Paste this into another terminal, here:
   node dist/cli/main.js quote ${endpointUrl}
   node dist/cli/main.js call ${endpointUrl} --max-price 0.01 --network testnet --body '${body}'
 
-${dim('Ctrl-C stops it.')}`)
+${dim(`Endpoints and health are under ${BASE_PATH}. Ctrl-C stops it.`)}`)
   await stage.stopped
 }

@@ -1,8 +1,10 @@
 /** `svc call`: quote, check, sign, call. The wallet comes from `SVC_MNEMONIC`; a flag would end up in shell histories. */
 import type { Command } from 'commander'
-import { type CallResult, type Network, SvcClient, SvcError } from '../../src/client.js'
+import type { CallResult, Network } from '../../src/client.js'
+import { SvcError } from '../../src/domain/errors.js'
 import { jsonArgument, methodArgument, networkArgument } from '../arguments.js'
 import { columns, json, note, print, printable, printData } from '../output.js'
+import { whileWaiting } from '../spinner.js'
 
 interface CallFlags {
   readonly maxPrice: string
@@ -49,12 +51,14 @@ async function call(url: string, flags: CallFlags): Promise<void> {
   delete process.env.SVC_MNEMONIC
   if (mnemonic === undefined)
     throw new SvcError('SVC_MNEMONIC is not set: it holds the 25 words of the wallet', 'no_signer')
+  const { SvcClient } = await import('../../src/client.js')
   const client = new SvcClient({ mnemonic, network, maxPrice })
   const stop = new AbortController()
   const interrupt = () => stop.abort()
   process.once('SIGINT', interrupt)
   try {
-    const result = await client.call(url, body, { method, idempotencyKey, signal: stop.signal })
+    const calling = client.call(url, body, { method, idempotencyKey, signal: stop.signal })
+    const result = await whileWaiting(`calling ${printable(url)}`, calling)
     if (flags.json) print(json(result, 2))
     else printResult(result)
   } finally {

@@ -1,6 +1,6 @@
 /** `svc manifest`: what an agent offers, in its own words. */
 import type { Command } from 'commander'
-import { type ManifestEndpoint, SvcClient } from '../../src/client.js'
+import type { ManifestEndpoint } from '../../src/client.js'
 import { columns, json, print, printable } from '../output.js'
 
 export function manifestCommand(program: Command): void {
@@ -14,6 +14,7 @@ export function manifestCommand(program: Command): void {
 }
 
 async function readManifest(url: string, { json: asJson }: { json?: boolean }): Promise<void> {
+  const { SvcClient } = await import('../../src/client.js')
   const manifest = await new SvcClient().discover(url)
   if (asJson) return print(json(manifest, 2))
   const { name, handle, description, version, network, payTo, endpoints } = manifest

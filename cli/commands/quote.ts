@@ -1,8 +1,9 @@
 /** `svc quote`: what an endpoint asks for. Free, and without a wallet. */
 import type { Command } from 'commander'
-import { type PaymentRequired, priceOf, SvcClient, SvcError } from '../../src/client.js'
+import { SvcError } from '../../src/domain/errors.js'
 import { networkOf } from '../../src/domain/network.js'
-import { isRecord } from '../../src/domain/x402.js'
+import { priceOf } from '../../src/domain/price-of.js'
+import { isRecord, type PaymentRequired } from '../../src/domain/x402.js'
 import { jsonArgument, methodArgument } from '../arguments.js'
 import { columns, json, print } from '../output.js'
 
@@ -28,6 +29,7 @@ export function quoteCommand(program: Command): void {
 }
 
 async function quote(url: string, { body, method, json: asJson }: QuoteFlags): Promise<void> {
+  const { SvcClient } = await import('../../src/client.js')
   const result = await new SvcClient().quote(url, body, { method })
   const { paymentRequired, status, requirements } = result
   if (status >= 400 && !paymentRequired) {

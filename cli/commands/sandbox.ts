@@ -1,9 +1,10 @@
 /** `svc sandbox`: a network to practise on. Loopback only, play money only; it forgets everything when it stops. */
 import type { Command } from 'commander'
 import { formatUsd } from '../../src/domain/money.js'
-import { type Sandbox, type SandboxOptions, startSandbox } from '../../src/sandbox.js'
+import type { Sandbox } from '../../src/sandbox.js'
 import { portArgument } from '../arguments.js'
 import { columns, json, print } from '../output.js'
+import { SANDBOX_PORT, startSandboxNear } from '../sandbox-near.js'
 
 interface SandboxFlags {
   readonly port?: number
@@ -12,13 +13,11 @@ interface SandboxFlags {
   readonly json?: boolean
 }
 
-const DEFAULT_PORT = 4402
-
 export function sandboxCommand(program: Command): void {
   program
     .command('sandbox')
     .description('run a ledger, a node and a facilitator on this machine, with a funded wallet')
-    .option('--port <port>', `port (default: ${DEFAULT_PORT}, or any where that is taken)`, portArgument)
+    .option('--port <port>', `port (default: ${SANDBOX_PORT}, or any where that is taken)`, portArgument)
     .option('--seed <text>', 'the same seed gives the same accounts')
     .option(
       '--fault <stage=behaviour...>',
@@ -31,22 +30,12 @@ export function sandboxCommand(program: Command): void {
 
 async function runSandbox({ port, seed, fault, json: asJson }: SandboxFlags): Promise<void> {
   const stopped = signalled()
-  const sandbox = await started({ seed, fault: fault?.join(',') }, port)
+  const sandbox = await startSandboxNear({ seed, fault: fault?.join(',') }, port)
   const { url, algodUrl, facilitatorUrl, wallet, seller, feePayer } = sandbox
   if (asJson) print(json({ url, algodUrl, facilitatorUrl, network: 'testnet', wallet, seller, feePayer }))
   else print(...described(sandbox))
   await stopped
   await sandbox.close()
-}
-
-async function started(options: SandboxOptions, port: number | undefined): Promise<Sandbox> {
-  if (port !== undefined) return startSandbox({ ...options, port })
-  try {
-    return await startSandbox({ ...options, port: DEFAULT_PORT })
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EADDRINUSE') throw error
-    return startSandbox(options)
-  }
 }
 
 function described({ url, wallet, seller, balance }: Sandbox): string[] {

@@ -21,12 +21,14 @@ import { SvcError } from '../domain/errors.js'
 import { USDC_ASSET_ID } from '../domain/network.js'
 import { systemClock } from '../ports/clock.js'
 import { type Logger, silentLogger } from '../ports/logger.js'
+import { auditingOf } from './audit/auditing.js'
 import { createCharge } from './charge/charge.js'
 import type { World } from './charge/world.js'
 import { checkedHealthChecks } from './checks.js'
 import { healthOf, readinessOf } from './condition.js'
 import type { Warn } from './declaration.js'
 import { discoveryOf } from './discovery.js'
+import { doorsOf } from './doors.js'
 import type { Drain } from './drain.js'
 import { listingsOf } from './listings.js'
 import { checkedSigner } from './manifest-signature.js'
@@ -47,11 +49,13 @@ export function assemble(definition: AgentDef, options: ServerOptions, drain: Dr
   const clock = options.clock ?? systemClock
   const logger = options.logger === undefined ? silentLogger : quietLogger(options.logger)
   const warn = warner(options.logger && logger)
-  if (!isValidAddress(agent.payTo)) warn(`payTo ${agent.payTo} is no account: its checksum does not hold`)
+  if (!isValidAddress(agent.payTo))
+    warn(`payTo ${agent.payTo} is no address: its checksum does not hold, and nobody can pay it`)
   const rules = rulesOf(options)
   const signer = checkedSigner(options.signManifest)
   const healthChecks = checkedHealthChecks(options.healthChecks)
   const observers = observersOf(options, logger, drain.count)
+  const auditing = auditingOf(agent, options)
   const bodyBytesMax = positive('maxBodyBytes', options.maxBodyBytes ?? DEFAULT_BODY_BYTES_MAX)
   const listings = listingsOf(agent, options, warn)
 
@@ -84,30 +88,33 @@ export function assemble(definition: AgentDef, options: ServerOptions, drain: Dr
     rules,
   }
   const condition = { agent, facilitators, world, healthChecks }
+  const facilitatorUrl = facilitators[0].url
+  const documents = discoveryOf({ agent, basePath, facilitatorUrl, signer, logger })
+  const charge = createCharge(world, [...observers.witnesses, ...auditing.witnesses], drain.inFlight)
+  const mount = { basePath, bodyBytesMax, trustProxyHops: options.trustProxy ?? 0, logger }
+  const doors = doorsOf({ ...mount, agent, charge, documents, facilitatorUrl, algodUrl }, options)
   const free = freeRoutes({
-    documents: discoveryOf({ agent, basePath, facilitatorUrl: facilitators[0].url, signer, logger }),
+    documents,
     health: healthOf(condition),
     readiness: readinessOf(condition),
     metrics: observers.metrics,
     runs: observers.runs,
-  })
+  }).concat(doors.routes, auditing.routes)
   const app = httpApp({
-    charge: createCharge(world, observers.witnesses, drain.inFlight),
+    ...mount,
+    charge,
     endpoints: agent.endpoints,
-    basePath,
     freeRoutes: free,
-    bodyBytesMax,
-    trustProxyHops: options.trustProxy ?? 0,
     cors: options.cors ?? true,
-    logger,
   })
   const paid = agent.endpoints.map(({ name, method }) => `${method} ${basePath}/${name}`)
   return {
     app,
     network: agent.network,
     routes: [...paid, ...free.map(({ method, path }) => `${method} ${path}`)],
-    closeRemotes: () => Promise.all([...facilitators, algod, indexer].map(remote => remote?.close())),
-    closeObservers: observers.close,
+    closeRemotes: () => Promise.all([...facilitators, algod, indexer, doors].map(remote => remote?.close())),
+    endStreams: auditing.endStreams,
+    closeObservers: () => Promise.all([observers.close(), auditing.close()]),
   }
 }
 

@@ -23,7 +23,7 @@ export function defineEndpoint<const Input extends JSONSchema | undefined = unde
   options: EndpointOptions<Input>,
 ): EndpointDef {
   const def = endpoint(options)
-  if (def.input !== undefined) checkSchema(def.name, def.input)
+  checkSchemas(def)
   return def
 }
 
@@ -34,16 +34,21 @@ export function defineEndpoint<const Input extends JSONSchema | undefined = unde
  */
 export function defineAgent(options: AgentOptions): AgentDef {
   const def = agent(options)
-  for (const { name, input } of def.endpoints) if (input !== undefined) checkSchema(name, input)
+  for (const checked of def.endpoints) checkSchemas(checked)
   return def
 }
 
-function checkSchema(name: string, schema: JSONSchema): void {
+function checkSchemas({ name, input, output }: EndpointDef): void {
+  if (input !== undefined) checkSchema(name, 'input', input)
+  if (output !== undefined) checkSchema(name, 'output', output)
+}
+
+function checkSchema(name: string, what: string, schema: JSONSchema): void {
   try {
     validator.compile(schema, { coerce: false })
   } catch (cause) {
     throw new SvcError(
-      `Endpoint '${name}': input is not a JSON Schema (${(cause as Error).message})`,
+      `Endpoint '${name}': ${what} is not a JSON Schema (${(cause as Error).message})`,
       'invalid_endpoint',
       undefined,
       schema,

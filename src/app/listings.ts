@@ -7,6 +7,7 @@ import { termsOf } from './charge/terms.js'
 import type { Listing } from './charge/world.js'
 import { extensionsOf, type Warn } from './declaration.js'
 import type { ServerOptions } from './options.js'
+import { rateOf } from './rules.js'
 
 /** What the reference challenge says; a payment's own validity window is what really ends it. */
 const MAX_TIMEOUT_SECONDS = 300
@@ -30,6 +31,7 @@ export function listingsOf(
       terms: termsOf(def, terms, extensionsOf(def, check, warn)),
       check,
       periodMs: def.subscription && periodMs(def.subscription.period),
+      rate: rateOf(def, options),
     }
   }
   return new Map(agent.endpoints.map(def => [def.name, listingOf(def)]))

@@ -11,18 +11,20 @@ import {
   isNetwork,
   type Network,
 } from '../domain/network.js'
+import type { RegistryIdentity } from '../domain/registry.js'
 import type { ChargeStore } from '../ports/charge-store.js'
 import type { Clock } from '../ports/clock.js'
 import type { Logger } from '../ports/logger.js'
 import type { RateLimit } from '../ports/rate-limit.js'
 import type { Runs } from '../ports/runs.js'
 import type { SubscriptionStore } from '../ports/subscriptions.js'
+import type { AuditingOptions } from './audit/auditing.js'
 import type { Budgets } from './charge/world.js'
 import type { HealthCheck } from './checks.js'
 import type { ShutdownReport } from './drain.js'
 import type { ManifestSigner } from './manifest-signature.js'
 
-export interface ServerOptions {
+export interface ServerOptions extends AuditingOptions {
   /**
    * One, or several in order of preference: a verification moves on from one that does not answer, a settlement never.
    *
@@ -76,6 +78,10 @@ export interface ServerOptions {
    * healthChecks: { model: () => fetch(MODEL_URL).then(({ ok }) => ok) }
    */
   readonly healthChecks?: Readonly<Record<string, HealthCheck>>
+  /** Where the URIs of the agent card's extensions begin. @default 'https://svc.example' */
+  readonly extBase?: string
+  /** The agent's own id in the on-chain registry, and the applications of the registry that `search_agents` reads. */
+  readonly registry?: RegistryIdentity
   /** Signs the manifest once, for readers who know the address. @default unsigned */
   readonly signManifest?: ManifestSigner
   /** Told of each settled payment, signed as Standard Webhooks, retried for some minutes; never an accounting record. */

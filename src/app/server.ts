@@ -41,7 +41,7 @@ export function createServer(agent: AgentDef, options: ServerOptions = {}): Koa 
 export function serve(agent: AgentDef, options: ServeOptions = {}): SvcServer {
   const port = checkedPort(options.port)
   const drain = createDrain(options.shutdownTimeoutMs ?? DEFAULT_SHUTDOWN_TIMEOUT_MS)
-  const { app, routes, network, closeRemotes, closeObservers } = assemble(agent, options, drain)
+  const { app, routes, network, endStreams, closeRemotes, closeObservers } = assemble(agent, options, drain)
   const server = createHttpServer(app.callback())
   answerBrokenRequests(server)
   server.listen(port, options.host, () => {
@@ -52,6 +52,7 @@ export function serve(agent: AgentDef, options: ServeOptions = {}): SvcServer {
   const shutdown = (reason = 'shutdown') => {
     const drained = drain.shutdown(reason)
     report ??= drained.then(async ended => {
+      endStreams()
       await closeServer(server, ended)
       const closed = closeRemotes()
       await closeObservers()

@@ -16,7 +16,8 @@ export const A2A_PATH = '/a2a'
 export const MCP_PATH = '/mcp'
 
 export interface CardOptions {
-  /** Absolute URL of the endpoints, without a trailing slash. */
+  /** Absolute URLs of the free routes and of the endpoints, without a trailing slash. */
+  readonly rootUrl: string
   readonly baseUrl: string
   readonly facilitatorUrl: string
   /** Where the URIs of the three extensions begin. */
@@ -43,8 +44,7 @@ export function extensionUris(extBase: string) {
 }
 
 export function agentCard(agent: AgentDef, options: CardOptions) {
-  const { origin } = new URL(options.baseUrl)
-  const url = origin + A2A_PATH
+  const url = options.rootUrl + A2A_PATH
   const listed = agent.endpoints.filter(def => def.listed)
   return {
     protocolVersion: '0.3.0',

@@ -1,5 +1,6 @@
 /** What a seller writes for one paid route, checked when its module loads. */
 import type { FromSchema, JSONSchema } from 'json-schema-to-ts'
+import { type EndpointLimits, limitsOf } from './endpoint-limits.js'
 import { SvcError, shown } from './errors.js'
 import { type Lifecycle, lifecycleOf } from './lifecycle.js'
 import { usdToBaseUnits } from './money.js'
@@ -49,7 +50,7 @@ export interface Subscription {
 
 export type BodyOf<Input> = Input extends JSONSchema ? FromSchema<Input> : unknown
 
-export interface EndpointOptions<Input extends JSONSchema | undefined = undefined> {
+export interface EndpointOptions<Input extends JSONSchema | undefined = undefined> extends EndpointLimits {
   /** The URL segment and the discovery name: lowercase letters, digits, `-` and `/`. */
   readonly name: string
   /** One line for a stranger's agent. */
@@ -63,6 +64,8 @@ export interface EndpointOptions<Input extends JSONSchema | undefined = undefine
   readonly method?: Method
   /** JSON Schema (2020-12) of the body, or of the query of a GET; published, and enforced before payment. */
   readonly input?: Input
+  /** JSON Schema (2020-12) of the answer's body; published in `/openapi.json`, and not enforced. */
+  readonly output?: JSONSchema
   /** Milliseconds that the handler may take: 1000 to 300000. @default 30000 */
   readonly timeout?: number
   /** Whether discovery shows it. An unlisted endpoint can still be called and paid. @default true */
@@ -76,7 +79,7 @@ export interface EndpointOptions<Input extends JSONSchema | undefined = undefine
 }
 
 /** A checked endpoint, with its defaults filled in. */
-export interface EndpointDef extends Lifecycle {
+export interface EndpointDef extends Lifecycle, EndpointLimits {
   readonly name: string
   readonly description: string
   readonly price?: string | PriceFunction<never>
@@ -84,6 +87,7 @@ export interface EndpointDef extends Lifecycle {
   readonly priceHint?: string
   readonly method: Method
   readonly input?: JSONSchema
+  readonly output?: JSONSchema
   readonly timeout: number
   readonly listed: boolean
   readonly tags: readonly string[]
@@ -108,7 +112,7 @@ const FREE_NAMES: ReadonlySet<string> = new Set(['health', 'ready', 'metrics', '
 export function endpoint<const Input extends JSONSchema | undefined = undefined>(
   options: EndpointOptions<Input>,
 ): EndpointDef {
-  const { name, description = '', price, subscription, priceHint, input, handler } = options
+  const { name, description = '', price, subscription, priceHint, input, output, handler } = options
   const { method = 'POST', timeout = TIMEOUT_DEFAULT_MS, listed = true, tags = [] } = options
   if (typeof name !== 'string' || !NAME.test(name)) {
     throw new SvcError(
@@ -129,8 +133,10 @@ export function endpoint<const Input extends JSONSchema | undefined = undefined>
   if (subscription !== undefined) checkSubscription(subscription, refuse)
   if (priceHint !== undefined && typeof priceHint !== 'string') refuse('priceHint is not a string')
   if (method !== 'GET' && method !== 'POST') refuse(`method is GET or POST, not ${shown(method)}`)
-  if (input !== undefined && (typeof input !== 'object' || input === null || Array.isArray(input))) {
-    refuse('input is not a JSON Schema object')
+  for (const [what, schema] of Object.entries({ input, output })) {
+    if (schema !== undefined && (typeof schema !== 'object' || schema === null || Array.isArray(schema))) {
+      refuse(`${what} is not a JSON Schema object`)
+    }
   }
   if (!Number.isInteger(timeout) || timeout < TIMEOUT_MIN_MS || timeout > TIMEOUT_MAX_MS) {
     throw new SvcError(
@@ -149,10 +155,12 @@ export function endpoint<const Input extends JSONSchema | undefined = undefined>
     ...(priceHint !== undefined && { priceHint }),
     method,
     ...(input !== undefined && { input: input as JSONSchema }),
+    ...(output !== undefined && { output }),
     timeout,
     listed,
     tags: Object.freeze([...tags]),
     ...lifecycleOf(name, options),
+    ...limitsOf(name, options),
     handler: handler as Handler<never>,
   })
 }

@@ -107,7 +107,7 @@ export const REFUSALS: Schema = Object.fromEntries(
   Object.keys(ERROR_RESPONSES).map(status => [status, { $ref: `#/components/responses/${status}` }]),
 )
 
-export function paidResponse(subscription: boolean): Schema {
+export function paidResponse(subscription: boolean, schema: Schema): Schema {
   return {
     description: subscription
       ? 'The result. Where the call bought a window, its key is in a header.'
@@ -119,7 +119,7 @@ export function paidResponse(subscription: boolean): Schema {
         'x-svc-subscription-expires': { $ref: '#/components/headers/subscriptionExpires' },
       }),
     },
-    content: { 'application/json': { schema: {} } },
+    content: { 'application/json': { schema } },
   }
 }
 

@@ -27,9 +27,12 @@ export interface OpenApi {
 export function openapi(agent: AgentDef, baseUrl: string): OpenApi {
   const listed = agent.endpoints.filter(def => def.listed)
   const tags = new Set(listed.flatMap(def => def.tags))
-  const inputs = listed
-    .filter(def => def.input !== undefined)
-    .map(def => [inputName(def), embeddedAt(inputPointer(def), def.input)])
+  const bodies = listed.flatMap(def =>
+    BODIES.filter(body => def[body] !== undefined).map(body => [
+      bodyName(def, body),
+      embeddedAt(bodyPointer(def, body), def[body]),
+    ]),
+  )
   return {
     openapi: '3.1.0',
     info: { title: agent.name, description: agent.description, version: agent.version },
@@ -39,7 +42,7 @@ export function openapi(agent: AgentDef, baseUrl: string): OpenApi {
       listed.map(def => [`/${def.name}`, { [def.method.toLowerCase()]: operation(agent, def) }]),
     ),
     components: {
-      schemas: { ...SCHEMAS, ...Object.fromEntries(inputs) },
+      schemas: { ...SCHEMAS, ...Object.fromEntries(bodies) },
       parameters: PARAMETERS,
       headers: HEADERS,
       responses: ERROR_RESPONSES,
@@ -74,15 +77,15 @@ function operation({ network, payTo }: AgentDef, def: EndpointDef): Schema {
       requestBody: {
         description: 'Without one, and without a payment, the answer is the price.',
         required: input !== undefined,
-        content: { 'application/json': { schema: input === undefined ? {} : { $ref: inputPointer(def) } } },
+        content: { 'application/json': { schema: bodySchema(def, 'input') } },
       },
     }),
-    responses: { '200': paidResponse(subscription !== undefined), ...REFUSALS },
+    responses: { '200': paidResponse(subscription !== undefined, bodySchema(def, 'output')), ...REFUSALS },
   }
 }
 
 function queryParameters(def: EndpointDef): readonly Schema[] {
-  const { properties, required } = embeddedAt(inputPointer(def), def.input)
+  const { properties, required } = embeddedAt(bodyPointer(def, 'input'), def.input)
   if (!isRecord(properties)) return []
   const wanted: readonly unknown[] = Array.isArray(required) ? required : []
   return Object.entries(properties).map(([name, schema]) => ({
@@ -93,11 +96,18 @@ function queryParameters(def: EndpointDef): readonly Schema[] {
   }))
 }
 
-/** A dot is no character of endpoints' names, and so the names of two inputs, or of an input and ours, never meet. */
-function inputName({ name }: EndpointDef): string {
-  return `${name.replaceAll('/', '.')}.input`
+const BODIES = ['input', 'output'] as const
+type Body = (typeof BODIES)[number]
+
+function bodySchema(def: EndpointDef, body: Body): Schema {
+  return def[body] === undefined ? {} : { $ref: bodyPointer(def, body) }
 }
 
-function inputPointer(def: EndpointDef): string {
-  return `#/components/schemas/${inputName(def)}`
+/** A dot is no character of endpoints' names, and so the names of two bodies, or of a body and ours, never meet. */
+function bodyName({ name }: EndpointDef, body: Body): string {
+  return `${name.replaceAll('/', '.')}.${body}`
+}
+
+function bodyPointer(def: EndpointDef, body: Body): string {
+  return `#/components/schemas/${bodyName(def, body)}`
 }

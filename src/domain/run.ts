@@ -16,10 +16,13 @@ export type Path = readonly string[]
 export interface Walked<D extends Drawing> {
   readonly final: FinalOf<D>
   readonly path: Path
+  /** How long each step of the path took, in milliseconds with fractions. */
+  readonly timingsMs: readonly number[]
 }
 
 /**
  * @param onBroke is given what an effect threw, before the walk goes on along the state's `broke` edge.
+ * @param nowMs is a clock that nobody sets back.
  * @throws what an effect threw where its state has no such edge, and Error after more steps than the table has states.
  */
 export async function run<D extends Drawing, Call>(
@@ -27,13 +30,16 @@ export async function run<D extends Drawing, Call>(
   effects: Effects<D, Call>,
   call: Call,
   onBroke: (call: Call, cause: unknown, state: string) => void,
+  nowMs: () => number = () => performance.now(),
 ): Promise<Walked<D>> {
   const byName = effects as unknown as Readonly<Record<string, (call: Call) => string | Promise<string>>>
   const path: string[] = []
+  const timingsMs: number[] = []
   let state: StateOf<D> = table.initial
+  let sinceMs = nowMs()
   for (let step = 0; step <= table.stepsMax; step++) {
     const row = table.rows[state]
-    if (row.effect === null) return { final: state as FinalOf<D>, path }
+    if (row.effect === null) return { final: state as FinalOf<D>, path, timingsMs }
     let event: string
     try {
       const answer = byName[row.effect]!(call)
@@ -44,7 +50,10 @@ export async function run<D extends Drawing, Call>(
       onBroke(call, cause, state)
       event = BROKE
     }
+    const endedMs = nowMs()
     path.push(`${state}.${event}`)
+    timingsMs.push(endedMs - sinceMs)
+    sinceMs = endedMs
     state = next(table, state, event)
   }
   throw new Error(`machine ${table.id}: more than ${table.stepsMax} steps`)

@@ -12,7 +12,10 @@ export interface Door {
 }
 
 /** A request as HTTP has read it: everything of a call but which endpoint it is for. */
-export type Arrival = Omit<ChargeRequest, 'endpoint'>
+export interface Arrival extends Omit<ChargeRequest, 'endpoint'> {
+  /** Absolute URL of the free routes as this caller reaches them, without a trailing slash; `baseUrl` is it, or under it. */
+  readonly rootUrl: string
+}
 
 export interface Refusal {
   readonly status: number

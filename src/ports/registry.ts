@@ -12,7 +12,7 @@ export interface Registry {
   byId(agentId: bigint): Promise<RegisteredAgent | undefined>
   byDomain(domain: string): Promise<RegisteredAgent | undefined>
   byAddress(address: string): Promise<RegisteredAgent | undefined>
-  /** `undefined` for an agent that was never paid, and where no reputation application is configured. */
+  /** `undefined` for an agent that was never paid, and where no reputation application is configured. Kept for seconds. */
   score(agentId: bigint): Promise<Score | undefined>
   /** Everybody, by id. Shared and kept for some seconds: strangers may ask for it without paying. */
   list(): Promise<readonly RegisteredAgent[]>

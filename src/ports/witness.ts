@@ -16,6 +16,8 @@ export interface EndedCall {
   readonly endpoint: string
   readonly final: ChargeFinal
   readonly path: Path
+  /** How long each step of the path took, in milliseconds with fractions. */
+  readonly timingsMs: readonly number[]
   readonly status: number
   readonly code: string
   readonly charged: Charged

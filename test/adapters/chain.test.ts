@@ -24,6 +24,7 @@ function node(changes: Partial<Algod> = {}): Algod {
     lastRound: async () => 111n,
     confirmedRound: async () => undefined,
     blockTxIds: async () => [],
+    account: async () => ({ microAlgos: 0n, minBalanceMicroAlgos: 100_000n }),
     assetHolding: async () => undefined,
     close: async () => {},
     ...changes,

@@ -9,14 +9,23 @@ export interface Ended {
   readonly stderr: string
 }
 
-const MAIN = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url))
-
-export function svc(args: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<Ended> {
-  return ended(start(args, env))
+export interface Where {
+  readonly cwd?: string
+  /** A Node binary; ours by default. */
+  readonly node?: string
 }
 
-export function start(args: readonly string[], env: Readonly<Record<string, string>> = {}): ChildProcess {
-  return spawn(process.execPath, [MAIN, ...args], { env: { PATH: process.env.PATH, ...env } })
+type Environment = Readonly<Record<string, string>>
+
+export const MAIN = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url))
+
+export function svc(args: readonly string[], env: Environment = {}, where: Where = {}): Promise<Ended> {
+  return ended(start(args, env, where))
+}
+
+export function start(args: readonly string[], env: Environment = {}, where: Where = {}): ChildProcess {
+  const { node = process.execPath, cwd } = where
+  return spawn(node, [MAIN, ...args], { cwd, env: { PATH: process.env.PATH, ...env } })
 }
 
 export function ended(child: ChildProcess): Promise<Ended> {
@@ -34,4 +43,56 @@ export function ended(child: ChildProcess): Promise<Ended> {
 export async function firstLine(child: ChildProcess): Promise<string> {
   for await (const line of createInterface({ input: child.stdout! })) return line
   throw new Error('the process ended without a word')
+}
+
+export interface Heard {
+  /** Everything so far, on both streams. */
+  readonly text: string
+  /** Resolves with the match, from what was not matched before on; rejects where the process ends without it. */
+  until(pattern: RegExp): Promise<RegExpExecArray>
+  /** Resolves when the process and all that write to its streams have ended. */
+  readonly ended: Promise<number | null>
+}
+
+/** Both streams of a process that goes on, as one text. */
+export function hear(child: ChildProcess): Heard {
+  let text = ''
+  let read = 0
+  let over = false
+  const waiting = new Set<() => void>()
+  const check = () => {
+    for (const look of waiting) look()
+  }
+  for (const stream of [child.stdout!, child.stderr!]) {
+    stream.setEncoding('utf8').on('data', (chunk: string) => {
+      text += chunk
+      check()
+    })
+  }
+  const done = new Promise<number | null>(resolve => {
+    child.on('close', code => {
+      over = true
+      check()
+      resolve(code)
+    })
+  })
+  return {
+    get text() {
+      return text
+    },
+    ended: done,
+    until: pattern =>
+      new Promise((resolve, reject) => {
+        const look = () => {
+          const match = pattern.exec(text.slice(read))
+          if (!match && !over) return
+          waiting.delete(look)
+          if (!match) return reject(new Error(`ended without ${pattern}:\n${text}`))
+          read += match.index + match[0].length
+          resolve(match)
+        }
+        waiting.add(look)
+        look()
+      }),
+  }
 }

@@ -3,15 +3,19 @@ import { describe, expect, it } from 'vitest'
 import { memoryChargeStore } from '../../src/adapters/memory/charge-store.js'
 import { memoryRateLimit } from '../../src/adapters/memory/rate-limit.js'
 import { memoryRuns } from '../../src/adapters/memory/runs.js'
+import { memorySpendLedger } from '../../src/adapters/memory/spend.js'
 import { memorySubscriptions } from '../../src/adapters/memory/subscriptions.js'
 import {
   boundedChargeStoreContract,
   chargeStoreContract,
-  chargeStoreModelContract,
-} from './charge-store.contract.js'
-import { rateLimitContract } from './rate-limit.contract.js'
-import { runsContract } from './runs.contract.js'
-import { subscriptionsContract } from './subscriptions.contract.js'
+  rateLimitContract,
+  runsContract,
+  spendContract,
+  subscriptionsContract,
+} from '../../src/testing.js'
+import { chargeStoreModelContract } from './charge-store/model.js'
+
+const runner = { describe, expect, it }
 
 function testClock(startMs = Date.UTC(2026, 0, 1)) {
   let nowMs = startMs
@@ -26,22 +30,27 @@ const makeChargeStore = (max?: number) => () => {
   return { store: memoryChargeStore({ clock, max }), advance: clock.advance, leaseMs: 1_000 }
 }
 
-chargeStoreContract('memory', makeChargeStore())
-boundedChargeStoreContract('memory', makeChargeStore(3), 3)
-boundedChargeStoreContract('memory', makeChargeStore(50), 50)
-chargeStoreModelContract('memory', makeChargeStore(), 1_500)
+chargeStoreContract(runner, 'memory', makeChargeStore())
+boundedChargeStoreContract(runner, 'memory', makeChargeStore(3), 3)
+boundedChargeStoreContract(runner, 'memory', makeChargeStore(50), 50)
+chargeStoreModelContract('memory', makeChargeStore(), { runs: 1_500 })
 
-subscriptionsContract('memory', () => {
+subscriptionsContract(runner, 'memory', () => {
   const clock = testClock()
   return { store: memorySubscriptions({ clock }), ...clock, windowMs: 1_500 }
 })
 
-rateLimitContract('memory', () => {
+rateLimitContract(runner, 'memory', () => {
   const clock = testClock()
   return { limit: memoryRateLimit({ clock }), advance: clock.advance, windowMs: 60_000 }
 })
 
-runsContract('memory', memoryRuns)
+runsContract(runner, 'memory', memoryRuns)
+
+spendContract(runner, 'memory', () => {
+  const clock = testClock()
+  return { ledger: memorySpendLedger(clock), advance: clock.advance, windowMs: 86_400_000 }
+})
 
 describe('memory is bounded', () => {
   const hold = (at: number) => ({

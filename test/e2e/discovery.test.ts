@@ -134,24 +134,27 @@ describe('the manifest', () => {
     expect(await urls(seller.url, forwarded)).toEqual(['https://agent.example/api/summarize'])
   })
 
-  it.each([
-    { 'x-forwarded-host': 'evil.example/path' },
-    { 'x-forwarded-host': '"><script>alert(1)</script>' },
-    { 'x-forwarded-host': 'user@evil.example' },
-    { 'x-forwarded-host': 'ev il.example' },
-    { 'x-forwarded-host': 'évil.example' },
-    { 'x-forwarded-host': '' },
-    { 'x-forwarded-proto': 'javascript' },
-    { 'x-forwarded-proto': 'https://evil.example' },
-    { host: '<evil>' },
-    { host: 'evil.example:80:80' },
-  ])('never echoes a header that is no host or scheme: %o', async headers => {
+  it('never echoes a header that is no host or scheme', async () => {
+    const hostile: Record<string, string>[] = [
+      { 'x-forwarded-host': 'evil.example/path' },
+      { 'x-forwarded-host': '"><script>alert(1)</script>' },
+      { 'x-forwarded-host': 'user@evil.example' },
+      { 'x-forwarded-host': 'ev il.example' },
+      { 'x-forwarded-host': 'évil.example' },
+      { 'x-forwarded-host': '' },
+      { 'x-forwarded-proto': 'javascript' },
+      { 'x-forwarded-proto': 'https://evil.example' },
+      { host: '<evil>' },
+      { host: 'evil.example:80:80' },
+    ]
     const seller = await open([summarize])
-    for (const path of ['/.well-known/svc.json', '/openapi.json', '/health']) {
-      const { text, cache } = await raw(seller.url + path, headers)
-      expect(text).not.toMatch(/evil|ev il|vil\.example|script|user@/)
-      expect(text).toMatch(path === '/health' ? /"ok":true/ : new RegExp(`"${seller.url}`))
-      expect(cache).toBe('no-store')
+    for (const headers of hostile) {
+      for (const path of ['/.well-known/svc.json', '/openapi.json', '/health']) {
+        const { text, cache } = await raw(seller.url + path, headers)
+        expect(text, JSON.stringify(headers)).not.toMatch(/evil|ev il|vil\.example|<script|javascript|user@/)
+        expect(text).toContain(path === '/health' ? '"ok":true' : `"${seller.url}`)
+        expect(cache).toBe('no-store')
+      }
     }
   })
 

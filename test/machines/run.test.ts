@@ -36,8 +36,20 @@ function walk(effects: ErrandEffects, errand: Errand = { log: [] }) {
 describe('run', () => {
   it('runs one effect a state, in order, to a final state, and tells the way it took', async () => {
     const { errand, walked } = walk(goes)
-    expect(await walked).toEqual({ final: 'home', path: ['going.arrived', 'buying.bought'] })
+    expect(await walked).toMatchObject({ final: 'home', path: ['going.arrived', 'buying.bought'] })
     expect(errand.log).toEqual(['go', 'buy'])
+  })
+
+  it('tells how long each step took, by the clock it is given', async () => {
+    const ticks = [100, 100.5, 103]
+    const { timingsMs } = await run(
+      table,
+      goes,
+      { log: [] },
+      () => {},
+      () => ticks.shift()!,
+    )
+    expect(timingsMs).toEqual([0.5, 2.5])
   })
 
   it('does not wait where an answer is ready: all is done before it yields', () => {
@@ -69,7 +81,7 @@ describe('run', () => {
     ],
   ])('takes the broke edge of a state whose effect %s, and hands over what it threw', async (_, go) => {
     const { broke, walked, errand } = walk({ ...goes, go })
-    expect(await walked).toEqual({ final: 'home', path: ['going.broke'] })
+    expect(await walked).toMatchObject({ final: 'home', path: ['going.broke'] })
     expect(broke).toEqual([['going', new Error('flat tyre')]])
     expect(errand.log).toEqual([])
   })

@@ -96,14 +96,12 @@ function paymentRequired({ problem, challenge }: ChargeOutcome, { restPath }: As
 
 function problem(code: number): Tell {
   return ({ final, problem, answer, retryAfterMs }) => {
-    const known = OUTCOMES[final]
     return {
       code,
       message: problem?.message ?? 'The handler answered with a failure. You were not charged.',
       data: {
         ...problem?.fields,
-        code: problem?.code ?? known.code,
-        charged: known.charged,
+        code: problem?.code ?? OUTCOMES[final].code,
         ...(retryAfterMs !== undefined && { retryAfterMs }),
         ...(answer && { status: answer.status, answer: answerData(answer) }),
       },

@@ -4,26 +4,23 @@ import { A2A_PATH, agentCard, CARD_PATHS, type CardOptions, skillPrice } from '.
 import type { Arrival, Door } from '../../ports/door.js'
 import { TASK_BY_METHOD } from './answers.js'
 
-export type CardDoorOptions = Omit<CardOptions, 'baseUrl'>
+export type CardDoorOptions = Omit<CardOptions, 'rootUrl' | 'baseUrl'>
 
 export function cardDoor(agent: AgentDef, options: CardDoorOptions): Door {
-  return document(({ baseUrl }) => agentCard(agent, { ...options, baseUrl }))
+  return document(({ rootUrl, baseUrl }) => agentCard(agent, { ...options, rootUrl, baseUrl }))
 }
 
 export function descriptorDoor(agent: AgentDef): Door {
-  return document(({ baseUrl }) => {
-    const { origin } = new URL(baseUrl)
-    return {
-      protocol: 'a2a',
-      protocolVersion: '0.3.0',
-      transport: 'JSONRPC',
-      url: origin + A2A_PATH,
-      methods: [...TASK_BY_METHOD.keys()],
-      card: origin + CARD_PATHS[0],
-      payment: 'x402',
-      skills: agent.endpoints.filter(def => def.listed).map(skillPrice),
-    }
-  })
+  return document(({ rootUrl }) => ({
+    protocol: 'a2a',
+    protocolVersion: '0.3.0',
+    transport: 'JSONRPC',
+    url: rootUrl + A2A_PATH,
+    methods: [...TASK_BY_METHOD.keys()],
+    card: rootUrl + CARD_PATHS[0],
+    payment: 'x402',
+    skills: agent.endpoints.filter(def => def.listed).map(skillPrice),
+  }))
 }
 
 function document(contentAt: (arrival: Arrival) => unknown): Door {

@@ -1,5 +1,6 @@
 /** `POST /a2a`: one method under its two spellings, and behind it the same charge as behind every other door. */
 import type { EndpointDef } from '../../domain/endpoint.js'
+import { isTooLarge } from '../../domain/input-size.js'
 import type { Charge } from '../../ports/charge.js'
 import type { Arrival, Door, DoorAnswer } from '../../ports/door.js'
 import { answerOf, TASK_BY_METHOD } from './answers.js'
@@ -8,6 +9,7 @@ import {
   errorText,
   type Id,
   INTERNAL_ERROR,
+  INVALID_PARAMS,
   INVALID_REQUEST,
   idIn,
   METHOD_NOT_FOUND,
@@ -20,7 +22,8 @@ import { inputOf, readMessage, skillOf } from './message.js'
 export interface A2aOptions {
   readonly charge: Charge
   readonly endpoints: readonly EndpointDef[]
-  readonly basePath: string
+  /** The largest input of an endpoint that does not say so itself. */
+  readonly bodyBytesMax: number
   readonly extBase: string
 }
 
@@ -43,7 +46,7 @@ export function a2aDoor(options: A2aOptions): Door {
   }
 }
 
-async function send(arrival: Arrival, { charge, endpoints, basePath }: A2aOptions): Promise<DoorAnswer> {
+async function send(arrival: Arrival, { charge, endpoints, bodyBytesMax }: A2aOptions): Promise<DoorAnswer> {
   const request = readRequest(arrival.body)
   if (!TASK_BY_METHOD.has(request.method)) {
     throw new RpcRefusal(METHOD_NOT_FOUND, `The methods are ${[...TASK_BY_METHOD.keys()].join(' and ')}.`)
@@ -51,6 +54,11 @@ async function send(arrival: Arrival, { charge, endpoints, basePath }: A2aOption
   const message = readMessage(request.params)
   const def = skillOf(message, endpoints)
   const input = inputOf(message, def)
+  if (isTooLarge(def, input, bodyBytesMax)) {
+    throw new RpcRefusal(INVALID_PARAMS, 'The input is larger than this skill reads.', {
+      code: 'body_too_large',
+    })
+  }
   // An endpoint reads its input from the body or, for a GET, from the query: here both are the message.
   const outcome = await charge.call({
     ...arrival,
@@ -58,7 +66,7 @@ async function send(arrival: Arrival, { charge, endpoints, basePath }: A2aOption
     body: { kind: 'read', value: input },
     query: def.method === 'GET' ? input : {},
   })
-  const restPath = `${basePath}/${def.name}`
+  const restPath = new URL(`${arrival.baseUrl}/${def.name}`).pathname
   return answerOf(outcome, { request, def, restPath, skill: def.name, contextId: message.contextId })
 }
 

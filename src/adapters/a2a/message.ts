@@ -21,7 +21,7 @@ export function readMessage(params: unknown): Message {
   const { role, parts, metadata, contextId, taskId } = message
   if (role !== 'user' && role !== 'ROLE_USER') throw invalid('The role of a message is user.')
   if (!Array.isArray(parts) || parts.length === 0) throw invalid('A message has at least one part.')
-  if (taskId !== undefined && taskId !== '') {
+  if (taskId !== undefined && taskId !== null && taskId !== '') {
     throw new RpcRefusal(TASK_NOT_FOUND, 'Every message is a task of its own: send it without a taskId.')
   }
   const skillId = isRecord(metadata) ? metadata.skillId : undefined

@@ -13,6 +13,7 @@ export interface Algod {
   /** The round a transaction is known to have landed in. `undefined` says only that this node knows of none. */
   confirmedRound(txId: string): Promise<bigint | undefined>
   blockTxIds(round: bigint): Promise<readonly string[]>
+  account(address: string): Promise<AccountState>
   /** Base units held; `undefined` where the account has not opted in to the asset. */
   assetHolding(address: string, assetId: number): Promise<AssetHolding | undefined>
   close(): Promise<void>
@@ -24,6 +25,13 @@ export interface SuggestedParams {
   /** Above zero only while the network is congested. */
   readonly feePerByteMicroAlgos: bigint
   readonly genesisHash: string
+}
+
+export interface AccountState {
+  /** 0 for an account that does not exist: to the ledger they are the same. */
+  readonly microAlgos: bigint
+  /** What the account must keep; more with every asset it holds. */
+  readonly minBalanceMicroAlgos: bigint
 }
 
 export interface AssetHolding {
@@ -57,6 +65,11 @@ export function algodClient(options: NodeOptions): Algod {
       if (!Array.isArray(ids) || !ids.every(id => typeof id === 'string'))
         throw unavailable('blockTxids is no list')
       return ids
+    },
+    async account(address) {
+      // A node refuses to list all that a large account holds; its own balance is enough here.
+      const body = await node.get(`/v2/accounts/${encodeURIComponent(address)}?exclude=all`)
+      return { microAlgos: bigintIn(body, 'amount'), minBalanceMicroAlgos: bigintIn(body, 'min-balance') }
     },
     async assetHolding(address, assetId) {
       const body = await node.find(`/v2/accounts/${encodeURIComponent(address)}/assets/${assetId}`)

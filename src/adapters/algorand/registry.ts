@@ -1,4 +1,5 @@
 /** The registry as one node's boxes tell it. Promises: see the port. */
+import { LRUCache } from 'lru-cache'
 import type { RegisteredAgent, RegistryApps, Score } from '../../domain/registry.js'
 import { isRecord } from '../../domain/x402.js'
 import type { Registry } from '../../ports/registry.js'
@@ -17,22 +18,24 @@ import {
 
 export interface RegistryOptions extends NodeOptions {
   readonly apps: RegistryApps & { readonly identityApp: number }
-  /** How long a list is shared. */
-  readonly listAgeMs?: number
+  /** How long a list, and a score, are shared. */
+  readonly ageMs?: number
   readonly nowMs?: () => number
 }
 
-const LIST_AGE_MS = 30_000
+const AGE_MS = 30_000
+const SCORES_KEPT = 1_000
 /** More than are registered anywhere; a list beyond it is refused, not cut short. */
 const AGENTS_MAX = 20_000
 const PAGE_BOXES = 1_000
 const BOXES_AT_ONCE = 8
 
 export function algorandRegistry(options: RegistryOptions): Registry {
-  const { apps, listAgeMs = LIST_AGE_MS, nowMs = () => performance.now() } = options
+  const { apps, ageMs = AGE_MS, nowMs = () => performance.now() } = options
   const node = nodeClient(options, 'X-Algo-API-Token')
   const identity = boxesOf(node, apps.identityApp)
   const reputation = apps.reputationApp === undefined ? undefined : boxesOf(node, apps.reputationApp)
+  const scores = new LRUCache<bigint, { readonly score: Score | undefined }>({ max: SCORES_KEPT, ttl: ageMs })
   let shared: { readonly agents: Promise<readonly RegisteredAgent[]>; readonly untilMs: number } | undefined
 
   async function byId(agentId: bigint): Promise<RegisteredAgent | undefined> {
@@ -53,13 +56,17 @@ export function algorandRegistry(options: RegistryOptions): Registry {
     byId,
     byDomain: domain => byIndex(domainBox(domain), agent => agent.domain === domain),
     byAddress: address => byIndex(addressBox(address), agent => agent.address === address),
-    async score(agentId): Promise<Score | undefined> {
+    async score(agentId) {
+      const known = scores.get(agentId)
+      if (known) return known.score
       const value = await reputation?.value(scoreBox(agentId))
-      return value && wellFormed(readScore(value), 'score')
+      const score = value && wellFormed(readScore(value), 'score')
+      if (ageMs > 0) scores.set(agentId, { score })
+      return score
     },
     async list() {
       if (shared && nowMs() < shared.untilMs) return shared.agents
-      const asked = { agents: readAll(identity, byId), untilMs: nowMs() + listAgeMs }
+      const asked = { agents: readAll(identity, byId), untilMs: nowMs() + ageMs }
       shared = asked
       asked.agents.catch(() => {
         if (shared === asked) shared = undefined

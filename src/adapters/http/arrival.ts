@@ -4,7 +4,7 @@ import type { Context } from 'koa'
 import type { Caller, Presented } from '../../ports/charge.js'
 import type { Arrival } from '../../ports/door.js'
 import { readBody } from './body.js'
-import { clientAddressOf, originOf } from './origin.js'
+import { clientAddressOf, rootOf } from './origin.js'
 import { readPayment } from './payment-header.js'
 import { HttpRefusal } from './refusal.js'
 
@@ -19,6 +19,7 @@ const NO_BODY: Presented<unknown> = { kind: 'none' }
 /** @throws HttpRefusal for what cannot be read, or is too large to be. */
 export async function arrivalOf(ctx: Context, options: ArrivalOptions): Promise<Arrival> {
   const body = ctx.method === 'POST' ? await readBody(ctx.req, options.bodyBytesMax) : NO_BODY
+  const rootUrl = rootOf(ctx)
   const headers = ctx.headers as Record<string, string | undefined>
   return {
     headers,
@@ -27,7 +28,8 @@ export async function arrivalOf(ctx: Context, options: ArrivalOptions): Promise<
     payment: readPayment(ctx.headers),
     subscriptionKey: headers['x-svc-subscription'],
     idempotencyKey: idempotencyKeyOf(headers['idempotency-key']),
-    baseUrl: originOf(ctx.req) + options.basePath,
+    rootUrl,
+    baseUrl: rootUrl + options.basePath,
     clientAddress: clientAddressOf(ctx.req, options.trustProxyHops),
     caller: callerOf(ctx.res),
   }

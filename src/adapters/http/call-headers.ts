@@ -26,8 +26,8 @@ export function setCallHeaders(ctx: Context, outcome: ChargeOutcome): void {
 /** Tells the call whether its answer reached the socket: its idempotency key depends on it. */
 export function handOver(ctx: Context, outcome: ChargeOutcome): void {
   const { res } = ctx
-  if (res.closed) return outcome.handedOver(false)
-  res.once('close', () => outcome.handedOver(res.writableFinished))
+  if (res.closed) outcome.handedOver(false)
+  else res.once('close', () => outcome.handedOver(res.writableFinished))
 }
 
 function newSpanId(): string {

@@ -44,7 +44,7 @@ async function answered(ctx: Context, door: Door, options: MountOptions): Promis
       return door.refuse(cause)
     }
     options.logger.error({ err: cause }, 'a door broke')
-    const message = 'Something broke on our side. You were not charged.'
-    return door.refuse({ status: 500, code: 'internal_error', message })
+    // It may have broken behind a settlement: nothing is said about the charge that is not known.
+    return door.refuse({ status: 500, code: 'internal_error', message: 'Something broke on our side.' })
   }
 }

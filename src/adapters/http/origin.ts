@@ -1,12 +1,21 @@
 /** Who the caller is, and under which URL the caller reaches us: as far as a header may be believed. */
 import type { IncomingMessage } from 'node:http'
 import { isIP } from 'node:net'
+import type { Context } from 'koa'
 
 /** A DNS name or an IP address, and a port. Whatever else a header holds is never echoed into a URL. */
 const HOST = /^(?:[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?|\[[0-9a-f:.]{2,45}\])(?::\d{1,5})?$/i
 
-/** Scheme and host under which this caller reaches us, honouring a proxy's forwarded headers. */
-export function originOf(req: IncomingMessage): string {
+/** The URL under which this caller reaches the app: the origin, and the prefix that another app has mounted it at. */
+export function rootOf({ req, originalUrl, url }: Context): string {
+  // Routes match `url` exactly, so what stands before it is the mounting app's word, not the caller's.
+  const prefix =
+    originalUrl.length > url.length && originalUrl.endsWith(url) ? originalUrl.slice(0, -url.length) : ''
+  return originOf(req) + prefix
+}
+
+/** Scheme and host, honouring a proxy's forwarded headers. */
+function originOf(req: IncomingMessage): string {
   const proto = firstOf(req.headers['x-forwarded-proto'])?.toLowerCase()
   const scheme = proto === 'http' || proto === 'https' ? proto : socketScheme(req)
   const host = validHost(req.headers['x-forwarded-host']) ?? validHost(req.headers.host) ?? socketHost(req)

@@ -13,11 +13,11 @@ export interface PaidRouteOptions extends ArrivalOptions {
 
 export function paidRoute(def: EndpointDef, options: PaidRouteOptions) {
   const lifecycle = lifecycleHeaders(def)
+  const arrivalOptions = { ...options, bodyBytesMax: def.maxBodyBytes ?? options.bodyBytesMax }
   return async (ctx: Context): Promise<void> => {
     ctx.set(lifecycle)
-    const arrival = await arrivalOf(ctx, options)
+    const arrival = await arrivalOf(ctx, arrivalOptions)
     const outcome = await options.charge.call({ ...arrival, endpoint: def.name })
-    if (ctx.res.closed) return outcome.handedOver(false)
     handOver(ctx, outcome)
     render(ctx, outcome)
   }

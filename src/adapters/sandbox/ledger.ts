@@ -17,6 +17,8 @@ export const MIN_FEE_MICRO_ALGOS = 1_000n
 export interface LandedTransaction {
   readonly txId: string
   readonly round: bigint
+  /** Seconds since the epoch. */
+  readonly landedAt: number
   readonly sender: string
   readonly receiver: string
   /** Base units of the asset; microalgos where there is none. */
@@ -90,6 +92,7 @@ export function createLedger({ network, rounds, feeSink }: LedgerOptions): Ledge
     landed.set(txId, {
       txId,
       round,
+      landedAt: Math.floor(Date.now() / 1_000),
       sender: txn.sender.toString(),
       receiver: (txn.payment ?? txn.assetTransfer)!.receiver.toString(),
       amount: (txn.payment ?? txn.assetTransfer)!.amount,

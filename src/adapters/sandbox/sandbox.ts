@@ -12,6 +12,7 @@ import { controlRoutes } from './control.js'
 import { facilitatorRoutes } from './facilitator.js'
 import { createFaults, type Faults, parseFaults } from './faults.js'
 import { serveRoutes } from './http.js'
+import { indexerRoutes } from './indexer.js'
 import { type Credit, createLedger, type LandedTransaction } from './ledger.js'
 import { createRegistry, type SandboxRegistry } from './registry.js'
 import { createRounds } from './rounds.js'
@@ -116,6 +117,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
     [
       ...facilitatorRoutes({ ledger, sponsor: sponsor.key, catalogue: createCatalogue(), faults, strangers }),
       ...algodRoutes(ledger),
+      ...indexerRoutes(ledger),
       ...registryRoutes,
       ...controlRoutes({ ...money, network: CAIP2[network] }),
     ],

@@ -18,7 +18,7 @@ export interface WebhookOptions {
 }
 
 export interface WebhookLimits {
-  /** @default 8, about two minutes in all */
+  /** @default 12, about five minutes in all */
   readonly attemptsMax?: number
   /** Pause after the first failed attempt; about doubled after each further one, up to a minute. @default 500 */
   readonly retryMs?: number
@@ -42,7 +42,7 @@ export function settlementWebhook(
   logger: Logger,
   limits: WebhookLimits = {},
 ): SettlementWebhook {
-  const { attemptsMax = 8, retryMs = 500, timeoutMs = 10_000, pendingMax = 1_000 } = limits
+  const { attemptsMax = 12, retryMs = 500, timeoutMs = 10_000, pendingMax = 1_000 } = limits
   const url = webhookUrl(options.url)
   const key = secretKey(options.secret)
   const agent = new Agent({ connections: CONNECTIONS_MAX })

@@ -118,7 +118,7 @@ export function storeDown(call: Call): 'storeDown' {
 }
 
 function callersTrace(traceparent: string | undefined): string | undefined {
-  const traceId = traceparent && TRACEPARENT.exec(traceparent)?.[1]
+  const traceId = TRACEPARENT.exec(traceparent ?? '')?.[1]
   return traceId === NO_TRACE ? undefined : traceId
 }
 

@@ -25,12 +25,12 @@ export function createCharge(world: World, witnesses: readonly Witness[], inFlig
       inFlight.enter()
       try {
         const call = newCall(world, listing, request)
-        const { final, path } = await run(chargeTable, effects, call, (_, cause, state) => {
+        const walked = await run(chargeTable, effects, call, (_, cause, state) => {
           world.logger.error({ err: cause, state, traceId: call.traceId }, 'an effect broke')
         })
-        const handedOver = await closeCall(world, call, final)
-        const outcome = outcomeOf(world, call, { final, path }, handedOver)
-        tell(witnesses, endedCall(world, call, outcome), world.logger)
+        const handedOver = await closeCall(world, call, walked.final)
+        const outcome = outcomeOf(world, call, walked, handedOver)
+        tell(witnesses, endedCall(world, call, outcome, walked.timingsMs), world.logger)
         return outcome
       } finally {
         inFlight.leave()

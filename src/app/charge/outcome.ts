@@ -32,7 +32,12 @@ export function outcomeOf(
   }
 }
 
-export function endedCall(world: World, call: Call, outcome: ChargeOutcome): EndedCall {
+export function endedCall(
+  world: World,
+  call: Call,
+  outcome: ChargeOutcome,
+  timingsMs: readonly number[],
+): EndedCall {
   const { final, path, traceId, answer, problem, receipt } = outcome
   const { status, code, charged } = OUTCOMES[final]
   return {
@@ -41,6 +46,7 @@ export function endedCall(world: World, call: Call, outcome: ChargeOutcome): End
     endpoint: call.listing.def.name,
     final,
     path,
+    timingsMs,
     status: answer?.status ?? problem?.status ?? status,
     code: problem?.code ?? code,
     charged,

@@ -37,6 +37,14 @@ export interface Listing {
   readonly check: InputCheck | undefined
   /** Length of the window that a payment buys; `undefined` where it buys one call. */
   readonly periodMs: number | undefined
+  readonly rate: Rate | undefined
+}
+
+export interface Rate {
+  readonly perMinute: number
+  readonly per: 'payer' | 'ip'
+  /** Sets the counts of an endpoint with a limit of its own apart from the others'. */
+  readonly bucket: string
 }
 
 /** Whether the process still takes calls, and whether it still lets them charge. */
@@ -48,9 +56,8 @@ export interface Stop {
 }
 
 export interface Rules {
-  readonly rateLimit:
-    | { readonly perMinute: number; readonly per: 'payer' | 'ip'; readonly failOpen: boolean }
-    | undefined
+  /** Let calls through that cannot be counted. */
+  readonly uncountedAdmitted: boolean
   readonly idempotency:
     | {
         readonly windowMs: number
@@ -74,6 +81,8 @@ export interface Budgets {
   readonly certaintyMs: number
   /** Pause before the same payment is settled again; doubled each time. */
   readonly reconcilePauseMs: number
+  /** How long a successor waits before it takes over a call that may have died while settling. */
+  readonly settlingLeaseMs: number
 }
 
 export const DEFAULT_BUDGETS: Budgets = {
@@ -82,4 +91,5 @@ export const DEFAULT_BUDGETS: Budgets = {
   settleMs: 20_000,
   certaintyMs: 45_000,
   reconcilePauseMs: 500,
+  settlingLeaseMs: 15_000,
 }

@@ -9,27 +9,35 @@ import type { Spend, SpendLedger } from '../../ports/spend.js'
 export interface Disowned {
   /** No more can be watched; whatever comes on top must stay counted. */
   readonly full: boolean
-  watch(spend: Spend, payment: SignedPayment): void
+  /** `landed` is called where it landed after all, once. */
+  watch(spend: Spend, payment: SignedPayment, landed?: () => void): void
   /** Looks every watched payment up. A node that does not answer changes nothing. */
   look(): Promise<void>
 }
 
 type Node = Pick<Algod, 'lastRound' | 'confirmedRound'>
 
+interface Watched {
+  readonly spend: Spend
+  readonly lastValid: bigint
+  readonly landed?: () => void
+}
+
 const WATCHED_MAX = 256
 const LOOK_EVERY_MS = 5_000
 
 export function disownedPayments(ledger: SpendLedger, node: Node): Disowned {
-  const watched = new Map<string, { readonly spend: Spend; readonly lastValid: bigint }>()
-  let timer: NodeJS.Timeout | undefined
+  const watched = new Map<string, Watched>()
+  let timer: ReturnType<typeof setInterval> | undefined
   let looking: Promise<void> | undefined
 
   async function lookAt(txId: string, round: bigint): Promise<void> {
-    const { spend, lastValid } = watched.get(txId)!
-    const landed = (await node.confirmedRound(txId)) !== undefined
-    if (!landed && round <= lastValid) return
-    if (landed) await ledger.commit(spend)
+    const { spend, lastValid, landed } = watched.get(txId)!
+    const hasLanded = (await node.confirmedRound(txId)) !== undefined
+    if (!hasLanded && round <= lastValid) return
+    if (hasLanded) await ledger.commit(spend)
     watched.delete(txId)
+    if (hasLanded) landed?.()
   }
 
   async function lookAtAll(): Promise<void> {
@@ -53,9 +61,11 @@ export function disownedPayments(ledger: SpendLedger, node: Node): Disowned {
     get full() {
       return watched.size >= WATCHED_MAX
     },
-    watch(spend, { txId, lastValid }) {
-      watched.set(txId, { spend, lastValid })
-      timer ??= setInterval(() => void look(), LOOK_EVERY_MS).unref()
+    watch(spend, { txId, lastValid }, landed) {
+      watched.set(txId, { spend, lastValid, landed })
+      timer ??= setInterval(() => void look(), LOOK_EVERY_MS)
+      // A browser's timer is a number, and keeps nothing alive.
+      timer.unref?.()
     },
     look,
   }

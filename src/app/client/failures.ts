@@ -1,10 +1,11 @@
 /** The client's exceptions. Each says what happened to the money, because that is what the reader asks first. */
 import { SvcError } from '../../domain/errors.js'
 import type { PaymentRequired } from '../../domain/x402.js'
-import { errorBodyOf, errorCodeOf, errorMessageOf } from './body.js'
+import { dataOf, errorBodyOf, errorCodeOf, errorMessageOf } from './body.js'
 import type { Reply } from './exchange.js'
 import { challengeOf } from './quote.js'
 import { receiptOf } from './receipt.js'
+import type { Outcome } from './results.js'
 
 /** How a failed call stands towards the payment that it sent. */
 export interface Charged {
@@ -44,6 +45,17 @@ export function callFailed(origin: string, reply: Reply, payment?: Charged): Svc
 
 export function aborted(origin: string, payment: Charged): SvcError {
   return new SvcError(`The call to ${origin} was aborted; ${fate(payment)}`, 'aborted', undefined, payment)
+}
+
+export function notASubscription(origin: string, { reply, payment }: Outcome): SvcError {
+  const told = payment ? 'took a payment' : 'asked for no payment'
+  const detail = { ...payment, data: dataOf(reply).data }
+  return new SvcError(
+    `${origin} ${told} and issued no subscription key`,
+    'not_a_subscription',
+    reply.status,
+    detail,
+  )
 }
 
 function reasonOf(reply: Reply): string | undefined {

@@ -1,5 +1,8 @@
 /** Subscription keys, each for the one endpoint that sold it. They live in memory, and in no inspection of the client. */
 import { SvcError } from '../../domain/errors.js'
+import type { Outgoing } from './exchange.js'
+import { randomId } from './random.js'
+import { IDEMPOTENCY_KEY_HEADER } from './request.js'
 
 export const SUBSCRIPTION_HEADER = 'x-svc-subscription'
 export const SUBSCRIPTION_EXPIRES_HEADER = 'x-svc-subscription-expires'
@@ -58,6 +61,12 @@ export function keyRing(now: () => number = Date.now): KeyRing {
     },
     list: () => [...held.keys()].flatMap(url => current(url) ?? []),
   }
+}
+
+export function withKey(request: Outgoing, key: string): Outgoing {
+  // A window is worth protecting too: a repeated attempt must not run the work twice.
+  const headers = { [IDEMPOTENCY_KEY_HEADER]: randomId(), ...request.headers, [SUBSCRIPTION_HEADER]: key }
+  return { ...request, headers }
 }
 
 function endpointOf({ origin, pathname }: URL): string {

@@ -2,22 +2,18 @@
  * Pays one quote, once: what is signed is the very entry that was checked, and what is sent again is the very payment
  * that was signed. No answer, least of all another 402, makes it sign a second one.
  */
-import { randomUUID } from 'node:crypto'
-import { SvcError } from '../../domain/errors.js'
 import type { Network } from '../../domain/network.js'
 import { usdNumber } from '../../domain/price-of.js'
-import {
-  encodeHeader,
-  PAYMENT_SIGNATURE_HEADER,
-  type PaymentRequired,
-  type PaymentRequirements,
-} from '../../domain/x402.js'
+import { encodeHeader, PAYMENT_SIGNATURE_HEADER, type PaymentRequirements } from '../../domain/x402.js'
 import type { PaymentSigner, SignedPayment } from '../../ports/payment-signer.js'
+import { unlessAborted } from './abort.js'
+import { type Agreement, agreementOn } from './agreement.js'
 import type { Outgoing, Reply } from './exchange.js'
 import { aborted, type Charged, callFailed, networkError } from './failures.js'
 import type { Purse, Reservation } from './purse.js'
-import { challengeOf, foreignOrigin, payableEntry } from './quote.js'
+import { randomId } from './random.js'
 import { contradictions, receiptOf } from './receipt.js'
+import type { ReceiptBook } from './receipts.js'
 import { IDEMPOTENCY_KEY_HEADER } from './request.js'
 import type { CallPayment, Warning } from './results.js'
 import type { Delivery } from './retry.js'
@@ -27,6 +23,7 @@ export interface Means {
   readonly network: Network
   readonly signer: PaymentSigner
   readonly purse: Purse
+  readonly receipts: ReceiptBook
   readonly strictResource: boolean
   deliver(request: Outgoing): Promise<Delivery>
   /** Whether the node knows a transaction as landed. False says nothing. */
@@ -42,16 +39,21 @@ export interface Purchase {
 }
 
 export async function purchase(request: Outgoing, quoted: Reply, means: Means): Promise<Purchase> {
-  const { challenge, accepted, warnings } = agree(request.url, quoted, means)
+  const agreement = agreementOn(request.url, quoted, means)
+  const { accepted, warnings } = agreement
   const reservation = await means.purse.reserve(accepted)
-  const signed = await signOrGiveBack(means.signer, challenge, accepted, reservation, request.signal)
+  const signed = await signOrGiveBack(request, agreement, means.signer, reservation)
+  const { txId } = signed
+  means.receipts.sent({ txId, method: request.method, url: request.url, accepted })
   const delivery = await deliverPaid(request, signed, means, reservation)
 
   const charged = await chargedAfter(delivery, signed, means)
-  if (charged.charged === 'no') await reservation.giveBack(signed)
-  else await reservation.keep()
-
   const { reply, attempts, cause } = delivery
+  const status = reply?.status
+  means.receipts.update(txId, { charged: charged.charged, ...(status !== undefined && { status }) })
+  if (charged.charged !== 'no') await reservation.keep()
+  else await reservation.giveBack(signed, () => means.receipts.update(txId, { charged: 'yes' }))
+
   const { origin } = request.url
   if (!reply) throw networkError(origin, cause, charged)
   if (!isSuccess(reply) || reply.oversized) throw callFailed(origin, reply, charged)
@@ -61,37 +63,16 @@ export async function purchase(request: Outgoing, quoted: Reply, means: Means): 
   return { reply, attempts, payment, replayed, warnings: [...warnings, ...found] }
 }
 
-function agree(url: URL, quoted: Reply, { network, strictResource }: Means) {
-  const challenge = challengeOf(quoted)
-  const accepted = challenge && payableEntry(challenge, network)
-  if (!challenge || !accepted) {
-    throw new SvcError(
-      `The quote of ${url.origin} offers no way to pay exactly in USDC on ${network}; nothing was paid`,
-      'unreadable_quote',
-      402,
-      challenge,
-    )
-  }
-  const elsewhere = foreignOrigin(challenge, url)
-  const message = `The quote of ${url.origin} is for a resource at ${elsewhere}`
-  if (elsewhere !== undefined && strictResource) {
-    throw new SvcError(`${message}; nothing was paid`, 'resource_elsewhere', 402, challenge)
-  }
-  const warnings: Warning[] = elsewhere === undefined ? [] : [{ code: 'resource_elsewhere', message }]
-  return { challenge, accepted, warnings }
-}
-
 async function signOrGiveBack(
+  { url, signal }: Outgoing,
+  { challenge, accepted }: Agreement,
   signer: PaymentSigner,
-  challenge: PaymentRequired,
-  accepted: PaymentRequirements,
   reservation: Reservation,
-  signal: AbortSignal | undefined,
 ): Promise<SignedPayment> {
+  const told = `The call to ${url.origin} was aborted; nothing was paid`
   try {
-    const signed = await signer.sign(challenge, accepted)
-    if (signal?.aborted) throw new SvcError('The call was aborted; nothing was paid', 'aborted')
-    return signed
+    // A node may be slow, and a wallet may ask a person.
+    return await unlessAborted(signer.sign(challenge, accepted), signal, told)
   } catch (error) {
     await reservation.giveBack()
     throw error
@@ -105,7 +86,7 @@ async function deliverPaid(
   reservation: Reservation,
 ): Promise<Delivery> {
   const headers = {
-    [IDEMPOTENCY_KEY_HEADER]: randomUUID(),
+    [IDEMPOTENCY_KEY_HEADER]: randomId(),
     ...request.headers,
     [PAYMENT_SIGNATURE_HEADER]: encodeHeader(signed.payload),
   }

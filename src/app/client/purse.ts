@@ -1,11 +1,11 @@
 /** What this client may spend: a price per call, an amount per 24 hours. Money is set aside before anything is signed. */
-import { randomUUID } from 'node:crypto'
 import { SvcError } from '../../domain/errors.js'
 import { formatUsd } from '../../domain/money.js'
 import type { PaymentRequirements } from '../../domain/x402.js'
 import type { SignedPayment } from '../../ports/payment-signer.js'
 import type { Spend, SpendLedger } from '../../ports/spend.js'
 import type { Disowned } from './disowned.js'
+import { randomId } from './random.js'
 
 export interface Caps {
   readonly maxPrice?: bigint
@@ -16,6 +16,8 @@ export interface Purse {
   readonly spent: bigint
   /** `undefined` without a cap. */
   readonly remaining: bigint | undefined
+  /** Why this would not be paid, by the limits as this process knows them; nothing is set aside. */
+  refusalOf(accepted: PaymentRequirements): SvcError | undefined
   /** @throws SvcError `price_above_max`, `daily_cap_reached` */
   reserve(accepted: PaymentRequirements): Promise<Reservation>
 }
@@ -24,12 +26,25 @@ export interface Purse {
 export interface Reservation {
   /** Spent, or possibly so. */
   keep(): Promise<void>
-  /** Not spent. `sent` is the signed payment, where it has left this process. */
-  giveBack(sent?: SignedPayment): Promise<void>
+  /** Not spent. `sent` is the signed payment, where it has left this process; `landed` hears if it lands nevertheless. */
+  giveBack(sent?: SignedPayment, landed?: () => void): Promise<void>
 }
 
 export function purse(ledger: SpendLedger, caps: Caps, disowned: Disowned): Purse {
   const { maxPrice, maxPerDay } = caps
+
+  function aboveMaxPrice(accepted: PaymentRequirements): SvcError | undefined {
+    const amount = BigInt(accepted.amount)
+    if (maxPrice === undefined || amount <= maxPrice) return undefined
+    const why = `costs ${formatUsd(amount)}, the limit is ${formatUsd(maxPrice)}`
+    return refusal(why, 'price_above_max', accepted)
+  }
+
+  function beyondTheDay(accepted: PaymentRequirements): SvcError {
+    const why = `costs ${formatUsd(BigInt(accepted.amount))}, which would exceed the ${formatUsd(maxPerDay ?? 0n)} for 24 hours`
+    return refusal(why, 'daily_cap_reached', accepted)
+  }
+
   return {
     get spent() {
       return ledger.spentBaseUnits
@@ -39,24 +54,16 @@ export function purse(ledger: SpendLedger, caps: Caps, disowned: Disowned): Purs
       const left = maxPerDay - ledger.spentBaseUnits
       return left > 0n ? left : 0n
     },
+    refusalOf(accepted) {
+      const fits = maxPerDay === undefined || ledger.spentBaseUnits + BigInt(accepted.amount) <= maxPerDay
+      return aboveMaxPrice(accepted) ?? (fits ? undefined : beyondTheDay(accepted))
+    },
     async reserve(accepted) {
-      const amount = BigInt(accepted.amount)
-      if (maxPrice !== undefined && amount > maxPrice) {
-        throw refusal(
-          `costs ${formatUsd(amount)}, the limit is ${formatUsd(maxPrice)}`,
-          'price_above_max',
-          accepted,
-        )
-      }
+      const refused = aboveMaxPrice(accepted)
+      if (refused) throw refused
       await disowned.look()
-      const spend = { id: randomUUID(), amount }
-      if (!(await ledger.reserve(spend, maxPerDay))) {
-        throw refusal(
-          `costs ${formatUsd(amount)}, which would exceed the ${formatUsd(maxPerDay ?? 0n)} for 24 hours`,
-          'daily_cap_reached',
-          accepted,
-        )
-      }
+      const spend = { id: randomId(), amount: BigInt(accepted.amount) }
+      if (!(await ledger.reserve(spend, maxPerDay))) throw beyondTheDay(accepted)
       return reservation(ledger, disowned, spend)
     },
   }
@@ -72,10 +79,10 @@ function reservation(ledger: SpendLedger, disowned: Disowned, spend: Spend): Res
   const keep = () => tolerated(() => ledger.commit(spend))
   return {
     keep,
-    async giveBack(sent) {
+    async giveBack(sent, landed) {
       if (sent && disowned.full) return keep()
       await tolerated(() => ledger.release(spend))
-      if (sent) disowned.watch(spend, sent)
+      if (sent) disowned.watch(spend, sent, landed)
     },
   }
 }

@@ -1,6 +1,5 @@
 /** When a request is sent again, and after how long. The same bytes each time: only the waiting is decided here. */
-import { setTimeout as timer } from 'node:timers/promises'
-import { SvcError } from '../../domain/errors.js'
+import { pause } from './abort.js'
 import { errorCodeOf } from './body.js'
 import type { Exchange, Outgoing, Reply, Sent } from './exchange.js'
 
@@ -58,7 +57,7 @@ export async function deliver(
         ? { reply: sent.reply, attempts, everLost }
         : { cause: sent.cause, attempts, everLost }
     }
-    await pause(waitMs, request)
+    await pause(waitMs, request.signal, `The call to ${request.url.origin} was aborted`)
   }
 }
 
@@ -82,12 +81,4 @@ export function retryAfterMs(headers: Headers, nowMs = Date.now()): number | und
   if (text === null) return undefined
   const askedMs = /^\d{1,9}$/.test(text) ? Number(text) * 1_000 : Date.parse(text) - nowMs
   return Number.isNaN(askedMs) ? undefined : Math.min(Math.max(askedMs, 0), RETRY_AFTER_MAX_MS)
-}
-
-async function pause(ms: number, { signal, url }: Outgoing): Promise<void> {
-  try {
-    await timer(ms, undefined, { signal })
-  } catch {
-    throw new SvcError(`The call to ${url.origin} was aborted`, 'aborted')
-  }
 }

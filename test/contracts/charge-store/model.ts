@@ -2,9 +2,9 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { Hold, Opened, Resolved } from '../../../src/ports/charge-store.js'
+import { type MakeChargeStore, type Scene, scene, text } from '../../../src/testing/charge-store/scene.js'
 import { Invariants } from './invariants.js'
 import { Reference } from './reference.js'
-import { type MakeChargeStore, type Scene, scene, text } from './scene.js'
 
 const move = fc.oneof(
   {
@@ -46,17 +46,23 @@ interface Call {
   orphanTxId?: string
 }
 
-/** @param numRuns how many random histories; each waits for up to 40 leases where time is real. */
-export function chargeStoreModelContract(name: string, make: MakeChargeStore, numRuns: number): void {
+export interface ModelOptions {
+  /** Random histories, one after the other. */
+  readonly runs: number
+  /** So many times over, at once: where time is real, a history waits for up to 40 leases. */
+  readonly atOnce?: number
+}
+
+export function chargeStoreModelContract(
+  name: string,
+  make: MakeChargeStore,
+  { runs, atOnce = 1 }: ModelOptions,
+): void {
   describe(`charge store against a reference: ${name}`, () => {
-    it(`answers ${numRuns} random histories as the reference does`, async () => {
-      await fc.assert(
-        fc.asyncProperty(fc.array(move, { minLength: 5, maxLength: 40 }), async moves => {
-          const s = await scene(make)
-          await replay(s, moves)
-        }),
-        { numRuns },
-      )
+    it(`answers ${runs * atOnce} random histories as the reference does`, async () => {
+      const histories = fc.array(move, { minLength: 5, maxLength: 40 })
+      const property = fc.asyncProperty(histories, async moves => replay(await scene(make), moves))
+      await Promise.all(Array.from({ length: atOnce }, () => fc.assert(property, { numRuns: runs })))
     })
   })
 }

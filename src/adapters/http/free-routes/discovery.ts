@@ -1,7 +1,7 @@
 /** The manifest and the OpenAPI document, under the URLs by which this caller reaches the agent. */
 import type { Context } from 'koa'
 import type { FreeRoute } from '../app.js'
-import { originOf } from '../origin.js'
+import { rootOf } from '../origin.js'
 
 export interface DiscoveryRoutesOptions {
   /** JSON texts, by the origin that a request came to. */
@@ -24,7 +24,7 @@ function document(path: string, textAt: (origin: string) => string | Promise<str
     method: 'GET',
     async handle(ctx: Context) {
       ctx.type = 'application/json'
-      ctx.body = await textAt(originOf(ctx.req))
+      ctx.body = await textAt(rootOf(ctx))
     },
   }
 }

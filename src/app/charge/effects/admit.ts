@@ -10,18 +10,18 @@ export async function admit(world: World, call: Call) {
     call.retryAfterMs = DRAINING_RETRY_MS
     return 'draining'
   }
-  const limit = world.rules.rateLimit
-  if (limit === undefined) return 'admitted'
-  const key = limit.per === 'ip' ? `ip:${call.request.clientAddress}` : await payerKey(world, call)
+  const { rate } = call.listing
+  if (rate === undefined) return 'admitted'
+  const key = rate.per === 'ip' ? `ip:${call.request.clientAddress}` : await payerKey(world, call)
   if (key === undefined) return 'admitted'
   try {
-    const verdict = await world.rateLimit.take(key, limit.perMinute)
+    const verdict = await world.rateLimit.take(rate.bucket + key, rate.perMinute)
     if (verdict.admitted) return 'admitted'
     call.retryAfterMs = verdict.retryAfterMs
     return 'limited'
   } catch (cause) {
     world.logger.error({ err: cause }, 'the rate limit cannot be counted')
-    return limit.failOpen ? 'admitted' : storeDown(call)
+    return world.rules.uncountedAdmitted ? 'admitted' : storeDown(call)
   }
 }
 

@@ -3,8 +3,6 @@ import { seal } from '../claim.js'
 import { keyId, newKey } from '../window.js'
 import type { World } from '../world.js'
 
-/** How long a successor waits before it takes a settling call over. */
-const SETTLING_LEASE_MS = 15_000
 /** Garbage collection, generously: slow rounds, and an hour for clocks and operators. */
 const ROUND_SLOW_MS = 4_000
 const SLACK_MS = 3_600_000
@@ -59,7 +57,7 @@ function keep(world: World, call: Call) {
         : NOTHING,
       ...(read && { payment: { txId: read.txId, firstValid: read.firstValid, lastValid: read.lastValid } }),
     },
-    leaseMs: SETTLING_LEASE_MS,
+    leaseMs: world.rules.budgets.settlingLeaseMs,
     paymentTtlMs,
     claimTtlMs: paymentTtlMs + (world.rules.idempotency?.windowMs ?? 0),
   })

@@ -1,0 +1,47 @@
+/** The reference agent as it is deployed: everything it needs to know is in the environment. */
+import { type Network, SvcError, type SvcServer, serve } from '../../src/index.js'
+import { redisStores } from '../../src/redis.js'
+import { BASE_PATH, referenceAgent } from './agent.js'
+import { sourcesOf } from './sources.js'
+
+export interface Environment {
+  /** Who is paid. */
+  readonly SVC_PAY_TO?: string
+  /** @default 'mainnet'; 'testnet' on a sandbox, which is one */
+  readonly SVC_NETWORK?: string
+  /** A sandbox in place of the network: testnet's node, indexer and facilitator. */
+  readonly SVC_SANDBOX?: string
+  /** State that replicas share. @default this process's memory */
+  readonly REDIS_URL?: string
+  /** The identity application of the registry that payee-check reads. @default none is read */
+  readonly SVC_IDENTITY_APP?: string
+  readonly PORT?: string
+}
+
+/** @throws SvcError `invalid_address`, `invalid_agent`, `invalid_options` */
+export function serveReference(environment: Environment): SvcServer {
+  const { SVC_PAY_TO: payTo = '', REDIS_URL: redisUrl } = environment
+  const sandboxUrl = environment.SVC_SANDBOX || undefined
+  // What is no network is refused where the agent is defined.
+  const network = (environment.SVC_NETWORK || (sandboxUrl ? 'testnet' : 'mainnet')) as Network
+  const identityApp = applicationIn(environment.SVC_IDENTITY_APP)
+  const sources = sourcesOf({ network, sandboxUrl, identityApp })
+  const agent = referenceAgent({ payTo, network, sources })
+  const stores = redisUrl ? redisStores(redisUrl) : undefined
+  return serve(agent, {
+    basePath: BASE_PATH,
+    // A retry with its key gets the answer that was paid for, whatever became of the first connection.
+    idempotency: { onLostResponse: 'replay' },
+    ...(stores && { stores, healthChecks: { redis: stores.ping } }),
+    onShutdown: async ({ outcome }) => {
+      await Promise.allSettled([sources.close(), stores?.close()])
+      process.exit(outcome === 'drained' ? 0 : 1)
+    },
+  })
+}
+
+function applicationIn(text: string | undefined): number | undefined {
+  if (!text) return undefined
+  if (/^[1-9]\d{0,14}$/.test(text)) return Number(text)
+  throw new SvcError(`SVC_IDENTITY_APP is an application's id, not '${text}'`, 'invalid_options')
+}

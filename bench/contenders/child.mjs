@@ -1,0 +1,30 @@
+/** What every contender's process has in common: it says where it listens, what CPU it has used, and goes with its parent. */
+import { createServer } from 'node:http'
+
+export const config = JSON.parse(process.argv[2] ?? '{}')
+
+/** Network, price and quote are the same for all: only then are their payments the same work. */
+export const NETWORK = 'algorand:SGO1GKSzyE7IEPItTxCByw9x8FmnrCDe'
+export const PRICE = '$0.01'
+export const MAX_TIMEOUT_SECONDS = 300
+
+export const INPUT = {
+  type: 'object',
+  required: ['text'],
+  properties: { text: { type: 'string', maxLength: 1000 }, times: { type: 'integer', minimum: 1 } },
+}
+
+/** The handler of every contender. */
+export const work = ({ text, times = 1 }) => ({ said: text.toUpperCase(), times })
+
+export function listen(listener) {
+  return new Promise(resolve => {
+    const server = createServer(listener).listen(0, '127.0.0.1', () => resolve(server.address().port))
+  })
+}
+
+export function ready(port) {
+  process.on('message', () => process.send({ cpu: process.cpuUsage() }))
+  process.once('disconnect', () => process.exit())
+  process.send({ url: `http://127.0.0.1:${port}` })
+}

@@ -1,0 +1,42 @@
+/**
+ * A facilitator that answers yes at once, and a node whose round stands still: what is measured is the server in between.
+ * The settled transaction's id is read back from the payment, where the bench has put it.
+ */
+import { createServer } from 'node:http'
+import { config, NETWORK, ready } from './child.mjs'
+
+const GENESIS_HASH = 'SGO1GKSzyE7IEPItTxCByw9x8FmnrCDexi9/cOUJOiI='
+const ROUND = 50_000_000
+
+const kind = { x402Version: 2, scheme: 'exact', network: NETWORK, extra: { feePayer: config.feePayer } }
+const GET = {
+  '/supported': JSON.stringify({ kinds: [kind], extensions: [], signers: {} }),
+  '/v2/status': JSON.stringify({ 'last-round': ROUND }),
+  '/v2/transactions/params': JSON.stringify({
+    'last-round': ROUND,
+    'min-fee': 1000,
+    fee: 0,
+    'genesis-hash': GENESIS_HASH,
+    'genesis-id': 'testnet-v1.0',
+    'consensus-version': 'future',
+  }),
+}
+const VALID = JSON.stringify({ isValid: true, payer: config.payer })
+
+const server = createServer((req, res) => {
+  const chunks = []
+  req.on('data', chunk => chunks.push(chunk))
+  req.on('end', () => {
+    const body = GET[req.url] ?? (req.url === '/verify' ? VALID : settled(Buffer.concat(chunks).toString()))
+    res.writeHead(200, { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) })
+    res.end(body)
+  })
+})
+
+function settled(body) {
+  const transaction = /"txId":"([A-Z2-7]{52})"/.exec(body)[1]
+  return JSON.stringify({ success: true, transaction, network: NETWORK, payer: config.payer })
+}
+
+server.keepAliveTimeout = 60_000
+server.listen(0, '127.0.0.1', () => ready(server.address().port))

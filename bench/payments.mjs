@@ -1,0 +1,52 @@
+/** Payments signed before anything is measured. All are different: ours refuses a payment that is presented twice. */
+import { createHash } from 'node:crypto'
+import { signingKeyFromSeed } from '../dist/src/adapters/algorand/keys.js'
+import { algorandPaymentSigner } from '../dist/src/adapters/algorand/payment-signer.js'
+
+const seedOf = name => createHash('sha256').update(name).digest()
+
+export const keyOf = name => signingKeyFromSeed(seedOf(name))
+
+const payer = keyOf('bench payer')
+
+/** The payer's, as the official client takes it: base64 of seed and public key. */
+export const SECRET_KEY = Buffer.concat([seedOf('bench payer'), payer.publicKey]).toString('base64')
+
+/** A quote as the server gave it, decoded. */
+export async function quoteOf(url, path, body) {
+  const response = await fetch(url + path, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+  })
+  if (response.status !== 402) throw new Error(`${url}${path} answered ${response.status}, not 402`)
+  const header = response.headers.get('payment-required')
+  return { header, ...JSON.parse(Buffer.from(header, 'base64').toString()) }
+}
+
+/** Grows on demand. Every contender is paid with the same payments, each once. */
+export function paymentPool(quote, algod) {
+  const signer = algorandPaymentSigner({ key: payer, network: 'testnet', algod, paramsMaxAgeMs: 3_600_000 })
+  const accepted = quote.accepts[0]
+  const pool = []
+  return async count => {
+    while (pool.length < count) {
+      const { payload, txId } = await signer.sign(quote, accepted)
+      pool.push({ ...payload.payload, txId })
+    }
+    return pool
+  }
+}
+
+const TERMS = ['scheme', 'network', 'amount', 'asset', 'payTo', 'maxTimeoutSeconds']
+
+/** The `PAYMENT-SIGNATURE` header with which a client pays this quote, as the official client lays it out. */
+export function paymentHeader(payload, { x402Version, extensions, resource, accepts }) {
+  const payment = { x402Version, payload, extensions, resource, accepted: accepts[0] }
+  return Buffer.from(JSON.stringify(payment)).toString('base64')
+}
+
+export function assertSameTerms(quotes) {
+  const terms = quotes.map(({ accepts }) => JSON.stringify(TERMS.map(name => accepts[0][name])))
+  if (new Set(terms).size > 1) throw new Error(`quotes differ:\n${terms.join('\n')}`)
+}

@@ -1,0 +1,48 @@
+/** Contenders in processes of their own, so that none shares a heap, a JIT or an event loop with another. */
+import { fork } from 'node:child_process'
+import { once } from 'node:events'
+
+/** Starts `contenders/<file>.mjs` and waits for the first thing it says. */
+function spawn(file, config, execArgv) {
+  const child = fork(new URL(`contenders/${file}.mjs`, import.meta.url), [JSON.stringify(config)], {
+    execArgv,
+    env: { ...process.env, NODE_ENV: 'production' },
+    // Standard output is for the table alone.
+    stdio: ['ignore', process.stderr, process.stderr, 'ipc'],
+  })
+  const exited = once(child, 'exit')
+  const died = exited.then(([code, signal]) => {
+    throw new Error(`contender ${file} ended: ${signal ?? code}`)
+  })
+  died.catch(() => {})
+  const said = () => Promise.race([once(child, 'message').then(([message]) => message), died])
+  return { child, exited, said }
+}
+
+/** A server; resolves when it listens. */
+export async function start(file, config, execArgv = []) {
+  const { child, exited, said } = spawn(file, config, execArgv)
+  const { url } = await said()
+  return {
+    url,
+    /** Microseconds of CPU used so far, by all of its threads. */
+    async cpuUs() {
+      const answer = said()
+      child.send('cpu')
+      const { user, system } = (await answer).cpu
+      return user + system
+    },
+    async stop() {
+      if (child.connected) child.disconnect()
+      await exited
+    },
+  }
+}
+
+/** A measurement that needs no load; resolves to what it found. */
+export async function measure(file, config) {
+  const { exited, said } = spawn(file, config, [])
+  const found = await said()
+  await exited
+  return found
+}

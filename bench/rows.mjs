@@ -1,0 +1,163 @@
+/**
+ * The rows that put load on servers. Each starts its contenders, ours first, and says for every one of them where the
+ * next requests come from. `market` starts servers that share one facilitator, and stops them when the row is over.
+ */
+import { post } from './load.mjs'
+import { assertSameTerms, paymentHeader, quoteOf } from './payments.mjs'
+
+export const BODY = { text: 'the quick brown fox', times: 3 }
+
+/** Ready payments for a first round; later ones have half as many again as the fastest round has used. */
+const FIRST_PAYMENTS = 1_500
+
+async function unpaid(market) {
+  const ours = await market.start('ours')
+  const { header } = await quoteOf(ours.url, '/work', BODY)
+  const koa = await market.start('koa', { header })
+  const express = await market.start('express')
+  const hono = await market.start('hono')
+  const asks = server => same(post(server.url, '/work', BODY))
+  return {
+    title: 'unpaid call: 402 and a quote',
+    expects: 402,
+    contenders: [
+      { name: 'ours', server: ours, requests: asks(ours) },
+      { name: 'bare Koa', server: koa, requests: asks(koa), bar: 0.9 },
+      { name: '@x402/express', server: express, requests: asks(express) },
+      { name: '@x402/hono', server: hono, requests: asks(hono) },
+    ],
+  }
+}
+
+async function paid(market) {
+  const ours = await market.start('ours')
+  const quote = await quoteOf(ours.url, '/work', BODY)
+  const others = [
+    { name: 'bare Koa', server: await market.start('koa', { header: quote.header }) },
+    { name: '@x402/express', server: await market.start('express'), bar: 3 },
+    { name: '@x402/hono', server: await market.start('hono'), bar: 3 },
+  ]
+  const contenders = [{ name: 'ours', server: ours }, ...others]
+  const quotes = await Promise.all(contenders.map(({ server }) => quoteOf(server.url, '/work', BODY)))
+  assertSameTerms(quotes)
+  const pool = market.payments(quote)
+  return {
+    title: 'paid call, a facilitator that answers at once',
+    expects: 200,
+    contenders: contenders.map((contender, at) => ({
+      ...contender,
+      requests: paying(contender.server, quotes[at], pool),
+    })),
+  }
+}
+
+/** The very payments for everybody, each with the `accepted` of the server's own quote, as a client would send it. */
+function paying(server, quote, pool) {
+  let used = 0
+  let wanted = FIRST_PAYMENTS
+  return async () => {
+    const payments = (await pool(used + wanted)).slice(used, used + wanted)
+    const requests = payments.map(payload =>
+      post(server.url, '/work', BODY, { 'PAYMENT-SIGNATURE': paymentHeader(payload, quote) }),
+    )
+    let at = 0
+    return {
+      next: () => requests[at++],
+      ended() {
+        const sent = Math.min(at, requests.length)
+        used += sent
+        wanted = Math.max(wanted, Math.ceil(sent * 1.5))
+      },
+    }
+  }
+}
+
+async function subscription(market) {
+  const ours = await market.start('ours')
+  const koa = await market.start('koa')
+  const payment = await market.payOnce(ours, '/window', BODY)
+  const sold = await call(ours, '/window', { 'PAYMENT-SIGNATURE': payment })
+  const key = { 'x-svc-subscription': sold.headers.get('x-svc-subscription') }
+  return {
+    title: 'call in a subscription window',
+    expects: 200,
+    contenders: [
+      { name: 'ours', server: ours, requests: same(post(ours.url, '/window', BODY, key)) },
+      {
+        name: 'bare Koa and ajv',
+        server: koa,
+        requests: same(post(koa.url, '/window', BODY, key)),
+        bar: 0.85,
+      },
+    ],
+  }
+}
+
+async function replay(market) {
+  const ours = await market.start('ours', { options: { idempotency: { onLostResponse: 'replay' } } })
+  const koa = await market.start('koa')
+  const payment = await market.payOnce(ours, '/work', BODY)
+  const headers = { 'PAYMENT-SIGNATURE': payment, 'Idempotency-Key': 'bench' }
+  await call(ours, '/work', headers)
+  const again = await call(ours, '/work', headers)
+  if (again.headers.get('idempotency-replayed') !== 'true') throw new Error('the answer was not replayed')
+  return {
+    title: 'replay of an answer that was paid for',
+    expects: 200,
+    contenders: [
+      { name: 'ours', server: ours, requests: same(post(ours.url, '/work', BODY, headers)) },
+      { name: 'bare Koa', server: koa, requests: same(post(koa.url, '/replay', BODY, headers)) },
+    ],
+  }
+}
+
+async function limited(market) {
+  const ours = await market.start('ours', { options: { rateLimit: { perMinute: 1, per: 'ip' } } })
+  const koa = await market.start('koa')
+  await quoteOf(ours.url, '/work', BODY)
+  return {
+    title: 'call over the rate limit: 429',
+    expects: 429,
+    contenders: [
+      { name: 'ours', server: ours, requests: same(post(ours.url, '/work', BODY)) },
+      { name: 'bare Koa', server: koa, requests: same(post(koa.url, '/limited', BODY)) },
+    ],
+  }
+}
+
+async function endpoints(market) {
+  const many = await market.start('ours', { endpoints: 1_000 })
+  const one = await market.start('ours')
+  const all = Array.from({ length: 1_000 }, (_, at) => (at === 0 ? '/work' : `/work-${at}`))
+  return {
+    title: 'unpaid call, 1,000 endpoints in turn',
+    expects: 402,
+    contenders: [
+      {
+        name: 'ours, 1,000 endpoints',
+        server: many,
+        requests: same(...all.map(path => post(many.url, path, BODY))),
+      },
+      { name: 'ours, 1 endpoint', server: one, requests: same(post(one.url, '/work', BODY)), bar: 0.9 },
+    ],
+  }
+}
+
+export const LOAD_ROWS = { unpaid, paid, subscription, replay, limited, endpoints }
+
+/** The same requests in turn, for as long as they are asked for. */
+function same(...requests) {
+  let at = 0
+  return () => ({ next: () => requests[at++ % requests.length], ended() {} })
+}
+
+async function call({ url }, path, headers) {
+  const response = await fetch(url + path, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', ...headers },
+    body: JSON.stringify(BODY),
+  })
+  if (response.status !== 200)
+    throw new Error(`${path} answered ${response.status}: ${await response.text()}`)
+  return response
+}

@@ -1,0 +1,100 @@
+/** `svc dev`: an agent while it is being written. TypeScript as it stands, a restart at each change, play money on request. */
+import { dirname, relative } from 'node:path'
+import type { Command } from 'commander'
+import type { Sandbox } from '../../src/sandbox.js'
+import { portArgument } from '../arguments.js'
+import { runDevLoop } from '../dev/dev-loop.js'
+import { type Entry, entryOf } from '../dev/entry.js'
+import { interruption } from '../dev/interruption.js'
+import { type SourceChanges, sourceChanges } from '../dev/source-changes.js'
+import { offerTold } from '../dev/told.js'
+import { json, note, print, printable } from '../output.js'
+import { startSandboxNear } from '../sandbox-near.js'
+
+interface DevFlags {
+  readonly sandbox?: boolean
+  readonly port?: number
+  readonly watch: boolean
+  readonly json?: boolean
+}
+
+export function devCommand(program: Command): void {
+  program
+    .command('dev')
+    .description('run an agent, TypeScript as it stands (Node 22.6 or newer), anew at each change')
+    .argument(
+      '[entry]',
+      'the program (default: src/index, index or agent, .ts or .js; else "main" of package.json)',
+    )
+    .option('--sandbox', 'start a sandbox beside it, and print a first paid call')
+    .option('--port <port>', 'sets PORT for the agent', portArgument)
+    .option('--no-watch', 'run it once')
+    .option('--json', 'print a line of JSON whenever it is ready; what the agent prints stays as it is')
+    .addHelpText(
+      'after',
+      `
+Changes of .ts, .js and .json files in the entry's folder and below start it anew, but not those in node_modules, dist,
+build, coverage and hidden folders. With --sandbox the agent gets SVC_SANDBOX and SVC_NETWORK=testnet, and SVC_PAY_TO
+where it is not set.
+
+Examples:
+  $ svc dev
+  $ svc dev agents/oracle.ts --sandbox --port 4030`,
+    )
+    .action(dev)
+}
+
+async function dev(named: string | undefined, flags: DevFlags): Promise<void> {
+  const entry = entryOf(named)
+  const stop = interruption()
+  const sandbox = flags.sandbox ? await startSandboxNear({}) : undefined
+  let changes: SourceChanges | undefined
+  try {
+    const env = environment(flags, sandbox)
+    if (flags.watch) changes = sourceChanges(dirname(entry.path))
+    note(
+      `svc dev: ${printable(entry.shown)}${changes ? `, anew at each change in ${folderShown(entry)}` : ''}`,
+    )
+    process.exitCode = await runDevLoop({
+      entry,
+      env,
+      changes,
+      interruption: stop,
+      onListening: offerTeller(sandbox, flags),
+      say: line => note(`svc dev: ${printable(line)}`),
+    })
+  } finally {
+    changes?.close()
+    await sandbox?.close()
+  }
+}
+
+function environment({ port }: DevFlags, sandbox: Sandbox | undefined): NodeJS.ProcessEnv {
+  const env: NodeJS.ProcessEnv = { ...process.env, ...(port !== undefined && { PORT: String(port) }) }
+  if (!sandbox) return env
+  const payTo = process.env.SVC_PAY_TO || sandbox.seller.address
+  // Somebody's own address is not opted in to anything here; a payment to it would be refused.
+  if (payTo !== sandbox.seller.address) sandbox.fund(payTo, { optIn: true })
+  return { ...env, SVC_SANDBOX: sandbox.url, SVC_NETWORK: 'testnet', SVC_PAY_TO: payTo }
+}
+
+/** Tells an offer when it is new: a restart that changed nothing of it is a line. */
+function offerTeller(sandbox: Sandbox | undefined, { json: asJson }: DevFlags): (port: number) => void {
+  let last = ''
+  const tell = async (port: number) => {
+    const { offerAt } = await import('../dev/first-call.js')
+    const offer = await offerAt(port)
+    if (!offer) return
+    const { url, manifest, call } = offer
+    if (asJson) return print(json({ url, manifest, call, sandbox: sandbox?.url, wallet: sandbox?.wallet }))
+    const lines = offerTold(offer, sandbox)
+    if (lines.join('\n') === last) note(`svc dev: ready again on ${url}`)
+    else print(...lines)
+    last = lines.join('\n')
+  }
+  return port => void tell(port)
+}
+
+function folderShown({ path }: Entry): string {
+  return printable(relative('', dirname(path)) || '.')
+}

@@ -1,0 +1,40 @@
+/** `svc init`: a new agent from a template, that runs, is tested and can be paid before a line of it is changed. */
+import { type Command, Option } from 'commander'
+import { json, print, printable } from '../output.js'
+import { projectFrom, TEMPLATES, type Template } from '../project.js'
+import { shellWord } from '../shell-word.js'
+
+export function initCommand(program: Command): void {
+  program
+    .command('init')
+    .description('start an agent from a template')
+    .argument('<dir>', 'where; the agent is named after it')
+    .addOption(new Option('--template <template>', 'what to start from').choices(TEMPLATES).default('basic'))
+    .option('--json', 'print what was made as JSON')
+    .addHelpText(
+      'after',
+      `
+Templates:
+  basic   one endpoint that echoes
+  llm     completions, priced by the tokens that are asked for
+  oracle  price quotes, signed with an Algorand key
+
+Example:
+  $ svc init my-agent --template llm`,
+    )
+    .action(init)
+}
+
+async function init(folder: string, flags: { template: Template; json?: boolean }): Promise<void> {
+  const made = await projectFrom(flags.template, folder)
+  if (flags.json) return print(json(made, 2))
+  print(
+    `${made.name} is in ${printable(made.folder)}. Next:`,
+    '',
+    ...(folder === '.' ? [] : [`  cd ${shellWord(folder)}`]),
+    '  npm install',
+    '  npm run dev',
+    '',
+    'That runs it on a sandbox, with play money. README.md there tells how to sell for real.',
+  )
+}

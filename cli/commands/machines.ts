@@ -1,0 +1,124 @@
+/** `svc machines`: the drawings that run, every path through them, and what is proved of them on the spot. */
+import { readFile } from 'node:fs/promises'
+import { type Command, Option } from 'commander'
+import { mermaid } from '../../src/domain/drawing/mermaid.js'
+import { holds, type Proof } from '../../src/domain/drawing/proof.js'
+import { stately } from '../../src/domain/drawing/stately.js'
+import { type Way, waysOf } from '../../src/domain/drawing/ways.js'
+import { SvcError } from '../../src/domain/errors.js'
+import { type Drawn, MACHINES } from '../../src/domain/machines/all.js'
+import { columns, json, print } from '../output.js'
+
+type Format = 'mermaid' | 'svg' | 'json'
+
+interface MachinesFlags {
+  readonly format?: Format
+  readonly paths?: boolean
+  readonly prove?: boolean
+  readonly json?: boolean
+}
+
+const NAMES = MACHINES.map(({ table }) => table.id).join(', ')
+
+export function machinesCommand(program: Command): void {
+  program
+    .command('machines')
+    .description(
+      'print the machines that every paid call runs on, their paths, and the proof of their properties',
+    )
+    .argument('[name]', `one of ${NAMES} (default: all)`)
+    .addOption(new Option('--format <format>', 'how to draw').choices(['mermaid', 'svg', 'json']))
+    .option('--paths', 'list every path from the first state to a final one, and what it means to the caller')
+    .option('--prove', 'check the properties on every path and every state; exit code 1 if one does not hold')
+    .option('--json', 'print paths and proofs as JSON')
+    .addHelpText(
+      'after',
+      `
+--format json is an xstate machine: stately.ai/editor opens it.
+
+Examples:
+  $ svc machines charge --prove
+  $ svc machines charge --paths
+  $ svc machines charge --format svg > charge.svg`,
+    )
+    .action(machines)
+}
+
+async function machines(name: string | undefined, flags: MachinesFlags): Promise<void> {
+  const chosen = name === undefined ? MACHINES : [named(name)]
+  if (flags.paths) return printPaths(name === undefined ? [named('charge')] : chosen, flags)
+  if (flags.prove) return printProofs(chosen, flags)
+  if (flags.format === undefined && name === undefined) return printList(flags)
+  for (const drawn of chosen) process.stdout.write(await drawingOf(drawn, flags.format ?? 'mermaid'))
+}
+
+function named(name: string): Drawn {
+  const drawn = MACHINES.find(({ table }) => table.id === name)
+  if (drawn === undefined) throw new SvcError(`There is no machine '${name}': ${NAMES}`, 'invalid_request')
+  return drawn
+}
+
+async function drawingOf({ machine, table }: Drawn, format: Format): Promise<string> {
+  if (format === 'json') return stately(machine)
+  if (format === 'mermaid') return mermaid(table)
+  // Laid out when it was drawn, and committed: whoever prints it needs no Graphviz.
+  return readFile(new URL(`../../../docs/machines/${table.id}.svg`, import.meta.url), 'utf8')
+}
+
+function printList(flags: MachinesFlags): void {
+  const list = MACHINES.map(({ table }) => {
+    const rows = Object.values(table.rows)
+    const moves = rows.flatMap(({ on }) => Object.keys(on)).length
+    return { name: table.id, states: rows.length, final: rows.filter(row => row.final).length, moves }
+  })
+  if (flags.json) print(json(list, 2))
+  else
+    print(
+      ...columns(
+        list.map(({ name, states, final, moves }) => [
+          name,
+          `${states} states, ${final} final, ${moves} moves`,
+        ]),
+      ),
+    )
+}
+
+function printPaths(chosen: readonly Drawn[], flags: MachinesFlags): void {
+  for (const { table } of chosen) {
+    const ways = allWays(table).map(way => ({ ...told(way, table), path: way.steps }))
+    if (flags.json) print(json(ways, 2))
+    else
+      print(
+        ...ways.map(({ status, code, charged, path }) =>
+          [status, `charged ${charged}`.padEnd(15), code.padEnd(24), path.join(' ')].join('  '),
+        ),
+        `${ways.length} paths`,
+      )
+  }
+}
+
+function allWays(table: Drawn['table']): readonly Way[] {
+  const finals = Object.values(table.rows).some(({ final }) => final)
+  if (finals) return waysOf(table)
+  throw new SvcError(`The ${table.id} machine has no final state: its paths have no end`, 'invalid_request')
+}
+
+function told({ final }: Way, { rows }: Drawn['table']) {
+  const { status = '-', code = final, charged = 'no' } = rows[final]!.meta
+  return { final, status, code: String(code), charged }
+}
+
+function printProofs(chosen: readonly Drawn[], flags: MachinesFlags): void {
+  const proofs = chosen.flatMap(drawn => drawn.prove().map(proof => ({ machine: drawn.table.id, ...proof })))
+  if (flags.json) print(json(proofs, 2))
+  else print(...proofs.flatMap(proof => provedLines(proof.machine, proof)))
+  const failed = proofs.filter(proof => !holds(proof))
+  if (failed.length > 0) throw new SvcError(`${failed.length} properties do not hold`, 'not_proved')
+}
+
+function provedLines(machine: string, proof: Proof): string[] {
+  const { says, of, checked, refuted } = proof
+  const verdict = holds(proof) ? 'holds' : 'FAILS'
+  const line = `${verdict}  ${machine.padEnd(12)}  ${String(checked).padStart(4)} ${of.padEnd(6)}  ${says}`
+  return [line, ...refuted.map(way => `         not on ${way}`)]
+}

@@ -1,0 +1,61 @@
+/** `svc mcp`: an agent's endpoints as tools for desktop clients, over stdio. Stdout belongs to the protocol. */
+import type { Command } from 'commander'
+import type { Network } from '../../src/client.js'
+import { networkArgument } from '../arguments.js'
+import { note, printable } from '../output.js'
+
+interface McpFlags {
+  readonly url: string
+  readonly maxPrice: string
+  readonly maxPerDay: string
+  readonly network?: Network
+}
+
+/** A model decides what is called, so there is always a limit. */
+const DEFAULT_MAX_PRICE = '0.10'
+const DEFAULT_MAX_PER_DAY = '1.00'
+
+export function mcpCommand(program: Command): void {
+  program
+    .command('mcp')
+    .description("offer an agent's endpoints as MCP tools over stdio, paid from the wallet in SVC_MNEMONIC")
+    .requiredOption('--url <agent>', "the agent's base URL")
+    .option('--max-price <usd>', 'pay at most this much for a call', DEFAULT_MAX_PRICE)
+    .option('--max-per-day <usd>', 'pay at most this much in 24 hours', DEFAULT_MAX_PER_DAY)
+    .option(
+      '--network <network>',
+      'mainnet or testnet (default: mainnet; testnet with SVC_SANDBOX)',
+      networkArgument,
+    )
+    .addHelpText(
+      'after',
+      `
+Without SVC_MNEMONIC the free tools work, and the others say what they cost.
+
+Example:
+  $ svc mcp --url https://agent.example --max-price 0.05 --max-per-day 2`,
+    )
+    .action((flags: McpFlags) => bridge(flags, program.version() ?? ''))
+}
+
+async function bridge({ url, maxPrice, maxPerDay, network }: McpFlags, version: string): Promise<void> {
+  const mnemonic = process.env.SVC_MNEMONIC || undefined
+  // Out of the environment before anything is sent: no child process or crash report finds it there.
+  delete process.env.SVC_MNEMONIC
+  // Loaded here and not above: no other command pays for it.
+  const [{ SvcClient }, { bridgeTo }, { serveStdio }, { toolServer }] = await Promise.all([
+    import('../../src/client.js'),
+    import('../../src/app/bridge.js'),
+    import('@modelcontextprotocol/server/stdio'),
+    import('../../src/adapters/mcp/server.js'),
+  ])
+  const client = new SvcClient({ mnemonic, network, maxPrice, maxPerDay })
+  const toolbox = await bridgeTo(url, client)
+  serveStdio(() => toolServer(toolbox), { onerror: cause => note(printable(`svc: ${cause.message}`)) })
+  const wallet = client.address === undefined ? 'no wallet' : `paying from ${client.address}`
+  note(
+    printable(
+      `svc: ${toolbox.tools.length} tools of ${url}, ${wallet}, at most $${maxPrice} a call and $${maxPerDay} a day`,
+    ),
+  )
+}

@@ -1,0 +1,45 @@
+/** Runs the agent, and runs it anew whenever its sources have changed, until somebody says stop. */
+import { startAgent } from './agent-process.js'
+import type { Entry } from './entry.js'
+import type { Interruption } from './interruption.js'
+import type { SourceChanges } from './source-changes.js'
+
+export interface DevLoop {
+  readonly entry: Entry
+  readonly env: NodeJS.ProcessEnv
+  /** None: the agent runs once. */
+  readonly changes?: SourceChanges
+  readonly interruption: Interruption
+  onListening(port: number): void
+  say(line: string): void
+}
+
+const NEVER = new Promise<never>(() => {})
+
+/** The exit code: the agent's own; 0 where it was a signal that ended it, as we asked it to. */
+export async function runDevLoop(loop: DevLoop): Promise<number> {
+  const { entry, env, changes, interruption, onListening, say } = loop
+  const interrupted = interruption.first.then(signal => ({ signal }))
+  for (;;) {
+    const agent = startAgent(entry, env, onListening)
+    interruption.onAgain(agent.signal)
+    const changed = changes?.next().then(() => 'changed' as const) ?? NEVER
+    const ended = agent.ended.then(code => ({ code }))
+
+    const first = await Promise.race([interrupted, changed, ended])
+    if (first === 'changed') {
+      say(`${entry.shown}: sources changed, starting anew`)
+      await agent.stop('SIGTERM')
+    } else if ('signal' in first) {
+      await agent.stop(first.signal)
+      return (await agent.ended) ?? 0
+    } else {
+      if (!changes) return first.code ?? 1
+      say(
+        `${entry.shown} ended with ${first.code === null ? 'a signal' : `code ${first.code}`}; waiting for a change`,
+      )
+      await Promise.race([interrupted, changed])
+    }
+    if (interruption.hasCome) return 0
+  }
+}

@@ -1,0 +1,57 @@
+/** What an agent offers, as it says itself, and a first call of it that may be pasted into a shell. */
+import { type Manifest, type ManifestEndpoint, priceOf, SvcClient } from '../../src/client.js'
+import { examplesOf } from '../../src/domain/example.js'
+
+export interface Offer {
+  readonly url: string
+  readonly manifest: Manifest
+  readonly call?: FirstCall
+}
+
+export interface FirstCall {
+  readonly url: string
+  /** JSON; none for a GET. */
+  readonly body?: string
+  /** USD that the call costs. */
+  readonly price: string
+}
+
+/** `undefined` where no agent listens on this port. */
+export async function offerAt(port: number): Promise<Offer | undefined> {
+  const url = `http://127.0.0.1:${port}`
+  const client = new SvcClient({ retry: false })
+  const manifest = await client.discover(url).catch(() => undefined)
+  if (!manifest) return undefined
+  for (const endpoint of manifest.endpoints) {
+    const call = await firstCall(endpoint, client)
+    if (call) return { url, manifest, call }
+  }
+  return { url, manifest }
+}
+
+/** The agent is the judge of an example: one that it quotes a price for is valid. */
+async function firstCall(endpoint: ManifestEndpoint, client: SvcClient): Promise<FirstCall | undefined> {
+  const { url, method, input } = endpoint
+  for (const example of examplesOf(input)) {
+    const isGet = method === 'GET'
+    const asked = isGet ? `${url}${queryOf(example)}` : url
+    const quote = await client.quote(asked, isGet ? undefined : example, { method }).catch(() => undefined)
+    const usd = quote?.paymentRequired ? priceOf(quote.requirements) : null
+    if (usd !== null)
+      return { url: asked, price: plain(usd), ...(!isGet && { body: JSON.stringify(example) }) }
+  }
+  return undefined
+}
+
+function queryOf(example: unknown): string {
+  const entries = Object.entries(example ?? {}).map(([name, value]): [string, string] => [
+    name,
+    String(value),
+  ])
+  return entries.length > 0 ? `?${new URLSearchParams(entries)}` : ''
+}
+
+/** `0.000001`, where a number would print itself as `1e-6`. */
+function plain(usd: number): string {
+  return usd.toFixed(6).replace(/0+$/, '').replace(/\.$/, '')
+}

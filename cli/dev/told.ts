@@ -1,0 +1,45 @@
+/** What `svc dev` says. The agent speaks for itself besides; these lines hold whatever it prints. */
+import type { ManifestEndpoint } from '../../src/client.js'
+import type { Sandbox } from '../../src/sandbox.js'
+import { printable } from '../output.js'
+import { shellWord } from '../shell-word.js'
+import type { FirstCall, Offer } from './first-call.js'
+
+export function offerTold({ url, manifest, call }: Offer, sandbox: Sandbox | undefined): string[] {
+  const { name, network, payTo, endpoints } = manifest
+  return [
+    '',
+    `${printable(name)} on ${url}, ${network}, paid to ${printable(payTo)}`,
+    ...endpoints.map(endpointTold),
+    ...(call ? ['', ...(sandbox ? paidTold(call, sandbox) : quoteTold(call))] : []),
+    '',
+    'Ctrl-C stops it.',
+  ]
+}
+
+function endpointTold({ method, url, price, pricing, period }: ManifestEndpoint): string {
+  return `  ${printable(`${method} ${url}  ${price}${pricing === 'subscription' ? ` for ${period}` : ''}`)}`
+}
+
+function quoteTold({ url, body }: FirstCall): string[] {
+  return ['Ask for its price, for nothing:', '', `  ${svc()} quote ${shellWord(url)}${bodyFlag(body)}`]
+}
+
+function paidTold({ url, body, price }: FirstCall, { url: sandboxUrl, wallet }: Sandbox): string[] {
+  return [
+    'Pay it with play money. Paste this into another terminal, here:',
+    '',
+    `  export SVC_SANDBOX=${sandboxUrl}`,
+    `  export SVC_MNEMONIC='${wallet.mnemonic}'`,
+    `  ${svc()} call ${shellWord(url)} --max-price ${price}${bodyFlag(body)}`,
+  ]
+}
+
+function bodyFlag(body: string | undefined): string {
+  return body === undefined ? '' : ` --body ${shellWord(body)}`
+}
+
+/** In a project's own scripts `svc` is not on the path. `--no`: never fetch a stranger's package of that name. */
+function svc(): string {
+  return process.env.npm_lifecycle_event ? 'npx --no svc' : 'svc'
+}

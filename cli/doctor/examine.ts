@@ -1,0 +1,42 @@
+/** All checks, at once: none waits for another. */
+import { algodClient } from '../../src/adapters/algorand/algod.js'
+import { nodeClient } from '../../src/adapters/algorand/node-client.js'
+import { remotes } from '../../src/app/options.js'
+import type { Network } from '../../src/domain/network.js'
+import { algorandNode, usdcAsset } from './algorand-node.js'
+import { facilitatorFindings } from './facilitator.js'
+import type { Finding } from './finding.js'
+import { nodeVersion } from './node-version.js'
+import { payTo, usdcOptIn } from './pay-to.js'
+
+export interface Examined {
+  readonly network: Network
+  readonly payTo: string | undefined
+  readonly facilitatorUrl: string | undefined
+  readonly algodUrl: string | undefined
+}
+
+const NODE_TIMEOUT_MS = 5_000
+const TOKEN_HEADER = 'X-Algo-API-Token'
+
+export async function examine(examined: Examined): Promise<Finding[]> {
+  const { network, payTo: address } = examined
+  const { facilitatorUrls, algodUrl } = remotes(examined, network)
+  const isSandbox = algodUrl === process.env.SVC_SANDBOX
+  const options = { url: algodUrl, nodeTimeoutMs: NODE_TIMEOUT_MS }
+  const algod = algodClient(options)
+  const node = nodeClient(options, TOKEN_HEADER)
+  try {
+    const findings = await Promise.all([
+      nodeVersion(),
+      payTo(address),
+      usdcOptIn(address, network, { algod, node }),
+      facilitatorFindings(facilitatorUrls[0]!, network),
+      algorandNode(algodUrl, network, algod),
+      usdcAsset(network, node, isSandbox),
+    ])
+    return findings.flat()
+  } finally {
+    await Promise.all([algod.close(), node.close()])
+  }
+}

@@ -1,0 +1,25 @@
+/** What a check has found, and what to do about it. */
+
+export interface Finding {
+  readonly check: string
+  /** `skipped` where another check's failure leaves nothing to ask. */
+  readonly status: 'ok' | 'failed' | 'skipped'
+  readonly message: string
+  readonly cure?: string
+}
+
+export function ok(check: string, message: string): Finding {
+  return { check, status: 'ok', message }
+}
+
+export function failed(check: string, message: string, cure: string): Finding {
+  return { check, status: 'failed', message, cure }
+}
+
+export function skipped(check: string, message: string): Finding {
+  return { check, status: 'skipped', message }
+}
+
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
+}

@@ -1,0 +1,19 @@
+/** What the Node that runs us can do. */
+
+export const TYPESCRIPT_SINCE = '22.6'
+
+/** Flags under which this Node runs TypeScript directly; `undefined` where none do. */
+export function typeScriptFlags(): readonly string[] | undefined {
+  const { typescript } = process.features as { typescript?: string | false }
+  // Said on every start until 24.3, and to nobody who chose TypeScript is it news.
+  const quiet = '--disable-warning=ExperimentalWarning'
+  if (typescript) return [quiet]
+  return isAtLeast(TYPESCRIPT_SINCE) ? ['--experimental-strip-types', quiet] : undefined
+}
+
+/** Compares by number, part by part: 20.9 is older than 20.18. */
+export function isAtLeast(wanted: string, version: string = process.versions.node): boolean {
+  const [have, want] = [version, wanted].map(text => text.split('.').map(Number))
+  const at = want!.findIndex((part, index) => part !== (have![index] ?? 0))
+  return at < 0 || (have![at] ?? 0) > want![at]!
+}

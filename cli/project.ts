@@ -1,0 +1,72 @@
+/** Copies a template and makes it a project: under a name of its own, on this very copy of the SDK. */
+import { existsSync } from 'node:fs'
+import { cp, mkdir, readdir, readFile, rename, writeFile } from 'node:fs/promises'
+import { basename, join, relative, resolve } from 'node:path'
+import { SvcError } from '../src/domain/errors.js'
+import { PACKAGE_FOLDER, packageFacts } from './package.js'
+
+export const TEMPLATES = ['basic', 'llm', 'oracle'] as const
+export type Template = (typeof TEMPLATES)[number]
+
+export interface Project {
+  readonly name: string
+  /** Absolute. */
+  readonly folder: string
+  readonly template: Template
+}
+
+/** What every template calls itself: it is a program as it stands, and the tests run it as one. */
+const TEMPLATE_NAME = 'my-agent'
+/** npm leaves `.gitignore` out of packages, so templates keep theirs without the dot. */
+const GITIGNORE = 'gitignore'
+
+/** @throws SvcError `directory_not_empty` */
+export async function projectFrom(template: Template, place: string): Promise<Project> {
+  const folder = resolve(place)
+  const name = nameFrom(basename(folder))
+  await checkEmpty(folder)
+  await mkdir(folder, { recursive: true })
+  await cp(join(PACKAGE_FOLDER, 'templates', template), folder, { recursive: true, filter: isSource })
+  await rename(join(folder, GITIGNORE), join(folder, `.${GITIGNORE}`))
+  for (const file of await readdir(folder, { recursive: true, withFileTypes: true })) {
+    if (file.isFile())
+      await rewrite(join(file.parentPath, file.name), text => text.replaceAll(TEMPLATE_NAME, name))
+  }
+  await rewrite(join(folder, 'package.json'), dependingOnUs)
+  return { name, folder, template }
+}
+
+/** A handle and a package name at once: 3 to 40 lowercase letters, digits and hyphens. */
+export function nameFrom(folder: string): string {
+  const plain = folder
+    .toLowerCase()
+    .replace(/[^a-z0-9]+/g, '-')
+    .slice(0, 40)
+    .replace(/^-|-$/g, '')
+  return plain.length >= 3 ? plain : `agent-${plain}`.replace(/-$/, '')
+}
+
+async function checkEmpty(folder: string): Promise<void> {
+  if (!existsSync(folder)) return
+  const found = (await readdir(folder).catch(() => ['a file'])).filter(name => name !== '.git')
+  if (found.length === 0) return
+  throw new SvcError(`${relative('', folder) || 'This folder'} is not empty`, 'directory_not_empty')
+}
+
+/** By path, because no registry has it yet: the project runs on the copy that made it. */
+function dependingOnUs(manifest: string): string {
+  const project = JSON.parse(manifest) as { dependencies: Record<string, string> }
+  project.dependencies[packageFacts().name] = `file:${PACKAGE_FOLDER.replace(/[\\/]$/, '')}`
+  return `${JSON.stringify(project, undefined, 2)}\n`
+}
+
+/** Whoever tried a template out in place has left these there. */
+function isSource(path: string): boolean {
+  return !/[\\/]templates[\\/][^\\/]+[\\/](node_modules|dist|package-lock\.json)$/.test(path)
+}
+
+async function rewrite(path: string, change: (text: string) => string): Promise<void> {
+  const text = await readFile(path, 'utf8')
+  const changed = change(text)
+  if (changed !== text) await writeFile(path, changed)
+}

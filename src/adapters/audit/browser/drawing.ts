@@ -1,0 +1,47 @@
+/** The drawn machine: numbers on its edges, and the way that one run took. */
+import type { EdgeView, Hello, RunView } from '../wire.js'
+import { count, duration } from './format.js'
+
+export class Drawing {
+  #steps: readonly string[] = []
+  #labels: readonly (readonly SVGElement[])[] = []
+
+  begin({ steps }: Hello): void {
+    this.#steps = steps
+    this.#labels = steps.map(step => all(`[data-step="${CSS.escape(step)}"]`))
+    for (const stat of all('.stat')) stat.textContent = ''
+    for (const drawn of all('.used')) drawn.classList.remove('used')
+  }
+
+  tell(edges: readonly EdgeView[]): void {
+    for (const [step, times, medianMs] of edges) {
+      for (const drawn of this.#labels[step]!) {
+        drawn.classList.add('used')
+        drawn.querySelector('.stat')!.textContent = `${count(times)} · ${duration(medianMs)}`
+      }
+    }
+  }
+
+  light(run: RunView | undefined): void {
+    for (const drawn of all('.lit')) drawn.classList.remove('lit')
+    document.body.classList.toggle('lighting', run !== undefined)
+    if (run === undefined) return
+    const steps = run.path.map(step => this.#steps[step]!)
+    for (const step of steps) {
+      const [state] = step.split('.')
+      for (const drawn of all(
+        `[data-step="${CSS.escape(step)}"], [data-steps~="${CSS.escape(step)}"], [data-state="${CSS.escape(state!)}"]`,
+      )) {
+        drawn.classList.add('lit')
+        // What is lit is drawn last, over the lines that share its way.
+        if (drawn.classList.contains('exit')) drawn.parentNode!.append(drawn)
+      }
+    }
+    const end = all(`.exit.lit`).find(drawn => drawn.getClientRects().length > 0)
+    end?.scrollIntoView({ block: 'nearest', inline: 'nearest' })
+  }
+}
+
+function all(selector: string): SVGElement[] {
+  return [...document.querySelectorAll<SVGElement>(selector)]
+}

@@ -1,0 +1,69 @@
+/** The page's own program: it listens to the server's events and draws what they say. */
+import type { AuditEvents, Hello } from '../wire.js'
+import { showDetail } from './detail.js'
+import { Drawing } from './drawing.js'
+import { byId, say } from './elements.js'
+import { Filters } from './filters.js'
+import { count, usd } from './format.js'
+import { RunList } from './list.js'
+import { Runs } from './runs.js'
+
+const runs = new Runs()
+const drawing = new Drawing()
+let hello: Hello | undefined
+
+const list = new RunList(run => {
+  drawing.light(run)
+  showDetail(run, hello)
+})
+const filters = new Filters(filter => {
+  runs.filter(filter)
+  byId('list').scrollTop = 0
+  show(0)
+})
+
+const events = new EventSource('audit/events')
+on('hello', told => {
+  hello = told
+  runs.begin(told)
+  drawing.begin(told)
+  filters.begin(told)
+  runs.filter(filters.chosen)
+  say('agent', told.agent)
+  say('network', told.network)
+  document.title = `${told.agent} · audit`
+  live('live')
+  show(0)
+  drawing.light(list.chosen)
+})
+on('runs', told => show(runs.add(told)))
+on('edges', told => drawing.tell(told))
+on('totals', ({ calls, charged, inDoubt, taken }) => {
+  say('calls', count(calls))
+  say('charged', count(charged))
+  say('doubt', count(inDoubt))
+  say('taken', usd(BigInt(taken)))
+})
+// EventSource connects again by itself, and is greeted anew; what was shown stays until then.
+events.addEventListener('error', () => live('no connection, trying again'))
+
+function on<E extends keyof AuditEvents>(name: E, listener: (data: AuditEvents[E]) => void): void {
+  events.addEventListener(name, event => listener(JSON.parse((event as MessageEvent<string>).data)))
+}
+
+function live(text: string): void {
+  say('live', text)
+  byId('live').classList.toggle('off', text !== 'live')
+}
+
+function show(added: number): void {
+  list.show(runs.shown, added)
+  say('shown', `${count(runs.shown.length)} of ${count(runs.known)} runs`)
+  byId('empty').hidden = runs.shown.length > 0
+  say(
+    'empty',
+    runs.known === 0
+      ? 'No call has ended yet. It will show here as soon as one has.'
+      : 'No run is like this. Choose other filters.',
+  )
+}

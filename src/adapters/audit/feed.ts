@@ -1,0 +1,157 @@
+/**
+ * Remembers the last calls and tells them to whoever is watching. Each viewer has a place of its own in what there is to
+ * tell: one that reads slowly is told later, or less, and holds up neither the others nor any call.
+ */
+import type { EndedCall, Witness } from '../../ports/witness.js'
+import { createTally, rounded } from './tally.js'
+import type { AuditEvents, Hello, RunView } from './wire.js'
+
+/** Where events are written to. `write` answers whether more may follow at once. */
+export interface Viewer {
+  write(text: string): boolean
+  end(): void
+}
+
+export interface Seat {
+  /** To be called when more may be written again. */
+  drained(): void
+  leave(): void
+}
+
+export interface Feed extends Witness {
+  /** `undefined` where too many watch already. */
+  join(viewer: Viewer): Seat | undefined
+  /** The calls that are remembered, oldest first, a JSON line each. */
+  lines(): Iterable<string>
+  close(): void
+}
+
+export interface FeedOptions extends Omit<Hello, 'capacity'> {
+  readonly capacity?: number
+}
+
+const CAPACITY = 10_000
+const VIEWERS_MAX = 16
+const TICK_MS = 250
+const RUNS_AT_ONCE = 500
+/** Proxies and browsers take a silent connection for a dead one. */
+const HEARTBEAT_TICKS = 60
+
+export function createFeed({ capacity = CAPACITY, ...agent }: FeedOptions): Feed {
+  const places = new Map(agent.steps.map((step, at) => [step, at]))
+  const tally = createTally(agent.steps.length)
+  const ring: RunView[] = []
+  const seats = new Set<{ tell(): void; end(): void }>()
+  const totals = { calls: 0, charged: 0, inDoubt: 0, takenBaseUnits: 0n }
+  let told = 0
+  let timer: NodeJS.Timeout | undefined
+  let closed = false
+
+  function seatFor(viewer: Viewer) {
+    const seen = new Uint32Array(agent.steps.length)
+    let next = Math.max(0, told - capacity)
+    let mayWrite = true
+    let quietTicks = 0
+    const send = <E extends keyof AuditEvents>(event: E, data: AuditEvents[E]) => {
+      mayWrite = viewer.write(`event: ${event}\ndata: ${JSON.stringify(data)}\n\n`)
+      quietTicks = 0
+    }
+    const tell = () => {
+      while (mayWrite && next < told) {
+        next = Math.max(next, told - capacity)
+        const until = Math.min(told, next + RUNS_AT_ONCE)
+        const runs = Array.from({ length: until - next }, (_, at) => ring[(next + at) % capacity]!)
+        next = until
+        send('runs', runs)
+      }
+      if (!mayWrite) return
+      const edges = tally.changedSince(seen)
+      if (edges.length > 0) {
+        send('edges', edges)
+        const { takenBaseUnits, ...counted } = totals
+        send('totals', { ...counted, taken: String(takenBaseUnits) })
+      } else if (++quietTicks > HEARTBEAT_TICKS) {
+        mayWrite = viewer.write(': still here\n\n')
+        quietTicks = 0
+      }
+    }
+    send('hello', { ...agent, capacity })
+    return {
+      tell,
+      end: () => viewer.end(),
+      drained() {
+        mayWrite = true
+        tell()
+      },
+    }
+  }
+
+  function watchEnded(): void {
+    if (seats.size > 0) return
+    clearInterval(timer)
+    timer = undefined
+  }
+
+  return {
+    ended(call) {
+      const view = viewOf(call, places)
+      ring[told++ % capacity] = view
+      tally.add(view.path, view.timingsMs)
+      totals.calls++
+      if (call.charged === 'yes') totals.charged++
+      if (call.charged === 'maybe') totals.inDoubt++
+      totals.takenBaseUnits += BigInt(call.amount ?? 0)
+    },
+    join(viewer) {
+      if (closed || seats.size >= VIEWERS_MAX) return undefined
+      const seat = seatFor(viewer)
+      seats.add(seat)
+      seat.tell()
+      timer ??= setInterval(() => {
+        for (const each of seats) each.tell()
+      }, TICK_MS).unref()
+      return {
+        drained: seat.drained,
+        leave() {
+          seats.delete(seat)
+          watchEnded()
+        },
+      }
+    },
+    *lines() {
+      for (let at = Math.max(0, told - capacity); at < told; at++) {
+        const run = ring[at % capacity]!
+        yield `${JSON.stringify({ ...run, path: run.path.map(step => agent.steps[step]) })}\n`
+      }
+    },
+    close() {
+      closed = true
+      for (const seat of seats) seat.end()
+      seats.clear()
+      watchEnded()
+    },
+  }
+}
+
+/** Field by field: whatever is added to an ended call one day is not on the page until somebody decides so here. */
+function viewOf(call: EndedCall, places: ReadonlyMap<string, number>): RunView {
+  const { id, traceId, endpoint, final, status, code, charged, startedMs, ms, path, timingsMs } = call
+  const { txId, amount, asset, mismatch } = call
+  return {
+    id,
+    traceId,
+    endpoint,
+    final,
+    status,
+    code,
+    charged,
+    startedMs,
+    ms,
+    path: path.map(step => places.get(step)!),
+    timingsMs: timingsMs.map(rounded),
+    txId,
+    amount,
+    asset,
+    mismatch,
+  }
+}

@@ -1,0 +1,59 @@
+/** Who may see the audit page: this machine, or whoever holds the token. It is read-only, but not for strangers. */
+import { createHash, timingSafeEqual } from 'node:crypto'
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
+import { HttpRefusal } from '../refusal.js'
+
+const LOOPBACK_ADDRESS = /^(127\.\d+\.\d+\.\d+|::1|::ffff:127\.\d+\.\d+\.\d+)$/
+/** A page of another site whose name was made to point here still says its own name. */
+const LOOPBACK_HOST = /^(localhost|([a-z0-9-]+\.)+localhost|127\.\d+\.\d+\.\d+|\[::1\])(:\d+)?$/i
+/** Whoever sends one of these speaks for somebody else, who may be anywhere. */
+const FORWARDING = ['forwarded', 'x-forwarded-for', 'x-forwarded-host', 'x-real-ip', 'via'] as const
+
+/** @throws HttpRefusal */
+export function admitToAudit(req: IncomingMessage, token: string | undefined): void {
+  if (isForeignScript(req.headers)) throw refused('Other sites’ pages may not read the audit page.')
+  if (token === undefined) {
+    if (isThisMachine(req)) return
+    throw refused(
+      'The audit page answers this machine only. `audit: { token }` opens it to whoever holds the token.',
+    )
+  }
+  if (isToken(presentedToken(req.headers.authorization), token)) return
+  throw new HttpRefusal(401, 'audit_token_required', 'The audit page asks for its token, as the password.', {
+    'WWW-Authenticate': 'Basic realm="audit", charset="UTF-8"',
+  })
+}
+
+function refused(message: string): HttpRefusal {
+  return new HttpRefusal(403, 'audit_forbidden', message)
+}
+
+function isThisMachine({ socket, headers }: IncomingMessage): boolean {
+  return (
+    LOOPBACK_ADDRESS.test(socket.remoteAddress ?? '') &&
+    LOOPBACK_HOST.test(headers.host ?? '') &&
+    FORWARDING.every(name => headers[name] === undefined)
+  )
+}
+
+/** A link may lead here from anywhere; a script, an image or a frame of another site may not. */
+function isForeignScript(headers: IncomingHttpHeaders): boolean {
+  const site = headers['sec-fetch-site']
+  const own = site === undefined || site === 'same-origin' || site === 'none'
+  return !own && headers['sec-fetch-mode'] !== 'navigate'
+}
+
+/** `Bearer <token>`, or as browsers ask for it: any user name, the token as the password. */
+function presentedToken(authorization = ''): string {
+  const [scheme = '', value = ''] = authorization.split(' ', 2)
+  if (scheme.toLowerCase() === 'bearer') return value
+  if (scheme.toLowerCase() !== 'basic') return ''
+  const pair = Buffer.from(value, 'base64').toString('utf8')
+  return pair.slice(pair.indexOf(':') + 1)
+}
+
+/** Hashes are of one length, so neither length nor place of a difference shows in the time it takes. */
+function isToken(presented: string, token: string): boolean {
+  const [a, b] = [presented, token].map(text => createHash('sha256').update(text).digest())
+  return timingSafeEqual(a!, b!)
+}

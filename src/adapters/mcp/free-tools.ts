@@ -1,0 +1,124 @@
+/** Tools that cost nothing: what this agent sells, and which other agents there are. */
+import type { CallToolResult, Tool } from '@modelcontextprotocol/server'
+import type { Network } from '../../domain/network.js'
+import { cardUrlOf, matching, type RegisteredAgent, type Score } from '../../domain/registry.js'
+import type { Logger } from '../../ports/logger.js'
+import type { Registry } from '../../ports/registry.js'
+import { failure, said } from './results.js'
+
+export interface FreeToolsOptions {
+  readonly network: Network
+  /** The manifest's JSON text, for a caller who reaches the agent's free routes under this URL. */
+  manifest(rootUrl: string): string | Promise<string>
+  readonly registry: Registry | undefined
+  readonly logger: Logger
+}
+
+export const GET_MANIFEST = 'get_manifest'
+export const SEARCH_AGENTS = 'search_agents'
+
+const LIMIT_DEFAULT = 25
+const LIMIT_MAX = 100
+const QUERY_LENGTH_MAX = 256
+const SCORES_AT_ONCE = 8
+
+export const FREE_TOOLS: readonly Tool[] = [
+  {
+    name: GET_MANIFEST,
+    description: 'What this agent sells: its endpoints, their prices and their input schemas. Free.',
+    inputSchema: { type: 'object' },
+    annotations: { readOnlyHint: true },
+  },
+  {
+    name: SEARCH_AGENTS,
+    description:
+      'Searches the on-chain registry of agents by id, address or part of a domain. Free. What it finds was written by strangers: fetch cardUrl, and check that its agentId points back.',
+    inputSchema: {
+      type: 'object',
+      properties: {
+        query: { type: 'string', maxLength: QUERY_LENGTH_MAX, description: 'Blank finds everybody.' },
+        limit: { type: 'integer', minimum: 1, maximum: LIMIT_MAX, default: LIMIT_DEFAULT },
+        withReputation: { type: 'boolean', default: false },
+      },
+    },
+    annotations: { readOnlyHint: true, openWorldHint: true },
+  },
+]
+
+export async function getManifest(options: FreeToolsOptions, rootUrl: string): Promise<CallToolResult> {
+  const text = await options.manifest(rootUrl)
+  return { content: [{ type: 'text', text }], structuredContent: JSON.parse(text) }
+}
+
+/** An outage is said, never shown as an empty list. */
+export async function searchAgents(
+  { registry, network, logger }: FreeToolsOptions,
+  { query = '', limit = LIMIT_DEFAULT, withReputation = false }: Readonly<Record<string, unknown>>,
+): Promise<CallToolResult> {
+  if (typeof query !== 'string' || query.length > QUERY_LENGTH_MAX || typeof withReputation !== 'boolean') {
+    return failure('invalid_input', 'query is a short string, withReputation a boolean.')
+  }
+  if (typeof limit !== 'number' || !Number.isInteger(limit) || limit < 1 || limit > LIMIT_MAX) {
+    return failure('invalid_input', `limit is a whole number from 1 to ${LIMIT_MAX}.`)
+  }
+  if (!registry) {
+    return failure('registry_not_configured', 'This agent was given no registry to read.', {
+      tool: SEARCH_AGENTS,
+      note: 'Nothing was read; this is not an empty result.',
+    })
+  }
+  try {
+    const all = await registry.list()
+    const found = matching(all, query, limit)
+    const scores = withReputation ? await scoresOf(registry, found) : undefined
+    return said({
+      network,
+      identityApp: registry.apps.identityApp,
+      total: all.length,
+      query: query.trim() || null,
+      count: found.length,
+      agents: found.map((agent, at) => ({
+        ...agentShown(agent),
+        ...(scores && { score: scoreShown(scores[at]) }),
+      })),
+    })
+  } catch (cause) {
+    logger.warn({ err: cause }, 'the registry cannot be read')
+    return failure('registry_unavailable', 'The registry cannot be read now; try again later.', {
+      tool: SEARCH_AGENTS,
+      note: 'Nothing was read; this is not an empty result.',
+    })
+  }
+}
+
+async function scoresOf(registry: Registry, agents: readonly RegisteredAgent[]) {
+  const scores: (Score | undefined)[] = []
+  for (let at = 0; at < agents.length; at += SCORES_AT_ONCE) {
+    const some = agents.slice(at, at + SCORES_AT_ONCE)
+    scores.push(...(await Promise.all(some.map(({ agentId }) => registry.score(agentId)))))
+  }
+  return scores
+}
+
+function agentShown({ agentId, domain, address, registeredAt, updatedAt }: RegisteredAgent) {
+  return { agentId: shown(agentId), domain, address, registeredAt, updatedAt, cardUrl: cardUrlOf(domain) }
+}
+
+function scoreShown(score: Score | undefined) {
+  if (!score) return null
+  const { agentId, jobsPaid, volumeMicro, validated, disputed, firstAt, lastAt } = score
+  return {
+    agentId: shown(agentId),
+    jobsPaid: shown(jobsPaid),
+    volumeMicro: shown(volumeMicro),
+    validated: shown(validated),
+    disputed: shown(disputed),
+    firstAt,
+    lastAt,
+  }
+}
+
+/** A number, or its digits where a JSON number would lose some. */
+function shown(value: bigint): number | string {
+  return value <= Number.MAX_SAFE_INTEGER ? Number(value) : value.toString()
+}

@@ -1,0 +1,51 @@
+/** An MCP server over a set of tools: over HTTP for one request, over stdio for one connection. */
+import {
+  type CallToolResult,
+  ProtocolError,
+  ProtocolErrorCode,
+  Server,
+  type Tool,
+} from '@modelcontextprotocol/server'
+import { failure } from './results.js'
+
+export interface Toolbox {
+  readonly name: string
+  readonly version: string
+  readonly instructions: string
+  readonly tools: readonly Tool[]
+  /** Called for a tool of the list only. */
+  call(call: ToolCall): Promise<CallToolResult>
+  /** Told what a tool threw: strangers are not. */
+  broke(cause: unknown): void
+}
+
+export interface ToolCall {
+  readonly name: string
+  readonly args: Readonly<Record<string, unknown>>
+  readonly meta: Readonly<Record<string, unknown>>
+  readonly signal: AbortSignal
+}
+
+export function toolServer(toolbox: Toolbox): Server {
+  const { name, version, instructions, tools } = toolbox
+  const server = new Server({ name, version }, { capabilities: { tools: {} }, instructions })
+  server.setRequestHandler('tools/list', () => ({ tools: [...tools] }))
+  server.setRequestHandler('tools/call', async ({ params }, { mcpReq }) => {
+    if (!tools.some(tool => tool.name === params.name)) {
+      throw new ProtocolError(ProtocolErrorCode.InvalidParams, 'There is no such tool.')
+    }
+    const call = {
+      name: params.name,
+      args: params.arguments ?? {},
+      meta: mcpReq._meta ?? {},
+      signal: mcpReq.signal,
+    }
+    try {
+      return await toolbox.call(call)
+    } catch (cause) {
+      toolbox.broke(cause)
+      return failure('internal_error', 'Something broke on our side.')
+    }
+  })
+  return server
+}

@@ -1,0 +1,71 @@
+/** A tool for each listed endpoint: its name, its schema as MCP wants one, and how its arguments become an input. */
+import type { Tool } from '@modelcontextprotocol/server'
+import { embeddedAt, type Schema } from '../../domain/embedded-schema.js'
+import type { EndpointDef } from '../../domain/endpoint.js'
+import { SvcError } from '../../domain/errors.js'
+import { priceShown } from '../../domain/manifest.js'
+import { isRecord } from '../../domain/x402.js'
+import { FREE_TOOLS } from './free-tools.js'
+
+export interface EndpointTool {
+  readonly tool: Tool
+  readonly def: EndpointDef
+  inputOf(args: Readonly<Record<string, unknown>>): unknown
+}
+
+/** What of an endpoint a tool is made of; a manifest tells as much. */
+export type ToolSource = Pick<EndpointDef, 'name' | 'description' | 'input'> & {
+  readonly price: string
+  readonly period?: string
+}
+
+/** @throws SvcError `invalid_endpoint` where a tool would have a free tool's name. */
+export function endpointTools(endpoints: readonly EndpointDef[]): ReadonlyMap<string, EndpointTool> {
+  return new Map(
+    endpoints
+      .filter(def => def.listed)
+      .map(def => {
+        const { name, description, input } = def
+        const made = toolOf({ name, description, input, ...priceShown(def) })
+        if (!FREE_TOOLS.some(free => free.name === made.tool.name)) return [made.tool.name, { def, ...made }]
+        throw new SvcError(
+          `Endpoint '${name}': its MCP tool would be named '${made.tool.name}', as a free tool is; choose another name`,
+          'invalid_endpoint',
+        )
+      }),
+  )
+}
+
+/** Arguments of a tool are always an object: an input that is none is asked for as the member `input`. */
+export function toolOf({ name, description, input, price, period }: ToolSource) {
+  const wraps = isRecord(input) ? input.type !== undefined && input.type !== 'object' : input === false
+  const cost = `Costs ${price} in USDC${period === undefined ? '' : ` for ${period}`}, paid with x402.`
+  const tool: Tool = {
+    name: name.replaceAll('/', '_'),
+    description: description ? `${description}\n${cost}` : cost,
+    inputSchema: (wraps ? wrapped(input) : argumentsSchema(input)) as Tool['inputSchema'],
+    annotations: { openWorldHint: true },
+  }
+  return {
+    tool,
+    inputOf: (args: Readonly<Record<string, unknown>>) => (wraps ? args.input : args),
+  }
+}
+
+/** Clients read `properties` strictly: where JSON Schema allows a boolean for a schema, they want an object. */
+function argumentsSchema(input: EndpointDef['input']): Schema {
+  const { properties, ...schema } = embeddedAt('#', input)
+  if (!isRecord(properties)) return { ...schema, type: 'object' }
+  const asObjects = Object.entries(properties).map(([key, value]) => [key, schemaObject(value)])
+  return { ...schema, type: 'object', properties: Object.fromEntries(asObjects) }
+}
+
+function wrapped(input: EndpointDef['input']): Schema {
+  const schema = input === false ? { not: {} } : embeddedAt('#/properties/input', input)
+  return { type: 'object', properties: { input: schema }, required: ['input'] }
+}
+
+function schemaObject(schema: unknown): unknown {
+  if (typeof schema !== 'boolean') return schema
+  return schema ? {} : { not: {} }
+}

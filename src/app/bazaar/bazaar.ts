@@ -1,0 +1,60 @@
+/** What a facilitator lists. Asking costs nothing and needs no key; nothing here throws. */
+import { type BazaarResource, mentions, readIndex } from '../../domain/bazaar-index.js'
+import { DEFAULT_FACILITATOR } from '../../domain/network.js'
+import { recordOf } from '../client/body.js'
+import { exchangeOver } from '../client/exchange.js'
+import { urlOf } from '../client/request.js'
+import { isSuccess } from '../client/verdict.js'
+
+export interface BazaarOptions {
+  /** How many entries a page has: 1 to 100. @default 100 */
+  readonly limit?: number
+  readonly offset?: number
+  /** @default `SVC_SANDBOX`, else DEFAULT_FACILITATOR */
+  readonly facilitatorUrl?: string
+  /** @default the global fetch, as it is when called */
+  readonly fetchImpl?: typeof fetch
+}
+
+export type BazaarAnswer =
+  | { readonly ok: true; readonly resources: readonly BazaarResource[] }
+  | { readonly ok: false; readonly error: string }
+
+const LIMIT_MAX = 100
+const TIMEOUT_MS = 10_000
+
+/** One page of the index, in the facilitator's order. */
+export async function listBazaar(options: BazaarOptions = {}): Promise<BazaarAnswer> {
+  try {
+    return await readPage(options)
+  } catch (cause) {
+    return failed(cause instanceof Error ? cause.message : String(cause))
+  }
+}
+
+/** Filters one page here, by any text that entries have: that nothing is found says nothing about other pages. */
+export async function findInBazaar(term: string, options: BazaarOptions = {}): Promise<BazaarAnswer> {
+  if (typeof term !== 'string') return failed('the term is a text')
+  const page = await listBazaar(options)
+  if (!page.ok) return page
+  return { ok: true, resources: page.resources.filter(resource => mentions(resource, term)) }
+}
+
+async function readPage({ limit = LIMIT_MAX, offset = 0, facilitatorUrl, fetchImpl }: BazaarOptions) {
+  if (!Number.isInteger(limit) || limit < 1 || limit > LIMIT_MAX) return failed(`limit is 1 to ${LIMIT_MAX}`)
+  if (!Number.isSafeInteger(offset) || offset < 0) return failed('offset is a whole number from 0')
+  const base = urlOf(facilitatorUrl ?? (process.env.SVC_SANDBOX || DEFAULT_FACILITATOR))
+  const path = base.pathname.replace(/\/+$/, '')
+  const url = new URL(`${base.origin}${path}/discovery/resources?limit=${limit}&offset=${offset}`)
+  const request = { url, method: 'GET', headers: { accept: 'application/json' } }
+  const sent = await exchangeOver(fetchImpl)(request, TIMEOUT_MS)
+  if (sent.kind === 'lost') return failed(`${base.origin} did not answer (${sent.cause})`)
+  const { reply } = sent
+  if (!isSuccess(reply) || reply.oversized) return failed(`${base.origin} answered ${reply.status}`)
+  const resources = readIndex(recordOf(reply))
+  return resources ? ({ ok: true, resources } as const) : failed(`${base.origin} answered with no index`)
+}
+
+function failed(error: string) {
+  return { ok: false, error } as const
+}

@@ -1,0 +1,44 @@
+/** Asks an endpoint without paying. */
+import type { Outgoing, Reply } from './exchange.js'
+import { callFailed, networkError } from './failures.js'
+import type { RequestOptions } from './request.js'
+import { deliver } from './retry.js'
+import type { Settings } from './settings.js'
+import { isSuccess } from './verdict.js'
+
+export interface Asked {
+  /** As it was sent: a GET where the endpoint wanted one. */
+  readonly request: Outgoing
+  readonly reply: Reply
+  readonly attempts: number
+}
+
+/** @throws SvcError `network_error`, `aborted` */
+export async function ask(
+  { exchange, retry }: Settings,
+  request: Outgoing,
+  { method }: RequestOptions,
+  timeoutMs: number,
+): Promise<Asked> {
+  const send = async (sent: Outgoing): Promise<Asked> => {
+    const { reply, attempts, cause } = await deliver(exchange, sent, retry, timeoutMs)
+    if (!reply) throw networkError(sent.url.origin, cause)
+    return { request: sent, reply, attempts }
+  }
+  const asked = await send(request)
+  const { status, headers } = asked.reply
+  if (status !== 405 || method !== undefined || request.body !== undefined) return asked
+  return /\bGET\b/.test(headers.get('allow') ?? '') ? send({ ...request, method: 'GET' }) : asked
+}
+
+/** A quote that was found behind a redirect, by a fetch that follows them, is somebody else's. */
+export function isQuote({ status, location }: Reply): boolean {
+  return status === 402 && location === undefined
+}
+
+/** @throws SvcError `call_failed` for anything but a success. */
+export function succeeded(asked: Asked): Asked {
+  const { request, reply } = asked
+  if (isSuccess(reply) && !reply.oversized) return asked
+  throw callFailed(request.url.origin, reply)
+}

@@ -1,0 +1,33 @@
+/** What the paying wallet holds, as a node tells it. */
+import type { Algod } from '../../adapters/algorand/algod.js'
+import { type Network, USDC_ASSET_ID } from '../../domain/network.js'
+import { usdNumber } from '../../domain/price-of.js'
+
+export interface Balance {
+  readonly address: string
+  /** Base units; `null` where the account has not opted in to USDC. */
+  readonly usdc: bigint | null
+  readonly usd: number | null
+  /** Frozen USDC pays nobody. */
+  readonly frozen: boolean
+  readonly microAlgos: bigint
+}
+
+export async function balanceOf(
+  algod: Pick<Algod, 'account' | 'assetHolding'>,
+  network: Network,
+  address: string,
+): Promise<Balance> {
+  const [{ microAlgos }, holding] = await Promise.all([
+    algod.account(address),
+    algod.assetHolding(address, USDC_ASSET_ID[network]),
+  ])
+  const usdc = holding?.amount ?? null
+  return {
+    address,
+    usdc,
+    usd: usdc === null ? null : usdNumber(usdc),
+    frozen: holding?.frozen ?? false,
+    microAlgos,
+  }
+}

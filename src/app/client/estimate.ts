@@ -1,0 +1,32 @@
+/** What a call would cost, and whether it would be paid. */
+import { SvcError } from '../../domain/errors.js'
+import { usdNumber } from '../../domain/price-of.js'
+import type { PaymentRequirements } from '../../domain/x402.js'
+import { agreementOn } from './agreement.js'
+import type { Reply } from './exchange.js'
+import type { Settings } from './settings.js'
+
+export interface Estimate {
+  /** 0 where nothing would be paid; `null` where the quote offers no way for this client to pay. */
+  readonly usd: number | null
+  /** The entry of the quote that would be paid. */
+  readonly accepted?: PaymentRequirements
+  /** A held subscription key covers the call: nobody was asked. */
+  readonly covered?: true
+  /** What `call` would throw instead of paying, by the limits as they stand; absent where it would pay. */
+  readonly refusal?: SvcError
+}
+
+export const COVERED: Estimate = Object.freeze({ usd: 0, covered: true })
+export const FREE: Estimate = Object.freeze({ usd: 0 })
+
+export function estimateOf(url: URL, quoted: Reply, settings: Settings): Estimate {
+  try {
+    const { accepted } = agreementOn(url, quoted, settings)
+    const refusal = settings.purse.refusalOf(accepted)
+    return { usd: usdNumber(BigInt(accepted.amount)), accepted, ...(refusal && { refusal }) }
+  } catch (error) {
+    if (error instanceof SvcError) return { usd: null, refusal: error }
+    throw error
+  }
+}

@@ -1,0 +1,186 @@
+/** The paying client: asks, is told the price, holds it against its limits, signs exactly that, and calls again. */
+import type { Manifest } from '../../domain/manifest.js'
+import { priceOf, usdNumber } from '../../domain/price-of.js'
+import { unlessAborted } from './abort.js'
+import { type Asked, ask, isQuote, succeeded } from './asking.js'
+import type { Balance } from './balance.js'
+import { manifestOf, manifestUrl } from './discover.js'
+import { COVERED, type Estimate, estimateOf, FREE } from './estimate.js'
+import type { Outgoing } from './exchange.js'
+import { noSigner, notASubscription } from './failures.js'
+import { type ActiveSubscription, type KeyRing, keyRing, soldIn, withKey } from './key-ring.js'
+import { type CallOutcome, type CallRequest, type ManyOptions, manyCalls } from './many.js'
+import { type Purchase, purchase } from './purchase.js'
+import { challengeOf } from './quote.js'
+import type { Receipts } from './receipts.js'
+import { type CallOptions, type RequestOptions, requestOf, urlOf } from './request.js'
+import { type CallResult, type Outcome, type QuoteResult, resultOf } from './results.js'
+import { deliver } from './retry.js'
+import type { Settings } from './settings.js'
+
+/** A subscription that was just bought, and the answer of the call that bought it. */
+export interface SubscribeResult<T = unknown> extends CallResult<T>, ActiveSubscription {}
+
+/** A quote and a manifest are quick, or of no use. */
+const FREE_ANSWER_TIMEOUT_MS = 30_000
+
+export abstract class PayingClient {
+  // Private fields, so that neither JSON nor an inspection of the client shows a key.
+  readonly #settings: Settings
+  readonly #keys: KeyRing = keyRing()
+
+  protected constructor(settings: Settings) {
+    this.#settings = settings
+  }
+
+  /** The paying address; `undefined` without a key. */
+  get address(): string | undefined {
+    return this.#settings.signer?.address
+  }
+
+  /** USD counted in the last 24 hours: paid, being paid, or possibly paid. */
+  get spentToday(): number {
+    return usdNumber(this.#settings.purse.spent)
+  }
+
+  /** USD left under `maxPerDay`; Infinity without it. */
+  get remainingToday(): number {
+    const { remaining } = this.#settings.purse
+    return remaining === undefined ? Number.POSITIVE_INFINITY : usdNumber(remaining)
+  }
+
+  get activeSubscriptions(): ActiveSubscription[] {
+    return this.#keys.list()
+  }
+
+  /** The payments that this client has sent, as they stand. */
+  get receipts(): Receipts {
+    return this.#settings.receipts
+  }
+
+  /** What an endpoint asks for. Needs no key, pays nothing. @throws SvcError `network_error` */
+  async quote(url: string | URL, body?: unknown, options: RequestOptions = {}): Promise<QuoteResult> {
+    const { reply } = await this.#askQuickly(requestOf(url, body, options), options)
+    const { status } = reply
+    if (status !== 402) return { paymentRequired: false, status }
+    return { paymentRequired: true, status, requirements: challengeOf(reply) }
+  }
+
+  /**
+   * What `call` would pay, and whether its limits allow that. Needs no key, pays nothing; as with `quote`, an endpoint
+   * that asks for no payment does its work.
+   *
+   * @throws SvcError `network_error`; `call_failed` where the call would fail before any payment
+   */
+  async estimate(url: string | URL, body?: unknown, options: RequestOptions = {}): Promise<Estimate> {
+    const request = requestOf(url, body, options)
+    if (this.#keys.keyFor(request.url) !== undefined) return COVERED
+    const asked = await this.#askQuickly(request, options)
+    if (isQuote(asked.reply)) return estimateOf(request.url, asked.reply, this.#settings)
+    succeeded(asked)
+    return FREE
+  }
+
+  /**
+   * Calls an endpoint, and pays where it asks to be paid: once, at the price that was checked.
+   *
+   * @throws SvcError `no_signer`, `price_above_max`, `daily_cap_reached`, `unreadable_quote`, `network_error`,
+   * `call_failed`, and those listed in the documentation. `detail.charged` tells what became of a payment that was sent.
+   */
+  async call<T = unknown>(
+    url: string | URL,
+    body?: unknown,
+    options: CallOptions = {},
+  ): Promise<CallResult<T>> {
+    const request = requestOf(url, body, options)
+    const key = this.#keys.keyFor(request.url)
+    if (!this.#settings.signer && key === undefined) throw noSigner(request.url.origin)
+    const held = key === undefined ? request : withKey(request, key)
+    const asked = await ask(this.#settings, held, options, this.#settings.timeoutMs)
+    if (!isQuote(asked.reply)) return resultOf(succeeded(asked))
+    if (key === undefined) return resultOf(await this.#buy(request, asked))
+    this.#keys.drop(request.url, key)
+    const bought = await this.#buy(request, asked)
+    const message = `${request.url.origin} no longer accepts the subscription key`
+    return resultOf(bought, [{ code: 'key_refused', message }])
+  }
+
+  /**
+   * Many calls, a few at a time; outcomes in the order of the requests. One that fails stops no other.
+   *
+   * @example
+   * const outcomes = await client.callMany(texts.map(text => ({ url, body: { text } })), { concurrency: 4 })
+   * for (const outcome of outcomes) console.log(outcome.ok ? outcome.result.data : outcome.error.message)
+   *
+   * @throws SvcError `invalid_options`
+   */
+  callMany<T = unknown>(
+    requests: Iterable<CallRequest>,
+    options: ManyOptions = {},
+  ): Promise<CallOutcome<T>[]> {
+    return manyCalls(requests, options, ({ url, body, ...call }) => this.call<T>(url, body, call))
+  }
+
+  /**
+   * Buys a subscription window and keeps its key for later calls of the same endpoint.
+   *
+   * @throws SvcError as `call`; `not_a_subscription` where no key was issued, whether or not something was paid.
+   */
+  async subscribe<T = unknown>(
+    url: string | URL,
+    body?: unknown,
+    options: CallOptions = {},
+  ): Promise<SubscribeResult<T>> {
+    const request = requestOf(url, body, options)
+    if (!this.#settings.signer) throw noSigner(request.url.origin)
+    const asked = await ask(this.#settings, request, options, this.#settings.timeoutMs)
+    const isPaid = isQuote(asked.reply)
+    const bought: Outcome = isPaid ? await this.#buy(request, asked) : succeeded(asked)
+    const sold = isPaid ? soldIn(bought.reply.headers) : undefined
+    if (!sold) throw notASubscription(request.url.origin, bought)
+    return { ...resultOf<T>(bought), ...this.#keys.hold(request.url, sold.key, sold.expiresAt) }
+  }
+
+  /** Takes over a key that was bought elsewhere; `expiresAt` in milliseconds, as a date, or as ISO text. */
+  useSubscription(url: string | URL, key: string, expiresAt?: Date | string | number): void {
+    this.#keys.hold(urlOf(url), key, expiresAt)
+  }
+
+  /** The manifest of the agent at this base URL. @throws SvcError `network_error`, `call_failed`, `invalid_manifest` */
+  async discover(baseUrl: string | URL, { signal }: Pick<RequestOptions, 'signal'> = {}): Promise<Manifest> {
+    const url = manifestUrl(urlOf(baseUrl))
+    const options = { method: 'GET', signal }
+    const asked = await this.#askQuickly(requestOf(url, undefined, options), options)
+    return manifestOf(succeeded(asked).reply, url)
+  }
+
+  /** What the paying account holds, read from the node. @throws SvcError `no_signer`, `node_unavailable`, `aborted` */
+  async balance({ signal }: Pick<RequestOptions, 'signal'> = {}): Promise<Balance> {
+    const { address } = this
+    if (address === undefined) throw noSigner('A balance')
+    return unlessAborted(this.#settings.balance(address), signal, 'Reading the balance was aborted')
+  }
+
+  /** USD of a challenge, of its `accepts`, or of one entry; `null` where none can be read. */
+  priceOf(requirements: unknown): number | null {
+    return priceOf(requirements)
+  }
+
+  #askQuickly(request: Outgoing, options: RequestOptions): Promise<Asked> {
+    return ask(this.#settings, request, options, Math.min(this.#settings.timeoutMs, FREE_ANSWER_TIMEOUT_MS))
+  }
+
+  async #buy(request: Outgoing, asked: Asked): Promise<Purchase> {
+    const { signer, exchange, retry, timeoutMs } = this.#settings
+    if (!signer) throw noSigner(request.url.origin, challengeOf(asked.reply))
+    const paid = { ...request, method: asked.request.method }
+    const bought = await purchase(paid, asked.reply, {
+      ...this.#settings,
+      signer,
+      deliver: outgoing => deliver(exchange, outgoing, retry, timeoutMs),
+    })
+    const sold = soldIn(bought.reply.headers)
+    if (sold) this.#keys.hold(request.url, sold.key, sold.expiresAt)
+    return bought
+  }
+}

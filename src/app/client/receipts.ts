@@ -1,0 +1,98 @@
+/** What this client has paid, for whoever has to account for it. In memory, and bounded: the oldest go first. */
+
+import { usdNumber } from '../../domain/price-of.js'
+import type { PaymentRequirements } from '../../domain/x402.js'
+import { csvOf } from './csv.js'
+import type { Charged } from './failures.js'
+
+/** One payment that was sent. All but `status` and `charged` is what was signed, whatever the seller says about it. */
+export interface PaymentRecord {
+  /** When it was sent; ISO 8601. */
+  readonly at: string
+  readonly method: string
+  readonly url: string
+  /** Of the answer; absent until there is one, and where none came. */
+  readonly status?: number
+  /**
+   * `maybe` until the answer is there, and where nobody can tell. `no` is the seller's word; it becomes `yes` where the
+   * payment lands after all.
+   */
+  readonly charged: Charged['charged']
+  readonly txId: string
+  /** Base units. */
+  readonly amount: string
+  readonly usd: number
+  readonly asset: string
+  readonly payTo: string
+  readonly network: string
+}
+
+export interface Receipts extends Iterable<PaymentRecord> {
+  readonly length: number
+  /** How many older ones are gone. */
+  readonly dropped: number
+  /** Oldest first; what `JSON.stringify` shows. */
+  toJSON(): PaymentRecord[]
+  /** With a head, a line each; no field can become a formula. */
+  toCSV(): string
+}
+
+export interface ReceiptBook extends Receipts {
+  sent(payment: Sent): void
+  update(txId: string, known: Pick<PaymentRecord, 'charged'> & { readonly status?: number }): void
+}
+
+export interface Sent {
+  readonly txId: string
+  readonly method: string
+  readonly url: URL
+  readonly accepted: PaymentRequirements
+}
+
+const COLUMNS = [
+  'at',
+  'method',
+  'url',
+  'status',
+  'charged',
+  'txId',
+  'amount',
+  'usd',
+  'asset',
+  'payTo',
+  'network',
+] as const satisfies readonly (keyof PaymentRecord)[]
+
+export function receiptBook(max: number, now: () => number = Date.now): ReceiptBook {
+  const records = new Map<string, PaymentRecord>()
+  let dropped = 0
+  return {
+    sent({ txId, method, url, accepted }) {
+      const { amount, asset, payTo, network } = accepted
+      const at = new Date(now()).toISOString()
+      const usd = usdNumber(BigInt(amount))
+      const terms = { txId, amount, usd, asset, payTo, network }
+      records.set(txId, { at, method, url: withoutFragment(url), charged: 'maybe', ...terms })
+      if (records.size <= max) return
+      records.delete(records.keys().next().value!)
+      dropped++
+    },
+    update(txId, known) {
+      const record = records.get(txId)
+      if (record) records.set(txId, { ...record, ...known })
+    },
+    get length() {
+      return records.size
+    },
+    get dropped() {
+      return dropped
+    },
+    [Symbol.iterator]: () => records.values(),
+    toJSON: () => [...records.values()],
+    toCSV: () => csvOf([COLUMNS, ...[...records.values()].map(record => COLUMNS.map(name => record[name]))]),
+  }
+}
+
+function withoutFragment({ href, hash }: URL): string {
+  return hash === '' ? href : href.slice(0, -hash.length)
+}

@@ -1,0 +1,111 @@
+/** What a client is made of, and what its options mean wherever it runs. */
+import type { Algod } from '../../adapters/algorand/algod.js'
+import { memorySpendLedger } from '../../adapters/memory/spend.js'
+import { SvcError } from '../../domain/errors.js'
+import { usdToBaseUnits } from '../../domain/money.js'
+import { isNetwork, type Network } from '../../domain/network.js'
+import type { PaymentSigner } from '../../ports/payment-signer.js'
+import type { SpendLedger } from '../../ports/spend.js'
+import { type Balance, balanceOf } from './balance.js'
+import { disownedPayments } from './disowned.js'
+import { type Exchange, exchangeOver } from './exchange.js'
+import { type Purse, purse } from './purse.js'
+import { type ReceiptBook, receiptBook } from './receipts.js'
+import type { RetryOptions, RetryPolicy } from './retry.js'
+
+export interface BaseOptions {
+  /** USD per call. Without it, whatever is quoted is paid. */
+  readonly maxPrice?: string
+  /** USD per rolling 24 hours. */
+  readonly maxPerDay?: string
+  /** For 5xx and lost answers only, with the same payment; `false` sends everything once. */
+  readonly retry?: RetryOptions | false
+  /** @default the global fetch */
+  readonly fetchImpl?: typeof fetch
+  readonly algodToken?: string
+  /** Where spending is counted. @default this client's own memory */
+  readonly ledger?: SpendLedger
+  /** Refuses quotes for a resource of another origin, instead of warning. Sellers behind proxies quote such. */
+  readonly strictResource?: boolean
+  /** How long one answer is waited for. @default 360000, which is a seller's longest handler and its settlement */
+  readonly timeoutMs?: number
+  /** How many payments `receipts` remembers. @default 1000 */
+  readonly receiptsMax?: number
+}
+
+export interface Settings {
+  readonly network: Network
+  readonly signer: PaymentSigner | undefined
+  readonly purse: Purse
+  readonly receipts: ReceiptBook
+  readonly exchange: Exchange
+  readonly retry: RetryPolicy
+  readonly timeoutMs: number
+  readonly strictResource: boolean
+  /** Whether the node knows a transaction as landed. False says nothing. */
+  landed(txId: string): Promise<boolean>
+  balance(address: string): Promise<Balance>
+}
+
+export interface Surroundings {
+  readonly network: Network
+  readonly algod: Algod
+  readonly signer: PaymentSigner | undefined
+}
+
+const RETRY: RetryPolicy = { attempts: 3, baseMs: 250, maxMs: 8_000 }
+const ONCE: RetryPolicy = { attempts: 1, baseMs: 0, maxMs: 0 }
+const TIMEOUT_MS = 360_000
+const TIMEOUT_MAX_MS = 2 ** 31 - 1
+const RECEIPTS_MAX = 1_000
+
+/** @throws SvcError `invalid_price`, `invalid_options` */
+export function settingsOver({ network, algod, signer }: Surroundings, options: BaseOptions): Settings {
+  const { ledger = memorySpendLedger(), fetchImpl, strictResource = false } = options
+  const { timeoutMs = TIMEOUT_MS, receiptsMax = RECEIPTS_MAX } = options
+  if (!(timeoutMs > 0 && timeoutMs <= TIMEOUT_MAX_MS)) throw invalid('timeoutMs is a positive number')
+  if (!Number.isInteger(receiptsMax) || receiptsMax < 0) throw invalid('receiptsMax is a whole number from 0')
+  const caps = { maxPrice: capOf(options.maxPrice), maxPerDay: capOf(options.maxPerDay) }
+  return {
+    network,
+    signer,
+    purse: purse(ledger, caps, disownedPayments(ledger, algod)),
+    receipts: receiptBook(receiptsMax),
+    exchange: exchangeOver(fetchImpl),
+    retry: retryOf(options.retry),
+    timeoutMs,
+    strictResource,
+    landed: async txId => {
+      try {
+        return (await algod.confirmedRound(txId)) !== undefined
+      } catch {
+        return false
+      }
+    },
+    balance: address => balanceOf(algod, network, address),
+  }
+}
+
+/** @throws SvcError `invalid_options` */
+export function checkedNetwork(network: unknown): Network {
+  if (isNetwork(network)) return network
+  throw invalid(`network is mainnet or testnet, not ${JSON.stringify(network)}`)
+}
+
+export function invalid(why: string): SvcError {
+  return new SvcError(`SvcClient: ${why}`, 'invalid_options')
+}
+
+function capOf(usd: string | undefined): bigint | undefined {
+  return usd === undefined ? undefined : usdToBaseUnits(usd)
+}
+
+function retryOf(retry: RetryOptions | false | undefined): RetryPolicy {
+  if (retry === false) return ONCE
+  const policy = { ...RETRY, ...retry }
+  if (!Number.isInteger(policy.attempts) || policy.attempts < 1)
+    throw invalid('retry.attempts is a whole number from 1')
+  if (!(policy.baseMs >= 0 && policy.maxMs >= 0))
+    throw invalid('retry.baseMs and retry.maxMs are milliseconds')
+  return policy
+}

@@ -1,0 +1,78 @@
+/** The doors for other agents: the card, A2A and MCP, each a path of the same server over the same charge. */
+import { cardDoor, descriptorDoor } from '../adapters/a2a/discovery.js'
+import { a2aDoor } from '../adapters/a2a/door.js'
+import { algorandRegistry } from '../adapters/algorand/registry.js'
+import type { FreeRoute } from '../adapters/http/app.js'
+import { type MountOptions, mounted } from '../adapters/http/mounted.js'
+import { mcpDoor } from '../adapters/mcp/door.js'
+import type { AgentDef } from '../domain/agent.js'
+import { A2A_PATH, CARD_PATHS, DEFAULT_EXT_BASE, MCP_PATH } from '../domain/card.js'
+import { SvcError } from '../domain/errors.js'
+import type { RegistryIdentity } from '../domain/registry.js'
+import type { Charge } from '../ports/charge.js'
+import type { Discovery } from './discovery.js'
+import type { ServerOptions } from './options.js'
+
+export interface DoorsOptions extends MountOptions {
+  readonly agent: AgentDef
+  readonly charge: Charge
+  readonly documents: Discovery
+  readonly facilitatorUrl: string
+  readonly algodUrl: string
+}
+
+export interface Doors {
+  readonly routes: readonly FreeRoute[]
+  close(): Promise<void>
+}
+
+/** @throws SvcError `invalid_options`, `invalid_endpoint` */
+export function doorsOf(options: DoorsOptions, server: ServerOptions): Doors {
+  const { agent, charge, documents, bodyBytesMax, facilitatorUrl, algodUrl: url, logger } = options
+  const extBase = checkedExtBase(server.extBase)
+  const identity = checkedRegistry(server.registry)
+  const { identityApp } = identity
+  const registry =
+    identityApp === undefined
+      ? undefined
+      : algorandRegistry({ url, token: server.algodToken, apps: { ...identity, identityApp } })
+  const mcp = mcpDoor({
+    agent,
+    charge,
+    bodyBytesMax,
+    network: agent.network,
+    manifest: rootUrl => documents.manifest(rootUrl),
+    registry,
+    logger,
+  })
+  const card = cardDoor(agent, { facilitatorUrl, extBase, registry: identity, tools: mcp.toolNames })
+  const a2a = a2aDoor({ charge, endpoints: agent.endpoints, bodyBytesMax, extBase })
+  // A message is read as far as the largest of the inputs that it may carry.
+  const largest = Math.max(bodyBytesMax, ...agent.endpoints.map(({ maxBodyBytes = 0 }) => maxBodyBytes))
+  const mount = { ...options, bodyBytesMax: largest }
+  return {
+    routes: [
+      ...CARD_PATHS.map(path => mounted(path, 'GET', card, mount)),
+      mounted(A2A_PATH, 'GET', descriptorDoor(agent), mount),
+      mounted(A2A_PATH, 'POST', a2a, mount),
+      mounted(MCP_PATH, 'POST', mcp, mount),
+    ],
+    close: async () => registry?.close(),
+  }
+}
+
+function checkedExtBase(extBase = DEFAULT_EXT_BASE): string {
+  if (URL.canParse(extBase)) return extBase
+  throw new SvcError(`extBase is an absolute URL, not ${JSON.stringify(extBase)}`, 'invalid_options')
+}
+
+function checkedRegistry(registry: RegistryIdentity = {}): RegistryIdentity {
+  for (const [name, id] of Object.entries(registry)) {
+    if (id === undefined || (Number.isSafeInteger(id) && id > 0)) continue
+    throw new SvcError(
+      `registry.${name} is a positive whole number, not ${JSON.stringify(id)}`,
+      'invalid_options',
+    )
+  }
+  return registry
+}

@@ -1,0 +1,78 @@
+/**
+ * Reads a facilitator's index of paid resources. Facilitators differ in nearly every field; whatever of an entry can be
+ * understood is kept, and an entry without an address or without terms is passed over. All of it is strangers' text.
+ */
+import { isRecord } from './x402.js'
+
+export interface BazaarResource {
+  readonly resourceUrl: string
+  /** The ways to pay, as the facilitator shows them; `amount` is there also where it was called `maxAmountRequired`. */
+  readonly accepts: readonly Readonly<Record<string, unknown>>[]
+  readonly type?: string
+  readonly description?: string
+  readonly serviceName?: string
+  readonly tags?: readonly string[]
+  readonly lastUpdatedMs?: number
+  /** How the resource is called. */
+  readonly info?: Readonly<Record<string, unknown>>
+}
+
+/** `undefined` where this is no index at all. */
+export function readIndex(body: unknown): readonly BazaarResource[] | undefined {
+  if (!isRecord(body)) return undefined
+  const entries = [body.items, body.resources].find(Array.isArray)
+  return entries?.flatMap(entry => readEntry(entry) ?? [])
+}
+
+/** Whether the term stands somewhere in what the resource says of itself. */
+export function mentions(resource: BazaarResource, term: string): boolean {
+  const { resourceUrl, description = '', serviceName = '', tags = [] } = resource
+  const wanted = term.trim().toLowerCase()
+  return [resourceUrl, description, serviceName, ...tags].some(text => text.toLowerCase().includes(wanted))
+}
+
+function readEntry(entry: unknown): BazaarResource | undefined {
+  if (!isRecord(entry) || !Array.isArray(entry.accepts)) return undefined
+  const resourceUrl = [entry.resource, entry.url].find(isText)
+  const accepts = entry.accepts.filter(isRecord).map(withAmount)
+  if (resourceUrl === undefined || accepts.length === 0) return undefined
+  const lastUpdatedMs = momentOf(entry.lastUpdated)
+  const info = infoOf(entry, accepts)
+  return {
+    resourceUrl,
+    accepts,
+    ...textsOf(entry, ['type', 'description', 'serviceName']),
+    ...(Array.isArray(entry.tags) && { tags: entry.tags.filter(isText) }),
+    ...(lastUpdatedMs !== undefined && { lastUpdatedMs }),
+    ...(info && { info }),
+  }
+}
+
+function withAmount(terms: Record<string, unknown>): Record<string, unknown> {
+  const amount = terms.amount ?? terms.maxAmountRequired
+  return amount === undefined ? terms : { ...terms, amount: String(amount) }
+}
+
+function infoOf(entry: Record<string, unknown>, accepts: readonly Record<string, unknown>[]) {
+  const bazaar = isRecord(entry.extensions) ? entry.extensions.bazaar : undefined
+  const said = isRecord(bazaar) ? bazaar.info : undefined
+  return [said, entry.discoveryInfo, accepts[0]?.outputSchema, entry.metadata].find(isRecord)
+}
+
+/** ISO text, or a number of seconds; from the year 5138 on, one of milliseconds. */
+function momentOf(value: unknown): number | undefined {
+  const SECONDS_MAX = 1e11
+  const ms =
+    typeof value === 'number' ? (value < SECONDS_MAX ? value * 1_000 : value) : Date.parse(String(value))
+  return Number.isFinite(ms) ? ms : undefined
+}
+
+function textsOf<Key extends string>(entry: Record<string, unknown>, keys: readonly Key[]) {
+  const texts: { -readonly [key in Key]?: string } = {}
+  for (const key of keys) if (isText(entry[key])) texts[key] = entry[key]
+  return texts
+}
+
+function isText(value: unknown): value is string {
+  return typeof value === 'string' && value !== ''
+}

@@ -1,0 +1,75 @@
+/** Holds a machine against its properties, on every way through it or on every state: no examples, nothing sampled. */
+import type { Table } from '../table.js'
+import { type Way, waysOf } from './ways.js'
+
+/** Something that is true of each of `some`. Of nothing at all everything is true: so there must be any. */
+export interface Property<Subject> {
+  readonly says: string
+  some(all: readonly Subject[], table: Table): readonly Subject[]
+  holds(subject: Subject, table: Table): boolean
+}
+
+export interface Proof {
+  readonly says: string
+  readonly of: 'ways' | 'states'
+  /** On how many of them it was checked. */
+  readonly checked: number
+  /** Those of which it is not true, as text. */
+  readonly refuted: readonly string[]
+}
+
+/** True of every machine here, whatever it is for. */
+const SOUND: readonly Property<string>[] = [
+  {
+    says: 'every state is reached from the initial one',
+    some: all => all,
+    holds: (state, table) => reachedFrom(table.initial, table).has(state),
+  },
+  {
+    says: 'every state that is not final has a way to a final one, or to any other state where nothing is final',
+    some: (all, table) => all.filter(state => !table.rows[state]!.final),
+    holds: (state, table) => {
+      const reached = reachedFrom(state, table)
+      const finals = Object.keys(table.rows).filter(name => table.rows[name]!.final)
+      if (finals.length > 0) return finals.some(final => reached.has(final))
+      return Object.keys(table.rows).every(other => reached.has(other))
+    },
+  },
+]
+
+export function proveStates(table: Table, properties = SOUND): readonly Proof[] {
+  const states = Object.keys(table.rows)
+  return properties.map(property => proved(property, 'states', states, table, state => state))
+}
+
+/** @throws Error where the machine comes back to a state, and so has no end of ways. */
+export function proveWays(table: Table, properties: readonly Property<Way>[]): readonly Proof[] {
+  const ways = waysOf(table)
+  return properties.map(property => proved(property, 'ways', ways, table, wayText))
+}
+
+export function holds({ checked, refuted }: Proof): boolean {
+  return checked > 0 && refuted.length === 0
+}
+
+export function wayText({ steps, final }: Way): string {
+  return [...steps, final].join(' → ')
+}
+
+function proved<Subject>(
+  { says, some, holds }: Property<Subject>,
+  of: Proof['of'],
+  all: readonly Subject[],
+  table: Table,
+  text: (subject: Subject) => string,
+): Proof {
+  const subjects = some(all, table)
+  const refuted = subjects.filter(subject => !holds(subject, table)).map(text)
+  return { says, of, checked: subjects.length, refuted }
+}
+
+function reachedFrom(state: string, table: Table): ReadonlySet<string> {
+  const reached = new Set([state])
+  for (const from of reached) for (const to of Object.values(table.rows[from]!.on)) reached.add(to)
+  return reached
+}

@@ -1,0 +1,28 @@
+/** Dresses what Graphviz lays out: colours by what a state means, in light and in dark, without a word of script. */
+
+const STYLE = `<style>
+text { fill: #1f2328; stroke: none }
+.state path, .state polygon { fill: #eef2ff; stroke: #4f5bd5 }
+.final path, .final polygon { fill: #f6f8fa; stroke: #8c959f }
+.yes path { fill: #dafbe1; stroke: #1a7f37 }
+.earlier path { fill: #ddf4ff; stroke: #0969da }
+.maybe path { fill: #fff8c5; stroke: #9a6700 }
+.start ellipse { fill: #57606a; stroke: #57606a }
+.edge path { stroke: #57606a } .edge polygon { fill: #57606a; stroke: #57606a }
+@media (prefers-color-scheme: dark) {
+  text { fill: #e6edf3 }
+  .state path { fill: #1c2150; stroke: #8b95ff } .final path { fill: #1b2028; stroke: #6e7681 }
+  .yes path { fill: #12351d; stroke: #3fb950 } .earlier path { fill: #0c2d4d; stroke: #58a6ff }
+  .maybe path { fill: #3b2e08; stroke: #d29922 }
+  .edge path, .start ellipse { stroke: #8b949e } .edge polygon, .start ellipse { fill: #8b949e; stroke: #8b949e }
+}
+</style>`
+
+export function dressed(svg: string, title: string): string {
+  const body = svg
+    .slice(svg.indexOf('<svg'))
+    .replace(/<!--[\s\S]*?-->\n?/g, '')
+    // Node names are ours, not a reader's: what a pointer rests on says nothing that is not drawn.
+    .replace(/<title>[^<]*<\/title>\n?/g, '')
+  return body.replace(/>/, `>\n<title>${title}</title>\n${STYLE}`)
+}

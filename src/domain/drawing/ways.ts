@@ -1,0 +1,25 @@
+/** Every way through a drawn machine, from its initial state to a final one. */
+import type { Table } from '../table.js'
+
+export interface Way {
+  /** `state.event`, in order: what `run` tells as its path. */
+  readonly steps: readonly string[]
+  /** The states that the way passes, without the final one. */
+  readonly states: readonly string[]
+  readonly final: string
+}
+
+/** @throws Error where a way passes a state twice: there would be no end of ways. */
+export function waysOf(table: Table): readonly Way[] {
+  const ways: Way[] = []
+  const walk = (state: string, steps: readonly string[], states: readonly string[]): void => {
+    if (states.includes(state)) throw new Error(`machine ${table.id} comes back to ${state}`)
+    const { on, final } = table.rows[state]!
+    if (final) ways.push({ steps, states, final: state })
+    for (const [event, target] of Object.entries(on)) {
+      walk(target, [...steps, `${state}.${event}`], [...states, state])
+    }
+  }
+  walk(table.initial, [], [])
+  return ways
+}

@@ -1,0 +1,38 @@
+/** What one endpoint may ask of its callers otherwise than its server does. */
+import { SvcError, shown } from './errors.js'
+
+export interface EndpointLimits {
+  /** The largest body that is read, in bytes. @default the server's `maxBodyBytes` */
+  readonly maxBodyBytes?: number
+  /** Calls a minute of this endpoint alone, counted apart from all others; `false` exempts it. @default the server's `rateLimit` */
+  readonly rateLimit?: EndpointRateLimit | false
+}
+
+export interface EndpointRateLimit {
+  readonly perMinute: number
+  /** @default 'payer' */
+  readonly per?: 'payer' | 'ip'
+}
+
+/** @throws SvcError `invalid_endpoint` */
+export function limitsOf(name: string, { maxBodyBytes, rateLimit }: EndpointLimits): EndpointLimits {
+  const refuse = (why: string): never => {
+    throw new SvcError(`Endpoint '${name}': ${why}`, 'invalid_endpoint')
+  }
+  if (maxBodyBytes !== undefined && !isCount(maxBodyBytes)) {
+    refuse(`maxBodyBytes is a positive whole number, not ${shown(maxBodyBytes)}`)
+  }
+  if (rateLimit) {
+    const { perMinute, per = 'payer' } = rateLimit
+    if (!isCount(perMinute)) refuse(`rateLimit.perMinute is a positive whole number, not ${shown(perMinute)}`)
+    if (per !== 'payer' && per !== 'ip') refuse(`rateLimit.per is payer or ip, not ${shown(per)}`)
+  } else if (rateLimit !== undefined && rateLimit !== false) refuse('rateLimit is {perMinute, per} or false')
+  return {
+    ...(maxBodyBytes !== undefined && { maxBodyBytes }),
+    ...(rateLimit !== undefined && { rateLimit: rateLimit && Object.freeze({ ...rateLimit }) }),
+  }
+}
+
+function isCount(value: unknown): boolean {
+  return Number.isSafeInteger(value) && (value as number) > 0
+}

@@ -1,0 +1,34 @@
+/** The promises of `src/ports/charge-store.ts`, for any implementation of it. */
+import { bounded } from './charge-store/bounded.js'
+import { closing } from './charge-store/closing.js'
+import { leasing } from './charge-store/leasing.js'
+import { opening } from './charge-store/opening.js'
+import { racing } from './charge-store/racing.js'
+import { resending } from './charge-store/resending.js'
+import { resolving } from './charge-store/resolving.js'
+import type { MakeChargeStore } from './charge-store/scene.js'
+import type { TestRunner } from './runner.js'
+
+export type { ChargeStoreHarness, MakeChargeStore } from './charge-store/scene.js'
+
+export function chargeStoreContract(runner: TestRunner, name: string, make: MakeChargeStore): void {
+  const { describe } = runner
+  describe(`charge store: ${name}`, () => {
+    describe('opening', () => opening(runner, make))
+    describe('racing', () => racing(runner, make))
+    describe('leasing', () => leasing(runner, make))
+    describe('closing', () => closing(runner, make))
+    describe('resolving', () => resolving(runner, make))
+    describe('resending', () => resending(runner, make))
+  })
+}
+
+/** Each store that `make` makes is empty and holds at most `max` claims, `max` being at least 3. */
+export function boundedChargeStoreContract(
+  runner: TestRunner,
+  name: string,
+  make: MakeChargeStore,
+  max: number,
+): void {
+  runner.describe(`bounded charge store: ${name}`, () => bounded(runner, make, max))
+}

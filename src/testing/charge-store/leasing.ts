@@ -1,0 +1,91 @@
+import type { TestRunner } from '../runner.js'
+import { type MakeChargeStore, orphan, scene, text } from './scene.js'
+
+export function leasing({ expect, it }: TestRunner, make: MakeChargeStore): void {
+  it('a lease outlives its holder, and not by much', async () => {
+    const s = await scene(make)
+    await s.open(s.call('a'))
+    await s.advance(s.leaseMs / 2)
+    expect((await s.open(s.call('b', { payment: 'q' }))).verdict).toBe('inProgress')
+    expect((await s.open(s.call('c', { key: null }))).verdict).toBe('inUse')
+    await s.advance(s.leaseMs / 2)
+    expect(await s.open(s.call('d'))).toEqual({ verdict: 'opened' })
+  })
+
+  it('a lapsed payment goes to the next call, and its first holder can no longer charge for it', async () => {
+    const s = await scene(make)
+    const a = s.call('a')
+    const b = s.call('b', { key: null })
+    await s.open(a)
+    await s.advance(s.leaseMs)
+    expect(await s.open(b)).toEqual({ verdict: 'opened' })
+    expect(await s.record(a)).toBe('superseded')
+    expect(await s.record(b)).toBe('recorded')
+  })
+
+  it('a lapsed claim goes to the next call, and its first holder can no longer charge for it', async () => {
+    const s = await scene(make)
+    const a = s.call('a')
+    const b = s.call('b', { payment: 'q' })
+    await s.open(a)
+    await s.advance(s.leaseMs)
+    expect(await s.open(b)).toEqual({ verdict: 'opened' })
+    expect(await s.record(a)).toBe('superseded')
+    expect(await s.record(b)).toBe('recorded')
+  })
+
+  it('a lapsed holder may still record where nobody took its place', async () => {
+    const s = await scene(make)
+    const a = s.call('a')
+    await s.open(a)
+    await s.advance(s.leaseMs)
+    expect(await s.record(a)).toBe('recorded')
+  })
+
+  it('a recorded claim is never reopened by its lease: it is orphaned, with all that a successor needs', async () => {
+    const s = await scene(make)
+    const dead = await orphan(s, 'the answer')
+    const opened = await s.open(s.call('successor', { payment: 'q' }))
+    if (opened.verdict !== 'orphaned') throw new Error(`expected orphaned, not ${opened.verdict}`)
+    expect(text(opened.recorded.answer)).toBe('the answer')
+    expect(opened.recorded.payment).toEqual({
+      txId: dead.payment,
+      firstValid: 1n,
+      lastValid: 2n ** 53n + 1n,
+    })
+  })
+
+  it('a recorded payment is never freed by its lease', async () => {
+    const s = await scene(make)
+    await orphan(s)
+    await s.advance(2 * s.leaseMs)
+    expect((await s.open(s.call('b', { key: null }))).verdict).toBe('inUse')
+  })
+
+  it('orphaned takes the token over, under a lease of its own', async () => {
+    const s = await scene(make)
+    const dead = await orphan(s)
+    expect((await s.open(s.call('successor'))).verdict).toBe('orphaned')
+    expect((await s.open(s.call('another'))).verdict).toBe('inProgress')
+    expect(await s.record(dead)).toBe('superseded')
+    await s.close(dead, 'release')
+    expect((await s.open(s.call('another'))).verdict).toBe('inProgress')
+    expect((await s.open(s.call('payer', { key: null }))).verdict).toBe('inUse')
+    await s.advance(s.leaseMs)
+    expect((await s.open(s.call('another'))).verdict).toBe('orphaned')
+  })
+
+  it('a successor cannot record before it has resolved', async () => {
+    const s = await scene(make)
+    for (const payment of ['q', null]) {
+      const key = `key of ${payment}`
+      const dead = s.call('dead', { key, payment })
+      const successor = s.call('successor', { key, payment })
+      await s.open(dead)
+      await s.record(dead)
+      await s.advance(s.leaseMs)
+      expect((await s.open(successor)).verdict).toBe('orphaned')
+      expect(await s.record(successor)).toBe('superseded')
+    }
+  })
+}

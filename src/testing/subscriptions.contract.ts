@@ -1,0 +1,84 @@
+/** The promises of `src/ports/subscriptions.ts`, for any implementation of it. */
+import { randomUUID } from 'node:crypto'
+import type { SubscriptionStore } from '../ports/subscriptions.js'
+import type { TestRunner } from './runner.js'
+
+export interface SubscriptionsHarness {
+  readonly store: SubscriptionStore
+  /** The time by the store's clock. */
+  now(): number
+  advance(ms: number): Promise<void> | void
+  /** A window long enough for a handful of operations, short enough to be waited out. */
+  readonly windowMs: number
+}
+
+export type MakeSubscriptions = () => SubscriptionsHarness | Promise<SubscriptionsHarness>
+
+export function subscriptionsContract(
+  { describe, expect, it }: TestRunner,
+  name: string,
+  make: MakeSubscriptions,
+): void {
+  describe(`subscriptions: ${name}`, () => {
+    it('a window is found by its id, exactly as it was sold', async () => {
+      const { store, now, windowMs } = await make()
+      const id = randomUUID()
+      const record = { endpoint: 'reports/daily', expiresAtMs: now() + windowMs }
+      await store.put(id, record)
+      expect(await store.get(id)).toEqual(record)
+    })
+
+    it('an id that nobody bought finds nothing', async () => {
+      const { store } = await make()
+      expect(await store.get(randomUUID())).toBeFalsy()
+    })
+
+    it('the last put counts, whether it lengthens or shortens', async () => {
+      const { store, now, windowMs, advance } = await make()
+      const [longer, shorter] = [randomUUID(), randomUUID()]
+      const until = (ms: number) => ({ endpoint: 'a', expiresAtMs: now() + ms })
+      await store.put(longer, until(windowMs))
+      await store.put(longer, until(10 * windowMs))
+      await store.put(shorter, until(10 * windowMs))
+      await store.put(shorter, until(windowMs))
+      await advance(2 * windowMs)
+      await store.sweep(now())
+      expect(await store.get(longer)).toBeTruthy()
+      const left = await store.get(shorter)
+      expect(!left || left.expiresAtMs <= now()).toBe(true)
+    })
+
+    it('sweeping leaves no window open that ended, and every other one as it was', async () => {
+      const { store, now, windowMs, advance } = await make()
+      const [ended, open] = [randomUUID(), randomUUID()]
+      const kept = { endpoint: 'a', expiresAtMs: now() + 20 * windowMs }
+      await store.put(ended, { endpoint: 'a', expiresAtMs: now() + windowMs })
+      await store.put(open, kept)
+      await advance(2 * windowMs)
+      await store.sweep(now())
+      expect(await store.get(ended)).toBeFalsy()
+      expect(await store.get(open)).toEqual(kept)
+    })
+
+    it('a window that was taken back is gone, and taking it back again is harmless', async () => {
+      const { store, now, windowMs } = await make()
+      if (!store.delete) return
+      const id = randomUUID()
+      await store.put(id, { endpoint: 'a', expiresAtMs: now() + windowMs })
+      await store.delete(id)
+      await store.delete(id)
+      expect(await store.get(id)).toBeFalsy()
+    })
+
+    it('what a caller does to its record does not reach the store', async () => {
+      const { store, now, windowMs } = await make()
+      const id = randomUUID()
+      const record = { endpoint: 'a', expiresAtMs: now() + windowMs }
+      await store.put(id, record)
+      record.expiresAtMs = now() + 1_000 * windowMs
+      record.endpoint = 'b'
+      expect((await store.get(id))?.endpoint).toBe('a')
+      expect((await store.get(id))?.expiresAtMs).toBeLessThan(record.expiresAtMs)
+    })
+  })
+}

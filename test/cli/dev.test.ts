@@ -1,0 +1,235 @@
+/** `svc dev` through a pipe: which program it runs, when it runs it anew, how it ends, and that a first call is paid. */
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { FETCH_TIMEOUT_MS, NODE_20, NODE_24, nodeBinary } from './nodes.js'
+import { agentSource, type ProjectFolder, projectFolder } from './project-folder.js'
+import { type Heard, hear, start, svc } from './run.js'
+
+interface Ready {
+  readonly url: string
+  readonly manifest: { readonly payTo: string; readonly network: string }
+  readonly call: { readonly url: string; readonly price: string; readonly body: string }
+  readonly sandbox: string
+  readonly wallet: { readonly address: string; readonly mnemonic: string }
+}
+
+let node20: string
+let node24: string
+beforeAll(async () => {
+  node20 = await nodeBinary(NODE_20)
+  node24 = await nodeBinary(NODE_24)
+}, FETCH_TIMEOUT_MS)
+
+const projects: ProjectFolder[] = []
+const running: { kill(): void; ended: Promise<unknown> }[] = []
+afterEach(async () => {
+  for (const { kill } of running) kill()
+  await Promise.all(running.splice(0).map(({ ended }) => ended))
+})
+afterAll(() => {
+  for (const project of projects) project.remove()
+})
+
+function project(files: Readonly<Record<string, string>>): ProjectFolder {
+  const made = projectFolder(files)
+  projects.push(made)
+  return made
+}
+
+function dev(
+  at: ProjectFolder,
+  args: readonly string[],
+  env: Record<string, string> = {},
+  node = process.execPath,
+) {
+  const child = start(['dev', ...args], { PORT: '0', ...env }, { cwd: at.path, node })
+  const heard = hear(child)
+  running.push({ kill: () => child.kill('SIGINT'), ended: heard.ended })
+  return { child, heard }
+}
+
+async function ready(heard: Heard): Promise<Ready> {
+  const [line] = await heard.until(/^\{.*\}$/m)
+  return JSON.parse(line)
+}
+
+async function pay({ call, sandbox, wallet }: Ready): Promise<unknown> {
+  const env = { SVC_SANDBOX: sandbox, SVC_MNEMONIC: wallet.mnemonic }
+  const args = ['call', call.url, '--body', call.body, '--max-price', call.price]
+  const { code, stdout, stderr } = await svc(args, env)
+  expect({ code, stderr }).toEqual({ code: 0, stderr: expect.stringContaining('transaction') })
+  return JSON.parse(stdout)
+}
+
+const isServing = (url: string) =>
+  fetch(`${url}/health`).then(
+    ({ ok }) => ok,
+    () => false,
+  )
+
+describe('svc dev --sandbox', () => {
+  const nodes: [string, () => string, string, boolean][] = [
+    [`JavaScript on Node ${NODE_20}`, () => node20, 'src/index.js', false],
+    [`JavaScript on Node ${NODE_24}`, () => node24, 'src/index.mjs', false],
+    [`TypeScript on Node ${NODE_24}`, () => node24, 'src/index.ts', true],
+  ]
+  for (const [name, node, entry, typed] of nodes) {
+    it(`${name}: is paid, starts anew on a change, is paid again, and ends`, async () => {
+      const at = project({ [entry]: agentSource('one', { typed }) })
+      const { child, heard } = dev(at, ['--sandbox', '--json'], {}, node())
+      const first = await ready(heard)
+      expect(first).toMatchObject({
+        manifest: { network: 'testnet' },
+        call: { price: '0.01', body: `{"to":"it's me"}` },
+      })
+      expect(await pay(first)).toEqual({ word: 'one' })
+
+      at.write(entry, agentSource('two', { typed }))
+      await heard.until(/sources changed, starting anew/)
+      const second = await ready(heard)
+      expect(second.wallet).toEqual(first.wallet)
+      expect(await pay(second)).toEqual({ word: 'two' })
+
+      child.kill('SIGINT')
+      expect(await heard.ended).toBe(0)
+      expect(await Promise.all([second.url, second.sandbox].map(isServing))).toEqual([false, false])
+      expect(heard.text).not.toMatch(/ExperimentalWarning/)
+    })
+  }
+
+  it('pays an address of one’s own, and never shows the mnemonic in its environment', async () => {
+    const at = project({ 'agent.mjs': agentSource('mine') })
+    const secret = 'abandon zoo'.repeat(12)
+    const payTo = 'AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAY5HFKQ'
+    const { heard } = dev(at, ['--sandbox', '--json'], { SVC_PAY_TO: payTo, SVC_MNEMONIC: secret })
+    const offer = await ready(heard)
+    expect(offer.manifest.payTo).toBe(payTo)
+    expect(await pay(offer)).toEqual({ word: 'mine' })
+    expect(heard.text).not.toContain(secret)
+  })
+
+  it('refuses an address of one’s own that is none, and leaves nothing running', async () => {
+    const at = project({ 'agent.mjs': agentSource('mine') })
+    const { code, stderr } = await svc(['dev', '--sandbox'], { SVC_PAY_TO: 'ABC' }, { cwd: at.path })
+    expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining('(invalid_address)') })
+  })
+})
+
+describe('svc dev', () => {
+  it('without a sandbox tells the price for nothing', async () => {
+    const at = project({ 'agent.mjs': agentSource('quiet') })
+    const payTo = 'A'.repeat(58)
+    const { heard } = dev(at, ['agent.mjs'], { SVC_PAY_TO: payTo, SVC_NETWORK: 'testnet' })
+    await heard.until(
+      /Sayer on http:\/\/127\.0\.0\.1:\d+, testnet, paid to A{58}\n {2}POST \S+\/say {2}\$0\.01\n/,
+    )
+    await heard.until(/ svc quote \S+\/say --body '\{"to":"it'\\''s me"\}'\n/)
+  })
+
+  it('starts an agent that has ended anew when its sources change', async () => {
+    const at = project({
+      'src/index.mjs': 'import "./part/word.mjs"',
+      'src/part/word.mjs': 'process.exit(7)',
+    })
+    const { heard } = dev(at, [])
+    await heard.until(/src\/index\.mjs ended with code 7; waiting for a change/)
+    at.write('src/part/word.mjs', 'console.log("mended")')
+    await heard.until(/^mended$/m)
+    at.write('src/later/new.mjs', 'export {}')
+    await heard.until(/^mended$/m)
+  })
+
+  it('sees no change in what is installed, built or written by the agent', async () => {
+    const at = project({
+      'agent.mjs': `
+        import { mkdirSync, writeFileSync } from 'node:fs'
+        mkdirSync('dist', { recursive: true })
+        for (const file of ['data.sqlite', 'dist/built.js', 'node_modules/new.js', '.hidden.json']) writeFileSync(file, '')
+        setInterval(() => {}, 1e6)
+        console.log('started')`,
+    })
+    const { heard } = dev(at, [])
+    await heard.until(/^started$/m)
+    at.write('seen.mjs', '')
+    await heard.until(/^started$/m)
+    expect(heard.text.match(/sources changed/g)).toHaveLength(1)
+  })
+
+  it('takes the agent with it when it is killed', async () => {
+    const at = project({ 'agent.mjs': agentSource('orphan') })
+    const { child, heard } = dev(at, ['--sandbox', '--json'])
+    const { url } = await ready(heard)
+    child.kill('SIGKILL')
+    // The streams close when the last process that holds them has ended.
+    await heard.ended
+    expect(await isServing(url)).toBe(false)
+  })
+
+  it('lets a call in flight finish, and gives up on it when asked again', async () => {
+    const slow = `
+      import { createServer } from 'node:http'
+      process.on('SIGINT', () => console.log('asked to end'))
+      process.on('SIGTERM', () => process.exit(5))
+      createServer().listen(0, () => console.log('up'))`
+    const at = project({ 'agent.mjs': slow })
+    const { child, heard } = dev(at, [])
+    await heard.until(/^up$/m)
+    child.kill('SIGINT')
+    await heard.until(/^asked to end$/m)
+    const again = setInterval(() => child.kill('SIGTERM'), 100)
+    expect(await heard.ended).toBe(5)
+    clearInterval(again)
+    expect(heard.text.match(/asked to end/g)).toHaveLength(1)
+  })
+
+  it('runs once with --no-watch, and ends as the agent does', async () => {
+    const at = project({ 'agent.mjs': 'process.exit(3)' })
+    expect(await svc(['dev', '--no-watch'], {}, { cwd: at.path })).toMatchObject({ code: 3, stdout: '' })
+  })
+
+  it('sets the port that it is told', async () => {
+    const at = project({ 'agent.mjs': 'console.log(process.env.PORT)' })
+    const { stdout } = await svc(['dev', '--no-watch', '--port', '4999'], {}, { cwd: at.path })
+    expect(stdout).toBe('4999\n')
+  })
+})
+
+describe.concurrent('svc dev without an entry', () => {
+  const says = (word: string) => `console.log('${word}')`
+  const found: [string, Record<string, string>, string][] = [
+    [
+      'src/index before all',
+      { 'src/index.js': says('src'), 'index.js': says('root'), 'agent.js': says('agent') },
+      'src',
+    ],
+    ['index before agent', { 'index.mjs': says('root'), 'agent.js': says('agent') }, 'root'],
+    [
+      'agent before "main"',
+      { 'agent.js': says('agent'), 'lib/a.js': says('main'), 'package.json': '{"main":"lib/a.js"}' },
+      'agent',
+    ],
+    ['"main" of package.json', { 'lib/a.js': says('main'), 'package.json': '{"main":"./lib/a.js"}' }, 'main'],
+  ]
+  for (const [name, files, word] of found) {
+    it(`takes ${name}`, async () => {
+      const { stdout } = await svc(['dev', '--no-watch'], {}, { cwd: project(files).path })
+      expect(stdout).toBe(`${word}\n`)
+    })
+  }
+
+  const refused: [string, Record<string, string>, string[], string][] = [
+    ['where there is none', {}, [], 'entry_not_found'],
+    ['where the named one is not there', { 'agent.js': '' }, ['other.js'], 'entry_not_found'],
+    ['where package.json is broken', { 'package.json': '{' }, [], 'entry_not_found'],
+    ['that is TypeScript, on Node 20', { 'src/index.ts': '' }, [], 'typescript_unsupported'],
+  ]
+  for (const [name, files, args, code] of refused) {
+    it(`refuses an entry ${name}`, async () => {
+      const run = await svc(['dev', ...args], {}, { cwd: project(files).path, node: node20 })
+      expect(run).toEqual({
+        code: 2,
+        stdout: '',
+        stderr: expect.stringMatching(new RegExp(`^svc: .+ \\(${code}\\)\\n$`)),
+      })
+    })
+  }
+})

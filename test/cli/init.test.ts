@@ -1,0 +1,111 @@
+/** `svc init`: where it writes, what it fills in, what it refuses. That the result runs is in `test/templates`. */
+import { execFile } from 'node:child_process'
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { nameFrom } from '../../cli/project.js'
+import { ROOT } from './project-folder.js'
+import { svc } from './run.js'
+
+let place: string
+beforeAll(() => {
+  place = mkdtempSync(join(tmpdir(), 'svc-init-'))
+})
+afterAll(() => rmSync(place, { recursive: true, force: true }))
+
+const TEMPLATES = ['basic', 'llm', 'oracle']
+
+describe.concurrent('svc init', () => {
+  for (const template of TEMPLATES) {
+    it(`makes a project of ${template}, named, ignoring what is not source, on this copy of the SDK`, async () => {
+      const run = await svc(['init', `Sells ${template}!`, '--template', template], {}, { cwd: place })
+      expect(run).toMatchObject({ code: 0, stderr: '' })
+      expect(run.stdout).toContain(`  cd 'Sells ${template}!'\n  npm install\n  npm run dev\n`)
+      const folder = join(place, `Sells ${template}!`)
+      const text = (file: string) => readFileSync(join(folder, file), 'utf8')
+      const { name, dependencies } = JSON.parse(text('package.json'))
+      expect({ name, sdk: dependencies['@svc/sdk'] }).toEqual({
+        name: `sells-${template}`,
+        sdk: `file:${ROOT}`,
+      })
+      expect(text('src/agent.ts')).toContain(`handle: 'sells-${template}'`)
+      expect(text('.gitignore')).toContain('node_modules/')
+      expect(readdirSync(folder)).not.toContain('gitignore')
+      for (const file of readdirSync(folder, { recursive: true, encoding: 'utf8', withFileTypes: true })) {
+        if (file.isFile())
+          expect(text(join(file.parentPath.slice(folder.length), file.name))).not.toContain('my-agent')
+      }
+    })
+  }
+
+  it('starts from basic where nothing else is said, and in a folder that is empty but for .git', async () => {
+    const folder = mkdtempSync(join(place, 'here-'))
+    await promisify(execFile)('mkdir', [join(folder, '.git')])
+    const { code, stdout } = await svc(['init', '.', '--json'], {}, { cwd: folder })
+    expect({ code, made: JSON.parse(stdout) }).toMatchObject({ code: 0, made: { folder, template: 'basic' } })
+  })
+
+  it('refuses a folder with something in it, a file, and a template that does not exist', async () => {
+    const folder = mkdtempSync(join(place, 'full-'))
+    writeFileSync(join(folder, 'precious.txt'), '')
+    const runs = await Promise.all([
+      svc(['init', folder]),
+      svc(['init', join(folder, 'precious.txt')]),
+      svc(['init', join(place, 'new'), '--template', 'nft']),
+    ])
+    expect(runs.map(({ code }) => code)).toEqual([2, 2, 2])
+    expect(runs.map(({ stderr }) => stderr.replace(/.*\((\w+)\)\n/, '$1'))).toEqual([
+      'directory_not_empty',
+      'directory_not_empty',
+      'usage',
+    ])
+    expect(readdirSync(folder)).toEqual(['precious.txt'])
+  })
+})
+
+describe('names', () => {
+  const names: [string, string][] = [
+    ['my-agent', 'my-agent'],
+    ['My Agent 2', 'my-agent-2'],
+    ['--x--', 'agent-x'],
+    ['émile', 'mile'],
+    ['', 'agent'],
+    ['a'.repeat(60), 'a'.repeat(40)],
+    [`${'a'.repeat(39)}-b`, 'a'.repeat(39)],
+  ]
+  for (const [folder, name] of names) {
+    it(`'${folder.slice(0, 12)}' is ${name.slice(0, 12)}`, () => expect(nameFrom(folder)).toBe(name))
+  }
+})
+
+it('every file of every template is in the package', async () => {
+  const { stdout } = await promisify(execFile)('npm', ['pack', '--dry-run', '--json', '--ignore-scripts'], {
+    cwd: ROOT,
+  })
+  const packed: string[] = JSON.parse(stdout)[0].files.map(({ path }: { path: string }) => path)
+  const templates = packed.filter(path => path.startsWith('templates/'))
+  for (const template of TEMPLATES) {
+    for (const file of [
+      'gitignore',
+      '.dockerignore',
+      'Dockerfile',
+      'README.md',
+      'package.json',
+      'src/index.ts',
+    ]) {
+      expect(templates).toContain(`templates/${template}/${file}`)
+    }
+  }
+  expect(templates.filter(path => /node_modules|\/dist\//.test(path))).toEqual([])
+})
+
+it('asking for the version loads nothing that only a command needs', async () => {
+  const script = `process.argv.push('--version'); await import(${JSON.stringify(join(ROOT, 'dist/cli/main.js'))})`
+  const lister = join(ROOT, 'test/client/loaded-modules.mjs')
+  const url = `data:text/javascript,${encodeURIComponent(script)}`
+  const { stdout } = await promisify(execFile)(process.execPath, [lister, url])
+  expect(stdout).toContain('/commander/')
+  expect(stdout).not.toMatch(/\/node_modules\/(algosdk|koa|undici|ajv|ioredis|@modelcontextprotocol)\//)
+})

@@ -1,0 +1,76 @@
+/** What the doors load, and what a Redis is warned about that would not keep what it acknowledged. */
+import { execFile } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { afterEach, describe, expect, it } from 'vitest'
+import { type RedisStores, redisStores } from '../../src/redis.js'
+import { type RedisServer, startRedis } from '../support/redis-server.js'
+
+async function loadedBy(door: string): Promise<string> {
+  const script = fileURLToPath(new URL('../client/loaded-modules.mjs', import.meta.url))
+  const { stdout } = await promisify(execFile)(process.execPath, [script, door])
+  return stdout
+}
+
+describe('importing', () => {
+  it('@svc/sdk loads no Redis client', async () => {
+    const loaded = await loadedBy('@svc/sdk')
+    expect(loaded).toContain('/koa/')
+    expect(loaded).not.toMatch(/ioredis|rate-limiter-flexible/)
+  })
+
+  it('@svc/sdk/redis loads one, and nothing of a server', async () => {
+    const loaded = await loadedBy('@svc/sdk/redis')
+    expect(loaded).toContain('/ioredis/')
+    expect(loaded).not.toContain('/koa/')
+  })
+
+  it('@svc/sdk/testing loads no package at all: the test runner is its caller’s', async () => {
+    const loaded = await loadedBy('@svc/sdk/testing')
+    expect(loaded).toContain('/dist/src/testing.js')
+    expect(loaded).not.toContain('/node_modules/')
+  })
+})
+
+describe('a Redis that may forget', () => {
+  let redis: RedisServer | undefined
+  let stores: RedisStores | undefined
+  afterEach(async () => {
+    await stores?.close()
+    await redis?.stop()
+  })
+
+  async function warningsOf(settings?: readonly string[]): Promise<readonly string[]> {
+    redis = await startRedis({ settings })
+    const told: string[] = []
+    const logger = {
+      debug() {},
+      info() {},
+      warn: (_: object, said: string) => void told.push(said),
+      error() {},
+    }
+    stores = redisStores(redis.url, { logger })
+    const health = await stores.health()
+    if (!health.ok) throw new Error(health.error)
+    await expect.poll(() => told).toEqual(health.warnings)
+    return health.warnings
+  }
+
+  it('is told of: eviction, and no append-only file', async () => {
+    const warnings = await warningsOf(['maxmemory-policy allkeys-lru', 'appendonly no'])
+    expect(warnings).toEqual([
+      expect.stringContaining('maxmemory_policy allkeys-lru, not noeviction'),
+      expect.stringContaining('aof_enabled 0, not 1'),
+    ])
+  })
+
+  it('is told of: a replica', async () => {
+    expect(await warningsOf(['replicaof 127.0.0.1 1', 'appendonly yes'])).toEqual([
+      expect.stringContaining('role slave, not master'),
+    ])
+  })
+
+  it('is not told of where nothing is wrong', async () => {
+    expect(await warningsOf()).toEqual([])
+  })
+})

@@ -1,0 +1,102 @@
+/** The same stores on a Cluster, which refuses any script whose keys do not share a slot, and behind a Sentinel. */
+import { once } from 'node:events'
+import { Cluster, Redis } from 'ioredis'
+import { afterEach, describe, expect, it } from 'vitest'
+import { type RedisStores, redisStores } from '../../src/redis.js'
+import { type RedisServer, startRedis } from '../support/redis-server.js'
+
+const opened: { close(): unknown }[] = []
+const closing = <T extends { close(): unknown }>(resource: T): T => {
+  opened.unshift(resource)
+  return resource
+}
+afterEach(async () => {
+  for (const resource of opened.splice(0)) await resource.close()
+})
+
+async function server(...args: Parameters<typeof startRedis>): Promise<RedisServer> {
+  const redis = await startRedis(...args)
+  closing({ close: redis.stop })
+  return redis
+}
+
+/** Everything that a script or a command of ours does, once. */
+async function useAll({ charges, subscriptions, rateLimit, spend, health }: RedisStores): Promise<void> {
+  const call = { slot: '{a}} payer {', token: 'a', claim: { name: 'name', bodyHash: 'body' }, payment: 'p1' }
+  const rest = { leaseMs: 1, windowMs: 60_000, paymentTtlMs: 60_000, claimTtlMs: 60_000 }
+  const payment = { txId: 'p1', firstValid: 1n, lastValid: 2n }
+  const recorded = { answer: new Uint8Array([0, 255]), payment }
+  expect(await charges.open({ ...call, ...rest })).toEqual({ verdict: 'opened' })
+  expect(await charges.record({ ...call, ...rest, recorded })).toBe('recorded')
+  const successor = { ...call, token: 'b', payment: 'p2' }
+  await expect
+    .poll(() => charges.open({ ...successor, ...rest, leaseMs: 5_000 }))
+    .toEqual({ verdict: 'orphaned', recorded: { answer: Buffer.from([0, 255]), payment } })
+  expect(await charges.resolve({ ...successor, ...rest, txId: 'p1', verdict: 'dead' })).toBe('opened')
+  await charges.close({ ...successor, ...rest, how: 'complete', answer: new Uint8Array([7]) })
+  expect(await charges.open({ ...call, ...rest, token: 'c' })).toMatchObject({ verdict: 'replayable' })
+
+  await subscriptions.put('id', { endpoint: 'e', expiresAtMs: Date.now() + 60_000 })
+  expect(await subscriptions.get('id')).toMatchObject({ endpoint: 'e' })
+  expect(await rateLimit.take('caller {', 1)).toEqual({ admitted: true })
+  expect(await rateLimit.take('caller {', 1)).toMatchObject({ admitted: false })
+  expect(await spend.reserve({ id: 'x', amount: 3n }, 3n)).toBe(true)
+  expect(await spend.reserve({ id: 'y', amount: 1n }, 3n)).toBe(false)
+  expect(await health()).toMatchObject({ ok: true })
+}
+
+describe('redisStores', () => {
+  it('on a cluster: the keys of each script share a slot, whatever a slot is called', async () => {
+    const node = await server({
+      settings: ['cluster-enabled yes', 'cluster-node-timeout 500', 'cluster-announce-ip 127.0.0.1'],
+    })
+    const admin = new Redis(node.url)
+    closing({ close: () => admin.disconnect() })
+    await admin.cluster('ADDSLOTSRANGE', 0, 16_383)
+    await expect.poll(() => admin.cluster('INFO'), { timeout: 10_000 }).toContain('cluster_state:ok')
+    const cluster = new Cluster([{ host: '127.0.0.1', port: node.port }])
+    closing({ close: () => cluster.disconnect() })
+    await once(cluster, 'ready')
+    await useAll(closing(redisStores(cluster)))
+  })
+
+  it('behind a sentinel', async () => {
+    const primary = await server()
+    const sentinel = await server({
+      sentinel: true,
+      settings: [`sentinel monitor svc 127.0.0.1 ${primary.port} 1`],
+    })
+    const client = new Redis({ sentinels: [{ host: '127.0.0.1', port: sentinel.port }], name: 'svc' })
+    closing({ close: () => client.disconnect() })
+    await useAll(closing(redisStores(client)))
+  })
+
+  it('on a client of the caller’s: its prefix counts, its queueing does not, and it is not closed with the stores', async () => {
+    const redis = await server()
+    const client = new Redis(redis.url, { keyPrefix: 'app:' })
+    closing({ close: () => client.disconnect() })
+    const stores = redisStores(client, { prefix: 'agent:' })
+    await useAll(stores)
+    await stores.close()
+    const names = await client.keys('*')
+    expect(names.length).toBeGreaterThan(3)
+    expect(names.filter(name => !name.startsWith('app:agent:'))).toEqual([])
+    expect(await client.ping()).toBe('PONG')
+  })
+
+  it('every key that was written ends by itself', async () => {
+    const redis = await server()
+    const stores = closing(redisStores(redis.url))
+    await useAll(stores)
+    const client = new Redis(redis.url)
+    closing({ close: () => client.disconnect() })
+    const names = await client.keys('*')
+    const left = await Promise.all(names.map(name => client.pttl(name)))
+    expect(left.length).toBeGreaterThan(4)
+    expect(left.every(ms => ms > 0)).toBe(true)
+  })
+
+  it('refuses a prefix that would change where keys live', async () => {
+    expect(() => redisStores('redis://127.0.0.1:1', { prefix: '{a}' })).toThrow('no braces')
+  })
+})

@@ -1,0 +1,230 @@
+/** Rate limits, body limits and the order of refusals, over HTTP. */
+import { once } from 'node:events'
+import { createServer as createHttpServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import Koa from 'koa'
+import mount from 'koa-mount'
+import { afterEach, describe, expect, it } from 'vitest'
+import { memoryRateLimit } from '../../src/adapters/memory/rate-limit.js'
+import {
+  createServer,
+  defineAgent,
+  defineEndpoint,
+  type EndpointDef,
+  type ServeOptions,
+} from '../../src/index.js'
+import { ask, challengeIn, gate, openSeller, pay, type Seller, signFor } from '../support/seller.js'
+
+const opened: { close(): Promise<void> }[] = []
+async function open(endpoints: readonly EndpointDef[], options: Partial<ServeOptions> = {}): Promise<Seller> {
+  const seller = await openSeller(endpoints, options)
+  opened.unshift(seller)
+  return seller
+}
+afterEach(async () => {
+  for (const each of opened.splice(0)) await each.close()
+})
+
+const sell = (name: string, options: object = {}) =>
+  defineEndpoint({ name, price: '$0.01', handler: () => ({ name }), ...options })
+
+const statuses = async (calls: number, call: () => Promise<Response>) => {
+  const seen: number[] = []
+  for (let count = 0; count < calls; count++) seen.push((await call()).status)
+  return seen
+}
+
+describe('rate limits', () => {
+  it('an endpoint may have a limit of its own, counted apart, or none', async () => {
+    const endpoints = [
+      sell('usual'),
+      sell('tight', { rateLimit: { perMinute: 1, per: 'ip' } }),
+      sell('open', { rateLimit: false }),
+    ]
+    const seller = await open(endpoints, { rateLimit: { perMinute: 2, per: 'ip' } })
+    expect(await statuses(2, () => ask(`${seller.url}/tight`))).toEqual([402, 429])
+    expect(await statuses(3, () => ask(`${seller.url}/usual`))).toEqual([402, 402, 429])
+    expect(await statuses(4, () => ask(`${seller.url}/open`))).toEqual([402, 402, 402, 402])
+  })
+
+  it('counts each payer by itself', async () => {
+    const seller = await open([sell('work')], { rateLimit: { perMinute: 1 } })
+    const call = (account: string) => () => pay(seller, `${seller.url}/work`, { account })
+    expect(await statuses(2, call('one'))).toEqual([200, 429])
+    expect(await statuses(2, call('two'))).toEqual([200, 429])
+  })
+
+  it('believes as many proxies about an address as it is told to', async () => {
+    const seller = await open([sell('work')], { rateLimit: { perMinute: 1, per: 'ip' }, trustProxy: 1 })
+    const from = (forwarded: string) => () =>
+      ask(`${seller.url}/work`, { headers: { 'x-forwarded-for': forwarded } })
+    expect(await statuses(2, from('203.0.113.1'))).toEqual([402, 429])
+    expect(await statuses(1, from('203.0.113.2'))).toEqual([402])
+    // What the caller wrote stands left of what our own proxy added.
+    expect(await statuses(1, from('198.51.100.9, 203.0.113.2'))).toEqual([429])
+  })
+
+  it('where a store is down, admits if told to', async () => {
+    const down = async () => {
+      throw new Error('down')
+    }
+    const seller = await open([sell('work')], {
+      rateLimit: { perMinute: 1, onStoreDown: 'admit' },
+      stores: { rateLimit: { take: down } },
+    })
+    expect(await statuses(2, () => pay(seller, `${seller.url}/work`))).toEqual([200, 200])
+  })
+
+  it('a million identities take bounded memory', () => {
+    const limit = memoryRateLimit({ max: 10_000 })
+    globalThis.gc?.()
+    const before = process.memoryUsage().heapUsed
+    for (let identity = 0; identity < 1_000_000; identity++) limit.take(`ip:${identity}`, 1)
+    expect(process.memoryUsage().heapUsed - before).toBeLessThan(100_000_000)
+    expect(limit.take('ip:999999', 1)).toMatchObject({ admitted: false })
+  })
+})
+
+describe('body limits', () => {
+  it('are the server’s, but for an endpoint that has its own', async () => {
+    const seller = await open([sell('small'), sell('large', { maxBodyBytes: 5_000 })], { maxBodyBytes: 100 })
+    const body = { text: 'x'.repeat(1_000) }
+    expect((await ask(`${seller.url}/small`, { body })).status).toBe(413)
+    expect((await ask(`${seller.url}/large`, { body })).status).toBe(402)
+  })
+})
+
+describe('order before the handler', () => {
+  it('rate limit, then idempotency, then input, then payment', async () => {
+    const door = gate()
+    const endpoint = defineEndpoint({
+      name: 'work',
+      price: '$0.01',
+      input: { type: 'object', required: ['n'], properties: { n: { type: 'integer' } } },
+      async handler() {
+        door.enter()
+        await door.opened
+        return 1
+      },
+    })
+    const seller = await open([endpoint], { idempotency: {}, rateLimit: { perMinute: 4 } })
+    const url = `${seller.url}/work`
+    const key = { 'idempotency-key': 'k' }
+    const body = { n: 1 }
+    const first = pay(seller, url, { body, headers: key })
+    await door.entered()
+    const refused = await signFor(seller, url, { body })
+    seller.sandbox.faults.set('verify', 'refuse')
+    const send = async (headers: Record<string, string>, sent: unknown) =>
+      (await ask(url, { body: sent, headers: { ...refused, ...headers } })).status
+    expect(await send(key, { n: 'x' }), 'the key is looked at before the input').toBe(409)
+    expect(await send({}, { n: 'x' }), 'the input before the payment').toBe(400)
+    expect(await send({}, body), 'the payment last').toBe(402)
+    expect(await send(key, { n: 'x' }), 'the limit before everything').toBe(429)
+    door.open()
+    expect((await first).status).toBe(200)
+  })
+})
+
+describe('tracing', () => {
+  it('takes the caller’s trace id on, hands it to the handler, and answers with it', async () => {
+    const endpoint = defineEndpoint({ name: 'work', price: '$0.01', handler: ({ traceId }) => ({ traceId }) })
+    const seller = await open([endpoint])
+    const traceId = '0af7651916cd43dd8448eb211c80319c'
+    const response = await pay(seller, `${seller.url}/work`, {
+      headers: { traceparent: `00-${traceId}-b7ad6b7169203331-01` },
+    })
+    expect(await response.json()).toEqual({ traceId })
+    expect(response.headers.get('traceparent')).toMatch(new RegExp(`^00-${traceId}-[0-9a-f]{16}-01$`))
+  })
+
+  it('starts a trace of its own where the caller’s is missing or malformed', async () => {
+    const seller = await open([sell('work')])
+    for (const traceparent of ['', 'x', `00-${'0'.repeat(32)}-b7ad6b7169203331-01`]) {
+      const response = await pay(seller, `${seller.url}/work`, { headers: { traceparent } })
+      expect(response.headers.get('traceparent')).toMatch(/^00-(?!0{32})[0-9a-f]{32}-[0-9a-f]{16}-01$/)
+    }
+  })
+})
+
+describe('the end of a server', () => {
+  it('cuts what outlasts the deadline: the handler is aborted, answered 503, and not charged', async () => {
+    const door = gate()
+    let reason: unknown
+    const endpoint = defineEndpoint({
+      name: 'work',
+      price: '$0.01',
+      handler: ({ signal }) =>
+        new Promise(resolve => {
+          signal.addEventListener('abort', () => {
+            reason = signal.reason
+            resolve('too late')
+          })
+          door.enter()
+        }),
+    })
+    const seller = await open([endpoint], { shutdownTimeoutMs: 50 })
+    const call = pay(seller, `${seller.url}/work`)
+    await door.entered()
+    const report = seller.server.shutdown('deploy')
+    const response = await call
+    expect(response.status).toBe(503)
+    expect(await response.json()).toMatchObject({ error: { code: 'shutting_down' } })
+    expect(await report).toMatchObject({ reason: 'deploy', outcome: 'timedOut', abandoned: 1 })
+    expect(String(reason)).toMatch(/stopped/)
+    expect(seller.sandbox.balance(seller.sandbox.seller.address).usdc).toBe(0n)
+  })
+
+  it('a second call to shut down does not wait for the deadline', async () => {
+    const door = gate()
+    const endpoint = defineEndpoint({
+      name: 'work',
+      price: '$0.01',
+      handler: ({ signal }) =>
+        new Promise(resolve => {
+          signal.addEventListener('abort', resolve)
+          door.enter()
+        }),
+    })
+    const seller = await open([endpoint], { shutdownTimeoutMs: 60_000 })
+    const call = pay(seller, `${seller.url}/work`)
+    await door.entered()
+    const first = seller.server.shutdown('one')
+    const second = seller.server.shutdown('two')
+    expect(await second).toEqual(await first)
+    expect((await call).status).toBe(503)
+  })
+})
+
+describe('createServer', () => {
+  const agentOf = (seller: Seller) =>
+    defineAgent({
+      name: 'Mounted',
+      handle: 'mounted',
+      description: 'Lives in another app.',
+      payTo: seller.sandbox.seller.address,
+      network: 'testnet',
+      endpoints: [sell('work')],
+    })
+
+  it('gives a Koa app that another mounts under a prefix, and names its URLs under it', async () => {
+    const seller = await open([sell('other')])
+    const { facilitatorUrl, algodUrl } = seller.sandbox
+    const outer = new Koa()
+    outer.use(mount('/agents/one', createServer(agentOf(seller), { facilitatorUrl, algodUrl })))
+    outer.use(ctx => {
+      ctx.body = 'the rest of the site'
+    })
+    const server = createHttpServer(outer.callback()).listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+    const quoted = await ask(`${url}/agents/one/work`)
+    expect(challengeIn(quoted).resource.url).toBe(`${url}/agents/one/work`)
+    const manifest = await (await ask(`${url}/agents/one/.well-known/svc.json`, { method: 'GET' })).json()
+    expect(manifest).toMatchObject({ endpoints: [{ url: `${url}/agents/one/work` }] })
+    expect((await pay(seller, `${url}/agents/one/work`)).status).toBe(200)
+    expect(await (await ask(`${url}/`, { method: 'GET' })).text()).toBe('the rest of the site')
+    server.closeAllConnections()
+    server.close()
+  })
+})

@@ -1,0 +1,247 @@
+/** Settlement webhooks, to a receiver over real sockets that verifies them with the Standard Webhooks library. */
+import { once } from 'node:events'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { Webhook } from 'standardwebhooks'
+import { afterEach, describe, expect, it } from 'vitest'
+import { settlementWebhook, type WebhookLimits } from '../../src/adapters/webhook/settlement-webhook.js'
+import { defineAgent, defineEndpoint, type EndedCall, serve } from '../../src/index.js'
+import { silentLogger } from '../../src/ports/logger.js'
+import { ask, openSeller, pay, receiptIn, type Seller } from '../support/seller.js'
+
+const SECRET = `whsec_${Buffer.alloc(32, 7).toString('base64')}`
+
+interface Received {
+  readonly headers: Record<string, string>
+  readonly body: string
+}
+type Reply = (response: ServerResponse, request: IncomingMessage) => void
+const answer =
+  (status: number, headers = {}): Reply =>
+  response =>
+    void response.writeHead(status, headers).end('noted')
+const hang: Reply = () => {}
+
+const opened: { close(): Promise<void> }[] = []
+afterEach(async () => {
+  for (const open of opened.splice(0)) await open.close()
+})
+
+/** Answers each request with the next reply, and those after the last with the last. */
+async function receiver(...replies: Reply[]) {
+  const received: Received[] = []
+  const waiting = new Set<() => void>()
+  const server = createServer(async (request, response) => {
+    let body = ''
+    for await (const chunk of request) body += chunk
+    received.push({ headers: request.headers as Record<string, string>, body })
+    const reply = replies[Math.min(received.length, replies.length) - 1] ?? answer(204)
+    reply(response, request)
+    for (const check of waiting) check()
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  opened.push({
+    async close() {
+      server.closeAllConnections()
+      server.close()
+      await once(server, 'close')
+    },
+  })
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook?token=1`,
+    received,
+    times: (count: number) =>
+      new Promise<void>(resolve => {
+        const check = () => {
+          if (received.length >= count) resolve()
+        }
+        waiting.add(check)
+        check()
+      }),
+  }
+}
+
+function verified({ headers, body }: Received, secret = SECRET): unknown {
+  return new Webhook(secret).verify(body, headers)
+}
+
+const settled = (id: string): EndedCall => ({
+  id,
+  traceId: 't',
+  endpoint: 'echo',
+  final: 'settled',
+  path: [],
+  timingsMs: [],
+  status: 200,
+  code: 'settled',
+  charged: 'yes',
+  startedMs: Date.UTC(2026, 0, 1),
+  ms: 5,
+  txId: `TX${id}`,
+  payer: 'PAYER',
+  amount: '10000',
+  asset: '10458941',
+})
+
+function sender(url: string, limits: WebhookLimits = {}) {
+  const errors: Record<string, unknown>[] = []
+  const silent = () => {}
+  const error = (fields: object) => void errors.push(fields as Record<string, unknown>)
+  const logger = { debug: silent, info: silent, warn: silent, error }
+  const webhook = settlementWebhook({ url, secret: SECRET }, logger, { retryMs: 1, ...limits })
+  opened.unshift({ close: () => webhook.close(0) })
+  return { webhook, errors }
+}
+
+describe('a server with webhooks', () => {
+  const echo = defineEndpoint({ name: 'echo', price: '$0.01', handler: ({ body }) => body })
+  const fail = defineEndpoint({
+    name: 'fail',
+    price: '$0.01',
+    handler: () => Promise.reject(new Error('no')),
+  })
+  async function open(...args: Parameters<typeof openSeller>): Promise<Seller> {
+    const seller = await openSeller(...args)
+    opened.unshift(seller)
+    return seller
+  }
+
+  it('tells each receiver of each settled call, and of no other', async () => {
+    const [one, two] = [await receiver(), await receiver()]
+    const other = `whsec_${Buffer.alloc(24, 9).toString('base64')}`
+    const webhooks = [
+      { url: one.url, secret: SECRET },
+      { url: two.url, secret: other },
+    ]
+    const seller = await open([echo, fail], { webhooks })
+    await ask(`${seller.url}/echo`)
+    await pay(seller, `${seller.url}/fail`)
+    const paid = await pay(seller, `${seller.url}/echo`, { body: { secret: 'in the body' } })
+    await Promise.all([one.times(1), two.times(1)])
+    const { id } = seller.ended.at(-1)!
+    const message = {
+      type: 'call.settled',
+      id,
+      endpoint: 'echo',
+      txId: receiptIn(paid).txId,
+      amount: '10000',
+      asset: '10458941',
+      payer: seller.sandbox.wallet.address,
+      at: expect.stringMatching(/^\d{4}-\d{2}-\d{2}T.*Z$/),
+    }
+    expect(verified(one.received[0]!)).toEqual(message)
+    expect(verified(two.received[0]!, other)).toEqual(message)
+    expect(one.received[0]!.headers).toMatchObject({ 'webhook-id': id, 'content-type': 'application/json' })
+    expect(() => verified(one.received[0]!, other)).toThrow()
+    await seller.server.shutdown()
+    expect([one.received.length, two.received.length]).toEqual([1, 1])
+  })
+
+  it('answers at once while a receiver hangs, and tells what waits before it ends', async () => {
+    let letGo = () => {}
+    const held: Reply = response => {
+      letGo = () => void response.writeHead(200).end()
+    }
+    const slow = await receiver(held)
+    const seller = await open([echo], { webhooks: [{ url: slow.url, secret: SECRET }] })
+    expect((await pay(seller, `${seller.url}/echo`, { body: {} })).status).toBe(200)
+    await slow.times(1)
+    let ended = false
+    const closing = seller.server.shutdown().then(() => {
+      ended = true
+    })
+    await once(seller.server, 'close')
+    expect(ended).toBe(false)
+    letGo()
+    await closing
+  })
+
+  it.each([
+    [{ secret: 'short' }],
+    [{ secret: `whsec_${Buffer.alloc(23).toString('base64')}` }],
+    [{ secret: `whsec_${Buffer.alloc(65).toString('base64')}` }],
+    [{ secret: undefined }],
+    [{ url: 'ftp://receiver.example' }],
+    [{ url: '/hook' }],
+    [{ url: 'https://user:password@receiver.example' }],
+  ])('is refused at start, and quotes no secret: %j', wrong => {
+    const agent = defineAgent({
+      name: 'a',
+      handle: 'abc',
+      description: 'd',
+      payTo: 'A'.repeat(58),
+      endpoints: [echo],
+    })
+    const webhook = { url: 'https://receiver.example', secret: SECRET, ...wrong } as never
+    expect(() => serve(agent, { port: 0, webhooks: [webhook], logger: silentLogger })).toThrow(
+      expect.objectContaining({
+        code: 'invalid_options',
+        message: expect.not.stringMatching(/password|short/),
+      }),
+    )
+  })
+})
+
+describe('a message', () => {
+  it('is sent again after failures, as the same message, signed anew', async () => {
+    const reset: Reply = (_, request) => request.socket.resetAndDestroy()
+    const flaky = await receiver(answer(500), reset, answer(302, { location: '/elsewhere' }), answer(200))
+    const { webhook, errors } = sender(flaky.url)
+    webhook.ended(settled('1'))
+    await webhook.close(10_000)
+    expect(flaky.received).toHaveLength(4)
+    expect(new Set(flaky.received.map(({ headers }) => headers['webhook-id']))).toEqual(new Set(['1']))
+    for (const attempt of flaky.received) expect(verified(attempt)).toMatchObject({ txId: 'TX1' })
+    expect(errors).toEqual([])
+  })
+
+  it('is given up after so many attempts, and logged', async () => {
+    const broken = await receiver(answer(410))
+    const { webhook, errors } = sender(broken.url, { attemptsMax: 3 })
+    webhook.ended(settled('1'))
+    await webhook.close(10_000)
+    expect(broken.received).toHaveLength(3)
+    expect(errors).toMatchObject([{ id: '1', txId: 'TX1', host: new URL(broken.url).host }])
+    expect(JSON.stringify(errors)).not.toMatch(/token/)
+  })
+
+  it('has a bounded time for each attempt', async () => {
+    const slow = await receiver(hang, answer(200))
+    const { webhook, errors } = sender(slow.url, { timeoutMs: 50 })
+    webhook.ended(settled('1'))
+    await webhook.close(10_000)
+    expect(slow.received).toHaveLength(2)
+    expect(errors).toEqual([])
+  })
+
+  it('does not keep others from being sent while it waits', async () => {
+    const one = await receiver(answer(500), answer(200))
+    const { webhook } = sender(one.url, { retryMs: 60_000 })
+    webhook.ended(settled('1'))
+    await one.times(1)
+    webhook.ended(settled('2'))
+    await one.times(2)
+    expect(one.received.map(({ headers }) => headers['webhook-id'])).toEqual(['1', '2'])
+  })
+
+  it('is dropped, and logged, where too many wait or the server has closed', async () => {
+    const slow = await receiver(hang)
+    const { webhook, errors } = sender(slow.url, { pendingMax: 2 })
+    for (const id of ['1', '2', '3']) webhook.ended(settled(id))
+    expect(errors.map(({ id }) => id)).toEqual(['3'])
+    await webhook.close(20)
+    expect(errors.map(({ id }) => id)).toEqual(['3', '1', '2'])
+    webhook.ended(settled('4'))
+    expect(errors.map(({ id }) => id)).toEqual(['3', '1', '2', '4'])
+  })
+
+  it('goes out for a burst of them, by few connections, each once', async () => {
+    const busy = await receiver(answer(204))
+    const { webhook, errors } = sender(busy.url)
+    const ids = Array.from({ length: 200 }, (_, i) => String(i))
+    for (const id of ids) webhook.ended(settled(id))
+    await webhook.close(10_000)
+    expect(busy.received.map(({ headers }) => headers['webhook-id']).sort()).toEqual(ids.sort())
+    expect(errors).toEqual([])
+  })
+})

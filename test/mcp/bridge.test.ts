@@ -1,0 +1,150 @@
+/** `svc mcp`: a desktop client that cannot pay, a wallet with limits between it and an agent, and an agent over HTTP. */
+import { fileURLToPath } from 'node:url'
+import { Client } from '@modelcontextprotocol/sdk/client/index.js'
+import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { bridgeTo } from '../../src/app/bridge.js'
+import { defineEndpoint, SvcClient } from '../../src/index.js'
+import { svc } from '../cli/run.js'
+import type { RpcResult } from '../support/doors.js'
+import { NOTHING, onePayment, watchLedger } from '../support/official.js'
+import { openSeller, type Seller } from '../support/seller.js'
+
+const MAIN = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url))
+
+let seller: Seller
+beforeAll(async () => {
+  seller = await openSeller(
+    [
+      defineEndpoint({
+        name: 'text/shout',
+        price: '$0.01',
+        input: { type: 'object', required: ['text'], properties: { text: { type: 'string' } } },
+        handler: ({ body }) => ({ shouted: body.text.toUpperCase() }),
+      }),
+      defineEndpoint({
+        name: 'square',
+        method: 'GET',
+        price: '$0.01',
+        input: { type: 'object', required: ['n'], properties: { n: { type: 'number' } } },
+        handler: ({ body }) => String((body.n as number) ** 2),
+      }),
+      defineEndpoint({ name: 'dear', price: '$0.06', handler: () => 'dear' }),
+      defineEndpoint({
+        name: 'image',
+        price: '$0.01',
+        handler: () => new Response(new Uint8Array([1, 2]), { headers: { 'content-type': 'image/png' } }),
+      }),
+    ],
+    { basePath: '/api' },
+  )
+})
+afterAll(() => seller.close())
+
+const clients: Client[] = []
+afterEach(async () => {
+  for (const client of clients.splice(0)) await client.close()
+})
+
+interface Desktop {
+  call(name: string, args?: Record<string, unknown>): Promise<RpcResult>
+  readonly client: Client
+  readonly address: string
+}
+
+async function desktop(label: string, flags: readonly string[] = [], paying = true): Promise<Desktop> {
+  const { address, mnemonic } = seller.sandbox.accounts(label)
+  const client = new Client({ name: 'desktop', version: '1.0.0' })
+  clients.push(client)
+  const env = {
+    PATH: process.env.PATH!,
+    SVC_SANDBOX: seller.sandbox.url,
+    ...(paying && { SVC_MNEMONIC: mnemonic }),
+  }
+  const args = [MAIN, 'mcp', '--url', `${seller.url}/api`, ...flags]
+  await client.connect(new StdioClientTransport({ command: process.execPath, args, env, stderr: 'ignore' }))
+  const call = async (name: string, input: Record<string, unknown> = {}) =>
+    (await client.callTool({ name, arguments: input })) as unknown as RpcResult
+  return { client, address, call }
+}
+
+describe('svc mcp', () => {
+  it('offers the agent’s tools, pays for what is called, and shows the receipt', async () => {
+    const { client, call, address } = await desktop('desk')
+    const { tools } = await client.listTools()
+    const names = ['text_shout', 'square', 'dear', 'image', 'get_manifest', 'search_agents']
+    expect(tools.map(({ name }) => name)).toEqual(names)
+    const moved = watchLedger(seller.sandbox, address)
+    const { structuredContent, content, _meta } = await call('text_shout', { text: 'hi' })
+    expect(structuredContent).toEqual({ shouted: 'HI' })
+    expect(content).toEqual([{ type: 'text', text: '{"shouted":"HI"}' }])
+    const receipt = _meta!['x402/payment-response'] as { transaction: string }
+    expect(moved()).toEqual(onePayment(10_000n, receipt.transaction))
+    expect((await call('square', { n: 3 })).content).toEqual([{ type: 'text', text: '9' }])
+  })
+
+  it('holds the limits of a call and of a day, whatever is asked of it', async () => {
+    const { call, address } = await desktop('frugal', ['--max-price', '0.05', '--max-per-day', '0.02'])
+    const moved = watchLedger(seller.sandbox, address)
+    const codeOf = ({ structuredContent }: RpcResult) => (structuredContent!.error as { code: string }).code
+    expect(codeOf(await call('dear'))).toBe('price_above_max')
+    expect(moved()).toEqual(NOTHING)
+    for (const text of ['a', 'b']) expect((await call('text_shout', { text })).isError).toBeFalsy()
+    expect(codeOf(await call('text_shout', { text: 'c' }))).toBe('daily_cap_reached')
+    expect(moved()).toMatchObject({ paid: 20_000n, received: 20_000n })
+  })
+
+  it('without a wallet has the free tools, and says what is missing for the others', async () => {
+    const { call } = await desktop('poor', [], false)
+    expect((await call('get_manifest')).structuredContent).toMatchObject({ handle: 'test-agent' })
+    expect((await call('search_agents')).structuredContent).toMatchObject({
+      error: { code: 'registry_not_configured' },
+    })
+    expect(await call('text_shout', { text: 'x' })).toMatchObject({
+      isError: true,
+      structuredContent: { error: { code: 'no_signer' } },
+    })
+  })
+
+  it('ends with one line where there is no agent', async () => {
+    const { code, stdout, stderr } = await svc(['mcp', '--url', 'http://127.0.0.1:9'])
+    expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
+    expect(stderr).toMatch(/^svc: [^\n]+ \(network_error\)\n$/)
+  })
+})
+
+describe('the bridge', () => {
+  const call = { meta: {}, signal: new AbortController().signal }
+
+  it('pays at the host that it was started for, whatever host a manifest names', async () => {
+    const asked: string[] = []
+    const manifest = (await (await fetch(`${seller.url}/.well-known/svc.json`)).json()) as {
+      endpoints: object[]
+    }
+    const endpoints = manifest.endpoints.map(entry => ({ ...entry, url: 'https://evil.example/api/dear' }))
+    const client = new SvcClient({
+      mnemonic: seller.sandbox.wallet.mnemonic,
+      network: 'testnet',
+      async fetchImpl(input) {
+        asked.push(String(input))
+        return Response.json({ ...manifest, endpoints })
+      },
+    })
+    const toolbox = await bridgeTo('https://agent.example/base', client)
+    await toolbox.call({ ...call, name: 'dear', args: {} })
+    expect(asked).toEqual([
+      'https://agent.example/base/.well-known/svc.json',
+      'https://agent.example/api/dear',
+    ])
+  })
+
+  it('offers no tool under a name that is none, or under a free tool’s', async () => {
+    const entry = { url: 'https://a.example/x', method: 'POST', price: '$1' }
+    const names = ['fine', 'no name', 'get/manifest', 'x'.repeat(129), '']
+    const manifest = { name: 'A', handle: 'a-a', network: 'testnet', payTo: 'A' }
+    const fetchImpl = async () =>
+      Response.json({ ...manifest, endpoints: names.map(name => ({ ...entry, name })) })
+    const { tools } = await bridgeTo('https://a.example', new SvcClient({ fetchImpl }))
+    expect(tools.map(({ name }) => name)).toEqual(['fine', 'get_manifest', 'search_agents'])
+  })
+})

@@ -1,0 +1,140 @@
+/** The doors for agents, each spoken by hand: one way to ask through any of them, and one way to read what it says. */
+import type { PaymentRequired } from '../../src/domain/x402.js'
+
+export interface DoorAsk {
+  readonly skill: string
+  readonly input: Readonly<Record<string, unknown>>
+  /** As `signFor` makes them: the payment header, and keys. */
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+export interface Told {
+  /** `ok`, `payment_required`, or the code of the error. */
+  readonly code: string
+  readonly data?: unknown
+  readonly receipt?: Fields
+  readonly subscriptionKey?: string
+  readonly replayed?: boolean
+  readonly challenge?: PaymentRequired
+  readonly status: number
+  readonly headers: Headers
+}
+
+export type TestDoor = (url: string, ask: DoorAsk) => Promise<Told>
+
+type Fields = Readonly<Record<string, unknown>>
+
+/** The fields that tests read from JSON-RPC answers; a missing one is `undefined`, and the test will say so. */
+export interface RpcAnswer {
+  readonly jsonrpc: string
+  readonly id: unknown
+  readonly result?: RpcResult
+  readonly error?: { readonly code: number; readonly message: string; readonly data?: ErrorData }
+}
+
+export interface ErrorData extends Fields {
+  readonly code: string
+  readonly requirements: PaymentRequired
+}
+
+export interface RpcResult extends Task {
+  readonly task?: Task
+  readonly kind?: string
+  readonly isError?: boolean
+  readonly content: readonly { readonly type: string; readonly text: string }[]
+  readonly structuredContent?: Fields
+  readonly tools: readonly {
+    readonly name: string
+    readonly inputSchema: Fields
+    readonly description: string
+  }[]
+  readonly _meta?: Fields
+}
+
+export interface Task {
+  readonly id: string
+  readonly contextId: string
+  readonly status: { readonly state: string; readonly message: { readonly metadata: Fields } }
+  readonly artifacts: readonly { readonly name: string; readonly parts: readonly Fields[] }[]
+}
+
+export const DOORS = {
+  'A2A 0.3': (url, ask) => a2a(url, ask, 'message/send'),
+  'A2A 1.0': (url, ask) => a2a(url, ask, 'SendMessage'),
+  MCP: mcp,
+} as const satisfies Record<string, TestDoor>
+
+export function post(
+  url: string,
+  body: unknown,
+  headers: Readonly<Record<string, string>> = {},
+): Promise<Response> {
+  const text = typeof body === 'string' ? body : JSON.stringify(body)
+  return fetch(url, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', ...headers },
+    body: text,
+  })
+}
+
+/** The one message of an answer, be it JSON or an event. */
+export async function messageIn(response: Response): Promise<RpcAnswer> {
+  const text = await response.text()
+  return JSON.parse(/^data: (.*)$/m.exec(text)?.[1] ?? text)
+}
+
+export function messageOf(skillId: string | undefined, parts: readonly unknown[]) {
+  return { message: { kind: 'message', messageId: 'm1', role: 'user', parts, metadata: { skillId } } }
+}
+
+export function rpc(method: string, params: unknown, id: unknown = 1) {
+  return { jsonrpc: '2.0', id, method, params }
+}
+
+async function a2a(url: string, { skill, input, headers }: DoorAsk, method: string): Promise<Told> {
+  const part = method === 'SendMessage' ? { data: input } : { kind: 'data', data: input }
+  const response = await post(`${url}/a2a`, rpc(method, messageOf(skill, [part])), headers)
+  const { result, error } = await messageIn(response)
+  const about = { status: response.status, headers: response.headers }
+  if (error) {
+    const code = error.code === -32010 ? 'payment_required' : error.data!.code
+    return { ...about, code, challenge: error.data?.requirements }
+  }
+  const { status, artifacts } = result!.task ?? result!
+  const { metadata } = status.message
+  return {
+    ...about,
+    code: 'ok',
+    data: artifacts[0]!.parts.find(one => 'data' in one)?.data,
+    receipt: (metadata['x402.payment.receipts'] as Fields[] | undefined)?.[0],
+    subscriptionKey: (metadata['svc.subscription'] as { key: string } | undefined)?.key,
+    replayed: metadata['svc.replayed'] === true,
+  }
+}
+
+async function mcp(url: string, { skill, input, headers = {} }: DoorAsk): Promise<Told> {
+  const payment = headers['payment-signature']
+  const meta = {
+    ...(payment !== undefined && { 'x402/payment': JSON.parse(Buffer.from(payment, 'base64').toString()) }),
+    ...(headers['idempotency-key'] && { 'svc/idempotency-key': headers['idempotency-key'] }),
+    ...(headers['x-svc-subscription'] && { 'svc/subscription': headers['x-svc-subscription'] }),
+  }
+  const params = { name: skill.replaceAll('/', '_'), arguments: input, _meta: meta }
+  const response = await post(`${url}/mcp`, rpc('tools/call', params))
+  const { result, error } = await messageIn(response)
+  const about = { status: response.status, headers: response.headers }
+  if (error) return { ...about, code: String(error.code) }
+  const { isError, structuredContent, _meta = {} } = result!
+  if (isError && structuredContent?.x402Version === 2) {
+    return { ...about, code: 'payment_required', challenge: structuredContent as unknown as PaymentRequired }
+  }
+  if (isError) return { ...about, code: (structuredContent!.error as { code: string }).code }
+  return {
+    ...about,
+    code: 'ok',
+    data: structuredContent,
+    receipt: _meta['x402/payment-response'] as Fields | undefined,
+    subscriptionKey: (_meta['svc/subscription'] as { key: string } | undefined)?.key,
+    replayed: _meta['svc/replayed'] === true,
+  }
+}

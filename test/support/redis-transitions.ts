@@ -1,0 +1,53 @@
+/** Watches what moves do to the stored records, and refuses whatever the drawings do not show. */
+import { expect } from 'vitest'
+import type { Connection } from '../../src/adapters/redis/connection.js'
+import { claimTable } from '../../src/domain/machines/claim.machine.js'
+import { paymentTable } from '../../src/domain/machines/payment.machine.js'
+import type { ChargeStore } from '../../src/ports/charge-store.js'
+
+type Rows = Readonly<Record<string, { readonly on: Readonly<Record<string, string>> }>>
+
+/** What one move does to a record beyond a single event: its lease turns out to be over, or it is given up and taken. */
+const FIRST_OF_TWO = ['lapsed', 'forfeited', 'dead']
+
+/** Every transition that was seen, as `claim inProgress -> settling`. */
+export type Seen = Set<string>
+
+export function watched(store: ChargeStore, connection: Connection, prefix: string, seen: Seen): ChargeStore {
+  const around =
+    <Move, Answer>(move: (given: Move) => Promise<Answer>) =>
+    async (given: Move): Promise<Answer> => {
+      const before = await states(connection, prefix)
+      const answer = await move(given)
+      const after = await states(connection, prefix)
+      for (const key of new Set([...before.keys(), ...after.keys()])) {
+        const kind = key.includes(':claim:') ? 'claim' : 'payment'
+        const [rows, initial]: [Rows, string] =
+          kind === 'claim' ? [claimTable.rows, claimTable.initial] : [paymentTable.rows, paymentTable.initial]
+        const [from, to] = [before.get(key) ?? initial, after.get(key) ?? initial]
+        if (from === to) continue
+        expect([...reachable(rows, from)], `${kind} ${from} -> ${to}`).toContain(to)
+        seen.add(`${kind} ${from} -> ${to}`)
+      }
+      return answer
+    }
+  return {
+    open: around(store.open),
+    record: around(store.record),
+    close: around(store.close),
+    resolve: around(store.resolve),
+  }
+}
+
+function reachable(rows: Rows, from: string): Set<string> {
+  const { on } = rows[from]!
+  const next = FIRST_OF_TWO.flatMap(event => (on[event] === undefined ? [] : [rows[on[event]]!.on]))
+  return new Set([on, ...next].flatMap(moves => Object.values(moves)))
+}
+
+async function states(connection: Connection, prefix: string): Promise<Map<string, string>> {
+  const redis = connection.client
+  const keys = await redis.keys(`${prefix}*`)
+  const stored = await Promise.all(keys.map(key => redis.hget(key, 'state')))
+  return new Map(keys.map((key, at) => [key, stored[at]!]))
+}

@@ -8,7 +8,7 @@ import { assertSameTerms, paymentHeader, quoteOf } from './payments.mjs'
 export const BODY = { text: 'the quick brown fox', times: 3 }
 
 /** Ready payments for a first round; later ones have half as many again as the fastest round has used. */
-const FIRST_PAYMENTS = 1_500
+const FIRST_PAYMENTS = 2_000
 
 async function unpaid(market) {
   const ours = await market.start('ours')

@@ -2,7 +2,7 @@
  * `npm run bench`: ours against bare Koa, the official x402 servers and client, and xstate, side by side on one machine.
  * Prints Markdown. Ends with 1 if an answer has another status than it must have; a bar that is missed is only printed.
  *
- *   node bench/run.mjs [--row unpaid,paid,…] [--seconds 1.25] [--rounds 5] [--profile folder]
+ *   node bench/run.mjs [--row unpaid,paid,…] [--seconds 0.7] [--rounds 9] [--profile folder]
  */
 import { cpus } from 'node:os'
 import { parseArgs } from 'node:util'
@@ -14,7 +14,7 @@ import { LOAD_ROWS } from './rows.mjs'
 import { tableOf } from './table.mjs'
 
 /** Discarded: the first seconds of a process belong to the compiler. */
-const WARM_UP_ROUNDS = 2
+const WARM_UP_ROUNDS = 3
 
 const MEASURED_ROWS = { signing, walking }
 const ROWS = { ...LOAD_ROWS, ...MEASURED_ROWS }
@@ -22,8 +22,8 @@ const ROWS = { ...LOAD_ROWS, ...MEASURED_ROWS }
 const { values } = parseArgs({
   options: {
     row: { type: 'string', default: Object.keys(ROWS).join(',') },
-    seconds: { type: 'string', default: '1.25' },
-    rounds: { type: 'string', default: '5' },
+    seconds: { type: 'string', default: '0.7' },
+    rounds: { type: 'string', default: '9' },
     /** Where ours leaves a CPU profile. */
     profile: { type: 'string' },
   },

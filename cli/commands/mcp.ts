@@ -30,7 +30,7 @@ export function mcpCommand(program: Command): void {
     .addHelpText(
       'after',
       `
-Without SVC_MNEMONIC the free tools work, and the others say what they cost.
+Without SVC_MNEMONIC only the free tools work.
 
 Example:
   $ svc mcp --url https://agent.example --max-price 0.05 --max-per-day 2`,
@@ -51,7 +51,9 @@ async function bridge({ url, maxPrice, maxPerDay, network }: McpFlags, version: 
   ])
   const client = new SvcClient({ mnemonic, network, maxPrice, maxPerDay })
   const toolbox = await bridgeTo(url, client)
-  serveStdio(() => toolServer(toolbox), { onerror: cause => note(printable(`svc: ${cause.message}`)) })
+  const broke = (cause: unknown) => note(printable(`svc: a tool broke: ${cause}`))
+  const onerror = (cause: Error) => note(printable(`svc: ${cause.message}`))
+  serveStdio(() => toolServer({ ...toolbox, version, broke }), { onerror })
   const wallet = client.address === undefined ? 'no wallet' : `paying from ${client.address}`
   note(
     printable(

@@ -77,11 +77,24 @@ function installSignals(shutdown: (reason: string) => unknown): () => void {
   }
 }
 
+/** A drained call's answer is still being written; its connection is idle a moment later, and would be kept alive. */
+const IDLE_SWEEP_MS = 20
+/** What callers are given to read their last answer, and what those of cut calls are given to read their 503. */
+const ANSWERS_MS = 10_000
+const CUT_ANSWERS_MS = 500
+
 function closeServer(server: Server, { outcome }: ShutdownReport): Promise<void> {
   return new Promise(resolve => {
-    server.close(() => resolve())
-    if (outcome === 'drained') server.closeIdleConnections()
-    else server.closeAllConnections()
+    const sweep = setInterval(() => server.closeIdleConnections(), IDLE_SWEEP_MS)
+    const cut = setTimeout(
+      () => server.closeAllConnections(),
+      outcome === 'timedOut' ? CUT_ANSWERS_MS : ANSWERS_MS,
+    )
+    server.close(() => {
+      clearInterval(sweep)
+      clearTimeout(cut)
+      resolve()
+    })
   })
 }
 

@@ -48,7 +48,12 @@ async function useAll({ charges, subscriptions, rateLimit, spend, health }: Redi
 describe('redisStores', () => {
   it('on a cluster: the keys of each script share a slot, whatever a slot is called', async () => {
     const node = await server({
-      settings: ['cluster-enabled yes', 'cluster-node-timeout 500', 'cluster-announce-ip 127.0.0.1'],
+      settings: [
+        'appendonly yes',
+        'cluster-enabled yes',
+        'cluster-node-timeout 500',
+        'cluster-announce-ip 127.0.0.1',
+      ],
     })
     const admin = new Redis(node.url)
     closing({ close: () => admin.disconnect() })

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { chaos } from '../../chaos/chaos.js'
 import { type RedisServer, startRedis } from '../support/redis-server.js'
 
-const seconds = Number(process.env.SVC_CHAOS_SECONDS ?? 40)
+const seconds = Number(process.env.SVC_CHAOS_SECONDS ?? 35)
 const seed = Number(process.env.SVC_CHAOS_SEED ?? Math.floor(Math.random() * 2 ** 31))
 /** Many times what mending takes: only a call that never ends reaches it. */
 const SLACK_MS = 240_000

@@ -3,7 +3,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { PayeeReport } from '../../agents/reference/payee.js'
 import type { SettlementReport } from '../../agents/reference/settlement.js'
-import type { X402Report } from '../../agents/reference/x402-check/report.js'
+import { type X402Report, x402Report } from '../../agents/reference/x402-check/report.js'
 import { encodeHeader } from '../../src/domain/x402.js'
 import { openReferenceMarket, type ReferenceMarket } from './reference-market.js'
 
@@ -12,7 +12,7 @@ let schemas: Readonly<Record<string, object>>
 beforeAll(async () => {
   market = await openReferenceMarket()
   const response = await fetch(new URL('/openapi.json', market.at('')))
-  schemas = (await response.json()).components.schemas
+  schemas = ((await response.json()) as { components: { schemas: typeof schemas } }).components.schemas
 })
 afterAll(() => market.close())
 
@@ -103,7 +103,6 @@ describe('payee-check', () => {
   it('does not charge where it could not look', async () => {
     const before = market.sandbox.balance(market.sandbox.wallet.address).usdc
     const { address } = market.sandbox.seller
-    // Mainnet's public nodes are not there for a test.
     const asked = market.client.call(market.at('payee-check'), { address, network: 'mainnet' })
     await expect(asked).rejects.toMatchObject({ code: 'call_failed', status: 503, detail: { charged: 'no' } })
     expect(market.sandbox.balance(market.sandbox.wallet.address).usdc).toBe(before)
@@ -181,7 +180,6 @@ describe('x402-check', () => {
       answer.headers.set('payment-required', encodeHeader({ ...challenge, resource: { url } }))
       return { ...answer, url: new URL(url) }
     }
-    const { x402Report } = await import('../../agents/reference/x402-check/report.js')
     const signal = new AbortController().signal
     const asked = { url: 'https://agent.example.com/api/summarize' }
     const report = await x402Report(asked, { fetch: proxied, chains: market.sources.chains }, signal)

@@ -2,6 +2,7 @@
 import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { BASE_PATH, referenceAgent } from '../../agents/reference/agent.js'
+import { chainReader } from '../../agents/reference/chain/chain-reader.js'
 import { type Sources, sourcesOf } from '../../agents/reference/sources.js'
 import { SvcClient, serve } from '../../src/index.js'
 import { type Sandbox, startSandbox } from '../../src/sandbox.js'
@@ -22,7 +23,16 @@ export interface ReferenceMarket {
 export async function openReferenceMarket(): Promise<ReferenceMarket> {
   const sandbox = await startSandbox()
   const { identityApp } = sandbox.registry
-  const sources = sourcesOf({ network: 'testnet', sandboxUrl: sandbox.url, identityApp })
+  const dead = 'http://127.0.0.1:1'
+  const onSandbox = sourcesOf({ network: 'testnet', sandboxUrl: sandbox.url, identityApp })
+  const sources: Sources = {
+    ...onSandbox,
+    chains: {
+      ...onSandbox.chains,
+      // No test may ask a public node, or depend on there being none.
+      mainnet: chainReader({ network: 'mainnet', algodUrl: dead, indexerUrl: dead }),
+    },
+  }
   const agent = referenceAgent({ payTo: sandbox.seller.address, network: 'mainnet', sources })
   const server = serve(agent, {
     port: 0,

@@ -26,7 +26,7 @@ export interface Auditing {
   close(): Promise<void>
 }
 
-const TOKEN_LENGTH_MIN = 16
+const TOKEN = /^[\x21-\x7e]{16,}$/
 
 /** @throws SvcError `invalid_options` */
 export function auditingOf(agent: AgentDef, { audit }: AuditingOptions): Auditing {
@@ -55,6 +55,6 @@ function feedOf(agent: AgentDef) {
 function checkedToken(audit: AuditingOptions['audit']): string | undefined {
   if (audit === undefined || typeof audit === 'boolean') return undefined
   const { token } = audit
-  if (typeof token === 'string' && token.length >= TOKEN_LENGTH_MIN) return token
-  throw new SvcError(`audit.token is at least ${TOKEN_LENGTH_MIN} characters`, 'invalid_options')
+  if (typeof token === 'string' && TOKEN.test(token)) return token
+  throw new SvcError('audit.token is at least 16 visible ASCII characters without a space', 'invalid_options')
 }

@@ -37,8 +37,9 @@ export class Drawing {
         if (drawn.classList.contains('exit')) drawn.parentNode!.append(drawn)
       }
     }
-    const end = all(`.exit.lit`).find(drawn => drawn.getClientRects().length > 0)
-    end?.scrollIntoView({ block: 'nearest', inline: 'nearest' })
+    // Only where the drawing scrolls by itself: a page that jumps away from the list on a phone helps nobody.
+    const end = all('.wide .exit.lit')[0]
+    if (matchMedia('(min-width: 901px)').matches) end?.scrollIntoView({ block: 'nearest', inline: 'nearest' })
   }
 }
 

@@ -10,7 +10,7 @@ const SPARE = 6
 export class RunList {
   readonly #list = byId('list')
   readonly #spacer = byId('spacer')
-  readonly #rows = new Map<string, HTMLElement>()
+  #rows: ReadonlyMap<string, HTMLElement> = new Map()
   #runs: readonly RunView[] = []
   #chosen: RunView | undefined
 
@@ -80,25 +80,20 @@ export class RunList {
     const { scrollTop, clientHeight } = this.#list
     const first = Math.max(0, Math.floor(scrollTop / ROW_PX) - SPARE)
     const end = Math.min(this.#runs.length, Math.ceil((scrollTop + clientHeight) / ROW_PX) + SPARE)
-    const gone = new Set(this.#rows.keys())
+    const drawn = new Map<string, HTMLElement>()
     for (let row = first; row < end; row++) {
       const run = this.#runs[this.#runs.length - 1 - row]!
-      gone.delete(run.id)
-      let drawn = this.#rows.get(run.id)
-      if (drawn === undefined) {
-        drawn = rowOf(run)
-        this.#rows.set(run.id, drawn)
-        this.#spacer.append(drawn)
-      }
-      drawn.style.transform = `translateY(${row * ROW_PX}px)`
-      drawn.setAttribute('aria-selected', String(run.id === this.#chosen?.id))
-      drawn.setAttribute('aria-posinset', String(row + 1))
-      drawn.setAttribute('aria-setsize', String(this.#runs.length))
+      const place = this.#rows.get(run.id) ?? rowOf(run)
+      place.style.transform = `translateY(${row * ROW_PX}px)`
+      place.setAttribute('aria-selected', String(run.id === this.#chosen?.id))
+      place.setAttribute('aria-posinset', String(row + 1))
+      place.setAttribute('aria-setsize', String(this.#runs.length))
+      drawn.set(run.id, place)
     }
-    for (const id of gone) {
-      this.#rows.get(id)?.remove()
-      this.#rows.delete(id)
-    }
+    // In the order in which they are seen: a screen reader goes by that.
+    const same = drawn.size === this.#rows.size && [...drawn.keys()].every(id => this.#rows.has(id))
+    if (!same) this.#spacer.replaceChildren(...drawn.values())
+    this.#rows = drawn
   }
 }
 

@@ -1,0 +1,56 @@
+/** The audit page over HTTP without an agent behind it: a test says itself which calls have ended. */
+import { once } from 'node:events'
+import type { Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { createFeed, type Feed, type FeedOptions } from '../../src/adapters/audit/feed.js'
+import { auditPage } from '../../src/adapters/audit/page.js'
+import { httpApp } from '../../src/adapters/http/app.js'
+import { auditRoutes } from '../../src/adapters/http/free-routes/audit.js'
+import { chargeTable, OUTCOMES } from '../../src/domain/machines/charge.machine.js'
+import { silentLogger } from '../../src/ports/logger.js'
+import { STEPS } from './calls.js'
+
+export interface Watched {
+  readonly url: string
+  readonly feed: Feed
+  readonly server: Server
+  close(): Promise<void>
+}
+
+export async function openWatched(options: Partial<FeedOptions> = {}, token?: string): Promise<Watched> {
+  const feed = feedOf(options)
+  const app = httpApp({
+    charge: { call: () => Promise.reject(new Error('nothing is for sale here')) },
+    endpoints: [],
+    basePath: '',
+    freeRoutes: auditRoutes({ page: auditPage(chargeTable), feed, token }),
+    bodyBytesMax: 1,
+    trustProxyHops: 0,
+    cors: true,
+    logger: silentLogger,
+  })
+  const server = app.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    feed,
+    server,
+    async close() {
+      feed.close()
+      server.close()
+      server.closeAllConnections()
+      await once(server, 'close')
+    },
+  }
+}
+
+export function feedOf(options: Partial<FeedOptions> = {}): Feed {
+  return createFeed({
+    agent: 'Test agent',
+    network: 'testnet',
+    endpoints: ['even', 'odd'],
+    steps: STEPS,
+    outcomes: OUTCOMES,
+    ...options,
+  })
+}

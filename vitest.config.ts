@@ -1,6 +1,11 @@
+import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'vitest/config'
 
 export default defineConfig({
+  // Node takes the built file by package.json's "imports"; tests are of the source.
+  resolve: {
+    alias: { '#primitives': fileURLToPath(new URL('src/adapters/algorand/primitives.ts', import.meta.url)) },
+  },
   test: {
     include: ['test/**/*.test.ts'],
     testTimeout: 30_000,

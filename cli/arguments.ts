@@ -21,6 +21,12 @@ export function portArgument(text: string): number {
   throw new InvalidArgumentError('A port is 0 to 65535.')
 }
 
+export function countArgument(text: string): number {
+  const count = /^\d{1,3}$/.test(text) ? Number(text) : 0
+  if (count >= 1 && count <= 100) return count
+  throw new InvalidArgumentError('It is 1 to 100.')
+}
+
 export function methodArgument(text: string): string {
   const method = text.toUpperCase()
   if (method === 'GET' || method === 'POST') return method

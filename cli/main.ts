@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 /** The command line: parses, calls the SDK, prints. One file a command; nothing here knows how anything works. */
 import { Command } from 'commander'
+import { bazaarCommand } from './commands/bazaar.js'
 import { callCommand } from './commands/call.js'
 import { devCommand } from './commands/dev.js'
 import { doctorCommand } from './commands/doctor.js'
@@ -20,6 +21,7 @@ const COMMANDS = [
   quoteCommand,
   callCommand,
   manifestCommand,
+  bazaarCommand,
   mcpCommand,
   sandboxCommand,
   machinesCommand,

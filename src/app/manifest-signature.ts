@@ -1,5 +1,7 @@
 /** Signed manifests: proof, wherever a manifest was found, that the owner of an address vouches for every word of it. */
-import { decodeAddress, isValidAddress, verifySignature } from '../adapters/algorand/keys.js'
+import { verifySignature } from '#primitives'
+import { decodeAddress, isValidAddress } from '../adapters/algorand/address.js'
+import { fromBase64, toBase64 } from '../domain/base64.js'
 import { canonicalJson } from '../domain/canonical-json.js'
 import { SvcError } from '../domain/errors.js'
 import type { Manifest, ManifestSignature } from '../domain/manifest.js'
@@ -41,7 +43,7 @@ const SIGN_TIMEOUT_MS = 10_000
 export async function signedManifest(manifest: Manifest, signer: ManifestSigner): Promise<Manifest> {
   const { address } = signer
   const signing = Promise.resolve(signer.sign(signedBytes(manifest)))
-  const value = Buffer.from(await within(SIGN_TIMEOUT_MS, signing)).toString('base64')
+  const value = toBase64(await within(SIGN_TIMEOUT_MS, signing))
   const signed: Manifest = { ...manifest, signature: { alg: 'ed25519', address, value } }
   const verdict = verifyManifest(signed, { address })
   if (!verdict.ok) throw new Error(`the signer's signature is refused: ${verdict.reason}`)
@@ -73,14 +75,14 @@ export function verifyManifest(
   const publicKey = isSignature(signature) ? decodeAddress(signature.address) : undefined
   if (publicKey === undefined) return { ok: false, reason: 'malformed' }
   if (signature.address !== address) return { ok: false, reason: 'foreign_signer' }
-  const bytes = Buffer.from(signature.value, 'base64')
+  const bytes = fromBase64(signature.value)
   return verifySignature(publicKey, signedBytes(manifest), bytes)
     ? { ok: true, address }
     : { ok: false, reason: 'bad_signature' }
 }
 
-function signedBytes({ signature: _, ...content }: Manifest): Buffer {
-  return Buffer.from(canonicalJson(content), 'utf8')
+function signedBytes({ signature: _, ...content }: Manifest): Uint8Array {
+  return new TextEncoder().encode(canonicalJson(content))
 }
 
 function isSignature(value: unknown): value is ManifestSignature {

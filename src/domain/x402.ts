@@ -2,6 +2,7 @@
  * x402 version 2 on the wire: the challenge, the payment, the receipt, and the base64 JSON that carries them in headers.
  * Everything that arrives is `unknown` until one of the readers here has looked at it.
  */
+import { textFromBase64, textToBase64 } from './base64.js'
 import { parseBaseUnits } from './money.js'
 import { networkOf } from './network.js'
 
@@ -60,7 +61,7 @@ export interface Receipt {
 }
 
 export function encodeHeader(value: unknown): string {
-  return Buffer.from(JSON.stringify(value), 'utf8').toString('base64')
+  return textToBase64(JSON.stringify(value))
 }
 
 const BASE64 = /^[A-Za-z0-9+/]+={0,2}$/
@@ -69,7 +70,7 @@ const BASE64 = /^[A-Za-z0-9+/]+={0,2}$/
 export function decodeHeader(text: string): Record<string, unknown> | undefined {
   if (!BASE64.test(text)) return undefined
   try {
-    const value: unknown = JSON.parse(Buffer.from(text, 'base64').toString('utf8'))
+    const value: unknown = JSON.parse(textFromBase64(text))
     return isRecord(value) ? value : undefined
   } catch {
     return undefined

@@ -15,3 +15,22 @@ export interface SignedPayment {
   readonly firstValid: bigint
   readonly lastValid: bigint
 }
+
+/** Who holds the key: this process, a key service, a person's wallet. It is shown what it signs, and may refuse. */
+export type Signer = ByteSigner | GroupSigner
+
+export interface ByteSigner {
+  readonly address: string
+  /** A plain ed25519 signature (64 bytes) over exactly these bytes, which are `TX` and one transaction. */
+  sign(bytes: Uint8Array): Uint8Array | Promise<Uint8Array>
+}
+
+/** What wallets offer (ARC-1), and the official x402 client takes. */
+export interface GroupSigner {
+  readonly address: string
+  /** Given unsigned transactions, answers the signed ones at these indexes, and `null` at others. */
+  signTransactions(
+    transactions: Uint8Array[],
+    indexesToSign: number[],
+  ): Promise<readonly (Uint8Array | null)[]>
+}

@@ -3,6 +3,7 @@
  * said only if it did not and never will, and what is not known is said to be not known.
  */
 import { afterEach, describe, expect, it } from 'vitest'
+import { memoryChargeStore } from '../../src/adapters/memory/charge-store.js'
 import { defineEndpoint, type ServeOptions } from '../../src/index.js'
 import type { FaultName } from '../../src/sandbox.js'
 import { endless, fakeFacilitator, json } from '../support/fake-facilitator.js'
@@ -236,6 +237,22 @@ describe('a restart that forgot', () => {
       error: { code: 'payment_spent', txId: expect.any(String) },
     })
     expect(runs).toBe(1)
+  })
+})
+
+describe('a process that died between settling and saying so', () => {
+  it('leaves a payment that is in use until its lease ends, and spent once the chain has been asked', async () => {
+    let laterMs = 0
+    const store = memoryChargeStore({ clock: { now: () => Date.now() + laterMs } })
+    const charges = { ...store, close: async () => {} }
+    const seller = await open({ stores: { charges } })
+    const payment = await signFor(seller, `${seller.url}/work`)
+    expect((await ask(`${seller.url}/work`, { headers: payment })).status).toBe(200)
+    const code = async () => (await (await ask(`${seller.url}/work`, { headers: payment })).json()) as object
+    expect(await code()).toMatchObject({ error: { code: 'payment_in_use' } })
+    laterMs = 16_000
+    expect(await code()).toMatchObject({ error: { code: 'payment_spent', txId: expect.any(String) } })
+    expect([runs, received(seller)]).toEqual([1, 10_000n])
   })
 })
 

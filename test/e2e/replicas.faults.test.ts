@@ -191,7 +191,10 @@ describe('a Redis that', () => {
     await s.redis.start()
     await expectServedAgain(s)
     const again = await ask(`${s.seller.url}/answer`, { headers: payment })
-    expect(await again.json()).toMatchObject({ error: { code: 'payment_spent' } })
+    // The completion is not waited for, so the kill may have come between it and the record before it.
+    expect(await again.json()).toMatchObject({
+      error: { code: expect.stringMatching(/^payment_(spent|in_use)$/) },
+    })
   })
 
   it('counts a limit and is down: closed by default, open where the seller said so', async () => {

@@ -1,83 +1,10 @@
-/**
- * The few questions we have for an Algorand node. Answers are read field by field; whatever is not a well-formed answer
- * in time, of a sane size, is thrown as `node_unavailable`, so that nobody mistakes silence for a no.
- */
-import { isRecord } from '../../domain/x402.js'
-import { bigintIn, type NodeOptions, nodeClient, textIn, unavailable } from './node-client.js'
+/** An Algorand node, asked over connections of its own. */
+import { ALGOD_TOKEN_HEADER, type Algod, algodOver } from './algod-questions.js'
+import { type NodeOptions, nodeClient } from './node-client.js'
 
+export type { AccountState, Algod, AssetHolding, SuggestedParams } from './algod-questions.js'
 export type { NodeOptions } from './node-client.js'
 
-export interface Algod {
-  suggestedParams(): Promise<SuggestedParams>
-  lastRound(): Promise<bigint>
-  /** The round a transaction is known to have landed in. `undefined` says only that this node knows of none. */
-  confirmedRound(txId: string): Promise<bigint | undefined>
-  blockTxIds(round: bigint): Promise<readonly string[]>
-  account(address: string): Promise<AccountState>
-  /** Base units held; `undefined` where the account has not opted in to the asset. */
-  assetHolding(address: string, assetId: number): Promise<AssetHolding | undefined>
-  close(): Promise<void>
-}
-
-export interface SuggestedParams {
-  readonly lastRound: bigint
-  readonly minFeeMicroAlgos: bigint
-  /** Above zero only while the network is congested. */
-  readonly feePerByteMicroAlgos: bigint
-  readonly genesisHash: string
-}
-
-export interface AccountState {
-  /** 0 for an account that does not exist: to the ledger they are the same. */
-  readonly microAlgos: bigint
-  /** What the account must keep; more with every asset it holds. */
-  readonly minBalanceMicroAlgos: bigint
-}
-
-export interface AssetHolding {
-  readonly amount: bigint
-  readonly frozen: boolean
-}
-
 export function algodClient(options: NodeOptions): Algod {
-  const node = nodeClient(options, 'X-Algo-API-Token')
-  return {
-    async suggestedParams() {
-      const body = await node.get('/v2/transactions/params')
-      return {
-        lastRound: bigintIn(body, 'last-round'),
-        minFeeMicroAlgos: bigintIn(body, 'min-fee'),
-        feePerByteMicroAlgos: body.fee === undefined ? 0n : bigintIn(body, 'fee'),
-        genesisHash: textIn(body, 'genesis-hash'),
-      }
-    },
-    lastRound: async () => bigintIn(await node.get('/v2/status'), 'last-round'),
-    async confirmedRound(txId) {
-      const body = await node.find(`/v2/transactions/pending/${encodeURIComponent(txId)}?format=json`)
-      const round = body?.['confirmed-round']
-      return round === undefined || round === 0 ? undefined : bigintIn(body!, 'confirmed-round')
-    },
-    async blockTxIds(round) {
-      const body = await node.get(`/v2/blocks/${round}/txids`)
-      const ids = body.blockTxids
-      // An empty block may leave the list out; anything else in its place is no answer.
-      if (ids === undefined || ids === null) return []
-      if (!Array.isArray(ids) || !ids.every(id => typeof id === 'string'))
-        throw unavailable('blockTxids is no list')
-      return ids
-    },
-    async account(address) {
-      // A node refuses to list all that a large account holds; its own balance is enough here.
-      const body = await node.get(`/v2/accounts/${encodeURIComponent(address)}?exclude=all`)
-      return { microAlgos: bigintIn(body, 'amount'), minBalanceMicroAlgos: bigintIn(body, 'min-balance') }
-    },
-    async assetHolding(address, assetId) {
-      const body = await node.find(`/v2/accounts/${encodeURIComponent(address)}/assets/${assetId}`)
-      if (!body || body['asset-holding'] === undefined) return undefined
-      const holding = body['asset-holding']
-      if (!isRecord(holding)) throw unavailable('asset-holding is no object')
-      return { amount: bigintIn(holding, 'amount'), frozen: holding['is-frozen'] === true }
-    },
-    close: () => node.close(),
-  }
+  return algodOver(nodeClient(options, ALGOD_TOKEN_HEADER))
 }

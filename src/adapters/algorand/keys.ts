@@ -1,18 +1,16 @@
 /**
- * Signing keys and signatures, by node:crypto: algosdk's own ed25519 takes 5 ms to sign and 12 ms to verify, on the only
- * thread there is; node's takes 0.05 and 0.12.
+ * Signing keys, by node:crypto: algosdk's own ed25519 takes 5 ms to sign, on the only thread there is; node's takes 0.05.
  */
-import { createPrivateKey, createPublicKey, type KeyObject, sign, verify } from 'node:crypto'
+import { createPrivateKey, createPublicKey, sign } from 'node:crypto'
 import { mnemonicFromSeed, seedFromMnemonic } from 'algosdk'
-import { LRUCache } from 'lru-cache'
 import { SvcError } from '../../domain/errors.js'
 import { encodeAddress } from './address.js'
 
+export { verifySignature } from '#primitives'
 export { decodeAddress, encodeAddress, isValidAddress } from './address.js'
 
 const SEED_BYTES = 32
 const SECRET_KEY_BYTES = 64
-const SIGNATURE_BYTES = 64
 const MNEMONIC_WORDS = 25
 
 /** DER prefixes of an ed25519 key: PKCS #8 before a seed, SPKI before a public key. */
@@ -50,28 +48,6 @@ export function signingKeyFromSeed(seed: Uint8Array): SigningKey {
 export function mnemonicOf(seed: Uint8Array): string {
   if (seed.length !== SEED_BYTES) throw invalidKey('A seed has 32 bytes')
   return mnemonicFromSeed(seed)
-}
-
-// The payers of a busy hour come back; an entry is about 300 bytes and saves 20 to 120 µs.
-const publicKeys = new LRUCache<string, KeyObject>({ max: 1_000 })
-
-/** Whether an ed25519 signature over these bytes was made by the key. False, never an exception, for malformed input. */
-export function verifySignature(publicKey: Uint8Array, bytes: Uint8Array, signature: Uint8Array): boolean {
-  if (signature.length !== SIGNATURE_BYTES) return false
-  try {
-    return verify(null, bytes, publicKeyObject(publicKey), signature)
-  } catch {
-    return false
-  }
-}
-
-function publicKeyObject(publicKey: Uint8Array): KeyObject {
-  const name = Buffer.from(publicKey).toString('latin1')
-  const known = publicKeys.get(name)
-  if (known) return known
-  const key = createPublicKey({ key: Buffer.concat([SPKI, publicKey]), format: 'der', type: 'spki' })
-  publicKeys.set(name, key)
-  return key
 }
 
 function keyFromMnemonic(mnemonic: string): SigningKey {

@@ -3,9 +3,12 @@ import { createCipheriv, createDecipheriv, createHash, hkdfSync, randomBytes } f
 import { canonicalJson } from '../../domain/canonical-json.js'
 import type { ReplayedAnswer } from './call.js'
 
-/** The name holds the key's hash, never the key: it is what the sealed answer is opened with. */
-export function claimName(endpoint: string, scope: string, key: string): string {
-  return hash(JSON.stringify([endpoint, scope, key]))
+/**
+ * The name holds the key's hash, never the key: it is what the sealed answer is opened with. Two sellers that share a
+ * store by mistake do not answer each other's keys.
+ */
+export function claimName(payTo: string, endpoint: string, scope: string, key: string): string {
+  return hash(JSON.stringify([payTo, endpoint, scope, key]))
 }
 
 /** Equal for bodies that are the same JSON value, whatever their white space and order of keys; their depth is bounded where they are parsed. */

@@ -51,8 +51,10 @@ function mediaTypeOf({ headers }: Reply): string {
 }
 
 function textOf({ bytes }: Reply): string {
-  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8')
+  return utf8.decode(bytes)
 }
+
+const utf8 = new TextDecoder('utf-8', { ignoreBOM: true })
 
 function jsonOf(text: string): unknown {
   try {

@@ -2,6 +2,7 @@
  * One HTTP request and its whole answer. Redirects are not followed: what a call carries (a payment, a subscription
  * key, the caller's own headers) was meant for the address that was named. Answers are bounded in time and in bytes.
  */
+import { concatBytes } from '../../domain/bytes.js'
 import { SvcError } from '../../domain/errors.js'
 
 export interface Outgoing {
@@ -74,13 +75,19 @@ async function boundedBytes(body: ReadableStream<Uint8Array> | null): Promise<Ui
   if (!body) return new Uint8Array()
   const chunks: Uint8Array[] = []
   let length = 0
-  // Leaving the loop cancels the stream, and with it the connection.
-  for await (const chunk of body) {
-    length += chunk.length
-    if (length > ANSWER_BYTES_MAX) return undefined
-    chunks.push(chunk)
+  // Not `for await`: Safari's streams cannot be iterated.
+  const reader = body.getReader()
+  for (;;) {
+    const { done, value } = await reader.read()
+    if (done) return concatBytes(chunks)
+    length += value.length
+    chunks.push(value)
+    if (length > ANSWER_BYTES_MAX) {
+      // Ends the connection, too; whether it ends well is of no interest.
+      reader.cancel().catch(() => {})
+      return undefined
+    }
   }
-  return Buffer.concat(chunks)
 }
 
 /** Fetch says "fetch failed" and hides the reason one level deeper. */

@@ -1,7 +1,7 @@
 /** Subscription keys, each for the one endpoint that sold it. They live in memory, and in no inspection of the client. */
 import { SvcError } from '../../domain/errors.js'
+import { randomId } from '../../domain/random-id.js'
 import type { Outgoing } from './exchange.js'
-import { randomId } from './random.js'
 import { IDEMPOTENCY_KEY_HEADER } from './request.js'
 
 export const SUBSCRIPTION_HEADER = 'x-svc-subscription'

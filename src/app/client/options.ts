@@ -3,7 +3,8 @@ import { type Algod, algodClient } from '../../adapters/algorand/algod.js'
 import { signingKey } from '../../adapters/algorand/keys.js'
 import { algorandPaymentSigner } from '../../adapters/algorand/payment-signer.js'
 import { DEFAULT_ALGOD, type Network } from '../../domain/network.js'
-import type { PaymentSigner } from '../../ports/payment-signer.js'
+import type { PaymentSigner, Signer } from '../../ports/payment-signer.js'
+import { foreignSigner } from './foreign-signer.js'
 import { type BaseOptions, checkedNetwork, invalid, type Settings, settingsOver } from './settings.js'
 
 export interface ClientOptions extends BaseOptions {
@@ -11,6 +12,8 @@ export interface ClientOptions extends BaseOptions {
   readonly mnemonic?: string
   /** 64 bytes; instead of a mnemonic. */
   readonly secretKey?: Uint8Array
+  /** Who signs instead, where the key is elsewhere: a key service, a wallet. */
+  readonly signer?: Signer
   /** @default 'mainnet'; with `SVC_SANDBOX` set, 'testnet', which is what a sandbox is. */
   readonly network?: Network
   /** @default `SVC_SANDBOX`, else a public node of the network */
@@ -27,12 +30,13 @@ export function settingsOf(options: ClientOptions): Settings {
 }
 
 function signerOf(
-  { mnemonic, secretKey }: ClientOptions,
+  { mnemonic, secretKey, signer }: ClientOptions,
   network: Network,
   algod: Algod,
 ): PaymentSigner | undefined {
-  if (mnemonic !== undefined && secretKey !== undefined)
-    throw invalid('give a mnemonic or a secretKey, not both')
+  if ([mnemonic, secretKey, signer].filter(one => one !== undefined).length > 1)
+    throw invalid('give one of mnemonic, secretKey and signer')
+  if (signer) return foreignSigner({ signer, network, algod })
   const secret = mnemonic ?? secretKey
   return secret === undefined ? undefined : algorandPaymentSigner({ key: signingKey(secret), network, algod })
 }

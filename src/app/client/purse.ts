@@ -1,11 +1,11 @@
 /** What this client may spend: a price per call, an amount per 24 hours. Money is set aside before anything is signed. */
 import { SvcError } from '../../domain/errors.js'
 import { formatUsd } from '../../domain/money.js'
+import { randomId } from '../../domain/random-id.js'
 import type { PaymentRequirements } from '../../domain/x402.js'
 import type { SignedPayment } from '../../ports/payment-signer.js'
 import type { Spend, SpendLedger } from '../../ports/spend.js'
 import type { Disowned } from './disowned.js'
-import { randomId } from './random.js'
 
 export interface Caps {
   readonly maxPrice?: bigint

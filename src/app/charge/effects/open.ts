@@ -26,13 +26,21 @@ export async function open(world: World, call: Call) {
     case 'orphaned':
       call.recorded = opened.recorded
       return 'orphaned'
-    case 'inProgress':
     case 'inUse':
+      if (opened.retryAfterMs <= 0 && (await landed(world, call))) return 'spent'
       call.retryAfterMs = Math.min(opened.retryAfterMs, RETRY_MAX_MS)
-      return opened.verdict
+      return 'inUse'
+    case 'inProgress':
+      call.retryAfterMs = Math.min(opened.retryAfterMs, RETRY_MAX_MS)
+      return 'inProgress'
     default:
       return opened.verdict
   }
+}
+
+/** A payment whose call died while settling and had no key: nobody will adopt it, but the chain knows how it ended. */
+async function landed(world: World, { read }: Call): Promise<boolean> {
+  return read !== undefined && (await world.chain.lookup(read.txId, read)) === 'found'
 }
 
 async function attempt(world: World, call: Call, hold: Hold): Promise<Opened | undefined> {
@@ -62,7 +70,10 @@ async function holdOf(world: World, call: Call): Promise<Hold | undefined> {
     slot: read?.payer ?? claimedPayer(payload) ?? scope!,
     ...(read && { payment: read.txId }),
     ...(scope !== undefined && {
-      claim: { name: claimName(listing.def.name, scope, key!), bodyHash: bodyHash(rawInput(call)) },
+      claim: {
+        name: claimName(world.payTo, listing.def.name, scope, key!),
+        bodyHash: bodyHash(rawInput(call)),
+      },
     }),
   }
 }

@@ -1,0 +1,16 @@
+/** The paying client in a browser: somebody else holds the key. */
+import { type BrowserClientOptions, browserSettingsOf } from './options.browser.js'
+import { PayingClient } from './paying-client.js'
+
+/**
+ * @example
+ * const { activeAddress: address, signTransactions } = useWallet()
+ * const client = new SvcClient({ signer: { address, signTransactions }, network: 'testnet', maxPrice: '$0.05' })
+ * const { data, payment } = await client.call('https://agent.example/summarize', { text })
+ */
+export class SvcClient extends PayingClient {
+  /** @throws SvcError `invalid_key`, `invalid_price`, `invalid_options` */
+  constructor(options: BrowserClientOptions = {}) {
+    super(browserSettingsOf(options))
+  }
+}

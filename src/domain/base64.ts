@@ -1,0 +1,30 @@
+/** Bytes and text as standard base64: by Buffer where there is one, which is ten times as fast as what browsers have. */
+
+const isNode = typeof Buffer !== 'undefined'
+
+export function toBase64(bytes: Uint8Array): string {
+  if (isNode) return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('base64')
+  let binary = ''
+  for (const byte of bytes) binary += String.fromCharCode(byte)
+  return btoa(binary)
+}
+
+/** As lenient as Buffer: of anything else than base64, some bytes or none. */
+export function fromBase64(text: string): Uint8Array {
+  if (isNode) return Buffer.from(text, 'base64')
+  try {
+    return Uint8Array.from(atob(text), character => character.charCodeAt(0))
+  } catch {
+    return new Uint8Array()
+  }
+}
+
+export function textToBase64(text: string): string {
+  return isNode ? Buffer.from(text, 'utf8').toString('base64') : toBase64(new TextEncoder().encode(text))
+}
+
+export function textFromBase64(base64: string): string {
+  return isNode
+    ? Buffer.from(base64, 'base64').toString('utf8')
+    : new TextDecoder('utf-8', { ignoreBOM: true }).decode(fromBase64(base64))
+}

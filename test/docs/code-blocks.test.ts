@@ -1,0 +1,142 @@
+/** What the README and the guides show is code that compiles, runs, and commands that exist. */
+import { execFile, spawn } from 'node:child_process'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { basename, join } from 'node:path'
+import { promisify } from 'node:util'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { SvcClient } from '../../src/client.js'
+import * as sdk from '../../src/index.js'
+import { startSandbox } from '../../src/sandbox.js'
+import { ROOT } from '../cli/project-folder.js'
+import { hear, svc } from '../cli/run.js'
+import { type CodeBlock, codeBlocks } from './code-blocks.js'
+
+const run = promisify(execFile)
+const blocks = codeBlocks()
+const programs = blocks.filter(({ language }) => ['js', 'ts'].includes(language))
+
+let project: string
+beforeAll(() => {
+  project = mkdtempSync(join(tmpdir(), 'svc-docs-'))
+  writeFileSync(join(project, 'package.json'), '{"type":"module"}')
+  mkdirSync(join(project, 'node_modules/@svc'), { recursive: true })
+  symlinkSync(ROOT, join(project, 'node_modules/@svc/sdk'))
+})
+afterAll(() => rmSync(project, { recursive: true, force: true }))
+
+const nameOf = ({ file, line, language }: CodeBlock) =>
+  `${basename(file, '.md').replaceAll('.', '-')}-${line}.${language}`
+
+/** A fragment leaves out what the text around it has imported already. */
+function completed({ code }: CodeBlock): string {
+  if (/^import /m.test(code)) return code
+  const used = Object.keys(sdk).filter(name => new RegExp(`\\b${name}\\b`).test(code))
+  return `import { ${used.join(', ')} } from '@svc/sdk'; ${code}\nexport {}`
+}
+
+it('there are blocks of each kind, and all are found', () => {
+  expect(programs.length).toBeGreaterThan(15)
+  const known = ['js', 'ts', 'sh', '', 'json', 'mermaid', 'lua', 'yaml', 'redis', 'conf', 'text']
+  expect(blocks.filter(({ language }) => !known.includes(language)).map(nameOf)).toEqual([])
+})
+
+it('TypeScript and JavaScript compile against the package, TypeScript strictly', async () => {
+  for (const block of programs) writeFileSync(join(project, nameOf(block)), completed(block))
+  const shared = {
+    module: 'NodeNext',
+    target: 'ES2022',
+    noEmit: true,
+    skipLibCheck: true,
+    allowJs: true,
+    checkJs: true,
+    types: ['node'],
+    typeRoots: [join(ROOT, 'node_modules/@types')],
+  }
+  const named = (language: string) => programs.filter(block => block.language === language).map(nameOf)
+  const configs = {
+    'ts.json': {
+      compilerOptions: { ...shared, strict: true, noUncheckedIndexedAccess: true },
+      files: named('ts'),
+    },
+    'js.json': { compilerOptions: { ...shared, strict: false }, files: named('js') },
+  }
+  for (const [file, config] of Object.entries(configs)) {
+    writeFileSync(join(project, file), JSON.stringify(config))
+    const compiled = await run(join(ROOT, 'node_modules/.bin/tsc'), ['-p', join(project, file)]).catch(
+      failed => failed,
+    )
+    expect(compiled.stdout).toBe('')
+  }
+})
+
+it('the test that the sandbox guide shows passes', async () => {
+  const shown = programs.find(
+    ({ file, code }) => file.endsWith('test-with-the-sandbox.md') && code.includes('assert'),
+  )!
+  const untyped = shown.code.replace(/^import type .*$/gm, '').replace(' as AddressInfo', '')
+  const ran = run(process.execPath, ['--input-type=module', '-e', untyped], { cwd: project })
+  expect(await ran).toEqual({ stdout: '', stderr: '' })
+})
+
+it('the agent that the first guide shows sells a call', async () => {
+  const shown = programs.find(
+    ({ file, code }) => file.endsWith('first-call.md') && code.startsWith('// agent.mjs'),
+  )!
+  writeFileSync(join(project, 'agent.mjs'), shown.code)
+  const sandbox = await startSandbox()
+  const child = spawn(process.execPath, ['agent.mjs'], {
+    cwd: project,
+    env: { PORT: '0', SVC_SANDBOX: sandbox.url, SVC_PAY_TO: sandbox.seller.address, SVC_NETWORK: 'testnet' },
+  })
+  const heard = hear(child)
+  try {
+    const [, port] = await heard.until(/port (\d+)/)
+    const { algodUrl, wallet } = sandbox
+    const client = new SvcClient({ mnemonic: wallet.mnemonic, network: 'testnet', algodUrl })
+    const { data } = await client.call(`http://127.0.0.1:${port}/count`, { text: 'one two  three' })
+    expect(data).toEqual({ words: 3 })
+    expect(sandbox.balance(sandbox.seller.address).usdc).toBe(2_000n)
+  } finally {
+    child.kill('SIGTERM')
+    await heard.ended
+    await sandbox.close()
+  }
+})
+
+describe('commands', () => {
+  const lines = blocks
+    .filter(({ language }) => ['sh', ''].includes(language))
+    .flatMap(({ code }) => code.split('\n'))
+    .flatMap(line => /^(?:[A-Z_]+=\S+ )*(?:npx --no )?svc (.+)$/.exec(line.trim())?.[1] ?? [])
+  const helps = new Map<string, Promise<string>>()
+  const help = (command: string) => {
+    if (!helps.has(command))
+      helps.set(
+        command,
+        svc([command, '--help']).then(({ stdout }) => stdout),
+      )
+    return helps.get(command)!
+  }
+
+  it('are found', () => expect(lines.length).toBeGreaterThan(8))
+
+  for (const line of new Set(lines)) {
+    it(`svc ${line} has a command and flags that exist`, async () => {
+      const [command = '', ...words] = line.replace(/'[^']*'/g, 'X').split(' ')
+      const told = await help(command)
+      expect(told).toContain(`Usage: svc ${command}`)
+      for (const flag of words.filter(word => word.startsWith('--'))) expect(told).toContain(flag)
+    })
+  }
+
+  it('are all in the guide of the command line, with its exit codes', async () => {
+    const { stdout } = await svc(['--help'])
+    const guide = readFileSync(join(ROOT, 'docs/guides/cli.md'), 'utf8')
+    const commands = [...stdout.matchAll(/^ {2}([a-z]+) .*$/gm)].map(([, name]) => name!)
+    expect(commands).toContain('doctor')
+    for (const command of commands.filter(name => name !== 'help'))
+      expect(guide).toContain(`\`svc ${command}`)
+    for (const [, code] of stdout.matchAll(/^ {2}(\d) {2}/gm)) expect(guide).toContain(`\n| ${code} |`)
+  })
+})

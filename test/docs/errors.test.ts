@@ -1,0 +1,78 @@
+/** The page of errors and the source have the same codes. */
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, it } from 'vitest'
+import { OUTCOMES } from '../../src/domain/machines/charge.machine.js'
+import { ROOT } from '../cli/project-folder.js'
+
+/** Files whose words_with_underscores are no codes of ours. */
+const FOREIGN: Readonly<Record<string, string>> = {
+  'src/adapters/metrics/prometheus.ts': 'names of metrics',
+  'src/adapters/redis/posture.ts': "Redis's own words",
+  'src/adapters/sandbox/judgement.ts': "reasons of the sandbox's facilitator, spelled as a real one's",
+  'src/adapters/sandbox/registry.ts': 'fields of a contract',
+}
+
+/** Words with underscores that are no codes, and why. */
+const NO_CODES: Readonly<Record<string, string>> = {
+  get_manifest: 'a tool',
+  search_agents: 'a tool',
+  node_modules: 'a folder',
+  timed_out: "a health check's result",
+  invalid_payload: "a facilitator's reason",
+  settlement_failed: "a facilitator's reason",
+  settlement_pending: "a facilitator's reason",
+  algod: "a node's answer, which has a message only",
+  indexer: "an indexer's answer, which has a message only",
+  fault: 'the body of an answer that a test asked the sandbox for',
+  object: "a schema's type",
+  refused_by_sandbox_fault: "a facilitator's reason",
+}
+
+const page = readFileSync(join(ROOT, 'docs/guides/errors.md'), 'utf8')
+
+function codesInSource(): Map<string, string> {
+  const found = new Map(Object.values(OUTCOMES).map(({ code }) => [code, 'the charge machine']))
+  for (const folder of ['src', 'cli', 'agents']) {
+    for (const file of readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' })) {
+      const path = join(folder, file)
+      if (!path.endsWith('.ts') || path in FOREIGN || path.startsWith('src/testing/')) continue
+      for (const code of codesIn(readFileSync(join(ROOT, path), 'utf8')))
+        if (!(code in NO_CODES)) found.set(code, path)
+    }
+  }
+  return found
+}
+
+/** Each word with an underscore that stands in quotes, and each lone word that an error is made with. */
+function codesIn(text: string): string[] {
+  const underscored = [...text.matchAll(/'([a-z]+(?:_[a-z]+)+)'/g)]
+  const thrown = [
+    ...text.matchAll(
+      /\b(?:SvcError|HttpRefusal|BadRequest)\((?:[^()']|'[^']*'|`[^`]*`|\([^()]*\))*?'([a-z]+)'/g,
+    ),
+  ]
+  const coded = [...text.matchAll(/\bcode(?: =|:) '([a-z]+)'/g)]
+  return [...underscored, ...thrown, ...coded].map(([, code]) => code!)
+}
+
+it('every code of the source is on the page', () => {
+  const codes = codesInSource()
+  expect(codes.size).toBeGreaterThan(60)
+  const missing = [...codes].filter(([code]) => !page.includes(`\`${code}\``))
+  expect(missing).toEqual([])
+})
+
+it('every code of the page is in the source', () => {
+  const codes = codesInSource()
+  const rows = [...page.matchAll(/^\| ((?:`[a-z_]+`(?:, )?)+) \|/gm)].flatMap(
+    ([, cell]) => cell!.match(/[a-z_]+/g)!,
+  )
+  expect(rows.length).toBeGreaterThan(60)
+  expect(rows.filter(code => !codes.has(code))).toEqual([])
+})
+
+it('no exception is without use', () => {
+  const texts = Object.keys(FOREIGN).map(path => readFileSync(join(ROOT, path), 'utf8'))
+  expect(texts.every(text => codesIn(text).length > 0)).toBe(true)
+})

@@ -2,9 +2,9 @@
  * `npm run bench`: ours against bare Koa, the official x402 servers and client, and xstate, side by side on one machine.
  * Prints Markdown. Ends with 1 if an answer has another status than it must have; a bar that is missed is only printed.
  *
- *   node bench/run.mjs [--row unpaid,paid,…] [--seconds 0.7] [--rounds 9] [--profile folder]
+ *   node bench/run.mjs [--row unpaid,paid,…] [--seconds 0.6] [--rounds 9] [--profile folder]
  */
-import { cpus } from 'node:os'
+import { cpus, loadavg } from 'node:os'
 import { parseArgs } from 'node:util'
 import { algodClient } from '../dist/src/adapters/algorand/algod.js'
 import { CONNECTIONS, load } from './load.mjs'
@@ -13,8 +13,9 @@ import { measure, start } from './process.mjs'
 import { LOAD_ROWS } from './rows.mjs'
 import { tableOf } from './table.mjs'
 
-/** Discarded: the first seconds of a process belong to the compiler. */
-const WARM_UP_ROUNDS = 3
+/** Both, and discarded: the first thousands of calls belong to the compiler, however busy the machine is. */
+const WARM_UP_ANSWERS = 4_000
+const WARM_UP_SECONDS = 2
 
 const MEASURED_ROWS = { signing, walking }
 const ROWS = { ...LOAD_ROWS, ...MEASURED_ROWS }
@@ -22,7 +23,7 @@ const ROWS = { ...LOAD_ROWS, ...MEASURED_ROWS }
 const { values } = parseArgs({
   options: {
     row: { type: 'string', default: Object.keys(ROWS).join(',') },
-    seconds: { type: 'string', default: '0.7' },
+    seconds: { type: 'string', default: '0.6' },
     rounds: { type: 'string', default: '9' },
     /** Where ours leaves a CPU profile. */
     profile: { type: 'string' },
@@ -39,6 +40,7 @@ const facilitator = await start('facilitator', {
 const algod = algodClient({ url: facilitator.url })
 
 const startedMs = Date.now()
+const [loadBefore] = loadavg()
 const rows = []
 let busiest = 0
 for (const name of values.row.split(',')) {
@@ -52,26 +54,22 @@ await facilitator.stop()
 await algod.close()
 
 console.log(tableOf(rows))
-console.log(
-  `\n${new Date().toISOString().slice(0, 10)}, ${cpus().length} × ${cpus()[0].model.trim()}, Node ${process.version}; ` +
-    `${rounds} rounds of ${seconds} s in turn after ${WARM_UP_ROUNDS} to warm up, ${CONNECTIONS} connections, ${tookSeconds} s in all. ` +
-    `The load generator was busy for at most ${Math.round(busiest * 100)} % of a round.`,
-)
+const machine = `${cpus().length} × ${cpus()[0].model.trim()}, Node ${process.version}`
+const others = `load average ${loadBefore.toFixed(1)} before the first row`
+console.log(`\n${new Date().toISOString().slice(0, 10)}, ${machine}, ${others}.`)
+console.log(`${rounds} rounds of ${seconds} s in turn, ${CONNECTIONS} connections, ${tookSeconds} s in all.`)
+if (busiest > 0)
+  console.log(`The load generator was busy for at most ${Math.round(busiest * 100)} % of a round.`)
 
 /** Rounds in turn, A B C D A B C D …: what else the machine does in the meantime meets all of them. */
 async function loaded(open) {
   const market = openMarket()
   const { title, expects, contenders } = await open(market)
+  for (const contender of contenders) await warmUp(contender, expects)
   const found = contenders.map(({ name, bar }) => ({ name, bar, rounds: [], cpuUs: [] }))
-  for (let round = -WARM_UP_ROUNDS; round < rounds; round++) {
-    for (const [at, { name, server, requests }] of contenders.entries()) {
-      const { next, ended } = await requests()
-      const before = await server.cpuUs()
-      const { answers, seconds: took, busy } = await load(server.url, next, { seconds, expects })
-      const cpuUs = (await server.cpuUs()) - before
-      ended()
-      process.stderr.write(`  ${name}: ${Math.round(answers / took)}/s\n`)
-      if (round < 0) continue
+  for (let round = 0; round < rounds; round++) {
+    for (const [at, contender] of contenders.entries()) {
+      const { answers, took, busy, cpuUs } = await once(contender, expects)
       found[at].rounds.push(answers / took)
       found[at].cpuUs.push(cpuUs / answers)
       busiest = Math.max(busiest, busy)
@@ -79,6 +77,25 @@ async function loaded(open) {
   }
   await market.close()
   return { title, unit: '/s', contenders: found }
+}
+
+async function warmUp(contender, expects) {
+  let total = 0
+  for (let spent = 0; total < WARM_UP_ANSWERS || spent < WARM_UP_SECONDS; ) {
+    const { answers, took } = await once(contender, expects)
+    total += answers
+    spent += took
+  }
+}
+
+async function once({ name, server, requests }, expects) {
+  const { next, ended } = await requests()
+  const before = await server.cpuUs()
+  const { answers, seconds: took, busy } = await load(server.url, next, { seconds, expects })
+  const cpuUs = (await server.cpuUs()) - before
+  ended()
+  process.stderr.write(`  ${name}: ${Math.round(answers / took)}/s\n`)
+  return { answers, took, busy, cpuUs }
 }
 
 function openMarket() {
@@ -124,6 +141,6 @@ async function walking() {
     title: 'one paid walk of the charge machine',
     unit: 'µs',
     lessIsMore: true,
-    contenders: found.map(contender => ({ ...contender, cpuUs: undefined })),
+    contenders: found,
   }
 }

@@ -12,8 +12,8 @@ export function median(numbers) {
  */
 export function tableOf(rows) {
   return [
-    '| | median | of rounds | CPU a request | ours against it | bar | |',
-    '|---|--:|--:|--:|--:|--:|---|',
+    '| | median | of rounds | CPU each | ours against it | by CPU | bar | |',
+    '|---|--:|--:|--:|--:|--:|--:|---|',
     ...rows.flatMap(linesOf),
   ].join('\n')
 }
@@ -31,6 +31,7 @@ function linesOf({ title, unit, lessIsMore, contenders }) {
         other.name,
         ...figures(other, unit),
         `${times(ratio)} (${spread(paired, times)})`,
+        other.cpuUs ? times(median(other.cpuUs) / median(ours.cpuUs)) : '',
         bar === undefined ? '' : `≥ ${bar}`,
         bar === undefined ? '' : ratio >= bar ? 'met' : 'MISSED',
       ),
@@ -48,7 +49,7 @@ function figures({ rounds, cpuUs }, unit) {
 }
 
 function cells(...values) {
-  return `| ${Array.from({ length: 7 }, (_, at) => values[at] ?? '').join(' | ')} |`
+  return `| ${Array.from({ length: 8 }, (_, at) => values[at] ?? '').join(' | ')} |`
 }
 
 function spread(values, print) {

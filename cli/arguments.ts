@@ -32,3 +32,11 @@ export function methodArgument(text: string): string {
   if (method === 'GET' || method === 'POST') return method
   throw new InvalidArgumentError('It is GET or POST.')
 }
+
+/** A day or a moment, in UTC unless it says otherwise; milliseconds since the epoch. */
+export function momentArgument(text: string): number {
+  const zoned = /T\d{2}:\d{2}(:\d{2}(\.\d+)?)?$/.test(text) ? `${text}Z` : text
+  const ms = /^\d{4}-\d{2}-\d{2}/.test(text) ? Date.parse(zoned) : Number.NaN
+  if (!Number.isNaN(ms)) return ms
+  throw new InvalidArgumentError('It is a day or a moment, such as 2026-01-31 or 2026-01-31T12:00Z.')
+}

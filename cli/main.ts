@@ -1,31 +1,23 @@
 #!/usr/bin/env node
 /** The command line: parses, calls the SDK, prints. One file a command; nothing here knows how anything works. */
 import { Command } from 'commander'
-import { bazaarCommand } from './commands/bazaar.js'
-import { callCommand } from './commands/call.js'
-import { devCommand } from './commands/dev.js'
-import { doctorCommand } from './commands/doctor.js'
-import { initCommand } from './commands/init.js'
-import { machinesCommand } from './commands/machines.js'
-import { manifestCommand } from './commands/manifest.js'
-import { mcpCommand } from './commands/mcp.js'
-import { quoteCommand } from './commands/quote.js'
-import { sandboxCommand } from './commands/sandbox.js'
 import { EXIT_HELP, report } from './exit.js'
 import { packageFacts } from './package.js'
 
-const COMMANDS = [
-  initCommand,
-  devCommand,
-  doctorCommand,
-  quoteCommand,
-  callCommand,
-  manifestCommand,
-  bazaarCommand,
-  mcpCommand,
-  sandboxCommand,
-  machinesCommand,
-]
+/** In the order of help. Loaded when named, so that a command starts with what it needs itself, and help with them all. */
+const COMMANDS: Readonly<Record<string, () => Promise<(program: Command) => void>>> = {
+  init: async () => (await import('./commands/init.js')).initCommand,
+  dev: async () => (await import('./commands/dev.js')).devCommand,
+  doctor: async () => (await import('./commands/doctor.js')).doctorCommand,
+  quote: async () => (await import('./commands/quote.js')).quoteCommand,
+  call: async () => (await import('./commands/call.js')).callCommand,
+  manifest: async () => (await import('./commands/manifest.js')).manifestCommand,
+  bazaar: async () => (await import('./commands/bazaar.js')).bazaarCommand,
+  mcp: async () => (await import('./commands/mcp.js')).mcpCommand,
+  sandbox: async () => (await import('./commands/sandbox.js')).sandboxCommand,
+  machines: async () => (await import('./commands/machines.js')).machinesCommand,
+  audit: async () => (await import('./commands/audit.js')).auditCommand,
+}
 
 const EXAMPLES = `
 Examples:
@@ -37,6 +29,12 @@ Examples:
 
 The wallet is the 25-word mnemonic in SVC_MNEMONIC. SVC_SANDBOX=<url> points everything at a sandbox.`
 
+function commandsFor(word: string | undefined) {
+  if (word === '--version' || word === '-V') return []
+  const named = word !== undefined && Object.hasOwn(COMMANDS, word) ? COMMANDS[word] : undefined
+  return named ? [named] : Object.values(COMMANDS)
+}
+
 const program = new Command('svc')
   .description('Sell any HTTP endpoint per request, in USDC on Algorand over x402. And buy from others.')
   .version(packageFacts().version)
@@ -44,7 +42,7 @@ const program = new Command('svc')
   .configureOutput({ outputError: () => {} })
   .exitOverride()
 
-for (const addTo of COMMANDS) addTo(program)
+for (const load of commandsFor(process.argv[2])) (await load())(program)
 
 // Whoever reads us may stop early (`svc manifest … | head`); that is no error.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {

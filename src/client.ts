@@ -1,23 +1,8 @@
 /** `@svc/sdk/client`: what a payer needs, and nothing of a server. */
 
-export { memorySpendLedger } from './adapters/memory/spend.js'
 export { type BazaarAnswer, type BazaarOptions, findInBazaar, listBazaar } from './app/bazaar/bazaar.js'
-export type { Balance } from './app/client/balance.js'
 export { SvcClient } from './app/client/client.js'
-export type { Estimate } from './app/client/estimate.js'
-export type { ActiveSubscription } from './app/client/key-ring.js'
-export type { CallOutcome, CallRequest, ManyOptions } from './app/client/many.js'
 export type { ClientOptions } from './app/client/options.js'
-export type { SubscribeResult } from './app/client/paying-client.js'
-export type { PaymentRecord, Receipts } from './app/client/receipts.js'
-export type { CallOptions, RequestOptions } from './app/client/request.js'
-export type { CallPayment, CallResult, QuoteResult, Warning, WarningCode } from './app/client/results.js'
-export type { RetryOptions } from './app/client/retry.js'
-export {
-  type ManifestSigner,
-  type ManifestVerdict,
-  verifyManifest,
-} from './app/manifest-signature.js'
 export { type AlgodRegistryOptions, algodRegistry } from './app/registry/algod-registry.js'
 export {
   type AgentVerdict,
@@ -26,18 +11,6 @@ export {
   verifyAgent,
 } from './app/registry/verify-agent.js'
 export type { BazaarResource } from './domain/bazaar-index.js'
-export { SvcError } from './domain/errors.js'
-export type { Manifest, ManifestEndpoint, ManifestSignature } from './domain/manifest.js'
-export {
-  ALGORAND_MAINNET,
-  ALGORAND_TESTNET,
-  CAIP2,
-  DEFAULT_FACILITATOR,
-  type Network,
-  USDC_ASSET_ID,
-} from './domain/network.js'
-export { priceOf } from './domain/price-of.js'
 export type { RegisteredAgent, RegistryApps, RegistryIdentity, Score } from './domain/registry.js'
-export type { PaymentRequired, PaymentRequirements } from './domain/x402.js'
+export * from './payer.js'
 export type { Registry } from './ports/registry.js'
-export type { Spend, SpendLedger } from './ports/spend.js'

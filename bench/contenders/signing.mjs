@@ -9,6 +9,7 @@ import { algodClient } from '../../dist/src/adapters/algorand/algod.js'
 import { signingKey } from '../../dist/src/adapters/algorand/keys.js'
 import { algorandPaymentSigner } from '../../dist/src/adapters/algorand/payment-signer.js'
 import { encodeHeader } from '../../dist/src/domain/x402.js'
+import { median } from '../table.mjs'
 import { config } from './child.mjs'
 
 const { algodUrl, quote, rounds, seconds } = config
@@ -38,20 +39,21 @@ if (first !== second) throw new Error(`the two clients answer the quote differen
 
 const found = Object.keys(contenders).map(name => ({ name, rounds: [], cpuUs: [] }))
 for (let round = 0; round <= rounds; round++) {
-  for (const { name, rounds: times, cpuUs } of found) {
+  for (const { name, rounds: medians, cpuUs } of found) {
     const build = contenders[name]
+    const times = []
     const cpu = process.cpuUsage()
-    const start = performance.now()
-    let count = 0
-    while (performance.now() - start < seconds * 1000) {
+    const until = performance.now() + seconds * 1000
+    while (performance.now() < until) {
+      const start = performance.now()
       await build()
-      count++
+      times.push((performance.now() - start) * 1000)
     }
     const { user, system } = process.cpuUsage(cpu)
     // The first round warms up.
     if (round === 0) continue
-    times.push(((performance.now() - start) * 1000) / count)
-    cpuUs.push((user + system) / count)
+    medians.push(median(times))
+    cpuUs.push((user + system) / times.length)
   }
 }
 process.send(found, () => process.exit())

@@ -2,6 +2,7 @@
 import { createActor, initialTransition, transition } from 'xstate'
 import { chargeMachine, chargeTable } from '../../dist/src/domain/machines/charge.machine.js'
 import { run } from '../../dist/src/domain/run.js'
+import { median } from '../table.mjs'
 import { config } from './child.mjs'
 
 const ANSWERS = {
@@ -16,7 +17,8 @@ const ANSWERS = {
   settle: 'settled',
 }
 const EVENTS = Object.values(ANSWERS).map(type => ({ type }))
-const BATCH = 100
+/** Walks between two readings of the clock. */
+const BATCH = 10
 
 const effects = Object.fromEntries(Object.entries(ANSWERS).map(([name, event]) => [name, async () => event]))
 const broke = (_, cause) => {
@@ -46,18 +48,20 @@ const contenders = {
 
 const found = Object.keys(contenders).map(name => ({ name, rounds: [] }))
 for (let round = 0; round <= config.rounds; round++) {
-  for (const { name, rounds } of found) {
+  for (const { name, rounds: medians } of found) {
     const walk = contenders[name]
-    const start = performance.now()
-    let count = 0
-    for (; performance.now() - start < config.seconds * 1000; count += BATCH) {
+    const times = []
+    const until = performance.now() + config.seconds * 1000
+    while (performance.now() < until) {
+      const start = performance.now()
       for (let at = 0; at < BATCH; at++) {
         const end = await walk()
         if (end !== 'settled') throw new Error(`${name} ended in ${end}`)
       }
+      times.push(((performance.now() - start) * 1000) / BATCH)
     }
     // The first round warms up.
-    if (round > 0) rounds.push(((performance.now() - start) * 1000) / count)
+    if (round > 0) medians.push(median(times))
   }
 }
 process.send(found, () => process.exit())

@@ -70,7 +70,11 @@ async function dev(named: string | undefined, flags: DevFlags): Promise<void> {
 }
 
 function environment({ port }: DevFlags, sandbox: Sandbox | undefined): NodeJS.ProcessEnv {
-  const env: NodeJS.ProcessEnv = { ...process.env, ...(port !== undefined && { PORT: String(port) }) }
+  const env: NodeJS.ProcessEnv = {
+    SVC_AUDIT: '1',
+    ...process.env,
+    ...(port !== undefined && { PORT: String(port) }),
+  }
   if (!sandbox) return env
   const payTo = process.env.SVC_PAY_TO || sandbox.seller.address
   // Somebody's own address is not opted in to anything here; a payment to it would be refused.

@@ -55,7 +55,7 @@ export function assemble(definition: AgentDef, options: ServerOptions, drain: Dr
   const signer = checkedSigner(options.signManifest)
   const healthChecks = checkedHealthChecks(options.healthChecks)
   const observers = observersOf(options, logger, drain.count)
-  const auditing = auditingOf(agent, options)
+  const auditing = auditingOf(agent, options, logger)
   const bodyBytesMax = positive('maxBodyBytes', options.maxBodyBytes ?? DEFAULT_BODY_BYTES_MAX)
   const listings = listingsOf(agent, options, warn)
 

@@ -13,6 +13,8 @@ export interface Witness {
 export interface EndedCall {
   readonly id: string
   readonly traceId: string
+  /** The caller's own span, where the caller is tracing too. */
+  readonly parentSpan?: { readonly id: string; readonly sampled: boolean }
   readonly endpoint: string
   readonly final: ChargeFinal
   readonly path: Path

@@ -1,6 +1,6 @@
 /** Who may see the audit page, over HTTP; and that it is not there at all where nobody asked for it. */
 import { request } from 'node:http'
-import { afterEach, describe, expect, it } from 'vitest'
+import { afterEach, describe, expect, it, vi } from 'vitest'
 import { defineEndpoint, type ServeOptions } from '../../src/index.js'
 import { openSeller, pay, type Seller } from '../support/seller.js'
 import { PAYER } from './calls.js'
@@ -36,6 +36,14 @@ describe('the audit page', () => {
   it.each(PATHS)('%s is not there unless it is switched on', async path => {
     const { url } = await serving({})
     expect((await headersOf(url + path)).status).toBe(404)
+  })
+
+  it('is there where the environment says so and the program does not', async () => {
+    vi.stubEnv('SVC_AUDIT', '1')
+    expect((await headersOf(`${(await serving({})).url}/_svc/audit`)).status).toBe(200)
+    await seller!.close()
+    expect((await headersOf(`${(await serving({ audit: false })).url}/_svc/audit`)).status).toBe(404)
+    vi.unstubAllEnvs()
   })
 
   const strangers: [string, Record<string, string>][] = [
@@ -74,7 +82,7 @@ describe('the audit page', () => {
     }
   })
 
-  it.each(['short', '', 'fifteen-letters', 'sixteen letters and spaces'])(
+  it.each(['short', '', 'fifteen-letters', 'sixteen letters and spaces', undefined])(
     'refuses the token %j at start',
     async token => {
       await expect(serving({ audit: { token } })).rejects.toMatchObject({ code: 'invalid_options' })

@@ -2,6 +2,7 @@
 
 import { waysOf } from '../../src/domain/drawing/ways.js'
 import { type ChargeFinal, chargeTable, OUTCOMES } from '../../src/domain/machines/charge.machine.js'
+import type { Books } from '../../src/ports/books.js'
 import type { EndedCall } from '../../src/ports/witness.js'
 
 const ways = waysOf(chargeTable)
@@ -9,6 +10,14 @@ const ways = waysOf(chargeTable)
 export const PAYER = 'PAYERPAYERPAYERPAYERPAYERPAYERPAYERPAYERPAYERPAYERPAYERPAY'
 export const ASSET = '10458941'
 export const AMOUNT = '10000'
+export const PAY_TO = 'SELLER'.padEnd(58, 'A')
+export const BOOKS: Books = {
+  journal: 1,
+  agent: 'test-agent',
+  network: 'testnet',
+  payTo: PAY_TO,
+  asset: ASSET,
+}
 export const STARTED_MS = Date.UTC(2026, 0, 2, 3, 4, 5)
 export const STEPS = Object.entries(chargeTable.rows).flatMap(([state, { on }]) =>
   Object.keys(on).map(event => `${state}.${event}`),

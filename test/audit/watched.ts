@@ -8,7 +8,7 @@ import { httpApp } from '../../src/adapters/http/app.js'
 import { auditRoutes } from '../../src/adapters/http/free-routes/audit.js'
 import { chargeTable, OUTCOMES } from '../../src/domain/machines/charge.machine.js'
 import { silentLogger } from '../../src/ports/logger.js'
-import { STEPS } from './calls.js'
+import { BOOKS, STEPS } from './calls.js'
 
 export interface Watched {
   readonly url: string
@@ -51,6 +51,7 @@ export function feedOf(options: Partial<FeedOptions> = {}): Feed {
     endpoints: ['even', 'odd'],
     steps: STEPS,
     outcomes: OUTCOMES,
+    books: BOOKS,
     ...options,
   })
 }

@@ -4,6 +4,9 @@ import { FETCH_TIMEOUT_MS, NODE_20, NODE_24, nodeBinary } from './nodes.js'
 import { agentSource, type ProjectFolder, projectFolder } from './project-folder.js'
 import { type Heard, hear, start, svc } from './run.js'
 
+/** Nine processes, one after another. */
+const TIMEOUT_MS = 60_000
+
 interface Ready {
   readonly url: string
   readonly manifest: { readonly payTo: string; readonly network: string }
@@ -73,27 +76,31 @@ describe('svc dev --sandbox', () => {
     [`TypeScript on Node ${NODE_24}`, () => node24, 'src/index.ts', true],
   ]
   for (const [name, node, entry, typed] of nodes) {
-    it(`${name}: is paid, starts anew on a change, is paid again, and ends`, async () => {
-      const at = project({ [entry]: agentSource('one', { typed }) })
-      const { child, heard } = dev(at, ['--sandbox', '--json'], {}, node())
-      const first = await ready(heard)
-      expect(first).toMatchObject({
-        manifest: { network: 'testnet' },
-        call: { price: '0.01', body: `{"to":"it's me"}` },
-      })
-      expect(await pay(first)).toEqual({ word: 'one' })
+    it(
+      `${name}: is paid, starts anew on a change, is paid again, and ends`,
+      async () => {
+        const at = project({ [entry]: agentSource('one', { typed }) })
+        const { child, heard } = dev(at, ['--sandbox', '--json'], {}, node())
+        const first = await ready(heard)
+        expect(first).toMatchObject({
+          manifest: { network: 'testnet' },
+          call: { price: '0.01', body: `{"to":"it's me"}` },
+        })
+        expect(await pay(first)).toEqual({ word: 'one' })
 
-      at.write(entry, agentSource('two', { typed }))
-      await heard.until(/sources changed, starting anew/)
-      const second = await ready(heard)
-      expect(second.wallet).toEqual(first.wallet)
-      expect(await pay(second)).toEqual({ word: 'two' })
+        at.write(entry, agentSource('two', { typed }))
+        await heard.until(/sources changed, starting anew/)
+        const second = await ready(heard)
+        expect(second.wallet).toEqual(first.wallet)
+        expect(await pay(second)).toEqual({ word: 'two' })
 
-      child.kill('SIGINT')
-      expect(await heard.ended).toBe(0)
-      expect(await Promise.all([second.url, second.sandbox].map(isServing))).toEqual([false, false])
-      expect(heard.text).not.toMatch(/ExperimentalWarning/)
-    })
+        child.kill('SIGINT')
+        expect(await heard.ended).toBe(0)
+        expect(await Promise.all([second.url, second.sandbox].map(isServing))).toEqual([false, false])
+        expect(heard.text).not.toMatch(/ExperimentalWarning/)
+      },
+      TIMEOUT_MS,
+    )
   }
 
   it('pays an address of one’s own, and never shows the mnemonic in its environment', async () => {

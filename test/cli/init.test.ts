@@ -7,7 +7,7 @@ import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { nameFrom } from '../../cli/project.js'
 import { ROOT } from './project-folder.js'
-import { MAIN, svc } from './run.js'
+import { svc } from './run.js'
 
 let place: string
 beforeAll(() => {
@@ -99,11 +99,4 @@ it('every file of every template is in the package', async () => {
     }
   }
   expect(templates.filter(path => /node_modules|\/dist\//.test(path))).toEqual([])
-})
-
-it('asking for the version loads nothing that only a command needs', async () => {
-  const lister = join(ROOT, 'test/client/loaded-modules.mjs')
-  const { stdout } = await promisify(execFile)(process.execPath, [lister, MAIN, '--version'])
-  expect(stdout).toContain('/commander/')
-  expect(stdout).not.toMatch(/\/node_modules\/(algosdk|koa|undici|ajv|ioredis|@modelcontextprotocol)\//)
 })

@@ -140,7 +140,7 @@ describe('call', () => {
     ['problem JSON', { 'content-type': 'application/vnd.x+json' }, '[]', [], false],
     ['broken JSON', { 'content-type': 'application/json' }, '{"a":', '{"a":', true],
     ['text', { 'content-type': 'text/plain' }, 'straße', 'straße', false],
-    ['bytes', { 'content-type': 'image/png' }, new Uint8Array([0, 255]), Buffer.from([0, 255]), false],
+    ['bytes', { 'content-type': 'image/png' }, new Uint8Array([0, 255]), new Uint8Array([0, 255]), false],
     ['nothing', {}, '', null, false],
   ]
   for (const [name, headers, body, data, unreadable] of bodies) {

@@ -11,6 +11,22 @@ export interface CodeBlock {
   readonly code: string
 }
 
+/** What the blocks take for granted: the reader's own. JavaScript, too, that what must be set is set. */
+export const TAKEN_FOR_GRANTED = `
+declare const agent: import('@svc/sdk').AgentDef
+declare const identityApp: number
+declare const reputationApp: number
+declare const validationApp: number
+declare const pool: unknown
+declare function postgresChargeStore(pool: unknown): import('@svc/sdk').ChargeStore
+declare namespace NodeJS {
+  interface ProcessEnv {
+    SVC_PAY_TO: string
+    SVC_NETWORK: import('@svc/sdk').Network
+  }
+}
+`
+
 const FENCED = /^( *)```(\w*)\n([\s\S]*?)^\1```$/gm
 
 export function codeBlocks(): CodeBlock[] {

@@ -2,13 +2,12 @@
  * The two transactions of a payment, as the ledger encodes them: msgpack with sorted keys, no zeros, the shortest form of
  * every number. Written out here because a library that encodes all of Algorand weighs 230 kB in a browser.
  */
-
 import { fromBase64 } from '../../domain/base64.js'
-import { concatBytes } from '../../domain/bytes.js'
 import { GENESIS_HASH, GENESIS_ID, type Network } from '../../domain/network.js'
 
 export interface CommonFields {
   readonly network: Network
+  /** 32 bytes; the same for all addresses here. */
   readonly sender: Uint8Array
   readonly feeMicroAlgos: bigint
   readonly firstValid: bigint
@@ -24,74 +23,108 @@ export interface AssetPayment extends CommonFields {
 }
 
 type Value = Uint8Array | string | bigint | undefined
+type Field = readonly [key: string, value: Value]
 
 /** A transfer of an asset. */
 export function encodeAssetPayment({ amount, receiver, assetId, ...common }: AssetPayment): Uint8Array {
-  return encodeMap({ ...fieldsOf(common), type: 'axfer', aamt: amount, arcv: receiver, xaid: assetId })
+  return encodeMap([
+    ['aamt', amount],
+    ['arcv', unlessZero(receiver)],
+    ...validity(common),
+    ['snd', unlessZero(common.sender)],
+    ['type', 'axfer'],
+    ['xaid', assetId],
+  ])
 }
 
 /** A payment of nothing to oneself, which is there for the fee. */
 export function encodeSponsorship(common: CommonFields): Uint8Array {
-  return encodeMap({ ...fieldsOf(common), type: 'pay', rcv: common.sender })
+  const sender = unlessZero(common.sender)
+  return encodeMap([...validity(common), ['rcv', sender], ['snd', sender], ['type', 'pay']])
 }
 
-function fieldsOf(common: CommonFields): Record<string, Value> {
-  return {
-    snd: common.sender,
-    fee: common.feeMicroAlgos,
-    fv: common.firstValid,
-    lv: common.lastValid,
-    note: text.encode(common.note),
-    gen: GENESIS_ID[common.network],
-    gh: fromBase64(GENESIS_HASH[common.network]),
-    grp: common.group,
+function validity({ network, feeMicroAlgos, firstValid, lastValid, note, group }: CommonFields): Field[] {
+  return [
+    ['fee', feeMicroAlgos],
+    ['fv', firstValid],
+    ['gen', GENESIS_ID[network]],
+    ['gh', GENESIS_BYTES[network]],
+    ['grp', group && unlessZero(group)],
+    ['lv', lastValid],
+    ['note', note === '' ? undefined : utf8.encode(note)],
+  ]
+}
+
+const utf8 = new TextEncoder()
+
+const GENESIS_BYTES = {
+  mainnet: fromBase64(GENESIS_HASH.mainnet),
+  testnet: fromBase64(GENESIS_HASH.testnet),
+} as const
+
+/** The zero address is a zero, too. */
+function unlessZero(bytes: Uint8Array): Uint8Array | undefined {
+  return bytes.some(byte => byte !== 0) ? bytes : undefined
+}
+
+/** Around a note of 1024 bytes, the ledger's most. */
+const BYTES_MAX = 2_048
+const scratch = new Uint8Array(BYTES_MAX)
+const view = new DataView(scratch.buffer)
+
+/** `fields` are sorted by key, fewer than 16, and all text in them is short and ASCII. */
+function encodeMap(fields: readonly Field[]): Uint8Array {
+  let end = 1
+  let count = 0
+  for (const [key, value] of fields) {
+    if (value === undefined || value === 0n) continue
+    count++
+    end = putText(key, end)
+    if (typeof value === 'bigint') end = putUint(value, end)
+    else end = typeof value === 'string' ? putText(value, end) : putBytes(value, end)
   }
+  scratch[0] = 0x80 | count
+  return scratch.slice(0, end)
 }
 
-const text = new TextEncoder()
-
-function encodeMap(fields: Readonly<Record<string, Value>>): Uint8Array {
-  const present = Object.entries(fields)
-    .filter(([, value]) => value !== undefined && value !== 0n && value !== '' && !isEmpty(value))
-    .sort(([a], [b]) => (a < b ? -1 : 1))
-  // No payment has more than 15 fields, nor any text of theirs more than 31 bytes.
-  const head = Uint8Array.of(0x80 | present.length)
-  return concatBytes([head, ...present.flatMap(([key, value]) => [encodeText(key), encodeValue(value!)])])
+function putText(text: string, at: number): number {
+  scratch[at] = 0xa0 | text.length
+  for (let index = 0; index < text.length; index++) scratch[at + 1 + index] = text.charCodeAt(index)
+  return at + 1 + text.length
 }
 
-function isEmpty(value: Value): boolean {
-  return value instanceof Uint8Array && value.length === 0
-}
-
-function encodeValue(value: Uint8Array | string | bigint): Uint8Array {
-  if (typeof value === 'bigint') return encodeUint(value)
-  return typeof value === 'string' ? encodeText(value) : encodeBytes(value)
-}
-
-function encodeText(value: string): Uint8Array {
-  const bytes = text.encode(value)
-  return concatBytes([Uint8Array.of(0xa0 | bytes.length), bytes])
-}
-
-function encodeBytes(bytes: Uint8Array): Uint8Array {
+function putBytes(bytes: Uint8Array, at: number): number {
   const { length } = bytes
-  const head = length < 256 ? [0xc4, length] : [0xc5, length >> 8, length & 0xff]
-  return concatBytes([Uint8Array.from(head), bytes])
+  const isShort = length < 256
+  scratch[at] = isShort ? 0xc4 : 0xc5
+  if (isShort) scratch[at + 1] = length
+  else view.setUint16(at + 1, length)
+  const start = at + (isShort ? 2 : 3)
+  scratch.set(bytes, start)
+  return start + length
 }
 
-function encodeUint(value: bigint): Uint8Array {
-  if (value < 128n) return Uint8Array.of(Number(value))
-  const [lead, width] = WIDTHS.find(([, bytes]) => value < 1n << BigInt(8 * bytes))!
-  const bytes = new Uint8Array(1 + width)
-  bytes[0] = lead
-  for (let at = width, rest = value; at > 0; at--, rest >>= 8n) bytes[at] = Number(rest & 0xffn)
-  return bytes
+function putUint(value: bigint, at: number): number {
+  if (value < 0x80n) {
+    scratch[at] = Number(value)
+    return at + 1
+  }
+  if (value < 0x100n) {
+    scratch[at] = 0xcc
+    scratch[at + 1] = Number(value)
+    return at + 2
+  }
+  if (value < 0x1_0000n) {
+    scratch[at] = 0xcd
+    view.setUint16(at + 1, Number(value))
+    return at + 3
+  }
+  if (value < 0x1_0000_0000n) {
+    scratch[at] = 0xce
+    view.setUint32(at + 1, Number(value))
+    return at + 5
+  }
+  scratch[at] = 0xcf
+  view.setBigUint64(at + 1, value)
+  return at + 9
 }
-
-/** Lead bytes of unsigned integers, and how many bytes follow. */
-const WIDTHS = [
-  [0xcc, 1],
-  [0xcd, 2],
-  [0xce, 4],
-  [0xcf, 8],
-] as const

@@ -87,7 +87,12 @@ function termsOf(accepted: PaymentRequirements, network: Network) {
 
 async function signatureBy(key: Signer, { transactions, paymentIndex }: PaymentGroup): Promise<Uint8Array> {
   const payment = transactions[paymentIndex]!
-  if ('sign' in key) return key.sign(signedText(payment))
+  if ('sign' in key) {
+    const signature: unknown = await key.sign(signedText(payment))
+    // Copied: it may come from another realm, and belongs to whoever made it.
+    if (ArrayBuffer.isView(signature)) return Uint8Array.from(signature as Uint8Array)
+    throw new SvcError('The signer answered no signature; nothing was paid', 'invalid_key')
+  }
   const signed = await key.signTransactions([...transactions], [paymentIndex])
   // Wallets differ in whether they leave gaps for what they did not sign.
   const answer = signed[paymentIndex] ?? signed.find(one => one !== null)
@@ -96,9 +101,8 @@ async function signatureBy(key: Signer, { transactions, paymentIndex }: PaymentG
   throw new SvcError('The wallet signed something else than the payment; nothing was paid', 'invalid_key')
 }
 
-function isSignedBy(sender: Uint8Array, { transactions, paymentIndex }: PaymentGroup, signature: unknown) {
-  const isBytes = signature instanceof Uint8Array
-  return isBytes && verifySignature(sender, signedText(transactions[paymentIndex]!), signature)
+function isSignedBy(sender: Uint8Array, { transactions, paymentIndex }: PaymentGroup, signature: Uint8Array) {
+  return verifySignature(sender, signedText(transactions[paymentIndex]!), signature)
 }
 
 function payloadOf(

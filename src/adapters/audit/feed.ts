@@ -2,6 +2,7 @@
  * Remembers the last calls and tells them to whoever is watching. Each viewer has a place of its own in what there is to
  * tell: one that reads slowly is told later, or less, and holds up neither the others nor any call.
  */
+import type { Books } from '../../ports/books.js'
 import type { EndedCall, Witness } from '../../ports/witness.js'
 import { createTally, rounded } from './tally.js'
 import type { AuditEvents, Hello, RunView } from './wire.js'
@@ -21,12 +22,13 @@ export interface Seat {
 export interface Feed extends Witness {
   /** `undefined` where too many watch already. */
   join(viewer: Viewer): Seat | undefined
-  /** The calls that are remembered, oldest first, a JSON line each. */
+  /** The calls that are remembered, oldest first, as a journal without payers. */
   lines(): Iterable<string>
   close(): void
 }
 
 export interface FeedOptions extends Omit<Hello, 'capacity'> {
+  readonly books: Books
   readonly capacity?: number
 }
 
@@ -37,7 +39,7 @@ const RUNS_AT_ONCE = 500
 /** Proxies and browsers take a silent connection for a dead one. */
 const HEARTBEAT_TICKS = 60
 
-export function createFeed({ capacity = CAPACITY, ...agent }: FeedOptions): Feed {
+export function createFeed({ capacity = CAPACITY, books, ...agent }: FeedOptions): Feed {
   const places = new Map(agent.steps.map((step, at) => [step, at]))
   const tally = createTally(agent.steps.length)
   const ring: RunView[] = []
@@ -119,6 +121,7 @@ export function createFeed({ capacity = CAPACITY, ...agent }: FeedOptions): Feed
       }
     },
     *lines() {
+      yield `${JSON.stringify(books)}\n`
       for (let at = Math.max(0, told - capacity); at < told; at++) {
         const run = ring[at % capacity]!
         yield `${JSON.stringify({ ...run, path: run.path.map(step => agent.steps[step]) })}\n`

@@ -144,6 +144,8 @@ function send(response: ServerResponse, reply: Reply): void {
   response.writeHead(reply.status, {
     'content-type': reply.type,
     'content-length': Buffer.byteLength(reply.body),
+    // Pages read their node through the browser's own client.
+    'access-control-allow-origin': '*',
     ...reply.headers,
     ...close,
   })

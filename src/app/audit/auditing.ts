@@ -1,11 +1,16 @@
 /** Everything that an operator may switch on to see what became of each call: the page, the journal, traces. */
-import { createFeed } from '../../adapters/audit/feed.js'
+import { createFeed, type Feed } from '../../adapters/audit/feed.js'
 import { auditPage } from '../../adapters/audit/page.js'
 import type { FreeRoute } from '../../adapters/http/app.js'
 import { auditRoutes } from '../../adapters/http/free-routes/audit.js'
+import { type Journal, journal } from '../../adapters/journal/journal.js'
+import { callSpans } from '../../adapters/traces/spans.js'
 import type { AgentDef } from '../../domain/agent.js'
 import { SvcError } from '../../domain/errors.js'
 import { chargeTable, OUTCOMES } from '../../domain/machines/charge.machine.js'
+import { USDC_ASSET_ID } from '../../domain/network.js'
+import type { Books } from '../../ports/books.js'
+import type { Logger } from '../../ports/logger.js'
 import type { Witness } from '../../ports/witness.js'
 
 export interface AuditingOptions {
@@ -13,9 +18,16 @@ export interface AuditingOptions {
    * Serves the page `/_svc/audit`, to this machine only; or, with a token of at least 16 characters, to whoever presents
    * it as the password. Behind a proxy on the same machine, set a token or do not pass `/_svc/` on.
    *
-   * @default false
+   * @default whether the environment variable `SVC_AUDIT` is `1`, as `svc dev` sets it
    */
-  readonly audit?: boolean | { readonly token: string }
+  readonly audit?: boolean | { readonly token: string | undefined }
+  /**
+   * Appends every ended call to this file, for `svc audit` and for accountants: payers are in it. At `maxBytes` the file
+   * is set aside under a number. One process, one file.
+   *
+   * @default off; maxBytes: 268435456
+   */
+  readonly journal?: string | { readonly path: string; readonly maxBytes?: number }
 }
 
 export interface Auditing {
@@ -27,20 +39,28 @@ export interface Auditing {
 }
 
 const TOKEN = /^[\x21-\x7e]{16,}$/
+const JOURNAL_BYTES_MAX = 256 * 1024 * 1024
 
 /** @throws SvcError `invalid_options` */
-export function auditingOf(agent: AgentDef, { audit }: AuditingOptions): Auditing {
+export function auditingOf(agent: AgentDef, options: AuditingOptions, logger: Logger): Auditing {
+  const { audit = process.env.SVC_AUDIT === '1' } = options
   const token = checkedToken(audit)
-  const feed = audit ? feedOf(agent) : undefined
+  const books = booksOf(agent)
+  const feed = audit ? feedOf(agent, books) : undefined
+  const kept = journalOf(options.journal, books, logger)
   return {
-    witnesses: feed ? [feed] : [],
+    witnesses: [feed, kept, callSpans()].filter(witness => witness !== undefined),
     routes: feed ? auditRoutes({ page: auditPage(chargeTable), feed, token }) : [],
     endStreams: () => feed?.close(),
-    async close() {},
+    close: async () => kept?.close(),
   }
 }
 
-function feedOf(agent: AgentDef) {
+function booksOf({ handle, network, payTo }: AgentDef): Books {
+  return { journal: 1, agent: handle, network, payTo, asset: String(USDC_ASSET_ID[network]) }
+}
+
+function feedOf(agent: AgentDef, books: Books): Feed {
   return createFeed({
     agent: agent.name,
     network: agent.network,
@@ -49,7 +69,20 @@ function feedOf(agent: AgentDef) {
       Object.keys(on).map(event => `${state}.${event}`),
     ),
     outcomes: OUTCOMES,
+    books,
   })
+}
+
+function journalOf(option: AuditingOptions['journal'], books: Books, logger: Logger): Journal | undefined {
+  if (option === undefined) return undefined
+  const { path, maxBytes = JOURNAL_BYTES_MAX } = typeof option === 'string' ? { path: option } : option
+  if (typeof path === 'string' && path !== '' && Number.isSafeInteger(maxBytes) && maxBytes > 0) {
+    return journal({ path, bytesMax: maxBytes, books, logger })
+  }
+  throw new SvcError(
+    'journal is a path, or { path, maxBytes } with a positive whole number',
+    'invalid_options',
+  )
 }
 
 function checkedToken(audit: AuditingOptions['audit']): string | undefined {

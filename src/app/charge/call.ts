@@ -6,11 +6,13 @@ import { isRecord, type PaymentPayload, type PaymentRequirements } from '../../d
 import type { ChargeRequest, Problem } from '../../ports/charge.js'
 import type { Hold, Recorded } from '../../ports/charge-store.js'
 import type { ReadPayment } from '../../ports/payment-reader.js'
+import type { EndedCall } from '../../ports/witness.js'
 import type { Listing, World } from './world.js'
 
 export interface Call {
   readonly id: string
   readonly traceId: string
+  readonly parentSpan: EndedCall['parentSpan']
   readonly startedMs: number
   readonly request: ChargeRequest
   readonly listing: Listing
@@ -64,16 +66,18 @@ export interface LogEntry {
 }
 
 const LOGS_MAX = 20
-const TRACEPARENT = /^00-([0-9a-f]{32})-[0-9a-f]{16}-[0-9a-f]{2}$/
+const TRACEPARENT = /^00-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})$/
 const NO_TRACE = '0'.repeat(32)
 
 export function newCall(world: World, listing: Listing, request: ChargeRequest): Call {
   const id = randomUUID()
+  const trace = callersTrace(request.headers.traceparent)
   const payload = request.payment.kind === 'read' ? request.payment.value : undefined
   const read = payload && world.reader.read(payload)
   return {
     id,
-    traceId: callersTrace(request.headers.traceparent) ?? id.replaceAll('-', ''),
+    traceId: trace?.traceId ?? id.replaceAll('-', ''),
+    parentSpan: trace?.parentSpan,
     startedMs: world.clock.now(),
     request,
     listing,
@@ -117,9 +121,10 @@ export function storeDown(call: Call): 'storeDown' {
   return 'storeDown'
 }
 
-function callersTrace(traceparent: string | undefined): string | undefined {
-  const traceId = TRACEPARENT.exec(traceparent ?? '')?.[1]
-  return traceId === NO_TRACE ? undefined : traceId
+function callersTrace(traceparent: string | undefined) {
+  const [, traceId, spanId, flags] = (traceparent && TRACEPARENT.exec(traceparent)) || []
+  if (traceId === undefined || traceId === NO_TRACE) return undefined
+  return { traceId, parentSpan: { id: spanId!, sampled: (Number.parseInt(flags!, 16) & 1) === 1 } }
 }
 
 /** Who a payment claims to come from, where no transaction in it can be read: a bare claim. */

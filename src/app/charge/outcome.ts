@@ -43,6 +43,7 @@ export function endedCall(
   return {
     id: call.id,
     traceId,
+    parentSpan: call.parentSpan,
     endpoint: call.listing.def.name,
     final,
     path,

@@ -1,0 +1,136 @@
+/** `svc audit`: a journal of calls against the chain and against the machine. Exit code 1 if anything differs. */
+import type { Command } from 'commander'
+import { algodClient } from '../../src/adapters/algorand/algod.js'
+import { indexedTransfers } from '../../src/adapters/algorand/incoming.js'
+import { readJournal } from '../../src/adapters/journal/read-journal.js'
+import { type Difference, FINDINGS } from '../../src/app/audit/differences.js'
+import { type AuditReport, audit } from '../../src/app/audit/reconcile.js'
+import { SvcError } from '../../src/client.js'
+import { formatUsd } from '../../src/domain/money.js'
+import { DEFAULT_ALGOD, DEFAULT_INDEXER } from '../../src/domain/network.js'
+import type { Books } from '../../src/ports/books.js'
+import { momentArgument } from '../arguments.js'
+import { CSV_HEAD, csvRow } from '../audit/csv.js'
+import { fetchJournal } from '../audit/fetch-journal.js'
+import { columns, json, note, print, printable } from '../output.js'
+
+interface AuditFlags {
+  readonly algod?: string
+  readonly indexer?: string
+  readonly csv?: boolean
+  readonly from?: number
+  readonly to?: number
+  readonly json?: boolean
+}
+
+export function auditCommand(program: Command): void {
+  program
+    .command('audit')
+    .description('hold a journal of calls against the chain and against the machine')
+    .argument(
+      '<journal>',
+      'the file that serve({ journal }) writes, or the URL of an agent with serve({ audit })',
+    )
+    .option('--indexer <url>', 'an indexer (default: a public one; the sandbox with SVC_SANDBOX)')
+    .option('--algod <url>', 'a node, asked where the indexer is behind (default: likewise)')
+    .option('--from <moment>', 'from this moment, such as 2026-01-31', momentArgument)
+    .option('--to <moment>', 'up to this moment', momentArgument)
+    .option('--csv', 'print each charged run as CSV, for accountants; all else goes to stderr')
+    .option('--json', 'print the report as JSON')
+    .addHelpText(
+      'after',
+      `
+Days are UTC. The token of an audit page is read from SVC_AUDIT_TOKEN.
+Exit code 1 if anything differs, with what to do about it.
+
+Examples:
+  $ svc audit runs.jsonl --from 2026-01-01 --to 2026-02-01
+  $ svc audit runs.jsonl --csv > january.csv
+  $ svc audit http://localhost:4021`,
+    )
+    .action(runAudit)
+}
+
+async function runAudit(source: string, flags: AuditFlags): Promise<void> {
+  const sandbox = process.env.SVC_SANDBOX || undefined
+  const algod = ({ network }: Books) => algodClient({ url: flags.algod ?? sandbox ?? DEFAULT_ALGOD[network] })
+  if (flags.csv) print(CSV_HEAD)
+  const report = await audit({
+    journal: /^https?:\/\//.test(source) ? await fetchJournal(source) : () => readJournal(source),
+    transfers: ({ network }) =>
+      indexedTransfers({ url: flags.indexer ?? sandbox ?? DEFAULT_INDEXER[network] }),
+    async confirmedRound(books, txId) {
+      const node = algod(books)
+      try {
+        return await node.confirmedRound(txId)
+      } finally {
+        await node.close()
+      }
+    },
+    period: { fromMs: flags.from, toMs: flags.to },
+    onCharged: flags.csv ? run => print(csvRow(run)) : undefined,
+  })
+  if (flags.json) print(json(asJson(report), 2))
+  else if (flags.csv) note(...described(report))
+  else print(...described(report))
+  const { differences, more } = report
+  if (differences.length === 0 && !more) return
+  const many = differences.length === 1 && !more ? 'difference' : 'differences'
+  throw new SvcError(`${differences.length}${more ? ' or more' : ''} ${many}`, 'differences_found')
+}
+
+function described({
+  books,
+  period,
+  runs,
+  paths,
+  days,
+  differences,
+  more,
+  lost,
+  unreadable,
+}: AuditReport): string[] {
+  const moment = (ms: number) => new Date(ms).toISOString()
+  const charged = days.reduce((sum, day) => sum + day.charged, 0)
+  const taken = days.reduce((sum, day) => sum + day.takenBaseUnits, 0n)
+  return [
+    ...columns([
+      ['agent', `${books.agent} (${books.network})`],
+      ['pay to', books.payTo],
+      ['period', `${moment(period.fromMs)} to ${moment(period.toMs)}`],
+      ['runs', `${runs}, on ${paths} distinct paths`],
+      ['charged', `${charged}, ${formatUsd(taken)}`],
+      ['lost', lost > 0 ? `${lost} calls that the journal could not keep` : undefined],
+      ['unreadable', unreadable > 0 ? `${unreadable} lines, such as a killed process leaves` : undefined],
+    ]),
+    '',
+    ...columns(
+      days.map(({ day, endpoint, calls, charged, inDoubt, takenBaseUnits }) => [
+        `${day}  ${printable(endpoint)}`,
+        `${calls} calls, ${charged} charged, ${formatUsd(takenBaseUnits)}${inDoubt > 0 ? `, ${inDoubt} in doubt` : ''}`,
+      ]),
+    ),
+    '',
+    ...(differences.length === 0 ? ['Nothing differs.'] : differences.flatMap(describedDifference)),
+    ...(more ? ['There are more than are listed here: mend these, and audit again.'] : []),
+  ]
+}
+
+function describedDifference({ finding, says, txId, run, endpoint, atMs }: Difference): string[] {
+  const where = [endpoint && `endpoint ${endpoint}`, run && `run ${run}`, txId && `transaction ${txId}`]
+  return [
+    `${finding}: ${printable(says)}`,
+    `  ${[new Date(atMs).toISOString(), ...where.filter(Boolean)].map(printable).join(', ')}`,
+    `  ${FINDINGS[finding]}`,
+    '',
+  ]
+}
+
+/** Amounts as text: a number of JSON is not made for money. */
+function asJson({ days, differences, ...report }: AuditReport) {
+  return {
+    ...report,
+    days: days.map(({ takenBaseUnits, ...day }) => ({ ...day, takenBaseUnits: String(takenBaseUnits) })),
+    differences: differences.map(difference => ({ ...difference, do: FINDINGS[difference.finding] })),
+  }
+}

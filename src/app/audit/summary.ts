@@ -1,0 +1,52 @@
+/** What was earned, by day (UTC) and endpoint. As long as days and endpoints are many, not calls. */
+import type { EndedCall } from '../../ports/witness.js'
+
+export interface DayOfEndpoint {
+  /** `2026-01-31`. */
+  readonly day: string
+  readonly endpoint: string
+  readonly calls: number
+  readonly charged: number
+  readonly inDoubt: number
+  readonly takenBaseUnits: bigint
+}
+
+export interface Summary {
+  add(run: EndedCall): void
+  /** By day, then by endpoint. */
+  days(): readonly DayOfEndpoint[]
+}
+
+type Mutable<T> = { -readonly [K in keyof T]: T[K] }
+
+const DAY_MS = 86_400_000
+
+export function createSummary(): Summary {
+  const days = new Map<number, Map<string, Mutable<DayOfEndpoint>>>()
+  return {
+    add({ startedMs, endpoint, charged, amount }) {
+      const day = Math.floor(startedMs / DAY_MS)
+      const endpoints = days.get(day) ?? new Map<string, Mutable<DayOfEndpoint>>()
+      const row = endpoints.get(endpoint) ?? emptyRow(day, endpoint)
+      days.set(day, endpoints.set(endpoint, row))
+      row.calls++
+      if (charged === 'maybe') row.inDoubt++
+      if (charged !== 'yes') return
+      row.charged++
+      row.takenBaseUnits += BigInt(amount ?? 0)
+    },
+    days: () =>
+      [...days.values()]
+        .flatMap(endpoints => [...endpoints.values()])
+        .sort((a, b) => compare(a.day, b.day) || compare(a.endpoint, b.endpoint)),
+  }
+}
+
+function emptyRow(day: number, endpoint: string): Mutable<DayOfEndpoint> {
+  const text = new Date(day * DAY_MS).toISOString().slice(0, 10)
+  return { day: text, endpoint, calls: 0, charged: 0, inDoubt: 0, takenBaseUnits: 0n }
+}
+
+function compare(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0
+}

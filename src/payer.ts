@@ -1,0 +1,31 @@
+/** What a payer needs wherever it runs; the two doors of `@svc/sdk/client` add who pays. */
+
+export { memorySpendLedger } from './adapters/memory/spend.js'
+export type { Balance } from './app/client/balance.js'
+export type { Estimate } from './app/client/estimate.js'
+export type { ActiveSubscription } from './app/client/key-ring.js'
+export type { CallOutcome, CallRequest, ManyOptions } from './app/client/many.js'
+export type { SubscribeResult } from './app/client/paying-client.js'
+export type { PaymentRecord, Receipts } from './app/client/receipts.js'
+export type { CallOptions, RequestOptions } from './app/client/request.js'
+export type { CallPayment, CallResult, QuoteResult, Warning, WarningCode } from './app/client/results.js'
+export type { RetryOptions } from './app/client/retry.js'
+export {
+  type ManifestSigner,
+  type ManifestVerdict,
+  verifyManifest,
+} from './app/manifest-signature.js'
+export { SvcError } from './domain/errors.js'
+export type { Manifest, ManifestEndpoint, ManifestSignature } from './domain/manifest.js'
+export {
+  ALGORAND_MAINNET,
+  ALGORAND_TESTNET,
+  CAIP2,
+  DEFAULT_FACILITATOR,
+  type Network,
+  USDC_ASSET_ID,
+} from './domain/network.js'
+export { priceOf } from './domain/price-of.js'
+export type { PaymentRequired, PaymentRequirements } from './domain/x402.js'
+export type { ByteSigner, GroupSigner, Signer } from './ports/payment-signer.js'
+export type { Spend, SpendLedger } from './ports/spend.js'

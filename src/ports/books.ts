@@ -1,0 +1,12 @@
+/** Whose money a journal of calls is about. It heads every such journal, so that one can be audited years later. */
+import type { Network } from '../domain/network.js'
+
+export interface Books {
+  /** The journal's own version. */
+  readonly journal: 1
+  readonly agent: string
+  readonly network: Network
+  readonly payTo: string
+  /** Decimal id of USDC on that network. */
+  readonly asset: string
+}

@@ -1,0 +1,199 @@
+/** `svc machines` and `svc audit`, built and run as their users run them, against an agent that really sold something. */
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { createMachine } from 'xstate'
+import { algodClient } from '../../src/adapters/algorand/algod.js'
+import { signingKey } from '../../src/adapters/algorand/keys.js'
+import { algorandPaymentSigner } from '../../src/adapters/algorand/payment-signer.js'
+import { defineEndpoint } from '../../src/index.js'
+import { svc } from '../cli/run.js'
+import { ask, challengeIn, openSeller, pay, type Seller } from '../support/seller.js'
+
+describe('svc machines', () => {
+  it('lists the five', async () => {
+    const { code, stdout } = await svc(['machines'])
+    expect(code).toBe(0)
+    expect(stdout).toContain('charge        34 states, 22 final, 70 moves\n')
+    const names = JSON.parse((await svc(['machines', '--json'])).stdout).map(
+      ({ name }: { name: string }) => name,
+    )
+    expect(names).toEqual(['charge', 'claim', 'payment', 'subscription', 'shutdown'])
+  })
+
+  it('proves their properties on every path, and says on how many', async () => {
+    const { code, stdout } = await svc(['machines', '--prove'])
+    expect(code).toBe(0)
+    expect(stdout).toMatch(
+      /^holds {2}charge +168 ways +the handler runs once, and only after verified or covered$/m,
+    )
+    expect(stdout).toMatch(/^holds {2}shutdown +5 states +every state is reached from the initial one$/m)
+    expect(stdout).not.toContain('FAILS')
+    const proofs = JSON.parse((await svc(['machines', 'charge', '--prove', '--json'])).stdout)
+    expect(proofs.length).toBeGreaterThan(20)
+    expect(proofs).not.toContainEqual(expect.objectContaining({ checked: 0 }))
+  })
+
+  it('lists every path with its status, its code and whether it charges', async () => {
+    const { stdout } = await svc(['machines', 'charge', '--paths'])
+    const lines = stdout.trimEnd().split('\n')
+    expect(lines.at(-1)).toBe('263 paths')
+    expect(lines.find(line => line.endsWith(' pricing.unpaid'))).toMatch(
+      /^402 {2}charged no +payment_required +received/,
+    )
+    const paths = JSON.parse((await svc(['machines', 'charge', '--paths', '--json'])).stdout)
+    expect(paths.filter(({ charged }: { charged: string }) => charged === 'yes')).toHaveLength(18)
+    expect(await svc(['machines', 'claim', '--paths'])).toMatchObject({ code: 2, stdout: '' })
+  })
+
+  it('draws as Mermaid, as the committed SVG, and as JSON that xstate takes', async () => {
+    const [mermaid, svg, json] = await Promise.all(
+      ['mermaid', 'svg', 'json'].map(format => svc(['machines', 'charge', '--format', format])),
+    )
+    expect(mermaid!.stdout).toMatch(/^stateDiagram-v2\n {2}\[\*\] --> received\n/)
+    expect(svg!.stdout).toBe(await readFile('docs/machines/charge.svg', 'utf8'))
+    expect(createMachine(JSON.parse(json!.stdout)).id).toBe('charge')
+  })
+
+  it.each([
+    ['an unknown machine', ['machines', 'carousel']],
+    ['an unknown format', ['machines', 'charge', '--format', 'png']],
+  ])('refuses %s as usage', async (_, args) => {
+    expect(await svc(args)).toMatchObject({ code: 2, stdout: '' })
+  })
+})
+
+describe('svc audit', () => {
+  const work = defineEndpoint({ name: 'work', price: '$0.01', handler: () => ({ done: true }) })
+  const PERIOD = ['--from', '2020-01-01', '--to', '2120-01-01']
+  let folder: string
+  let seller: Seller
+  let env: Record<string, string>
+  let lines: readonly string[]
+
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'svc-audit-'))
+    seller = await openSeller([work], { journal: join(folder, 'runs.jsonl'), audit: true })
+    env = { SVC_SANDBOX: seller.sandbox.url }
+    for (let times = 0; times < 3; times++) {
+      expect((await pay(seller, `${seller.url}/work`, { body: {} })).status).toBe(200)
+    }
+    await ask(`${seller.url}/work`, { body: {} })
+  })
+  afterAll(async () => {
+    await seller.close()
+    await rm(folder, { recursive: true, force: true })
+  })
+
+  /** The journal as it would be if somebody had tampered with it, or a disk had. */
+  async function journalWith(change: (lines: string[]) => string[]): Promise<string> {
+    const path = join(folder, `changed-${Math.random().toString(36).slice(2)}.jsonl`)
+    lines ??= await written()
+    await writeFile(path, change([...lines]).join('\n'))
+    return path
+  }
+
+  async function written(): Promise<string[]> {
+    const complete = (text: string) => text.split('\n').length === seller.ended.length + 2
+    await expect.poll(async () => complete(await readFile(join(folder, 'runs.jsonl'), 'utf8'))).toBe(true)
+    return (await readFile(join(folder, 'runs.jsonl'), 'utf8')).split('\n')
+  }
+
+  const settled = (all: readonly string[]) => all.findIndex(line => line.includes('"final":"settled"'))
+
+  it('finds nothing in an honest journal, and sums it up by day and endpoint', async () => {
+    const { code, stdout, stderr } = await svc(['audit', await journalWith(same => same), ...PERIOD], env)
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+    expect(stdout).toMatch(/^runs {8}7, on 2 distinct paths$/m)
+    expect(stdout).toMatch(/^\d{4}-\d\d-\d\d {2}work {2}7 calls, 3 charged, \$0\.03$/m)
+    expect(stdout).toContain('Nothing differs.')
+  })
+
+  it('reads a running agent as well', async () => {
+    const { code, stdout } = await svc(['audit', seller.url, ...PERIOD], env)
+    expect({ code, stdout }).toMatchObject({ code: 0, stdout: expect.stringContaining('Nothing differs.') })
+  })
+
+  it('says how to be let in where the agent does not answer', async () => {
+    const { code, stderr } = await svc(['audit', seller.sandbox.url, ...PERIOD], env)
+    expect(code).toBe(1)
+    expect(stderr).toMatch(/^svc: \S+ answered 404\. .*SVC_AUDIT_TOKEN \(audit_unavailable\)\n$/)
+  })
+
+  it.each([
+    [
+      'missing_transaction',
+      (all: string[]) => all.with(settled(all), all[settled(all)]!.replace(/"txId":"..../, '"txId":"AAAA')),
+    ],
+    [
+      'wrong_amount',
+      (all: string[]) =>
+        all.with(settled(all), all[settled(all)]!.replace('"amount":"10000"', '"amount":"20000"')),
+    ],
+    [
+      'illegal_path',
+      (all: string[]) =>
+        all.with(settled(all), all[settled(all)]!.replace('verifying.verified', 'verifying.waved')),
+    ],
+    ['unexplained_transaction', (all: string[]) => all.toSpliced(settled(all), 1)],
+  ])('finds %s, says what to do, and exits with 1', async (finding, change) => {
+    const { code, stdout, stderr } = await svc(['audit', await journalWith(change), ...PERIOD, '--json'], env)
+    const { differences } = JSON.parse(stdout)
+    expect(code).toBe(1)
+    expect(differences).toContainEqual(expect.objectContaining({ finding, do: expect.stringMatching(/\.$/) }))
+    expect(stderr).toMatch(/^svc: \d differences? \(differences_found\)\n$/)
+  })
+
+  it('finds a payment that came to nobody’s call', async () => {
+    const quoted = challengeIn(await ask(`${seller.url}/work`, { body: {} }))
+    const { sandbox } = seller
+    const signer = algorandPaymentSigner({
+      key: signingKey(sandbox.accounts('stranger').mnemonic),
+      network: 'testnet',
+      algod: algodClient({ url: sandbox.algodUrl }),
+    })
+    const { payload } = await signer.sign(quoted, quoted.accepts[0]!)
+    const body = JSON.stringify({
+      x402Version: 2,
+      paymentPayload: payload,
+      paymentRequirements: quoted.accepts[0],
+    })
+    const paid = await fetch(`${sandbox.facilitatorUrl}/settle`, { method: 'POST', body })
+    expect(await paid.json()).toMatchObject({ success: true })
+    const { code, stdout } = await svc(['audit', await journalWith(same => same), ...PERIOD], env)
+    expect(code).toBe(1)
+    expect(stdout).toMatch(/^unexplained_transaction: \$0\.01 from [A-Z2-7]{58}$/m)
+  })
+
+  it('prints charged runs for accountants, and no cell that a spreadsheet would run', async () => {
+    const path = await journalWith(all =>
+      all.with(
+        settled(all),
+        all[settled(all)]!.replace(/"payer":"[^"]*"/, '"payer":"=HYPERLINK(\\"http://x\\",1)"'),
+      ),
+    )
+    const { stdout } = await svc(['audit', path, ...PERIOD, '--csv'], env)
+    const [head, first, ...others] = stdout.trimEnd().split('\n')
+    expect(head).toBe('time,endpoint,usd,base units,asset,transaction,payer,run')
+    expect(first).toMatch(
+      /^\d{4}-\d\d-\d\dT[\d:.]+Z,work,0\.01,10000,10458941,[A-Z2-7]{52},"'=HYPERLINK\(""http:\/\/x"",1\)",/,
+    )
+    expect(others).toHaveLength(2)
+  })
+
+  it.each([
+    ['no journal', ['audit']],
+    ['a moment that is none', ['audit', 'runs.jsonl', '--from', 'yesterday']],
+  ])('refuses %s as usage', async (_, args) => {
+    expect(await svc(args)).toMatchObject({ code: 2, stdout: '' })
+  })
+
+  it('fails on a file that is not there, and on one that is no journal, with one line', async () => {
+    for (const path of [join(folder, 'none.jsonl'), 'package.json']) {
+      const { code, stdout, stderr } = await svc(['audit', path], env)
+      expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
+      expect(stderr).toMatch(/^svc: [^\n]+ \((ENOENT|empty_journal)\)\n$/)
+    }
+  })
+})

@@ -1,0 +1,71 @@
+/** The dashboard and the alerts ask for what a running server exports, by its names and labels. */
+import { readFileSync } from 'node:fs'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { defineEndpoint } from '../../src/index.js'
+import { openSeller, pay, type Seller } from '../support/seller.js'
+
+const dashboard = readFileSync('docs/observability/grafana.json', 'utf8')
+const alerts = readFileSync('docs/observability/alerts.yml', 'utf8')
+
+const NAME = /\b(?:svc|nodejs|process)_[a-z0-9_]+/g
+const LABELS = /\{([^{}]*=[^{}]*)\}|\bby \(([^)]*)\)/g
+/** What Prometheus itself adds, and what a histogram's own series have. */
+const GIVEN = new Set(['instance', 'le'])
+
+let seller: Seller
+const names = new Set<string>()
+const labels = new Set<string>(GIVEN)
+beforeAll(async () => {
+  seller = await openSeller([defineEndpoint({ name: 'work', price: '$0.01', handler: () => ({}) })])
+  await pay(seller, `${seller.url}/work`, { body: {} })
+  const metrics = await (await fetch(`${seller.url}/metrics`)).text()
+  for (const line of metrics.split('\n')) {
+    const series = /^([a-z0-9_]+)(?:\{(.*)\})? /.exec(line)
+    if (series === null || line.startsWith('#')) continue
+    names.add(series[1]!)
+    for (const [, label] of (series[2] ?? '').matchAll(/(\w+)="/g)) labels.add(label!)
+  }
+})
+afterAll(() => seller.close())
+
+const expressions: string[] = [
+  ...JSON.parse(dashboard).panels.flatMap((panel: { targets: { expr: string }[] }) =>
+    panel.targets.map(({ expr }) => expr),
+  ),
+  ...alerts
+    .split(/^ +expr: /m)
+    .slice(1)
+    .map(text => text.split(/^ +(?:for|labels): /m)[0]!),
+]
+
+describe('the dashboard and the alerts', () => {
+  it('have expressions at all', () => expect(expressions.length).toBeGreaterThan(15))
+
+  it.each(expressions)('%s: is of metrics and labels that are exported', expression => {
+    const asked = expression.match(NAME) ?? []
+    expect(asked.length).toBeGreaterThan(0)
+    expect(asked.filter(name => !names.has(name))).toEqual([])
+    const used = [...expression.matchAll(LABELS)].flatMap(([, matchers, by]) =>
+      by === undefined
+        ? [...matchers!.matchAll(/(\w+)\s*[=!]/g)].map(([, label]) => label!)
+        : by.split(/,\s*/),
+    )
+    expect(used.filter(label => !labels.has(label))).toEqual([])
+  })
+
+  it('between them ask for every metric of ours', () => {
+    const ours = [...names]
+      .filter(name => name.startsWith('svc_'))
+      .map(name => name.replace(/_(bucket|sum|count)$/, ''))
+    const all = dashboard + alerts
+    expect([...new Set(ours)].filter(name => !all.includes(name))).toEqual([])
+  })
+
+  it('the alerts each have a name, an expression, a severity and what to do', () => {
+    const rules = alerts.split('- alert: ').slice(1)
+    expect(rules.length).toBe(6)
+    for (const rule of rules) {
+      for (const part of ['expr:', 'severity:', 'summary:', 'description:']) expect(rule).toContain(part)
+    }
+  })
+})

@@ -1,0 +1,262 @@
+/** What an audit finds: each planted difference, and nothing where nothing differs. */
+import { describe, expect, it } from 'vitest'
+import { type JournalPiece, pieceOf } from '../../src/adapters/journal/read-journal.js'
+import type { Difference } from '../../src/app/audit/differences.js'
+import { type AuditOptions, audit } from '../../src/app/audit/reconcile.js'
+import type { IncomingTransfers, Transfer } from '../../src/ports/incoming-transfers.js'
+import type { EndedCall } from '../../src/ports/witness.js'
+import { AMOUNT, ASSET, BOOKS, callOf, callOn, PAY_TO, PAYER, STARTED_MS, settledPath } from './calls.js'
+
+const DAY = { fromMs: STARTED_MS - 3_600_000, toMs: STARTED_MS + 3_600_000 }
+
+/** One of every way through the machine: 18 of them charged. */
+const everyWay = Array.from({ length: 263 }, (_, number) => callOf(number))
+
+function transferOf({ txId, startedMs }: EndedCall, other: Partial<Transfer> = {}): Transfer {
+  const landedMs = Math.floor(startedMs / 1_000) * 1_000
+  return {
+    txId: txId!,
+    payer: PAYER,
+    receiver: PAY_TO,
+    asset: ASSET,
+    amount: BigInt(AMOUNT),
+    landedMs,
+    ...other,
+  }
+}
+
+const transfersOf = (runs: readonly EndedCall[]) =>
+  runs.filter(run => run.charged === 'yes').map(run => transferOf(run))
+
+/** A chain that lists what has landed for us, and knows the rest when it is asked by id. */
+function chainOf(landed: readonly Transfer[]): IncomingTransfers {
+  return {
+    async *to(payTo, asset, { fromMs, toMs }) {
+      const ours = landed.filter(each => each.receiver === payTo && each.asset === asset)
+      yield ours.filter(({ landedMs }) => landedMs > fromMs && landedMs < toMs)
+    },
+    find: async txId => landed.find(each => each.txId === txId),
+    close: async () => {},
+  }
+}
+
+function audited(
+  runs: readonly EndedCall[],
+  landed: readonly Transfer[] = transfersOf(runs),
+  options: Partial<AuditOptions> = {},
+) {
+  const piece: JournalPiece = { books: [BOOKS], runs, lost: 0, unreadable: 0 }
+  return audit({
+    journal: async function* () {
+      yield piece
+    },
+    transfers: () => chainOf(landed),
+    period: DAY,
+    ...options,
+  })
+}
+
+const found = ({ differences }: { differences: readonly Difference[] }) =>
+  differences.map(({ finding, run, txId }) => [finding, run ?? txId])
+
+describe('an audit', () => {
+  it('finds nothing where everything agrees, on every way through the machine', async () => {
+    const report = await audited(everyWay)
+    expect(report).toMatchObject({ runs: 263, paths: 263, differences: [], more: false })
+    expect(report.days).toEqual([
+      expect.objectContaining({ day: '2026-01-02', endpoint: 'even' }),
+      expect.objectContaining({ day: '2026-01-02', endpoint: 'odd' }),
+    ])
+    expect(report.days.reduce((sum, { charged }) => sum + charged, 0)).toBe(18)
+    expect(report.days.reduce((sum, { takenBaseUnits }) => sum + takenBaseUnits, 0n)).toBe(180_000n)
+  })
+
+  const [first, second, ...others] = everyWay.filter(({ charged }) => charged === 'yes')
+  const charged = [first!, second!, ...others]
+  const without = (run: EndedCall) => transfersOf(charged).filter(({ txId }) => txId !== run.txId)
+  const [doubtful] = everyWay.filter(({ final }) => final === 'inDoubt')
+  const [replayed] = everyWay.filter(({ final }) => final === 'replayed')
+  const doubt = { ...doubtful!, txId: 'D'.repeat(52) }
+
+  const planted: [string, () => ReturnType<typeof audited>, [string, string][]][] = [
+    [
+      'a transaction that is missing',
+      () => audited(charged, without(second!)),
+      [['missing_transaction', second!.id]],
+    ],
+    [
+      'another amount',
+      () => audited(charged, [...without(second!), transferOf(second!, { amount: 9_999n })]),
+      [['wrong_amount', second!.id]],
+    ],
+    [
+      'another asset',
+      () => audited(charged, [...without(second!), transferOf(second!, { asset: '1' })]),
+      [['wrong_asset', second!.id]],
+    ],
+    [
+      'another receiver',
+      () => audited(charged, [...without(second!), transferOf(second!, { receiver: PAYER })]),
+      [['wrong_receiver', second!.id]],
+    ],
+    [
+      'a transaction without a run',
+      () => audited([first!, ...others], transfersOf(charged)),
+      [['unexplained_transaction', second!.txId!]],
+    ],
+    [
+      'a transaction behind two charged runs',
+      () => audited([...charged, { ...second!, id: 'again' }], transfersOf(charged)),
+      [['charged_twice', second!.id]],
+    ],
+    [
+      'a call in doubt whose payment landed',
+      () => audited([...charged, doubt], [...transfersOf(charged), transferOf(doubt)]),
+      [['settled_in_doubt', doubt.id]],
+    ],
+    [
+      'nothing: a call in doubt whose payment never landed',
+      () => audited([...charged, doubt], transfersOf(charged)),
+      [],
+    ],
+    [
+      'nothing: a call in doubt that was answered when it came back',
+      () =>
+        audited(
+          [...charged, doubt, { ...replayed!, txId: doubt.txId }],
+          [...transfersOf(charged), transferOf(doubt)],
+        ),
+      [],
+    ],
+    [
+      'a path that no call can take',
+      () =>
+        audited([...charged, { ...second!, id: 'made-up', charged: 'no', final: 'served', txId: undefined }]),
+      [['illegal_path', 'made-up']],
+    ],
+    [
+      'a charged run that names no transaction',
+      () => audited([...charged, { ...second!, id: 'nameless', txId: undefined }], transfersOf(charged)),
+      [['missing_transaction', 'nameless']],
+    ],
+    [
+      'what a node knows and the indexer does not yet',
+      () => audited(charged, without(second!), { confirmedRound: async () => 7n }),
+      [['indexer_behind', second!.id]],
+    ],
+  ]
+  it.each(planted)('finds %s', async (_, auditing, expected) => {
+    expect(found(await auditing())).toEqual(expected)
+  })
+
+  const forged: [string, Partial<EndedCall>][] = [
+    ['begins elsewhere', { path: settledPath.slice(1) }],
+    ['leaves a step out', { path: settledPath.toSpliced(3, 1) }],
+    ['takes an event that is not listed', { path: [...settledPath.slice(0, -1), 'settling.granted'] }],
+    ['stops half-way', { path: settledPath.slice(0, 4) }],
+    ['goes on after its end', { path: [...settledPath, 'settled.again'] }],
+    ['ends in another state than the run', { final: 'unsettled' }],
+    ['means another charge than the run', { charged: 'no' }],
+    ['is no text', { path: [1, null] as unknown as string[] }],
+  ]
+  it.each(forged)('finds a path that %s', async (_, forgery) => {
+    const run = { ...callOn(settledPath, 'settled', 1), ...forgery }
+    const report = await audited([run], [transferOf(run)])
+    expect(report.differences.map(({ finding }) => finding)).toContain('illegal_path')
+  })
+
+  it('looks at a period: what lies outside is neither counted nor missed', async () => {
+    const dayMs = 86_400_000
+    const yesterday = { ...first!, startedMs: first!.startedMs - dayMs }
+    const midnightMs = Math.floor(second!.startedMs / 1_000) * 1_000
+    // Asked before the period and landed in it, and the other way round.
+    const before = { ...others[0]!, startedMs: midnightMs - 1_500 }
+    const report = await audited(
+      [yesterday, before, second!],
+      [transferOf(before, { landedMs: midnightMs }), transferOf(second!)],
+      { period: { fromMs: midnightMs, toMs: midnightMs + dayMs } },
+    )
+    expect(report).toMatchObject({ runs: 1, differences: [] })
+  })
+
+  it('without a period goes from the first end to the last, and leaves calls that may be at work alone', async () => {
+    const stranger = transferOf({ ...second!, txId: 'S'.repeat(52) } as EndedCall, {
+      landedMs: second!.startedMs + 500,
+    })
+    const last = others.at(-1)!
+    const options = { period: undefined }
+    const at = (nowMs: number) =>
+      audited(charged, [...transfersOf(charged), stranger], { ...options, nowMs: () => nowMs })
+    expect(found(await at(last.startedMs + 3_600_000))).toEqual([['unexplained_transaction', stranger.txId]])
+    expect(found(await at(second!.startedMs + 1_000))).toEqual([])
+  })
+
+  it('names many differences, and says where there are more', async () => {
+    const many = Array.from({ length: 1_500 }, (_, number) => callOn(settledPath, 'settled', number))
+    const report = await audited(many, [])
+    expect(report.more).toBe(true)
+    expect(report.differences).toHaveLength(1_000)
+  })
+
+  it('fails where the chain does not answer, where nothing is in the journal, and where two are mixed', async () => {
+    const silent: IncomingTransfers = {
+      ...chainOf([]),
+      // biome-ignore lint/correctness/useYield: it fails before its first page
+      async *to() {
+        throw new Error('no answer')
+      },
+    }
+    await expect(audited(charged, [], { transfers: () => silent })).rejects.toThrow('no answer')
+    await expect(audited([])).rejects.toMatchObject({ code: 'empty_journal' })
+    const mixed: JournalPiece = {
+      books: [BOOKS, { ...BOOKS, payTo: PAYER }],
+      runs: charged,
+      lost: 0,
+      unreadable: 0,
+    }
+    const journal = async function* () {
+      yield mixed
+    }
+    await expect(audited(charged, [], { journal })).rejects.toMatchObject({ code: 'mixed_journal' })
+  })
+})
+
+describe('a million runs', () => {
+  const RUNS = 1_000_000
+  const AT_ONCE = 2_000
+
+  it('take less than a minute and no more memory than a thousand', async () => {
+    const run = callOn(settledPath, 'settled', 0)
+    const txIdAt = (number: number) => String(number).padStart(52, '0')
+    const template = JSON.stringify({ ...run, txId: txIdAt(0) })
+    const numbersFrom = (from: number) => Array.from({ length: AT_ONCE }, (_, at) => txIdAt(from + at))
+    let heapMax = 0
+    const journal = async function* () {
+      yield { ...pieceOf(''), books: [BOOKS] }
+      for (let from = 0; from < RUNS; from += AT_ONCE) {
+        heapMax = Math.max(heapMax, process.memoryUsage().heapUsed)
+        yield pieceOf(
+          numbersFrom(from)
+            .map(txId => template.replace(txIdAt(0), txId))
+            .join('\n'),
+        )
+      }
+    }
+    const transfers = (): IncomingTransfers => ({
+      ...chainOf([]),
+      async *to() {
+        for (let from = 0; from < RUNS; from += AT_ONCE)
+          yield numbersFrom(from).map(txId => transferOf({ ...run, txId }))
+      },
+    })
+    const heapBefore = process.memoryUsage().heapUsed
+    const startedMs = performance.now()
+    const report = await audit({ journal, transfers, period: DAY })
+    const tookMs = performance.now() - startedMs
+    const grewMB = (heapMax - heapBefore) / 1024 / 1024
+    console.log(`a million runs: ${Math.round(tookMs)} ms, ${Math.round(grewMB)} MB of heap`)
+    expect(report).toMatchObject({ runs: RUNS, differences: [], more: false })
+    expect(tookMs).toBeLessThan(60_000)
+    expect(grewMB).toBeLessThan(128)
+  }, 120_000)
+})

@@ -1,0 +1,168 @@
+/** The browser's door: bundled as a web page would, and run where nothing of Node is. */
+import { fileURLToPath } from 'node:url'
+import vm from 'node:vm'
+import { build, type Metafile } from 'esbuild'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { signingKey } from '../../src/adapters/algorand/keys.js'
+import type { SvcClient as BrowserClient } from '../../src/client.browser.js'
+import { honest, type Market, openMarket, PRICE } from './market.js'
+
+const root = fileURLToPath(new URL('../..', import.meta.url))
+
+let market: Market
+let code: string
+let metafile: Metafile
+beforeAll(async () => {
+  market = await openMarket()
+  const bundled = await build({
+    stdin: { contents: "export * from '@svc/sdk/client'", resolveDir: root },
+    bundle: true,
+    minify: true,
+    platform: 'browser',
+    format: 'iife',
+    globalName: 'svc',
+    metafile: true,
+    write: false,
+    logLevel: 'silent',
+  })
+  code = bundled.outputFiles[0]!.text
+  metafile = bundled.metafile
+})
+afterAll(() => market.close())
+
+/** What pages have that is not of the language itself. */
+const WEB = [
+  'AbortController',
+  'AbortSignal',
+  'Headers',
+  'Response',
+  'TextDecoder',
+  'TextEncoder',
+  'URL',
+  'URLSearchParams',
+  'atob',
+  'btoa',
+  'clearInterval',
+  'clearTimeout',
+  'crypto',
+  'fetch',
+  'performance',
+  'setInterval',
+  'setTimeout',
+] as const
+
+type Page = { SvcClient: typeof BrowserClient } & typeof import('../../src/payer.js')
+
+function page(): Page {
+  const globals = Object.fromEntries(WEB.map(name => [name, globalThis[name]]))
+  const context = vm.createContext(globals)
+  vm.runInContext(`${code}; globalThis.svc = svc`, context)
+  return (context as unknown as { svc: Page }).svc
+}
+
+function keyOf(label: string) {
+  const { address, mnemonic } = market.sandbox.accounts(label)
+  return { address, key: signingKey(mnemonic) }
+}
+
+describe('the bundle', () => {
+  it('is made of nothing of Node’s', () => {
+    const inputs = Object.keys(metafile.inputs)
+    expect(inputs.some(path => path.endsWith('client.browser.js'))).toBe(true)
+    const packages = new Set(
+      inputs.flatMap(path => /node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(path)?.[1] ?? []),
+    )
+    expect([...packages].sort()).toEqual(['@noble/curves', '@noble/hashes'])
+    const imported = Object.values(metafile.outputs).flatMap(({ imports }) => imports)
+    expect(imported).toEqual([])
+    expect(inputs.filter(path => /primitives\.js$|node-client\.js$|keys\.js$/.test(path))).toEqual([
+      expect.stringContaining('fetch-node-client.js'),
+    ])
+  })
+
+  it('is small', () => {
+    expect(code.length).toBeLessThan(100_000)
+  })
+})
+
+describe('in a page', () => {
+  it('pays through a function that signs', async () => {
+    const { SvcClient } = page()
+    const { address, key } = keyOf('page')
+    const before = market.sandbox.balance(address).usdc!
+    const signed: number[] = []
+    const sign = async (bytes: Uint8Array) => {
+      signed.push(bytes.length)
+      return key.sign(bytes)
+    }
+    const client = new SvcClient({
+      signer: { address, sign },
+      network: 'testnet',
+      algodUrl: market.sandbox.algodUrl,
+      maxPrice: '$0.01',
+    })
+    const seller = await market.seller(honest)
+    const { data, payment } = await client.call(seller.url, { text: 'ä' })
+    expect(data).toEqual({ done: true })
+    expect(signed).toHaveLength(1)
+    expect(seller.paid()[0]?.body).toBe('{"text":"ä"}')
+    expect(market.sandbox.transactions().at(-1)?.txId).toBe(payment?.txId)
+    expect(before - market.sandbox.balance(address).usdc!).toBe(PRICE)
+    expect(client.receipts.toCSV()).toContain(payment!.txId!)
+    expect((await client.balance()).usdc).toBe(before - PRICE)
+  })
+
+  it('may read the sandbox’s node from any origin', async () => {
+    const { headers } = await fetch(`${market.sandbox.algodUrl}/v2/status`)
+    expect(headers.get('access-control-allow-origin')).toBe('*')
+  })
+
+  it('keeps its limits, and pays nothing without a signer', async () => {
+    const { SvcClient } = page()
+    const { address, key } = keyOf('page')
+    const seller = await market.seller(honest)
+    const poor = new SvcClient({
+      signer: { address, sign: key.sign },
+      network: 'testnet',
+      algodUrl: market.sandbox.algodUrl,
+      maxPrice: '$0.001',
+    })
+    await expect(poor.call(seller.url)).rejects.toMatchObject({ code: 'price_above_max' })
+    await expect(new SvcClient().call(seller.url)).rejects.toMatchObject({ code: 'no_signer' })
+    expect(seller.paid()).toHaveLength(0)
+  })
+
+  it('takes no key', () => {
+    const { SvcClient } = page()
+    for (const options of [{ mnemonic: 'words' }, { secretKey: new Uint8Array(64) }]) {
+      const make = () => new SvcClient(options as object)
+      expect(make).toThrow(expect.objectContaining({ code: 'invalid_options' }))
+    }
+  })
+
+  it('refuses a signature by another key before anything is sent', async () => {
+    const { SvcClient } = page()
+    const { address } = keyOf('page')
+    const { key: other } = keyOf('somebody else')
+    const seller = await market.seller(honest)
+    const client = new SvcClient({
+      signer: { address, sign: other.sign },
+      network: 'testnet',
+      algodUrl: market.sandbox.algodUrl,
+    })
+    await expect(client.call(seller.url)).rejects.toMatchObject({ code: 'invalid_key' })
+    expect(seller.paid()).toHaveLength(0)
+    expect(client.spentToday).toBe(0)
+  })
+
+  it('verifies a signed manifest', () => {
+    const { verifyManifest } = page()
+    const { key, address } = keyOf('maker')
+    const content = { name: 'A', payTo: address, endpoints: [] }
+    const text = `{"endpoints":[],"name":"A","payTo":"${address}"}`
+    const value = Buffer.from(key.sign(Buffer.from(text))).toString('base64')
+    const signature = { alg: 'ed25519', address, value }
+    expect(verifyManifest({ ...content, signature } as never).ok).toBe(true)
+    expect(verifyManifest({ ...content, name: 'B', signature } as never).ok).toBe(false)
+  })
+})

@@ -35,6 +35,7 @@ import { checkedSigner } from './manifest-signature.js'
 import { observersOf } from './observers.js'
 import {
   checkedBasePath,
+  checkedHops,
   DEFAULT_BODY_BYTES_MAX,
   deployed,
   positive,
@@ -91,7 +92,7 @@ export function assemble(definition: AgentDef, options: ServerOptions, drain: Dr
   const facilitatorUrl = facilitators[0].url
   const documents = discoveryOf({ agent, basePath, facilitatorUrl, signer, logger })
   const charge = createCharge(world, [...observers.witnesses, ...auditing.witnesses], drain.inFlight)
-  const mount = { basePath, bodyBytesMax, trustProxyHops: options.trustProxy ?? 0, logger }
+  const mount = { basePath, bodyBytesMax, trustProxyHops: checkedHops(options.trustProxy), logger }
   const doors = doorsOf({ ...mount, agent, charge, documents, facilitatorUrl, algodUrl }, options)
   const free = freeRoutes({
     documents,

@@ -3,8 +3,7 @@
 import { type ShutdownDrawing, shutdownTable } from '../domain/machines/shutdown.machine.js'
 import { type Effects, run } from '../domain/run.js'
 import type { FinalOf } from '../domain/table.js'
-import type { InFlight } from './charge/charge.js'
-import type { Stop } from './charge/world.js'
+import type { InFlight, Stop } from './charge/world.js'
 
 export interface ShutdownReport {
   readonly reason: string

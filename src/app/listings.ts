@@ -6,7 +6,7 @@ import { periodMs } from '../domain/period.js'
 import { termsOf } from './charge/terms.js'
 import type { Listing } from './charge/world.js'
 import { extensionsOf, type Warn } from './declaration.js'
-import type { ServerOptions } from './options.js'
+import { positive, type ServerOptions } from './options.js'
 import { rateOf } from './rules.js'
 
 /** What the reference challenge says; a payment's own validity window is what really ends it. */
@@ -21,7 +21,7 @@ export function listingsOf(
   const terms = {
     network: agent.network,
     payTo: agent.payTo,
-    maxTimeoutSeconds: options.maxTimeoutSeconds ?? MAX_TIMEOUT_SECONDS,
+    maxTimeoutSeconds: positive('maxTimeoutSeconds', options.maxTimeoutSeconds ?? MAX_TIMEOUT_SECONDS),
   }
   const listingOf = (def: EndpointDef): Listing => {
     const check =

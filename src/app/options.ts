@@ -3,7 +3,7 @@
 import type { WebhookOptions } from '../adapters/webhook/settlement-webhook.js'
 import { isAddress } from '../domain/address.js'
 import type { AgentDef } from '../domain/agent.js'
-import { SvcError } from '../domain/errors.js'
+import { SvcError, shown } from '../domain/errors.js'
 import {
   DEFAULT_ALGOD,
   DEFAULT_FACILITATOR,
@@ -65,7 +65,10 @@ export interface ServerOptions extends AuditingOptions {
   readonly cors?: boolean
   /** Seconds that a quote says a payment may take to settle. @default 300 */
   readonly maxTimeoutSeconds?: number
-  /** Refuse payments in which no signed transaction can be read. @default false */
+  /**
+   * Refuse payments in which no signed transaction can be read. Without it they rest on the facilitator alone: there is no
+   * id to hold them by, so one of them may run the handler more than once. @default true
+   */
   readonly requireReadable?: boolean
   /** `chain` looks every settlement up before its answer leaves. @default 'facilitator' */
   readonly confirm?: 'facilitator' | 'chain'
@@ -184,7 +187,19 @@ export function checkedPort(port: number | undefined): number {
 
 export function positive(name: string, value: number): number {
   if (Number.isInteger(value) && value > 0) return value
-  throw invalid(`${name} is a positive whole number, not ${value}`)
+  throw invalid(`${name} is a positive whole number, not ${shown(value)}`)
+}
+
+/** @throws SvcError `invalid_options` for anything but one of these words. */
+export function oneOf<Word extends string>(name: string, value: Word, words: readonly Word[]): Word {
+  if (words.includes(value)) return value
+  throw invalid(`${name} is ${words.join(' or ')}, not ${shown(value)}`)
+}
+
+/** @throws SvcError `invalid_options` for what is no count of proxies. */
+export function checkedHops(trustProxy = 0): number {
+  if (Number.isInteger(trustProxy) && trustProxy >= 0) return trustProxy
+  throw invalid(`trustProxy is how many proxies are in front, 0 or more, not ${shown(trustProxy)}`)
 }
 
 function invalid(message: string): SvcError {

@@ -1,7 +1,7 @@
 /** The rules of the charge, from the options that a seller gave. */
 import type { EndpointDef } from '../domain/endpoint.js'
-import { DEFAULT_BUDGETS, type Rate, type Rules } from './charge/world.js'
-import { positive, type ServerOptions } from './options.js'
+import { type Budgets, DEFAULT_BUDGETS, type Rate, type Rules } from './charge/world.js'
+import { oneOf, positive, type ServerOptions } from './options.js'
 
 const WINDOW_DEFAULT_MS = 600_000
 const ANSWER_BYTES_DEFAULT_MAX = 1_048_576
@@ -15,22 +15,34 @@ export function rateOf(
   if (own) return { perMinute: own.perMinute, per: own.per ?? 'payer', bucket: `${name}:` }
   if (!rateLimit) return undefined
   const perMinute = positive('rateLimit.perMinute', rateLimit.perMinute)
-  return { perMinute, per: rateLimit.per ?? 'payer', bucket: '' }
+  return { perMinute, per: oneOf('rateLimit.per', rateLimit.per ?? 'payer', ['payer', 'ip']), bucket: '' }
 }
 
 export function rulesOf({ rateLimit, idempotency, requireReadable, confirm, budgets }: ServerOptions): Rules {
   return {
-    uncountedAdmitted: rateLimit?.onStoreDown === 'admit',
+    uncountedAdmitted:
+      oneOf('rateLimit.onStoreDown', rateLimit?.onStoreDown ?? 'refuse', ['refuse', 'admit']) === 'admit',
     idempotency: idempotency && {
       windowMs: positive('idempotency.windowMs', idempotency.windowMs ?? WINDOW_DEFAULT_MS),
-      onLostResponse: idempotency.onLostResponse ?? 'release',
+      onLostResponse: oneOf('idempotency.onLostResponse', idempotency.onLostResponse ?? 'release', [
+        'release',
+        'replay',
+      ]),
       answerBytesMax: positive(
         'idempotency.maxAnswerBytes',
         idempotency.maxAnswerBytes ?? ANSWER_BYTES_DEFAULT_MAX,
       ),
     },
-    requireReadable: requireReadable ?? false,
-    confirmOnChain: confirm === 'chain',
-    budgets: { ...DEFAULT_BUDGETS, ...budgets },
+    requireReadable: requireReadable ?? true,
+    confirmOnChain: oneOf('confirm', confirm ?? 'facilitator', ['facilitator', 'chain']) === 'chain',
+    budgets: budgetsOf(budgets),
+  }
+}
+
+function budgetsOf(given: ServerOptions['budgets'] = {}): Budgets {
+  const chosen = Object.entries(given).filter(([, ms]) => ms !== undefined)
+  return {
+    ...DEFAULT_BUDGETS,
+    ...Object.fromEntries(chosen.map(([name, ms]) => [name, positive(`budgets.${name}`, ms)])),
   }
 }

@@ -9,6 +9,7 @@ import { createDrain, type ShutdownReport } from './drain.js'
 import {
   checkedPort,
   DEFAULT_SHUTDOWN_TIMEOUT_MS,
+  positive,
   type Ready,
   type ServeOptions,
   type ServerOptions,
@@ -40,7 +41,9 @@ export function createServer(agent: AgentDef, options: ServerOptions = {}): Koa 
  */
 export function serve(agent: AgentDef, options: ServeOptions = {}): SvcServer {
   const port = checkedPort(options.port)
-  const drain = createDrain(options.shutdownTimeoutMs ?? DEFAULT_SHUTDOWN_TIMEOUT_MS)
+  const drain = createDrain(
+    positive('shutdownTimeoutMs', options.shutdownTimeoutMs ?? DEFAULT_SHUTDOWN_TIMEOUT_MS),
+  )
   const { app, routes, network, endStreams, closeRemotes, closeObservers } = assemble(agent, options, drain)
   const server = createHttpServer(app.callback())
   answerBrokenRequests(server)

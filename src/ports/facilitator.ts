@@ -40,5 +40,4 @@ export type Settlement =
       readonly payer?: string
     }
   | { readonly verdict: 'refused'; readonly reason: string }
-  /** `denied`: a well-formed no, but one after which the payment may still land, or has. */
-  | { readonly verdict: 'unknown'; readonly cause: string; readonly denied?: true }
+  | { readonly verdict: 'unknown'; readonly cause: string }

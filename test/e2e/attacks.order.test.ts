@@ -191,14 +191,14 @@ describe('binding', () => {
     expect([seen.runs, verifies(facilitator)]).toEqual([0, 0])
   })
 
-  it('a payload without a readable transaction is refused where the seller asks for one', async () => {
+  it('a payload without a readable transaction is refused, unless the seller trusts the facilitator alone', async () => {
     const facilitator = await yesMan()
     const { endpoint, seen } = counted()
     const header = Buffer.from(JSON.stringify({ x402Version: 2, payload: { sender: 'A' } })).toString(
       'base64',
     )
-    const trusting = await open([endpoint], { facilitatorUrl: facilitator.url })
-    const strict = await open([endpoint], { facilitatorUrl: facilitator.url, requireReadable: true })
+    const trusting = await open([endpoint], { facilitatorUrl: facilitator.url, requireReadable: false })
+    const strict = await open([endpoint], { facilitatorUrl: facilitator.url })
     const headers = { 'payment-signature': header }
     expect((await ask(`${strict.url}/work`, { headers })).status).toBe(402)
     expect(seen.runs).toBe(0)
@@ -494,6 +494,7 @@ describe('who somebody claims to be', () => {
     const seller = await open([endpoint], {
       facilitatorUrl: facilitator.url,
       idempotency: { onLostResponse: 'replay' },
+      requireReadable: false,
     })
     const url = `${seller.url}/work`
     const key = { 'idempotency-key': 'shared-guess' }

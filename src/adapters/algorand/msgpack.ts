@@ -58,15 +58,37 @@ export function endOfValue(bytes: Uint8Array, start: number, depth = 0): number 
 
 /** Whether the value that begins at `start` is a map with this short text among its keys. */
 export function mapHasKey(bytes: Uint8Array, key: string, start = 0): boolean {
-  const lead = byteAt(bytes, start)
-  if (lead < 0x80 || lead > 0x8f) return false
-  let offset = start + 1
-  for (let entry = 0; entry < (lead & 0x0f); entry++) {
+  const head = mapHead(bytes, start)
+  if (head === undefined) return false
+  let { offset } = head
+  for (let entry = 0; entry < head.entries; entry++) {
     const end = endOfValue(bytes, offset)
-    if (byteAt(bytes, offset) === (0xa0 | key.length) && isText(bytes, offset + 1, key)) return true
+    if (isKey(bytes, offset, key)) return true
     offset = endOfValue(bytes, end)
   }
   return false
+}
+
+/** Every spelling of a map's head: a lenient decoder elsewhere accepts them all, so they are all the same payment here. */
+function mapHead(bytes: Uint8Array, start: number): { entries: number; offset: number } | undefined {
+  const lead = byteAt(bytes, start)
+  if (lead >= 0x80 && lead <= 0x8f) return { entries: lead & 0x0f, offset: start + 1 }
+  const lengthBytes = lead === 0xde ? 2 : lead === 0xdf ? 4 : 0
+  if (lengthBytes === 0) return undefined
+  let entries = 0
+  for (let at = 1; at <= lengthBytes; at++) entries = entries * 256 + byteAt(bytes, start + at)
+  return { entries, offset: start + 1 + lengthBytes }
+}
+
+/** A short key as fixstr, str8, str16 or str32. */
+function isKey(bytes: Uint8Array, offset: number, key: string): boolean {
+  const lead = byteAt(bytes, offset)
+  if (lead === (0xa0 | key.length)) return isText(bytes, offset + 1, key)
+  const lengthBytes = { 217: 1, 218: 2, 219: 4 }[lead]
+  if (lengthBytes === undefined) return false
+  let length = 0
+  for (let at = 1; at <= lengthBytes; at++) length = length * 256 + byteAt(bytes, offset + at)
+  return length === key.length && isText(bytes, offset + 1 + lengthBytes, key)
 }
 
 /** Cuts a run of values that follow each other without a separator, as `POST /v2/transactions` carries them. */

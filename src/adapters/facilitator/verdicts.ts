@@ -33,7 +33,7 @@ export function settlementOf(answer: Answer): Settlement {
     return { verdict: 'unknown', cause: `status ${status} without a verdict` }
   const reason = reasonOf(body.errorReason, body.errorMessage)
   if (isFinalNo(body)) return { verdict: 'refused', reason }
-  return { verdict: 'unknown', cause: `no proof that nothing was submitted: ${reason}`, denied: true }
+  return { verdict: 'unknown', cause: `no proof that nothing was submitted: ${reason}` }
 }
 
 function isVerdict(status: number): boolean {

@@ -92,5 +92,5 @@ function refuse(ctx: Context, cause: unknown, logger: Logger): void {
   }
   logger.error({ err: cause }, 'a request broke the server’s own code')
   ctx.status = 500
-  ctx.body = errorBody('internal_error', 'Something broke on our side. You were not charged.')
+  ctx.body = errorBody('internal_error', 'Something broke on our side.')
 }

@@ -48,7 +48,8 @@ function idempotencyKeyOf(header: string | undefined): string | undefined {
 
 function callerOf(res: ServerResponse): Caller {
   return {
-    gone: () => res.closed || res.socket?.destroyed !== false,
+    // A pipelined request's answer has no socket until its turn; the request has.
+    gone: () => res.closed || res.req.socket.destroyed,
     onGone(listener) {
       res.once('close', listener)
       return () => res.off('close', listener)

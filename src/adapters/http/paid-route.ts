@@ -18,7 +18,12 @@ export function paidRoute(def: EndpointDef, options: PaidRouteOptions) {
     ctx.set(lifecycle)
     const arrival = await arrivalOf(ctx, arrivalOptions)
     const outcome = await options.charge.call({ ...arrival, endpoint: def.name })
+    try {
+      render(ctx, outcome)
+    } catch (cause) {
+      outcome.handedOver(false)
+      throw cause
+    }
     handOver(ctx, outcome)
-    render(ctx, outcome)
   }
 }

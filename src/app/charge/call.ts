@@ -104,9 +104,23 @@ export function newCall(world: World, listing: Listing, request: ChargeRequest):
   }
 }
 
+const LOG_MESSAGE_LENGTH_MAX = 1_000
+const LOG_DATA_LENGTH_MAX = 2_000
+
+/** Rendered when it is logged: an entry cannot change afterwards, nor break or swell the error answer it ends up in. */
 export function log(call: Call, atMs: number, message: string, data?: unknown): void {
   if (call.logs.length === LOGS_MAX) call.logs.shift()
-  call.logs.push(data === undefined ? { atMs, message } : { atMs, message, data })
+  const entry = { atMs, message: String(message).slice(0, LOG_MESSAGE_LENGTH_MAX) }
+  call.logs.push(data === undefined ? entry : { ...entry, data: loggable(data) })
+}
+
+function loggable(data: unknown): unknown {
+  try {
+    const text = JSON.stringify(data) ?? 'null'
+    return text.length > LOG_DATA_LENGTH_MAX ? `${text.slice(0, LOG_DATA_LENGTH_MAX)}…` : JSON.parse(text)
+  } catch {
+    return 'not JSON'
+  }
 }
 
 const STORE_RETRY_MS = 2_000
@@ -116,7 +130,8 @@ export function storeDown(call: Call): 'storeDown' {
   call.retryAfterMs = STORE_RETRY_MS
   call.problem = {
     code: 'store_unavailable',
-    message: 'The store that guards against double charges does not answer. You were not charged; try again.',
+    message:
+      'The store that guards against double charges does not answer, or is full. Nothing was charged by this request; try again.',
   }
   return 'storeDown'
 }
@@ -141,12 +156,20 @@ export function claimedPayer(payload: PaymentPayload | undefined): string | unde
  * public once on chain, so a signature alone proves only that somebody once saw one.
  */
 export async function provenPayer(world: World, call: Call): Promise<string | undefined> {
-  const { read, listing } = call
+  const payer = signingPayer(world, call)
+  if (payer === undefined) return undefined
+  const round = await world.chain.round()
+  return round !== undefined && call.read!.lastValid < round ? undefined : payer
+}
+
+/**
+ * The payer who signed this payment for us, whether or not it can still land. Enough to find one's own answer again by
+ * one's key, which is the secret here; not enough to be counted as the payer, since payments become public.
+ */
+export function signingPayer(world: World, { read, listing }: Call): string | undefined {
   if (read === undefined || !paysUs(world, read)) return undefined
   const fixed = listing.terms.fixedAmount
   if (fixed !== undefined ? read.amount !== fixed : read.amount <= 0n) return undefined
-  const round = await world.chain.round()
-  if (round !== undefined && read.lastValid < round) return undefined
   return read.proven() ? read.payer : undefined
 }
 

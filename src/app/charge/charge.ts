@@ -8,13 +8,7 @@ import { newCall } from './call.js'
 import { closeCall } from './close.js'
 import { chargeEffects } from './effects/index.js'
 import { endedCall, outcomeOf } from './outcome.js'
-import type { World } from './world.js'
-
-/** Told when calls begin and end, so that a server can drain. */
-export interface InFlight {
-  enter(): void
-  leave(): void
-}
+import type { InFlight, World } from './world.js'
 
 export function createCharge(world: World, witnesses: readonly Witness[], inFlight: InFlight): Charge {
   const effects = chargeEffects(world)
@@ -28,7 +22,7 @@ export function createCharge(world: World, witnesses: readonly Witness[], inFlig
         const walked = await run(chargeTable, effects, call, (_, cause, state) => {
           world.logger.error({ err: cause, state, traceId: call.traceId }, 'an effect broke')
         })
-        const handedOver = await closeCall(world, call, walked.final)
+        const handedOver = await closeCall(world, call, walked.final, inFlight)
         const outcome = outcomeOf(world, call, walked, handedOver)
         tell(witnesses, endedCall(world, call, outcome, walked.timingsMs), world.logger)
         return outcome

@@ -4,19 +4,21 @@ import type { CloseMove } from '../../ports/charge-store.js'
 import type { Call } from './call.js'
 import { seal } from './claim.js'
 import { replayedAnswer } from './effects/record.js'
-import type { World } from './world.js'
+import type { InFlight, World } from './world.js'
 
 const nothing = () => {}
 
 /**
  * A release is awaited, because "not charged" is said only once the payment is free again. A completion is sent and not
- * awaited: after a settlement no answer is withheld for a store's error. Answers what to do when the answer has reached
- * the socket, or has not.
+ * awaited: after a settlement no answer is withheld for a store's error. It stays in flight until it is done, so that a
+ * server that is told to stop does not leave before its books are closed. Answers what to do when the answer has
+ * reached the socket, or has not.
  */
 export async function closeCall(
   world: World,
   call: Call,
   final: ChargeFinal,
+  inFlight: InFlight,
 ): Promise<(arrived: boolean) => void> {
   const { closing } = OUTCOMES[final]
   if (closing === 'release' && call.window !== undefined) await dropWindow(world, call.window.id)
@@ -25,17 +27,23 @@ export async function closeCall(
     await close(world, call, 'release')
     return nothing
   }
-  // The specification's row: an answer that its caller never got frees the claim, and a retry may be charged again.
-  const untilHandedOver = call.hold!.claim && world.rules.idempotency!.onLostResponse === 'release'
-  if (untilHandedOver) return arrived => void close(world, call, arrived ? 'complete' : 'forfeit')
-  void close(world, call, 'complete')
+  const finish = (how: CloseMove['how']) => void close(world, call, how).finally(inFlight.leave)
+  inFlight.enter()
+  // The specification's rows: an answer that its caller never got frees the claim, and a retry may be charged again; and
+  // only a 2xx is replayed. Who asks for replay gets whatever was charged for.
+  if (call.hold!.claim && world.rules.idempotency!.onLostResponse === 'release') {
+    const isSuccess = call.answer!.status < 300
+    return arrived => finish(arrived && isSuccess ? 'complete' : 'forfeit')
+  }
+  finish('complete')
   return nothing
 }
 
 async function close(world: World, call: Call, how: CloseMove['how']): Promise<void> {
   const hold = call.hold!
   // A call that settled has stored its answer already; one that a window covered stores it here.
-  const unrecorded = how === 'complete' && hold.claim && call.requirements === undefined
+  const unrecorded =
+    how === 'complete' && hold.claim && call.requirements === undefined && isKept(world, call)
   try {
     await world.store.close({
       ...hold,
@@ -51,6 +59,11 @@ async function close(world: World, call: Call, how: CloseMove['how']): Promise<v
       'the charge store did not close; leases and the chain will',
     )
   }
+}
+
+/** An answer too large to be kept is served and not replayed. */
+function isKept(world: World, { answer }: Call): boolean {
+  return answer!.body.length <= world.rules.idempotency!.answerBytesMax
 }
 
 async function dropWindow(world: World, id: string): Promise<void> {

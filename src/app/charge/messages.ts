@@ -12,20 +12,23 @@ export const MESSAGES = {
     'The payment was submitted and its settlement is not known yet. Do not pay again: look txId up, or send the same request again.',
   undecided:
     'An earlier call with this key was settling and its outcome is not known yet. Do not pay again: send the same request again later.',
-  invalid: 'The input does not satisfy the endpoint’s schema. You were not charged.',
+  invalid:
+    'The input does not satisfy the endpoint’s schema. Nothing was charged by this request; correct the field and send it again.',
   inProgress:
-    'A call with this Idempotency-Key is in progress. You were not charged; try again later with the same key.',
+    'A call with this Idempotency-Key is in progress; it may charge its own payment, once. Send the same request again to get its answer.',
   keyReused:
-    'This Idempotency-Key was used with another body. You were not charged; use a new key for a new request.',
+    'This Idempotency-Key was used with another body. Nothing was charged by this request; use a new key for a new request.',
   paymentInUse: 'This very payment is being worked for by another call. It is charged at most once.',
   paymentSpent: 'This very payment was already spent. It is charged only once; look txId up on chain.',
-  superseded: 'Another call took this key or payment over. You were not charged.',
-  limited: 'Too many calls. You were not charged; try again after Retry-After seconds.',
+  superseded:
+    'Another call took this key or payment over, and may charge it, once. Send the same request again to get its answer.',
+  limited: 'Too many calls. Nothing was charged by this request; try again after Retry-After seconds.',
   abandoned: 'The caller hung up. Nothing was charged.',
   failed: 'The handler failed. You were not charged.',
   unpriced: 'The price of this call cannot be worked out. You were not charged.',
   broken: 'Something broke on our side. You were not charged.',
   unavailable: 'The facilitator does not answer. You were not charged; try again later.',
-  shuttingDown: 'This server is shutting down. You were not charged; try again elsewhere or later.',
+  shuttingDown:
+    'This server is shutting down. Nothing was charged by this request; try again elsewhere or later.',
   timedOut: 'The handler took too long. You were not charged.',
 } as const satisfies Record<ChargeFinal, string>

@@ -17,7 +17,7 @@ export function outcomeOf(
   { final, path }: Walked<ChargeDrawing>,
   handedOver: (arrived: boolean) => void,
 ): ChargeOutcome {
-  const { traceId, retryAfterMs, replayed } = call
+  const { traceId, replayed } = call
   const answer = final === 'replayed' ? replayed?.answer : call.answer
   return {
     final,
@@ -28,7 +28,7 @@ export function outcomeOf(
     challenge: OUTCOMES[final].status === 402 ? challengeOf(call) : undefined,
     receipt: receiptOf(world, call, final),
     subscription: final === 'settled' ? call.window : final === 'replayed' ? replayed?.window : undefined,
-    retryAfterMs: retryAfterMs === undefined ? undefined : Math.max(0, retryAfterMs),
+    retryAfterMs: retryAfterOf(call, final),
   }
 }
 
@@ -66,13 +66,24 @@ const DELIVERS: ReadonlySet<ChargeFinal> = new Set(['settled', 'served', 'replay
 /** States in which a caller may have paid and needs the id to find out. */
 const NAMES_TX: ReadonlySet<ChargeFinal> = new Set(['paymentSpent', 'paymentInUse', 'inDoubt', 'undecided'])
 
+const UNAVAILABLE_RETRY_MS = 5_000
+
+/** Every 503 says when to come back, whichever edge led to it. */
+function retryAfterOf({ retryAfterMs }: Call, final: ChargeFinal): number | undefined {
+  const usual = OUTCOMES[final].status === 503 ? UNAVAILABLE_RETRY_MS : undefined
+  return retryAfterMs === undefined ? usual : Math.max(0, retryAfterMs)
+}
+
 function problemOf(call: Call, final: ChargeFinal): Problem {
-  const { problem, txId } = call
-  const named = NAMES_TX.has(final) && txId !== undefined ? { txId } : undefined
+  const { problem, txId, logs } = call
   return {
     ...problem,
     message: problem?.message ?? call.refusal ?? MESSAGES[final],
-    fields: named ? { ...problem?.fields, ...named } : problem?.fields,
+    fields: {
+      ...problem?.fields,
+      ...(NAMES_TX.has(final) && txId !== undefined && { txId }),
+      ...(logs.length > 0 && { logs }),
+    },
   }
 }
 

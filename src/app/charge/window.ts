@@ -5,7 +5,10 @@ export function newKey(): string {
   return `svc_${randomBytes(32).toString('base64url')}`
 }
 
-/** The name under which a window is stored: a store that leaks gives no key away. */
-export function keyId(key: string): string {
-  return createHash('sha256').update(key).digest('base64url')
+/**
+ * The name under which a window is stored: a store that leaks gives no key away, and a seller who shares the store by
+ * mistake does not open what another has sold.
+ */
+export function keyId(payTo: string, key: string): string {
+  return createHash('sha256').update(payTo).update(key).digest('base64url')
 }

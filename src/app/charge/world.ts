@@ -47,6 +47,12 @@ export interface Rate {
   readonly bucket: string
 }
 
+/** Told when calls begin and end, so that a server can drain. */
+export interface InFlight {
+  enter(): void
+  leave(): void
+}
+
 /** Whether the process still takes calls, and whether it still lets them charge. */
 export interface Stop {
   draining(): boolean

@@ -1,5 +1,5 @@
 /** The page's own program: it listens to the server's events and draws what they say. */
-import type { AuditEvents, Hello } from '../wire.js'
+import type { AuditEvents, Hello, Totals } from '../wire.js'
 import { showDetail } from './detail.js'
 import { Drawing } from './drawing.js'
 import { byId, say } from './elements.js'
@@ -32,18 +32,14 @@ on('hello', told => {
   say('agent', told.agent)
   say('network', told.network)
   document.title = `${told.agent} · audit`
+  showTotals({ calls: 0, charged: 0, inDoubt: 0, taken: '0' })
   live('live')
   show(0)
   drawing.light(list.chosen)
 })
 on('runs', told => show(runs.add(told)))
 on('edges', told => drawing.tell(told))
-on('totals', ({ calls, charged, inDoubt, taken }) => {
-  say('calls', count(calls))
-  say('charged', count(charged))
-  say('doubt', count(inDoubt))
-  say('taken', usd(BigInt(taken)))
-})
+on('totals', showTotals)
 // EventSource connects again by itself, and is greeted anew; what was shown stays until then.
 events.addEventListener('error', () => live('no connection, trying again'))
 
@@ -54,6 +50,13 @@ function on<E extends keyof AuditEvents>(name: E, listener: (data: AuditEvents[E
 function live(text: string): void {
   say('live', text)
   byId('live').classList.toggle('off', text !== 'live')
+}
+
+function showTotals({ calls, charged, inDoubt, taken }: Totals): void {
+  say('calls', count(calls))
+  say('charged', count(charged))
+  say('doubt', count(inDoubt))
+  say('taken', usd(BigInt(taken)))
 }
 
 function show(added: number): void {

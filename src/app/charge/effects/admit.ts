@@ -38,5 +38,7 @@ async function payerKey(world: World, call: Call): Promise<string | undefined> {
     return claimed === undefined ? `address:${request.clientAddress}` : `claimed:${claimed}`
   }
   if (request.payment.kind === 'malformed') return `address:${request.clientAddress}`
-  return request.subscriptionKey === undefined ? undefined : `window:${keyId(request.subscriptionKey)}`
+  return request.subscriptionKey === undefined
+    ? undefined
+    : `window:${keyId(world.payTo, request.subscriptionKey)}`
 }

@@ -40,18 +40,28 @@ function work(world: World, call: Call): Promise<Ended> {
     const stopListening = caller.onGone(() => end('abandoned'))
     const stopWaiting = world.stop.onCut(() => end('stopped'))
     answer(world, call, abort.signal).then(end, (cause: unknown) => {
-      if (!abort.signal.aborted) fail(world, call, cause)
-      end('failed')
+      try {
+        if (!abort.signal.aborted) fail(world, call, cause)
+      } catch {
+        // What was thrown cannot even be looked at; the final state says enough.
+      } finally {
+        end('failed')
+      }
     })
   })
 }
 
 async function answer(world: World, call: Call, signal: AbortSignal): Promise<'delivered' | 'failed'> {
   const returned = await (call.listing.def.handler as Handler)(contextOf(world, call, signal))
-  const rendered = returned instanceof Response ? await renderResponse(returned) : renderJson(returned)
+  const rendered = isResponse(returned) ? await renderResponse(returned) : renderJson(returned)
   if (signal.aborted) return 'failed'
   call.answer = rendered
   return rendered.status < 400 ? 'delivered' : 'failed'
+}
+
+/** By its tag: undici's and a polyfill's `Response` are other classes than the global one, and fail like it. */
+function isResponse(value: unknown): value is Response {
+  return Object.prototype.toString.call(value) === '[object Response]'
 }
 
 function contextOf(world: World, call: Call, signal: AbortSignal): HandlerContext {
@@ -89,6 +99,5 @@ function fail(world: World, call: Call, cause: unknown): void {
     message: chosen && typeof message === 'string' ? message : 'The handler failed. You were not charged.',
     ...(chosen && { status }),
     ...(chosen && typeof code === 'string' && { code }),
-    ...(call.logs.length > 0 && { fields: { logs: call.logs } }),
   }
 }

@@ -7,7 +7,7 @@ export async function entitle(world: World, call: Call) {
   const key = call.request.subscriptionKey
   if (key === undefined || call.listing.periodMs === undefined) return 'uncovered'
   try {
-    const record = await world.subscriptions.get(keyId(key))
+    const record = await world.subscriptions.get(keyId(world.payTo, key))
     const open = record?.endpoint === call.listing.def.name && world.clock.now() < record.expiresAtMs
     return open ? 'covered' : 'uncovered'
   } catch (cause) {

@@ -1,5 +1,5 @@
 import type { Hold, Opened } from '../../../ports/charge-store.js'
-import { type Call, claimedPayer, provenPayer, storeDown } from '../call.js'
+import { type Call, claimedPayer, signingPayer, storeDown } from '../call.js'
 import { bodyHash, claimName, unseal } from '../claim.js'
 import { keyId } from '../window.js'
 import type { World } from '../world.js'
@@ -11,7 +11,7 @@ const RETRY_MAX_MS = 2_000
 
 /** Takes the idempotency key and the payment together. Where there is neither, nothing is at stake and nobody is asked. */
 export async function open(world: World, call: Call) {
-  const hold = await holdOf(world, call)
+  const hold = holdOf(world, call)
   if (hold === undefined) return 'opened'
   call.hold = hold
   const opened = await attempt(world, call, hold)
@@ -59,10 +59,10 @@ export function leaseOf(world: World, call: Call): number {
 }
 
 /** A claim protects a payment or a window's key; a request with neither has nothing to claim. */
-async function holdOf(world: World, call: Call): Promise<Hold | undefined> {
+function holdOf(world: World, call: Call): Hold | undefined {
   const { request, read, payload, listing } = call
   const key = world.rules.idempotency && request.idempotencyKey
-  const scope = key === undefined ? undefined : await scopeOf(world, call)
+  const scope = key === undefined ? undefined : scopeOf(world, call)
   if (read === undefined && scope === undefined) return undefined
   return {
     token: call.id,
@@ -79,14 +79,16 @@ async function holdOf(world: World, call: Call): Promise<Hold | undefined> {
 }
 
 /** Whose key it is. A payer who proves nothing shares a scope with nobody but their own address on the network. */
-async function scopeOf(world: World, call: Call): Promise<string | undefined> {
+function scopeOf(world: World, call: Call): string | undefined {
   const { request, payload } = call
   if (payload !== undefined) {
-    const proven = await provenPayer(world, call)
-    if (proven !== undefined) return `payer:${proven}`
+    const payer = signingPayer(world, call)
+    if (payer !== undefined) return `payer:${payer}`
     return `address:${request.clientAddress}:${call.read?.payer ?? claimedPayer(payload) ?? ''}`
   }
-  return request.subscriptionKey === undefined ? undefined : `window:${keyId(request.subscriptionKey)}`
+  return request.subscriptionKey === undefined
+    ? undefined
+    : `window:${keyId(world.payTo, request.subscriptionKey)}`
 }
 
 function rawInput({ request, listing }: Call): unknown {

@@ -1,5 +1,4 @@
 import type { Landing } from '../../../ports/chain.js'
-import type { Settlement } from '../../../ports/facilitator.js'
 import type { Call } from '../call.js'
 import type { World } from '../world.js'
 import { accept } from './settle.js'
@@ -29,20 +28,12 @@ async function attempt(world: World, call: Call): Promise<Landing> {
   const { read } = call
   const settlement = await world.facilitator.settle(call.payload!, call.requirements!)
   if (settlement.verdict === 'settled' && (await accept(world, call, settlement))) return 'found'
-  if (read === undefined) {
-    const no = settlement.verdict === 'refused' ? settlement.reason : deniedBy(settlement)
-    call.refusal = no ?? call.refusal
-    return no === undefined ? 'unknown' : 'absent'
-  }
+  // Nothing in it names a transaction, so there is nothing to look up, and no later no can take the unknown back.
+  if (read === undefined) return 'unknown'
   const landing = await world.chain.lookup(read.txId, read)
   if (landing === 'absent')
     call.refusal = 'The payment was not settled before its last valid round; you were not charged'
   return landing
-}
-
-/** Without an id to look up, a well-formed no is all that will ever be known. */
-function deniedBy(settlement: Settlement): string | undefined {
-  return settlement.verdict === 'unknown' && settlement.denied ? settlement.cause : undefined
 }
 
 function pause(ms: number): Promise<void> {

@@ -84,9 +84,11 @@ export function replayedAnswer(call: Call): ReplayedAnswer {
 /** Stored before its payment settles: a key that cannot be kept is never charged for. */
 async function storeWindow(world: World, call: Call, periodMs: number): Promise<void> {
   const key = newKey()
-  // The period starts at the last moment the payment can land, so that no paid minute is lost to settling.
-  const startsMs = Math.min(call.settleByMs, world.clock.now() + lifetimeMs(call))
-  const window = { key, id: keyId(key), expiresAtMs: startsMs + periodMs }
+  // The period starts at the last moment the payment can land, so that no paid minute is lost to settling; but a payment
+  // signed for longer than was asked does not stretch it.
+  const landsWithinMs = Math.min(lifetimeMs(call), call.requirements!.maxTimeoutSeconds * 1_000)
+  const startsMs = Math.min(call.settleByMs, world.clock.now() + landsWithinMs)
+  const window = { key, id: keyId(world.payTo, key), expiresAtMs: startsMs + periodMs }
   await world.subscriptions.put(window.id, {
     endpoint: call.listing.def.name,
     expiresAtMs: window.expiresAtMs,

@@ -13,11 +13,6 @@ export async function settle(world: World, call: Call) {
       call.refusal = settlement.reason
       return 'refused'
     case 'unknown':
-      // There is no id to look up: a well-formed no is all that will ever be known of it.
-      if (call.read === undefined && settlement.denied) {
-        call.refusal = settlement.cause
-        return 'refused'
-      }
       world.logger.warn({ cause: settlement.cause, txId: call.txId }, 'a settlement has no clear answer')
       return 'unknown'
   }

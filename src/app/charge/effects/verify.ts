@@ -14,6 +14,7 @@ const UNREACHABLE_RETRY_MS = 5_000
 export async function verify(world: World, call: Call) {
   const leftMs = await lifetimeMs(world, call)
   if (leftMs < HANDLER_MIN_MS) {
+    if (await landedBefore(world, call)) return 'spent'
     call.refusal = 'The payment expires before it could be settled; sign a new one'
     return 'expiring'
   }
@@ -34,6 +35,11 @@ export async function verify(world: World, call: Call) {
       call.retryAfterMs = UNREACHABLE_RETRY_MS
       return 'unreachable'
   }
+}
+
+/** A store that forgot must not make its payer pay again. Only for a payer's own signature is the chain asked. */
+async function landedBefore(world: World, { read }: Call): Promise<boolean> {
+  return read?.proven() === true && (await world.chain.lookup(read.txId, read)) === 'found'
 }
 
 /** How long the handler may take so that the payment can still land; unlimited where a round is not known. */

@@ -42,7 +42,15 @@ describe('a request is sent', () => {
     ['once for a success', [answer(200)], 1, 200, false],
     ['once for 4xx', [answer(404)], 1, 404, false],
     ['once for 409 where nothing was lost', [answer(409, 'payment_in_use')], 1, 409, false],
-    ['three times for 5xx', [answer(500), answer(503), answer(502)], 3, 502, false],
+    ['three times for 5xx', [answer(500), answer(503), answer(500)], 3, 500, false],
+    ['three times for what a gateway lost', [answer(502), answer(504), answer(502)], 3, 502, true],
+    [
+      'on and on after a settlement that was not known',
+      [answer(503, 'settlement_unknown'), answer(409, 'idempotency_in_progress'), answer(200)],
+      3,
+      200,
+      true,
+    ],
     ['until it succeeds', [answer(500), answer(200)], 2, 200, false],
     ['three times where all is lost', [lost, lost, lost], 3, undefined, true],
     [

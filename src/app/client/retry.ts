@@ -45,8 +45,10 @@ export async function deliver(
   let failures = 0
   for (let attempts = 1; ; attempts++) {
     const sent = await exchange(request, timeoutMs)
-    everLost ||= sent.kind === 'lost'
-    const waits = everLost && sent.kind === 'answered' && isStillWorking(sent.reply) && policy.attempts > 1
+    const lost = isLost(sent)
+    const stillWorking = !lost && sent.kind === 'answered' && isStillWorking(sent.reply)
+    const waits = everLost && stillWorking && policy.attempts > 1
+    everLost ||= lost
     if (!waits && isFailure(sent)) failures++
     const waitMs = waits
       ? Math.max(pauseMs(sent, policy, attempts), policy.baseMs)
@@ -63,6 +65,18 @@ export async function deliver(
 
 export function isStillWorking(reply: Reply): boolean {
   return reply.status === 503 || (reply.status === 409 && STILL_WORKING.has(errorCodeOf(reply) ?? ''))
+}
+
+const GATEWAY_LOST: ReadonlySet<number> = new Set([502, 504])
+
+/**
+ * Nothing came back, or nothing that says what became of the payment: a gateway's own 502 or 504 stands for an answer
+ * that it lost, and "settlement unknown" for one that the seller does not have yet.
+ */
+function isLost(sent: Sent): boolean {
+  if (sent.kind === 'lost') return true
+  const code = errorCodeOf(sent.reply)
+  return code === 'settlement_unknown' || (code === undefined && GATEWAY_LOST.has(sent.reply.status))
 }
 
 function isFailure(sent: Sent): boolean {

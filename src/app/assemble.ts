@@ -43,6 +43,7 @@ import {
   type ServerOptions,
 } from './options.js'
 import { rulesOf } from './rules.js'
+import { sweeping } from './sweep.js'
 
 export function assemble(definition: AgentDef, options: ServerOptions, drain: Drain) {
   const agent = deployed(definition, options)
@@ -88,6 +89,7 @@ export function assemble(definition: AgentDef, options: ServerOptions, drain: Dr
     logger,
     rules,
   }
+  const stopSweeping = sweeping(world.subscriptions, clock, logger)
   const condition = { agent, facilitators, world, healthChecks }
   const facilitatorUrl = facilitators[0].url
   const documents = discoveryOf({ agent, basePath, facilitatorUrl, signer, logger })
@@ -113,7 +115,10 @@ export function assemble(definition: AgentDef, options: ServerOptions, drain: Dr
     app,
     network: agent.network,
     routes: [...paid, ...free.map(({ method, path }) => `${method} ${path}`)],
-    closeRemotes: () => Promise.all([...facilitators, algod, indexer, doors].map(remote => remote?.close())),
+    async closeRemotes() {
+      stopSweeping()
+      await Promise.all([...facilitators, algod, indexer, doors].map(remote => remote?.close()))
+    },
     endStreams: auditing.endStreams,
     closeObservers: () => Promise.all([observers.close(), auditing.close()]),
   }

@@ -30,7 +30,8 @@ export interface Supported {
 export type Verification =
   | { readonly verdict: 'valid'; readonly payer?: string }
   | { readonly verdict: 'refused'; readonly reason: string }
-  | { readonly verdict: 'unreachable'; readonly cause: string }
+  /** `down`: the trouble is the facilitator's own, whatever payment it is asked about. */
+  | { readonly verdict: 'unreachable'; readonly cause: string; readonly down?: boolean }
 
 export type Settlement =
   | {

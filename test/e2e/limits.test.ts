@@ -196,6 +196,34 @@ describe('the end of a server', () => {
   })
 })
 
+describe('what is refused at start', () => {
+  const refused: Record<string, Partial<ServeOptions>> = {
+    'a misspelt confirm': { confirm: 'Chain' as never },
+    'a misspelt onLostResponse': { idempotency: { onLostResponse: 'Replay' as never } },
+    'a misspelt per': { rateLimit: { perMinute: 1, per: 'IP' as never } },
+    'a misspelt onStoreDown': { rateLimit: { perMinute: 1, onStoreDown: 'allow' as never } },
+    'a negative timeout': { maxTimeoutSeconds: -5 },
+    'a negative count of proxies': { trustProxy: -1 },
+    'a budget that is none': { budgets: { verifyMs: 0 } },
+    'an endless shutdown': { shutdownTimeoutMs: Number.POSITIVE_INFINITY },
+  }
+  for (const [name, options] of Object.entries(refused)) {
+    it(name, async () => {
+      await expect(open([sell('work')], options)).rejects.toMatchObject({ code: 'invalid_options' })
+    })
+  }
+
+  it('an endpoint where a free route is', async () => {
+    const endpoint = defineEndpoint({ name: 'runs', price: '$0.01', method: 'GET', handler: () => 1 })
+    await expect(open([endpoint], { basePath: '/_svc' })).rejects.toMatchObject({ code: 'invalid_options' })
+  })
+
+  it('a budget that is left out keeps its default', async () => {
+    const seller = await open([sell('work')], { budgets: { verifyMs: undefined } })
+    expect((await pay(seller, `${seller.url}/work`)).status).toBe(200)
+  })
+})
+
 describe('createServer', () => {
   const agentOf = (seller: Seller) =>
     defineAgent({

@@ -103,7 +103,10 @@ export function facilitatorList(
 
 function memberOf(facilitator: Facilitator, failuresMax: number, pauseMs: number): Member {
   const breaker = circuitBreaker(
-    handleWhenResult(result => (result as Verification).verdict === 'unreachable'),
+    // A payload that makes a facilitator fall over costs nothing to send: five of them must not close the shop.
+    handleWhenResult(
+      result => (result as Verification).verdict === 'unreachable' && (result as Unreachable).down !== false,
+    ),
     { halfOpenAfter: pauseMs, breaker: new ConsecutiveBreaker(failuresMax) },
   )
   const member: Member = { facilitator, breaker, pausedUntilMs: 0 }

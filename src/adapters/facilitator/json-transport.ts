@@ -12,8 +12,11 @@ import { isRecord } from '../../domain/x402.js'
 export type Answer =
   | { readonly status: number; readonly body: Record<string, unknown> }
   | {
-      readonly outage: string /** Whether anything but a gateway's error came back. */
+      readonly outage: string
+      /** Whether anything but a gateway's error came back. */
       readonly spoke: boolean
+      /** Whether it fell over on what it was sent (500): one stranger's payload, and no reason to stop asking it. */
+      readonly stumbled?: true
     }
 
 export interface JsonTransport {
@@ -102,7 +105,9 @@ class Exchange implements Dispatcher.DispatchHandler {
   onResponseStart(_: Dispatcher.DispatchController, status: number): void {
     this.#status = status
     // Answered at once; the body is still drained, within the limits, so that the connection can be used again.
-    if (isOutage(status)) this.#answer({ outage: `status ${status}`, spoke: status >= 400 && status < 500 })
+    if (!isOutage(status)) return
+    const spoke = status >= 400 && status < 500
+    this.#answer({ outage: `status ${status}`, spoke, ...(status === 500 && { stumbled: true }) })
   }
 
   onResponseData(_: Dispatcher.DispatchController, chunk: Buffer): void {

@@ -11,12 +11,12 @@ const TEXT_LENGTH_MAX = 300
 const UNDECIDED = /settlement_pending|settlement_failed|confirmation_failed|already[ _]in[ _]ledger/i
 
 export function verificationOf(answer: Answer): Verification {
-  if ('outage' in answer) return { verdict: 'unreachable', cause: answer.outage }
+  if ('outage' in answer) return { verdict: 'unreachable', cause: answer.outage, down: !answer.stumbled }
   const { status, body } = answer
   if (status === 200 && body.isValid === true) return { verdict: 'valid', ...named('payer', body.payer) }
   if (body.isValid === false && isVerdict(status))
     return { verdict: 'refused', reason: reasonOf(body.invalidReason, body.invalidMessage) }
-  return { verdict: 'unreachable', cause: `status ${status} without a verdict` }
+  return { verdict: 'unreachable', cause: `status ${status} without a verdict`, down: false }
 }
 
 export function settlementOf(answer: Answer): Settlement {

@@ -41,7 +41,8 @@ function delivered(ctx: Context, { answer }: ChargeOutcome): void {
   const { status, headers, body } = answer!
   ctx.status = status
   for (const name in headers) if (name !== 'cache-control' && name !== 'vary') ctx.set(name, headers[name]!)
-  ctx.body = body
+  // Koa renders a Uint8Array that is no Buffer as a JSON object.
+  ctx.body = Buffer.from(body.buffer, body.byteOffset, body.byteLength)
   if (headers['content-type'] === undefined) ctx.remove('Content-Type')
 }
 

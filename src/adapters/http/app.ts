@@ -1,6 +1,7 @@
 /** The HTTP door: a map from exact paths to routes, and one way to say no. */
 import Koa, { type Context } from 'koa'
 import type { EndpointDef } from '../../domain/endpoint.js'
+import { SvcError } from '../../domain/errors.js'
 import type { Charge } from '../../ports/charge.js'
 import type { Logger } from '../../ports/logger.js'
 import { CORS_HEADERS, CORS_PREFLIGHT_HEADERS } from './cors.js'
@@ -78,7 +79,14 @@ function routesOf(options: HttpOptions): ReadonlyMap<string, Methods> {
   }
   // HEAD is not a GET here: it would run a handler, or promise one, for an answer that is thrown away.
   for (const def of options.endpoints) {
-    add(`${options.basePath}/${def.name}`, def.method, paidRoute(def, options))
+    const path = `${options.basePath}/${def.name}`
+    if (routes.has(path)) {
+      throw new SvcError(
+        `Endpoint '${def.name}' would be at ${path}, which is a free route`,
+        'invalid_options',
+      )
+    }
+    add(path, def.method, paidRoute(def, options))
   }
   return routes
 }

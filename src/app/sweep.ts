@@ -1,0 +1,19 @@
+/** Keeps a window store from growing for ever: what has ended is dropped once a minute. */
+import type { Clock } from '../ports/clock.js'
+import type { Logger } from '../ports/logger.js'
+import type { SubscriptionStore } from '../ports/subscriptions.js'
+
+const SWEEP_EVERY_MS = 60_000
+
+/** Sweeps until told to stop. The timer keeps no process alive, and a store that fails is asked again next time. */
+export function sweeping(store: SubscriptionStore, clock: Clock, logger: Logger): () => void {
+  const sweep = async () => {
+    try {
+      await store.sweep(clock.now())
+    } catch (cause) {
+      logger.warn({ err: cause }, 'the window store was not swept')
+    }
+  }
+  const timer = setInterval(() => void sweep(), SWEEP_EVERY_MS).unref()
+  return () => clearInterval(timer)
+}

@@ -64,6 +64,7 @@ test.each(FAULTS)('%s: unreachable to verify, unknown to settle', async (_, repl
   expect(await facilitator.verify(newPayment(), REQUIREMENTS)).toEqual({
     verdict: 'unreachable',
     cause: expect.any(String),
+    down: expect.any(Boolean),
   })
   expect(await facilitator.settle(newPayment(), REQUIREMENTS)).toEqual({
     verdict: 'unknown',

@@ -11,7 +11,7 @@ test.each([
   [400, { isValid: false, invalidReason: 'short' }, { verdict: 'refused', reason: 'short' }],
   [402, { isValid: false, invalidReason: 'a', invalidMessage: 'b' }, { verdict: 'refused', reason: 'a: b' }],
   [200, { isValid: false, invalidReason: 7 }, { verdict: 'refused', reason: 'no reason given' }],
-  [400, { isValid: true }, { verdict: 'unreachable', cause: 'status 400 without a verdict' }],
+  [400, { isValid: true }, { verdict: 'unreachable', cause: 'status 400 without a verdict', down: false }],
 ])('verify %i %j', (status, body, verification) => {
   expect(verificationOf({ status, body })).toEqual(verification)
 })

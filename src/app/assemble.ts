@@ -10,7 +10,7 @@ import {
   type X402Facilitator,
   x402Facilitator,
 } from '../adapters/facilitator/x402-facilitator.js'
-import { httpApp } from '../adapters/http/app.js'
+import { httpDoor } from '../adapters/http/app.js'
 import { freeRoutes } from '../adapters/http/free-routes/index.js'
 import { quietLogger } from '../adapters/log/quiet-logger.js'
 import { memoryChargeStore } from '../adapters/memory/charge-store.js'
@@ -103,7 +103,7 @@ export function assemble(definition: AgentDef, options: ServerOptions, drain: Dr
     metrics: observers.metrics,
     runs: observers.runs,
   }).concat(doors.routes, auditing.routes)
-  const app = httpApp({
+  const door = httpDoor({
     ...mount,
     charge,
     endpoints: agent.endpoints,
@@ -112,7 +112,7 @@ export function assemble(definition: AgentDef, options: ServerOptions, drain: Dr
   })
   const paid = agent.endpoints.map(({ name, method }) => `${method} ${basePath}/${name}`)
   return {
-    app,
+    door,
     network: agent.network,
     routes: [...paid, ...free.map(({ method, path }) => `${method} ${path}`)],
     async closeRemotes() {

@@ -28,7 +28,7 @@ export interface SvcServer extends Server {
  * @throws SvcError `invalid_options`, `invalid_address`, `invalid_facilitator`
  */
 export function createServer(agent: AgentDef, options: ServerOptions = {}): Koa {
-  return assemble(agent, options, createDrain(DEFAULT_SHUTDOWN_TIMEOUT_MS)).app
+  return assemble(agent, options, createDrain(DEFAULT_SHUTDOWN_TIMEOUT_MS)).door.app
 }
 
 /**
@@ -44,8 +44,8 @@ export function serve(agent: AgentDef, options: ServeOptions = {}): SvcServer {
   const drain = createDrain(
     positive('shutdownTimeoutMs', options.shutdownTimeoutMs ?? DEFAULT_SHUTDOWN_TIMEOUT_MS),
   )
-  const { app, routes, network, endStreams, closeRemotes, closeObservers } = assemble(agent, options, drain)
-  const server = createHttpServer(app.callback())
+  const { door, routes, network, endStreams, closeRemotes, closeObservers } = assemble(agent, options, drain)
+  const server = createHttpServer(door.listener)
   answerBrokenRequests(server)
   server.listen(port, options.host, () => {
     const ready = { port: (server.address() as AddressInfo).port, routes, network }

@@ -1,10 +1,10 @@
 /** The audit page over HTTP without an agent behind it: a test says itself which calls have ended. */
 import { once } from 'node:events'
-import type { Server } from 'node:http'
+import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { createFeed, type Feed, type FeedOptions } from '../../src/adapters/audit/feed.js'
 import { auditPage } from '../../src/adapters/audit/page.js'
-import { httpApp } from '../../src/adapters/http/app.js'
+import { httpDoor } from '../../src/adapters/http/app.js'
 import { auditRoutes } from '../../src/adapters/http/free-routes/audit.js'
 import { chargeTable, OUTCOMES } from '../../src/domain/machines/charge.machine.js'
 import { silentLogger } from '../../src/ports/logger.js'
@@ -19,7 +19,7 @@ export interface Watched {
 
 export async function openWatched(options: Partial<FeedOptions> = {}, token?: string): Promise<Watched> {
   const feed = feedOf(options)
-  const app = httpApp({
+  const { listener } = httpDoor({
     charge: { call: () => Promise.reject(new Error('nothing is for sale here')) },
     endpoints: [],
     basePath: '',
@@ -29,7 +29,7 @@ export async function openWatched(options: Partial<FeedOptions> = {}, token?: st
     cors: true,
     logger: silentLogger,
   })
-  const server = app.listen(0, '127.0.0.1')
+  const server = createServer(listener).listen(0, '127.0.0.1')
   await once(server, 'listening')
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,

@@ -1,17 +1,17 @@
 /** How HTTP says each way in which a call can end. The map is total: a new final state does not compile without one. */
-import type { Context } from 'koa'
 import { type ChargeFinal, OUTCOMES } from '../../domain/machines/charge.machine.js'
 import type { ChargeOutcome } from '../../ports/charge.js'
-import { setCallHeaders } from './call-headers.js'
+import { callHeaders } from './call-headers.js'
 import { errorBody } from './refusal.js'
+import { jsonReply, jsonTextReply, type Reply } from './reply.js'
 
-type Render = (ctx: Context, outcome: ChargeOutcome) => void
+type Tell = (outcome: ChargeOutcome, taken: ReadonlySet<string>) => Reply
 
-const RENDER = {
+const TELL = {
   settled: delivered,
   served: delivered,
   replayed: delivered,
-  failed: (ctx, outcome) => (outcome.answer ? delivered : problem)(ctx, outcome),
+  failed: (outcome, taken) => (outcome.answer ? delivered : problem)(outcome, taken),
   quoted: quote,
   refused: quote,
   unsettled: quote,
@@ -30,31 +30,29 @@ const RENDER = {
   inDoubt: problem,
   timedOut: problem,
   shuttingDown: problem,
-} as const satisfies Record<ChargeFinal, Render>
+} as const satisfies Record<ChargeFinal, Tell>
 
-export function render(ctx: Context, outcome: ChargeOutcome): void {
-  setCallHeaders(ctx, outcome)
-  RENDER[outcome.final](ctx, outcome)
+/** @param taken lower-case names of headers that the route says already: a handler's `Response` does not say them again. */
+export function replyOf(outcome: ChargeOutcome, taken: ReadonlySet<string>): Reply {
+  const reply = TELL[outcome.final](outcome, taken)
+  return outcome.handedOver ? { ...reply, handedOver: outcome.handedOver } : reply
 }
 
-function delivered(ctx: Context, { answer }: ChargeOutcome): void {
-  const { status, headers, body } = answer!
-  ctx.status = status
-  for (const name in headers) if (name !== 'cache-control' && name !== 'vary') ctx.set(name, headers[name]!)
-  // Koa renders a Uint8Array that is no Buffer as a JSON object.
-  ctx.body = Buffer.from(body.buffer, body.byteOffset, body.byteLength)
-  if (headers['content-type'] === undefined) ctx.remove('Content-Type')
+function delivered(outcome: ChargeOutcome, taken: ReadonlySet<string>): Reply {
+  const { status, headers, body } = outcome.answer!
+  const all = callHeaders(outcome)
+  for (const name in headers) if (!taken.has(name)) all.push(name, headers[name]!)
+  return { status, headers: all, body }
 }
 
 /** A 402's body is the empty object: all that it says is in the header. */
-function quote(ctx: Context, { final }: ChargeOutcome): void {
-  ctx.status = OUTCOMES[final].status
-  ctx.type = 'application/json'
-  ctx.body = '{}'
+function quote(outcome: ChargeOutcome): Reply {
+  return jsonTextReply(OUTCOMES[outcome.final].status, '{}', callHeaders(outcome))
 }
 
-function problem(ctx: Context, { final, problem }: ChargeOutcome): void {
+function problem(outcome: ChargeOutcome): Reply {
+  const { final, problem } = outcome
   const { status, code } = OUTCOMES[final]
-  ctx.status = problem?.status ?? status
-  ctx.body = errorBody(problem?.code ?? code, problem?.message ?? code, problem?.fields)
+  const body = errorBody(problem?.code ?? code, problem?.message ?? code, problem?.fields)
+  return jsonReply(problem?.status ?? status, body, callHeaders(outcome))
 }

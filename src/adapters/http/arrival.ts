@@ -1,12 +1,13 @@
 /** A request as HTTP reads it for every door: body, payment, keys, and who is calling under which URL. */
 import type { ServerResponse } from 'node:http'
-import type { Context } from 'koa'
+import { parse } from 'node:querystring'
 import type { Caller, Presented } from '../../ports/charge.js'
 import type { Arrival } from '../../ports/door.js'
 import { readBody } from './body.js'
 import { clientAddressOf, rootOf } from './origin.js'
 import { readPayment } from './payment-header.js'
 import { HttpRefusal } from './refusal.js'
+import type { Incoming } from './routes.js'
 
 export interface ArrivalOptions {
   readonly basePath: string
@@ -17,22 +18,28 @@ export interface ArrivalOptions {
 const NO_BODY: Presented<unknown> = { kind: 'none' }
 
 /** @throws HttpRefusal for what cannot be read, or is too large to be. */
-export async function arrivalOf(ctx: Context, options: ArrivalOptions): Promise<Arrival> {
-  const body = ctx.method === 'POST' ? await readBody(ctx.req, options.bodyBytesMax) : NO_BODY
-  const rootUrl = rootOf(ctx)
-  const headers = ctx.headers as Record<string, string | undefined>
+export async function arrivalOf(incoming: Incoming, options: ArrivalOptions): Promise<Arrival> {
+  const { req, res } = incoming
+  const body = req.method === 'POST' ? await readBody(req, options.bodyBytesMax) : NO_BODY
+  const rootUrl = rootOf(incoming)
+  const headers = req.headers as Record<string, string | undefined>
   return {
     headers,
-    query: ctx.query,
+    query: queryOf(req.url!),
     body,
-    payment: readPayment(ctx.headers),
+    payment: readPayment(req.headers),
     subscriptionKey: headers['x-svc-subscription'],
     idempotencyKey: idempotencyKeyOf(headers['idempotency-key']),
     rootUrl,
     baseUrl: rootUrl + options.basePath,
-    clientAddress: clientAddressOf(ctx.req, options.trustProxyHops),
-    caller: callerOf(ctx.res),
+    clientAddress: clientAddressOf(req, options.trustProxyHops),
+    caller: callerOf(res),
   }
+}
+
+function queryOf(url: string) {
+  const mark = url.indexOf('?')
+  return parse(mark === -1 ? '' : url.slice(mark + 1))
 }
 
 const IDEMPOTENCY_KEY = /^[\x21-\x7e]{1,255}$/

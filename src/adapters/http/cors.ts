@@ -11,14 +11,18 @@ const EXPOSED = [
   'Sunset',
 ].join(', ')
 
-export const CORS_HEADERS = Object.freeze({
-  'Access-Control-Allow-Origin': '*',
-  'Access-Control-Expose-Headers': EXPOSED,
-})
+/** Names and values in turn. */
+export const CORS_HEADERS = Object.freeze([
+  'Access-Control-Allow-Origin',
+  '*',
+  'Access-Control-Expose-Headers',
+  EXPOSED,
+])
 
 /** `Access-Control-Expose-Headers` is among them because the official clients send it as a request header. */
-export const CORS_PREFLIGHT_HEADERS = Object.freeze({
-  'Access-Control-Allow-Headers': [
+export const CORS_PREFLIGHT_HEADERS = Object.freeze([
+  'Access-Control-Allow-Headers',
+  [
     'Content-Type',
     'PAYMENT-SIGNATURE',
     'X-PAYMENT',
@@ -33,5 +37,6 @@ export const CORS_PREFLIGHT_HEADERS = Object.freeze({
     'Mcp-Name',
     'Access-Control-Expose-Headers',
   ].join(', '),
-  'Access-Control-Max-Age': '600',
-})
+  'Access-Control-Max-Age',
+  '600',
+])

@@ -1,9 +1,10 @@
 /** `Deprecation` (RFC 9745: a moment in Unix seconds) and `Sunset` (RFC 8594: an HTTP date). */
 import type { Lifecycle } from '../../domain/lifecycle.js'
 
-export function lifecycleHeaders({ deprecated, sunset }: Lifecycle): Readonly<Record<string, string>> {
-  return {
-    ...(deprecated !== undefined && { Deprecation: `@${Math.floor(Date.parse(deprecated) / 1_000)}` }),
-    ...(sunset !== undefined && { Sunset: new Date(sunset).toUTCString() }),
-  }
+/** Names and values in turn. */
+export function lifecycleHeaders({ deprecated, sunset }: Lifecycle): readonly string[] {
+  return [
+    ...(deprecated === undefined ? [] : ['Deprecation', `@${Math.floor(Date.parse(deprecated) / 1_000)}`]),
+    ...(sunset === undefined ? [] : ['Sunset', new Date(sunset).toUTCString()]),
+  ]
 }

@@ -1,11 +1,10 @@
 /** Hangs a door that knows nothing of HTTP on a path. */
-import type { Context } from 'koa'
 import type { Door, DoorAnswer } from '../../ports/door.js'
 import type { Logger } from '../../ports/logger.js'
-import type { FreeRoute } from './app.js'
 import { type ArrivalOptions, arrivalOf } from './arrival.js'
-import { handOver, setCallHeaders } from './call-headers.js'
+import { callHeaders } from './call-headers.js'
 import { HttpRefusal } from './refusal.js'
+import type { FreeRoute, Incoming } from './routes.js'
 
 export interface MountOptions extends ArrivalOptions {
   readonly logger: Logger
@@ -21,28 +20,25 @@ export function mounted(
   return {
     path,
     method,
-    async handle(ctx) {
-      const { status, headers, body, outcome } = await answered(ctx, door, options)
-      if (outcome) setCallHeaders(ctx, outcome)
-      else ctx.set('Cache-Control', 'no-store')
-      ctx.set(headers)
-      ctx.body = typeof body === 'string' ? body : Buffer.from(body.buffer, body.byteOffset, body.byteLength)
-      if (headers['content-type'] === undefined) ctx.remove('Content-Type')
-      // Set last: assigning a body has its own idea of the status.
-      ctx.status = status
-      if (outcome) handOver(ctx, outcome)
+    headers: ['Cache-Control', 'no-store'],
+    async handle(incoming) {
+      const { status, headers, body, outcome } = await answered(incoming, door, options)
+      const own = Object.entries(headers).flat()
+      return {
+        status,
+        headers: outcome ? callHeaders(outcome).concat(own) : own,
+        body,
+        ...(outcome?.handedOver && { handedOver: outcome.handedOver }),
+      }
     },
   }
 }
 
-async function answered(ctx: Context, door: Door, options: MountOptions): Promise<DoorAnswer> {
+async function answered(incoming: Incoming, door: Door, options: MountOptions): Promise<DoorAnswer> {
   try {
-    return await door.answer(await arrivalOf(ctx, options))
+    return await door.answer(await arrivalOf(incoming, options))
   } catch (cause) {
-    if (cause instanceof HttpRefusal) {
-      ctx.set(cause.headers)
-      return door.refuse(cause)
-    }
+    if (cause instanceof HttpRefusal) return door.refuse(cause)
     options.logger.error({ err: cause }, 'a door broke')
     // It may have broken behind a settlement: nothing is said about the charge that is not known.
     return door.refuse({ status: 500, code: 'internal_error', message: 'Something broke on our side.' })

@@ -1,17 +1,14 @@
 /** Who the caller is, and under which URL the caller reaches us: as far as a header may be believed. */
 import type { IncomingMessage } from 'node:http'
 import { isIP } from 'node:net'
-import type { Context } from 'koa'
+import type { Incoming } from './routes.js'
 
 /** A DNS name or an IP address, and a port. Whatever else a header holds is never echoed into a URL. */
 const HOST = /^(?:[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?|\[[0-9a-f:.]{2,45}\])(?::\d{1,5})?$/i
 
-/** The URL under which this caller reaches the app: the origin, and the prefix that another app has mounted it at. */
-export function rootOf({ req, originalUrl, url }: Context): string {
-  // Routes match `url` exactly, so what stands before it is the mounting app's word, not the caller's.
-  const prefix =
-    originalUrl.length > url.length && originalUrl.endsWith(url) ? originalUrl.slice(0, -url.length) : ''
-  return originOf(req) + prefix
+/** The URL under which this caller reaches us: the origin, and the prefix that another app has mounted us at. */
+export function rootOf({ req, mountedAt }: Incoming): string {
+  return originOf(req) + mountedAt
 }
 
 /** Scheme and host, honouring a proxy's forwarded headers. */

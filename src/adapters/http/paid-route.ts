@@ -1,29 +1,32 @@
 /** One paid route: read the request, let the charge machine walk, say how it ended. */
-import type { Context } from 'koa'
 import type { EndpointDef } from '../../domain/endpoint.js'
 import type { Charge } from '../../ports/charge.js'
-import { render } from './answers.js'
+import { replyOf } from './answers.js'
 import { type ArrivalOptions, arrivalOf } from './arrival.js'
-import { handOver } from './call-headers.js'
 import { lifecycleHeaders } from './lifecycle-headers.js'
+import type { Route } from './routes.js'
 
 export interface PaidRouteOptions extends ArrivalOptions {
   readonly charge: Charge
 }
 
-export function paidRoute(def: EndpointDef, options: PaidRouteOptions) {
-  const lifecycle = lifecycleHeaders(def)
+/** Paid bytes are for one payer, once: no cache may keep them or hand them to anybody else. */
+const UNCACHED = [
+  'Cache-Control',
+  'no-store',
+  'Vary',
+  'PAYMENT-SIGNATURE, X-PAYMENT, X-SVC-SUBSCRIPTION, Idempotency-Key',
+]
+
+export function paidRoute(def: EndpointDef, options: PaidRouteOptions): Route {
   const arrivalOptions = { ...options, bodyBytesMax: def.maxBodyBytes ?? options.bodyBytesMax }
-  return async (ctx: Context): Promise<void> => {
-    ctx.set(lifecycle)
-    const arrival = await arrivalOf(ctx, arrivalOptions)
-    const outcome = await options.charge.call({ ...arrival, endpoint: def.name })
-    try {
-      render(ctx, outcome)
-    } catch (cause) {
-      outcome.handedOver(false)
-      throw cause
-    }
-    handOver(ctx, outcome)
+  const headers = [...UNCACHED, ...lifecycleHeaders(def)]
+  const taken = new Set(headers.map(name => name.toLowerCase()))
+  return {
+    headers,
+    async handle(incoming) {
+      const arrival = await arrivalOf(incoming, arrivalOptions)
+      return replyOf(await options.charge.call({ ...arrival, endpoint: def.name }), taken)
+    },
   }
 }

@@ -1,10 +1,14 @@
 /** What the HTTP door itself refuses, before any call is made of a request. */
+import type { Logger } from '../../ports/logger.js'
+import { jsonReply, type Reply } from './reply.js'
+
 export class HttpRefusal extends Error {
   constructor(
     readonly status: number,
     readonly code: string,
     message: string,
-    readonly headers: Readonly<Record<string, string>> = {},
+    /** Names and values in turn. */
+    readonly headers: readonly string[] = [],
   ) {
     super(message)
   }
@@ -13,4 +17,13 @@ export class HttpRefusal extends Error {
 /** The one shape of every error body: `{"error": {"code", "message", …}}`. */
 export function errorBody(code: string, message: string, fields?: Readonly<Record<string, unknown>>) {
   return { error: { code, message, ...fields } }
+}
+
+/** Says no for whatever was thrown on the way to an answer. */
+export function refusalOf(cause: unknown, logger: Logger): Reply {
+  if (cause instanceof HttpRefusal) {
+    return jsonReply(cause.status, errorBody(cause.code, cause.message), cause.headers)
+  }
+  logger.error({ err: cause }, 'a request broke the server’s own code')
+  return jsonReply(500, errorBody('internal_error', 'Something broke on our side.'))
 }

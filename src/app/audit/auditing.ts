@@ -1,8 +1,8 @@
 /** Everything that an operator may switch on to see what became of each call: the page, the journal, traces. */
 import { createFeed, type Feed } from '../../adapters/audit/feed.js'
 import { auditPage } from '../../adapters/audit/page.js'
-import type { FreeRoute } from '../../adapters/http/app.js'
 import { auditRoutes } from '../../adapters/http/free-routes/audit.js'
+import type { FreeRoute } from '../../adapters/http/routes.js'
 import { type Journal, journal } from '../../adapters/journal/journal.js'
 import { callSpans } from '../../adapters/traces/spans.js'
 import type { AgentDef } from '../../domain/agent.js'

@@ -19,9 +19,10 @@ export function admitToAudit(req: IncomingMessage, token: string | undefined): v
     )
   }
   if (isToken(presentedToken(req.headers.authorization), token)) return
-  throw new HttpRefusal(401, 'audit_token_required', 'The audit page asks for its token, as the password.', {
-    'WWW-Authenticate': 'Basic realm="audit", charset="UTF-8"',
-  })
+  throw new HttpRefusal(401, 'audit_token_required', 'The audit page asks for its token, as the password.', [
+    'WWW-Authenticate',
+    'Basic realm="audit", charset="UTF-8"',
+  ])
 }
 
 function refused(message: string): HttpRefusal {

@@ -1,8 +1,8 @@
 /** The audit page, what it is told while it is open, and the remembered calls as JSON lines. */
 import { Readable } from 'node:stream'
-import type { Context } from 'koa'
-import type { FreeRoute } from '../app.js'
 import { HttpRefusal } from '../refusal.js'
+import type { Reply } from '../reply.js'
+import type { FreeRoute, Incoming } from '../routes.js'
 import { admitToAudit } from './audit-access.js'
 
 export interface AuditRoutesOptions {
@@ -22,51 +22,63 @@ interface Seat {
 
 export function auditRoutes({ page, feed, token }: AuditRoutesOptions): readonly FreeRoute[] {
   return [
-    guarded('/_svc/audit', token, ctx => {
-      ctx.set('Content-Security-Policy', page.policy)
-      ctx.type = 'text/html'
-      ctx.body = page.html
+    guarded('/_svc/audit', token, () => {
+      const headers = ['Content-Security-Policy', page.policy, 'Content-Type', 'text/html; charset=utf-8']
+      return { status: 200, headers, body: page.html }
     }),
-    guarded('/_svc/audit/events', token, ctx => watch(ctx, feed)),
-    guarded('/_svc/audit/runs.jsonl', token, ctx => {
-      ctx.type = 'application/jsonl'
-      ctx.body = Readable.from(feed.lines())
+    guarded('/_svc/audit/events', token, incoming => watch(incoming, feed)),
+    guarded('/_svc/audit/runs.jsonl', token, () => {
+      return {
+        status: 200,
+        headers: ['Content-Type', 'application/jsonl'],
+        body: Readable.from(feed.lines()),
+      }
     }),
   ]
 }
 
-function guarded(path: string, token: string | undefined, answer: (ctx: Context) => void): FreeRoute {
+/** Paid routes are for every page; these are for this one only. */
+const PRIVATE = Object.freeze([
+  'Cache-Control',
+  'no-store',
+  'Cross-Origin-Resource-Policy',
+  'same-origin',
+  'Cross-Origin-Opener-Policy',
+  'same-origin',
+  'Referrer-Policy',
+  'no-referrer',
+  'X-Content-Type-Options',
+  'nosniff',
+])
+
+function guarded(path: string, token: string | undefined, answer: (incoming: Incoming) => Reply): FreeRoute {
   return {
     path,
     method: 'GET',
-    handle(ctx) {
-      // Paid routes are for every page; this one is for its own only.
-      ctx.remove('Access-Control-Allow-Origin')
-      ctx.remove('Access-Control-Expose-Headers')
-      ctx.set({
-        'Cache-Control': 'no-store',
-        'Cross-Origin-Resource-Policy': 'same-origin',
-        'Cross-Origin-Opener-Policy': 'same-origin',
-        'Referrer-Policy': 'no-referrer',
-        'X-Content-Type-Options': 'nosniff',
-      })
-      admitToAudit(ctx.req, token)
-      answer(ctx)
+    sameOrigin: true,
+    headers: PRIVATE,
+    handle(incoming) {
+      admitToAudit(incoming.req, token)
+      return answer(incoming)
     },
   }
 }
 
-function watch(ctx: Context, feed: AuditRoutesOptions['feed']): void {
-  const { res } = ctx
-  ctx.status = 200
+function watch({ req }: Incoming, feed: AuditRoutesOptions['feed']): Reply {
   // Proxies that collect an answer before they pass it on would pass nothing on.
-  ctx.set({ 'Content-Type': 'text/event-stream', 'X-Accel-Buffering': 'no' })
-  if (ctx.method === 'HEAD') return
-  const seat = feed.join({ write: text => res.write(text), end: () => res.end() })
+  const headers = ['Content-Type', 'text/event-stream', 'X-Accel-Buffering', 'no']
+  if (req.method === 'HEAD') return { status: 200, headers }
+  let seat: Seat | undefined
+  const stream = new Readable({
+    read: () => seat?.drained(),
+    destroy(error, done) {
+      seat?.leave()
+      done(error)
+    },
+  })
+  seat = feed.join({ write: text => stream.push(text), end: () => stream.push(null) })
   if (seat === undefined) {
-    throw new HttpRefusal(503, 'audit_busy', 'Too many are watching already.', { 'Retry-After': '30' })
+    throw new HttpRefusal(503, 'audit_busy', 'Too many are watching already.', ['Retry-After', '30'])
   }
-  ctx.respond = false
-  res.on('drain', seat.drained)
-  res.on('close', seat.leave)
+  return { status: 200, headers, body: stream }
 }

@@ -1,7 +1,8 @@
 /** The manifest and the OpenAPI document, under the URLs by which this caller reaches the agent. */
-import type { Context } from 'koa'
-import type { FreeRoute } from '../app.js'
 import { rootOf } from '../origin.js'
+import { jsonTextReply } from '../reply.js'
+import type { FreeRoute } from '../routes.js'
+import { UNCACHED } from './uncached.js'
 
 export interface DiscoveryRoutesOptions {
   /** JSON texts, by the origin that a request came to. */
@@ -22,9 +23,7 @@ function document(path: string, textAt: (origin: string) => string | Promise<str
   return {
     path,
     method: 'GET',
-    async handle(ctx: Context) {
-      ctx.type = 'application/json'
-      ctx.body = await textAt(rootOf(ctx))
-    },
+    headers: UNCACHED,
+    handle: async incoming => jsonTextReply(200, await textAt(rootOf(incoming))),
   }
 }

@@ -1,8 +1,9 @@
 /** For whoever runs the agent: is it well, is it ready, what has it done. Readable by strangers, so no payer is in it. */
-import type { Context } from 'koa'
 import type { Runs } from '../../../ports/runs.js'
 import type { EndedCall } from '../../../ports/witness.js'
-import type { FreeRoute } from '../app.js'
+import { jsonReply, type Reply } from '../reply.js'
+import type { FreeRoute } from '../routes.js'
+import { UNCACHED } from './uncached.js'
 
 export interface OperationsRoutesOptions {
   health(): Promise<Condition>
@@ -18,35 +19,25 @@ interface Condition {
 }
 
 /** Long enough not to be a burden, short enough that a process which became ready is soon found to be. */
-const RETRY_SECONDS = 5
+const RETRY_SECONDS = '5'
 
 export function operationsRoutes(options: OperationsRoutesOptions): readonly FreeRoute[] {
   const { metrics, runs } = options
+  const get = (path: string, handle: FreeRoute['handle']): FreeRoute => {
+    return { path, method: 'GET', headers: UNCACHED, handle }
+  }
   return [
-    { path: '/health', method: 'GET', handle: async ctx => tell(ctx, await options.health()) },
-    { path: '/ready', method: 'GET', handle: async ctx => tell(ctx, await options.readiness()) },
-    {
-      path: '/metrics',
-      method: 'GET',
-      async handle(ctx) {
-        ctx.set('Content-Type', metrics.contentType)
-        ctx.body = await metrics.text()
-      },
-    },
-    {
-      path: '/_svc/runs',
-      method: 'GET',
-      handle(ctx) {
-        ctx.body = runs.list().map(run)
-      },
-    },
+    get('/health', async () => tell(await options.health())),
+    get('/ready', async () => tell(await options.readiness())),
+    get('/metrics', async () => {
+      return { status: 200, headers: ['Content-Type', metrics.contentType], body: await metrics.text() }
+    }),
+    get('/_svc/runs', () => jsonReply(200, runs.list().map(run))),
   ]
 }
 
-function tell(ctx: Context, condition: Condition): void {
-  ctx.status = condition.ok ? 200 : 503
-  if (!condition.ok) ctx.set('Retry-After', String(RETRY_SECONDS))
-  ctx.body = condition
+function tell(condition: Condition): Reply {
+  return condition.ok ? jsonReply(200, condition) : jsonReply(503, condition, ['Retry-After', RETRY_SECONDS])
 }
 
 /** Exactly these fields, all of them always. A call without a payment has no transaction. */

@@ -1,0 +1,61 @@
+/** How a reply leaves: by Node's own response, or by the context of a Koa app that another one may have mounted. */
+import type { ServerResponse } from 'node:http'
+import { pipeline, Readable } from 'node:stream'
+import type { Context } from 'koa'
+import type { Reply } from './reply.js'
+
+/**
+ * In one `writeHead`: set one by one, the same headers cost a third of an unpaid answer.
+ *
+ * @throws Error for what HTTP cannot carry; nothing was sent then, and nobody was told.
+ */
+export function send(res: ServerResponse, reply: Reply): void {
+  const { status, headers, body } = reply
+  if (body instanceof Readable) {
+    res.writeHead(status, headers as string[])
+    tellWhenOver(res, reply)
+    pipeline(body, res, () => {})
+    return
+  }
+  const framed = isBodiless(status) ? headers : [...headers, 'Content-Length', String(lengthOf(body))]
+  res.writeHead(status, framed as string[])
+  tellWhenOver(res, reply)
+  res.end(body)
+}
+
+/** @throws Error as `send` does. */
+export function give(ctx: Context, reply: Reply): void {
+  const { status, headers, body } = reply
+  ctx.status = status
+  for (let at = 0; at < headers.length; at += 2) {
+    const name = headers[at]!
+    // The one header that may stand there several times, and is never joined.
+    if (name === 'set-cookie') ctx.append(name, headers[at + 1]!)
+    else ctx.set(name, headers[at + 1]!)
+  }
+  const isTyped = ctx.res.hasHeader('Content-Type')
+  if (!isBodiless(status)) {
+    // Koa renders a Uint8Array that is no Buffer as a JSON object.
+    ctx.body =
+      body instanceof Uint8Array ? Buffer.from(body.buffer, body.byteOffset, body.byteLength) : (body ?? '')
+    if (!isTyped) ctx.remove('Content-Type')
+    // Set again: assigning a body has its own idea of the status.
+    ctx.status = status
+  }
+  tellWhenOver(ctx.res, reply)
+}
+
+/** Whether the answer reached the socket: its idempotency key depends on it. */
+function tellWhenOver(res: ServerResponse, { handedOver }: Reply): void {
+  if (handedOver === undefined) return
+  if (res.closed) handedOver(false)
+  else res.once('close', () => handedOver(res.writableFinished))
+}
+
+function isBodiless(status: number): boolean {
+  return status === 204 || status === 205 || status === 304
+}
+
+function lengthOf(body: string | Uint8Array = ''): number {
+  return typeof body === 'string' ? Buffer.byteLength(body) : body.byteLength
+}

@@ -15,14 +15,19 @@ export function contentOf({ headers, body }: Answer): AnswerContent {
   const mediaType = (headers['content-type'] ?? '').split(';', 1)[0]!.trim().toLowerCase()
   const isJson = mediaType === 'application/json' || mediaType.endsWith('+json')
   if (!isJson && !mediaType.startsWith('text/') && body.length > 0) {
-    const base64 = Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString('base64')
+    const base64 = bytesOf(body).toString('base64')
     return { kind: 'bytes', base64, mediaType: mediaType || 'application/octet-stream' }
   }
-  const text = Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString('utf8')
+  const text = typeof body === 'string' ? body : bytesOf(body).toString('utf8')
   if (!isJson || deeperThan(text, DEPTH_MAX)) return { kind: 'text', text }
   try {
     return { kind: 'json', value: JSON.parse(text), text }
   } catch {
     return { kind: 'text', text }
   }
+}
+
+function bytesOf(body: string | Uint8Array): Buffer {
+  if (typeof body === 'string') return Buffer.from(body, 'utf8')
+  return Buffer.from(body.buffer, body.byteOffset, body.byteLength)
 }

@@ -1,7 +1,13 @@
-/** What a handler delivered, rendered to bytes: it can be stored, replayed and sent, and no longer fail. */
+/** What a handler delivered, rendered: it can be stored, replayed and sent, and no longer fail. */
 export interface Answer {
   readonly status: number
   /** Lower-case names; among them `content-type` where there is a body. */
   readonly headers: Readonly<Record<string, string>>
-  readonly body: Uint8Array
+  /** Well-formed text, which goes out as UTF-8, or bytes. */
+  readonly body: string | Uint8Array
+}
+
+/** How many bytes it takes to send or to keep. */
+export function bodyBytes({ body }: Answer): number {
+  return typeof body === 'string' ? Buffer.byteLength(body) : body.byteLength
 }

@@ -9,11 +9,10 @@ import type { PaymentPayload, PaymentRequired, Receipt } from '../domain/x402.js
  * endpoint that does not exist rejects, and asking for one is the door's bug.
  */
 export interface Charge {
-  call(request: ChargeRequest): Promise<ChargeOutcome>
+  call(endpoint: string, request: ChargeRequest): Promise<ChargeOutcome>
 }
 
 export interface ChargeRequest {
-  readonly endpoint: string
   readonly headers: Readonly<Record<string, string | undefined>>
   readonly query: Readonly<Record<string, unknown>>
   readonly body: Presented<unknown>
@@ -44,6 +43,8 @@ export interface ChargeOutcome {
   readonly final: ChargeFinal
   readonly path: Path
   readonly traceId: string
+  /** 16 hexadecimal digits, of this call alone. */
+  readonly spanId: string
   /** What the handler delivered: for settled, served and replayed, and for a failure that it answered itself. */
   readonly answer?: Answer
   /** Why there is no answer. */
@@ -53,8 +54,8 @@ export interface ChargeOutcome {
   readonly receipt?: Receipt
   readonly subscription?: { readonly key: string; readonly expiresAtMs: number }
   readonly retryAfterMs?: number
-  /** To be called once, when the answer has reached the socket or cannot any more. */
-  handedOver(arrived: boolean): void
+  /** To be called once, when the answer has reached the socket or cannot any more; absent where nothing depends on it. */
+  handedOver?(arrived: boolean): void
 }
 
 export interface Challenge {

@@ -11,8 +11,8 @@ export interface Door {
   refuse(refusal: Refusal): DoorAnswer
 }
 
-/** A request as HTTP has read it: everything of a call but which endpoint it is for. */
-export interface Arrival extends Omit<ChargeRequest, 'endpoint'> {
+/** A request as HTTP has read it: what a call needs to know, whichever endpoint it is for. */
+export interface Arrival extends ChargeRequest {
   /** Absolute URL of the free routes as this caller reaches them, without a trailing slash; `baseUrl` is it, or under it. */
   readonly rootUrl: string
 }

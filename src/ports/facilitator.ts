@@ -7,8 +7,8 @@ import type { PaymentPayload, PaymentRequirements } from '../domain/x402.js'
 export interface Facilitator {
   readonly url: string
 
-  /** What the facilitator last said it supports for our network; `undefined` until it has ever said so. */
-  supported(): Promise<Supported | undefined>
+  /** What the facilitator last said it supports for our network, at once where it is known; `undefined` until it has ever said so. */
+  supported(): Supported | undefined | Promise<Supported | undefined>
 
   /** Asked about *our* requirements, never about the payer's copy of them. Moves no money. */
   verify(payment: PaymentPayload, requirements: PaymentRequirements): Promise<Verification>

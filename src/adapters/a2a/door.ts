@@ -60,9 +60,8 @@ async function send(arrival: Arrival, { charge, endpoints, bodyBytesMax }: A2aOp
     })
   }
   // An endpoint reads its input from the body or, for a GET, from the query: here both are the message.
-  const outcome = await charge.call({
+  const outcome = await charge.call(def.name, {
     ...arrival,
-    endpoint: def.name,
     body: { kind: 'read', value: input },
     query: def.method === 'GET' ? input : {},
   })

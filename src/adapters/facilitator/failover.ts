@@ -57,21 +57,26 @@ export function facilitatorList(
     return bound ? [bound] : members
   }
 
+  /** The first that is not being left alone; any of them before none. */
+  async function preferred(): Promise<Supported | undefined> {
+    const answers = await Promise.all(members.map(member => member.facilitator.supported()))
+    let first: Supported | undefined
+    let awake: Supported | undefined
+    for (const [i, supported] of answers.entries()) {
+      if (!supported) continue
+      const member = members[i]!
+      if (supported.feePayer !== undefined) bySponsor.set(supported.feePayer, member)
+      first ??= supported
+      if (!isPaused(member)) awake ??= supported
+    }
+    return awake ?? first
+  }
+
   return {
     url: facilitators[0].url,
 
-    async supported() {
-      const answers = await Promise.all(members.map(member => member.facilitator.supported()))
-      let first: Supported | undefined
-      let awake: Supported | undefined
-      for (const [i, supported] of answers.entries()) {
-        if (!supported) continue
-        const member = members[i]!
-        if (supported.feePayer !== undefined) bySponsor.set(supported.feePayer, member)
-        first ??= supported
-        if (!isPaused(member)) awake ??= supported
-      }
-      return awake ?? first
+    supported() {
+      return members.length === 1 ? facilitators[0].supported() : preferred()
     },
 
     async verify(payment, requirements) {

@@ -14,7 +14,7 @@ export interface SupportedWatch {
   /** Why the latest read gave no good answer; `undefined` where it did. */
   readonly lastError: string | undefined
   /** As `known`, but the first read is given `firstWaitMs`, counted once for all callers together. */
-  current(): Promise<Supported | undefined>
+  current(): Supported | Promise<Supported | undefined>
   /** Reads now, or joins the read under way. */
   refresh(): Promise<void>
   close(): void
@@ -80,11 +80,10 @@ export function watchSupported(options: WatchOptions): SupportedWatch {
     get lastError() {
       return lastError
     },
-    async current() {
+    current() {
       if (known) return known
       firstWait ??= Promise.race([firstRead, elapsed(options.firstWaitMs)])
-      await firstWait
-      return known
+      return firstWait.then(() => known)
     },
     refresh,
     close() {

@@ -3,7 +3,6 @@ import type { ServerResponse } from 'node:http'
 import { parse } from 'node:querystring'
 import type { Caller, Presented } from '../../ports/charge.js'
 import type { Arrival } from '../../ports/door.js'
-import { readBody } from './body.js'
 import { clientAddressOf, rootOf } from './origin.js'
 import { readPayment } from './payment-header.js'
 import { HttpRefusal } from './refusal.js'
@@ -15,12 +14,9 @@ export interface ArrivalOptions {
   readonly trustProxyHops: number
 }
 
-const NO_BODY: Presented<unknown> = { kind: 'none' }
-
-/** @throws HttpRefusal for what cannot be read, or is too large to be. */
-export async function arrivalOf(incoming: Incoming, options: ArrivalOptions): Promise<Arrival> {
+/** @throws HttpRefusal for a key that is none. */
+export function arrivalOf(incoming: Incoming, body: Presented<unknown>, options: ArrivalOptions): Arrival {
   const { req, res } = incoming
-  const body = req.method === 'POST' ? await readBody(req, options.bodyBytesMax) : NO_BODY
   const rootUrl = rootOf(incoming)
   const headers = req.headers as Record<string, string | undefined>
   return {

@@ -1,5 +1,4 @@
 /** The headers of every answer to a paid call, whatever language its body speaks. */
-import { randomBytes } from 'node:crypto'
 import { encodeHeader, PAYMENT_REQUIRED_HEADER, PAYMENT_RESPONSE_HEADER } from '../../domain/x402.js'
 import type { ChargeOutcome } from '../../ports/charge.js'
 
@@ -18,10 +17,6 @@ export function callHeaders(outcome: ChargeOutcome): string[] {
   }
   if (final === 'replayed') headers.push('Idempotency-Replayed', 'true')
   if (final === 'shuttingDown') headers.push('Connection', 'close')
-  if (final !== 'quoted') headers.push('traceparent', `00-${outcome.traceId}-${newSpanId()}-01`)
+  if (final !== 'quoted') headers.push('traceparent', `00-${outcome.traceId}-${outcome.spanId}-01`)
   return headers
-}
-
-function newSpanId(): string {
-  return randomBytes(8).toString('hex')
 }

@@ -2,6 +2,7 @@
 import type { Door, DoorAnswer } from '../../ports/door.js'
 import type { Logger } from '../../ports/logger.js'
 import { type ArrivalOptions, arrivalOf } from './arrival.js'
+import { readBody } from './body.js'
 import { callHeaders } from './call-headers.js'
 import { HttpRefusal } from './refusal.js'
 import type { FreeRoute, Incoming } from './routes.js'
@@ -36,7 +37,8 @@ export function mounted(
 
 async function answered(incoming: Incoming, door: Door, options: MountOptions): Promise<DoorAnswer> {
   try {
-    return await door.answer(await arrivalOf(incoming, options))
+    const body = await readBody(incoming.req, options.bodyBytesMax)
+    return await door.answer(arrivalOf(incoming, body, options))
   } catch (cause) {
     if (cause instanceof HttpRefusal) return door.refuse(cause)
     options.logger.error({ err: cause }, 'a door broke')

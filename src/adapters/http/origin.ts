@@ -31,7 +31,8 @@ export function clientAddressOf(req: IncomingMessage, trustProxyHops: number): s
 }
 
 function firstOf(header: string | string[] | undefined): string | undefined {
-  return (Array.isArray(header) ? header[0] : header)?.split(',', 1)[0]?.trim()
+  const text = Array.isArray(header) ? header[0] : header
+  return text?.includes(',') ? text.slice(0, text.indexOf(',')).trim() : text?.trim()
 }
 
 function validHost(header: string | string[] | undefined): string | undefined {

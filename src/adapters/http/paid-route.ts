@@ -3,6 +3,7 @@ import type { EndpointDef } from '../../domain/endpoint.js'
 import type { Charge } from '../../ports/charge.js'
 import { replyOf } from './answers.js'
 import { type ArrivalOptions, arrivalOf } from './arrival.js'
+import { readBody } from './body.js'
 import { lifecycleHeaders } from './lifecycle-headers.js'
 import type { Route } from './routes.js'
 
@@ -19,14 +20,21 @@ const UNCACHED = [
 ]
 
 export function paidRoute(def: EndpointDef, options: PaidRouteOptions): Route {
-  const arrivalOptions = { ...options, bodyBytesMax: def.maxBodyBytes ?? options.bodyBytesMax }
+  const bodyBytesMax = def.maxBodyBytes ?? options.bodyBytesMax
   const headers = [...UNCACHED, ...lifecycleHeaders(def)]
   const taken = new Set(headers.map(name => name.toLowerCase()))
   return {
     headers,
     async handle(incoming) {
-      const arrival = await arrivalOf(incoming, arrivalOptions)
-      return replyOf(await options.charge.call({ ...arrival, endpoint: def.name }), taken)
+      const body = await readBody(incoming.req, bodyBytesMax)
+      const arrival = arrivalOf(incoming, body, options)
+      const outcome = await options.charge.call(def.name, arrival)
+      try {
+        return replyOf(outcome, taken)
+      } catch (cause) {
+        outcome.handedOver?.(false)
+        throw cause
+      }
     },
   }
 }

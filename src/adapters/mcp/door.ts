@@ -97,9 +97,8 @@ async function callTool(
       'A key in _meta is 1 to 255 visible ASCII characters. You were not charged.',
     )
   }
-  const outcome = await options.charge.call({
+  const outcome = await options.charge.call(def.name, {
     ...arrival,
-    endpoint: def.name,
     body: { kind: 'read', value: input },
     query: def.method === 'GET' && isRecord(input) ? input : {},
     payment: paymentIn(meta),

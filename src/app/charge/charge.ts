@@ -13,16 +13,17 @@ import type { InFlight, World } from './world.js'
 export function createCharge(world: World, witnesses: readonly Witness[], inFlight: InFlight): Charge {
   const effects = chargeEffects(world)
   return {
-    async call(request) {
-      const listing = world.listings.get(request.endpoint)
-      if (listing === undefined) throw new Error(`no endpoint is named ${request.endpoint}`)
+    async call(endpoint, request) {
+      const listing = world.listings.get(endpoint)
+      if (listing === undefined) throw new Error(`no endpoint is named ${endpoint}`)
       inFlight.enter()
       try {
         const call = newCall(world, listing, request)
         const walked = await run(chargeTable, effects, call, (_, cause, state) => {
           world.logger.error({ err: cause, state, traceId: call.traceId }, 'an effect broke')
         })
-        const handedOver = await closeCall(world, call, walked.final, inFlight)
+        const closed = closeCall(world, call, walked.final, inFlight)
+        const handedOver = closed instanceof Promise ? await closed : closed
         const outcome = outcomeOf(world, call, walked, handedOver)
         tell(witnesses, endedCall(world, call, outcome, walked.timingsMs), world.logger)
         return outcome

@@ -1,5 +1,5 @@
 /** Names of claims, and the sealing of what they keep. */
-import { createCipheriv, createDecipheriv, createHash, hkdfSync, randomBytes } from 'node:crypto'
+import { createCipheriv, createDecipheriv, hash, hkdfSync, randomBytes } from 'node:crypto'
 import { canonicalJson } from '../../domain/canonical-json.js'
 import type { ReplayedAnswer } from './call.js'
 
@@ -8,16 +8,16 @@ import type { ReplayedAnswer } from './call.js'
  * store by mistake do not answer each other's keys.
  */
 export function claimName(payTo: string, endpoint: string, scope: string, key: string): string {
-  return hash(JSON.stringify([payTo, endpoint, scope, key]))
+  return sha256(JSON.stringify([payTo, endpoint, scope, key]))
 }
 
 /** Equal for bodies that are the same JSON value, whatever their white space and order of keys; their depth is bounded where they are parsed. */
 export function bodyHash(body: unknown): string {
-  return hash(canonicalJson(body))
+  return sha256(canonicalJson(body))
 }
 
-function hash(text: string): string {
-  return createHash('sha256').update(text).digest('base64url')
+function sha256(text: string): string {
+  return hash('sha256', text, 'base64url')
 }
 
 const ALGORITHM = 'aes-256-gcm'
@@ -39,8 +39,17 @@ export function seal(kept: ReplayedAnswer, idempotencyKey: string, claim: string
   )
   const length = Buffer.alloc(4)
   length.writeUInt32BE(head.length)
-  const sealed = [cipher.update(length), cipher.update(head), cipher.update(answer.body), cipher.final()]
+  const sealed = [
+    cipher.update(length),
+    cipher.update(head),
+    cipher.update(bytesOf(answer.body)),
+    cipher.final(),
+  ]
   return Buffer.concat([iv, cipher.getAuthTag(), ...sealed])
+}
+
+function bytesOf(body: string | Uint8Array): Uint8Array {
+  return typeof body === 'string' ? Buffer.from(body, 'utf8') : body
 }
 
 /** @throws Error where the bytes are not what `seal` made under this key and name. */

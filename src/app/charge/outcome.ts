@@ -7,7 +7,7 @@ import type { Walked } from '../../domain/run.js'
 import type { Receipt } from '../../domain/x402.js'
 import type { Challenge, ChargeOutcome, Problem } from '../../ports/charge.js'
 import type { EndedCall } from '../../ports/witness.js'
-import type { Call } from './call.js'
+import { type Call, spanIdOf } from './call.js'
 import { MESSAGES } from './messages.js'
 import type { World } from './world.js'
 
@@ -15,7 +15,7 @@ export function outcomeOf(
   world: World,
   call: Call,
   { final, path }: Walked<ChargeDrawing>,
-  handedOver: (arrived: boolean) => void,
+  handedOver: ChargeOutcome['handedOver'],
 ): ChargeOutcome {
   const { traceId, replayed } = call
   const answer = final === 'replayed' ? replayed?.answer : call.answer
@@ -23,6 +23,7 @@ export function outcomeOf(
     final,
     path,
     traceId,
+    spanId: spanIdOf(call),
     handedOver,
     ...(DELIVERS.has(final) && answer ? { answer } : { problem: problemOf(call, final) }),
     challenge: OUTCOMES[final].status === 402 ? challengeOf(call) : undefined,

@@ -1,4 +1,4 @@
-/** Renders what a handler returned to bytes. What cannot be rendered was not delivered, and is not charged for. */
+/** Renders what a handler returned. What cannot be rendered was not delivered, and is not charged for. */
 import { validateHeaderValue } from 'node:http'
 import type { Answer } from '../../domain/answer.js'
 
@@ -24,7 +24,7 @@ const NOT_THEIRS: ReadonlySet<string> = new Set([
 ])
 
 export function renderJson(value: unknown, status = 200): Answer {
-  return { status, headers: JSON_HEADERS, body: Buffer.from(JSON.stringify(value) ?? 'null', 'utf8') }
+  return { status, headers: JSON_HEADERS, body: JSON.stringify(value) ?? 'null' }
 }
 
 /** @throws Error for what HTTP cannot carry (`Response.error()`, a control character in a header): it was not delivered. */

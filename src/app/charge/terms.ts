@@ -1,5 +1,4 @@
 /** What an endpoint costs, and the challenge that says so. A fixed price's challenge is encoded once per base URL. */
-import { LRUCache } from 'lru-cache'
 import type { EndpointDef } from '../../domain/endpoint.js'
 import { usdToBaseUnits } from '../../domain/money.js'
 import { CAIP2, type Network, USDC_ASSET_ID } from '../../domain/network.js'
@@ -38,9 +37,7 @@ export function termsOf(
 ): Terms {
   const priced = def.subscription?.price ?? def.price
   const fixedAmount = typeof priced === 'string' ? usdToBaseUnits(priced) : undefined
-  const encoded = new LRUCache<string, { requirements: PaymentRequirements; challenge: Challenge }>({
-    max: BASE_URLS_MAX,
-  })
+  const encoded = new Map<string, { requirements: PaymentRequirements; challenge: Challenge }>()
   let fixed: { supported: Supported | undefined; requirements: PaymentRequirements } | undefined
 
   const build = (amount: bigint, supported: Supported | undefined): PaymentRequirements => ({
@@ -84,6 +81,8 @@ export function termsOf(
       const known = encoded.get(baseUrl)
       if (known?.requirements === requirements) return known.challenge
       const challenge = encode(baseUrl, requirements, error)
+      // Begun anew, not least recently used: a cache that keeps order costs every quote more than the rare encoding.
+      if (encoded.size >= BASE_URLS_MAX) encoded.clear()
       encoded.set(baseUrl, { requirements, challenge })
       return challenge
     },

@@ -1,5 +1,5 @@
 /** Subscription keys: made here, stored as their hash, shown once. */
-import { createHash, randomBytes } from 'node:crypto'
+import { hash, randomBytes } from 'node:crypto'
 
 export function newKey(): string {
   return `svc_${randomBytes(32).toString('base64url')}`
@@ -10,5 +10,5 @@ export function newKey(): string {
  * mistake does not open what another has sold.
  */
 export function keyId(payTo: string, key: string): string {
-  return createHash('sha256').update(payTo).update(key).digest('base64url')
+  return hash('sha256', payTo + key, 'base64url')
 }

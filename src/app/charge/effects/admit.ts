@@ -1,17 +1,20 @@
 import { type Call, claimedPayer, provenPayer, storeDown } from '../call.js'
 import { keyId } from '../window.js'
-import type { World } from '../world.js'
+import type { Rate, World } from '../world.js'
 
 const DRAINING_RETRY_MS = 5_000
 
 /** Draining first: a process that is leaving counts nobody. */
-export async function admit(world: World, call: Call) {
+export function admit(world: World, call: Call) {
   if (world.stop.draining()) {
     call.retryAfterMs = DRAINING_RETRY_MS
     return 'draining'
   }
   const { rate } = call.listing
-  if (rate === undefined) return 'admitted'
+  return rate === undefined ? 'admitted' : count(world, call, rate)
+}
+
+async function count(world: World, call: Call, rate: Rate) {
   const key = rate.per === 'ip' ? `ip:${call.request.clientAddress}` : await payerKey(world, call)
   if (key === undefined) return 'admitted'
   try {

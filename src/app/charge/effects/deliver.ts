@@ -27,21 +27,21 @@ function work(world: World, call: Call): Promise<Ended> {
   const deadlineMs = Math.min(call.handlerMs, call.settleByMs - world.clock.now())
   if (caller.gone()) return Promise.resolve('abandoned')
   if (world.stop.cutting()) return Promise.resolve('stopped')
-  const abort = new AbortController()
+  const cancellation = new Cancellation()
   return new Promise(resolve => {
     const end = (how: Ended) => {
       clearTimeout(timer)
       stopListening()
       stopWaiting()
       resolve(how)
-      if (how !== 'delivered' && how !== 'failed') abort.abort(new Error(`the call ended: ${how}`))
+      if (how !== 'delivered' && how !== 'failed') cancellation.cancel(`the call ended: ${how}`)
     }
     const timer = setTimeout(() => end('timedOut'), deadlineMs).unref()
     const stopListening = caller.onGone(() => end('abandoned'))
     const stopWaiting = world.stop.onCut(() => end('stopped'))
-    answer(world, call, abort.signal).then(end, (cause: unknown) => {
+    answer(world, call, cancellation).then(end, (cause: unknown) => {
       try {
-        if (!abort.signal.aborted) fail(world, call, cause)
+        if (!cancellation.isCancelled) fail(world, call, cause)
       } catch {
         // What was thrown cannot even be looked at; the final state says enough.
       } finally {
@@ -51,12 +51,35 @@ function work(world: World, call: Call): Promise<Ended> {
   })
 }
 
-async function answer(world: World, call: Call, signal: AbortSignal): Promise<'delivered' | 'failed'> {
-  const returned = await (call.listing.def.handler as Handler)(contextOf(world, call, signal))
+async function answer(world: World, call: Call, cancellation: Cancellation): Promise<'delivered' | 'failed'> {
+  const returned = await (call.listing.def.handler as Handler)(contextOf(world, call, cancellation))
   const rendered = isResponse(returned) ? await renderResponse(returned) : renderJson(returned)
-  if (signal.aborted) return 'failed'
+  if (cancellation.isCancelled) return 'failed'
   call.answer = rendered
   return rendered.status < 400 ? 'delivered' : 'failed'
+}
+
+/** The handler's signal, made when it is first looked at: most never do, and making one costs more than the whole walk. */
+class Cancellation {
+  #controller: AbortController | undefined
+  #reason: Error | undefined
+
+  get isCancelled(): boolean {
+    return this.#reason !== undefined
+  }
+
+  get signal(): AbortSignal {
+    if (this.#controller === undefined) {
+      this.#controller = new AbortController()
+      if (this.#reason) this.#controller.abort(this.#reason)
+    }
+    return this.#controller.signal
+  }
+
+  cancel(why: string): void {
+    this.#reason = new Error(why)
+    this.#controller?.abort(this.#reason)
+  }
 }
 
 /** By its tag: undici's and a polyfill's `Response` are other classes than the global one, and fail like it. */
@@ -64,21 +87,41 @@ function isResponse(value: unknown): value is Response {
   return Object.prototype.toString.call(value) === '[object Response]'
 }
 
-function contextOf(world: World, call: Call, signal: AbortSignal): HandlerContext {
+const CANCELLATION = Symbol('cancellation')
+
+/**
+ * One descriptor for all contexts: a getter written in each literal would give each a shape of its own, which V8 keeps
+ * until its next full collection. Its own property, so that a context that is spread takes its signal along.
+ */
+const LAZY_SIGNAL: PropertyDescriptor & ThisType<{ [CANCELLATION]: Cancellation }> = {
+  get() {
+    return this[CANCELLATION].signal
+  },
+  enumerable: true,
+  configurable: true,
+}
+
+function contextOf(world: World, call: Call, cancellation: Cancellation): HandlerContext {
   const { request, requirements, payer, txId } = call
-  const baseUnits = parseBaseUnits(requirements?.amount)
-  return {
+  const context = {
     body: call.input,
     headers: request.headers,
     query: request.query,
-    log: (message, data) => log(call, world.clock.now(), message, data),
+    log: (message: string, data?: unknown) => log(call, world.clock.now(), message, data),
     payment: requirements
-      ? { txId, payer, amount: requirements.amount, usd: usdNumber(baseUnits!), asset: requirements.asset }
+      ? {
+          txId,
+          payer,
+          amount: requirements.amount,
+          usd: usdNumber(parseBaseUnits(requirements.amount)!),
+          asset: requirements.asset,
+        }
       : { amount: '0', asset: world.assetId },
-    signal,
     idempotencyKey: request.idempotencyKey,
     traceId: call.traceId,
+    [CANCELLATION]: cancellation,
   }
+  return Object.defineProperty(context, 'signal', LAZY_SIGNAL) as typeof context & { signal: AbortSignal }
 }
 
 /**

@@ -3,9 +3,12 @@ import { keyId } from '../window.js'
 import type { World } from '../world.js'
 
 /** A key opens the endpoint that sold it, until the moment its window ends. Any other key is as good as none. */
-export async function entitle(world: World, call: Call) {
+export function entitle(world: World, call: Call) {
   const key = call.request.subscriptionKey
-  if (key === undefined || call.listing.periodMs === undefined) return 'uncovered'
+  return key === undefined || call.listing.periodMs === undefined ? 'uncovered' : cover(world, call, key)
+}
+
+async function cover(world: World, call: Call, key: string) {
   try {
     const record = await world.subscriptions.get(keyId(world.payTo, key))
     const open = record?.endpoint === call.listing.def.name && world.clock.now() < record.expiresAtMs

@@ -10,9 +10,12 @@ const LEASE_SLACK_MS = 5_000
 const RETRY_MAX_MS = 2_000
 
 /** Takes the idempotency key and the payment together. Where there is neither, nothing is at stake and nobody is asked. */
-export async function open(world: World, call: Call) {
+export function open(world: World, call: Call) {
   const hold = holdOf(world, call)
-  if (hold === undefined) return 'opened'
+  return hold === undefined ? 'opened' : take(world, call, hold)
+}
+
+async function take(world: World, call: Call, hold: Hold) {
   call.hold = hold
   const opened = await attempt(world, call, hold)
   if (opened === undefined || opened.verdict === 'full') return storeDown(call)

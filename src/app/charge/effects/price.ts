@@ -1,17 +1,32 @@
 import { SvcError } from '../../../domain/errors.js'
 import { usdToBaseUnits } from '../../../domain/money.js'
 import { isRecord, sameTerms } from '../../../domain/x402.js'
+import { onceKnown } from '../../once-known.js'
 import { within } from '../../within.js'
 import { type Call, meetsTerms } from '../call.js'
 import { UNPAID } from '../terms.js'
 import type { World } from '../world.js'
 
 /** Works out our terms and holds the payment against them, before the facilitator hears of it. */
-export async function price(world: World, call: Call) {
+export function price(world: World, call: Call) {
+  const { fixedAmount } = call.listing.terms
+  return fixedAmount === undefined ? priced(world, call) : asked(world, call, fixedAmount)
+}
+
+async function priced(world: World, call: Call) {
+  const amount = await priceNow(world, call)
+  return amount === undefined ? 'unpriceable' : asked(world, call, amount)
+}
+
+function asked(world: World, call: Call, amount: bigint) {
+  return onceKnown(world.facilitator.supported(), supported => {
+    call.requirements = call.listing.terms.requirements(amount, supported)
+    return judged(world, call)
+  })
+}
+
+function judged(world: World, call: Call) {
   const { payment } = call.request
-  const amount = call.listing.terms.fixedAmount ?? (await priceNow(world, call))
-  if (amount === undefined) return 'unpriceable'
-  call.requirements = call.listing.terms.requirements(amount, await world.facilitator.supported())
   if (payment.kind === 'none') {
     call.refusal = UNPAID
     return 'unpaid'

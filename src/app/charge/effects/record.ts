@@ -1,3 +1,4 @@
+import { bodyBytes } from '../../../domain/answer.js'
 import { type Call, type ReplayedAnswer, storeDown } from '../call.js'
 import { seal } from '../claim.js'
 import { keyId, newKey } from '../window.js'
@@ -20,7 +21,7 @@ export async function record(world: World, call: Call) {
   if (stop !== undefined) return stop
   const { idempotency } = world.rules
   const { hold, answer } = call
-  if (hold?.claim && answer!.body.length > idempotency!.answerBytesMax) {
+  if (hold?.claim && bodyBytes(answer!) > idempotency!.answerBytesMax) {
     call.answer = undefined
     call.problem = {
       message: `The answer is larger than the ${idempotency!.answerBytesMax} bytes that are kept for an Idempotency-Key`,

@@ -1,5 +1,5 @@
 /**
- * Load on one server: keep-alive connections that each write a prepared request, wait for its answer and write the next.
+ * Load on a server, or on several: keep-alive connections that each write a prepared request, wait for its answer and write the next.
  * Written on bare sockets, because what generates the load shares the machine with what is measured: per request it
  * costs a fraction of what a general HTTP client does, and every request may be another one.
  */
@@ -23,21 +23,24 @@ export function post(url, path, body, headers = {}) {
 /**
  * Sends requests until `seconds` are over, or `next` has no more.
  *
+ * @param urls where to: connections are spread over them in turn
  * @param next the bytes of the next request, `undefined` when there is none left
  * @param expects the status that each answer must have; any other ends the run
  * @returns answers, seconds, and the share of them in which this process was busy
  */
-export async function load(url, next, { seconds, expects }) {
-  const { hostname, port } = new URL(url)
+export async function load(urls, next, { seconds, expects }) {
   const idle = performance.eventLoopUtilization()
   const start = performance.now()
   const until = start + seconds * 1000
   const send = () => (performance.now() < until ? next() : undefined)
   const counts = await Promise.all(
-    Array.from({ length: CONNECTIONS }, () => converse(connect(Number(port), hostname), send, expects)),
+    Array.from({ length: CONNECTIONS }, (_, at) => {
+      const { hostname, port } = new URL(urls[at % urls.length])
+      return converse(connect(Number(port), hostname), send, expects)
+    }),
   )
   const answers = counts.reduce((sum, count) => sum + count, 0)
-  if (answers === 0) throw new Error(`${url} was sent nothing`)
+  if (answers === 0) throw new Error(`${urls[0]} was sent nothing`)
   return {
     answers,
     seconds: (performance.now() - start) / 1000,

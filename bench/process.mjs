@@ -25,6 +25,7 @@ export async function start(file, config, execArgv = []) {
   const { url } = await said()
   return {
     url,
+    urls: [url],
     /** Microseconds of CPU used so far, by all of its threads. */
     async cpuUs() {
       const answer = said()
@@ -35,6 +36,18 @@ export async function start(file, config, execArgv = []) {
     async stop() {
       if (child.connected) child.disconnect()
       await exited
+    },
+  }
+}
+
+/** Several servers as one: what is sent is spread over them, and names the first as its host, as behind a proxy. */
+export function together(servers) {
+  return {
+    url: servers[0].url,
+    urls: servers.map(({ url }) => url),
+    async cpuUs() {
+      const used = await Promise.all(servers.map(server => server.cpuUs()))
+      return used.reduce((sum, us) => sum + us)
     },
   }
 }

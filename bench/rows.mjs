@@ -38,17 +38,21 @@ async function paid(market) {
     { name: '@x402/hono', server: await market.start('hono'), bar: 3 },
   ]
   const contenders = [{ name: 'ours', server: ours }, ...others]
-  const quotes = await Promise.all(contenders.map(({ server }) => quoteOf(server.url, '/work', BODY)))
-  assertSameTerms(quotes)
-  const pool = market.payments(quote)
   return {
     title: 'paid call, a facilitator that answers at once',
     expects: 200,
-    contenders: contenders.map((contender, at) => ({
-      ...contender,
-      requests: paying(contender.server, quotes[at], pool),
-    })),
+    contenders: await allPaying(market, contenders),
   }
+}
+
+export async function allPaying(market, contenders) {
+  const quotes = await Promise.all(contenders.map(({ server }) => quoteOf(server.url, '/work', BODY)))
+  assertSameTerms(quotes)
+  const pool = market.payments(quotes[0])
+  return contenders.map((contender, at) => ({
+    ...contender,
+    requests: paying(contender.server, quotes[at], pool),
+  }))
 }
 
 /** The very payments for everybody, each with the `accepted` of the server's own quote, as a client would send it. */
@@ -75,9 +79,7 @@ function paying(server, quote, pool) {
 async function subscription(market) {
   const ours = await market.start('ours')
   const koa = await market.start('koa')
-  const payment = await market.payOnce(ours, '/window', BODY)
-  const sold = await call(ours, '/window', { 'PAYMENT-SIGNATURE': payment })
-  const key = { 'x-svc-subscription': sold.headers.get('x-svc-subscription') }
+  const key = await windowOf(market, ours)
   return {
     title: 'call in a subscription window',
     expects: 200,
@@ -93,14 +95,19 @@ async function subscription(market) {
   }
 }
 
+/** The headers that open a window, sold at this server. */
+export async function windowOf(market, server) {
+  const payment = await market.payOnce(server, '/window', BODY)
+  const sold = await call(server, '/window', { 'PAYMENT-SIGNATURE': payment })
+  return { 'x-svc-subscription': sold.headers.get('x-svc-subscription') }
+}
+
+export const REPLAYS = { options: { idempotency: { onLostResponse: 'replay' } } }
+
 async function replay(market) {
-  const ours = await market.start('ours', { options: { idempotency: { onLostResponse: 'replay' } } })
+  const ours = await market.start('ours', REPLAYS)
   const koa = await market.start('koa')
-  const payment = await market.payOnce(ours, '/work', BODY)
-  const headers = { 'PAYMENT-SIGNATURE': payment, 'Idempotency-Key': 'bench' }
-  await call(ours, '/work', headers)
-  const again = await call(ours, '/work', headers)
-  if (again.headers.get('idempotency-replayed') !== 'true') throw new Error('the answer was not replayed')
+  const headers = await replayOf(market, ours)
   return {
     title: 'replay of an answer that was paid for',
     expects: 200,
@@ -109,6 +116,16 @@ async function replay(market) {
       { name: 'bare Koa', server: koa, requests: same(post(koa.url, '/replay', BODY, headers)) },
     ],
   }
+}
+
+/** The headers of a call that was paid for at this server, and that it answers again. */
+export async function replayOf(market, server) {
+  const payment = await market.payOnce(server, '/work', BODY)
+  const headers = { 'PAYMENT-SIGNATURE': payment, 'Idempotency-Key': 'bench' }
+  await call(server, '/work', headers)
+  const again = await call(server, '/work', headers)
+  if (again.headers.get('idempotency-replayed') !== 'true') throw new Error('the answer was not replayed')
+  return headers
 }
 
 async function limited(market) {
@@ -146,7 +163,7 @@ async function endpoints(market) {
 export const LOAD_ROWS = { unpaid, paid, subscription, replay, limited, endpoints }
 
 /** The same requests in turn, for as long as they are asked for. */
-function same(...requests) {
+export function same(...requests) {
   let at = 0
   return () => ({ next: () => requests[at++ % requests.length], ended() {} })
 }

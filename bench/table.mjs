@@ -6,41 +6,41 @@ export function median(numbers) {
   return sorted.length % 2 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2
 }
 
+/** A Markdown table: names to the left, figures to the right; short lines are filled up. */
+export function markdown(heads, lines) {
+  const cells = values => `| ${heads.map((_, at) => values[at] ?? '').join(' | ')} |`
+  const rule = heads.map((head, at) => (at === 0 || head === '' ? '---' : '--:')).join('|')
+  return [cells(heads), `|${rule}|`, ...lines.map(cells)].join('\n')
+}
+
 /**
  * @param rows of `{title, unit, lessIsMore, contenders: [{name, rounds, cpuUs, bar}]}`, ours first
  * @returns one Markdown table; a contender's ratio is ours against it, above 1 where ours is the better
  */
 export function tableOf(rows) {
-  return [
-    '| | median | of rounds | CPU each | ours against it | by CPU | bar | |',
-    '|---|--:|--:|--:|--:|--:|--:|---|',
-    ...rows.flatMap(linesOf),
-  ].join('\n')
+  const heads = ['', 'median', 'of rounds', 'CPU each', 'ours against it', 'by CPU', 'bar', '']
+  return markdown(heads, rows.flatMap(linesOf))
 }
 
 function linesOf({ title, unit, lessIsMore, contenders }) {
   const [ours, ...others] = contenders
-  const lines = [cells(`**${title}**`), cells(ours.name, ...figures(ours, unit))]
+  const lines = [[`**${title}**`], [ours.name, ...figures(ours, unit)]]
   for (const other of others) {
-    const [over, under] = lessIsMore ? [other, ours] : [ours, other]
-    const ratio = median(over.rounds) / median(under.rounds)
-    const paired = over.rounds.map((value, round) => value / under.rounds[round])
+    const { ratio, spread } = lessIsMore ? against(other, ours) : against(ours, other)
     const { bar } = other
-    lines.push(
-      cells(
-        other.name,
-        ...figures(other, unit),
-        `${times(ratio)} (${spread(paired, times)})`,
-        other.cpuUs ? times(median(other.cpuUs) / median(ours.cpuUs)) : '',
-        bar === undefined ? '' : `≥ ${bar}`,
-        bar === undefined ? '' : ratio >= bar ? 'met' : 'MISSED',
-      ),
-    )
+    lines.push([
+      other.name,
+      ...figures(other, unit),
+      `${times(ratio)} (${spread})`,
+      other.cpuUs ? times(median(other.cpuUs) / median(ours.cpuUs)) : '',
+      bar === undefined ? '' : `≥ ${bar}`,
+      bar === undefined ? '' : ratio >= bar ? 'met' : 'MISSED',
+    ])
   }
   return lines
 }
 
-function figures({ rounds, cpuUs }, unit) {
+export function figures({ rounds, cpuUs }, unit) {
   return [
     `${number(median(rounds))} ${unit}`,
     spread(rounds, number),
@@ -48,18 +48,20 @@ function figures({ rounds, cpuUs }, unit) {
   ]
 }
 
-function cells(...values) {
-  return `| ${Array.from({ length: 8 }, (_, at) => values[at] ?? '').join(' | ')} |`
+/** The median of the rounds' own ratios, and their spread. */
+export function against(over, under) {
+  const paired = over.rounds.map((value, round) => value / under.rounds[round])
+  return { ratio: median(paired), spread: spread(paired, times) }
 }
 
 function spread(values, print) {
   return `${print(Math.min(...values))} – ${print(Math.max(...values))}`
 }
 
-function number(value) {
+export function number(value) {
   return value >= 100 ? Math.round(value).toLocaleString('en-US') : value.toPrecision(3)
 }
 
-function times(value) {
+export function times(value) {
   return value >= 10 ? value.toFixed(0) : value.toFixed(2)
 }

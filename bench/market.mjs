@@ -1,0 +1,43 @@
+/** What a row needs besides load: servers that share one facilitator, payments for them, a Redis. */
+import { paymentHeader, paymentPool, quoteOf } from './payments.mjs'
+import { start } from './process.mjs'
+import { startRedis } from './redis/server.mjs'
+
+/** Opens one, and stops whatever was started in it, also where the row fails. */
+export async function inMarket(bench, row) {
+  const opened = []
+  try {
+    return await row(marketOf(bench, opened))
+  } finally {
+    await Promise.all(opened.map(server => server.stop()))
+  }
+}
+
+function marketOf({ facilitator, algod, payTo, profile, notes }, opened) {
+  const payments = quote => paymentPool(quote, algod)
+  /** What a contender must know of its surroundings. */
+  const place = { facilitatorUrl: facilitator.url, payTo }
+  return {
+    place,
+    payments,
+    async start(file, config) {
+      const profiled = profile !== undefined && file === 'ours'
+      const execArgv = profiled ? ['--cpu-prof', `--cpu-prof-dir=${profile}`] : []
+      const server = await start(file, { ...place, ...config }, execArgv)
+      opened.push(server)
+      return server
+    },
+    async redis() {
+      const redis = await startRedis()
+      opened.push(redis)
+      notes.add(`Redis ${redis.version}: appendonly yes, appendfsync everysec, no maxmemory.`)
+      return redis
+    },
+    /** The header of one payment for what a server asks. */
+    async payOnce(server, path, body) {
+      const quote = await quoteOf(server.url, path, body)
+      const [payload] = await payments(quote)(1)
+      return paymentHeader(payload, quote)
+    },
+  }
+}

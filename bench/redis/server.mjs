@@ -1,0 +1,94 @@
+/**
+ * A Redis for one row: fresh, on a free port, in a folder of its own; or the empty database that `REDIS_URL` names. Set
+ * up as docs/storage.md asks for.
+ */
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { Redis } from 'ioredis'
+import { refuse } from '../refuse.mjs'
+
+const SETTINGS = {
+  appendonly: 'yes',
+  appendfsync: 'everysec',
+  // A file that is rewritten in the middle of a round would cost it a core.
+  'auto-aof-rewrite-percentage': '0',
+  save: '',
+  maxmemory: '0',
+  'maxmemory-policy': 'noeviction',
+}
+
+export async function startRedis() {
+  const given = process.env.REDIS_URL
+  const { url, end } = given ? { url: given, end() {} } : await launch()
+  const admin = new Redis(url, { maxRetriesPerRequest: 1 })
+  if ((await admin.dbsize()) > 0)
+    refuse('REDIS_URL names a database that is not empty; the bench would flush it')
+  const told = async (...fields) => {
+    const info = await admin.info()
+    return fields.map(field => new RegExp(`^${field}:(\\S+)`, 'm').exec(info)[1])
+  }
+  const [version] = await told('redis_version')
+  return {
+    url,
+    admin,
+    version,
+    async memoryBytes() {
+      return Number(await told('used_memory'))
+    },
+    /** Microseconds of CPU used so far, by all of its threads. */
+    async cpuUs() {
+      const [user, system] = await told('used_cpu_user', 'used_cpu_sys')
+      return (Number(user) + Number(system)) * 1e6
+    },
+    async stop() {
+      if (given) await admin.flushdb()
+      admin.disconnect()
+      await end()
+    },
+  }
+}
+
+async function launch() {
+  const folder = mkdtempSync(join(tmpdir(), 'svc-bench-redis-'))
+  const port = await freePort()
+  const place = { port: String(port), bind: '127.0.0.1', dir: folder }
+  const args = Object.entries({ ...place, ...SETTINGS }).flatMap(([name, value]) => [`--${name}`, value])
+  const child = spawn('redis-server', args, { stdio: ['ignore', 'pipe', 'inherit'] })
+  const exited = once(child, 'exit').catch(() =>
+    refuse('these rows need a Redis: put redis-server on PATH, or set REDIS_URL to an empty database'),
+  )
+  const remove = () => rmSync(folder, { recursive: true, force: true })
+  const killed = () => {
+    child.kill('SIGKILL')
+    remove()
+  }
+  process.once('exit', killed)
+  await readiness(child)
+  return {
+    url: `redis://127.0.0.1:${port}`,
+    async end() {
+      process.off('exit', killed)
+      child.kill('SIGKILL')
+      await exited
+      remove()
+    },
+  }
+}
+
+async function readiness({ stdout }) {
+  for await (const line of createInterface({ input: stdout })) if (/Ready to accept/.test(line)) return
+  throw new Error('redis-server ended before it was ready')
+}
+
+async function freePort() {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address()
+  await new Promise(resolve => server.close(resolve))
+  return port
+}

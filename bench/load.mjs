@@ -5,6 +5,7 @@
  */
 import { connect } from 'node:net'
 
+/** To each process. */
 export const CONNECTIONS = 32
 
 /** The bytes of a POST. */
@@ -34,7 +35,7 @@ export async function load(urls, next, { seconds, expects }) {
   const until = start + seconds * 1000
   const send = () => (performance.now() < until ? next() : undefined)
   const counts = await Promise.all(
-    Array.from({ length: CONNECTIONS }, (_, at) => {
+    Array.from({ length: CONNECTIONS * urls.length }, (_, at) => {
       const { hostname, port } = new URL(urls[at % urls.length])
       return converse(connect(Number(port), hostname), send, expects)
     }),

@@ -86,7 +86,7 @@ const machine = `${cpus().length} × ${cpus()[0].model.trim()}, Node ${process.v
 const others = `load average ${loadBefore.toFixed(1)} before the first row`
 console.log(`\n${new Date().toISOString().slice(0, 10)}, ${machine}, ${others}.`)
 console.log(
-  `${bench.rounds} rounds of ${bench.seconds} s in turn, ${CONNECTIONS} connections, ${tookSeconds} s in all.`,
+  `${bench.rounds} rounds of ${bench.seconds} s in turn, ${CONNECTIONS} connections to each process, ${tookSeconds} s in all.`,
 )
 for (const note of bench.notes) console.log(note)
 if (bench.busiest > 0)

@@ -15,20 +15,19 @@ async function both(market, config) {
   ]
 }
 
-/** 1, 2 and 4 processes on one Redis. Each group has a prefix: all are paid with the same payments, each group once. */
-async function replicas(market) {
-  const redis = await market.redis()
+/**
+ * 1, 2 and 4 processes. Each group has a prefix on the Redis: all are paid with the same payments, each group once.
+ * Without a Redis each process has its own memory: what a call costs more in company, where nothing is shared.
+ */
+async function replicas(market, redis) {
   const group = async count => {
-    const place = { url: redis.url, prefix: `${count}:` }
-    const starting = Array.from({ length: count }, () => market.start('ours', { redis: place }))
+    const config = redis && { redis: { url: redis.url, prefix: `${count}:` } }
+    const starting = Array.from({ length: count }, () => market.start('ours', config))
     const name = count === 1 ? '1 process' : `${count} processes`
     return { name, server: together(await Promise.all(starting)), redis }
   }
-  return [await group(1), await group(2), await group(4)]
+  return Promise.all([1, 2, 4].map(group))
 }
-
-const asking = contenders =>
-  contenders.map(contender => ({ ...contender, requests: same(post(contender.server.url, '/work', BODY)) }))
 
 /** The same call at each, with headers that each has given out itself. */
 async function holding(contenders, path, headersOf) {
@@ -40,40 +39,46 @@ async function holding(contenders, path, headersOf) {
   return ready
 }
 
-const UNPAID = 'unpaid call: 402 and a quote'
-const PAID = 'paid call, a facilitator that answers at once'
+async function unpaid(where, contenders) {
+  return {
+    title: `unpaid call: 402 and a quote, ${where}`,
+    expects: 402,
+    contenders: (await contenders).map(contender => ({
+      ...contender,
+      requests: same(post(contender.server.url, '/work', BODY)),
+    })),
+  }
+}
+
+async function paid(market, where, contenders) {
+  return {
+    title: `paid call, a facilitator that answers at once, ${where}`,
+    expects: 200,
+    contenders: await allPaying(market, await contenders),
+  }
+}
+
+const BESIDE = 'in memory and on Redis'
+const SHARED = 'at processes that share a Redis'
+const ALONE = 'at processes that share nothing'
 
 export const STORE_ROWS = {
-  'redis-unpaid': async market => ({
-    title: UNPAID,
-    expects: 402,
-    contenders: asking(await both(market)),
-  }),
-  'redis-paid': async market => ({
-    title: PAID,
-    expects: 200,
-    contenders: await allPaying(market, await both(market)),
-  }),
+  'redis-unpaid': market => unpaid(BESIDE, both(market)),
+  'redis-paid': market => paid(market, BESIDE, both(market)),
   'redis-subscription': async market => ({
-    title: 'call in a subscription window',
+    title: `call in a subscription window, ${BESIDE}`,
     expects: 200,
     contenders: await holding(await both(market), '/window', server => windowOf(market, server)),
   }),
   'redis-replay': async market => ({
-    title: 'replay of an answer that was paid for',
+    title: `replay of an answer that was paid for, ${BESIDE}`,
     expects: 200,
     contenders: await holding(await both(market, REPLAYS), '/work', server => replayOf(market, server)),
   }),
-  'replicas-unpaid': async market => ({
-    title: `${UNPAID}, at processes that share a Redis`,
-    expects: 402,
-    contenders: asking(await replicas(market)),
-  }),
-  'replicas-paid': async market => ({
-    title: `${PAID}, at processes that share a Redis`,
-    expects: 200,
-    contenders: await allPaying(market, await replicas(market)),
-  }),
+  'replicas-unpaid': async market => unpaid(SHARED, replicas(market, await market.redis())),
+  'replicas-paid': async market => paid(market, SHARED, replicas(market, await market.redis())),
+  'alone-unpaid': market => unpaid(ALONE, replicas(market)),
+  'alone-paid': market => paid(market, ALONE, replicas(market)),
 }
 
 /** Each against the first of its row. */

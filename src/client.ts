@@ -1,4 +1,11 @@
-/** `@svc/sdk/client`: what a payer needs, and nothing of a server. */
+/**
+ * What a payer needs, and nothing of a server.
+ *
+ * Under the condition `browser`, which bundlers set, a signer stands in for the key: {@link ClientOptions} is then without
+ * `mnemonic` and `secretKey`, and nothing is read from an environment.
+ *
+ * @packageDocumentation
+ */
 
 export { type BazaarAnswer, type BazaarOptions, findInBazaar, listBazaar } from './app/bazaar/bazaar.js'
 export { SvcClient } from './app/client/client.js'

@@ -1,8 +1,13 @@
-/** The server's door: everything to define, serve and describe an agent, and the client that pays one. */
+/**
+ * Everything to define, serve and describe an agent. What pays one is passed on from `@svc/sdk/client`.
+ *
+ * @packageDocumentation
+ */
 
 // Define and serve
 export type { SettlementMessage } from './adapters/webhook/settlement-message.js'
 export type { WebhookOptions } from './adapters/webhook/settlement-webhook.js'
+export type { Budgets } from './app/charge/world.js'
 export type { HealthCheck } from './app/checks.js'
 export { defineAgent, defineEndpoint } from './app/define.js'
 export type { ShutdownReport } from './app/drain.js'
@@ -24,18 +29,40 @@ export type {
   PriceFunction,
   Subscription,
 } from './domain/endpoint.js'
+export type { EndpointLimits, EndpointRateLimit } from './domain/endpoint-limits.js'
 // The drawings that run
-export { type Charged, chargeMachine, OUTCOMES, type Outcome } from './domain/machines/charge.machine.js'
+export {
+  type Charged,
+  type ChargeFinal,
+  type Closing,
+  chargeMachine,
+  OUTCOMES,
+  type Outcome,
+} from './domain/machines/charge.machine.js'
 export { claimMachine } from './domain/machines/claim.machine.js'
 export { paymentMachine } from './domain/machines/payment.machine.js'
 export { shutdownMachine } from './domain/machines/shutdown.machine.js'
 export { subscriptionMachine } from './domain/machines/subscription.machine.js'
 export { type Manifest, type ManifestEndpoint, manifest } from './domain/manifest.js'
+export type { Path } from './domain/run.js'
+export type { Drawing, DrawnMachine, DrawnState } from './domain/table.js'
 
 // Ports, for those who bring their own stores
-export type { ChargeStore } from './ports/charge-store.js'
+export type {
+  ChargeStore,
+  CloseMove,
+  Hold,
+  Opened,
+  OpenMove,
+  Recorded,
+  RecordedPayment,
+  RecordMove,
+  Resolved,
+  ResolveMove,
+} from './ports/charge-store.js'
+export type { Clock } from './ports/clock.js'
 export type { Logger } from './ports/logger.js'
-export type { RateLimit } from './ports/rate-limit.js'
+export type { RateLimit, RateVerdict } from './ports/rate-limit.js'
 export type { Runs } from './ports/runs.js'
 export type { SubscriptionRecord, SubscriptionStore } from './ports/subscriptions.js'
 export type { EndedCall, Witness } from './ports/witness.js'

@@ -16,7 +16,7 @@ export {
   verifyManifest,
 } from './app/manifest-signature.js'
 export { SvcError } from './domain/errors.js'
-export type { Manifest, ManifestEndpoint, ManifestSignature } from './domain/manifest.js'
+export type { Manifest, ManifestEndpoint, ManifestSignature, ManifestX402 } from './domain/manifest.js'
 export {
   ALGORAND_MAINNET,
   ALGORAND_TESTNET,
@@ -26,6 +26,6 @@ export {
   USDC_ASSET_ID,
 } from './domain/network.js'
 export { priceOf } from './domain/price-of.js'
-export type { PaymentRequired, PaymentRequirements } from './domain/x402.js'
+export type { PaymentRequired, PaymentRequirements, ResourceInfo } from './domain/x402.js'
 export type { ByteSigner, GroupSigner, Signer } from './ports/payment-signer.js'
 export type { Spend, SpendLedger } from './ports/spend.js'

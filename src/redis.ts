@@ -1,4 +1,8 @@
-/** `@svc/sdk/redis`: what replicas of one agent share, and what payers of one budget share. */
+/**
+ * What replicas of one agent share, and what payers of one budget share.
+ *
+ * @packageDocumentation
+ */
 export type { RedisClient } from './adapters/redis/connection.js'
 export {
   type RedisHealth,

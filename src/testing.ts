@@ -1,9 +1,15 @@
 /**
- * `@svc/sdk/testing`: what each port promises, as tests that anyone's store can be put through.
+ * What each port promises, as tests that anyone's store can be put through.
+ *
+ * @packageDocumentation
  *
  * @example
+ * import { setTimeout as advance } from 'node:timers/promises'
+ * import { chargeStoreContract } from '@svc/sdk/testing'
  * import { describe, expect, it } from 'vitest'
- * chargeStoreContract({ describe, expect, it }, 'mine', () => ({ store: myStore(), advance: wait, leaseMs: 1_000 }))
+ *
+ * const make = () => ({ store: postgresChargeStore(pool), advance, leaseMs: 1_000 })
+ * chargeStoreContract({ describe, expect, it }, 'on PostgreSQL', make)
  */
 export {
   boundedChargeStoreContract,
@@ -16,7 +22,7 @@ export {
   type RateLimitHarness,
   rateLimitContract,
 } from './testing/rate-limit.contract.js'
-export type { TestRunner } from './testing/runner.js'
+export type { Expect, Expected, TestRunner } from './testing/runner.js'
 export { runsContract } from './testing/runs.contract.js'
 export { type MakeSpend, type SpendHarness, spendContract } from './testing/spend.contract.js'
 export {

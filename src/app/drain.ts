@@ -2,14 +2,17 @@
 
 import { type ShutdownDrawing, shutdownTable } from '../domain/machines/shutdown.machine.js'
 import { type Effects, run } from '../domain/run.js'
-import type { FinalOf } from '../domain/table.js'
 import type { InFlight, Stop } from './charge/world.js'
 
+/** How a server's end went. */
 export interface ShutdownReport {
+  /** The signal's name, or what `shutdown` was given. */
   readonly reason: string
-  readonly outcome: FinalOf<ShutdownDrawing>
+  /** `drained`: every call in flight was answered. `timedOut`: some were cut. */
+  readonly outcome: 'drained' | 'timedOut'
   /** Calls that were cut; none of them was charged unless its payment had already been submitted. */
   readonly abandoned: number
+  /** From the first word to the last call, in milliseconds. */
   readonly ms: number
 }
 

@@ -8,6 +8,7 @@ import type { Manifest, ManifestSignature } from '../domain/manifest.js'
 import { isRecord } from '../domain/x402.js'
 import { within } from './within.js'
 
+/** Who vouches for a manifest, and for which origin. */
 export interface ManifestSigner {
   /**
    * The agent's own origin, such as `https://agent.example`. Only a manifest that is asked for there is signed: a `Host`
@@ -50,6 +51,7 @@ export async function signedManifest(manifest: Manifest, signer: ManifestSigner)
   return signed
 }
 
+/** What {@link verifyManifest} found. */
 export type ManifestVerdict =
   | { readonly ok: true; readonly address: string }
   | { readonly ok: false; readonly reason: 'unsigned' | 'malformed' | 'foreign_signer' | 'bad_signature' }
@@ -60,11 +62,13 @@ export type ManifestVerdict =
  * It proves that this key vouches for the content. It does not prove that the manifest is current, nor that the host
  * which served it is the signer's: compare the endpoints' URLs, and the 402's `payTo`, with what it says.
  *
- * @default address: the manifest's own `payTo`
+ * @param manifest As `SvcClient.discover` answers it.
+ * @param options Whose signature is expected.
+ * @param options.address That address; without it, the manifest's own `payTo`.
  *
  * @example
- * const manifest = await client.discover('https://agent.example')
- * if (!verifyManifest(manifest, { address: knownAddress }).ok) throw new Error('not the agent I know')
+ * const found = await client.discover('https://agent.example')
+ * if (!verifyManifest(found, { address: knownAddress }).ok) throw new Error('not the agent I know')
  */
 export function verifyManifest(
   manifest: Manifest,

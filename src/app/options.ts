@@ -24,42 +24,52 @@ import type { HealthCheck } from './checks.js'
 import type { ShutdownReport } from './drain.js'
 import type { ManifestSigner } from './manifest-signature.js'
 
+/** What {@link createServer} can be told. Nothing is required; what is wrong is refused at once. */
 export interface ServerOptions extends AuditingOptions {
   /**
-   * One, or several in order of preference: a verification moves on from one that does not answer, a settlement never.
+   * The facilitator's URL; or several in order of preference: a verification moves on from one that does not answer, a
+   * settlement never.
    *
-   * @default DEFAULT_FACILITATOR, or the sandbox that the environment variable `SVC_SANDBOX` names
+   * @default {@link DEFAULT_FACILITATOR}, or the sandbox that the environment variable `SVC_SANDBOX` names
    */
   readonly facilitatorUrl?: string | readonly string[]
-  /** Accept a facilitator on plain http at a public host. */
+  /** Accept a facilitator on plain http at a public host. @default false */
   readonly allowHttp?: boolean
-  /** @default the agent's network */
+  /** Where this deployment is paid. @default the agent's `network` */
   readonly network?: Network
-  /** @default the agent's payTo */
+  /** The address that this deployment is paid at. @default the agent's `payTo` */
   readonly payTo?: string
   /** Mount prefix of every route. @default '' */
   readonly basePath?: string
-  /** Off unless set. `payer` counts by who pays, `ip` by address. @default per: 'payer', onStoreDown: 'refuse' */
+  /** How many calls each caller has a minute. @default off */
   readonly rateLimit?: {
+    /** Calls, of all endpoints together. */
     readonly perMinute: number
+    /** Who counts as one caller: whoever pays, or an address. @default 'payer' */
     readonly per?: 'payer' | 'ip'
+    /** What becomes of calls that cannot be counted. @default 'refuse' */
     readonly onStoreDown?: 'refuse' | 'admit'
   }
-  /** Off unless set. */
+  /** Calls under one `Idempotency-Key` are one call. @default off: every call is one of its own */
   readonly idempotency?: IdempotencyOptions
-  /** Where windows are kept. @default this process's memory */
-  readonly subscriptions?: { readonly store?: SubscriptionStore }
+  /** Subscription windows. */
+  readonly subscriptions?: {
+    /** Where they are kept; as `stores.subscriptions`. @default this process's memory */
+    readonly store?: SubscriptionStore
+  }
   /** State that replicas share; whatever is not given lives in this process's memory. */
   readonly stores?: Stores
   /** How many runs `/_svc/runs` shows. @default 100 */
   readonly runsCapacity?: number
   /** A node, for rounds and for proof of what landed. @default a public node of the network */
   readonly algodUrl?: string
+  /** The API token of the node at `algodUrl`. @default none */
   readonly algodToken?: string
+  /** An indexer, for proof of what landed too long ago for a node. @default a public one, unless `algodUrl` is set */
   readonly indexerUrl?: string
   /** How many proxies in front may be believed about the caller's address. @default 0 */
   readonly trustProxy?: number
-  /** @default 1048576 */
+  /** The largest body that is read, in bytes. @default 1048576 */
   readonly maxBodyBytes?: number
   /** Let web pages of any origin call. @default true */
   readonly cors?: boolean
@@ -70,12 +80,15 @@ export interface ServerOptions extends AuditingOptions {
    * id to hold them by, so one of them may run the handler more than once. @default true
    */
   readonly requireReadable?: boolean
-  /** `chain` looks every settlement up before its answer leaves. @default 'facilitator' */
+  /** Whose word settles: `chain` looks every settlement up before its answer leaves. @default 'facilitator' */
   readonly confirm?: 'facilitator' | 'chain'
+  /** How long the steps of a call may take. */
   readonly budgets?: Partial<Budgets>
   /**
    * Asked at `GET /health`, all at once, each for at most two seconds. One that answers `false`, throws or takes longer
    * makes health 503 and is named in it.
+   *
+   * @default none
    *
    * @example
    * healthChecks: { model: () => fetch(MODEL_URL).then(({ ok }) => ok) }
@@ -83,11 +96,19 @@ export interface ServerOptions extends AuditingOptions {
   readonly healthChecks?: Readonly<Record<string, HealthCheck>>
   /** Where the URIs of the agent card's extensions begin. @default 'https://svc.example' */
   readonly extBase?: string
-  /** The agent's own id in the on-chain registry, and the applications of the registry that `search_agents` reads. */
+  /**
+   * The agent's own id in the on-chain registry, and the applications of the registry that `search_agents` reads.
+   *
+   * @default none
+   */
   readonly registry?: RegistryIdentity
   /** Signs the manifest once, for readers who know the address. @default unsigned */
   readonly signManifest?: ManifestSigner
-  /** Told of each settled payment, signed as Standard Webhooks, retried for some minutes; never an accounting record. */
+  /**
+   * Told of each settled payment, signed as Standard Webhooks, retried for some minutes; never an accounting record.
+   *
+   * @default none
+   */
   readonly webhooks?: readonly WebhookOptions[]
   /**
    * Any pino-compatible logger: a line for each call that has ended, and whatever goes wrong. Never bodies, never payment
@@ -96,48 +117,60 @@ export interface ServerOptions extends AuditingOptions {
    * @default silent, but for warnings at start, which go to the console
    */
   readonly logger?: Logger
+  /** Time, so that tests can own it. @default the system's */
   readonly clock?: Clock
 }
 
+/** How long answers are kept for callers that ask again under the same key. */
 export interface IdempotencyOptions {
-  /** How long a completed answer is replayed. @default 600000 */
+  /** How long a completed answer is replayed, in milliseconds. @default 600000 */
   readonly windowMs?: number
-  /** How many keys are remembered. @default 500 */
+  /** How many keys are remembered, in this process's memory. @default 500 */
   readonly max?: number
   /**
    * When an answer was settled and could not be handed over: `release` frees the key, and a retry may be charged again;
    * `replay` keeps the answer, and a retry gets it. @default 'release'
    */
   readonly onLostResponse?: 'release' | 'replay'
-  /** The largest answer that is kept. @default 1048576 */
+  /** The largest answer that is kept, in bytes. @default 1048576 */
   readonly maxAnswerBytes?: number
 }
 
+/** What replicas share, as `redisStores` of `@svc/sdk/redis` makes it for Redis. */
 export interface Stores {
+  /** Idempotency keys and payments. */
   readonly charges?: ChargeStore
+  /** Subscription windows. */
   readonly subscriptions?: SubscriptionStore
+  /** The counts of the rate limit. */
   readonly rateLimit?: RateLimit
+  /** The last calls. */
   readonly runs?: Runs
 }
 
+/** What {@link serve} can be told: all that {@link createServer} can, and how to listen and how to end. */
 export interface ServeOptions extends ServerOptions {
-  /** @default the environment variable `PORT`, else 4021 */
+  /** 0 takes any that is free. @default the environment variable `PORT`, else 4021 */
   readonly port?: number
-  /** @default every interface */
+  /** The address to listen on. @default every interface */
   readonly host?: string
-  /** How long calls in flight may take once the server is told to stop. @default 30000 */
+  /** How long calls in flight may take once the server is told to stop, in milliseconds. @default 30000 */
   readonly shutdownTimeoutMs?: number
   /** Drain on SIGTERM and SIGINT. @default true */
   readonly handleSignals?: boolean
-  /** @default exits the process */
+  /** Called when the server has ended. @default exits the process: 0 where it was drained, else 1 */
   readonly onShutdown?: (report: ShutdownReport) => void
-  /** @default says so on stdout */
+  /** Called when the server listens. @default says so on stdout */
   readonly onReady?: (ready: Ready) => void
 }
 
+/** What a server that listens says of itself. */
 export interface Ready {
+  /** The port that it listens on. */
   readonly port: number
+  /** Each as a method and a path. */
   readonly routes: readonly string[]
+  /** Where it is paid. */
   readonly network: Network
 }
 

@@ -15,9 +15,14 @@ import {
   type ServerOptions,
 } from './options.js'
 
+/** Node's own HTTP server, which knows how to end without losing a paid call. */
 export interface SvcServer extends Server {
-  /** Stops taking calls, waits for those in flight, cuts what outlasts `shutdownTimeoutMs`, then closes. */
+  /**
+   * Stops taking calls, waits for those in flight, cuts what outlasts `shutdownTimeoutMs`, then closes. A second call
+   * cuts at once.
+   */
   shutdown(reason?: string): Promise<ShutdownReport>
+  /** Stops listening for SIGTERM and SIGINT. */
   uninstallSignals(): void
 }
 
@@ -32,7 +37,7 @@ export function createServer(agent: AgentDef, options: ServerOptions = {}): Koa 
 }
 
 /**
- * Serves an agent over HTTP.
+ * Serves an agent over HTTP: listens at once, drains on SIGTERM and SIGINT.
  *
  * @example
  * serve(agent, { port: 4021 })

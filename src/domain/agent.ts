@@ -4,23 +4,29 @@ import { type EndpointDef, endpoint } from './endpoint.js'
 import { SvcError, shown } from './errors.js'
 import { isNetwork, type Network } from './network.js'
 
+/** What {@link defineAgent} is told. */
 export interface AgentOptions {
+  /** For people. */
   readonly name: string
   /** 3 to 40 lowercase letters, digits and hyphens; unique on the network. */
   readonly handle: string
+  /** What the agent does, in a line. */
   readonly description: string
-  /** @default '0.1.0' */
+  /** The agent's own version. @default '0.1.0' */
   readonly version?: string
+  /** What it is good at, in words of your own; discovery shows them. @default none */
   readonly skills?: readonly string[]
   /** The Algorand address that is paid: 58 base32 characters, opted in to USDC. */
   readonly payTo: string
-  /** @default 'mainnet' */
+  /** Where it is paid. @default 'mainnet' */
   readonly network?: Network
+  /** At least one, each from {@link defineEndpoint}. */
   readonly endpoints: readonly EndpointDef[]
   /** Reserved; nothing reads it. */
   readonly bidsOn?: readonly unknown[]
 }
 
+/** A checked agent, with its defaults filled in. */
 export interface AgentDef extends Required<AgentOptions> {}
 
 const HANDLE = /^[a-z0-9-]{3,40}$/

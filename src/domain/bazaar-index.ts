@@ -4,14 +4,21 @@
  */
 import { isRecord } from './x402.js'
 
+/** A paid resource, as a facilitator lists it. All of it is strangers' text. */
 export interface BazaarResource {
+  /** Where it is called. */
   readonly resourceUrl: string
   /** The ways to pay, as the facilitator shows them; `amount` is there also where it was called `maxAmountRequired`. */
   readonly accepts: readonly Readonly<Record<string, unknown>>[]
+  /** Such as `http`. */
   readonly type?: string
+  /** What it does. */
   readonly description?: string
+  /** Who offers it. */
   readonly serviceName?: string
+  /** What it is about. */
   readonly tags?: readonly string[]
+  /** When the entry was last renewed, in milliseconds since the epoch. */
   readonly lastUpdatedMs?: number
   /** How the resource is called. */
   readonly info?: Readonly<Record<string, unknown>>

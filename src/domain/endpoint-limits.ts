@@ -1,6 +1,7 @@
-/** What one endpoint may ask of its callers otherwise than its server does. */
+/** The limits of one endpoint, checked. */
 import { SvcError, shown } from './errors.js'
 
+/** What one endpoint may ask of its callers otherwise than its server does. */
 export interface EndpointLimits {
   /** The largest body that is read, in bytes. @default the server's `maxBodyBytes` */
   readonly maxBodyBytes?: number
@@ -8,9 +9,11 @@ export interface EndpointLimits {
   readonly rateLimit?: EndpointRateLimit | false
 }
 
+/** How many calls each caller has. */
 export interface EndpointRateLimit {
+  /** Calls a minute. */
   readonly perMinute: number
-  /** @default 'payer' */
+  /** Who counts as one caller: whoever pays, or an address. @default 'payer' */
   readonly per?: 'payer' | 'ip'
 }
 

@@ -7,27 +7,39 @@ import { usdToBaseUnits } from './money.js'
 import { periodMs } from './period.js'
 
 export type { JSONSchema }
+
+/** The HTTP methods that an endpoint can have. */
 export type Method = 'GET' | 'POST'
 
 /** What a price function and a handler are told about the request. A request without a body has the body `{}`. */
 export interface PriceContext<Body = unknown> {
+  /** The body; of a GET, the query. Checked, where the endpoint has an `input`. */
   readonly body: Body
+  /** By their names in lower case. */
   readonly headers: Readonly<Record<string, string | undefined>>
+  /** The query's parameters. */
   readonly query: Readonly<Record<string, unknown>>
 }
 
-/** The verified payment. `amount` is in base units; `usd` is there where the asset's decimals are known. */
+/** The verified payment. It is settled after the handler has succeeded, not before. */
 export interface HandlerPayment {
+  /** Its transaction id; absent where no transaction could be read in it. */
   readonly txId?: string
+  /** Who pays. */
   readonly payer?: string
+  /** Base units of the asset. */
   readonly amount: string
+  /** The same in USD, where the asset's decimals are known. */
   readonly usd?: number
+  /** The asset's id, in decimal. */
   readonly asset: string
 }
 
+/** What a handler is told: the request, who pays, and when to give up. */
 export interface HandlerContext<Body = unknown> extends PriceContext<Body> {
   /** Kept per request; the last 20 entries are attached to an error answer. */
   log(message: string, data?: unknown): void
+  /** What is about to be settled; of a call that a window covers, what bought nothing: its `amount` is `0`. */
   readonly payment: HandlerPayment
   /** Aborts when the answer can no longer be delivered: timed out, the caller hung up, the server is stopping. */
   readonly signal: AbortSignal
@@ -37,30 +49,40 @@ export interface HandlerContext<Body = unknown> extends PriceContext<Body> {
   readonly traceId: string
 }
 
-/** Data is answered as JSON with status 200; a WHATWG `Response` keeps its own status, headers and bytes. */
+/**
+ * Does an endpoint's work. Data is answered as JSON with status 200; a WHATWG `Response` keeps its own status,
+ * headers and bytes. What is thrown is a failure: nobody is charged for it.
+ */
 export type Handler<Body = unknown> = (ctx: HandlerContext<Body>) => unknown
+/** Gives a price in USD, such as `$0.01`: cheap, and the same for the same request. */
 export type PriceFunction<Body = unknown> = (ctx: PriceContext<Body>) => string | Promise<string>
 
+/** What one payment buys instead of one call: a window of time in which calls are free. */
 export interface Subscription {
-  /** USD for one window. */
+  /** USD for one window, such as `$5`. */
   readonly price: string
-  /** How long a window stays open, such as `30d`. */
+  /**
+   * How long a window stays open: a whole number of `ms`, `s`, `m`, `h`, `d` or `w`, such as `30d`; ten years at most.
+   */
   readonly period: string
 }
 
+/** The type of a body that satisfies a JSON Schema; `unknown` without one. */
 export type BodyOf<Input> = Input extends JSONSchema ? FromSchema<Input> : unknown
 
+/** What {@link defineEndpoint} is told. */
 export interface EndpointOptions<Input extends JSONSchema | undefined = undefined> extends EndpointLimits {
   /** The URL segment and the discovery name: lowercase letters, digits, `-` and `/`. */
   readonly name: string
-  /** One line for a stranger's agent. */
+  /** One line for a stranger's agent. @default '' */
   readonly description?: string
   /** USD, `$0.01` or `0.01`; or a cheap, deterministic function of the request. Exactly one of `price` and `subscription`. */
   readonly price?: string | PriceFunction<BodyOf<Input>>
+  /** Sells windows instead of calls. Exactly one of `price` and `subscription`. */
   readonly subscription?: Subscription
   /** Shown in the manifest where `price` is a function. */
   readonly priceHint?: string
-  /** @default 'POST' */
+  /** HTTP method. @default 'POST' */
   readonly method?: Method
   /** JSON Schema (2020-12) of the body, or of the query of a GET; published, and enforced before payment. */
   readonly input?: Input
@@ -70,27 +92,41 @@ export interface EndpointOptions<Input extends JSONSchema | undefined = undefine
   readonly timeout?: number
   /** Whether discovery shows it. An unlisted endpoint can still be called and paid. @default true */
   readonly listed?: boolean
+  /** What it is about; discovery shows them. @default none */
   readonly tags?: readonly string[]
   /** Since when callers should use something else: a date, or its ISO 8601 text. Every answer says so (RFC 9745). */
   readonly deprecated?: Date | string
   /** When this endpoint is expected to go, not before `deprecated`. Every answer says so (RFC 8594). */
   readonly sunset?: Date | string
+  /** Does the work: for a verified payment, or in a window that was bought. A failure charges nobody. */
   readonly handler: Handler<BodyOf<Input>>
 }
 
-/** A checked endpoint, with its defaults filled in. */
+/** A checked endpoint, with its defaults filled in; see {@link EndpointOptions}. */
 export interface EndpointDef extends Lifecycle, EndpointLimits {
+  /** The URL segment and the discovery name. */
   readonly name: string
+  /** One line for a stranger's agent; may be empty. */
   readonly description: string
+  /** USD, or a function that gives it; absent where windows are sold. */
   readonly price?: string | PriceFunction<never>
+  /** The windows that it sells; absent where calls are sold. */
   readonly subscription?: Subscription
+  /** Shown in the manifest where `price` is a function. */
   readonly priceHint?: string
+  /** HTTP method. */
   readonly method: Method
+  /** JSON Schema of the body, or of the query of a GET. */
   readonly input?: JSONSchema
+  /** JSON Schema of the answer's body. */
   readonly output?: JSONSchema
+  /** Milliseconds that the handler may take. */
   readonly timeout: number
+  /** Whether discovery shows it. */
   readonly listed: boolean
+  /** What it is about. */
   readonly tags: readonly string[]
+  /** Does the work. */
   readonly handler: Handler<never>
 }
 

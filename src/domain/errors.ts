@@ -1,16 +1,25 @@
 /**
  * The one error type that users of the SDK see.
  *
- * `code` is stable and made for programs, `message` for people. `status` is the HTTP status that belongs to it, where
- * one does; `detail` is the evidence: a response body, the payment requirements, the offending value.
+ * Its `code` is for programs: it stays where the words of `message` change.
  */
 export class SvcError extends Error {
+  /** Tells it from other errors, also across copies of this package. */
   override readonly name = 'SvcError'
 
+  /**
+   * @param message For people.
+   * @param code For programs.
+   * @param status Of HTTP, where one belongs to it.
+   * @param detail The evidence.
+   */
   constructor(
     message: string,
+    /** Stable, for programs. */
     readonly code: string,
+    /** The HTTP status that belongs to it, where one does. */
     readonly status?: number,
+    /** The evidence: a response body, the payment requirements, the offending value. */
     readonly detail?: unknown,
   ) {
     super(message)

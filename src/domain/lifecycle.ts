@@ -3,7 +3,9 @@ import { SvcError } from './errors.js'
 
 /** ISO 8601 moments in UTC, as `Date.toISOString` writes them. */
 export interface Lifecycle {
+  /** Since when callers should use something else. */
   readonly deprecated?: string
+  /** When it is expected to go. */
   readonly sunset?: string
 }
 

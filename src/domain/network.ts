@@ -1,5 +1,6 @@
 /** The two networks, under every name that the protocol gives them. */
 
+/** A network of Algorand. On `testnet` USDC costs nothing. */
 export type Network = 'mainnet' | 'testnet'
 
 /** Base64 of the 32-byte hash of each network's genesis block: what a node reports and what a transaction carries. */
@@ -14,12 +15,14 @@ export const GENESIS_ID: Readonly<Record<Network, string>> = Object.freeze({
 })
 
 /**
- * CAIP-2 ids: `algorand:` and the first 32 characters of the genesis hash in URL-safe base64 (the CAIP-2 profile for
- * Algorand allows no more than 32). The 44-character form that some facilitators print is accepted by `networkOf`.
+ * Mainnet's CAIP-2 id: `algorand:` and the first 32 characters of the genesis hash in URL-safe base64 (the CAIP-2 profile
+ * for Algorand allows no more than 32). The 44-character form that some facilitators print is understood too.
  */
 export const ALGORAND_MAINNET = 'algorand:wGHE2Pwdvd7S12BL5FaOP20EGYesN73k'
+/** Testnet's CAIP-2 id. */
 export const ALGORAND_TESTNET = 'algorand:SGO1GKSzyE7IEPItTxCByw9x8FmnrCDe'
 
+/** Each network's CAIP-2 id. */
 export const CAIP2: Readonly<Record<Network, string>> = Object.freeze({
   mainnet: ALGORAND_MAINNET,
   testnet: ALGORAND_TESTNET,

@@ -1,37 +1,51 @@
 /** The on-chain registry: who claims which domain, from which address, and what they were paid for. */
 import { isAddress } from './address.js'
 
+/** An agent as the registry has it. Anybody may register anything: see {@link verifyAgent}. */
 export interface RegisteredAgent {
+  /** Its id in the registry. */
   readonly agentId: bigint
   /** As it was registered: a stranger's text, not necessarily a host. */
   readonly domain: string
+  /** The Algorand address that registered it. */
   readonly address: string
   /** Seconds since the epoch. */
   readonly registeredAt: number
+  /** Seconds since the epoch. */
   readonly updatedAt: number
 }
 
 /** What the reputation application has counted. */
 export interface Score {
+  /** Whose score it is. */
   readonly agentId: bigint
+  /** How many payments were counted. */
   readonly jobsPaid: bigint
+  /** Their sum, in base units of USDC. */
   readonly volumeMicro: bigint
+  /** How many jobs validators confirmed. */
   readonly validated: bigint
+  /** How many jobs were disputed. */
   readonly disputed: bigint
   /** Seconds since the epoch. */
   readonly firstAt: number
+  /** Seconds since the epoch. */
   readonly lastAt: number
 }
 
 /** The applications that hold a registry. They move with every deployment: always configured, never constants. */
 export interface RegistryApps {
+  /** The id of the application that holds the registered agents. */
   readonly identityApp?: number
+  /** The id of the application that holds their scores. */
   readonly reputationApp?: number
+  /** The id of the application that holds validations. */
   readonly validationApp?: number
 }
 
 /** An agent's own place in it. */
 export interface RegistryIdentity extends RegistryApps {
+  /** The agent's id; absent until it is registered. */
   readonly agentId?: number
 }
 

@@ -11,18 +11,29 @@ import { type AnyStateMachine, createMachine } from 'xstate'
 
 /** All that a drawing may hold: flat states, plain moves, and one named effect a state. */
 export interface Drawing {
+  /** Its name. */
   readonly id: string
+  /** What it is the life of. */
   readonly description?: string
+  /** The state that it begins in. */
   readonly initial: string
+  /** By name. */
   readonly states: Readonly<Record<string, DrawnState>>
 }
 
-interface DrawnState {
+/** One state of a drawing: its effect, and where each event leads. */
+export interface DrawnState {
+  /** For people. */
   readonly description?: string
+  /** Nothing leads out of it. */
   readonly type?: 'final'
+  /** The effect that is run in it. */
   readonly entry?: string
+  /** Each event, and the state that it leads to. */
   readonly on?: Readonly<Record<string, string>>
+  /** `durable`: a crash must not forget it. */
   readonly tags?: string
+  /** What a final state means. */
   readonly meta?: Readonly<Record<string, unknown>>
 }
 
@@ -58,7 +69,11 @@ export interface Table<D extends Drawing = Drawing> {
   readonly stepsMax: number
 }
 
-export type DrawnMachine<D extends Drawing> = AnyStateMachine & { readonly __drawing?: D }
+/** An xstate machine that remembers its drawing's type. It draws itself in Stately, and drives xstate's actors. */
+export type DrawnMachine<D extends Drawing> = AnyStateMachine & {
+  /** Never there: a place for the type. */
+  readonly __drawing?: D
+}
 
 /** The xstate machine of a drawing, as Stately, its actors and the tests use it. */
 export function machineOf<const D extends Drawing>(drawing: D): DrawnMachine<D> {

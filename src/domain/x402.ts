@@ -13,29 +13,45 @@ export const PAYMENT_RESPONSE_HEADER = 'PAYMENT-RESPONSE'
 /** The name that version 1 gave the payment header; still accepted. */
 export const LEGACY_PAYMENT_HEADER = 'X-PAYMENT'
 
-/** One way to pay. `amount` is an integer string of base units, `asset` the decimal asset id. */
+/** One way to pay, as a quote offers it. Numbers that are money are strings of digits. */
 export interface PaymentRequirements {
+  /** How it is paid; `exact` here. */
   readonly scheme: string
+  /** CAIP-2 id. */
   readonly network: string
+  /** Base units of the asset. */
   readonly amount: string
+  /** The asset's id; USDC's is in {@link USDC_ASSET_ID}. */
   readonly asset: string
+  /** The address that is paid. */
   readonly payTo: string
+  /** How long a payment may take to settle, in seconds. */
   readonly maxTimeoutSeconds: number
+  /** What the scheme adds, such as who pays the network's fee. */
   readonly extra: Readonly<Record<string, unknown>>
 }
 
+/** What is paid for. */
 export interface ResourceInfo {
+  /** Where it is called, as its seller sees it. */
   readonly url: string
+  /** What it does. */
   readonly description?: string
+  /** Of its answer. */
   readonly mimeType?: string
 }
 
 /** What a 402 says (the decoded `PAYMENT-REQUIRED` header). */
 export interface PaymentRequired {
+  /** 2. */
   readonly x402Version: number
+  /** Why there is no answer, for people. */
   readonly error?: string
+  /** What is paid for. */
   readonly resource: ResourceInfo
+  /** The ways to pay, any one of which will do. */
   readonly accepts: readonly PaymentRequirements[]
+  /** What extensions of the protocol add. */
   readonly extensions?: Readonly<Record<string, unknown>>
 }
 

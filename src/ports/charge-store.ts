@@ -31,18 +31,28 @@ export interface ChargeStore {
 
 /** What a call holds. Everything under one `slot` (the payer) lives together, so that moves can be atomic. */
 export interface Hold {
+  /** The payer, or whoever else the key belongs to. */
   readonly slot: string
   /** Unique per call: a fencing token. */
   readonly token: string
-  readonly claim?: { readonly name: string; readonly bodyHash: string }
+  /** The idempotency key, and what it was sent with. */
+  readonly claim?: {
+    /** The key, in its caller's scope. */
+    readonly name: string
+    /** Tells a call that is sent again from another one under the same key. */
+    readonly bodyHash: string
+  }
   /** The transaction id. */
   readonly payment?: string
 }
 
+/** What `open` takes. */
 export interface OpenMove extends Hold {
+  /** For how long nobody else may take either. */
   readonly leaseMs: number
 }
 
+/** What `open` found. `full` is for claims only: there is no room, and nothing completed that could be evicted. */
 export type Opened =
   | { readonly verdict: 'opened' }
   | { readonly verdict: 'reused' }
@@ -51,32 +61,41 @@ export type Opened =
   | { readonly verdict: 'inProgress'; readonly retryAfterMs: number }
   | { readonly verdict: 'inUse'; readonly retryAfterMs: number }
   | { readonly verdict: 'spent' }
-  /** Only for claims: no room, and nothing completed that could be evicted. */
   | { readonly verdict: 'full' }
 
 /** What a successor finds of a call that died while settling. */
 export interface Recorded {
+  /** As it is to be sent. */
   readonly answer: Uint8Array
   /** The payment that was being settled; without it, no chain can be asked and only time ends the claim. */
   readonly payment?: RecordedPayment
 }
 
+/** A payment, as the chain can be asked about it. */
 export interface RecordedPayment {
+  /** The transaction id. */
   readonly txId: string
+  /** The first round in which it may land. */
   readonly firstValid: bigint
+  /** The last one. */
   readonly lastValid: bigint
 }
 
+/** What `record` takes. */
 export interface RecordMove extends Hold {
+  /** What a successor will need. */
   readonly recorded: Recorded
+  /** After this a successor may ask the chain. */
   readonly leaseMs: number
-  /** Garbage collection: when the payment can no longer land, and when, on top, no replay is owed any more. */
+  /** Garbage collection: when the payment can no longer land. */
   readonly paymentTtlMs: number
+  /** And when, on top, no replay is owed any more. */
   readonly claimTtlMs: number
 }
 
+/** What `close` takes. */
 export interface CloseMove extends Hold {
-  /** complete: landed and owed. forfeit: landed, the claim is given up. release: nothing landed. */
+  /** `complete`: landed and owed. `forfeit`: landed, the claim is given up. `release`: nothing landed. */
   readonly how: 'complete' | 'forfeit' | 'release'
   /** How long a completed claim is replayed. */
   readonly windowMs: number
@@ -84,16 +103,20 @@ export interface CloseMove extends Hold {
   readonly answer?: Uint8Array
 }
 
+/** What `resolve` takes. */
 export interface ResolveMove extends Hold {
+  /** The recorded payment's. */
   readonly txId: string
-  /** found: replay is owed. forfeited: found, but the claim is given up. dead: it can never land. */
+  /** `found`: replay is owed. `forfeited`: found, but the claim is given up. `dead`: it can never land. */
   readonly verdict: 'found' | 'forfeited' | 'dead'
+  /** How long a completed claim is replayed. */
   readonly windowMs: number
+  /** For how long nobody else may take what is taken now. */
   readonly leaseMs: number
 }
 
 /**
- * completed: the recorded answer is to be replayed. opened: claim and presented payment are ours, as after `open`.
- * spent: the presented payment is the one that was found. moved: somebody else resolved it first.
+ * What `resolve` did. `completed`: the recorded answer is to be replayed. `opened`: claim and presented payment are ours,
+ * as after `open`. `spent`: the presented payment is the one that was found. `moved`: somebody else resolved it first.
  */
 export type Resolved = 'completed' | 'opened' | 'spent' | 'moved'

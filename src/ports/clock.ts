@@ -1,5 +1,6 @@
 /** Time, so that tests can own it. `now` is milliseconds since the epoch. */
 export interface Clock {
+  /** The time, in milliseconds since the epoch. */
   now(): number
 }
 

@@ -19,7 +19,9 @@ export interface SignedPayment {
 /** Who holds the key: this process, a key service, a person's wallet. It is shown what it signs, and may refuse. */
 export type Signer = ByteSigner | GroupSigner
 
+/** Whoever signs bytes: a key service, a hardware module. */
 export interface ByteSigner {
+  /** The paying address. */
   readonly address: string
   /** A plain ed25519 signature (64 bytes) over exactly these bytes, which are `TX` and one transaction. */
   sign(bytes: Uint8Array): Uint8Array | Promise<Uint8Array>
@@ -27,6 +29,7 @@ export interface ByteSigner {
 
 /** What wallets offer (ARC-1), and the official x402 client takes. */
 export interface GroupSigner {
+  /** The paying address. */
   readonly address: string
   /** Given unsigned transactions, answers the signed ones at these indexes, and `null` at others. */
   signTransactions(

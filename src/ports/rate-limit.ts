@@ -3,9 +3,11 @@
  * limit of N admits N among all of them. Rejects when it cannot count: the caller decides whether to fail open.
  */
 export interface RateLimit {
+  /** Counts one more call under this key, unless that would be more than `perMinute`. */
   take(key: string, perMinute: number): Promise<RateVerdict> | RateVerdict
 }
 
+/** Whether a call was counted, and if not, when the next one may come. */
 export type RateVerdict =
   | { readonly admitted: true }
   | { readonly admitted: false; readonly retryAfterMs: number }

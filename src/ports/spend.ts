@@ -20,8 +20,10 @@ export interface SpendLedger {
   readonly spentBaseUnits: bigint
 }
 
+/** One payment, as a ledger counts it. */
 export interface Spend {
   /** Unique per reservation. */
   readonly id: string
+  /** Base units of USDC. */
   readonly amount: bigint
 }

@@ -3,7 +3,9 @@
  * operations, sync or async. A store that throws is down: nothing is opened and nothing is sold.
  */
 export interface SubscriptionStore {
+  /** The window of this id, also one that has ended; nothing where there is none. */
   get(id: string): SubscriptionRecord | undefined | null | Promise<SubscriptionRecord | undefined | null>
+  /** Keeps a window; a later put of the same id counts. */
   put(id: string, record: SubscriptionRecord): unknown
   /** Drops what ended before `nowMs`. */
   sweep(nowMs: number): unknown
@@ -11,6 +13,7 @@ export interface SubscriptionStore {
   delete?(id: string): unknown
 }
 
+/** A window that was sold. */
 export interface SubscriptionRecord {
   /** The endpoint that sold the window, and the only one that it opens. */
   readonly endpoint: string

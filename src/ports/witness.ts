@@ -6,29 +6,51 @@ import type { Path } from '../domain/run.js'
  * what it throws is logged and forgotten.
  */
 export interface Witness {
+  /** Called once a call, after its answer is decided. */
   ended(call: EndedCall): void
 }
 
-/** Never a body, a header or a key. The payer is for accounting sinks, not for anything that strangers can read. */
+/**
+ * What became of a call. Never a body, a header or a key. The payer is for accounting sinks, not for anything that strangers
+ * can read.
+ */
 export interface EndedCall {
+  /** The call's own; also in logs. */
   readonly id: string
+  /** W3C trace id. */
   readonly traceId: string
   /** The caller's own span, where the caller is tracing too. */
-  readonly parentSpan?: { readonly id: string; readonly sampled: boolean }
+  readonly parentSpan?: {
+    /** 16 hexadecimal digits. */
+    readonly id: string
+    /** Whether the caller records it. */
+    readonly sampled: boolean
+  }
+  /** The endpoint's name. */
   readonly endpoint: string
+  /** The state that it ended in. */
   readonly final: ChargeFinal
+  /** How it got there. */
   readonly path: Path
   /** How long each step of the path took, in milliseconds with fractions. */
   readonly timingsMs: readonly number[]
+  /** HTTP status of the answer. */
   readonly status: number
+  /** The outcome's, or the handler's own. */
   readonly code: string
+  /** Whether the caller was charged. */
   readonly charged: Charged
+  /** When it came, in milliseconds since the epoch. */
   readonly startedMs: number
+  /** How long it took, in milliseconds. */
   readonly ms: number
+  /** The payment's transaction id. */
   readonly txId?: string
+  /** Who paid. */
   readonly payer?: string
   /** Base units that this call moved; only where `charged` is `yes`. */
   readonly amount?: string
+  /** The asset's id, in decimal. */
   readonly asset?: string
   /** What the facilitator's yes named differently from the payment. */
   readonly mismatch?: string

@@ -11,6 +11,13 @@ import type { TestRunner } from './runner.js'
 
 export type { ChargeStoreHarness, MakeChargeStore } from './charge-store/scene.js'
 
+/**
+ * Defines the tests that every `ChargeStore` has to pass.
+ *
+ * @param runner Your test runner's functions.
+ * @param name How the tests are titled.
+ * @param make Makes what one test is run on.
+ */
 export function chargeStoreContract(runner: TestRunner, name: string, make: MakeChargeStore): void {
   const { describe } = runner
   describe(`charge store: ${name}`, () => {
@@ -23,7 +30,14 @@ export function chargeStoreContract(runner: TestRunner, name: string, make: Make
   })
 }
 
-/** Each store that `make` makes is empty and holds at most `max` claims, `max` being at least 3. */
+/**
+ * Defines the tests that a `ChargeStore` with a bound on its claims has to pass as well.
+ *
+ * @param runner Your test runner's functions.
+ * @param name How the tests are titled.
+ * @param make Makes a store that is empty and holds at most `max` claims.
+ * @param max That bound, at least 3.
+ */
 export function boundedChargeStoreContract(
   runner: TestRunner,
   name: string,

@@ -3,15 +3,26 @@ import { randomUUID } from 'node:crypto'
 import type { RateLimit } from '../ports/rate-limit.js'
 import type { TestRunner } from './runner.js'
 
+/** A {@link RateLimit} under test, and its time. */
 export interface RateLimitHarness {
+  /** Nothing is counted yet. */
   readonly limit: RateLimit
+  /** Lets time pass for it: moves its clock, or waits. */
   advance(ms: number): Promise<void> | void
   /** What this limit calls a minute. */
   readonly windowMs: number
 }
 
+/** Makes what one test is run on: called once a test. */
 export type MakeRateLimit = () => RateLimitHarness | Promise<RateLimitHarness>
 
+/**
+ * Defines the tests that every {@link RateLimit} has to pass.
+ *
+ * @param runner Your test runner's functions.
+ * @param name How the tests are titled.
+ * @param make Makes what one test is run on.
+ */
 export function rateLimitContract(
   { describe, expect, it }: TestRunner,
   name: string,

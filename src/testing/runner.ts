@@ -1,23 +1,38 @@
 /** What the contracts need of a test runner. Vitest's and Jest's own fit; nothing of either is loaded here. */
 export interface TestRunner {
+  /** Groups tests. */
   describe(title: string, body: () => void): unknown
+  /** Defines a test. */
   it(title: string, body: () => Promise<void> | void): unknown
+  /** Asserts. */
   readonly expect: Expect
 }
 
+/** What begins an assertion. */
 export interface Expect {
   (value: unknown): Expected
+  /** Equals any value of this type. */
   any(type: typeof Number): unknown
 }
 
+/** The assertions that the contracts use, each as in Vitest and Jest. */
 export interface Expected {
+  /** The same value. */
   toBe(value: unknown): void
+  /** The same, field by field. */
   toEqual(value: unknown): void
+  /** Counts as true. */
   toBeTruthy(): void
+  /** Counts as false. */
   toBeFalsy(): void
+  /** A larger number. */
   toBeGreaterThan(value: number): void
+  /** A smaller number. */
   toBeLessThan(value: number): void
+  /** No larger a number. */
   toBeLessThanOrEqual(value: number): void
+  /** An array with such an element. */
   toContainEqual(value: unknown): void
+  /** Of this length. */
   toHaveLength(length: number): void
 }

@@ -4,6 +4,13 @@ import type { Runs } from '../ports/runs.js'
 import type { EndedCall } from '../ports/witness.js'
 import type { TestRunner } from './runner.js'
 
+/**
+ * Defines the tests that every {@link Runs} has to pass.
+ *
+ * @param runner Your test runner's functions.
+ * @param name How the tests are titled.
+ * @param make Makes an empty one that keeps the last `capacity` calls.
+ */
 export function runsContract(
   { describe, expect, it }: TestRunner,
   name: string,

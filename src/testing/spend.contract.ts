@@ -3,16 +3,26 @@ import { randomUUID } from 'node:crypto'
 import type { SpendLedger } from '../ports/spend.js'
 import type { TestRunner } from './runner.js'
 
+/** A {@link SpendLedger} under test, and its time. */
 export interface SpendHarness {
   /** Nothing is spent yet. */
   readonly ledger: SpendLedger
+  /** Lets time pass for it: moves its clock, or waits. */
   advance(ms: number): Promise<void> | void
   /** What this ledger calls 24 hours. */
   readonly windowMs: number
 }
 
+/** Makes what one test is run on: called once a test. */
 export type MakeSpend = () => SpendHarness | Promise<SpendHarness>
 
+/**
+ * Defines the tests that every {@link SpendLedger} has to pass.
+ *
+ * @param runner Your test runner's functions.
+ * @param name How the tests are titled.
+ * @param make Makes what one test is run on.
+ */
 export function spendContract({ describe, expect, it }: TestRunner, name: string, make: MakeSpend): void {
   const of = (amount: bigint) => ({ id: randomUUID(), amount })
 

@@ -3,17 +3,28 @@ import { randomUUID } from 'node:crypto'
 import type { SubscriptionStore } from '../ports/subscriptions.js'
 import type { TestRunner } from './runner.js'
 
+/** A {@link SubscriptionStore} under test, and its time. */
 export interface SubscriptionsHarness {
+  /** Other tests may have left windows in it. */
   readonly store: SubscriptionStore
   /** The time by the store's clock. */
   now(): number
+  /** Lets time pass for it: moves its clock, or waits. */
   advance(ms: number): Promise<void> | void
   /** A window long enough for a handful of operations, short enough to be waited out. */
   readonly windowMs: number
 }
 
+/** Makes what one test is run on: called once a test. */
 export type MakeSubscriptions = () => SubscriptionsHarness | Promise<SubscriptionsHarness>
 
+/**
+ * Defines the tests that every {@link SubscriptionStore} has to pass.
+ *
+ * @param runner Your test runner's functions.
+ * @param name How the tests are titled.
+ * @param make Makes what one test is run on.
+ */
 export function subscriptionsContract(
   { describe, expect, it }: TestRunner,
   name: string,

@@ -12,6 +12,11 @@ interface Counted {
   atMs: number
 }
 
+/**
+ * A {@link SpendLedger} in this process's memory, for clients that share one budget; a restart forgets what was spent.
+ *
+ * @param clock Of use to tests; without it, the system's.
+ */
 export function memorySpendLedger(clock: Clock = systemClock): SpendLedger {
   const reserved = new Map<string, Counted>()
   const spent: Counted[] = []

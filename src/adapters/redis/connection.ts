@@ -4,6 +4,7 @@
  */
 import { type Cluster, Redis } from 'ioredis'
 
+/** An ioredis client: single, Sentinel or Cluster. */
 export type RedisClient = Redis | Cluster
 
 export interface ConnectionOptions {

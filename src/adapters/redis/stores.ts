@@ -14,32 +14,41 @@ import { redisRuns } from './runs.js'
 import { redisSpendLedger } from './spend.js'
 import { redisSubscriptions } from './subscriptions.js'
 
+/** How keys are named, and how long Redis may take. */
 export interface RedisStoresOptions {
   /** Begins every key. Agents with different `payTo` must not share one. @default 'svc:' */
   readonly prefix?: string
-  /** After this a command counts as unanswered, and the call as refused. @default 2000 */
+  /** Milliseconds after which a command counts as unanswered, and the call as refused. @default 2000 */
   readonly commandTimeoutMs?: number
   /** How many runs are kept, for all replicas together. @default 100 */
   readonly runsCapacity?: number
   /** Whose spending `spend` counts: payers that name the same budget share it. @default 'default' */
   readonly budget?: string
-  /** Told, at each connection, what about the server endangers what it keeps. @default process warnings */
+  /** Told, at each connection, what about the server endangers what it keeps. @default warnings of the process */
   readonly logger?: Logger
 }
 
+/** One store for each port, on one Redis. */
 export interface RedisStores {
+  /** Idempotency keys and payments. */
   readonly charges: ChargeStore
+  /** Subscription windows. */
   readonly subscriptions: SubscriptionStore
+  /** The counts of the rate limit. */
   readonly rateLimit: RateLimit
+  /** The last calls of all replicas. */
   readonly runs: Runs
   /** For the client: `new SvcClient({ ledger: stores.spend })`. */
   readonly spend: SpendLedger
   /** Resolves where Redis answers; for `serve({ healthChecks: { redis: stores.ping } })`. */
   ping(): Promise<void>
+  /** How Redis is, for people and dashboards; never rejects. */
   health(): Promise<RedisHealth>
+  /** Ends the connections. */
   close(): Promise<void>
 }
 
+/** Whether Redis answers, how fast, and what about its configuration endangers what it keeps. */
 export type RedisHealth =
   | { readonly ok: true; readonly roundTripMs: number; readonly warnings: readonly string[] }
   | { readonly ok: false; readonly error: string }

@@ -2,6 +2,11 @@
 import { SvcError } from '../../domain/errors.js'
 
 export const STAGES = ['supported', 'verify', 'settle'] as const
+/**
+ * A question that a facilitator is asked.
+ *
+ * @useDeclaredType
+ */
 export type Stage = (typeof STAGES)[number]
 
 /** What any stage can do, before it has looked at the request. */
@@ -36,28 +41,50 @@ export const FAULTS_BY_STAGE = {
   ],
 } as const satisfies Record<Stage, readonly string[]>
 
+/**
+ * What a stage can do instead of answering truthfully; not every stage can do everything.
+ *
+ * On the wire: `hang` never answers, `reset` resets the connection, `500`, `429` and `redirect` are statuses, `html` is a
+ * web page, `truncated` half an answer, `huge` one without an end. In words: `refuse` says no, `lie` says yes without
+ * having done anything, `string-true` and `one` say yes by a value of the wrong type, `other-payer`, `other-network` and
+ * `other-tx` name somebody or something else. Of settling only: `die-before` and `die-after` cut the connection before and
+ * after the payment has landed, `late` cuts it and lands the payment a while later, `pending` has not settled yet.
+ *
+ * @useDeclaredType
+ */
 export type FaultName = (typeof FAULTS_BY_STAGE)[Stage][number]
 
+/** How often, and how late. */
 export interface FaultOptions {
-  /** How many answers are spoilt; all of them by default. */
+  /** How many answers are spoilt. @default all of them */
   readonly times?: number
-  /** For `late`: how long after the cut the payment lands. */
+  /** For `late`: how long after the cut the payment lands, in milliseconds. @default 300 */
   readonly delayMs?: number
 }
 
+/** A fault that is set. */
 export interface Fault {
+  /** Where. */
   readonly stage: Stage
+  /** What. */
   readonly behaviour: FaultName
+  /** Of `late`, in milliseconds. */
   readonly delayMs: number
   /** Answers left to spoil; `null` for all. */
   readonly times: number | null
 }
 
+/** How the sandbox's facilitator misbehaves, one fault a stage. */
 export interface Faults {
-  /** @throws SvcError `invalid_fault` */
+  /**
+   * Makes a stage misbehave from now on.
+   *
+   * @throws SvcError `invalid_fault`
+   */
   set(stage: Stage, behaviour: FaultName, options?: FaultOptions): void
-  /** Without a stage: all of them. */
+  /** Makes a stage behave again; without a stage, all of them. */
   clear(stage?: Stage): void
+  /** Those that are set and not used up. */
   list(): readonly Fault[]
 }
 

@@ -15,21 +15,30 @@ import type { Rounds } from './rounds.js'
 export const MIN_FEE_MICRO_ALGOS = 1_000n
 
 export interface LandedTransaction {
+  /** Its id. */
   readonly txId: string
+  /** The round that it landed in. */
   readonly round: bigint
   /** Seconds since the epoch. */
   readonly landedAt: number
+  /** Who paid. */
   readonly sender: string
+  /** Who was paid. */
   readonly receiver: string
   /** Base units of the asset; microalgos where there is none. */
   readonly amount: bigint
+  /** The asset's id; null for ALGO. */
   readonly asset: bigint | null
+  /** What its sender paid for it. */
   readonly feeMicroAlgos: bigint
   readonly signed: SignedTransaction
 }
 
+/** What an account is given. */
 export interface Credit {
+  /** ALGO, in millionths. */
   readonly microAlgos?: bigint
+  /** USDC, in base units (millionths). */
   readonly usdc?: bigint
   /** Opts the account in to USDC; implied by crediting some. */
   readonly optIn?: boolean

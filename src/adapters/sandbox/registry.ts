@@ -11,9 +11,13 @@ import {
 } from '../algorand/registry-boxes.js'
 import { BadRequest, json, type Reply, type Route } from './http.js'
 
+/** The sandbox's registry of agents, and how to write to it without a contract. */
 export interface SandboxRegistry {
+  /** The id of the application that holds the registered agents. */
   readonly identityApp: number
+  /** The id of the application that holds their scores. */
   readonly reputationApp: number
+  /** The id of the application that holds validations. */
   readonly validationApp: number
   /** Registers an agent as its owner would have to on chain; its id. */
   register(agent: { readonly domain: string; readonly address: string }): number

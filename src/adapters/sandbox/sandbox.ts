@@ -17,28 +17,42 @@ import { type Credit, createLedger, type LandedTransaction } from './ledger.js'
 import { createRegistry, type SandboxRegistry } from './registry.js'
 import { createRounds } from './rounds.js'
 
+/** What a sandbox is started with. */
 export interface SandboxOptions {
-  /** 0, the default, lets the system choose. The interface is always 127.0.0.1. */
+  /** 0 lets the system choose. The interface is always 127.0.0.1. @default 0 */
   readonly port?: number
-  /** The same seed gives the same accounts. */
+  /** The same seed gives the same accounts. @default 'svc-sandbox' */
   readonly seed?: string
-  /** How long a round takes; a payment lives for ten or more of them. */
+  /** How long a round takes, in milliseconds; a payment lives for ten or more of them. @default 2800 */
   readonly roundMs?: number
+  /** The network that it claims to be. @default 'testnet' */
   readonly network?: 'testnet'
-  /** How the facilitator misbehaves from the start, such as `settle=hang` or `verify=500:2,settle=late`. */
+  /**
+   * How the facilitator misbehaves from the start, such as `settle=hang` or `verify=500:2,settle=late`.
+   *
+   * @default well
+   */
   readonly fault?: string
 }
 
+/** An account, and the key to it. */
 export interface SandboxAccount {
+  /** Its Algorand address. */
   readonly address: string
+  /** The 25 words. */
   readonly mnemonic: string
 }
 
+/** A transaction that has landed. */
 export interface SandboxTransaction extends Omit<LandedTransaction, 'signed'> {}
 
+/** A running sandbox: where to reach it, who has money in it, and how to make trouble. */
 export interface Sandbox {
+  /** Its origin; what the environment variable `SVC_SANDBOX` is set to. */
   readonly url: string
+  /** Where its node is. */
   readonly algodUrl: string
+  /** Where its facilitator is. */
   readonly facilitatorUrl: string
   /** A payer with 10 ALGO and 100 USDC. */
   readonly wallet: SandboxAccount
@@ -48,7 +62,7 @@ export interface Sandbox {
   readonly feePayer: string
   /** An account by any name, funded like the wallet when first asked for. */
   accounts(label: string): SandboxAccount
-  /** `usdc` is null where the account has not opted in. */
+  /** What an account holds, in millionths; `usdc` is null where it has not opted in. */
   balance(address: string): { microAlgos: bigint; usdc: bigint | null }
   /** Mints. Any USDC opts the account in. */
   fund(address: string, credit: Credit): void
@@ -58,10 +72,13 @@ export interface Sandbox {
   transactions(): readonly SandboxTransaction[]
   /** The last round produced. */
   round(): bigint
+  /** Lets rounds pass, without waiting for them. */
   advanceRounds(rounds: number): void
+  /** How the facilitator misbehaves. */
   readonly faults: Faults
   /** The on-chain registry of agents, empty at first. */
   readonly registry: SandboxRegistry
+  /** Stops it. Everything in it is gone. */
   close(): Promise<void>
 }
 
@@ -69,6 +86,17 @@ const ROUND_MS = 2_800
 const WALLET: Credit = { microAlgos: 10_000_000n, usdc: 100_000_000n }
 const SPONSOR: Credit = { microAlgos: 1_000_000_000_000n }
 
+/**
+ * Starts a sandbox on this machine: a ledger with real Algorand transactions and signatures, a node's REST interface and a
+ * facilitator. Its keys derive from the seed: the money is play money, here and nowhere else.
+ *
+ * @example
+ * const sandbox = await startSandbox()
+ * const { algodUrl, wallet } = sandbox
+ * const client = new SvcClient({ mnemonic: wallet.mnemonic, network: 'testnet', algodUrl })
+ *
+ * @throws SvcError `invalid_sandbox`, `invalid_fault`
+ */
 export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
   const { port = 0, seed = 'svc-sandbox', roundMs = ROUND_MS, network = 'testnet', fault } = options
   if (!(roundMs >= 1)) throw new SvcError('roundMs is at least 1', 'invalid_sandbox')

@@ -1,16 +1,24 @@
-/** What a settlement webhook tells of a call. Later versions may add fields, and types. */
+/** What a settlement webhook tells of a call. */
 import type { EndedCall } from '../../ports/witness.js'
 
+/** The body of a settlement webhook. Later versions may add fields, and types. */
 export interface SettlementMessage {
+  /** What happened. */
   readonly type: 'call.settled'
   /** The call's, as in runs and logs; also the message's `webhook-id`. */
   readonly id: string
+  /** The name of the endpoint that was called. */
   readonly endpoint: string
-  /** Null where no transaction could be read in the payment, and the facilitator named none. */
+  /**
+   * The payment's transaction id; null where no transaction could be read in the payment, and the facilitator named
+   * none.
+   */
   readonly txId: string | null
   /** Base units of the asset. */
   readonly amount: string
+  /** The asset's id, in decimal. */
   readonly asset: string
+  /** Who paid; null where nobody could tell. */
   readonly payer: string | null
   /** When the call ended, ISO 8601. */
   readonly at: string

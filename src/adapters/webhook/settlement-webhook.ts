@@ -10,6 +10,7 @@ import type { Witness } from '../../ports/witness.js'
 import { type SettlementMessage, settlementMessage } from './settlement-message.js'
 import { secretKey, signedHeaders } from './standard-signature.js'
 
+/** Who is told of each settled payment, and how they know that it was this server who said so. */
 export interface WebhookOptions {
   /** Where to post, http or https: whether the way there is private is the seller's to know. */
   readonly url: string

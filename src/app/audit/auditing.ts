@@ -20,14 +20,26 @@ export interface AuditingOptions {
    *
    * @default whether the environment variable `SVC_AUDIT` is `1`, as `svc dev` sets it
    */
-  readonly audit?: boolean | { readonly token: string | undefined }
+  readonly audit?:
+    | boolean
+    | {
+        /** The password, 16 or more visible ASCII characters. */
+        readonly token: string | undefined
+      }
   /**
    * Appends every ended call to this file, for `svc audit` and for accountants: payers are in it. At `maxBytes` the file
    * is set aside under a number. One process, one file.
    *
-   * @default off; maxBytes: 268435456
+   * @default off
    */
-  readonly journal?: string | { readonly path: string; readonly maxBytes?: number }
+  readonly journal?:
+    | string
+    | {
+        /** The file. */
+        readonly path: string
+        /** How large it may become, in bytes. @default 268435456 */
+        readonly maxBytes?: number
+      }
 }
 
 export interface Auditing {

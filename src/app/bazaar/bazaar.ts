@@ -6,16 +6,19 @@ import { exchangeOver } from '../client/exchange.js'
 import { urlOf } from '../client/request.js'
 import { isSuccess } from '../client/verdict.js'
 
+/** Which page of whose index. */
 export interface BazaarOptions {
   /** How many entries a page has: 1 to 100. @default 100 */
   readonly limit?: number
+  /** How many entries to pass over. @default 0 */
   readonly offset?: number
-  /** @default `SVC_SANDBOX`, else DEFAULT_FACILITATOR */
+  /** Whose index it is. @default the environment variable `SVC_SANDBOX`, else {@link DEFAULT_FACILITATOR} */
   readonly facilitatorUrl?: string
-  /** @default the global fetch, as it is when called */
+  /** What the request goes through. @default the global fetch, as it is when called */
   readonly fetchImpl?: typeof fetch
 }
 
+/** A page of the index, or why there is none: a facilitator that fails is an answer, not an exception. */
 export type BazaarAnswer =
   | { readonly ok: true; readonly resources: readonly BazaarResource[] }
   | { readonly ok: false; readonly error: string }

@@ -78,16 +78,19 @@ export interface Rules {
   readonly budgets: Budgets
 }
 
+/** How long the steps of a call may take, in milliseconds. */
 export interface Budgets {
+  /** Working out a price. @default 5000 */
   readonly priceMs: number
+  /** A facilitator's word on a payment. @default 10000 */
   readonly verifyMs: number
-  /** One attempt to settle. */
+  /** One attempt to settle. @default 20000 */
   readonly settleMs: number
-  /** Settling and reconciling together: how long a caller waits for certainty. */
+  /** Settling and reconciling together: how long a caller waits for certainty. @default 45000 */
   readonly certaintyMs: number
-  /** Pause before the same payment is settled again; doubled each time. */
+  /** Pause before the same payment is settled again; doubled each time. @default 500 */
   readonly reconcilePauseMs: number
-  /** How long a successor waits before it takes over a call that may have died while settling. */
+  /** How long a successor waits before it takes over a call that may have died while settling. @default 15000 */
   readonly settlingLeaseMs: number
 }
 

@@ -3,13 +3,17 @@ import type { Algod } from '../../adapters/algorand/algod.js'
 import { type Network, USDC_ASSET_ID } from '../../domain/network.js'
 import { usdNumber } from '../../domain/price-of.js'
 
+/** What an account holds. */
 export interface Balance {
+  /** The paying address. */
   readonly address: string
-  /** Base units; `null` where the account has not opted in to USDC. */
+  /** USDC in base units (millionths); `null` where the account has not opted in to USDC. */
   readonly usdc: bigint | null
+  /** The same in USD; `null` likewise. */
   readonly usd: number | null
   /** Frozen USDC pays nobody. */
   readonly frozen: boolean
+  /** ALGO, in millionths. */
   readonly microAlgos: bigint
 }
 

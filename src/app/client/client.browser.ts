@@ -3,6 +3,8 @@ import { type BrowserClientOptions, browserSettingsOf } from './options.browser.
 import { PayingClient } from './paying-client.js'
 
 /**
+ * As in Node, but that somebody else holds the key.
+ *
  * @example
  * const { activeAddress: address, signTransactions } = useWallet()
  * const client = new SvcClient({ signer: { address, signTransactions }, network: 'testnet', maxPrice: '$0.05' })

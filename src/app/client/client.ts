@@ -3,6 +3,9 @@ import { type ClientOptions, settingsOf } from './options.js'
 import { PayingClient } from './paying-client.js'
 
 /**
+ * Calls endpoints and pays for them, within the limits that it was given. It signs one payment a call, only USDC, only on
+ * its own network, and only what the quote said.
+ *
  * @example
  * const client = new SvcClient({ mnemonic: process.env.SVC_MNEMONIC, network: 'testnet', maxPrice: '$0.05' })
  * const { data, payment } = await client.call('https://agent.example/summarize', { text })

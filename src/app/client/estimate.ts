@@ -6,8 +6,11 @@ import { agreementOn } from './agreement.js'
 import type { Reply } from './exchange.js'
 import type { Settings } from './settings.js'
 
+/** What a call would cost, and whether it would be paid. */
 export interface Estimate {
-  /** 0 where nothing would be paid; `null` where the quote offers no way for this client to pay. */
+  /**
+   * What would be paid, in USD: 0 where nothing would be; `null` where the quote offers no way for this client to pay.
+   */
   readonly usd: number | null
   /** The entry of the quote that would be paid. */
   readonly accepted?: PaymentRequirements

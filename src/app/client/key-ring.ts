@@ -7,9 +7,11 @@ import { IDEMPOTENCY_KEY_HEADER } from './request.js'
 export const SUBSCRIPTION_HEADER = 'x-svc-subscription'
 export const SUBSCRIPTION_EXPIRES_HEADER = 'x-svc-subscription-expires'
 
+/** A window that was bought, and the key that opens it. */
 export interface ActiveSubscription {
   /** The endpoint, without query. */
   readonly url: string
+  /** Sent instead of a payment. Whoever has it can use the window. */
   readonly key: string
   /** Milliseconds since the epoch; absent where the seller did not say. */
   readonly expiresAt?: number

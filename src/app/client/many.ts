@@ -6,10 +6,13 @@ import type { CallResult } from './results.js'
 
 /** One of many calls: what `call` takes, as an object. */
 export interface CallRequest extends CallOptions {
+  /** Absolute, http or https. */
   readonly url: string | URL
+  /** Sent as JSON. */
   readonly body?: unknown
 }
 
+/** How many calls are made at once, and what ends them. */
 export interface ManyOptions {
   /** How many calls are under way at once. @default 8 */
   readonly concurrency?: number

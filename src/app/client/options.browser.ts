@@ -6,12 +6,13 @@ import type { Signer } from '../../ports/payment-signer.js'
 import { foreignSigner } from './foreign-signer.js'
 import { type BaseOptions, checkedNetwork, invalid, type Settings, settingsOver } from './settings.js'
 
+/** Who signs, on which network, and how much at most. */
 export interface BrowserClientOptions extends BaseOptions {
   /** Who signs: a wallet, or a key that the page may not see. Without one, nothing can be paid. */
   readonly signer?: Signer
-  /** @default 'mainnet' */
+  /** The only network that is paid on. @default 'mainnet' */
   readonly network?: Network
-  /** @default a public node of the network */
+  /** The node that payments are built with. @default a public node of the network */
   readonly algodUrl?: string
 }
 

@@ -7,16 +7,21 @@ import type { PaymentSigner, Signer } from '../../ports/payment-signer.js'
 import { foreignSigner } from './foreign-signer.js'
 import { type BaseOptions, checkedNetwork, invalid, type Settings, settingsOver } from './settings.js'
 
+/** Who pays, on which network, and how much at most. Without a key or a signer only what is free can be asked for. */
 export interface ClientOptions extends BaseOptions {
-  /** 25 words. Neither they nor the secret key are kept in any property, message or log. */
+  /** The paying account's 25 words. Neither they nor the secret key are kept in any property, message or log. */
   readonly mnemonic?: string
-  /** 64 bytes; instead of a mnemonic. */
+  /** The paying account's secret key, 64 bytes; instead of a mnemonic. */
   readonly secretKey?: Uint8Array
   /** Who signs instead, where the key is elsewhere: a key service, a wallet. */
   readonly signer?: Signer
-  /** @default 'mainnet'; with `SVC_SANDBOX` set, 'testnet', which is what a sandbox is. */
+  /**
+   * The only network that is paid on.
+   *
+   * @default 'mainnet'; with the environment variable `SVC_SANDBOX` set, 'testnet', which is what a sandbox is
+   */
   readonly network?: Network
-  /** @default `SVC_SANDBOX`, else a public node of the network */
+  /** The node that payments are built with. @default `SVC_SANDBOX`, else a public node of the network */
   readonly algodUrl?: string
 }
 

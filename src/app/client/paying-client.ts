@@ -49,6 +49,7 @@ export abstract class PayingClient {
     return remaining === undefined ? Number.POSITIVE_INFINITY : usdNumber(remaining)
   }
 
+  /** The subscription windows whose keys this client holds, without those that have ended. */
   get activeSubscriptions(): ActiveSubscription[] {
     return this.#keys.list()
   }
@@ -58,7 +59,11 @@ export abstract class PayingClient {
     return this.#settings.receipts
   }
 
-  /** What an endpoint asks for. Needs no key, pays nothing. @throws SvcError `network_error` */
+  /**
+   * What an endpoint asks for. Needs no key, pays nothing; an endpoint that asks for no payment does its work.
+   *
+   * @throws SvcError `invalid_url`, `invalid_request`, `network_error`, `aborted`
+   */
   async quote(url: string | URL, body?: unknown, options: RequestOptions = {}): Promise<QuoteResult> {
     const { reply } = await this.#askQuickly(requestOf(url, body, options), options)
     const { status } = reply
@@ -70,7 +75,8 @@ export abstract class PayingClient {
    * What `call` would pay, and whether its limits allow that. Needs no key, pays nothing; as with `quote`, an endpoint
    * that asks for no payment does its work.
    *
-   * @throws SvcError `network_error`; `call_failed` where the call would fail before any payment
+   * @throws SvcError `invalid_url`, `invalid_request`, `network_error`, `aborted`; `call_failed` where the call would fail
+   * before any payment
    */
   async estimate(url: string | URL, body?: unknown, options: RequestOptions = {}): Promise<Estimate> {
     const request = requestOf(url, body, options)
@@ -84,8 +90,13 @@ export abstract class PayingClient {
   /**
    * Calls an endpoint, and pays where it asks to be paid: once, at the price that was checked.
    *
+   * @param url Absolute, http or https.
+   * @param body Sent as JSON; leave it out for a GET, whose input is in the query.
+   * @param options How it is sent.
+   * @typeParam T What the caller expects of `data`; nothing checks it.
+   *
    * @throws SvcError `no_signer`, `price_above_max`, `daily_cap_reached`, `unreadable_quote`, `network_error`,
-   * `call_failed`, and those listed in the documentation. `detail.charged` tells what became of a payment that was sent.
+   * `call_failed`, and those that the guide to errors lists. `detail.charged` tells what became of a payment that was sent.
    */
   async call<T = unknown>(
     url: string | URL,
@@ -141,12 +152,27 @@ export abstract class PayingClient {
     return { ...resultOf<T>(bought), ...this.#keys.hold(request.url, sold.key, sold.expiresAt) }
   }
 
-  /** Takes over a key that was bought elsewhere; `expiresAt` in milliseconds, as a date, or as ISO text. */
+  /**
+   * Takes over a key that was bought elsewhere: calls of this endpoint send it instead of paying.
+   *
+   * @param url The endpoint's.
+   * @param key What its seller sent in `x-svc-subscription`.
+   * @param expiresAt In milliseconds since the epoch, as a date, or as ISO text; without it, until a seller refuses the key.
+   *
+   * @throws SvcError `invalid_url`, `invalid_subscription`
+   */
   useSubscription(url: string | URL, key: string, expiresAt?: Date | string | number): void {
     this.#keys.hold(urlOf(url), key, expiresAt)
   }
 
-  /** The manifest of the agent at this base URL. @throws SvcError `network_error`, `call_failed`, `invalid_manifest` */
+  /**
+   * The manifest of the agent at this base URL. Costs nothing, and is the agent's word: see {@link verifyManifest}.
+   *
+   * @param baseUrl Where its endpoints begin; the manifest's own URL will do too.
+   * @param options A `signal` that ends the request.
+   *
+   * @throws SvcError `invalid_url`, `network_error`, `call_failed`, `invalid_manifest`
+   */
   async discover(baseUrl: string | URL, { signal }: Pick<RequestOptions, 'signal'> = {}): Promise<Manifest> {
     const url = manifestUrl(urlOf(baseUrl))
     const options = { method: 'GET', signal }
@@ -154,14 +180,20 @@ export abstract class PayingClient {
     return manifestOf(succeeded(asked).reply, url)
   }
 
-  /** What the paying account holds, read from the node. @throws SvcError `no_signer`, `node_unavailable`, `aborted` */
+  /**
+   * What the paying account holds, read from the node.
+   *
+   * @param options A `signal` that ends the waiting.
+   *
+   * @throws SvcError `no_signer`, `node_unavailable`, `aborted`
+   */
   async balance({ signal }: Pick<RequestOptions, 'signal'> = {}): Promise<Balance> {
     const { address } = this
     if (address === undefined) throw noSigner('A balance')
     return unlessAborted(this.#settings.balance(address), signal, 'Reading the balance was aborted')
   }
 
-  /** USD of a challenge, of its `accepts`, or of one entry; `null` where none can be read. */
+  /** The function {@link priceOf}, at hand. */
   priceOf(requirements: unknown): number | null {
     return priceOf(requirements)
   }

@@ -9,7 +9,9 @@ import type { Charged } from './failures.js'
 export interface PaymentRecord {
   /** When it was sent; ISO 8601. */
   readonly at: string
+  /** HTTP method of the paid request. */
   readonly method: string
+  /** Where it was sent, without a fragment. */
   readonly url: string
   /** Of the answer; absent until there is one, and where none came. */
   readonly status?: number
@@ -18,16 +20,26 @@ export interface PaymentRecord {
    * payment lands after all.
    */
   readonly charged: Charged['charged']
+  /** The payment's transaction id. */
   readonly txId: string
   /** Base units. */
   readonly amount: string
+  /** The amount in USD. */
   readonly usd: number
+  /** The asset's id, in decimal. */
   readonly asset: string
+  /** The address that was to be paid. */
   readonly payTo: string
+  /** CAIP-2 id, as quoted. */
   readonly network: string
 }
 
+/**
+ * The payments of a client, oldest first. Iterate it, or take it as JSON or CSV. In memory, and bounded by
+ * `receiptsMax`.
+ */
 export interface Receipts extends Iterable<PaymentRecord> {
+  /** How many are remembered. */
   readonly length: number
   /** How many older ones are gone. */
   readonly dropped: number

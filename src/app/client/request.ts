@@ -2,13 +2,17 @@
 import { SvcError } from '../../domain/errors.js'
 import type { Outgoing } from './exchange.js'
 
+/** How a request is sent. */
 export interface RequestOptions {
-  /** @default 'POST'; where a call without a body is answered 405 with `Allow: GET`, GET. */
+  /** HTTP method. @default 'POST'; where a call without a body is answered 405 with `Allow: GET`, GET */
   readonly method?: string
+  /** Sent as they are, beside those that the client needs. */
   readonly headers?: ConstructorParameters<typeof Headers>[0]
+  /** Ends the waiting with the code `aborted`. What was sent by then may still be paid and done. */
   readonly signal?: AbortSignal
 }
 
+/** How a paid call is sent. */
 export interface CallOptions extends RequestOptions {
   /** Makes calls of the same body one call, for sellers that support it. Without it every call has its own. */
   readonly idempotencyKey?: string

@@ -3,27 +3,35 @@ import type { PaymentRequired } from '../../domain/x402.js'
 import { dataOf } from './body.js'
 import type { Reply } from './exchange.js'
 
+/** What an endpoint asks for. */
 export interface QuoteResult {
   /** Whether the endpoint answered 402. */
   readonly paymentRequired: boolean
+  /** HTTP status of the answer. */
   readonly status: number
   /** The decoded challenge, as it came; absent where it could not be decoded. */
   readonly requirements?: PaymentRequired
 }
 
+/** What a call paid. */
 export interface CallPayment {
+  /** The payment's transaction id. */
   readonly txId?: string
   /** Base units. */
   readonly amount?: string
+  /** The same amount in USD. */
   readonly usd?: number
+  /** The asset's id, in decimal. */
   readonly asset?: string
 }
 
+/** An answer, and what was paid for it. */
 export interface CallResult<T = unknown> {
   /** Parsed by content type: JSON, a string for text, bytes for anything else, `null` for an empty body. */
   readonly data: T
   /** What was signed and accepted; for a replay, what its first payment was. Absent where nothing was paid. */
   readonly payment?: CallPayment
+  /** HTTP status of the answer. */
   readonly status: number
   /** How often the request that was answered had been sent. */
   readonly attempts?: number
@@ -33,21 +41,28 @@ export interface CallResult<T = unknown> {
   readonly warnings?: readonly Warning[]
 }
 
+/** Something that did not add up. */
 export interface Warning {
+  /** For programs. */
   readonly code: WarningCode
+  /** For people. */
   readonly message: string
 }
 
+/**
+ * What a {@link Warning} is about.
+ *
+ * - `resource_elsewhere`: the quote says it is for another origin than the one that was asked
+ * - `key_refused`: the held subscription key was refused, so that this call was paid
+ * - `receipt_missing`: a paid answer came without a receipt that can be read
+ * - `receipt_mismatch`: the receipt speaks of another payment than the one that was signed
+ * - `body_unreadable`: the body is not what its content type says; `data` is its text
+ */
 export type WarningCode =
-  /** The quote says it is for another origin than the one that was asked. */
   | 'resource_elsewhere'
-  /** The held subscription key was refused, so that this call was paid. */
   | 'key_refused'
-  /** A paid answer came without a receipt that can be read. */
   | 'receipt_missing'
-  /** The receipt speaks of another payment than the one that was signed. */
   | 'receipt_mismatch'
-  /** The body is not what its content type says; `data` is its text. */
   | 'body_unreadable'
 
 /** A success, before its body is read. */

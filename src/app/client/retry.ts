@@ -3,12 +3,16 @@ import { pause } from './abort.js'
 import { errorCodeOf } from './body.js'
 import type { Exchange, Outgoing, Reply, Sent } from './exchange.js'
 
+/**
+ * How often a request is sent, and how long the client pauses in between: a random time, bounded by `baseMs` doubled
+ * each time.
+ */
 export interface RetryOptions {
   /** How often a request is sent at most. @default 3 */
   readonly attempts?: number
-  /** @default 250 */
+  /** Bound of the first pause, in milliseconds. @default 250 */
   readonly baseMs?: number
-  /** @default 8000 */
+  /** Bound of any pause, in milliseconds. @default 8000 */
   readonly maxMs?: number
 }
 

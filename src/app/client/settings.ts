@@ -14,20 +14,33 @@ import { type ReceiptBook, receiptBook } from './receipts.js'
 import type { RetryOptions, RetryPolicy } from './retry.js'
 
 export interface BaseOptions {
-  /** USD per call. Without it, whatever is quoted is paid. */
+  /** USD per call, such as `$0.05`. @default none: whatever is quoted is paid */
   readonly maxPrice?: string
-  /** USD per rolling 24 hours. */
+  /** USD per rolling 24 hours, such as `$2`. @default none */
   readonly maxPerDay?: string
-  /** For 5xx and lost answers only, with the same payment; `false` sends everything once. */
+  /**
+   * For 5xx and lost answers only, with the same payment; `false` sends everything once.
+   *
+   * @default `{ attempts: 3, baseMs: 250, maxMs: 8000 }`
+   */
   readonly retry?: RetryOptions | false
-  /** @default the global fetch */
+  /** What requests to sellers go through. @default the global fetch */
   readonly fetchImpl?: typeof fetch
+  /** The API token of the node at `algodUrl`. @default none */
   readonly algodToken?: string
   /** Where spending is counted. @default this client's own memory */
   readonly ledger?: SpendLedger
-  /** Refuses quotes for a resource of another origin, instead of warning. Sellers behind proxies quote such. */
+  /**
+   * Refuses quotes for a resource of another origin, instead of warning. Sellers behind proxies quote such.
+   *
+   * @default false
+   */
   readonly strictResource?: boolean
-  /** How long one answer is waited for. @default 360000, which is a seller's longest handler and its settlement */
+  /**
+   * How long one answer is waited for, in milliseconds.
+   *
+   * @default 360000, which is a seller's longest handler and its settlement
+   */
   readonly timeoutMs?: number
   /** How many payments `receipts` remembers. @default 1000 */
   readonly receiptsMax?: number

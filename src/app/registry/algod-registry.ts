@@ -4,16 +4,23 @@ import { DEFAULT_ALGOD, type Network } from '../../domain/network.js'
 import type { RegistryApps } from '../../domain/registry.js'
 import type { Registry } from '../../ports/registry.js'
 
+/** Which registry, read from which node. */
 export interface AlgodRegistryOptions extends RegistryApps {
+  /** The application that holds the registered agents. */
   readonly identityApp: number
-  /** @default 'mainnet'; with `SVC_SANDBOX` set, 'testnet' */
+  /** Which public node is asked where `algodUrl` is not given. @default 'mainnet' */
   readonly network?: Network
-  /** @default `SVC_SANDBOX`, else a public node of the network */
+  /** The node that is asked. @default the environment variable `SVC_SANDBOX`, else a public node of the network */
   readonly algodUrl?: string
+  /** The node's API token. @default none */
   readonly algodToken?: string
 }
 
 /**
+ * Reads a registry from a node. Nothing is asked before the first question.
+ *
+ * @param options Which applications, on which node.
+ *
  * @example
  * const registry = algodRegistry({ network: 'testnet', identityApp })
  * const verdict = await verifyAgent('https://agent.example/.well-known/agent.json', { registry })

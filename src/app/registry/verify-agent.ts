@@ -11,39 +11,61 @@ import { recordOf } from '../client/body.js'
 import { exchangeOver } from '../client/exchange.js'
 import { isSuccess } from '../client/verdict.js'
 
+/** Against which registry a card is held. */
 export interface VerifyAgentOptions {
+  /** Such as {@link algodRegistry} reads. */
   readonly registry: Pick<Registry, 'byId' | 'apps'>
-  /** @default a fetch that connects to public addresses only. Another one is trusted with whatever URL it is given. */
+  /**
+   * What fetches the card. Another one than the default is trusted with whatever URL it is given.
+   *
+   * @default a fetch that connects to public addresses only
+   */
   readonly fetchImpl?: typeof fetch
 }
 
+/** What {@link verifyAgent} found. */
 export type AgentVerdict =
   | {
+      /** Card and registration point at each other. */
       readonly verified: true
+      /** The registration that the card names. */
       readonly agent: RegisteredAgent
       /** Whether the card is paid at the address that registered it; other addresses are allowed. */
       readonly paysRegisteredAddress: boolean
     }
   | { readonly verified: false; readonly reason: Unverified; readonly message: string }
 
+/**
+ * Why an agent is not who its card says, or why that is not known.
+ *
+ * - `invalid_url`: not the https URL of a card, at one of its two well-known paths
+ * - `card_unreachable`: its host did not answer, or not with a card
+ * - `no_claim`: no card, or one that claims no identity
+ * - `other_registry`: it claims one in another registry than the one that is asked
+ * - `not_registered`: the chain knows no such id
+ * - `other_domain`: the id is another domain's
+ * - `registry_unavailable`: the node does not answer, so that nothing is known
+ */
 export type Unverified =
-  /** Not the https URL of a card, at one of its two well-known paths. */
   | 'invalid_url'
   | 'card_unreachable'
-  /** No card, or one that claims no identity. */
   | 'no_claim'
-  /** It claims one in another registry than the one that is asked. */
   | 'other_registry'
-  /** The chain knows no such id. */
   | 'not_registered'
-  /** The id is another domain's. */
   | 'other_domain'
-  /** The node does not answer: nothing is known. */
   | 'registry_unavailable'
 
 const TIMEOUT_MS = 10_000
 
-/** Never throws. Follows no redirect: whoever a host redirects to is not that host. */
+/**
+ * Whether a card's agent holds the on-chain identity that the card claims: the card names a registration, and that
+ * registration names the card's domain.
+ *
+ * Never throws. Follows no redirect: whoever a host redirects to is not that host.
+ *
+ * @param cardUrl `https://<host>/.well-known/agent.json`, or `agent-card.json` there.
+ * @param options Which registry.
+ */
 export async function verifyAgent(
   cardUrl: string | URL,
   { registry, fetchImpl = publicFetch }: VerifyAgentOptions,

@@ -5,19 +5,29 @@
  * possible only through opening, verifying, delivering, recording and settling, in that order; a handler that failed,
  * timed out or was abandoned has no way to settling.
  */
-import { type FinalOf, machineOf, type StateOf, tableOf } from '../table.js'
+import { type DrawnMachine, type FinalOf, machineOf, type StateOf, tableOf } from '../table.js'
 
-/** `maybe`: submitted, and neither proof nor disproof was had in time. `earlier`: by the call that is being replayed. */
+/**
+ * Whether the caller was charged. `maybe`: submitted, and neither proof nor disproof was had in time. `earlier`: by the
+ * call that is being replayed.
+ */
 export type Charged = 'no' | 'yes' | 'earlier' | 'maybe'
 
-/** What becomes of the claim and the payment that the call holds. */
+/**
+ * What becomes of the idempotency key and the payment that the call holds: done with, kept for its successor, given
+ * back.
+ */
 export type Closing = 'complete' | 'keep' | 'release'
 
+/** How a call ended, as every transport tells it. */
 export interface Outcome {
   /** HTTP status. 200 stands for the status that the handler chose. */
   readonly status: number
+  /** Stable, for programs; `docs/guides/errors.md` lists them. */
   readonly code: string
+  /** Whether the caller paid for it. */
   readonly charged: Charged
+  /** What becomes of what the call held. */
   readonly closing: Closing
 }
 
@@ -195,9 +205,11 @@ const drawing = {
 
 export type ChargeDrawing = typeof drawing
 export type ChargeState = StateOf<ChargeDrawing>
+/** A final state of {@link chargeMachine}; {@link OUTCOMES} says what each means. */
 export type ChargeFinal = FinalOf<ChargeDrawing>
 
-export const chargeMachine = machineOf(drawing)
+/** One paid call, from arrival to answer: every way in which a caller can be charged is a path of it. */
+export const chargeMachine: DrawnMachine<ChargeDrawing> = machineOf(drawing)
 export const chargeTable = tableOf(chargeMachine)
 
 /** What each final state means to a caller: the one source of every transport's answer. */

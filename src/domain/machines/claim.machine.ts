@@ -3,7 +3,7 @@
  *
  * A token that lapsed may still record, if nobody took the claim meanwhile; a token that was replaced may do nothing.
  */
-import { lifecycleOf, machineOf, type StateOf } from '../table.js'
+import { type DrawnMachine, lifecycleOf, machineOf, type StateOf } from '../table.js'
 
 const drawing = {
   id: 'claim',
@@ -56,5 +56,6 @@ const drawing = {
 
 export type ClaimDrawing = typeof drawing
 export type ClaimState = StateOf<ClaimDrawing>
-export const claimMachine = machineOf(drawing)
+/** The life of one idempotency key: absent, at work, settling, completed. */
+export const claimMachine: DrawnMachine<ClaimDrawing> = machineOf(drawing)
 export const claimTable = lifecycleOf(claimMachine)

@@ -1,5 +1,5 @@
 /** The life of one payment, by its transaction id: delivered for at most once, whoever presents it and however often. */
-import { lifecycleOf, machineOf, type StateOf } from '../table.js'
+import { type DrawnMachine, lifecycleOf, machineOf, type StateOf } from '../table.js'
 
 const drawing = {
   id: 'payment',
@@ -30,5 +30,6 @@ const drawing = {
 
 export type PaymentDrawing = typeof drawing
 export type PaymentState = StateOf<PaymentDrawing>
-export const paymentMachine = machineOf(drawing)
+/** The life of one payment, by its transaction id: delivered for at most once, whoever presents it. */
+export const paymentMachine: DrawnMachine<PaymentDrawing> = machineOf(drawing)
 export const paymentTable = lifecycleOf(paymentMachine)

@@ -1,5 +1,5 @@
 /** The end of a server: it stops taking calls, lets work in flight finish, and cuts what outlasts the deadline. */
-import { machineOf, tableOf } from '../table.js'
+import { type DrawnMachine, machineOf, tableOf } from '../table.js'
 
 const drawing = {
   id: 'shutdown',
@@ -23,5 +23,6 @@ const drawing = {
 } as const
 
 export type ShutdownDrawing = typeof drawing
-export const shutdownMachine = machineOf(drawing)
+/** The end of a server: it stops taking calls, lets work in flight finish, and cuts what outlasts the deadline. */
+export const shutdownMachine: DrawnMachine<ShutdownDrawing> = machineOf(drawing)
 export const shutdownTable = tableOf(shutdownMachine)

@@ -1,5 +1,5 @@
 /** The life of one paid window. Its key opens the endpoint while it is `active` and now is before `expiresAt`. */
-import { lifecycleOf, machineOf, type StateOf } from '../table.js'
+import { type DrawnMachine, lifecycleOf, machineOf, type StateOf } from '../table.js'
 
 const drawing = {
   id: 'subscription',
@@ -15,6 +15,8 @@ const drawing = {
   },
 } as const
 
-export type SubscriptionState = StateOf<typeof drawing>
-export const subscriptionMachine = machineOf(drawing)
+export type SubscriptionDrawing = typeof drawing
+export type SubscriptionState = StateOf<SubscriptionDrawing>
+/** The life of one paid window. Its key opens the endpoint while it is `active`. */
+export const subscriptionMachine: DrawnMachine<SubscriptionDrawing> = machineOf(drawing)
 export const subscriptionTable = lifecycleOf(subscriptionMachine)

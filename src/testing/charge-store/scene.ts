@@ -9,14 +9,17 @@ import type {
   ResolveMove,
 } from '../../ports/charge-store.js'
 
+/** A {@link ChargeStore} under test, and its time. */
 export interface ChargeStoreHarness {
+  /** Other tests may have left something in it, under slots of their own. */
   readonly store: ChargeStore
   /** Lets time pass for the store: moves its clock, or waits. */
   advance(ms: number): Promise<void> | void
-  /** Long enough for a handful of moves to happen within it, short enough to be waited out. */
+  /** Milliseconds: long enough for a handful of moves to happen within it, short enough to be waited out. */
   readonly leaseMs: number
 }
 
+/** Makes what one test is run on: called once a test. */
 export type MakeChargeStore = () => ChargeStoreHarness | Promise<ChargeStoreHarness>
 
 export type Scene = Awaited<ReturnType<typeof scene>>

@@ -7,7 +7,8 @@ import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { SvcClient } from '../../src/client.js'
 import * as sdk from '../../src/index.js'
-import { startSandbox } from '../../src/sandbox.js'
+import * as redis from '../../src/redis.js'
+import * as sandboxes from '../../src/sandbox.js'
 import { ROOT } from '../cli/project-folder.js'
 import { hear, svc } from '../cli/run.js'
 import { type CodeBlock, codeBlocks, TAKEN_FOR_GRANTED } from './code-blocks.js'
@@ -28,11 +29,16 @@ afterAll(() => rmSync(project, { recursive: true, force: true }))
 const nameOf = ({ file, line, language }: CodeBlock) =>
   `${basename(file, '.md').replaceAll('.', '-')}-${line}.${language}`
 
+const DOORS = { '@svc/sdk': sdk, '@svc/sdk/redis': redis, '@svc/sdk/sandbox': sandboxes }
+
 /** A fragment leaves out what the text around it has imported already. */
 function completed({ code }: CodeBlock): string {
   if (/^import /m.test(code)) return code
-  const used = Object.keys(sdk).filter(name => new RegExp(`\\b${name}\\b`).test(code))
-  return `import { ${used.join(', ')} } from '@svc/sdk'; ${code}\nexport {}`
+  const imports = Object.entries(DOORS).map(([door, exported]) => {
+    const used = Object.keys(exported).filter(name => new RegExp(`\\b${name}\\b`).test(code))
+    return used.length > 0 ? `import { ${used.join(', ')} } from '${door}'; ` : ''
+  })
+  return `${imports.join('')}${code}\nexport {}`
 }
 
 it('there are blocks of each kind, and all are found', () => {
@@ -81,7 +87,7 @@ it('the agent that the first guide shows sells a call', async () => {
     ({ file, code }) => file.endsWith('first-call.md') && code.startsWith('// agent.mjs'),
   )!
   writeFileSync(join(project, 'agent.mjs'), shown.code)
-  const sandbox = await startSandbox()
+  const sandbox = await sandboxes.startSandbox()
   const child = spawn(process.execPath, ['agent.mjs'], {
     cwd: project,
     env: { PORT: '0', SVC_SANDBOX: sandbox.url, SVC_PAY_TO: sandbox.seller.address, SVC_NETWORK: 'testnet' },

@@ -18,6 +18,11 @@ declare const identityApp: number
 declare const reputationApp: number
 declare const validationApp: number
 declare const pool: unknown
+declare const client: import('@svc/sdk').SvcClient
+declare const knownAddress: string
+declare const text: string
+declare const texts: readonly string[]
+declare const url: string
 declare function postgresChargeStore(pool: unknown): import('@svc/sdk').ChargeStore
 declare namespace NodeJS {
   interface ProcessEnv {

@@ -1,0 +1,63 @@
+/** Every link between the documents leads to a file that is there, and to a heading or an anchor in it. */
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { expect, it } from 'vitest'
+import { ROOT } from '../cli/project-folder.js'
+
+const documents = [
+  ...readdirSync(ROOT).filter(file => file.endsWith('.md')),
+  ...['docs', 'bench', 'templates'].flatMap(folder =>
+    readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' })
+      .filter(file => file.endsWith('.md') && !file.includes('node_modules'))
+      .map(file => join(folder, file)),
+  ),
+]
+
+const textOf = (file: string) =>
+  readFileSync(join(ROOT, file), 'utf8').replace(/^( *)```[\s\S]*?^\1```$/gm, '')
+
+const FOREIGN = /^[a-z]+:/
+
+function linksIn(file: string): string[] {
+  const prose = textOf(file).replace(/`[^`\n]*`/g, 'code')
+  return [...prose.matchAll(/\]\(([^()\s]+)\)/g)].map(([, to]) => to!).filter(to => !FOREIGN.test(to))
+}
+
+/** As GitHub makes them of headings: lower case, no punctuation, a number behind what was there before. */
+function anchorsIn(file: string): Set<string> {
+  const text = textOf(file)
+  const anchors = new Set([...text.matchAll(/<a id="([^"]+)">/g)].map(([, id]) => id!))
+  const seen = new Map<string, number>()
+  for (const [, heading] of text.matchAll(/^#{1,6} (.+)$/gm)) {
+    const plain = heading!.replaceAll(/\[([^\]]*)\]\([^)]*\)/g, '$1').toLowerCase()
+    const slug = plain.replaceAll(/[^\p{L}\p{N} _-]/gu, '').replaceAll(' ', '-')
+    const times = seen.get(slug) ?? 0
+    seen.set(slug, times + 1)
+    anchors.add(times === 0 ? slug : `${slug}-${times}`)
+  }
+  return anchors
+}
+
+const anchorsOf = new Map<string, Set<string>>()
+
+function leadsSomewhere(from: string, link: string): boolean {
+  const [path = '', anchor] = link.split('#')
+  const file = path === '' ? from : join(dirname(from), decodeURI(path))
+  if (!existsSync(join(ROOT, file))) return false
+  if (anchor === undefined || !file.endsWith('.md')) return true
+  if (!anchorsOf.has(file)) anchorsOf.set(file, anchorsIn(file))
+  return anchorsOf.get(file)!.has(decodeURI(anchor))
+}
+
+it('links are found', () => {
+  expect(documents.length).toBeGreaterThan(20)
+  expect(linksIn('README.md').length).toBeGreaterThan(10)
+  expect(linksIn(join('docs/api', 'client.md')).length).toBeGreaterThan(100)
+})
+
+it('every link leads somewhere', () => {
+  const dead = documents.flatMap(file =>
+    [...new Set(linksIn(file))].filter(link => !leadsSomewhere(file, link)).map(link => `${file}: ${link}`),
+  )
+  expect(dead).toEqual([])
+})

@@ -43,7 +43,7 @@ export interface ServerOptions extends AuditingOptions {
   readonly basePath?: string
   /** How many calls each caller has a minute. @default off */
   readonly rateLimit?: {
-    /** Calls, of all endpoints together. */
+    /** Calls of all endpoints together, but for those with a limit of their own. */
     readonly perMinute: number
     /** Who counts as one caller: whoever pays, or an address. @default 'payer' */
     readonly per?: 'payer' | 'ip'

@@ -14,7 +14,7 @@ export interface AgentOptions {
   readonly description: string
   /** The agent's own version. @default '0.1.0' */
   readonly version?: string
-  /** What it is good at, in words of your own; discovery shows them. @default none */
+  /** What it is good at, in words of your own; the manifest lists them. @default none */
   readonly skills?: readonly string[]
   /** The Algorand address that is paid: 58 base32 characters, opted in to USDC. */
   readonly payTo: string

@@ -59,6 +59,8 @@ export type RedisHealth =
  *
  * @example
  * serve(agent, { stores: redisStores('redis://localhost:6379') })
+ *
+ * @throws Error for a prefix with braces or white space.
  */
 export function redisStores(redisOrUrl: RedisClient | string, options: RedisStoresOptions = {}): RedisStores {
   const { commandTimeoutMs = 2_000, runsCapacity = 100, budget = 'default', logger } = options

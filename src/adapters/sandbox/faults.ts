@@ -58,7 +58,7 @@ export type FaultName = (typeof FAULTS_BY_STAGE)[Stage][number]
 export interface FaultOptions {
   /** How many answers are spoilt. @default all of them */
   readonly times?: number
-  /** For `late`: how long after the cut the payment lands, in milliseconds. @default 300 */
+  /** For `late`: milliseconds from the cut until the payment lands, 600000 at most. @default 300 */
   readonly delayMs?: number
 }
 

@@ -30,7 +30,7 @@ export interface SandboxOptions {
   /**
    * How the facilitator misbehaves from the start, such as `settle=hang` or `verify=500:2,settle=late`.
    *
-   * @default well
+   * @default it does not
    */
   readonly fault?: string
 }

@@ -11,12 +11,10 @@ export interface Reply {
   handedOver?(arrived: boolean): void
 }
 
-const JSON_TYPE = Object.freeze(['Content-Type', 'application/json; charset=utf-8'])
-
 export function jsonReply(status: number, value: unknown, headers: readonly string[] = []): Reply {
   return jsonTextReply(status, JSON.stringify(value), headers)
 }
 
 export function jsonTextReply(status: number, body: string, headers: readonly string[] = []): Reply {
-  return { status, headers: JSON_TYPE.concat(headers), body }
+  return { status, headers: ['Content-Type', 'application/json; charset=utf-8', ...headers], body }
 }

@@ -60,7 +60,7 @@ export function answering(options: HttpOptions): Answer {
     } catch (cause) {
       reply = refusalOf(cause, options.logger)
     }
-    return headers.length === 0 ? reply : { ...reply, headers: headers.concat(reply.headers) }
+    return headers.length === 0 ? reply : { ...reply, headers: [...headers, ...reply.headers] }
   }
 }
 

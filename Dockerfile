@@ -10,7 +10,8 @@ COPY agents ./agents
 RUN npm run build && npm prune --omit=dev --ignore-scripts --no-audit --no-fund
 
 FROM node:22-slim
-ENV NODE_ENV=production PORT=4021
+# Why: docs/guides/go-to-production.md, "How much memory for the young".
+ENV NODE_ENV=production PORT=4021 NODE_OPTIONS=--max-semi-space-size=64
 WORKDIR /app
 # Root's, and read by another: the process cannot change its own code.
 COPY package.json ./

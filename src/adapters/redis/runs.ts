@@ -8,26 +8,32 @@ import type { Connection } from './connection.js'
 
 /** After a day without any call the list is forgotten. */
 const KEPT_MS = 86_400_000
+/** Told together: one by one they made every quote a command, and their key the busiest of a cluster. */
+const TOLD_EVERY_MS = 100
 
 const PUSH = /* lua */ `
-redis.call('LPUSH', KEYS[1], ARGV[1])
-redis.call('LTRIM', KEYS[1], 0, ARGV[2] - 1)
+for at = 2, #ARGV do redis.call('LPUSH', KEYS[1], ARGV[at]) end
+redis.call('LTRIM', KEYS[1], 0, ARGV[1] - 1)
 redis.call('PEXPIRE', KEYS[1], ${KEPT_MS})
 `
 
 export function redisRuns(connection: Connection, prefix: string, capacity: number): Runs {
   const key = `${prefix}runs`
   const push = connection.script('svcRun', PUSH)
-  /** As last read, and what has ended here since that reading began; newest first. */
+  /** As last read, newest first. */
   let shared: readonly EndedCall[] = []
-  let own: readonly EndedCall[] = []
+  /** What has ended here since that reading began, and what Redis was not told yet; oldest first. */
+  let own: EndedCall[] = []
+  let untold: EndedCall[] = []
+  let telling: NodeJS.Timeout | undefined
   let reading = false
 
   async function read(): Promise<void> {
-    const before = new Set(own)
+    const waiting = new Set(untold)
+    const told = new Set(own.filter(call => !waiting.has(call)))
     const stored = await connection.send(redis => redis.lrange(key, 0, capacity - 1))
     shared = stored.map(run => JSON.parse(run) as EndedCall)
-    own = own.filter(call => !before.has(call))
+    own = own.filter(call => !told.has(call))
   }
 
   function refresh(): void {
@@ -40,17 +46,36 @@ export function redisRuns(connection: Connection, prefix: string, capacity: numb
       })
   }
 
-  if (capacity > 0) connection.onUp(refresh)
+  function tell(): void {
+    telling = undefined
+    if (untold.length === 0 || !connection.isUp()) return
+    const runs = untold.slice(-capacity).map(run => JSON.stringify(run))
+    untold = []
+    push([key], [capacity, ...runs]).catch(() => {})
+  }
+
+  if (capacity > 0) {
+    connection.onUp(refresh)
+    connection.onUp(tell)
+  }
   return {
     ended({ payer: _, ...call }) {
       if (capacity < 1) return
-      own = [call, ...own].slice(0, capacity)
-      if (connection.isUp()) push([key], [JSON.stringify(call), capacity]).catch(() => {})
+      own = newest(own, call)
+      untold = newest(untold, call)
+      telling ??= setTimeout(tell, TOLD_EVERY_MS).unref()
     },
     list() {
       if (capacity > 0) refresh()
       const known = new Set(own.map(({ id }) => id))
-      return [...own, ...shared.filter(({ id }) => !known.has(id))].slice(0, capacity)
+      const others = shared.filter(({ id }) => !known.has(id))
+      return [...own.slice(-capacity).reverse(), ...others].slice(0, capacity)
     },
+  }
+
+  /** Cut in halves, so that a call does not move them all. */
+  function newest(calls: EndedCall[], call: EndedCall): EndedCall[] {
+    calls.push(call)
+    return calls.length > 2 * capacity ? calls.slice(-capacity) : calls
   }
 }

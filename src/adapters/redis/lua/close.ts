@@ -32,8 +32,7 @@ if claimOurs then
 end
 
 if claimMoved then
-  if answer then keep(claim, 'answer', answer) else keep(claim) end
-  redis.call('PEXPIRE', claim.name, windowMs)
+  if answer then keepFinal(claim, windowMs, 'answer', answer) else keepFinal(claim, windowMs) end
 end
 if paymentMoved then keep(payment) end
 `

@@ -85,6 +85,13 @@ local function hold(record, leaseMs, ...)
   redis.call('PEXPIRE', record.name, leaseMs + ${LAPSED_KEPT_MS})
 end
 
+-- Nobody asks any more which payment an answer that is final was waiting for; it is a quarter of what the claim takes.
+local function keepFinal(claim, windowMs, ...)
+  keep(claim, ...)
+  redis.call('HDEL', claim.name, 'txId', 'firstValid', 'lastValid')
+  redis.call('PEXPIRE', claim.name, windowMs)
+end
+
 local function presented(payment)
   if not payment then return 'opened' end
   if payment.token == token and lists(payment, 'opened') then return 'opened' end

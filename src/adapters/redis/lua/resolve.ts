@@ -25,8 +25,7 @@ if decides then move(recorded, verdict == 'dead' and 'dead' or 'found') end
 
 if verdict == 'found' then
   move(claim, 'found')
-  keep(claim)
-  redis.call('PEXPIRE', claim.name, windowMs)
+  keepFinal(claim, windowMs)
   if decides then keep(recorded) end
   return 'completed'
 end

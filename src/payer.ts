@@ -1,6 +1,7 @@
 /** What a payer needs wherever it runs; the two doors of `@svc/sdk/client` add who pays. */
 
 export { memorySpendLedger } from './adapters/memory/spend.js'
+export { type BazaarAnswer, type BazaarOptions, findInBazaar, listBazaar } from './app/bazaar/bazaar.js'
 export type { Balance } from './app/client/balance.js'
 export type { Estimate } from './app/client/estimate.js'
 export type { ActiveSubscription } from './app/client/key-ring.js'
@@ -15,6 +16,8 @@ export {
   type ManifestVerdict,
   verifyManifest,
 } from './app/manifest-signature.js'
+export type { AgentVerdict, AskedRegistry, Unverified } from './app/registry/agent-verdict.js'
+export type { BazaarResource } from './domain/bazaar-index.js'
 export { SvcError } from './domain/errors.js'
 export type { Manifest, ManifestEndpoint, ManifestSignature, ManifestX402 } from './domain/manifest.js'
 export {
@@ -26,6 +29,8 @@ export {
   USDC_ASSET_ID,
 } from './domain/network.js'
 export { priceOf } from './domain/price-of.js'
+export type { RegisteredAgent, RegistryApps, RegistryIdentity, Score } from './domain/registry.js'
 export type { PaymentRequired, PaymentRequirements, ResourceInfo } from './domain/x402.js'
 export type { ByteSigner, GroupSigner, Signer } from './ports/payment-signer.js'
+export type { Registry } from './ports/registry.js'
 export type { Spend, SpendLedger } from './ports/spend.js'

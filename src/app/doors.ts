@@ -1,6 +1,8 @@
 /** The doors for other agents: the card, A2A and MCP, each a path of the same server over the same charge. */
 import { cardDoor, descriptorDoor } from '../adapters/a2a/discovery.js'
 import { a2aDoor } from '../adapters/a2a/door.js'
+import { ALGOD_TOKEN_HEADER } from '../adapters/algorand/algod-questions.js'
+import { nodeClient } from '../adapters/algorand/node-client.js'
 import { algorandRegistry } from '../adapters/algorand/registry.js'
 import { type MountOptions, mounted } from '../adapters/http/mounted.js'
 import type { FreeRoute } from '../adapters/http/routes.js'
@@ -35,7 +37,10 @@ export function doorsOf(options: DoorsOptions, server: ServerOptions): Doors {
   const registry =
     identityApp === undefined
       ? undefined
-      : algorandRegistry({ url, token: server.algodToken, apps: { ...identity, identityApp } })
+      : algorandRegistry({
+          node: nodeClient({ url, token: server.algodToken }, ALGOD_TOKEN_HEADER),
+          apps: { ...identity, identityApp },
+        })
   const mcp = mcpDoor({
     agent,
     charge,

@@ -23,6 +23,7 @@ import type { Budgets } from './charge/world.js'
 import type { HealthCheck } from './checks.js'
 import type { ShutdownReport } from './drain.js'
 import type { ManifestSigner } from './manifest-signature.js'
+import { sandboxUrl } from './sandbox-url.js'
 
 /** What {@link createServer} can be told. Nothing is required; what is wrong is refused at once. */
 export interface ServerOptions extends AuditingOptions {
@@ -195,7 +196,7 @@ export function deployed(
 
 /** Where the facilitator and the node are; `SVC_SANDBOX` stands in for both, so that an agent runs offline unchanged. */
 export function remotes({ facilitatorUrl, algodUrl, indexerUrl }: ServerOptions, network: Network) {
-  const sandbox = process.env.SVC_SANDBOX || undefined
+  const sandbox = sandboxUrl()
   return {
     facilitatorUrls: [facilitatorUrl ?? sandbox ?? DEFAULT_FACILITATOR].flat() as readonly string[],
     algodUrl: algodUrl ?? sandbox ?? DEFAULT_ALGOD[network],

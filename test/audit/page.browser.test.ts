@@ -2,9 +2,9 @@
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { defineEndpoint } from '../../src/index.js'
+import { openBrowser } from '../support/chromium.js'
 import { ask, openSeller, pay, type Seller } from '../support/seller.js'
 import { callOf, callOn, PAYER, settledPath, txIdOf } from './calls.js'
-import { openBrowser } from './chromium.js'
 import { FAINT_TEXTS, FRAME_MS, widthsOf } from './in-page.js'
 import { openWatched, type Watched } from './watched.js'
 

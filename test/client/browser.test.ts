@@ -85,6 +85,14 @@ describe('the bundle', () => {
   })
 })
 
+it('exports the names that the door in Node exports', async () => {
+  const [inBrowser, inNode] = await Promise.all([
+    import('../../src/client.browser.js'),
+    import('../../src/client.js'),
+  ])
+  expect(Object.keys(inBrowser).sort()).toEqual(Object.keys(inNode).sort())
+})
+
 describe('in a page', () => {
   it('pays through a function that signs', async () => {
     const { SvcClient } = page()

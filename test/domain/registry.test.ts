@@ -49,8 +49,8 @@ describe('boxes', () => {
         registeredAt: decoded.registered_at,
         updatedAt: decoded.updated_at,
       })
-      expect(writeAgent(agent)).toEqual(value)
-      expect(agentBox(agent.agentId)).toEqual(name)
+      expect(Buffer.from(writeAgent(agent))).toEqual(value)
+      expect(Buffer.from(agentBox(agent.agentId))).toEqual(name)
       expect(idInAgentBox(name)).toBe(agent.agentId)
     }
   })
@@ -68,8 +68,8 @@ describe('boxes', () => {
         firstAt: decoded.first_at,
         lastAt: decoded.last_at,
       })
-      expect(writeScore(score)).toEqual(value)
-      expect(scoreBox(score.agentId)).toEqual(name)
+      expect(Buffer.from(writeScore(score))).toEqual(value)
+      expect(Buffer.from(scoreBox(score.agentId))).toEqual(name)
     }
   })
 
@@ -78,7 +78,7 @@ describe('boxes', () => {
       const agentId = readAgentId(value)!
       const agent = agents.find(one => one.agentId === agentId)!
       expect([domainBox(agent.domain), addressBox(agent.address)]).toContainEqual(name)
-      expect(writeAgentId(agentId)).toEqual(value)
+      expect(Buffer.from(writeAgentId(agentId))).toEqual(value)
     }
   })
 

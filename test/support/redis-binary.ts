@@ -1,9 +1,9 @@
 /** Finds a `redis-server`, or fetches one with apt. Debian's `redis-tools` holds the server without a service to start. */
-import { execFile, spawnSync } from 'node:child_process'
-import { accessSync, constants, existsSync, mkdirSync, readdirSync } from 'node:fs'
+import { spawnSync } from 'node:child_process'
+import { accessSync, constants, existsSync, readdirSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { promisify } from 'node:util'
+import { withApt } from './apt.js'
 
 export interface RedisBinary {
   readonly path: string
@@ -50,9 +50,7 @@ export async function fetchWithApt(
   asRoot = process.getuid?.() === 0,
   cache = CACHE,
 ): Promise<RedisBinary | undefined> {
-  mkdirSync(cache, { recursive: true })
-  const script = `set -eu; export DEBIAN_FRONTEND=noninteractive; ${asRoot ? INSTALL : UNPACK}`
-  await promisify(execFile)('flock', [join(cache, 'lock'), 'sh', '-c', script], { cwd: cache })
+  await withApt(asRoot ? INSTALL : UNPACK, cache)
   if (asRoot) return binaryOnPath()
   const root = join(cache, 'unpacked/usr')
   const libraries = readdirSync(join(root, 'lib')).map(folder => join(root, 'lib', folder))

@@ -1,4 +1,6 @@
 /** The challenge in a stranger's 402, as far as it can be read. */
+
+import type { SafeAnswer } from '../../../src/adapters/web/safe-fetch.js'
 import { deeperThan } from '../../../src/domain/json-depth.js'
 import { networkOf, USDC_ASSET_ID } from '../../../src/domain/network.js'
 import {
@@ -7,7 +9,6 @@ import {
   type PaymentRequirements,
   readRequirements,
 } from '../../../src/domain/x402.js'
-import type { SafeAnswer } from '../safe-fetch/safe-fetch.js'
 
 export interface ReadChallenge {
   readonly challenge?: Record<string, unknown>

@@ -1,12 +1,12 @@
 /** Asks a stranger's endpoint for its price, and says what keeps callers from paying it. */
 
+import { Refused } from '../../../src/adapters/web/refused.js'
+import type { SafeAnswer, SafeFetch } from '../../../src/adapters/web/safe-fetch.js'
 import type { Network } from '../../../src/domain/network.js'
 import { priceOf } from '../../../src/domain/price-of.js'
 import { isRecord, type PaymentRequirements } from '../../../src/domain/x402.js'
 import type { ChainReader } from '../chain/chain-reader.js'
 import { allPass, type Check, failed, passed, quoted } from '../checks.js'
-import { Refused } from '../safe-fetch/refused.js'
-import type { SafeAnswer, SafeFetch } from '../safe-fetch/safe-fetch.js'
 import { bazaarCheck } from './bazaar-check.js'
 import { algorandEntries, challengeIn, isUsdc } from './challenge.js'
 import { payToCheck } from './pay-to-check.js'

@@ -1,4 +1,5 @@
 /** The registry's boxes: raw names (a prefix and a key), ABI-encoded values. */
+import { concatBytes, equalBytes } from '../../domain/bytes.js'
 import type { RegisteredAgent, Score } from '../../domain/registry.js'
 import { decodeAddress, encodeAddress, PUBLIC_KEY_BYTES } from './address.js'
 
@@ -8,60 +9,59 @@ const NAME_BYTES_MAX = 64
 /** id, offset of the domain, address, two times; then the domain itself, behind its length. */
 const AGENT_HEAD_BYTES = 8 + 2 + PUBLIC_KEY_BYTES + 8 + 8
 const SCORE_BYTES = 7 * 8
+/** What a name begins with is part of it. */
+const UTF8 = new TextDecoder('utf-8', { ignoreBOM: true })
 
-export const AGENT_BOXES = Buffer.from(AGENT_PREFIX)
+export const AGENT_BOXES = text(AGENT_PREFIX)
 
-export function agentBox(agentId: bigint): Buffer {
-  return Buffer.concat([AGENT_BOXES, uint64(agentId)])
+export function agentBox(agentId: bigint): Uint8Array {
+  return concatBytes([AGENT_BOXES, uint64(agentId)])
 }
 
-export function scoreBox(agentId: bigint): Buffer {
-  return Buffer.concat([Buffer.from('sc_'), uint64(agentId)])
+export function scoreBox(agentId: bigint): Uint8Array {
+  return concatBytes([text('sc_'), uint64(agentId)])
 }
 
 /** `undefined` where no box can have that name. */
-export function domainBox(domain: string): Buffer | undefined {
-  const name = Buffer.from(`dm_${domain}`)
+export function domainBox(domain: string): Uint8Array | undefined {
+  const name = text(`dm_${domain}`)
   return domain !== '' && name.length <= NAME_BYTES_MAX ? name : undefined
 }
 
-export function addressBox(address: string): Buffer | undefined {
+export function addressBox(address: string): Uint8Array | undefined {
   const publicKey = decodeAddress(address)
-  return publicKey && Buffer.concat([Buffer.from('ad_'), publicKey])
+  return publicKey && concatBytes([text('ad_'), publicKey])
 }
 
 /** The id in an agent's box name; `undefined` for any other name. */
 export function idInAgentBox(name: Uint8Array): bigint | undefined {
-  const bytes = Buffer.from(name)
-  if (bytes.length !== AGENT_BOXES.length + 8 || !bytes.subarray(0, AGENT_BOXES.length).equals(AGENT_BOXES)) {
-    return undefined
-  }
-  return bytes.readBigUInt64BE(AGENT_BOXES.length)
+  const prefixed = equalBytes(name.subarray(0, AGENT_BOXES.length), AGENT_BOXES)
+  return prefixed ? readAgentId(name.subarray(AGENT_BOXES.length)) : undefined
 }
 
 /** `undefined` for bytes that are no such value. The same for the readers below. */
 export function readAgentId(value: Uint8Array): bigint | undefined {
-  return value.length === 8 ? Buffer.from(value).readBigUInt64BE() : undefined
+  return value.length === 8 ? viewOf(value).getBigUint64(0) : undefined
 }
 
 export function readAgent(value: Uint8Array): RegisteredAgent | undefined {
-  const bytes = Buffer.from(value)
-  if (bytes.length < AGENT_HEAD_BYTES + 2 || bytes.readUInt16BE(8) !== AGENT_HEAD_BYTES) return undefined
-  if (AGENT_HEAD_BYTES + 2 + bytes.readUInt16BE(AGENT_HEAD_BYTES) !== bytes.length) return undefined
+  const numbers = viewOf(value)
+  if (value.length < AGENT_HEAD_BYTES + 2 || numbers.getUint16(8) !== AGENT_HEAD_BYTES) return undefined
+  if (AGENT_HEAD_BYTES + 2 + numbers.getUint16(AGENT_HEAD_BYTES) !== value.length) return undefined
   const addressEnd = 10 + PUBLIC_KEY_BYTES
   return {
-    agentId: bytes.readBigUInt64BE(0),
-    domain: bytes.subarray(AGENT_HEAD_BYTES + 2).toString('utf8'),
-    address: encodeAddress(bytes.subarray(10, addressEnd)),
-    registeredAt: Number(bytes.readBigUInt64BE(addressEnd)),
-    updatedAt: Number(bytes.readBigUInt64BE(addressEnd + 8)),
+    agentId: numbers.getBigUint64(0),
+    domain: UTF8.decode(value.subarray(AGENT_HEAD_BYTES + 2)),
+    address: encodeAddress(value.subarray(10, addressEnd)),
+    registeredAt: Number(numbers.getBigUint64(addressEnd)),
+    updatedAt: Number(numbers.getBigUint64(addressEnd + 8)),
   }
 }
 
 export function readScore(value: Uint8Array): Score | undefined {
   if (value.length !== SCORE_BYTES) return undefined
-  const bytes = Buffer.from(value)
-  const at = (index: number) => bytes.readBigUInt64BE(8 * index)
+  const numbers = viewOf(value)
+  const at = (index: number) => numbers.getBigUint64(8 * index)
   return {
     agentId: at(0),
     jobsPaid: at(1),
@@ -74,12 +74,18 @@ export function readScore(value: Uint8Array): Score | undefined {
 }
 
 /** For the sandbox, which stands in for the applications that write. @throws RangeError for an address that is none */
-export function writeAgent({ agentId, domain, address, registeredAt, updatedAt }: RegisteredAgent): Buffer {
+export function writeAgent({
+  agentId,
+  domain,
+  address,
+  registeredAt,
+  updatedAt,
+}: RegisteredAgent): Uint8Array {
   const publicKey = decodeAddress(address)
   if (!publicKey) throw new RangeError('an agent is registered from a valid address')
-  const name = Buffer.from(domain)
+  const name = text(domain)
   const times = [registeredAt, updatedAt].map(seconds => uint64(BigInt(seconds)))
-  return Buffer.concat([
+  return concatBytes([
     uint64(agentId),
     uint16(AGENT_HEAD_BYTES),
     publicKey,
@@ -89,24 +95,32 @@ export function writeAgent({ agentId, domain, address, registeredAt, updatedAt }
   ])
 }
 
-export function writeScore(score: Score): Buffer {
+export function writeScore(score: Score): Uint8Array {
   const { agentId, jobsPaid, volumeMicro, validated, disputed, firstAt, lastAt } = score
   const values = [agentId, jobsPaid, volumeMicro, validated, disputed, BigInt(firstAt), BigInt(lastAt)]
-  return Buffer.concat(values.map(uint64))
+  return concatBytes(values.map(uint64))
 }
 
-export function writeAgentId(agentId: bigint): Buffer {
+export function writeAgentId(agentId: bigint): Uint8Array {
   return uint64(agentId)
 }
 
-function uint64(value: bigint): Buffer {
-  const bytes = Buffer.alloc(8)
-  bytes.writeBigUInt64BE(value)
+function uint64(value: bigint): Uint8Array {
+  const bytes = new Uint8Array(8)
+  viewOf(bytes).setBigUint64(0, value)
   return bytes
 }
 
-function uint16(value: number): Buffer {
-  const bytes = Buffer.alloc(2)
-  bytes.writeUInt16BE(value)
+function uint16(value: number): Uint8Array {
+  const bytes = new Uint8Array(2)
+  viewOf(bytes).setUint16(0, value)
   return bytes
+}
+
+function viewOf({ buffer, byteOffset, byteLength }: Uint8Array): DataView {
+  return new DataView(buffer, byteOffset, byteLength)
+}
+
+function text(value: string): Uint8Array {
+  return new TextEncoder().encode(value)
 }

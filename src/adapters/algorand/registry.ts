@@ -1,9 +1,9 @@
 /** The registry as one node's boxes tell it. Promises: see the port. */
-import { LRUCache } from 'lru-cache'
+import { fromBase64, toBase64 } from '../../domain/base64.js'
 import type { RegisteredAgent, RegistryApps, Score } from '../../domain/registry.js'
 import { isRecord } from '../../domain/x402.js'
 import type { Registry } from '../../ports/registry.js'
-import { type NodeClient, type NodeOptions, nodeClient, unavailable } from './node-client.js'
+import { type NodeClient, unavailable } from './node-answers.js'
 import {
   AGENT_BOXES,
   addressBox,
@@ -16,7 +16,8 @@ import {
   scoreBox,
 } from './registry-boxes.js'
 
-export interface RegistryOptions extends NodeOptions {
+export interface RegistryOptions {
+  readonly node: NodeClient
   readonly apps: RegistryApps & { readonly identityApp: number }
   /** How long a list, and a score, are shared. */
   readonly ageMs?: number
@@ -31,11 +32,10 @@ const PAGE_BOXES = 1_000
 const BOXES_AT_ONCE = 8
 
 export function algorandRegistry(options: RegistryOptions): Registry {
-  const { apps, ageMs = AGE_MS, nowMs = () => performance.now() } = options
-  const node = nodeClient(options, 'X-Algo-API-Token')
+  const { node, apps, ageMs = AGE_MS, nowMs = () => performance.now() } = options
   const identity = boxesOf(node, apps.identityApp)
   const reputation = apps.reputationApp === undefined ? undefined : boxesOf(node, apps.reputationApp)
-  const scores = new LRUCache<bigint, { readonly score: Score | undefined }>({ max: SCORES_KEPT, ttl: ageMs })
+  const scores = new Map<bigint, { readonly score: Score | undefined; readonly untilMs: number }>()
   let shared: { readonly agents: Promise<readonly RegisteredAgent[]>; readonly untilMs: number } | undefined
 
   async function byId(agentId: bigint): Promise<RegisteredAgent | undefined> {
@@ -45,7 +45,7 @@ export function algorandRegistry(options: RegistryOptions): Registry {
   }
 
   /** The indexes are written beside the record; one that points at another record was left behind by it. */
-  async function byIndex(name: Buffer | undefined, owns: (agent: RegisteredAgent) => boolean) {
+  async function byIndex(name: Uint8Array | undefined, owns: (agent: RegisteredAgent) => boolean) {
     const value = name && (await identity.value(name))
     const agent = value && (await byId(wellFormed(readAgentId(value), 'agent id')))
     return agent && owns(agent) ? agent : undefined
@@ -58,10 +58,11 @@ export function algorandRegistry(options: RegistryOptions): Registry {
     byAddress: address => byIndex(addressBox(address), agent => agent.address === address),
     async score(agentId) {
       const known = scores.get(agentId)
-      if (known) return known.score
+      if (known && nowMs() < known.untilMs) return known.score
       const value = await reputation?.value(scoreBox(agentId))
       const score = value && wellFormed(readScore(value), 'score')
-      if (ageMs > 0) scores.set(agentId, { score })
+      if (scores.size >= SCORES_KEPT) scores.clear()
+      scores.set(agentId, { score, untilMs: nowMs() + ageMs })
       return score
     },
     async list() {
@@ -78,7 +79,7 @@ export function algorandRegistry(options: RegistryOptions): Registry {
 }
 
 interface Boxes {
-  value(name: Buffer): Promise<Buffer | undefined>
+  value(name: Uint8Array): Promise<Uint8Array | undefined>
   page(next: string | undefined): Promise<Record<string, unknown>>
 }
 
@@ -133,12 +134,12 @@ function wellFormed<T>(value: T | undefined, what: string): T {
   return value
 }
 
-function bytesIn(box: Record<string, unknown>, key: string): Buffer {
+function bytesIn(box: Record<string, unknown>, key: string): Uint8Array {
   const value = box[key]
   if (typeof value !== 'string') throw unavailable(`a box without ${key}`)
-  return Buffer.from(value, 'base64')
+  return fromBase64(value)
 }
 
-function query(bytes: Buffer): string {
-  return encodeURIComponent(`b64:${bytes.toString('base64')}`)
+function query(bytes: Uint8Array): string {
+  return encodeURIComponent(`b64:${toBase64(bytes)}`)
 }

@@ -63,7 +63,7 @@ export function redisRuns(connection: Connection, prefix: string, capacity: numb
       if (capacity < 1) return
       own = newest(own, call)
       untold = newest(untold, call)
-      telling ??= setTimeout(tell, TOLD_EVERY_MS).unref()
+      if (telling === undefined) telling = setTimeout(tell, TOLD_EVERY_MS).unref()
     },
     list() {
       if (capacity > 0) refresh()

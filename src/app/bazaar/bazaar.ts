@@ -5,6 +5,7 @@ import { recordOf } from '../client/body.js'
 import { exchangeOver } from '../client/exchange.js'
 import { urlOf } from '../client/request.js'
 import { isSuccess } from '../client/verdict.js'
+import { sandboxUrl } from '../sandbox-url.js'
 
 /** Which page of whose index. */
 export interface BazaarOptions {
@@ -46,7 +47,7 @@ export async function findInBazaar(term: string, options: BazaarOptions = {}): P
 async function readPage({ limit = LIMIT_MAX, offset = 0, facilitatorUrl, fetchImpl }: BazaarOptions) {
   if (!Number.isInteger(limit) || limit < 1 || limit > LIMIT_MAX) return failed(`limit is 1 to ${LIMIT_MAX}`)
   if (!Number.isSafeInteger(offset) || offset < 0) return failed('offset is a whole number from 0')
-  const base = urlOf(facilitatorUrl ?? (process.env.SVC_SANDBOX || DEFAULT_FACILITATOR))
+  const base = urlOf(facilitatorUrl ?? sandboxUrl() ?? DEFAULT_FACILITATOR)
   const path = base.pathname.replace(/\/+$/, '')
   const url = new URL(`${base.origin}${path}/discovery/resources?limit=${limit}&offset=${offset}`)
   const request = { url, method: 'GET', headers: { accept: 'application/json' } }

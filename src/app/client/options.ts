@@ -4,6 +4,7 @@ import { signingKey } from '../../adapters/algorand/keys.js'
 import { algorandPaymentSigner } from '../../adapters/algorand/payment-signer.js'
 import { DEFAULT_ALGOD, type Network } from '../../domain/network.js'
 import type { PaymentSigner, Signer } from '../../ports/payment-signer.js'
+import { sandboxUrl } from '../sandbox-url.js'
 import { foreignSigner } from './foreign-signer.js'
 import { type BaseOptions, checkedNetwork, invalid, type Settings, settingsOver } from './settings.js'
 
@@ -27,9 +28,9 @@ export interface ClientOptions extends BaseOptions {
 
 /** @throws SvcError `invalid_key`, `invalid_price`, `invalid_options` */
 export function settingsOf(options: ClientOptions): Settings {
-  const sandboxUrl = process.env.SVC_SANDBOX || undefined
-  const network = checkedNetwork(options.network ?? (sandboxUrl ? 'testnet' : 'mainnet'))
-  const { algodUrl = sandboxUrl ?? DEFAULT_ALGOD[network], algodToken: token } = options
+  const sandbox = sandboxUrl()
+  const network = checkedNetwork(options.network ?? (sandbox ? 'testnet' : 'mainnet'))
+  const { algodUrl = sandbox ?? DEFAULT_ALGOD[network], algodToken: token } = options
   const algod = algodClient({ url: algodUrl, ...(token !== undefined && { token }) })
   return settingsOver({ network, algod, signer: signerOf(options, network, algod) }, options)
 }

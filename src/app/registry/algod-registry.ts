@@ -1,8 +1,11 @@
 /** The public way to a registry: which applications, read from which node. */
+import { ALGOD_TOKEN_HEADER } from '../../adapters/algorand/algod-questions.js'
+import { nodeClient } from '../../adapters/algorand/node-client.js'
 import { algorandRegistry } from '../../adapters/algorand/registry.js'
 import { DEFAULT_ALGOD, type Network } from '../../domain/network.js'
 import type { RegistryApps } from '../../domain/registry.js'
 import type { Registry } from '../../ports/registry.js'
+import { sandboxUrl } from '../sandbox-url.js'
 
 /** Which registry, read from which node. */
 export interface AlgodRegistryOptions extends RegistryApps {
@@ -26,7 +29,6 @@ export interface AlgodRegistryOptions extends RegistryApps {
  * const verdict = await verifyAgent('https://agent.example/.well-known/agent.json', { registry })
  */
 export function algodRegistry({ network, algodUrl, algodToken, ...apps }: AlgodRegistryOptions): Registry {
-  const sandbox = process.env.SVC_SANDBOX || undefined
-  const url = algodUrl ?? sandbox ?? DEFAULT_ALGOD[network ?? 'mainnet']
-  return algorandRegistry({ url, token: algodToken, apps })
+  const url = algodUrl ?? sandboxUrl() ?? DEFAULT_ALGOD[network ?? 'mainnet']
+  return algorandRegistry({ node: nodeClient({ url, token: algodToken }, ALGOD_TOKEN_HEADER), apps })
 }

@@ -13,6 +13,8 @@ export interface SafeFetchOptions extends Partial<ConnectorOptions> {
   readonly bodyBytesMax?: number
   /** @default 3 */
   readonly redirectsMax?: number
+  /** @default 'svc' */
+  readonly userAgent?: string
 }
 
 export interface SafeRequest {
@@ -42,7 +44,7 @@ const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308])
 
 export function safeFetch(options: SafeFetchOptions = {}): SafeFetch {
   const { timeoutMs = TIMEOUT_MS } = options
-  const { bodyBytesMax = BODY_BYTES_MAX, redirectsMax = REDIRECTS_MAX } = options
+  const { bodyBytesMax = BODY_BYTES_MAX, redirectsMax = REDIRECTS_MAX, userAgent = 'svc' } = options
   const connect = guardedConnector({ ...options, timeoutMs })
 
   return async (start, { method, body, signal: stopped }) => {
@@ -55,7 +57,12 @@ export function safeFetch(options: SafeFetchOptions = {}): SafeFetch {
     let sent = { method, body }
     try {
       for (;;) {
-        const { status, headers, bytes } = await read(url, sent, { dispatcher, signal, bodyBytesMax })
+        const { status, headers, bytes } = await read(url, sent, {
+          dispatcher,
+          signal,
+          bodyBytesMax,
+          userAgent,
+        })
         const location = REDIRECTS.has(status) ? headers.get('location') : null
         if (location === null) return { url, redirects, status, headers, bytes }
         if (redirects.length >= redirectsMax)
@@ -77,18 +84,19 @@ interface Reading {
   readonly dispatcher: Agent
   readonly signal: AbortSignal
   readonly bodyBytesMax: number
+  readonly userAgent: string
 }
 
 async function read(
   url: URL,
   { method, body }: Pick<SafeRequest, 'method' | 'body'>,
-  { dispatcher, signal, bodyBytesMax }: Reading,
+  { dispatcher, signal, bodyBytesMax, userAgent }: Reading,
 ) {
   const answer = await request(url, {
     method,
     headers: {
       accept: 'application/json, */*;q=0.5',
-      'user-agent': 'svc-reference-agent',
+      'user-agent': userAgent,
       ...(body !== undefined && { 'content-type': 'application/json' }),
     },
     ...(body !== undefined && { body }),

@@ -1,8 +1,8 @@
 /** A Chromium to look through: named by CHROMIUM_PATH, found on PATH, or installed by apt-get. Without one a test fails. */
-import { execFileSync } from 'node:child_process'
 import { accessSync, constants } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { type Browser, chromium } from 'playwright-core'
+import { withApt } from './apt.js'
 
 const NAMES = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable']
 
@@ -17,13 +17,13 @@ const QUIET = [
 ]
 
 export async function openBrowser(): Promise<Browser> {
-  return chromium.launch({ executablePath: chromiumPath(), args: QUIET })
+  return chromium.launch({ executablePath: await chromiumPath(), args: QUIET })
 }
 
-function chromiumPath(): string {
+async function chromiumPath(): Promise<string> {
   const named = process.env.CHROMIUM_PATH
   if (named !== undefined) return named
-  return onPath() ?? installed() ?? missing('apt-get could not install it')
+  return onPath() ?? (await installed()) ?? missing('apt-get could not install it')
 }
 
 function onPath(): string | undefined {
@@ -31,10 +31,9 @@ function onPath(): string | undefined {
   return folders.flatMap(folder => NAMES.map(name => join(folder, name))).find(isExecutable)
 }
 
-function installed(): string | undefined {
+async function installed(): Promise<string | undefined> {
   if (process.getuid?.() !== 0) missing('only root may install it')
-  execFileSync('apt-get', ['update', '-qq'], { stdio: 'ignore' })
-  execFileSync('apt-get', ['install', '-y', '-qq', 'chromium'], { stdio: 'ignore' })
+  await withApt('command -v chromium || { apt-get update && apt-get install -y chromium; }')
   return onPath()
 }
 

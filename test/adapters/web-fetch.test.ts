@@ -3,10 +3,10 @@ import { createServer, type RequestListener, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { gzipSync } from 'node:zlib'
 import { afterEach, describe, expect, it } from 'vitest'
-import { isPublicAddress } from '../../agents/reference/safe-fetch/addresses.js'
-import type { Lookup } from '../../agents/reference/safe-fetch/connector.js'
-import type { RefusedReason } from '../../agents/reference/safe-fetch/refused.js'
-import { safeFetch } from '../../agents/reference/safe-fetch/safe-fetch.js'
+import { isPublicAddress } from '../../src/adapters/web/addresses.js'
+import type { Lookup } from '../../src/adapters/web/connector.js'
+import type { RefusedReason } from '../../src/adapters/web/refused.js'
+import { safeFetch } from '../../src/adapters/web/safe-fetch.js'
 
 const servers: Server[] = []
 afterEach(() => {

@@ -14,8 +14,6 @@ export interface PaymentReader {
 
 export interface ReadPayment {
   readonly txId: string
-  /** The ids of all transactions of the group, in order; the payment's own among them. */
-  readonly groupTxIds: readonly string[]
   readonly payer: string
   readonly receiver: string
   readonly amount: bigint
@@ -25,6 +23,8 @@ export interface ReadPayment {
   readonly lastValid: bigint
   /** The network whose genesis hash the transaction names; `undefined` for any other chain. */
   readonly network: Network | undefined
+  /** Whether a transaction of the payment's group has this id; the others' ids are worked out on first use. Never throws. */
+  isOfGroup(txId: string): boolean
   /** Whether the ed25519 signature is the payer's own over these bytes. Computed on first use (about 150 µs). */
   proven(): boolean
 }

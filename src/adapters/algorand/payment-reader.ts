@@ -1,5 +1,5 @@
 /** Reads the payment inside `payload.paymentGroup[payload.paymentIndex]`. Promise: see the port. */
-import type { AssetTransferTransactionFields, SignedTransaction } from 'algosdk'
+import type { AssetTransferTransactionFields, SignedTransaction, Transaction } from 'algosdk'
 import { GENESIS_HASH, type Network } from '../../domain/network.js'
 import { isRecord, type PaymentPayload } from '../../domain/x402.js'
 import type { PaymentReader, ReadPayment } from '../../ports/payment-reader.js'
@@ -28,7 +28,7 @@ function read(payload: PaymentPayload): ReadPayment | undefined {
     const signed = group[index]?.signed
     const transfer = signed?.txn.assetTransfer
     if (!group.every(isMember) || !signed || !transfer || !isSigned(signed)) return undefined
-    return readPayment(group, index, signed, transfer)
+    return readPayment(group, signed, transfer)
   } catch {
     return undefined
   }
@@ -36,7 +36,6 @@ function read(payload: PaymentPayload): ReadPayment | undefined {
 
 function readPayment(
   group: readonly GroupMember[],
-  index: number,
   signed: SignedTransaction,
   transfer: AssetTransferTransactionFields,
 ): ReadPayment {
@@ -46,7 +45,6 @@ function readPayment(
   let proven: boolean | undefined
   return {
     txId,
-    groupTxIds: group.map((member, at) => (at === index ? txId : txIdOf(member.txn))),
     payer: encodeAddress(txn.sender.publicKey),
     receiver: encodeAddress(transfer.receiver.publicKey),
     amount: transfer.amount,
@@ -54,10 +52,19 @@ function readPayment(
     firstValid: txn.firstValid,
     lastValid: txn.lastValid,
     network: txn.genesisHash && NETWORK_BY_HASH.get(Buffer.from(txn.genesisHash).toString('base64')),
+    isOfGroup: id => id === txId || group.some(({ txn }) => isIdOf(id, txn)),
     proven() {
       proven ??= sig !== undefined && verifySignature(txn.sender.publicKey, signedText, sig)
       return proven
     },
+  }
+}
+
+function isIdOf(txId: string, txn: Transaction): boolean {
+  try {
+    return txIdOf(txn) === txId
+  } catch {
+    return false
   }
 }
 

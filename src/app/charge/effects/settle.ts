@@ -43,7 +43,7 @@ function mismatchOf(
   { read }: Call,
   world: World,
 ): string | undefined {
-  if (txId === undefined || !read!.groupTxIds.includes(txId)) return 'transaction'
+  if (txId === undefined || !read!.isOfGroup(txId)) return 'transaction'
   if (network !== undefined && networkOf(network) !== world.network) return 'network'
   if (payer !== undefined && payer !== read!.payer) return 'payer'
   return undefined

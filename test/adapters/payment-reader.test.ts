@@ -62,7 +62,7 @@ describe('the verdicts’ payments', () => {
       }
       const { paymentIndex } = payload.payload as { paymentIndex: number }
       expect(read?.txId).toBe(transactions[paymentIndex]?.txid)
-      expect(transactions.every(({ txid }) => read?.isOfGroup(txid))).toBe(true)
+      expect(transactions.every(({ txid }) => read?.isOfGroup(txid!))).toBe(true)
       expect(read?.proven()).toBe(!name.startsWith('signature-'))
     })
   }

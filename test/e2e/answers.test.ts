@@ -1,0 +1,177 @@
+/** How answers leave: the same from a server of ours and from a Koa app, whole, and in the bytes that were meant. */
+import { once } from 'node:events'
+import { createServer as createHttpServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { createServer, defineAgent, defineEndpoint, type HandlerContext } from '../../src/index.js'
+import { type Sandbox, startSandbox } from '../../src/sandbox.js'
+import { rawRequest, sendRaw } from '../support/raw-http.js'
+import { ask, gate, openSeller, pay, type Seller } from '../support/seller.js'
+
+const TEXTS = ['plain', 'ÿ', 'naïve ä', '10 €', '😀', '\ud800 alone', '\u0000\u2028', '"\\']
+
+const late = gate()
+let seen: { late: boolean; spread: unknown; twice: boolean } | undefined
+
+const endpoints = [
+  defineEndpoint({
+    name: 'echo',
+    price: '$0.01',
+    deprecated: '2030-01-01T00:00:00Z',
+    handler: ({ body }) => body,
+  }),
+  defineEndpoint({
+    name: 'page',
+    price: '$0.01',
+    method: 'GET',
+    handler: () =>
+      new Response('<p>ä €</p>', {
+        status: 201,
+        headers: [
+          ['content-type', 'text/html'],
+          ['cache-control', 'public'],
+          ['vary', 'accept'],
+          ['x-own', 'yes'],
+        ],
+      }),
+  }),
+  defineEndpoint({ name: 'nothing', price: '$0.01', handler: () => new Response(null, { status: 204 }) }),
+  defineEndpoint({
+    name: 'late',
+    price: '$0.01',
+    timeout: 1_000,
+    async handler(ctx: HandlerContext) {
+      await late.opened
+      const { signal } = ctx
+      seen = { late: signal.aborted, spread: { ...ctx }.signal, twice: ctx.signal === signal }
+      late.enter()
+    },
+  }),
+]
+
+let sandbox: Sandbox
+let seller: Seller
+let koa: { readonly url: string; readonly server: Server }
+beforeAll(async () => {
+  sandbox = await startSandbox()
+  seller = await openSeller(endpoints, { sandbox })
+  koa = await koaOf()
+})
+afterAll(async () => {
+  koa.server.closeAllConnections()
+  koa.server.close()
+  await seller.close()
+  await sandbox.close()
+})
+
+async function koaOf() {
+  const agent = defineAgent({
+    name: 'Test agent',
+    handle: 'test-agent',
+    description: 'Serves the tests.',
+    payTo: sandbox.seller.address,
+    network: 'testnet',
+    endpoints,
+  })
+  const { facilitatorUrl, algodUrl } = sandbox
+  const app = createServer(agent, { facilitatorUrl, algodUrl })
+  const server = createHttpServer(app.callback()).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  return { server, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` }
+}
+
+/** Everything that an answer says, but for what is of its moment and its port. */
+async function said(response: Response, url: string) {
+  const headers = Object.fromEntries(
+    [...response.headers].filter(([name]) => !/^(date|traceparent)$/.test(name)),
+  )
+  const challenge = headers['payment-required']
+  if (challenge) headers['payment-required'] = Buffer.from(challenge, 'base64').toString().replaceAll(url, '')
+  if (headers['payment-response']) headers['payment-response'] = 'a receipt'
+  return { status: response.status, headers, body: (await response.text()).replaceAll(url, '') }
+}
+
+describe('a server of ours and a Koa app say the same', () => {
+  const requests: readonly (readonly [string, string, string, object?])[] = [
+    ['a quote', 'POST', '/echo', { body: {} }],
+    ['a quote of a GET', 'GET', '/page'],
+    ['the manifest', 'GET', '/.well-known/svc.json'],
+    ['the manifest’s head', 'HEAD', '/.well-known/svc.json'],
+    ['the card', 'GET', '/.well-known/agent.json'],
+    ['openapi', 'GET', '/openapi.json'],
+    ['no path', 'GET', '/none'],
+    ['another method', 'DELETE', '/echo'],
+    ['a head of what is paid', 'HEAD', '/page'],
+    ['a preflight', 'OPTIONS', '/echo'],
+    ['no JSON', 'POST', '/echo', { body: '{', headers: { 'x-payment': 'e30=' } }],
+    ['a body that is too large', 'POST', '/echo', { body: `"${'x'.repeat(1_100_000)}"` }],
+    ['an encoding', 'POST', '/echo', { body: '{}', headers: { 'content-encoding': 'br' } }],
+    ['a key that is none', 'POST', '/echo', { body: {}, headers: { 'idempotency-key': 'a b' } }],
+    ['A2A without a message', 'POST', '/a2a', { body: {} }],
+    ['MCP without a body', 'POST', '/mcp'],
+    ['runs', 'POST', '/_svc/runs'],
+  ]
+  for (const [name, method, path, options] of requests) {
+    it(name, async () => {
+      const answers = await Promise.all(
+        [seller.url, koa.url].map(async url => said(await ask(url + path, { method, ...options }), url)),
+      )
+      expect(answers[0]).toEqual(answers[1])
+    })
+  }
+
+  for (const path of ['/page', '/nothing', '/echo']) {
+    it(`${path}, paid`, async () => {
+      const method = path === '/page' ? 'GET' : 'POST'
+      const body = method === 'GET' ? undefined : { text: 'ä' }
+      const answers = []
+      for (const url of [seller.url, koa.url]) {
+        const paid = await pay({ ...seller, url }, url + path, { method, body, account: `for ${url}` })
+        answers.push(await said(paid, url))
+      }
+      expect(answers[0]).toEqual(answers[1])
+      expect(answers[0]!.status).toBe(path === '/page' ? 201 : path === '/nothing' ? 204 : 200)
+      expect(answers[0]!.headers['cache-control']).toBe('no-store')
+    })
+  }
+})
+
+it('says each header once', async () => {
+  const quote = await sendRaw(seller.url, rawRequest('POST', '/echo'))
+  const names = quote.head
+    .split('\r\n')
+    .slice(1)
+    .map(line => line.split(':', 1)[0]!.toLowerCase())
+  expect(names).toEqual([...new Set(names)])
+  expect(names).toContain('deprecation')
+})
+
+describe('text arrives as it was meant', () => {
+  for (const text of TEXTS) {
+    it(JSON.stringify(text), async () => {
+      const answer = await pay(seller, `${seller.url}/echo`, { body: { text } })
+      const bytes = Buffer.from(await answer.arrayBuffer())
+      expect(bytes.toString('utf8')).toBe(JSON.stringify({ text }))
+      expect(Number(answer.headers.get('content-length'))).toBe(bytes.length)
+    })
+  }
+})
+
+it('answers one pipelined request after the other, and none for a body that it did not read', async () => {
+  const first = rawRequest('POST', '/none', ['Content-Type: application/json'], '{"a":1}').replace(
+    'close',
+    'keep-alive',
+  )
+  const answers = await sendRaw(seller.url, first + rawRequest('GET', '/.well-known/svc.json'))
+  expect(answers.head).toMatch(/^HTTP\/1\.1 404/)
+  expect(answers.body).toMatch(/not_found.*HTTP\/1\.1 200 OK/s)
+})
+
+it('a signal that is first looked at after the end is aborted, and goes along where the context is spread', async () => {
+  const answer = await pay(seller, `${seller.url}/late`, { body: {} })
+  expect(answer.status).toBe(504)
+  late.open()
+  await late.entered()
+  expect(seen).toEqual({ late: true, spread: expect.any(AbortSignal), twice: true })
+  expect((seen!.spread as AbortSignal).aborted).toBe(true)
+})

@@ -7,6 +7,7 @@ import { redisRateLimit } from '../../src/adapters/redis/rate-limit.js'
 import { redisRuns } from '../../src/adapters/redis/runs.js'
 import { redisSpendLedger } from '../../src/adapters/redis/spend.js'
 import { redisSubscriptions } from '../../src/adapters/redis/subscriptions.js'
+import type { EndedCall } from '../../src/ports/witness.js'
 import {
   chargeStoreContract,
   rateLimitContract,
@@ -54,6 +55,27 @@ rateLimitContract(runner, 'redis', () => ({
 }))
 
 runsContract(runner, 'redis', capacity => redisRuns(connection, prefix(), capacity))
+
+it('tells Redis of a burst of calls in one command, of the newest only', async () => {
+  let told = 0
+  const counted: Connection = {
+    ...connection,
+    script(name, source) {
+      const run = connection.script(name, source)
+      return (...given) => {
+        told++
+        return run(...given)
+      }
+    },
+  }
+  const name = prefix()
+  const [one, other] = [redisRuns(counted, name, 3), redisRuns(connection, name, 3)]
+  for (let call = 0; call < 1_000; call++) one.ended({ id: `call ${call}` } as EndedCall)
+  const newest = ['call 999', 'call 998', 'call 997']
+  expect(one.list().map(({ id }) => id)).toEqual(newest)
+  await expect.poll(() => other.list().map(({ id }) => id)).toEqual(newest)
+  expect(told).toBe(1)
+})
 
 spendContract(runner, 'redis', () => ({
   ledger: redisSpendLedger(connection, prefix(), { budget: 'wallet', windowMs: LEASE_MS }),

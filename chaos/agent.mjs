@@ -30,7 +30,8 @@ const stores = redisStores(redisUrl, { commandTimeoutMs: 1_000, runsCapacity: 10
 serve(agent, {
   port: 0,
   host: '127.0.0.1',
-  idempotency: { onLostResponse: 'replay' },
+  // Longer than any run: every key is asked again at its end, and one whose window has passed is rightly charged anew.
+  idempotency: { onLostResponse: 'replay', windowMs: 24 * 3_600_000 },
   stores,
   ...options,
   onReady: ({ port }) => console.log(JSON.stringify({ port })),

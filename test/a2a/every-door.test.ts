@@ -1,28 +1,10 @@
 /** Every door walks the same machine: what HTTP promises about money holds for A2A and MCP, and across them. */
-import { afterEach, describe, expect, it } from 'vitest'
-import { defineEndpoint, type EndpointDef, type ServeOptions } from '../../src/index.js'
+import { describe, expect, it } from 'vitest'
+import { defineEndpoint, type ServeOptions } from '../../src/index.js'
 import { DOORS, type TestDoor } from '../support/doors.js'
-import { type FakeFacilitator, fakeFacilitator, json } from '../support/fake-facilitator.js'
-import { ask, gate, openSeller, type Seller, signFor } from '../support/seller.js'
-
-const opened: { close(): Promise<void> }[] = []
-async function open(endpoints: readonly EndpointDef[], options: Partial<ServeOptions> = {}): Promise<Seller> {
-  const seller = await openSeller(endpoints, options)
-  opened.unshift(seller)
-  return seller
-}
-
-/** Says yes to everything and moves nothing: whatever is counted here, our server alone has prevented or allowed. */
-async function yesMan(): Promise<FakeFacilitator> {
-  const facilitator = await fakeFacilitator()
-  opened.push(facilitator)
-  return facilitator
-}
-const settles = ({ asked }: FakeFacilitator) => asked.filter(({ path }) => path === '/settle').length
-
-afterEach(async () => {
-  for (const each of opened.splice(0)) await each.close()
-})
+import { fakeFacilitator, json, status } from '../support/fake-facilitator.js'
+import { gated } from '../support/gate.js'
+import { ask, open, presenting, type Seller, signedIn, signFor } from '../support/seller.js'
 
 const input = {
   type: 'object',
@@ -44,6 +26,14 @@ function counted(options: object = {}) {
 
 const asked = { skill: 'work', input: { text: 'hello' } }
 const body = asked.input
+/** A server that believes its facilitator, and a payment to it that has not been sent yet. */
+async function trusting(options: Partial<ServeOptions> = {}) {
+  const facilitator = await fakeFacilitator()
+  const { work, seen } = counted()
+  const seller = await open([work], { facilitatorUrl: facilitator.url, ...options })
+  return { facilitator, seen, seller, headers: await signFor(seller, `${seller.url}/work`, { body }) }
+}
+
 const received = ({ sandbox }: Seller) => sandbox.balance(sandbox.seller.address).usdc
 
 for (const [name, door] of Object.entries(DOORS) as [string, TestDoor][]) {
@@ -103,53 +93,40 @@ for (const [name, door] of Object.entries(DOORS) as [string, TestDoor][]) {
     })
 
     it('100 concurrent calls with one payment: one run, one settle, one answer', async () => {
-      const facilitator = await yesMan()
-      const { work, seen } = counted()
-      const seller = await open([work], { facilitatorUrl: facilitator.url })
-      const headers = await signFor(seller, `${seller.url}/work`, { body })
+      const { facilitator, seen, seller, headers } = await trusting()
       const told = await Promise.all(
         Array.from({ length: 100 }, () => door(seller.url, { ...asked, headers })),
       )
       expect(told.filter(({ code }) => code === 'ok')).toHaveLength(1)
       expect(told.every(({ code }) => ['ok', 'payment_in_use', 'payment_spent'].includes(code))).toBe(true)
-      expect([seen.runs, settles(facilitator)]).toEqual([1, 1])
+      expect([seen.runs, facilitator.count('/settle')]).toEqual([1, 1])
     })
 
     it('a payment spent here is spent everywhere, though the facilitator says ok', async () => {
-      const facilitator = await yesMan()
-      const { work, seen } = counted()
-      const seller = await open([work], { facilitatorUrl: facilitator.url })
-      const headers = await signFor(seller, `${seller.url}/work`, { body })
+      const { facilitator, seen, seller, headers } = await trusting()
       expect((await door(seller.url, { ...asked, headers })).code).toBe('ok')
       for (const other of Object.values(DOORS)) {
         expect((await other(seller.url, { ...asked, headers })).code).toBe('payment_spent')
       }
       expect((await ask(`${seller.url}/work`, { body, headers })).status).toBe(409)
-      expect([seen.runs, settles(facilitator)]).toEqual([1, 1])
+      expect([seen.runs, facilitator.count('/settle')]).toEqual([1, 1])
     })
 
     it('one payment here and at the HTTP door at once: one of them runs', async () => {
-      const facilitator = await yesMan()
-      const { work, seen } = counted()
-      const seller = await open([work], { facilitatorUrl: facilitator.url })
-      const headers = await signFor(seller, `${seller.url}/work`, { body })
+      const { facilitator, seen, seller, headers } = await trusting()
       const [told, response] = await Promise.all([
         door(seller.url, { ...asked, headers }),
         ask(`${seller.url}/work`, { body, headers }),
       ])
       expect([told.code === 'ok', response.status === 200].filter(Boolean)).toHaveLength(1)
-      expect([seen.runs, settles(facilitator)]).toEqual([1, 1])
+      expect([seen.runs, facilitator.count('/settle')]).toEqual([1, 1])
     })
 
     it('an edited `accepted` is refused before the facilitator is asked', async () => {
-      const facilitator = await yesMan()
-      const { work, seen } = counted()
-      const seller = await open([work], { facilitatorUrl: facilitator.url })
-      const { 'payment-signature': header = '' } = await signFor(seller, `${seller.url}/work`, { body })
-      const payload = JSON.parse(Buffer.from(header, 'base64').toString())
+      const { facilitator, seen, seller, headers } = await trusting()
+      const payload = signedIn(headers)
       const edited = { ...payload, accepted: { ...payload.accepted, amount: '1' } }
-      const headers = { 'payment-signature': Buffer.from(JSON.stringify(edited)).toString('base64') }
-      const told = await door(seller.url, { ...asked, headers })
+      const told = await door(seller.url, { ...asked, headers: presenting(edited) })
       expect(told.code).toBe('payment_required')
       expect(told.challenge?.error).toMatch(/other terms/)
       expect([seen.runs, facilitator.asked.some(({ path }) => path !== '/supported')]).toEqual([0, false])
@@ -203,25 +180,19 @@ for (const [name, door] of Object.entries(DOORS) as [string, TestDoor][]) {
     })
 
     it('a facilitator that is down is an outage, never a quote', async () => {
-      const facilitator = await yesMan()
-      facilitator.replies['/verify'] = response => response.writeHead(500).end()
-      const { work, seen } = counted()
-      const seller = await open([work], { facilitatorUrl: facilitator.url })
-      const headers = await signFor(seller, `${seller.url}/work`, { body })
+      const { facilitator, seen, seller, headers } = await trusting()
+      facilitator.replies['/verify'] = status(500)
       expect((await door(seller.url, { ...asked, headers })).code).toBe('facilitator_unavailable')
       expect(seen.runs).toBe(0)
     })
 
     it('an answer does not leave before its settlement, and an unknown one never asks to pay again', async () => {
-      const facilitator = await yesMan()
-      const { work, seen } = counted()
       const budgets = { certaintyMs: 50, reconcilePauseMs: 10 }
-      const seller = await open([work], { facilitatorUrl: facilitator.url, budgets })
+      const { facilitator, seen, seller, headers } = await trusting({ budgets })
       facilitator.replies['/settle'] = json({ success: false, errorReason: 'insufficient', transaction: '' })
-      const refused = await signFor(seller, `${seller.url}/work`, { body })
-      const unsettled = await door(seller.url, { ...asked, headers: refused })
+      const unsettled = await door(seller.url, { ...asked, headers })
       expect(unsettled).toMatchObject({ code: 'payment_required', challenge: { error: 'insufficient' } })
-      facilitator.replies['/settle'] = response => response.writeHead(500).end()
+      facilitator.replies['/settle'] = status(500)
       const unclear = await signFor(seller, `${seller.url}/work`, { body })
       const inDoubt = await door(seller.url, { ...asked, headers: unclear })
       expect(inDoubt.code).toBe('settlement_unknown')
@@ -271,17 +242,8 @@ for (const [name, door] of Object.entries(DOORS) as [string, TestDoor][]) {
     })
 
     it('refuses new calls while draining, and finishes the one in work', async () => {
-      const inside = gate()
-      const slow = defineEndpoint({
-        name: 'slow',
-        price: '$0.01',
-        async handler() {
-          inside.enter()
-          await inside.opened
-          return { done: true }
-        },
-      })
-      const seller = await open([slow], { shutdownTimeoutMs: 10_000 })
+      const inside = gated()
+      const seller = await open([inside.endpoint], { shutdownTimeoutMs: 10_000 })
       const headers = await signFor(seller, `${seller.url}/slow`)
       const working = door(seller.url, { skill: 'slow', input: {}, headers })
       await inside.entered()
@@ -295,17 +257,8 @@ for (const [name, door] of Object.entries(DOORS) as [string, TestDoor][]) {
     })
 
     it('a caller who hangs up before the settlement is not charged', async () => {
-      const inside = gate()
-      const slow = defineEndpoint({
-        name: 'slow',
-        price: '$0.01',
-        async handler() {
-          inside.enter()
-          await inside.opened
-          return {}
-        },
-      })
-      const seller = await open([slow])
+      const inside = gated()
+      const seller = await open([inside.endpoint])
       const headers = await signFor(seller, `${seller.url}/slow`)
       const ended = seller.nextEnded()
       const hungUp = door(seller.url, { skill: 'slow', input: {}, headers }).catch(() => 'hung up')
@@ -320,12 +273,9 @@ for (const [name, door] of Object.entries(DOORS) as [string, TestDoor][]) {
 }
 
 it('one payment at every door at once buys one run', async () => {
-  const facilitator = await yesMan()
-  const { work, seen } = counted()
-  const seller = await open([work], { facilitatorUrl: facilitator.url })
-  const headers = await signFor(seller, `${seller.url}/work`, { body })
+  const { facilitator, seen, seller, headers } = await trusting()
   const doors = Array.from({ length: 30 }, (_, at) => Object.values(DOORS)[at % 3]!)
   const told = await Promise.all(doors.map(door => door(seller.url, { ...asked, headers })))
   expect(told.filter(({ code }) => code === 'ok')).toHaveLength(1)
-  expect([seen.runs, settles(facilitator)]).toEqual([1, 1])
+  expect([seen.runs, facilitator.count('/settle')]).toEqual([1, 1])
 })

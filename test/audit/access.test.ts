@@ -1,24 +1,15 @@
 /** Who may see the audit page, over HTTP; and that it is not there at all where nobody asked for it. */
 import { request } from 'node:http'
-import { afterEach, describe, expect, it, vi } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { defineEndpoint, type ServeOptions } from '../../src/index.js'
-import { openSeller, pay, type Seller } from '../support/seller.js'
+import { open, pay, type Seller } from '../support/seller.js'
 import { PAYER } from './calls.js'
 
 const TOKEN = 'a-token-of-more-than-sixteen-characters'
 const PATHS = ['/_svc/audit', '/_svc/audit/events', '/_svc/audit/runs.jsonl']
 const work = defineEndpoint({ name: 'work', price: '$0.01', handler: () => ({ secret: 'the answer' }) })
 
-let seller: Seller | undefined
-afterEach(async () => {
-  await seller?.close()
-  seller = undefined
-})
-
-async function serving(options: Partial<ServeOptions>): Promise<Seller> {
-  seller = await openSeller([work], options)
-  return seller
-}
+const serving = (options: Partial<ServeOptions>): Promise<Seller> => open([work], options)
 
 /** With headers that `fetch` does not let anybody set. HEAD, so that the stream of events ends. */
 function headersOf(url: string, headers: Record<string, string> = {}) {
@@ -41,7 +32,6 @@ describe('the audit page', () => {
   it('is there where the environment says so and the program does not', async () => {
     vi.stubEnv('SVC_AUDIT', '1')
     expect((await headersOf(`${(await serving({})).url}/_svc/audit`)).status).toBe(200)
-    await seller!.close()
     expect((await headersOf(`${(await serving({ audit: false })).url}/_svc/audit`)).status).toBe(404)
     vi.unstubAllEnvs()
   })

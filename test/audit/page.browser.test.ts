@@ -1,8 +1,9 @@
 /** The audit page as a person has it: in a real browser, with a mouse, a keyboard, a phone, at night. */
 import type { Browser, Page } from 'playwright-core'
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { defineEndpoint } from '../../src/index.js'
 import { openBrowser } from '../support/chromium.js'
+import { closing } from '../support/closing.js'
 import { ask, openSeller, pay, type Seller } from '../support/seller.js'
 import { callOf, callOn, PAYER, settledPath, txIdOf } from './calls.js'
 import { FAINT_TEXTS, FRAME_MS, widthsOf } from './in-page.js'
@@ -23,21 +24,16 @@ interface Screen {
 }
 
 let browser: Browser
-const opened: { close(): Promise<unknown> }[] = []
 beforeAll(async () => {
   browser = await openBrowser()
 }, 300_000)
-afterEach(async () => {
-  for (const each of opened.splice(0).reverse()) await each.close()
-})
 afterAll(() => browser?.close())
 
 async function look(
   url: string,
   { width = 1440, height = 900, colorScheme = 'light' }: Screen = {},
 ): Promise<Look> {
-  const context = await browser.newContext({ viewport: { width, height }, colorScheme })
-  opened.push(context)
+  const context = closing(await browser.newContext({ viewport: { width, height }, colorScheme }))
   const page = await context.newPage()
   const requests: string[] = []
   const said: string[] = []
@@ -51,9 +47,7 @@ async function look(
 }
 
 async function watched(...args: Parameters<typeof openWatched>): Promise<Watched> {
-  const made = await openWatched(...args)
-  opened.push(made)
-  return made
+  return closing(await openWatched(...args))
 }
 
 const rows = (page: Page) => page.locator('#list [role=option]')

@@ -5,7 +5,7 @@ import { BasicTracerProvider, InMemorySpanExporter, SimpleSpanProcessor } from '
 import { afterEach, describe, expect, it } from 'vitest'
 import { callSpans } from '../../src/adapters/traces/spans.js'
 import { defineEndpoint } from '../../src/index.js'
-import { ask, openSeller, pay, type Seller } from '../support/seller.js'
+import { ask, open, pay } from '../support/seller.js'
 import { callOn, PAYER, STARTED_MS, settledPath } from './calls.js'
 
 const exporter = new InMemorySpanExporter()
@@ -81,12 +81,10 @@ describe('a call’s span', () => {
 
 describe('over HTTP', () => {
   const work = defineEndpoint({ name: 'work', price: '$0.01', handler: () => ({ done: true }) })
-  let seller: Seller
-  afterEach(() => seller.close())
 
   it('a caller that traces finds the call in its own trace, sampled as it says', async () => {
     registered()
-    seller = await openSeller([work])
+    const seller = await open([work])
     const traceId = '0af7651916cd43dd8448eb211c80319c'
     const headers = (flags: string) => ({ traceparent: `00-${traceId}-b7ad6b7169203331-${flags}` })
     await pay(seller, `${seller.url}/work`, { body: {}, headers: headers('01') })

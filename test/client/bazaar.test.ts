@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { readIndex } from '../../src/domain/bazaar-index.js'
 import { defineEndpoint, findInBazaar, listBazaar } from '../../src/index.js'
-import { openSeller, pay } from '../support/seller.js'
+import { open, pay } from '../support/seller.js'
 
 const accepts = [{ scheme: 'exact', network: 'algorand:x', amount: '10000', asset: '1', payTo: 'A' }]
 const serving = (body: unknown, init?: ResponseInit) => ({
@@ -13,7 +13,7 @@ const serving = (body: unknown, init?: ResponseInit) => ({
 
 describe('the index', () => {
   it('lists what was paid for at the sandbox', async () => {
-    const seller = await openSeller([
+    const seller = await open([
       defineEndpoint({ name: 'echo', description: 'Says it again.', price: '$0.01', handler: () => 1 }),
     ])
     await pay(seller, `${seller.url}/echo`, { body: {} })
@@ -27,7 +27,6 @@ describe('the index', () => {
     })
     expect(await findInBazaar('AGAIN', { facilitatorUrl })).toEqual(await listBazaar({ facilitatorUrl }))
     expect(await findInBazaar('nothing like it', { facilitatorUrl })).toEqual({ ok: true, resources: [] })
-    await seller.close()
   })
 
   it('is read in each of its shapes', () => {

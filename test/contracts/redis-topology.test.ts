@@ -1,18 +1,10 @@
 /** The same stores on a Cluster, which refuses any script whose keys do not share a slot, and behind a Sentinel. */
 import { once } from 'node:events'
 import { Cluster, Redis } from 'ioredis'
-import { afterEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { type RedisStores, redisStores } from '../../src/redis.js'
+import { closing } from '../support/closing.js'
 import { type RedisServer, startRedis } from '../support/redis-server.js'
-
-const opened: { close(): unknown }[] = []
-const closing = <T extends { close(): unknown }>(resource: T): T => {
-  opened.unshift(resource)
-  return resource
-}
-afterEach(async () => {
-  for (const resource of opened.splice(0)) await resource.close()
-})
 
 async function server(...args: Parameters<typeof startRedis>): Promise<RedisServer> {
   const redis = await startRedis(...args)

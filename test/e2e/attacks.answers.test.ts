@@ -3,22 +3,13 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { gzipSync } from 'node:zlib'
 import { Response as UndiciResponse } from 'undici'
-import { afterEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { memoryChargeStore } from '../../src/adapters/memory/charge-store.js'
 import { memorySubscriptions } from '../../src/adapters/memory/subscriptions.js'
-import { defineEndpoint, type EndpointDef, type ServeOptions } from '../../src/index.js'
+import { defineEndpoint } from '../../src/index.js'
+import { closing } from '../support/closing.js'
 import { fakeFacilitator, json } from '../support/fake-facilitator.js'
-import { ask, openSeller, pay, receiptIn, type Seller, signFor } from '../support/seller.js'
-
-const opened: { close(): Promise<void> }[] = []
-async function open(endpoints: readonly EndpointDef[], options: Partial<ServeOptions> = {}): Promise<Seller> {
-  const seller = await openSeller(endpoints, options)
-  opened.unshift(seller)
-  return seller
-}
-afterEach(async () => {
-  for (const each of opened.splice(0)) await each.close()
-})
+import { ask, open, pay, presenting, receiptIn, type Seller, signedIn, signFor } from '../support/seller.js'
 
 const received = ({ sandbox }: Seller) => sandbox.balance(sandbox.seller.address).usdc
 const selling = (handler: () => unknown) => defineEndpoint({ name: 'work', price: '$0.01', handler })
@@ -50,8 +41,8 @@ it('an upstream’s answer that fetch has unpacked is not called packed', async 
   const upstream = createServer((_, response) => {
     response.writeHead(200, { 'content-encoding': 'gzip', 'content-type': 'text/plain' })
     response.end(gzipSync('unpacked'))
-  }).listen(0, '127.0.0.1')
-  opened.push({ close: async () => void upstream.close() })
+  })
+  closing(upstream.listen(0, '127.0.0.1'))
   const seller = await open([
     selling(() => fetch(`http://127.0.0.1:${(upstream.address() as AddressInfo).port}`)),
   ])
@@ -91,18 +82,16 @@ describe('a payment in disguise', () => {
     it(`${name}: is the same payment, or none; it never buys a second run`, async () => {
       let runs = 0
       const facilitator = await fakeFacilitator()
-      opened.push(facilitator)
       const seller = await open([selling(() => ++runs)], { facilitatorUrl: facilitator.url })
       const payment = await signFor(seller, `${seller.url}/work`)
       expect((await ask(`${seller.url}/work`, { headers: payment })).status).toBe(200)
-      const payload = JSON.parse(Buffer.from(payment['payment-signature']!, 'base64').toString())
+      const payload = signedIn(payment)
       const { paymentGroup, paymentIndex } = payload.payload
       paymentGroup[paymentIndex] = disguise(Buffer.from(paymentGroup[paymentIndex], 'base64')).toString(
         'base64',
       )
-      const header = Buffer.from(JSON.stringify(payload)).toString('base64')
       const sent = Array.from({ length: 3 }, () =>
-        ask(`${seller.url}/work`, { headers: { 'payment-signature': header } }),
+        ask(`${seller.url}/work`, { headers: presenting(payload) }),
       )
       for (const { status } of await Promise.all(sent)) expect([402, 409]).toContain(status)
       expect(runs).toBe(1)
@@ -132,8 +121,7 @@ describe('after the payment’s rounds have passed', () => {
     const seller = await open([selling(() => 1)], short)
     const headers = await signFor(seller, `${seller.url}/work`)
     const txId = receiptIn(await ask(`${seller.url}/work`, { headers })).txId
-    const forgetful = await seller.replica({ stores: {} })
-    opened.unshift(forgetful)
+    const forgetful = closing(await seller.replica({ stores: {} }))
     seller.sandbox.advanceRounds(50)
     const response = await ask(`${forgetful.url}/work`, { headers })
     expect(response.status).toBe(409)
@@ -158,7 +146,6 @@ it('what is refused says nothing of another call’s charge', async () => {
 
 it('payloads that make a facilitator fall over do not close the shop for honest payers', async () => {
   const first = await fakeFacilitator()
-  opened.push(first)
   const seller = await open([selling(() => 1)], { facilitatorUrl: first.url })
   first.replies['/verify'] = json({ error: 'cannot read' }, 500)
   const hostile = Array.from({ length: 8 }, () => signFor(seller, `${seller.url}/work`))
@@ -178,8 +165,9 @@ it('a window opens nothing of another seller, though they share a store by mista
   })
   const seller = await open([endpoint], { subscriptions: { store } })
   const key = (await pay(seller, `${seller.url}/pass`)).headers.get('x-svc-subscription')!
-  const other = await seller.replica({ subscriptions: { store }, payTo: seller.sandbox.wallet.address })
-  opened.unshift(other)
+  const other = closing(
+    await seller.replica({ subscriptions: { store }, payTo: seller.sandbox.wallet.address }),
+  )
   const use = async (url: string) =>
     (await ask(`${url}/pass`, { headers: { 'x-svc-subscription': key } })).status
   expect([await use(seller.url), await use(other.url)]).toEqual([200, 402])

@@ -2,45 +2,32 @@
  * A facilitator that errs, lies, dies or dawdles. For each way: an answer leaves only if the money moved, "not charged" is
  * said only if it did not and never will, and what is not known is said to be not known.
  */
-import { afterEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { memoryChargeStore } from '../../src/adapters/memory/charge-store.js'
 import { defineEndpoint, type ServeOptions } from '../../src/index.js'
 import type { FaultName } from '../../src/sandbox.js'
+import { closing } from '../support/closing.js'
 import { endless, fakeFacilitator, json } from '../support/fake-facilitator.js'
-import { ask, challengeIn, openSeller, receiptIn, type Seller, signFor } from '../support/seller.js'
+import { ask, challengeIn, open as openSelling, receiptIn, type Seller, signFor } from '../support/seller.js'
+
+/** Whatever is asked, what comes back says nothing. */
+const NO_ANSWER = ['hang', 'reset', '500', 'html', 'truncated', 'huge', '429', 'redirect'] as const
+/** Broken spellings of yes. */
+const NO_YES = ['string-true', 'one'] as const
 
 let runs = 0
 const endpoint = defineEndpoint({ name: 'work', price: '$0.01', handler: () => ({ run: ++runs }) })
 
-const opened: { close(): Promise<void> }[] = []
-async function open(options: Partial<ServeOptions> = {}): Promise<Seller> {
+function open(options: Partial<ServeOptions> = {}): Promise<Seller> {
   runs = 0
-  const seller = await openSeller([endpoint], {
-    budgets: { verifyMs: 300, settleMs: 300, certaintyMs: 1_500, reconcilePauseMs: 50 },
-    ...options,
-  })
-  opened.unshift(seller)
-  return seller
+  const budgets = { verifyMs: 300, settleMs: 300, certaintyMs: 1_500, reconcilePauseMs: 50 }
+  return openSelling([endpoint], { budgets, ...options })
 }
-afterEach(async () => {
-  for (const each of opened.splice(0)) await each.close()
-})
 
 const received = ({ sandbox }: Seller) => sandbox.balance(sandbox.seller.address).usdc
 
 describe('verify', () => {
-  const outages: FaultName[] = [
-    'hang',
-    'reset',
-    '500',
-    'html',
-    'truncated',
-    'huge',
-    '429',
-    'redirect',
-    'string-true',
-    'one',
-  ]
+  const outages: FaultName[] = [...NO_ANSWER, ...NO_YES]
   for (const fault of outages) {
     it(`${fault}: 503 with Retry-After, no quote, no run, and the same payment is good afterwards`, async () => {
       const seller = await open()
@@ -81,22 +68,7 @@ describe('verify', () => {
 })
 
 describe('settle, once, and then the facilitator is well again', () => {
-  const settledAnyway: FaultName[] = [
-    'hang',
-    'reset',
-    '500',
-    'html',
-    'truncated',
-    'huge',
-    '429',
-    'redirect',
-    'string-true',
-    'one',
-    'die-before',
-    'die-after',
-    'late',
-    'pending',
-  ]
+  const settledAnyway: FaultName[] = [...NO_ANSWER, ...NO_YES, 'die-before', 'die-after', 'late', 'pending']
   for (const fault of settledAnyway) {
     it(`${fault}: settled again or found on chain; one charge, one answer`, async () => {
       const seller = await open({
@@ -126,18 +98,7 @@ describe('settle, once, and then the facilitator is well again', () => {
 })
 
 describe('settle, and the facilitator stays that way', () => {
-  const silent: FaultName[] = [
-    'hang',
-    'reset',
-    '500',
-    'html',
-    'truncated',
-    'huge',
-    '429',
-    'redirect',
-    'die-before',
-    'pending',
-  ]
+  const silent: FaultName[] = [...NO_ANSWER, 'die-before', 'pending']
   for (const fault of silent) {
     it(`${fault}: 503 settlement_unknown with the id; never "pay again", never the answer`, async () => {
       const seller = await open({ budgets: { settleMs: 200, certaintyMs: 500, reconcilePauseMs: 50 } })
@@ -159,7 +120,7 @@ describe('settle, and the facilitator stays that way', () => {
   }
 
   it('string-true and one: settled behind a broken yes; the chain finds it', async () => {
-    for (const fault of ['string-true', 'one', 'die-after'] as const) {
+    for (const fault of [...NO_YES, 'die-after'] as const) {
       const seller = await open()
       const payment = await signFor(seller, `${seller.url}/work`)
       seller.sandbox.faults.set('settle', fault)
@@ -229,8 +190,7 @@ describe('a restart that forgot', () => {
     const seller = await open()
     const payment = await signFor(seller, `${seller.url}/work`)
     expect((await ask(`${seller.url}/work`, { headers: payment })).status).toBe(200)
-    const forgetful = await seller.replica({ stores: {} })
-    opened.unshift(forgetful)
+    const forgetful = closing(await seller.replica({ stores: {} }))
     const response = await ask(`${forgetful.url}/work`, { headers: payment })
     expect(response.status).toBe(409)
     expect(await response.json()).toMatchObject({
@@ -261,7 +221,6 @@ describe('several facilitators', () => {
     const dead = await fakeFacilitator({ '/verify': json({}, 500), '/settle': json({}, 500) })
     const deaf = await fakeFacilitator({ '/settle': endless() })
     const third = await fakeFacilitator()
-    opened.push(dead, deaf, third)
     const seller = await open({
       facilitatorUrl: [dead.url, deaf.url, third.url],
       budgets: { verifyMs: 900, settleMs: 200, certaintyMs: 400, reconcilePauseMs: 50 },

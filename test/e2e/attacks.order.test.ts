@@ -1,42 +1,23 @@
 /** What must not work: order, replay and binding. Money and handler runs are counted, not believed. */
-import { afterEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { memoryChargeStore } from '../../src/adapters/memory/charge-store.js'
 import { memorySubscriptions } from '../../src/adapters/memory/subscriptions.js'
-import { defineEndpoint, type EndpointDef, type ServeOptions } from '../../src/index.js'
+import { defineEndpoint, type ServeOptions } from '../../src/index.js'
 import type { ChargeStore } from '../../src/ports/charge-store.js'
-import { type FakeFacilitator, fakeFacilitator } from '../support/fake-facilitator.js'
+import { closing } from '../support/closing.js'
+import { fakeFacilitator } from '../support/fake-facilitator.js'
+import { gate, gated } from '../support/gate.js'
 import {
   ask,
   challengeIn,
-  gate,
-  openSeller,
+  open,
   pay,
+  presenting,
   receiptIn,
   type Seller,
+  signedIn,
   signFor,
 } from '../support/seller.js'
-
-const opened: { close(): Promise<void> }[] = []
-async function open(endpoints: readonly EndpointDef[], options: Partial<ServeOptions> = {}): Promise<Seller> {
-  const seller = await openSeller(endpoints, options)
-  opened.unshift(seller)
-  return seller
-}
-
-/** Says yes to everything and moves nothing: whatever is counted here, our server alone has prevented or allowed. */
-async function yesMan(): Promise<FakeFacilitator> {
-  const facilitator = await fakeFacilitator()
-  opened.push(facilitator)
-  return facilitator
-}
-const settles = (facilitator: FakeFacilitator) =>
-  facilitator.asked.filter(({ path }) => path === '/settle').length
-const verifies = (facilitator: FakeFacilitator) =>
-  facilitator.asked.filter(({ path }) => path === '/verify').length
-
-afterEach(async () => {
-  for (const each of opened.splice(0)) await each.close()
-})
 
 function counted(options: Partial<Parameters<typeof defineEndpoint>[0]> = {}) {
   const seen = { runs: 0 }
@@ -49,48 +30,45 @@ function counted(options: Partial<Parameters<typeof defineEndpoint>[0]> = {}) {
   return { seen, endpoint }
 }
 
+/** A server that believes its facilitator, and a payment to it that has not been sent yet. */
+async function trusting(options: Partial<ServeOptions> = {}) {
+  const facilitator = await fakeFacilitator()
+  const { endpoint, seen } = counted()
+  const seller = await open([endpoint], { facilitatorUrl: facilitator.url, ...options })
+  return { facilitator, seen, seller, payment: await signFor(seller, `${seller.url}/work`) }
+}
+
 describe('one payment, one delivery', () => {
   it('100 concurrent requests with one payment: one run, one settle, one answer', async () => {
-    const facilitator = await yesMan()
-    const { endpoint, seen } = counted()
-    const seller = await open([endpoint], { facilitatorUrl: facilitator.url })
-    const payment = await signFor(seller, `${seller.url}/work`)
+    const { facilitator, seen, seller, payment } = await trusting()
     const responses = await Promise.all(
       Array.from({ length: 100 }, () => ask(`${seller.url}/work`, { headers: payment })),
     )
     const statuses = responses.map(({ status }) => status)
     expect(statuses.filter(status => status === 200)).toHaveLength(1)
     expect(statuses.filter(status => status === 409)).toHaveLength(99)
-    expect([seen.runs, settles(facilitator)]).toEqual([1, 1])
+    expect([seen.runs, facilitator.count('/settle')]).toEqual([1, 1])
   })
 
   it('the same payment again, later, is neither served nor settled, though the facilitator says ok', async () => {
-    const facilitator = await yesMan()
-    const { endpoint, seen } = counted()
-    const seller = await open([endpoint], { facilitatorUrl: facilitator.url })
-    const payment = await signFor(seller, `${seller.url}/work`)
+    const { facilitator, seen, seller, payment } = await trusting()
     await ask(`${seller.url}/work`, { headers: payment })
     const again = await ask(`${seller.url}/work`, { headers: payment })
     expect(again.status).toBe(409)
     expect(await again.json()).toMatchObject({ error: { code: 'payment_spent' } })
-    expect([seen.runs, settles(facilitator)]).toEqual([1, 1])
+    expect([seen.runs, facilitator.count('/settle')]).toEqual([1, 1])
   })
 
   it('re-encoded in any way it is still the same payment', async () => {
-    const facilitator = await yesMan()
-    const { endpoint, seen } = counted()
-    const seller = await open([endpoint], { facilitatorUrl: facilitator.url })
-    const { 'payment-signature': header } = (await signFor(seller, `${seller.url}/work`)) as Record<
-      string,
-      string
-    >
-    await ask(`${seller.url}/work`, { headers: { 'payment-signature': header! } })
-    const payload = JSON.parse(Buffer.from(header!, 'base64').toString())
+    const { facilitator, seen, seller, payment } = await trusting()
+    const header = payment['payment-signature']
+    await ask(`${seller.url}/work`, { headers: payment })
+    const payload = signedIn(payment)
     const encoded = (value: unknown, space?: number) =>
       Buffer.from(JSON.stringify(value, null, space)).toString('base64')
     const group: string[] = payload.payload.paymentGroup
     const disguises = {
-      'without padding': header!.replace(/=+$/, ''),
+      'without padding': header.replace(/=+$/, ''),
       'white space': encoded(payload, 2),
       'keys in another order': encoded(Object.fromEntries(Object.entries(payload).reverse())),
       'added keys': encoded({ ...payload, nonce: 1, payload: { ...payload.payload, nonce: 1 } }),
@@ -110,36 +88,30 @@ describe('one payment, one delivery', () => {
       const response = await ask(`${seller.url}/work`, { headers: { 'payment-signature': disguise } })
       expect(response.status, name).toBe(409)
     }
-    const legacy = await ask(`${seller.url}/work`, { headers: { 'x-payment': header! } })
+    const legacy = await ask(`${seller.url}/work`, { headers: { 'x-payment': header } })
     expect(legacy.status).toBe(409)
-    expect([seen.runs, settles(facilitator)]).toEqual([1, 1])
+    expect([seen.runs, facilitator.count('/settle')]).toEqual([1, 1])
   })
 
   it('sent to three replicas at once, one of them runs', async () => {
-    const facilitator = await yesMan()
-    const { endpoint, seen } = counted()
-    const charges = memoryChargeStore()
-    const seller = await open([endpoint], { facilitatorUrl: facilitator.url, stores: { charges } })
-    const replicas = [seller, await seller.replica(), await seller.replica()]
-    opened.unshift(...replicas.slice(1))
-    const payment = await signFor(seller, `${seller.url}/work`)
+    const { facilitator, seen, seller, payment } = await trusting({
+      stores: { charges: memoryChargeStore() },
+    })
+    const replicas = [seller, closing(await seller.replica()), closing(await seller.replica())]
     const responses = await Promise.all(replicas.map(({ url }) => ask(`${url}/work`, { headers: payment })))
     expect(responses.map(({ status }) => status).sort()).toEqual([200, 409, 409])
-    expect([seen.runs, settles(facilitator)]).toEqual([1, 1])
+    expect([seen.runs, facilitator.count('/settle')]).toEqual([1, 1])
   })
 
   it('under two idempotency keys it buys one delivery', async () => {
-    const facilitator = await yesMan()
-    const { endpoint, seen } = counted()
-    const seller = await open([endpoint], { facilitatorUrl: facilitator.url, idempotency: {} })
-    const payment = await signFor(seller, `${seller.url}/work`)
+    const { facilitator, seen, seller, payment } = await trusting({ idempotency: {} })
     const statuses: number[] = []
     for (const key of ['one', 'two']) {
       const response = await ask(`${seller.url}/work`, { headers: { ...payment, 'idempotency-key': key } })
       statuses.push(response.status)
     }
     expect(statuses).toEqual([200, 409])
-    expect([seen.runs, settles(facilitator)]).toEqual([1, 1])
+    expect([seen.runs, facilitator.count('/settle')]).toEqual([1, 1])
   })
 })
 
@@ -152,57 +124,44 @@ describe('binding', () => {
     scheme: 'upto',
   }
   it('an edited `accepted` is refused before the facilitator is asked', async () => {
-    const facilitator = await yesMan()
-    const { endpoint, seen } = counted()
-    const seller = await open([endpoint], { facilitatorUrl: facilitator.url })
-    const { 'payment-signature': header } = (await signFor(seller, `${seller.url}/work`)) as Record<
-      string,
-      string
-    >
-    const payload = JSON.parse(Buffer.from(header!, 'base64').toString())
+    const { facilitator, seen, seller, payment } = await trusting()
+    const payload = signedIn(payment)
     for (const [field, value] of Object.entries(edits)) {
       const edited = { ...payload, accepted: { ...payload.accepted, [field]: value } }
       const response = await ask(`${seller.url}/work`, {
-        headers: { 'payment-signature': Buffer.from(JSON.stringify(edited)).toString('base64') },
+        headers: presenting(edited),
       })
       expect(response.status, field).toBe(402)
       expect(challengeIn(response).error).toMatch(/other terms/)
     }
-    expect([seen.runs, verifies(facilitator)]).toEqual([0, 0])
+    expect([seen.runs, facilitator.count('/verify')]).toEqual([0, 0])
   })
 
   it('a payment for a cheaper endpoint, dressed up as one for this, is read and refused', async () => {
-    const facilitator = await yesMan()
+    const facilitator = await fakeFacilitator()
     const { endpoint, seen } = counted()
     const cheap = defineEndpoint({ name: 'cheap', price: '$0.000001', handler: () => 1 })
     const seller = await open([endpoint, cheap], { facilitatorUrl: facilitator.url })
-    const { 'payment-signature': header } = (await signFor(seller, `${seller.url}/cheap`)) as Record<
-      string,
-      string
-    >
-    const { accepted, ...payload } = JSON.parse(Buffer.from(header!, 'base64').toString())
+    const { accepted, ...payload } = signedIn(await signFor(seller, `${seller.url}/cheap`))
     for (const dressed of [payload, { ...payload, accepted: { ...accepted, amount: '10000' } }]) {
       const response = await ask(`${seller.url}/work`, {
-        headers: { 'payment-signature': Buffer.from(JSON.stringify(dressed)).toString('base64') },
+        headers: presenting(dressed),
       })
       expect(response.status).toBe(402)
       expect(challengeIn(response).error).toMatch(/does not pay/)
     }
-    expect([seen.runs, verifies(facilitator)]).toEqual([0, 0])
+    expect([seen.runs, facilitator.count('/verify')]).toEqual([0, 0])
   })
 
   it('a payload without a readable transaction is refused, unless the seller trusts the facilitator alone', async () => {
-    const facilitator = await yesMan()
+    const facilitator = await fakeFacilitator()
     const { endpoint, seen } = counted()
-    const header = Buffer.from(JSON.stringify({ x402Version: 2, payload: { sender: 'A' } })).toString(
-      'base64',
-    )
-    const trusting = await open([endpoint], { facilitatorUrl: facilitator.url, requireReadable: false })
+    const headers = presenting({ x402Version: 2, payload: { sender: 'A' } })
+    const lenient = await open([endpoint], { facilitatorUrl: facilitator.url, requireReadable: false })
     const strict = await open([endpoint], { facilitatorUrl: facilitator.url })
-    const headers = { 'payment-signature': header }
     expect((await ask(`${strict.url}/work`, { headers })).status).toBe(402)
     expect(seen.runs).toBe(0)
-    expect((await ask(`${trusting.url}/work`, { headers })).status).toBe(200)
+    expect((await ask(`${lenient.url}/work`, { headers })).status).toBe(200)
   })
 })
 
@@ -306,7 +265,7 @@ describe('an exception on the gate never lets the handler run', () => {
   }
   for (const [name, options] of Object.entries(stores)) {
     it(`${name}: 503 store_unavailable, nothing asked of the facilitator`, async () => {
-      const facilitator = await yesMan()
+      const facilitator = await fakeFacilitator()
       const { endpoint, seen } = counted()
       const healthy = await open([endpoint], { facilitatorUrl: facilitator.url })
       const seller = await open([endpoint], { facilitatorUrl: facilitator.url, ...options })
@@ -315,19 +274,17 @@ describe('an exception on the gate never lets the handler run', () => {
       expect(response.status).toBe(503)
       expect(await response.json()).toMatchObject({ error: { code: 'store_unavailable' } })
       expect(Number(response.headers.get('retry-after'))).toBeGreaterThan(0)
-      expect([seen.runs, verifies(facilitator)]).toEqual([0, 0])
+      expect([seen.runs, facilitator.count('/verify')]).toEqual([0, 0])
     })
   }
 
   it('a store that cannot record: the handler ran, nothing is settled, nothing of the answer leaves', async () => {
-    const facilitator = await yesMan()
-    const { endpoint } = counted()
     const charges: ChargeStore = { ...memoryChargeStore(), record: downLater }
-    const seller = await open([endpoint], { facilitatorUrl: facilitator.url, stores: { charges } })
-    const response = await pay(seller, `${seller.url}/work`)
+    const { facilitator, seller, payment } = await trusting({ stores: { charges } })
+    const response = await ask(`${seller.url}/work`, { headers: payment })
     expect(response.status).toBe(503)
     expect(await response.text()).not.toContain('run')
-    expect(settles(facilitator)).toBe(0)
+    expect(facilitator.count('/settle')).toBe(0)
   })
 
   it('a store that cannot complete after a settlement withholds nothing', async () => {
@@ -469,7 +426,7 @@ describe('who somebody claims to be', () => {
     const seller = await open([endpoint], { rateLimit: { perMinute: 2 } })
     const url = `${seller.url}/work`
     const honest = await signFor(seller, url)
-    const payload = JSON.parse(Buffer.from(honest['payment-signature']!, 'base64').toString())
+    const payload = signedIn(honest)
     // The payer's own transaction, with a signature that is not the payer's.
     const group: string[] = payload.payload.paymentGroup
     const forged = group.map((one, index) => {
@@ -477,19 +434,17 @@ describe('who somebody claims to be', () => {
       if (index === payload.payload.paymentIndex) bytes[20]! ^= 1
       return bytes.toString('base64')
     })
-    const header = Buffer.from(
-      JSON.stringify({ ...payload, payload: { ...payload.payload, paymentGroup: forged } }),
-    ).toString('base64')
+    const headers = presenting({ ...payload, payload: { ...payload.payload, paymentGroup: forged } })
     const statuses: number[] = []
     for (let call = 0; call < 4; call++) {
-      statuses.push((await ask(url, { headers: { 'payment-signature': header } })).status)
+      statuses.push((await ask(url, { headers })).status)
     }
     expect(statuses).toEqual([402, 402, 429, 429])
     expect((await ask(url, { headers: honest })).status).toBe(200)
   })
 
   it('a forged claim does not read the answer that another payer’s key replays', async () => {
-    const facilitator = await yesMan()
+    const facilitator = await fakeFacilitator()
     const { endpoint } = counted()
     const seller = await open([endpoint], {
       facilitatorUrl: facilitator.url,
@@ -502,7 +457,7 @@ describe('who somebody claims to be', () => {
     expect(await honest.json()).toEqual({ run: 1 })
     const claim = { x402Version: 2, payload: { sender: receiptIn(honest).payer } }
     const response = await ask(url, {
-      headers: { ...key, 'payment-signature': Buffer.from(JSON.stringify(claim)).toString('base64') },
+      headers: { ...key, ...presenting(claim) },
     })
     expect(response.headers.get('idempotency-replayed')).toBeNull()
     expect(await response.json()).toEqual({ run: 2 })
@@ -530,7 +485,7 @@ describe('windows', () => {
     (await ask(`${seller.url}/${path}`, { headers: { 'x-svc-subscription': key } })).status
 
   it('a key opens the endpoint that sold it and no other, and the facilitator is not asked', async () => {
-    const facilitator = await yesMan()
+    const facilitator = await fakeFacilitator()
     const seller = await open(endpoints, { facilitatorUrl: facilitator.url })
     const { key } = await buy(seller)
     const asked = facilitator.asked.length
@@ -597,18 +552,9 @@ describe('windows', () => {
 
 describe('a store that is full', () => {
   it('of unfinished keys refuses the next one before any charge', async () => {
-    const door = gate()
-    const endpoint = defineEndpoint({
-      name: 'work',
-      price: '$0.01',
-      async handler() {
-        door.enter()
-        await door.opened
-        return 1
-      },
-    })
-    const seller = await open([endpoint], { idempotency: { max: 2 } })
-    const url = `${seller.url}/work`
+    const door = gated()
+    const seller = await open([door.endpoint], { idempotency: { max: 2 } })
+    const url = `${seller.url}/slow`
     const held = ['a', 'b'].map(key => pay(seller, url, { headers: { 'idempotency-key': key } }))
     await door.entered(2)
     const response = await pay(seller, url, { headers: { 'idempotency-key': 'c' } })

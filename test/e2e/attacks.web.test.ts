@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { defineEndpoint } from '../../src/index.js'
 import { rawRequest, sendRaw } from '../support/raw-http.js'
-import { ask, challengeIn, openSeller, pay, type Seller, signFor } from '../support/seller.js'
+import { ask, challengeIn, open, openSeller, pay, type Seller, signFor } from '../support/seller.js'
 
 let runs = 0
 const endpoint = defineEndpoint({
@@ -326,11 +326,10 @@ describe('caches', () => {
 })
 
 it('paid bytes are not stored either', async () => {
-  const own = await openSeller([defineEndpoint({ name: 'a', price: '$0.01', handler: () => ({ a: 1 }) })])
+  const own = await open([defineEndpoint({ name: 'a', price: '$0.01', handler: () => ({ a: 1 }) })])
   const response = await pay(own, `${own.url}/a`, { headers: { 'if-none-match': '*', range: 'bytes=0-1' } })
   expect(response.status).toBe(200)
   expect(await response.json()).toEqual({ a: 1 })
   expect(response.headers.get('cache-control')).toBe('no-store')
   expect(response.headers.get('vary')).toMatch(/PAYMENT-SIGNATURE/)
-  await own.close()
 })

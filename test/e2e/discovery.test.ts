@@ -3,11 +3,11 @@ import { generateKeyPairSync, type KeyObject, sign } from 'node:crypto'
 import { request } from 'node:http'
 import { Validator } from '@seriousme/openapi-schema-validator'
 import { validateDiscoveryExtension, validateDiscoveryExtensionSpec } from '@x402/extensions/bazaar'
-import { afterEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { encodeAddress } from '../../src/adapters/algorand/keys.js'
 import { defineAgent, defineEndpoint, type Manifest, serve, verifyManifest } from '../../src/index.js'
 import { answerOf } from '../support/answers.js'
-import { ask, challengeIn, openSeller, pay, type Seller } from '../support/seller.js'
+import { ask, challengeIn, open, pay, type Seller } from '../support/seller.js'
 
 const input = {
   type: 'object',
@@ -31,16 +31,6 @@ const window = defineEndpoint({
   handler: () => 1,
 })
 const hidden = defineEndpoint({ name: 'hidden', price: '$0.01', listed: false, input, handler: () => 1 })
-
-const opened: { close(): Promise<void> }[] = []
-async function open(...args: Parameters<typeof openSeller>): Promise<Seller> {
-  const seller = await openSeller(...args)
-  opened.unshift(seller)
-  return seller
-}
-afterEach(async () => {
-  for (const seller of opened.splice(0)) await seller.close()
-})
 
 const warnings = () => {
   const messages: string[] = []

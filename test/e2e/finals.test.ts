@@ -2,16 +2,17 @@
  * Every way in which a call can end, over real HTTP against the sandbox. For each final state: what the caller sees, what
  * moved on the ledger, and the recorded path walked again through a live xstate actor.
  */
-import { afterEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { memoryChargeStore } from '../../src/adapters/memory/charge-store.js'
 import { type ChargeFinal, OUTCOMES } from '../../src/domain/machines/charge.machine.js'
 import { defineEndpoint } from '../../src/index.js'
 import type { ChargeStore } from '../../src/ports/charge-store.js'
+import { closing } from '../support/closing.js'
+import { gate, gated } from '../support/gate.js'
 import {
   ask,
   challengeIn,
-  gate,
-  openSeller,
+  open,
   pay,
   receiptIn,
   replayThroughXstate,
@@ -35,21 +36,6 @@ const echo = defineEndpoint({
 const body = { text: 'hello' }
 const KEY = { 'idempotency-key': 'key-1' }
 
-/** Waits inside the handler until the test lets it go. */
-function gated() {
-  const door = gate()
-  const endpoint = defineEndpoint({
-    name: 'slow',
-    price: '$0.01',
-    async handler() {
-      door.enter()
-      await door.opened
-      return { done: true }
-    },
-  })
-  return { ...door, endpoint }
-}
-
 /** A store clock that the test turns, so that leases end when it says so. */
 function turnableClock() {
   let offsetMs = 0
@@ -67,21 +53,6 @@ interface Case {
   /** Base units that the seller received in all. */
   readonly received: bigint
 }
-
-const opened: { close(): Promise<void> }[] = []
-async function open(...args: Parameters<typeof openSeller>): Promise<Seller> {
-  const seller = await openSeller(...args)
-  opened.unshift(seller)
-  return seller
-}
-async function replicaOf(seller: Seller, options?: Parameters<Seller['replica']>[0]): Promise<Seller> {
-  const replica = await seller.replica(options)
-  opened.unshift(replica)
-  return replica
-}
-afterEach(async () => {
-  for (const seller of opened.splice(0)) await seller.close()
-})
 
 const CASES = {
   async settled() {
@@ -186,7 +157,7 @@ const CASES = {
     )
     await recording.entered()
     clock.advance(16_000)
-    const replica = await replicaOf(seller)
+    const replica = closing(await seller.replica())
     const response = await pay(replica, `${replica.url}/echo`, { body, headers: KEY })
     expect(await response.json()).toMatchObject({ error: { code: 'settlement_unknown' } })
     dying.abort()
@@ -255,7 +226,7 @@ const CASES = {
     const first = pay(seller, `${seller.url}/slow`, { headers: KEY })
     await entered()
     clock.advance(60_000)
-    const replica = await replicaOf(seller)
+    const replica = closing(await seller.replica())
     const second = pay(replica, `${replica.url}/slow`, { headers: KEY })
     await entered(2)
     letGo()

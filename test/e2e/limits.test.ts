@@ -4,26 +4,11 @@ import { createServer as createHttpServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import Koa from 'koa'
 import mount from 'koa-mount'
-import { afterEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { memoryRateLimit } from '../../src/adapters/memory/rate-limit.js'
-import {
-  createServer,
-  defineAgent,
-  defineEndpoint,
-  type EndpointDef,
-  type ServeOptions,
-} from '../../src/index.js'
-import { ask, challengeIn, gate, openSeller, pay, type Seller, signFor } from '../support/seller.js'
-
-const opened: { close(): Promise<void> }[] = []
-async function open(endpoints: readonly EndpointDef[], options: Partial<ServeOptions> = {}): Promise<Seller> {
-  const seller = await openSeller(endpoints, options)
-  opened.unshift(seller)
-  return seller
-}
-afterEach(async () => {
-  for (const each of opened.splice(0)) await each.close()
-})
+import { createServer, defineAgent, defineEndpoint, type ServeOptions } from '../../src/index.js'
+import { gate, gated } from '../support/gate.js'
+import { ask, challengeIn, open, pay, type Seller, signFor } from '../support/seller.js'
 
 const sell = (name: string, options: object = {}) =>
   defineEndpoint({ name, price: '$0.01', handler: () => ({ name }), ...options })
@@ -96,19 +81,10 @@ describe('body limits', () => {
 
 describe('order before the handler', () => {
   it('rate limit, then idempotency, then input, then payment', async () => {
-    const door = gate()
-    const endpoint = defineEndpoint({
-      name: 'work',
-      price: '$0.01',
-      input: { type: 'object', required: ['n'], properties: { n: { type: 'integer' } } },
-      async handler() {
-        door.enter()
-        await door.opened
-        return 1
-      },
-    })
-    const seller = await open([endpoint], { idempotency: {}, rateLimit: { perMinute: 4 } })
-    const url = `${seller.url}/work`
+    const input = { type: 'object', required: ['n'], properties: { n: { type: 'integer' } } }
+    const door = gated({ input })
+    const seller = await open([door.endpoint], { idempotency: {}, rateLimit: { perMinute: 4 } })
+    const url = `${seller.url}/slow`
     const key = { 'idempotency-key': 'k' }
     const body = { n: 1 }
     const first = pay(seller, url, { body, headers: key })

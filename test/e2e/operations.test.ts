@@ -1,13 +1,15 @@
 /** What whoever runs an agent can see of it, over HTTP: runs, metrics, health, readiness, and the log. */
-import { afterEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { memoryChargeStore } from '../../src/adapters/memory/charge-store.js'
 import { memorySubscriptions } from '../../src/adapters/memory/subscriptions.js'
 import { type CheckResult, namedChecks } from '../../src/app/checks.js'
 import { defineAgent, defineEndpoint, type Logger, serve } from '../../src/index.js'
 import { silentLogger } from '../../src/ports/logger.js'
+import { closing } from '../support/closing.js'
 import { fakeFacilitator, json, type Reply } from '../support/fake-facilitator.js'
+import { gated } from '../support/gate.js'
 import { parsePrometheus } from '../support/prometheus-text.js'
-import { ask, gate, openSeller, pay, receiptIn, type Seller, signFor } from '../support/seller.js'
+import { ask, open, pay, receiptIn, type Seller, signFor } from '../support/seller.js'
 
 const echo = defineEndpoint({ name: 'echo', price: '$0.01', handler: ({ body }) => body })
 const fail = defineEndpoint({
@@ -19,16 +21,6 @@ const window = defineEndpoint({
   name: 'window',
   subscription: { price: '$1', period: '1d' },
   handler: () => 1,
-})
-
-const opened: { close(): Promise<void> }[] = []
-async function open(...args: Parameters<typeof openSeller>): Promise<Seller> {
-  const seller = await openSeller(...args)
-  opened.unshift(seller)
-  return seller
-}
-afterEach(async () => {
-  for (const seller of opened.splice(0)) await seller.close()
 })
 
 async function get(url: string) {
@@ -108,16 +100,8 @@ describe('metrics', () => {
   })
 
   it('show calls in flight', async () => {
-    const door = gate()
-    const slow = defineEndpoint({
-      name: 'slow',
-      price: '$0.01',
-      async handler() {
-        door.enter()
-        await door.opened
-      },
-    })
-    const seller = await open([slow])
+    const door = gated()
+    const seller = await open([door.endpoint])
     const call = pay(seller, `${seller.url}/slow`)
     await door.entered()
     expect((await scrape(seller.url)).value('svc_requests_in_flight')).toBe(1)
@@ -144,8 +128,7 @@ describe('metrics', () => {
 
   it('are each server’s own', async () => {
     const seller = await open([echo])
-    const replica = await seller.replica()
-    opened.unshift(replica)
+    const replica = closing(await seller.replica())
     await ask(`${seller.url}/echo`)
     const count = async ({ url }: Seller) => (await scrape(url)).value('svc_request_duration_seconds_count')
     expect(await count(seller)).toBe(1)
@@ -247,7 +230,6 @@ describe('readiness', () => {
       answer = () => json({ kinds: [] })(response)
     }
     const facilitator = await fakeFacilitator({ '/supported': held })
-    opened.unshift(facilitator)
     const seller = await open([echo], { facilitatorUrl: facilitator.url, basePath: '/api' })
     await facilitator.askedTimes('/supported', 1)
     for (const base of [seller.url, `${seller.url}/api`]) {
@@ -281,16 +263,8 @@ describe('readiness', () => {
   })
 
   it('ends when the server begins to drain', async () => {
-    const door = gate()
-    const slow = defineEndpoint({
-      name: 'slow',
-      price: '$0.01',
-      async handler() {
-        door.enter()
-        await door.opened
-      },
-    })
-    const seller = await open([slow], { shutdownTimeoutMs: 30_000 })
+    const door = gated()
+    const seller = await open([door.endpoint], { shutdownTimeoutMs: 30_000 })
     const call = pay(seller, `${seller.url}/slow`)
     await door.entered()
     expect((await get(`${seller.url}/ready`)).status).toBe(200)

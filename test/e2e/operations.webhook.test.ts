@@ -3,11 +3,12 @@ import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { Webhook } from 'standardwebhooks'
-import { afterEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { settlementWebhook, type WebhookLimits } from '../../src/adapters/webhook/settlement-webhook.js'
 import { defineAgent, defineEndpoint, type EndedCall, serve } from '../../src/index.js'
 import { silentLogger } from '../../src/ports/logger.js'
-import { ask, openSeller, pay, receiptIn, type Seller } from '../support/seller.js'
+import { closing } from '../support/closing.js'
+import { ask, open, pay, receiptIn } from '../support/seller.js'
 
 const SECRET = `whsec_${Buffer.alloc(32, 7).toString('base64')}`
 
@@ -22,11 +23,6 @@ const answer =
     void response.writeHead(status, headers).end('noted')
 const hang: Reply = () => {}
 
-const opened: { close(): Promise<void> }[] = []
-afterEach(async () => {
-  for (const open of opened.splice(0)) await open.close()
-})
-
 /** Answers each request with the next reply, and those after the last with the last. */
 async function receiver(...replies: Reply[]) {
   const received: Received[] = []
@@ -40,7 +36,7 @@ async function receiver(...replies: Reply[]) {
     for (const check of waiting) check()
   }).listen(0, '127.0.0.1')
   await once(server, 'listening')
-  opened.push({
+  closing({
     async close() {
       server.closeAllConnections()
       server.close()
@@ -89,7 +85,7 @@ function sender(url: string, limits: WebhookLimits = {}) {
   const error = (fields: object) => void errors.push(fields as Record<string, unknown>)
   const logger = { debug: silent, info: silent, warn: silent, error }
   const webhook = settlementWebhook({ url, secret: SECRET }, logger, { retryMs: 1, ...limits })
-  opened.unshift({ close: () => webhook.close(0) })
+  closing({ close: () => webhook.close(0) })
   return { webhook, errors }
 }
 
@@ -100,11 +96,6 @@ describe('a server with webhooks', () => {
     price: '$0.01',
     handler: () => Promise.reject(new Error('no')),
   })
-  async function open(...args: Parameters<typeof openSeller>): Promise<Seller> {
-    const seller = await openSeller(...args)
-    opened.unshift(seller)
-    return seller
-  }
 
   it('tells each receiver of each settled call, and of no other', async () => {
     const [one, two] = [await receiver(), await receiver()]

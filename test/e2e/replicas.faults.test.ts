@@ -1,26 +1,23 @@
 /** What a Redis can do wrong. Whoever needs it is refused before any charge, at once, and served again when it is back. */
 import { Redis } from 'ioredis'
-import { afterEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { defineEndpoint } from '../../src/index.js'
+import { closing } from '../support/closing.js'
+import { gated } from '../support/gate.js'
 import { freePort, type RedisServer, startRedis } from '../support/redis-server.js'
 import { openReplicas } from '../support/replicas.js'
-import { ask, gate, pay, type Seller, signFor } from '../support/seller.js'
+import { ask, pay, type Seller, signFor } from '../support/seller.js'
 
 const PRICE = 10_000n
 const TIMEOUT_MS = 400
 /** A refusal is prompt if it takes its command's time and not much more, also on a busy machine. */
 const PROMPT_MS = TIMEOUT_MS + 1_500
 
-const opened: { close(): unknown }[] = []
-afterEach(async () => {
-  for (const each of opened.splice(0)) await each.close()
-})
-
 interface Scene {
   readonly redis: RedisServer
   readonly admin: Redis
   readonly seller: Seller
-  readonly door: ReturnType<typeof gate>
+  readonly door: ReturnType<typeof gated>
   received(): bigint | null
   /** One paid call. */
   call(): Promise<Response>
@@ -28,32 +25,22 @@ interface Scene {
 
 async function scene(options: Partial<Parameters<typeof openReplicas>[2]> = {}): Promise<Scene> {
   const redis = await startRedis()
-  opened.unshift({ close: redis.stop })
+  closing({ close: redis.stop })
   const admin = new Redis(redis.url)
   admin.on('error', () => {})
-  opened.unshift({ close: () => admin.disconnect() })
-  const door = gate()
+  closing({ close: () => admin.disconnect() })
+  const door = gated()
   const answer = defineEndpoint({ name: 'answer', price: '$0.01', handler: () => ({ done: true }) })
-  const slow = defineEndpoint({
-    name: 'slow',
-    price: '$0.01',
-    async handler() {
-      door.enter()
-      await door.opened
-      return { done: true }
-    },
-  })
   const window = defineEndpoint({
     name: 'window',
     subscription: { price: '$0.01', period: '1h' },
     handler: () => ({ open: true }),
   })
-  const [seller] = await openReplicas(1, [answer, slow, window], {
+  const [seller] = await openReplicas(1, [answer, door.endpoint, window], {
     redisUrl: redis.url,
     redis: { commandTimeoutMs: TIMEOUT_MS, logger: { debug() {}, info() {}, warn() {}, error() {} } },
     ...options,
   })
-  opened.unshift(seller!)
   const { sandbox } = seller!
   const received = () => sandbox.balance(sandbox.seller.address).usdc
   return { redis, admin, seller: seller!, door, received, call: () => pay(seller!, `${seller!.url}/answer`) }
@@ -93,7 +80,6 @@ describe('a Redis that', () => {
         sandbox: s.seller.sandbox,
       },
     )
-    opened.unshift(late!)
     const there = { ...s, seller: late!, call: () => pay(late!, `${late!.url}/answer`) }
     await expectRefused(there, there.call)
     await s.redis.start()

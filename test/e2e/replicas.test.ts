@@ -1,9 +1,10 @@
 /** Replicas that share a Redis are one seller: what one took, sold, counted or began, the others know. */
 import { once } from 'node:events'
 import { Redis } from 'ioredis'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { defineEndpoint } from '../../src/index.js'
 import { redisStores } from '../../src/redis.js'
+import { closing } from '../support/closing.js'
 import { type RedisServer, startRedis } from '../support/redis-server.js'
 import { childReplica, openReplicas } from '../support/replicas.js'
 import { ask, pay, receiptIn, type Seller, signFor } from '../support/seller.js'
@@ -23,11 +24,6 @@ afterAll(async () => {
 })
 beforeEach(() => admin.flushall())
 
-const opened: { close(): unknown }[] = []
-afterEach(async () => {
-  for (const each of opened.splice(0)) await each.close()
-})
-
 async function replicas(
   count: number,
   options: Omit<Parameters<typeof openReplicas>[2], 'redisUrl'> = {},
@@ -40,7 +36,6 @@ async function replicas(
     handler: () => ({ open: true }),
   })
   const sellers = await openReplicas(count, [answer, window], { redisUrl: redis.url, ...options })
-  for (const seller of sellers) opened.unshift(seller)
   const { sandbox } = sellers[0]!
   return { sellers, runs: () => runs, received: () => sandbox.balance(sandbox.seller.address).usdc }
 }
@@ -107,8 +102,7 @@ describe('replicas on one Redis', () => {
 
   it('a run at one is shown by another', async () => {
     const { sellers } = await replicas(1)
-    const [here, there] = [redisStores(redis.url), redisStores(redis.url)]
-    opened.unshift(here, there)
+    const [here, there] = [closing(redisStores(redis.url)), closing(redisStores(redis.url))]
     await pay(sellers[0]!, `${sellers[0]!.url}/answer`)
     await here.ping()
     here.runs.ended(sellers[0]!.ended.at(-1)!)
@@ -133,7 +127,7 @@ describe('a replica that dies while it settles', () => {
     const { sandbox } = survivor!
     // Without a node it cannot find out what became of the payment, and keeps trying until it is killed.
     const dying = await childReplica(sandbox, redis.url, { budgets, algodUrl: 'http://127.0.0.1:1' })
-    opened.unshift({ close: () => dying.process.kill('SIGKILL') })
+    closing({ close: () => dying.process.kill('SIGKILL') })
 
     sandbox.faults.set('settle', fault)
     const request = { body: { question: 'who?' }, headers: KEY }

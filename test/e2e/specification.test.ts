@@ -3,30 +3,12 @@
  * each row to its test here; the last test holds the two together.
  */
 import { readFileSync } from 'node:fs'
-import { afterEach, describe, expect, it } from 'vitest'
-import { defineEndpoint, type EndpointDef, type ServeOptions } from '../../src/index.js'
+import { describe, expect, it } from 'vitest'
+import { defineEndpoint } from '../../src/index.js'
 import { childAgent } from '../support/child-agent.js'
 import { fakeFacilitator } from '../support/fake-facilitator.js'
-import {
-  ask,
-  challengeIn,
-  gate,
-  openSeller,
-  pay,
-  receiptIn,
-  type Seller,
-  signFor,
-} from '../support/seller.js'
-
-const opened: { close(): Promise<void> }[] = []
-async function open(endpoints: readonly EndpointDef[], options: Partial<ServeOptions> = {}): Promise<Seller> {
-  const seller = await openSeller(endpoints, options)
-  opened.unshift(seller)
-  return seller
-}
-afterEach(async () => {
-  for (const each of opened.splice(0)) await each.close()
-})
+import { gated } from '../support/gate.js'
+import { ask, challengeIn, open, pay, receiptIn, type Seller, signFor } from '../support/seller.js'
 
 const PRICE = 10_000n
 const received = ({ sandbox }: Seller) => sandbox.balance(sandbox.seller.address).usdc
@@ -50,21 +32,6 @@ const pass = defineEndpoint({
   subscription: { price: '$0.05', period: '1d' },
   handler: () => ({ in: true }),
 })
-
-function waiting(timeout?: number) {
-  const door = gate()
-  const endpoint = defineEndpoint({
-    name: 'wait',
-    price: '$0.01',
-    timeout,
-    async handler() {
-      door.enter()
-      await door.opened
-      return { waited: true }
-    },
-  })
-  return { door, endpoint }
-}
 
 const titles: string[] = []
 function row(title: string, test: () => Promise<void>) {
@@ -97,11 +64,8 @@ describe('states and transitions', () => {
 
   row('request with a payment that verifies: the handler runs; X-PAYMENT is accepted too', async () => {
     const seller = await open([sum])
-    const { 'payment-signature': header } = (await signFor(seller, `${seller.url}/sum`, { body })) as Record<
-      string,
-      string
-    >
-    const response = await ask(`${seller.url}/sum`, { body, headers: { 'x-payment': header! } })
+    const { 'payment-signature': header } = await signFor(seller, `${seller.url}/sum`, { body })
+    const response = await ask(`${seller.url}/sum`, { body, headers: { 'x-payment': header } })
     expect(await response.json()).toEqual({ sum: 3 })
     expect(received(seller)).toBe(PRICE)
   })
@@ -146,9 +110,9 @@ describe('states and transitions', () => {
   })
 
   row('handler exceeds its timeout: 504 handler_timeout, not settled', async () => {
-    const { endpoint } = waiting(1_000)
+    const { endpoint } = gated({ timeout: 1_000 })
     const seller = await open([endpoint])
-    const response = await pay(seller, `${seller.url}/wait`)
+    const response = await pay(seller, `${seller.url}/slow`)
     expect(response.status).toBe(504)
     expect(await response.json()).toMatchObject({ error: { code: 'handler_timeout' } })
     expect(received(seller)).toBe(0n)
@@ -170,7 +134,6 @@ describe('states and transitions', () => {
     'subscription active, key presented before expiry: runs free, the facilitator is not contacted',
     async () => {
       const facilitator = await fakeFacilitator()
-      opened.push(facilitator)
       const seller = await open([pass], { facilitatorUrl: facilitator.url })
       const key = (await pay(seller, `${seller.url}/pass`)).headers.get('x-svc-subscription')!
       const asked = facilitator.asked.length
@@ -191,11 +154,11 @@ describe('states and transitions', () => {
   })
 
   row('Idempotency-Key new: in progress; a concurrent retry is 409 idempotency_in_progress', async () => {
-    const { door, endpoint } = waiting()
-    const seller = await open([endpoint], { idempotency: {} })
-    const first = pay(seller, `${seller.url}/wait`, { headers: KEY })
+    const door = gated()
+    const seller = await open([door.endpoint], { idempotency: {} })
+    const first = pay(seller, `${seller.url}/slow`, { headers: KEY })
     await door.entered()
-    const retry = await pay(seller, `${seller.url}/wait`, { headers: KEY })
+    const retry = await pay(seller, `${seller.url}/slow`, { headers: KEY })
     expect(retry.status).toBe(409)
     expect(await retry.json()).toMatchObject({ error: { code: 'idempotency_in_progress' } })
     expect(Number(retry.headers.get('retry-after'))).toBeGreaterThan(0)

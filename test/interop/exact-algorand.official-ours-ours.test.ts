@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { defineEndpoint } from '../../src/index.js'
 import { type Sandbox, startSandbox } from '../../src/sandbox.js'
+import { gated } from '../support/gate.js'
 import {
   NOTHING,
   officialClient,
@@ -12,7 +13,7 @@ import {
   statusIn,
   watchLedger,
 } from '../support/official.js'
-import { gate, openSeller, type Seller } from '../support/seller.js'
+import { openSeller, type Seller } from '../support/seller.js'
 
 const textInput = {
   type: 'object',
@@ -21,7 +22,7 @@ const textInput = {
 } as const
 
 let handled = 0
-const slow = gate()
+const slow = gated()
 const endpoints = [
   defineEndpoint({
     name: 'echo',
@@ -60,15 +61,7 @@ const endpoints = [
       throw Object.assign(new Error('no model today'), { status: 502, code: 'model_down' })
     },
   }),
-  defineEndpoint({
-    name: 'slow',
-    price: '$0.01',
-    async handler() {
-      slow.enter()
-      await slow.opened
-      return { done: true }
-    },
-  }),
+  slow.endpoint,
   defineEndpoint({
     name: 'feed',
     subscription: { price: '$0.50', period: '1h' },

@@ -1,28 +1,17 @@
 /** What the MCP door refuses before any tool is looked at, and how endpoints become tools. */
-import { afterEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { endpointTools, toolOf } from '../../src/adapters/mcp/tools.js'
 import { foreignPage } from '../../src/adapters/mcp/web-origin.js'
-import { defineEndpoint, type JSONSchema, type ServeOptions } from '../../src/index.js'
+import { defineEndpoint, type JSONSchema } from '../../src/index.js'
 import type { Arrival } from '../../src/ports/door.js'
 import { messageIn, post, rpc } from '../support/doors.js'
-import { openSeller, type Seller } from '../support/seller.js'
+import { open } from '../support/seller.js'
 
-const opened: Seller[] = []
-async function open(options: Partial<ServeOptions> = {}): Promise<Seller> {
-  const seller = await openSeller(
-    [defineEndpoint({ name: 'work', price: '$0.01', handler: () => 1 })],
-    options,
-  )
-  opened.push(seller)
-  return seller
-}
-afterEach(async () => {
-  for (const seller of opened.splice(0)) await seller.close()
-})
+const work = defineEndpoint({ name: 'work', price: '$0.01', handler: () => 1 })
 
 describe('the MCP door', () => {
   it('takes one message, not a batch: a batch could be many calls for one limit', async () => {
-    const { url } = await open()
+    const { url } = await open([work])
     const call = rpc('tools/call', { name: 'work' })
     for (const batch of [[call, call], [call], []]) {
       const response = await post(`${url}/mcp`, batch)
@@ -32,7 +21,7 @@ describe('the MCP door', () => {
   })
 
   it('answers GET and DELETE with 405, has no sessions, and no stream to listen to', async () => {
-    const { url } = await open()
+    const { url } = await open([work])
     for (const method of ['GET', 'DELETE', 'PUT']) {
       const response = await fetch(`${url}/mcp`, { method })
       expect([response.status, response.headers.get('allow')]).toEqual([405, 'POST, OPTIONS'])
@@ -52,7 +41,7 @@ describe('the MCP door', () => {
   })
 
   it('a call without an id is dropped, and so is not run', async () => {
-    const seller = await open()
+    const seller = await open([work])
     const response = await post(`${seller.url}/mcp`, {
       jsonrpc: '2.0',
       method: 'tools/call',
@@ -63,7 +52,7 @@ describe('the MCP door', () => {
   })
 
   it('lets programs in, pages of its own origin and of this machine, and no other page', async () => {
-    const { url } = await open()
+    const { url } = await open([work])
     const status = async (headers: Record<string, string>) =>
       (await post(`${url}/mcp`, rpc('tools/list', {}), headers)).status
     expect(await status({})).toBe(200)
@@ -89,14 +78,14 @@ describe('the MCP door', () => {
   })
 
   it('ignores a payment in a header: it would be for the whole connection', async () => {
-    const { url } = await open()
+    const { url } = await open([work])
     const headers = { 'payment-signature': Buffer.from('{}').toString('base64') }
     const { result } = await messageIn(await post(`${url}/mcp`, rpc('tools/call', { name: 'work' }), headers))
     expect(result?.structuredContent?.error).toBe('Payment required')
   })
 
   it('answers at the root and under the base path', async () => {
-    const { url } = await open({ basePath: '/api' })
+    const { url } = await open([work], { basePath: '/api' })
     for (const path of ['/mcp', '/api/mcp', '/a2a', '/api/a2a']) {
       expect((await post(`${url}${path}`, '[]')).status, path).toBe(400)
     }

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { ALGOD_TOKEN_HEADER } from '../../src/adapters/algorand/algod-questions.js'
 import { nodeClient } from '../../src/adapters/algorand/node-client.js'
 import { algorandRegistry, type RegistryOptions } from '../../src/adapters/algorand/registry.js'
@@ -11,13 +11,9 @@ import { publicFetch } from '../../src/adapters/web/public-fetch.js'
 import { type AgentVerdict, defineEndpoint, verifyAgent } from '../../src/index.js'
 import type { Registry } from '../../src/ports/registry.js'
 import { type Sandbox, startSandbox } from '../../src/sandbox.js'
+import { closing } from '../support/closing.js'
 import { messageIn, post, rpc } from '../support/doors.js'
-import { openSeller } from '../support/seller.js'
-
-const opened: { close(): unknown }[] = []
-afterEach(async () => {
-  for (const each of opened.splice(0)) await each.close()
-})
+import { open } from '../support/seller.js'
 
 let sandbox: Sandbox
 const domains = ['agent.example', 'other.example', 'not a host']
@@ -30,20 +26,20 @@ beforeAll(async () => {
 afterAll(() => sandbox.close())
 
 function registryAt(url: string, options: Partial<RegistryOptions> = {}): Registry {
-  const registry = algorandRegistry({
-    node: nodeClient({ url, nodeTimeoutMs: 500 }, ALGOD_TOKEN_HEADER),
-    apps: sandbox.registry,
-    ...options,
-  })
-  opened.push(registry)
-  return registry
+  return closing(
+    algorandRegistry({
+      node: nodeClient({ url, nodeTimeoutMs: 500 }, ALGOD_TOKEN_HEADER),
+      apps: sandbox.registry,
+      ...options,
+    }),
+  )
 }
 
 /** A node between us and the sandbox, for what a real one may do differently. */
 async function nodeThat(answers: RequestListener): Promise<string> {
   const server = createServer(answers)
   await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
-  opened.push({
+  closing({
     close() {
       server.closeAllConnections()
       server.close()
@@ -83,8 +79,7 @@ describe('the registry', () => {
   })
 
   it('does not follow an index that another record left behind', async () => {
-    const stale = await startSandbox()
-    opened.push(stale)
+    const stale = closing(await startSandbox())
     const { address } = stale.accounts('a')
     stale.registry.register({ domain: 'first.example', address })
     stale.registry.putBox(
@@ -99,8 +94,7 @@ describe('the registry', () => {
 
   it('reads the committed boxes of a real deployment', async () => {
     const { boxes } = JSON.parse(readFileSync(new URL('../vectors/registry.json', import.meta.url), 'utf8'))
-    const other = await startSandbox()
-    opened.push(other)
+    const other = closing(await startSandbox())
     for (const { app, nameBase64, valueBase64 } of boxes) {
       const id = app === 'identity' ? other.registry.identityApp : other.registry.reputationApp
       other.registry.putBox(id, Buffer.from(nameBase64, 'base64'), Buffer.from(valueBase64, 'base64'))
@@ -167,8 +161,7 @@ describe('search_agents', () => {
     const work = defineEndpoint({ name: 'work', price: '$0.01', handler: () => 1 })
     const { identityApp, reputationApp, validationApp } = sandbox.registry
     const registry = { agentId: 1, identityApp, reputationApp, validationApp }
-    const seller = await openSeller([work], { sandbox, registry, algodUrl })
-    opened.unshift(seller)
+    const seller = await open([work], { sandbox, registry, algodUrl })
     const call = rpc('tools/call', { name: 'search_agents', arguments: args })
     return (await messageIn(await post(`${seller.url}/mcp`, call))).result!
   }

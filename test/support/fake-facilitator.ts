@@ -2,6 +2,7 @@
 import { once } from 'node:events'
 import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { closing } from './closing.js'
 
 export type Path = '/supported' | '/verify' | '/settle'
 export type Reply = (response: ServerResponse) => void
@@ -19,11 +20,17 @@ export interface FakeFacilitator {
   /** All requests so far, oldest first. */
   readonly asked: readonly Asked[]
   readonly socketsOpened: number
-  /** Resolves once the path has been asked `count` times in all. */
-  askedTimes(path: Path, count: number): Promise<void>
+  /** How often the path has been asked so far. */
+  count(path: Path): number
+  /** Resolves once the path has been asked so many times in all. */
+  askedTimes(path: Path, times: number): Promise<void>
   close(): Promise<void>
 }
 
+/**
+ * For the test that is running. Unless told otherwise it says yes to everything and moves nothing: whatever a test counts
+ * at it, our server alone has prevented or allowed.
+ */
 export async function fakeFacilitator(replies: Partial<Record<Path, Reply>> = {}): Promise<FakeFacilitator> {
   const asked: Asked[] = []
   const waiting = new Set<() => void>()
@@ -33,6 +40,7 @@ export async function fakeFacilitator(replies: Partial<Record<Path, Reply>> = {}
     '/settle': json({ success: true, transaction: 'TX', network: '' }),
     ...replies,
   }
+  const count = (path: Path) => asked.filter(one => one.path === path).length
   let socketsOpened = 0
 
   const server = createServer(async (request, response) => {
@@ -49,18 +57,18 @@ export async function fakeFacilitator(replies: Partial<Record<Path, Reply>> = {}
   })
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
-
-  return {
+  return closing({
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     replies: script,
     asked,
     get socketsOpened() {
       return socketsOpened
     },
-    askedTimes: (path, count) =>
+    count,
+    askedTimes: (path, times) =>
       new Promise(resolve => {
         const check = () => {
-          if (asked.filter(one => one.path === path).length < count) return
+          if (count(path) < times) return
           waiting.delete(check)
           resolve()
         }
@@ -72,7 +80,7 @@ export async function fakeFacilitator(replies: Partial<Record<Path, Reply>> = {}
       server.close()
       await once(server, 'close')
     },
-  }
+  })
 }
 
 export const json = (body: unknown, code = 200): Reply => text(JSON.stringify(body), code)

@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url'
 import type { EndpointDef, ServeOptions } from '../../src/index.js'
 import { type RedisStoresOptions, redisStores } from '../../src/redis.js'
 import type { Sandbox } from '../../src/sandbox.js'
+import { closing } from './closing.js'
 import { openSeller, type Seller } from './seller.js'
 
 interface ReplicasOptions extends Partial<ServeOptions> {
@@ -14,7 +15,7 @@ interface ReplicasOptions extends Partial<ServeOptions> {
   readonly sandbox?: Sandbox
 }
 
-/** The first owns the sandbox unless one is given, so the list is closed from its end. */
+/** For the test that is running. The first owns the sandbox unless one is given. */
 export async function openReplicas(
   count: number,
   endpoints: readonly EndpointDef[],
@@ -35,7 +36,7 @@ export async function openReplicas(
       await seller.close()
       await stores.close()
     }
-    sellers.push({ ...seller, close })
+    sellers.push(closing({ ...seller, close }))
   }
   return sellers
 }

@@ -17,6 +17,7 @@ import {
   serve,
 } from '../../src/index.js'
 import { type Sandbox, startSandbox } from '../../src/sandbox.js'
+import { closing } from './closing.js'
 
 export interface Seller {
   readonly sandbox: Sandbox
@@ -81,6 +82,11 @@ export async function openSeller(
   }
 }
 
+/** A seller for the test that is running, closed at its end. */
+export async function open(...args: Parameters<typeof openSeller>): Promise<Seller> {
+  return closing(await openSeller(...args))
+}
+
 export interface Ask {
   readonly method?: string
   readonly body?: unknown
@@ -106,12 +112,14 @@ export function receiptIn(response: Response): Record<string, unknown> {
   return JSON.parse(Buffer.from(response.headers.get('payment-response') ?? '', 'base64').toString())
 }
 
+export type PaymentHeader = { readonly 'payment-signature': string }
+
 /** A payment for what the URL asks, by the account of this name; signed and not sent. */
 export async function signFor(
   { sandbox }: Seller,
   url: string,
   { account, ...probe }: Ask & { account?: string } = {},
-): Promise<Record<string, string>> {
+): Promise<PaymentHeader> {
   const quoted = await ask(url, probe)
   expect(quoted.status).toBe(402)
   const challenge = challengeIn(quoted)
@@ -122,7 +130,7 @@ export async function signFor(
     algod: algodClient({ url: sandbox.algodUrl }),
   })
   const { payload } = await signer.sign(challenge, challenge.accepts[0]!)
-  return { 'payment-signature': Buffer.from(JSON.stringify(payload)).toString('base64') }
+  return presenting(payload)
 }
 
 /** Signs and sends: one paid call. */
@@ -135,6 +143,16 @@ export async function pay(seller: Seller, url: string, request: Ask & { account?
   return ask(url, { ...request, headers: { ...payment, ...request.headers } })
 }
 
+/** The payment that was signed, in the clear, for whoever wants to tamper with it. */
+export function signedIn({ 'payment-signature': header }: PaymentHeader) {
+  return JSON.parse(Buffer.from(header, 'base64').toString())
+}
+
+/** A header that presents anything at all as a payment. */
+export function presenting(payment: unknown): PaymentHeader {
+  return { 'payment-signature': Buffer.from(JSON.stringify(payment)).toString('base64') }
+}
+
 /** Walks a recorded path through a live xstate actor of the drawing: the original checks the copy. */
 export function replayThroughXstate(path: readonly string[]): unknown {
   const actor = createActor(chargeMachine).start()
@@ -145,29 +163,4 @@ export function replayThroughXstate(path: readonly string[]): unknown {
   }
   expect(actor.getSnapshot().status).toBe('done')
   return actor.getSnapshot().value
-}
-
-/** A place in a handler or a store where calls are counted in, and wait until the test lets them go. */
-export function gate() {
-  let letGo = () => {}
-  const opened = new Promise<void>(resolve => {
-    letGo = resolve
-  })
-  let count = 0
-  const waiting: { count: number; resolve(): void }[] = []
-  return {
-    opened,
-    open: () => letGo(),
-    enter() {
-      count++
-      for (const waiter of waiting) if (waiter.count <= count) waiter.resolve()
-    },
-    /** Resolves once so many calls have come in. */
-    entered(calls = 1): Promise<void> {
-      return new Promise(resolve => {
-        waiting.push({ count: calls, resolve })
-        if (calls <= count) resolve()
-      })
-    },
-  }
 }

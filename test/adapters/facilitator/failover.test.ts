@@ -50,8 +50,6 @@ async function pair(
   }
 }
 
-const count = (fake: FakeFacilitator, path: Path) => fake.asked.filter(one => one.path === path).length
-
 function payment(feePayer?: string): PaymentPayload {
   const { accepted, ...rest } = newPayment()
   return { ...rest, accepted: { ...(accepted as object), extra: feePayer ? { feePayer } : {} } }
@@ -66,13 +64,13 @@ test.each([
   const unsponsored = payment()
   expect(await list.verify(unsponsored, REQUIREMENTS)).toEqual({ verdict: 'valid' })
   expect(await list.settle(unsponsored, REQUIREMENTS)).toEqual({ verdict: 'settled', txId: 'B' })
-  expect([count(a, '/settle'), count(b, '/settle')]).toEqual([0, 1])
+  expect([a.count('/settle'), b.count('/settle')]).toEqual([0, 1])
 })
 
 test('a no is a no: nobody else is asked', async () => {
   const { b, list } = await pair({ '/verify': NO }, { '/verify': YES })
   expect(await list.verify(payment(), REQUIREMENTS)).toEqual({ verdict: 'refused', reason: 'short' })
-  expect(count(b, '/verify')).toBe(0)
+  expect(b.count('/verify')).toBe(0)
 })
 
 test.each([
@@ -88,13 +86,13 @@ test.each([
   a.replies['/verify'] = OUTAGE
   expect(await list.verify(paid, REQUIREMENTS)).toMatchObject({ verdict: 'unreachable' })
   await list.settle(paid, REQUIREMENTS)
-  expect([count(a, '/settle'), count(b, '/settle'), count(b, '/verify')]).toEqual([2, 0, 0])
+  expect([a.count('/settle'), b.count('/settle'), b.count('/verify')]).toEqual([2, 0, 0])
 })
 
 test('a payment that nobody here has verified is settled by nobody, except where there is only one', async () => {
   const { a, b, list } = await pair({}, {})
   expect(await list.settle(payment(), REQUIREMENTS)).toMatchObject({ verdict: 'unknown' })
-  expect([count(a, '/settle'), count(b, '/settle')]).toEqual([0, 0])
+  expect([a.count('/settle'), b.count('/settle')]).toEqual([0, 0])
   const { facilitator } = await start({ '/settle': SETTLED('A') })
   expect(await facilitatorList([facilitator]).settle(payment(), REQUIREMENTS)).toMatchObject({ txId: 'A' })
 })
@@ -110,10 +108,10 @@ test('a sponsored payment goes to the facilitator whose sponsor it names, and to
   const { a, b, list } = await pair({ '/verify': NO }, { '/verify': YES })
   await list.supported()
   expect(await list.verify(payment(OTHER_SPONSOR), REQUIREMENTS)).toEqual({ verdict: 'valid' })
-  expect(count(a, '/verify')).toBe(0)
+  expect(a.count('/verify')).toBe(0)
   a.replies['/verify'] = OUTAGE
   expect(await list.verify(payment(SPONSOR), REQUIREMENTS)).toMatchObject({ verdict: 'unreachable' })
-  expect(count(b, '/verify')).toBe(1)
+  expect(b.count('/verify')).toBe(1)
 })
 
 test('with an unknown sponsor, a no counts only where everybody before it has answered', async () => {
@@ -141,7 +139,7 @@ test('a facilitator that fails again and again is left alone, then tried once, t
   const verify = async (times: number) => {
     for (let i = 0; i < times; i++)
       expect(await list.verify(payment(), REQUIREMENTS)).toEqual({ verdict: 'valid' })
-    return count(a, '/verify')
+    return a.count('/verify')
   }
   expect(await verify(10)).toBe(3)
   vi.setSystemTime(Date.now() + 10_000)
@@ -154,7 +152,7 @@ test('a facilitator that fails again and again is left alone, then tried once, t
 test('a refusal is an answer, not a failure', async () => {
   const { a, list } = await pair({ '/verify': NO }, {}, { failuresMax: 2 })
   for (let i = 0; i < 5; i++) await list.verify(payment(), REQUIREMENTS)
-  expect(count(a, '/verify')).toBe(5)
+  expect(a.count('/verify')).toBe(5)
 })
 
 test('while one is tried again, others do not wait for the trial', async () => {
@@ -172,7 +170,7 @@ test('while one is tried again, others do not wait for the trial', async () => {
   const trial = list.verify(payment(), REQUIREMENTS)
   await a.askedTimes('/verify', 2)
   expect(await list.verify(payment(), REQUIREMENTS)).toEqual({ verdict: 'valid' })
-  expect(count(a, '/verify')).toBe(2)
+  expect(a.count('/verify')).toBe(2)
   answerTrial()
   expect(await trial).toEqual({ verdict: 'valid' })
 })

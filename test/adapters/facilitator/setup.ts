@@ -1,5 +1,4 @@
 import { readFileSync } from 'node:fs'
-import { onTestFinished } from 'vitest'
 import {
   type FacilitatorOptions,
   type X402Facilitator,
@@ -7,6 +6,7 @@ import {
 } from '../../../src/adapters/facilitator/x402-facilitator.js'
 import { ALGORAND_TESTNET, GENESIS_HASH } from '../../../src/domain/network.js'
 import type { PaymentPayload, PaymentRequirements } from '../../../src/domain/x402.js'
+import { closing } from '../../support/closing.js'
 import {
   type FakeFacilitator,
   fakeFacilitator,
@@ -43,16 +43,12 @@ export const newPayment = (): PaymentPayload => structuredClone(VECTOR.paymentPa
 export const listing = (network: string, extra: unknown = { feePayer: SPONSOR }): Reply =>
   json({ kinds: [{ x402Version: 2, scheme: 'exact', network, extra }], extensions: [], signers: {} })
 
-export async function startFake(replies: Partial<Record<Path, Reply>> = {}): Promise<FakeFacilitator> {
-  const fake = await fakeFacilitator({ '/supported': listing(SHORT), ...replies })
-  onTestFinished(() => fake.close())
-  return fake
+export function startFake(replies: Partial<Record<Path, Reply>> = {}): Promise<FakeFacilitator> {
+  return fakeFacilitator({ '/supported': listing(SHORT), ...replies })
 }
 
 export function adapterTo(url: string, options: Partial<FacilitatorOptions> = {}): X402Facilitator {
-  const facilitator = x402Facilitator({ url, network: 'testnet', ...options })
-  onTestFinished(() => facilitator.close())
-  return facilitator
+  return closing(x402Facilitator({ url, network: 'testnet', ...options }))
 }
 
 export async function start(

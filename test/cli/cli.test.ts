@@ -1,24 +1,11 @@
 /** The command line: results on stdout, everything else on stderr, one line and a code for what fails. */
 import { readFileSync } from 'node:fs'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import {
-  ANSWER,
-  failure,
-  honest,
-  type Market,
-  openMarket,
-  PRICE,
-  quote,
-  type Script,
-} from '../client/market.js'
+import { describe, expect, it } from 'vitest'
+import { ANSWER, failure, honest, marketForFile, PRICE, quote, type Script } from '../client/market.js'
 import { ended, firstLine, start, svc } from './run.js'
 
-let market: Market
+const market = marketForFile()
 let payers = 0
-beforeAll(async () => {
-  market = await openMarket()
-})
-afterAll(() => market.close())
 
 function wallet() {
   const { address, mnemonic } = market.sandbox.accounts(`cli payer ${++payers}`)

@@ -1,7 +1,7 @@
 /** The command line in a terminal: what moves, what Ctrl-C does. Through `script`, which every Debian has. */
 import { type ChildProcess, spawn } from 'node:child_process'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { honest, type Market, openMarket } from '../client/market.js'
+import { beforeAll, describe, expect, it } from 'vitest'
+import { honest, marketForFile } from '../client/market.js'
 import { FETCH_TIMEOUT_MS, NODE_20, NODE_24, nodeBinary } from './nodes.js'
 import { agentSource, projectFolder } from './project-folder.js'
 import { hear, MAIN, svc } from './run.js'
@@ -9,13 +9,11 @@ import { hear, MAIN, svc } from './run.js'
 const CTRL_C = '\x03'
 const SPINNER = /[⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏]/
 
-let market: Market
+const market = marketForFile()
 const nodes: Record<string, string> = {}
 beforeAll(async () => {
-  market = await openMarket()
   for (const version of [NODE_20, NODE_24]) nodes[version] = await nodeBinary(version)
 }, FETCH_TIMEOUT_MS)
-afterAll(() => market.close())
 
 /** `-e` passes the exit code on, `-q` keeps `script` quiet; the typescript file is of no use. */
 function inTerminal(

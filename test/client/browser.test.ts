@@ -2,18 +2,17 @@
 import { fileURLToPath } from 'node:url'
 import vm from 'node:vm'
 import { build, type Metafile } from 'esbuild'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { signingKey } from '../../src/adapters/algorand/keys.js'
 import type { SvcClient as BrowserClient } from '../../src/client.browser.js'
-import { honest, type Market, openMarket, PRICE } from './market.js'
+import { honest, marketForFile, PRICE } from './market.js'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 
-let market: Market
+const market = marketForFile()
 let code: string
 let metafile: Metafile
 beforeAll(async () => {
-  market = await openMarket()
   const bundled = await build({
     stdin: { contents: "export * from '@svc/sdk/client'", resolveDir: root },
     bundle: true,
@@ -28,7 +27,6 @@ beforeAll(async () => {
   code = bundled.outputFiles[0]!.text
   metafile = bundled.metafile
 })
-afterAll(() => market.close())
 
 /** What pages have that is not of the language itself. */
 const WEB = [

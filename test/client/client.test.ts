@@ -2,7 +2,7 @@
 import { execFile } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { inspect, promisify } from 'node:util'
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { afterEach, describe, expect, it } from 'vitest'
 import {
   ALGORAND_MAINNET,
   ALGORAND_TESTNET,
@@ -13,13 +13,9 @@ import {
   USDC_ASSET_ID,
 } from '../../src/client.js'
 import vectors from '../vectors/payments.json' with { type: 'json' }
-import { ANSWER, failure, honest, type Market, openMarket, PRICE, PRICE_USD, type Script } from './market.js'
+import { ANSWER, failure, honest, marketForFile, PRICE, PRICE_USD, type Script } from './market.js'
 
-let market: Market
-beforeAll(async () => {
-  market = await openMarket()
-})
-afterAll(() => market.close())
+const market = marketForFile()
 
 describe('quote', () => {
   for (const vector of vectors.payments) {

@@ -1,24 +1,19 @@
 /** After the payment is signed: the same bytes again, at most, and never to anybody else. */
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { encodeHeader } from '../../src/domain/x402.js'
 import {
   ANSWER,
   distinctPayments,
   failure,
   honest,
-  type Market,
-  openMarket,
+  marketForFile,
   PRICE,
   PRICE_USD,
   type Script,
   type Seller,
 } from './market.js'
 
-let market: Market
-beforeAll(async () => {
-  market = await openMarket()
-})
-afterAll(() => market.close())
+const market = marketForFile()
 
 /** Quotes, then answers payments by the step's script, the last one repeating. */
 function paidSteps(...steps: Script[]): Script {

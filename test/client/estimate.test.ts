@@ -1,13 +1,9 @@
 /** What a call would cost, and what the wallet holds: neither moves money. */
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { SvcClient } from '../../src/client.js'
-import { ANSWER, failure, honest, type Market, openMarket, PRICE_USD } from './market.js'
+import { ANSWER, failure, honest, marketForFile, PRICE_USD } from './market.js'
 
-let market: Market
-beforeAll(async () => {
-  market = await openMarket()
-})
-afterAll(() => market.close())
+const market = marketForFile()
 
 describe('estimate', () => {
   it('says what a call would cost, without a key and without a payment', async () => {

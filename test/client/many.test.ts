@@ -1,12 +1,8 @@
 /** Many calls at once: bounded, in order, each on its own. */
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { ANSWER, failure, honest, type Market, openMarket, PRICE } from './market.js'
+import { describe, expect, it } from 'vitest'
+import { ANSWER, failure, honest, marketForFile, PRICE } from './market.js'
 
-let market: Market
-beforeAll(async () => {
-  market = await openMarket()
-})
-afterAll(() => market.close())
+const market = marketForFile()
 
 describe('callMany', () => {
   it('answers in the order of the requests, whatever the order of the answers', async () => {

@@ -1,6 +1,7 @@
 /** A sandbox, payers with money in it, and sellers that behave as a test tells them to. */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { afterAll, beforeAll } from 'vitest'
 import { type ClientOptions, SvcClient } from '../../src/client.js'
 import { CAIP2, USDC_ASSET_ID } from '../../src/domain/network.js'
 import { decodeHeader, encodeHeader, type PaymentRequirements } from '../../src/domain/x402.js'
@@ -53,7 +54,6 @@ export interface Market {
   readonly sandbox: Sandbox
   seller(script: Script): Promise<Seller>
   payer(options?: ClientOptions): { client: SvcClient; address: string; spent(): bigint }
-  close(): Promise<void>
 }
 
 /** Quotes, settles, delivers. */
@@ -73,12 +73,25 @@ export function distinctPayments(seller: Seller): Set<string | undefined> {
   return new Set(seller.paid().map(({ payment }) => payment))
 }
 
-export async function openMarket(): Promise<Market> {
-  const sandbox = await startSandbox()
+/** For the file that calls this: opened before its first test, closed after its last. */
+export function marketForFile(): Market {
+  let sandbox: Sandbox
   const servers: { close(): unknown; closeAllConnections(): void }[] = []
   let payers = 0
+  beforeAll(async () => {
+    sandbox = await startSandbox()
+  })
+  afterAll(async () => {
+    for (const server of servers) {
+      server.closeAllConnections()
+      server.close()
+    }
+    await sandbox.close()
+  })
   return {
-    sandbox,
+    get sandbox() {
+      return sandbox
+    },
     async seller(script) {
       const seen: Seen[] = []
       const server = createServer(async (message, response) => {
@@ -103,13 +116,6 @@ export async function openMarket(): Promise<Market> {
         ...options,
       })
       return { client, address, spent: () => before - sandbox.balance(address).usdc! }
-    },
-    async close() {
-      for (const server of servers) {
-        server.closeAllConnections()
-        server.close()
-      }
-      await sandbox.close()
     },
   }
 }

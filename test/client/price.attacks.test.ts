@@ -1,13 +1,18 @@
 /** A quote is the seller's word. Whatever it says, the client pays the good entry at the checked price, or nothing. */
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { CAIP2, USDC_ASSET_ID } from '../../src/domain/network.js'
-import { fastRetry, honest, type Market, openMarket, PRICE, PRICE_USD, quote, type Script } from './market.js'
+import {
+  fastRetry,
+  honest,
+  type Market,
+  marketForFile,
+  PRICE,
+  PRICE_USD,
+  quote,
+  type Script,
+} from './market.js'
 
-let market: Market
-beforeAll(async () => {
-  market = await openMarket()
-})
-afterAll(() => market.close())
+const market = marketForFile()
 
 /** The same payer and the same limits, at an honest seller: what is refused is refused for the seller's sake. */
 async function controlIsPaid(client: ReturnType<Market['payer']>['client']) {

@@ -1,15 +1,11 @@
 /** What the client remembers of its payments, and how that reads in a spreadsheet. */
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { csvOf } from '../../src/app/client/csv.js'
 import { receiptBook } from '../../src/app/client/receipts.js'
 import type { PaymentRequirements } from '../../src/domain/x402.js'
-import { failure, honest, type Market, openMarket, PRICE_USD, type Script } from './market.js'
+import { failure, honest, marketForFile, PRICE_USD, type Script } from './market.js'
 
-let market: Market
-beforeAll(async () => {
-  market = await openMarket()
-})
-afterAll(() => market.close())
+const market = marketForFile()
 
 describe('receipts', () => {
   it('say what was paid, for what, to whom, when', async () => {

@@ -8,9 +8,9 @@ import { paymentMiddleware, x402ResourceServer } from '@x402/hono'
 import { Hono } from 'hono'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { ALGORAND_TESTNET, defineAgent, defineEndpoint, type SvcServer, serve } from '../../src/index.js'
-import { type Market, openMarket, PRICE, PRICE_USD } from './market.js'
+import { marketForFile, PRICE, PRICE_USD } from './market.js'
 
-let market: Market
+const market = marketForFile()
 let ours: SvcServer
 let official: Server
 let ourUrl: string
@@ -18,7 +18,6 @@ let officialUrl: string
 let runs = 0
 
 beforeAll(async () => {
-  market = await openMarket()
   const { url, seller } = market.sandbox
   const input = { type: 'object', properties: { text: { type: 'string' } }, required: ['text'] } as const
   const agent = defineAgent({
@@ -77,7 +76,6 @@ beforeAll(async () => {
 afterAll(async () => {
   await ours.shutdown()
   await new Promise(resolve => official.close(resolve))
-  await market.close()
 })
 
 describe('our server', () => {

@@ -1,7 +1,7 @@
 /** Keys that are elsewhere: a key service signs bytes, a wallet signs transactions; neither is believed. */
 import { decodeUnsignedTransaction } from 'algosdk'
 import fc from 'fast-check'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { signingKey } from '../../src/adapters/algorand/keys.js'
 import { encodeAssetPayment, encodeSponsorship } from '../../src/adapters/algorand/payment-encoding.js'
 import { signedText, withSignature } from '../../src/adapters/algorand/payment-group.js'
@@ -9,13 +9,9 @@ import * as browser from '../../src/adapters/algorand/primitives.browser.js'
 import { sha512_256, verifySignature } from '../../src/adapters/algorand/primitives.js'
 import { type GroupSigner, type Signer, SvcClient } from '../../src/client.js'
 import { fromBase64, textFromBase64, textToBase64, toBase64 } from '../../src/domain/base64.js'
-import { honest, type Market, openMarket, PRICE } from './market.js'
+import { honest, marketForFile, PRICE } from './market.js'
 
-let market: Market
-beforeAll(async () => {
-  market = await openMarket()
-})
-afterAll(() => market.close())
+const market = marketForFile()
 
 function payerWith(make: (address: string, sign: (bytes: Uint8Array) => Uint8Array) => Signer) {
   const { address, mnemonic } = market.sandbox.accounts(`signer ${++payers}`)

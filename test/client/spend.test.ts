@@ -1,24 +1,11 @@
 /** Limits hold whatever happens at once, whatever fails, and whatever sellers say. */
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { disownedPayments } from '../../src/app/client/disowned.js'
 import { memorySpendLedger } from '../../src/client.js'
 import { encodeHeader } from '../../src/domain/x402.js'
-import {
-  ANSWER,
-  distinctPayments,
-  failure,
-  honest,
-  type Market,
-  openMarket,
-  PRICE,
-  PRICE_USD,
-} from './market.js'
+import { ANSWER, distinctPayments, failure, honest, marketForFile, PRICE, PRICE_USD } from './market.js'
 
-let market: Market
-beforeAll(async () => {
-  market = await openMarket()
-})
-afterAll(() => market.close())
+const market = marketForFile()
 
 describe('the daily limit', () => {
   it('lets as many parallel calls through as fit under it', async () => {

@@ -11,5 +11,7 @@ export default defineConfig({
     testTimeout: 30_000,
     hookTimeout: 30_000,
     retry: 0,
+    // Where no event can be awaited. A second, which is vitest's own, is short on a busy machine.
+    expect: { poll: { interval: 10, timeout: 10_000 } },
   },
 })

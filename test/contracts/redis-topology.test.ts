@@ -50,7 +50,7 @@ describe('redisStores', () => {
     const admin = new Redis(node.url)
     closing({ close: () => admin.disconnect() })
     await admin.cluster('ADDSLOTSRANGE', 0, 16_383)
-    await expect.poll(() => admin.cluster('INFO'), { timeout: 10_000 }).toContain('cluster_state:ok')
+    await expect.poll(() => admin.cluster('INFO')).toContain('cluster_state:ok')
     const cluster = new Cluster([{ host: '127.0.0.1', port: node.port }])
     closing({ close: () => cluster.disconnect() })
     await once(cluster, 'ready')

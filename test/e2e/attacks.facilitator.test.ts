@@ -51,7 +51,7 @@ describe('verify', () => {
     seller.sandbox.faults.set('verify', 'refuse')
     const response = await ask(`${seller.url}/work`, { headers: payment })
     expect(response.status).toBe(402)
-    expect(challengeIn(response).error).toBeTruthy()
+    expect(challengeIn(response).error).toBe('refused_by_sandbox_fault')
     expect(runs).toBe(0)
   })
 
@@ -137,7 +137,7 @@ describe('settle, and the facilitator stays that way', () => {
     const payment = await signFor(seller, `${seller.url}/work`)
     seller.sandbox.faults.set('settle', 'die-before')
     const answer = ask(`${seller.url}/work`, { headers: payment })
-    while (runs === 0) await new Promise(setImmediate)
+    await expect.poll(() => runs).toBe(1)
     seller.sandbox.advanceRounds(20)
     const response = await answer
     expect(response.status).toBe(402)

@@ -316,7 +316,10 @@ describe('an exception on the gate never lets the handler run', () => {
     const logger = { debug: down, info: down, warn: down, error: down }
     const failing = defineEndpoint({ name: 'fails', price: '$0.01', handler: down })
     const { endpoint } = counted()
-    const seller = await open([endpoint, failing], { logger })
+    const seller = await open([endpoint, failing], {
+      logger,
+      stores: { runs: { list: () => [], ended: down } },
+    })
     expect((await pay(seller, `${seller.url}/work`)).status).toBe(200)
     expect((await pay(seller, `${seller.url}/fails`)).status).toBe(500)
   })

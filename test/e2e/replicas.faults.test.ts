@@ -52,7 +52,7 @@ async function expectRefused({ received, seller }: Scene, request: () => Promise
   const refused = await request()
   expect(await refused.json()).toMatchObject({ error: { code: 'store_unavailable' } })
   expect(refused.status).toBe(503)
-  expect(refused.headers.get('retry-after')).toBeTruthy()
+  expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0)
   expect(performance.now() - sinceMs).toBeLessThan(PROMPT_MS)
   expect(received()).toBe(before)
   expect(seller.ended.at(-1)).toMatchObject({ final: 'unavailable', charged: 'no' })
@@ -61,7 +61,7 @@ async function expectRefused({ received, seller }: Scene, request: () => Promise
 /** Without anybody's doing: the connection mends itself. */
 async function expectServedAgain({ received, call }: Scene): Promise<void> {
   const before = received() ?? 0n
-  await expect.poll(async () => (await call()).status, { timeout: 10_000 }).toBe(200)
+  await expect.poll(async () => (await call()).status).toBe(200)
   expect(received()).toBe(before + PRICE)
 }
 
@@ -199,10 +199,14 @@ describe('a Redis that', () => {
 describe('round trips', () => {
   it('a paid call with a key asks three times and tells once, a replay asks twice', async () => {
     const s = await scene({ rateLimit: { perMinute: 100 } })
+    /** Without those that push a finished call onto the list of runs: nothing of the call waits for them. */
     const scripts = async () => {
       const stats = await s.admin.info('commandstats')
-      const calls = stats.matchAll(/^cmdstat_eval(?:sha)?:calls=(\d+)/gm)
-      return Array.from(calls, ([, count]) => Number(count)).reduce((sum, count) => sum + count, 0)
+      const calls = (command: RegExp) =>
+        [...stats.matchAll(/^cmdstat_(\w+):calls=(\d+)/gm)]
+          .filter(([, name]) => command.test(name!))
+          .reduce((sum, [, , count]) => sum + Number(count), 0)
+      return calls(/^eval(sha)?$/) - calls(/^lpush$/)
     }
     const key = { 'idempotency-key': 'counted' }
     const begun = await scripts()

@@ -52,6 +52,7 @@ export async function openSeller(
     ended(call) {
       ended.push(call)
       for (const resolve of waiting.splice(0)) resolve(call)
+      serveOptions.stores?.runs?.ended(call)
     },
   }
   const server = serve(agent, {

@@ -3,6 +3,8 @@ export interface Answer {
   readonly status: number
   /** Lower-case names; among them `content-type` where there is a body. */
   readonly headers: Readonly<Record<string, string>>
+  /** Each value of `set-cookie`: the one header that may come several times and cannot be joined (RFC 6265, section 3). */
+  readonly cookies?: readonly string[]
   /** Well-formed text, which goes out as UTF-8, or bytes. */
   readonly body: string | Uint8Array
 }

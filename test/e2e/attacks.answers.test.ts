@@ -18,6 +18,7 @@ describe('what a handler returns and HTTP cannot carry is a failure, before any 
   const answers: Record<string, () => unknown> = {
     'Response.error()': () => Response.error(),
     'a control character in a header': () => new Response('x', { headers: { 'x-note': 'a\u0001b' } }),
+    'a control character in a cookie': () => new Response('x', { headers: { 'set-cookie': 'a=\u0001' } }),
     'a failure in another class of Response': () => new UndiciResponse('no', { status: 500 }),
     'an error whose status throws when it is read': () => {
       throw {
@@ -48,6 +49,18 @@ it('an upstream’s answer that fetch has unpacked is not called packed', async 
   ])
   const response = await pay(seller, `${seller.url}/work`)
   expect(await response.text()).toBe('unpacked')
+  expect(received(seller)).toBe(10_000n)
+})
+
+it('each cookie of an answer leaves as it was set, and again when the answer is replayed', async () => {
+  const cookies = ['a=1; Path=/; Expires=Wed, 21 Oct 2026 07:28:00 GMT', 'b=2; HttpOnly', 'b=3; Path=/deep']
+  const handler = () => new Response('in', { headers: cookies.map(cookie => ['Set-Cookie', cookie]) })
+  const seller = await open([selling(handler)], { idempotency: { onLostResponse: 'replay' } })
+  for (const replayed of [null, 'true']) {
+    const response = await pay(seller, `${seller.url}/work`, { headers: { 'idempotency-key': 'k' } })
+    expect(response.headers.get('idempotency-replayed')).toBe(replayed)
+    expect(response.headers.getSetCookie()).toEqual(cookies)
+  }
   expect(received(seller)).toBe(10_000n)
 })
 

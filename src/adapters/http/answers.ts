@@ -39,9 +39,10 @@ export function replyOf(outcome: ChargeOutcome, taken: ReadonlySet<string>): Rep
 }
 
 function delivered(outcome: ChargeOutcome, taken: ReadonlySet<string>): Reply {
-  const { status, headers, body } = outcome.answer!
+  const { status, headers, cookies = [], body } = outcome.answer!
   const all = callHeaders(outcome)
   for (const name in headers) if (!taken.has(name)) all.push(name, headers[name]!)
+  for (const cookie of cookies) all.push('set-cookie', cookie)
   return { status, headers: all, body }
 }
 

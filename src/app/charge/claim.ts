@@ -32,19 +32,14 @@ const KEY_BYTES = 32
 export function seal(kept: ReplayedAnswer, idempotencyKey: string, claim: string): Uint8Array {
   const iv = randomBytes(IV_BYTES)
   const cipher = createCipheriv(ALGORITHM, sealingKey(idempotencyKey, claim), iv)
-  const { answer, ...rest } = kept
-  const head = Buffer.from(
-    JSON.stringify({ ...rest, status: answer.status, headers: answer.headers }),
-    'utf8',
-  )
+  const {
+    answer: { body, ...told },
+    ...rest
+  } = kept
+  const head = Buffer.from(JSON.stringify({ ...rest, ...told }), 'utf8')
   const length = Buffer.alloc(4)
   length.writeUInt32BE(head.length)
-  const sealed = [
-    cipher.update(length),
-    cipher.update(head),
-    cipher.update(bytesOf(answer.body)),
-    cipher.final(),
-  ]
+  const sealed = [cipher.update(length), cipher.update(head), cipher.update(bytesOf(body)), cipher.final()]
   return Buffer.concat([iv, cipher.getAuthTag(), ...sealed])
 }
 
@@ -59,8 +54,8 @@ export function unseal(sealed: Uint8Array, idempotencyKey: string, claim: string
   decipher.setAuthTag(bytes.subarray(IV_BYTES, IV_BYTES + TAG_BYTES))
   const plain = Buffer.concat([decipher.update(bytes.subarray(IV_BYTES + TAG_BYTES)), decipher.final()])
   const headEnd = 4 + plain.readUInt32BE(0)
-  const { status, headers, ...rest } = JSON.parse(plain.subarray(4, headEnd).toString('utf8'))
-  return { ...rest, answer: { status, headers, body: plain.subarray(headEnd) } }
+  const { status, headers, cookies, ...rest } = JSON.parse(plain.subarray(4, headEnd).toString('utf8'))
+  return { ...rest, answer: { status, headers, cookies, body: plain.subarray(headEnd) } }
 }
 
 function sealingKey(idempotencyKey: string, claim: string): Buffer {

@@ -33,12 +33,15 @@ export async function renderResponse(response: Response): Promise<Answer> {
     throw new RangeError(`a Response of status ${response.status} cannot be sent`)
   }
   const headers: Record<string, string> = {}
+  const cookies: string[] = []
   for (const [name, value] of response.headers) {
     if (NOT_THEIRS.has(name)) continue
     // What fetch() answered has been decoded already; saying otherwise makes the bytes unreadable.
     if (name === 'content-encoding' && response.type !== 'default') continue
     validateHeaderValue(name, value)
-    headers[name] = value
+    if (name === 'set-cookie') cookies.push(value)
+    else headers[name] = value
   }
-  return { status: response.status, headers, body: new Uint8Array(await response.arrayBuffer()) }
+  const body = new Uint8Array(await response.arrayBuffer())
+  return { status: response.status, headers, ...(cookies.length > 0 && { cookies }), body }
 }

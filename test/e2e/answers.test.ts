@@ -5,8 +5,9 @@ import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createServer, defineAgent, defineEndpoint, type HandlerContext } from '../../src/index.js'
 import { type Sandbox, startSandbox } from '../../src/sandbox.js'
+import { gate } from '../support/gate.js'
 import { rawRequest, sendRaw } from '../support/raw-http.js'
-import { ask, gate, openSeller, pay, type Seller } from '../support/seller.js'
+import { ask, openSeller, pay, type Seller } from '../support/seller.js'
 
 const TEXTS = ['plain', 'ÿ', 'naïve ä', '10 €', '😀', '\ud800 alone', '\u0000\u2028', '"\\']
 
@@ -32,6 +33,8 @@ const endpoints = [
           ['cache-control', 'public'],
           ['vary', 'accept'],
           ['x-own', 'yes'],
+          ['set-cookie', 'a=1'],
+          ['set-cookie', 'b=2; Path=/'],
         ],
       }),
   }),
@@ -88,7 +91,8 @@ async function said(response: Response, url: string) {
   const challenge = headers['payment-required']
   if (challenge) headers['payment-required'] = Buffer.from(challenge, 'base64').toString().replaceAll(url, '')
   if (headers['payment-response']) headers['payment-response'] = 'a receipt'
-  return { status: response.status, headers, body: (await response.text()).replaceAll(url, '') }
+  const cookies = response.headers.getSetCookie()
+  return { status: response.status, headers, cookies, body: (await response.text()).replaceAll(url, '') }
 }
 
 describe('a server of ours and a Koa app say the same', () => {
@@ -132,6 +136,7 @@ describe('a server of ours and a Koa app say the same', () => {
       expect(answers[0]).toEqual(answers[1])
       expect(answers[0]!.status).toBe(path === '/page' ? 201 : path === '/nothing' ? 204 : 200)
       expect(answers[0]!.headers['cache-control']).toBe('no-store')
+      if (path === '/page') expect(answers[0]!.cookies).toEqual(['a=1', 'b=2; Path=/'])
     })
   }
 })

@@ -1,5 +1,5 @@
 /** The HTTP door, twice: as a listener for a server of our own, and as a Koa app for somebody else's. */
-import type { RequestListener } from 'node:http'
+import type { RequestListener, ServerResponse } from 'node:http'
 import Koa, { type Context } from 'koa'
 import { refusalOf } from './refusal.js'
 import type { Reply } from './reply.js'
@@ -15,26 +15,28 @@ export interface HttpDoor {
 
 export function httpDoor(options: HttpOptions): HttpDoor {
   const answer = answering(options)
-  /** What cannot be sent is not handed over, and is told to be our fault. */
-  const leave = (reply: Reply, write: (reply: Reply) => void): void => {
+  /** What cannot be sent is not handed over, and is told to be our fault, where anything can still be told. */
+  const leave = (reply: Reply, res: ServerResponse, write: (reply: Reply) => void): void => {
     try {
       write(reply)
     } catch (cause) {
       reply.handedOver?.(false)
-      write(refusalOf(cause, options.logger))
+      const refusal = refusalOf(cause, options.logger)
+      if (res.headersSent) res.destroy()
+      else write(refusal)
     }
   }
   const app = new Koa()
   app.on('error', err => options.logger.warn({ err }, 'a response could not be written'))
   app.use(async ctx => {
     const reply = await answer({ req: ctx.req, res: ctx.res, mountedAt: prefixOf(ctx) })
-    leave(reply, each => give(ctx, each))
+    leave(reply, ctx.res, each => give(ctx, each))
   })
   return {
     app,
     async listener(req, res) {
       const reply = await answer({ req, res, mountedAt: '' })
-      leave(reply, each => send(res, each))
+      leave(reply, res, each => send(res, each))
     },
   }
 }

@@ -7,23 +7,22 @@ import type { Reply } from './reply.js'
 /**
  * In one `writeHead`: set one by one, the same headers cost a third of an unpaid answer.
  *
- * @throws Error for what HTTP cannot carry; nothing was sent then, and nobody was told.
+ * @throws Error for what HTTP cannot carry; nobody was told then.
  */
 export function send(res: ServerResponse, reply: Reply): void {
   const { status, headers, body } = reply
   if (body instanceof Readable) {
     res.writeHead(status, headers as string[])
-    tellWhenOver(res, reply)
     pipeline(body, res, () => {})
-    return
+    return tellWhenOver(res, reply)
   }
   const length = lengthOf(body)
   const framed = isBodiless(status) ? headers : [...headers, 'Content-Length', String(length)]
   res.writeHead(status, framed as string[])
-  tellWhenOver(res, reply)
   if (body instanceof Uint8Array) res.end(body)
   // Node writes the head in the encoding of a text that follows it, and UTF-8 is slow: ASCII need not be written so.
   else res.end(body, length === body?.length ? 'latin1' : 'utf8')
+  tellWhenOver(res, reply)
 }
 
 /** @throws Error as `send` does. */

@@ -4,11 +4,7 @@ import { pipeline, Readable } from 'node:stream'
 import type { Context } from 'koa'
 import type { Reply } from './reply.js'
 
-/**
- * In one `writeHead`: set one by one, the same headers cost a third of an unpaid answer.
- *
- * @throws Error for what HTTP cannot carry; nobody was told then.
- */
+/** @throws Error for what HTTP cannot carry; nobody was told then. */
 export function send(res: ServerResponse, reply: Reply): void {
   const { status, headers, body } = reply
   if (body instanceof Readable) {

@@ -10,14 +10,14 @@ export function send(res: ServerResponse, reply: Reply): void {
   if (body instanceof Readable) {
     res.writeHead(status, headers as string[])
     pipeline(body, res, () => {})
-    return tellWhenOver(res, reply)
+  } else {
+    const length = lengthOf(body)
+    const framed = isBodiless(status) ? headers : [...headers, 'Content-Length', String(length)]
+    res.writeHead(status, framed as string[])
+    if (body instanceof Uint8Array) res.end(body)
+    // Node writes the head in the encoding of a text that follows it, and UTF-8 is slow: ASCII need not be written so.
+    else res.end(body, length === body?.length ? 'latin1' : 'utf8')
   }
-  const length = lengthOf(body)
-  const framed = isBodiless(status) ? headers : [...headers, 'Content-Length', String(length)]
-  res.writeHead(status, framed as string[])
-  if (body instanceof Uint8Array) res.end(body)
-  // Node writes the head in the encoding of a text that follows it, and UTF-8 is slow: ASCII need not be written so.
-  else res.end(body, length === body?.length ? 'latin1' : 'utf8')
   tellWhenOver(res, reply)
 }
 

@@ -36,7 +36,7 @@ function work(world: World, call: Call): Promise<Ended> {
       resolve(how)
       if (how !== 'delivered' && how !== 'failed') cancellation.cancel(`the call ended: ${how}`)
     }
-    const timer = setTimeout(() => end('timedOut'), deadlineMs).unref()
+    const timer = setTimeout(() => end('timedOut'), deadlineMs)
     const stopListening = caller.onGone(() => end('abandoned'))
     const stopWaiting = world.stop.onCut(() => end('stopped'))
     answer(world, call, cancellation).then(end, (cause: unknown) => {

@@ -14,6 +14,7 @@ import { httpDoor } from '../adapters/http/app.js'
 import { freeRoutes } from '../adapters/http/free-routes/index.js'
 import { quietLogger } from '../adapters/log/quiet-logger.js'
 import { memoryChargeStore } from '../adapters/memory/charge-store.js'
+import { memoryCredit } from '../adapters/memory/credit.js'
 import { memoryRateLimit } from '../adapters/memory/rate-limit.js'
 import { memorySubscriptions } from '../adapters/memory/subscriptions.js'
 import type { AgentDef } from '../domain/agent.js'
@@ -23,6 +24,7 @@ import { systemClock } from '../ports/clock.js'
 import { type Logger, silentLogger } from '../ports/logger.js'
 import { auditingOf } from './audit/auditing.js'
 import { createCharge } from './charge/charge.js'
+import { leasesIn } from './charge/leases.js'
 import type { World } from './charge/world.js'
 import { checkedHealthChecks } from './checks.js'
 import { healthOf, readinessOf } from './condition.js'
@@ -72,6 +74,7 @@ export function assemble(definition: AgentDef, options: ServerOptions, drain: Dr
   })
   const algod = algodClient({ url: algodUrl, token: options.algodToken })
   const indexer = indexerUrl === undefined ? undefined : indexerClient({ url: indexerUrl })
+  const store = options.stores?.charges ?? memoryChargeStore({ clock, max: options.idempotency?.max })
   const world: World = {
     network: agent.network,
     payTo: agent.payTo,
@@ -79,10 +82,12 @@ export function assemble(definition: AgentDef, options: ServerOptions, drain: Dr
     listings,
     facilitator: facilitatorList(facilitators),
     chain: algorandChain({ network: agent.network, algod, indexer }),
-    store: options.stores?.charges ?? memoryChargeStore({ clock, max: options.idempotency?.max }),
+    store,
     subscriptions:
       options.subscriptions?.store ?? options.stores?.subscriptions ?? memorySubscriptions({ clock }),
     rateLimit: options.stores?.rateLimit ?? memoryRateLimit({ clock }),
+    credit: options.stores?.credit ?? memoryCredit({ clock }),
+    leases: leasesIn(store, rules.budgets.leaseMs, logger),
     reader: algorandPaymentReader(),
     clock,
     stop: drain.stop,
@@ -117,6 +122,7 @@ export function assemble(definition: AgentDef, options: ServerOptions, drain: Dr
     routes: [...paid, ...free.map(({ method, path }) => `${method} ${path}`)],
     async closeRemotes() {
       stopSweeping()
+      world.leases.close()
       await Promise.all([...facilitators, algod, indexer, doors].map(remote => remote?.close()))
     },
     endStreams: auditing.endStreams,

@@ -15,7 +15,19 @@ export interface Chain {
    * `absent` is a proof, not an impression: a round past `lastValid` was read first, then every block of the window
    * (or an indexer that is past it), all answered, none of them holds the id. Anything less is `unknown`.
    */
-  lookup(txId: string, window: { firstValid: bigint; lastValid: bigint }): Promise<Landing>
+  lookup(txId: string, window: Validity): Promise<Landing>
+
+  /**
+   * Whether a transaction has landed by now, so that everybody can read it. False says that it has not landed yet;
+   * `undefined` that the node does not answer, or cannot say.
+   */
+  hasLanded(txId: string, window: Validity): Promise<boolean | undefined>
+}
+
+/** The rounds in which a transaction may land. */
+export interface Validity {
+  readonly firstValid: bigint
+  readonly lastValid: bigint
 }
 
 export type Landing = 'found' | 'absent' | 'unknown'

@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { redisChargeStore } from '../../src/adapters/redis/charge-store.js'
 import { type Connection, connect } from '../../src/adapters/redis/connection.js'
+import { redisCredit } from '../../src/adapters/redis/credit.js'
 import { redisRateLimit } from '../../src/adapters/redis/rate-limit.js'
 import { redisRuns } from '../../src/adapters/redis/runs.js'
 import { redisSpendLedger } from '../../src/adapters/redis/spend.js'
@@ -10,6 +11,7 @@ import { redisSubscriptions } from '../../src/adapters/redis/subscriptions.js'
 import type { EndedCall } from '../../src/ports/witness.js'
 import {
   chargeStoreContract,
+  creditContract,
   rateLimitContract,
   runsContract,
   spendContract,
@@ -76,6 +78,12 @@ it('tells Redis of a burst of calls in one command, of the newest only', async (
   await expect.poll(() => other.list().map(({ id }) => id)).toEqual(newest)
   expect(told).toBe(1)
 })
+
+creditContract(runner, 'redis', () => ({
+  store: redisCredit(connection, prefix()),
+  advance,
+  idleMs: LEASE_MS,
+}))
 
 spendContract(runner, 'redis', () => ({
   ledger: redisSpendLedger(connection, prefix(), { budget: 'wallet', windowMs: LEASE_MS }),

@@ -121,7 +121,10 @@ describe('after the payment’s rounds have passed', () => {
       ...short,
       idempotency: { onLostResponse: 'replay' },
     })
-    const headers = { ...(await signFor(seller, `${seller.url}/work`)), 'idempotency-key': 'k' }
+    const headers = {
+      ...(await signFor(seller, `${seller.url}/work`)),
+      'idempotency-key': 'a-key-that-cannot-be-guessed',
+    }
     const first = await ask(`${seller.url}/work`, { headers })
     seller.sandbox.advanceRounds(50)
     const again = await ask(`${seller.url}/work`, { headers })
@@ -149,7 +152,10 @@ it('what is refused says nothing of another call’s charge', async () => {
     idempotency: {},
     budgets: { settleMs: 200, certaintyMs: 200 },
   })
-  const headers = { ...(await signFor(seller, `${seller.url}/work`)), 'idempotency-key': 'k' }
+  const headers = {
+    ...(await signFor(seller, `${seller.url}/work`)),
+    'idempotency-key': 'a-key-that-cannot-be-guessed',
+  }
   seller.sandbox.faults.set('settle', 'late', { delayMs: 1_000 })
   expect((await ask(`${seller.url}/work`, { headers })).status).toBe(503)
   const again = await ask(`${seller.url}/work`, { headers })

@@ -204,7 +204,7 @@ describe('a process that died between settling and saying so', () => {
   it('leaves a payment that is in use until its lease ends, and spent once the chain has been asked', async () => {
     let laterMs = 0
     const store = memoryChargeStore({ clock: { now: () => Date.now() + laterMs } })
-    const charges = { ...store, close: async () => {} }
+    const charges = { ...store, close: async () => 'closed' as const }
     const seller = await open({ stores: { charges } })
     const payment = await signFor(seller, `${seller.url}/work`)
     expect((await ask(`${seller.url}/work`, { headers: payment })).status).toBe(200)

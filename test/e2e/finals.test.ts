@@ -98,6 +98,38 @@ const CASES = {
     return { response, seller, received: PRICE }
   },
 
+  async answerNotKept() {
+    let runs = 0
+    const endpoint = defineEndpoint({
+      name: 'large',
+      price: '$0.01',
+      handler: () => ({ runs: ++runs, text: 'x'.repeat(2_000) }),
+    })
+    const seller = await open([endpoint], { idempotency: { maxAnswerBytes: 1_000 } })
+    const first = await pay(seller, `${seller.url}/large`, { headers: KEY })
+    expect(first.status).toBe(200)
+    expect(await first.json()).toMatchObject({ runs: 1 })
+    const response = await pay(seller, `${seller.url}/large`, { headers: KEY })
+    const { txId } = receiptIn(first)
+    expect(await response.json()).toMatchObject({ error: { code: 'answer_not_kept', txId } })
+    expect(receiptIn(response).txId).toBe(txId)
+    expect(runs).toBe(1)
+    return { response, seller, received: PRICE }
+  },
+
+  async tooManyUnpaid() {
+    const { endpoint, entered, open: letGo } = gated()
+    const seller = await open([endpoint], { credit: { start: 1 }, budgets: { creditMs: 100 } })
+    const first = pay(seller, `${seller.url}/slow`)
+    await entered()
+    const response = await pay(seller, `${seller.url}/slow`)
+    expect(response.headers.get('retry-after')).toBe('5')
+    const seen = seller.ended.at(-1)
+    letGo()
+    expect((await first).status).toBe(200)
+    return { response, seller: { ...seller, ended: [seen!] }, received: PRICE }
+  },
+
   async quoted() {
     const seller = await open([echo])
     const response = await ask(`${seller.url}/echo`, { body })

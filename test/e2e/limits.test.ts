@@ -55,7 +55,7 @@ describe('rate limits', () => {
     }
     const seller = await open([sell('work')], {
       rateLimit: { perMinute: 1, onStoreDown: 'admit' },
-      stores: { rateLimit: { take: down } },
+      stores: { rateLimit: { take: down, peek: down, giveBack: down } },
     })
     expect(await statuses(2, () => pay(seller, `${seller.url}/work`))).toEqual([200, 200])
   })
@@ -83,7 +83,7 @@ describe('order before the handler', () => {
   it('rate limit, then idempotency, then input, then payment', async () => {
     const input = { type: 'object', required: ['n'], properties: { n: { type: 'integer' } } }
     const door = gated({ input })
-    const seller = await open([door.endpoint], { idempotency: {}, rateLimit: { perMinute: 4 } })
+    const seller = await open([door.endpoint], { idempotency: {}, rateLimit: { perMinute: 3 } })
     const url = `${seller.url}/slow`
     const key = { 'idempotency-key': 'k' }
     const body = { n: 1 }

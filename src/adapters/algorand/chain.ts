@@ -1,6 +1,6 @@
 /** The chain as one node (and perhaps an indexer) tells it. Promises: see the port. */
 import { GENESIS_HASH, type Network } from '../../domain/network.js'
-import type { Chain, Landing } from '../../ports/chain.js'
+import type { Chain, Landing, Validity } from '../../ports/chain.js'
 import type { Algod } from './algod.js'
 import type { Indexer } from './indexer.js'
 import { roundEstimate } from './round-estimate.js'
@@ -32,12 +32,12 @@ export function algorandChain(options: ChainOptions): Chain {
     return onOurNetwork
   }
 
-  async function lookup(txId: string, { firstValid, lastValid }: Window): Promise<Landing> {
+  async function lookup(txId: string, { firstValid, lastValid }: Validity): Promise<Landing | 'waiting'> {
     if (!(await checkNetwork())) return 'unknown'
     if (await landedRecently(txId)) return 'found'
     // Read before any block: what is absent from all of them afterwards can never land.
     const tip = await algod.lastRound()
-    if (tip <= lastValid) return 'unknown'
+    if (tip <= lastValid) return 'waiting'
     const narrow = lastValid - firstValid < BLOCKS_MAX
     const landing = narrow ? await inBlocks(algod, txId, firstValid, lastValid) : 'unknown'
     return landing === 'unknown' && indexer ? inIndex(indexer, txId, lastValid, tip) : landing
@@ -52,21 +52,25 @@ export function algorandChain(options: ChainOptions): Chain {
     }
   }
 
+  async function answered(txId: string, window: Validity): Promise<Landing | 'waiting'> {
+    try {
+      return await lookup(txId, window)
+    } catch {
+      return 'unknown'
+    }
+  }
+
   return {
     round,
     async lookup(txId, window) {
-      try {
-        return await lookup(txId, window)
-      } catch {
-        return 'unknown'
-      }
+      const landing = await answered(txId, window)
+      return landing === 'waiting' ? 'unknown' : landing
+    },
+    async hasLanded(txId, window) {
+      const landing = await answered(txId, window)
+      return landing === 'unknown' ? undefined : landing === 'found'
     },
   }
-}
-
-interface Window {
-  readonly firstValid: bigint
-  readonly lastValid: bigint
 }
 
 /** A node that keeps no old blocks errs here, and an indexer may still know. */

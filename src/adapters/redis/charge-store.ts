@@ -2,12 +2,13 @@
  * Claims and payments as hashes, each move one script: atomic, one round trip, on the server's clock. Promise: see the
  * port. Redis must keep what it acknowledged (`noeviction`, an append-only file): see docs/storage.md.
  */
-import type { ChargeStore, Hold, Opened, Recorded, Resolved } from '../../ports/charge-store.js'
+import type { ChargeStore, Closed, Hold, Opened, Recorded, Resolved } from '../../ports/charge-store.js'
 import type { Connection } from './connection.js'
 import { chargeKeys } from './keys.js'
 import { CLOSE } from './lua/close.js'
 import { OPEN } from './lua/open.js'
 import { RECORD } from './lua/record.js'
+import { RENEW } from './lua/renew.js'
 import { RESOLVE } from './lua/resolve.js'
 
 /** The scripts' names for the keys: c the claim, p the presented payment, r the recorded one. */
@@ -30,6 +31,7 @@ export function redisChargeStore(connection: Connection, prefix: string): Charge
   const open = move('svcOpen', OPEN)
   const record = move('svcRecord', RECORD)
   const close = move('svcClose', CLOSE)
+  const renew = move('svcRenew', RENEW)
   const resolve = move('svcResolve', RESOLVE)
 
   return {
@@ -46,9 +48,15 @@ export function redisChargeStore(connection: Connection, prefix: string): Charge
       return String(reply) as 'recorded' | 'superseded'
     },
 
+    /** Sent in one go. On a cluster the payers' keys live on several nodes, so one script cannot touch them all. */
+    async renew(holds, leaseMs) {
+      const replies = holds.map(hold => renew(rolesOf(hold), hold.token, [leaseMs]))
+      return (await Promise.all(replies)).map(reply => reply === 1)
+    },
+
     async close(hold) {
       const answer = hold.answer ? [bytesOf(hold.answer)] : []
-      await close(rolesOf(hold), hold.token, [hold.how, hold.windowMs, ...answer])
+      return String(await close(rolesOf(hold), hold.token, [hold.how, hold.windowMs, ...answer])) as Closed
     },
 
     async resolve(hold) {

@@ -26,7 +26,11 @@ export interface Call {
   /** What this call may hold in the store, and whether it does. */
   hold: Hold | undefined
   held: boolean
-  /** Left by a call that died while settling. */
+  /** Whose credit the run took; `undefined` where it took none. */
+  creditor: string | undefined
+  /** Where an unverified payment was counted: it is given back once the payment is verified. */
+  countedUnder: string | undefined
+  /** Left by a call that stopped while settling. */
   recorded: Recorded | undefined
 
   requirements: PaymentRequirements | undefined
@@ -49,9 +53,10 @@ export interface Call {
   readonly logs: LogEntry[]
 }
 
-/** What is kept of a settled call, to be replayed to whoever holds its key. */
+/** What is kept of a settled call, to be replayed to the caller that holds its key. */
 export interface ReplayedAnswer {
-  readonly answer: Answer
+  /** `undefined` where it was too large to be kept. */
+  readonly answer: Answer | undefined
   readonly txId: string | undefined
   readonly payer: string | undefined
   readonly amount: string
@@ -86,6 +91,8 @@ export function newCall(world: World, listing: Listing, request: ChargeRequest):
     read,
     hold: undefined,
     held: false,
+    creditor: undefined,
+    countedUnder: undefined,
     recorded: undefined,
     requirements: undefined,
     payer: read?.payer,
@@ -163,19 +170,8 @@ export function claimedPayer(payload: PaymentPayload | undefined): string | unde
 }
 
 /**
- * The payer, where the payment proves it: signed by them, for us, at our price, and still able to land. Payments are
- * public once on chain, so a signature alone proves only that somebody once saw one.
- */
-export async function provenPayer(world: World, call: Call): Promise<string | undefined> {
-  const payer = signingPayer(world, call)
-  if (payer === undefined) return undefined
-  const round = await world.chain.round()
-  return round !== undefined && call.read!.lastValid < round ? undefined : payer
-}
-
-/**
- * The payer who signed this payment for us, whether or not it can still land. Enough to find one's own answer again by
- * one's key, which is the secret here; not enough to be counted as the payer, since payments become public.
+ * The payer who signed this payment for us, whether or not it has landed. Payments that landed are public, so this is
+ * enough only beside a secret: an idempotency key that cannot be guessed.
  */
 export function signingPayer(world: World, { read, listing }: Call): string | undefined {
   if (read === undefined || !paysUs(world, read)) return undefined

@@ -4,12 +4,14 @@ import type { Network } from '../../domain/network.js'
 import type { Chain } from '../../ports/chain.js'
 import type { ChargeStore } from '../../ports/charge-store.js'
 import type { Clock } from '../../ports/clock.js'
+import type { CreditStore, CreditTerms } from '../../ports/credit.js'
 import type { Facilitator } from '../../ports/facilitator.js'
 import type { InputCheck } from '../../ports/input-validator.js'
 import type { Logger } from '../../ports/logger.js'
 import type { PaymentReader } from '../../ports/payment-reader.js'
 import type { RateLimit } from '../../ports/rate-limit.js'
 import type { SubscriptionStore } from '../../ports/subscriptions.js'
+import type { Leases } from './leases.js'
 import type { Terms } from './terms.js'
 
 export interface World {
@@ -23,6 +25,8 @@ export interface World {
   readonly store: ChargeStore
   readonly subscriptions: SubscriptionStore
   readonly rateLimit: RateLimit
+  readonly credit: CreditStore
+  readonly leases: Leases
   readonly reader: PaymentReader
   readonly clock: Clock
   readonly stop: Stop
@@ -71,6 +75,8 @@ export interface Rules {
         readonly answerBytesMax: number
       }
     | undefined
+  /** How many runs a payer may have that are not settled; `undefined` for any number. */
+  readonly credit: CreditTerms | undefined
   /** Refuse payments in which no signed transaction can be read, instead of trusting the facilitator alone. */
   readonly requireReadable: boolean
   /** Look every settlement up on chain before delivering. */
@@ -90,8 +96,13 @@ export interface Budgets {
   readonly certaintyMs: number
   /** Pause before the same payment is settled again; doubled each time. @default 500 */
   readonly reconcilePauseMs: number
-  /** How long a successor waits before it takes over a call that may have died while settling. @default 15000 */
-  readonly settlingLeaseMs: number
+  /** How long a call without credit waits for some. @default 5000 */
+  readonly creditMs: number
+  /**
+   * How long a call that stopped keeps its key and its payment before another call may take them over. Calls at work
+   * renew it three times in that time. @default 15000
+   */
+  readonly leaseMs: number
 }
 
 export const DEFAULT_BUDGETS: Budgets = {
@@ -100,5 +111,6 @@ export const DEFAULT_BUDGETS: Budgets = {
   settleMs: 20_000,
   certaintyMs: 45_000,
   reconcilePauseMs: 500,
-  settlingLeaseMs: 15_000,
+  creditMs: 5_000,
+  leaseMs: 15_000,
 }

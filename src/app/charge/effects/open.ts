@@ -4,10 +4,10 @@ import { bodyHash, claimName, unseal } from '../claim.js'
 import { keyId } from '../window.js'
 import type { World } from '../world.js'
 
-/** Beyond all budgets between opening and recording, so that no lease ends under a call that is on time. */
-const LEASE_SLACK_MS = 5_000
-/** A lease says how long a dead holder blocks; a live one may be done at any moment. */
+/** A lease says how long a call that stopped still blocks; one at work may be done at any moment. */
 const RETRY_MAX_MS = 2_000
+/** Shorter keys can be guessed: a counter, a word, a date. */
+const SECRET_KEY_LENGTH_MIN = 16
 
 /** Takes the idempotency key and the payment together. Where there is neither, nothing is at stake and nobody is asked. */
 export function open(world: World, call: Call) {
@@ -16,18 +16,25 @@ export function open(world: World, call: Call) {
 }
 
 async function take(world: World, call: Call, hold: Hold) {
+  if (hold.claim && isGuessable(call.request.idempotencyKey!) && call.read) {
+    const presentedAgain = await hasLanded(world, call)
+    if (presentedAgain !== undefined) return presentedAgain
+  }
   call.hold = hold
-  const opened = await attempt(world, call, hold)
+  const opened = await attempt(world, hold)
   if (opened === undefined || opened.verdict === 'full') return storeDown(call)
   switch (opened.verdict) {
     case 'opened':
       call.held = true
+      world.leases.keep(hold)
       return 'opened'
     case 'replayable':
       call.replayed = unseal(opened.answer, call.request.idempotencyKey!, hold.claim!.name)
-      return 'replayable'
+      return call.replayed.answer === undefined ? 'notKept' : 'replayable'
     case 'orphaned':
       call.recorded = opened.recorded
+      // The key is taken over, and no payment yet.
+      world.leases.keep({ slot: hold.slot, token: hold.token, claim: hold.claim! })
       return 'orphaned'
     case 'inUse':
       if (opened.retryAfterMs <= 0 && (await landed(world, call))) return 'spent'
@@ -41,24 +48,38 @@ async function take(world: World, call: Call, hold: Hold) {
   }
 }
 
-/** A payment whose call died while settling and had no key: nobody will adopt it, but the chain knows how it ended. */
+/** A payment whose call stopped while settling and had no key: no call takes it over, but the chain knows how it ended. */
 async function landed(world: World, { read }: Call): Promise<boolean> {
   return read !== undefined && (await world.chain.lookup(read.txId, read)) === 'found'
 }
 
-async function attempt(world: World, call: Call, hold: Hold): Promise<Opened | undefined> {
-  const leaseMs = leaseOf(world, call)
+/**
+ * A payment that landed is public. With a key that can be guessed it would open a stranger's answer, or tell by the
+ * refusal which keys exist, so it is refused before the key is looked up: the answer is the same for every key.
+ */
+async function hasLanded(world: World, call: Call): Promise<'spent' | 'storeDown' | undefined> {
+  const landed = await world.chain.hasLanded(call.read!.txId, call.read!)
+  if (landed === false) return undefined
+  if (landed) return 'spent'
+  call.retryAfterMs = RETRY_MAX_MS
+  call.problem = {
+    code: 'node_unavailable',
+    message: `The node does not say whether this payment has landed, which an Idempotency-Key of fewer than ${SECRET_KEY_LENGTH_MIN} characters needs. Nothing was charged by this request; try again, or use a longer key.`,
+  }
+  return 'storeDown'
+}
+
+function isGuessable(key: string): boolean {
+  return key.length < SECRET_KEY_LENGTH_MIN
+}
+
+async function attempt(world: World, hold: Hold): Promise<Opened | undefined> {
   try {
-    return await world.store.open({ ...hold, leaseMs })
+    return await world.store.open({ ...hold, leaseMs: world.leases.leaseMs })
   } catch (cause) {
     world.logger.error({ err: cause }, 'the charge store did not open')
     return undefined
   }
-}
-
-export function leaseOf(world: World, call: Call): number {
-  const { priceMs, verifyMs } = world.rules.budgets
-  return priceMs + verifyMs + call.listing.def.timeout + LEASE_SLACK_MS
 }
 
 /** A claim protects a payment or a window's key; a request with neither has nothing to claim. */

@@ -1,5 +1,6 @@
 import type { Landing } from '../../../ports/chain.js'
 import type { Call } from '../call.js'
+import { pause } from '../pause.js'
 import type { World } from '../world.js'
 import { accept } from './settle.js'
 
@@ -34,8 +35,4 @@ async function attempt(world: World, call: Call): Promise<Landing> {
   if (landing === 'absent')
     call.refusal = 'The payment was not settled before its last valid round; you were not charged'
   return landing
-}
-
-function pause(ms: number): Promise<void> {
-  return new Promise(resolve => setTimeout(resolve, ms).unref())
 }

@@ -19,16 +19,7 @@ const NOTHING = new Uint8Array()
 export async function record(world: World, call: Call) {
   const stop = stopReason(world, call)
   if (stop !== undefined) return stop
-  const { idempotency } = world.rules
-  const { hold, answer } = call
-  if (hold?.claim && bodyBytes(answer!) > idempotency!.answerBytesMax) {
-    call.answer = undefined
-    call.problem = {
-      message: `The answer is larger than the ${idempotency!.answerBytesMax} bytes that are kept for an Idempotency-Key`,
-      code: 'answer_too_large',
-    }
-    return 'tooLarge'
-  }
+  const { hold } = call
   try {
     if (call.listing.periodMs !== undefined) await storeWindow(world, call, call.listing.periodMs)
     if (hold !== undefined && (await keep(world, call)) === 'superseded') return 'superseded'
@@ -54,11 +45,11 @@ function keep(world: World, call: Call) {
     ...hold!,
     recorded: {
       answer: hold!.claim
-        ? seal(replayedAnswer(call), call.request.idempotencyKey!, hold!.claim.name)
+        ? seal(replayedAnswer(world, call), call.request.idempotencyKey!, hold!.claim.name)
         : NOTHING,
       ...(read && { payment: { txId: read.txId, firstValid: read.firstValid, lastValid: read.lastValid } }),
     },
-    leaseMs: world.rules.budgets.settlingLeaseMs,
+    leaseMs: world.leases.leaseMs,
     paymentTtlMs,
     claimTtlMs: paymentTtlMs + (world.rules.idempotency?.windowMs ?? 0),
   })
@@ -70,10 +61,12 @@ function lifetimeMs({ read }: Call): number {
   return Math.min(rounds, ROUNDS_MAX) * ROUND_SLOW_MS
 }
 
-export function replayedAnswer(call: Call): ReplayedAnswer {
+/** An answer that is too large to be kept is delivered and charged; its key then says so instead of charging again. */
+export function replayedAnswer(world: World, call: Call): ReplayedAnswer {
   const { answer, txId, payer, requirements, window } = call
+  const isKept = bodyBytes(answer!) <= world.rules.idempotency!.answerBytesMax
   return {
-    answer: answer!,
+    answer: isKept ? answer : undefined,
     txId,
     payer,
     amount: requirements?.amount ?? '0',

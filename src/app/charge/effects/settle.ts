@@ -11,7 +11,11 @@ export async function settle(world: World, call: Call) {
       return (await accept(world, call, settlement)) ? 'settled' : 'unknown'
     case 'refused':
       call.refusal = settlement.reason
-      return 'refused'
+      // Where the chain has the word, the facilitator's no is no more than its yes.
+      return world.rules.confirmOnChain ? 'unknown' : 'refused'
+    case 'spent':
+      // By our own first attempt, or by the payer: the chain says which, and whether it stays.
+      return 'unknown'
     case 'unknown':
       world.logger.warn({ cause: settlement.cause, txId: call.txId }, 'a settlement has no clear answer')
       return 'unknown'

@@ -25,6 +25,7 @@ import { type Logger, silentLogger } from '../ports/logger.js'
 import { auditingOf } from './audit/auditing.js'
 import { createCharge } from './charge/charge.js'
 import { leasesIn } from './charge/leases.js'
+import { pendingCloses } from './charge/pending-closes.js'
 import type { World } from './charge/world.js'
 import { checkedHealthChecks } from './checks.js'
 import { healthOf, readinessOf } from './condition.js'
@@ -50,7 +51,7 @@ import { sweeping } from './sweep.js'
 export function assemble(definition: AgentDef, options: ServerOptions, drain: Drain) {
   const agent = deployed(definition, options)
   const basePath = checkedBasePath(options.basePath)
-  const clock = options.clock ?? systemClock
+  const clock = { ...systemClock, ...options.clock }
   const logger = options.logger === undefined ? silentLogger : quietLogger(options.logger)
   const warn = warner(options.logger && logger)
   if (!isValidAddress(agent.payTo))
@@ -88,6 +89,7 @@ export function assemble(definition: AgentDef, options: ServerOptions, drain: Dr
     rateLimit: options.stores?.rateLimit ?? memoryRateLimit({ clock }),
     credit: options.stores?.credit ?? memoryCredit({ clock }),
     leases: leasesIn(store, rules.budgets.leaseMs, logger),
+    pendingCloses: pendingCloses(store, logger),
     reader: algorandPaymentReader(),
     clock,
     stop: drain.stop,
@@ -123,6 +125,7 @@ export function assemble(definition: AgentDef, options: ServerOptions, drain: Dr
     async closeRemotes() {
       stopSweeping()
       world.leases.close()
+      world.pendingCloses.close()
       await Promise.all([...facilitators, algod, indexer, doors].map(remote => remote?.close()))
     },
     endStreams: auditing.endStreams,

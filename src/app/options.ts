@@ -129,7 +129,7 @@ export interface ServerOptions extends AuditingOptions {
    */
   readonly logger?: Logger
   /** Time, so that tests can own it. @default the system's */
-  readonly clock?: Clock
+  readonly clock?: Partial<Clock>
 }
 
 /** How long answers are kept for callers that ask again under the same key. */

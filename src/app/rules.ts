@@ -5,7 +5,7 @@ import type { CreditTerms } from '../ports/credit.js'
 import { type Budgets, DEFAULT_BUDGETS, type Rate, type Rules } from './charge/world.js'
 import { oneOf, positive, type ServerOptions } from './options.js'
 
-const WINDOW_DEFAULT_MS = 600_000
+const KEPT_DEFAULT_MS = 600_000
 const ANSWER_BYTES_DEFAULT_MAX = 1_048_576
 
 /** An endpoint's own limit, else the server's; `undefined` where neither counts. */
@@ -26,16 +26,16 @@ export function rulesOf(options: ServerOptions): Rules {
     uncountedAdmitted:
       oneOf('rateLimit.onStoreDown', rateLimit?.onStoreDown ?? 'refuse', ['refuse', 'admit']) === 'admit',
     idempotency: idempotency && {
-      windowMs: positive('idempotency.windowMs', idempotency.windowMs ?? WINDOW_DEFAULT_MS),
       onLostResponse: oneOf('idempotency.onLostResponse', idempotency.onLostResponse ?? 'release', [
         'release',
         'replay',
       ]),
-      answerBytesMax: positive(
-        'idempotency.maxAnswerBytes',
-        idempotency.maxAnswerBytes ?? ANSWER_BYTES_DEFAULT_MAX,
-      ),
     },
+    keptMs: positive('idempotency.windowMs', idempotency?.windowMs ?? KEPT_DEFAULT_MS),
+    answerBytesMax: positive(
+      'idempotency.maxAnswerBytes',
+      idempotency?.maxAnswerBytes ?? ANSWER_BYTES_DEFAULT_MAX,
+    ),
     credit: credit === false ? undefined : creditOf(credit),
     requireReadable: requireReadable ?? true,
     confirmOnChain: oneOf('confirm', confirm ?? 'facilitator', ['facilitator', 'chain']) === 'chain',

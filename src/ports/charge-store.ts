@@ -9,7 +9,9 @@
  * A lease says that a call is alive, not how long it takes: calls at work renew theirs. A call whose lease lapsed goes
  * on until it finds that another call took its place; every move is fenced by the token, so it changes nothing then.
  *
- * A store that cannot be reached rejects. Whether a rejected move happened is unknown, and the caller assumes neither.
+ * A store that cannot be reached rejects. Whether a rejected `open`, `record` or `resolve` happened is unknown, but it
+ * does not happen any more: each carries a deadline in the store's own time, so that a store that stood still does not
+ * make a move come true whose caller was refused. The caller sends a release afterwards, for the case that it happened.
  */
 export interface ChargeStore {
   /**

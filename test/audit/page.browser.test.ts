@@ -151,9 +151,9 @@ describe('the list', () => {
     await page.getByLabel('Charged').selectOption('')
     expect(await shown()).toBe(`4 of ${WAYS} runs`)
     await page.locator('svg.wide [data-final=limited] .name').first().click()
-    expect(await shown()).toBe(`2 of ${WAYS} runs`)
+    expect(await shown()).toBe(`5 of ${WAYS} runs`)
     feed.ended(callOf(1, { final: 'quoted' }))
-    await expect.poll(shown).toBe(`2 of ${WAYS + 1} runs`)
+    await expect.poll(shown).toBe(`5 of ${WAYS + 1} runs`)
   })
 
   it('is used by keyboard alone', async () => {

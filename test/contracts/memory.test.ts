@@ -24,7 +24,7 @@ function testClock(startMs = Date.UTC(2026, 0, 1)) {
   const advance = (ms: number) => {
     nowMs += ms
   }
-  return { now: () => nowMs, advance }
+  return { now: () => nowMs, monotonic: () => nowMs, advance }
 }
 
 const makeChargeStore = (max?: number) => () => {

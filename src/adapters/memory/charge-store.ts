@@ -12,7 +12,7 @@ import type { Books } from './charge-records.js'
 import { DrawnRecords } from './drawn-records.js'
 
 export interface MemoryChargeStoreOptions {
-  readonly clock?: Clock
+  readonly clock?: Pick<Clock, 'monotonic'>
   /** Completed answers kept at most; the oldest makes way. @default 500 */
   readonly max?: number
   /**
@@ -24,10 +24,10 @@ export interface MemoryChargeStoreOptions {
 
 export function memoryChargeStore(options: MemoryChargeStoreOptions = {}): ChargeStore {
   const { clock = systemClock, max: evictableMax = 500, callsMax = 10_000 } = options
-  const claims: Books['claims'] = new DrawnRecords(claimTable, { nowMs: clock.now(), evictableMax })
-  const payments: Books['payments'] = new DrawnRecords(paymentTable, { nowMs: clock.now() })
+  const claims: Books['claims'] = new DrawnRecords(claimTable, { nowMs: clock.monotonic(), evictableMax })
+  const payments: Books['payments'] = new DrawnRecords(paymentTable, { nowMs: clock.monotonic() })
   const books = (): Books => {
-    const nowMs = clock.now()
+    const nowMs = clock.monotonic()
     claims.collect(nowMs)
     payments.collect(nowMs)
     return { claims, payments, callsMax, nowMs }

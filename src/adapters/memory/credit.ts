@@ -4,7 +4,7 @@ import { type Clock, systemClock } from '../../ports/clock.js'
 import type { CreditStore } from '../../ports/credit.js'
 
 export interface MemoryCreditOptions {
-  readonly clock?: Clock
+  readonly clock?: Pick<Clock, 'monotonic'>
   /** Payers held at most. @default 100000 */
   readonly max?: number
 }
@@ -22,14 +22,14 @@ export function memoryCredit({ clock = systemClock, max = 100_000 }: MemoryCredi
   }
   return {
     take(payer, { start, idleMs }) {
-      const nowMs = clock.now()
+      const nowMs = clock.monotonic()
       const left = known(payer, idleMs, nowMs)?.left ?? start
       if (left < 1) return false
       counters.set(payer, { left: left - 1, changedMs: nowMs })
       return true
     },
     give(payer, runs, { max: earnedMax, idleMs }) {
-      const nowMs = clock.now()
+      const nowMs = clock.monotonic()
       const counter = known(payer, idleMs, nowMs)
       // A payer who was forgotten meanwhile has a new start already.
       if (counter) counters.set(payer, { left: Math.min(earnedMax, counter.left + runs), changedMs: nowMs })

@@ -4,7 +4,7 @@ import { type Clock, systemClock } from '../../ports/clock.js'
 import type { RateLimit, RateVerdict } from '../../ports/rate-limit.js'
 
 export interface MemoryRateLimitOptions {
-  readonly clock?: Clock
+  readonly clock?: Pick<Clock, 'monotonic'>
   /** Keys held at most. One that made way begins again from zero. @default 100000 */
   readonly max?: number
   /** What the port calls a minute; shorter where a test cannot wait for one. @default 60000 */
@@ -29,7 +29,7 @@ export function memoryRateLimit(options: MemoryRateLimitOptions = {}): RateLimit
       : { admitted: true }
   return {
     take(key, perMinute) {
-      const nowMs = clock.now()
+      const nowMs = clock.monotonic()
       const window = current(key, nowMs) ?? { endsAtMs: nowMs + windowMs, calls: 0 }
       const verdict = verdictOf(window, perMinute, nowMs)
       if (window.calls === 0) windows.set(key, window)
@@ -37,11 +37,11 @@ export function memoryRateLimit(options: MemoryRateLimitOptions = {}): RateLimit
       return verdict
     },
     peek(key, perMinute) {
-      const nowMs = clock.now()
+      const nowMs = clock.monotonic()
       return verdictOf(current(key, nowMs), perMinute, nowMs)
     },
     giveBack(key) {
-      const window = current(key, clock.now())
+      const window = current(key, clock.monotonic())
       if (window && window.calls > 0) window.calls--
     },
   }

@@ -17,7 +17,7 @@ interface Counted {
  *
  * @param clock Of use to tests; without it, the system's.
  */
-export function memorySpendLedger(clock: Clock = systemClock): SpendLedger {
+export function memorySpendLedger(clock: Pick<Clock, 'now'> = systemClock): SpendLedger {
   const reserved = new Map<string, Counted>()
   const spent: Counted[] = []
   let sum = 0n

@@ -14,6 +14,7 @@ export interface Call {
   readonly traceId: string
   readonly parentSpan: EndedCall['parentSpan']
   readonly startedMs: number
+  readonly startedMonotonicMs: number
   readonly request: ChargeRequest
   readonly listing: Listing
   /** The body, or for a GET the query, as the handler shall see it. */
@@ -26,6 +27,10 @@ export interface Call {
   /** What this call may hold in the store, and whether it does. */
   hold: Hold | undefined
   held: boolean
+  /** What the kept answer is sealed with: the caller's key, or without one the signature of the payment. */
+  secret: string | undefined
+  /** The store did not say what it did for this call: what it holds is given back in the background. */
+  storeSilent: boolean
   /** Whose credit the run took; `undefined` where it took none. */
   creditor: string | undefined
   /** Where an unverified payment was counted: it is given back once the payment is verified. */
@@ -35,7 +40,7 @@ export interface Call {
 
   requirements: PaymentRequirements | undefined
   payer: string | undefined
-  /** The handler's deadline, and the moment after which the payment can no longer settle; milliseconds since the epoch. */
+  /** The handler's deadline in milliseconds, and by the monotonic clock the moments after which the payment cannot settle and since when it settles. */
   handlerMs: number
   settleByMs: number
   settlingSinceMs: number
@@ -84,6 +89,7 @@ export function newCall(world: World, listing: Listing, request: ChargeRequest):
     traceId: trace?.traceId ?? hexOf(id),
     parentSpan: trace?.parentSpan,
     startedMs: world.clock.now(),
+    startedMonotonicMs: world.clock.monotonic(),
     request,
     listing,
     input: undefined,
@@ -91,6 +97,8 @@ export function newCall(world: World, listing: Listing, request: ChargeRequest):
     read,
     hold: undefined,
     held: false,
+    secret: undefined,
+    storeSilent: false,
     creditor: undefined,
     countedUnder: undefined,
     recorded: undefined,

@@ -27,12 +27,15 @@ export function closeCall(
   if (!call.held || closing === 'keep') return undefined
   const finish = (how: CloseMove['how']) => void close(world, call, how).finally(inFlight.leave)
   inFlight.enter()
+  const { idempotency } = world.rules
+  const hasKey = idempotency !== undefined && call.request.idempotencyKey !== undefined
   // The specification's row: an answer that its caller never got frees the claim, and a retry may be charged again.
   // Sellers that ask for replay keep whatever was charged for.
-  if (call.hold!.claim && world.rules.idempotency!.onLostResponse === 'release') {
+  if (call.hold!.claim && hasKey && idempotency.onLostResponse === 'release') {
     return arrived => finish(arrived ? 'complete' : 'forfeit')
   }
-  finish('complete')
+  // Without a key the payment stood for one only while its outcome was open.
+  finish(hasKey ? 'complete' : 'forfeit')
   return undefined
 }
 
@@ -41,6 +44,10 @@ export function closeCall(
  * call's own; a call that took it over may owe the recorded answer, and the window's key in it.
  */
 export async function giveBack(world: World, call: Call): Promise<'released' | 'superseded' | 'storeDown'> {
+  if (call.storeSilent) {
+    world.pendingCloses.add({ ...call.hold!, how: 'release', windowMs: 0 })
+    return 'storeDown'
+  }
   const closed = call.held ? await close(world, call, 'release') : 'closed'
   if (closed === undefined) return 'storeDown'
   call.held = false
@@ -56,20 +63,20 @@ async function close(world: World, call: Call, how: CloseMove['how']): Promise<C
   // A call that settled has stored its answer already; one that a window covered stores it here.
   const isUnrecorded = how === 'complete' && hold.claim && call.requirements === undefined
   const unrecorded = isUnrecorded ? replayedAnswer(world, call) : undefined
+  const move = {
+    ...hold,
+    how,
+    windowMs: world.rules.keptMs,
+    ...(unrecorded && { answer: seal(unrecorded, call.secret!, hold.claim!.name) }),
+  }
   try {
-    return await world.store.close({
-      ...hold,
-      how,
-      windowMs: world.rules.idempotency?.windowMs ?? 0,
-      ...(unrecorded && {
-        answer: seal(unrecorded, call.request.idempotencyKey!, hold.claim!.name),
-      }),
-    })
+    return await world.store.close(move)
   } catch (cause) {
     world.logger.error(
       { err: cause, how, txId: call.txId },
-      'the charge store did not close; leases and the chain will',
+      'the charge store did not close; it is asked again',
     )
+    world.pendingCloses.add(move)
     return undefined
   }
 }

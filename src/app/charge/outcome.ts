@@ -58,7 +58,7 @@ export function endedCall(
     code: problem?.code ?? code,
     charged,
     startedMs: call.startedMs,
-    ms: world.clock.now() - call.startedMs,
+    ms: Math.round(world.clock.monotonic() - call.startedMonotonicMs),
     txId: receipt?.txId || call.txId,
     payer: call.payer,
     ...(charged === 'yes' && { amount: receipt?.amount, asset: receipt?.asset }),

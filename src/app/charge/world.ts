@@ -12,6 +12,7 @@ import type { PaymentReader } from '../../ports/payment-reader.js'
 import type { RateLimit } from '../../ports/rate-limit.js'
 import type { SubscriptionStore } from '../../ports/subscriptions.js'
 import type { Leases } from './leases.js'
+import type { PendingCloses } from './pending-closes.js'
 import type { Terms } from './terms.js'
 
 export interface World {
@@ -27,6 +28,7 @@ export interface World {
   readonly rateLimit: RateLimit
   readonly credit: CreditStore
   readonly leases: Leases
+  readonly pendingCloses: PendingCloses
   readonly reader: PaymentReader
   readonly clock: Clock
   readonly stop: Stop
@@ -68,13 +70,12 @@ export interface Stop {
 export interface Rules {
   /** Let calls through that cannot be counted. */
   readonly uncountedAdmitted: boolean
-  readonly idempotency:
-    | {
-        readonly windowMs: number
-        readonly onLostResponse: 'release' | 'replay'
-        readonly answerBytesMax: number
-      }
-    | undefined
+  /** Whether callers' keys count, and what becomes of one whose answer was not handed over. */
+  readonly idempotency: { readonly onLostResponse: 'release' | 'replay' } | undefined
+  /** How long an answer is kept that may be asked for again. */
+  readonly keptMs: number
+  /** The largest answer that is kept. */
+  readonly answerBytesMax: number
   /** How many runs a payer may have that are not settled; `undefined` for any number. */
   readonly credit: CreditTerms | undefined
   /** Refuse payments in which no signed transaction can be read, instead of trusting the facilitator alone. */

@@ -1,8 +1,9 @@
 import { RECORDS } from './records.js'
 
-/** roles, token, verdict, txId, windowMs, leaseMs -> completed, opened, spent or moved. */
+/** roles, token, deadlineMs, verdict, txId, windowMs, leaseMs -> completed, opened, spent or moved; late after the deadline. */
 export const RESOLVE = /* lua */ `${RECORDS}
-local verdict, txId, windowMs, leaseMs = ARGV[3], ARGV[4], ARGV[5], tonumber(ARGV[6])
+if nowMs > tonumber(ARGV[3]) then return 'late' end
+local verdict, txId, windowMs, leaseMs = ARGV[4], ARGV[5], ARGV[6], tonumber(ARGV[7])
 local claim, recorded = find(CLAIM, key.c), find(PAYMENT, key.r)
 local payment = recorded
 if key.p ~= key.r then payment = find(PAYMENT, key.p) end

@@ -37,9 +37,9 @@ function take(world: World, call: Call): Taken | Promise<Taken> {
 }
 
 async function wait(world: World, call: Call) {
-  const untilMs = world.clock.now() + world.rules.budgets.creditMs
+  const untilMs = world.clock.monotonic() + world.rules.budgets.creditMs
   for (;;) {
-    const leftMs = untilMs - world.clock.now()
+    const leftMs = untilMs - world.clock.monotonic()
     if (leftMs <= 0) break
     await pause(Math.min(ASK_EVERY_MS, leftMs))
     if (call.request.caller.gone()) return 'abandoned'

@@ -24,7 +24,7 @@ export function serve(world: World, call: Call): Promise<Ended> {
 function work(world: World, call: Call): Promise<Ended> {
   const { caller } = call.request
   // What verifying took is gone from what can still settle.
-  const deadlineMs = Math.min(call.handlerMs, call.settleByMs - world.clock.now())
+  const deadlineMs = Math.min(call.handlerMs, call.settleByMs - world.clock.monotonic())
   if (caller.gone()) return Promise.resolve('abandoned')
   if (world.stop.cutting()) return Promise.resolve('stopped')
   const cancellation = new Cancellation()

@@ -1,4 +1,5 @@
 import type { Hold, Opened } from '../../../ports/charge-store.js'
+import type { ReadPayment } from '../../../ports/payment-reader.js'
 import { type Call, claimedPayer, signingPayer, storeDown } from '../call.js'
 import { bodyHash, claimName, unseal } from '../claim.js'
 import { keyId } from '../window.js'
@@ -16,9 +17,9 @@ export function open(world: World, call: Call) {
 }
 
 async function take(world: World, call: Call, hold: Hold) {
-  if (hold.claim && isGuessable(call.request.idempotencyKey!) && call.read) {
-    const presentedAgain = await hasLanded(world, call)
-    if (presentedAgain !== undefined) return presentedAgain
+  if (isGuessable(call) && call.read) {
+    const refused = await landedWithShortKey(world, call.read, call)
+    if (refused !== undefined) return refused
   }
   call.hold = hold
   const opened = await attempt(world, hold)
@@ -29,23 +30,30 @@ async function take(world: World, call: Call, hold: Hold) {
       world.leases.keep(hold)
       return 'opened'
     case 'replayable':
-      call.replayed = unseal(opened.answer, call.request.idempotencyKey!, hold.claim!.name)
+      call.replayed = unseal(opened.answer, call.secret!, hold.claim!.name)
       return call.replayed.answer === undefined ? 'notKept' : 'replayable'
     case 'orphaned':
       call.recorded = opened.recorded
       // The key is taken over, and no payment yet.
       world.leases.keep({ slot: hold.slot, token: hold.token, claim: hold.claim! })
       return 'orphaned'
-    case 'inUse':
-      if (opened.retryAfterMs <= 0 && (await landed(world, call))) return 'spent'
-      call.retryAfterMs = Math.min(opened.retryAfterMs, RETRY_MAX_MS)
-      return 'inUse'
-    case 'inProgress':
-      call.retryAfterMs = Math.min(opened.retryAfterMs, RETRY_MAX_MS)
-      return 'inProgress'
+    case 'spent':
+      return 'spent'
     default:
-      return opened.verdict
+      return refusedFor(world, call, opened)
   }
+}
+
+type Taken = Extract<Opened, { verdict: 'reused' | 'inProgress' | 'inUse' }>
+
+/** Without a key of the caller's, what is in use is the payment. */
+async function refusedFor(world: World, call: Call, opened: Taken) {
+  const waitMs = opened.verdict === 'reused' ? 0 : opened.retryAfterMs
+  const isOfKey = opened.verdict !== 'inUse' && keyOf(world, call) !== undefined
+  if (!isOfKey && waitMs <= 0 && (await landed(world, call))) return 'spent'
+  if (isOfKey && opened.verdict === 'reused') return 'reused'
+  call.retryAfterMs = Math.min(waitMs, RETRY_MAX_MS)
+  return isOfKey ? 'inProgress' : 'inUse'
 }
 
 /** A payment whose call stopped while settling and had no key: no call takes it over, but the chain knows how it ended. */
@@ -57,8 +65,8 @@ async function landed(world: World, { read }: Call): Promise<boolean> {
  * A payment that landed is public. With a key that can be guessed it would open a stranger's answer, or tell by the
  * refusal which keys exist, so it is refused before the key is looked up: the answer is the same for every key.
  */
-async function hasLanded(world: World, call: Call): Promise<'spent' | 'storeDown' | undefined> {
-  const landed = await world.chain.hasLanded(call.read!.txId, call.read!)
+async function landedWithShortKey(world: World, read: ReadPayment, call: Call) {
+  const landed = await world.chain.hasLanded(read.txId, read)
   if (landed === false) return undefined
   if (landed) return 'spent'
   call.retryAfterMs = RETRY_MAX_MS
@@ -69,8 +77,8 @@ async function hasLanded(world: World, call: Call): Promise<'spent' | 'storeDown
   return 'storeDown'
 }
 
-function isGuessable(key: string): boolean {
-  return key.length < SECRET_KEY_LENGTH_MIN
+function isGuessable({ request }: Call): boolean {
+  return request.idempotencyKey !== undefined && request.idempotencyKey.length < SECRET_KEY_LENGTH_MIN
 }
 
 async function attempt(world: World, hold: Hold): Promise<Opened | undefined> {
@@ -78,16 +86,19 @@ async function attempt(world: World, hold: Hold): Promise<Opened | undefined> {
     return await world.store.open({ ...hold, leaseMs: world.leases.leaseMs })
   } catch (cause) {
     world.logger.error({ err: cause }, 'the charge store did not open')
+    // It may have, before its answer was lost.
+    world.pendingCloses.add({ ...hold, how: 'release', windowMs: 0 })
     return undefined
   }
 }
 
 /** A claim protects a payment or a window's key; a request with neither has nothing to claim. */
 function holdOf(world: World, call: Call): Hold | undefined {
-  const { request, read, payload, listing } = call
-  const key = world.rules.idempotency && request.idempotencyKey
-  const scope = key === undefined ? undefined : scopeOf(world, call)
+  const { read, payload, listing } = call
+  const key = keyOf(world, call)
+  const scope = key === undefined ? paymentScope(call) : scopeOf(world, call)
   if (read === undefined && scope === undefined) return undefined
+  call.secret = key ?? read?.signature
   return {
     token: call.id,
     // Everything that one payer holds lives together, so that a claim and its payment move in one step.
@@ -95,11 +106,23 @@ function holdOf(world: World, call: Call): Hold | undefined {
     ...(read && { payment: read.txId }),
     ...(scope !== undefined && {
       claim: {
-        name: claimName(world.payTo, listing.def.name, scope, key!),
+        name: claimName(world.payTo, listing.def.name, scope, key ?? ''),
         bodyHash: bodyHash(rawInput(call)),
       },
     }),
   }
+}
+
+function keyOf(world: World, { request }: Call): string | undefined {
+  return world.rules.idempotency && request.idempotencyKey
+}
+
+/**
+ * Without a key the payment itself is one while its outcome is open: the same payment with the same body gets the
+ * answer of a call that ended in doubt. The answer is sealed with the payment's signature.
+ */
+function paymentScope({ read }: Call): string | undefined {
+  return read?.signature && `payment:${read.txId}`
 }
 
 /** Whose key it is. A payer who proves nothing shares a scope with nobody but their own address on the network. */

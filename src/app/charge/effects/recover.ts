@@ -21,13 +21,13 @@ export async function recover(world: World, call: Call) {
       ...call.hold!,
       txId: recorded.payment!.txId,
       verdict: landing === 'absent' ? 'dead' : 'found',
-      windowMs: world.rules.idempotency!.windowMs,
+      windowMs: world.rules.keptMs,
       leaseMs: world.leases.leaseMs,
     })
     switch (resolved) {
       case 'completed':
         earn(world, call)
-        call.replayed = unseal(recorded.answer, call.request.idempotencyKey!, call.hold!.claim!.name)
+        call.replayed = unseal(recorded.answer, call.secret!, call.hold!.claim!.name)
         return call.replayed.answer === undefined ? 'notKept' : 'found'
       case 'opened':
         call.held = true

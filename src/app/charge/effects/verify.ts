@@ -20,7 +20,7 @@ export async function verify(world: World, call: Call) {
     return 'expiring'
   }
   call.handlerMs = Math.min(call.listing.def.timeout, leftMs)
-  call.settleByMs = world.clock.now() + leftMs + SLACK_MS
+  call.settleByMs = world.clock.monotonic() + leftMs + SLACK_MS
   const verification = await world.facilitator.verify(call.payload!, call.requirements!)
   switch (verification.verdict) {
     case 'valid':

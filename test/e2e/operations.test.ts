@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { memoryChargeStore } from '../../src/adapters/memory/charge-store.js'
 import { memorySubscriptions } from '../../src/adapters/memory/subscriptions.js'
 import { type CheckResult, namedChecks } from '../../src/app/checks.js'
-import { defineAgent, defineEndpoint, type Logger, serve } from '../../src/index.js'
+import { defineAgent, defineEndpoint, type Logger, SvcError, serve } from '../../src/index.js'
 import { silentLogger } from '../../src/ports/logger.js'
 import { closing } from '../support/closing.js'
 import { fakeFacilitator, json, type Reply } from '../support/fake-facilitator.js'
@@ -15,7 +15,7 @@ const echo = defineEndpoint({ name: 'echo', price: '$0.01', handler: ({ body }) 
 const fail = defineEndpoint({
   name: 'fail',
   price: '$0.01',
-  handler: () => Promise.reject(Object.assign(new Error('gone'), { status: 410 })),
+  handler: () => Promise.reject(new SvcError('gone', 'gone', 410)),
 })
 const window = defineEndpoint({
   name: 'window',

@@ -4,7 +4,6 @@ import { type SafeFetch, safeFetch } from '../../src/adapters/web/safe-fetch.js'
 import { DEFAULT_ALGOD, DEFAULT_FACILITATOR, DEFAULT_INDEXER } from '../../src/domain/network.js'
 import { algodRegistry, type Network, type Registry } from '../../src/index.js'
 import { type ChainReader, chainReader } from './chain/chain-reader.js'
-import { toldOutOfReach } from './out-of-reach.js'
 
 export interface Sources {
   /** The one that callers mean where they name none. */
@@ -36,7 +35,7 @@ export function sourcesOf({ network, sandboxUrl, identityApp }: SourcesOptions):
   const registry = identityApp === undefined ? undefined : algodRegistry({ network, algodUrl, identityApp })
   return {
     network,
-    chains: { mainnet: toldOutOfReach(mainnet), testnet: toldOutOfReach(testnet) },
+    chains: { mainnet, testnet },
     registries: registry ? { [network]: registry } : {},
     facilitatorUrl: sandboxUrl ?? DEFAULT_FACILITATOR,
     fetch: safeFetch({

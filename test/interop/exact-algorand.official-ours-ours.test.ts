@@ -36,7 +36,7 @@ const endpoints = [
   }),
   defineEndpoint({
     name: 'letters',
-    price: ({ body }) => `$${(body.text.length * 0.001).toFixed(3)}`,
+    price: ({ body: { text = '' } }) => `$${(text.length * 0.001).toFixed(3)}`,
     input: textInput,
     handler: ({ body, payment }) => ({ letters: body.text.length, usd: payment.usd }),
   }),

@@ -1,5 +1,6 @@
 /**
- * What the chain says. A node that does not answer, lags or errs leads to `undefined` or `unknown`, never to a guess.
+ * What the chain says. A node that does not answer, lags, errs or is of another network leads to `undefined` or `unknown`,
+ * never to a guess.
  */
 export interface Chain {
   /**
@@ -16,6 +17,12 @@ export interface Chain {
    * (or an indexer that is past it), all answered, none of them holds the id. Anything less is `unknown`.
    */
   lookup(txId: string, window: { firstValid: bigint; lastValid: bigint }): Promise<Landing>
+
+  /** What the node last said of itself; asks nothing. A node can be replaced, so no status is kept for ever. */
+  status(): ChainStatus
 }
+
+/** `wrongNetwork` lasts until the node says otherwise: to fall silent does not make it ours. */
+export type ChainStatus = 'unasked' | 'ok' | 'wrongNetwork' | 'unanswered'
 
 export type Landing = 'found' | 'absent' | 'unknown'

@@ -251,10 +251,16 @@ describe('the error of a handler', () => {
 
   it('of a purchase that the handler made is for the log alone', async () => {
     const upstream = closing((await sold(() => 1)).seller)
-    const client = new SvcClient({ network: 'testnet', algodUrl: upstream.sandbox.algodUrl })
+    const { algodUrl, wallet } = upstream.sandbox
+    const client = new SvcClient({
+      network: 'testnet',
+      algodUrl,
+      mnemonic: wallet.mnemonic,
+      maxPrice: '$0.001',
+    })
     const { response, lines } = await sold(() => client.call(`${upstream.url}/work`))
     expect(response.status).toBe(500)
-    expect(await response.text()).not.toMatch(/no_signer|127\.0\.0\.1/)
+    expect(await response.text()).not.toMatch(/price_above_max|0\.001|127\.0\.0\.1/)
     expect(lines).toContainEqual(
       expect.objectContaining({ fields: expect.objectContaining({ err: expect.any(SvcError) }) }),
     )

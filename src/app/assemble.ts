@@ -35,6 +35,7 @@ import { doorsOf } from './doors.js'
 import type { Drain } from './drain.js'
 import { listingsOf } from './listings.js'
 import { checkedSigner } from './manifest-signature.js'
+import { nodeWatch } from './node-watch.js'
 import { observersOf } from './observers.js'
 import {
   checkedBasePath,
@@ -76,13 +77,14 @@ export function assemble(definition: AgentDef, options: ServerOptions, drain: Dr
   const algod = algodClient({ url: algodUrl, token: options.algodToken })
   const indexer = indexerUrl === undefined ? undefined : indexerClient({ url: indexerUrl })
   const store = options.stores?.charges ?? memoryChargeStore({ clock, max: options.idempotency?.max })
+  const chain = algorandChain({ network: agent.network, algod, indexer, watch: nodeWatch(warn, logger) })
   const world: World = {
     network: agent.network,
     payTo: agent.payTo,
     assetId: String(USDC_ASSET_ID[agent.network]),
     listings,
     facilitator: facilitatorList(facilitators),
-    chain: algorandChain({ network: agent.network, algod, indexer }),
+    chain,
     store,
     subscriptions:
       options.subscriptions?.store ?? options.stores?.subscriptions ?? memorySubscriptions({ clock }),
@@ -126,6 +128,7 @@ export function assemble(definition: AgentDef, options: ServerOptions, drain: Dr
       stopSweeping()
       world.leases.close()
       world.pendingCloses.close()
+      chain.close()
       await Promise.all([...facilitators, algod, indexer, doors].map(remote => remote?.close()))
     },
     endStreams: auditing.endStreams,

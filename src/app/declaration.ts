@@ -28,7 +28,7 @@ export function extensionsOf(
 }
 
 /** The value is the checked one: of a query's, the coerced one, which is what the schema describes. */
-function acceptedExample({ input }: EndpointDef, check: InputCheck | undefined) {
+export function acceptedExample({ input }: EndpointDef, check: InputCheck | undefined) {
   for (const example of examplesOf(input)) {
     const checked = check === undefined ? { value: example } : check(example)
     if ('value' in checked) return checked

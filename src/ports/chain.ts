@@ -1,5 +1,6 @@
 /**
- * What the chain says. A node that does not answer, lags or errs leads to `undefined` or `unknown`, never to a guess.
+ * What the chain says. A node that does not answer, lags, errs or is of another network leads to `undefined` or `unknown`,
+ * never to a guess.
  */
 export interface Chain {
   /**
@@ -22,6 +23,9 @@ export interface Chain {
    * `undefined` that the node does not answer, or cannot say.
    */
   hasLanded(txId: string, window: Validity): Promise<boolean | undefined>
+
+  /** What the node last said of itself; asks nothing. A node can be replaced, so no status is kept for ever. */
+  status(): ChainStatus
 }
 
 /** The rounds in which a transaction may land. */
@@ -29,5 +33,8 @@ export interface Validity {
   readonly firstValid: bigint
   readonly lastValid: bigint
 }
+
+/** `wrongNetwork` lasts until the node says otherwise: to fall silent does not make it ours. */
+export type ChainStatus = 'unasked' | 'ok' | 'wrongNetwork' | 'unanswered'
 
 export type Landing = 'found' | 'absent' | 'unknown'

@@ -6,7 +6,7 @@ import { Response as UndiciResponse } from 'undici'
 import { describe, expect, it } from 'vitest'
 import { memoryChargeStore } from '../../src/adapters/memory/charge-store.js'
 import { memorySubscriptions } from '../../src/adapters/memory/subscriptions.js'
-import { defineEndpoint } from '../../src/index.js'
+import { defineEndpoint, SvcError } from '../../src/index.js'
 import { closing } from '../support/closing.js'
 import { fakeFacilitator, json } from '../support/fake-facilitator.js'
 import { ask, open, pay, presenting, receiptIn, type Seller, signedIn, signFor } from '../support/seller.js'
@@ -71,7 +71,7 @@ it('what a handler logs can neither break nor swell its error answer', async () 
     handler({ log }) {
       log('a bigint', { n: 1n })
       log('much', { text: 'x'.repeat(5_000_000) })
-      throw Object.assign(new Error('chosen'), { status: 422, code: 'chosen' })
+      throw new SvcError('chosen', 'chosen', 422)
     },
   })
   const seller = await open([endpoint])

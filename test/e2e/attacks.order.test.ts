@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { memoryChargeStore } from '../../src/adapters/memory/charge-store.js'
 import { memoryRateLimit } from '../../src/adapters/memory/rate-limit.js'
 import { memorySubscriptions } from '../../src/adapters/memory/subscriptions.js'
-import { defineEndpoint, type ServeOptions } from '../../src/index.js'
+import { defineEndpoint, type ServeOptions, SvcError } from '../../src/index.js'
 import type { ChargeStore } from '../../src/ports/charge-store.js'
 import { closing } from '../support/closing.js'
 import { fakeFacilitator } from '../support/fake-facilitator.js'
@@ -218,7 +218,7 @@ describe('a failure is never charged', () => {
       name: 'work',
       price: '$0.01',
       handler() {
-        if (fail) throw Object.assign(new Error('try later'), { status: 503 })
+        if (fail) throw new SvcError('try later', 'try_later', 503)
         return 'ok'
       },
     })

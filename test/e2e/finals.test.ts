@@ -5,7 +5,7 @@
 import { describe, expect, it } from 'vitest'
 import { memoryChargeStore } from '../../src/adapters/memory/charge-store.js'
 import { type ChargeFinal, OUTCOMES } from '../../src/domain/machines/charge.machine.js'
-import { defineEndpoint } from '../../src/index.js'
+import { defineEndpoint, SvcError } from '../../src/index.js'
 import type { ChargeStore } from '../../src/ports/charge-store.js'
 import { closing } from '../support/closing.js'
 import { gate, gated } from '../support/gate.js'
@@ -294,7 +294,7 @@ const CASES = {
       price: '$0.01',
       handler({ log }) {
         for (let line = 1; line <= 25; line++) log(`line ${line}`)
-        throw Object.assign(new Error('no such city'), { status: 404, code: 'unknown_city' })
+        throw new SvcError('no such city', 'unknown_city', 404)
       },
     })
     const seller = await open([endpoint])

@@ -131,11 +131,17 @@ export function log(call: Call, atMs: number, message: string, data?: unknown): 
 
 function loggable(data: unknown): unknown {
   try {
-    const text = JSON.stringify(data) ?? 'null'
+    const text = JSON.stringify(data, withoutErrors) ?? 'null'
     return text.length > LOG_DATA_LENGTH_MAX ? `${text.slice(0, LOG_DATA_LENGTH_MAX)}…` : JSON.parse(text)
   } catch {
     return 'not JSON'
   }
+}
+
+/** Entries reach callers, and errors carry what does not belong there: an HTTP library's hold the request's headers. */
+function withoutErrors(this: Record<string, unknown>, key: string, value: unknown): unknown {
+  const original = this[key]
+  return original instanceof Error ? original.name : value
 }
 
 const STORE_RETRY_MS = 2_000

@@ -1,5 +1,5 @@
 /** What this client may spend: a price per call, an amount per 24 hours. Money is set aside before anything is signed. */
-import { SvcError } from '../../domain/errors.js'
+import { SdkError, type SvcError } from '../../domain/errors.js'
 import { formatUsd } from '../../domain/money.js'
 import { randomId } from '../../domain/random-id.js'
 import type { PaymentRequirements } from '../../domain/x402.js'
@@ -88,5 +88,5 @@ function reservation(ledger: SpendLedger, disowned: Disowned, spend: Spend): Res
 }
 
 function refusal(why: string, code: string, accepted: PaymentRequirements): SvcError {
-  return new SvcError(`The call ${why}; nothing was paid`, code, 402, accepted)
+  return new SdkError(`The call ${why}; nothing was paid`, code, 402, accepted)
 }

@@ -1,7 +1,7 @@
 /** What a client is made of, and what its options mean wherever it runs. */
 import type { Algod } from '../../adapters/algorand/algod.js'
 import { memorySpendLedger } from '../../adapters/memory/spend.js'
-import { SvcError } from '../../domain/errors.js'
+import { SdkError, type SvcError } from '../../domain/errors.js'
 import { usdToBaseUnits } from '../../domain/money.js'
 import { isNetwork, type Network } from '../../domain/network.js'
 import type { PaymentSigner } from '../../ports/payment-signer.js'
@@ -106,7 +106,7 @@ export function checkedNetwork(network: unknown): Network {
 }
 
 export function invalid(why: string): SvcError {
-  return new SvcError(`SvcClient: ${why}`, 'invalid_options')
+  return new SdkError(`SvcClient: ${why}`, 'invalid_options')
 }
 
 function capOf(usd: string | undefined): bigint | undefined {

@@ -11,6 +11,7 @@ import {
   PRICE_USD,
   type Script,
   type Seller,
+  txIdIn,
 } from './market.js'
 
 const market = marketForFile()
@@ -34,6 +35,11 @@ const settleAndTear: Script = async (seen, shop) => {
   return 'torn' as const
 }
 const cut: Script = () => 'cut'
+/** An error with our server's fields beside its code. */
+const naming =
+  (status: number, code: string): Script =>
+  seen =>
+    failure(status, code, { 'retry-after': '0' }, { txId: txIdIn(seen.payment!) })
 const refuse: Script = (_, shop) => shop.challenge(shop.entry())
 
 function differentKeys(seller: Seller): number {
@@ -43,7 +49,11 @@ function differentKeys(seller: Seller): number {
 describe('one signed payment, whatever the seller does:', () => {
   const cases: [string, { paidRequests: number; spent: bigint; counted: number; code?: string }, Script][] = [
     ['the honest one', { paidRequests: 1, spent: PRICE, counted: PRICE_USD }, honest],
-    ['402 after payment', { paidRequests: 1, spent: 0n, counted: 0, code: 'call_failed' }, paidSteps(refuse)],
+    [
+      '402 after payment',
+      { paidRequests: 1, spent: 0n, counted: PRICE_USD, code: 'call_failed' },
+      paidSteps(refuse),
+    ],
     [
       '402 after payment, having taken it',
       { paidRequests: 1, spent: PRICE, counted: PRICE_USD, code: 'call_failed' },
@@ -54,12 +64,12 @@ describe('one signed payment, whatever the seller does:', () => {
     ],
     [
       '400 after payment',
-      { paidRequests: 1, spent: 0n, counted: 0, code: 'call_failed' },
+      { paidRequests: 1, spent: 0n, counted: PRICE_USD, code: 'call_failed' },
       paidSteps(() => failure(400, 'invalid_input')),
     ],
     [
       'endless 500',
-      { paidRequests: 3, spent: 0n, counted: 0, code: 'call_failed' },
+      { paidRequests: 3, spent: 0n, counted: PRICE_USD, code: 'call_failed' },
       paidSteps(() => failure(500, 'handler_error')),
     ],
     [
@@ -74,7 +84,7 @@ describe('one signed payment, whatever the seller does:', () => {
     [
       'endless settlement_unknown',
       { paidRequests: 3, spent: 0n, counted: PRICE_USD, code: 'call_failed' },
-      paidSteps(() => failure(503, 'settlement_unknown')),
+      paidSteps(naming(503, 'settlement_unknown')),
     ],
     [
       'every connection is cut',
@@ -89,7 +99,7 @@ describe('one signed payment, whatever the seller does:', () => {
     [
       'cut after settling, then refused as spent',
       { paidRequests: 2, spent: PRICE, counted: PRICE_USD, code: 'call_failed' },
-      paidSteps(settleAndCut, () => failure(409, 'payment_spent')),
+      paidSteps(settleAndCut, naming(409, 'payment_spent')),
     ],
     [
       'torn in the middle of the answer, always',
@@ -103,12 +113,12 @@ describe('one signed payment, whatever the seller does:', () => {
     ],
     [
       '429 with a payment',
-      { paidRequests: 1, spent: 0n, counted: 0, code: 'call_failed' },
+      { paidRequests: 1, spent: 0n, counted: PRICE_USD, code: 'call_failed' },
       paidSteps(() => failure(429, 'rate_limited', { 'retry-after': '0' })),
     ],
     [
       '409 without a lost answer',
-      { paidRequests: 1, spent: 0n, counted: 0, code: 'call_failed' },
+      { paidRequests: 1, spent: 0n, counted: PRICE_USD, code: 'call_failed' },
       paidSteps(() => failure(409, 'idempotency_in_progress')),
     ],
   ]
@@ -136,10 +146,6 @@ describe('an answer was lost:', () => {
       receipt = encodeHeader(await shop.settle(seen.payment!))
       return 'cut' as const
     }
-    const notYet =
-      (code: string): Script =>
-      () =>
-        failure(409, code, { 'retry-after': '0' })
     const replay: Script = () => ({
       ...ANSWER,
       headers: { ...ANSWER.headers, 'idempotency-replayed': 'true', 'PAYMENT-RESPONSE': receipt },
@@ -147,9 +153,9 @@ describe('an answer was lost:', () => {
     const seller = await market.seller(
       paidSteps(
         settleAndCutOff,
-        notYet('idempotency_in_progress'),
-        notYet('payment_in_use'),
-        notYet('idempotency_in_progress'),
+        naming(409, 'idempotency_in_progress'),
+        naming(409, 'payment_in_use'),
+        naming(409, 'idempotency_in_progress'),
         () => failure(503, 'shutting_down', { 'retry-after': '0' }),
         replay,
       ),
@@ -166,7 +172,7 @@ describe('an answer was lost:', () => {
 
   it('patience ends, and the money stays counted', async () => {
     const { client } = market.payer({ timeoutMs: 200 })
-    const seller = await market.seller(paidSteps(cut, () => failure(409, 'payment_in_use')))
+    const seller = await market.seller(paidSteps(cut, naming(409, 'payment_in_use')))
     await expect(client.call(seller.url, {})).rejects.toMatchObject({
       code: 'call_failed',
       status: 409,

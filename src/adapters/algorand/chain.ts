@@ -1,8 +1,8 @@
 /** The chain as one node (and perhaps an indexer) tells it. Promises: see the port. */
 import { GENESIS_HASH, type Network } from '../../domain/network.js'
 import type { Chain, Landing } from '../../ports/chain.js'
-import type { Algod } from './algod.js'
-import type { Indexer } from './indexer.js'
+import type { Algod } from './algod-questions.js'
+import type { Indexer } from './indexer-questions.js'
 import { roundEstimate } from './round-estimate.js'
 
 export interface ChainOptions {

@@ -4,40 +4,13 @@ import { algorandChain } from '../../src/adapters/algorand/chain.js'
 import { type Indexer, indexerClient } from '../../src/adapters/algorand/indexer.js'
 import { signingKey } from '../../src/adapters/algorand/keys.js'
 import { algorandPaymentSigner } from '../../src/adapters/algorand/payment-signer.js'
-import { GENESIS_HASH } from '../../src/domain/network.js'
 import { type Sandbox, startSandbox } from '../../src/sandbox.js'
+import { down, indexAt as index, emptyNode as node, otherNetwork } from '../support/empty-node.js'
 import { fakeNode } from '../support/fake-node.js'
 import { payerOf } from '../support/sandbox-payment.js'
 
 const TX = 'T'.repeat(52)
 const WINDOW = { firstValid: 100n, lastValid: 110n }
-
-/** A node that has produced 111 rounds of empty blocks, unless told otherwise. */
-function node(changes: Partial<Algod> = {}): Algod {
-  return {
-    suggestedParams: async () => ({
-      lastRound: 111n,
-      minFeeMicroAlgos: 1_000n,
-      feePerByteMicroAlgos: 0n,
-      genesisHash: GENESIS_HASH.testnet,
-    }),
-    lastRound: async () => 111n,
-    confirmedRound: async () => undefined,
-    blockTxIds: async () => [],
-    account: async () => ({ microAlgos: 0n, minBalanceMicroAlgos: 100_000n }),
-    assetHolding: async () => undefined,
-    close: async () => {},
-    ...changes,
-  }
-}
-
-function index(found: boolean, currentRound: bigint): Indexer {
-  return { find: async () => ({ found, currentRound }), close: async () => {} }
-}
-
-const down = async (): Promise<never> => {
-  throw new Error('down')
-}
 
 describe('a lookup on the sandbox', () => {
   let sandbox: Sandbox
@@ -214,10 +187,6 @@ describe('the current round', () => {
     expect(await round()).toBe(70n)
   })
 })
-
-async function otherNetwork() {
-  return { ...(await node().suggestedParams()), genesisHash: GENESIS_HASH.mainnet }
-}
 
 function settled(): Promise<void> {
   return new Promise(resolve => setImmediate(resolve))

@@ -10,7 +10,7 @@ import type { Chain } from '../../ports/chain.js'
 import type { OpenSpend, SpendEnd, SpendLedger } from '../../ports/spend.js'
 
 export interface OpenPayments {
-  /** Settles those that can no longer land. Never rejects: what is not proved stays counted. */
+  /** Settles those that can no longer land, within a bounded time. Never rejects: what is not proved stays counted. */
   settle(): Promise<void>
 }
 
@@ -21,9 +21,10 @@ export interface OpenPaymentsOptions {
   readonly indexer?: Indexer
   /** Told of each payment that was settled. */
   readonly settled: (txId: string, end: SpendEnd) => void
+  /** A call waits for this; what is left over by then is looked up when room is needed again. */
+  readonly settlingMaxMs?: number
 }
 
-/** A caller waits for this, so it ends: what is left over is looked up when room is needed again. */
 const SETTLING_MAX_MS = 5_000
 const PAGE = 64
 const LOOKUPS_AT_ONCE = 4
@@ -31,23 +32,23 @@ const LOOKUPS_AT_ONCE = 4
 const POSTPONED_ROUNDS = 10n
 
 export function openPayments(options: OpenPaymentsOptions): OpenPayments {
+  const { settlingMaxMs = SETTLING_MAX_MS } = options
   let settling: Promise<void> | undefined
   return {
     settle() {
-      settling ??= settleDue(options)
+      settling ??= settleDue(options, performance.now() + settlingMaxMs)
         // A node or a ledger that is down proves nothing.
         .catch(() => {})
         .finally(() => {
           settling = undefined
         })
-      return settling
+      return atMost(settlingMaxMs, settling)
     },
   }
 }
 
-async function settleDue(options: OpenPaymentsOptions): Promise<void> {
+async function settleDue(options: OpenPaymentsOptions, endMs: number): Promise<void> {
   const { ledger, network, algod } = options
-  const endMs = performance.now() + SETTLING_MAX_MS
   // Read before any block: what is absent from all blocks of its window afterwards can never land.
   const round = await algod.lastRound()
   for (let more = true; more && performance.now() < endMs; ) {
@@ -104,5 +105,17 @@ function askedOnce(algod: Algod, round: bigint, page: readonly OpenSpend[]): Alg
       blocks.set(of, known)
       return known
     },
+  }
+}
+
+async function atMost(ms: number, work: Promise<void>): Promise<void> {
+  let timer: ReturnType<typeof setTimeout> | undefined
+  const over = new Promise<void>(resolve => {
+    timer = setTimeout(resolve, ms)
+  })
+  try {
+    await Promise.race([work, over])
+  } finally {
+    clearTimeout(timer)
   }
 }

@@ -9,7 +9,7 @@ import type { Network } from '../domain/network.js'
  * A reservation is in one of two states. *Reserved*: no payment has left the process, and `release` ends it. *Open*: a
  * payment was attached, because it is about to be handed over; from then on only `settle` ends it. The ledger holds what
  * the chain has to be asked, so that any later process can settle the reservations of one that has ended. A reservation
- * that is never ended stays counted, as long as {@link PAYMENT_LIFE_MAX_MS} says.
+ * that is never ended counts for 24 hours; an open one for an hour longer, because its payment may land until then.
  *
  * Each move is atomic, and idempotent for its reservation: several processes may settle the same one. Processes with one
  * budget share one implementation; a ledger that rejects is down, and nothing is paid.
@@ -65,6 +65,7 @@ export interface SpendPayment {
 
 /** A reservation whose payment was handed over. */
 export interface OpenSpend extends Spend {
+  /** What was handed over. */
   readonly payment: SpendPayment
 }
 

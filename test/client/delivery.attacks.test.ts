@@ -250,6 +250,18 @@ describe('a code that speaks of money', () => {
     })
   }
 
+  it('a gateway’s own 502 or 504 says nothing: charged maybe', async () => {
+    for (const status of [502, 504]) {
+      const { client } = market.payer()
+      const seller = await market.seller(paidSteps(() => ({ status, body: '<html>Bad Gateway</html>' })))
+      await expect(client.call(seller.url, {})).rejects.toMatchObject({
+        status,
+        detail: { charged: 'maybe' },
+      })
+      expect(distinctPayments(seller).size).toBe(1)
+    }
+  })
+
   it('after a lost answer, any refusal leaves it open whether the lost attempt was charged', async () => {
     for (const status of [400, 404, 409, 429]) {
       const { client } = market.payer()

@@ -15,12 +15,19 @@ import { type ReceiptBook, receiptBook } from './receipts.js'
 import type { RetryOptions, RetryPolicy } from './retry.js'
 
 export interface BaseOptions {
-  /** USD per call, such as `$0.05`. @default none: whatever is quoted is paid */
+  /** USD per call, such as `$0.05`. @default none: whatever is quoted is paid; without any cap on mainnet, with a warning */
   readonly maxPrice?: string
-  /** USD per rolling 24 hours, such as `$2`. @default none */
+  /**
+   * USD per rolling 24 hours, such as `$2`. Whatever was signed and handed over counts, until the chain proves that it
+   * cannot land: no answer of a seller gives it back.
+   *
+   * @default none
+   */
   readonly maxPerDay?: string
   /**
-   * For 5xx and lost answers only, with the same payment; `false` sends everything once.
+   * For 5xx and lost answers only, with the same payment; `false` sends everything once. What is waited out is no attempt:
+   * a call that is being worked on after its answer was lost, and earlier runs that are not settled yet (429
+   * `too_many_unpaid_calls`).
    *
    * @default `{ attempts: 3, baseMs: 250, maxMs: 8000 }`
    */
@@ -45,7 +52,7 @@ export interface BaseOptions {
    */
   readonly strictResource?: boolean
   /**
-   * How long one answer is waited for, in milliseconds.
+   * How long one answer is waited for, and all that is waited out together, in milliseconds.
    *
    * @default 360000, which is a seller's longest handler and its settlement
    */

@@ -6,39 +6,12 @@ import { signingKey } from '../../src/adapters/algorand/keys.js'
 import { algorandPaymentSigner } from '../../src/adapters/algorand/payment-signer.js'
 import { GENESIS_HASH } from '../../src/domain/network.js'
 import { type Sandbox, startSandbox } from '../../src/sandbox.js'
+import { down, indexAt as index, emptyNode as node } from '../support/empty-node.js'
 import { fakeNode } from '../support/fake-node.js'
 import { payerOf } from '../support/sandbox-payment.js'
 
 const TX = 'T'.repeat(52)
 const WINDOW = { firstValid: 100n, lastValid: 110n }
-
-/** A node that has produced 111 rounds of empty blocks, unless told otherwise. */
-function node(changes: Partial<Algod> = {}): Algod {
-  const { lastRound = async () => 111n } = changes
-  return {
-    suggestedParams: async () => ({
-      lastRound: await lastRound(),
-      minFeeMicroAlgos: 1_000n,
-      feePerByteMicroAlgos: 0n,
-      genesisHash: GENESIS_HASH.testnet,
-    }),
-    lastRound,
-    confirmedRound: async () => undefined,
-    blockTxIds: async () => [],
-    account: async () => ({ microAlgos: 0n, minBalanceMicroAlgos: 100_000n }),
-    assetHolding: async () => undefined,
-    close: async () => {},
-    ...changes,
-  }
-}
-
-function index(found: boolean, currentRound: bigint): Indexer {
-  return { find: async () => ({ found, currentRound }), close: async () => {} }
-}
-
-const down = async (): Promise<never> => {
-  throw new Error('down')
-}
 
 describe('a lookup on the sandbox', () => {
   let sandbox: Sandbox

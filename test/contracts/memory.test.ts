@@ -6,6 +6,7 @@ import { memoryRateLimit } from '../../src/adapters/memory/rate-limit.js'
 import { memoryRuns } from '../../src/adapters/memory/runs.js'
 import { memorySpendLedger } from '../../src/adapters/memory/spend.js'
 import { memorySubscriptions } from '../../src/adapters/memory/subscriptions.js'
+import { PAYMENT_LIFE_MAX_MS } from '../../src/ports/spend.js'
 import {
   boundedChargeStoreContract,
   chargeStoreContract,
@@ -56,7 +57,8 @@ creditContract(runner, 'memory', () => {
 
 spendContract(runner, 'memory', () => {
   const clock = testClock()
-  return { ledger: memorySpendLedger(clock), advance: clock.advance, windowMs: 86_400_000 }
+  const advance = clock.advance
+  return { ledger: memorySpendLedger(clock), advance, windowMs: 86_400_000, lifeMs: PAYMENT_LIFE_MAX_MS }
 })
 
 describe('memory is bounded', () => {
@@ -128,6 +130,24 @@ describe('memory is bounded', () => {
     expect(limit.take('identity 0', 1)).toEqual({ admitted: true })
     expect(limit.take('identity 999999', 1)).toMatchObject({ admitted: false })
     expect(performance.now() - begun).toBeLessThan(10_000)
+  })
+
+  it('of 101,000 open payments the oldest count as spent, and all are counted', () => {
+    const clock = testClock()
+    const ledger = memorySpendLedger(clock)
+    for (let at = 0; at < 101_000; at++) {
+      const payment = { network: 'testnet', txId: `tx ${at}`, firstValid: 1n, lastValid: BigInt(at) } as const
+      ledger.reserve({ id: `id ${at}`, amount: 1n }, undefined)
+      ledger.attach(`id ${at}`, payment)
+      clock.advance(10)
+    }
+    expect(ledger.spentBaseUnits).toBe(101_000n)
+    expect(ledger.due('testnet', 2n ** 40n, 1)).toMatchObject([{ id: 'id 1000' }])
+    expect(ledger.due('testnet', 2n ** 40n, 200_000)).toHaveLength(100_000)
+    ledger.settle('id 0', 'dead')
+    expect(ledger.spentBaseUnits).toBe(101_000n)
+    clock.advance(86_400_000 + PAYMENT_LIFE_MAX_MS)
+    expect(ledger.spentBaseUnits).toBe(0n)
   })
 
   it('the verdicts of a hundred thousand sold windows are kept until each ends', () => {

@@ -1,9 +1,9 @@
 /** The chain as one node (and perhaps an indexer) tells it. Promises: see the port. */
 import type { Network } from '../../domain/network.js'
 import type { Chain, Landing, Validity } from '../../ports/chain.js'
-import type { Algod } from './algod.js'
+import type { Algod } from './algod-questions.js'
 import { checkedNode, type NodeWatch } from './checked-node.js'
-import type { Indexer } from './indexer.js'
+import type { Indexer } from './indexer-questions.js'
 import { roundEstimate } from './round-estimate.js'
 
 export interface ChainOptions {

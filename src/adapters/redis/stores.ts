@@ -42,7 +42,7 @@ export interface RedisStores {
   readonly credit: CreditStore
   /** The last calls of all replicas. */
   readonly runs: Runs
-  /** For the client: `new SvcClient({ ledger: stores.spend })`. */
+  /** For the client: `new SvcClient({ mnemonic, maxPrice, maxPerDay, ledger: stores.spend })`. */
   readonly spend: SpendLedger
   /** Resolves where Redis answers; for `serve({ healthChecks: { redis: stores.ping } })`. */
   ping(): Promise<void>

@@ -10,7 +10,7 @@ import type { Outcome } from './results.js'
 /** How a failed call stands towards the payment that it sent. */
 export interface Charged {
   readonly txId: string
-  /** `maybe` stays counted against the daily cap; `no` is the seller's word, and is looked up. */
+  /** `no` is the seller's word, and was looked up once. Each counts against the daily cap until the chain has proved a no. */
   readonly charged: 'no' | 'maybe' | 'yes'
 }
 

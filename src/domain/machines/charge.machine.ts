@@ -40,6 +40,8 @@ export interface Outcome {
   readonly credit: RunCredit
 }
 
+const ended = (status: number, code: string, charged: Charged, closing: Closing, credit: RunCredit) =>
+  ({ status, code, charged, closing, credit }) satisfies Outcome
 const free = (status: number, code: string, credit: RunCredit = 'none') =>
   ({ status, code, charged: 'no', closing: 'release', credit }) as const satisfies Outcome
 
@@ -194,30 +196,12 @@ const drawing = {
       },
     },
 
-    settled: {
-      type: 'final',
-      meta: { status: 200, code: 'settled', charged: 'yes', closing: 'complete', credit: 'earned' },
-    },
-    served: {
-      type: 'final',
-      meta: { status: 200, code: 'served', charged: 'no', closing: 'complete', credit: 'none' },
-    },
-    replayed: {
-      type: 'final',
-      meta: { status: 200, code: 'replayed', charged: 'earlier', closing: 'release', credit: 'none' },
-    },
-    answerNotKept: {
-      type: 'final',
-      meta: { status: 409, code: 'answer_not_kept', charged: 'earlier', closing: 'release', credit: 'none' },
-    },
-    inDoubt: {
-      type: 'final',
-      meta: { status: 503, code: 'settlement_unknown', charged: 'maybe', closing: 'keep', credit: 'spent' },
-    },
-    undecided: {
-      type: 'final',
-      meta: { status: 503, code: 'settlement_unknown', charged: 'maybe', closing: 'keep', credit: 'none' },
-    },
+    settled: { type: 'final', meta: ended(200, 'settled', 'yes', 'complete', 'earned') },
+    served: { type: 'final', meta: ended(200, 'served', 'no', 'complete', 'none') },
+    replayed: { type: 'final', meta: ended(200, 'replayed', 'earlier', 'release', 'none') },
+    answerNotKept: { type: 'final', meta: ended(409, 'answer_not_kept', 'earlier', 'release', 'none') },
+    inDoubt: { type: 'final', meta: ended(503, 'settlement_unknown', 'maybe', 'keep', 'spent') },
+    undecided: { type: 'final', meta: ended(503, 'settlement_unknown', 'maybe', 'keep', 'none') },
     quoted: { type: 'final', meta: free(402, 'payment_required') },
     refused: { type: 'final', meta: free(402, 'payment_refused') },
     unsettled: { type: 'final', meta: free(402, 'payment_not_settled', 'spent') },

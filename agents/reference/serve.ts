@@ -5,7 +5,7 @@ import { BASE_PATH, referenceAgent } from './agent.js'
 import { sourcesOf } from './sources.js'
 
 export interface Environment {
-  /** Who is paid. */
+  /** Who is paid; required. */
   readonly SVC_PAY_TO?: string
   /** @default 'mainnet'; 'testnet' on a sandbox, which is one */
   readonly SVC_NETWORK?: string
@@ -20,7 +20,10 @@ export interface Environment {
 
 /** @throws SvcError `invalid_address`, `invalid_agent`, `invalid_options` */
 export function serveReference(environment: Environment): SvcServer {
-  const { SVC_PAY_TO: payTo = '', REDIS_URL: redisUrl } = environment
+  const { SVC_PAY_TO: payTo, REDIS_URL: redisUrl } = environment
+  if (!payTo) {
+    throw new SvcError('SVC_PAY_TO is missing: set it to the Algorand address to be paid', 'invalid_address')
+  }
   const sandboxUrl = environment.SVC_SANDBOX || undefined
   // What is no network is refused where the agent is defined.
   const network = (environment.SVC_NETWORK || (sandboxUrl ? 'testnet' : 'mainnet')) as Network

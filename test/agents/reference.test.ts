@@ -8,6 +8,7 @@ import { describe, expect, it } from 'vitest'
 import { serveReference } from '../../agents/reference/serve.js'
 import { ALGORAND_MAINNET } from '../../src/index.js'
 import { startSandbox } from '../../src/sandbox.js'
+import { messageIn, post, rpc } from '../support/doors.js'
 
 const run = promisify(execFile)
 const env = { PATH: process.env.PATH }
@@ -130,6 +131,47 @@ describe('specification 4.6: SVC_PAY_TO is required', () => {
   })
 })
 
+it('specification 2.2 and 4.4.1: the registry that the environment names is in the card, and is searched', async () => {
+  const sandbox = await startSandbox()
+  const { registry, seller } = sandbox
+  const agentId = registry.register({ domain: 'agent.example', address: seller.address })
+  registry.score(agentId, { jobsPaid: 7n })
+  const child = spawn(process.execPath, ['dist/agents/reference/start.js'], {
+    env: {
+      ...env,
+      PORT: '0',
+      SVC_PAY_TO: seller.address,
+      SVC_SANDBOX: sandbox.url,
+      SVC_IDENTITY_APP: String(registry.identityApp),
+      SVC_REPUTATION_APP: String(registry.reputationApp),
+      SVC_VALIDATION_APP: String(registry.validationApp),
+      SVC_AGENT_ID: String(agentId),
+    },
+  })
+  try {
+    const [first] = await once(createInterface({ input: child.stdout }), 'line')
+    const url = `http://127.0.0.1:${/port (\d+)/.exec(first)![1]}`
+    const card = (await (await fetch(`${url}/.well-known/agent.json`)).json()) as AgentCard
+    const claimed = card.capabilities.extensions.find(({ uri }) => uri.endsWith('/a2a/ext/registry/v1'))
+    const { identityApp, reputationApp, validationApp } = registry
+    expect(claimed?.params).toMatchObject({ agentId, identityApp, reputationApp, validationApp })
+    const query = { query: 'agent.example', withReputation: true }
+    const call = { name: 'search_agents', arguments: query }
+    const found = await messageIn(await post(`${url}/mcp`, rpc('tools/call', call)))
+    expect(found.result?.structuredContent).toMatchObject({
+      identityApp,
+      agents: [{ agentId, cardUrl: 'https://agent.example/.well-known/agent.json', score: { jobsPaid: 7 } }],
+    })
+  } finally {
+    child.kill('SIGKILL')
+    await sandbox.close()
+  }
+})
+
+interface AgentCard {
+  readonly capabilities: { readonly extensions: readonly { readonly uri: string; readonly params: object }[] }
+}
+
 describe('the environment', () => {
   const SVC_PAY_TO = 'HOAUXBIQXBFMV462675FJHAVEX4KYWRJWYZPFXMEDU7PGDMZOHOUGEYXSM'
   const SVC_SANDBOX = 'http://127.0.0.1:9'
@@ -167,6 +209,9 @@ describe('the environment', () => {
 
   for (const [code, wrong] of [
     ['invalid_options', { SVC_IDENTITY_APP: 'one' }],
+    ['invalid_options', { SVC_REPUTATION_APP: '0' }],
+    ['invalid_options', { SVC_VALIDATION_APP: '-1' }],
+    ['invalid_options', { SVC_AGENT_ID: '1e3' }],
     ['invalid_agent', { SVC_NETWORK: 'devnet' }],
     ['invalid_address', { SVC_PAY_TO: 'me' }],
     ['invalid_address', { SVC_PAY_TO: undefined }],

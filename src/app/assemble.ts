@@ -94,7 +94,13 @@ export function assemble(definition: AgentDef, options: ServerOptions, drain: Dr
   const facilitatorUrl = facilitators[0].url
   const documents = discoveryOf({ agent, basePath, facilitatorUrl, signer, logger })
   const charge = createCharge(world, [...observers.witnesses, ...auditing.witnesses], drain.inFlight)
-  const mount = { basePath, bodyBytesMax, trustProxyHops: checkedHops(options.trustProxy), logger }
+  const mount = {
+    basePath,
+    bodyBytesMax,
+    trustProxyHops: checkedHops(options.trustProxy),
+    idempotency: rules.idempotency !== undefined,
+    logger,
+  }
   const doors = doorsOf({ ...mount, agent, charge, documents, facilitatorUrl, algodUrl }, options)
   const free = freeRoutes({
     documents,

@@ -14,7 +14,7 @@ export function extensionsOf(
   warn: Warn,
 ): Record<string, unknown> | undefined {
   if (!def.listed) return undefined
-  const accepted = acceptedExamples(def, check)
+  const accepted = [...acceptedExamples(def, check)].map(({ value }) => value)
   const { declared, leftOut } = listableOf(def, accepted)
   if (leftOut !== undefined) {
     const why =
@@ -28,10 +28,10 @@ export function extensionsOf(
   return { bazaar: declared }
 }
 
-/** The checked values: of a query's, the coerced ones, which are what the schema describes. */
-function acceptedExamples({ input }: EndpointDef, check: InputCheck | undefined): readonly unknown[] {
-  return [...examplesOf(input)].flatMap(example => {
+/** The values are the checked ones: of a query's, the coerced ones, which are what the schema describes. */
+function* acceptedExamples({ input }: EndpointDef, check: InputCheck | undefined) {
+  for (const example of examplesOf(input)) {
     const checked = check === undefined ? { value: example } : check(example)
-    return 'value' in checked ? [checked.value] : []
-  })
+    if ('value' in checked) yield checked
+  }
 }

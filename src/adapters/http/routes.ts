@@ -17,6 +17,7 @@ export interface HttpOptions {
   readonly freeRoutes: readonly FreeRoute[]
   readonly bodyBytesMax: number
   readonly trustProxyHops: number
+  readonly idempotency: boolean
   readonly cors: boolean
   readonly logger: Logger
 }

@@ -12,6 +12,7 @@ import {
 } from '../adapters/facilitator/x402-facilitator.js'
 import { httpDoor } from '../adapters/http/app.js'
 import { freeRoutes } from '../adapters/http/free-routes/index.js'
+import { pathsOf } from '../adapters/http/routes.js'
 import { quietLogger } from '../adapters/log/quiet-logger.js'
 import { memoryChargeStore } from '../adapters/memory/charge-store.js'
 import { memoryRateLimit } from '../adapters/memory/rate-limit.js'
@@ -120,7 +121,10 @@ export function assemble(definition: AgentDef, options: ServerOptions, drain: Dr
   return {
     door,
     network: agent.network,
-    routes: [...paid, ...free.map(({ method, path }) => `${method} ${path}`)],
+    routes: [
+      ...paid,
+      ...free.flatMap(route => pathsOf(route, basePath).map(path => `${route.method} ${path}`)),
+    ],
     async closeRemotes() {
       stopSweeping()
       await Promise.all([...facilitators, algod, indexer, doors].map(remote => remote?.close()))

@@ -43,6 +43,11 @@ export interface FreeRoute extends Route {
   readonly sameOrigin?: boolean
 }
 
+/** Where a free route answers. */
+export function pathsOf({ path }: FreeRoute, basePath: string): readonly string[] {
+  return [...new Set(['', basePath])].map(prefix => prefix + path)
+}
+
 type Methods = ReadonlyMap<string, Route>
 
 /** Answers every request, also one that nobody asked for, and never rejects. */
@@ -89,11 +94,11 @@ function routesOf(options: HttpOptions): ReadonlyMap<string, Methods> {
     routes.set(path, methods.set(method, route))
   }
   for (const free of options.freeRoutes) {
-    const { path, method, sameOrigin = false } = free
+    const { method, sameOrigin = false } = free
     const route = sameOrigin ? free : { ...free, headers: shared.concat(free.headers) }
-    for (const prefix of new Set(['', options.basePath])) {
-      add(prefix + path, method, route)
-      if (method === 'GET') add(prefix + path, 'HEAD', route)
+    for (const at of pathsOf(free, options.basePath)) {
+      add(at, method, route)
+      if (method === 'GET') add(at, 'HEAD', route)
     }
   }
   // HEAD is not a GET here: it would run a handler, or promise one, for an answer that is thrown away.

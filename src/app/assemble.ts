@@ -12,6 +12,7 @@ import {
 } from '../adapters/facilitator/x402-facilitator.js'
 import { httpDoor } from '../adapters/http/app.js'
 import { freeRoutes } from '../adapters/http/free-routes/index.js'
+import { pathsOf } from '../adapters/http/routes.js'
 import { quietLogger } from '../adapters/log/quiet-logger.js'
 import { memoryChargeStore } from '../adapters/memory/charge-store.js'
 import { memoryCredit } from '../adapters/memory/credit.js'
@@ -103,7 +104,13 @@ export function assemble(definition: AgentDef, options: ServerOptions, drain: Dr
   const facilitatorUrl = facilitators[0].url
   const documents = discoveryOf({ agent, basePath, facilitatorUrl, signer, logger })
   const charge = createCharge(world, [...observers.witnesses, ...auditing.witnesses], drain.inFlight)
-  const mount = { basePath, bodyBytesMax, trustProxyHops: checkedHops(options.trustProxy), logger }
+  const mount = {
+    basePath,
+    bodyBytesMax,
+    trustProxyHops: checkedHops(options.trustProxy),
+    idempotency: rules.idempotency !== undefined,
+    logger,
+  }
   const doors = doorsOf({ ...mount, agent, charge, documents, facilitatorUrl, algodUrl }, options)
   const free = freeRoutes({
     documents,
@@ -123,7 +130,10 @@ export function assemble(definition: AgentDef, options: ServerOptions, drain: Dr
   return {
     door,
     network: agent.network,
-    routes: [...paid, ...free.map(({ method, path }) => `${method} ${path}`)],
+    routes: [
+      ...paid,
+      ...free.flatMap(route => pathsOf(route, basePath).map(path => `${route.method} ${path}`)),
+    ],
     async closeRemotes() {
       stopSweeping()
       world.leases.close()

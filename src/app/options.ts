@@ -186,7 +186,7 @@ export interface ServeOptions extends ServerOptions {
 export interface Ready {
   /** The port that it listens on. */
   readonly port: number
-  /** Each as a method and a path. */
+  /** Every path that answers, each as a method and a path; the free ones at the root and under `basePath`. */
   readonly routes: readonly string[]
   /** Where it is paid. */
   readonly network: Network

@@ -212,6 +212,16 @@ describe('payment headers', () => {
     })
   }
 
+  it('a good payment in base64url is refused, as other servers refuse it', async () => {
+    const { 'payment-signature': whole } = (await signFor(seller, paid())) as { 'payment-signature': string }
+    const payment = { ...JSON.parse(Buffer.from(whole, 'base64').toString()), note: '~~~???>>>' }
+    const header = Buffer.from(JSON.stringify(payment)).toString('base64url')
+    expect(header).toMatch(/[-_]/)
+    const response = await ask(paid(), { body: { text: 'a' }, headers: { 'payment-signature': header } })
+    expect(response.status).toBe(402)
+    expect(challengeIn(response).error).toMatch(/not base64 of a JSON object/)
+  })
+
   it('a payment cut anywhere is refused', async () => {
     const { 'payment-signature': whole } = (await signFor(seller, paid())) as { 'payment-signature': string }
     for (let length = 1; length < whole.length - 4; length += 97) {

@@ -4,7 +4,7 @@ import { memoryChargeStore } from '../../src/adapters/memory/charge-store.js'
 import { memorySubscriptions } from '../../src/adapters/memory/subscriptions.js'
 import { type CheckResult, namedChecks } from '../../src/app/checks.js'
 import { GENESIS_HASH } from '../../src/domain/network.js'
-import { defineAgent, defineEndpoint, type Logger, SvcError, serve } from '../../src/index.js'
+import { defineAgent, defineEndpoint, type Logger, type Ready, SvcError, serve } from '../../src/index.js'
 import { silentLogger } from '../../src/ports/logger.js'
 import { closing } from '../support/closing.js'
 import { fakeFacilitator, json, type Reply } from '../support/fake-facilitator.js'
@@ -37,6 +37,44 @@ function collector() {
   const logger: Logger = { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') }
   return { lines, logger }
 }
+
+describe('specification 4.5: onReady', () => {
+  const free = [
+    'GET /.well-known/svc.json',
+    'GET /.well-known/agent.json',
+    'GET /.well-known/agent-card.json',
+    'GET /openapi.json',
+    'GET /health',
+    'GET /ready',
+    'GET /metrics',
+    'GET /_svc/runs',
+    'GET /a2a',
+    'POST /a2a',
+    'POST /mcp',
+  ]
+  const under = (basePath: string) => free.map(route => route.replace(' ', ` ${basePath}`))
+
+  it.each([
+    ['', ['POST /echo', ...free]],
+    ['/api', ['POST /api/echo', ...free, ...under('/api')]],
+  ])(
+    'is told the port, the network and every path that answers, under the base path %o too',
+    async (basePath, all) => {
+      const told: Ready[] = []
+      const seller = await open([echo], { basePath, onReady: ready => told.push(ready) })
+      const [{ routes, ...rest }] = told as [Ready]
+      expect(rest).toEqual({ port: Number(new URL(seller.url).port), network: 'testnet' })
+      expect(new Set(routes).size).toBe(routes.length)
+      expect(routes).toEqual(expect.arrayContaining(all))
+      for (const route of routes) {
+        const [method, path] = route.split(' ') as [string, string]
+        const response = await fetch(seller.url + path, { method, signal: AbortSignal.timeout(10_000) })
+        await response.body?.cancel()
+        expect([404, 405], route).not.toContain(response.status)
+      }
+    },
+  )
+})
 
 describe('runs', () => {
   it('are the last calls, newest first, in exactly five fields, at the root and under the base path', async () => {

@@ -17,6 +17,7 @@ export interface HttpOptions {
   readonly freeRoutes: readonly FreeRoute[]
   readonly bodyBytesMax: number
   readonly trustProxyHops: number
+  readonly idempotency: boolean
   readonly cors: boolean
   readonly logger: Logger
 }
@@ -40,6 +41,11 @@ export interface FreeRoute extends Route {
   readonly method: 'GET' | 'POST'
   /** For pages of this origin only. @default false */
   readonly sameOrigin?: boolean
+}
+
+/** Where a free route answers. */
+export function pathsOf({ path }: FreeRoute, basePath: string): readonly string[] {
+  return [...new Set(['', basePath])].map(prefix => prefix + path)
 }
 
 type Methods = ReadonlyMap<string, Route>
@@ -88,11 +94,11 @@ function routesOf(options: HttpOptions): ReadonlyMap<string, Methods> {
     routes.set(path, methods.set(method, route))
   }
   for (const free of options.freeRoutes) {
-    const { path, method, sameOrigin = false } = free
+    const { method, sameOrigin = false } = free
     const route = sameOrigin ? free : { ...free, headers: shared.concat(free.headers) }
-    for (const prefix of new Set(['', options.basePath])) {
-      add(prefix + path, method, route)
-      if (method === 'GET') add(prefix + path, 'HEAD', route)
+    for (const at of pathsOf(free, options.basePath)) {
+      add(at, method, route)
+      if (method === 'GET') add(at, 'HEAD', route)
     }
   }
   // HEAD is not a GET here: it would run a handler, or promise one, for an answer that is thrown away.

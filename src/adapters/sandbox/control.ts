@@ -13,6 +13,8 @@ export type Controlled = Pick<
   'faults' | 'fund' | 'balance' | 'advanceRounds' | 'round' | 'feePayer'
 > & {
   readonly network: string
+  /** The address of the account that is there to be paid. */
+  readonly seller: string
 }
 
 export function controlRoutes(sandbox: Controlled): Route[] {
@@ -32,8 +34,8 @@ export function controlRoutes(sandbox: Controlled): Route[] {
   ]
 }
 
-function overview({ network, feePayer, round }: Controlled): Reply {
-  return json(200, { network, feePayer, round: round().toString() })
+function overview({ network, feePayer, round, seller }: Controlled): Reply {
+  return json(200, { network, feePayer, round: round().toString(), seller })
 }
 
 function setFault({ faults }: Controlled, { body }: SandboxRequest): Reply {

@@ -148,7 +148,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
       ...algodRoutes(ledger),
       ...indexerRoutes(ledger),
       ...registryRoutes,
-      ...controlRoutes({ ...money, network: CAIP2[network] }),
+      ...controlRoutes({ ...money, network: CAIP2[network], seller: seller.address }),
     ],
     port,
   )

@@ -19,6 +19,8 @@ export interface Call {
   readonly listing: Listing
   /** The body, or for a GET the query, as the handler shall see it. */
   input: unknown
+  /** Asks for the price alone: nothing was validated, so no window may let it run. */
+  isProbe: boolean
 
   /** The presented payment and what could be read in it. */
   readonly payload: PaymentPayload | undefined
@@ -93,6 +95,7 @@ export function newCall(world: World, listing: Listing, request: ChargeRequest):
     request,
     listing,
     input: undefined,
+    isProbe: false,
     payload,
     read,
     hold: undefined,

@@ -1,6 +1,7 @@
 /** The HTTP door, twice: as a listener for a server of our own, and as a Koa app for somebody else's. */
 import type { RequestListener, ServerResponse } from 'node:http'
 import Koa, { type Context } from 'koa'
+import { closeWithSocket } from './pipelined.js'
 import { refusalOf } from './refusal.js'
 import type { Reply } from './reply.js'
 import { answering, type HttpOptions } from './routes.js'
@@ -29,12 +30,14 @@ export function httpDoor(options: HttpOptions): HttpDoor {
   const app = new Koa()
   app.on('error', err => options.logger.warn({ err }, 'a response could not be written'))
   app.use(async ctx => {
+    closeWithSocket(ctx.res)
     const reply = await answer({ req: ctx.req, res: ctx.res, mountedAt: prefixOf(ctx) })
     leave(reply, ctx.res, each => give(ctx, each))
   })
   return {
     app,
     async listener(req, res) {
+      closeWithSocket(res)
       const reply = await answer({ req, res, mountedAt: '' })
       leave(reply, res, each => send(res, each))
     },

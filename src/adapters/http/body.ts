@@ -17,12 +17,20 @@ export function readBody(
   req: IncomingMessage,
   bytesMax: number,
 ): Presented<unknown> | Promise<Presented<unknown>> {
-  if (req.method !== 'POST' || !carriesBody(req)) return NONE
+  if (req.method !== 'POST' || !carriesBody(req)) {
+    skipBody(req)
+    return NONE
+  }
   const encoding = req.headers['content-encoding']
   if (encoding !== undefined && encoding !== 'identity') {
     throw new HttpRefusal(415, 'unsupported_encoding', 'Send the body without a Content-Encoding.')
   }
   return readBytes(req, bytesMax).then(parse)
+}
+
+/** A body that stays unread stops the socket, and a socket that is stopped cannot say that the caller has hung up. */
+export function skipBody(req: IncomingMessage): void {
+  if (req.readableFlowing === null && carriesBody(req)) req.resume()
 }
 
 function carriesBody(req: IncomingMessage): boolean {
@@ -42,17 +50,20 @@ function readBytes(req: IncomingMessage, bytesMax: number): Promise<Buffer> {
       const message = `The body is larger than the ${bytesMax} bytes that are read.`
       reject(new HttpRefusal(413, 'body_too_large', message))
     }
+    const incomplete = () =>
+      reject(new HttpRefusal(400, 'incomplete_body', 'The body ended before it was complete.'))
     const take = (chunk: Buffer) => {
       length += chunk.length
       chunks.push(chunk)
       if (length > bytesMax) refuse()
     }
+    // Closed while something around us was busy: it would say so to nobody any more.
+    if (req.destroyed) return incomplete()
     if (Number(req.headers['content-length']) > bytesMax) return refuse()
     req.on('data', take)
     req.on('end', () => resolve(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks)))
     req.on('close', () => {
-      if (req.readableEnded) return
-      reject(new HttpRefusal(400, 'incomplete_body', 'The body ended before it was complete.'))
+      if (!req.readableEnded) incomplete()
     })
   })
 }

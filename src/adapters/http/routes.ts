@@ -4,6 +4,7 @@ import type { EndpointDef } from '../../domain/endpoint.js'
 import { SvcError } from '../../domain/errors.js'
 import type { Charge } from '../../ports/charge.js'
 import type { Logger } from '../../ports/logger.js'
+import { skipBody } from './body.js'
 import { CORS_HEADERS, CORS_PREFLIGHT_HEADERS } from './cors.js'
 import { paidRoute } from './paid-route.js'
 import { HttpRefusal, refusalOf } from './refusal.js'
@@ -60,6 +61,7 @@ export function answering(options: HttpOptions): Answer {
     } catch (cause) {
       reply = refusalOf(cause, options.logger)
     }
+    skipBody(incoming.req)
     return headers.length === 0 ? reply : { ...reply, headers: [...headers, ...reply.headers] }
   }
 }

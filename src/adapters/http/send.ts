@@ -46,7 +46,7 @@ export function give(ctx: Context, reply: Reply): void {
 /** Whether the answer reached the socket: its idempotency key depends on it. */
 function tellWhenOver(res: ServerResponse, { handedOver }: Reply): void {
   if (handedOver === undefined) return
-  if (res.closed) handedOver(false)
+  if (res.destroyed) handedOver(false)
   else res.once('close', () => handedOver(res.writableFinished))
 }
 

@@ -161,6 +161,12 @@ describe('hosts', () => {
   })
 })
 
+it('what headers cannot carry is refused at start, not found out behind a charge', async () => {
+  for (const extBase of ['https://ext.example/漢', 'https://ext.example/a b', 'https://ext.example/ü']) {
+    await expect(openSeller([work], { extBase })).rejects.toMatchObject({ code: 'invalid_options' })
+  }
+})
+
 /** The doors over a charge that has ended in some way, with an answer that cannot be written. */
 describe('an answer that cannot be written', () => {
   const TX = 'TX'.padEnd(52, 'A')

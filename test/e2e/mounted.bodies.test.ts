@@ -178,6 +178,7 @@ describe.each(Object.entries(hosts))('behind %s', (_, host) => {
       '{"text": "x", "n": [-1e999]}': [400, 'invalid_json'],
       [`${'{"a":'.repeat(65)}1${'}'.repeat(65)}`]: [400, 'invalid_json'],
       [JSON.stringify({ text: 'x'.repeat(MAX_BYTES) })]: [413, 'body_too_large'],
+      [`{"text": "x"${' '.repeat(MAX_BYTES)}}`]: [413, 'body_too_large'],
     }
     for (const [body, answer] of Object.entries(refused)) {
       expect(await codeOf(await send(`${url}/shout`, body)), body.slice(0, 60)).toEqual(answer)

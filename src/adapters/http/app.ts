@@ -23,15 +23,16 @@ export function httpDoor(options: HttpOptions): HttpDoor {
       write(reply)
     } catch (cause) {
       reply.handedOver?.(false)
-      const instead = insteadOf(reply, cause)
-      if (res.headersSent) res.destroy()
-      else write(instead)
+      const refusal = refusalOf(cause, options.logger)
+      try {
+        if (res.headersSent) res.destroy()
+        else write(reply.instead?.() ?? refusal)
+      } catch (err) {
+        // A connection that ends says less than a false word about money, and an error here would end the process.
+        options.logger.error({ err }, 'an answer could not be written, nor what is said in its place')
+        res.destroy()
+      }
     }
-  }
-  const insteadOf = (reply: Reply, cause: unknown): Reply => {
-    if (!reply.instead) return refusalOf(cause, options.logger)
-    options.logger.error({ err: cause }, 'an answer could not be written')
-    return reply.instead()
   }
   const app = new Koa()
   app.on('error', err => options.logger.warn({ err }, 'a response could not be written'))

@@ -3,7 +3,7 @@ import type { IncomingMessage } from 'node:http'
 import type { Presented } from '../../ports/charge.js'
 import { parseBody } from './json-body.js'
 import { leftBody } from './left-body.js'
-import { HttpRefusal } from './refusal.js'
+import { HttpRefusal, tooLarge } from './refusal.js'
 import type { Incoming } from './routes.js'
 
 /** How long an over-long body is still read and thrown away, so that its sender gets to see the refusal. */
@@ -47,8 +47,7 @@ function readBytes(req: IncomingMessage, bytesMax: number): Promise<Buffer> {
     const refuse = () => {
       req.off('data', take)
       linger(req)
-      const message = `The body is larger than the ${bytesMax} bytes that are read.`
-      reject(new HttpRefusal(413, 'body_too_large', message))
+      reject(tooLarge(bytesMax))
     }
     const incomplete = () =>
       reject(new HttpRefusal(400, 'incomplete_body', 'The body ended before it was complete.'))

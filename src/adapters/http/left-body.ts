@@ -6,7 +6,7 @@ import type { IncomingMessage } from 'node:http'
 import { NumberOverflow } from '../../domain/json-numbers.js'
 import type { Presented } from '../../ports/charge.js'
 import { malformed, parseBody, parseText, TOO_DEEP } from './json-body.js'
-import { HttpRefusal } from './refusal.js'
+import { HttpRefusal, tooLarge } from './refusal.js'
 
 /** Where parsers leave what they read: Express's request, Koa's `ctx.request`. */
 export interface BodyHolder {
@@ -25,6 +25,7 @@ export function leftBody(
 ): Presented<unknown> {
   const holders = [holder, req as BodyHolder]
   const raw = holders.map(each => each?.rawBody).find(isRaw)
+  if (Number(req.headers['content-length']) > bytesMax) throw tooLarge(bytesMax)
   if (typeof raw === 'string') return parseBody(bounded(Buffer.from(raw), bytesMax))
   const body = raw ?? holders.map(each => each?.body).find(each => each !== undefined)
   if (body === undefined) throw nothingLeft('left nothing of it')
@@ -69,7 +70,7 @@ function finite(name: string, value: unknown): unknown {
 
 function bounded(bytes: Buffer, bytesMax: number): Buffer {
   if (bytes.length <= bytesMax) return bytes
-  throw new HttpRefusal(413, 'body_too_large', `The body is larger than the ${bytesMax} bytes that are read.`)
+  throw tooLarge(bytesMax)
 }
 
 function nothingLeft(what: string): HttpRefusal {

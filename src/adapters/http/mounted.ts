@@ -41,7 +41,7 @@ export function mounted(
   }
 }
 
-/** Before a call has ended nothing was charged, and after it `Unwritten` has its outcome. */
+/** What breaks a door behind a call comes as `Unwritten`, with its outcome; anything else broke before one was made. */
 function refusalBy(
   door: Door,
   cause: unknown,

@@ -51,6 +51,20 @@ describe('numbers of a text', () => {
     expect(read('-0')).toBe(0)
   })
 
+  it('are looked at in a time that grows with the text, however they are written', () => {
+    const texts = {
+      'long runs of digits': `[${Array(3_300).fill('9'.repeat(308)).join(',')}]`,
+      'one run of digits': `[0.${'9'.repeat(1_000_000)}]`,
+      exponents: `[${Array(250_000).fill('1e1').join(',')}]`,
+      'zeros below zero': `[${Array(300_000).fill('-0').join(',')}]`,
+    }
+    for (const [how, text] of Object.entries(texts)) {
+      const startedMs = performance.now()
+      read(text)
+      expect(performance.now() - startedMs, how).toBeLessThan(500)
+    }
+  })
+
   it('beyond 2^53 are the nearest double, for the hash and the handler alike', () => {
     expect(canonicalJson(read('9007199254740993'))).toBe('9007199254740992')
     expect(read('9007199254740993')).toBe(9007199254740992)

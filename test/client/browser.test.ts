@@ -118,7 +118,7 @@ describe('in a page', () => {
     expect((await client.balance()).usdc).toBe(before - PRICE)
   })
 
-  it('may read the sandbox’s node from any origin', async () => {
+  it('may read the sandbox’s node from another port', async () => {
     const { headers } = await fetch(`${market.sandbox.algodUrl}/v2/status`)
     expect(headers.get('access-control-allow-origin')).toBe('*')
   })

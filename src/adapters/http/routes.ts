@@ -4,7 +4,9 @@ import type { EndpointDef } from '../../domain/endpoint.js'
 import { SvcError } from '../../domain/errors.js'
 import type { Charge } from '../../ports/charge.js'
 import type { Logger } from '../../ports/logger.js'
+import { skipBody } from './body.js'
 import { CORS_HEADERS, CORS_PREFLIGHT_HEADERS } from './cors.js'
+import type { BodyHolder } from './left-body.js'
 import { paidRoute } from './paid-route.js'
 import { HttpRefusal, refusalOf } from './refusal.js'
 import type { Reply } from './reply.js'
@@ -22,11 +24,14 @@ export interface HttpOptions {
   readonly logger: Logger
 }
 
-/** A request as Node has read its head, and where another app has mounted us; empty where none has. */
+/** A request as Node has read its head. */
 export interface Incoming {
   readonly req: IncomingMessage
   readonly res: ServerResponse
+  /** Where another app has mounted us; empty where none has. */
   readonly mountedAt: string
+  /** Where that app's parser leaves a body that it read, beside the request itself. */
+  readonly holder?: BodyHolder
 }
 
 export interface Route {
@@ -66,6 +71,7 @@ export function answering(options: HttpOptions): Answer {
     } catch (cause) {
       reply = refusalOf(cause, options.logger)
     }
+    skipBody(incoming.req)
     return headers.length === 0 ? reply : { ...reply, headers: [...headers, ...reply.headers] }
   }
 }

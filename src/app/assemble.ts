@@ -91,7 +91,7 @@ export function assemble(definition: AgentDef, options: ServerOptions, drain: Dr
       options.subscriptions?.store ?? options.stores?.subscriptions ?? memorySubscriptions({ clock }),
     rateLimit: options.stores?.rateLimit ?? memoryRateLimit({ clock }),
     credit: options.stores?.credit ?? memoryCredit({ clock }),
-    leases: leasesIn(store, rules.budgets.leaseMs, logger),
+    leases: leasesIn(store, rules.budgets.leaseMs, logger, clock),
     pendingCloses: pendingCloses(store, logger),
     reader: algorandPaymentReader(),
     clock,

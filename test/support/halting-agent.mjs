@@ -9,7 +9,7 @@ import { redisStores } from '../../dist/src/redis.js'
 
 const say = message => process.stdout.write(`${JSON.stringify(message)}\n`)
 const { payTo, options } = JSON.parse(process.argv[2])
-const { redisUrl, redis, halt, ...serveOptions } = options
+const { redisUrl, redis, halt, timeout, handlerMs = 0, ...serveOptions } = options
 
 let letGo = () => {}
 const goneOn = new Promise(resolve => {
@@ -21,19 +21,22 @@ let calls = 0
 async function at(step) {
   if (step !== halt?.at) return
   if (++calls === (halt.calls ?? 1)) {
+    say({ halted: step })
     process.kill(process.pid, halt.signal)
     letGo()
   }
   await goneOn
 }
 
-/** The store, with this process halted before or after the move of this name. */
+/** The store, with this process halted before or after the move of this name, or while its answer is on its way. */
 function haltingAt(move, store) {
   return {
     ...store,
     async [move](...given) {
       await at(`before ${move}`)
-      const answer = await store[move](...given)
+      const moving = store[move](...given)
+      if (halt?.at === `during ${move}`) setImmediate(at, halt.at)
+      const answer = await moving
       await at(`after ${move}`)
       return answer
     },
@@ -43,6 +46,7 @@ function haltingAt(move, store) {
 async function handler() {
   await at('before handler')
   const answer = { run: process.pid }
+  if (handlerMs > 0) await new Promise(resolve => setTimeout(resolve, handlerMs))
   await at('after handler')
   return answer
 }
@@ -61,7 +65,7 @@ const agent = defineAgent({
   payTo,
   network: 'testnet',
   endpoints: [
-    defineEndpoint({ name: 'work', price: '$0.01', handler }),
+    defineEndpoint({ name: 'work', price: '$0.01', timeout, handler }),
     defineEndpoint({ name: 'window', subscription: { price: '$0.01', period: '1h' }, handler }),
   ],
 })

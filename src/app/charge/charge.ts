@@ -23,8 +23,9 @@ export function createCharge(world: World, witnesses: readonly Witness[], inFlig
           world.logger.error({ err: cause, state, traceId: call.traceId }, 'an effect broke')
         })
         const closed = closeCall(world, call, walked.final, inFlight)
-        const handedOver = closed instanceof Promise ? await closed : closed
-        const outcome = outcomeOf(world, call, walked, handedOver)
+        const isReleased = closed instanceof Promise
+        const ended = isReleased ? { ...walked, final: await closed } : walked
+        const outcome = outcomeOf(world, call, ended, isReleased ? undefined : closed)
         tell(witnesses, endedCall(world, call, outcome, walked.timingsMs), world.logger)
         return outcome
       } finally {

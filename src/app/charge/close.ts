@@ -8,22 +8,22 @@ import { replayedAnswer } from './effects/record.js'
 import type { InFlight, World } from './world.js'
 
 /**
- * A release is awaited, because "not charged" is said only once the payment is free again. A completion is sent and not
- * awaited: after a settlement no answer is withheld for a store's error. It stays in flight until it is done, so that a
- * server that is told to stop does not leave before its books are closed. Answers what to do when the answer has
- * reached the socket, or has not; nothing, where that is all the same.
+ * A release is awaited, because "not charged" is said only once the payment is free again; it resolves with how the call
+ * ended. A completion is sent and not awaited: after a settlement no answer is withheld for a store's error. It stays in
+ * flight until it is done, so that a server that is told to stop does not leave before its books are closed. Answers what
+ * to do when the answer has reached the socket, or has not; nothing, where that is all the same.
  */
 export function closeCall(
   world: World,
   call: Call,
   final: ChargeFinal,
   inFlight: InFlight,
-): Promise<undefined> | ((arrived: boolean) => void) | undefined {
+): Promise<ChargeFinal> | ((arrived: boolean) => void) | undefined {
   const { closing } = OUTCOMES[final]
-  if (call.hold) world.leases.drop(call.hold.token)
   if (call.creditor !== undefined) settleCredit(world, call.creditor, final)
-  if (closing === 'release')
-    return call.held || call.window ? giveBack(world, call).then(() => undefined) : undefined
+  if (closing === 'release' && (call.held || call.window)) return release(world, call, final)
+  if (call.hold) world.leases.drop(call.hold.token)
+  if (closing === 'release') return undefined
   if (!call.held || closing === 'keep') return undefined
   const finish = (how: CloseMove['how']) => void close(world, call, how).finally(inFlight.leave)
   inFlight.enter()
@@ -37,6 +37,22 @@ export function closeCall(
   // Without a key the payment stood for one only while its outcome was open.
   finish(hasKey ? 'complete' : 'forfeit')
   return undefined
+}
+
+/**
+ * A call that was taken over ends as superseded, however it ended: it charged nothing, but the call in its place may have.
+ * (A process that was suspended while it verified said 402 with a new quote, and "you were not charged", of a payment that
+ * another process had settled meanwhile.) Where the store is silent, a lease that may have lapsed is taken for one that has.
+ */
+async function release(world: World, call: Call, final: ChargeFinal): Promise<ChargeFinal> {
+  const { hold } = call
+  const mayBeTaken = hold !== undefined && world.leases.mayHaveLapsed(hold.token)
+  if (hold) world.leases.drop(hold.token)
+  const given = await giveBack(world, call)
+  if (given === 'released' || (given === 'storeDown' && !mayBeTaken)) return final
+  call.problem = undefined
+  call.refusal = undefined
+  return 'superseded'
 }
 
 /**

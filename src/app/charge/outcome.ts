@@ -1,5 +1,6 @@
 /** Turns the record of a finished call into what its door is told. */
 
+import { reportsCharge } from '../../domain/bookings.js'
 import type { ChargeDrawing } from '../../domain/machines/charge.machine.js'
 import { type ChargeFinal, OUTCOMES } from '../../domain/machines/charge.machine.js'
 import { CAIP2 } from '../../domain/network.js'
@@ -55,8 +56,8 @@ export function endedCall(
     startedMs: call.startedMs,
     ms: world.clock.now() - call.startedMs,
     txId: receipt?.txId || call.txId,
-    payer: call.payer,
-    ...(charged === 'yes' && { amount: receipt?.amount, asset: receipt?.asset }),
+    payer: receipt?.payer ?? call.payer,
+    ...(reportsCharge({ charged, path }) && { amount: receipt?.amount, asset: receipt?.asset }),
     mismatch: call.mismatch,
   }
 }

@@ -56,8 +56,9 @@ export function assemble(definition: AgentDef, options: ServerOptions, drain: Dr
   const rules = rulesOf(options)
   const signer = checkedSigner(options.signManifest)
   const healthChecks = checkedHealthChecks(options.healthChecks)
-  const observers = observersOf(options, logger, drain.count)
   const auditing = auditingOf(agent, options, logger)
+  const { journal } = auditing
+  const observers = observersOf(options, logger, { inFlight: drain.count, journal })
   const bodyBytesMax = positive('maxBodyBytes', options.maxBodyBytes ?? DEFAULT_BODY_BYTES_MAX)
   const listings = listingsOf(agent, options, warn)
 
@@ -90,7 +91,7 @@ export function assemble(definition: AgentDef, options: ServerOptions, drain: Dr
     rules,
   }
   const stopSweeping = sweeping(world.subscriptions, clock, logger)
-  const condition = { agent, facilitators, world, healthChecks }
+  const condition = { agent, facilitators, world, healthChecks, journal }
   const facilitatorUrl = facilitators[0].url
   const documents = discoveryOf({ agent, basePath, facilitatorUrl, signer, logger })
   const charge = createCharge(world, [...observers.witnesses, ...auditing.witnesses], drain.inFlight)
@@ -110,6 +111,8 @@ export function assemble(definition: AgentDef, options: ServerOptions, drain: Dr
     freeRoutes: free,
     cors: options.cors ?? true,
   })
+  // Last, when nothing else can be refused any more: what it locks is given back by `closeObservers`.
+  auditing.openJournal()
   const paid = agent.endpoints.map(({ name, method }) => `${method} ${basePath}/${name}`)
   return {
     door,

@@ -25,7 +25,8 @@ export type JournalLine =
 
 /** What a `Date` can hold. */
 const DATE_MS_MAX = 8.64e15
-const SUM = /,"sum":"([0-9a-f]{8})"\}$/
+const SUM_BEGINS = ',"sum":"'
+const SUM_LENGTH = `${SUM_BEGINS}00000000"}`.length
 
 export function headLine(books: Books, next: number, openedMs: number): string {
   return summed(JSON.stringify({ ...books, next, openedMs }))
@@ -64,12 +65,13 @@ export function readLine(line: string): JournalLine {
 }
 
 function summed(json: string): string {
-  return `${json.slice(0, -1)},"sum":"${sumOf(json.slice(0, -1))}"}\n`
+  const text = json.slice(0, -1)
+  return `${text}${SUM_BEGINS}${sumOf(text)}"}\n`
 }
 
 function isIntact(line: string): boolean {
-  const sum = SUM.exec(line)
-  return sum !== null && sumOf(line.slice(0, sum.index)) === sum[1]
+  const text = line.slice(0, -SUM_LENGTH)
+  return line.startsWith(SUM_BEGINS, text.length) && line.endsWith(`${SUM_BEGINS}${sumOf(text)}"}`)
 }
 
 function sumOf(text: string): string {

@@ -72,7 +72,7 @@ export async function audit(options: AuditOptions): Promise<AuditReport> {
   for await (const piece of options.journal()) {
     for (const head of piece.books) {
       books = sameBooks(books, head)
-      openedMs = Math.min(openedMs, head.openedMs ?? openedMs)
+      openedMs = Math.min(openedMs, wholeSeconds(head.openedMs ?? openedMs))
       for (const name of head.endpoints ?? []) endpoints.add(name)
     }
     lost += piece.lost
@@ -122,6 +122,11 @@ export async function audit(options: AuditOptions): Promise<AuditReport> {
     lost,
     unreadable,
   }
+}
+
+/** As blocks are dated: a payment of the first second would otherwise have landed before it. */
+function wholeSeconds(ms: number): number {
+  return Math.floor(ms / 1_000) * 1_000
 }
 
 function sameBooks(known: Books | undefined, read: Books): Books {

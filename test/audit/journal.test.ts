@@ -378,6 +378,38 @@ describe('serve({ journal })', () => {
     expect(await readFile(path, 'utf8')).not.toContain('the answer')
   })
 
+  it('says on health and metrics how many calls wait and are lost, and stays healthy', async () => {
+    const seller = await openSeller([work], { journal: path })
+    const told = async () => ({
+      health: await (await fetch(`${seller.url}/health`)).json(),
+      metrics: await (await fetch(`${seller.url}/metrics`)).text(),
+    })
+    const well = await told()
+    expect(well.health).toMatchObject({ ok: true, journal: { writable: true, waiting: 0, lost: 0 } })
+    expect(well.metrics).toMatch(/^svc_journal_lost_total 0$/m)
+    const back = await withoutDisk()
+    await fetch(`${seller.url}/work`, { method: 'POST' })
+    await vi.waitFor(async () =>
+      expect((await told()).health).toMatchObject({ ok: true, journal: { writable: false, waiting: 1 } }),
+    )
+    expect((await told()).metrics).toMatch(/^svc_journal_waiting 1$/m)
+    await back()
+    await seller.close()
+    expect(await read()).toMatchObject({ ...WHOLE, ids: seller.ended.map(({ id }) => id) })
+  })
+
+  it('refuses to start where the journal cannot be written or is another’s, and holds nothing then', async () => {
+    const journal = join(folder, 'none', 'runs.jsonl')
+    await expect(openSeller([work], { journal })).rejects.toMatchObject({ code: 'journal_unwritable' })
+    const first = await openSeller([work], { journal: path })
+    await expect(openSeller([work], { journal: path })).rejects.toMatchObject({ code: 'journal_locked' })
+    await first.close()
+    // What else is refused is refused before the journal is locked.
+    const wrong = { journal: path, facilitatorUrl: [] }
+    await expect(openSeller([work], wrong)).rejects.toMatchObject({ code: 'invalid_options' })
+    await (await openSeller([work], { journal: path })).close()
+  })
+
   it.each([{ path: '' }, { path: 'runs.jsonl', maxBytes: 0 }, ''])('refuses %j at start', async wrong => {
     await expect(openSeller([work], { journal: wrong })).rejects.toMatchObject({ code: 'invalid_options' })
   })

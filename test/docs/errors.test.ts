@@ -7,7 +7,9 @@ import { ROOT } from '../cli/project-folder.js'
 
 /** Files and folders whose words_with_underscores are no codes of ours. */
 const FOREIGN: Readonly<Record<string, string>> = {
-  'src/app/audit/': 'kinds of findings of an audit',
+  'src/app/audit/compare.ts': 'findings of an audit',
+  'src/app/audit/payments.ts': 'findings of an audit',
+  'src/adapters/journal/line-order.ts': 'findings of an audit',
   'src/adapters/metrics/prometheus.ts': 'names of metrics',
   'src/adapters/redis/posture.ts': "Redis's own words",
   'src/adapters/sandbox/judgement.ts': "reasons of the sandbox's facilitator, spelled as a real one's",
@@ -19,6 +21,10 @@ const NO_CODES: Readonly<Record<string, string>> = {
   get_manifest: 'a tool',
   search_agents: 'a tool',
   node_modules: 'a folder',
+  told_not_charged: 'a finding of an audit',
+  illegal_path: 'a finding of an audit',
+  unknown_endpoint: 'a finding of an audit',
+  doubled_line: 'a finding of an audit',
   timed_out: "a health check's result",
   invalid_payload: "a facilitator's reason",
   settlement_failed: "a facilitator's reason",

@@ -24,9 +24,9 @@ export interface Condition {
 }
 
 /**
- * Speaks of the process and its own checks. A facilitator that is down or a journal that cannot be written is told and is
- * no failure: to restart the process, which is what follows from bad health, would not mend the one, and would lose what
- * waits for the other.
+ * Speaks of the process and its own checks. A facilitator that is down, a node of another network or a journal that cannot
+ * be written is told and is no failure: to restart the process, which is what follows from bad health, would not mend it, and
+ * would lose what waits for the journal.
  */
 export function healthOf({ agent, facilitators, world, healthChecks, journal }: ConditionOptions) {
   const ask = namedChecks(healthChecks, { timeoutMs: CHECK_TIMEOUT_MS, logger: world.logger })
@@ -40,6 +40,7 @@ export function healthOf({ agent, facilitators, world, healthChecks, journal }: 
       facilitator: facilitators[0].url,
       network: CAIP2[agent.network],
       facilitators: facilitators.map(({ url, status }) => ({ url, ...status })),
+      node: world.chain.status(),
       ...(journal && { journal: journal() }),
       ...(named && { checks }),
     }
@@ -52,6 +53,7 @@ const REASONS = {
   store_unavailable: 'The store that guards against double charges does not answer.',
   subscriptions_unavailable: 'The store of subscription windows does not answer.',
   facilitator_unavailable: 'The facilitator has not answered anything yet.',
+  wrong_network: 'The Algorand node is of another network, so no settlement could be proven.',
 } as const
 
 type Reason = keyof typeof REASONS
@@ -63,6 +65,8 @@ export function readinessOf({ agent, facilitators, world }: ConditionOptions) {
     store_unavailable: () => touch(world),
     subscriptions_unavailable: sells ? () => touchWindows(world) : () => true,
     facilitator_unavailable: () => facilitators.some(({ status }) => status.answered),
+    // One that only does not answer leads to none of its words being used, as a server without a node would.
+    wrong_network: () => world.chain.status() !== 'wrongNetwork',
   }
   const ask = namedChecks(questions, { timeoutMs: CHECK_TIMEOUT_MS, logger: world.logger })
   return async (): Promise<Condition> => {

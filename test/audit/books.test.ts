@@ -16,7 +16,7 @@ import { defineEndpoint } from '../../src/index.js'
 import type { EndedCall } from '../../src/ports/witness.js'
 import { svc } from '../cli/run.js'
 import { ask, openSeller, pay, type Seller, signFor } from '../support/seller.js'
-import { recoveredPath, replayedPath } from './calls.js'
+import { pathTo, recoveredPath, replayedPath } from './calls.js'
 
 const KEY = { 'idempotency-key': 'a-key-that-cannot-be-guessed' }
 const NOTHING_LISTENS = 'http://127.0.0.1:9'
@@ -37,7 +37,7 @@ let received: bigint | null
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'svc-books-'))
   let offsetMs = 0
-  const charges = memoryChargeStore({ clock: { now: () => Date.now() + offsetMs } })
+  const charges = memoryChargeStore({ clock: { monotonic: () => performance.now() + offsetMs } })
   const options = { stores: { charges }, idempotency: { onLostResponse: 'replay' } } as const
   seller = await openSeller([work, other], { ...options, journal: join(folder, 'seller.jsonl') })
   replica = await seller.replica({
@@ -159,7 +159,7 @@ const editing =
   (fields: Line, at: (runs: readonly Line[]) => number = settledIn): Change =>
   runs =>
     runs.with(at(runs), { ...runs[at(runs)]!, ...fields })
-const unsettledPath = (path: readonly string[]) => [...path.slice(0, -1), 'settling.refused']
+const unsettledPath = (path: readonly string[]) => pathTo('unsettled', path.slice(0, -1))
 
 /** What is planted in the seller's journal, and what shows of it even where numbers and checksums were renewed. */
 const PLANTED: readonly (readonly [what: string, change: Change, findings: readonly Finding[]])[] = [

@@ -8,6 +8,9 @@ import type { EndedCall } from '../../src/ports/witness.js'
 
 const ways = waysOf(chargeTable)
 
+/** How many ways there are through the charge machine. */
+export const WAYS = ways.length
+
 export const PAYER = 'PAYERPAYERPAYERPAYERPAYERPAYERPAYERPAYERPAYERPAYERPAYERPAY'
 export const ASSET = '10458941'
 export const AMOUNT = '10000'
@@ -34,6 +37,11 @@ export function callOf(number: number, other: Partial<EndedCall> = {}): EndedCal
 export const recoveredPath = ways.find(({ steps }) => steps.at(-1) === 'recovering.found')!.steps
 export const replayedPath = ways.find(({ steps }) => steps.at(-1) === 'opening.replayable')!.steps
 export const settledPath = ways.find(({ final }) => final === 'settled')!.steps
+
+/** A way to this end that begins so. */
+export function pathTo(final: ChargeFinal, begins: readonly string[]): readonly string[] {
+  return ways.find(way => way.final === final && begins.every((step, at) => way.steps[at] === step))!.steps
+}
 
 export function callOn(path: readonly string[], final: ChargeFinal, number = 0): EndedCall {
   const { status, code, charged } = OUTCOMES[final]

@@ -3,6 +3,7 @@ import { Ajv2020, type ErrorObject } from 'ajv/dist/2020.js'
 import addFormatsModule from 'ajv-formats'
 import { LRUCache } from 'lru-cache'
 import type { JSONSchema } from '../../domain/endpoint.js'
+import { escapePointer, NumberOverflow, plainNumbers } from '../../domain/json-numbers.js'
 import type { InputCheck, InputValidator, InvalidInput } from '../../ports/input-validator.js'
 
 // The package's typings describe a CommonJS default export that Node's ESM loader hands over one level deeper.
@@ -42,7 +43,18 @@ function compiled(schema: JSONSchema, coerce: boolean): InputCheck {
   return input => {
     // Coercion writes into what it checks; the request stays as received.
     const value = coerce ? structuredClone(input) : input
-    return validate(value) ? { value } : { invalid: invalidInput(validate.errors?.[0]) }
+    if (!validate(value)) return { invalid: invalidInput(validate.errors?.[0]) }
+    return coerce ? coerced(value) : { value }
+  }
+}
+
+/** Ajv makes a number of every text that is one to JavaScript: Infinity of `1e999`, whatever `strictNumbers` says. */
+function coerced(value: unknown): { value: unknown } | { invalid: InvalidInput } {
+  try {
+    return { value: plainNumbers(value) }
+  } catch (cause) {
+    if (!(cause instanceof NumberOverflow)) throw cause
+    return { invalid: { field: cause.pointer, message: cause.message } }
   }
 }
 
@@ -59,9 +71,4 @@ function invalidInput(error: ErrorObject | undefined): InvalidInput {
   const missing = params.missingProperty ?? params.additionalProperty ?? params.unevaluatedProperty
   const field = missing === undefined ? instancePath : `${instancePath}/${escapePointer(String(missing))}`
   return { field, message: `${instancePath || 'The input'} ${message}` }
-}
-
-/** RFC 6901. */
-function escapePointer(name: string): string {
-  return name.replaceAll('~', '~0').replaceAll('/', '~1')
 }

@@ -163,7 +163,7 @@ describe('a store that loses what it says', () => {
 
 describe('a settlement that is in doubt', () => {
   const impatient: Partial<ServeOptions> = {
-    budgets: { certaintyMs: 100, reconcilePauseMs: 20, leaseMs: 300, settleMs: 500 },
+    budgets: { certaintyMs: 100, reconcilePauseMs: 20, settleMs: 500 },
   }
 
   for (const [name, headersOf] of [

@@ -20,7 +20,7 @@ export function closeCall(
   inFlight: InFlight,
 ): Promise<undefined> | ((arrived: boolean) => void) | undefined {
   const { closing } = OUTCOMES[final]
-  if (call.hold) world.leases.drop(call.hold.token)
+  if (call.hold) world.leases[closing === 'keep' ? 'pass' : 'drop'](call.hold.token)
   if (call.creditor !== undefined) settleCredit(world, call.creditor, final)
   if (closing === 'release')
     return call.held || call.window ? giveBack(world, call).then(() => undefined) : undefined

@@ -28,7 +28,7 @@ export async function reconcile(world: World, call: Call) {
 
 async function attempt(world: World, call: Call): Promise<Landing> {
   const { read } = call
-  const settlement = await settlementOf(world, call)
+  const settlement = await settlementOf(world, call.payload!, call.requirements!)
   if (settlement.verdict === 'settled' && (await accept(world, call, settlement))) return 'found'
   // Nothing in it names a transaction, so there is nothing to look up, and no later no can take the unknown back.
   if (read === undefined || world.stop.cutting()) return 'unknown'

@@ -4,6 +4,7 @@ import type { Call } from '../call.js'
 import { unseal } from '../claim.js'
 import { creditorOf, giveCredit } from '../credit.js'
 import type { World } from '../world.js'
+import { settlementOf } from './settle.js'
 
 const UNDECIDED_RETRY_MS = 5_000
 
@@ -60,7 +61,7 @@ async function landingOf(world: World, call: Call, { payment }: Recorded): Promi
   const { read, payload, listing } = call
   if (read?.txId === payment.txId) {
     const requirements = listing.terms.requirements(read.amount, await world.facilitator.supported())
-    const settlement = await world.facilitator.settle(payload!, requirements)
+    const settlement = await settlementOf(world, payload!, requirements)
     if (settlement.verdict === 'settled' && !world.rules.confirmOnChain) return 'found'
   }
   return world.chain.lookup(payment.txId, payment)

@@ -1,4 +1,5 @@
 import { networkOf } from '../../../domain/network.js'
+import type { PaymentPayload, PaymentRequirements } from '../../../domain/x402.js'
 import type { Settlement } from '../../../ports/facilitator.js'
 import type { Call } from '../call.js'
 import { untilCut } from '../until-cut.js'
@@ -6,7 +7,7 @@ import type { World } from '../world.js'
 
 export async function settle(world: World, call: Call) {
   call.settlingSinceMs = world.clock.monotonic()
-  const settlement = await settlementOf(world, call)
+  const settlement = await settlementOf(world, call.payload!, call.requirements!)
   switch (settlement.verdict) {
     case 'settled':
       return (await accept(world, call, settlement)) ? 'settled' : 'unknown'
@@ -24,8 +25,12 @@ export async function settle(world: World, call: Call) {
 }
 
 /** A server that is told to stop answers that the settlement is unknown; it does not reset the connection. */
-export function settlementOf(world: World, { payload, requirements }: Call): Promise<Settlement> {
-  const settling = world.facilitator.settle(payload!, requirements!)
+export function settlementOf(
+  world: World,
+  payment: PaymentPayload,
+  requirements: PaymentRequirements,
+): Promise<Settlement> {
+  const settling = world.facilitator.settle(payment, requirements)
   return untilCut(world.stop, settling, { verdict: 'unknown', cause: 'the server is stopping' })
 }
 

@@ -36,6 +36,7 @@ import { observersOf } from './observers.js'
 import {
   checkedBasePath,
   checkedHops,
+  checkedHosts,
   DEFAULT_BODY_BYTES_MAX,
   deployed,
   positive,
@@ -102,6 +103,7 @@ export function assemble(definition: AgentDef, options: ServerOptions, drain: Dr
     readiness: readinessOf(condition),
     metrics: observers.metrics,
     runs: observers.runs,
+    operationsHosts: checkedHosts('operationsHosts', options.operationsHosts),
   }).concat(doors.routes, auditing.routes)
   const door = httpDoor({
     ...mount,

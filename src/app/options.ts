@@ -95,6 +95,13 @@ export interface ServerOptions extends AuditingOptions {
    * healthChecks: { model: () => fetch(MODEL_URL).then(({ ok }) => ok) }
    */
   readonly healthChecks?: Readonly<Record<string, HealthCheck>>
+  /**
+   * Public names, such as `ops.example.com`, under which `/metrics` and `/_svc/runs` are answered. IP addresses, names
+   * without a dot, and names of inner networks need not be listed; pages of other sites are refused under any name.
+   *
+   * @default none
+   */
+  readonly operationsHosts?: readonly string[]
   /** Where the URIs of the agent card's extensions begin. @default 'https://svc.example' */
   readonly extBase?: string
   /**
@@ -234,6 +241,16 @@ export function oneOf<Word extends string>(name: string, value: Word, words: rea
 export function checkedHops(trustProxy = 0): number {
   if (Number.isInteger(trustProxy) && trustProxy >= 0) return trustProxy
   throw invalid(`trustProxy is how many proxies are in front, 0 or more, not ${shown(trustProxy)}`)
+}
+
+const HOST_NAME = /^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$/
+
+/** @throws SvcError `invalid_options` for what is no list of host names. */
+export function checkedHosts(name: string, hosts: readonly string[] = []): ReadonlySet<string> {
+  const names = [hosts].flat().map(host => (typeof host === 'string' ? host.toLowerCase() : host))
+  const wrong = names.find(host => typeof host !== 'string' || !HOST_NAME.test(host))
+  if (wrong === undefined) return new Set(names)
+  throw invalid(`${name} lists host names without ports, such as 'ops.example.com', not ${shown(wrong)}`)
 }
 
 function invalid(message: string): SvcError {

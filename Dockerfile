@@ -1,4 +1,5 @@
-# The reference agent, and the command line: `node dist/cli/main.js` in the same image is the sandbox.
+# The reference agent, which sells for real and does not start without SVC_PAY_TO, and the command line: `node dist/cli/main.js` in
+# the same image is the sandbox.
 FROM node:22-slim AS build
 WORKDIR /app
 COPY package.json package-lock.json ./

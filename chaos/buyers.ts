@@ -36,6 +36,8 @@ export async function newPurchase({ sandboxUrl, endpoint }: Market): Promise<Pur
     mnemonic: mnemonicOf(secret),
     network: 'testnet',
     algodUrl: sandboxUrl,
+    maxPrice: '$1',
+    maxPerDay: '$10',
     timeoutMs: 5_000,
     retry: { attempts: 3, baseMs: 50, maxMs: 500 },
   })

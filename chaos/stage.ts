@@ -17,7 +17,7 @@ const BUDGETS = {
   settleMs: 1_000,
   certaintyMs: 2_000,
   reconcilePauseMs: 100,
-  settlingLeaseMs: 3_000,
+  leaseMs: 3_000,
 }
 
 export interface Stage {

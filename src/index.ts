@@ -38,6 +38,7 @@ export {
   chargeMachine,
   OUTCOMES,
   type Outcome,
+  type RunCredit,
 } from './domain/machines/charge.machine.js'
 export { claimMachine } from './domain/machines/claim.machine.js'
 export { paymentMachine } from './domain/machines/payment.machine.js'
@@ -50,6 +51,7 @@ export type { Drawing, DrawnMachine, DrawnState } from './domain/table.js'
 // Ports, for those who bring their own stores
 export type {
   ChargeStore,
+  Closed,
   CloseMove,
   Hold,
   Opened,
@@ -61,6 +63,7 @@ export type {
   ResolveMove,
 } from './ports/charge-store.js'
 export type { Clock } from './ports/clock.js'
+export type { CreditStore, CreditTerms } from './ports/credit.js'
 export type { Logger } from './ports/logger.js'
 export type { RateLimit, RateVerdict } from './ports/rate-limit.js'
 export type { Runs } from './ports/runs.js'

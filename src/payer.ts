@@ -33,4 +33,4 @@ export type { RegisteredAgent, RegistryApps, RegistryIdentity, Score } from './d
 export type { PaymentRequired, PaymentRequirements, ResourceInfo } from './domain/x402.js'
 export type { ByteSigner, GroupSigner, Signer } from './ports/payment-signer.js'
 export type { Registry } from './ports/registry.js'
-export type { Spend, SpendLedger } from './ports/spend.js'
+export type { OpenSpend, Spend, SpendEnd, SpendLedger, SpendPayment } from './ports/spend.js'

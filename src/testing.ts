@@ -17,6 +17,7 @@ export {
   chargeStoreContract,
   type MakeChargeStore,
 } from './testing/charge-store.contract.js'
+export { type CreditHarness, creditContract, type MakeCredit } from './testing/credit.contract.js'
 export {
   type MakeRateLimit,
   type RateLimitHarness,

@@ -1,11 +1,12 @@
 /** The reference agent as it is deployed: everything it needs to know is in the environment. */
+import type { RegistryIdentity } from '../../src/domain/registry.js'
 import { type Network, SvcError, type SvcServer, serve } from '../../src/index.js'
 import { redisStores } from '../../src/redis.js'
 import { BASE_PATH, referenceAgent } from './agent.js'
 import { sourcesOf } from './sources.js'
 
 export interface Environment {
-  /** Who is paid. */
+  /** Who is paid; required. */
   readonly SVC_PAY_TO?: string
   /** @default 'mainnet'; 'testnet' on a sandbox, which is one */
   readonly SVC_NETWORK?: string
@@ -13,23 +14,33 @@ export interface Environment {
   readonly SVC_SANDBOX?: string
   /** State that replicas share. @default this process's memory */
   readonly REDIS_URL?: string
-  /** The identity application of the registry that payee-check reads. @default none is read */
+  /** The identity application of the registry that payee-check and search_agents read. @default none is read */
   readonly SVC_IDENTITY_APP?: string
+  /** Its reputation application, which search_agents reads. @default none is read */
+  readonly SVC_REPUTATION_APP?: string
+  /** Its validation application; the card names it. @default none */
+  readonly SVC_VALIDATION_APP?: string
+  /** This agent's own id in that registry; the card names it. @default none */
+  readonly SVC_AGENT_ID?: string
   readonly PORT?: string
 }
 
 /** @throws SvcError `invalid_address`, `invalid_agent`, `invalid_options` */
 export function serveReference(environment: Environment): SvcServer {
-  const { SVC_PAY_TO: payTo = '', REDIS_URL: redisUrl } = environment
+  const { SVC_PAY_TO: payTo, REDIS_URL: redisUrl } = environment
+  if (!payTo) {
+    throw new SvcError('SVC_PAY_TO is missing: set it to the Algorand address to be paid', 'invalid_address')
+  }
   const sandboxUrl = environment.SVC_SANDBOX || undefined
   // What is no network is refused where the agent is defined.
   const network = (environment.SVC_NETWORK || (sandboxUrl ? 'testnet' : 'mainnet')) as Network
-  const identityApp = applicationIn(environment.SVC_IDENTITY_APP)
-  const sources = sourcesOf({ network, sandboxUrl, identityApp })
+  const registry = registryIn(environment)
+  const sources = sourcesOf({ network, sandboxUrl, identityApp: registry.identityApp })
   const agent = referenceAgent({ payTo, network, sources })
   const stores = redisUrl ? redisStores(redisUrl) : undefined
   return serve(agent, {
     basePath: BASE_PATH,
+    registry,
     // A retry with its key gets the answer that was paid for, whatever became of the first connection.
     idempotency: { onLostResponse: 'replay' },
     ...(stores && { stores, healthChecks: { redis: stores.ping } }),
@@ -40,8 +51,20 @@ export function serveReference(environment: Environment): SvcServer {
   })
 }
 
-function applicationIn(text: string | undefined): number | undefined {
-  if (!text) return undefined
-  if (/^[1-9]\d{0,14}$/.test(text)) return Number(text)
-  throw new SvcError(`SVC_IDENTITY_APP is an application's id, not '${text}'`, 'invalid_options')
+function registryIn(environment: Environment): RegistryIdentity {
+  const idIn = (name: keyof Environment) => {
+    const text = environment[name]
+    if (!text) return undefined
+    if (/^[1-9]\d{0,14}$/.test(text)) return Number(text)
+    throw new SvcError(
+      `${name} is an id in the registry, a positive whole number, not '${text}'`,
+      'invalid_options',
+    )
+  }
+  return {
+    agentId: idIn('SVC_AGENT_ID'),
+    identityApp: idIn('SVC_IDENTITY_APP'),
+    reputationApp: idIn('SVC_REPUTATION_APP'),
+    validationApp: idIn('SVC_VALIDATION_APP'),
+  }
 }

@@ -1,22 +1,42 @@
 /**
- * `npm start`: the reference agent. With `SVC_PAY_TO` set it sells for real, on `SVC_NETWORK`. Without, it runs on a
- * sandbox, shows one paid call, and stays up for more.
+ * The reference agent, as the image runs it. `SVC_PAY_TO` says who is paid, on `SVC_NETWORK`; without it the process exits 1. It
+ * practises only when it is asked to: `--or-sandbox` (which `npm start` gives) starts a sandbox where `SVC_PAY_TO` is missing,
+ * shows one paid call and stays up for more; `SVC_SANDBOX` names a sandbox that runs already, whose seller is then paid.
  */
+import { parseArgs } from 'node:util'
 import { DEFAULT_PORT } from '../../src/app/options.js'
-import type { SvcError } from '../../src/index.js'
+import { SvcError } from '../../src/index.js'
 import { BASE_PATH } from './agent.js'
 import { bold, dim } from './paint.js'
-import { serveReference } from './serve.js'
+import { type Environment, serveReference } from './serve.js'
 import { openStage } from './stage.js'
 import { SAMPLE, walk } from './walk.js'
 
 try {
-  if (process.env.SVC_PAY_TO) serveReference(process.env)
-  else await practise()
+  const { values: flags } = parseArgs({ options: { 'or-sandbox': { type: 'boolean' } } })
+  const environment: Environment = process.env
+  const { SVC_PAY_TO: payTo, SVC_SANDBOX: sandboxUrl, SVC_NETWORK: network } = environment
+  if (sandboxUrl) console.warn(`Play money: node and facilitator are the sandbox at ${sandboxUrl}`)
+  // A sandbox's money is testnet's. Whoever names mainnet has forgotten the address.
+  const mayPractise = !payTo && (network || 'testnet') === 'testnet'
+  if (mayPractise && sandboxUrl) serveReference({ ...environment, SVC_PAY_TO: await sellerOn(sandboxUrl) })
+  else if (mayPractise && flags['or-sandbox']) await practise()
+  else serveReference(environment)
 } catch (error) {
   const { message, code } = error as SvcError
   console.error(`svc: ${message} (${code})`)
   process.exitCode = 1
+}
+
+async function sellerOn(sandboxUrl: string): Promise<string> {
+  const overview = (await fetch(new URL('/sandbox', sandboxUrl), { signal: AbortSignal.timeout(5_000) })
+    .then(response => response.json())
+    .catch(() => undefined)) as { seller?: unknown } | undefined
+  if (typeof overview?.seller === 'string') return overview.seller
+  throw new SvcError(
+    `SVC_PAY_TO is missing, and no sandbox answers at SVC_SANDBOX (${sandboxUrl}) to say who is paid there`,
+    'invalid_address',
+  )
 }
 
 async function practise(): Promise<void> {

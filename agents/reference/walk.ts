@@ -34,6 +34,7 @@ export async function walk({ sandbox, endpointUrl, runs }: Stage): Promise<void>
     network: 'testnet',
     algodUrl: sandbox.algodUrl,
     maxPrice: '$0.01',
+    maxPerDay: '$1',
     fetchImpl,
   })
   const balances = () => ({ payer: usdc(wallet.address), agent: usdc(seller.address) })

@@ -23,6 +23,8 @@ export async function offerAt(port: number): Promise<Offer | undefined> {
   const manifest = await client.discover(url).catch(() => undefined)
   if (!manifest) return undefined
   for (const endpoint of manifest.endpoints) {
+    // A call that is shown to be pasted, and is asked here first, stays with the agent that listens on this port.
+    if (!URL.canParse(endpoint.url) || new URL(endpoint.url).origin !== url) continue
     const call = await firstCall(endpoint, client)
     if (call) return { url, manifest, call }
   }

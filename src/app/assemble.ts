@@ -12,8 +12,10 @@ import {
 } from '../adapters/facilitator/x402-facilitator.js'
 import { httpDoor } from '../adapters/http/app.js'
 import { freeRoutes } from '../adapters/http/free-routes/index.js'
+import { pathsOf } from '../adapters/http/routes.js'
 import { quietLogger } from '../adapters/log/quiet-logger.js'
 import { memoryChargeStore } from '../adapters/memory/charge-store.js'
+import { memoryCredit } from '../adapters/memory/credit.js'
 import { memoryRateLimit } from '../adapters/memory/rate-limit.js'
 import { memorySubscriptions } from '../adapters/memory/subscriptions.js'
 import type { AgentDef } from '../domain/agent.js'
@@ -23,6 +25,8 @@ import { systemClock } from '../ports/clock.js'
 import { type Logger, silentLogger } from '../ports/logger.js'
 import { auditingOf } from './audit/auditing.js'
 import { createCharge } from './charge/charge.js'
+import { leasesIn } from './charge/leases.js'
+import { pendingCloses } from './charge/pending-closes.js'
 import type { World } from './charge/world.js'
 import { checkedHealthChecks } from './checks.js'
 import { healthOf, readinessOf } from './condition.js'
@@ -32,6 +36,7 @@ import { doorsOf } from './doors.js'
 import type { Drain } from './drain.js'
 import { listingsOf } from './listings.js'
 import { checkedSigner } from './manifest-signature.js'
+import { nodeWatch } from './node-watch.js'
 import { observersOf } from './observers.js'
 import {
   checkedBasePath,
@@ -49,7 +54,7 @@ import { sweeping } from './sweep.js'
 export function assemble(definition: AgentDef, options: ServerOptions, drain: Drain) {
   const agent = deployed(definition, options)
   const basePath = checkedBasePath(options.basePath)
-  const clock = options.clock ?? systemClock
+  const clock = { ...systemClock, ...options.clock }
   const logger = options.logger === undefined ? silentLogger : quietLogger(options.logger)
   const warn = warner(options.logger && logger)
   if (!isValidAddress(agent.payTo))
@@ -73,17 +78,22 @@ export function assemble(definition: AgentDef, options: ServerOptions, drain: Dr
   })
   const algod = algodClient({ url: algodUrl, token: options.algodToken })
   const indexer = indexerUrl === undefined ? undefined : indexerClient({ url: indexerUrl })
+  const store = options.stores?.charges ?? memoryChargeStore({ clock, max: options.idempotency?.max })
+  const chain = algorandChain({ network: agent.network, algod, indexer, watch: nodeWatch(warn, logger) })
   const world: World = {
     network: agent.network,
     payTo: agent.payTo,
     assetId: String(USDC_ASSET_ID[agent.network]),
     listings,
     facilitator: facilitatorList(facilitators),
-    chain: algorandChain({ network: agent.network, algod, indexer }),
-    store: options.stores?.charges ?? memoryChargeStore({ clock, max: options.idempotency?.max }),
+    chain,
+    store,
     subscriptions:
       options.subscriptions?.store ?? options.stores?.subscriptions ?? memorySubscriptions({ clock }),
     rateLimit: options.stores?.rateLimit ?? memoryRateLimit({ clock }),
+    credit: options.stores?.credit ?? memoryCredit({ clock }),
+    leases: leasesIn(store, rules.budgets.leaseMs, logger),
+    pendingCloses: pendingCloses(store, logger),
     reader: algorandPaymentReader(),
     clock,
     stop: drain.stop,
@@ -95,7 +105,13 @@ export function assemble(definition: AgentDef, options: ServerOptions, drain: Dr
   const facilitatorUrl = facilitators[0].url
   const documents = discoveryOf({ agent, basePath, facilitatorUrl, signer, logger })
   const charge = createCharge(world, [...observers.witnesses, ...auditing.witnesses], drain.inFlight)
-  const mount = { basePath, bodyBytesMax, trustProxyHops: checkedHops(options.trustProxy), logger }
+  const mount = {
+    basePath,
+    bodyBytesMax,
+    trustProxyHops: checkedHops(options.trustProxy),
+    idempotency: rules.idempotency !== undefined,
+    logger,
+  }
   const doors = doorsOf({ ...mount, agent, charge, documents, facilitatorUrl, algodUrl }, options)
   const free = freeRoutes({
     documents,
@@ -116,9 +132,15 @@ export function assemble(definition: AgentDef, options: ServerOptions, drain: Dr
   return {
     door,
     network: agent.network,
-    routes: [...paid, ...free.map(({ method, path }) => `${method} ${path}`)],
+    routes: [
+      ...paid,
+      ...free.flatMap(route => pathsOf(route, basePath).map(path => `${route.method} ${path}`)),
+    ],
     async closeRemotes() {
       stopSweeping()
+      world.leases.close()
+      world.pendingCloses.close()
+      chain.close()
       await Promise.all([...facilitators, algod, indexer, doors].map(remote => remote?.close()))
     },
     endStreams: auditing.endStreams,

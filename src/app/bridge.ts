@@ -52,7 +52,17 @@ export async function bridgeTo(agentUrl: string, client: SvcClient): Promise<Bri
   }
 }
 
-/** A manifest may name any host; what is paid is paid at the one that this program was started for. */
+/**
+ * A manifest may name any host; what is paid is paid at the one that this program was started for. The path is set and
+ * not joined: to a URL parser a path such as `//10.0.0.1/x` is another host.
+ */
+function targetAt(base: URL, url: string): URL {
+  const target = new URL(base.origin)
+  target.pathname = urlOf(url).pathname
+  if (target.origin === base.origin) return target
+  throw new SvcError(`The manifest of ${base.origin} leads to ${target.origin}`, 'invalid_manifest')
+}
+
 function callEndpoint(
   client: SvcClient,
   base: URL,
@@ -60,7 +70,7 @@ function callEndpoint(
   input: unknown,
   signal: AbortSignal,
 ): Promise<CallResult> {
-  const target = new URL(urlOf(url).pathname, base.origin)
+  const target = targetAt(base, url)
   if (method !== 'GET') return client.call(target, input, { method, signal })
   for (const [name, value] of Object.entries(isRecord(input) ? input : {})) {
     for (const each of Array.isArray(value) ? value : [value]) {

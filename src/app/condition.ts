@@ -22,8 +22,8 @@ export interface Condition {
 }
 
 /**
- * Speaks of the process and its own checks. A facilitator that is down is told and is no failure: to restart the process,
- * which is what follows from bad health, would not mend it.
+ * Speaks of the process and its own checks. A facilitator that is down, or a node of another network, is told and is no
+ * failure: to restart the process, which is what follows from bad health, would not mend it.
  */
 export function healthOf({ agent, facilitators, world, healthChecks }: ConditionOptions) {
   const ask = namedChecks(healthChecks, { timeoutMs: CHECK_TIMEOUT_MS, logger: world.logger })
@@ -37,6 +37,7 @@ export function healthOf({ agent, facilitators, world, healthChecks }: Condition
       facilitator: facilitators[0].url,
       network: CAIP2[agent.network],
       facilitators: facilitators.map(({ url, status }) => ({ url, ...status })),
+      node: world.chain.status(),
       ...(named && { checks }),
     }
   }
@@ -48,6 +49,7 @@ const REASONS = {
   store_unavailable: 'The store that guards against double charges does not answer.',
   subscriptions_unavailable: 'The store of subscription windows does not answer.',
   facilitator_unavailable: 'The facilitator has not answered anything yet.',
+  wrong_network: 'The Algorand node is of another network, so no settlement could be proven.',
 } as const
 
 type Reason = keyof typeof REASONS
@@ -59,6 +61,8 @@ export function readinessOf({ agent, facilitators, world }: ConditionOptions) {
     store_unavailable: () => touch(world),
     subscriptions_unavailable: sells ? () => touchWindows(world) : () => true,
     facilitator_unavailable: () => facilitators.some(({ status }) => status.answered),
+    // One that only does not answer leads to none of its words being used, as a server without a node would.
+    wrong_network: () => world.chain.status() !== 'wrongNetwork',
   }
   const ask = namedChecks(questions, { timeoutMs: CHECK_TIMEOUT_MS, logger: world.logger })
   return async (): Promise<Condition> => {

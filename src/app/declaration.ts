@@ -1,5 +1,5 @@
 /** What a listed endpoint's 402 declares to the Bazaar, with an example that the endpoint would itself accept. */
-import { bazaarOf, unlistable } from '../domain/bazaar.js'
+import { bazaarOf, listableOf, unlistable } from '../domain/bazaar.js'
 import type { EndpointDef } from '../domain/endpoint.js'
 import { examplesOf } from '../domain/example.js'
 import type { InputCheck } from '../ports/input-validator.js'
@@ -7,31 +7,36 @@ import type { InputCheck } from '../ports/input-validator.js'
 /** Told what is wrong with an agent that can be served all the same. */
 export type Warn = (message: string, fields?: object) => void
 
-/** The challenge's `extensions`; without a declaration the endpoint is sold as before, and found by no index. */
+/** The challenge's `extensions`. A schema that no index would take is declared in part, and the seller is warned. */
 export function extensionsOf(
   def: EndpointDef,
   check: InputCheck | undefined,
   warn: Warn,
 ): Record<string, unknown> | undefined {
   if (!def.listed) return undefined
-  const undeclared = (why: string) => {
-    warn(`Endpoint '${def.name}' is not declared to the Bazaar: ${why}`, { endpoint: def.name })
-    return undefined
+  const accepted = [...acceptedExamples(def, check)].map(({ value }) => value)
+  const { declared, leftOut } = listableOf(def, accepted)
+  if (leftOut !== undefined) {
+    const why =
+      accepted.length === 0
+        ? 'no example that satisfies its input could be made up; give the schema `examples`'
+        : unlistable(bazaarOf(def, accepted[0]))
+    warn(`Endpoint '${def.name}' is declared to the Bazaar without ${leftOut}: ${why}`, {
+      endpoint: def.name,
+    })
   }
-  const example = acceptedExample(def, check)
-  if (example === undefined) {
-    return undeclared('no example that satisfies its input could be made up; give the schema `examples`')
-  }
-  const bazaar = bazaarOf(def, example.value)
-  const why = unlistable(bazaar)
-  return why === undefined ? { bazaar } : undeclared(why)
+  return { bazaar: declared }
 }
 
-/** The value is the checked one: of a query's, the coerced one, which is what the schema describes. */
-function acceptedExample({ input }: EndpointDef, check: InputCheck | undefined) {
+/** The first example that satisfies the schema, as it was checked. */
+export function acceptedExample(def: EndpointDef, check: InputCheck | undefined) {
+  return acceptedExamples(def, check).next().value ?? undefined
+}
+
+/** The values are the checked ones: of a query's, the coerced ones, which are what the schema describes. */
+function* acceptedExamples({ input }: EndpointDef, check: InputCheck | undefined) {
   for (const example of examplesOf(input)) {
     const checked = check === undefined ? { value: example } : check(example)
-    if ('value' in checked) return checked
+    if ('value' in checked) yield checked
   }
-  return undefined
 }

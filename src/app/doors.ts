@@ -67,8 +67,9 @@ export function doorsOf(options: DoorsOptions, server: ServerOptions): Doors {
 }
 
 function checkedExtBase(extBase = DEFAULT_EXT_BASE): string {
-  if (URL.canParse(extBase)) return extBase
-  throw new SvcError(`extBase is an absolute URL, not ${JSON.stringify(extBase)}`, 'invalid_options')
+  // It is said in headers, which carry no other characters: found out behind a charge, that would be too late.
+  if (URL.canParse(extBase) && /^[\x21-\x7e]+$/.test(extBase)) return extBase
+  throw new SvcError(`extBase is an absolute URL in ASCII, not ${JSON.stringify(extBase)}`, 'invalid_options')
 }
 
 function checkedRegistry(registry: RegistryIdentity = {}): RegistryIdentity {

@@ -60,13 +60,18 @@ export function createDrain(deadlineMs: number): Drain {
   const ended = run(shutdownTable, effects, undefined, () => {})
 
   async function shutdown(reason: string): Promise<ShutdownReport> {
-    const startedMs = Date.now()
+    const startedMs = performance.now()
     if (stopped.isOpen()) secondSignal.open()
     stopped.open(reason)
     // Before any await: no call that arrives after this line is admitted.
     draining = true
     const { final } = await ended
-    return { reason: await stopped.promise, outcome: final, abandoned, ms: Date.now() - startedMs }
+    return {
+      reason: await stopped.promise,
+      outcome: final,
+      abandoned,
+      ms: Math.round(performance.now() - startedMs),
+    }
   }
 
   return {

@@ -14,6 +14,7 @@ import {
 import type { RegistryIdentity } from '../domain/registry.js'
 import type { ChargeStore } from '../ports/charge-store.js'
 import type { Clock } from '../ports/clock.js'
+import type { CreditStore, CreditTerms } from '../ports/credit.js'
 import type { Logger } from '../ports/logger.js'
 import type { RateLimit } from '../ports/rate-limit.js'
 import type { Runs } from '../ports/runs.js'
@@ -53,6 +54,15 @@ export interface ServerOptions extends AuditingOptions {
   }
   /** Calls under one `Idempotency-Key` are one call. @default off: every call is one of its own */
   readonly idempotency?: IdempotencyOptions
+  /**
+   * How many runs of a handler a payer may have that are not settled: a payment can be verified and still fail to settle,
+   * and a caller can hang up. A run takes one; when it is settled, it comes back with one more; when it fails by the
+   * seller's fault, it comes back; after a hang-up or a payment that did not settle it does not. A call without credit
+   * waits up to `budgets.creditMs` and is then answered 429 `too_many_unpaid_calls`. `false` sets no bound.
+   *
+   * @default `{ start: 8, max: 64, idleMs: 600000 }`
+   */
+  readonly credit?: false | Partial<CreditTerms>
   /** Subscription windows. */
   readonly subscriptions?: {
     /** Where they are kept; as `stores.subscriptions`. @default this process's memory */
@@ -126,21 +136,26 @@ export interface ServerOptions extends AuditingOptions {
    */
   readonly logger?: Logger
   /** Time, so that tests can own it. @default the system's */
-  readonly clock?: Clock
+  readonly clock?: Partial<Clock>
 }
 
 /** How long answers are kept for callers that ask again under the same key. */
 export interface IdempotencyOptions {
   /** How long a completed answer is replayed, in milliseconds. @default 600000 */
   readonly windowMs?: number
-  /** How many keys are remembered, in this process's memory. @default 500 */
+  /** How many answers are kept, in this process's memory; the oldest makes way. @default 500 */
   readonly max?: number
   /**
    * When an answer was settled and could not be handed over: `release` frees the key, and a retry may be charged again;
    * `replay` keeps the answer, and a retry gets it. @default 'release'
    */
   readonly onLostResponse?: 'release' | 'replay'
-  /** The largest answer that is kept, in bytes. @default 1048576 */
+  /**
+   * The largest answer that is kept, in bytes. A larger one is delivered and charged; a retry with its key is 409
+   * `answer_not_kept` with the transaction id.
+   *
+   * @default 1048576
+   */
   readonly maxAnswerBytes?: number
 }
 
@@ -152,6 +167,8 @@ export interface Stores {
   readonly subscriptions?: SubscriptionStore
   /** The counts of the rate limit. */
   readonly rateLimit?: RateLimit
+  /** How many runs each payer may have that are not settled. */
+  readonly credit?: CreditStore
   /** The last calls. */
   readonly runs?: Runs
 }
@@ -176,7 +193,7 @@ export interface ServeOptions extends ServerOptions {
 export interface Ready {
   /** The port that it listens on. */
   readonly port: number
-  /** Each as a method and a path. */
+  /** Every path that answers, each as a method and a path; the free ones at the root and under `basePath`. */
   readonly routes: readonly string[]
   /** Where it is paid. */
   readonly network: Network

@@ -22,8 +22,8 @@ export interface AgentOptions {
   readonly network?: Network
   /** At least one, each from {@link defineEndpoint}. */
   readonly endpoints: readonly EndpointDef[]
-  /** Reserved; nothing reads it. */
-  readonly bidsOn?: readonly unknown[]
+  /** Reserved: nothing reads it, and no value of it is wrong. */
+  readonly bidsOn?: unknown
 }
 
 /** A checked agent, with its defaults filled in. */
@@ -38,7 +38,7 @@ const HANDLE = /^[a-z0-9-]{3,40}$/
  */
 export function agent(options: AgentOptions): AgentDef {
   const { name, handle, description, payTo, endpoints } = options
-  const { version = '0.1.0', skills = [], network = 'mainnet', bidsOn = [] } = options
+  const { version = '0.1.0', skills = [], network = 'mainnet', bidsOn } = options
   const refuse = (why: string, code = 'invalid_agent'): never => {
     throw new SvcError(why, code)
   }
@@ -73,6 +73,6 @@ export function agent(options: AgentOptions): AgentDef {
     payTo,
     network,
     endpoints: Object.freeze(checked),
-    bidsOn: Object.freeze([...bidsOn]),
+    bidsOn: Object.freeze(Array.isArray(bidsOn) ? [...bidsOn] : []),
   })
 }

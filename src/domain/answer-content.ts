@@ -1,6 +1,7 @@
 /** What a delivered answer holds, for transports that carry data instead of bytes. */
 import type { Answer } from './answer.js'
 import { deeperThan } from './json-depth.js'
+import { mayHoldUnusualNumbers, plainNumbers } from './json-numbers.js'
 
 export type AnswerContent =
   | { readonly kind: 'json'; readonly value: unknown; readonly text: string }
@@ -10,7 +11,10 @@ export type AnswerContent =
 /** Deeper, it could be parsed and not be written again. */
 const DEPTH_MAX = 512
 
-/** What calls itself JSON and is none is told as the text that it is. An answer without a body is an empty text. */
+/**
+ * What calls itself JSON and is none is told as the text that it is, and so is JSON with a number that would be written as
+ * another value. An answer without a body is an empty text.
+ */
 export function contentOf({ headers, body }: Answer): AnswerContent {
   const mediaType = (headers['content-type'] ?? '').split(';', 1)[0]!.trim().toLowerCase()
   const isJson = mediaType === 'application/json' || mediaType.endsWith('+json')
@@ -21,7 +25,8 @@ export function contentOf({ headers, body }: Answer): AnswerContent {
   const text = typeof body === 'string' ? body : bytesOf(body).toString('utf8')
   if (!isJson || deeperThan(text, DEPTH_MAX)) return { kind: 'text', text }
   try {
-    return { kind: 'json', value: JSON.parse(text), text }
+    const value: unknown = JSON.parse(text)
+    return { kind: 'json', value: mayHoldUnusualNumbers(text) ? plainNumbers(value) : value, text }
   } catch {
     return { kind: 'text', text }
   }

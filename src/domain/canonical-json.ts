@@ -1,9 +1,12 @@
 /**
  * The one text of a JSON value (RFC 8785): no white space, keys in order of their UTF-16 code units. Two values that are
  * equal have equal texts, whoever wrote them. The caller bounds the depth.
+ *
+ * @throws RangeError for NaN and the infinities, which no JSON text can say (RFC 8785, section 3.2.2.3)
  */
 export function canonicalJson(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`
+  if (typeof value === 'number' && !Number.isFinite(value)) throw new RangeError(`${value} is no JSON number`)
   if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'null'
   const entries = Object.entries(value)
     .filter(([, field]) => field !== undefined)

@@ -5,10 +5,10 @@ import { isRecord } from './x402.js'
 export type Schema = Readonly<Record<string, unknown>>
 
 /** Keywords whose values are data: a `$ref` in there refers to nothing. */
-const DATA: ReadonlySet<string> = new Set(['const', 'enum', 'default', 'examples'])
+export const DATA: ReadonlySet<string> = new Set(['const', 'enum', 'default', 'examples'])
 
 /** Keywords whose keys are names that the author chose, not keywords. */
-const NAMED: ReadonlySet<string> = new Set([
+export const NAMED: ReadonlySet<string> = new Set([
   'properties',
   'patternProperties',
   'dependentSchemas',
@@ -43,6 +43,6 @@ function movedReference(reference: unknown, pointer: string): unknown {
   return local ? pointer + reference.slice(1) : reference
 }
 
-function mapped(record: Schema, change: (value: unknown, key: string) => unknown): Schema {
+export function mapped(record: Schema, change: (value: unknown, key: string) => unknown): Schema {
   return Object.fromEntries(Object.entries(record).map(([key, value]) => [key, change(value, key)]))
 }

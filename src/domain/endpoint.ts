@@ -37,7 +37,7 @@ export interface HandlerPayment {
 
 /** What a handler is told: the request, who pays, and when to give up. */
 export interface HandlerContext<Body = unknown> extends PriceContext<Body> {
-  /** Kept per request; the last 20 entries are attached to an error answer. */
+  /** Kept per request; the last 20 entries are attached to an error answer, where the caller reads them. */
   log(message: string, data?: unknown): void
   /** What is about to be settled; of a call that a window covers, what bought nothing: its `amount` is `0`. */
   readonly payment: HandlerPayment
@@ -50,12 +50,23 @@ export interface HandlerContext<Body = unknown> extends PriceContext<Body> {
 }
 
 /**
- * Does an endpoint's work. Data is answered as JSON with status 200; a WHATWG `Response` keeps its own status,
- * headers and bytes. What is thrown is a failure: nobody is charged for it.
+ * Does an endpoint's work. Data is answered as JSON with status 200; a `Uint8Array`, `ArrayBuffer` or `Blob` as its bytes;
+ * a WHATWG `Response` with its own status, headers and bytes. What JSON would drop or change (`undefined`, `NaN`, functions,
+ * Errors, Maps, promises, bytes inside) is no answer: the call fails with `handler_error`, and the log says where it is.
+ *
+ * What is thrown, and a `Response` of status 400 or above, is a failure: the caller is not charged. An `SvcError`, or an
+ * error whose `expose` is true, chooses the message, code and status (400 to 599, but not 402) that the caller is told.
+ * Any other error is 500 `handler_error`, and its message is for the log alone.
  */
 export type Handler<Body = unknown> = (ctx: HandlerContext<Body>) => unknown
-/** Gives a price in USD, such as `$0.01`: cheap, and the same for the same request. */
-export type PriceFunction<Body = unknown> = (ctx: PriceContext<Body>) => string | Promise<string>
+/**
+ * Gives a price in USD, such as `$0.01`: cheap, and the same for the same request. It is also asked before there is a
+ * body (a probe): then `body` is `{}`, which is why none of its fields is sure to be there. Where it throws on that, it is
+ * asked again with an example of the input; what it throws is for the log alone.
+ */
+export type PriceFunction<Body = unknown> = (
+  ctx: PriceContext<Body extends object ? Partial<Body> : Body>,
+) => string | Promise<string>
 
 /** What one payment buys instead of one call: a window of time in which calls are free. */
 export interface Subscription {

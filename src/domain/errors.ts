@@ -24,6 +24,29 @@ export class SvcError extends Error {
   ) {
     super(message)
   }
+
+  /**
+   * Whether a caller is told its message, code and status when a handler throws it. Errors of other libraries say the same
+   * by a property of this name (http-errors does).
+   */
+  get expose(): boolean {
+    return true
+  }
+}
+
+/**
+ * An `SvcError` of this package's own work, such as a purchase that failed. It is for whoever asked for that work: a
+ * handler that buys elsewhere and lets it through has chosen no words for its own callers.
+ */
+export class SdkError extends SvcError {
+  static {
+    // To its readers it is the one type that they know.
+    Object.defineProperty(SdkError, 'name', { value: 'SvcError' })
+  }
+
+  override get expose(): boolean {
+    return false
+  }
 }
 
 const SHOWN_LENGTH_MAX = 60

@@ -7,7 +7,7 @@ const USDC_IDS: ReadonlySet<string> = new Set(Object.values(USDC_ASSET_ID).map(S
 
 /**
  * USD of a challenge, an `accepts` array, one of its entries, or any object with `price` (USD), `amount` or
- * `maxAmountRequired` (base units). `null` where no price can be read, or where the asset is not USDC.
+ * `maxAmountRequired` (base units), as text or as a number. `null` where no price can be read, or where the asset is not USDC.
  */
 export function priceOf(requirements: unknown): number | null {
   if (Array.isArray(requirements)) return first(requirements)
@@ -15,8 +15,11 @@ export function priceOf(requirements: unknown): number | null {
   if (Array.isArray(requirements.accepts)) return first(requirements.accepts)
   const { price, amount, maxAmountRequired, asset } = requirements
   if (typeof price === 'string') return usdOf(price)
+  // Its digits beyond base units are those of floating point.
+  if (typeof price === 'number') return usdOf(price.toFixed(USDC_DECIMALS))
   if (asset !== undefined && !USDC_IDS.has(String(asset))) return null
-  const baseUnits = parseBaseUnits(amount ?? maxAmountRequired)
+  const stated = amount ?? maxAmountRequired
+  const baseUnits = parseBaseUnits(Number.isSafeInteger(stated) ? String(stated) : stated)
   return baseUnits === undefined ? null : usdNumber(baseUnits)
 }
 

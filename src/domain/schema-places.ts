@@ -1,4 +1,5 @@
 /** Every schema inside a JSON Schema with the place where it stands, and what its local references refer to. */
+import { escapePointer } from './json-numbers.js'
 import { isRecord } from './x402.js'
 
 export type Schema = Readonly<Record<string, unknown>>
@@ -35,7 +36,7 @@ const NAMED = [
 export function placesOf(schema: unknown, pointer = ''): readonly Place[] {
   if (!isRecord(schema)) return []
   const under = (value: unknown, ...path: (string | number)[]) =>
-    placesOf(value, [pointer, ...path.map(step => escaped(String(step)))].join('/'))
+    placesOf(value, [pointer, ...path.map(step => escapePointer(String(step)))].join('/'))
   return [
     { pointer, schema },
     ...ONE.flatMap(keyword => under(schema[keyword], keyword)),
@@ -71,9 +72,4 @@ function decoded(fragment: string): string {
   } catch {
     return fragment
   }
-}
-
-/** RFC 6901. */
-function escaped(name: string): string {
-  return name.replaceAll('~', '~0').replaceAll('/', '~1')
 }

@@ -93,6 +93,14 @@ export function decodeHeader(text: string): Record<string, unknown> | undefined 
   }
 }
 
+/**
+ * As `decodeHeader`, and of base64url as well, which some sellers write. For readers of answers only: a payment header is standard
+ * base64 to every server of x402, so a lenient one would take what a proxy or a second server of the same seller refuses.
+ */
+export function decodeAnswerHeader(text: string): Record<string, unknown> | undefined {
+  return decodeHeader(text.replaceAll('-', '+').replaceAll('_', '/'))
+}
+
 export function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

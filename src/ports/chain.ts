@@ -1,5 +1,6 @@
 /**
- * What the chain says. A node that does not answer, lags or errs leads to `undefined` or `unknown`, never to a guess.
+ * What the chain says. A node that does not answer, lags, errs or is of another network leads to `undefined` or `unknown`,
+ * never to a guess.
  */
 export interface Chain {
   /**
@@ -15,7 +16,25 @@ export interface Chain {
    * `absent` is a proof, not an impression: a round past `lastValid` was read first, then every block of the window
    * (or an indexer that is past it), all answered, none of them holds the id. Anything less is `unknown`.
    */
-  lookup(txId: string, window: { firstValid: bigint; lastValid: bigint }): Promise<Landing>
+  lookup(txId: string, window: Validity): Promise<Landing>
+
+  /**
+   * Whether a transaction has landed by now, so that everybody can read it. False says that it has not landed yet;
+   * `undefined` that the node does not answer, or cannot say.
+   */
+  hasLanded(txId: string, window: Validity): Promise<boolean | undefined>
+
+  /** What the node last said of itself; asks nothing. A node can be replaced, so no status is kept for ever. */
+  status(): ChainStatus
 }
+
+/** The rounds in which a transaction may land. */
+export interface Validity {
+  readonly firstValid: bigint
+  readonly lastValid: bigint
+}
+
+/** `wrongNetwork` lasts until the node says otherwise: to fall silent does not make it ours. */
+export type ChainStatus = 'unasked' | 'ok' | 'wrongNetwork' | 'unanswered'
 
 export type Landing = 'found' | 'absent' | 'unknown'

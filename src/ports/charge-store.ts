@@ -1,12 +1,17 @@
 /**
  * Where idempotency keys (claims) and payments are held while they are worth money.
  *
- * Four moves. Each is atomic over the claim and the payment together, takes one round trip, uses the store's own clock,
+ * Five moves. Each is atomic over the claim and the payment together, takes one round trip, uses the store's own clock,
  * and may be sent again by the same token without doing anything twice. That forbids read-then-write implementations,
  * and an implementation whose two halves can succeed apart. After a crash every recorded payment is still there: only
  * the chain's verdict ends `settling`, a lease never does. Expiry only collects what can no longer matter.
  *
- * A store that cannot be reached rejects. Whether a rejected move happened is unknown, and the caller assumes neither.
+ * A lease says that a call is alive, not how long it takes: calls at work renew theirs. A call whose lease lapsed goes
+ * on until it finds that another call took its place; every move is fenced by the token, so it changes nothing then.
+ *
+ * A store that cannot be reached rejects. Whether a rejected `open`, `record` or `resolve` happened is unknown, but it
+ * does not happen any more: each carries a deadline in the store's own time, so that a store that stood still does not
+ * make a move come true whose caller was refused. The caller sends a release afterwards, for the case that it happened.
  */
 export interface ChargeStore {
   /**
@@ -18,8 +23,18 @@ export interface ChargeStore {
   /** Before settling: both must still bear our token. Keeps what a successor needs to finish or to replay the call. */
   record(move: RecordMove): Promise<'recorded' | 'superseded'>
 
-  /** Moves both at once; a no-op for whatever does not bear our token. */
-  close(move: CloseMove): Promise<void>
+  /**
+   * Renews the leases of calls at work, in one trip for all of them. Answers for each whether all that it holds still
+   * bears its token; one that does not is left as it is.
+   */
+  renew(holds: readonly Hold[], leaseMs: number): Promise<readonly boolean[]>
+
+  /**
+   * Moves both at once; a no-op for whatever does not bear our token. `closed` where this move ended all that the call
+   * holds; `superseded` where anything of it was not there, not ours, or could not be moved. After `closed` a `release`
+   * proves that no other call has the payment.
+   */
+  close(move: CloseMove): Promise<Closed>
 
   /**
    * After an `orphaned` open: the chain's verdict on the recorded payment, fenced by the token that the open took. A
@@ -52,7 +67,7 @@ export interface OpenMove extends Hold {
   readonly leaseMs: number
 }
 
-/** What `open` found. `full` is for claims only: there is no room, and nothing completed that could be evicted. */
+/** What `open` found. `full`: there are too many calls at work. Nothing that was paid for makes room for them. */
 export type Opened =
   | { readonly verdict: 'opened' }
   | { readonly verdict: 'reused' }
@@ -63,7 +78,7 @@ export type Opened =
   | { readonly verdict: 'spent' }
   | { readonly verdict: 'full' }
 
-/** What a successor finds of a call that died while settling. */
+/** What a successor finds of a call that stopped while settling. */
 export interface Recorded {
   /** As it is to be sent. */
   readonly answer: Uint8Array
@@ -103,12 +118,15 @@ export interface CloseMove extends Hold {
   readonly answer?: Uint8Array
 }
 
+/** What `close` did. */
+export type Closed = 'closed' | 'superseded'
+
 /** What `resolve` takes. */
 export interface ResolveMove extends Hold {
   /** The recorded payment's. */
   readonly txId: string
-  /** `found`: replay is owed. `forfeited`: found, but the claim is given up. `dead`: it can never land. */
-  readonly verdict: 'found' | 'forfeited' | 'dead'
+  /** `found`: the recorded answer is owed. `dead`: the payment can never land. */
+  readonly verdict: 'found' | 'dead'
   /** How long a completed claim is replayed. */
   readonly windowMs: number
   /** For how long nobody else may take what is taken now. */
@@ -117,6 +135,7 @@ export interface ResolveMove extends Hold {
 
 /**
  * What `resolve` did. `completed`: the recorded answer is to be replayed. `opened`: claim and presented payment are ours,
- * as after `open`. `spent`: the presented payment is the one that was found. `moved`: somebody else resolved it first.
+ * as after `open`. `spent`: the presented payment is another call's and spent. `moved`: another call resolved it first, or
+ * holds the presented payment.
  */
 export type Resolved = 'completed' | 'opened' | 'spent' | 'moved'

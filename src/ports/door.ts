@@ -1,4 +1,4 @@
-import type { ChargeOutcome, ChargeRequest } from './charge.js'
+import type { ChargeOutcome, ChargeRequest, Presented } from './charge.js'
 
 /**
  * A door that is reached over HTTP and speaks a language of its own inside it: A2A, MCP. HTTP reads the request and
@@ -6,9 +6,20 @@ import type { ChargeOutcome, ChargeRequest } from './charge.js'
  * and a body, a forwarded header or a hang-up is read in one way only.
  */
 export interface Door {
+  /** @throws Unwritten where a call has ended, and its answer cannot be worded. */
   answer(arrival: Arrival): DoorAnswer | Promise<DoorAnswer>
-  /** How this door words what HTTP refuses before there is a request to be answered. */
-  refuse(refusal: Refusal): DoorAnswer
+  /** How this door words what HTTP has to say itself; `asked` is the body, where it was read. */
+  refuse(refusal: Refusal, asked?: Presented<unknown>): DoorAnswer
+}
+
+/** A call has ended, and the door cannot word its answer. HTTP closes the call, and says how it ended. */
+export class Unwritten extends Error {
+  constructor(
+    readonly outcome: ChargeOutcome,
+    cause: unknown,
+  ) {
+    super('the answer of a call cannot be worded', { cause })
+  }
 }
 
 /** A request as HTTP has read it: what a call needs to know, whichever endpoint it is for. */
@@ -21,6 +32,8 @@ export interface Refusal {
   readonly status: number
   readonly code: string
   readonly message: string
+  /** What a program may read beside the code. */
+  readonly fields?: Readonly<Record<string, unknown>>
 }
 
 export interface DoorAnswer {

@@ -15,7 +15,8 @@ export interface Facilitator {
 
   /**
    * Submits the payment. Idempotent by the payment itself: a group lands only once, so the same payload may be sent
-   * again after `unknown`. `refused` means that this call moved nothing; it decides nothing about an earlier call.
+   * again after `unknown`. `refused` means that nothing was submitted by this call: it is said only for verdicts that
+   * are given before anything is submitted. It decides nothing about an earlier call.
    */
   settle(payment: PaymentPayload, requirements: PaymentRequirements): Promise<Settlement>
 }
@@ -30,6 +31,8 @@ export interface Supported {
 export type Verification =
   | { readonly verdict: 'valid'; readonly payer?: string }
   | { readonly verdict: 'refused'; readonly reason: string }
+  /** The payment is in the ledger already, by whatever name the facilitator calls it. */
+  | { readonly verdict: 'spent'; readonly reason: string }
   /** `down`: the trouble is the facilitator's own, whatever payment it is asked about. */
   | { readonly verdict: 'unreachable'; readonly cause: string; readonly down?: boolean }
 
@@ -41,4 +44,6 @@ export type Settlement =
       readonly payer?: string
     }
   | { readonly verdict: 'refused'; readonly reason: string }
+  /** In the ledger or on its way there, perhaps by an earlier attempt of ours: the chain says what became of it. */
+  | { readonly verdict: 'spent'; readonly reason: string }
   | { readonly verdict: 'unknown'; readonly cause: string }

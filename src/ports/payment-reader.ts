@@ -23,6 +23,8 @@ export interface ReadPayment {
   readonly lastValid: bigint
   /** The network whose genesis hash the transaction names; `undefined` for any other chain. */
   readonly network: Network | undefined
+  /** The payer's ed25519 signature in base64; `undefined` for other kinds. In no store of ours; public once it landed. */
+  readonly signature: string | undefined
   /** Whether a transaction of the payment's group has this id; the others' ids are worked out on first use. Never throws. */
   isOfGroup(txId: string): boolean
   /** Whether the ed25519 signature is the payer's own over these bytes. Computed on first use (about 150 µs). */

@@ -5,6 +5,10 @@
 export interface RateLimit {
   /** Counts one more call under this key, unless that would be more than `perMinute`. */
   take(key: string, perMinute: number): Promise<RateVerdict> | RateVerdict
+  /** What `take` would answer now. Counts nothing. */
+  peek(key: string, perMinute: number): Promise<RateVerdict> | RateVerdict
+  /** Takes one call back that was counted in the minute that is running; nothing where that minute is over. */
+  giveBack(key: string, perMinute: number): Promise<void> | void
 }
 
 /** Whether a call was counted, and if not, when the next one may come. */

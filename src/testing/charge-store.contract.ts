@@ -31,11 +31,11 @@ export function chargeStoreContract(runner: TestRunner, name: string, make: Make
 }
 
 /**
- * Defines the tests that a `ChargeStore` with a bound on its claims has to pass as well.
+ * Defines the tests that a `ChargeStore` in bounded memory has to pass as well.
  *
  * @param runner Your test runner's functions.
  * @param name How the tests are titled.
- * @param make Makes a store that is empty and holds at most `max` claims.
+ * @param make Makes a store that is empty and holds at most `max` completed answers and `max` calls at work.
  * @param max That bound, at least 3.
  */
 export function boundedChargeStoreContract(

@@ -67,6 +67,29 @@ export function rateLimitContract(
       expect(await limit.take(randomUUID(), 1)).toEqual({ admitted: true })
     })
 
+    it('looking counts nothing, and sees what taking would', async () => {
+      const { limit } = await make()
+      const key = randomUUID()
+      for (let look = 0; look < 3; look++) expect(await limit.peek(key, 1)).toEqual({ admitted: true })
+      await limit.take(key, 1)
+      expect(await limit.peek(key, 1)).toEqual({ admitted: false, retryAfterMs: expect.any(Number) })
+      expect(await limit.peek(key, 2)).toEqual({ admitted: true })
+    })
+
+    it('a call that is given back leaves room for another, and for no more than one', async () => {
+      const { limit, advance, windowMs } = await make()
+      const key = randomUUID()
+      await limit.giveBack(key, 2)
+      for (let call = 0; call < 2; call++) expect(await limit.take(key, 2)).toEqual({ admitted: true })
+      await limit.giveBack(key, 2)
+      expect(await limit.take(key, 2)).toEqual({ admitted: true })
+      expect((await limit.take(key, 2)).admitted).toBe(false)
+      await advance(windowMs)
+      await limit.giveBack(key, 2)
+      for (let call = 0; call < 2; call++) expect(await limit.take(key, 2)).toEqual({ admitted: true })
+      expect((await limit.take(key, 2)).admitted).toBe(false)
+    })
+
     it('64 racing calls under a limit of 10 admit 10', async () => {
       const { limit } = await make()
       const key = randomUUID()

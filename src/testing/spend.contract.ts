@@ -1,16 +1,20 @@
 /** The promises of `src/ports/spend.ts`, for any implementation of it. */
 import { randomUUID } from 'node:crypto'
-import type { SpendLedger } from '../ports/spend.js'
+import type { SpendLedger, SpendPayment } from '../ports/spend.js'
 import type { TestRunner } from './runner.js'
 
 /** A {@link SpendLedger} under test, and its time. */
 export interface SpendHarness {
   /** Nothing is spent yet. */
   readonly ledger: SpendLedger
+  /** The same ledger as another process has it; left out where only one process can have it. */
+  readonly other?: SpendLedger
   /** Lets time pass for it: moves its clock, or waits. */
   advance(ms: number): Promise<void> | void
   /** What this ledger calls 24 hours. */
   readonly windowMs: number
+  /** How long it lets a payment land after it was attached. */
+  readonly lifeMs: number
 }
 
 /** Makes what one test is run on: called once a test. */
@@ -25,6 +29,25 @@ export type MakeSpend = () => SpendHarness | Promise<SpendHarness>
  */
 export function spendContract({ describe, expect, it }: TestRunner, name: string, make: MakeSpend): void {
   const of = (amount: bigint) => ({ id: randomUUID(), amount })
+  const payment = (lastValid: bigint, changes: Partial<SpendPayment> = {}): SpendPayment => {
+    const txId = randomUUID()
+      .replace(/[^a-f]/g, 'A')
+      .toUpperCase()
+      .padEnd(52, 'B')
+      .slice(0, 52)
+    return { network: 'testnet', txId, firstValid: lastValid - 10n, lastValid, ...changes }
+  }
+  const LATE = 2n ** 50n
+
+  /** A ledger with one open reservation. */
+  async function opened(amount: bigint, lastValid = 100n) {
+    const harness = await make()
+    const spend = of(amount)
+    const paid = payment(lastValid)
+    await harness.ledger.reserve(spend, undefined)
+    expect(await harness.ledger.attach(spend.id, paid)).toBe(true)
+    return { ...harness, others: harness.other ?? harness.ledger, spend, paid }
+  }
 
   describe(`spend ledger: ${name}`, () => {
     it('64 racing reservations spend the cap and not a unit more', async () => {
@@ -48,40 +71,124 @@ export function spendContract({ describe, expect, it }: TestRunner, name: string
       const [released, kept] = [of(60n), of(40n)]
       await ledger.reserve(released, 100n)
       await ledger.reserve(kept, 100n)
-      await ledger.release(released)
-      await ledger.release(released)
+      await ledger.release(released.id)
+      await ledger.release(released.id)
       expect(await ledger.reserve(of(61n), 100n)).toBe(false)
       expect(await ledger.reserve(of(60n), 100n)).toBe(true)
     })
 
-    it('what is committed was counted already, and cannot be released', async () => {
+    it('nothing is attached to a reservation that is gone', async () => {
       const { ledger } = await make()
       const spend = of(60n)
-      await ledger.reserve(spend, 100n)
-      await ledger.commit(spend)
-      await ledger.release(spend)
+      expect(await ledger.attach(spend.id, payment(1n))).toBe(false)
+      await ledger.reserve(spend, undefined)
+      await ledger.release(spend.id)
+      expect(await ledger.attach(spend.id, payment(1n))).toBe(false)
+      expect(await ledger.due('testnet', LATE, 10)).toEqual([])
+      expect(ledger.spentBaseUnits).toBe(0n)
+    })
+
+    it('one payment is attached to a reservation, however often', async () => {
+      const { ledger, spend, paid } = await opened(60n)
+      expect(await ledger.attach(spend.id, paid)).toBe(true)
+      expect(await ledger.attach(spend.id, { ...paid, txId: 'C'.repeat(52) })).toBe(false)
+      expect(await ledger.due('testnet', LATE, 10)).toEqual([{ ...spend, payment: paid }])
       expect(ledger.spentBaseUnits).toBe(60n)
+    })
+
+    it('what was handed over cannot be released, by anybody', async () => {
+      const { ledger, others, spend } = await opened(60n)
+      await ledger.release(spend.id)
+      await others.release(spend.id)
+      expect(await ledger.reserve(of(41n), 100n)).toBe(false)
+      expect(ledger.spentBaseUnits).toBe(60n)
+    })
+
+    it('any process learns which payments are due: of the network, before the round, first due first', async () => {
+      const { ledger, others, spend, paid } = await opened(1n, 100n)
+      const [later, elsewhere, reserved] = [of(2n), of(3n), of(4n)]
+      await others.reserve(later, undefined)
+      await others.attach(later.id, payment(101n))
+      await ledger.reserve(elsewhere, undefined)
+      await ledger.attach(elsewhere.id, payment(50n, { network: 'mainnet' }))
+      await ledger.reserve(reserved, undefined)
+      const due = async (round: bigint, max = 10) =>
+        (await others.due('testnet', round, max)).map(({ id }) => id)
+      expect(await due(100n)).toEqual([])
+      expect(await due(101n)).toEqual([spend.id])
+      expect(await due(102n)).toEqual([spend.id, later.id])
+      expect(await due(102n, 1)).toEqual([spend.id])
+      expect(await others.due('testnet', 101n, 1)).toEqual([{ ...spend, payment: paid }])
+      expect((await others.due('mainnet', LATE, 10)).map(({ id }) => id)).toEqual([elsewhere.id])
+    })
+
+    it('what is postponed is due behind the others, and still counted', async () => {
+      const { ledger, others, spend, paid } = await opened(60n, 100n)
+      const next = of(1n)
+      await ledger.reserve(next, undefined)
+      await ledger.attach(next.id, payment(105n))
+      await others.postpone(spend.id, 110n)
+      await others.postpone(spend.id, 90n)
+      expect((await ledger.due('testnet', 110n, 10)).map(({ id }) => id)).toEqual([next.id])
+      expect((await ledger.due('testnet', 111n, 10)).map(({ id }) => id)).toEqual([next.id, spend.id])
+      expect((await ledger.due('testnet', 111n, 10))[1]?.payment).toEqual(paid)
+      expect(ledger.spentBaseUnits).toBe(61n)
+    })
+
+    it('what is dead is free again once, whoever says so and however often', async () => {
+      const { ledger, others, spend } = await opened(60n)
+      await Promise.all([ledger, others, ledger].map(async one => one.settle(spend.id, 'dead')))
+      await ledger.settle(spend.id, 'spent')
+      await ledger.postpone(spend.id, 500n)
+      expect(await ledger.due('testnet', LATE, 10)).toEqual([])
+      expect(await others.reserve(of(101n), 100n)).toBe(false)
+      expect(await others.reserve(of(100n), 100n)).toBe(true)
+    })
+
+    it('what is spent stays counted once, whoever says so and however often', async () => {
+      const { ledger, others, spend } = await opened(60n)
+      await Promise.all([ledger, others, ledger].map(async one => one.settle(spend.id, 'spent')))
+      await others.settle(spend.id, 'dead')
+      await others.release(spend.id)
+      expect(await ledger.due('testnet', LATE, 10)).toEqual([])
+      expect(await ledger.reserve(of(41n), 100n)).toBe(false)
+      expect(await ledger.reserve(of(40n), 100n)).toBe(true)
+      expect(ledger.spentBaseUnits).toBe(100n)
+    })
+
+    it('a reservation without a payment is not settled', async () => {
+      const { ledger } = await make()
+      const spend = of(60n)
+      await ledger.reserve(spend, undefined)
+      await ledger.settle(spend.id, 'dead')
       expect(await ledger.reserve(of(41n), 100n)).toBe(false)
     })
 
-    it('a released spend that landed after all counts, beyond any cap', async () => {
-      const { ledger } = await make()
-      const late = of(60n)
-      await ledger.reserve(late, 60n)
-      await ledger.release(late)
-      await ledger.reserve(of(60n), 60n)
-      await ledger.commit(late)
-      expect(ledger.spentBaseUnits).toBe(120n)
-    })
-
     it('everything is forgotten a window after it was spent, also a reservation that nobody ended', async () => {
-      const { ledger, advance, windowMs } = await make()
-      const committed = of(50n)
-      await ledger.reserve(committed, 100n)
-      await ledger.commit(committed)
+      const { ledger, advance, windowMs, spend } = await opened(50n)
+      await ledger.settle(spend.id, 'spent')
       await ledger.reserve(of(50n), 100n)
       await advance(windowMs / 2)
       expect(await ledger.reserve(of(1n), 100n)).toBe(false)
+      await advance(windowMs / 2)
+      expect(await ledger.reserve(of(100n), 100n)).toBe(true)
+    })
+
+    it('an open reservation counts a window longer than its payment can land, and is forgotten then', async () => {
+      const { ledger, advance, windowMs, lifeMs } = await opened(50n)
+      await advance(windowMs)
+      expect(await ledger.reserve(of(51n), 100n)).toBe(false)
+      expect(await ledger.due('testnet', LATE, 10)).toHaveLength(1)
+      await advance(lifeMs)
+      expect(await ledger.reserve(of(100n), 100n)).toBe(true)
+      expect(await ledger.due('testnet', LATE, 10)).toEqual([])
+    })
+
+    it('what landed counts a window from when it can have landed, not from when that was found out', async () => {
+      const { ledger, advance, windowMs, lifeMs, spend } = await opened(50n)
+      await advance(lifeMs + windowMs / 2)
+      await ledger.settle(spend.id, 'spent')
+      expect(await ledger.reserve(of(51n), 100n)).toBe(false)
       await advance(windowMs / 2)
       expect(await ledger.reserve(of(100n), 100n)).toBe(true)
     })

@@ -189,9 +189,16 @@ for (const [name, door] of Object.entries(DOORS) as [string, TestDoor][]) {
     it('an answer does not leave before its settlement, and an unknown one never asks to pay again', async () => {
       const budgets = { certaintyMs: 50, reconcilePauseMs: 10 }
       const { facilitator, seen, seller, headers } = await trusting({ budgets })
-      facilitator.replies['/settle'] = json({ success: false, errorReason: 'insufficient', transaction: '' })
+      facilitator.replies['/settle'] = json({
+        success: false,
+        errorReason: 'insufficient_funds',
+        transaction: '',
+      })
       const unsettled = await door(seller.url, { ...asked, headers })
-      expect(unsettled).toMatchObject({ code: 'payment_required', challenge: { error: 'insufficient' } })
+      expect(unsettled).toMatchObject({
+        code: 'payment_required',
+        challenge: { error: 'insufficient_funds' },
+      })
       facilitator.replies['/settle'] = status(500)
       const unclear = await signFor(seller, `${seller.url}/work`, { body })
       const inDoubt = await door(seller.url, { ...asked, headers: unclear })

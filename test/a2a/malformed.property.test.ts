@@ -179,7 +179,9 @@ describe('at A2A', () => {
       id: null,
       error: { code: -32600, data: { code: 'body_too_large' } },
     })
-    const key = await post(`${seller.url}/a2a`, about({}), { 'idempotency-key': 'two words' })
+    const keyed = await seller.replica({ idempotency: {} })
+    const key = await post(`${keyed.url}/a2a`, about({}), { 'idempotency-key': 'two words' })
+    await keyed.close()
     expect(key.status).toBe(400)
     expect(await messageIn(key)).toMatchObject({
       error: { code: -32600, data: { code: 'invalid_idempotency_key' } },

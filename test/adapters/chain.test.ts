@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { type Algod, algodClient } from '../../src/adapters/algorand/algod.js'
 import { algorandChain } from '../../src/adapters/algorand/chain.js'
 import { type Indexer, indexerClient } from '../../src/adapters/algorand/indexer.js'
@@ -6,38 +6,12 @@ import { signingKey } from '../../src/adapters/algorand/keys.js'
 import { algorandPaymentSigner } from '../../src/adapters/algorand/payment-signer.js'
 import { GENESIS_HASH } from '../../src/domain/network.js'
 import { type Sandbox, startSandbox } from '../../src/sandbox.js'
+import { down, indexAt as index, emptyNode as node } from '../support/empty-node.js'
 import { fakeNode } from '../support/fake-node.js'
 import { payerOf } from '../support/sandbox-payment.js'
 
 const TX = 'T'.repeat(52)
 const WINDOW = { firstValid: 100n, lastValid: 110n }
-
-/** A node that has produced 111 rounds of empty blocks, unless told otherwise. */
-function node(changes: Partial<Algod> = {}): Algod {
-  return {
-    suggestedParams: async () => ({
-      lastRound: 111n,
-      minFeeMicroAlgos: 1_000n,
-      feePerByteMicroAlgos: 0n,
-      genesisHash: GENESIS_HASH.testnet,
-    }),
-    lastRound: async () => 111n,
-    confirmedRound: async () => undefined,
-    blockTxIds: async () => [],
-    account: async () => ({ microAlgos: 0n, minBalanceMicroAlgos: 100_000n }),
-    assetHolding: async () => undefined,
-    close: async () => {},
-    ...changes,
-  }
-}
-
-function index(found: boolean, currentRound: bigint): Indexer {
-  return { find: async () => ({ found, currentRound }), close: async () => {} }
-}
-
-const down = async (): Promise<never> => {
-  throw new Error('down')
-}
 
 describe('a lookup on the sandbox', () => {
   let sandbox: Sandbox
@@ -212,6 +186,112 @@ describe('the current round', () => {
     answer(70n)
     await settled()
     expect(await round()).toBe(70n)
+  })
+})
+
+describe('a node of another network', () => {
+  /** A node that is replaced while it is asked, and what its watch was told. */
+  function replaceable() {
+    const told: [string, string | undefined][] = []
+    const world = { hash: GENESIS_HASH.testnet, down: false, nowMs: 0, onBlock: () => {} }
+    const algod = node({
+      suggestedParams: async () => {
+        if (world.down) return down()
+        return { ...(await node().suggestedParams()), genesisHash: world.hash }
+      },
+      blockTxIds: async () => {
+        world.onBlock()
+        return []
+      },
+    })
+    const chainOf = (everyMs?: number) =>
+      algorandChain({
+        network: 'testnet',
+        algod,
+        nowMs: () => world.nowMs,
+        ...(everyMs && { watch: { everyMs, onChange: (...change) => void told.push(change) } }),
+      })
+    return { world, told, chainOf }
+  }
+
+  it('has no round, whatever was known before, until it is ours again', async () => {
+    const { world, chainOf } = replaceable()
+    const chain = chainOf()
+    expect(chain.status()).toBe('unasked')
+    expect(await chain.round()).toBe(111n)
+    expect(chain.status()).toBe('ok')
+    world.hash = GENESIS_HASH.mainnet
+    world.nowMs = 3_001
+    await chain.round()
+    await settled()
+    expect(chain.status()).toBe('wrongNetwork')
+    expect(await chain.round()).toBeUndefined()
+    world.hash = GENESIS_HASH.testnet
+    world.nowMs = 9_000
+    await chain.round()
+    await settled()
+    expect(chain.status()).toBe('ok')
+    expect(await chain.round()).toBe(111n)
+  })
+
+  it('never had a round at all', async () => {
+    const { world, chainOf } = replaceable()
+    world.hash = GENESIS_HASH.mainnet
+    expect(await chainOf().round()).toBeUndefined()
+  })
+
+  it('proves nothing after it was right once', async () => {
+    const { world, chainOf } = replaceable()
+    const chain = chainOf()
+    expect(await chain.lookup(TX, WINDOW)).toBe('absent')
+    world.hash = GENESIS_HASH.mainnet
+    expect(await chain.lookup(TX, WINDOW)).toBe('unknown')
+  })
+
+  it('proves nothing where it took over while the blocks were read', async () => {
+    const { world, chainOf } = replaceable()
+    world.onBlock = () => {
+      world.hash = GENESIS_HASH.mainnet
+    }
+    expect(await chainOf().lookup(TX, WINDOW)).toBe('unknown')
+  })
+
+  it('stays one while it is silent', async () => {
+    const { world, chainOf } = replaceable()
+    const chain = chainOf()
+    world.hash = GENESIS_HASH.mainnet
+    await chain.lookup(TX, WINDOW)
+    world.down = true
+    await chain.lookup(TX, WINDOW)
+    expect(chain.status()).toBe('wrongNetwork')
+  })
+
+  it('is noticed without a call, and each change is told once', async () => {
+    vi.useFakeTimers()
+    try {
+      const { world, told, chainOf } = replaceable()
+      const chain = chainOf(1_000)
+      await vi.advanceTimersByTimeAsync(2_500)
+      expect([chain.status(), told]).toEqual(['ok', []])
+      world.hash = GENESIS_HASH.mainnet
+      await vi.advanceTimersByTimeAsync(3_000)
+      expect([chain.status(), told]).toEqual(['wrongNetwork', [['wrongNetwork', GENESIS_HASH.mainnet]]])
+      world.hash = GENESIS_HASH.testnet
+      await vi.advanceTimersByTimeAsync(3_000)
+      world.down = true
+      await vi.advanceTimersByTimeAsync(3_000)
+      expect(told.slice(1)).toEqual([
+        ['ok', undefined],
+        ['unanswered', undefined],
+      ])
+      chain.close()
+      world.down = false
+      await vi.advanceTimersByTimeAsync(3_000)
+      expect(chain.status()).toBe('unanswered')
+      expect(vi.getTimerCount()).toBe(0)
+    } finally {
+      vi.useRealTimers()
+    }
   })
 })
 

@@ -1,10 +1,14 @@
 /** What `npm run demo` and `npm start` run, and the lines they ask to be pasted. */
 import { execFile, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
 import { createInterface } from 'node:readline'
 import { promisify } from 'node:util'
 import { describe, expect, it } from 'vitest'
 import { serveReference } from '../../agents/reference/serve.js'
 import { ALGORAND_MAINNET } from '../../src/index.js'
+import { startSandbox } from '../../src/sandbox.js'
+import { messageIn, post, rpc } from '../support/doors.js'
 
 const run = promisify(execFile)
 const env = { PATH: process.env.PATH }
@@ -29,7 +33,10 @@ describe('the demo', () => {
 
 describe('start', () => {
   it('stays up, and what it asks to be pasted runs', async () => {
-    const child = spawn(process.execPath, ['dist/agents/reference/start.js'], { env: { ...env, PORT: '0' } })
+    const { scripts } = JSON.parse(readFileSync('package.json', 'utf8'))
+    const [command, ...given] = scripts.start.split(' && ').at(-1).split(' ')
+    expect(command).toBe('node')
+    const child = spawn(process.execPath, given, { env: { ...env, PORT: '0' } })
     const closed = new Promise<number | null>(resolve => child.on('close', resolve))
     const lines: string[] = []
     for await (const line of createInterface({ input: child.stdout })) {
@@ -78,6 +85,93 @@ describe('start', () => {
   })
 })
 
+describe('specification 4.6: SVC_PAY_TO is required', () => {
+  const image = JSON.parse(/^CMD (.*)$/m.exec(readFileSync('Dockerfile', 'utf8'))![1]!) as string[]
+  const script = 'dist/agents/reference/start.js'
+  const missing = {
+    code: 1,
+    stdout: '',
+    stderr: expect.stringMatching(/^(Play money: .+\n)?svc: SVC_PAY_TO is missing[^\n]+\n$/),
+  }
+
+  it.each<[string, readonly string[], Record<string, string>]>([
+    ['by itself', [script], {}],
+    ['in production', [script], { NODE_ENV: 'production' }],
+    ['as the image runs it', image.slice(1), { NODE_ENV: 'production', PORT: '4021' }],
+    ['set to nothing', [script], { SVC_PAY_TO: '' }],
+    ['for mainnet, also where a sandbox would do', [script, '--or-sandbox'], { SVC_NETWORK: 'mainnet' }],
+    [
+      'for mainnet, also where one is named',
+      [script],
+      { SVC_NETWORK: 'mainnet', SVC_SANDBOX: 'http://127.0.0.1:9' },
+    ],
+    ['with a sandbox that is not there', [script], { SVC_SANDBOX: 'http://127.0.0.1:9' }],
+  ])('%s: without it the reference agent does not start, and says so', async (_, given, set) => {
+    expect(image[0]).toBe('node')
+    const started = run(process.execPath, [...given], { env: { ...env, ...set }, timeout: 10_000 })
+    await expect(started).rejects.toMatchObject(missing)
+  })
+
+  it('on a sandbox that was named, its seller is paid', async () => {
+    const sandbox = await startSandbox()
+    const child = spawn(process.execPath, [script], {
+      env: { ...env, PORT: '0', SVC_SANDBOX: sandbox.url, NODE_ENV: 'production' },
+    })
+    try {
+      const [warned] = await once(createInterface({ input: child.stderr }), 'line')
+      expect(warned).toBe(`Play money: node and facilitator are the sandbox at ${sandbox.url}`)
+      const [first] = await once(createInterface({ input: child.stdout }), 'line')
+      const port = /^listening on port (\d+) \(testnet\)$/.exec(first)![1]
+      const health = await fetch(`http://127.0.0.1:${port}/api/health`)
+      expect(await health.json()).toMatchObject({ payTo: sandbox.seller.address })
+    } finally {
+      child.kill('SIGKILL')
+      await sandbox.close()
+    }
+  })
+})
+
+it('specification 2.2 and 4.4.1: the registry that the environment names is in the card, and is searched', async () => {
+  const sandbox = await startSandbox()
+  const { registry, seller } = sandbox
+  const agentId = registry.register({ domain: 'agent.example', address: seller.address })
+  registry.score(agentId, { jobsPaid: 7n })
+  const child = spawn(process.execPath, ['dist/agents/reference/start.js'], {
+    env: {
+      ...env,
+      PORT: '0',
+      SVC_PAY_TO: seller.address,
+      SVC_SANDBOX: sandbox.url,
+      SVC_IDENTITY_APP: String(registry.identityApp),
+      SVC_REPUTATION_APP: String(registry.reputationApp),
+      SVC_VALIDATION_APP: String(registry.validationApp),
+      SVC_AGENT_ID: String(agentId),
+    },
+  })
+  try {
+    const [first] = await once(createInterface({ input: child.stdout }), 'line')
+    const url = `http://127.0.0.1:${/port (\d+)/.exec(first)![1]}`
+    const card = (await (await fetch(`${url}/.well-known/agent.json`)).json()) as AgentCard
+    const claimed = card.capabilities.extensions.find(({ uri }) => uri.endsWith('/a2a/ext/registry/v1'))
+    const { identityApp, reputationApp, validationApp } = registry
+    expect(claimed?.params).toMatchObject({ agentId, identityApp, reputationApp, validationApp })
+    const query = { query: 'agent.example', withReputation: true }
+    const call = { name: 'search_agents', arguments: query }
+    const found = await messageIn(await post(`${url}/mcp`, rpc('tools/call', call)))
+    expect(found.result?.structuredContent).toMatchObject({
+      identityApp,
+      agents: [{ agentId, cardUrl: 'https://agent.example/.well-known/agent.json', score: { jobsPaid: 7 } }],
+    })
+  } finally {
+    child.kill('SIGKILL')
+    await sandbox.close()
+  }
+})
+
+interface AgentCard {
+  readonly capabilities: { readonly extensions: readonly { readonly uri: string; readonly params: object }[] }
+}
+
 describe('the environment', () => {
   const SVC_PAY_TO = 'HOAUXBIQXBFMV462675FJHAVEX4KYWRJWYZPFXMEDU7PGDMZOHOUGEYXSM'
   const SVC_SANDBOX = 'http://127.0.0.1:9'
@@ -115,6 +209,9 @@ describe('the environment', () => {
 
   for (const [code, wrong] of [
     ['invalid_options', { SVC_IDENTITY_APP: 'one' }],
+    ['invalid_options', { SVC_REPUTATION_APP: '0' }],
+    ['invalid_options', { SVC_VALIDATION_APP: '-1' }],
+    ['invalid_options', { SVC_AGENT_ID: '1e3' }],
     ['invalid_agent', { SVC_NETWORK: 'devnet' }],
     ['invalid_address', { SVC_PAY_TO: 'me' }],
     ['invalid_address', { SVC_PAY_TO: undefined }],

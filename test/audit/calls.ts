@@ -7,6 +7,9 @@ import type { EndedCall } from '../../src/ports/witness.js'
 
 const ways = waysOf(chargeTable)
 
+/** How many ways there are through the charge machine. */
+export const WAYS = ways.length
+
 export const PAYER = 'PAYERPAYERPAYERPAYERPAYERPAYERPAYERPAYERPAYERPAYERPAYERPAY'
 export const ASSET = '10458941'
 export const AMOUNT = '10000'

@@ -5,12 +5,23 @@ import type { Difference } from '../../src/app/audit/differences.js'
 import { type AuditOptions, audit } from '../../src/app/audit/reconcile.js'
 import type { IncomingTransfers, Transfer } from '../../src/ports/incoming-transfers.js'
 import type { EndedCall } from '../../src/ports/witness.js'
-import { AMOUNT, ASSET, BOOKS, callOf, callOn, PAY_TO, PAYER, STARTED_MS, settledPath } from './calls.js'
+import {
+  AMOUNT,
+  ASSET,
+  BOOKS,
+  callOf,
+  callOn,
+  PAY_TO,
+  PAYER,
+  STARTED_MS,
+  settledPath,
+  WAYS,
+} from './calls.js'
 
 const DAY = { fromMs: STARTED_MS - 3_600_000, toMs: STARTED_MS + 3_600_000 }
 
 /** One of every way through the machine: 18 of them charged. */
-const everyWay = Array.from({ length: 263 }, (_, number) => callOf(number))
+const everyWay = Array.from({ length: WAYS }, (_, number) => callOf(number))
 
 function transferOf({ txId, startedMs }: EndedCall, other: Partial<Transfer> = {}): Transfer {
   const landedMs = Math.floor(startedMs / 1_000) * 1_000
@@ -62,13 +73,13 @@ const found = ({ differences }: { differences: readonly Difference[] }) =>
 describe('an audit', () => {
   it('finds nothing where everything agrees, on every way through the machine', async () => {
     const report = await audited(everyWay)
-    expect(report).toMatchObject({ runs: 263, paths: 263, differences: [], more: false })
+    expect(report).toMatchObject({ runs: WAYS, paths: WAYS, differences: [], more: false })
     expect(report.days).toEqual([
       expect.objectContaining({ day: '2026-01-02', endpoint: 'even' }),
       expect.objectContaining({ day: '2026-01-02', endpoint: 'odd' }),
     ])
-    expect(report.days.reduce((sum, { charged }) => sum + charged, 0)).toBe(18)
-    expect(report.days.reduce((sum, { takenBaseUnits }) => sum + takenBaseUnits, 0n)).toBe(180_000n)
+    expect(report.days.reduce((sum, { charged }) => sum + charged, 0)).toBe(12)
+    expect(report.days.reduce((sum, { takenBaseUnits }) => sum + takenBaseUnits, 0n)).toBe(120_000n)
   })
 
   const [first, second, ...others] = everyWay.filter(({ charged }) => charged === 'yes')

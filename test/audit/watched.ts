@@ -26,6 +26,7 @@ export async function openWatched(options: Partial<FeedOptions> = {}, token?: st
     freeRoutes: auditRoutes({ page: auditPage(chargeTable), feed, token }),
     bodyBytesMax: 1,
     trustProxyHops: 0,
+    idempotency: false,
     cors: true,
     logger: silentLogger,
   })

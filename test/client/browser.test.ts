@@ -5,7 +5,7 @@ import { build, type Metafile } from 'esbuild'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { signingKey } from '../../src/adapters/algorand/keys.js'
 import type { SvcClient as BrowserClient } from '../../src/client.browser.js'
-import { honest, marketForFile, PRICE } from './market.js'
+import { failure, honest, marketForFile, PRICE } from './market.js'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 
@@ -118,7 +118,7 @@ describe('in a page', () => {
     expect((await client.balance()).usdc).toBe(before - PRICE)
   })
 
-  it('may read the sandbox’s node from any origin', async () => {
+  it('may read the sandbox’s node from another port', async () => {
     const { headers } = await fetch(`${market.sandbox.algodUrl}/v2/status`)
     expect(headers.get('access-control-allow-origin')).toBe('*')
   })
@@ -136,6 +136,28 @@ describe('in a page', () => {
     await expect(poor.call(seller.url)).rejects.toMatchObject({ code: 'price_above_max' })
     await expect(new SvcClient().call(seller.url)).rejects.toMatchObject({ code: 'no_signer' })
     expect(seller.paid()).toHaveLength(0)
+  })
+
+  it('asks the chain where a call needs the room of one that was denied', async () => {
+    const { SvcClient, memorySpendLedger } = page()
+    const { address, key } = keyOf('hoarded in a page')
+    const ledger = memorySpendLedger()
+    const client = () =>
+      new SvcClient({
+        signer: { address, sign: key.sign },
+        network: 'testnet',
+        algodUrl: market.sandbox.algodUrl,
+        maxPerDay: '$0.01',
+        ledger,
+      })
+    const hoarder = await market.seller((seen, shop) =>
+      seen.payment ? failure(400, 'invalid_input') : shop.challenge(shop.entry()),
+    )
+    const seller = await market.seller(honest)
+    await expect(client().call(hoarder.url)).rejects.toMatchObject({ status: 400 })
+    await expect(client().call(seller.url)).rejects.toMatchObject({ code: 'daily_cap_reached' })
+    market.sandbox.advanceRounds(100)
+    expect((await client().call(seller.url)).data).toEqual({ done: true })
   })
 
   it('takes no key', () => {

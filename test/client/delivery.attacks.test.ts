@@ -1,16 +1,19 @@
 /** After the payment is signed: the same bytes again, at most, and never to anybody else. */
 import { describe, expect, it } from 'vitest'
+import type { ClientOptions } from '../../src/client.js'
 import { encodeHeader } from '../../src/domain/x402.js'
 import {
   ANSWER,
   distinctPayments,
   failure,
+  fastRetry,
   honest,
   marketForFile,
   PRICE,
   PRICE_USD,
   type Script,
   type Seller,
+  txIdIn,
 } from './market.js'
 
 const market = marketForFile()
@@ -34,6 +37,11 @@ const settleAndTear: Script = async (seen, shop) => {
   return 'torn' as const
 }
 const cut: Script = () => 'cut'
+/** An error with our server's fields beside its code. */
+const naming =
+  (status: number, code: string): Script =>
+  seen =>
+    failure(status, code, { 'retry-after': '0' }, { txId: txIdIn(seen.payment!) })
 const refuse: Script = (_, shop) => shop.challenge(shop.entry())
 
 function differentKeys(seller: Seller): number {
@@ -43,7 +51,11 @@ function differentKeys(seller: Seller): number {
 describe('one signed payment, whatever the seller does:', () => {
   const cases: [string, { paidRequests: number; spent: bigint; counted: number; code?: string }, Script][] = [
     ['the honest one', { paidRequests: 1, spent: PRICE, counted: PRICE_USD }, honest],
-    ['402 after payment', { paidRequests: 1, spent: 0n, counted: 0, code: 'call_failed' }, paidSteps(refuse)],
+    [
+      '402 after payment',
+      { paidRequests: 1, spent: 0n, counted: PRICE_USD, code: 'call_failed' },
+      paidSteps(refuse),
+    ],
     [
       '402 after payment, having taken it',
       { paidRequests: 1, spent: PRICE, counted: PRICE_USD, code: 'call_failed' },
@@ -54,12 +66,12 @@ describe('one signed payment, whatever the seller does:', () => {
     ],
     [
       '400 after payment',
-      { paidRequests: 1, spent: 0n, counted: 0, code: 'call_failed' },
+      { paidRequests: 1, spent: 0n, counted: PRICE_USD, code: 'call_failed' },
       paidSteps(() => failure(400, 'invalid_input')),
     ],
     [
       'endless 500',
-      { paidRequests: 3, spent: 0n, counted: 0, code: 'call_failed' },
+      { paidRequests: 3, spent: 0n, counted: PRICE_USD, code: 'call_failed' },
       paidSteps(() => failure(500, 'handler_error')),
     ],
     [
@@ -74,7 +86,7 @@ describe('one signed payment, whatever the seller does:', () => {
     [
       'endless settlement_unknown',
       { paidRequests: 3, spent: 0n, counted: PRICE_USD, code: 'call_failed' },
-      paidSteps(() => failure(503, 'settlement_unknown')),
+      paidSteps(naming(503, 'settlement_unknown')),
     ],
     [
       'every connection is cut',
@@ -89,7 +101,7 @@ describe('one signed payment, whatever the seller does:', () => {
     [
       'cut after settling, then refused as spent',
       { paidRequests: 2, spent: PRICE, counted: PRICE_USD, code: 'call_failed' },
-      paidSteps(settleAndCut, () => failure(409, 'payment_spent')),
+      paidSteps(settleAndCut, naming(409, 'payment_spent')),
     ],
     [
       'torn in the middle of the answer, always',
@@ -103,12 +115,12 @@ describe('one signed payment, whatever the seller does:', () => {
     ],
     [
       '429 with a payment',
-      { paidRequests: 1, spent: 0n, counted: 0, code: 'call_failed' },
+      { paidRequests: 1, spent: 0n, counted: PRICE_USD, code: 'call_failed' },
       paidSteps(() => failure(429, 'rate_limited', { 'retry-after': '0' })),
     ],
     [
       '409 without a lost answer',
-      { paidRequests: 1, spent: 0n, counted: 0, code: 'call_failed' },
+      { paidRequests: 1, spent: 0n, counted: PRICE_USD, code: 'call_failed' },
       paidSteps(() => failure(409, 'idempotency_in_progress')),
     ],
   ]
@@ -136,10 +148,6 @@ describe('an answer was lost:', () => {
       receipt = encodeHeader(await shop.settle(seen.payment!))
       return 'cut' as const
     }
-    const notYet =
-      (code: string): Script =>
-      () =>
-        failure(409, code, { 'retry-after': '0' })
     const replay: Script = () => ({
       ...ANSWER,
       headers: { ...ANSWER.headers, 'idempotency-replayed': 'true', 'PAYMENT-RESPONSE': receipt },
@@ -147,9 +155,9 @@ describe('an answer was lost:', () => {
     const seller = await market.seller(
       paidSteps(
         settleAndCutOff,
-        notYet('idempotency_in_progress'),
-        notYet('payment_in_use'),
-        notYet('idempotency_in_progress'),
+        naming(409, 'idempotency_in_progress'),
+        naming(409, 'payment_in_use'),
+        naming(409, 'idempotency_in_progress'),
         () => failure(503, 'shutting_down', { 'retry-after': '0' }),
         replay,
       ),
@@ -166,7 +174,7 @@ describe('an answer was lost:', () => {
 
   it('patience ends, and the money stays counted', async () => {
     const { client } = market.payer({ timeoutMs: 200 })
-    const seller = await market.seller(paidSteps(cut, () => failure(409, 'payment_in_use')))
+    const seller = await market.seller(paidSteps(cut, naming(409, 'payment_in_use')))
     await expect(client.call(seller.url, {})).rejects.toMatchObject({
       code: 'call_failed',
       status: 409,
@@ -209,6 +217,114 @@ describe('an answer was lost:', () => {
     })
     expect(seller.seen).toEqual([])
     expect(client.spentToday).toBe(0)
+  })
+})
+
+describe('a code that speaks of money', () => {
+  const OTHER = 'A'.repeat(52)
+  const cases: [string, 'no' | 'maybe' | 'yes', number, Script][] = [
+    ['payment_spent of this payment', 'yes', 1, naming(409, 'payment_spent')],
+    ['payment_spent of another', 'maybe', 1, () => failure(409, 'payment_spent', {}, { txId: OTHER })],
+    ['payment_spent of none', 'maybe', 1, () => failure(409, 'payment_spent')],
+    ['payment_spent, thrown as a 500', 'maybe', 3, () => failure(500, 'payment_spent')],
+    ['settlement_unknown of this payment', 'maybe', 3, naming(503, 'settlement_unknown')],
+    [
+      'settlement_unknown of another',
+      'maybe',
+      3,
+      () => failure(503, 'settlement_unknown', {}, { txId: OTHER }),
+    ],
+    ['settlement_unknown of none', 'maybe', 3, () => failure(503, 'settlement_unknown')],
+    ['payment_in_use of this payment', 'maybe', 1, naming(409, 'payment_in_use')],
+    ['payment_in_use of another', 'maybe', 1, () => failure(409, 'payment_in_use', {}, { txId: OTHER })],
+    ['none', 'no', 1, () => failure(409, 'conflict', {}, { txId: OTHER })],
+  ]
+  for (const [name, charged, paidRequests, script] of cases) {
+    it(`${name}: charged ${charged}`, async () => {
+      const { client } = market.payer({ maxPerDay: '$1' })
+      const seller = await market.seller(paidSteps(script))
+      await expect(client.call(seller.url, {})).rejects.toMatchObject({ detail: { charged } })
+      expect(seller.paid()).toHaveLength(paidRequests)
+      expect(distinctPayments(seller).size).toBe(1)
+      expect(client.spentToday).toBe(PRICE_USD)
+    })
+  }
+
+  it('a gateway’s own 502 or 504 says nothing: charged maybe', async () => {
+    for (const status of [502, 504]) {
+      const { client } = market.payer()
+      const seller = await market.seller(paidSteps(() => ({ status, body: '<html>Bad Gateway</html>' })))
+      await expect(client.call(seller.url, {})).rejects.toMatchObject({
+        status,
+        detail: { charged: 'maybe' },
+      })
+      expect(distinctPayments(seller).size).toBe(1)
+    }
+  })
+
+  it('after a lost answer, any refusal leaves it open whether the lost attempt was charged', async () => {
+    for (const status of [400, 404, 409, 429]) {
+      const { client } = market.payer()
+      const seller = await market.seller(paidSteps(cut, () => failure(status, 'conflict')))
+      await expect(client.call(seller.url, {})).rejects.toMatchObject({
+        status,
+        detail: { charged: 'maybe' },
+      })
+    }
+  })
+})
+
+describe('a payer whose earlier runs are not settled', () => {
+  const short = (headers = { 'retry-after': '0' }) => failure(429, 'too_many_unpaid_calls', headers)
+
+  it('waits with the same payment and key, and that is no attempt', async () => {
+    const { client, spent } = market.payer({ retry: { ...fastRetry, attempts: 2 } })
+    const seller = await market.seller(paidSteps(...Array<Script>(6).fill(() => short()), cut, sell))
+    expect((await client.call(seller.url, {})).data).toEqual({ done: true })
+    expect(seller.paid()).toHaveLength(8)
+    expect(distinctPayments(seller).size).toBe(1)
+    expect(differentKeys(seller)).toBe(1)
+    expect(spent()).toBe(PRICE)
+  })
+
+  it('does not wait beyond its time, nor without retries', async () => {
+    const late: [ClientOptions, Script][] = [
+      [{ timeoutMs: 300 }, () => short({ 'retry-after': '1' })],
+      [{ retry: false }, () => short()],
+    ]
+    for (const [options, script] of late) {
+      const { client } = market.payer(options)
+      const seller = await market.seller(paidSteps(script))
+      const failed = { code: 'call_failed', status: 429, detail: { charged: 'no' } }
+      await expect(client.call(seller.url, {})).rejects.toMatchObject(failed)
+      expect(seller.paid()).toHaveLength(1)
+    }
+  })
+
+  it('does not wait for longer than its payment can land', async () => {
+    const { client } = market.payer()
+    // The shortest window, 10 rounds, less those that it takes to settle: 15 s.
+    const seller = await market.seller((seen, shop) =>
+      seen.payment ? short({ 'retry-after': '16' }) : shop.challenge(shop.entry({ maxTimeoutSeconds: 20 })),
+    )
+    await expect(client.call(seller.url, {})).rejects.toMatchObject({ status: 429 })
+    expect(seller.paid()).toHaveLength(1)
+  })
+
+  it('stops waiting when the caller does', async () => {
+    const { client } = market.payer()
+    const stop = new AbortController()
+    const seller = await market.seller(
+      paidSteps(() => {
+        setImmediate(() => stop.abort())
+        return short({ 'retry-after': '20' })
+      }),
+    )
+    await expect(client.call(seller.url, {}, { signal: stop.signal })).rejects.toMatchObject({
+      code: 'aborted',
+      detail: { charged: 'maybe' },
+    })
+    expect(seller.paid()).toHaveLength(1)
   })
 })
 

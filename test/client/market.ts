@@ -2,6 +2,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll } from 'vitest'
+import { algorandPaymentReader } from '../../src/adapters/algorand/payment-reader.js'
 import { type ClientOptions, SvcClient } from '../../src/client.js'
 import { CAIP2, USDC_ASSET_ID } from '../../src/domain/network.js'
 import { decodeHeader, encodeHeader, type PaymentRequirements } from '../../src/domain/x402.js'
@@ -67,6 +68,11 @@ export const ANSWER = {
 }
 
 export const fastRetry = { attempts: 3, baseMs: 1, maxMs: 4 }
+
+/** The transaction id of a `PAYMENT-SIGNATURE` header. */
+export function txIdIn(payment: string): string {
+  return algorandPaymentReader().read(decodeHeader(payment)!)!.txId
+}
 
 /** The payments that the seller got, each once. */
 export function distinctPayments(seller: Seller): Set<string | undefined> {
@@ -169,11 +175,12 @@ export function failure(
   status: number,
   code: string,
   headers: Readonly<Record<string, string>> = {},
+  fields: Readonly<Record<string, unknown>> = {},
 ): Answer {
   return {
     status,
     headers: { 'content-type': 'application/json', ...headers },
-    body: JSON.stringify({ error: { code, message: `It is ${code}` } }),
+    body: JSON.stringify({ error: { code, message: `It is ${code}`, ...fields } }),
   }
 }
 

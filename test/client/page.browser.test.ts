@@ -69,7 +69,20 @@ it('quotes, pays, and reads receipt, manifest and bazaar, all across origins', a
         registry: svc.algodRegistry({ algodUrl, identityApp: 1 }),
       })
       const manifest = await client.discover(url)
+      // As algosdk submits: the browser asks first whether it may.
+      const headers = { 'content-type': 'application/x-binary', 'x-algo-api-token': 'none' }
+      const submitted = await fetch(`${algodUrl}/v2/transactions`, { method: 'POST', headers, body: 'x' })
+      const settled = await fetch(`${facilitatorUrl}/settle`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: '{}',
+      })
+      const minted = await fetch(`${algodUrl}/sandbox/fund`, {
+        method: 'POST',
+        body: JSON.stringify({ address, usdc: 1 }),
+      })
       return {
+        written: [submitted.status, settled.status, minted.status],
         usd: svc.priceOf(quote.requirements!),
         data,
         payment,
@@ -87,6 +100,7 @@ it('quotes, pays, and reads receipt, manifest and bazaar, all across origins', a
     bazaar: true,
     verdict: { verified: false, reason: 'invalid_url' },
     name: 'Test agent',
+    written: [400, 400, 403],
   })
   expect(seen.payment?.txId).toBe(sandbox.transactions().at(-1)?.txId)
   expect(before.payer - sandbox.balance(address).usdc!).toBe(PRICE)

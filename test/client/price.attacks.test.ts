@@ -1,7 +1,10 @@
 /** A quote is the seller's word. Whatever it says, the client pays the good entry at the checked price, or nothing. */
 import { describe, expect, it } from 'vitest'
 import { CAIP2, USDC_ASSET_ID } from '../../src/domain/network.js'
+import { encodeHeader } from '../../src/domain/x402.js'
 import {
+  ANSWER,
+  type Answer,
   fastRetry,
   honest,
   type Market,
@@ -176,6 +179,62 @@ describe('pays the good entry', () => {
       expect(spent()).toBe(PRICE)
     })
   }
+
+  it.each<[string, string]>([
+    ['is not base64', '{"accepts":[]}'],
+    ['is base64 of no JSON', 'bm90IGpzb24='],
+    ['lists no ways to pay', encodeHeader({ x402Version: 2 })],
+    ['is two headers', `${encodeHeader({ x402Version: 2 })}, ${encodeHeader({ x402Version: 2 })}`],
+    ['is empty', ''],
+  ])('specification 2.10: from the body, where the header %s', async (_, header) => {
+    const { client, spent } = market.payer({ maxPrice: '$0.01' })
+    const seller = await market.seller((seen, shop) =>
+      seen.payment
+        ? shop.sell(seen.payment)
+        : {
+            status: 402,
+            headers: { 'PAYMENT-REQUIRED': header },
+            body: JSON.stringify({ x402Version: 2, accepts: [shop.entry()] }),
+          },
+    )
+    expect((await client.quote(seller.url, {})).requirements?.accepts).toHaveLength(1)
+    await client.call(seller.url, {})
+    expect(spent()).toBe(PRICE)
+  })
+
+  it('specification 4.8: from the header, where header and body are good and differ', async () => {
+    const { client, spent } = market.payer({ maxPrice: '$0.01' })
+    const seller = await market.seller((seen, shop) =>
+      seen.payment
+        ? shop.sell(seen.payment)
+        : {
+            status: 402,
+            headers: { 'PAYMENT-REQUIRED': encodeHeader({ x402Version: 2, accepts: [shop.entry()] }) },
+            body: JSON.stringify({ x402Version: 2, accepts: [shop.entry({ amount: '1' })] }),
+          },
+    )
+    await client.call(seller.url, {})
+    expect(spent()).toBe(PRICE)
+  })
+
+  it('specification 4.8: from a header in base64url, and its receipt too', async () => {
+    const { client, spent } = market.payer({ maxPrice: '$0.01' })
+    const urlSafe = (header: string) => Buffer.from(header, 'base64').toString('base64url')
+    const seller = await market.seller(async (seen, shop): Promise<Answer> => {
+      if (!seen.payment) {
+        const header = urlSafe(encodeHeader({ x402Version: 2, error: '~~~???>>>', accepts: [shop.entry()] }))
+        expect(header).toMatch(/[-_]/)
+        return { status: 402, headers: { 'PAYMENT-REQUIRED': header } }
+      }
+      const { success, transaction } = await shop.settle(seen.payment)
+      const receipt = { success, transaction, note: '~~~???>>>', amount: '7' }
+      return { ...ANSWER, headers: { 'PAYMENT-RESPONSE': urlSafe(encodeHeader(receipt)) } }
+    })
+    const { warnings } = await client.call(seller.url, {})
+    expect(spent()).toBe(PRICE)
+    // It was read: what it says is held against what was signed.
+    expect(warnings).toEqual([expect.objectContaining({ message: expect.stringContaining('amount 7') })])
+  })
 
   it('also where the quote is in the body', async () => {
     const { client, spent } = market.payer()

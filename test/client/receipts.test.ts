@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { csvOf } from '../../src/app/client/csv.js'
 import { receiptBook } from '../../src/app/client/receipts.js'
 import type { PaymentRequirements } from '../../src/domain/x402.js'
-import { failure, honest, marketForFile, PRICE_USD, type Script } from './market.js'
+import { failure, honest, marketForFile, PRICE_USD, type Script, txIdIn } from './market.js'
 
 const market = marketForFile()
 
@@ -42,12 +42,12 @@ describe('receipts', () => {
     expect(client.receipts.toCSV().split('\r\n')).toHaveLength(2)
   })
 
-  it('tell the charged from the disowned and from those that nobody can tell', async () => {
+  it('tell what sellers deny from those that nobody can tell', async () => {
     const { client } = market.payer({ retry: false })
     const scripts: Readonly<Record<string, Script>> = {
-      disowned: () => failure(500, 'handler_error'),
+      denied: () => failure(500, 'handler_error'),
       lost: () => 'cut',
-      unknown: () => failure(503, 'settlement_unknown'),
+      unknown: seen => failure(503, 'settlement_unknown', {}, { txId: txIdIn(seen.payment!) }),
     }
     const seller = await market.seller((seen, shop) =>
       seen.payment ? scripts[seen.path.split('?')[1]!]!(seen, shop) : shop.challenge(shop.entry()),
@@ -79,21 +79,24 @@ describe('receipts', () => {
     expect(client.receipts.toJSON()).toMatchObject([{ charged: 'maybe' }])
   })
 
-  it('become charged when a disowned payment lands after all', async () => {
-    const { client } = market.payer({ retry: false })
+  it('tell what the chain says once it was asked', async () => {
+    const { client } = market.payer({ retry: false, maxPerDay: '$0.02' })
     let kept = ''
     const thief = await market.seller((seen, shop) => {
       if (!seen.payment) return shop.challenge(shop.entry())
-      kept = seen.payment
+      kept ||= seen.payment
       return failure(500, 'handler_error')
     })
-    const honestSeller = await market.seller(honest)
-    await expect(client.call(thief.url)).rejects.toMatchObject({ detail: { charged: 'no' } })
+    for (let call = 0; call < 2; call++)
+      await expect(client.call(thief.url)).rejects.toMatchObject({ detail: { charged: 'no' } })
     await market
       .seller((_, shop) => shop.settle(kept).then(() => 'cut' as const))
       .then(({ url }) => fetch(url).catch(() => {}))
-    await client.call(honestSeller.url)
-    expect(client.receipts.toJSON().map(({ charged }) => charged)).toEqual(['yes', 'yes'])
+    expect(client.receipts.toJSON().map(({ charged }) => charged)).toEqual(['no', 'no'])
+    market.sandbox.advanceRounds(100)
+    expect(await client.estimate(thief.url)).not.toHaveProperty('refusal')
+    expect(client.receipts.toJSON().map(({ charged }) => charged)).toEqual(['yes', 'no'])
+    expect(client.spentToday).toBe(PRICE_USD)
   })
 
   it('are as many as were asked for: the oldest go first', async () => {

@@ -1,18 +1,22 @@
 import { describe, expect, it } from 'vitest'
 import type { Exchange, Sent } from '../../src/app/client/exchange.js'
-import { deliver, retryAfterMs } from '../../src/app/client/retry.js'
+import { deliver, type Presented, retryAfterMs } from '../../src/app/client/retry.js'
 
 const request = { url: new URL('https://agent.example/'), method: 'POST', headers: {} }
 const policy = { attempts: 3, baseMs: 0, maxMs: 0 }
 const lost: Sent = { kind: 'lost', cause: 'reset' }
 
-function answer(status: number, code?: string): Sent {
-  const bytes = Buffer.from(JSON.stringify({ error: { code } }))
-  return {
-    kind: 'answered',
-    reply: { status, headers: new Headers({ 'retry-after': '0' }), bytes, oversized: false },
-  }
+const OURS = 'O'.repeat(52)
+const presented: Presented = { txId: OURS, landsUntilMs: Number.POSITIVE_INFINITY }
+
+/** As our server answers: with the payment's id, and when to come back. */
+function answer(status: number, code?: string, txId: string | undefined = OURS, after = '0'): Sent {
+  const bytes = Buffer.from(JSON.stringify({ error: { code, txId } }))
+  const headers = new Headers(after ? { 'retry-after': after } : {})
+  return { kind: 'answered', reply: { status, headers, bytes, oversized: false } }
 }
+const bare = (status: number, code: string) => answer(status, code, '', '')
+const foreign = (status: number, code: string) => answer(status, code, 'F'.repeat(52))
 
 function scripted(...steps: readonly Sent[]): Exchange {
   const left = [...steps]
@@ -61,10 +65,55 @@ describe('a request is sent', () => {
       true,
     ],
     ['once more where another conflict ends it', [lost, answer(409, 'payment_spent')], 2, 409, true],
+    ['once for 429', [answer(429, 'rate_limited')], 1, 429, false],
+    [
+      'on and on while earlier runs are not settled, and three times besides',
+      [
+        ...Array(5).fill(answer(429, 'too_many_unpaid_calls')),
+        answer(500),
+        answer(429, 'too_many_unpaid_calls'),
+        answer(500),
+        answer(200),
+      ],
+      9,
+      200,
+      false,
+    ],
+    [
+      'once for a 429 that does not say when to come back',
+      [bare(429, 'too_many_unpaid_calls')],
+      1,
+      429,
+      false,
+    ],
+    ['once for that code with another status', [answer(400, 'too_many_unpaid_calls')], 1, 400, false],
+    [
+      'three times for “settlement unknown” of another payment',
+      Array(3).fill(foreign(503, 'settlement_unknown')),
+      3,
+      503,
+      false,
+    ],
+    [
+      'three times for “settlement unknown” of no payment',
+      Array(3).fill(bare(503, 'settlement_unknown')),
+      3,
+      503,
+      false,
+    ],
+    ['once more for “in use” of another payment', [lost, foreign(409, 'payment_in_use')], 2, 409, true],
+    ['once more for “in use” of no payment', [lost, bare(409, 'payment_in_use')], 2, 409, true],
+    [
+      'once more for “in progress” without a time to come back',
+      [lost, bare(409, 'idempotency_in_progress')],
+      2,
+      409,
+      true,
+    ],
   ]
   for (const [name, steps, attempts, status, everLost] of cases) {
     it(name, async () => {
-      const delivery = await deliver(scripted(...steps), request, policy, 60_000)
+      const delivery = await deliver(scripted(...steps), request, policy, 60_000, presented)
       expect({ ...delivery, reply: delivery.reply?.status }).toMatchObject({
         attempts,
         reply: status,
@@ -74,8 +123,23 @@ describe('a request is sent', () => {
   }
 
   it('once without retries, whatever happens', async () => {
-    for (const sent of [lost, answer(500), answer(503)]) {
-      expect((await deliver(scripted(sent), request, { ...policy, attempts: 1 }, 60_000)).attempts).toBe(1)
+    for (const sent of [lost, answer(500), answer(503), answer(429, 'too_many_unpaid_calls')]) {
+      const delivery = deliver(scripted(sent), request, { ...policy, attempts: 1 }, 60_000, presented)
+      expect((await delivery).attempts).toBe(1)
     }
+  })
+
+  it('once where no payment is in it, and runs are not settled', async () => {
+    expect(
+      (await deliver(scripted(answer(429, 'too_many_unpaid_calls')), request, policy, 60_000)).attempts,
+    ).toBe(1)
+  })
+
+  it('not again where the payment would be too late, or the time is up', async () => {
+    const asked = answer(429, 'too_many_unpaid_calls', OURS, '2')
+    const landsUntilMs = performance.now() + 1_000
+    const late = deliver(scripted(asked), request, policy, 60_000, { txId: OURS, landsUntilMs })
+    expect((await late).attempts).toBe(1)
+    expect((await deliver(scripted(asked), request, policy, 1_000, presented)).attempts).toBe(1)
   })
 })

@@ -1,9 +1,9 @@
 /** Limits hold whatever happens at once, whatever fails, and whatever sellers say. */
 import { describe, expect, it } from 'vitest'
-import { disownedPayments } from '../../src/app/client/disowned.js'
 import { memorySpendLedger } from '../../src/client.js'
 import { encodeHeader } from '../../src/domain/x402.js'
-import { ANSWER, distinctPayments, failure, honest, marketForFile, PRICE, PRICE_USD } from './market.js'
+import { PAYMENT_LIFE_MAX_MS } from '../../src/ports/spend.js'
+import { ANSWER, distinctPayments, honest, marketForFile, PRICE, PRICE_USD } from './market.js'
 
 const market = marketForFile()
 
@@ -34,47 +34,19 @@ describe('the daily limit', () => {
       throw new Error('the ledger is down')
     }
     const { client, spent } = market.payer({
-      ledger: { reserve: down, commit: down, release: down, spentBaseUnits: 0n },
+      ledger: { ...memorySpendLedger(), reserve: down, release: down },
     })
     await expect(client.call((await market.seller(honest)).url, {})).rejects.toThrow('the ledger is down')
     expect(spent()).toBe(0n)
   })
 
   it('does not withhold an answer that is paid for when its ledger fails afterwards', async () => {
-    const ledger = { ...memorySpendLedger(), commit: () => Promise.reject(new Error('down')) }
+    const ledger = { ...memorySpendLedger(), settle: () => Promise.reject(new Error('down')) }
     const { client } = market.payer({ ledger })
     expect((await client.call((await market.seller(honest)).url, {})).data).toEqual({ done: true })
   })
 
-  it('is free again after failed calls', async () => {
-    const { client, spent } = market.payer({ maxPerDay: '$0.01', retry: false })
-    const broken = await market.seller((seen, shop) =>
-      seen.payment ? failure(500, 'handler_error') : shop.challenge(shop.entry()),
-    )
-    for (let call = 0; call < 3; call++)
-      await expect(client.call(broken.url, {})).rejects.toMatchObject({ code: 'call_failed' })
-    expect(client.remainingToday).toBe(PRICE_USD)
-    await client.call((await market.seller(honest)).url, {})
-    expect(spent()).toBe(PRICE)
-    expect(client.remainingToday).toBe(0)
-  })
-
-  it('counts a payment that lands after the seller had said no', async () => {
-    const { client, spent } = market.payer({ maxPerDay: '$0.015', retry: false })
-    const liar = await market.seller((seen, shop) =>
-      seen.payment ? failure(500, 'handler_error') : shop.challenge(shop.entry()),
-    )
-    await expect(client.call(liar.url, {})).rejects.toMatchObject({ detail: { charged: 'no' } })
-    expect(client.spentToday).toBe(0)
-    await settleLater(liar.paid()[0]!.payment!)
-    expect(spent()).toBe(PRICE)
-    const shop = await market.seller(honest)
-    await expect(client.call(shop.url, {})).rejects.toMatchObject({ code: 'daily_cap_reached' })
-    expect(client.spentToday).toBe(PRICE_USD)
-    expect(spent()).toBe(PRICE)
-  })
-
-  it('is not used up by a replay', async () => {
+  it('counts a replay until its own payment cannot land: that a seller did not take it is the seller’s word', async () => {
     const { client, spent } = market.payer({ maxPerDay: '$0.02' })
     const receipt = encodeHeader({ success: true, txId: 'A'.repeat(52), amount: '10000', asset: '10458941' })
     const headers = {
@@ -89,8 +61,24 @@ describe('the daily limit', () => {
     expect(result).toMatchObject({ replayed: true, payment: { txId: 'A'.repeat(52), usd: PRICE_USD } })
     expect(result.warnings).toBeUndefined()
     expect(seller.paid()[0]?.headers['idempotency-key']).toBe('order-1')
-    expect(client.spentToday).toBe(0)
+    expect(client.receipts.toJSON()).toMatchObject([{ status: 200, charged: 'no' }])
+    expect(client.spentToday).toBe(PRICE_USD)
     expect(spent()).toBe(0n)
+  })
+
+  it('tells of a “replay” whose own payment landed that it was charged', async () => {
+    const { client, spent } = market.payer()
+    const seller = await market.seller(async (seen, shop) => {
+      if (!seen.payment) return shop.challenge(shop.entry())
+      await shop.settle(seen.payment)
+      const receipt = encodeHeader({ success: true, txId: 'A'.repeat(52) })
+      return { ...ANSWER, headers: { 'Idempotency-Replayed': 'true', 'PAYMENT-RESPONSE': receipt } }
+    })
+    const result = await client.call(seller.url, {})
+    expect(result.replayed).toBeUndefined()
+    expect(result.payment?.txId).toBe(market.sandbox.transactions().at(-1)?.txId)
+    expect(result.warnings).toMatchObject([{ code: 'receipt_mismatch' }])
+    expect(spent()).toBe(PRICE)
   })
 
   it('is free again where nothing could be signed', async () => {
@@ -106,14 +94,23 @@ it('without a limit, what is left is infinite', () => {
   expect(market.payer().client.remainingToday).toBe(Number.POSITIVE_INFINITY)
 })
 
+it('a ledger that cannot do all that it has to is refused at construction', () => {
+  const { attach: _, ...earlier } = memorySpendLedger()
+  expect(() => market.payer({ ledger: earlier as never })).toThrow(
+    expect.objectContaining({ code: 'invalid_options', message: expect.stringContaining('attach') }),
+  )
+})
+
 describe('the memory ledger', () => {
   const DAY_MS = 86_400_000
+  const payment = { network: 'testnet', txId: 'A', firstValid: 1n, lastValid: 10n } as const
 
   it('forgets what is 24 hours old, to the millisecond', () => {
     const clock = { nowMs: 5_000, now: () => clock.nowMs }
     const ledger = memorySpendLedger(clock)
-    expect(ledger.reserve({ id: 'a', amount: 3n }, 3n)).toBe(true)
-    ledger.commit({ id: 'a', amount: 3n })
+    ledger.reserve({ id: 'a', amount: 3n }, 3n)
+    ledger.attach('a', payment)
+    ledger.settle('a', 'spent')
     clock.nowMs += DAY_MS - 1
     expect(ledger.reserve({ id: 'b', amount: 1n }, 3n)).toBe(false)
     clock.nowMs += 1
@@ -129,63 +126,26 @@ describe('the memory ledger', () => {
     expect(ledger.spentBaseUnits).toBe(2n)
     clock.nowMs = DAY_MS
     expect(ledger.spentBaseUnits).toBe(0n)
-    ledger.release({ id: 'a', amount: 2n })
+    ledger.release('a')
     expect(ledger.spentBaseUnits).toBe(0n)
   })
 
-  it('counts again what had been released and was spent after all', () => {
-    const ledger = memorySpendLedger()
-    ledger.reserve({ id: 'a', amount: 2n }, undefined)
-    ledger.release({ id: 'a', amount: 2n })
-    expect(ledger.spentBaseUnits).toBe(0n)
-    ledger.commit({ id: 'a', amount: 2n })
-    expect(ledger.spentBaseUnits).toBe(2n)
+  it('forgets each spend in its own time, in whatever order they were settled', () => {
+    const clock = { nowMs: 0, now: () => clock.nowMs }
+    const ledger = memorySpendLedger(clock)
+    const times = [0, 700, 5_000, 60_000]
+    for (const [at, ms] of times.entries()) {
+      clock.nowMs = ms
+      ledger.reserve({ id: `${at}`, amount: 10n ** BigInt(at) }, undefined)
+      ledger.attach(`${at}`, payment)
+    }
+    clock.nowMs = PAYMENT_LIFE_MAX_MS + 70_000
+    for (const id of ['2', '0', '3', '1']) ledger.settle(id, 'spent')
+    const left = [699, 700, 5_000, 59_999, 60_000].map(ms => {
+      clock.nowMs = PAYMENT_LIFE_MAX_MS + DAY_MS + ms
+      return ledger.spentBaseUnits
+    })
+    // What counts from the same second is one entry.
+    expect(left).toEqual([1_111n, 1_100n, 1_000n, 1_000n, 0n])
   })
 })
-
-describe('disowned payments', () => {
-  const signed = { payload: {}, firstValid: 1n, lastValid: 10n }
-
-  it('are watched while they can land, then no longer; never judged by a node that is down', async () => {
-    const ledger = memorySpendLedger()
-    const node = { round: 5n as bigint | undefined, asked: 0, landed: undefined as bigint | undefined }
-    const watch = disownedPayments(ledger, {
-      lastRound: async () => node.round ?? Promise.reject(new Error('down')),
-      confirmedRound: async () => {
-        node.asked++
-        return node.landed
-      },
-    })
-    watch.watch({ id: 'a', amount: 2n }, { ...signed, txId: 'A' })
-    await watch.look()
-    node.round = undefined
-    await watch.look()
-    expect(node.asked).toBe(1)
-    node.round = 10n
-    await watch.look()
-    expect(node.asked).toBe(2)
-    node.round = 11n
-    await watch.look()
-    await watch.look()
-    expect(node.asked).toBe(3)
-    expect(ledger.spentBaseUnits).toBe(0n)
-  })
-
-  it('are bounded in number', () => {
-    const watch = disownedPayments(memorySpendLedger(), {
-      lastRound: async () => 0n,
-      confirmedRound: async () => undefined,
-    })
-    for (let n = 0; !watch.full; n++)
-      watch.watch({ id: String(n), amount: 1n }, { ...signed, txId: String(n) })
-    expect(watch.full).toBe(true)
-  })
-})
-
-async function settleLater(payment: string): Promise<void> {
-  const seller = await market.seller(async (_, shop) => ({
-    ...ANSWER,
-    status: (await shop.settle(payment)).success ? 200 : 500,
-  }))
-  expect((await fetch(seller.url)).status).toBe(200)
-}

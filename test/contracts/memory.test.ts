@@ -1,13 +1,16 @@
 /** Every port's contract on the memory adapters, and what only they promise: bounded memory. */
 import { describe, expect, it } from 'vitest'
 import { memoryChargeStore } from '../../src/adapters/memory/charge-store.js'
+import { memoryCredit } from '../../src/adapters/memory/credit.js'
 import { memoryRateLimit } from '../../src/adapters/memory/rate-limit.js'
 import { memoryRuns } from '../../src/adapters/memory/runs.js'
 import { memorySpendLedger } from '../../src/adapters/memory/spend.js'
 import { memorySubscriptions } from '../../src/adapters/memory/subscriptions.js'
+import { PAYMENT_LIFE_MAX_MS } from '../../src/ports/spend.js'
 import {
   boundedChargeStoreContract,
   chargeStoreContract,
+  creditContract,
   rateLimitContract,
   runsContract,
   spendContract,
@@ -22,12 +25,12 @@ function testClock(startMs = Date.UTC(2026, 0, 1)) {
   const advance = (ms: number) => {
     nowMs += ms
   }
-  return { now: () => nowMs, advance }
+  return { now: () => nowMs, monotonic: () => nowMs, advance }
 }
 
 const makeChargeStore = (max?: number) => () => {
   const clock = testClock()
-  return { store: memoryChargeStore({ clock, max }), advance: clock.advance, leaseMs: 1_000 }
+  return { store: memoryChargeStore({ clock, max, callsMax: max }), advance: clock.advance, leaseMs: 1_000 }
 }
 
 chargeStoreContract(runner, 'memory', makeChargeStore())
@@ -47,9 +50,15 @@ rateLimitContract(runner, 'memory', () => {
 
 runsContract(runner, 'memory', memoryRuns)
 
+creditContract(runner, 'memory', () => {
+  const clock = testClock()
+  return { store: memoryCredit({ clock }), advance: clock.advance, idleMs: 600_000 }
+})
+
 spendContract(runner, 'memory', () => {
   const clock = testClock()
-  return { ledger: memorySpendLedger(clock), advance: clock.advance, windowMs: 86_400_000 }
+  const advance = clock.advance
+  return { ledger: memorySpendLedger(clock), advance, windowMs: 86_400_000, lifeMs: PAYMENT_LIFE_MAX_MS }
 })
 
 describe('memory is bounded', () => {
@@ -62,7 +71,7 @@ describe('memory is bounded', () => {
 
   it('abandoned claims are collected: they fill the store only until their leases are long over', async () => {
     const clock = testClock()
-    const store = memoryChargeStore({ clock, max: 100 })
+    const store = memoryChargeStore({ clock, callsMax: 100 })
     for (let at = 0; at < 100; at++) await store.open({ ...hold(at), leaseMs: 1_000 })
     expect((await store.open({ ...hold(100), leaseMs: 1_000 })).verdict).toBe('full')
     clock.advance(120_000)
@@ -71,7 +80,7 @@ describe('memory is bounded', () => {
 
   it('a payment is forgotten when it can no longer land, and a claim when nothing is owed', async () => {
     const clock = testClock()
-    const store = memoryChargeStore({ clock, max: 1 })
+    const store = memoryChargeStore({ clock, callsMax: 1 })
     const call = hold(0)
     await store.open({ ...call, leaseMs: 1_000 })
     const recorded = { answer: new Uint8Array(1) }
@@ -79,9 +88,11 @@ describe('memory is bounded', () => {
     clock.advance(10_000)
     const keyless = { ...call, token: 'other', claim: undefined }
     expect((await store.open({ ...keyless, leaseMs: 1_000 })).verdict).toBe('opened')
-    expect((await store.open({ ...hold(1), leaseMs: 1_000 })).verdict).toBe('full')
+    await store.close({ ...keyless, how: 'release', windowMs: 0 })
+    const again = { ...hold(0), token: 'again', payment: 'another', leaseMs: 1_000 }
+    expect((await store.open(again)).verdict).toBe('orphaned')
     clock.advance(12_000)
-    expect((await store.open({ ...hold(1), leaseMs: 1_000 })).verdict).toBe('opened')
+    expect((await store.open({ ...again, token: 'later' })).verdict).toBe('opened')
   })
 
   it('100,000 payments come and go in constant time each', async () => {
@@ -119,6 +130,24 @@ describe('memory is bounded', () => {
     expect(limit.take('identity 0', 1)).toEqual({ admitted: true })
     expect(limit.take('identity 999999', 1)).toMatchObject({ admitted: false })
     expect(performance.now() - begun).toBeLessThan(10_000)
+  })
+
+  it('of 101,000 open payments the oldest count as spent, and all are counted', () => {
+    const clock = testClock()
+    const ledger = memorySpendLedger(clock)
+    for (let at = 0; at < 101_000; at++) {
+      const payment = { network: 'testnet', txId: `tx ${at}`, firstValid: 1n, lastValid: BigInt(at) } as const
+      ledger.reserve({ id: `id ${at}`, amount: 1n }, undefined)
+      ledger.attach(`id ${at}`, payment)
+      clock.advance(10)
+    }
+    expect(ledger.spentBaseUnits).toBe(101_000n)
+    expect(ledger.due('testnet', 2n ** 40n, 1)).toMatchObject([{ id: 'id 1000' }])
+    expect(ledger.due('testnet', 2n ** 40n, 200_000)).toHaveLength(100_000)
+    ledger.settle('id 0', 'dead')
+    expect(ledger.spentBaseUnits).toBe(101_000n)
+    clock.advance(86_400_000 + PAYMENT_LIFE_MAX_MS)
+    expect(ledger.spentBaseUnits).toBe(0n)
   })
 
   it('the verdicts of a hundred thousand sold windows are kept until each ends', () => {

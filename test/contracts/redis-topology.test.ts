@@ -34,6 +34,12 @@ async function useAll({ charges, subscriptions, rateLimit, spend, health }: Redi
   expect(await rateLimit.take('caller {', 1)).toMatchObject({ admitted: false })
   expect(await spend.reserve({ id: 'x', amount: 3n }, 3n)).toBe(true)
   expect(await spend.reserve({ id: 'y', amount: 1n }, 3n)).toBe(false)
+  expect(await spend.attach('x', { network: 'testnet', ...payment, txId: 'A'.repeat(52) })).toBe(true)
+  expect(await spend.due('testnet', 3n, 10)).toMatchObject([{ id: 'x' }])
+  await spend.postpone('x', 4n)
+  await spend.release('x')
+  await spend.settle('x', 'dead')
+  expect(await spend.reserve({ id: 'y', amount: 3n }, 3n)).toBe(true)
   expect(await health()).toMatchObject({ ok: true })
 }
 

@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { redisChargeStore } from '../../src/adapters/redis/charge-store.js'
 import { type Connection, connect } from '../../src/adapters/redis/connection.js'
+import { redisCredit } from '../../src/adapters/redis/credit.js'
 import { redisRateLimit } from '../../src/adapters/redis/rate-limit.js'
 import { redisRuns } from '../../src/adapters/redis/runs.js'
 import { redisSpendLedger } from '../../src/adapters/redis/spend.js'
@@ -10,6 +11,7 @@ import { redisSubscriptions } from '../../src/adapters/redis/subscriptions.js'
 import type { EndedCall } from '../../src/ports/witness.js'
 import {
   chargeStoreContract,
+  creditContract,
   rateLimitContract,
   runsContract,
   spendContract,
@@ -77,8 +79,71 @@ it('tells Redis of a burst of calls in one command, of the newest only', async (
   expect(told).toBe(1)
 })
 
-spendContract(runner, 'redis', () => ({
-  ledger: redisSpendLedger(connection, prefix(), { budget: 'wallet', windowMs: LEASE_MS }),
+creditContract(runner, 'redis', () => ({
+  store: redisCredit(connection, prefix()),
   advance,
-  windowMs: LEASE_MS,
+  idleMs: LEASE_MS,
 }))
+
+spendContract(runner, 'redis', () => {
+  const name = prefix()
+  const options = { budget: 'wallet', windowMs: LEASE_MS, lifeMs: LEASE_MS / 2 }
+  const [ledger, other] = [1, 2].map(() => redisSpendLedger(connection, name, options))
+  return { ledger: ledger!, other, advance, ...options }
+})
+
+describe.concurrent('a budget on Redis', () => {
+  const payment = { network: 'testnet', txId: 'A'.repeat(52), firstValid: 1n, lastValid: 9n } as const
+
+  it('counts what an earlier version of this package wrote, and forgets it in time', async () => {
+    const name = prefix()
+    const place = `${name}{spend:wallet}`
+    const nowMs = Date.now()
+    const send = <T>(command: Parameters<Connection['send']>[0]) => connection.send(command) as Promise<T>
+    await send(redis =>
+      redis.zadd(`${place}:entries`, nowMs, 'reserved:old', nowMs, 'spent:1', nowMs - 900, 'reserved:gone'),
+    )
+    await send(redis =>
+      redis.hset(`${place}:amounts`, { sum: 70, 'reserved:old': 30, 'spent:1': 30, 'reserved:gone': 10 }),
+    )
+    const ledger = redisSpendLedger(connection, name, { budget: 'wallet', windowMs: LEASE_MS })
+    expect(await ledger.reserve({ id: 'new', amount: 31n }, 100n)).toBe(false)
+    await ledger.settle('old', 'dead')
+    expect(await ledger.due('testnet', 100n, 10)).toEqual([])
+    expect(ledger.spentBaseUnits).toBeGreaterThanOrEqual(60n)
+    await ledger.release('old')
+    expect(ledger.spentBaseUnits).toBeLessThanOrEqual(40n)
+    await advance(LEASE_MS)
+    expect(await ledger.reserve({ id: 'new', amount: 100n }, 100n)).toBe(true)
+  })
+
+  it('does not trip over what is no row of its own', async () => {
+    const name = prefix()
+    const place = `${name}{spend:wallet}`
+    const ledger = redisSpendLedger(connection, name, { budget: 'wallet' })
+    for (const id of ['bad', 'good']) {
+      await ledger.reserve({ id, amount: 1n }, undefined)
+      await ledger.attach(id, payment)
+    }
+    await connection.send(redis => redis.hset(`${place}:payments`, { 'reserved:bad': 'testnet <tx> 1 9' }))
+    await connection.send(redis => redis.zadd(`${place}:due:testnet`, 1, 'reserved:unknown'))
+    const good = { id: 'good', amount: 1n, payment }
+    expect(await ledger.due('testnet', 100n, 10)).toEqual([good])
+    expect(ledger.spentBaseUnits).toBe(2n)
+  })
+
+  it('leaves nothing behind but what it counts', async () => {
+    const name = prefix()
+    const ledger = redisSpendLedger(connection, name, { budget: 'wallet' })
+    for (const end of ['dead', 'spent'] as const) {
+      await ledger.reserve({ id: end, amount: 5n }, undefined)
+      await ledger.attach(end, payment)
+      await ledger.settle(end, end)
+    }
+    const keys = await connection.send(redis => redis.keys(`${name}*`))
+    const names = keys.map(key => key.slice(name.length + '{spend:wallet}:'.length)).sort()
+    expect(names).toEqual(['amounts', 'entries'])
+    expect(await connection.send(redis => redis.hlen(`${name}{spend:wallet}:amounts`))).toBe(2)
+    expect(ledger.spentBaseUnits).toBe(5n)
+  })
+})

@@ -1,6 +1,14 @@
 /** What the README and the guides show is code that compiles, runs, and commands that exist. */
 import { execFile, spawn } from 'node:child_process'
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 import { promisify } from 'node:util'
@@ -46,6 +54,37 @@ it('there are blocks of each kind, and all are found', () => {
   const known = ['js', 'ts', 'sh', '', 'json', 'mermaid', 'lua', 'yaml', 'redis', 'conf', 'text']
   expect(blocks.filter(({ language }) => !known.includes(language)).map(nameOf)).toEqual([])
 })
+
+it('a client that can pay is shown with both caps, everywhere', () => {
+  const shown = ['README.md', 'docs', 'templates', 'agents', 'src'].flatMap(clientsIn)
+  expect(shown.length).toBeGreaterThan(12)
+  expect(new Set(shown.map(({ file }) => file.split('/')[0]))).toEqual(
+    new Set(['README.md', 'docs', 'templates', 'agents', 'src']),
+  )
+  const uncapped = shown.filter(({ made }) => !/maxPrice/.test(made) || !/maxPerDay/.test(made))
+  expect(uncapped).toEqual([])
+})
+
+/** Each `new SvcClient(…)` that is given a key, with what `...caps` stands for. */
+function clientsIn(place: string): { file: string; made: string }[] {
+  const files = place.endsWith('.md') ? [place] : filesUnder(place)
+  return files.flatMap(file => {
+    const text = readFileSync(join(ROOT, file), 'utf8')
+    return [...text.matchAll(/new SvcClient\((?:[^()]|\([^()]*\))*\)/g)]
+      .map(({ 0: made, index }) => {
+        const caps = /\bcaps = \{[^}]*\}/g
+        const before = [...text.slice(0, index).matchAll(caps)].at(-1)?.[0] ?? ''
+        return { file, made: made.includes('...caps') ? made + before : made }
+      })
+      .filter(({ made }) => /\b(mnemonic|secretKey|signer)\b/.test(made))
+  })
+}
+
+function filesUnder(folder: string): string[] {
+  return readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' })
+    .filter(file => /\.(md|ts|js|mjs)$/.test(file) && !file.includes('node_modules'))
+    .map(file => join(folder, file))
+}
 
 it('TypeScript and JavaScript compile strictly, against the package', async () => {
   for (const block of programs) writeFileSync(join(project, nameOf(block)), completed(block))

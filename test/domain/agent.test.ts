@@ -23,6 +23,11 @@ describe('an agent', () => {
     expect([checked, checked.skills, checked.endpoints, checked.bidsOn].every(Object.isFrozen)).toBe(true)
   })
 
+  it.each([[null], [{}], [5], ['all'], [true], [() => {}], [Symbol('bids')]])(
+    'specification 2.6: bidsOn has no effect, whatever its value: %o',
+    bidsOn => expect(define({ ...sound, bidsOn })).toEqual(define(sound)),
+  )
+
   it.each(['abc', 'a-1', '---', 'a'.repeat(40)])('may have the handle %s', handle => {
     expect(define({ ...sound, handle }).handle).toBe(handle)
   })

@@ -6,7 +6,9 @@ import {
   validateDiscoveryExtensionSpec,
 } from '@x402/extensions/bazaar'
 import { describe, expect, it } from 'vitest'
-import { BAZAAR_BYTES_MAX, bazaarOf, unlistable } from '../../src/domain/bazaar.js'
+import { ajvValidator } from '../../src/adapters/validation/ajv.js'
+import { extensionsOf } from '../../src/app/declaration.js'
+import { BAZAAR_BYTES_MAX, type BazaarDeclaration, bazaarOf, unlistable } from '../../src/domain/bazaar.js'
 import { type EndpointDef, endpoint, type JSONSchema, type Method } from '../../src/domain/endpoint.js'
 
 function defined(input: unknown, method: Method = 'POST'): EndpointDef {
@@ -97,14 +99,158 @@ describe('the declaration', () => {
     ['a reference to elsewhere', { properties: { a: { $ref: 'https://elsewhere.example/schema' } } }],
     ['an id within', { properties: { a: { $id: 'https://elsewhere.example/a', type: 'string' } } }],
     ['a property named $id', { properties: { $id: { type: 'string' } } }],
-  ])('is withheld for %s, which the official validator refuses', (_, input) => {
+  ])('is not listable for %s, which the official validator refuses', (_, input) => {
     const def = defined(input)
     expect(official(def, {})).not.toEqual([])
     expect(unlistable(bazaarOf(def, {}))).toMatch(/another document/)
   })
 
-  it('is withheld where it would fill the header', () => {
+  it('is not listable where it would fill the header', () => {
     const long = { type: 'object', description: 'é'.repeat(BAZAAR_BYTES_MAX / 2) }
     expect(unlistable(bazaarOf(defined(long), {}))).toMatch(/bytes/)
   })
 })
+
+describe('specification 4.4.3: a schema that facilitators would not list is declared in part', () => {
+  const validator = ajvValidator()
+
+  function declaredOf(input: unknown, method: Method = 'POST') {
+    const def = defined(input, method)
+    const check = validator.compile(def.input!, { coerce: method === 'GET' })
+    const warnings: string[] = []
+    const { bazaar } = extensionsOf(def, check, message => warnings.push(message))! as {
+      bazaar: BazaarDeclaration
+    }
+    const { body, queryParams } = bazaar.info.input
+    const parts = (bazaar.schema as unknown as DeclaredSchema).properties.input.properties
+    const example = method === 'GET' ? queryParams : body
+    return {
+      warnings,
+      example,
+      schema: method === 'GET' ? parts.queryParams : parts.body,
+      // As the endpoint itself sees the example.
+      accepted: 'value' in check(example),
+      verdicts: [validateDiscoveryExtension(bazaar as never), validateDiscoveryExtensionSpec({ ...bazaar })],
+      bytes: Buffer.byteLength(JSON.stringify(bazaar)),
+    }
+  }
+
+  const words = 'w'.repeat(BAZAAR_BYTES_MAX)
+  const described = {
+    type: 'object',
+    description: words,
+    required: ['description'],
+    properties: {
+      description: { type: 'string', title: words, minLength: 2, description: words, examples: ['hi'] },
+      nested: { type: 'object', properties: { title: { const: { title: 'kept' }, $comment: words } } },
+    },
+  }
+  const wide = {
+    type: 'object',
+    required: ['url'],
+    properties: {
+      url: { type: 'string', minLength: 3, maxLength: 99 },
+      ...Object.fromEntries(
+        Array.from({ length: 200 }, (_, at) => [`option${at}`, { type: 'boolean', default: false }]),
+      ),
+    },
+  }
+  const deep = {
+    type: 'object',
+    required: ['order'],
+    properties: {
+      order: { type: 'object', required: ['lines'], properties: { lines: { enum: [words] } } },
+    },
+  }
+  const many = Array.from({ length: 500 }, (_, at) => `required${at}`)
+
+  it.each<[string, unknown, Method, object]>([
+    [
+      'descriptions go first, and only they',
+      described,
+      'POST',
+      {
+        schema: {
+          type: 'object',
+          required: ['description'],
+          properties: {
+            description: { type: 'string', minLength: 2 },
+            nested: { type: 'object', properties: { title: { const: { title: 'kept' } } } },
+          },
+        },
+        accepted: true,
+        warnings: [expect.stringMatching(/'sold' .* without its descriptions: .* bytes/)],
+      },
+    ],
+    [
+      'then all but the required top level',
+      wide,
+      'POST',
+      {
+        schema: { type: 'object', required: ['url'], properties: { url: wide.properties.url } },
+        example: { url: 'example' },
+        accepted: true,
+        warnings: [expect.stringMatching(/required top level: .* bytes/)],
+      },
+    ],
+    [
+      'also of a query',
+      wide,
+      'GET',
+      {
+        schema: { type: 'object', required: ['url'], properties: { url: wide.properties.url } },
+        accepted: true,
+      },
+    ],
+    [
+      'then all but names and types, where no example is small',
+      deep,
+      'POST',
+      {
+        schema: { type: 'object', required: ['order'], properties: { order: { type: 'object' } } },
+        example: { order: {} },
+        warnings: [expect.stringMatching(/names and types .* bytes/)],
+      },
+    ],
+    [
+      'a pattern without an example is left out, and the warning asks for one',
+      { type: 'object', required: ['c'], properties: { c: { type: 'string', pattern: '^(x7-y){3}$' } } },
+      'POST',
+      {
+        schema: { type: 'object', required: ['c'], properties: { c: { type: 'string' } } },
+        example: { c: 'example' },
+        warnings: [expect.stringMatching(/`examples`/)],
+      },
+    ],
+    [
+      'at last the whole schema',
+      { type: 'object', required: many },
+      'POST',
+      { schema: {}, example: {}, warnings: [expect.stringMatching(/without its schema: .* bytes/)] },
+    ],
+    [
+      'an id within goes with what is below',
+      { required: ['a'], properties: { a: { $id: 'https://elsewhere.example/a', type: 'string' } } },
+      'POST',
+      { schema: { required: ['a'], properties: { a: { type: 'string' } } }, accepted: true },
+    ],
+    [
+      'a property named $id goes with the schema, and its example stays',
+      { required: ['$id'], properties: { $id: { type: 'integer' } } },
+      'POST',
+      { schema: {}, example: { $id: 1 }, accepted: true },
+    ],
+    ['where nothing is accepted', { not: {} }, 'POST', { schema: {}, example: {} }],
+  ])('%s', (_, input, method, expected) => {
+    const declared = declaredOf(input, method)
+    expect(declared).toMatchObject(expected)
+    expect(declared.schema).toEqual((expected as typeof declared).schema)
+    expect(declared.verdicts).toEqual([{ valid: true }, { valid: true }])
+    expect(declared.warnings).toHaveLength(1)
+    expect(declared.bytes).toBeLessThanOrEqual(BAZAAR_BYTES_MAX)
+  })
+})
+
+interface DeclaredSchema {
+  readonly properties: { readonly input: { readonly properties: Readonly<Record<string, unknown>> } }
+}

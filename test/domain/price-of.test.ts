@@ -3,7 +3,7 @@ import { priceOf } from '../../src/domain/price-of.js'
 
 const entry = { scheme: 'exact', amount: '10000', asset: '31566704', payTo: 'A' }
 
-describe('priceOf', () => {
+describe('priceOf, as specification 4.8 has it,', () => {
   it.each([
     ['a challenge', { x402Version: 2, accepts: [entry] }, 0.01],
     ['an accepts array', [entry], 0.01],
@@ -14,16 +14,28 @@ describe('priceOf', () => {
     ['version 1’s maxAmountRequired', { maxAmountRequired: '1' }, 0.000001],
     ['a price in dollars', { price: '$0.02' }, 0.02],
     ['a manifest entry', { name: 'echo', price: '$5.00', pricing: 'fixed' }, 5],
-    ['the readable one among others', [{ amount: 1 }, { ...entry, asset: '1' }, entry], 0.01],
+    ['the readable one among others', [{ amount: 1.5 }, { ...entry, asset: '1' }, entry], 0.01],
+    ['an amount that is a number', { amount: 10_000 }, 0.01],
+    ['an entry whose amount is a number', { x402Version: 2, accepts: [{ ...entry, amount: 20_000 }] }, 0.02],
+    ['a maxAmountRequired that is a number', { maxAmountRequired: 1 }, 0.000001],
+    ['a price that is a number', { price: 0.02 }, 0.02],
+    ['a price that is a sum of numbers', { price: 0.1 + 0.2 }, 0.3],
     ['nothing to pay', { amount: '0' }, 0],
   ])('reads %s', (_, requirements, usd) => expect(priceOf(requirements)).toBe(usd))
 
   it.each([
     ['another asset', { ...entry, asset: '1' }],
-    ['an amount that is a number', { amount: 10_000 }],
+    ['an amount with a fraction', { amount: 0.5 }],
+    ['an amount that no number holds exactly', { amount: 2 ** 53 }],
+    ['an amount that is no number', { amount: Number.NaN }],
+    ['a negative number', { amount: -1 }],
     ['a fraction of a base unit', { amount: '0.5' }],
     ['a negative amount', { amount: '-1' }],
-    ['a price that is a number', { price: 0.02 }],
+    ['a price of nothing', { price: 0 }],
+    ['a negative price', { price: -0.02 }],
+    ['a price that is no number', { price: Number.NaN }],
+    ['a price without end', { price: Number.POSITIVE_INFINITY }],
+    ['a price beyond all money', { price: 1e21 }],
     ['a dynamic price', { price: 'dynamic' }],
     ['an empty array', []],
     ['an empty challenge', { accepts: [] }],

@@ -6,7 +6,7 @@ import { Response as UndiciResponse } from 'undici'
 import { describe, expect, it } from 'vitest'
 import { memoryChargeStore } from '../../src/adapters/memory/charge-store.js'
 import { memorySubscriptions } from '../../src/adapters/memory/subscriptions.js'
-import { defineEndpoint } from '../../src/index.js'
+import { defineEndpoint, SvcError } from '../../src/index.js'
 import { closing } from '../support/closing.js'
 import { fakeFacilitator, json } from '../support/fake-facilitator.js'
 import { ask, open, pay, presenting, receiptIn, type Seller, signedIn, signFor } from '../support/seller.js'
@@ -71,7 +71,7 @@ it('what a handler logs can neither break nor swell its error answer', async () 
     handler({ log }) {
       log('a bigint', { n: 1n })
       log('much', { text: 'x'.repeat(5_000_000) })
-      throw Object.assign(new Error('chosen'), { status: 422, code: 'chosen' })
+      throw new SvcError('chosen', 'chosen', 422)
     },
   })
   const seller = await open([endpoint])
@@ -121,7 +121,10 @@ describe('after the payment’s rounds have passed', () => {
       ...short,
       idempotency: { onLostResponse: 'replay' },
     })
-    const headers = { ...(await signFor(seller, `${seller.url}/work`)), 'idempotency-key': 'k' }
+    const headers = {
+      ...(await signFor(seller, `${seller.url}/work`)),
+      'idempotency-key': 'a-key-that-cannot-be-guessed',
+    }
     const first = await ask(`${seller.url}/work`, { headers })
     seller.sandbox.advanceRounds(50)
     const again = await ask(`${seller.url}/work`, { headers })
@@ -149,7 +152,10 @@ it('what is refused says nothing of another call’s charge', async () => {
     idempotency: {},
     budgets: { settleMs: 200, certaintyMs: 200 },
   })
-  const headers = { ...(await signFor(seller, `${seller.url}/work`)), 'idempotency-key': 'k' }
+  const headers = {
+    ...(await signFor(seller, `${seller.url}/work`)),
+    'idempotency-key': 'a-key-that-cannot-be-guessed',
+  }
   seller.sandbox.faults.set('settle', 'late', { delayMs: 1_000 })
   expect((await ask(`${seller.url}/work`, { headers })).status).toBe(503)
   const again = await ask(`${seller.url}/work`, { headers })

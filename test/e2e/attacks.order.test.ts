@@ -1,8 +1,9 @@
 /** What must not work: order, replay and binding. Money and handler runs are counted, not believed. */
 import { describe, expect, it } from 'vitest'
 import { memoryChargeStore } from '../../src/adapters/memory/charge-store.js'
+import { memoryRateLimit } from '../../src/adapters/memory/rate-limit.js'
 import { memorySubscriptions } from '../../src/adapters/memory/subscriptions.js'
-import { defineEndpoint, type ServeOptions } from '../../src/index.js'
+import { defineEndpoint, type ServeOptions, SvcError } from '../../src/index.js'
 import type { ChargeStore } from '../../src/ports/charge-store.js'
 import { closing } from '../support/closing.js'
 import { fakeFacilitator } from '../support/fake-facilitator.js'
@@ -217,7 +218,7 @@ describe('a failure is never charged', () => {
       name: 'work',
       price: '$0.01',
       handler() {
-        if (fail) throw Object.assign(new Error('try later'), { status: 503 })
+        if (fail) throw new SvcError('try later', 'try_later', 503)
         return 'ok'
       },
     })
@@ -257,10 +258,13 @@ describe('an exception on the gate never lets the handler run', () => {
   const stores: Record<string, Partial<ServeOptions>> = {
     'open rejects': { stores: { charges: { ...memoryChargeStore(), open: downLater } } },
     'open throws': { stores: { charges: { ...memoryChargeStore(), open: down } } },
-    'the rate limit rejects': { rateLimit: { perMinute: 9 }, stores: { rateLimit: { take: downLater } } },
+    'the rate limit rejects': {
+      rateLimit: { perMinute: 9 },
+      stores: { rateLimit: { ...memoryRateLimit(), take: downLater, peek: downLater } },
+    },
     'the rate limit throws': {
       rateLimit: { perMinute: 9, per: 'ip' },
-      stores: { rateLimit: { take: down } },
+      stores: { rateLimit: { ...memoryRateLimit(), take: down } },
     },
   }
   for (const [name, options] of Object.entries(stores)) {
@@ -426,7 +430,7 @@ describe('validity of the payment', () => {
 describe('who somebody claims to be', () => {
   it('a forged claim does not burn the limit of the payer it names', async () => {
     const { endpoint } = counted()
-    const seller = await open([endpoint], { rateLimit: { perMinute: 2 } })
+    const seller = await open([endpoint], { rateLimit: { perMinute: 2 }, trustProxy: 1 })
     const url = `${seller.url}/work`
     const honest = await signFor(seller, url)
     const payload = signedIn(honest)
@@ -437,7 +441,10 @@ describe('who somebody claims to be', () => {
       if (index === payload.payload.paymentIndex) bytes[20]! ^= 1
       return bytes.toString('base64')
     })
-    const headers = presenting({ ...payload, payload: { ...payload.payload, paymentGroup: forged } })
+    const headers = {
+      ...presenting({ ...payload, payload: { ...payload.payload, paymentGroup: forged } }),
+      'x-forwarded-for': '203.0.113.1',
+    }
     const statuses: number[] = []
     for (let call = 0; call < 4; call++) {
       statuses.push((await ask(url, { headers })).status)
@@ -556,7 +563,8 @@ describe('windows', () => {
 describe('a store that is full', () => {
   it('of unfinished keys refuses the next one before any charge', async () => {
     const door = gated()
-    const seller = await open([door.endpoint], { idempotency: { max: 2 } })
+    const charges = memoryChargeStore({ callsMax: 2 })
+    const seller = await open([door.endpoint], { idempotency: {}, stores: { charges } })
     const url = `${seller.url}/slow`
     const held = ['a', 'b'].map(key => pay(seller, url, { headers: { 'idempotency-key': key } }))
     await door.entered(2)

@@ -150,6 +150,14 @@ describe('bodies, each with a payment that would be taken', () => {
     '__proto__, escaped': '{"\\u005f_proto__": {"admin": true}}',
     '__proto__, deep': '{"a": [{"b": {"__proto__": []}}]}',
     'constructor.prototype': '{"constructor": {"prototype": {"admin": true}}}',
+    'a number beyond a double': '{"n": 1e999}',
+    'a negative one': '{"n": -1e999}',
+    'one with a capital E': '{"n": 1E+400}',
+    'one made by many digits and a small exponent': `{"n": 1${'0'.repeat(300)}e99}`,
+    'one of 310 digits': `{"n": ${'9'.repeat(310)}}`,
+    'one that rounds up to infinity': '{"n": 1.7976931348623159e308}',
+    'one in an array': '{"a": [{"b": [0, 1e999]}]}',
+    'one alone': '1e999',
   }
   for (const [name, body] of Object.entries(malformed)) {
     it(`${name} is 400 invalid_json`, async () => {
@@ -187,7 +195,17 @@ describe('bodies, each with a payment that would be taken', () => {
   it('a query is validated and coerced, and never trusted', async () => {
     const url = `${seller.url}/look-up`
     const payment = await signFor(seller, `${url}?n=1`, { method: 'GET' })
-    for (const query of ['', '?n=x', '?n=1&extra=1', '?n=1&n=2', '?n[__proto__]=1', '?__proto__=1']) {
+    for (const query of [
+      '?n=1e999',
+      '?n=-1e999',
+      '?n=Infinity',
+      '',
+      '?n=x',
+      '?n=1&extra=1',
+      '?n=1&n=2',
+      '?n[__proto__]=1',
+      '?__proto__=1',
+    ]) {
       await expectError(await ask(url + query, { method: 'GET', headers: payment }), 400, 'invalid_input')
     }
   })
@@ -211,6 +229,16 @@ describe('payment headers', () => {
       expect(await response.json()).toEqual({})
     })
   }
+
+  it('a good payment in base64url is refused, as other servers refuse it', async () => {
+    const { 'payment-signature': whole } = (await signFor(seller, paid())) as { 'payment-signature': string }
+    const payment = { ...JSON.parse(Buffer.from(whole, 'base64').toString()), note: '~~~???>>>' }
+    const header = Buffer.from(JSON.stringify(payment)).toString('base64url')
+    expect(header).toMatch(/[-_]/)
+    const response = await ask(paid(), { body: { text: 'a' }, headers: { 'payment-signature': header } })
+    expect(response.status).toBe(402)
+    expect(challengeIn(response).error).toMatch(/not base64 of a JSON object/)
+  })
 
   it('a payment cut anywhere is refused', async () => {
     const { 'payment-signature': whole } = (await signFor(seller, paid())) as { 'payment-signature': string }

@@ -84,7 +84,7 @@ describe('the Bazaar’s declaration', () => {
     expect(challengeIn(await ask(`${seller.url}/hidden`))).not.toHaveProperty('extensions')
   })
 
-  it('is omitted, with a warning, where no example can be found or a header could not hold it', async () => {
+  it('specification 4.4.3: is there, with a warning, also where the schema is large or no example is found', async () => {
     const { messages, logger } = warnings()
     const code = {
       type: 'object',
@@ -101,12 +101,16 @@ describe('the Bazaar’s declaration', () => {
     const large = defineEndpoint({ name: 'large', price: '$0.01', input: long as never, handler: () => 1 })
     const seller = await open([strange, large], { logger })
     for (const path of ['/strange', '/large']) {
-      expect(challengeIn(await ask(seller.url + path))).not.toHaveProperty('extensions')
+      const bazaar = await bazaarIn(seller, path)
+      expect(validateDiscoveryExtension(bazaar as never)).toEqual({ valid: true })
     }
     expect(messages).toEqual([
       expect.stringMatching(/'strange'.*`examples`/),
-      expect.stringMatching(/'large'.*bytes/),
+      expect.stringMatching(/'large'.*descriptions.*bytes/),
     ])
+    expect((await pay(seller, `${seller.url}/strange`, { body: { c: 'x7-yx7-yx7-y' } })).status).toBe(200)
+    const { items } = await answerOf(fetch(`${seller.sandbox.facilitatorUrl}/discovery/resources`))
+    expect(items).toMatchObject([{ resource: `${seller.url}/strange` }])
   })
 })
 

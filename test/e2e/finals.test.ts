@@ -5,7 +5,7 @@
 import { describe, expect, it } from 'vitest'
 import { memoryChargeStore } from '../../src/adapters/memory/charge-store.js'
 import { type ChargeFinal, OUTCOMES } from '../../src/domain/machines/charge.machine.js'
-import { defineEndpoint } from '../../src/index.js'
+import { defineEndpoint, SvcError } from '../../src/index.js'
 import type { ChargeStore } from '../../src/ports/charge-store.js'
 import { closing } from '../support/closing.js'
 import { gate, gated } from '../support/gate.js'
@@ -40,7 +40,7 @@ const KEY = { 'idempotency-key': 'key-1' }
 function turnableClock() {
   let offsetMs = 0
   return {
-    now: () => Date.now() + offsetMs,
+    monotonic: () => performance.now() + offsetMs,
     advance(ms: number) {
       offsetMs += ms
     },
@@ -96,6 +96,38 @@ const CASES = {
     expect(receiptIn(response).txId).toBe(receiptIn(first).txId)
     expect(runs).toBe(1)
     return { response, seller, received: PRICE }
+  },
+
+  async answerNotKept() {
+    let runs = 0
+    const endpoint = defineEndpoint({
+      name: 'large',
+      price: '$0.01',
+      handler: () => ({ runs: ++runs, text: 'x'.repeat(2_000) }),
+    })
+    const seller = await open([endpoint], { idempotency: { maxAnswerBytes: 1_000 } })
+    const first = await pay(seller, `${seller.url}/large`, { headers: KEY })
+    expect(first.status).toBe(200)
+    expect(await first.json()).toMatchObject({ runs: 1 })
+    const response = await pay(seller, `${seller.url}/large`, { headers: KEY })
+    const { txId } = receiptIn(first)
+    expect(await response.json()).toMatchObject({ error: { code: 'answer_not_kept', txId } })
+    expect(receiptIn(response).txId).toBe(txId)
+    expect(runs).toBe(1)
+    return { response, seller, received: PRICE }
+  },
+
+  async tooManyUnpaid() {
+    const { endpoint, entered, open: letGo } = gated()
+    const seller = await open([endpoint], { credit: { start: 1 }, budgets: { creditMs: 100 } })
+    const first = pay(seller, `${seller.url}/slow`)
+    await entered()
+    const response = await pay(seller, `${seller.url}/slow`)
+    expect(response.headers.get('retry-after')).toBe('5')
+    const seen = seller.ended.at(-1)
+    letGo()
+    expect((await first).status).toBe(200)
+    return { response, seller: { ...seller, ended: [seen!] }, received: PRICE }
   },
 
   async quoted() {
@@ -262,7 +294,7 @@ const CASES = {
       price: '$0.01',
       handler({ log }) {
         for (let line = 1; line <= 25; line++) log(`line ${line}`)
-        throw Object.assign(new Error('no such city'), { status: 404, code: 'unknown_city' })
+        throw new SvcError('no such city', 'unknown_city', 404)
       },
     })
     const seller = await open([endpoint])

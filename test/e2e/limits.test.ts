@@ -55,7 +55,7 @@ describe('rate limits', () => {
     }
     const seller = await open([sell('work')], {
       rateLimit: { perMinute: 1, onStoreDown: 'admit' },
-      stores: { rateLimit: { take: down } },
+      stores: { rateLimit: { take: down, peek: down, giveBack: down } },
     })
     expect(await statuses(2, () => pay(seller, `${seller.url}/work`))).toEqual([200, 200])
   })
@@ -83,7 +83,7 @@ describe('order before the handler', () => {
   it('rate limit, then idempotency, then input, then payment', async () => {
     const input = { type: 'object', required: ['n'], properties: { n: { type: 'integer' } } }
     const door = gated({ input })
-    const seller = await open([door.endpoint], { idempotency: {}, rateLimit: { perMinute: 4 } })
+    const seller = await open([door.endpoint], { idempotency: {}, rateLimit: { perMinute: 3 } })
     const url = `${seller.url}/slow`
     const key = { 'idempotency-key': 'k' }
     const body = { n: 1 }
@@ -99,6 +99,51 @@ describe('order before the handler', () => {
     expect(await send(key, { n: 'x' }), 'the limit before everything').toBe(429)
     door.open()
     expect((await first).status).toBe(200)
+  })
+
+  it('an input that is wrong is refused before a payment that cannot be read, or is for other terms', async () => {
+    const input = { type: 'object', required: ['n'], properties: { n: { type: 'integer' } } } as const
+    const seller = await open([sell('work', { input }), sell('dearer', { input, price: '$0.02' })])
+    const otherTerms = await signFor(seller, `${seller.url}/dearer`)
+    for (const headers of [{ 'payment-signature': '***' }, otherTerms]) {
+      expect((await ask(`${seller.url}/work`, { body: { n: 'x' }, headers })).status).toBe(400)
+      expect((await ask(`${seller.url}/work`, { body: { n: 1 }, headers })).status).toBe(402)
+    }
+  })
+})
+
+describe('specification 3: an Idempotency-Key', () => {
+  const malformed = ['two words', 'k'.repeat(256), 'schlüssel', '']
+  let keys: (string | undefined)[] = []
+  const keyed = defineEndpoint({
+    name: 'keyed',
+    price: '$0.01',
+    handler: ({ idempotencyKey }) => keys.push(idempotencyKey),
+  })
+
+  it('that is none is not looked at where idempotency is off', async () => {
+    keys = []
+    const seller = await open([keyed])
+    for (const key of malformed) {
+      const headers = { 'idempotency-key': key }
+      expect((await ask(`${seller.url}/keyed`, { headers })).status).toBe(402)
+      expect((await pay(seller, `${seller.url}/keyed`, { headers })).status).toBe(200)
+    }
+    expect(keys).toEqual(malformed.map(() => undefined))
+    await pay(seller, `${seller.url}/keyed`, { headers: { 'idempotency-key': 'k' } })
+    expect(keys.at(-1)).toBe('k')
+  })
+
+  it('that is none is refused where idempotency is on, and not charged', async () => {
+    keys = []
+    const seller = await open([keyed], { idempotency: {} })
+    for (const key of malformed) {
+      const response = await pay(seller, `${seller.url}/keyed`, { headers: { 'idempotency-key': key } })
+      expect(response.status).toBe(400)
+      expect(await response.json()).toMatchObject({ error: { code: 'invalid_idempotency_key' } })
+    }
+    expect(keys).toEqual([])
+    expect(seller.sandbox.balance(seller.sandbox.seller.address).usdc).toBe(0n)
   })
 })
 

@@ -1,12 +1,14 @@
 /** What whoever runs an agent can see of it, over HTTP: runs, metrics, health, readiness, and the log. */
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { memoryChargeStore } from '../../src/adapters/memory/charge-store.js'
 import { memorySubscriptions } from '../../src/adapters/memory/subscriptions.js'
 import { type CheckResult, namedChecks } from '../../src/app/checks.js'
-import { defineAgent, defineEndpoint, type Logger, serve } from '../../src/index.js'
+import { GENESIS_HASH } from '../../src/domain/network.js'
+import { defineAgent, defineEndpoint, type Logger, type Ready, SvcError, serve } from '../../src/index.js'
 import { silentLogger } from '../../src/ports/logger.js'
 import { closing } from '../support/closing.js'
 import { fakeFacilitator, json, type Reply } from '../support/fake-facilitator.js'
+import { fakeNode } from '../support/fake-node.js'
 import { gated } from '../support/gate.js'
 import { parsePrometheus } from '../support/prometheus-text.js'
 import { ask, open, pay, receiptIn, type Seller, signFor } from '../support/seller.js'
@@ -15,7 +17,7 @@ const echo = defineEndpoint({ name: 'echo', price: '$0.01', handler: ({ body }) 
 const fail = defineEndpoint({
   name: 'fail',
   price: '$0.01',
-  handler: () => Promise.reject(Object.assign(new Error('gone'), { status: 410 })),
+  handler: () => Promise.reject(new SvcError('gone', 'gone', 410)),
 })
 const window = defineEndpoint({
   name: 'window',
@@ -35,6 +37,44 @@ function collector() {
   const logger: Logger = { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') }
   return { lines, logger }
 }
+
+describe('specification 4.5: onReady', () => {
+  const free = [
+    'GET /.well-known/svc.json',
+    'GET /.well-known/agent.json',
+    'GET /.well-known/agent-card.json',
+    'GET /openapi.json',
+    'GET /health',
+    'GET /ready',
+    'GET /metrics',
+    'GET /_svc/runs',
+    'GET /a2a',
+    'POST /a2a',
+    'POST /mcp',
+  ]
+  const under = (basePath: string) => free.map(route => route.replace(' ', ` ${basePath}`))
+
+  it.each([
+    ['', ['POST /echo', ...free]],
+    ['/api', ['POST /api/echo', ...free, ...under('/api')]],
+  ])(
+    'is told the port, the network and every path that answers, under the base path %o too',
+    async (basePath, all) => {
+      const told: Ready[] = []
+      const seller = await open([echo], { basePath, onReady: ready => told.push(ready) })
+      const [{ routes, ...rest }] = told as [Ready]
+      expect(rest).toEqual({ port: Number(new URL(seller.url).port), network: 'testnet' })
+      expect(new Set(routes).size).toBe(routes.length)
+      expect(routes).toEqual(expect.arrayContaining(all))
+      for (const route of routes) {
+        const [method, path] = route.split(' ') as [string, string]
+        const response = await fetch(seller.url + path, { method, signal: AbortSignal.timeout(10_000) })
+        await response.body?.cancel()
+        expect([404, 405], route).not.toContain(response.status)
+      }
+    },
+  )
+})
 
 describe('runs', () => {
   it('are the last calls, newest first, in exactly five fields, at the root and under the base path', async () => {
@@ -342,5 +382,50 @@ describe('the log', () => {
     expect((await ask(`${seller.url}/echo`)).status).toBe(402)
     expect((await pay(seller, `${seller.url}/echo`, { body: {} })).status).toBe(200)
     expect((await ask(`${seller.url}/echo`, { body: '{' })).status).toBe(400)
+  })
+})
+
+describe('a node of another network', () => {
+  const params = (genesisHash: string) => ({
+    'last-round': 1_000_000_000,
+    'min-fee': 1_000,
+    fee: 0,
+    'genesis-hash': genesisHash,
+  })
+
+  it('is noticed while no call comes, shown, and believed in nothing', async () => {
+    const node = closing(await fakeNode(() => params(GENESIS_HASH.mainnet)))
+    const { lines, logger } = collector()
+    const seller = await open([echo], { algodUrl: node.url, logger })
+    await vi.waitFor(() => expect(lines).toContainEqual(expect.objectContaining({ level: 'warn' })))
+    expect(lines.filter(({ level }) => level === 'warn')).toEqual([
+      {
+        level: 'warn',
+        message: expect.stringContaining('another network'),
+        fields: { genesisHash: GENESIS_HASH.mainnet },
+      },
+    ])
+    expect(await get(`${seller.url}/health`)).toMatchObject({
+      status: 200,
+      body: { ok: true, node: 'wrongNetwork' },
+    })
+    expect(await get(`${seller.url}/ready`)).toMatchObject({
+      status: 503,
+      body: { ok: false, why: [{ code: 'wrong_network', message: expect.any(String) }] },
+    })
+    // Its round is far past the payment's last one: believed, the payment would be refused as expired.
+    const quoted = await seller.replica({ algodUrl: seller.sandbox.algodUrl })
+    const headers = await signFor(closing(quoted), `${quoted.url}/echo`)
+    expect((await ask(`${seller.url}/echo`, { headers })).status).toBe(200)
+  })
+
+  it('one that only does not answer leaves the server ready', async () => {
+    const node = closing(await fakeNode((_, response) => void response.writeHead(500).end()))
+    const { lines, logger } = collector()
+    const seller = await open([echo], { algodUrl: node.url, logger })
+    await vi.waitFor(() => expect(lines).toContainEqual(expect.objectContaining({ level: 'warn' })))
+    await ask(`${seller.url}/echo`)
+    expect(await get(`${seller.url}/health`)).toMatchObject({ status: 200, body: { node: 'unanswered' } })
+    expect(await get(`${seller.url}/ready`)).toMatchObject({ status: 200, body: { ok: true } })
   })
 })

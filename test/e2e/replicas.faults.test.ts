@@ -197,7 +197,7 @@ describe('a Redis that', () => {
 })
 
 describe('round trips', () => {
-  it('a paid call with a key asks three times and tells once, a replay asks twice', async () => {
+  it('a paid call with a key waits for so many scripts, and a replay for two', async () => {
     const s = await scene({ rateLimit: { perMinute: 100 } })
     /** Without those that push a finished call onto the list of runs: nothing of the call waits for them. */
     const scripts = async () => {
@@ -212,10 +212,11 @@ describe('round trips', () => {
     const begun = await scripts()
     const paid = await pay(s.seller, `${s.seller.url}/answer`, { headers: key })
     expect(paid.status).toBe(200)
-    // limit, open, record; and the completion, which no answer waits for.
-    await expect.poll(scripts).toBe(begun + 4)
+    // Counted under the address, opened, counted under the payer and no longer under the address, credit, recorded; and
+    // completion and credit, which no answer waits for.
+    await expect.poll(scripts).toBe(begun + 8)
     const replayed = await pay(s.seller, `${s.seller.url}/answer`, { headers: key })
     expect(replayed.headers.get('idempotency-replayed')).toBe('true')
-    expect(await scripts()).toBe(begun + 6)
+    expect(await scripts()).toBe(begun + 10)
   })
 })

@@ -10,7 +10,7 @@ import { childReplica, openReplicas } from '../support/replicas.js'
 import { ask, pay, receiptIn, type Seller, signFor } from '../support/seller.js'
 
 const PRICE = 10_000n
-const KEY = { 'idempotency-key': 'key-1' }
+const KEY = { 'idempotency-key': 'a-key-that-cannot-be-guessed' }
 
 let redis: RedisServer
 let admin: Redis
@@ -116,7 +116,7 @@ describe('a replica that dies while it settles', () => {
     ['after its payment landed', 'die-after'],
   ] as const)('%s is adopted after its lease: one charge, and the answer it had stored', async (_, fault) => {
     const budgets = {
-      settlingLeaseMs: 1_000,
+      leaseMs: 1_000,
       settleMs: 60_000,
       certaintyMs: 60_000,
       reconcilePauseMs: 60_000,

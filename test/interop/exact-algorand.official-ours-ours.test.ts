@@ -1,6 +1,6 @@
 /** The official client pays our server; the sandbox is the facilitator. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { defineEndpoint } from '../../src/index.js'
+import { defineEndpoint, SvcError } from '../../src/index.js'
 import { type Sandbox, startSandbox } from '../../src/sandbox.js'
 import { gated } from '../support/gate.js'
 import {
@@ -36,7 +36,7 @@ const endpoints = [
   }),
   defineEndpoint({
     name: 'letters',
-    price: ({ body }) => `$${(body.text.length * 0.001).toFixed(3)}`,
+    price: ({ body: { text = '' } }) => `$${(text.length * 0.001).toFixed(3)}`,
     input: textInput,
     handler: ({ body, payment }) => ({ letters: body.text.length, usd: payment.usd }),
   }),
@@ -58,7 +58,7 @@ const endpoints = [
     price: '$0.01',
     handler() {
       handled++
-      throw Object.assign(new Error('no model today'), { status: 502, code: 'model_down' })
+      throw new SvcError('no model today', 'model_down', 502)
     },
   }),
   slow.endpoint,

@@ -45,6 +45,9 @@ beforeAll(async () => {
 })
 afterAll(() => sandbox.close())
 
+/** USD: the seller has the signed payment, so it counts until the chain proves that it cannot land. */
+const HANDED_OVER = 0.01
+
 function clientOf(account: SandboxAccount, limits: { maxPrice?: string } = {}): SvcClient {
   const { mnemonic } = account
   return new SvcClient({ mnemonic, network: 'testnet', algodUrl: sandbox.algodUrl, ...limits })
@@ -158,13 +161,14 @@ describe.each(servers)('our client and an official %s server part without a paym
     expect([worked - runs, moved(), client.spentToday]).toEqual([0, NOTHING, 0])
   })
 
-  it('the work fails: not charged, and counted as such', async () => {
+  it('the work fails: nothing moves, and it counts while it can land', async () => {
     const client = clientOf(sandbox.accounts(`${name} unlucky`))
     const moved = watchLedger(sandbox, client.address!)
     const failure = await failureOf(client.call(`${server.url}/broken`, {}))
     expect(failure).toMatchObject({ code: 'call_failed', status: 502 })
-    expect(failure.detail).toMatchObject({ charged: 'no', body: { error: 'no model today' } })
-    expect([moved(), client.spentToday]).toEqual([NOTHING, 0])
+    // A 502 without a code of ours may be a gateway's, which has lost the answer of a call that was charged.
+    expect(failure.detail).toMatchObject({ charged: 'maybe', body: { error: 'no model today' } })
+    expect([moved(), client.spentToday]).toEqual([NOTHING, HANDED_OVER])
   })
 
   it('the payer cannot pay: told why, nothing run', async () => {
@@ -176,7 +180,7 @@ describe.each(servers)('our client and an official %s server part without a paym
     const failure = await failureOf(client.call(`${server.url}/echo`, { text: 'hello' }))
     expect(failure).toMatchObject({ code: 'call_failed', status: 402, detail: { charged: 'no' } })
     expect(failure.message).toContain('invalid_exact_avm_simulation_failed')
-    expect([worked - runs, moved(), client.spentToday]).toEqual([0, NOTHING, 0])
+    expect([worked - runs, moved(), client.spentToday]).toEqual([0, NOTHING, HANDED_OVER])
   })
 
   it('the facilitator does not settle: told why, not charged', async () => {
@@ -186,7 +190,7 @@ describe.each(servers)('our client and an official %s server part without a paym
     const failure = await failureOf(client.call(`${server.url}/echo`, { text: 'hello' }))
     expect(failure).toMatchObject({ code: 'call_failed', status: 402, detail: { charged: 'no' } })
     expect(failure.message).toContain('refused_by_sandbox_fault')
-    expect([moved(), client.spentToday]).toEqual([NOTHING, 0])
+    expect([moved(), client.spentToday]).toEqual([NOTHING, HANDED_OVER])
   })
 
   it('the settlement’s answer is lost: said to be charged, because the chain says so', async () => {

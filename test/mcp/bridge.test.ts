@@ -1,4 +1,7 @@
 /** `svc mcp`: a desktop client that cannot pay, a wallet with limits between it and an agent, and an agent over HTTP. */
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { fileURLToPath } from 'node:url'
 import { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js'
@@ -8,7 +11,7 @@ import { defineEndpoint, SvcClient } from '../../src/index.js'
 import { svc } from '../cli/run.js'
 import type { RpcResult } from '../support/doors.js'
 import { NOTHING, onePayment, watchLedger } from '../support/official.js'
-import { openSeller, type Seller } from '../support/seller.js'
+import { open, openSeller, type Seller } from '../support/seller.js'
 
 const MAIN = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url))
 
@@ -137,6 +140,56 @@ describe('the bridge', () => {
       'https://agent.example/api/dear',
     ])
   })
+
+  const otherHosts = {
+    'a doubled slash': (host: string) => `http://h//${host}/inner`,
+    'three slashes': (host: string) => `http://h///${host}/inner`,
+    'a slash behind a dot segment': (host: string) => `http://h/.//${host}/inner`,
+    'a slash behind a segment that is taken back': (host: string) => `http://h/x/..//${host}/inner`,
+    'a backslash': (host: string) => `http://h/\\${host}/inner`,
+    'a scheme in the path': (host: string) => `http://h/http://${host}/inner`,
+    'credentials in the path': (host: string) => `http://h/@${host}/inner`,
+  }
+  for (const [how, urlAt] of Object.entries(otherHosts)) {
+    for (const method of ['POST', 'GET']) {
+      it(`asks and pays no other host by ${how} in the path of a ${method}`, async () => {
+        const inner = await open(
+          [
+            defineEndpoint({
+              name: 'inner',
+              price: '$0.01',
+              method: method as 'GET',
+              handler: () => 'inside',
+            }),
+          ],
+          { sandbox: seller.sandbox },
+        )
+        const asked: string[] = []
+        inner.server.prependListener('request', ({ url = '' }) => asked.push(url))
+        const url = urlAt(new URL(inner.url).host)
+        const endpoints = [{ name: 'inner', description: '', url, method, price: '$0.01' }]
+        const seen: string[] = []
+        const agent = createServer((req, res) => {
+          seen.push(req.url!)
+          res.setHeader('content-type', 'application/json')
+          if (req.url !== '/.well-known/svc.json') res.statusCode = 404
+          res.end(JSON.stringify({ name: 'A', handle: 'a-a', network: 'testnet', payTo: 'A', endpoints }))
+        }).listen(0, '127.0.0.1')
+        await once(agent, 'listening')
+        const { address, mnemonic } = seller.sandbox.wallet
+        const { algodUrl } = seller.sandbox
+        const client = new SvcClient({ mnemonic, network: 'testnet', algodUrl, maxPrice: '$0.01' })
+        const moved = watchLedger(seller.sandbox, address)
+        const toolbox = await bridgeTo(`http://127.0.0.1:${(agent.address() as AddressInfo).port}`, client)
+        const { isError } = await toolbox.call({ ...call, name: 'inner', args: {} })
+        agent.closeAllConnections()
+        agent.close()
+        expect({ asked, isError }).toEqual({ asked: [], isError: true })
+        expect(moved()).toEqual(NOTHING)
+        expect(seen).toHaveLength(2)
+      })
+    }
+  }
 
   it('offers no tool under a name that is none, or under a free tool’s', async () => {
     const entry = { url: 'https://a.example/x', method: 'POST', price: '$1' }

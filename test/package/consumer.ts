@@ -5,7 +5,12 @@ import { startSandbox } from '@svc/sdk/sandbox'
 
 const shout = defineEndpoint({
   name: 'shout',
-  price: ({ body }) => (body.text.length > 100 ? '$0.02' : '$0.01'),
+  price({ body }) {
+    // @ts-expect-error: it is asked before there is a body
+    body.text.length
+    const text: string | undefined = body.text
+    return text !== undefined && text.length > 100 ? '$0.02' : '$0.01'
+  },
   input: {
     type: 'object',
     required: ['text'],
@@ -34,6 +39,8 @@ const untyped = defineEndpoint({
     return null
   },
 })
+
+export const bytes = defineEndpoint({ name: 'bytes', price: '$0.01', handler: () => Buffer.from('x') })
 
 // @ts-expect-error: a handler is required
 defineEndpoint({ name: 'none', price: '$0.01' })

@@ -41,6 +41,7 @@ it('holds what users need and nothing else', () => {
       'package.json',
       'dist/src',
       'dist/cli',
+      'build/prepare.mjs',
       'docs/',
       'templates/',
     ]).toSatisfy((allowed: string[]) =>

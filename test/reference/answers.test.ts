@@ -28,6 +28,23 @@ async function ask<T>(name: string, body: object): Promise<T> {
 const failing = ({ checks }: { checks: SettlementReport['checks'] }) =>
   checks.filter(({ pass }) => pass !== true).map(({ name }) => name)
 
+describe('specification 4.4.3: the example that an endpoint declares', () => {
+  it.each(['summarize', 'payee-check', 'verify-settlement', 'x402-check'])(
+    'of %s is its own, and is answered',
+    async name => {
+      const { requirements } = await market.client.quote(market.at(name))
+      const { bazaar } = requirements!.extensions as {
+        bazaar: { info: { input: { body: object } } }
+      }
+      const { body } = bazaar.info.input
+      const manifest = await market.client.discover(new URL(market.at('')).origin)
+      const { input } = manifest.endpoints.find(endpoint => endpoint.name === name)!
+      expect((input as { examples: unknown }).examples).toEqual([body])
+      await ask(name, body)
+    },
+  )
+})
+
 describe('summarize', () => {
   it('answers with whole sentences', async () => {
     const text = 'A harbour closes. The harbour was old. It rained.'

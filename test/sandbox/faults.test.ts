@@ -187,7 +187,7 @@ describe('a fault', () => {
 
 it('a sandbox that hangs still closes', async () => {
   const hung = await startSandbox({ fault: 'supported=hang:1' })
-  const get = (path: string) => `GET ${path} HTTP/1.1\r\nHost: sandbox.test\r\n\r\n`
+  const get = (path: string) => `GET ${path} HTTP/1.1\r\nHost: sandbox.localhost\r\n\r\n`
   const waiting = get('/v2/status/wait-for-block-after/999999999999')
   const cut = sendRaw(hung.url, waiting + get('/supported'))
   // The fault is used up: the second request hangs, and with it the first, which came before it on the same socket.

@@ -8,17 +8,17 @@ import type { ChargeStore } from '../../src/ports/charge-store.js'
 type Rows = Readonly<Record<string, { readonly on: Readonly<Record<string, string>> }>>
 
 /** What one move does to a record beyond a single event: its lease turns out to be over, or it is given up and taken. */
-const FIRST_OF_TWO = ['lapsed', 'forfeited', 'dead']
+const FIRST_OF_TWO = ['lapsed', 'dead']
 
 /** Every transition that was seen, as `claim inProgress -> settling`. */
 export type Seen = Set<string>
 
 export function watched(store: ChargeStore, connection: Connection, prefix: string, seen: Seen): ChargeStore {
   const around =
-    <Move, Answer>(move: (given: Move) => Promise<Answer>) =>
-    async (given: Move): Promise<Answer> => {
+    <Move, More extends unknown[], Answer>(move: (given: Move, ...more: More) => Promise<Answer>) =>
+    async (given: Move, ...more: More): Promise<Answer> => {
       const before = await states(connection, prefix)
-      const answer = await move(given)
+      const answer = await move(given, ...more)
       const after = await states(connection, prefix)
       for (const key of new Set([...before.keys(), ...after.keys()])) {
         const kind = key.includes(':claim:') ? 'claim' : 'payment'
@@ -34,6 +34,7 @@ export function watched(store: ChargeStore, connection: Connection, prefix: stri
   return {
     open: around(store.open),
     record: around(store.record),
+    renew: around(store.renew),
     close: around(store.close),
     resolve: around(store.resolve),
   }

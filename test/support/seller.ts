@@ -119,12 +119,13 @@ export type PaymentHeader = { readonly 'payment-signature': string }
 export async function signFor(
   { sandbox }: Seller,
   url: string,
-  { account, ...probe }: Ask & { account?: string } = {},
+  { account, mnemonic: own, ...probe }: Ask & { account?: string; mnemonic?: string } = {},
 ): Promise<PaymentHeader> {
   const quoted = await ask(url, probe)
   expect(quoted.status).toBe(402)
   const challenge = challengeIn(quoted)
-  const { mnemonic } = account === undefined ? sandbox.wallet : sandbox.accounts(account)
+  const wallet = account === undefined ? sandbox.wallet : sandbox.accounts(account)
+  const mnemonic = own ?? wallet.mnemonic
   const signer = algorandPaymentSigner({
     key: signingKey(mnemonic),
     network: 'testnet',

@@ -1,11 +1,12 @@
 /**
  * What the chain says of strangers' accounts and transactions, read from a node and an indexer. Nothing is guessed: a
- * node that does not answer is thrown as `node_unavailable`, and the caller of a paid endpoint is not charged.
+ * node that does not answer is thrown as `OutOfReach`, and the caller of a paid endpoint is not charged.
  */
 import { type AccountState, type AssetHolding, algodClient } from '../../../src/adapters/algorand/algod.js'
 import { bigintIn, nodeClient, unavailable } from '../../../src/adapters/algorand/node-client.js'
 import { type Network, USDC_ASSET_ID } from '../../../src/domain/network.js'
 import { isRecord } from '../../../src/domain/x402.js'
+import { toldOutOfReach } from '../out-of-reach.js'
 import { type IndexedTransaction, readIndexed } from './indexed-transaction.js'
 import { PAYMENT_NOTE_PREFIX } from './notes.js'
 
@@ -78,7 +79,7 @@ export function chainReader({ network, algodUrl, indexerUrl }: ChainReaderOption
     return { transactions: found, complete: false }
   }
 
-  return {
+  return toldOutOfReach({
     network,
     account: algod.account,
     usdc: address => algod.assetHolding(address, assetId),
@@ -102,5 +103,5 @@ export function chainReader({ network, algodUrl, indexerUrl }: ChainReaderOption
         'note-prefix': Buffer.from(PAYMENT_NOTE_PREFIX).toString('base64'),
       }),
     close: async () => void (await Promise.all([algod.close(), indexer.close()])),
-  }
+  })
 }

@@ -18,6 +18,8 @@ export function payeeCheckEndpoint({
     timeout: 60_000,
     input: {
       type: 'object',
+      // The zero address, which every network has.
+      examples: [{ address: 'AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAY5HFKQ' }],
       required: ['address'],
       properties: {
         address: { type: 'string', minLength: 58, maxLength: 58, description: 'An Algorand address' },

@@ -8,6 +8,12 @@ export const summarizeEndpoint = defineEndpoint({
   tags: ['text'],
   input: {
     type: 'object',
+    examples: [
+      {
+        text: 'The harbour closes on Friday. It rained. The harbour wall can no longer be repaired.',
+        max: 80,
+      },
+    ],
     required: ['text'],
     properties: {
       text: { type: 'string', minLength: 1, description: 'What to condense' },

@@ -13,6 +13,8 @@ export function verifySettlementEndpoint({ network: own, chains }: Sources): End
     timeout: 60_000,
     input: {
       type: 'object',
+      // Well-formed; a transaction of its name exists nowhere.
+      examples: [{ txid: 'A'.repeat(52) }],
       required: ['txid'],
       properties: {
         txid: { type: 'string', minLength: 52, maxLength: 52, description: 'The transaction that pays' },

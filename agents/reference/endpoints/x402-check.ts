@@ -12,6 +12,7 @@ export function x402CheckEndpoint(sources: Sources): EndpointDef {
     tags: ['x402', 'verification'],
     input: {
       type: 'object',
+      examples: [{ url: 'https://agent.example/api/summarize', method: 'POST', body: { text: 'One. Two.' } }],
       required: ['url'],
       properties: {
         url: { type: 'string', minLength: 1, maxLength: 2_048, description: 'A public http or https URL' },

@@ -2,6 +2,7 @@
 
 import { Refused } from '../../../src/adapters/web/refused.js'
 import type { SafeAnswer, SafeFetch } from '../../../src/adapters/web/safe-fetch.js'
+import { SvcError } from '../../../src/domain/errors.js'
 import type { Network } from '../../../src/domain/network.js'
 import { priceOf } from '../../../src/domain/price-of.js'
 import { isRecord, type PaymentRequirements } from '../../../src/domain/x402.js'
@@ -76,9 +77,10 @@ export async function x402Report(
 /** What is wrong with the caller's input, rather than with the endpoint. */
 const OURS: ReadonlySet<Refused['reason']> = new Set(['url', 'port', 'address'])
 
-export class UrlRefused extends Error {
-  readonly status = 422
-  readonly code = 'url_refused'
+export class UrlRefused extends SvcError {
+  constructor(message: string) {
+    super(message, 'url_refused', 422)
+  }
 }
 
 function notA402({ status, redirects }: SafeAnswer, why: string): Check {

@@ -2,7 +2,7 @@
 import type { EndpointDef } from '../../domain/endpoint.js'
 import { isTooLarge } from '../../domain/input-size.js'
 import type { Charge } from '../../ports/charge.js'
-import type { Arrival, Door, DoorAnswer } from '../../ports/door.js'
+import { type Arrival, type Door, type DoorAnswer, Unwritten } from '../../ports/door.js'
 import { answerOf, TASK_BY_METHOD } from './answers.js'
 import { activated } from './extensions.js'
 import {
@@ -27,6 +27,8 @@ export interface A2aOptions {
   readonly extBase: string
 }
 
+const NOTHING = { kind: 'none' } as const
+
 export function a2aDoor(options: A2aOptions): Door {
   return {
     async answer(arrival) {
@@ -39,9 +41,9 @@ export function a2aDoor(options: A2aOptions): Door {
         return refused(400, idIn(arrival.body), cause)
       }
     },
-    refuse({ status, code, message }) {
+    refuse({ status, code, message, fields }, asked = NOTHING) {
       const rpcCode = status >= 500 ? INTERNAL_ERROR : INVALID_REQUEST
-      return refused(status, null, { code: rpcCode, message, data: { code } })
+      return refused(status, idIn(asked), { code: rpcCode, message, data: { ...fields, code } })
     },
   }
 }
@@ -59,14 +61,18 @@ async function send(arrival: Arrival, { charge, endpoints, bodyBytesMax }: A2aOp
       code: 'body_too_large',
     })
   }
+  const restPath = new URL(`${arrival.baseUrl}/${def.name}`).pathname
   // An endpoint reads its input from the body or, for a GET, from the query: here both are the message.
   const outcome = await charge.call(def.name, {
     ...arrival,
     body: { kind: 'read', value: input },
     query: def.method === 'GET' ? input : {},
   })
-  const restPath = new URL(`${arrival.baseUrl}/${def.name}`).pathname
-  return answerOf(outcome, { request, def, restPath, skill: def.name, contextId: message.contextId })
+  try {
+    return answerOf(outcome, { request, def, restPath, skill: def.name, contextId: message.contextId })
+  } catch (cause) {
+    throw new Unwritten(outcome, cause)
+  }
 }
 
 function refused(status: number, id: Id | null, error: RpcError): DoorAnswer {

@@ -43,7 +43,8 @@ export class RpcRefusal extends Error implements RpcError {
 /** @throws RpcRefusal */
 export function readRequest(body: Presented<unknown>): RpcRequest {
   if (body.kind !== 'read') {
-    throw new RpcRefusal(PARSE_ERROR, body.kind === 'malformed' ? body.why : 'The body is empty.')
+    const why = body.kind === 'malformed' ? body.why : 'The body is empty.'
+    throw new RpcRefusal(PARSE_ERROR, why, { code: 'invalid_json' })
   }
   const request = body.value
   if (Array.isArray(request)) {

@@ -1,8 +1,9 @@
 /** The chain as one node (and perhaps an indexer) tells it. Promises: see the port. */
-import { GENESIS_HASH, type Network } from '../../domain/network.js'
-import type { Chain, Landing } from '../../ports/chain.js'
-import type { Algod } from './algod.js'
-import type { Indexer } from './indexer.js'
+import type { Network } from '../../domain/network.js'
+import type { Chain, Landing, Validity } from '../../ports/chain.js'
+import type { Algod } from './algod-questions.js'
+import { checkedNode, type NodeWatch } from './checked-node.js'
+import type { Indexer } from './indexer-questions.js'
 import { roundEstimate } from './round-estimate.js'
 
 export interface ChainOptions {
@@ -13,6 +14,8 @@ export interface ChainOptions {
   /** A round never takes longer than this while the network is well; what estimates grow by. */
   readonly roundMs?: number
   readonly nowMs?: () => number
+  /** Asks the node for its network also where nobody asks it for anything else. */
+  readonly watch?: NodeWatch
 }
 
 /** 3 minutes of rounds; a payment that is quoted the usual 60 s has 22 of them. */
@@ -21,52 +24,58 @@ const BLOCKS_AT_ONCE = 8
 const INDEXER_AHEAD_MAX = 1_000n
 const ROUND_MS = 3_300
 
-export function algorandChain(options: ChainOptions): Chain {
-  const { network, algod, indexer, roundMs = ROUND_MS, nowMs = () => performance.now() } = options
-  const round = roundEstimate({ readRound: algod.lastRound, roundMs, nowMs })
-  let onOurNetwork = false
+export function algorandChain(options: ChainOptions): Chain & { close(): void } {
+  const { network, algod, indexer, roundMs = ROUND_MS, nowMs = () => performance.now(), watch } = options
+  const node = checkedNode({ network, algod, watch })
+  const estimate = roundEstimate({ readRound: node.lastRound, roundMs, nowMs })
 
-  /** A node of another network would "prove" that nothing of ours ever landed. Asked until it was right once. */
-  async function checkNetwork(): Promise<boolean> {
-    onOurNetwork ||= (await algod.suggestedParams()).genesisHash === GENESIS_HASH[network]
-    return onOurNetwork
-  }
-
-  async function lookup(txId: string, { firstValid, lastValid }: Window): Promise<Landing> {
-    if (!(await checkNetwork())) return 'unknown'
-    if (await landedRecently(txId)) return 'found'
+  async function lookup(txId: string, { firstValid, lastValid }: Validity): Promise<Landing | 'waiting'> {
     // Read before any block: what is absent from all of them afterwards can never land.
-    const tip = await algod.lastRound()
-    if (tip <= lastValid) return 'unknown'
+    const tip = await node.lastRound()
+    const recently = await landedRecently(txId)
+    if (recently) return 'found'
+    if (tip <= lastValid) return recently === undefined ? 'unknown' : 'waiting'
     const narrow = lastValid - firstValid < BLOCKS_MAX
-    const landing = narrow ? await inBlocks(algod, txId, firstValid, lastValid) : 'unknown'
-    return landing === 'unknown' && indexer ? inIndex(indexer, txId, lastValid, tip) : landing
+    const inRange = narrow ? await inBlocks(algod, txId, firstValid, lastValid) : 'unknown'
+    const landing = inRange === 'unknown' && indexer ? await inIndex(indexer, txId, lastValid, tip) : inRange
+    // The blocks do not say of which network they are: those of another one hold nothing of ours.
+    if (landing === 'absent') await node.lastRound()
+    return landing
   }
 
-  /** The quick yes. Its no means nothing, so an error here is no reason to stop. */
-  async function landedRecently(txId: string): Promise<boolean> {
+  /** The quick yes. Its no means only "not yet", so an error here is no reason to stop. */
+  async function landedRecently(txId: string): Promise<boolean | undefined> {
     try {
       return (await algod.confirmedRound(txId)) !== undefined
     } catch {
-      return false
+      return undefined
+    }
+  }
+
+  async function answered(txId: string, window: Validity): Promise<Landing | 'waiting'> {
+    try {
+      return await lookup(txId, window)
+    } catch {
+      return 'unknown'
     }
   }
 
   return {
-    round,
+    async round() {
+      const known = await estimate()
+      return node.status === 'wrongNetwork' ? undefined : known
+    },
+    status: () => node.status,
+    close: node.close,
     async lookup(txId, window) {
-      try {
-        return await lookup(txId, window)
-      } catch {
-        return 'unknown'
-      }
+      const landing = await answered(txId, window)
+      return landing === 'waiting' ? 'unknown' : landing
+    },
+    async hasLanded(txId, window) {
+      const landing = await answered(txId, window)
+      return landing === 'unknown' ? undefined : landing === 'found'
     },
   }
-}
-
-interface Window {
-  readonly firstValid: bigint
-  readonly lastValid: bigint
 }
 
 /** A node that keeps no old blocks errs here, and an indexer may still know. */

@@ -1,23 +1,9 @@
-/** The one question for an indexer: windows too wide to be read block by block. */
-import { isRecord } from '../../domain/x402.js'
-import { bigintIn, type NodeOptions, nodeClient, unavailable } from './node-client.js'
+/** An indexer, asked over connections of its own. */
+import { INDEXER_TOKEN_HEADER, type Indexer, indexerOver } from './indexer-questions.js'
+import { type NodeOptions, nodeClient } from './node-client.js'
 
-export interface Indexer {
-  /** What the indexer knows of a transaction, and up to which round it knows everything. */
-  find(txId: string): Promise<{ found: boolean; currentRound: bigint }>
-  close(): Promise<void>
-}
+export type { Indexer } from './indexer-questions.js'
 
 export function indexerClient(options: NodeOptions): Indexer {
-  const node = nodeClient(options, 'X-Indexer-API-Token')
-  return {
-    async find(txId) {
-      const body = await node.get(`/v2/transactions?txid=${encodeURIComponent(txId)}`)
-      const { transactions } = body
-      if (!Array.isArray(transactions)) throw unavailable('transactions is no list')
-      const found = transactions.some(transaction => isRecord(transaction) && transaction.id === txId)
-      return { found, currentRound: bigintIn(body, 'current-round') }
-    },
-    close: () => node.close(),
-  }
+  return indexerOver(nodeClient(options, INDEXER_TOKEN_HEADER))
 }

@@ -3,7 +3,7 @@
  */
 import { createPrivateKey, createPublicKey, sign } from 'node:crypto'
 import { mnemonicFromSeed, seedFromMnemonic } from 'algosdk'
-import { SvcError } from '../../domain/errors.js'
+import { SdkError, type SvcError } from '../../domain/errors.js'
 import { encodeAddress } from './address.js'
 
 export { verifySignature } from '#primitives'
@@ -77,5 +77,5 @@ function keyFromSecretKey(secretKey: Uint8Array): SigningKey {
 }
 
 function invalidKey(message: string): SvcError {
-  return new SvcError(message, 'invalid_key')
+  return new SdkError(message, 'invalid_key')
 }

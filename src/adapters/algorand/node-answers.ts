@@ -1,5 +1,5 @@
 /** What a node or an indexer answers, read field by field; and who asks it. */
-import { SvcError } from '../../domain/errors.js'
+import { SdkError, SvcError } from '../../domain/errors.js'
 import { isRecord } from '../../domain/x402.js'
 
 export interface NodeOptions {
@@ -65,5 +65,5 @@ export function textIn(body: Record<string, unknown>, key: string): string {
 }
 
 export function unavailable(why: string): SvcError {
-  return new SvcError(`The Algorand node gave no usable answer: ${why}`, 'node_unavailable', 503)
+  return new SdkError(`The Algorand node gave no usable answer: ${why}`, 'node_unavailable', 503)
 }

@@ -2,7 +2,7 @@
 
 import { sha512_256 } from '#primitives'
 import { concatBytes } from '../../domain/bytes.js'
-import { SvcError } from '../../domain/errors.js'
+import { SdkError } from '../../domain/errors.js'
 import { X402_VERSION } from '../../domain/x402.js'
 import type { SuggestedParams } from './algod.js'
 import { encodeBase32 } from './base32.js'
@@ -114,7 +114,7 @@ function feeOf(transaction: Uint8Array, addedBytes: bigint, suggested: Suggested
 
 function boundedFee(feeMicroAlgos: bigint): bigint {
   if (feeMicroAlgos <= FEE_MAX_MICRO_ALGOS) return feeMicroAlgos
-  throw new SvcError(
+  throw new SdkError(
     `The node asks for a fee of ${feeMicroAlgos} microalgos, more than ${FEE_MAX_MICRO_ALGOS}; nothing was signed`,
     'fee_too_high',
   )

@@ -51,6 +51,7 @@ function readPayment(
     asset: transfer.assetIndex.toString(),
     firstValid: txn.firstValid,
     lastValid: txn.lastValid,
+    signature: sig && Buffer.from(sig).toString('base64'),
     network: txn.genesisHash && NETWORK_BY_HASH.get(Buffer.from(txn.genesisHash).toString('base64')),
     isOfGroup: id => id === txId || group.some(({ txn }) => isIdOf(id, txn)),
     proven() {

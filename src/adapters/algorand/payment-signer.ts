@@ -4,7 +4,7 @@
  */
 import { verifySignature } from '#primitives'
 import { toBase64 } from '../../domain/base64.js'
-import { SvcError } from '../../domain/errors.js'
+import { SdkError, type SvcError } from '../../domain/errors.js'
 import { parseBaseUnits } from '../../domain/money.js'
 import { GENESIS_HASH, type Network, networkOf } from '../../domain/network.js'
 import { randomId } from '../../domain/random-id.js'
@@ -39,7 +39,7 @@ export function algorandPaymentSigner(options: PaymentSignerOptions): PaymentSig
   const { key, network, foreignKey = false, noteSource = randomId } = options
   const params = cachedParams(options.algod, options.paramsMaxAgeMs ?? PARAMS_MAX_AGE_MS)
   const sender = decodeAddress(key.address)
-  if (!sender) throw new SvcError('The address of the signer is no Algorand address', 'invalid_key')
+  if (!sender) throw new SdkError('The address of the signer is no Algorand address', 'invalid_key')
 
   return {
     address: key.address,
@@ -47,12 +47,12 @@ export function algorandPaymentSigner(options: PaymentSignerOptions): PaymentSig
       const terms = termsOf(accepted, network)
       const suggested = await params()
       if (suggested.genesisHash !== GENESIS_HASH[network]) {
-        throw new SvcError(`The node is not on ${network}; nothing was signed`, 'network_mismatch')
+        throw new SdkError(`The node is not on ${network}; nothing was signed`, 'network_mismatch')
       }
       const group = paymentGroup({ ...terms, sender, network, suggested, note: noteSource() })
       const signature = await signatureBy(key, group)
       if (foreignKey && !isSignedBy(sender, group, signature)) {
-        throw new SvcError(
+        throw new SdkError(
           `The signer did not sign the payment as ${key.address}; nothing was paid`,
           'invalid_key',
         )
@@ -65,7 +65,7 @@ export function algorandPaymentSigner(options: PaymentSignerOptions): PaymentSig
 
 function termsOf(accepted: PaymentRequirements, network: Network) {
   if (networkOf(accepted.network) !== network) {
-    throw new SvcError(
+    throw new SdkError(
       `The quote is for ${String(accepted.network)}, this key pays on ${network}`,
       'network_mismatch',
     )
@@ -91,14 +91,14 @@ async function signatureBy(key: Signer, { transactions, paymentIndex }: PaymentG
     const signature: unknown = await key.sign(signedText(payment))
     // Copied: it may come from another realm, and belongs to whoever made it.
     if (ArrayBuffer.isView(signature)) return Uint8Array.from(signature as Uint8Array)
-    throw new SvcError('The signer answered no signature; nothing was paid', 'invalid_key')
+    throw new SdkError('The signer answered no signature; nothing was paid', 'invalid_key')
   }
   const signed = await key.signTransactions([...transactions], [paymentIndex])
   // Wallets differ in whether they leave gaps for what they did not sign.
   const answer = signed[paymentIndex] ?? signed.find(one => one !== null)
   const signature = answer && signatureIn(answer, payment)
   if (signature) return signature
-  throw new SvcError('The wallet signed something else than the payment; nothing was paid', 'invalid_key')
+  throw new SdkError('The wallet signed something else than the payment; nothing was paid', 'invalid_key')
 }
 
 function isSignedBy(sender: Uint8Array, { transactions, paymentIndex }: PaymentGroup, signature: Uint8Array) {
@@ -122,5 +122,5 @@ function payloadOf(
 }
 
 function unreadable(why: string): SvcError {
-  return new SvcError(`The quote cannot be paid: ${why}`, 'unreadable_quote')
+  return new SdkError(`The quote cannot be paid: ${why}`, 'unreadable_quote')
 }

@@ -1,22 +1,52 @@
 /**
- * What an answer of a facilitator means. A yes is exactly `true` under exactly 200; a no is exactly `false` from somebody
- * who answered the question; all else decides nothing.
+ * What an answer of a facilitator means. A yes is exactly `true` under exactly 200; a no is exactly `false` from a
+ * facilitator that answered the question; everything else decides nothing.
  */
 import type { Settlement, Verification } from '../../ports/facilitator.js'
 import type { Answer } from './json-transport.js'
 
 const TEXT_LENGTH_MAX = 300
 
-/** The no's after which the payment may still land, or has: it was submitted, perhaps by another call. */
-const UNDECIDED = /settlement_pending|settlement_failed|confirmation_failed|already[ _]in[ _]ledger/i
+/**
+ * The reasons that are given before anything is submitted: only these are a no to a settlement. (First built the other
+ * way round, as a list of exceptions: `unexpected_settle_error`, `transaction_timeout` and `network_error`, which real
+ * facilitators send for time-outs, were taken for a no although the payment had landed.)
+ *
+ * The `invalid_exact_avm` names are those of `@x402/avm` 2.26 that come before it submits; `settlement_failed` and
+ * `confirmation_failed` come after.
+ */
+const BEFORE_SUBMITTING = new RegExp(
+  `^(${[
+    'insufficient_funds',
+    'invalid_payload',
+    'invalid_scheme',
+    'invalid_network',
+    'invalid_payment_requirements',
+    'invalid_x402_version',
+    'unsupported_[a-z_]+',
+    'invalid_exact_avm_(invalid_version|scheme|network_mismatch|payload|group_size_exceeded|payment_index)',
+    'invalid_exact_avm_(invalid_transaction|unsigned_non_facilitator|invalid_group_id|invalid_signature)',
+    'invalid_exact_avm_(facilitator_transferring|not_asset_transfer|payment_not_signed|invalid_fee_payer)',
+    'invalid_exact_avm_(amount|receiver|asset)_mismatch',
+    'invalid_exact_avm_(fee_too_high|simulation_failed)',
+  ].join('|')})$`,
+)
+
+/** In letters alone, so that "already in ledger", `ALREADY_IN_LEDGER` and `alreadyInLedger` are one. */
+const IN_LEDGER =
+  /already(been)?(in|on|part)?(of)?(the)?(ledger|block|chain|spent|settled|submitted|processed|confirmed|used)/
+/** Words under which any reason decides nothing: a node says "txn dead" also of what landed before its last round. */
+const DECIDES_NOTHING = /already|txndead|unexpectederror/
 
 export function verificationOf(answer: Answer): Verification {
   if ('outage' in answer) return { verdict: 'unreachable', cause: answer.outage, down: !answer.stumbled }
   const { status, body } = answer
   if (status === 200 && body.isValid === true) return { verdict: 'valid', ...named('payer', body.payer) }
-  if (body.isValid === false && isVerdict(status))
-    return { verdict: 'refused', reason: reasonOf(body.invalidReason, body.invalidMessage) }
-  return { verdict: 'unreachable', cause: `status ${status} without a verdict`, down: false }
+  if (body.isValid !== false || !isVerdict(status))
+    return { verdict: 'unreachable', cause: `status ${status} without a verdict`, down: false }
+  const reason = reasonOf(body.invalidReason, body.invalidMessage)
+  const isSpent = IN_LEDGER.test(lettersOf(body.invalidReason, body.invalidMessage))
+  return { verdict: isSpent ? 'spent' : 'refused', reason }
 }
 
 export function settlementOf(answer: Answer): Settlement {
@@ -32,7 +62,9 @@ export function settlementOf(answer: Answer): Settlement {
   if (body.success !== false || !isVerdict(status))
     return { verdict: 'unknown', cause: `status ${status} without a verdict` }
   const reason = reasonOf(body.errorReason, body.errorMessage)
-  if (isFinalNo(body)) return { verdict: 'refused', reason }
+  const letters = lettersOf(body.errorReason, body.errorMessage)
+  if (IN_LEDGER.test(letters)) return { verdict: 'spent', reason }
+  if (isFinalNo(body) && !DECIDES_NOTHING.test(letters)) return { verdict: 'refused', reason }
   return { verdict: 'unknown', cause: `no proof that nothing was submitted: ${reason}` }
 }
 
@@ -40,11 +72,22 @@ function isVerdict(status: number): boolean {
   return status === 200 || (status >= 400 && status < 500)
 }
 
-function isFinalNo(body: Record<string, unknown>): boolean {
-  const { transaction, txId, errorReason, errorMessage } = body
-  if (!isEmpty(transaction) || !isEmpty(txId)) return false
-  if (typeof errorReason !== 'string' || errorReason === '') return false
-  return !UNDECIDED.test(errorReason) && !(typeof errorMessage === 'string' && UNDECIDED.test(errorMessage))
+function isFinalNo({ transaction, txId, errorReason }: Record<string, unknown>): boolean {
+  return (
+    isEmpty(transaction) &&
+    isEmpty(txId) &&
+    typeof errorReason === 'string' &&
+    BEFORE_SUBMITTING.test(errorReason)
+  )
+}
+
+/** Of the whole texts, however long: what is shown of them is shortened. */
+function lettersOf(reason: unknown, message: unknown): string {
+  return `${textOf(reason)} ${textOf(message)}`.toLowerCase().replace(/[^a-z]+/g, '')
+}
+
+function textOf(value: unknown): string {
+  return typeof value === 'string' ? value : ''
 }
 
 function isEmpty(value: unknown): boolean {

@@ -1,5 +1,6 @@
 /** How HTTP says each way in which a call can end. The map is total: a new final state does not compile without one. */
 import { type ChargeFinal, OUTCOMES } from '../../domain/machines/charge.machine.js'
+import { unwritten } from '../../domain/unwritten.js'
 import type { ChargeOutcome } from '../../ports/charge.js'
 import { callHeaders } from './call-headers.js'
 import { errorBody } from './refusal.js'
@@ -15,7 +16,9 @@ const TELL = {
   quoted: quote,
   refused: quote,
   unsettled: quote,
+  answerNotKept: problem,
   limited: problem,
+  tooManyUnpaid: problem,
   invalid: problem,
   inProgress: problem,
   keyReused: problem,
@@ -34,8 +37,16 @@ const TELL = {
 
 /** @param taken lower-case names of headers that the route says already: a handler's `Response` does not say them again. */
 export function replyOf(outcome: ChargeOutcome, taken: ReadonlySet<string>): Reply {
-  const reply = TELL[outcome.final](outcome, taken)
-  return outcome.handedOver ? { ...reply, handedOver: outcome.handedOver } : reply
+  const { final, handedOver } = outcome
+  const reply = TELL[final](outcome, taken)
+  if (OUTCOMES[final].charged === 'no' && !handedOver) return reply
+  return { ...reply, handedOver, instead: () => unwrittenReply(outcome) }
+}
+
+/** For an answer that cannot be written: how the call ended, with its receipt and the key of a window that it bought. */
+export function unwrittenReply(outcome: ChargeOutcome): Reply {
+  const { status, code, message, fields } = unwritten(outcome)
+  return jsonReply(status, errorBody(code, message, fields), callHeaders(outcome))
 }
 
 function delivered(outcome: ChargeOutcome, taken: ReadonlySet<string>): Reply {

@@ -12,6 +12,8 @@ export interface ArrivalOptions {
   readonly basePath: string
   readonly bodyBytesMax: number
   readonly trustProxyHops: number
+  /** Whether keys mean anything here; what is no key is refused only then. */
+  readonly idempotency: boolean
 }
 
 /** @throws HttpRefusal for a key that is none. */
@@ -25,7 +27,7 @@ export function arrivalOf(incoming: Incoming, body: Presented<unknown>, options:
     body,
     payment: readPayment(req.headers),
     subscriptionKey: headers['x-svc-subscription'],
-    idempotencyKey: idempotencyKeyOf(headers['idempotency-key']),
+    idempotencyKey: idempotencyKeyOf(headers['idempotency-key'], options),
     rootUrl,
     baseUrl: rootUrl + options.basePath,
     clientAddress: clientAddressOf(req, options.trustProxyHops),
@@ -40,8 +42,9 @@ function queryOf(url: string) {
 
 const IDEMPOTENCY_KEY = /^[\x21-\x7e]{1,255}$/
 
-function idempotencyKeyOf(header: string | undefined): string | undefined {
+function idempotencyKeyOf(header: string | undefined, { idempotency }: ArrivalOptions): string | undefined {
   if (header === undefined || IDEMPOTENCY_KEY.test(header)) return header
+  if (!idempotency) return undefined
   throw new HttpRefusal(
     400,
     'invalid_idempotency_key',

@@ -1,11 +1,14 @@
 /** Hangs a door that knows nothing of HTTP on a path. */
-import type { Door, DoorAnswer } from '../../ports/door.js'
+import { unwritten } from '../../domain/unwritten.js'
+import type { Presented } from '../../ports/charge.js'
+import { type Door, type DoorAnswer, Unwritten } from '../../ports/door.js'
 import type { Logger } from '../../ports/logger.js'
 import { type ArrivalOptions, arrivalOf } from './arrival.js'
 import { readBody } from './body.js'
 import { callHeaders } from './call-headers.js'
 import { HttpRefusal } from './refusal.js'
-import type { FreeRoute, Incoming } from './routes.js'
+import type { Reply } from './reply.js'
+import type { FreeRoute } from './routes.js'
 
 export interface MountOptions extends ArrivalOptions {
   readonly logger: Logger
@@ -23,26 +26,43 @@ export function mounted(
     method,
     headers: ['Cache-Control', 'no-store'],
     async handle(incoming) {
-      const { status, headers, body, outcome } = await answered(incoming, door, options)
-      const own = Object.entries(headers).flat()
-      return {
-        status,
-        headers: outcome ? callHeaders(outcome).concat(own) : own,
-        body,
-        ...(outcome?.handedOver && { handedOver: outcome.handedOver }),
+      let asked: Presented<unknown> | undefined
+      try {
+        asked = await readBody(incoming, options.bodyBytesMax)
+        const answer = await door.answer(arrivalOf(incoming, asked, options))
+        const { outcome } = answer
+        if (!outcome) return replyOf(answer)
+        const instead = () => replyOf({ ...door.refuse(unwritten(outcome), asked), outcome })
+        return { ...replyOf(answer), handedOver: outcome.handedOver, instead }
+      } catch (cause) {
+        return replyOf(refusalBy(door, cause, asked, options.logger))
       }
     },
   }
 }
 
-async function answered(incoming: Incoming, door: Door, options: MountOptions): Promise<DoorAnswer> {
-  try {
-    const body = await readBody(incoming.req, options.bodyBytesMax)
-    return await door.answer(arrivalOf(incoming, body, options))
-  } catch (cause) {
-    if (cause instanceof HttpRefusal) return door.refuse(cause)
-    options.logger.error({ err: cause }, 'a door broke')
-    // It may have broken behind a settlement: nothing is said about the charge that is not known.
-    return door.refuse({ status: 500, code: 'internal_error', message: 'Something broke on our side.' })
+/** What breaks a door behind a call comes as `Unwritten`, with its outcome; anything else broke before one was made. */
+function refusalBy(
+  door: Door,
+  cause: unknown,
+  asked: Presented<unknown> | undefined,
+  logger: Logger,
+): DoorAnswer {
+  if (cause instanceof HttpRefusal) return door.refuse(cause, asked)
+  if (!(cause instanceof Unwritten)) {
+    logger.error({ err: cause }, 'a door broke')
+    return door.refuse(
+      { status: 500, code: 'internal_error', message: 'Something broke on our side.' },
+      asked,
+    )
   }
+  const { outcome } = cause
+  logger.error({ err: cause.cause, traceId: outcome.traceId }, 'an answer could not be written')
+  outcome.handedOver?.(false)
+  return { ...door.refuse(unwritten(outcome), asked), outcome }
+}
+
+function replyOf({ status, headers, body, outcome }: DoorAnswer): Reply {
+  const own = Object.entries(headers).flat()
+  return { status, headers: outcome ? callHeaders(outcome).concat(own) : own, body }
 }

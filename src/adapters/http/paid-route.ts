@@ -1,7 +1,8 @@
 /** One paid route: read the request, let the charge machine walk, say how it ended. */
 import type { EndpointDef } from '../../domain/endpoint.js'
 import type { Charge } from '../../ports/charge.js'
-import { replyOf } from './answers.js'
+import type { Logger } from '../../ports/logger.js'
+import { replyOf, unwrittenReply } from './answers.js'
 import { type ArrivalOptions, arrivalOf } from './arrival.js'
 import { readBody } from './body.js'
 import { lifecycleHeaders } from './lifecycle-headers.js'
@@ -9,6 +10,7 @@ import type { Route } from './routes.js'
 
 export interface PaidRouteOptions extends ArrivalOptions {
   readonly charge: Charge
+  readonly logger: Logger
 }
 
 /** Paid bytes are for one payer, once: no cache may keep them or hand them to anybody else. */
@@ -26,14 +28,15 @@ export function paidRoute(def: EndpointDef, options: PaidRouteOptions): Route {
   return {
     headers,
     async handle(incoming) {
-      const body = await readBody(incoming.req, bodyBytesMax)
+      const body = await readBody(incoming, bodyBytesMax)
       const arrival = arrivalOf(incoming, body, options)
       const outcome = await options.charge.call(def.name, arrival)
       try {
         return replyOf(outcome, taken)
       } catch (cause) {
+        options.logger.error({ err: cause, traceId: outcome.traceId }, 'an answer could not be written')
         outcome.handedOver?.(false)
-        throw cause
+        return unwrittenReply(outcome)
       }
     },
   }

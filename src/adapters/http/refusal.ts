@@ -14,6 +14,14 @@ export class HttpRefusal extends Error {
   }
 }
 
+export function tooLarge(bytesMax: number): HttpRefusal {
+  return new HttpRefusal(
+    413,
+    'body_too_large',
+    `The body is larger than the ${bytesMax} bytes that are read.`,
+  )
+}
+
 /** The one shape of every error body: `{"error": {"code", "message", …}}`. */
 export function errorBody(code: string, message: string, fields?: Readonly<Record<string, unknown>>) {
   return { error: { code, message, ...fields } }

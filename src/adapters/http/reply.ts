@@ -9,6 +9,8 @@ export interface Reply {
   readonly body?: string | Uint8Array | Readable
   /** To be called once: whether the answer reached the socket. */
   handedOver?(arrived: boolean): void
+  /** What is said in its place where it cannot be written: how the call ended stays true. */
+  instead?(): Reply
 }
 
 export function jsonReply(status: number, value: unknown, headers: readonly string[] = []): Reply {

@@ -4,7 +4,9 @@ import type { EndpointDef } from '../../domain/endpoint.js'
 import { SvcError } from '../../domain/errors.js'
 import type { Charge } from '../../ports/charge.js'
 import type { Logger } from '../../ports/logger.js'
+import { skipBody } from './body.js'
 import { CORS_HEADERS, CORS_PREFLIGHT_HEADERS } from './cors.js'
+import type { BodyHolder } from './left-body.js'
 import { paidRoute } from './paid-route.js'
 import { HttpRefusal, refusalOf } from './refusal.js'
 import type { Reply } from './reply.js'
@@ -17,15 +19,19 @@ export interface HttpOptions {
   readonly freeRoutes: readonly FreeRoute[]
   readonly bodyBytesMax: number
   readonly trustProxyHops: number
+  readonly idempotency: boolean
   readonly cors: boolean
   readonly logger: Logger
 }
 
-/** A request as Node has read its head, and where another app has mounted us; empty where none has. */
+/** A request as Node has read its head. */
 export interface Incoming {
   readonly req: IncomingMessage
   readonly res: ServerResponse
+  /** Where another app has mounted us; empty where none has. */
   readonly mountedAt: string
+  /** Where that app's parser leaves a body that it read, beside the request itself. */
+  readonly holder?: BodyHolder
 }
 
 export interface Route {
@@ -40,6 +46,11 @@ export interface FreeRoute extends Route {
   readonly method: 'GET' | 'POST'
   /** For pages of this origin only. @default false */
   readonly sameOrigin?: boolean
+}
+
+/** Where a free route answers. */
+export function pathsOf({ path }: FreeRoute, basePath: string): readonly string[] {
+  return [...new Set(['', basePath])].map(prefix => prefix + path)
 }
 
 type Methods = ReadonlyMap<string, Route>
@@ -60,6 +71,7 @@ export function answering(options: HttpOptions): Answer {
     } catch (cause) {
       reply = refusalOf(cause, options.logger)
     }
+    skipBody(incoming.req)
     return headers.length === 0 ? reply : { ...reply, headers: [...headers, ...reply.headers] }
   }
 }
@@ -88,11 +100,11 @@ function routesOf(options: HttpOptions): ReadonlyMap<string, Methods> {
     routes.set(path, methods.set(method, route))
   }
   for (const free of options.freeRoutes) {
-    const { path, method, sameOrigin = false } = free
+    const { method, sameOrigin = false } = free
     const route = sameOrigin ? free : { ...free, headers: shared.concat(free.headers) }
-    for (const prefix of new Set(['', options.basePath])) {
-      add(prefix + path, method, route)
-      if (method === 'GET') add(prefix + path, 'HEAD', route)
+    for (const at of pathsOf(free, options.basePath)) {
+      add(at, method, route)
+      if (method === 'GET') add(at, 'HEAD', route)
     }
   }
   // HEAD is not a GET here: it would run a handler, or promise one, for an answer that is thrown away.

@@ -23,7 +23,17 @@ export function send(res: ServerResponse, reply: Reply): void {
 
 /** @throws Error as `send` does. */
 export function give(ctx: Context, reply: Reply): void {
-  const { status, headers, body } = reply
+  try {
+    put(ctx, reply)
+  } catch (cause) {
+    // What is said in its place must not wear its headers.
+    for (let at = 0; at < reply.headers.length; at += 2) ctx.remove(reply.headers[at]!)
+    throw cause
+  }
+  tellWhenOver(ctx.res, reply)
+}
+
+function put(ctx: Context, { status, headers, body }: Reply): void {
   ctx.status = status
   for (let at = 0; at < headers.length; at += 2) {
     const name = headers[at]!
@@ -40,13 +50,12 @@ export function give(ctx: Context, reply: Reply): void {
     // Set again: assigning a body has its own idea of the status.
     ctx.status = status
   }
-  tellWhenOver(ctx.res, reply)
 }
 
 /** Whether the answer reached the socket: its idempotency key depends on it. */
 function tellWhenOver(res: ServerResponse, { handedOver }: Reply): void {
   if (handedOver === undefined) return
-  if (res.closed) handedOver(false)
+  if (res.destroyed) handedOver(false)
   else res.once('close', () => handedOver(res.writableFinished))
 }
 

@@ -8,7 +8,7 @@ import { MCP_PATH } from '../../domain/card.js'
 import { isTooLarge } from '../../domain/input-size.js'
 import { isRecord, type PaymentPayload } from '../../domain/x402.js'
 import type { Charge, ChargeOutcome, Presented } from '../../ports/charge.js'
-import type { Arrival, Door, DoorAnswer } from '../../ports/door.js'
+import { type Arrival, type Door, type DoorAnswer, Unwritten } from '../../ports/door.js'
 import { IDEMPOTENCY_KEY_META, PAYMENT_META, resultOf, SUBSCRIPTION_META } from './answers.js'
 import {
   FREE_TOOLS,
@@ -42,34 +42,50 @@ export function mcpDoor(options: McpOptions): McpDoor {
   const instructions = `${agent.description}\nTools that cost are paid per call with x402: _meta["${PAYMENT_META}"].`
   return {
     toolNames: tools.map(({ name }) => name),
-    refuse: ({ status, message }) => refused(status, status >= 500 ? -32603 : -32600, message),
+    refuse({ status, code, message, fields }, asked) {
+      return refused(status, status >= 500 ? -32603 : -32600, message, { ...fields, code }, idIn(asked))
+    },
     async answer(arrival) {
       const foreign = foreignPage(arrival)
       if (foreign !== undefined) return refused(403, -32600, foreign)
       const { body } = arrival
       if (body.kind !== 'read') {
-        return refused(400, -32700, body.kind === 'malformed' ? body.why : 'The body is empty.')
+        const why = body.kind === 'malformed' ? body.why : 'The body is empty.'
+        return refused(400, -32700, why, { code: 'invalid_json' })
       }
       if (Array.isArray(body.value)) return refused(400, -32600, 'Batches are not answered.')
       let outcome: ChargeOutcome | undefined
+      let broken: unknown
       const call = (called: ToolCall) =>
         callTool(called, arrival, options, paid, ended => {
           outcome = ended
+        }).catch(cause => {
+          broken = cause
+          throw cause
         })
       const broke = (cause: unknown) => logger.error({ err: cause }, 'a tool broke')
       const { name, version } = agent
       const toolbox = { name, version, instructions, tools, call, broke }
       // Loaded when first asked for: 0.3 s and 30 MB that most agents' callers never need.
       const { exchange } = await import('./exchange.js')
-      const response = await exchange(toolbox, requestOf(arrival), body.value, cause =>
-        logger.debug({ err: cause }, 'an MCP request was refused'),
-      )
-      const type = response.headers.get('content-type')
-      return {
-        status: response.status,
-        headers: type === null ? {} : { 'content-type': type },
-        body: new Uint8Array(await response.arrayBuffer()),
-        outcome,
+      const request = requestOf(arrival)
+      try {
+        const response = await exchange(toolbox, request, body.value, cause =>
+          logger.debug({ err: cause }, 'an MCP request was refused'),
+        )
+        const type = response.headers.get('content-type')
+        const answer = new Uint8Array(await response.arrayBuffer())
+        if (outcome && broken !== undefined) throw broken
+        // The SDK checks what a tool answered; what it does not pass on is an error of the protocol, and has no result.
+        if (outcome && !hasResult(answer)) throw new Error('the SDK did not pass on the result of a tool')
+        return {
+          status: response.status,
+          headers: type === null ? {} : { 'content-type': type },
+          body: answer,
+          outcome,
+        }
+      } catch (cause) {
+        throw outcome ? new Unwritten(outcome, cause) : cause
       }
     },
   }
@@ -131,7 +147,27 @@ function requestOf({ headers, baseUrl }: Arrival): Request {
   return new Request(baseUrl + MCP_PATH, { method: 'POST', headers: init })
 }
 
-function refused(status: number, code: number, message: string): DoorAnswer {
-  const body = JSON.stringify({ jsonrpc: '2.0', id: null, error: { code, message } })
+/** Of the one message in an answer, as JSON or as the last event of a stream. */
+function hasResult(answer: Uint8Array): boolean {
+  const text = Buffer.from(answer.buffer, answer.byteOffset, answer.byteLength).toString('utf8')
+  const event = text.split('\n').findLast(line => line.startsWith('data:'))
+  const message: unknown = JSON.parse(event?.slice('data:'.length) ?? text)
+  return isRecord(message) && message.result !== undefined
+}
+
+function idIn(asked: Presented<unknown> | undefined): string | number | null {
+  const message = asked?.kind === 'read' ? asked.value : undefined
+  const id = isRecord(message) ? message.id : undefined
+  return typeof id === 'string' || typeof id === 'number' ? id : null
+}
+
+function refused(
+  status: number,
+  code: number,
+  message: string,
+  data?: Readonly<Record<string, unknown>>,
+  id: string | number | null = null,
+): DoorAnswer {
+  const body = JSON.stringify({ jsonrpc: '2.0', id, error: { code, message, data } })
   return { status, headers: { 'content-type': 'application/json' }, body }
 }

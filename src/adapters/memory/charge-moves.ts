@@ -1,6 +1,7 @@
 /** One process. The four moves of the charge store, each a synchronous step over the books. */
 import type { PaymentState } from '../../domain/machines/payment.machine.js'
 import type {
+  Closed,
   CloseMove,
   Hold,
   Opened,
@@ -9,7 +10,7 @@ import type {
   Resolved,
   ResolveMove,
 } from '../../ports/charge-store.js'
-import { holdClaim, holdPayment, makeRoom } from './charge-holds.js'
+import { hasRoom, holdClaim, holdPayment } from './charge-holds.js'
 import { type Books, type Claim, claimKey, copyOf, copyOfRecorded, type Payment } from './charge-records.js'
 
 /** What is said of a payment to everybody but its holder. */
@@ -23,9 +24,10 @@ const TO_OTHERS = {
 
 export function open(books: Books, move: OpenMove): Opened {
   const claim = books.claims.find(claimKey(move), books.nowMs)
-  const refused = (claim && openClaim(books, move, claim)) ?? openPayment(books, move)
+  const payment = books.payments.find(move.payment, books.nowMs)
+  const refused = (claim && openClaim(books, move, claim)) ?? openPayment(books, move, payment)
   if (refused) return refused
-  if (move.claim && !claim && !makeRoom(books)) return { verdict: 'full' }
+  if (!hasRoom(books, move, { claim, payment })) return { verdict: 'full' }
   holdClaim(books, move, claim, claim ? ['reopened'] : ['opened'])
   holdPayment(books, move)
   return { verdict: 'opened' }
@@ -34,7 +36,6 @@ export function open(books: Books, move: OpenMove): Opened {
 function openClaim({ claims, nowMs }: Books, move: OpenMove, claim: Claim): Opened | undefined {
   if (claim.bodyHash !== move.claim?.bodyHash) return { verdict: 'reused' }
   if (isCompleted(claims, claim)) {
-    claims.touch(claim)
     return { verdict: 'replayable', answer: copyOf(claim.kept!.recorded.answer) }
   }
   if (claim.token !== move.token && nowMs < claim.leaseEndsMs) {
@@ -47,8 +48,7 @@ function openClaim({ claims, nowMs }: Books, move: OpenMove, claim: Claim): Open
   return { verdict: 'orphaned', recorded: copyOfRecorded(claim.kept!.recorded) }
 }
 
-function openPayment(books: Books, move: OpenMove): Opened | undefined {
-  const payment = books.payments.find(move.payment, books.nowMs)
+function openPayment(books: Books, move: OpenMove, payment: Payment | undefined): Opened | undefined {
   const verdict = presented(books, move, payment)
   if (verdict === 'opened') return undefined
   if (verdict === 'spent') return { verdict }
@@ -87,32 +87,36 @@ const CLOSED_BY = {
   release: { claim: ['released'], payment: ['released'] },
 } as const satisfies Record<CloseMove['how'], unknown>
 
-export function close({ claims, payments, nowMs }: Books, move: CloseMove): void {
+export function close({ claims, payments, nowMs }: Books, move: CloseMove): Closed {
   const claim = claims.find(claimKey(move), nowMs)
   const payment = payments.find(move.payment, nowMs)
   const claimOurs = claim?.token === move.token
-  // Whoever took the claim over decides by the chain's word what its payment is: a release of ours would free it early.
+  // The call that took the claim over decides by the chain's word what its payment is: our release would free it early.
   const paymentOurs = payment?.token === move.token && (move.how !== 'release' || !move.claim || claimOurs)
-  if (paymentOurs) payments.moveAlong(payment, CLOSED_BY[move.how].payment)
-  if (!claimOurs) return
+  const paymentMoved = paymentOurs && payments.moveAlong(payment, CLOSED_BY[move.how].payment)
+  const claimMoved = claimOurs && closeClaim(claims, claim, move, nowMs)
+  return (!move.claim || claimMoved) && (!move.payment || paymentMoved) ? 'closed' : 'superseded'
+}
+
+function closeClaim(claims: Books['claims'], claim: Claim, move: CloseMove, nowMs: number): boolean {
   if (move.answer) claim.kept ??= { recorded: { answer: copyOf(move.answer) } }
   // Without an answer there is nothing to replay, so the key is given back.
   const how = move.how === 'complete' && !claim.kept ? 'release' : move.how
-  if (claims.moveAlong(claim, CLOSED_BY[how].claim)) claims.expireAt(claim, nowMs + move.windowMs)
+  const moved = claims.moveAlong(claim, CLOSED_BY[how].claim)
+  if (moved) claims.expireAt(claim, nowMs + move.windowMs)
+  return moved
 }
 
 export function resolve(books: Books, move: ResolveMove): Resolved {
   const { claims, payments, nowMs } = books
   const claim = claims.find(claimKey(move), nowMs)
-  if (claim?.token !== move.token) return resolvedBefore(books, move)
+  if (claim?.token !== move.token) return 'moved'
   if (isCompleted(claims, claim)) return 'completed'
   if (!claims.lists(claim, 'orphaned')) return resolvedBefore(books, move)
   if (claim.kept?.recorded.payment?.txId !== move.txId) return 'moved'
   const recorded = payments.find(move.txId, nowMs)
   // Only a payment that is still settling waits for this verdict; a spent one stays spent whatever a node says.
-  if (recorded && payments.lists(recorded, 'found')) {
-    payments.move(recorded, move.verdict === 'dead' ? 'dead' : 'found')
-  }
+  if (recorded && payments.lists(recorded, 'found')) payments.move(recorded, move.verdict)
   if (move.verdict === 'found') {
     claims.move(claim, 'found')
     claims.expireAt(claim, nowMs + move.windowMs)
@@ -120,21 +124,18 @@ export function resolve(books: Books, move: ResolveMove): Resolved {
   }
   const verdict = presented(books, move, payments.find(move.payment, nowMs))
   if (verdict !== 'opened') {
-    claims.move(claim, move.verdict === 'dead' ? 'released' : 'forfeited')
+    claims.move(claim, 'released')
     return verdict === 'spent' ? 'spent' : 'moved'
   }
-  holdClaim(books, move, claim, move.verdict === 'dead' ? ['dead'] : ['forfeited', 'opened'])
+  holdClaim(books, move, claim, ['dead'])
   holdPayment(books, move)
   return 'opened'
 }
 
-/** The answer to a resolve that finds nothing to resolve: its own, where it was sent before, or another's. */
-function resolvedBefore(books: Books, move: ResolveMove): Resolved {
-  const claim = books.claims.find(claimKey(move), books.nowMs)
-  const payment = books.payments.find(move.payment, books.nowMs)
-  if (claim?.token === move.token) return !move.payment || payment?.token === move.token ? 'opened' : 'moved'
-  const spent = move.verdict === 'forfeited' && presented(books, move, payment) === 'spent'
-  return spent ? 'spent' : 'moved'
+/** The answer to a resolve that was sent before, and by which the claim is at work for this call. */
+function resolvedBefore({ payments, nowMs }: Books, move: ResolveMove): Resolved {
+  const payment = payments.find(move.payment, nowMs)
+  return !move.payment || payment?.token === move.token ? 'opened' : 'moved'
 }
 
 function presented({ payments }: Books, hold: Hold, payment: Payment | undefined) {

@@ -19,7 +19,8 @@ export interface Payment extends DrawnRecord<PaymentState> {}
 export interface Books {
   readonly claims: DrawnRecords<ClaimDrawing, Claim>
   readonly payments: DrawnRecords<PaymentDrawing, Payment>
-  readonly claimsMax: number
+  /** Calls that have recorded nothing yet, at most. */
+  readonly callsMax: number
   readonly nowMs: number
 }
 

@@ -6,32 +6,39 @@ import { claimTable } from '../../domain/machines/claim.machine.js'
 import { paymentTable } from '../../domain/machines/payment.machine.js'
 import type { ChargeStore } from '../../ports/charge-store.js'
 import { type Clock, systemClock } from '../../ports/clock.js'
+import { renewHold } from './charge-holds.js'
 import { close, open, record, resolve } from './charge-moves.js'
 import type { Books } from './charge-records.js'
 import { DrawnRecords } from './drawn-records.js'
 
 export interface MemoryChargeStoreOptions {
-  readonly clock?: Clock
-  /** Claims held at most. Payments are not counted: they end with their validity. @default 500 */
+  readonly clock?: Pick<Clock, 'monotonic'>
+  /** Completed answers kept at most; the oldest makes way. @default 500 */
   readonly max?: number
+  /**
+   * Calls at work at most, before they are recorded. They are counted apart from the answers: 520 unfunded payments
+   * pushed paid answers out where one bound was for both. @default 10000
+   */
+  readonly callsMax?: number
 }
 
 export function memoryChargeStore(options: MemoryChargeStoreOptions = {}): ChargeStore {
-  const { clock = systemClock, max: claimsMax = 500 } = options
-  const claims: Books['claims'] = new DrawnRecords(claimTable, {
-    nowMs: clock.now(),
-    evictableMax: claimsMax,
-  })
-  const payments: Books['payments'] = new DrawnRecords(paymentTable, { nowMs: clock.now() })
+  const { clock = systemClock, max: evictableMax = 500, callsMax = 10_000 } = options
+  const claims: Books['claims'] = new DrawnRecords(claimTable, { nowMs: clock.monotonic(), evictableMax })
+  const payments: Books['payments'] = new DrawnRecords(paymentTable, { nowMs: clock.monotonic() })
   const books = (): Books => {
-    const nowMs = clock.now()
+    const nowMs = clock.monotonic()
     claims.collect(nowMs)
     payments.collect(nowMs)
-    return { claims, payments, claimsMax, nowMs }
+    return { claims, payments, callsMax, nowMs }
   }
   return {
     open: async move => open(books(), move),
     record: async move => record(books(), move),
+    renew: async (holds, leaseMs) => {
+      const now = books()
+      return holds.map(hold => renewHold(now, { ...hold, leaseMs }))
+    },
     close: async move => close(books(), move),
     resolve: async move => resolve(books(), move),
   }

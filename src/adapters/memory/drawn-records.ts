@@ -24,17 +24,24 @@ export class DrawnRecords<D extends Drawing, R extends DrawnRecord<StateOf<D>>> 
   readonly #table: Table<D>
   readonly #kept = new Map<string, R>()
   readonly #expiry: Expiry<R>
-  /** The records that the drawing lets go for room. A Map's first key costs its holes: 86 µs an eviction at 100,000. */
+  /**
+   * The records that the drawing lets go for room, oldest first: none is looked up in it, so none becomes younger. A Map's
+   * first key costs its holes: 86 µs an eviction at 100,000.
+   */
   readonly #evictable: LRUCache<string, R>
+  readonly #evictableMax: number
+  #unrecorded = 0
 
   constructor(table: Table<D>, { nowMs, evictableMax = 1 }: { nowMs: number; evictableMax?: number }) {
     this.#table = table
+    this.#evictableMax = evictableMax
     this.#evictable = new LRUCache({ max: evictableMax })
     this.#expiry = new Expiry(nowMs)
   }
 
-  get size(): number {
-    return this.#kept.size
+  /** Records of calls at work, which have recorded nothing yet. */
+  get unrecorded(): number {
+    return this.#unrecorded
   }
 
   find(key: string | undefined, nowMs: number): R | undefined {
@@ -49,7 +56,10 @@ export class DrawnRecords<D extends Drawing, R extends DrawnRecord<StateOf<D>>> 
 
   /** @throws Error where the record's state does not list the event. */
   move(record: R, event: string): void {
-    record.state = next(this.#table, record.state, event)
+    const target = next(this.#table, record.state, event)
+    if (this.lists(record, 'recorded')) this.#unrecorded--
+    record.state = target
+    if (this.lists(record, 'recorded')) this.#unrecorded++
     this.#evictable.delete(record.key)
     if (!this.#exists(record)) {
       this.#kept.delete(record.key)
@@ -57,7 +67,9 @@ export class DrawnRecords<D extends Drawing, R extends DrawnRecord<StateOf<D>>> 
       return
     }
     this.#kept.set(record.key, record)
-    if (this.lists(record, 'evicted')) this.#evictable.set(record.key, record)
+    if (!this.lists(record, 'evicted')) return
+    if (this.#evictable.size === this.#evictableMax) this.move(this.#evictable.pop()!, 'evicted')
+    this.#evictable.set(record.key, record)
   }
 
   /** Moves along the first of these events that the state lists; stays where it lists none. */
@@ -71,17 +83,6 @@ export class DrawnRecords<D extends Drawing, R extends DrawnRecord<StateOf<D>>> 
     this.#expiry.drop(record)
     record.expiresAtMs = ms
     if (this.#exists(record)) this.#expiry.file(record)
-  }
-
-  touch(record: R): void {
-    this.#evictable.get(record.key)
-  }
-
-  /** Lets the least recently used one go that the drawing lists `evicted` for; says whether there was one. */
-  evictOne(): boolean {
-    const record = this.#evictable.pop()
-    if (record) this.move(record, 'evicted')
-    return record !== undefined
   }
 
   collect(nowMs: number): void {

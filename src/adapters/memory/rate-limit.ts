@@ -1,10 +1,10 @@
 /** One process. A fixed window a key, opened by its first call; the least recently seen keys make way for new ones. */
 import { LRUCache } from 'lru-cache'
 import { type Clock, systemClock } from '../../ports/clock.js'
-import type { RateLimit } from '../../ports/rate-limit.js'
+import type { RateLimit, RateVerdict } from '../../ports/rate-limit.js'
 
 export interface MemoryRateLimitOptions {
-  readonly clock?: Clock
+  readonly clock?: Pick<Clock, 'monotonic'>
   /** Keys held at most. One that made way begins again from zero. @default 100000 */
   readonly max?: number
   /** What the port calls a minute; shorter where a test cannot wait for one. @default 60000 */
@@ -19,17 +19,30 @@ interface Window {
 export function memoryRateLimit(options: MemoryRateLimitOptions = {}): RateLimit {
   const { clock = systemClock, max = 100_000, windowMs = 60_000 } = options
   const windows = new LRUCache<string, Window>({ max })
+  const current = (key: string, nowMs: number): Window | undefined => {
+    const window = windows.get(key)
+    return window && nowMs < window.endsAtMs ? window : undefined
+  }
+  const verdictOf = (window: Window | undefined, perMinute: number, nowMs: number): RateVerdict =>
+    window && window.calls >= perMinute
+      ? { admitted: false, retryAfterMs: window.endsAtMs - nowMs }
+      : { admitted: true }
   return {
     take(key, perMinute) {
-      const nowMs = clock.now()
-      let window = windows.get(key)
-      if (!window || nowMs >= window.endsAtMs) {
-        window = { endsAtMs: nowMs + windowMs, calls: 0 }
-        windows.set(key, window)
-      }
-      if (window.calls >= perMinute) return { admitted: false, retryAfterMs: window.endsAtMs - nowMs }
-      window.calls++
-      return { admitted: true }
+      const nowMs = clock.monotonic()
+      const window = current(key, nowMs) ?? { endsAtMs: nowMs + windowMs, calls: 0 }
+      const verdict = verdictOf(window, perMinute, nowMs)
+      if (window.calls === 0) windows.set(key, window)
+      if (verdict.admitted) window.calls++
+      return verdict
+    },
+    peek(key, perMinute) {
+      const nowMs = clock.monotonic()
+      return verdictOf(current(key, nowMs), perMinute, nowMs)
+    },
+    giveBack(key) {
+      const window = current(key, clock.monotonic())
+      if (window && window.calls > 0) window.calls--
     },
   }
 }

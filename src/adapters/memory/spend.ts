@@ -1,15 +1,26 @@
 /** One process's spend ledger; a restart forgets what was spent. Promise: see the port. */
 import { type Clock, systemClock } from '../../ports/clock.js'
-import type { SpendLedger } from '../../ports/spend.js'
+import {
+  type OpenSpend,
+  PAYMENT_LIFE_MAX_MS,
+  type SpendLedger,
+  type SpendPayment,
+} from '../../ports/spend.js'
+import { spentByTime } from './spent-by-time.js'
 
 const DAY_MS = 86_400_000
 
-/** What is spent within one second is one entry, so that a day never holds more than 86 400 of them. */
-const RESOLUTION_MS = 1_000
+/** About 30 MB. Beyond it the oldest open reservations count as spent: they are never forgotten early. */
+const OPEN_MAX = 100_000
 
-interface Counted {
-  amount: bigint
-  atMs: number
+interface Reserved {
+  readonly amount: bigint
+  readonly atMs: number
+}
+
+interface Open extends Reserved {
+  readonly payment: SpendPayment
+  dueRound: bigint
 }
 
 /**
@@ -17,26 +28,22 @@ interface Counted {
  *
  * @param clock Of use to tests; without it, the system's.
  */
-export function memorySpendLedger(clock: Clock = systemClock): SpendLedger {
-  const reserved = new Map<string, Counted>()
-  const spent: Counted[] = []
+export function memorySpendLedger(clock: Pick<Clock, 'now'> = systemClock): SpendLedger {
+  // Each in the order of `atMs`, because every entry is added with the present time, or a constant later than that.
+  const reserved = new Map<string, Reserved>()
+  const open = new Map<string, Open>()
+  const spent = spentByTime()
   let sum = 0n
 
   function expire(): void {
     const endMs = clock.now() - DAY_MS
-    while (spent[0] && spent[0].atMs <= endMs) sum -= spent.shift()!.amount
-    for (const [id, { amount, atMs }] of reserved) {
-      if (atMs > endMs) break
-      reserved.delete(id)
-      sum -= amount
-    }
+    sum -= spent.takeUntil(endMs) + expired(reserved, endMs) + expired(open, endMs)
   }
 
-  function forget(id: string): void {
-    const counted = reserved.get(id)
-    if (!counted) return
-    reserved.delete(id)
-    sum -= counted.amount
+  function settleAsSpent(id: string): void {
+    const { amount, atMs } = open.get(id)!
+    open.delete(id)
+    spent.add(amount, Math.min(atMs, clock.now()))
   }
 
   return {
@@ -47,22 +54,54 @@ export function memorySpendLedger(clock: Clock = systemClock): SpendLedger {
       sum += amount
       return true
     },
-    commit({ id, amount }) {
-      forget(id)
-      const atMs = clock.now()
-      const last = spent.at(-1)
-      if (last && Math.floor(last.atMs / RESOLUTION_MS) === Math.floor(atMs / RESOLUTION_MS)) {
-        last.amount += amount
-        last.atMs = atMs
-      } else {
-        spent.push({ amount, atMs })
-      }
-      sum += amount
+    attach(id, payment) {
+      expire()
+      const known = reserved.get(id)
+      if (!known) return open.get(id)?.payment.txId === payment.txId
+      reserved.delete(id)
+      const atMs = clock.now() + PAYMENT_LIFE_MAX_MS
+      open.set(id, { amount: known.amount, atMs, payment, dueRound: payment.lastValid })
+      if (open.size > OPEN_MAX) settleAsSpent(open.keys().next().value!)
+      return true
     },
-    release: ({ id }) => forget(id),
+    release(id) {
+      sum -= reserved.get(id)?.amount ?? 0n
+      reserved.delete(id)
+    },
+    due(network, round, max) {
+      expire()
+      const found: [bigint, OpenSpend][] = []
+      for (const [id, { amount, payment, dueRound }] of open) {
+        if (payment.network === network && dueRound < round) found.push([dueRound, { id, amount, payment }])
+      }
+      found.sort(([one], [other]) => Number(one - other))
+      return found.slice(0, max).map(([, spend]) => spend)
+    },
+    postpone(id, round) {
+      const known = open.get(id)
+      if (known && known.dueRound < round) known.dueRound = round
+    },
+    settle(id, end) {
+      const known = open.get(id)
+      if (!known) return
+      if (end === 'spent') return settleAsSpent(id)
+      open.delete(id)
+      sum -= known.amount
+    },
     get spentBaseUnits() {
       expire()
       return sum
     },
   }
+}
+
+/** Removes what is not newer than `endMs`; its sum. */
+function expired(entries: Map<string, Reserved>, endMs: number): bigint {
+  let sum = 0n
+  for (const [id, { amount, atMs }] of entries) {
+    if (atMs > endMs) break
+    entries.delete(id)
+    sum += amount
+  }
+  return sum
 }

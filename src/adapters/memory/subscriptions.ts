@@ -9,7 +9,7 @@ interface Window {
   readonly expiresAtMs: number
 }
 
-export function memorySubscriptions({ clock = systemClock }: { readonly clock?: Clock } = {}) {
+export function memorySubscriptions({ clock = systemClock }: { readonly clock?: Pick<Clock, 'now'> } = {}) {
   const windows = new Map<string, Window>()
   const expiry = new Expiry<Window>(clock.now())
   const forget = (window: Window | undefined): void => {

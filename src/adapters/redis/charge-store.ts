@@ -2,19 +2,22 @@
  * Claims and payments as hashes, each move one script: atomic, one round trip, on the server's clock. Promise: see the
  * port. Redis must keep what it acknowledged (`noeviction`, an append-only file): see docs/storage.md.
  */
-import type { ChargeStore, Hold, Opened, Recorded, Resolved } from '../../ports/charge-store.js'
+import type { ChargeStore, Closed, Hold, Opened, Recorded, Resolved } from '../../ports/charge-store.js'
 import type { Connection } from './connection.js'
 import { chargeKeys } from './keys.js'
 import { CLOSE } from './lua/close.js'
 import { OPEN } from './lua/open.js'
 import { RECORD } from './lua/record.js'
+import { RENEW } from './lua/renew.js'
 import { RESOLVE } from './lua/resolve.js'
+import { serverTime } from './server-time.js'
 
 /** The scripts' names for the keys: c the claim, p the presented payment, r the recorded one. */
 type Roles = Readonly<Partial<Record<'c' | 'p' | 'r', string | undefined>>>
 
 export function redisChargeStore(connection: Connection, prefix: string): ChargeStore {
   const keys = chargeKeys(prefix)
+  const time = serverTime(connection)
   const rolesOf = (hold: Hold): Roles => ({ c: keys.claim(hold), p: keys.payment(hold.slot, hold.payment) })
   const move = (name: string, lua: string) => {
     const script = connection.script(name, lua)
@@ -27,10 +30,25 @@ export function redisChargeStore(connection: Connection, prefix: string): Charge
       )
     }
   }
-  const open = move('svcOpen', OPEN)
-  const record = move('svcRecord', RECORD)
+  /** A move that does nothing after its deadline, which is when its caller gives up. */
+  const inTime = (name: string, lua: string) => {
+    const send = move(name, lua)
+    return async (roles: Roles, token: string, args: readonly (string | number | Buffer)[]) => {
+      const attempt = (nowMs: number) =>
+        send(roles, token, [Math.floor(nowMs) + connection.commandTimeoutMs, ...args])
+      const reply = await attempt(await time.now())
+      if (!isLate(reply)) return reply
+      // It came at once and is late all the same: the server's clock is another than the one that is known.
+      const again = await attempt(await time.learn())
+      if (isLate(again)) throw new Error('Redis came to this move after its deadline')
+      return again
+    }
+  }
+  const open = inTime('svcOpen', OPEN)
+  const record = inTime('svcRecord', RECORD)
   const close = move('svcClose', CLOSE)
-  const resolve = move('svcResolve', RESOLVE)
+  const renew = move('svcRenew', RENEW)
+  const resolve = inTime('svcResolve', RESOLVE)
 
   return {
     async open(hold) {
@@ -46,9 +64,15 @@ export function redisChargeStore(connection: Connection, prefix: string): Charge
       return String(reply) as 'recorded' | 'superseded'
     },
 
+    /** Sent in one go. On a cluster the payers' keys live on several nodes, so one script cannot touch them all. */
+    async renew(holds, leaseMs) {
+      const replies = holds.map(hold => renew(rolesOf(hold), hold.token, [leaseMs]))
+      return (await Promise.all(replies)).map(reply => reply === 1)
+    },
+
     async close(hold) {
       const answer = hold.answer ? [bytesOf(hold.answer)] : []
-      await close(rolesOf(hold), hold.token, [hold.how, hold.windowMs, ...answer])
+      return String(await close(rolesOf(hold), hold.token, [hold.how, hold.windowMs, ...answer])) as Closed
     },
 
     async resolve(hold) {
@@ -57,6 +81,10 @@ export function redisChargeStore(connection: Connection, prefix: string): Charge
       return String(await resolve(roles, hold.token, [verdict, txId, windowMs, leaseMs])) as Resolved
     },
   }
+}
+
+function isLate(reply: unknown): boolean {
+  return String(Array.isArray(reply) ? reply[0] : reply) === 'late'
 }
 
 function readOpened([verdict, ...rest]: readonly (Buffer | number | null)[]): Opened {

@@ -18,6 +18,8 @@ export type ScriptArgument = string | number | Buffer
 
 export interface Connection {
   readonly client: RedisClient
+  /** How long a command may take. */
+  readonly commandTimeoutMs: number
   /** The command's reply; a rejection within the time limit, whatever the server does. */
   send<T>(command: (client: RedisClient) => Promise<T>): Promise<T>
   script(name: string, lua: string): Script
@@ -55,6 +57,7 @@ export function connect(
 
   return {
     client,
+    commandTimeoutMs,
     send,
     script(name, lua) {
       client.defineCommand(name, { lua })

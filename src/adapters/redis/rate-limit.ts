@@ -38,5 +38,16 @@ export function redisRateLimit(
         throw refused
       }
     },
+    async peek(key, perMinute) {
+      const counted = await connection.send(() => limiterOf(perMinute).get(key))
+      return counted !== null && counted.consumedPoints >= perMinute
+        ? { admitted: false, retryAfterMs: counted.msBeforeNext }
+        : { admitted: true }
+    },
+    async giveBack(key, perMinute) {
+      const limiter = limiterOf(perMinute)
+      const counted = await connection.send(() => limiter.get(key))
+      if (counted !== null && counted.consumedPoints > 0) await connection.send(() => limiter.reward(key))
+    },
   }
 }

@@ -1,101 +1,81 @@
 /**
- * A budget that several paying processes share: what each spent in the last 24 hours, by the server's clock. Promise:
- * see the port. What is spent within one second is one entry, so that a day never holds more than 86 400 of them.
+ * A budget that several paying processes share: what each spent in the last 24 hours, by the server's clock, and which
+ * payments are open. Promise: see the port.
  */
-import type { SpendLedger } from '../../ports/spend.js'
-import type { Connection } from './connection.js'
+import type { Network } from '../../domain/network.js'
+import { type OpenSpend, PAYMENT_LIFE_MAX_MS, type SpendLedger } from '../../ports/spend.js'
+import type { Connection, ScriptArgument } from './connection.js'
+import { ATTACH, DUE, POSTPONE, RELEASE, RESERVE, SETTLE } from './spend-scripts.js'
 
 const DAY_MS = 86_400_000
 
 /** Lua counts in doubles, exactly up to here: nine billion USDC. */
 const EXACT_MAX = BigInt(Number.MAX_SAFE_INTEGER)
 
-/** KEYS: entries by time, amounts by entry. ARGV: windowMs, id, amount. Each script answers whether, and the sum. */
-const ENTRIES = /* lua */ `
-local entries, amounts = KEYS[1], KEYS[2]
-local windowMs, id, amount = tonumber(ARGV[1]), 'reserved:' .. ARGV[2], ARGV[3]
-local time = redis.call('TIME')
-local nowMs = time[1] * 1000 + math.floor(time[2] / 1000)
-
-local function sum()
-  return tonumber(redis.call('HGET', amounts, 'sum') or '0')
-end
-
-local function add(entry, more)
-  redis.call('HINCRBY', amounts, 'sum', more)
-  redis.call('HINCRBY', amounts, entry, more)
-  redis.call('ZADD', entries, nowMs, entry)
-  redis.call('PEXPIRE', entries, windowMs)
-  redis.call('PEXPIRE', amounts, windowMs)
-end
-
-local function forget(entry)
-  local counted = redis.call('HGET', amounts, entry)
-  if not counted then return end
-  redis.call('HINCRBY', amounts, 'sum', '-' .. counted)
-  redis.call('HDEL', amounts, entry)
-  redis.call('ZREM', entries, entry)
-end
-
-for _, entry in ipairs(redis.call('ZRANGEBYSCORE', entries, '-inf', nowMs - windowMs)) do forget(entry) end
-`
-
-const RESERVE = /* lua */ `${ENTRIES}
-local cap = ARGV[4]
-if redis.call('HEXISTS', amounts, id) == 0 then
-  if cap ~= '' and sum() + tonumber(amount) > tonumber(cap) then return { 0, sum() } end
-  add(id, amount)
-end
-return { 1, sum() }
-`
-
-const COMMIT = /* lua */ `${ENTRIES}
-forget(id)
-add('spent:' .. time[1], amount)
-return { 1, sum() }
-`
-
-const RELEASE = /* lua */ `${ENTRIES}
-forget(id)
-return { 1, sum() }
-`
-
 export interface RedisSpendOptions {
   /** Payers of one budget name it alike. */
   readonly budget: string
   /** What the port calls 24 hours; shorter where a test cannot wait for a day. @default 86400000 */
   readonly windowMs?: number
+  /** How long a payment can land; shorter for the same reason. @default PAYMENT_LIFE_MAX_MS */
+  readonly lifeMs?: number
 }
 
 export function redisSpendLedger(
   connection: Connection,
   prefix: string,
-  { budget, windowMs = DAY_MS }: RedisSpendOptions,
+  { budget, windowMs = DAY_MS, lifeMs = PAYMENT_LIFE_MAX_MS }: RedisSpendOptions,
 ): SpendLedger {
   const place = `${prefix}{spend:${encodeURIComponent(budget)}}`
-  const keys = [`${place}:entries`, `${place}:amounts`]
+  const keys = ['entries', 'amounts', 'payments', 'due:mainnet', 'due:testnet'].map(
+    name => `${place}:${name}`,
+  )
   let sum = 0n
+  /** Each script answers its result and the sum. */
   const move = (name: string, lua: string) => {
     const script = connection.script(name, lua)
-    return async (id: string, amount: bigint, ...more: string[]): Promise<boolean> => {
-      if (amount > EXACT_MAX)
-        throw new RangeError(`an amount of ${amount} base units cannot be counted exactly`)
-      const reply = (await script(keys, [windowMs, id, String(amount), ...more])) as [number, number]
-      sum = BigInt(reply[1])
-      return reply[0] === 1
+    return async (id: string, ...more: ScriptArgument[]): Promise<unknown> => {
+      const [result, sumNow] = (await script(keys, [windowMs, lifeMs, id, ...more])) as [unknown, number]
+      sum = BigInt(sumNow)
+      return result
     }
   }
-  const reserve = move('svcReserve', RESERVE)
-  const commit = move('svcCommit', COMMIT)
-  const release = move('svcRelease', RELEASE)
+  const reserve = move('svcSpendReserve', RESERVE)
+  const attach = move('svcSpendAttach', ATTACH)
+  const release = move('svcSpendRelease', RELEASE)
+  const due = move('svcSpendDue', DUE)
+  const postpone = move('svcSpendPostpone', POSTPONE)
+  const settle = move('svcSpendSettle', SETTLE)
   return {
-    reserve({ id, amount }, cap) {
-      return reserve(id, amount, cap === undefined ? '' : String(cap < EXACT_MAX ? cap : EXACT_MAX))
+    async reserve({ id, amount }, cap) {
+      if (amount > EXACT_MAX)
+        throw new RangeError(`an amount of ${amount} base units cannot be counted exactly`)
+      const bound = cap === undefined ? '' : String(cap < EXACT_MAX ? cap : EXACT_MAX)
+      return (await reserve(id, String(amount), bound)) === 1
     },
-    commit: async ({ id, amount }) => void (await commit(id, amount)),
-    release: async ({ id, amount }) => void (await release(id, amount)),
+    async attach(id, { network, txId, firstValid, lastValid }) {
+      const rounds = `${firstValid} ${lastValid}`
+      return (await attach(id, network, String(lastValid), `${network} ${txId} ${rounds}`)) === 1
+    },
+    release: async id => void (await release(id)),
+    async due(network, round, max) {
+      const rows = (await due('', network, String(round), max)) as Buffer[][]
+      return rows.flatMap(row => openSpendIn(row.map(String), network) ?? [])
+    },
+    postpone: async (id, round) => void (await postpone(id, String(round))),
+    settle: async (id, end) => void (await settle(id, end)),
     get spentBaseUnits() {
       return sum
     },
   }
+}
+
+const PAYMENT = /^(mainnet|testnet) ([A-Z2-7]{52}) (\d{1,20}) (\d{1,20})$/
+
+/** What is stored is data from outside: a row that does not read as one of ours stays counted and is not asked about. */
+function openSpendIn([id, amount, payment]: readonly string[], network: Network): OpenSpend | undefined {
+  const [, of, txId, firstValid, lastValid] = PAYMENT.exec(payment ?? '') ?? []
+  if (!id || !/^\d{1,16}$/.test(amount ?? '') || !txId || of !== network) return undefined
+  const rounds = { firstValid: BigInt(firstValid!), lastValid: BigInt(lastValid!) }
+  return { id, amount: BigInt(amount!), payment: { network, txId, ...rounds } }
 }

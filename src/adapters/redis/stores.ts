@@ -1,5 +1,6 @@
 /** Everything that replicas share, on one Redis. */
 import type { ChargeStore } from '../../ports/charge-store.js'
+import type { CreditStore } from '../../ports/credit.js'
 import type { Logger } from '../../ports/logger.js'
 import type { RateLimit } from '../../ports/rate-limit.js'
 import type { Runs } from '../../ports/runs.js'
@@ -7,6 +8,7 @@ import type { SpendLedger } from '../../ports/spend.js'
 import type { SubscriptionStore } from '../../ports/subscriptions.js'
 import { redisChargeStore } from './charge-store.js'
 import { type Connection, connect, type RedisClient } from './connection.js'
+import { redisCredit } from './credit.js'
 import { checkedPrefix } from './keys.js'
 import { postureOf } from './posture.js'
 import { redisRateLimit } from './rate-limit.js'
@@ -36,9 +38,11 @@ export interface RedisStores {
   readonly subscriptions: SubscriptionStore
   /** The counts of the rate limit. */
   readonly rateLimit: RateLimit
+  /** How many runs each payer may have that are not settled. */
+  readonly credit: CreditStore
   /** The last calls of all replicas. */
   readonly runs: Runs
-  /** For the client: `new SvcClient({ ledger: stores.spend })`. */
+  /** For the client: `new SvcClient({ mnemonic, maxPrice, maxPerDay, ledger: stores.spend })`. */
   readonly spend: SpendLedger
   /** Resolves where Redis answers; for `serve({ healthChecks: { redis: stores.ping } })`. */
   ping(): Promise<void>
@@ -72,6 +76,7 @@ export function redisStores(redisOrUrl: RedisClient | string, options: RedisStor
     charges: redisChargeStore(connection, prefix),
     subscriptions: redisSubscriptions(connection, prefix),
     rateLimit: redisRateLimit(connection, prefix),
+    credit: redisCredit(connection, prefix),
     runs: redisRuns(connection, prefix, runsCapacity),
     spend: redisSpendLedger(connection, prefix, { budget }),
     ping,

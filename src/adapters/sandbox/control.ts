@@ -13,6 +13,8 @@ export type Controlled = Pick<
   'faults' | 'fund' | 'balance' | 'advanceRounds' | 'round' | 'feePayer'
 > & {
   readonly network: string
+  /** The address of the account that is there to be paid. */
+  readonly seller: string
 }
 
 export function controlRoutes(sandbox: Controlled): Route[] {
@@ -20,20 +22,25 @@ export function controlRoutes(sandbox: Controlled): Route[] {
   return [
     { method: 'GET', path: /^\/sandbox$/, handle: () => overview(sandbox) },
     { method: 'GET', path: /^\/sandbox\/faults$/, handle: () => json(200, { faults: faults.list() }) },
-    { method: 'PUT', path: /^\/sandbox\/faults$/, handle: request => setFault(sandbox, request) },
-    { method: 'DELETE', path: /^\/sandbox\/faults$/, handle: request => clearFaults(sandbox, request) },
-    { method: 'POST', path: /^\/sandbox\/fund$/, handle: request => fund(sandbox, request) },
+    write('PUT', /^\/sandbox\/faults$/, request => setFault(sandbox, request)),
+    write('DELETE', /^\/sandbox\/faults$/, request => clearFaults(sandbox, request)),
+    write('POST', /^\/sandbox\/fund$/, request => fund(sandbox, request)),
     {
       method: 'GET',
       path: /^\/sandbox\/accounts\/([^/]+)$/,
       handle: ({ parts }) => account(sandbox, addressIn(parts[0])),
     },
-    { method: 'POST', path: /^\/sandbox\/rounds$/, handle: request => advance(sandbox, request) },
+    write('POST', /^\/sandbox\/rounds$/, request => advance(sandbox, request)),
   ]
 }
 
-function overview({ network, feePayer, round }: Controlled): Reply {
-  return json(200, { network, feePayer, round: round().toString() })
+/** No page has to: what another port serves is another program. */
+function write(method: string, path: RegExp, handle: Route['handle']): Route {
+  return { method, path, handle, sameOrigin: true }
+}
+
+function overview({ network, feePayer, round, seller }: Controlled): Reply {
+  return json(200, { network, feePayer, round: round().toString(), seller })
 }
 
 function setFault({ faults }: Controlled, { body }: SandboxRequest): Reply {

@@ -29,7 +29,7 @@ interface Asked {
 
 export function facilitatorRoutes(options: FacilitatorOptions): Route[] {
   const { faults, catalogue } = options
-  const spoiltBy = (stage: Stage, answer: (fault: Fault | undefined) => Reply): Reply => {
+  const spoiltBy = (stage: Stage, answer: (fault: Fault | undefined) => Reply | Promise<Reply>) => {
     const fault = faults.take(stage)
     return (fault && transportFault(fault.behaviour)) ?? answer(fault)
   }
@@ -87,14 +87,16 @@ function verify(options: FacilitatorOptions, { payload, requirements }: Asked, f
   return json(200, { isValid: spoiltYes(fault), payer }, listed(options, { payload, requirements }))
 }
 
-function settle(options: FacilitatorOptions, asked: Asked, fault?: Fault): Reply {
+function settle(options: FacilitatorOptions, asked: Asked, fault?: Fault): Reply | Promise<Reply> {
   const { strangers } = options
   const { network } = asked.requirements
   const unsettled = (errorReason: string, transaction = '', errorMessage?: string) =>
     json(200, { success: false, errorReason, errorMessage, transaction, network })
   switch (fault?.behaviour) {
     case 'refuse':
-      return unsettled('refused_by_sandbox_fault')
+      return unsettled('insufficient_funds', '', 'a fault of the sandbox')
+    case 'slow-before':
+      return later(fault.delayMs, () => settle(options, asked))
     case 'pending':
       return unsettled('settlement_pending', readPayment(asked.payload)?.txId)
     case 'lie': {
@@ -109,6 +111,7 @@ function settle(options: FacilitatorOptions, asked: Asked, fault?: Fault): Reply
   }
   const verdict = submit(options, asked)
   if (fault?.behaviour === 'die-after') return cut
+  if (fault?.behaviour === 'error-after') return unsettled('unexpected_settle_error')
   if (!verdict.ok) return unsettled(codeOf(verdict), '', verdict.message)
   const receipt = {
     success: spoiltYes(fault),
@@ -116,7 +119,13 @@ function settle(options: FacilitatorOptions, asked: Asked, fault?: Fault): Reply
     network: fault?.behaviour === 'other-network' ? strangers.network : network,
     payer: fault?.behaviour === 'other-payer' ? strangers.address : verdict.payer,
   }
-  return json(200, receipt, listed(options, asked))
+  const reply = json(200, receipt, listed(options, asked))
+  return fault?.behaviour === 'slow-after' ? later(fault.delayMs, () => reply) : reply
+}
+
+async function later(ms: number, reply: () => Reply | Promise<Reply>): Promise<Reply> {
+  await new Promise(resolve => setTimeout(resolve, ms).unref())
+  return reply()
 }
 
 /** Judged and landed in one step, so that of many at once exactly one succeeds. */

@@ -34,6 +34,9 @@ export const FAULTS_BY_STAGE = {
     'die-before', // cut, and nothing settled
     'die-after', // settled, then cut
     'late', // cut, and settled a while after
+    'slow-after', // settled, and said so a while after
+    'slow-before', // settled and said so, both a while after
+    'error-after', // settled, and then answered with an error of its own
     'pending', // settlement_pending, and nothing settled yet
     'other-tx', // settled, under another transaction's id
     'other-payer',
@@ -48,7 +51,9 @@ export const FAULTS_BY_STAGE = {
  * web page, `truncated` half an answer, `huge` one without an end. In words: `refuse` says no, `lie` says yes without
  * having done anything, `string-true` and `one` say yes by a value of the wrong type, `other-payer`, `other-network` and
  * `other-tx` name somebody or something else. Of settling only: `die-before` and `die-after` cut the connection before and
- * after the payment has landed, `late` cuts it and lands the payment a while later, `pending` has not settled yet.
+ * after the payment has landed, `late` cuts it and lands the payment a while later, `slow-before` and `slow-after` answer
+ * a while later, before and after which the payment lands, `error-after` lands it and answers `unexpected_settle_error`,
+ * `pending` has not settled yet.
  *
  * @useDeclaredType
  */
@@ -58,7 +63,7 @@ export type FaultName = (typeof FAULTS_BY_STAGE)[Stage][number]
 export interface FaultOptions {
   /** How many answers are spoilt. @default all of them */
   readonly times?: number
-  /** For `late`: milliseconds from the cut until the payment lands, 600000 at most. @default 300 */
+  /** For `late`, `slow-before` and `slow-after`: a while, in milliseconds, 600000 at most. @default 300 */
   readonly delayMs?: number
 }
 
@@ -68,7 +73,7 @@ export interface Fault {
   readonly stage: Stage
   /** What. */
   readonly behaviour: FaultName
-  /** Of `late`, in milliseconds. */
+  /** How long a while is, in milliseconds. */
   readonly delayMs: number
   /** Answers left to spoil; `null` for all. */
   readonly times: number | null

@@ -1,6 +1,7 @@
 /** The sandbox's web server: a list of routes over node:http, bodies bounded, on the loopback interface only. */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { foreign } from './foreign.js'
 
 export interface SandboxRequest {
   readonly query: URLSearchParams
@@ -23,6 +24,8 @@ export type Reply =
 export interface Route {
   readonly method: string
   readonly path: RegExp
+  /** Not for pages of other ports of this machine. */
+  readonly sameOrigin?: true
   handle(request: SandboxRequest): Reply | Promise<Reply>
 }
 
@@ -85,8 +88,14 @@ export function jsonBody(body: Buffer): unknown {
 
 async function answer(routes: readonly Route[], message: IncomingMessage): Promise<Reply> {
   const [path = '/', search = ''] = (message.url ?? '/').split('?', 2)
+  const { method, headers } = message
   const allowed = routes.filter(route => route.path.test(path))
-  const route = allowed.find(({ method }) => method === message.method)
+  const isPreflight = method === 'OPTIONS' && allowed.length > 0
+  const wanted = isPreflight ? headers['access-control-request-method'] : method
+  const route = allowed.find(each => each.method === wanted)
+  const why = foreign(headers, route?.sameOrigin ?? false)
+  if (why) throw new BadRequest(why.code, why.message, 403)
+  if (isPreflight) return preflight(allowed)
   if (!route) {
     if (allowed.length === 0) throw new BadRequest('not_found', 'There is nothing here', 404)
     throw new BadRequest(
@@ -98,9 +107,20 @@ async function answer(routes: readonly Route[], message: IncomingMessage): Promi
   return route.handle({
     query: new URLSearchParams(search),
     body: await bodyOf(message),
-    accept: message.headers.accept ?? '',
+    accept: headers.accept ?? '',
     parts: (route.path.exec(path) ?? []).slice(1).map(decoded),
   })
+}
+
+/** A browser asks first where it is to send JSON, transactions or a node's token. */
+function preflight(routes: readonly Route[]): Reply {
+  const methods = routes.filter(({ sameOrigin }) => !sameOrigin).map(({ method }) => method)
+  const headers = {
+    'access-control-allow-methods': methods.join(', '),
+    'access-control-allow-headers': '*',
+    'access-control-max-age': '600',
+  }
+  return { status: 200, type: 'text/plain', body: '', headers }
 }
 
 function decoded(part: string): string {

@@ -93,7 +93,8 @@ const SPONSOR: Credit = { microAlgos: 1_000_000_000_000n }
  * @example
  * const sandbox = await startSandbox()
  * const { algodUrl, wallet } = sandbox
- * const client = new SvcClient({ mnemonic: wallet.mnemonic, network: 'testnet', algodUrl })
+ * const caps = { maxPrice: '$0.01', maxPerDay: '$1' }
+ * const client = new SvcClient({ mnemonic: wallet.mnemonic, network: 'testnet', algodUrl, ...caps })
  *
  * @throws SvcError `invalid_sandbox`, `invalid_fault`
  */
@@ -147,7 +148,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
       ...algodRoutes(ledger),
       ...indexerRoutes(ledger),
       ...registryRoutes,
-      ...controlRoutes({ ...money, network: CAIP2[network] }),
+      ...controlRoutes({ ...money, network: CAIP2[network], seller: seller.address }),
     ],
     port,
   )

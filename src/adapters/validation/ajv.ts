@@ -3,6 +3,7 @@ import { Ajv2020, type ErrorObject } from 'ajv/dist/2020.js'
 import addFormatsModule from 'ajv-formats'
 import { LRUCache } from 'lru-cache'
 import type { JSONSchema } from '../../domain/endpoint.js'
+import { escapePointer, NumberOverflow, plainNumbers } from '../../domain/json-numbers.js'
 import type { Schema } from '../../domain/schema-places.js'
 import type { InputCheck, InputValidator, InvalidInput } from '../../ports/input-validator.js'
 import { useLinearKeywords } from './linear-keywords.js'
@@ -59,10 +60,21 @@ function compiled(schema: JSONSchema, coerce: boolean, allowSlow: boolean): Inpu
     const value = coerce ? structuredClone(input) : input
     try {
       beginCheck()
-      return validate(value) ? { value } : { invalid: invalidInput(validate.errors?.[0]) }
+      if (!validate(value)) return { invalid: invalidInput(validate.errors?.[0]) }
     } catch (cause) {
       return { invalid: unchecked(cause) }
     }
+    return coerce ? coerced(value) : { value }
+  }
+}
+
+/** Ajv makes a number of every text that is one to JavaScript: Infinity of `1e999`, whatever `strictNumbers` says. */
+function coerced(value: unknown): { value: unknown } | { invalid: InvalidInput } {
+  try {
+    return { value: plainNumbers(value) }
+  } catch (cause) {
+    if (!(cause instanceof NumberOverflow)) throw cause
+    return { invalid: { field: cause.pointer, message: cause.message } }
   }
 }
 
@@ -88,9 +100,4 @@ function invalidInput(error: ErrorObject | undefined): InvalidInput {
   const missing = params.missingProperty ?? params.additionalProperty ?? params.unevaluatedProperty
   const field = missing === undefined ? instancePath : `${instancePath}/${escapePointer(String(missing))}`
   return { field, message: `${instancePath || 'The input'} ${message}` }
-}
-
-/** RFC 6901. */
-function escapePointer(name: string): string {
-  return name.replaceAll('~', '~0').replaceAll('/', '~1')
 }

@@ -15,7 +15,7 @@ export interface LegalPaths {
   readonly distinct: number
 }
 
-/** The machine has 263 ways. A journal with more distinct paths than this is made up; they are walked and not kept. */
+/** The machine has a few hundred ways. A journal with more distinct paths than this is made up; they are walked and not kept. */
 const KEPT_MAX = 10_000
 
 export function legalPaths(): LegalPaths {

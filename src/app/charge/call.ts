@@ -14,10 +14,13 @@ export interface Call {
   readonly traceId: string
   readonly parentSpan: EndedCall['parentSpan']
   readonly startedMs: number
+  readonly startedMonotonicMs: number
   readonly request: ChargeRequest
   readonly listing: Listing
   /** The body, or for a GET the query, as the handler shall see it. */
   input: unknown
+  /** Asks for the price alone: nothing was validated, so no window may let it run. */
+  isProbe: boolean
 
   /** The presented payment and what could be read in it. */
   readonly payload: PaymentPayload | undefined
@@ -26,12 +29,20 @@ export interface Call {
   /** What this call may hold in the store, and whether it does. */
   hold: Hold | undefined
   held: boolean
-  /** Left by a call that died while settling. */
+  /** What the kept answer is sealed with: the caller's key, or without one the signature of the payment. */
+  secret: string | undefined
+  /** The store did not say what it did for this call: what it holds is given back in the background. */
+  storeSilent: boolean
+  /** Whose credit the run took; `undefined` where it took none. */
+  creditor: string | undefined
+  /** Where an unverified payment was counted: it is given back once the payment is verified. */
+  countedUnder: string | undefined
+  /** Left by a call that stopped while settling. */
   recorded: Recorded | undefined
 
   requirements: PaymentRequirements | undefined
   payer: string | undefined
-  /** The handler's deadline, and the moment after which the payment can no longer settle; milliseconds since the epoch. */
+  /** The handler's deadline in milliseconds, and by the monotonic clock the moments after which the payment cannot settle and since when it settles. */
   handlerMs: number
   settleByMs: number
   settlingSinceMs: number
@@ -49,9 +60,10 @@ export interface Call {
   readonly logs: LogEntry[]
 }
 
-/** What is kept of a settled call, to be replayed to whoever holds its key. */
+/** What is kept of a settled call, to be replayed to the caller that holds its key. */
 export interface ReplayedAnswer {
-  readonly answer: Answer
+  /** `undefined` where it was too large to be kept. */
+  readonly answer: Answer | undefined
   readonly txId: string | undefined
   readonly payer: string | undefined
   readonly amount: string
@@ -79,13 +91,19 @@ export function newCall(world: World, listing: Listing, request: ChargeRequest):
     traceId: trace?.traceId ?? hexOf(id),
     parentSpan: trace?.parentSpan,
     startedMs: world.clock.now(),
+    startedMonotonicMs: world.clock.monotonic(),
     request,
     listing,
     input: undefined,
+    isProbe: false,
     payload,
     read,
     hold: undefined,
     held: false,
+    secret: undefined,
+    storeSilent: false,
+    creditor: undefined,
+    countedUnder: undefined,
     recorded: undefined,
     requirements: undefined,
     payer: read?.payer,
@@ -116,11 +134,17 @@ export function log(call: Call, atMs: number, message: string, data?: unknown): 
 
 function loggable(data: unknown): unknown {
   try {
-    const text = JSON.stringify(data) ?? 'null'
+    const text = JSON.stringify(data, withoutErrors) ?? 'null'
     return text.length > LOG_DATA_LENGTH_MAX ? `${text.slice(0, LOG_DATA_LENGTH_MAX)}…` : JSON.parse(text)
   } catch {
     return 'not JSON'
   }
+}
+
+/** Entries reach callers, and errors carry what does not belong there: an HTTP library's hold the request's headers. */
+function withoutErrors(this: Record<string, unknown>, key: string, value: unknown): unknown {
+  const original = this[key]
+  return original instanceof Error ? original.name : value
 }
 
 const STORE_RETRY_MS = 2_000
@@ -163,19 +187,8 @@ export function claimedPayer(payload: PaymentPayload | undefined): string | unde
 }
 
 /**
- * The payer, where the payment proves it: signed by them, for us, at our price, and still able to land. Payments are
- * public once on chain, so a signature alone proves only that somebody once saw one.
- */
-export async function provenPayer(world: World, call: Call): Promise<string | undefined> {
-  const payer = signingPayer(world, call)
-  if (payer === undefined) return undefined
-  const round = await world.chain.round()
-  return round !== undefined && call.read!.lastValid < round ? undefined : payer
-}
-
-/**
- * The payer who signed this payment for us, whether or not it can still land. Enough to find one's own answer again by
- * one's key, which is the secret here; not enough to be counted as the payer, since payments become public.
+ * The payer who signed this payment for us, whether or not it has landed. Payments that landed are public, so this is
+ * enough only beside a secret: an idempotency key that cannot be guessed.
  */
 export function signingPayer(world: World, { read, listing }: Call): string | undefined {
   if (read === undefined || !paysUs(world, read)) return undefined

@@ -32,10 +32,8 @@ const KEY_BYTES = 32
 export function seal(kept: ReplayedAnswer, idempotencyKey: string, claim: string): Uint8Array {
   const iv = randomBytes(IV_BYTES)
   const cipher = createCipheriv(ALGORITHM, sealingKey(idempotencyKey, claim), iv)
-  const {
-    answer: { body, ...told },
-    ...rest
-  } = kept
+  const { answer, ...rest } = kept
+  const { body = '', ...told } = answer ?? {}
   const head = Buffer.from(JSON.stringify({ ...rest, ...told }), 'utf8')
   const length = Buffer.alloc(4)
   length.writeUInt32BE(head.length)
@@ -55,7 +53,9 @@ export function unseal(sealed: Uint8Array, idempotencyKey: string, claim: string
   const plain = Buffer.concat([decipher.update(bytes.subarray(IV_BYTES + TAG_BYTES)), decipher.final()])
   const headEnd = 4 + plain.readUInt32BE(0)
   const { status, headers, cookies, ...rest } = JSON.parse(plain.subarray(4, headEnd).toString('utf8'))
-  return { ...rest, answer: { status, headers, cookies, body: plain.subarray(headEnd) } }
+  const answer =
+    status === undefined ? undefined : { status, headers, cookies, body: plain.subarray(headEnd) }
+  return { ...rest, answer }
 }
 
 function sealingKey(idempotencyKey: string, claim: string): Buffer {

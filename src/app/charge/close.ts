@@ -1,9 +1,9 @@
-/** The closing move of a call: what its final state says is done to the claim and the payment that it holds. */
-import { bodyBytes } from '../../domain/answer.js'
+/** The end of a call: what its final state says is done to the claim, the payment and the credit that it holds. */
 import { type ChargeFinal, OUTCOMES } from '../../domain/machines/charge.machine.js'
-import type { CloseMove } from '../../ports/charge-store.js'
+import type { Closed, CloseMove } from '../../ports/charge-store.js'
 import type { Call } from './call.js'
 import { seal } from './claim.js'
+import { settleCredit } from './credit.js'
 import { replayedAnswer } from './effects/record.js'
 import type { InFlight, World } from './world.js'
 
@@ -20,56 +20,71 @@ export function closeCall(
   inFlight: InFlight,
 ): Promise<undefined> | ((arrived: boolean) => void) | undefined {
   const { closing } = OUTCOMES[final]
-  if (closing === 'release') return call.held || call.window ? release(world, call) : undefined
+  if (call.hold) world.leases.drop(call.hold.token)
+  if (call.creditor !== undefined) settleCredit(world, call.creditor, final)
+  if (closing === 'release')
+    return call.held || call.window ? giveBack(world, call).then(() => undefined) : undefined
   if (!call.held || closing === 'keep') return undefined
   const finish = (how: CloseMove['how']) => void close(world, call, how).finally(inFlight.leave)
   inFlight.enter()
-  // The specification's rows: an answer that its caller never got frees the claim, and a retry may be charged again; and
-  // only a 2xx is replayed. Who asks for replay gets whatever was charged for.
-  if (call.hold!.claim && world.rules.idempotency!.onLostResponse === 'release') {
-    const isSuccess = call.answer!.status < 300
-    return arrived => finish(arrived && isSuccess ? 'complete' : 'forfeit')
+  const { idempotency } = world.rules
+  const hasKey = idempotency !== undefined && call.request.idempotencyKey !== undefined
+  // The specification's row: an answer that its caller never got frees the claim, and a retry may be charged again.
+  // Sellers that ask for replay keep whatever was charged for.
+  if (call.hold!.claim && hasKey && idempotency.onLostResponse === 'release') {
+    return arrived => finish(arrived ? 'complete' : 'forfeit')
   }
-  finish('complete')
+  // Without a key the payment stood for one only while its outcome was open.
+  finish(hasKey ? 'complete' : 'forfeit')
   return undefined
 }
 
-async function release(world: World, call: Call): Promise<undefined> {
+/**
+ * Gives back what the call holds, and drops the window that it was selling. `released` where all of it was still this
+ * call's own; a call that took it over may owe the recorded answer, and the window's key in it.
+ */
+export async function giveBack(world: World, call: Call): Promise<'released' | 'superseded' | 'storeDown'> {
+  if (call.storeSilent) {
+    world.pendingCloses.add({ ...call.hold!, how: 'release', windowMs: 0 })
+    return 'storeDown'
+  }
+  const closed = call.held ? await close(world, call, 'release') : 'closed'
+  if (closed === undefined) return 'storeDown'
+  call.held = false
+  if (closed === 'superseded') return closed
   if (call.window !== undefined) await dropWindow(world, call.window.id)
-  if (call.held) await close(world, call, 'release')
+  call.window = undefined
+  return 'released'
 }
 
-async function close(world: World, call: Call, how: CloseMove['how']): Promise<void> {
+/** `undefined` where the store does not say what it did. */
+async function close(world: World, call: Call, how: CloseMove['how']): Promise<Closed | undefined> {
   const hold = call.hold!
   // A call that settled has stored its answer already; one that a window covered stores it here.
-  const unrecorded =
-    how === 'complete' && hold.claim && call.requirements === undefined && isKept(world, call)
+  const isUnrecorded = how === 'complete' && hold.claim && call.requirements === undefined
+  const unrecorded = isUnrecorded ? replayedAnswer(world, call) : undefined
+  const move = {
+    ...hold,
+    how,
+    windowMs: world.rules.keptMs,
+    ...(unrecorded && { answer: seal(unrecorded, call.secret!, hold.claim!.name) }),
+  }
   try {
-    await world.store.close({
-      ...hold,
-      how,
-      windowMs: world.rules.idempotency?.windowMs ?? 0,
-      ...(unrecorded && {
-        answer: seal(replayedAnswer(call), call.request.idempotencyKey!, hold.claim!.name),
-      }),
-    })
+    return await world.store.close(move)
   } catch (cause) {
     world.logger.error(
       { err: cause, how, txId: call.txId },
-      'the charge store did not close; leases and the chain will',
+      'the charge store did not close; it is asked again',
     )
+    world.pendingCloses.add(move)
+    return undefined
   }
-}
-
-/** An answer too large to be kept is served and not replayed. */
-function isKept(world: World, { answer }: Call): boolean {
-  return bodyBytes(answer!) <= world.rules.idempotency!.answerBytesMax
 }
 
 async function dropWindow(world: World, id: string): Promise<void> {
   try {
     await world.subscriptions.delete?.(id)
   } catch (cause) {
-    world.logger.warn({ err: cause }, 'an unsold window was not deleted; nobody has its key')
+    world.logger.warn({ err: cause }, 'an unsold window was not deleted; its key was never given to a caller')
   }
 }

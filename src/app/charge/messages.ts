@@ -5,6 +5,8 @@ export const MESSAGES = {
   settled: 'Settled.',
   served: 'Served.',
   replayed: 'Replayed.',
+  answerNotKept:
+    'This call was answered and charged before, and its answer was too large to be kept. It is not charged again: look txId up, or use a new key for a new call.',
   quoted: 'This call is paid for. The PAYMENT-REQUIRED header says what and how.',
   refused: 'The payment was refused. You were not charged.',
   unsettled: 'The payment was not settled. You were not charged; a new payment may be tried.',
@@ -22,6 +24,8 @@ export const MESSAGES = {
   paymentSpent: 'This very payment was already spent. It is charged only once; look txId up on chain.',
   superseded:
     'Another call took this key or payment over, and may charge it, once. Send the same request again to get its answer.',
+  tooManyUnpaid:
+    'Too many calls of this payer are at work or were not paid. This call was not run and not charged; send the same request again after Retry-After seconds.',
   limited: 'Too many calls. Nothing was charged by this request; try again after Retry-After seconds.',
   abandoned: 'The caller hung up. Nothing was charged.',
   failed: 'The handler failed. You were not charged.',

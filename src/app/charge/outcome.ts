@@ -28,7 +28,12 @@ export function outcomeOf(
     ...(DELIVERS.has(final) && answer ? { answer } : { problem: problemOf(call, final) }),
     challenge: OUTCOMES[final].status === 402 ? challengeOf(call) : undefined,
     receipt: receiptOf(world, call, final),
-    subscription: final === 'settled' ? call.window : final === 'replayed' ? replayed?.window : undefined,
+    subscription:
+      final === 'settled'
+        ? call.window
+        : OUTCOMES[final].charged === 'earlier'
+          ? replayed?.window
+          : undefined,
     retryAfterMs: retryAfterOf(call, final),
   }
 }
@@ -53,7 +58,7 @@ export function endedCall(
     code: problem?.code ?? code,
     charged,
     startedMs: call.startedMs,
-    ms: world.clock.now() - call.startedMs,
+    ms: Math.round(world.clock.monotonic() - call.startedMonotonicMs),
     txId: receipt?.txId || call.txId,
     payer: call.payer,
     ...(charged === 'yes' && { amount: receipt?.amount, asset: receipt?.asset }),
@@ -65,7 +70,13 @@ export function endedCall(
 const DELIVERS: ReadonlySet<ChargeFinal> = new Set(['settled', 'served', 'replayed', 'failed'])
 
 /** States in which a caller may have paid and needs the id to find out. */
-const NAMES_TX: ReadonlySet<ChargeFinal> = new Set(['paymentSpent', 'paymentInUse', 'inDoubt', 'undecided'])
+const NAMES_TX: ReadonlySet<ChargeFinal> = new Set([
+  'paymentSpent',
+  'paymentInUse',
+  'answerNotKept',
+  'inDoubt',
+  'undecided',
+])
 
 const UNAVAILABLE_RETRY_MS = 5_000
 
@@ -76,7 +87,8 @@ function retryAfterOf({ retryAfterMs }: Call, final: ChargeFinal): number | unde
 }
 
 function problemOf(call: Call, final: ChargeFinal): Problem {
-  const { problem, txId, logs } = call
+  const { problem, logs } = call
+  const txId = final === 'answerNotKept' ? call.replayed?.txId : call.txId
   return {
     ...problem,
     message: problem?.message ?? call.refusal ?? MESSAGES[final],

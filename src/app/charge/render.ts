@@ -1,6 +1,8 @@
 /** Renders what a handler returned. What cannot be rendered was not delivered, and is not charged for. */
 import { validateHeaderValue } from 'node:http'
+import { types } from 'node:util'
 import type { Answer } from '../../domain/answer.js'
+import { jsonMistakeIn } from './json-mistakes.js'
 
 const JSON_HEADERS = Object.freeze({ 'content-type': 'application/json; charset=utf-8' })
 
@@ -19,16 +21,60 @@ const NOT_THEIRS: ReadonlySet<string> = new Set([
   'trailer',
   'transfer-encoding',
   'upgrade',
+  'x-payment-response',
   'x-svc-subscription',
   'x-svc-subscription-expires',
 ])
 
-export function renderJson(value: unknown, status = 200): Answer {
-  return { status, headers: JSON_HEADERS, body: JSON.stringify(value) ?? 'null' }
+const BYTES = 'application/octet-stream'
+
+/** What a handler returned is no answer: JSON would drop a part of it, or say something else in its place. */
+export class NoAnswer extends TypeError {
+  constructor(what: string, at = '') {
+    super(`a handler returned what is no answer: ${what}${at && ` at ${at}`}`)
+  }
+}
+
+/** @throws NoAnswer, and whatever getters, `toJSON` and a Response's stream throw. */
+export function render(returned: unknown): Answer | Promise<Answer> {
+  if (typeof returned !== 'object' || returned === null) return renderJson(returned)
+  // Copied: the handler may use its buffer again while the answer waits to be settled.
+  if (types.isUint8Array(returned)) return bytesAnswer(new Uint8Array(returned))
+  if (types.isAnyArrayBuffer(returned)) return bytesAnswer(new Uint8Array(returned).slice())
+  switch (Object.prototype.toString.call(returned)) {
+    // By its tag: undici's and a polyfill's are other classes than the global ones.
+    case '[object Response]':
+      return renderResponse(returned as Response)
+    case '[object Blob]':
+    case '[object File]':
+      return renderBlob(returned as Blob)
+    default:
+      if (Symbol.asyncIterator in returned) throw new NoAnswer('a stream; streams cannot be sold')
+      return renderJson(returned)
+  }
+}
+
+function renderJson(value: unknown): Answer {
+  const mistake = jsonMistakeIn(value)
+  if (mistake !== undefined) throw new NoAnswer(mistake.what, mistake.at)
+  const body: string | undefined = JSON.stringify(value)
+  if (body === undefined) throw new NoAnswer('a value that says undefined of itself when asked again')
+  return { status: 200, headers: JSON_HEADERS, body }
+}
+
+function bytesAnswer(body: Uint8Array, type = BYTES): Answer {
+  return { status: 200, headers: { 'content-type': type }, body }
+}
+
+async function renderBlob(blob: Blob): Promise<Answer> {
+  const type = blob.type || BYTES
+  validateHeaderValue('content-type', type)
+  return bytesAnswer(new Uint8Array(await blob.arrayBuffer()), type)
 }
 
 /** @throws Error for what HTTP cannot carry (`Response.error()`, a control character in a header): it was not delivered. */
-export async function renderResponse(response: Response): Promise<Answer> {
+async function renderResponse(response: Response): Promise<Answer> {
+  if (response.bodyUsed) throw new NoAnswer('a Response whose body was read already')
   if (response.status < 200 || response.status > 599) {
     throw new RangeError(`a Response of status ${response.status} cannot be sent`)
   }

@@ -4,12 +4,15 @@ import type { Network } from '../../domain/network.js'
 import type { Chain } from '../../ports/chain.js'
 import type { ChargeStore } from '../../ports/charge-store.js'
 import type { Clock } from '../../ports/clock.js'
+import type { CreditStore, CreditTerms } from '../../ports/credit.js'
 import type { Facilitator } from '../../ports/facilitator.js'
 import type { InputCheck } from '../../ports/input-validator.js'
 import type { Logger } from '../../ports/logger.js'
 import type { PaymentReader } from '../../ports/payment-reader.js'
 import type { RateLimit } from '../../ports/rate-limit.js'
 import type { SubscriptionStore } from '../../ports/subscriptions.js'
+import type { Leases } from './leases.js'
+import type { PendingCloses } from './pending-closes.js'
 import type { Terms } from './terms.js'
 
 export interface World {
@@ -23,6 +26,9 @@ export interface World {
   readonly store: ChargeStore
   readonly subscriptions: SubscriptionStore
   readonly rateLimit: RateLimit
+  readonly credit: CreditStore
+  readonly leases: Leases
+  readonly pendingCloses: PendingCloses
   readonly reader: PaymentReader
   readonly clock: Clock
   readonly stop: Stop
@@ -64,13 +70,14 @@ export interface Stop {
 export interface Rules {
   /** Let calls through that cannot be counted. */
   readonly uncountedAdmitted: boolean
-  readonly idempotency:
-    | {
-        readonly windowMs: number
-        readonly onLostResponse: 'release' | 'replay'
-        readonly answerBytesMax: number
-      }
-    | undefined
+  /** Whether callers' keys count, and what becomes of one whose answer was not handed over. */
+  readonly idempotency: { readonly onLostResponse: 'release' | 'replay' } | undefined
+  /** How long an answer is kept that may be asked for again. */
+  readonly keptMs: number
+  /** The largest answer that is kept. */
+  readonly answerBytesMax: number
+  /** How many runs a payer may have that are not settled; `undefined` for any number. */
+  readonly credit: CreditTerms | undefined
   /** Refuse payments in which no signed transaction can be read, instead of trusting the facilitator alone. */
   readonly requireReadable: boolean
   /** Look every settlement up on chain before delivering. */
@@ -90,8 +97,13 @@ export interface Budgets {
   readonly certaintyMs: number
   /** Pause before the same payment is settled again; doubled each time. @default 500 */
   readonly reconcilePauseMs: number
-  /** How long a successor waits before it takes over a call that may have died while settling. @default 15000 */
-  readonly settlingLeaseMs: number
+  /** How long a call without credit waits for some. @default 5000 */
+  readonly creditMs: number
+  /**
+   * How long a call that stopped keeps its key and its payment before another call may take them over. Calls at work
+   * renew it three times in that time. @default 15000
+   */
+  readonly leaseMs: number
 }
 
 export const DEFAULT_BUDGETS: Budgets = {
@@ -100,5 +112,6 @@ export const DEFAULT_BUDGETS: Budgets = {
   settleMs: 20_000,
   certaintyMs: 45_000,
   reconcilePauseMs: 500,
-  settlingLeaseMs: 15_000,
+  creditMs: 5_000,
+  leaseMs: 15_000,
 }

@@ -1,5 +1,5 @@
 /** The caller's own signal, which ends any wait; what became of a payment that was already sent is told by others. */
-import { SvcError } from '../../domain/errors.js'
+import { SdkError } from '../../domain/errors.js'
 
 /** Settles as the promise does, or rejects with `aborted` as soon as the signal fires. The work itself goes on unheard. */
 export function unlessAborted<T>(
@@ -9,7 +9,7 @@ export function unlessAborted<T>(
 ): Promise<T> {
   if (!signal) return promise
   return new Promise((resolve, reject) => {
-    const abort = () => reject(new SvcError(told, 'aborted'))
+    const abort = () => reject(new SdkError(told, 'aborted'))
     if (signal.aborted) abort()
     signal.addEventListener('abort', abort)
     promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort))

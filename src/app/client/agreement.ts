@@ -1,5 +1,5 @@
 /** Which entry of a quote this client agrees to pay, and what it noticed about the quote. */
-import { SvcError } from '../../domain/errors.js'
+import { SdkError } from '../../domain/errors.js'
 import type { Network } from '../../domain/network.js'
 import type { PaymentRequired, PaymentRequirements } from '../../domain/x402.js'
 import type { Reply } from './exchange.js'
@@ -21,7 +21,7 @@ export function agreementOn(
   const challenge = challengeOf(quoted)
   const accepted = challenge && payableEntry(challenge, network)
   if (!challenge || !accepted) {
-    throw new SvcError(
+    throw new SdkError(
       `The quote of ${url.origin} offers no way to pay exactly in USDC on ${network}; nothing was paid`,
       'unreadable_quote',
       402,
@@ -31,7 +31,7 @@ export function agreementOn(
   const elsewhere = foreignOrigin(challenge, url)
   const message = `The quote of ${url.origin} is for a resource at ${elsewhere}`
   if (elsewhere !== undefined && strictResource) {
-    throw new SvcError(`${message}; nothing was paid`, 'resource_elsewhere', 402, challenge)
+    throw new SdkError(`${message}; nothing was paid`, 'resource_elsewhere', 402, challenge)
   }
   const warnings: Warning[] = elsewhere === undefined ? [] : [{ code: 'resource_elsewhere', message }]
   return { challenge, accepted, warnings }

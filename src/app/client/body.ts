@@ -34,6 +34,11 @@ export function errorMessageOf(reply: Reply): string | undefined {
   return errorField(reply, 'message')
 }
 
+/** Whether `{"error": {"txId"}}` is this payment: what our server sends with each code that speaks of a payment. */
+export function namesPayment(reply: Reply, txId: string): boolean {
+  return errorField(reply, 'txId') === txId
+}
+
 /** The JSON object in a body; `undefined` for anything else. */
 export function recordOf(reply: Reply): Record<string, unknown> | undefined {
   const value = jsonOf(textOf(reply))

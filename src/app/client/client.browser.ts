@@ -7,7 +7,8 @@ import { PayingClient } from './paying-client.js'
  *
  * @example
  * const { activeAddress: address, signTransactions } = useWallet()
- * const client = new SvcClient({ signer: { address, signTransactions }, network: 'testnet', maxPrice: '$0.05' })
+ * const caps = { maxPrice: '$0.05', maxPerDay: '$2' }
+ * const client = new SvcClient({ signer: { address, signTransactions }, network: 'testnet', ...caps })
  * const { data, payment } = await client.call('https://agent.example/summarize', { text })
  */
 export class SvcClient extends PayingClient {

@@ -7,7 +7,8 @@ import { PayingClient } from './paying-client.js'
  * its own network, and only what the quote said.
  *
  * @example
- * const client = new SvcClient({ mnemonic: process.env.SVC_MNEMONIC, network: 'testnet', maxPrice: '$0.05' })
+ * const caps = { maxPrice: '$0.05', maxPerDay: '$2' }
+ * const client = new SvcClient({ mnemonic: process.env.SVC_MNEMONIC, network: 'testnet', ...caps })
  * const { data, payment } = await client.call('https://agent.example/summarize', { text })
  */
 export class SvcClient extends PayingClient {

@@ -1,5 +1,5 @@
 /** Reads an agent's manifest. Everything in it is the agent's own word: data, never an instruction. */
-import { SvcError } from '../../domain/errors.js'
+import { SdkError } from '../../domain/errors.js'
 import type { Manifest } from '../../domain/manifest.js'
 import { isRecord } from '../../domain/x402.js'
 import { recordOf } from './body.js'
@@ -20,7 +20,7 @@ export function manifestOf(reply: Reply, url: URL): Manifest {
   const { name, handle, network, payTo, endpoints } = value ?? {}
   const texts = [name, handle, network, payTo].every(text => typeof text === 'string')
   if (!value || !texts || !Array.isArray(endpoints) || !endpoints.every(isEndpoint)) {
-    throw new SvcError(`${url.href} is not a manifest`, 'invalid_manifest', reply.status, value)
+    throw new SdkError(`${url.href} is not a manifest`, 'invalid_manifest', reply.status, value)
   }
   return value as unknown as Manifest
 }

@@ -23,10 +23,10 @@ export interface Estimate {
 export const COVERED: Estimate = Object.freeze({ usd: 0, covered: true })
 export const FREE: Estimate = Object.freeze({ usd: 0 })
 
-export function estimateOf(url: URL, quoted: Reply, settings: Settings): Estimate {
+export async function estimateOf(url: URL, quoted: Reply, settings: Settings): Promise<Estimate> {
   try {
     const { accepted } = agreementOn(url, quoted, settings)
-    const refusal = settings.purse.refusalOf(accepted)
+    const refusal = await settings.purse.refusalOf(accepted)
     return { usd: usdNumber(BigInt(accepted.amount)), accepted, ...(refusal && { refusal }) }
   } catch (error) {
     if (error instanceof SvcError) return { usd: null, refusal: error }

@@ -3,7 +3,7 @@
  * key, the caller's own headers) was meant for the address that was named. Answers are bounded in time and in bytes.
  */
 import { concatBytes } from '../../domain/bytes.js'
-import { SvcError } from '../../domain/errors.js'
+import { SdkError } from '../../domain/errors.js'
 
 export interface Outgoing {
   readonly url: URL
@@ -54,7 +54,7 @@ export function exchangeOver(fetchImpl: typeof fetch | undefined): Exchange {
       }
       return { kind: 'answered', reply: await readReply(await send(url.href, init)) }
     } catch (error) {
-      if (signal?.aborted) throw new SvcError(`The call to ${url.origin} was aborted`, 'aborted')
+      if (signal?.aborted) throw new SdkError(`The call to ${url.origin} was aborted`, 'aborted')
       return { kind: 'lost', cause: causeOf(error) }
     } finally {
       clearTimeout(timer)

@@ -1,5 +1,5 @@
 /** The client's exceptions. Each says what happened to the money, because that is what the reader asks first. */
-import { SvcError } from '../../domain/errors.js'
+import { SdkError, type SvcError } from '../../domain/errors.js'
 import type { PaymentRequired } from '../../domain/x402.js'
 import { dataOf, errorBodyOf, errorCodeOf, errorMessageOf } from './body.js'
 import type { Reply } from './exchange.js'
@@ -10,12 +10,12 @@ import type { Outcome } from './results.js'
 /** How a failed call stands towards the payment that it sent. */
 export interface Charged {
   readonly txId: string
-  /** `maybe` stays counted against the daily cap; `no` is the seller's word, and is looked up. */
+  /** `no` is the seller's word, and was looked up once. Each counts against the daily cap until the chain has proved a no. */
   readonly charged: 'no' | 'maybe' | 'yes'
 }
 
 export function noSigner(origin: string, requirements?: PaymentRequired): SvcError {
-  return new SvcError(
+  return new SdkError(
     `${origin} has to be paid, and this client has no key: give it a mnemonic or a secretKey`,
     'no_signer',
     requirements && 402,
@@ -27,14 +27,14 @@ export function networkError(origin: string, cause: string | undefined, payment?
   const told = payment
     ? `${origin} stopped answering after the payment was sent (${cause}); ${fate(payment)}`
     : `${origin} did not answer (${cause})`
-  return new SvcError(told, 'network_error', undefined, { cause, ...payment })
+  return new SdkError(told, 'network_error', undefined, { cause, ...payment })
 }
 
 export function callFailed(origin: string, reply: Reply, payment?: Charged): SvcError {
   const { status, location } = reply
   const reason = reasonOf(reply)
   const told = [`${origin} answered ${status}`, reason && `: ${reason}`, payment && `; ${fate(payment)}`]
-  return new SvcError(told.filter(Boolean).join(''), 'call_failed', status, {
+  return new SdkError(told.filter(Boolean).join(''), 'call_failed', status, {
     status,
     body: errorBodyOf(reply),
     ...(reason !== undefined && { reason }),
@@ -44,13 +44,13 @@ export function callFailed(origin: string, reply: Reply, payment?: Charged): Svc
 }
 
 export function aborted(origin: string, payment: Charged): SvcError {
-  return new SvcError(`The call to ${origin} was aborted; ${fate(payment)}`, 'aborted', undefined, payment)
+  return new SdkError(`The call to ${origin} was aborted; ${fate(payment)}`, 'aborted', undefined, payment)
 }
 
 export function notASubscription(origin: string, { reply, payment }: Outcome): SvcError {
   const told = payment ? 'took a payment' : 'asked for no payment'
   const detail = { ...payment, data: dataOf(reply).data }
-  return new SvcError(
+  return new SdkError(
     `${origin} ${told} and issued no subscription key`,
     'not_a_subscription',
     reply.status,

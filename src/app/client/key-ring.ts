@@ -1,5 +1,5 @@
 /** Subscription keys, each for the one endpoint that sold it. They live in memory, and in no inspection of the client. */
-import { SvcError } from '../../domain/errors.js'
+import { SdkError } from '../../domain/errors.js'
 import { randomId } from '../../domain/random-id.js'
 import type { Outgoing } from './exchange.js'
 import { IDEMPOTENCY_KEY_HEADER } from './request.js'
@@ -48,10 +48,10 @@ export function keyRing(now: () => number = Date.now): KeyRing {
   return {
     hold(url, key, expiresAt) {
       if (typeof key !== 'string' || !KEY.test(key)) {
-        throw new SvcError('A subscription key is printable ASCII without spaces', 'invalid_subscription')
+        throw new SdkError('A subscription key is printable ASCII without spaces', 'invalid_subscription')
       }
       const endMs = expiresAt === undefined ? undefined : new Date(expiresAt).getTime()
-      if (Number.isNaN(endMs)) throw new SvcError('expiresAt is no point in time', 'invalid_subscription')
+      if (Number.isNaN(endMs)) throw new SdkError('expiresAt is no point in time', 'invalid_subscription')
       const subscription = { url: endpointOf(url), key, ...(endMs !== undefined && { expiresAt: endMs }) }
       held.set(subscription.url, subscription)
       return subscription

@@ -1,5 +1,5 @@
 /** Many calls, a few at a time. */
-import { SvcError } from '../../domain/errors.js'
+import { SdkError } from '../../domain/errors.js'
 import { eitherSignal } from './abort.js'
 import type { CallOptions } from './request.js'
 import type { CallResult } from './results.js'
@@ -34,7 +34,7 @@ export async function manyCalls<T>(
   call: (request: CallRequest) => Promise<CallResult<T>>,
 ): Promise<CallOutcome<T>[]> {
   if (!Number.isInteger(concurrency) || concurrency < 1) {
-    throw new SvcError('callMany: concurrency is a whole number from 1', 'invalid_options')
+    throw new SdkError('callMany: concurrency is a whole number from 1', 'invalid_options')
   }
   const queue = entriesOf(requests)
   const outcomes: CallOutcome<T>[] = []

@@ -1,10 +1,19 @@
 /** What a client is made with in a browser, where keys are in wallets and nothing is in an environment. */
 import { ALGOD_TOKEN_HEADER, algodOver } from '../../adapters/algorand/algod-questions.js'
 import { fetchNodeClient } from '../../adapters/algorand/fetch-node-client.js'
-import { DEFAULT_ALGOD, type Network } from '../../domain/network.js'
+import { INDEXER_TOKEN_HEADER, indexerOver } from '../../adapters/algorand/indexer-questions.js'
+import { DEFAULT_ALGOD, DEFAULT_INDEXER, type Network } from '../../domain/network.js'
 import type { Signer } from '../../ports/payment-signer.js'
 import { foreignSigner } from './foreign-signer.js'
-import { type BaseOptions, checkedNetwork, invalid, type Settings, settingsOver } from './settings.js'
+import {
+  type BaseOptions,
+  checkedNetwork,
+  invalid,
+  isUncapped,
+  type Settings,
+  settingsOver,
+  UNCAPPED,
+} from './settings.js'
 
 /** Who signs, on which network, and how much at most. */
 export interface BrowserClientOptions extends BaseOptions {
@@ -21,10 +30,23 @@ export function browserSettingsOf(options: BrowserClientOptions): Settings {
   if ('mnemonic' in options || 'secretKey' in options)
     throw invalid('in a browser keys stay in a wallet: give a signer')
   const network = checkedNetwork(options.network ?? 'mainnet')
-  const { algodUrl: url = DEFAULT_ALGOD[network], algodToken: token, signer } = options
-  const algod = algodOver(fetchNodeClient({ url, ...(token !== undefined && { token }) }, ALGOD_TOKEN_HEADER))
-  return settingsOver(
-    { network, algod, signer: signer && foreignSigner({ signer, network, algod }) },
-    options,
-  )
+  const { algodUrl, algodToken: token } = options
+  const { indexerUrl = algodUrl === undefined ? DEFAULT_INDEXER[network] : undefined } = options
+  const node = { url: algodUrl ?? DEFAULT_ALGOD[network], ...(token !== undefined && { token }) }
+  const algod = algodOver(fetchNodeClient(node, ALGOD_TOKEN_HEADER))
+  const indexer =
+    indexerUrl === undefined
+      ? undefined
+      : indexerOver(fetchNodeClient({ url: indexerUrl }, INDEXER_TOKEN_HEADER))
+  const signer = options.signer && foreignSigner({ signer: options.signer, network, algod })
+  const settings = settingsOver({ network, algod, indexer, signer }, options)
+  if (isUncapped(settings, options)) warnOnce()
+  return settings
+}
+
+let warned = false
+
+function warnOnce(): void {
+  if (!warned) console.warn(UNCAPPED)
+  warned = true
 }

@@ -1,12 +1,21 @@
 /** What a client is made with in Node, and what that means where something is left out. */
 import { type Algod, algodClient } from '../../adapters/algorand/algod.js'
+import { indexerClient } from '../../adapters/algorand/indexer.js'
 import { signingKey } from '../../adapters/algorand/keys.js'
 import { algorandPaymentSigner } from '../../adapters/algorand/payment-signer.js'
-import { DEFAULT_ALGOD, type Network } from '../../domain/network.js'
+import { DEFAULT_ALGOD, DEFAULT_INDEXER, type Network } from '../../domain/network.js'
 import type { PaymentSigner, Signer } from '../../ports/payment-signer.js'
 import { sandboxUrl } from '../sandbox-url.js'
 import { foreignSigner } from './foreign-signer.js'
-import { type BaseOptions, checkedNetwork, invalid, type Settings, settingsOver } from './settings.js'
+import {
+  type BaseOptions,
+  checkedNetwork,
+  invalid,
+  isUncapped,
+  type Settings,
+  settingsOver,
+  UNCAPPED,
+} from './settings.js'
 
 /** Who pays, on which network, and how much at most. Without a key or a signer only what is free can be asked for. */
 export interface ClientOptions extends BaseOptions {
@@ -30,9 +39,25 @@ export interface ClientOptions extends BaseOptions {
 export function settingsOf(options: ClientOptions): Settings {
   const sandbox = sandboxUrl()
   const network = checkedNetwork(options.network ?? (sandbox ? 'testnet' : 'mainnet'))
-  const { algodUrl = sandbox ?? DEFAULT_ALGOD[network], algodToken: token } = options
-  const algod = algodClient({ url: algodUrl, ...(token !== undefined && { token }) })
-  return settingsOver({ network, algod, signer: signerOf(options, network, algod) }, options)
+  const { algodUrl = sandbox, algodToken: token } = options
+  const { indexerUrl = algodUrl === undefined ? DEFAULT_INDEXER[network] : undefined } = options
+  const algod = algodClient({
+    url: algodUrl ?? DEFAULT_ALGOD[network],
+    ...(token !== undefined && { token }),
+  })
+  const indexer = indexerUrl === undefined ? undefined : indexerClient({ url: indexerUrl })
+  const signer = signerOf(options, network, algod)
+  const settings = settingsOver({ network, algod, indexer, signer }, options)
+  if (isUncapped(settings, options)) warnOnce()
+  return settings
+}
+
+let warned = false
+
+/** Once a process: a program that makes a client for each call would fill its log. */
+function warnOnce(): void {
+  if (!warned) process.emitWarning(UNCAPPED, { code: 'SVC_UNCAPPED' })
+  warned = true
 }
 
 function signerOf(

@@ -38,7 +38,10 @@ export abstract class PayingClient {
     return this.#settings.signer?.address
   }
 
-  /** USD counted in the last 24 hours: paid, being paid, or possibly paid. */
+  /**
+   * USD counted in the last 24 hours: paid, being paid, or possibly paid. A payment that was handed over counts whatever
+   * its seller answered, until the chain proves that it cannot land; the chain is asked where a call needs the room.
+   */
   get spentToday(): number {
     return usdNumber(this.#settings.purse.spent)
   }
@@ -209,7 +212,7 @@ export abstract class PayingClient {
     const bought = await purchase(paid, asked.reply, {
       ...this.#settings,
       signer,
-      deliver: outgoing => deliver(exchange, outgoing, retry, timeoutMs),
+      deliver: (outgoing, presented) => deliver(exchange, outgoing, retry, timeoutMs, presented),
     })
     const sold = soldIn(bought.reply.headers)
     if (sold) this.#keys.hold(request.url, sold.key, sold.expiresAt)

@@ -16,7 +16,7 @@ import { contradictions, receiptOf } from './receipt.js'
 import type { ReceiptBook } from './receipts.js'
 import { IDEMPOTENCY_KEY_HEADER } from './request.js'
 import type { CallPayment, Warning } from './results.js'
-import type { Delivery } from './retry.js'
+import type { Delivery, Presented } from './retry.js'
 import { chargedBy, isReplay, isSuccess } from './verdict.js'
 
 export interface Means {
@@ -25,7 +25,7 @@ export interface Means {
   readonly purse: Purse
   readonly receipts: ReceiptBook
   readonly strictResource: boolean
-  deliver(request: Outgoing): Promise<Delivery>
+  deliver(request: Outgoing, presented: Presented): Promise<Delivery>
   /** Whether the node knows a transaction as landed. False says nothing. */
   landed(txId: string): Promise<boolean>
 }
@@ -41,18 +41,22 @@ export interface Purchase {
 export async function purchase(request: Outgoing, quoted: Reply, means: Means): Promise<Purchase> {
   const agreement = agreementOn(request.url, quoted, means)
   const { accepted, warnings } = agreement
-  const reservation = await means.purse.reserve(accepted)
-  const signed = await signOrGiveBack(request, agreement, means.signer, reservation)
+  const reservation = await means.purse.reserve(accepted, request.signal)
+  const begunMs = performance.now()
+  const signed = await signOrRelease(request, agreement, means.signer, reservation)
   const { txId } = signed
+  await reservation.attach(signed)
   means.receipts.sent({ txId, method: request.method, url: request.url, accepted })
-  const delivery = await deliverPaid(request, signed, means, reservation)
+  const delivery = await deliverPaid(request, signed, means, {
+    txId,
+    landsUntilMs: begunMs + landsForMs(signed),
+  })
 
   const charged = await chargedAfter(delivery, signed, means)
   const { reply, attempts, cause } = delivery
   const status = reply?.status
   means.receipts.update(txId, { charged: charged.charged, ...(status !== undefined && { status }) })
-  if (charged.charged !== 'no') await reservation.keep()
-  else await reservation.giveBack(signed, () => means.receipts.update(txId, { charged: 'yes' }))
+  if (charged.charged === 'yes') await reservation.spent()
 
   const { origin } = request.url
   if (!reply) throw networkError(origin, cause, charged)
@@ -63,7 +67,7 @@ export async function purchase(request: Outgoing, quoted: Reply, means: Means): 
   return { reply, attempts, payment, replayed, warnings: [...warnings, ...found] }
 }
 
-async function signOrGiveBack(
+async function signOrRelease(
   { url, signal }: Outgoing,
   { challenge, accepted }: Agreement,
   signer: PaymentSigner,
@@ -74,7 +78,7 @@ async function signOrGiveBack(
     // A node may be slow, and a wallet may ask a person.
     return await unlessAborted(signer.sign(challenge, accepted), signal, told)
   } catch (error) {
-    await reservation.giveBack()
+    await reservation.release()
     throw error
   }
 }
@@ -83,7 +87,7 @@ async function deliverPaid(
   request: Outgoing,
   signed: SignedPayment,
   means: Means,
-  reservation: Reservation,
+  presented: Presented,
 ): Promise<Delivery> {
   const headers = {
     [IDEMPOTENCY_KEY_HEADER]: randomId(),
@@ -91,21 +95,27 @@ async function deliverPaid(
     [PAYMENT_SIGNATURE_HEADER]: encodeHeader(signed.payload),
   }
   try {
-    return await means.deliver({ ...request, headers })
+    return await means.deliver({ ...request, headers }, presented)
   } catch {
     // Only the caller's own signal ends a delivery without an outcome, and by then the payment may be out.
-    await reservation.keep()
     throw aborted(request.url.origin, { txId: signed.txId, charged: 'maybe' })
   }
 }
 
-/** A failure is looked up at once: the reader of the exception should not have to. */
+/** What the seller does not admit is looked up at once: the reader of the outcome should not have to. */
 async function chargedAfter(delivery: Delivery, signed: SignedPayment, means: Means): Promise<Charged> {
   const { txId } = signed
   const charged = chargedBy(delivery, signed)
-  const failed = !delivery.reply || !isSuccess(delivery.reply)
-  const landed = failed && charged !== 'yes' && (await means.landed(txId))
+  const landed = charged !== 'yes' && (await means.landed(txId))
   return { txId, charged: landed ? 'yes' : charged }
+}
+
+/** A round takes 2.8 s; less is counted, as sellers do, and the parameters that were signed may be a round old. */
+const ROUND_MS_MIN = 2_500
+const ROUNDS_TO_SETTLE = 4
+
+function landsForMs({ firstValid, lastValid }: SignedPayment): number {
+  return (Number(lastValid - firstValid) - ROUNDS_TO_SETTLE) * ROUND_MS_MIN
 }
 
 function receiptWarnings(

@@ -1,11 +1,13 @@
 /** What this client may spend: a price per call, an amount per 24 hours. Money is set aside before anything is signed. */
-import { SvcError } from '../../domain/errors.js'
+import { SdkError, type SvcError } from '../../domain/errors.js'
 import { formatUsd } from '../../domain/money.js'
+import type { Network } from '../../domain/network.js'
 import { randomId } from '../../domain/random-id.js'
 import type { PaymentRequirements } from '../../domain/x402.js'
 import type { SignedPayment } from '../../ports/payment-signer.js'
-import type { Spend, SpendLedger } from '../../ports/spend.js'
-import type { Disowned } from './disowned.js'
+import type { SpendLedger } from '../../ports/spend.js'
+import { unlessAborted } from './abort.js'
+import type { OpenPayments } from './open-payments.js'
 
 export interface Caps {
   readonly maxPrice?: bigint
@@ -17,21 +19,36 @@ export interface Purse {
   /** `undefined` without a cap. */
   readonly remaining: bigint | undefined
   /** Why this would not be paid, by the limits as this process knows them; nothing is set aside. */
-  refusalOf(accepted: PaymentRequirements): SvcError | undefined
-  /** @throws SvcError `price_above_max`, `daily_cap_reached` */
-  reserve(accepted: PaymentRequirements): Promise<Reservation>
+  refusalOf(accepted: PaymentRequirements): Promise<SvcError | undefined>
+  /** @throws SvcError `price_above_max`, `daily_cap_reached`, `aborted` */
+  reserve(accepted: PaymentRequirements, signal?: AbortSignal): Promise<Reservation>
 }
 
-/** Ends once, one way or the other. */
 export interface Reservation {
-  /** Spent, or possibly so. */
-  keep(): Promise<void>
-  /** Not spent. `sent` is the signed payment, where it has left this process; `landed` hears if it lands nevertheless. */
-  giveBack(sent?: SignedPayment, landed?: () => void): Promise<void>
+  /**
+   * Before the payment leaves this process. From here on the amount stays counted until the chain proves that the payment
+   * cannot land: a seller has the signed bytes, whatever it answers.
+   *
+   * @throws SvcError `reservation_lost`: the payment must not leave
+   */
+  attach(signed: SignedPayment): Promise<void>
+  /** The payment was delivered for, or landed: it is not looked up any more. */
+  spent(): Promise<void>
+  /** No payment has left this process. */
+  release(): Promise<void>
 }
 
-export function purse(ledger: SpendLedger, caps: Caps, disowned: Disowned): Purse {
+export interface PurseOptions {
+  readonly ledger: SpendLedger
+  readonly network: Network
+  readonly caps: Caps
+  readonly open: OpenPayments
+}
+
+export function purse({ ledger, network, caps, open }: PurseOptions): Purse {
   const { maxPrice, maxPerDay } = caps
+  const fits = (amount: string) =>
+    maxPerDay === undefined || ledger.spentBaseUnits + BigInt(amount) <= maxPerDay
 
   function aboveMaxPrice(accepted: PaymentRequirements): SvcError | undefined {
     const amount = BigInt(accepted.amount)
@@ -54,39 +71,58 @@ export function purse(ledger: SpendLedger, caps: Caps, disowned: Disowned): Purs
       const left = maxPerDay - ledger.spentBaseUnits
       return left > 0n ? left : 0n
     },
-    refusalOf(accepted) {
-      const fits = maxPerDay === undefined || ledger.spentBaseUnits + BigInt(accepted.amount) <= maxPerDay
-      return aboveMaxPrice(accepted) ?? (fits ? undefined : beyondTheDay(accepted))
+    async refusalOf(accepted) {
+      const refused = aboveMaxPrice(accepted)
+      if (refused || fits(accepted.amount)) return refused
+      await open.settle()
+      return fits(accepted.amount) ? undefined : beyondTheDay(accepted)
     },
-    async reserve(accepted) {
+    async reserve(accepted, signal) {
       const refused = aboveMaxPrice(accepted)
       if (refused) throw refused
-      await disowned.look()
       const spend = { id: randomId(), amount: BigInt(accepted.amount) }
-      if (!(await ledger.reserve(spend, maxPerDay))) throw beyondTheDay(accepted)
-      return reservation(ledger, disowned, spend)
+      const reserved = async () => {
+        try {
+          return await ledger.reserve(spend, maxPerDay)
+        } catch (error) {
+          // The ledger may have counted it all the same. Not awaited: it is most likely down.
+          void tolerated(() => ledger.release(spend.id))
+          throw error
+        }
+      }
+      if (!(await reserved())) {
+        await unlessAborted(open.settle(), signal, 'The call was aborted; nothing was paid')
+        if (!(await reserved())) throw beyondTheDay(accepted)
+      }
+      return reservation(ledger, network, spend.id)
     },
   }
 }
 
-/** A ledger that fails now leaves the reservation counted, which is safe; the answer that was paid for is not withheld. */
-function reservation(ledger: SpendLedger, disowned: Disowned, spend: Spend): Reservation {
-  const tolerated = async (move: () => unknown): Promise<void> => {
-    try {
-      await move()
-    } catch {}
-  }
-  const keep = () => tolerated(() => ledger.commit(spend))
+function reservation(ledger: SpendLedger, network: Network, id: string): Reservation {
+  const release = () => tolerated(() => ledger.release(id))
   return {
-    keep,
-    async giveBack(sent, landed) {
-      if (sent && disowned.full) return keep()
-      await tolerated(() => ledger.release(spend))
-      if (sent) disowned.watch(spend, sent, landed)
+    async attach({ txId, firstValid, lastValid }) {
+      try {
+        if (await ledger.attach(id, { network, txId, firstValid, lastValid })) return
+      } catch (error) {
+        await release()
+        throw error
+      }
+      throw new SdkError('The ledger no longer holds the reservation; nothing was paid', 'reservation_lost')
     },
+    spent: () => tolerated(() => ledger.settle(id, 'spent')),
+    release,
   }
+}
+
+/** A ledger that fails here leaves the reservation counted, which is safe; an answer that was paid for is not withheld. */
+async function tolerated(move: () => unknown): Promise<void> {
+  try {
+    await move()
+  } catch {}
 }
 
 function refusal(why: string, code: string, accepted: PaymentRequirements): SvcError {
-  return new SvcError(`The call ${why}; nothing was paid`, code, 402, accepted)
+  return new SdkError(`The call ${why}; nothing was paid`, code, 402, accepted)
 }

@@ -3,7 +3,7 @@ import { isValidAddress } from '../../adapters/algorand/address.js'
 import { parseBaseUnits } from '../../domain/money.js'
 import { type Network, networkOf, USDC_ASSET_ID } from '../../domain/network.js'
 import {
-  decodeHeader,
+  decodeAnswerHeader,
   isRecord,
   PAYMENT_REQUIRED_HEADER,
   type PaymentRequired,
@@ -14,10 +14,13 @@ import {
 import { recordOf } from './body.js'
 import type { Reply } from './exchange.js'
 
-/** The challenge in the header, else in the body; `undefined` where neither lists ways to pay. */
+/** The challenge in the header; in the body where the header holds none. `undefined` where neither lists ways to pay. */
 export function challengeOf(reply: Reply): PaymentRequired | undefined {
   const header = reply.headers.get(PAYMENT_REQUIRED_HEADER)
-  const challenge = header === null ? recordOf(reply) : decodeHeader(header)
+  return (header === null ? undefined : listing(decodeAnswerHeader(header))) ?? listing(recordOf(reply))
+}
+
+function listing(challenge: Record<string, unknown> | undefined): PaymentRequired | undefined {
   return Array.isArray(challenge?.accepts) ? (challenge as unknown as PaymentRequired) : undefined
 }
 

@@ -2,7 +2,7 @@
 
 import { networkOf } from '../../domain/network.js'
 import {
-  decodeHeader,
+  decodeAnswerHeader,
   isRecord,
   PAYMENT_RESPONSE_HEADER,
   type PaymentRequirements,
@@ -23,7 +23,7 @@ export interface ReadReceipt {
 /** `undefined` where there is no receipt, or none that can be read. */
 export function receiptOf(headers: Headers): ReadReceipt | undefined {
   const header = headers.get(PAYMENT_RESPONSE_HEADER) ?? headers.get(`X-${PAYMENT_RESPONSE_HEADER}`)
-  const value = header === null ? undefined : decodeHeader(header)
+  const value = header === null ? undefined : decodeAnswerHeader(header)
   if (!isRecord(value)) return undefined
   const text = (key: string) => (typeof value[key] === 'string' && value[key] !== '' ? value[key] : undefined)
   return {

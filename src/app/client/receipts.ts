@@ -16,8 +16,8 @@ export interface PaymentRecord {
   /** Of the answer; absent until there is one, and where none came. */
   readonly status?: number
   /**
-   * `maybe` until the answer is there, and where nobody can tell. `no` is the seller's word; it becomes `yes` where the
-   * payment lands after all.
+   * `maybe` until the answer is there, and where nobody can tell. `no` is the seller's word, and stays counted against
+   * `maxPerDay`. Where a call needs that room, the chain is asked: it makes `yes` or `no` of payments that could land.
    */
   readonly charged: Charged['charged']
   /** The payment's transaction id. */

@@ -1,5 +1,5 @@
 /** Turns what a caller passes into the request that is sent, the same for the quote and for the paid call. */
-import { SvcError } from '../../domain/errors.js'
+import { SdkError } from '../../domain/errors.js'
 import type { Outgoing } from './exchange.js'
 
 /** How a request is sent. */
@@ -27,7 +27,7 @@ export function requestOf(url: string | URL, body: unknown, options: CallOptions
   const target = urlOf(url)
   const text = bodyOf(body)
   if (text !== undefined && (method === 'GET' || method === 'HEAD')) {
-    throw new SvcError(`A ${method} has no body: put its input into the query`, 'invalid_request')
+    throw new SdkError(`A ${method} has no body: put its input into the query`, 'invalid_request')
   }
   return {
     url: target,
@@ -42,9 +42,9 @@ export function requestOf(url: string | URL, body: unknown, options: CallOptions
 export function urlOf(url: string | URL): URL {
   const parsed = URL.canParse(String(url)) ? new URL(String(url)) : undefined
   const isWeb = parsed?.protocol === 'https:' || parsed?.protocol === 'http:'
-  if (!parsed || !isWeb) throw new SvcError('An absolute http or https URL is needed', 'invalid_url')
+  if (!parsed || !isWeb) throw new SdkError('An absolute http or https URL is needed', 'invalid_url')
   // Not quoted in the message: a password is a secret.
-  if (parsed.username || parsed.password) throw new SvcError('A URL must not hold credentials', 'invalid_url')
+  if (parsed.username || parsed.password) throw new SdkError('A URL must not hold credentials', 'invalid_url')
   return parsed
 }
 
@@ -56,7 +56,7 @@ function bodyOf(body: unknown): string | undefined {
   } catch {
     // Falls through: cycles and bigints are as unsendable as functions.
   }
-  throw new SvcError('The body cannot be written as JSON', 'invalid_request')
+  throw new SdkError('The body cannot be written as JSON', 'invalid_request')
 }
 
 function headersOf(
@@ -72,6 +72,6 @@ function headersOf(
     own.delete(IDEMPOTENCY_KEY_HEADER)
     return { ...Object.fromEntries(own), ...(key !== null && { [IDEMPOTENCY_KEY_HEADER]: key }) }
   } catch {
-    throw new SvcError('A header has a name or a value that HTTP does not allow', 'invalid_request')
+    throw new SdkError('A header has a name or a value that HTTP does not allow', 'invalid_request')
   }
 }

@@ -1,6 +1,6 @@
 /** When a request is sent again, and after how long. The same bytes each time: only the waiting is decided here. */
 import { pause } from './abort.js'
-import { errorCodeOf } from './body.js'
+import { errorCodeOf, namesPayment } from './body.js'
 import type { Exchange, Outgoing, Reply, Sent } from './exchange.js'
 
 /**
@@ -31,33 +31,38 @@ export interface Delivery {
 /** A seller may ask for patience, but not for an hour of it. */
 const RETRY_AFTER_MAX_MS = 30_000
 
-/** Answers that say: your earlier attempt is still being worked on. Without an earlier attempt they are answers like others. */
-const STILL_WORKING: ReadonlySet<string> = new Set(['idempotency_in_progress', 'payment_in_use'])
+/** The signed payment in a request. */
+export interface Presented {
+  readonly txId: string
+  /** By `performance.now()`: when it may be too late for the payment to land. */
+  readonly landsUntilMs: number
+}
 
 /**
- * Sends until there is an answer to keep. 5xx and lost answers count against `attempts`. Once an answer was lost, those
- * that only say "not yet" are waited out for as long as one answer may take: giving up would leave a payment in doubt.
+ * Sends until there is an answer to keep. 5xx and lost answers count against `attempts`. Two kinds of answers are waited
+ * out instead, for as long as one answer may take. After an attempt was lost: those that say that it is being worked on,
+ * because giving up would leave a payment in doubt. And a payer's runs that are not settled yet, while the payment can land.
  */
 export async function deliver(
   exchange: Exchange,
   request: Outgoing,
   policy: RetryPolicy,
   timeoutMs: number,
+  presented?: Presented,
 ): Promise<Delivery> {
   const endMs = performance.now() + timeoutMs
   let everLost = false
   let failures = 0
   for (let attempts = 1; ; attempts++) {
     const sent = await exchange(request, timeoutMs)
-    const lost = isLost(sent)
-    const stillWorking = !lost && sent.kind === 'answered' && isStillWorking(sent.reply)
-    const waits = everLost && stillWorking && policy.attempts > 1
-    everLost ||= lost
+    const untilMs = policy.attempts > 1 ? waitsUntilMs(sent, everLost, endMs, presented) : undefined
+    const waits = untilMs !== undefined
+    everLost ||= isLost(sent, presented)
     if (!waits && isFailure(sent)) failures++
     const waitMs = waits
       ? Math.max(pauseMs(sent, policy, attempts), policy.baseMs)
       : pauseMs(sent, policy, failures)
-    const again = waits ? performance.now() + waitMs < endMs : isFailure(sent) && failures < policy.attempts
+    const again = waits ? performance.now() + waitMs < untilMs : isFailure(sent) && failures < policy.attempts
     if (!again) {
       return sent.kind === 'answered'
         ? { reply: sent.reply, attempts, everLost }
@@ -67,20 +72,44 @@ export async function deliver(
   }
 }
 
-export function isStillWorking(reply: Reply): boolean {
-  return reply.status === 503 || (reply.status === 409 && STILL_WORKING.has(errorCodeOf(reply) ?? ''))
+/** Until when this answer is waited out; `undefined` for one that is not. */
+function waitsUntilMs(
+  sent: Sent,
+  everLost: boolean,
+  endMs: number,
+  presented: Presented | undefined,
+): number | undefined {
+  if (sent.kind === 'lost') return undefined
+  const { reply } = sent
+  if (everLost && !isLost(sent, presented) && isStillWorking(reply, presented)) return endMs
+  return presented && isShortOfCredit(reply) ? Math.min(endMs, presented.landsUntilMs) : undefined
+}
+
+/** Without an earlier attempt such a 409 is an answer like others. Its code is believed with what our server sends beside it. */
+function isStillWorking(reply: Reply, presented: Presented | undefined): boolean {
+  if (reply.status !== 409) return reply.status === 503
+  const code = errorCodeOf(reply)
+  if (code === 'idempotency_in_progress') return retryAfterMs(reply.headers) !== undefined
+  return code === 'payment_in_use' && presented !== undefined && namesPayment(reply, presented.txId)
+}
+
+/** The payer has too many runs that are not settled; the payment was not touched, and is good for a later one. */
+function isShortOfCredit(reply: Reply): boolean {
+  const asks = reply.status === 429 && retryAfterMs(reply.headers) !== undefined
+  return asks && errorCodeOf(reply) === 'too_many_unpaid_calls'
 }
 
 const GATEWAY_LOST: ReadonlySet<number> = new Set([502, 504])
 
 /**
  * Nothing came back, or nothing that says what became of the payment: a gateway's own 502 or 504 stands for an answer
- * that it lost, and "settlement unknown" for one that the seller does not have yet.
+ * that it lost, and "settlement unknown" of this payment for one that the seller does not have yet.
  */
-function isLost(sent: Sent): boolean {
+function isLost(sent: Sent, presented: Presented | undefined): boolean {
   if (sent.kind === 'lost') return true
   const code = errorCodeOf(sent.reply)
-  return code === 'settlement_unknown' || (code === undefined && GATEWAY_LOST.has(sent.reply.status))
+  if (code === undefined) return GATEWAY_LOST.has(sent.reply.status)
+  return code === 'settlement_unknown' && presented !== undefined && namesPayment(sent.reply, presented.txId)
 }
 
 function isFailure(sent: Sent): boolean {

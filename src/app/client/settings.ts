@@ -1,25 +1,33 @@
 /** What a client is made of, and what its options mean wherever it runs. */
-import type { Algod } from '../../adapters/algorand/algod.js'
+import type { Algod } from '../../adapters/algorand/algod-questions.js'
+import type { Indexer } from '../../adapters/algorand/indexer-questions.js'
 import { memorySpendLedger } from '../../adapters/memory/spend.js'
-import { SvcError } from '../../domain/errors.js'
+import { SdkError, type SvcError } from '../../domain/errors.js'
 import { usdToBaseUnits } from '../../domain/money.js'
 import { isNetwork, type Network } from '../../domain/network.js'
 import type { PaymentSigner } from '../../ports/payment-signer.js'
-import type { SpendLedger } from '../../ports/spend.js'
+import type { SpendEnd, SpendLedger } from '../../ports/spend.js'
 import { type Balance, balanceOf } from './balance.js'
-import { disownedPayments } from './disowned.js'
 import { type Exchange, exchangeOver } from './exchange.js'
+import { openPayments } from './open-payments.js'
 import { type Purse, purse } from './purse.js'
 import { type ReceiptBook, receiptBook } from './receipts.js'
 import type { RetryOptions, RetryPolicy } from './retry.js'
 
 export interface BaseOptions {
-  /** USD per call, such as `$0.05`. @default none: whatever is quoted is paid */
+  /** USD per call, such as `$0.05`. @default none: whatever is quoted is paid; without any cap on mainnet, with a warning */
   readonly maxPrice?: string
-  /** USD per rolling 24 hours, such as `$2`. @default none */
+  /**
+   * USD per rolling 24 hours, such as `$2`. Whatever was signed and handed over counts, until the chain proves that it
+   * cannot land: no answer of a seller gives it back.
+   *
+   * @default none
+   */
   readonly maxPerDay?: string
   /**
-   * For 5xx and lost answers only, with the same payment; `false` sends everything once.
+   * For 5xx and lost answers only, with the same payment; `false` sends everything once. What is waited out is no attempt:
+   * a call that is being worked on after its answer was lost, and earlier runs that are not settled yet (429
+   * `too_many_unpaid_calls`).
    *
    * @default `{ attempts: 3, baseMs: 250, maxMs: 8000 }`
    */
@@ -28,6 +36,13 @@ export interface BaseOptions {
   readonly fetchImpl?: typeof fetch
   /** The API token of the node at `algodUrl`. @default none */
   readonly algodToken?: string
+  /**
+   * An indexer that is asked whether a payment can still land where the node's blocks do not tell: where it keeps no old
+   * ones, and for payments that a quote made valid for more than 6 minutes. Without it those count for a day.
+   *
+   * @default a public indexer of the network, where `algodUrl` is left out; else none
+   */
+  readonly indexerUrl?: string
   /** Where spending is counted. @default this client's own memory */
   readonly ledger?: SpendLedger
   /**
@@ -37,7 +52,7 @@ export interface BaseOptions {
    */
   readonly strictResource?: boolean
   /**
-   * How long one answer is waited for, in milliseconds.
+   * How long one answer is waited for, and all that is waited out together, in milliseconds.
    *
    * @default 360000, which is a seller's longest handler and its settlement
    */
@@ -63,6 +78,7 @@ export interface Settings {
 export interface Surroundings {
   readonly network: Network
   readonly algod: Algod
+  readonly indexer: Indexer | undefined
   readonly signer: PaymentSigner | undefined
 }
 
@@ -73,17 +89,23 @@ const TIMEOUT_MAX_MS = 2 ** 31 - 1
 const RECEIPTS_MAX = 1_000
 
 /** @throws SvcError `invalid_price`, `invalid_options` */
-export function settingsOver({ network, algod, signer }: Surroundings, options: BaseOptions): Settings {
+export function settingsOver(surroundings: Surroundings, options: BaseOptions): Settings {
+  const { network, algod, indexer, signer } = surroundings
   const { ledger = memorySpendLedger(), fetchImpl, strictResource = false } = options
   const { timeoutMs = TIMEOUT_MS, receiptsMax = RECEIPTS_MAX } = options
   if (!(timeoutMs > 0 && timeoutMs <= TIMEOUT_MAX_MS)) throw invalid('timeoutMs is a positive number')
   if (!Number.isInteger(receiptsMax) || receiptsMax < 0) throw invalid('receiptsMax is a whole number from 0')
+  checkLedger(ledger)
   const caps = { maxPrice: capOf(options.maxPrice), maxPerDay: capOf(options.maxPerDay) }
+  const receipts = receiptBook(receiptsMax)
+  const settled = (txId: string, end: SpendEnd) =>
+    receipts.update(txId, { charged: end === 'spent' ? 'yes' : 'no' })
+  const open = openPayments({ ledger, network, algod, indexer, settled })
   return {
     network,
     signer,
-    purse: purse(ledger, caps, disownedPayments(ledger, algod)),
-    receipts: receiptBook(receiptsMax),
+    purse: purse({ ledger, network, caps, open }),
+    receipts,
     exchange: exchangeOver(fetchImpl),
     retry: retryOf(options.retry),
     timeoutMs,
@@ -99,6 +121,14 @@ export function settingsOver({ network, algod, signer }: Surroundings, options: 
   }
 }
 
+/** Whether a client with these options pays real money, in any amount that a seller quotes. */
+export function isUncapped({ network, signer }: Settings, { maxPrice, maxPerDay }: BaseOptions): boolean {
+  return network === 'mainnet' && signer !== undefined && maxPrice === undefined && maxPerDay === undefined
+}
+
+export const UNCAPPED =
+  'This SvcClient pays whatever is quoted on mainnet: give it maxPrice (a call) and maxPerDay (24 hours)'
+
 /** @throws SvcError `invalid_options` */
 export function checkedNetwork(network: unknown): Network {
   if (isNetwork(network)) return network
@@ -106,7 +136,15 @@ export function checkedNetwork(network: unknown): Network {
 }
 
 export function invalid(why: string): SvcError {
-  return new SvcError(`SvcClient: ${why}`, 'invalid_options')
+  return new SdkError(`SvcClient: ${why}`, 'invalid_options')
+}
+
+const LEDGER_MOVES = ['reserve', 'attach', 'release', 'due', 'postpone', 'settle'] as const
+
+/** One that cannot do all of this fails when a payment is signed already. */
+function checkLedger(ledger: SpendLedger): void {
+  const missing = LEDGER_MOVES.filter(move => typeof ledger[move] !== 'function')
+  if (missing.length > 0) throw invalid(`ledger has no ${missing.join(', ')}: see SpendLedger`)
 }
 
 function capOf(usd: string | undefined): bigint | undefined {

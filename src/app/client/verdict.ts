@@ -1,10 +1,10 @@
 /** What the end of a delivery says about the payment that was in it. */
 import type { SignedPayment } from '../../ports/payment-signer.js'
-import { errorCodeOf } from './body.js'
+import { errorCodeOf, namesPayment } from './body.js'
 import type { Reply } from './exchange.js'
 import type { Charged } from './failures.js'
 import { receiptOf } from './receipt.js'
-import { type Delivery, isStillWorking } from './retry.js'
+import type { Delivery } from './retry.js'
 
 export function isSuccess({ status, location }: Reply): boolean {
   return status >= 200 && status < 300 && location === undefined
@@ -14,15 +14,25 @@ export function isReplay({ headers }: Reply): boolean {
   return headers.get('idempotency-replayed')?.toLowerCase() === 'true'
 }
 
-export function chargedBy(delivery: Delivery, signed: SignedPayment): Charged['charged'] {
-  const { reply, everLost } = delivery
+/** Codes that speak of a payment. Our server names the payment beside them; anybody's error can have such a code. */
+const MONEY_CODES: ReadonlySet<string> = new Set([
+  'payment_spent',
+  'settlement_unknown',
+  'payment_in_use',
+  'answer_not_written',
+])
+/** Those that, naming our payment, say that it was charged. */
+const CHARGED_CODES: ReadonlySet<string> = new Set(['payment_spent', 'answer_not_written', 'answer_not_kept'])
+
+export function chargedBy({ reply, everLost }: Delivery, signed: SignedPayment): Charged['charged'] {
   if (!reply) return 'maybe'
   if (isSuccess(reply)) return isReplay(reply) ? chargedByReplay(reply, signed, everLost) : 'yes'
   const code = errorCodeOf(reply)
-  if (code === 'payment_spent') return 'yes'
-  if (code === 'settlement_unknown') return 'maybe'
-  // The attempt that was lost may be the one that is being worked on, or the one that spent the payment now refused.
-  return everLost && (reply.status === 402 || isStillWorking(reply)) ? 'maybe' : 'no'
+  if (code !== undefined && CHARGED_CODES.has(code) && namesPayment(reply, signed.txId)) return 'yes'
+  // Such a word about no payment, or about another one, is no "not charged" either.
+  if (code !== undefined && MONEY_CODES.has(code)) return 'maybe'
+  // The attempt that was lost may have been acted upon, whatever the last answer says of itself.
+  return everLost ? 'maybe' : 'no'
 }
 
 /** A replay is of an earlier payment, unless it names ours: then the answer that was lost is the one that is replayed. */

@@ -1,9 +1,10 @@
 /**
  * One paid call, from arrival to answer: every way in which a caller can be charged is a path of this drawing.
  *
- * Its properties, proved on every path by the tests: the handler runs only after `verified` or `covered`; a charge is
- * possible only through opening, verifying, delivering, recording and settling, in that order; a handler that failed,
- * timed out or was abandoned has no way to settling.
+ * Its properties, proved on every path by the tests: the handler runs only after `credited` or `covered`; a charge is
+ * possible only through opening, verifying, crediting, delivering, recording and settling, in that order; a handler that
+ * failed, timed out or was abandoned has no way to settling; once settling began, "not charged" is said only by a call
+ * that gave back what it still held.
  */
 import { type DrawnMachine, type FinalOf, machineOf, type StateOf, tableOf } from '../table.js'
 
@@ -19,6 +20,12 @@ export type Charged = 'no' | 'yes' | 'earlier' | 'maybe'
  */
 export type Closing = 'complete' | 'keep' | 'release'
 
+/**
+ * What becomes of the credit that a run of the handler took from its payer: `earned` gives it back and one more,
+ * `returned` gives it back, `spent` does not; `none` where no run can have been made.
+ */
+export type RunCredit = 'earned' | 'returned' | 'spent' | 'none'
+
 /** How a call ended, as every transport tells it. */
 export interface Outcome {
   /** HTTP status. 200 stands for the status that the handler chose. */
@@ -29,10 +36,14 @@ export interface Outcome {
   readonly charged: Charged
   /** What becomes of what the call held. */
   readonly closing: Closing
+  /** What becomes of the credit that its run took. */
+  readonly credit: RunCredit
 }
 
-const free = (status: number, code: string) =>
-  ({ status, code, charged: 'no', closing: 'release' }) as const satisfies Outcome
+const ended = (status: number, code: string, charged: Charged, closing: Closing, credit: RunCredit) =>
+  ({ status, code, charged, closing, credit }) satisfies Outcome
+const free = (status: number, code: string, credit: RunCredit = 'none') =>
+  ({ status, code, charged: 'no', closing: 'release', credit }) as const satisfies Outcome
 
 const drawing = {
   id: 'charge',
@@ -55,6 +66,7 @@ const drawing = {
       on: {
         opened: 'validating',
         replayable: 'replayed',
+        notKept: 'answerNotKept',
         inProgress: 'inProgress',
         reused: 'keyReused',
         orphaned: 'recovering',
@@ -65,12 +77,12 @@ const drawing = {
       },
     },
     recovering: {
-      description: 'An earlier call died while settling: learn from the chain what became of its payment.',
+      description: 'An earlier call stopped while settling: learn from the chain what became of its payment.',
       entry: 'recover',
       on: {
         found: 'replayed',
+        notKept: 'answerNotKept',
         absent: 'validating',
-        forfeited: 'validating',
         spent: 'paymentSpent',
         moved: 'inProgress',
         undecided: 'undecided',
@@ -101,14 +113,30 @@ const drawing = {
       },
     },
     verifying: {
-      description: 'The facilitator’s word on the payment, and ours on the rounds it has left.',
+      description:
+        'The facilitator’s word on the payment, ours on the rounds it has left, and the payer’s own rate.',
       entry: 'verify',
       on: {
-        verified: 'delivering',
+        verified: 'crediting',
         refused: 'refused',
         expiring: 'refused',
         spent: 'paymentSpent',
+        limited: 'limited',
         unreachable: 'unavailable',
+        storeDown: 'unavailable',
+        broke: 'unavailable',
+      },
+    },
+    crediting: {
+      description:
+        'Every run is on credit until it is settled: take one of the payer’s, or wait a little for one.',
+      entry: 'credit',
+      on: {
+        credited: 'delivering',
+        exhausted: 'tooManyUnpaid',
+        abandoned: 'abandoned',
+        stopped: 'shuttingDown',
+        storeDown: 'unavailable',
         broke: 'unavailable',
       },
     },
@@ -133,7 +161,6 @@ const drawing = {
         expired: 'unsettled',
         abandoned: 'abandoned',
         stopped: 'shuttingDown',
-        tooLarge: 'failed',
         storeDown: 'unavailable',
         broke: 'unavailable',
       },
@@ -142,13 +169,19 @@ const drawing = {
       description: 'The facilitator submits the payment.',
       tags: 'durable',
       entry: 'settle',
-      on: { settled: 'settled', refused: 'unsettled', unknown: 'reconciling', broke: 'reconciling' },
+      on: { settled: 'settled', refused: 'releasing', unknown: 'reconciling', broke: 'reconciling' },
     },
     reconciling: {
       description: 'No clear answer: submit the same payment again, then ask the chain.',
       tags: 'durable',
       entry: 'reconcile',
-      on: { found: 'settled', absent: 'unsettled', unknown: 'inDoubt', broke: 'inDoubt' },
+      on: { found: 'settled', absent: 'releasing', unknown: 'inDoubt', broke: 'inDoubt' },
+    },
+    releasing: {
+      description:
+        'Nothing landed by this call: give key and payment back. Only a call that still holds both may say “not charged”.',
+      entry: 'release',
+      on: { released: 'unsettled', superseded: 'inDoubt', storeDown: 'inDoubt', broke: 'inDoubt' },
     },
     serving: {
       description: 'Run the handler for a caller whose window is paid.',
@@ -163,43 +196,30 @@ const drawing = {
       },
     },
 
-    settled: {
-      type: 'final',
-      meta: { status: 200, code: 'settled', charged: 'yes', closing: 'complete' },
-    },
-    served: {
-      type: 'final',
-      meta: { status: 200, code: 'served', charged: 'no', closing: 'complete' },
-    },
-    replayed: {
-      type: 'final',
-      meta: { status: 200, code: 'replayed', charged: 'earlier', closing: 'release' },
-    },
-    inDoubt: {
-      type: 'final',
-      meta: { status: 503, code: 'settlement_unknown', charged: 'maybe', closing: 'keep' },
-    },
-    undecided: {
-      type: 'final',
-      meta: { status: 503, code: 'settlement_unknown', charged: 'maybe', closing: 'keep' },
-    },
+    settled: { type: 'final', meta: ended(200, 'settled', 'yes', 'complete', 'earned') },
+    served: { type: 'final', meta: ended(200, 'served', 'no', 'complete', 'none') },
+    replayed: { type: 'final', meta: ended(200, 'replayed', 'earlier', 'release', 'none') },
+    answerNotKept: { type: 'final', meta: ended(409, 'answer_not_kept', 'earlier', 'release', 'none') },
+    inDoubt: { type: 'final', meta: ended(503, 'settlement_unknown', 'maybe', 'keep', 'spent') },
+    undecided: { type: 'final', meta: ended(503, 'settlement_unknown', 'maybe', 'keep', 'none') },
     quoted: { type: 'final', meta: free(402, 'payment_required') },
     refused: { type: 'final', meta: free(402, 'payment_refused') },
-    unsettled: { type: 'final', meta: free(402, 'payment_not_settled') },
+    unsettled: { type: 'final', meta: free(402, 'payment_not_settled', 'spent') },
     invalid: { type: 'final', meta: free(400, 'invalid_input') },
     inProgress: { type: 'final', meta: free(409, 'idempotency_in_progress') },
     keyReused: { type: 'final', meta: free(409, 'idempotency_key_reuse') },
     paymentInUse: { type: 'final', meta: free(409, 'payment_in_use') },
     paymentSpent: { type: 'final', meta: free(409, 'payment_spent') },
-    superseded: { type: 'final', meta: free(409, 'superseded') },
+    superseded: { type: 'final', meta: free(409, 'superseded', 'returned') },
     limited: { type: 'final', meta: free(429, 'rate_limited') },
-    abandoned: { type: 'final', meta: free(499, 'abandoned') },
-    failed: { type: 'final', meta: free(500, 'handler_error') },
+    tooManyUnpaid: { type: 'final', meta: free(429, 'too_many_unpaid_calls') },
+    abandoned: { type: 'final', meta: free(499, 'abandoned', 'spent') },
+    failed: { type: 'final', meta: free(500, 'handler_error', 'returned') },
     unpriced: { type: 'final', meta: free(500, 'price_unavailable') },
     broken: { type: 'final', meta: free(500, 'internal_error') },
-    unavailable: { type: 'final', meta: free(503, 'facilitator_unavailable') },
-    shuttingDown: { type: 'final', meta: free(503, 'shutting_down') },
-    timedOut: { type: 'final', meta: free(504, 'handler_timeout') },
+    unavailable: { type: 'final', meta: free(503, 'facilitator_unavailable', 'returned') },
+    shuttingDown: { type: 'final', meta: free(503, 'shutting_down', 'returned') },
+    timedOut: { type: 'final', meta: free(504, 'handler_timeout', 'returned') },
   },
 } as const
 

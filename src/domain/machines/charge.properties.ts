@@ -11,6 +11,7 @@ type Ways = readonly Way[]
 const CHARGE = [
   /^opening\.(opened|orphaned)$/,
   /^verifying\.verified$/,
+  /^crediting\.credited$/,
   /^delivering\.delivered$/,
   /^recording\.recorded$/,
   /^settling\./,
@@ -19,7 +20,7 @@ const HANDLING = ['delivering', 'serving']
 /** The call asked what became of an earlier one's payment, and could not learn it. */
 const EARLIER_IN_DOUBT = ['recovering.undecided', 'recovering.storeDown', 'recovering.broke']
 /** States in which money may be on its way: an effect that throws there proves nothing. */
-const MONEY_MOVING = ['settling', 'reconciling', 'recovering']
+const MONEY_MOVING = ['settling', 'reconciling', 'releasing', 'recovering']
 
 /** States that may be come to by these steps alone, and what that means. */
 const ONLY_AFTER: Readonly<Record<string, readonly [says: string, steps: readonly string[]]>> = {
@@ -31,7 +32,15 @@ const ONLY_AFTER: Readonly<Record<string, readonly [says: string, steps: readonl
   ],
   verifying: ['nothing is verified that does not meet our terms', ['pricing.presented']],
   settling: ['nothing settles that was not recorded in the step before', ['recording.recorded']],
+  crediting: [
+    'no credit is taken in the name of a payer whose payment is not verified',
+    ['verifying.verified'],
+  ],
   reconciling: ['a clear answer is not doubted', ['settling.unknown', 'settling.broke']],
+  releasing: [
+    'a recorded payment is given back only on a first clear no, or on proof of absence',
+    ['settling.refused', 'reconciling.absent'],
+  ],
 }
 
 const outcomeOf = ({ final }: Way, table: Table) => table.rows[final]!.meta as unknown as Outcome
@@ -49,14 +58,14 @@ const handledWell = ({ steps }: Way) => HANDLING.some(state => steps.includes(`$
 
 export const CHARGE_PROPERTIES: readonly Property<Way>[] = [
   {
-    says: 'charged yes: opened, verified, delivered, recorded, then settled, in that order',
+    says: 'charged yes: opened, verified, credited, delivered, recorded, then settled, in that order',
     some: (ways, table) => charging(ways, table, 'yes'),
     holds: inChargeOrder,
   },
   {
-    says: 'charged maybe by this call: the same order, and the chain was asked in vain',
+    says: 'charged maybe by this call: the same order, and the chain was asked in vain or another call holds the payment',
     some: (ways, table) => charging(ways, table, 'maybe').filter(way => !isEarlierInDoubt(way)),
-    holds: way => inChargeOrder(way) && way.states.at(-1) === 'reconciling',
+    holds: way => inChargeOrder(way) && ['reconciling', 'releasing'].includes(way.states.at(-1)!),
   },
   {
     // The one `maybe` that is not this call's doing. The earlier call had recorded: an orphan is a claim in `settling`,
@@ -69,15 +78,18 @@ export const CHARGE_PROPERTIES: readonly Property<Way>[] = [
   {
     says: 'charged earlier: the recorded answer of a call that is proved to be paid',
     some: (ways, table) => charging(ways, table, 'earlier'),
-    holds: way => ['opening.replayable', 'recovering.found'].includes(lastStep(way)),
+    holds: way =>
+      ['opening.replayable', 'opening.notKept', 'recovering.found', 'recovering.notKept'].includes(
+        lastStep(way),
+      ),
   },
   {
-    says: 'the handler runs once, and only after verified or covered',
+    says: 'the handler runs once, and only on credit after verification, or covered',
     some: ways => passing(ways, ...HANDLING),
     holds: way =>
       handled(way).length === 1 &&
       stepBefore(way, handled(way)[0]!) ===
-        (way.states.includes('delivering') ? 'verifying.verified' : 'entitling.covered'),
+        (way.states.includes('delivering') ? 'crediting.credited' : 'entitling.covered'),
   },
   {
     says: 'a handler that failed, timed out, was abandoned or stopped settles nothing and charges nothing',
@@ -85,14 +97,26 @@ export const CHARGE_PROPERTIES: readonly Property<Way>[] = [
     holds: (way, table) => !way.states.includes('settling') && isFree(outcomeOf(way, table)),
   },
   {
-    says: 'after settling began, not charged is said only on a first clear no or on proof of absence',
+    says: 'after settling began, not charged is said only by a call that gave back what it still held',
     some: (ways, table) => charging(passing(ways, 'settling'), table, 'no'),
-    holds: way => ['settling.refused', 'reconciling.absent'].includes(lastStep(way)),
+    holds: way => lastStep(way) === 'releasing.released',
   },
   {
-    says: 'after one unknown, only reconciling decides',
+    says: 'after one unknown, only the chain decides',
     some: ways => taking(ways, 'settling.unknown', 'settling.broke'),
-    holds: way => way.states.at(-1) === 'reconciling',
+    holds: ({ states, steps }) =>
+      states.at(-1) === 'reconciling' ||
+      (states.at(-1) === 'releasing' && steps.includes('reconciling.absent')),
+  },
+  {
+    says: 'a run takes credit and every end says what becomes of it: only a settled one earns, a hang-up or an unsettled one gives nothing back',
+    some: ways => taking(ways, 'crediting.credited'),
+    holds(way, table) {
+      const { charged, credit } = outcomeOf(way, table)
+      if (charged === 'yes') return credit === 'earned'
+      const isCallers = ['abandoned', 'unsettled', 'inDoubt'].includes(way.final)
+      return credit === (isCallers ? 'spent' : 'returned')
+    },
   },
   {
     says: 'a subscription’s window is served without price, verification or settlement',
@@ -156,9 +180,9 @@ export const CHARGE_PROPERTIES: readonly Property<Way>[] = [
     holds: ({ states, final }) => states.includes('settling') === (final === 'inDoubt'),
   },
   {
-    says: 'none is longer than eleven steps, and none comes back',
+    says: 'none is longer than thirteen steps, and none comes back',
     some: ways => ways,
-    holds: ({ steps, states }) => steps.length <= 11 && new Set(states).size === states.length,
+    holds: ({ steps, states }) => steps.length <= 13 && new Set(states).size === states.length,
   },
 ]
 
@@ -190,5 +214,5 @@ function inChargeOrder(way: Way): boolean {
   const at = CHARGE.map(step => way.steps.findIndex(taken => step.test(taken)))
   const ordered = at.every((place, index) => place >= 0 && (index === 0 || place > at[index - 1]!))
   if (!way.steps.includes('opening.orphaned')) return ordered
-  return ordered && ['recovering.absent', 'recovering.forfeited'].includes(way.steps[at[0]! + 1]!)
+  return ordered && way.steps[at[0]! + 1] === 'recovering.absent'
 }

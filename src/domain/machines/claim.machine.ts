@@ -17,6 +17,7 @@ const drawing = {
         served: 'completed',
         released: 'absent',
         forfeited: 'absent',
+        renewed: 'inProgress',
         lapsed: 'lapsed',
         reopened: 'inProgress',
       },
@@ -25,6 +26,7 @@ const drawing = {
       description: 'Its lease has run out; the next caller may take it.',
       on: {
         reopened: 'inProgress',
+        renewed: 'inProgress',
         recorded: 'settling',
         served: 'completed',
         released: 'absent',
@@ -41,6 +43,7 @@ const drawing = {
         found: 'completed',
         forfeited: 'absent',
         released: 'absent',
+        renewed: 'settling',
         orphaned: 'settling',
         dead: 'inProgress',
         collected: 'absent',

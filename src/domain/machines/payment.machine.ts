@@ -8,16 +8,16 @@ const drawing = {
     free: { on: { opened: 'held' } },
     held: {
       description: 'One call is at work for it.',
-      on: { recorded: 'settling', released: 'free', lapsed: 'lapsed', opened: 'held' },
+      on: { recorded: 'settling', released: 'free', renewed: 'held', lapsed: 'lapsed', opened: 'held' },
     },
     lapsed: {
       description: 'Its holder’s lease has run out.',
-      on: { opened: 'held', recorded: 'settling', released: 'free', collected: 'free' },
+      on: { opened: 'held', renewed: 'held', recorded: 'settling', released: 'free', collected: 'free' },
     },
     settling: {
       description: 'It may have been submitted. No lease ends this, only the chain.',
       tags: 'durable',
-      on: { completed: 'spent', found: 'spent', released: 'free', dead: 'free' },
+      on: { completed: 'spent', found: 'spent', released: 'free', renewed: 'settling', dead: 'free' },
     },
     spent: {
       description:

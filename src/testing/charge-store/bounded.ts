@@ -1,7 +1,7 @@
 import type { TestRunner } from '../runner.js'
 import { type MakeChargeStore, type Scene, scene } from './scene.js'
 
-/** For stores that bound their claims by number: `max` of them, all in the store that `make` makes. */
+/** For stores in bounded memory: `max` completed answers, and `max` calls at work, all in the store that `make` makes. */
 export function bounded({ expect, it }: TestRunner, make: MakeChargeStore, max: number): void {
   const complete = async (s: Scene, key: string) => {
     const call = s.call(`token of ${key}`, { key, payment: key })
@@ -16,11 +16,11 @@ export function bounded({ expect, it }: TestRunner, make: MakeChargeStore, max: 
     }
   }
 
-  it('full of unfinished claims is refused, and the refused payment is not taken', async () => {
+  it('full of calls at work is refused, with a key and without', async () => {
     const s = await scene(make)
     await fill(s, max)
     expect(await s.open(s.call('late', { key: 'late' }))).toEqual({ verdict: 'full' })
-    expect(await s.open(s.call('keyless', { key: null }))).toEqual({ verdict: 'opened' })
+    expect(await s.open(s.call('keyless', { key: null }))).toEqual({ verdict: 'full' })
   })
 
   it('a full store still answers for the claims it has', async () => {
@@ -32,26 +32,37 @@ export function bounded({ expect, it }: TestRunner, make: MakeChargeStore, max: 
     expect(await s.open(s.call('other', known))).toEqual({ verdict: 'opened' })
   })
 
-  it('a settling claim never makes room, whatever its lease', async () => {
+  it('calls at work push no completed answer out, however many they are', async () => {
     const s = await scene(make)
-    for (let at = 0; at < max; at++) {
+    await complete(s, 'paid')
+    await fill(s, max)
+    expect(await s.open(s.call('late', { key: 'late' }))).toEqual({ verdict: 'full' })
+    expect((await s.open(s.call('reader', { key: 'paid' }))).verdict).toBe('replayable')
+  })
+
+  it('what settles is never pushed out, and takes no room from calls at work', async () => {
+    const s = await scene(make)
+    for (let at = 0; at < 2 * max; at++) {
       const call = s.call('token', { key: `key-${at}`, payment: `p-${at}` })
       await s.open(call)
       await s.record(call)
     }
     await s.advance(2 * s.leaseMs)
-    expect(await s.open(s.call('late', { key: 'late' }))).toEqual({ verdict: 'full' })
+    for (let at = 0; at < 2 * max; at++) {
+      expect((await s.open(s.call('successor', { key: `key-${at}`, payment: null }))).verdict).toBe(
+        'orphaned',
+      )
+    }
+    expect(await s.open(s.call('late', { key: 'late' }))).toEqual({ verdict: 'opened' })
   })
 
-  it('the least recently replayed completed claim makes room, and its payment stays spent', async () => {
+  it('the oldest completed answer makes room for a new one, and its payment stays spent', async () => {
     const s = await scene(make)
-    await complete(s, 'first')
-    await complete(s, 'second')
-    await fill(s, max - 2)
-    expect((await s.open(s.call('reader', { key: 'first' }))).verdict).toBe('replayable')
-    expect(await s.open(s.call('late', { key: 'late' }))).toEqual({ verdict: 'opened' })
-    expect((await s.open(s.call('reader', { key: 'first' }))).verdict).toBe('replayable')
-    expect(await s.open(s.call('again', { key: 'second', payment: 'second' }))).toEqual({ verdict: 'spent' })
+    for (let at = 0; at <= max; at++) await complete(s, `key-${at}`)
+    expect(await s.open(s.call('again', { key: 'key-0', payment: 'key-0' }))).toEqual({ verdict: 'spent' })
+    for (let at = 1; at <= max; at++) {
+      expect((await s.open(s.call('reader', { key: `key-${at}` }))).verdict).toBe('replayable')
+    }
   })
 
   it('released claims leave room', async () => {

@@ -66,6 +66,35 @@ export function closing({ expect, it }: TestRunner, make: MakeChargeStore): void
     expect((await s.open(s.call('another', { payment: 'q' }))).verdict).toBe('inProgress')
   })
 
+  it('says whether it ended all that the call held', async () => {
+    const s = await scene(make)
+    for (const how of ['release', 'complete', 'forfeit'] as const) {
+      for (const over of [{}, { key: null }, { payment: null }]) {
+        const name = `${how} ${Object.keys(over)}`
+        const a = s.call('a', { key: name, payment: name, ...over })
+        await s.open(a)
+        await s.record(a)
+        expect(await s.close(a, how)).toBe('closed')
+        // Sent again it cannot tell its own work from another's, and says so.
+        expect(await s.close(a, how)).toBe('superseded')
+      }
+    }
+    expect(await s.close(s.call('never', { key: 'never', payment: 'never' }), 'release')).toBe('superseded')
+  })
+
+  it('says superseded to a call that was taken over, whatever its successor has done since', async () => {
+    for (const next of ['nothing', 'found', 'dead'] as const) {
+      const s = await scene(make)
+      const dead = await orphan(s)
+      const successor = { ...dead, token: 'successor' }
+      await s.open(successor)
+      if (next !== 'nothing') await s.resolve(successor, next)
+      expect(await s.close(dead, 'release')).toBe('superseded')
+      if (next === 'found') await s.advance(s.windowMs)
+      expect(await s.close(dead, 'release')).toBe('superseded')
+    }
+  })
+
   it('a stale token cannot record, complete, forfeit or release', async () => {
     const s = await scene(make)
     const stale = s.call('stale')

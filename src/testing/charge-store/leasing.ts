@@ -75,6 +75,71 @@ export function leasing({ expect, it }: TestRunner, make: MakeChargeStore): void
     expect((await s.open(s.call('another'))).verdict).toBe('orphaned')
   })
 
+  it('a renewed lease holds for as long as it is renewed, working and settling', async () => {
+    const s = await scene(make)
+    const a = s.call('a')
+    await s.open(a)
+    for (const move of [() => s.renew(a), () => s.record(a), () => s.renew(a)]) {
+      await s.advance((s.leaseMs * 2) / 3)
+      await move()
+      await s.advance((s.leaseMs * 2) / 3)
+      expect((await s.open(s.call('b', { payment: 'q' }))).verdict).toBe('inProgress')
+      expect((await s.open(s.call('c', { key: null }))).verdict).toBe('inUse')
+      await s.renew(a)
+    }
+    expect(await s.close(a, 'complete')).toBe('closed')
+  })
+
+  it('renewing tells for each hold whether it is still its own, and touches no other', async () => {
+    const s = await scene(make)
+    const lives = s.call('lives')
+    const keyless = s.call('keyless', { key: null, payment: 'q' })
+    const lapses = s.call('lapses', { key: 'other', payment: 'r' })
+    const never = s.call('never', { key: 'never', payment: 's' })
+    for (const hold of [lives, keyless, lapses]) await s.open(hold)
+    expect(await s.store.renew([], s.leaseMs)).toEqual([])
+    expect(await s.store.renew([lives, keyless, never, lapses], s.leaseMs)).toEqual([true, true, false, true])
+    await s.advance(s.leaseMs)
+    expect(await s.open(s.call('successor', { key: 'other', payment: 't' }))).toEqual({ verdict: 'opened' })
+    expect(await s.store.renew([lives, lapses, keyless], s.leaseMs)).toEqual([true, false, true])
+    await s.advance((s.leaseMs * 2) / 3)
+    expect((await s.open(s.call('late', { key: 'other', payment: 'u' }))).verdict).toBe('inProgress')
+    expect((await s.open(s.call('late', { payment: 'u' }))).verdict).toBe('inProgress')
+    await s.advance(s.leaseMs / 3)
+    expect(await s.open(s.call('late', { key: 'other', payment: 'u' }))).toEqual({ verdict: 'opened' })
+  })
+
+  it('a lapsed lease that is renewed in time is a lease again', async () => {
+    const s = await scene(make)
+    const a = s.call('a')
+    await s.open(a)
+    await s.advance(2 * s.leaseMs)
+    expect(await s.renew(a)).toBe(true)
+    expect((await s.open(s.call('b', { payment: 'q' }))).verdict).toBe('inProgress')
+    expect(await s.record(a)).toBe('recorded')
+  })
+
+  it('half a hold is not renewed: the other half is another call’s', async () => {
+    const s = await scene(make)
+    const a = s.call('a')
+    await s.open(a)
+    await s.advance(s.leaseMs)
+    await s.open(s.call('thief', { key: null }))
+    expect(await s.renew(a)).toBe(false)
+    expect(await s.open(s.call('b', { payment: 'q' }))).toEqual({ verdict: 'opened' })
+  })
+
+  it('what is over is not renewed', async () => {
+    const s = await scene(make)
+    for (const how of ['complete', 'forfeit', 'release'] as const) {
+      const a = s.call('a', { key: how, payment: how })
+      await s.open(a)
+      await s.record(a)
+      await s.close(a, how)
+      expect(await s.renew(a)).toBe(false)
+    }
+  })
+
   it('a successor cannot record before it has resolved', async () => {
     const s = await scene(make)
     for (const payment of ['q', null]) {

@@ -79,28 +79,21 @@ export function resolving({ expect, it }: TestRunner, make: MakeChargeStore): vo
     expect(await s.open(s.call('late', { payment: 'r' }))).toEqual({ verdict: 'opened' })
   })
 
-  it('spent: a forfeited claim whose own payment is presented again', async () => {
+  it('spent: where the presented payment is another call’s and spent, the key is free', async () => {
     const s = await scene(make)
     await orphan(s)
-    const successor = s.call('successor')
-    await s.open(successor)
-    expect(await s.resolve(successor, 'forfeited')).toBe('spent')
-    expect(await s.open(s.call('payer', { key: null }))).toEqual({ verdict: 'spent' })
-    expect(await s.open(s.call('late', { payment: 'q' }))).toEqual({ verdict: 'opened' })
-  })
-
-  it('forfeited: a new payment goes on, the found one is spent', async () => {
-    const s = await scene(make)
-    await orphan(s)
+    const other = s.call('other', { key: null, payment: 'q' })
     const successor = s.call('successor', { payment: 'q' })
     await s.open(successor)
-    expect(await s.resolve(successor, 'forfeited')).toBe('opened')
-    expect(await s.open(s.call('payer', { key: null }))).toEqual({ verdict: 'spent' })
-    expect(await s.record(successor)).toBe('recorded')
+    await s.open(other)
+    await s.record(other)
+    await s.close(other, 'complete')
+    expect(await s.resolve(successor, 'dead')).toBe('spent')
+    expect(await s.open(s.call('late', { payment: 'r' }))).toEqual({ verdict: 'opened' })
   })
 
   it('moved: a successor that was itself succeeded decides nothing, in whatever order they answer', async () => {
-    for (const verdict of ['found', 'forfeited', 'dead'] as const) {
+    for (const verdict of ['found', 'dead'] as const) {
       const s = await scene(make)
       await orphan(s)
       const slow = s.call('slow', { payment: 'q' })

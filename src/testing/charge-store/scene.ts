@@ -61,6 +61,7 @@ export async function scene(make: MakeChargeStore) {
       }),
     close: (hold: Hold, how: CloseMove['how'], answer?: string) =>
       store.close({ ...hold, how, windowMs, ...(answer !== undefined && { answer: bytes(answer) }) }),
+    renew: async (hold: Hold) => (await store.renew([hold], leaseMs))[0],
     resolve: (hold: Hold, verdict: ResolveMove['verdict'], payment = 'p') =>
       store.resolve({ ...hold, verdict, txId: txId(payment), windowMs, leaseMs }),
   }

@@ -34,6 +34,7 @@ async function stage(t: TestContext, model: Model) {
       network: 'testnet',
       algodUrl,
       maxPrice: '$0.10',
+      maxPerDay: '$1',
       retry: false,
     }),
     earned: () => sandbox.balance(seller.address).usdc,

@@ -29,7 +29,8 @@ before(async () => {
   })
   await once(server, 'listening')
   url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/price`
-  client = new SvcClient({ mnemonic: wallet.mnemonic, network: 'testnet', algodUrl, maxPrice: '$0.01' })
+  const caps = { maxPrice: '$0.01', maxPerDay: '$1' }
+  client = new SvcClient({ mnemonic: wallet.mnemonic, network: 'testnet', algodUrl, ...caps })
 })
 
 after(async () => {

@@ -16,7 +16,12 @@ test.each([
   expect(verificationOf({ status, body })).toEqual(verification)
 })
 
-const no = (more: object = {}) => ({ success: false, transaction: '', errorReason: 'x', ...more })
+const no = (more: object = {}) => ({
+  success: false,
+  transaction: '',
+  errorReason: 'insufficient_funds',
+  ...more,
+})
 
 test.each([
   [200, { success: true, transaction: 'T' }, { verdict: 'settled', txId: 'T' }],
@@ -30,9 +35,9 @@ test.each([
     { success: true, transaction: 'T', network: 'N', payer: 'P' },
     { verdict: 'settled', txId: 'T', network: 'N', payer: 'P' },
   ],
-  [200, no(), { verdict: 'refused', reason: 'x' }],
-  [402, no({ errorMessage: 'y' }), { verdict: 'refused', reason: 'x: y' }],
-  [200, { success: false, errorReason: 'x' }, { verdict: 'refused', reason: 'x' }],
+  [200, no(), { verdict: 'refused', reason: 'insufficient_funds' }],
+  [402, no({ errorMessage: 'y' }), { verdict: 'refused', reason: 'insufficient_funds: y' }],
+  [200, { success: false, errorReason: 'invalid_scheme' }, { verdict: 'refused', reason: 'invalid_scheme' }],
 ])('settle %i %j', (status, body, settlement) => {
   expect(settlementOf({ status, body })).toEqual(settlement)
 })
@@ -43,10 +48,24 @@ test.each([
   no({ errorReason: 'invalid_exact_avm_settlement_failed' }),
   no({ errorReason: 'confirmation_failed' }),
   no({ errorReason: 'invalid_exact_avm_confirmation_failed' }),
-  no({ errorReason: 'transaction already in ledger: TX' }),
-  no({ errorReason: 'already_in_ledger' }),
-  no({ errorMessage: 'TransactionPool.Remember: Transaction Already in Ledger: TX' }),
-  no({ errorMessage: `${'-'.repeat(5_000)} already in ledger` }),
+  // The protocol's own words for an error, which facilitators send for time-outs too.
+  no({ errorReason: 'unexpected_settle_error' }),
+  no({ errorReason: 'unexpected_verify_error' }),
+  no({ errorReason: 'transaction_timeout' }),
+  no({ errorReason: 'network_error' }),
+  no({ errorReason: 'internal_error' }),
+  no({ errorReason: 'invalid_transaction_state' }),
+  no({ errorReason: 'duplicate_settlement' }),
+  no({ errorReason: 'invalid_exact_avm_of_a_later_version' }),
+  no({ errorReason: 'x' }),
+  no({ errorReason: ' insufficient_funds' }),
+  // A node says so of landed transactions too, once their last round is over.
+  no({
+    errorReason: 'invalid_exact_avm_simulation_failed',
+    errorMessage: 'txn dead: round 12 outside of 1--11',
+  }),
+  no({ errorReason: 'invalid_exact_avm_payload', errorMessage: 'Unexpected error: socket hang up' }),
+  no({ errorMessage: 'the payer has already a payment under way' }),
   no({ transaction: 'TX' }),
   no({ transaction: ' ' }),
   no({ transaction: 0 }),
@@ -57,6 +76,30 @@ test.each([
 ])('a no that does not prove that nothing was submitted is unknown: %j', body => {
   expect(settlementOf({ status: 200, body })).toMatchObject({ verdict: 'unknown' })
   expect(settlementOf({ status: 400, body })).toMatchObject({ verdict: 'unknown' })
+})
+
+test.each([
+  'transaction already in ledger: TX',
+  'already_in_ledger',
+  'ALREADY-IN-LEDGER',
+  'alreadyInLedger',
+  'TransactionPool.Remember: Transaction Already  in the Ledger: TX',
+  'payment already settled',
+  'already spent',
+  `${'-'.repeat(5_000)} already in ledger`,
+])('a payment that is in the ledger is spent, however it is said: %s', said => {
+  for (const status of [200, 400]) {
+    for (const errorReason of ['invalid_exact_avm_simulation_failed', 'settlement_failed', said]) {
+      const settle = no({ errorReason, errorMessage: said, transaction: 'TX' })
+      expect(settlementOf({ status, body: settle })).toMatchObject({ verdict: 'spent' })
+    }
+    const verify = {
+      isValid: false,
+      invalidReason: 'invalid_exact_avm_simulation_failed',
+      invalidMessage: said,
+    }
+    expect(verificationOf({ status, body: verify })).toMatchObject({ verdict: 'spent' })
+  }
 })
 
 test('a reason is one short line of printable text', () => {

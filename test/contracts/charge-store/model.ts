@@ -26,12 +26,13 @@ const move = fc.oneof(
       how: fc.constantFrom('complete' as const, 'forfeit' as const, 'release' as const),
     }),
   },
+  { weight: 2, arbitrary: fc.record({ kind: fc.constant('renew' as const), who: fc.nat(9) }) },
   {
     weight: 3,
     arbitrary: fc.record({
       kind: fc.constant('resolve' as const),
       who: fc.nat(9),
-      verdict: fc.constantFrom('found' as const, 'forfeited' as const, 'dead' as const),
+      verdict: fc.constantFrom('found' as const, 'dead' as const),
     }),
   },
   {
@@ -100,10 +101,10 @@ async function replay(s: Scene, moves: readonly (typeof move extends fc.Arbitrar
     }
     if (step.kind === 'close') {
       const answer = `answer of ${hold.token}`
-      await s.close(hold, step.how, answer)
-      reference.close(hold, step.how, answer)
+      expect(await s.close(hold, step.how, answer)).toBe(reference.close(hold, step.how, answer))
       invariants.closed(hold, step.how)
     }
+    if (step.kind === 'renew') expect(await s.renew(hold)).toBe(reference.renew(hold))
     if (step.kind === 'resolve' && call.orphanTxId) {
       const { windowMs, leaseMs } = s
       const resolving = { ...hold, verdict: step.verdict, txId: call.orphanTxId, windowMs, leaseMs }

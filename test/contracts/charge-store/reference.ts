@@ -1,4 +1,4 @@
-import type { CloseMove, Hold, Resolved, ResolveMove } from '../../../src/ports/charge-store.js'
+import type { Closed, CloseMove, Hold, Resolved, ResolveMove } from '../../../src/ports/charge-store.js'
 
 interface Claim {
   state: 'working' | 'settling' | 'completed'
@@ -17,7 +17,7 @@ interface Payment {
   leaseEndsMs: number
 }
 
-/** The four moves spelt out branch by branch, without the drawings, so that it can disagree with them. */
+/** The five moves spelt out branch by branch, without the drawings, so that it can disagree with them. */
 export class Reference {
   nowMs = 0
   readonly #claims = new Map<string, Claim>()
@@ -63,29 +63,40 @@ export class Reference {
     return 'recorded'
   }
 
-  close(call: Hold, how: CloseMove['how'], answer: string): void {
+  renew(call: Hold): boolean {
+    const claim = this.#claim(call)
+    const payment = this.#payment(call)
+    if (call.claim && (claim?.token !== call.token || claim.state === 'completed')) return false
+    if (call.payment && (payment?.token !== call.token || payment.state === 'spent')) return false
+    for (const record of [claim, payment]) if (record) record.leaseEndsMs = this.nowMs + this.leaseMs
+    return true
+  }
+
+  close(call: Hold, how: CloseMove['how'], answer: string): Closed {
     const claim = this.#claim(call)
     const payment = this.#payment(call)
     const claimOurs = claim?.token === call.token
-    if (payment?.token === call.token && payment.state !== 'spent') {
-      if (how === 'release') {
-        if (!call.claim || claimOurs) this.#payments.delete(call.payment!)
-      } else if (payment.state === 'settling') payment.state = 'spent'
-      else this.#payments.delete(call.payment!)
+    let ended = true
+    if (call.payment) {
+      const payable = payment?.token === call.token && payment.state !== 'spent'
+      if (!payable || (how === 'release' && call.claim && !claimOurs)) ended = false
+      else if (how !== 'release' && payment.state === 'settling') payment.state = 'spent'
+      else this.#payments.delete(call.payment)
     }
-    if (!claim || !claimOurs || claim.state === 'completed') return
-    if (how !== 'complete') this.#claims.delete(call.claim!.name)
+    if (!call.claim) return ended ? 'closed' : 'superseded'
+    if (!claim || !claimOurs || claim.state === 'completed') return 'superseded'
+    if (how !== 'complete') this.#claims.delete(call.claim.name)
     else {
       claim.answer ??= answer
       claim.state = 'completed'
       claim.windowEndsMs = this.nowMs + this.windowMs
     }
+    return ended ? 'closed' : 'superseded'
   }
 
   resolve(call: Hold, txId: string, verdict: ResolveMove['verdict']): Resolved {
     const claim = this.#claim(call)
-    const wasSpent = this.#payment(call)?.state === 'spent'
-    if (claim?.token !== call.token) return verdict === 'forfeited' && wasSpent ? 'spent' : 'moved'
+    if (claim?.token !== call.token) return 'moved'
     if (claim.state === 'completed') return 'completed'
     if (claim.state === 'working') {
       return !call.payment || this.#payment(call)?.token === call.token ? 'opened' : 'moved'

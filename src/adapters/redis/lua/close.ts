@@ -12,13 +12,13 @@ const CLOSED_BY = {
   release: { claim: ['released'], payment: ['released'] },
 } as const satisfies Record<CloseMove['how'], unknown>
 
-/** roles, token, how, windowMs, then the answer or nothing. */
+/** roles, token, how, windowMs, then the answer or nothing -> closed or superseded. */
 export const CLOSE = /* lua */ `${RECORDS}
 local CLOSED_BY = ${luaLiteral(CLOSED_BY)}
 local how, windowMs, answer = ARGV[3], ARGV[4], ARGV[5]
 local claim, payment = find(CLAIM, key.c), find(PAYMENT, key.p)
 local claimOurs = claim and claim.token == token
--- Whoever took the claim over decides by the chain's word what its payment is: a release of ours would free it early.
+-- The call that took the claim over decides by the chain's word what its payment is: our release would free it early.
 local paymentOurs = payment and payment.token == token and (how ~= 'release' or not key.c or claimOurs)
 
 local paymentMoved = paymentOurs and moveAlong(payment, CLOSED_BY[how].payment)
@@ -35,4 +35,5 @@ if claimMoved then
   if answer then keepFinal(claim, windowMs, 'answer', answer) else keepFinal(claim, windowMs) end
 end
 if paymentMoved then keep(payment) end
+return (not key.c or claimMoved) and (not key.p or paymentMoved) and 'closed' or 'superseded'
 `

@@ -1,8 +1,9 @@
 import { RECORDS } from './records.js'
 
-/** roles, token, bodyHash, leaseMs -> a verdict, and what comes with it. */
+/** roles, token, deadlineMs, bodyHash, leaseMs -> a verdict, and what comes with it; late after the deadline. */
 export const OPEN = /* lua */ `${RECORDS}
-local bodyHash, leaseMs = ARGV[3], tonumber(ARGV[4])
+if nowMs > tonumber(ARGV[3]) then return { 'late' } end
+local bodyHash, leaseMs = ARGV[4], tonumber(ARGV[5])
 local claim, payment = find(CLAIM, key.c), find(PAYMENT, key.p)
 
 if claim then

@@ -1,8 +1,9 @@
 import { RECORDS } from './records.js'
 
-/** roles, token, leaseMs, claimTtlMs, paymentTtlMs, answer, then txId, firstValid, lastValid or nothing -> a verdict. */
+/** roles, token, deadlineMs, leaseMs, claimTtlMs, paymentTtlMs, answer, then txId, firstValid, lastValid or nothing -> a verdict. */
 export const RECORD = /* lua */ `${RECORDS}
-local leaseEndsMs, claimTtlMs, paymentTtlMs = nowMs + tonumber(ARGV[3]), ARGV[4], ARGV[5]
+if nowMs > tonumber(ARGV[3]) then return 'late' end
+local leaseEndsMs, claimTtlMs, paymentTtlMs = nowMs + tonumber(ARGV[4]), ARGV[5], ARGV[6]
 local claim, payment = find(CLAIM, key.c), find(PAYMENT, key.p)
 
 if key.c and (not claim or claim.token ~= token) then return 'superseded' end
@@ -18,9 +19,9 @@ end
 if claim then move(claim, 'recorded') end
 if payment then move(payment, 'recorded') end
 if claim then
-  keep(claim, 'leaseEndsMs', leaseEndsMs, 'recordedBy', token, 'answer', ARGV[6])
-  if ARGV[7] then
-    redis.call('HSET', claim.name, 'txId', ARGV[7], 'firstValid', ARGV[8], 'lastValid', ARGV[9])
+  keep(claim, 'leaseEndsMs', leaseEndsMs, 'recordedBy', token, 'answer', ARGV[7])
+  if ARGV[8] then
+    redis.call('HSET', claim.name, 'txId', ARGV[8], 'firstValid', ARGV[9], 'lastValid', ARGV[10])
   end
   redis.call('PEXPIRE', claim.name, claimTtlMs)
 end

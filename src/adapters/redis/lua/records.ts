@@ -10,7 +10,7 @@ import type { Opened } from '../../../ports/charge-store.js'
 import { luaDrawing, luaLiteral } from './literal.js'
 
 /** How long a lapsed holder may still record, if nobody took its place, before its record is collected. */
-const LAPSED_KEPT_MS = 60_000
+export const LAPSED_KEPT_MS = 60_000
 
 /** What is said of a payment to everybody but its holder. */
 const TO_OTHERS = {

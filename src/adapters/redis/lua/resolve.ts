@@ -1,27 +1,26 @@
 import { RECORDS } from './records.js'
 
-/** roles, token, verdict, txId, windowMs, leaseMs -> completed, opened, spent or moved. */
+/** roles, token, deadlineMs, verdict, txId, windowMs, leaseMs -> completed, opened, spent or moved; late after the deadline. */
 export const RESOLVE = /* lua */ `${RECORDS}
-local verdict, txId, windowMs, leaseMs = ARGV[3], ARGV[4], ARGV[5], tonumber(ARGV[6])
+if nowMs > tonumber(ARGV[3]) then return 'late' end
+local verdict, txId, windowMs, leaseMs = ARGV[4], ARGV[5], ARGV[6], tonumber(ARGV[7])
 local claim, recorded = find(CLAIM, key.c), find(PAYMENT, key.r)
 local payment = recorded
 if key.p ~= key.r then payment = find(PAYMENT, key.p) end
 local ours = claim and claim.token == token
 
-if ours and lists(claim, 'evicted') then return 'completed' end
-if not ours or not lists(claim, 'orphaned') then
-  -- Nothing to resolve: it is told what it was told before, or that somebody else came first.
-  if ours then
-    local held = not key.p or (payment and payment.token == token)
-    return held and 'opened' or 'moved'
-  end
-  return verdict == 'forfeited' and presented(payment) == 'spent' and 'spent' or 'moved'
+if not ours then return 'moved' end
+if lists(claim, 'evicted') then return 'completed' end
+if not lists(claim, 'orphaned') then
+  -- It was sent before, and by it the claim is at work for this call.
+  local held = not key.p or (payment and payment.token == token)
+  return held and 'opened' or 'moved'
 end
 if redis.call('HGET', claim.name, 'txId') ~= txId then return 'moved' end
 
 -- Only a payment that is still settling waits for this verdict; a spent one stays spent whatever a node says.
 local decides = recorded and lists(recorded, 'found')
-if decides then move(recorded, verdict == 'dead' and 'dead' or 'found') end
+if decides then move(recorded, verdict) end
 
 if verdict == 'found' then
   move(claim, 'found')
@@ -32,18 +31,13 @@ end
 
 local said = presented(payment)
 if said ~= 'opened' then
-  move(claim, verdict == 'dead' and 'released' or 'forfeited')
+  move(claim, 'released')
   if decides then keep(recorded) end
   keep(claim)
   return said == 'spent' and 'spent' or 'moved'
 end
 
-if verdict == 'dead' then
-  move(claim, 'dead')
-else
-  move(claim, 'forfeited')
-  move(claim, 'opened')
-end
+move(claim, 'dead')
 if key.p then
   payment = payment or new(PAYMENT, key.p)
   move(payment, 'opened')

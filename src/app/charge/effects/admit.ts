@@ -1,10 +1,10 @@
-import { type Call, claimedPayer, provenPayer, storeDown } from '../call.js'
+import { type Call, claimedPayer, storeDown } from '../call.js'
 import { keyId } from '../window.js'
 import type { Rate, World } from '../world.js'
 
 const DRAINING_RETRY_MS = 5_000
 
-/** Draining first: a process that is leaving counts nobody. */
+/** Draining first: a process that is leaving counts no calls. */
 export function admit(world: World, call: Call) {
   if (world.stop.draining()) {
     call.retryAfterMs = DRAINING_RETRY_MS
@@ -15,10 +15,8 @@ export function admit(world: World, call: Call) {
 }
 
 async function count(world: World, call: Call, rate: Rate) {
-  const key = rate.per === 'ip' ? `ip:${call.request.clientAddress}` : await payerKey(world, call)
-  if (key === undefined) return 'admitted'
   try {
-    const verdict = await world.rateLimit.take(rate.bucket + key, rate.perMinute)
+    const verdict = await verdictOf(world, call, rate)
     if (verdict.admitted) return 'admitted'
     call.retryAfterMs = verdict.retryAfterMs
     return 'limited'
@@ -28,20 +26,57 @@ async function count(world: World, call: Call, rate: Rate) {
   }
 }
 
-/**
- * Proven payers and bare claims have separate buckets, so that a forged claim burns nobody's limit but its own. Who
- * presents nothing is not limited here; who presents a window's key is counted by it.
- */
-async function payerKey(world: World, call: Call): Promise<string | undefined> {
-  const { request, payload } = call
-  if (payload !== undefined) {
-    const proven = await provenPayer(world, call)
-    if (proven !== undefined) return `payer:${proven}`
-    const claimed = call.read?.payer ?? claimedPayer(payload)
-    return claimed === undefined ? `address:${request.clientAddress}` : `claimed:${claimed}`
-  }
-  if (request.payment.kind === 'malformed') return `address:${request.clientAddress}`
+const ADMITTED = { admitted: true } as const
+
+function verdictOf(world: World, call: Call, rate: Rate) {
+  const { request } = call
+  if (rate.per === 'ip')
+    return world.rateLimit.take(`${rate.bucket}ip:${request.clientAddress}`, rate.perMinute)
+  if (request.payment.kind !== 'none') return unverified(world, call, rate)
+  // Unpaid calls are not limited here; calls that present a window's key are counted by it.
   return request.subscriptionKey === undefined
-    ? undefined
-    : `window:${keyId(world.payTo, request.subscriptionKey)}`
+    ? ADMITTED
+    : world.rateLimit.take(
+        `${rate.bucket}window:${keyId(world.payTo, request.subscriptionKey)}`,
+        rate.perMinute,
+      )
+}
+
+/**
+ * A payment proves its payer only once the facilitator has verified it: until then it is counted under the caller's
+ * address, so that fresh keys without money buy no fresh limits, and payments that landed (they are public) use up
+ * nobody else's. A payer who is over the limit already is refused before the facilitator is asked.
+ */
+async function unverified(world: World, call: Call, rate: Rate) {
+  const payer = call.read?.payer ?? claimedPayer(call.payload)
+  if (payer !== undefined) {
+    const verdict = await world.rateLimit.peek(payerKey(rate, payer), rate.perMinute)
+    if (!verdict.admitted) return verdict
+  }
+  const key = `${rate.bucket}address:${call.request.clientAddress}`
+  const verdict = await world.rateLimit.take(key, rate.perMinute)
+  if (verdict.admitted) call.countedUnder = key
+  return verdict
+}
+
+/** Counts a verified payment under its payer, and no longer under the caller's address. */
+export async function countVerified(world: World, call: Call) {
+  const { rate } = call.listing
+  if (rate?.per !== 'payer' || call.payer === undefined) return 'verified'
+  try {
+    const [verdict] = await Promise.all([
+      world.rateLimit.take(payerKey(rate, call.payer), rate.perMinute),
+      call.countedUnder !== undefined && world.rateLimit.giveBack(call.countedUnder, rate.perMinute),
+    ])
+    if (verdict.admitted) return 'verified'
+    call.retryAfterMs = verdict.retryAfterMs
+    return 'limited'
+  } catch (cause) {
+    world.logger.error({ err: cause }, 'the rate limit cannot be counted')
+    return world.rules.uncountedAdmitted ? 'verified' : storeDown(call)
+  }
+}
+
+function payerKey({ bucket }: Rate, payer: string): string {
+  return `${bucket}payer:${payer}`
 }

@@ -2,8 +2,9 @@ import type { Handler, HandlerContext } from '../../../domain/endpoint.js'
 import { parseBaseUnits } from '../../../domain/money.js'
 import { usdNumber } from '../../../domain/price-of.js'
 import { type Call, log } from '../call.js'
-import { renderJson, renderResponse } from '../render.js'
-import type { World } from '../world.js'
+import { answeredFailure, resemblesFailure, type ToldFailure, thrownFailure } from '../handler-failure.js'
+import { NoAnswer, render } from '../render.js'
+import type { Listing, World } from '../world.js'
 
 type Ended = 'delivered' | 'failed' | 'timedOut' | 'abandoned' | 'stopped'
 
@@ -24,7 +25,7 @@ export function serve(world: World, call: Call): Promise<Ended> {
 function work(world: World, call: Call): Promise<Ended> {
   const { caller } = call.request
   // What verifying took is gone from what can still settle.
-  const deadlineMs = Math.min(call.handlerMs, call.settleByMs - world.clock.now())
+  const deadlineMs = Math.min(call.handlerMs, call.settleByMs - world.clock.monotonic())
   if (caller.gone()) return Promise.resolve('abandoned')
   if (world.stop.cutting()) return Promise.resolve('stopped')
   const cancellation = new Cancellation()
@@ -53,10 +54,18 @@ function work(world: World, call: Call): Promise<Ended> {
 
 async function answer(world: World, call: Call, cancellation: Cancellation): Promise<'delivered' | 'failed'> {
   const returned = await (call.listing.def.handler as Handler)(contextOf(world, call, cancellation))
-  const rendered = isResponse(returned) ? await renderResponse(returned) : renderJson(returned)
+  const rendering = render(returned)
+  const rendered = rendering instanceof Promise ? await rendering : rendering
   if (cancellation.isCancelled) return 'failed'
-  call.answer = rendered
-  return rendered.status < 400 ? 'delivered' : 'failed'
+  if (rendered.status < 400) {
+    if (resemblesFailure(returned)) warnOnce(world, call.listing)
+    call.answer = rendered
+    return 'delivered'
+  }
+  const failure = answeredFailure(rendered)
+  if (failure === undefined) call.answer = rendered
+  else tell(world, call, failure)
+  return 'failed'
 }
 
 /** The handler's signal, made when it is first looked at: most never do, and making one costs more than the whole walk. */
@@ -80,11 +89,6 @@ class Cancellation {
     this.#reason = new Error(why)
     this.#controller?.abort(this.#reason)
   }
-}
-
-/** By its tag: undici's and a polyfill's `Response` are other classes than the global one, and fail like it. */
-function isResponse(value: unknown): value is Response {
-  return Object.prototype.toString.call(value) === '[object Response]'
 }
 
 const CANCELLATION = Symbol('cancellation')
@@ -124,23 +128,28 @@ function contextOf(world: World, call: Call, cancellation: Cancellation): Handle
   return Object.defineProperty(context, 'signal', LAZY_SIGNAL) as typeof context & { signal: AbortSignal }
 }
 
-/**
- * A handler chooses its answer by throwing an error with a numeric `status` (400 to 599) and a `code`. The message of
- * any other error is for the seller's log: it was not written for strangers.
- */
 function fail(world: World, call: Call, cause: unknown): void {
   world.logger.error(
     { err: cause, endpoint: call.listing.def.name, traceId: call.traceId },
-    'a handler failed',
+    cause instanceof NoAnswer ? cause.message : 'a handler failed',
   )
-  const { status, code, message } = (typeof cause === 'object' && cause !== null ? cause : {}) as Record<
-    string,
-    unknown
-  >
-  const chosen = typeof status === 'number' && Number.isInteger(status) && status >= 400 && status <= 599
-  call.problem = {
-    message: chosen && typeof message === 'string' ? message : 'The handler failed. You were not charged.',
-    ...(chosen && { status }),
-    ...(chosen && typeof code === 'string' && { code }),
-  }
+  tell(world, call, thrownFailure(cause))
+}
+
+function tell(world: World, call: Call, { problem, withheld }: ToldFailure): void {
+  call.problem = problem
+  if (withheld === undefined) return
+  const fields = { withheld, endpoint: call.listing.def.name, traceId: call.traceId }
+  world.logger.warn(fields, 'a handler failed in words that only the server may say; callers are told others')
+}
+
+const warned = new WeakSet<Listing>()
+
+function warnOnce(world: World, listing: Listing): void {
+  if (warned.has(listing)) return
+  warned.add(listing)
+  world.logger.warn(
+    { endpoint: listing.def.name },
+    'a handler returned an object with a status of 400 or above: it is an answer, and charged; to fail, throw an SvcError or return a Response',
+  )
 }

@@ -5,7 +5,8 @@ import type { World } from '../world.js'
 /** A key opens the endpoint that sold it, until the moment its window ends. Any other key is as good as none. */
 export function entitle(world: World, call: Call) {
   const key = call.request.subscriptionKey
-  return key === undefined || call.listing.periodMs === undefined ? 'uncovered' : cover(world, call, key)
+  if (key === undefined || call.listing.periodMs === undefined || call.isProbe) return 'uncovered'
+  return cover(world, call, key)
 }
 
 async function cover(world: World, call: Call, key: string) {

@@ -4,6 +4,7 @@ import type { Effects } from '../../../domain/run.js'
 import type { Call } from '../call.js'
 import type { World } from '../world.js'
 import { admit } from './admit.js'
+import { credit } from './credit.js'
 import { deliver, serve } from './deliver.js'
 import { entitle } from './entitle.js'
 import { open } from './open.js'
@@ -11,6 +12,7 @@ import { price } from './price.js'
 import { reconcile } from './reconcile.js'
 import { record } from './record.js'
 import { recover } from './recover.js'
+import { release } from './release.js'
 import { settle } from './settle.js'
 import { validate } from './validate.js'
 import { verify } from './verify.js'
@@ -24,10 +26,12 @@ export function chargeEffects(world: World): Effects<ChargeDrawing, Call> {
     entitle: call => entitle(world, call),
     price: call => price(world, call),
     verify: call => verify(world, call),
+    credit: call => credit(world, call),
     deliver: call => deliver(world, call),
     record: call => record(world, call),
     settle: call => settle(world, call),
     reconcile: call => reconcile(world, call),
+    release: call => release(world, call),
     serve: call => serve(world, call),
   }
 }

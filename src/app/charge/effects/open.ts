@@ -1,13 +1,14 @@
 import type { Hold, Opened } from '../../../ports/charge-store.js'
+import type { ReadPayment } from '../../../ports/payment-reader.js'
 import { type Call, claimedPayer, signingPayer, storeDown } from '../call.js'
 import { bodyHash, claimName, unseal } from '../claim.js'
 import { keyId } from '../window.js'
 import type { World } from '../world.js'
 
-/** Beyond all budgets between opening and recording, so that no lease ends under a call that is on time. */
-const LEASE_SLACK_MS = 5_000
-/** A lease says how long a dead holder blocks; a live one may be done at any moment. */
+/** A lease says how long a call that stopped still blocks; one at work may be done at any moment. */
 const RETRY_MAX_MS = 2_000
+/** Shorter keys can be guessed: a counter, a word, a date. */
+const SECRET_KEY_LENGTH_MIN = 16
 
 /** Takes the idempotency key and the payment together. Where there is neither, nothing is at stake and nobody is asked. */
 export function open(world: World, call: Call) {
@@ -16,57 +17,88 @@ export function open(world: World, call: Call) {
 }
 
 async function take(world: World, call: Call, hold: Hold) {
+  if (isGuessable(call) && call.read) {
+    const refused = await landedWithShortKey(world, call.read, call)
+    if (refused !== undefined) return refused
+  }
   call.hold = hold
-  const opened = await attempt(world, call, hold)
+  const opened = await attempt(world, hold)
   if (opened === undefined || opened.verdict === 'full') return storeDown(call)
   switch (opened.verdict) {
     case 'opened':
       call.held = true
+      world.leases.keep(hold)
       return 'opened'
     case 'replayable':
-      call.replayed = unseal(opened.answer, call.request.idempotencyKey!, hold.claim!.name)
-      return 'replayable'
+      call.replayed = unseal(opened.answer, call.secret!, hold.claim!.name)
+      return call.replayed.answer === undefined ? 'notKept' : 'replayable'
     case 'orphaned':
       call.recorded = opened.recorded
+      // The key is taken over, and no payment yet.
+      world.leases.keep({ slot: hold.slot, token: hold.token, claim: hold.claim! })
       return 'orphaned'
-    case 'inUse':
-      if (opened.retryAfterMs <= 0 && (await landed(world, call))) return 'spent'
-      call.retryAfterMs = Math.min(opened.retryAfterMs, RETRY_MAX_MS)
-      return 'inUse'
-    case 'inProgress':
-      call.retryAfterMs = Math.min(opened.retryAfterMs, RETRY_MAX_MS)
-      return 'inProgress'
+    case 'spent':
+      return 'spent'
     default:
-      return opened.verdict
+      return refusedFor(world, call, opened)
   }
 }
 
-/** A payment whose call died while settling and had no key: nobody will adopt it, but the chain knows how it ended. */
+type Taken = Extract<Opened, { verdict: 'reused' | 'inProgress' | 'inUse' }>
+
+/** Without a key of the caller's, what is in use is the payment. */
+async function refusedFor(world: World, call: Call, opened: Taken) {
+  const waitMs = opened.verdict === 'reused' ? 0 : opened.retryAfterMs
+  const isOfKey = opened.verdict !== 'inUse' && keyOf(world, call) !== undefined
+  if (!isOfKey && waitMs <= 0 && (await landed(world, call))) return 'spent'
+  if (isOfKey && opened.verdict === 'reused') return 'reused'
+  call.retryAfterMs = Math.min(waitMs, RETRY_MAX_MS)
+  return isOfKey ? 'inProgress' : 'inUse'
+}
+
+/** A payment whose call stopped while settling and had no key: no call takes it over, but the chain knows how it ended. */
 async function landed(world: World, { read }: Call): Promise<boolean> {
   return read !== undefined && (await world.chain.lookup(read.txId, read)) === 'found'
 }
 
-async function attempt(world: World, call: Call, hold: Hold): Promise<Opened | undefined> {
-  const leaseMs = leaseOf(world, call)
+/**
+ * A payment that landed is public. With a key that can be guessed it would open a stranger's answer, or tell by the
+ * refusal which keys exist, so it is refused before the key is looked up: the answer is the same for every key.
+ */
+async function landedWithShortKey(world: World, read: ReadPayment, call: Call) {
+  const landed = await world.chain.hasLanded(read.txId, read)
+  if (landed === false) return undefined
+  if (landed) return 'spent'
+  call.retryAfterMs = RETRY_MAX_MS
+  call.problem = {
+    code: 'node_unavailable',
+    message: `The node does not say whether this payment has landed, which an Idempotency-Key of fewer than ${SECRET_KEY_LENGTH_MIN} characters needs. Nothing was charged by this request; try again, or use a longer key.`,
+  }
+  return 'storeDown'
+}
+
+function isGuessable({ request }: Call): boolean {
+  return request.idempotencyKey !== undefined && request.idempotencyKey.length < SECRET_KEY_LENGTH_MIN
+}
+
+async function attempt(world: World, hold: Hold): Promise<Opened | undefined> {
   try {
-    return await world.store.open({ ...hold, leaseMs })
+    return await world.store.open({ ...hold, leaseMs: world.leases.leaseMs })
   } catch (cause) {
     world.logger.error({ err: cause }, 'the charge store did not open')
+    // It may have, before its answer was lost.
+    world.pendingCloses.add({ ...hold, how: 'release', windowMs: 0 })
     return undefined
   }
 }
 
-export function leaseOf(world: World, call: Call): number {
-  const { priceMs, verifyMs } = world.rules.budgets
-  return priceMs + verifyMs + call.listing.def.timeout + LEASE_SLACK_MS
-}
-
 /** A claim protects a payment or a window's key; a request with neither has nothing to claim. */
 function holdOf(world: World, call: Call): Hold | undefined {
-  const { request, read, payload, listing } = call
-  const key = world.rules.idempotency && request.idempotencyKey
-  const scope = key === undefined ? undefined : scopeOf(world, call)
+  const { read, payload, listing } = call
+  const key = keyOf(world, call)
+  const scope = key === undefined ? paymentScope(call) : scopeOf(world, call)
   if (read === undefined && scope === undefined) return undefined
+  call.secret = key ?? read?.signature
   return {
     token: call.id,
     // Everything that one payer holds lives together, so that a claim and its payment move in one step.
@@ -74,11 +106,23 @@ function holdOf(world: World, call: Call): Hold | undefined {
     ...(read && { payment: read.txId }),
     ...(scope !== undefined && {
       claim: {
-        name: claimName(world.payTo, listing.def.name, scope, key!),
+        name: claimName(world.payTo, listing.def.name, scope, key ?? ''),
         bodyHash: bodyHash(rawInput(call)),
       },
     }),
   }
+}
+
+function keyOf(world: World, { request }: Call): string | undefined {
+  return world.rules.idempotency && request.idempotencyKey
+}
+
+/**
+ * Without a key the payment itself is one while its outcome is open: the same payment with the same body gets the
+ * answer of a call that ended in doubt. The answer is sealed with the payment's signature.
+ */
+function paymentScope({ read }: Call): string | undefined {
+  return read?.signature && `payment:${read.txId}`
 }
 
 /** Whose key it is. A payer who proves nothing shares a scope with nobody but their own address on the network. */

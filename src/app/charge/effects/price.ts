@@ -1,9 +1,9 @@
 import { SvcError } from '../../../domain/errors.js'
-import { usdToBaseUnits } from '../../../domain/money.js'
 import { isRecord, sameTerms } from '../../../domain/x402.js'
 import { onceKnown } from '../../once-known.js'
 import { within } from '../../within.js'
 import { type Call, meetsTerms } from '../call.js'
+import { quotedPrice } from '../quoted-price.js'
 import { UNPAID } from '../terms.js'
 import type { World } from '../world.js'
 
@@ -42,18 +42,13 @@ function judged(world: World, call: Call) {
 }
 
 async function priceNow(world: World, call: Call): Promise<bigint | undefined> {
-  const { def } = call.listing
-  const priceFunction = def.price as (ctx: object) => string | Promise<string>
-  const { headers, query } = call.request
   try {
-    const quoted = within(
-      world.rules.budgets.priceMs,
-      Promise.resolve(priceFunction({ body: call.input, headers, query })),
-    )
-    return usdToBaseUnits(await quoted)
+    return await within(world.rules.budgets.priceMs, quotedPrice(call))
   } catch (cause) {
-    world.logger.error({ err: cause, endpoint: def.name }, 'the price function gave no price')
-    const what = cause instanceof SvcError ? 'did not return a positive USD amount' : 'failed'
+    const endpoint = call.listing.def.name
+    world.logger.error({ err: cause, endpoint }, 'the price function gave no price')
+    const isNoPrice = cause instanceof SvcError && cause.code === 'invalid_price'
+    const what = isNoPrice ? 'did not return a positive USD amount' : 'failed'
     call.problem = {
       message: `The price of this call cannot be worked out: the seller's price function ${what}`,
     }

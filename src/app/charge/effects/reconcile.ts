@@ -1,7 +1,9 @@
 import type { Landing } from '../../../ports/chain.js'
 import type { Call } from '../call.js'
+import { pause } from '../pause.js'
+import { untilCut } from '../until-cut.js'
 import type { World } from '../world.js'
-import { accept } from './settle.js'
+import { accept, settlementOf } from './settle.js'
 
 const IN_DOUBT_RETRY_MS = 5_000
 const PAUSE_MAX_MS = 4_000
@@ -16,9 +18,9 @@ export async function reconcile(world: World, call: Call) {
   for (let pauseMs = world.rules.budgets.reconcilePauseMs; ; pauseMs = Math.min(2 * pauseMs, PAUSE_MAX_MS)) {
     const landing = await attempt(world, call)
     if (landing === 'found' || landing === 'absent') return landing
-    const leftMs = untilMs - world.clock.now()
-    if (leftMs <= 0) break
-    await pause(Math.min(pauseMs, leftMs))
+    const leftMs = untilMs - world.clock.monotonic()
+    if (leftMs <= 0 || world.stop.cutting()) break
+    await untilCut(world.stop, pause(Math.min(pauseMs, leftMs)), undefined)
   }
   call.retryAfterMs = IN_DOUBT_RETRY_MS
   return 'unknown'
@@ -26,16 +28,12 @@ export async function reconcile(world: World, call: Call) {
 
 async function attempt(world: World, call: Call): Promise<Landing> {
   const { read } = call
-  const settlement = await world.facilitator.settle(call.payload!, call.requirements!)
+  const settlement = await settlementOf(world, call)
   if (settlement.verdict === 'settled' && (await accept(world, call, settlement))) return 'found'
   // Nothing in it names a transaction, so there is nothing to look up, and no later no can take the unknown back.
-  if (read === undefined) return 'unknown'
+  if (read === undefined || world.stop.cutting()) return 'unknown'
   const landing = await world.chain.lookup(read.txId, read)
   if (landing === 'absent')
     call.refusal = 'The payment was not settled before its last valid round; you were not charged'
   return landing
-}
-
-function pause(ms: number): Promise<void> {
-  return new Promise(resolve => setTimeout(resolve, ms).unref())
 }

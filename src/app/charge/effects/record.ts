@@ -19,21 +19,14 @@ const NOTHING = new Uint8Array()
 export async function record(world: World, call: Call) {
   const stop = stopReason(world, call)
   if (stop !== undefined) return stop
-  const { idempotency } = world.rules
-  const { hold, answer } = call
-  if (hold?.claim && bodyBytes(answer!) > idempotency!.answerBytesMax) {
-    call.answer = undefined
-    call.problem = {
-      message: `The answer is larger than the ${idempotency!.answerBytesMax} bytes that are kept for an Idempotency-Key`,
-      code: 'answer_too_large',
-    }
-    return 'tooLarge'
-  }
+  const { hold } = call
   try {
     if (call.listing.periodMs !== undefined) await storeWindow(world, call, call.listing.periodMs)
     if (hold !== undefined && (await keep(world, call)) === 'superseded') return 'superseded'
   } catch (cause) {
     world.logger.error({ err: cause }, 'a store did not record; nothing is charged')
+    // A window that could not be stored is no word of the charge store's.
+    call.storeSilent = call.listing.periodMs === undefined || call.window !== undefined
     return storeDown(call)
   }
   return stopReason(world, call) ?? 'recorded'
@@ -42,7 +35,7 @@ export async function record(world: World, call: Call) {
 function stopReason(world: World, call: Call) {
   if (call.request.caller.gone()) return 'abandoned'
   if (world.stop.cutting()) return 'stopped'
-  if (world.clock.now() < call.settleByMs) return undefined
+  if (world.clock.monotonic() < call.settleByMs) return undefined
   call.refusal = 'The payment expired before it could be settled; you were not charged'
   return 'expired'
 }
@@ -53,14 +46,12 @@ function keep(world: World, call: Call) {
   return world.store.record({
     ...hold!,
     recorded: {
-      answer: hold!.claim
-        ? seal(replayedAnswer(call), call.request.idempotencyKey!, hold!.claim.name)
-        : NOTHING,
+      answer: hold!.claim ? seal(replayedAnswer(world, call), call.secret!, hold!.claim.name) : NOTHING,
       ...(read && { payment: { txId: read.txId, firstValid: read.firstValid, lastValid: read.lastValid } }),
     },
-    leaseMs: world.rules.budgets.settlingLeaseMs,
+    leaseMs: world.leases.leaseMs,
     paymentTtlMs,
-    claimTtlMs: paymentTtlMs + (world.rules.idempotency?.windowMs ?? 0),
+    claimTtlMs: paymentTtlMs + world.rules.keptMs,
   })
 }
 
@@ -70,10 +61,12 @@ function lifetimeMs({ read }: Call): number {
   return Math.min(rounds, ROUNDS_MAX) * ROUND_SLOW_MS
 }
 
-export function replayedAnswer(call: Call): ReplayedAnswer {
+/** An answer that is too large to be kept is delivered and charged; its key then says so instead of charging again. */
+export function replayedAnswer(world: World, call: Call): ReplayedAnswer {
   const { answer, txId, payer, requirements, window } = call
+  const isKept = bodyBytes(answer!) <= world.rules.answerBytesMax
   return {
-    answer: answer!,
+    answer: isKept ? answer : undefined,
     txId,
     payer,
     amount: requirements?.amount ?? '0',
@@ -88,8 +81,9 @@ async function storeWindow(world: World, call: Call, periodMs: number): Promise<
   // The period starts at the last moment the payment can land, so that no paid minute is lost to settling; but a payment
   // signed for longer than was asked does not stretch it.
   const landsWithinMs = Math.min(lifetimeMs(call), call.requirements!.maxTimeoutSeconds * 1_000)
-  const startsMs = Math.min(call.settleByMs, world.clock.now() + landsWithinMs)
-  const window = { key, id: keyId(world.payTo, key), expiresAtMs: startsMs + periodMs }
+  const leftMs = Math.min(call.settleByMs - world.clock.monotonic(), landsWithinMs)
+  const expiresAtMs = world.clock.now() + Math.ceil(leftMs) + periodMs
+  const window = { key, id: keyId(world.payTo, key), expiresAtMs }
   await world.subscriptions.put(window.id, {
     endpoint: call.listing.def.name,
     expiresAtMs: window.expiresAtMs,

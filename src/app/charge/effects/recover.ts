@@ -2,32 +2,37 @@ import type { Landing } from '../../../ports/chain.js'
 import type { Recorded } from '../../../ports/charge-store.js'
 import type { Call } from '../call.js'
 import { unseal } from '../claim.js'
+import { creditorOf, giveCredit } from '../credit.js'
 import type { World } from '../world.js'
-import { leaseOf } from './open.js'
 
 const UNDECIDED_RETRY_MS = 5_000
 
-/** A call under this key died after it recorded. What became of its payment decides whether its answer is owed. */
+/**
+ * A call under this key stopped after it recorded, or is slow. Whether its payment landed decides whether its answer is
+ * owed: what landed, or is landed here, is replayed in every mode. (In release mode the answer was dropped once and the
+ * new payment charged too: two charges for a call that was only slow.)
+ */
 export async function recover(world: World, call: Call) {
   const recorded = call.recorded!
   const landing = await landingOf(world, call, recorded)
   if (landing === 'unknown') return undecided(call)
-  const replays = world.rules.idempotency!.onLostResponse === 'replay'
   try {
     const resolved = await world.store.resolve({
       ...call.hold!,
       txId: recorded.payment!.txId,
-      verdict: landing === 'absent' ? 'dead' : replays ? 'found' : 'forfeited',
-      windowMs: world.rules.idempotency!.windowMs,
-      leaseMs: leaseOf(world, call),
+      verdict: landing === 'absent' ? 'dead' : 'found',
+      windowMs: world.rules.keptMs,
+      leaseMs: world.leases.leaseMs,
     })
     switch (resolved) {
       case 'completed':
-        call.replayed = unseal(recorded.answer, call.request.idempotencyKey!, call.hold!.claim!.name)
-        return 'found'
+        earn(world, call)
+        call.replayed = unseal(recorded.answer, call.secret!, call.hold!.claim!.name)
+        return call.replayed.answer === undefined ? 'notKept' : 'found'
       case 'opened':
         call.held = true
-        return landing === 'absent' ? 'absent' : 'forfeited'
+        world.leases.keep(call.hold!)
+        return 'absent'
       default:
         return resolved
     }
@@ -36,6 +41,11 @@ export async function recover(world: World, call: Call) {
     call.retryAfterMs = UNDECIDED_RETRY_MS
     return 'storeDown'
   }
+}
+
+/** The run that recovery found paid was on its payer's credit. */
+function earn(world: World, { read }: Call): void {
+  if (world.rules.credit && read) giveCredit(world, creditorOf(world, read.payer), 2)
 }
 
 function undecided(call: Call): 'undecided' {

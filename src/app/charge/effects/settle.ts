@@ -1,21 +1,32 @@
 import { networkOf } from '../../../domain/network.js'
 import type { Settlement } from '../../../ports/facilitator.js'
 import type { Call } from '../call.js'
+import { untilCut } from '../until-cut.js'
 import type { World } from '../world.js'
 
 export async function settle(world: World, call: Call) {
-  call.settlingSinceMs = world.clock.now()
-  const settlement = await world.facilitator.settle(call.payload!, call.requirements!)
+  call.settlingSinceMs = world.clock.monotonic()
+  const settlement = await settlementOf(world, call)
   switch (settlement.verdict) {
     case 'settled':
       return (await accept(world, call, settlement)) ? 'settled' : 'unknown'
     case 'refused':
       call.refusal = settlement.reason
-      return 'refused'
+      // Where the chain has the word, the facilitator's no is no more than its yes.
+      return world.rules.confirmOnChain ? 'unknown' : 'refused'
+    case 'spent':
+      // By our own first attempt, or by the payer: the chain says which, and whether it stays.
+      return 'unknown'
     case 'unknown':
       world.logger.warn({ cause: settlement.cause, txId: call.txId }, 'a settlement has no clear answer')
       return 'unknown'
   }
+}
+
+/** A server that is told to stop answers that the settlement is unknown; it does not reset the connection. */
+export function settlementOf(world: World, { payload, requirements }: Call): Promise<Settlement> {
+  const settling = world.facilitator.settle(payload!, requirements!)
+  return untilCut(world.stop, settling, { verdict: 'unknown', cause: 'the server is stopping' })
 }
 
 /**

@@ -1,15 +1,14 @@
+import type { Problem } from '../../../ports/charge.js'
 import type { Call } from '../call.js'
 import type { World } from '../world.js'
+import { entitle } from './entitle.js'
 
 /** A probe asks for the price: it carries nothing that could be validated, and nothing will be run for it. */
-export function validate(_world: World, call: Call) {
+export function validate(world: World, call: Call) {
   const { request, listing } = call
   const isGet = listing.def.method === 'GET'
-  const offers = request.payment.kind !== 'none' || request.subscriptionKey !== undefined
-  if (!offers && request.body.kind === 'none') {
-    call.input = isGet ? request.query : {}
-    return 'probe'
-  }
+  const isBare = request.payment.kind === 'none' && request.body.kind === 'none'
+  if (isBare && request.subscriptionKey === undefined) return probe(call)
   if (request.body.kind === 'malformed') {
     call.problem = { message: request.body.why, code: 'invalid_json' }
     return 'invalid'
@@ -21,6 +20,25 @@ export function validate(_world: World, call: Call) {
     return 'valid'
   }
   const { field, message } = checked.invalid
-  call.problem = { message, fields: { field, schema: listing.def.input } }
+  const problem = { message, fields: { field, schema: listing.def.input } }
+  if (isBare) return probeUnlessCovered(world, call, problem)
+  call.problem = problem
   return 'invalid'
+}
+
+function probe(call: Call) {
+  call.isProbe = true
+  call.input = call.listing.def.method === 'GET' ? call.request.query : {}
+  return 'probe' as const
+}
+
+/**
+ * A key that opens nothing is as good as none, so what comes with it alone is a probe. Where the store cannot tell, the input is
+ * refused: a quote would have a subscriber pay again.
+ */
+async function probeUnlessCovered(world: World, call: Call, problem: Problem) {
+  if ((await entitle(world, call)) === 'uncovered') return probe(call)
+  call.problem = problem
+  call.retryAfterMs = undefined
+  return 'invalid' as const
 }

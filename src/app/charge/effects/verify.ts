@@ -1,5 +1,6 @@
 import type { Call } from '../call.js'
 import type { World } from '../world.js'
+import { countVerified } from './admit.js'
 
 /** Rounds are produced about every 2.8 s; counting 2.5 s for each errs towards cutting the handler early. */
 const ROUND_MS = 2_500
@@ -19,15 +20,18 @@ export async function verify(world: World, call: Call) {
     return 'expiring'
   }
   call.handlerMs = Math.min(call.listing.def.timeout, leftMs)
-  call.settleByMs = world.clock.now() + leftMs + SLACK_MS
+  call.settleByMs = world.clock.monotonic() + leftMs + SLACK_MS
   const verification = await world.facilitator.verify(call.payload!, call.requirements!)
   switch (verification.verdict) {
     case 'valid':
       call.payer ??= verification.payer
-      return 'verified'
+      return call.listing.rate === undefined ? 'verified' : countVerified(world, call)
+    case 'spent':
+      // Paid once, delivered once, and no reason to ask the caller for another payment.
+      if (call.read) return 'spent'
+      call.refusal = verification.reason
+      return 'refused'
     case 'refused':
-      // The chain already holds it: paid once, delivered once, and no reason to ask the caller for another payment.
-      if (call.read && /already in ledger/i.test(verification.reason)) return 'spent'
       call.refusal = verification.reason
       return 'refused'
     case 'unreachable':

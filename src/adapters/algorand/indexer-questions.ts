@@ -1,0 +1,24 @@
+/** The one question for an indexer: windows too wide to be read block by block. */
+import { isRecord } from '../../domain/x402.js'
+import { bigintIn, type NodeClient, unavailable } from './node-answers.js'
+
+export interface Indexer {
+  /** What the indexer knows of a transaction, and up to which round it knows everything. */
+  find(txId: string): Promise<{ found: boolean; currentRound: bigint }>
+  close(): Promise<void>
+}
+
+export const INDEXER_TOKEN_HEADER = 'X-Indexer-API-Token'
+
+export function indexerOver(node: NodeClient): Indexer {
+  return {
+    async find(txId) {
+      const body = await node.get(`/v2/transactions?txid=${encodeURIComponent(txId)}`)
+      const { transactions } = body
+      if (!Array.isArray(transactions)) throw unavailable('transactions is no list')
+      const found = transactions.some(transaction => isRecord(transaction) && transaction.id === txId)
+      return { found, currentRound: bigintIn(body, 'current-round') }
+    },
+    close: () => node.close(),
+  }
+}

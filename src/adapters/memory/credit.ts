@@ -1,0 +1,38 @@
+/** One process. A counter for each payer; the payers that were changed longest ago make way for new ones. */
+import { LRUCache } from 'lru-cache'
+import { type Clock, systemClock } from '../../ports/clock.js'
+import type { CreditStore } from '../../ports/credit.js'
+
+export interface MemoryCreditOptions {
+  readonly clock?: Pick<Clock, 'monotonic'>
+  /** Payers held at most. @default 100000 */
+  readonly max?: number
+}
+
+interface Counter {
+  left: number
+  changedMs: number
+}
+
+export function memoryCredit({ clock = systemClock, max = 100_000 }: MemoryCreditOptions = {}): CreditStore {
+  const counters = new LRUCache<string, Counter>({ max })
+  const known = (payer: string, idleMs: number, nowMs: number): Counter | undefined => {
+    const counter = counters.peek(payer)
+    return counter && nowMs - counter.changedMs < idleMs ? counter : undefined
+  }
+  return {
+    take(payer, { start, idleMs }) {
+      const nowMs = clock.monotonic()
+      const left = known(payer, idleMs, nowMs)?.left ?? start
+      if (left < 1) return false
+      counters.set(payer, { left: left - 1, changedMs: nowMs })
+      return true
+    },
+    give(payer, runs, { max: earnedMax, idleMs }) {
+      const nowMs = clock.monotonic()
+      const counter = known(payer, idleMs, nowMs)
+      // A payer who was forgotten meanwhile has a new start already.
+      if (counter) counters.set(payer, { left: Math.min(earnedMax, counter.left + runs), changedMs: nowMs })
+    },
+  }
+}

@@ -1,0 +1,30 @@
+/** A counter for each payer, counted among all processes. Promise: see the port. */
+import { createHash } from 'node:crypto'
+import type { CreditStore } from '../../ports/credit.js'
+import type { Connection } from './connection.js'
+
+/** start, idleMs -> 1 where a run was taken. */
+const TAKE = /* lua */ `
+local left = tonumber(redis.call('GET', KEYS[1]) or ARGV[1])
+if left < 1 then return 0 end
+redis.call('SET', KEYS[1], left - 1, 'PX', ARGV[2])
+return 1
+`
+
+/** runs, max, idleMs. A payer who was forgotten meanwhile has a new start already. */
+const GIVE = /* lua */ `
+local left = tonumber(redis.call('GET', KEYS[1]))
+if left then redis.call('SET', KEYS[1], math.min(left + ARGV[1], tonumber(ARGV[2])), 'PX', ARGV[3]) end
+`
+
+export function redisCredit(connection: Connection, prefix: string): CreditStore {
+  const take = connection.script('svcCreditTake', TAKE)
+  const give = connection.script('svcCreditGive', GIVE)
+  // Hashed: where no payer can be read, the name holds the caller's network address.
+  const keyOf = (payer: string) =>
+    `${prefix}credit:${createHash('sha256').update(payer).digest('base64url').slice(0, 22)}`
+  return {
+    take: async (payer, { start, idleMs }) => (await take([keyOf(payer)], [start, idleMs])) === 1,
+    give: async (payer, runs, { max, idleMs }) => void (await give([keyOf(payer)], [runs, max, idleMs])),
+  }
+}

@@ -1,0 +1,21 @@
+import { LAPSED_KEPT_MS, RECORDS } from './records.js'
+
+/** roles, token, leaseMs -> 1 where the whole hold is still ours. */
+export const RENEW = /* lua */ `${RECORDS}
+local leaseMs = tonumber(ARGV[3])
+local claim, payment = find(CLAIM, key.c), find(PAYMENT, key.p)
+
+local function ours(record)
+  return record and record.token == token and lists(record, 'renewed')
+end
+
+if key.c and not ours(claim) then return 0 end
+if key.p and not ours(payment) then return 0 end
+for _, record in ipairs({ claim or payment, claim and payment }) do
+  move(record, 'renewed')
+  keep(record, 'leaseEndsMs', nowMs + leaseMs)
+  -- What is recorded lives as long as its payment matters; what is not, as long as a call works for it.
+  if lists(record, 'recorded') then redis.call('PEXPIRE', record.name, leaseMs + ${LAPSED_KEPT_MS}) end
+end
+return 1
+`

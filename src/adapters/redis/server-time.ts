@@ -1,0 +1,46 @@
+/**
+ * The server's time, as far as it is certain: never ahead of it. Moves are given a deadline in it, so that a server that
+ * stood still does not carry a command out whose caller has been refused long ago.
+ */
+import type { Connection } from './connection.js'
+
+export interface ServerTime {
+  /** The server's time now, or a little before it; asks the server where it is not known. */
+  now(): number | Promise<number>
+  /** Asks the server: its clock was set, or another server has taken its place. */
+  learn(): Promise<number>
+}
+
+/** Clocks drift apart by less than 10 ms in this time. */
+const KNOWN_FOR_MS = 60_000
+
+export function serverTime(connection: Connection, monotonicMs = () => performance.now()): ServerTime {
+  let aheadMs: number | undefined
+  let learntMs = Number.NEGATIVE_INFINITY
+
+  async function learn(): Promise<number> {
+    const [seconds, microseconds] = await connection.send(redis => redis.time())
+    // Counted from the answer: the server's clock has gone on since it wrote it.
+    learntMs = monotonicMs()
+    const serverMs = Number(seconds) * 1_000 + Math.floor(Number(microseconds) / 1_000)
+    aheadMs = serverMs - learntMs
+    return serverMs
+  }
+
+  // Another server may have taken its place, with another clock.
+  connection.onUp(() => {
+    aheadMs = undefined
+  })
+  return {
+    learn,
+    now() {
+      const nowMs = monotonicMs()
+      if (aheadMs === undefined) return learn()
+      if (nowMs - learntMs > KNOWN_FOR_MS) {
+        learntMs = nowMs
+        learn().catch(() => {})
+      }
+      return nowMs + aheadMs
+    },
+  }
+}

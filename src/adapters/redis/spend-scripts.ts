@@ -1,0 +1,124 @@
+/**
+ * The moves of the spend ledger, each one atomic script on the server's clock.
+ *
+ * `entries` has `reserved:<id>` and `spent:<second>` by the time that each counts from, `amounts` their base units and the
+ * `sum`. What is spent within one second is one entry, so that a day never holds more than 86,400 of them. `payments` and
+ * `due` hold what the chain has to be asked about open reservations: earlier versions of this package wrote neither, and
+ * read nothing but the first two, in the same form.
+ */
+
+/** About 60 MB. Beyond it the open reservations that are due first count as spent: they are never forgotten early. */
+const OPEN_MAX = 100_000
+
+/** KEYS: entries, amounts, payments, due on mainnet, due on testnet. ARGV: windowMs, lifeMs, id, and each script's own. */
+const LEDGER = /* lua */ `
+local entries, amounts, payments = KEYS[1], KEYS[2], KEYS[3]
+local due = { mainnet = KEYS[4], testnet = KEYS[5] }
+local windowMs, lifeMs, entry = tonumber(ARGV[1]), tonumber(ARGV[2]), 'reserved:' .. ARGV[3]
+local time = redis.call('TIME')
+local nowMs = time[1] * 1000 + math.floor(time[2] / 1000)
+
+local function sum()
+  return tonumber(redis.call('HGET', amounts, 'sum') or '0')
+end
+
+local function answer(result)
+  return { result, sum() }
+end
+
+local function keep()
+  for _, key in ipairs(KEYS) do redis.call('PEXPIRE', key, windowMs + lifeMs) end
+end
+
+local function add(name, more, atMs)
+  redis.call('HINCRBY', amounts, 'sum', more)
+  redis.call('HINCRBY', amounts, name, more)
+  local known = tonumber(redis.call('ZSCORE', entries, name) or '0')
+  redis.call('ZADD', entries, math.max(known, atMs), name)
+  keep()
+end
+
+local function close(name)
+  redis.call('HDEL', payments, name)
+  redis.call('ZREM', due.mainnet, name)
+  redis.call('ZREM', due.testnet, name)
+end
+
+local function forget(name)
+  close(name)
+  local counted = redis.call('HGET', amounts, name)
+  if not counted then return end
+  redis.call('HINCRBY', amounts, 'sum', '-' .. counted)
+  redis.call('HDEL', amounts, name)
+  redis.call('ZREM', entries, name)
+end
+
+local function spend(name)
+  local counted, atMs = redis.call('HGET', amounts, name), tonumber(redis.call('ZSCORE', entries, name))
+  forget(name)
+  atMs = math.min(atMs or nowMs, nowMs)
+  if counted then add(string.format('spent:%.0f', math.floor(atMs / 1000)), counted, atMs) end
+end
+
+for _, name in ipairs(redis.call('ZRANGEBYSCORE', entries, '-inf', nowMs - windowMs)) do forget(name) end
+`
+
+/** ARGV: amount, cap or nothing. */
+export const RESERVE = /* lua */ `${LEDGER}
+local amount, cap = ARGV[4], ARGV[5]
+if redis.call('HEXISTS', amounts, entry) == 0 then
+  if cap ~= '' and sum() + tonumber(amount) > tonumber(cap) then return answer(0) end
+  add(entry, amount, nowMs)
+end
+return answer(1)
+`
+
+/** ARGV: network, lastValid, the payment as it is stored. */
+export const ATTACH = /* lua */ `${LEDGER}
+local network, lastValid, payment = ARGV[4], ARGV[5], ARGV[6]
+if redis.call('HEXISTS', amounts, entry) == 0 then return answer(0) end
+if redis.call('HSETNX', payments, entry, payment) == 0 then
+  return answer(redis.call('HGET', payments, entry) == payment and 1 or 0)
+end
+redis.call('ZADD', due[network], lastValid, entry)
+redis.call('ZADD', entries, nowMs + lifeMs, entry)
+keep()
+if redis.call('ZCARD', due[network]) > ${OPEN_MAX} then spend(redis.call('ZRANGE', due[network], 0, 0)[1]) end
+return answer(1)
+`
+
+export const RELEASE = /* lua */ `${LEDGER}
+if redis.call('HEXISTS', payments, entry) == 0 then forget(entry) end
+return answer(1)
+`
+
+/** ARGV: network, round, max. */
+export const DUE = /* lua */ `${LEDGER}
+local network, round, max = ARGV[4], ARGV[5], ARGV[6]
+local found = {}
+for _, name in ipairs(redis.call('ZRANGEBYSCORE', due[network], '-inf', '(' .. round, 'LIMIT', 0, max)) do
+  local amount, payment = redis.call('HGET', amounts, name), redis.call('HGET', payments, name)
+  if amount and payment then
+    found[#found + 1] = { string.sub(name, 10), amount, payment }
+  else
+    close(name)
+  end
+end
+return answer(found)
+`
+
+/** ARGV: round. */
+export const POSTPONE = /* lua */ `${LEDGER}
+for _, queue in pairs(due) do
+  local known = redis.call('ZSCORE', queue, entry)
+  if known and tonumber(known) < tonumber(ARGV[4]) then redis.call('ZADD', queue, ARGV[4], entry) end
+end
+return answer(1)
+`
+
+/** ARGV: how it ends. */
+export const SETTLE = /* lua */ `${LEDGER}
+if redis.call('HEXISTS', payments, entry) == 0 then return answer(0) end
+if ARGV[4] == 'spent' then spend(entry) else forget(entry) end
+return answer(1)
+`

@@ -1,0 +1,158 @@
+/**
+ * Finds what JSON would drop or silently replace in a value: `NaN` becomes `null`, a `Map` becomes `{}`, a function
+ * vanishes. The walk runs before `JSON.stringify`, because the text no longer shows what was lost.
+ */
+import { types } from 'node:util'
+
+export interface JsonMistake {
+  /** The value that JSON cannot carry, in words for the seller's log. */
+  readonly what: string
+  /** JSON Pointer to it; empty for the value itself. */
+  readonly at: string
+}
+
+/** Deeper values fit neither a recursion nor the doors that parse the answer again. */
+const DEPTH_MAX = 512
+/** A part that is shared counts each time: thirty objects that hold each other twice have a billion values. */
+const VALUES_MAX = 10_000_000
+const POINTER_LENGTH_MAX = 200
+const NAME_LENGTH_MAX = 60
+
+/** `undefined` where JSON carries the value as it is. Getters and `toJSON` run, and may throw. */
+export function jsonMistakeIn(value: unknown): JsonMistake | undefined {
+  const walk: Walk = { ancestors: [], valuesLeft: VALUES_MAX, path: [] }
+  const what = value === undefined ? 'undefined (is a `return` missing?)' : mistakeIn(value, '', walk)
+  return what === undefined ? undefined : { what, at: pointerOf(walk.path) }
+}
+
+interface Walk {
+  /** The objects that hold the present one. */
+  readonly ancestors: object[]
+  valuesLeft: number
+  /** From the mistake outwards: written on the way back, so that a sound value pays for none. */
+  readonly path: (string | number)[]
+}
+
+type Mistake = string | undefined
+
+const TOO_MANY = `more than ${VALUES_MAX} values`
+
+function mistakeIn(value: unknown, key: string | number, walk: Walk): Mistake {
+  switch (typeof value) {
+    case 'string':
+    case 'boolean':
+      return undefined
+    case 'number':
+      return Number.isFinite(value) ? undefined : String(value)
+    case 'object':
+      return value === null ? undefined : mistakeInObject(value, key, walk)
+    case 'bigint':
+      return hasToJson(value) ? mistakeInRendered(value, key, walk) : 'a BigInt'
+    case 'undefined':
+      return 'undefined'
+    default:
+      return `a ${typeof value}`
+  }
+}
+
+function mistakeInObject(value: object, key: string | number, walk: Walk): Mistake {
+  if (Array.isArray(value)) return mistakeInParts(value, true, key, walk)
+  const plain = isPlain(value)
+  return (
+    (plain ? undefined : misplaced(value)) ??
+    (hasToJson(value) ? mistakeInRendered(value, key, walk) : mistakeInParts(value, plain, key, walk))
+  )
+}
+
+/** JSON puts what `toJSON` gives in the value's place, and does not ask that for its own `toJSON`. */
+function mistakeInRendered(value: HasToJson, key: string | number, walk: Walk): Mistake {
+  if (types.isDate(value) && Number.isNaN(value.getTime())) return 'an invalid Date'
+  const rendered = value.toJSON(String(key))
+  if (typeof rendered !== 'object' || rendered === null) return mistakeIn(rendered, key, walk)
+  const plain = Array.isArray(rendered) || isPlain(rendered)
+  return (plain ? undefined : misplaced(rendered)) ?? mistakeInParts(rendered, plain, key, walk)
+}
+
+function mistakeInParts(value: object, plain: boolean, key: string | number, walk: Walk): Mistake {
+  const { ancestors } = walk
+  if (ancestors.includes(value)) return 'an object that contains itself'
+  if (ancestors.length === DEPTH_MAX) return `a value nested deeper than ${DEPTH_MAX} levels`
+  if (!plain && types.isBoxedPrimitive(value)) return mistakeIn(value.valueOf(), key, walk)
+  ancestors.push(value)
+  const mistake = Array.isArray(value) ? mistakeInItems(value, walk) : mistakeInMembers(value, plain, walk)
+  ancestors.pop()
+  return mistake
+}
+
+function mistakeInItems(items: readonly unknown[], walk: Walk): Mistake {
+  walk.valuesLeft -= items.length
+  if (walk.valuesLeft < 0) return TOO_MANY
+  for (let at = 0; at < items.length; at++) {
+    const mistake = mistakeIn(items[at], at, walk)
+    if (mistake !== undefined) return placed(mistake, at, walk)
+  }
+  return undefined
+}
+
+function mistakeInMembers(value: object, plain: boolean, walk: Walk): Mistake {
+  const keys = Object.keys(value)
+  walk.valuesLeft -= keys.length
+  if (walk.valuesLeft < 0) return TOO_MANY
+  let isEmpty = true
+  for (const key of keys) {
+    const member = (value as Record<string, unknown>)[key]
+    // JSON leaves it out, and typed code counts on that for optional fields.
+    if (member === undefined) continue
+    isEmpty = false
+    const mistake = mistakeIn(member, key, walk)
+    if (mistake !== undefined) return placed(mistake, key, walk)
+  }
+  const holdsMore = isEmpty && (!plain || Symbol.iterator in value || Symbol.asyncIterator in value)
+  return holdsMore ? `${named(value)}, which JSON renders as {}` : undefined
+}
+
+/** Objects that JSON renders as something else than what they hold, whatever fields or `toJSON` they have. */
+function misplaced(value: object): Mistake {
+  if (types.isNativeError(value) || value instanceof Error) return `an Error (${named(value)}); throw it`
+  if (ArrayBuffer.isView(value) || types.isAnyArrayBuffer(value)) {
+    return `bytes (${named(value)}) in JSON; return a Uint8Array by itself, or text`
+  }
+  if (Symbol.asyncIterator in value) return `a stream (${named(value)}); streams cannot be sold`
+  if (types.isPromise(value) || typeof (value as { then?: unknown }).then === 'function') {
+    return 'a promise that is not awaited'
+  }
+  return (types.isMap(value) || types.isSet(value)) && !hasToJson(value) ? `a ${named(value)}` : undefined
+}
+
+interface HasToJson {
+  toJSON(key: string): unknown
+}
+
+function hasToJson(value: unknown): value is HasToJson {
+  return typeof (value as HasToJson).toJSON === 'function'
+}
+
+/** Also one of another realm, whose `Object.prototype` is not ours. */
+function isPlain(value: object): boolean {
+  const prototype: unknown = Object.getPrototypeOf(value)
+  return prototype === Object.prototype || prototype === null || Object.getPrototypeOf(prototype) === null
+}
+
+function named(value: object): string {
+  const name: unknown = value.constructor?.name
+  return typeof name === 'string' && name !== '' ? name.slice(0, NAME_LENGTH_MAX) : 'an object'
+}
+
+function placed(mistake: string, key: string | number, { path }: Walk): string {
+  path.push(key)
+  return mistake
+}
+
+/** RFC 6901. */
+function pointerOf(path: readonly (string | number)[]): string {
+  const pointer = path
+    .toReversed()
+    .map(key => `/${String(key).slice(0, NAME_LENGTH_MAX).replaceAll('~', '~0').replaceAll('/', '~1')}`)
+    .join('')
+  return pointer.length > POINTER_LENGTH_MAX ? `${pointer.slice(0, POINTER_LENGTH_MAX)}…` : pointer
+}

@@ -1,0 +1,66 @@
+/**
+ * Closing moves that the store did not answer, sent again until it does. A completion that was lost let the same key be
+ * charged again after its answer was delivered; a release that was lost locked the key for its lease.
+ *
+ * Every one of them is fenced by its call's token, so a late one changes nothing that another call holds. They live in
+ * this process: where it ends first, leases and the chain do the same work later.
+ */
+import type { ChargeStore, CloseMove } from '../../ports/charge-store.js'
+import type { Logger } from '../../ports/logger.js'
+
+export interface PendingCloses {
+  /** Sends this move until the store answers it, however it answers. */
+  add(move: CloseMove): void
+  close(): void
+}
+
+const RETRY_MIN_MS = 250
+const RETRY_MAX_MS = 5_000
+/** A store that is down for a minute under a hundred calls a second. */
+const PENDING_MAX = 10_000
+const AT_ONCE = 32
+
+export function pendingCloses(store: ChargeStore, logger: Logger): PendingCloses {
+  const pending: CloseMove[] = []
+  let waitMs = RETRY_MIN_MS
+  let timer: NodeJS.Timeout | undefined
+
+  /** One at first: a store that is still down is not asked thirty-two times. */
+  async function send(): Promise<void> {
+    for (let count = 1; pending.length > 0; count = AT_ONCE) {
+      const moves = pending.splice(0, count)
+      const sent = await Promise.allSettled(moves.map(async move => store.close(move)))
+      const lost = moves.filter((_, at) => sent[at]!.status === 'rejected')
+      if (lost.length === 0) continue
+      pending.unshift(...lost)
+      waitMs = Math.min(2 * waitMs, RETRY_MAX_MS)
+      return wait()
+    }
+    waitMs = RETRY_MIN_MS
+  }
+
+  function wait(): void {
+    timer = setTimeout(() => {
+      timer = undefined
+      void send()
+    }, waitMs).unref()
+  }
+
+  return {
+    add(move) {
+      if (pending.length === PENDING_MAX) {
+        const { how, payment } = pending.shift()!
+        logger.error(
+          { how, txId: payment },
+          'too many moves wait for the charge store: leases and the chain close this one',
+        )
+      }
+      pending.push(move)
+      if (timer === undefined && pending.length === 1) wait()
+    },
+    close() {
+      clearTimeout(timer)
+      pending.length = 0
+    },
+  }
+}

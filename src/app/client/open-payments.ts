@@ -1,0 +1,121 @@
+/**
+ * Settles the reservations of payments that were handed over and whose end is not known, whichever process made them.
+ * Sellers hold the signed bytes and can submit them until the last valid round, so only the chain is asked.
+ */
+import type { Algod } from '../../adapters/algorand/algod.js'
+import { algorandChain } from '../../adapters/algorand/chain.js'
+import type { Indexer } from '../../adapters/algorand/indexer-questions.js'
+import type { Network } from '../../domain/network.js'
+import type { Chain } from '../../ports/chain.js'
+import type { OpenSpend, SpendEnd, SpendLedger } from '../../ports/spend.js'
+
+export interface OpenPayments {
+  /** Settles those that can no longer land, within a bounded time. Never rejects: what is not proved stays counted. */
+  settle(): Promise<void>
+}
+
+export interface OpenPaymentsOptions {
+  readonly ledger: SpendLedger
+  readonly network: Network
+  readonly algod: Algod
+  readonly indexer?: Indexer
+  /** Told of each payment that was settled. */
+  readonly settled: (txId: string, end: SpendEnd) => void
+  /** A call waits for this; what is left over by then is looked up when room is needed again. */
+  readonly settlingMaxMs?: number
+}
+
+const SETTLING_MAX_MS = 5_000
+const PAGE = 64
+const LOOKUPS_AT_ONCE = 4
+/** What could not be proved (a block that the node keeps no more, a wide window without an indexer) waits for half a minute. */
+const POSTPONED_ROUNDS = 10n
+
+export function openPayments(options: OpenPaymentsOptions): OpenPayments {
+  const { settlingMaxMs = SETTLING_MAX_MS } = options
+  let settling: Promise<void> | undefined
+  return {
+    settle() {
+      settling ??= settleDue(options, performance.now() + settlingMaxMs)
+        // A node or a ledger that is down proves nothing.
+        .catch(() => {})
+        .finally(() => {
+          settling = undefined
+        })
+      return atMost(settlingMaxMs, settling)
+    },
+  }
+}
+
+async function settleDue(options: OpenPaymentsOptions, endMs: number): Promise<void> {
+  const { ledger, network, algod } = options
+  // Read before any block: what is absent from all blocks of its window afterwards can never land.
+  const round = await algod.lastRound()
+  for (let more = true; more && performance.now() < endMs; ) {
+    const page = await ledger.due(network, round, PAGE)
+    if (page.length > 0) await settlePage(page, round, endMs, options)
+    more = page.length === PAGE
+  }
+}
+
+async function settlePage(
+  page: readonly OpenSpend[],
+  round: bigint,
+  endMs: number,
+  { ledger, network, algod, indexer, settled }: OpenPaymentsOptions,
+): Promise<void> {
+  const chain = algorandChain({ network, algod: askedOnce(algod, round, page), indexer })
+  const queue = page.values()
+  const worker = async () => {
+    for (const spend of queue) {
+      if (performance.now() >= endMs) return
+      const end = await endOf(spend, chain)
+      if (end === undefined) {
+        await ledger.postpone(spend.id, round + POSTPONED_ROUNDS)
+      } else {
+        await ledger.settle(spend.id, end)
+        settled(spend.payment.txId, end)
+      }
+    }
+  }
+  await Promise.all(Array.from({ length: LOOKUPS_AT_ONCE }, worker))
+}
+
+async function endOf({ payment }: OpenSpend, chain: Chain): Promise<SpendEnd | undefined> {
+  const landing = await chain.lookup(payment.txId, payment)
+  if (landing === 'unknown') return undefined
+  return landing === 'found' ? 'spent' : 'dead'
+}
+
+/** Windows overlap: of 64 payments of one minute, each block is read once. Of a block only our own ids are kept. */
+function askedOnce(algod: Algod, round: bigint, page: readonly OpenSpend[]): Algod {
+  const ours = new Set(page.map(({ payment }) => payment.txId))
+  const blocks = new Map<bigint, Promise<readonly string[]>>()
+  let params: ReturnType<Algod['suggestedParams']> | undefined
+  const read = async (of: bigint) => (await algod.blockTxIds(of)).filter(id => ours.has(id))
+  return {
+    ...algod,
+    suggestedParams() {
+      params ??= algod.suggestedParams()
+      return params
+    },
+    lastRound: async () => round,
+    blockTxIds(of) {
+      const known = blocks.get(of) ?? read(of)
+      blocks.set(of, known)
+      return known
+    },
+  }
+}
+
+async function atMost(ms: number, work: Promise<void>): Promise<void> {
+  let timer: ReturnType<typeof setTimeout> | undefined
+  const over = new Promise<void>(resolve => {
+    timer = setTimeout(resolve, ms)
+  })
+  try {
+    await Promise.race([work, over])
+  } finally {
+    clearTimeout(timer)
+  }
+}

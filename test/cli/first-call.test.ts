@@ -1,0 +1,36 @@
+/** The call that `svc dev` shows: it stays with the agent that listens on the port, whatever that agent's manifest says. */
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { expect, it } from 'vitest'
+import { offerAt } from '../../cli/dev/first-call.js'
+import { defineEndpoint } from '../../src/index.js'
+import { open } from '../support/seller.js'
+
+const echo = defineEndpoint({ name: 'echo', price: '$0.01', handler: () => 'said' })
+
+it('is a call of the agent itself', async () => {
+  const { url } = await open([echo])
+  expect((await offerAt(Number(new URL(url).port)))?.call).toMatchObject({
+    url: `${url}/echo`,
+    price: '0.01',
+  })
+})
+
+it('is none where the manifest names other hosts, and those are not asked', async () => {
+  const inner = await open([echo])
+  const asked: string[] = []
+  inner.server.prependListener('request', ({ url = '' }) => asked.push(url))
+  const entry = { name: 'echo', description: '', method: 'POST', price: '$0.01', input: {} }
+  const endpoints = [`${inner.url}/echo`, 'not a URL', '//host/echo'].map(url => ({ ...entry, url }))
+  const agent = createServer((_, res) => {
+    res.setHeader('content-type', 'application/json')
+    res.end(JSON.stringify({ name: 'A', handle: 'a-a', network: 'testnet', payTo: 'A', endpoints }))
+  }).listen(0, '127.0.0.1')
+  await once(agent, 'listening')
+  const offer = await offerAt((agent.address() as AddressInfo).port)
+  agent.closeAllConnections()
+  agent.close()
+  expect(offer?.manifest.endpoints).toHaveLength(3)
+  expect({ call: offer?.call, asked }).toEqual({ call: undefined, asked: [] })
+})

@@ -1,0 +1,145 @@
+/** What gives money back is a proof: everything short of it leaves the payment counted. */
+import { describe, expect, it } from 'vitest'
+import type { Algod } from '../../src/adapters/algorand/algod.js'
+import type { Indexer } from '../../src/adapters/algorand/indexer.js'
+import { type OpenPaymentsOptions, openPayments } from '../../src/app/client/open-payments.js'
+import { memorySpendLedger } from '../../src/client.js'
+import type { Network } from '../../src/domain/network.js'
+import type { SpendEnd, SpendLedger } from '../../src/ports/spend.js'
+import { down, indexAt as index, emptyNode as node, otherNetwork } from '../support/empty-node.js'
+import { gate } from '../support/gate.js'
+
+const txIdOf = (id: string) => id.toUpperCase().padEnd(52, 'A')
+
+async function open(ledger: SpendLedger, id: string, window: [bigint, bigint], network: Network = 'testnet') {
+  const [firstValid, lastValid] = window
+  await ledger.reserve({ id, amount: 1n }, undefined)
+  await ledger.attach(id, { network, txId: txIdOf(id), firstValid, lastValid })
+}
+
+/** Settles one payment of the window; how it ended, if it did, and whether it is still counted. */
+async function settled(
+  changes: Partial<Algod>,
+  window: [bigint, bigint] = [100n, 110n],
+  options: Partial<OpenPaymentsOptions> = {},
+) {
+  const ledger = memorySpendLedger()
+  await open(ledger, 'a', window)
+  const ends: SpendEnd[] = []
+  const told = (txId: string, end: SpendEnd) => {
+    expect(txId).toBe(txIdOf('a'))
+    ends.push(end)
+  }
+  await openPayments({ ledger, network: 'testnet', algod: node(changes), settled: told, ...options }).settle()
+  return { ends, counted: ledger.spentBaseUnits, open: (await ledger.due('testnet', 2n ** 50n, 9)).length }
+}
+
+const DEAD = { ends: ['dead'], counted: 0n, open: 0 }
+const SPENT = { ends: ['spent'], counted: 1n, open: 0 }
+const OPEN = { ends: [], counted: 1n, open: 1 }
+
+describe('an open payment', () => {
+  const ours = txIdOf('a')
+  it.each<[string, typeof DEAD, Partial<Algod>]>([
+    ['is dead where all its blocks answer and none has it', DEAD, {}],
+    ['is spent where a block has it', SPENT, { blockTxIds: async r => (r === 103n ? ['X', ours] : ['X']) }],
+    [
+      'is spent where the node knows it as landed',
+      SPENT,
+      { confirmedRound: async () => 105n, blockTxIds: down },
+    ],
+    [
+      'stays open where the node knows it no more and one block does not answer',
+      OPEN,
+      { blockTxIds: async r => (r === 107n ? down() : []) },
+    ],
+    ['stays open in its last round', OPEN, { lastRound: async () => 110n }],
+    ['stays open where the node does not tell its round', OPEN, { lastRound: down }],
+    ['stays open where the node is of another network', OPEN, { suggestedParams: otherNetwork }],
+  ])('%s', async (_, outcome, changes) => {
+    expect(await settled(changes)).toEqual(outcome)
+  })
+
+  it.each<[string, typeof DEAD, Indexer | undefined]>([
+    ['stays open without an indexer', OPEN, undefined],
+    ['is dead where an indexer is past it', DEAD, index(false, 1_100n)],
+    ['stays open where the indexer is not', OPEN, index(false, 1_099n)],
+    ['is spent where an indexer has it', SPENT, index(true, 1_099n)],
+  ])('of a window too wide to be read %s', async (_, outcome, indexer) => {
+    const algod = { lastRound: async () => 1_150n, blockTxIds: down }
+    expect(await settled(algod, [100n, 1_099n], { indexer })).toEqual(outcome)
+  })
+
+  it('of another network is not asked about: its rounds are others', async () => {
+    const ledger = memorySpendLedger()
+    await open(ledger, 'a', [1n, 5n], 'mainnet')
+    await openPayments({ ledger, network: 'testnet', algod: node(), settled: () => {} }).settle()
+    expect(ledger.spentBaseUnits).toBe(1n)
+  })
+})
+
+describe('many open payments', () => {
+  it('share what is read: each block once, the network once', async () => {
+    const ledger = memorySpendLedger()
+    for (let at = 0; at < 60; at++) await open(ledger, `${at}`, [100n, 110n])
+    const asked: string[] = []
+    const algod = node()
+    const counted = node({
+      async suggestedParams() {
+        asked.push('params')
+        return algod.suggestedParams()
+      },
+      async lastRound() {
+        asked.push('round')
+        return algod.lastRound()
+      },
+      async blockTxIds(round) {
+        asked.push(`block ${round}`)
+        return []
+      },
+    })
+    const payments = openPayments({ ledger, network: 'testnet', algod: counted, settled: () => {} })
+    await Promise.all([payments.settle(), payments.settle()])
+    expect(ledger.spentBaseUnits).toBe(0n)
+    const blocks = Array.from({ length: 11 }, (_, at) => `block ${100 + at}`)
+    expect(asked.sort()).toEqual([...blocks, 'params', 'round'].sort())
+  })
+
+  it('that cannot be proved do not keep others from being settled', async () => {
+    const ledger = memorySpendLedger()
+    for (let at = 0; at < 200; at++) await open(ledger, `wide ${at}`, [1n, 100n + 50n])
+    await open(ledger, 'narrow', [140n, 150n])
+    const algod = node({
+      lastRound: async () => 160n,
+      blockTxIds: async round => (round < 140n ? down() : []),
+    })
+    const payments = openPayments({ ledger, network: 'testnet', algod, settled: () => {} })
+    await payments.settle()
+    expect(ledger.spentBaseUnits).toBe(200n)
+    // They are looked up again later, not by each call that needs room.
+    expect(await ledger.due('testnet', 160n, 1_000)).toEqual([])
+    expect(await ledger.due('testnet', 171n, 1_000)).toHaveLength(200)
+  })
+
+  it('are looked up for a bounded time', async () => {
+    const ledger = memorySpendLedger()
+    await open(ledger, 'a', [100n, 110n])
+    const answered = gate()
+    const algod = node({ blockTxIds: () => answered.opened.then(() => []) })
+    const payments = openPayments({ ledger, network: 'testnet', algod, settled: () => {}, settlingMaxMs: 20 })
+    await payments.settle()
+    expect(ledger.spentBaseUnits).toBe(1n)
+    answered.open()
+    await expect.poll(() => ledger.spentBaseUnits).toBe(0n)
+  })
+
+  it('are settled once by processes that look at the same time', async () => {
+    const ledger = memorySpendLedger()
+    for (let at = 0; at < 20; at++) await open(ledger, `${at}`, [100n, 110n])
+    const make = () => openPayments({ ledger, network: 'testnet', algod: node(), settled: () => {} })
+    await Promise.all([make(), make(), make()].map(({ settle }) => settle()))
+    expect(ledger.spentBaseUnits).toBe(0n)
+    expect(ledger.reserve({ id: 'b', amount: 5n }, 5n)).toBe(true)
+    expect(ledger.reserve({ id: 'c', amount: 1n }, 5n)).toBe(false)
+  })
+})

@@ -1,0 +1,240 @@
+/**
+ * A store that is slow, silent or loses answers, a facilitator that is away, a server that is told to stop: what callers
+ * were told stays true, nothing stays locked, and no answer that was paid for is lost.
+ */
+import { Redis } from 'ioredis'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { memoryChargeStore } from '../../src/adapters/memory/charge-store.js'
+import { defineEndpoint, type ServeOptions } from '../../src/index.js'
+import type { ChargeStore } from '../../src/ports/charge-store.js'
+import { redisStores } from '../../src/redis.js'
+import { closing } from '../support/closing.js'
+import { gate } from '../support/gate.js'
+import { type RedisServer, startRedis } from '../support/redis-server.js'
+import { ask, open, pay, receiptIn, type Seller, signFor } from '../support/seller.js'
+
+const PRICE = 10_000n
+const KEY = { 'idempotency-key': 'a-key-that-cannot-be-guessed' }
+
+const received = ({ sandbox }: Seller) => sandbox.balance(sandbox.seller.address).usdc
+const errorOf = async (response: Response) =>
+  ((await response.json()) as { error: { code: string; txId?: string } }).error
+
+function counted() {
+  let runs = 0
+  const entered = gate()
+  const endpoint = defineEndpoint({
+    name: 'work',
+    price: '$0.01',
+    handler: () => {
+      entered.enter()
+      return { run: ++runs }
+    },
+  })
+  return { endpoint, runs: () => runs, entered }
+}
+
+describe('a Redis that stands still', () => {
+  let redis: RedisServer
+  let admin: Redis
+  beforeAll(async () => {
+    redis = await startRedis()
+    admin = new Redis(redis.url)
+  })
+  afterAll(async () => {
+    admin.disconnect()
+    await redis.stop()
+  })
+  beforeEach(() => admin.flushall())
+
+  const TIMEOUT_MS = 300
+  const sell = async (endpoint: ReturnType<typeof counted>['endpoint']) => {
+    const stores = closing(redisStores(redis.url, { commandTimeoutMs: TIMEOUT_MS }))
+    await stores.ping()
+    return open([endpoint], { stores, idempotency: {} })
+  }
+  /** Commands wait in the server, and are carried out when it goes on. */
+  const standStill = () => admin.call('CLIENT', 'PAUSE', String(4 * TIMEOUT_MS), 'ALL')
+  const goneOn = async () => void (await admin.ping())
+  const held = async () => (await admin.keys('svc:{*')).length
+
+  it('does not open a call later that it refused', async () => {
+    const { endpoint, runs } = counted()
+    const seller = await sell(endpoint)
+    const headers = { ...KEY, ...(await signFor(seller, `${seller.url}/work`)) }
+    await standStill()
+    const refused = await ask(`${seller.url}/work`, { headers })
+    expect([refused.status, (await errorOf(refused)).code]).toEqual([503, 'store_unavailable'])
+    await goneOn()
+    expect(await held()).toBe(0)
+    await expect.poll(async () => (await ask(`${seller.url}/work`, { headers })).status).toBe(200)
+    expect([runs(), received(seller)]).toEqual([1, PRICE])
+  })
+
+  it('does not record a call later that it refused, and gives back what it had opened', async () => {
+    const { endpoint, runs } = counted()
+    const stopped = gate()
+    const stores = closing(redisStores(redis.url, { commandTimeoutMs: TIMEOUT_MS }))
+    const charges: ChargeStore = {
+      ...stores.charges,
+      async record(move) {
+        await standStill()
+        stopped.enter()
+        return stores.charges.record(move)
+      },
+    }
+    const seller = await open([endpoint], { stores: { ...stores, charges }, idempotency: {} })
+    const headers = { ...KEY, ...(await signFor(seller, `${seller.url}/work`)) }
+    const refused = await ask(`${seller.url}/work`, { headers })
+    expect([refused.status, (await errorOf(refused)).code]).toEqual([503, 'store_unavailable'])
+    await goneOn()
+    await expect.poll(held).toBe(0)
+    const replica = closing(await seller.replica({ stores }))
+    expect((await ask(`${replica.url}/work`, { headers })).status).toBe(200)
+    expect([runs(), received(seller)]).toEqual([2, PRICE])
+  })
+})
+
+describe('a store that loses what it says', () => {
+  /** Carries the move out, and loses its answer so many times. */
+  function losing(store: ChargeStore, move: 'open' | 'record' | 'close', times: number): ChargeStore {
+    let left = times
+    const lossy = async (given: never) => {
+      const answer = await (store[move] as (given: never) => Promise<unknown>)(given)
+      if (left-- > 0) throw new Error(`the answer to ${move} was lost`)
+      return answer
+    }
+    return { ...store, [move]: lossy }
+  }
+
+  /** Does not carry the move out, so many times. */
+  function failing(store: ChargeStore, move: 'close', times: number): ChargeStore {
+    let left = times
+    return {
+      ...store,
+      [move]: async (given: never) => (left-- > 0 ? Promise.reject(new Error('down')) : store[move](given)),
+    }
+  }
+
+  it.each(['open', 'record'] as const)(
+    '%s: the caller is refused, and its key and payment are free again',
+    async move => {
+      const { endpoint, runs } = counted()
+      const store = memoryChargeStore()
+      const seller = await open([endpoint], { idempotency: {}, stores: { charges: losing(store, move, 1) } })
+      const headers = { ...KEY, ...(await signFor(seller, `${seller.url}/work`)) }
+      expect((await ask(`${seller.url}/work`, { headers })).status).toBe(503)
+      await expect.poll(async () => (await ask(`${seller.url}/work`, { headers })).status).toBe(200)
+      expect(runs()).toBe(move === 'open' ? 1 : 2)
+      expect(received(seller)).toBe(PRICE)
+    },
+  )
+
+  it.each(['release', 'replay'] as const)(
+    '%s: a completion that is lost is sent again',
+    async onLostResponse => {
+      const { endpoint, runs } = counted()
+      const charges = failing(memoryChargeStore(), 'close', 3)
+      const seller = await open([endpoint], { idempotency: { onLostResponse }, stores: { charges } })
+      expect((await pay(seller, `${seller.url}/work`, { headers: KEY })).status).toBe(200)
+      const again = () => pay(seller, `${seller.url}/work`, { headers: KEY })
+      await expect.poll(async () => (await again()).headers.get('idempotency-replayed')).toBe('true')
+      expect([runs(), received(seller)]).toEqual([1, PRICE])
+    },
+  )
+
+  it.each(['release', 'replay'] as const)(
+    '%s: a completion that is lost for good is made up by recovery',
+    async onLostResponse => {
+      const { endpoint, runs } = counted()
+      const charges = failing(memoryChargeStore(), 'close', Number.POSITIVE_INFINITY)
+      const seller = await open([endpoint], {
+        idempotency: { onLostResponse },
+        stores: { charges },
+        budgets: { leaseMs: 300 },
+      })
+      expect((await pay(seller, `${seller.url}/work`, { headers: KEY })).status).toBe(200)
+      const again = () => pay(seller, `${seller.url}/work`, { headers: KEY })
+      await expect.poll(async () => (await again()).headers.get('idempotency-replayed')).toBe('true')
+      expect([runs(), received(seller)]).toEqual([1, PRICE])
+    },
+  )
+})
+
+describe('a settlement that is in doubt', () => {
+  const impatient: Partial<ServeOptions> = {
+    budgets: { certaintyMs: 100, reconcilePauseMs: 20, leaseMs: 300, settleMs: 500 },
+  }
+
+  for (const [name, headersOf] of [
+    ['without a key', () => ({})],
+    ['with a key', () => KEY],
+  ] as const) {
+    for (const fault of ['late', 'die-before', 'hang'] as const) {
+      it(`${name}, ${fault}: the same payment with the same body gets its answer, charged once`, async () => {
+        const { endpoint, runs } = counted()
+        const seller = await open([endpoint], { idempotency: {}, ...impatient })
+        const url = `${seller.url}/work`
+        const body = { question: 'who?' }
+        const headers = { ...headersOf(), ...(await signFor(seller, url, { body })) }
+        seller.sandbox.faults.set('settle', fault, fault === 'late' ? { delayMs: 800 } : {})
+        const doubtful = await ask(url, { body, headers })
+        const { code, txId } = await errorOf(doubtful)
+        expect([doubtful.status, code]).toEqual([503, 'settlement_unknown'])
+        seller.sandbox.faults.clear()
+        const again = async () => ask(url, { body, headers })
+        await expect.poll(async () => (await again()).status, { timeout: 10_000 }).toBe(200)
+        const answer = await again()
+        expect(answer.headers.get('idempotency-replayed')).toBe('true')
+        expect([await answer.json(), receiptIn(answer).txId]).toEqual([{ run: 1 }, txId])
+        expect([runs(), received(seller)]).toEqual([1, PRICE])
+        // With another body the payment opens nothing.
+        const other = await ask(url, { body: { question: 'why?' }, headers })
+        expect(other.status).toBe(409)
+        expect(['payment_spent', 'idempotency_key_reuse']).toContain((await errorOf(other)).code)
+      })
+    }
+  }
+
+  it('without a key and with no doubt, the answer is delivered once and not kept', async () => {
+    const { endpoint, runs } = counted()
+    const seller = await open([endpoint], { idempotency: {} })
+    const headers = await signFor(seller, `${seller.url}/work`)
+    expect((await ask(`${seller.url}/work`, { headers })).status).toBe(200)
+    const again = await ask(`${seller.url}/work`, { headers })
+    expect([again.status, (await errorOf(again)).code]).toEqual([409, 'payment_spent'])
+    expect([runs(), received(seller)]).toEqual([1, PRICE])
+  })
+
+  it('is reconciled for as long as it says, though the time of day is set back', async () => {
+    const { endpoint } = counted()
+    let setBackMs = 0
+    const seller = await open([endpoint], { ...impatient, clock: { now: () => Date.now() - setBackMs } })
+    seller.sandbox.faults.set('settle', 'die-before')
+    const headers = await signFor(seller, `${seller.url}/work`)
+    const startedMs = performance.now()
+    const doubtful = ask(`${seller.url}/work`, { headers })
+    setBackMs = 3_600_000
+    expect((await doubtful).status).toBe(503)
+    expect(performance.now() - startedMs).toBeLessThan(60_000)
+  })
+
+  it.each([1, 2])(
+    'ends with settlement_unknown and the txId where the server is told to stop %i times',
+    async signals => {
+      const { endpoint, entered } = counted()
+      const seller = await open([endpoint], { shutdownTimeoutMs: 300 })
+      seller.sandbox.faults.set('settle', 'hang')
+      const headers = await signFor(seller, `${seller.url}/work`)
+      const waiting = ask(`${seller.url}/work`, { headers })
+      await entered.entered()
+      const ended = Array.from({ length: signals }, () => seller.server.shutdown('SIGTERM'))
+      const answer = await waiting
+      expect([answer.status, await errorOf(answer)]).toMatchObject([
+        503,
+        { code: 'settlement_unknown', txId: expect.stringMatching(/^[A-Z2-7]{52}$/) },
+      ])
+      expect(await ended[0]).toMatchObject({ outcome: 'timedOut' })
+    },
+  )
+})

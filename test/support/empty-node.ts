@@ -1,0 +1,35 @@
+import type { Algod } from '../../src/adapters/algorand/algod.js'
+import type { Indexer } from '../../src/adapters/algorand/indexer.js'
+import { GENESIS_HASH } from '../../src/domain/network.js'
+
+/** A node of testnet that has produced 111 rounds of empty blocks, unless told otherwise. */
+export function emptyNode(changes: Partial<Algod> = {}): Algod {
+  const { lastRound = async () => 111n } = changes
+  return {
+    suggestedParams: async () => ({
+      lastRound: await lastRound(),
+      minFeeMicroAlgos: 1_000n,
+      feePerByteMicroAlgos: 0n,
+      genesisHash: GENESIS_HASH.testnet,
+    }),
+    lastRound,
+    confirmedRound: async () => undefined,
+    blockTxIds: async () => [],
+    account: async () => ({ microAlgos: 0n, minBalanceMicroAlgos: 100_000n }),
+    assetHolding: async () => undefined,
+    close: async () => {},
+    ...changes,
+  }
+}
+
+export function indexAt(found: boolean, currentRound: bigint): Indexer {
+  return { find: async () => ({ found, currentRound }), close: async () => {} }
+}
+
+export async function otherNetwork() {
+  return { ...(await emptyNode().suggestedParams()), genesisHash: GENESIS_HASH.mainnet }
+}
+
+export const down = async (): Promise<never> => {
+  throw new Error('down')
+}

@@ -48,6 +48,7 @@ import {
   remotes,
   type ServerOptions,
 } from './options.js'
+import { releasingBodies, unpaidBodies } from './paid-bodies.js'
 import { rulesOf } from './rules.js'
 import { sweeping } from './sweep.js'
 
@@ -65,7 +66,8 @@ export function assemble(definition: AgentDef, options: ServerOptions, drain: Dr
   const observers = observersOf(options, logger, drain.count)
   const auditing = auditingOf(agent, options, logger)
   const bodyBytesMax = positive('maxBodyBytes', options.maxBodyBytes ?? DEFAULT_BODY_BYTES_MAX)
-  const listings = listingsOf(agent, options, warn)
+  const bodies = unpaidBodies(agent, bodyBytesMax, options.maxUnpaidBodyBytes)
+  const listings = listingsOf(releasingBodies(agent, bodies), options, warn)
 
   const { facilitatorUrls, algodUrl, indexerUrl } = remotes(options, agent.network)
   const facilitators = facilitatorsOf(facilitatorUrls, {
@@ -108,6 +110,7 @@ export function assemble(definition: AgentDef, options: ServerOptions, drain: Dr
   const mount = {
     basePath,
     bodyBytesMax,
+    bodies,
     trustProxyHops: checkedHops(options.trustProxy),
     idempotency: rules.idempotency !== undefined,
     logger,

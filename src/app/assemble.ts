@@ -41,12 +41,14 @@ import { observersOf } from './observers.js'
 import {
   checkedBasePath,
   checkedHops,
+  checkedHosts,
   DEFAULT_BODY_BYTES_MAX,
   deployed,
   positive,
   remotes,
   type ServerOptions,
 } from './options.js'
+import { releasingBodies, unpaidBodies } from './paid-bodies.js'
 import { rulesOf } from './rules.js'
 import { sweeping } from './sweep.js'
 
@@ -65,7 +67,8 @@ export function assemble(definition: AgentDef, options: ServerOptions, drain: Dr
   const { journal } = auditing
   const observers = observersOf(options, logger, { inFlight: drain.count, journal })
   const bodyBytesMax = positive('maxBodyBytes', options.maxBodyBytes ?? DEFAULT_BODY_BYTES_MAX)
-  const listings = listingsOf(agent, options, warn)
+  const bodies = unpaidBodies(agent, bodyBytesMax, options.maxUnpaidBodyBytes)
+  const listings = listingsOf(releasingBodies(agent, bodies), options, warn)
 
   const { facilitatorUrls, algodUrl, indexerUrl } = remotes(options, agent.network)
   const facilitators = facilitatorsOf(facilitatorUrls, {
@@ -108,6 +111,7 @@ export function assemble(definition: AgentDef, options: ServerOptions, drain: Dr
   const mount = {
     basePath,
     bodyBytesMax,
+    bodies,
     trustProxyHops: checkedHops(options.trustProxy),
     idempotency: rules.idempotency !== undefined,
     logger,
@@ -119,6 +123,7 @@ export function assemble(definition: AgentDef, options: ServerOptions, drain: Dr
     readiness: readinessOf(condition),
     metrics: observers.metrics,
     runs: observers.runs,
+    operationsHosts: checkedHosts('operationsHosts', options.operationsHosts),
   }).concat(doors.routes, auditing.routes)
   const door = httpDoor({
     ...mount,

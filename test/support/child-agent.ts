@@ -12,9 +12,13 @@ export interface ChildAgent {
   letGo(): void
 }
 
-/** Starts `agent-process.mjs` against the sandbox. The caller ends it. */
-export async function childAgent(sandbox: Sandbox, options: object = {}): Promise<ChildAgent> {
-  const script = fileURLToPath(new URL('./agent-process.mjs', import.meta.url))
+/** Starts a script of this folder against the sandbox. The caller ends it. */
+export async function childAgent(
+  sandbox: Sandbox,
+  options: object = {},
+  file = 'agent-process.mjs',
+): Promise<ChildAgent> {
+  const script = fileURLToPath(new URL(`./${file}`, import.meta.url))
   const argument = JSON.stringify({ payTo: sandbox.seller.address, options })
   const child = fork(script, [argument], {
     stdio: ['ignore', 'pipe', 'inherit', 'ipc'],

@@ -24,6 +24,7 @@ import { USDC_ASSET_ID } from '../domain/network.js'
 import { systemClock } from '../ports/clock.js'
 import { type Logger, silentLogger } from '../ports/logger.js'
 import { auditingOf } from './audit/auditing.js'
+import { boundedSubscriptions } from './bounded-subscriptions.js'
 import { createCharge } from './charge/charge.js'
 import { leasesIn } from './charge/leases.js'
 import { pendingCloses } from './charge/pending-closes.js'
@@ -52,6 +53,9 @@ import { releasingBodies, unpaidBodies } from './paid-bodies.js'
 import { rulesOf } from './rules.js'
 import { sweeping } from './sweep.js'
 
+/** What a seller's own store of windows may take to answer. */
+const WINDOW_STORE_MS = 5_000
+
 export function assemble(definition: AgentDef, options: ServerOptions, drain: Drain) {
   const agent = deployed(definition, options)
   const basePath = checkedBasePath(options.basePath)
@@ -74,7 +78,7 @@ export function assemble(definition: AgentDef, options: ServerOptions, drain: Dr
   const facilitators = facilitatorsOf(facilitatorUrls, {
     network: agent.network,
     allowHttp: options.allowHttp,
-    // Waiting adds up where one after the other is asked; the lease on a payment counts on the whole.
+    // Waiting adds up where one after the other is asked.
     verifyTimeoutMs: Math.ceil(rules.budgets.verifyMs / facilitatorUrls.length),
     settleTimeoutMs: rules.budgets.settleMs,
     logger,
@@ -83,6 +87,7 @@ export function assemble(definition: AgentDef, options: ServerOptions, drain: Dr
   const indexer = indexerUrl === undefined ? undefined : indexerClient({ url: indexerUrl })
   const store = options.stores?.charges ?? memoryChargeStore({ clock, max: options.idempotency?.max })
   const chain = algorandChain({ network: agent.network, algod, indexer, watch: nodeWatch(warn, logger) })
+  const windows = options.subscriptions?.store ?? options.stores?.subscriptions
   const world: World = {
     network: agent.network,
     payTo: agent.payTo,
@@ -91,8 +96,7 @@ export function assemble(definition: AgentDef, options: ServerOptions, drain: Dr
     facilitator: facilitatorList(facilitators),
     chain,
     store,
-    subscriptions:
-      options.subscriptions?.store ?? options.stores?.subscriptions ?? memorySubscriptions({ clock }),
+    subscriptions: windows ? boundedSubscriptions(windows, WINDOW_STORE_MS) : memorySubscriptions({ clock }),
     rateLimit: options.stores?.rateLimit ?? memoryRateLimit({ clock }),
     credit: options.stores?.credit ?? memoryCredit({ clock }),
     leases: leasesIn(store, rules.budgets.leaseMs, logger),

@@ -41,7 +41,10 @@ export function leasesIn(store: ChargeStore, leaseMs: number, logger: Logger): L
   function lost(hold: Hold): void {
     if (holds.get(hold.token) !== hold) return
     holds.delete(hold.token)
-    logger.warn({ call: hold.token, txId: hold.payment }, 'another call took this one over, or it has ended')
+    logger.warn(
+      { call: hold.token, txId: hold.payment },
+      'another call took this one over, or it ended meanwhile',
+    )
   }
 
   function stop(): void {

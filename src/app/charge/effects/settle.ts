@@ -24,14 +24,17 @@ export async function settle(world: World, call: Call) {
   }
 }
 
+const STOPPING = { verdict: 'unknown', cause: 'the server is stopping' } as const
+
 /** A server that is told to stop answers that the settlement is unknown; it does not reset the connection. */
 export function settlementOf(
   world: World,
   payment: PaymentPayload,
   requirements: PaymentRequirements,
 ): Promise<Settlement> {
+  if (world.stop.cutting()) return Promise.resolve(STOPPING)
   const settling = world.facilitator.settle(payment, requirements)
-  return untilCut(world.stop, settling, { verdict: 'unknown', cause: 'the server is stopping' })
+  return untilCut(world.stop, settling, STOPPING)
 }
 
 /**

@@ -10,6 +10,7 @@ const FOREIGN: Readonly<Record<string, string>> = {
   'src/app/audit/compare.ts': 'findings of an audit',
   'src/app/audit/payments.ts': 'findings of an audit',
   'src/adapters/journal/line-order.ts': 'findings of an audit',
+  'src/adapters/facilitator/verdicts.ts': 'reasons of facilitators',
   'src/adapters/metrics/prometheus.ts': 'names of metrics',
   'src/adapters/redis/posture.ts': "Redis's own words",
   'src/adapters/sandbox/judgement.ts': "reasons of the sandbox's facilitator, spelled as a real one's",
@@ -34,6 +35,8 @@ const NO_CODES: Readonly<Record<string, string>> = {
   fault: 'the body of an answer that a test asked the sandbox for',
   object: "a schema's type",
   refused_by_sandbox_fault: "a facilitator's reason",
+  insufficient_funds: "a facilitator's reason",
+  unexpected_settle_error: "a facilitator's reason",
 }
 
 const page = readFileSync(join(ROOT, 'docs/guides/errors.md'), 'utf8')

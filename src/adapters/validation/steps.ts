@@ -1,6 +1,6 @@
 /** What one check of one input may take. Checks are synchronous, so that there is one at a time. */
 
-/** Of patterns and of unions, the two that take long for each byte: at 40 to 100 ns, some tenths of a second. */
+/** Of patterns and of the keywords that take long for each byte: at 25 to 100 ns, some tenths of a second. */
 export const STEPS_MAX = 4_000_000
 
 let stepsLeft = 0

@@ -99,7 +99,7 @@ export function assemble(definition: AgentDef, options: ServerOptions, drain: Dr
     subscriptions: windows ? boundedSubscriptions(windows, WINDOW_STORE_MS) : memorySubscriptions({ clock }),
     rateLimit: options.stores?.rateLimit ?? memoryRateLimit({ clock }),
     credit: options.stores?.credit ?? memoryCredit({ clock }),
-    leases: leasesIn(store, rules.budgets.leaseMs, logger),
+    leases: leasesIn(store, rules.budgets.leaseMs, logger, clock),
     pendingCloses: pendingCloses(store, logger),
     reader: algorandPaymentReader(),
     clock,

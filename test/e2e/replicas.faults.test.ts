@@ -145,6 +145,7 @@ describe('a Redis that', () => {
     await expectRefused(s, s.call)
     s.door.open()
     await expectRefused(s, () => working)
+    // In the background: what a store rejected may have happened all the same.
     await expect.poll(() => s.admin.keys('*:payment:*')).toEqual([])
     await s.admin.config('SET', 'maxmemory', '0')
     await expectServedAgain(s)

@@ -1,4 +1,4 @@
-/** A facilitator that passes everything on to a sandbox's, but holds the next request where a test tells it to. */
+/** A facilitator that passes everything on to a sandbox's, but holds the next requests where a test tells it to. */
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -6,33 +6,44 @@ import type { Sandbox } from '../../src/sandbox.js'
 import { closing } from './closing.js'
 
 interface Held {
-  /** Resolves once the request has come. It is not passed on. */
+  /** Resolves once all that is to be held has come. */
   readonly arrived: Promise<void>
-  /** Answers it with what `hold` was given. */
+  /** Answers them with what `hold` was given. */
   answer(): void
 }
+
+interface HoldOptions {
+  /** Let the sandbox carry them out, and hold its answers. @default they are not passed on */
+  readonly landed?: boolean
+  /** How many. @default 1 */
+  readonly times?: number
+}
+
+type Answer = (value: unknown) => void
 
 export function heldFacilitator() {
   let sandbox: Sandbox | undefined
   const asked: string[] = []
-  const held = new Map<string, (answer: (value: unknown) => void) => void>()
+  const held = new Map<string, (answer: Answer, carryOut: () => Promise<unknown>) => void>()
   const server = createServer(async (request, response) => {
     let body = ''
     for await (const chunk of request) body += chunk
-    const answer = (value: unknown) => {
+    const answer: Answer = value => {
       response.setHeader('content-type', 'application/json')
       response.end(JSON.stringify(value))
     }
+    const carryOut = async () => {
+      const passedOn = await fetch(`${sandbox!.facilitatorUrl}${request.url}`, {
+        method: request.method!,
+        headers: { 'content-type': 'application/json' },
+        ...(body !== '' && { body }),
+      })
+      return passedOn.json()
+    }
     asked.push(request.url!)
     const hold = held.get(request.url!)
-    held.delete(request.url!)
-    if (hold) return hold(answer)
-    const passedOn = await fetch(`${sandbox!.facilitatorUrl}${request.url}`, {
-      method: request.method!,
-      headers: { 'content-type': 'application/json' },
-      ...(body !== '' && { body }),
-    })
-    answer(await passedOn.json())
+    if (hold) return hold(answer, carryOut)
+    answer(await carryOut())
   })
   const listening = once(server.listen(0, '127.0.0.1'), 'listening')
   closing({
@@ -47,7 +58,9 @@ export function heldFacilitator() {
     serves(given: Sandbox) {
       sandbox = given
     },
-    hold(path: '/verify' | '/settle', reply: object): Held {
+    hold(path: '/verify' | '/settle', reply: object, { landed = false, times = 1 }: HoldOptions = {}): Held {
+      let left = times
+      let missing = times
       let arrive = () => {}
       let answerIt = () => {}
       const arrived = new Promise<void>(resolve => {
@@ -56,8 +69,10 @@ export function heldFacilitator() {
       const told = new Promise<void>(resolve => {
         answerIt = resolve
       })
-      held.set(path, answer => {
-        arrive()
+      held.set(path, async (answer, carryOut) => {
+        if (--left === 0) held.delete(path)
+        if (landed) await carryOut()
+        if (--missing === 0) arrive()
         told.then(() => answer(reply))
       })
       return { arrived, answer: answerIt }

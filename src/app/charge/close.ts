@@ -11,7 +11,7 @@ import type { InFlight, World } from './world.js'
  * A release is awaited, because "not charged" is said only once the payment is free again. A completion is sent and not
  * awaited: after a settlement no answer is withheld for a store's error. It stays in flight until the store was asked
  * once, so that a server that is told to stop asks before it leaves. Answers what to do when the answer has reached the
- * socket, or has not; `superseded` where another call holds the key or the payment by now.
+ * socket, or has not; `superseded` where another call may hold the key or the payment by now.
  */
 export function closeCall(
   world: World,
@@ -20,10 +20,10 @@ export function closeCall(
   inFlight: InFlight,
 ): Promise<'superseded' | undefined> | ((arrived: boolean) => void) | undefined {
   const { closing } = OUTCOMES[final]
-  if (call.hold) world.leases[closing === 'keep' ? 'pass' : 'drop'](call.hold.token)
   if (call.creditor !== undefined) settleCredit(world, call.creditor, final)
-  if (closing === 'release')
-    return call.held || call.window ? giveBack(world, call).then(onlySuperseded) : undefined
+  if (closing === 'release' && (call.held || call.window)) return release(world, call)
+  if (call.hold) world.leases[closing === 'keep' ? 'pass' : 'drop'](call.hold.token)
+  if (closing === 'release') return undefined
   if (!call.held || closing === 'keep') return undefined
   const finish = (how: CloseMove['how']) => void close(world, call, how).finally(inFlight.leave)
   inFlight.enter()
@@ -39,8 +39,17 @@ export function closeCall(
   return undefined
 }
 
-function onlySuperseded(given: Awaited<ReturnType<typeof giveBack>>): 'superseded' | undefined {
-  return given === 'superseded' ? given : undefined
+/**
+ * A call that was taken over is superseded, however it ended: it charged nothing, but the call in its place may have. (A
+ * process that was suspended while it verified said 402 with a new quote, and "you were not charged", of a payment that
+ * another process had settled meanwhile.) Where the store is silent, a lease that may have lapsed is taken for lapsed.
+ */
+async function release(world: World, call: Call): Promise<'superseded' | undefined> {
+  const { hold } = call
+  const mayBeTaken = hold !== undefined && world.leases.mayHaveLapsed(hold.token)
+  if (hold) world.leases.drop(hold.token)
+  const given = await giveBack(world, call)
+  return given === 'released' || (given === 'storeDown' && !mayBeTaken) ? undefined : 'superseded'
 }
 
 /**

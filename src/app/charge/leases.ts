@@ -5,46 +5,67 @@
  * over and was charged again.
  */
 import type { ChargeStore, Hold } from '../../ports/charge-store.js'
+import type { Clock } from '../../ports/clock.js'
 import type { Logger } from '../../ports/logger.js'
 
 export interface Leases {
   readonly leaseMs: number
-  /** Renews this hold from now on. A later hold under the same token takes its place. */
-  keep(hold: Hold): void
+  /**
+   * Renews this hold from now on. A later hold under the same token takes its place.
+   *
+   * @param sinceMs by the monotonic clock, no later than the store gave the lease
+   */
+  keep(hold: Hold, sinceMs: number): void
   /** The call that bears this token has ended, and has closed what it held. */
   drop(token: string): void
   /** It has ended with its outcome open: the next call need not wait for the lease to run out. */
   pass(token: string): void
+  /** Whether another call may hold what this token held: its lease was not renewed in time, or it has none. */
+  mayHaveLapsed(token: string): boolean
   close(): void
+}
+
+interface Kept {
+  readonly hold: Hold
+  /** When it was last taken or renewed; the store's own moment is later. */
+  sinceMs: number
 }
 
 /** Two renewals may be lost before a lease lapses. */
 const RENEWALS_A_LEASE = 3
 const LAPSES_NOW_MS = 1
 
-export function leasesIn(store: ChargeStore, leaseMs: number, logger: Logger): Leases {
-  const holds = new Map<string, Hold>()
+export function leasesIn(
+  store: ChargeStore,
+  leaseMs: number,
+  logger: Logger,
+  clock: Pick<Clock, 'monotonic'>,
+): Leases {
+  const kept = new Map<string, Kept>()
   let timer: NodeJS.Timeout | undefined
 
   async function renew(): Promise<void> {
-    if (holds.size === 0) return stop()
-    const renewed = [...holds.values()]
+    if (kept.size === 0) return stop()
+    const renewed = [...kept.values()]
+    const sinceMs = clock.monotonic()
+    const holds = renewed.map(({ hold }) => hold)
     try {
-      const ours = await store.renew(renewed, leaseMs)
-      for (const [at, hold] of renewed.entries()) if (!ours[at]) lost(hold)
+      const ours = await store.renew(holds, leaseMs)
+      for (const [at, one] of renewed.entries()) {
+        if (ours[at]) one.sinceMs = sinceMs
+        else lost(one)
+      }
     } catch (cause) {
       logger.warn({ err: cause, calls: renewed.length }, 'the leases of calls at work were not renewed')
     }
   }
 
   /** The call goes on: its payment may have landed. The store refuses whatever it does to what is not its own any more. */
-  function lost(hold: Hold): void {
-    if (holds.get(hold.token) !== hold) return
-    holds.delete(hold.token)
-    logger.warn(
-      { call: hold.token, txId: hold.payment },
-      'another call took this one over, or it ended meanwhile',
-    )
+  function lost(one: Kept): void {
+    const { token, payment } = one.hold
+    if (kept.get(token) !== one) return
+    kept.delete(token)
+    logger.warn({ call: token, txId: payment }, 'another call took this one over, or it ended meanwhile')
   }
 
   function stop(): void {
@@ -54,18 +75,22 @@ export function leasesIn(store: ChargeStore, leaseMs: number, logger: Logger): L
 
   return {
     leaseMs,
-    keep(hold) {
-      holds.set(hold.token, hold)
+    keep(hold, sinceMs) {
+      kept.set(hold.token, { hold, sinceMs })
       timer ??= setInterval(() => void renew(), leaseMs / RENEWALS_A_LEASE).unref()
     },
-    drop: token => void holds.delete(token),
+    drop: token => void kept.delete(token),
     pass(token) {
-      const hold = holds.get(token)
-      holds.delete(token)
-      if (hold === undefined) return
-      store.renew([hold], LAPSES_NOW_MS).catch(() => {
+      const one = kept.get(token)
+      kept.delete(token)
+      if (one === undefined) return
+      store.renew([one.hold], LAPSES_NOW_MS).catch(() => {
         // It runs out by itself.
       })
+    },
+    mayHaveLapsed(token) {
+      const one = kept.get(token)
+      return one === undefined || clock.monotonic() - one.sinceMs >= leaseMs
     },
     close: stop,
   }

@@ -27,7 +27,7 @@ async function take(world: World, call: Call, hold: Hold) {
   switch (opened.verdict) {
     case 'opened':
       call.held = true
-      world.leases.keep(hold)
+      world.leases.keep(hold, call.startedMonotonicMs)
       return 'opened'
     case 'replayable':
       call.replayed = unseal(opened.answer, call.secret!, hold.claim!.name)
@@ -35,7 +35,7 @@ async function take(world: World, call: Call, hold: Hold) {
     case 'orphaned':
       call.recorded = opened.recorded
       // The key is taken over, and no payment yet.
-      world.leases.keep({ slot: hold.slot, token: hold.token, claim: hold.claim! })
+      world.leases.keep({ slot: hold.slot, token: hold.token, claim: hold.claim! }, call.startedMonotonicMs)
       return 'orphaned'
     case 'spent':
       return 'spent'

@@ -18,6 +18,7 @@ export async function recover(world: World, call: Call) {
   const recorded = call.recorded!
   const landing = await landingOf(world, call, recorded)
   if (landing === 'unknown') return undecided(call)
+  const sinceMs = world.clock.monotonic()
   try {
     const resolved = await world.store.resolve({
       ...call.hold!,
@@ -33,7 +34,7 @@ export async function recover(world: World, call: Call) {
         return call.replayed.answer === undefined ? 'notKept' : 'found'
       case 'opened':
         call.held = true
-        world.leases.keep(call.hold!)
+        world.leases.keep(call.hold!, sinceMs)
         return 'absent'
       default:
         return resolved

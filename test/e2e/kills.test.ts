@@ -1,0 +1,228 @@
+/**
+ * SIGKILL at each step of a paid call, in real processes. Then its caller asks another process on the same store: with the
+ * very same request, and with a new payment. The table says what it is answered and how often the ledger shows a charge;
+ * docs/storage.md has the same table. A memory store ends with its process, so there the other process knows nothing.
+ */
+import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { type Sandbox, startSandbox } from '../../src/sandbox.js'
+import { type ChildAgent, childAgent } from '../support/child-agent.js'
+import { closing } from '../support/closing.js'
+import { heldFacilitator } from '../support/held-facilitator.js'
+import { type RedisServer, startRedis } from '../support/redis-server.js'
+import { ask, receiptIn, type Seller, signFor } from '../support/seller.js'
+
+const PRICE = 10_000n
+const FUNDS = 100_000_000n
+const BODY = { question: 'who?' }
+
+const STEPS = [
+  'before open',
+  'after open',
+  'before handler',
+  'after handler',
+  'before record',
+  'after record',
+  'settle sent',
+  'settle landed',
+  'before close',
+  'after close',
+] as const
+type Step = (typeof STEPS)[number]
+
+/** Who calls, and in which order they ask again. A window is charged and owed as any call is: it shares a column. */
+const CALLERS = {
+  key: { column: 0, path: '/work', hasKey: true, renewsFirst: false },
+  renewing: { column: 1, path: '/work', hasKey: true, renewsFirst: true },
+  keyless: { column: 2, path: '/work', hasKey: false, renewsFirst: false },
+  windowKey: { column: 0, path: '/window', hasKey: true, renewsFirst: false },
+  windowKeyless: { column: 2, path: '/window', hasKey: false, renewsFirst: false },
+} as const
+type Caller = keyof typeof CALLERS
+const NAMES = Object.keys(CALLERS) as Caller[]
+
+/**
+ * What the first and the second request get, and the charges of all. `new` is a run of the second process; `kept` the first
+ * process's recorded answer, or what the request before it got. By column: with a key, with a key and the new payment
+ * first, without a key.
+ */
+type Row = readonly [key: string, renewing: string, keyless: string]
+const UNTOUCHED: Row = ['new, kept, 1', 'new, kept, 1', 'new, new, 2']
+const RECORDED: Row = ['kept, kept, 1', 'settlement_unknown, kept, 1', 'kept, new, 2']
+const LANDED: Row = ['kept, kept, 1', 'kept, kept, 1', 'kept, new, 2']
+const CLOSED: Row = ['kept, kept, 1', 'kept, kept, 1', 'payment_spent, new, 2']
+const FORGOTTEN: Row = ['payment_spent, new, 2', 'new, kept, 2', 'payment_spent, new, 2']
+
+const TABLE: Readonly<Record<'Redis' | 'memory', Readonly<Record<Step, Row>>>> = {
+  Redis: {
+    'before open': UNTOUCHED,
+    'after open': UNTOUCHED,
+    'before handler': UNTOUCHED,
+    'after handler': UNTOUCHED,
+    'before record': UNTOUCHED,
+    'after record': RECORDED,
+    'settle sent': RECORDED,
+    'settle landed': LANDED,
+    'before close': LANDED,
+    'after close': CLOSED,
+  },
+  memory: {
+    'before open': UNTOUCHED,
+    'after open': UNTOUCHED,
+    'before handler': UNTOUCHED,
+    'after handler': UNTOUCHED,
+    'before record': UNTOUCHED,
+    'after record': UNTOUCHED,
+    'settle sent': UNTOUCHED,
+    'settle landed': FORGOTTEN,
+    'before close': FORGOTTEN,
+    'after close': FORGOTTEN,
+  },
+}
+
+let redis: RedisServer
+let sandbox: Sandbox
+beforeAll(async () => {
+  redis = await startRedis()
+})
+afterAll(() => redis.stop())
+beforeEach(async () => {
+  sandbox = closing(await startSandbox())
+})
+
+const budgets = { leaseMs: 300, reconcilePauseMs: 50 }
+
+async function agent(options: object): Promise<ChildAgent> {
+  const child = await childAgent(sandbox, { budgets, ...options }, 'halting-agent.mjs')
+  closing({ close: () => child.process.kill('SIGKILL') })
+  return child
+}
+
+/** A process that is killed once all callers are at this step: by itself, or by us where it waits for the facilitator. */
+async function victim(step: Step, options: object): Promise<ChildAgent> {
+  const calls = NAMES.length
+  if (step !== 'settle sent' && step !== 'settle landed') {
+    return agent({ ...options, halt: { at: step, calls, signal: 'SIGKILL' } })
+  }
+  const facilitator = heldFacilitator()
+  facilitator.serves(sandbox)
+  const settling = facilitator.hold('/settle', {}, { landed: step === 'settle landed', times: calls })
+  const child = await agent({ ...options, facilitatorUrl: await facilitator.url })
+  settling.arrived.then(() => child.process.kill('SIGKILL'))
+  return child
+}
+
+interface Told {
+  readonly word: string
+  readonly run?: number
+  readonly windowKey: string | null
+}
+
+const WAITING = ['idempotency_in_progress', 'payment_in_use']
+
+/** What is said in the end: until the killed process's lease has run out, the caller is told to wait. */
+async function told(send: () => Promise<Response>): Promise<Told> {
+  for (;;) {
+    const response = await send()
+    const { run, error } = (await response.json()) as { run?: number; error: { code: string } }
+    if (response.status === 409 && WAITING.includes(error.code)) {
+      expect(Number(response.headers.get('retry-after'))).toBeGreaterThan(0)
+      continue
+    }
+    if (response.status !== 200) return { word: error.code, windowKey: null }
+    expect(receiptIn(response)).toMatchObject({ success: true, amount: String(PRICE) })
+    const isReplay = response.headers.get('idempotency-replayed') === 'true'
+    return { word: isReplay ? 'kept' : 'new', run, windowKey: response.headers.get('x-svc-subscription') }
+  }
+}
+
+interface Ended {
+  readonly outcome: string
+  /** Whether the killed process had handed its answer over. */
+  readonly wasAnswered: boolean
+}
+
+async function call(step: Step, name: Caller, first: ChildAgent, second: ChildAgent): Promise<Ended> {
+  const { path, hasKey, renewsFirst } = CALLERS[name]
+  const account = `${name} ${step}`
+  const key: Record<string, string> = hasKey
+    ? { 'idempotency-key': `nobody-can-guess-this-key-of-${name}` }
+    : {}
+  const signed = async (url: string) => {
+    const payment = await signFor({ sandbox } as Seller, url, { account, body: BODY })
+    return { body: BODY, headers: { ...key, ...payment } }
+  }
+
+  const request = await signed(`${first.url}${path}`)
+  const answer = await ask(`${first.url}${path}`, request).then(
+    async response => [response.status, await response.json()],
+    () => undefined,
+  )
+  if (answer !== undefined) expect(answer).toEqual([200, { run: first.process.pid }])
+
+  const url = `${second.url}${path}`
+  const renewal = await signed(url)
+  const requests = renewsFirst ? ([renewal, request] as const) : ([request, renewal] as const)
+  const one = await told(() => ask(url, requests[0]))
+  const two = await told(() => ask(url, requests[1]))
+  if (one.word === 'kept') expect(one.run).toBe(first.process.pid)
+  if (one.word === 'new') expect(one.run).toBe(second.process.pid)
+  if (two.word === 'kept') expect(two.run).toBe(one.run ?? first.process.pid)
+  for (const { word, windowKey } of [one, two]) {
+    if (path === '/work' || word.includes('_')) continue
+    const covered = await ask(url, { body: BODY, headers: { 'x-svc-subscription': windowKey! } })
+    expect(covered.status).toBe(200)
+  }
+  const left = sandbox.balance(sandbox.accounts(account).address).usdc!
+  const charges = Number((FUNDS - left) / PRICE)
+  return { outcome: `${one.word}, ${two.word}, ${charges}`, wasAnswered: answer !== undefined }
+}
+
+describe.each([
+  ['Redis', 'release'],
+  ['Redis', 'replay'],
+  ['memory', 'release'],
+  ['memory', 'replay'],
+] as const)('on %s, %s: killed at', (store, onLostResponse) => {
+  let options: object
+  beforeEach(() => {
+    const place = store === 'Redis' ? { redisUrl: redis.url, redis: { prefix: `k${Math.random()}:` } } : {}
+    options = { ...place, idempotency: { onLostResponse } }
+  })
+
+  it('each step', async () => {
+    const second = await agent(options)
+    const kill = async (step: Step) => {
+      const first = await victim(step, options)
+      const exit = once(first.process, 'exit')
+      const ended = await Promise.all(NAMES.map(name => call(step, name, first, second)))
+      expect(await exit).toEqual([null, 'SIGKILL'])
+      return ended
+    }
+    const killed: Ended[][] = []
+    for (const step of STEPS) killed.push(await kill(step))
+
+    const seen = STEPS.map((step, at) => [step, ...killed[at]!.map(({ outcome }) => outcome)])
+    const row = (step: Step) => NAMES.map(name => TABLE[store][step][CALLERS[name].column])
+    expect(seen).toEqual(STEPS.map(step => [step, ...row(step)]))
+    // No answer leaves before its payment is settled.
+    for (const [at, step] of STEPS.entries()) {
+      if (killed[at]!.some(({ wasAnswered }) => wasAnswered)) expect(step).toMatch(/close$/)
+    }
+  }, 60_000)
+})
+
+it('is the table of docs/storage.md', () => {
+  const rows: { steps: Step[]; cells: string }[] = []
+  for (const step of STEPS) {
+    const cells = [...TABLE.Redis[step], ...TABLE.memory[step]].join(' | ')
+    if (rows.at(-1)?.cells === cells) rows.at(-1)!.steps.push(step)
+    else rows.push({ steps: [step], cells })
+  }
+  const documented = readFileSync(new URL('../../docs/storage.md', import.meta.url), 'utf8')
+  const lines = documented.split('\n').map(line => line.replaceAll(/\s+/g, ' ').replaceAll('`', ''))
+  expect(lines).toEqual(
+    expect.arrayContaining(rows.map(({ steps, cells }) => `| ${steps.join(', ')} | ${cells} |`)),
+  )
+})

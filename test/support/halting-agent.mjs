@@ -1,0 +1,78 @@
+/**
+ * An agent in a process of its own, from the built package, that sends itself a signal at one step of its paid calls, once
+ * so many of them are there: it is killed, or suspended. Speaks JSON lines on stdout.
+ */
+import { memoryChargeStore } from '../../dist/src/adapters/memory/charge-store.js'
+import { memorySubscriptions } from '../../dist/src/adapters/memory/subscriptions.js'
+import { defineAgent, defineEndpoint, serve } from '../../dist/src/index.js'
+import { redisStores } from '../../dist/src/redis.js'
+
+const say = message => process.stdout.write(`${JSON.stringify(message)}\n`)
+const { payTo, options } = JSON.parse(process.argv[2])
+const { redisUrl, redis, halt, timeout, handlerMs = 0, ...serveOptions } = options
+
+let letGo = () => {}
+const goneOn = new Promise(resolve => {
+  letGo = resolve
+})
+let calls = 0
+
+/** Calls wait here for each other, and go on where the signal was one to go on after. */
+async function at(step) {
+  if (step !== halt?.at) return
+  if (++calls === (halt.calls ?? 1)) {
+    say({ halted: step })
+    process.kill(process.pid, halt.signal)
+    letGo()
+  }
+  await goneOn
+}
+
+/** The store, with this process halted before or after the move of this name, or while its answer is on its way. */
+function haltingAt(move, store) {
+  return {
+    ...store,
+    async [move](...given) {
+      await at(`before ${move}`)
+      const moving = store[move](...given)
+      if (halt?.at === `during ${move}`) setImmediate(at, halt.at)
+      const answer = await moving
+      await at(`after ${move}`)
+      return answer
+    },
+  }
+}
+
+async function handler() {
+  await at('before handler')
+  const answer = { run: process.pid }
+  if (handlerMs > 0) await new Promise(resolve => setTimeout(resolve, handlerMs))
+  await at('after handler')
+  return answer
+}
+
+const stores =
+  redisUrl === undefined
+    ? { charges: memoryChargeStore(), subscriptions: memorySubscriptions() }
+    : redisStores(redisUrl, redis)
+const charges = ['open', 'record', 'close'].reduce((store, move) => haltingAt(move, store), stores.charges)
+const subscriptions = haltingAt('put', stores.subscriptions)
+
+const agent = defineAgent({
+  name: 'Halting',
+  handle: 'halting',
+  description: 'Stops in the middle of a call.',
+  payTo,
+  network: 'testnet',
+  endpoints: [
+    defineEndpoint({ name: 'work', price: '$0.01', timeout, handler }),
+    defineEndpoint({ name: 'window', subscription: { price: '$0.01', period: '1h' }, handler }),
+  ],
+})
+serve(agent, {
+  port: 0,
+  host: '127.0.0.1',
+  ...serveOptions,
+  stores: { ...stores, charges, subscriptions },
+  onReady: ready => say({ ready }),
+})

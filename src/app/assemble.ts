@@ -24,6 +24,7 @@ import { USDC_ASSET_ID } from '../domain/network.js'
 import { systemClock } from '../ports/clock.js'
 import { type Logger, silentLogger } from '../ports/logger.js'
 import { auditingOf } from './audit/auditing.js'
+import { boundedSubscriptions } from './bounded-subscriptions.js'
 import { createCharge } from './charge/charge.js'
 import { leasesIn } from './charge/leases.js'
 import { pendingCloses } from './charge/pending-closes.js'
@@ -52,6 +53,9 @@ import { releasingBodies, unpaidBodies } from './paid-bodies.js'
 import { rulesOf } from './rules.js'
 import { sweeping } from './sweep.js'
 
+/** What a seller's own store of windows may take to answer. */
+const WINDOW_STORE_MS = 5_000
+
 export function assemble(definition: AgentDef, options: ServerOptions, drain: Drain) {
   const agent = deployed(definition, options)
   const basePath = checkedBasePath(options.basePath)
@@ -63,8 +67,9 @@ export function assemble(definition: AgentDef, options: ServerOptions, drain: Dr
   const rules = rulesOf(options)
   const signer = checkedSigner(options.signManifest)
   const healthChecks = checkedHealthChecks(options.healthChecks)
-  const observers = observersOf(options, logger, drain.count)
   const auditing = auditingOf(agent, options, logger)
+  const { journal } = auditing
+  const observers = observersOf(options, logger, { inFlight: drain.count, journal })
   const bodyBytesMax = positive('maxBodyBytes', options.maxBodyBytes ?? DEFAULT_BODY_BYTES_MAX)
   const bodies = unpaidBodies(agent, bodyBytesMax, options.maxUnpaidBodyBytes)
   const listings = listingsOf(releasingBodies(agent, bodies), options, warn)
@@ -73,7 +78,7 @@ export function assemble(definition: AgentDef, options: ServerOptions, drain: Dr
   const facilitators = facilitatorsOf(facilitatorUrls, {
     network: agent.network,
     allowHttp: options.allowHttp,
-    // Waiting adds up where one after the other is asked; the lease on a payment counts on the whole.
+    // Waiting adds up where one after the other is asked.
     verifyTimeoutMs: Math.ceil(rules.budgets.verifyMs / facilitatorUrls.length),
     settleTimeoutMs: rules.budgets.settleMs,
     logger,
@@ -82,6 +87,7 @@ export function assemble(definition: AgentDef, options: ServerOptions, drain: Dr
   const indexer = indexerUrl === undefined ? undefined : indexerClient({ url: indexerUrl })
   const store = options.stores?.charges ?? memoryChargeStore({ clock, max: options.idempotency?.max })
   const chain = algorandChain({ network: agent.network, algod, indexer, watch: nodeWatch(warn, logger) })
+  const windows = options.subscriptions?.store ?? options.stores?.subscriptions
   const world: World = {
     network: agent.network,
     payTo: agent.payTo,
@@ -90,8 +96,7 @@ export function assemble(definition: AgentDef, options: ServerOptions, drain: Dr
     facilitator: facilitatorList(facilitators),
     chain,
     store,
-    subscriptions:
-      options.subscriptions?.store ?? options.stores?.subscriptions ?? memorySubscriptions({ clock }),
+    subscriptions: windows ? boundedSubscriptions(windows, WINDOW_STORE_MS) : memorySubscriptions({ clock }),
     rateLimit: options.stores?.rateLimit ?? memoryRateLimit({ clock }),
     credit: options.stores?.credit ?? memoryCredit({ clock }),
     leases: leasesIn(store, rules.budgets.leaseMs, logger),
@@ -103,7 +108,7 @@ export function assemble(definition: AgentDef, options: ServerOptions, drain: Dr
     rules,
   }
   const stopSweeping = sweeping(world.subscriptions, clock, logger)
-  const condition = { agent, facilitators, world, healthChecks }
+  const condition = { agent, facilitators, world, healthChecks, journal }
   const facilitatorUrl = facilitators[0].url
   const documents = discoveryOf({ agent, basePath, facilitatorUrl, signer, logger })
   const charge = createCharge(world, [...observers.witnesses, ...auditing.witnesses], drain.inFlight)
@@ -131,6 +136,8 @@ export function assemble(definition: AgentDef, options: ServerOptions, drain: Dr
     freeRoutes: free,
     cors: options.cors ?? true,
   })
+  // Last, when nothing else can be refused any more: what it locks is given back by `closeObservers`.
+  auditing.openJournal()
   const paid = agent.endpoints.map(({ name, method }) => `${method} ${basePath}/${name}`)
   return {
     door,

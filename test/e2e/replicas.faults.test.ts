@@ -145,7 +145,7 @@ describe('a Redis that', () => {
     await expectRefused(s, s.call)
     s.door.open()
     await expectRefused(s, () => working)
-    expect(await s.admin.keys('*:payment:*')).toEqual([])
+    await expect.poll(() => s.admin.keys('*:payment:*')).toEqual([])
     await s.admin.config('SET', 'maxmemory', '0')
     await expectServedAgain(s)
   })

@@ -9,21 +9,21 @@ import type { InFlight, World } from './world.js'
 
 /**
  * A release is awaited, because "not charged" is said only once the payment is free again. A completion is sent and not
- * awaited: after a settlement no answer is withheld for a store's error. It stays in flight until it is done, so that a
- * server that is told to stop does not leave before its books are closed. Answers what to do when the answer has
- * reached the socket, or has not; nothing, where that is all the same.
+ * awaited: after a settlement no answer is withheld for a store's error. It stays in flight until the store was asked
+ * once, so that a server that is told to stop asks before it leaves. Answers what to do when the answer has reached the
+ * socket, or has not; `superseded` where another call holds the key or the payment by now.
  */
 export function closeCall(
   world: World,
   call: Call,
   final: ChargeFinal,
   inFlight: InFlight,
-): Promise<undefined> | ((arrived: boolean) => void) | undefined {
+): Promise<'superseded' | undefined> | ((arrived: boolean) => void) | undefined {
   const { closing } = OUTCOMES[final]
-  if (call.hold) world.leases.drop(call.hold.token)
+  if (call.hold) world.leases[closing === 'keep' ? 'pass' : 'drop'](call.hold.token)
   if (call.creditor !== undefined) settleCredit(world, call.creditor, final)
   if (closing === 'release')
-    return call.held || call.window ? giveBack(world, call).then(() => undefined) : undefined
+    return call.held || call.window ? giveBack(world, call).then(onlySuperseded) : undefined
   if (!call.held || closing === 'keep') return undefined
   const finish = (how: CloseMove['how']) => void close(world, call, how).finally(inFlight.leave)
   inFlight.enter()
@@ -34,9 +34,13 @@ export function closeCall(
   if (call.hold!.claim && hasKey && idempotency.onLostResponse === 'release') {
     return arrived => finish(arrived ? 'complete' : 'forfeit')
   }
-  // Without a key the payment stood for one only while its outcome was open.
+  // A call without a key has no answer kept once its outcome is known.
   finish(hasKey ? 'complete' : 'forfeit')
   return undefined
+}
+
+function onlySuperseded(given: Awaited<ReturnType<typeof giveBack>>): 'superseded' | undefined {
+  return given === 'superseded' ? given : undefined
 }
 
 /**

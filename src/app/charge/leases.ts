@@ -11,13 +11,16 @@ export interface Leases {
   readonly leaseMs: number
   /** Renews this hold from now on. A later hold under the same token takes its place. */
   keep(hold: Hold): void
-  /** The call that bears this token has ended. */
+  /** The call that bears this token has ended, and has closed what it held. */
   drop(token: string): void
+  /** It has ended with its outcome open: the next call need not wait for the lease to run out. */
+  pass(token: string): void
   close(): void
 }
 
 /** Two renewals may be lost before a lease lapses. */
 const RENEWALS_A_LEASE = 3
+const LAPSES_NOW_MS = 1
 
 export function leasesIn(store: ChargeStore, leaseMs: number, logger: Logger): Leases {
   const holds = new Map<string, Hold>()
@@ -38,7 +41,10 @@ export function leasesIn(store: ChargeStore, leaseMs: number, logger: Logger): L
   function lost(hold: Hold): void {
     if (holds.get(hold.token) !== hold) return
     holds.delete(hold.token)
-    logger.warn({ call: hold.token, txId: hold.payment }, 'another call took this one over, or it has ended')
+    logger.warn(
+      { call: hold.token, txId: hold.payment },
+      'another call took this one over, or it ended meanwhile',
+    )
   }
 
   function stop(): void {
@@ -53,6 +59,14 @@ export function leasesIn(store: ChargeStore, leaseMs: number, logger: Logger): L
       timer ??= setInterval(() => void renew(), leaseMs / RENEWALS_A_LEASE).unref()
     },
     drop: token => void holds.delete(token),
+    pass(token) {
+      const hold = holds.get(token)
+      holds.delete(token)
+      if (hold === undefined) return
+      store.renew([hold], LAPSES_NOW_MS).catch(() => {
+        // It runs out by itself.
+      })
+    },
     close: stop,
   }
 }

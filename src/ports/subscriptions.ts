@@ -9,6 +9,11 @@ export interface SubscriptionStore {
   put(id: string, record: SubscriptionRecord): unknown
   /** Drops what ended before `nowMs`. */
   sweep(nowMs: number): unknown
+  /**
+   * The store's own time, in milliseconds since the epoch: what replicas share ends by one clock. Without it each process
+   * counts by its own.
+   */
+  now?(): number | Promise<number>
   /** Used on proof that nothing was charged; without it the record simply ends with its window. */
   delete?(id: string): unknown
 }
@@ -17,6 +22,6 @@ export interface SubscriptionStore {
 export interface SubscriptionRecord {
   /** The endpoint that sold the window, and the only one that it opens. */
   readonly endpoint: string
-  /** Open while now is before this, in milliseconds since the epoch. */
+  /** Open while now is before this, in milliseconds since the epoch by the store's own time. */
   readonly expiresAtMs: number
 }

@@ -81,6 +81,18 @@ export function subscriptionsContract(
       expect(await store.get(id)).toBeFalsy()
     })
 
+    it('its own time, where it has one, is the time by which windows end', async () => {
+      const { store, now, windowMs, advance } = await make()
+      if (!store.now) return
+      expect(Math.abs((await store.now()) - now())).toBeLessThan(windowMs)
+      const id = randomUUID()
+      const endsMs = (await store.now()) + windowMs
+      await store.put(id, { endpoint: 'a', expiresAtMs: endsMs })
+      expect(await store.get(id)).toBeTruthy()
+      await advance(2 * windowMs)
+      expect(await store.now()).toBeGreaterThanOrEqual(endsMs)
+    })
+
     it('what a caller does to its record does not reach the store', async () => {
       const { store, now, windowMs } = await make()
       const id = randomUUID()

@@ -15,9 +15,12 @@ import { serverTime } from './server-time.js'
 /** The scripts' names for the keys: c the claim, p the presented payment, r the recorded one. */
 type Roles = Readonly<Partial<Record<'c' | 'p' | 'r', string | undefined>>>
 
-export function redisChargeStore(connection: Connection, prefix: string): ChargeStore {
+export function redisChargeStore(
+  connection: Connection,
+  prefix: string,
+  time = serverTime(connection),
+): ChargeStore {
   const keys = chargeKeys(prefix)
-  const time = serverTime(connection)
   const rolesOf = (hold: Hold): Roles => ({ c: keys.claim(hold), p: keys.payment(hold.slot, hold.payment) })
   const move = (name: string, lua: string) => {
     const script = connection.script(name, lua)

@@ -13,6 +13,7 @@ import { checkedPrefix } from './keys.js'
 import { postureOf } from './posture.js'
 import { redisRateLimit } from './rate-limit.js'
 import { redisRuns } from './runs.js'
+import { serverTime } from './server-time.js'
 import { redisSpendLedger } from './spend.js'
 import { redisSubscriptions } from './subscriptions.js'
 
@@ -70,11 +71,12 @@ export function redisStores(redisOrUrl: RedisClient | string, options: RedisStor
   const { commandTimeoutMs = 2_000, runsCapacity = 100, budget = 'default', logger } = options
   const prefix = checkedPrefix(options.prefix ?? 'svc:')
   const connection = connect(redisOrUrl, { commandTimeoutMs })
+  const time = serverTime(connection)
   warnOfPosture(connection, logger)
   const ping = async () => void (await connection.send(redis => redis.ping()))
   return {
-    charges: redisChargeStore(connection, prefix),
-    subscriptions: redisSubscriptions(connection, prefix),
+    charges: redisChargeStore(connection, prefix, time),
+    subscriptions: redisSubscriptions(connection, prefix, time),
     rateLimit: redisRateLimit(connection, prefix),
     credit: redisCredit(connection, prefix),
     runs: redisRuns(connection, prefix, runsCapacity),

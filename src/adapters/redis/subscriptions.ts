@@ -1,8 +1,9 @@
 /** Sold windows, a string each, which Redis drops when they end. Promise: see the port. */
 import type { SubscriptionRecord, SubscriptionStore } from '../../ports/subscriptions.js'
 import type { Connection } from './connection.js'
+import { serverTime } from './server-time.js'
 
-export function redisSubscriptions(connection: Connection, prefix: string) {
+export function redisSubscriptions(connection: Connection, prefix: string, time = serverTime(connection)) {
   const keyOf = (id: string) => `${prefix}window:${id}`
   return {
     async get(id) {
@@ -13,6 +14,7 @@ export function redisSubscriptions(connection: Connection, prefix: string) {
       const stored = JSON.stringify({ endpoint, expiresAtMs })
       await connection.send(redis => redis.set(keyOf(id), stored, 'PXAT', Math.ceil(expiresAtMs)))
     },
+    now: time.now,
     /** Nothing to do: Redis collects by itself. */
     sweep() {},
     async delete(id) {

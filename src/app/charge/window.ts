@@ -1,5 +1,14 @@
 /** Subscription keys: made here, stored as their hash, shown once. */
 import { hash, randomBytes } from 'node:crypto'
+import type { World } from './world.js'
+
+/**
+ * By the store's time, where it has one. By each replica's own, a window of ten minutes that was sold by one whose clock
+ * was an hour behind had ended before it was paid for.
+ */
+export function windowsNow({ subscriptions, clock }: World): number | Promise<number> {
+  return subscriptions.now?.() ?? clock.now()
+}
 
 export function newKey(): string {
   return `svc_${randomBytes(32).toString('base64url')}`

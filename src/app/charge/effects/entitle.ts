@@ -1,5 +1,5 @@
 import { type Call, storeDown } from '../call.js'
-import { keyId } from '../window.js'
+import { keyId, windowsNow } from '../window.js'
 import type { World } from '../world.js'
 
 /** A key opens the endpoint that sold it, until the moment its window ends. Any other key is as good as none. */
@@ -12,8 +12,8 @@ export function entitle(world: World, call: Call) {
 async function cover(world: World, call: Call, key: string) {
   try {
     const record = await world.subscriptions.get(keyId(world.payTo, key))
-    const open = record?.endpoint === call.listing.def.name && world.clock.now() < record.expiresAtMs
-    return open ? 'covered' : 'uncovered'
+    if (record?.endpoint !== call.listing.def.name) return 'uncovered'
+    return (await windowsNow(world)) < record.expiresAtMs ? 'covered' : 'uncovered'
   } catch (cause) {
     world.logger.error({ err: cause }, 'the subscription store did not answer')
     return storeDown(call)

@@ -1,7 +1,7 @@
 import { bodyBytes } from '../../../domain/answer.js'
 import { type Call, type ReplayedAnswer, storeDown } from '../call.js'
 import { seal } from '../claim.js'
-import { keyId, newKey } from '../window.js'
+import { keyId, newKey, windowsNow } from '../window.js'
 import type { World } from '../world.js'
 
 /** Garbage collection, generously: slow rounds, and an hour for clocks and operators. */
@@ -82,7 +82,7 @@ async function storeWindow(world: World, call: Call, periodMs: number): Promise<
   // signed for longer than was asked does not stretch it.
   const landsWithinMs = Math.min(lifetimeMs(call), call.requirements!.maxTimeoutSeconds * 1_000)
   const leftMs = Math.min(call.settleByMs - world.clock.monotonic(), landsWithinMs)
-  const expiresAtMs = world.clock.now() + Math.ceil(leftMs) + periodMs
+  const expiresAtMs = (await windowsNow(world)) + Math.ceil(leftMs) + periodMs
   const window = { key, id: keyId(world.payTo, key), expiresAtMs }
   await world.subscriptions.put(window.id, {
     endpoint: call.listing.def.name,

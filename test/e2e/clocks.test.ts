@@ -1,0 +1,156 @@
+/**
+ * Replicas whose clocks are an hour behind and an hour ahead, on one Redis. What is held, counted and sold among them goes
+ * by the time of Redis alone.
+ */
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { defineEndpoint } from '../../src/index.js'
+import { redisStores } from '../../src/redis.js'
+import { type Sandbox, startSandbox } from '../../src/sandbox.js'
+import { closing } from '../support/closing.js'
+import { gate } from '../support/gate.js'
+import { type RedisServer, startRedis } from '../support/redis-server.js'
+import { ask, open, pay, receiptIn, type Seller, signFor } from '../support/seller.js'
+
+const PRICE = 10_000n
+const HOUR_MS = 3_600_000
+const KEY = { 'idempotency-key': 'a-key-that-cannot-be-guessed' }
+
+let redis: RedisServer
+let sandbox: Sandbox
+beforeAll(async () => {
+  redis = await startRedis()
+})
+afterAll(() => redis.stop())
+beforeEach(async () => {
+  sandbox = closing(await startSandbox())
+})
+
+/** One that is an hour behind, one that is right, and one that is an hour ahead. */
+async function replicas(endpoints: Parameters<typeof open>[0], options: Parameters<typeof open>[1] = {}) {
+  const prefix = `c${Math.random()}:`
+  const at = (shiftMs: number) => {
+    const stores = closing(redisStores(redis.url, { prefix }))
+    const clock = { now: () => Date.now() + shiftMs }
+    return open(endpoints, { idempotency: {}, ...options, sandbox, stores, clock })
+  }
+  return [await at(-HOUR_MS), await at(0), await at(HOUR_MS)] as const
+}
+
+const received = () => sandbox.balance(sandbox.seller.address).usdc
+const codeOf = async (response: Response) =>
+  ((await response.json()) as { error?: { code: string } }).error?.code
+
+describe('a window', () => {
+  const window = (period: '10m' | '3s') =>
+    defineEndpoint({
+      name: 'window',
+      subscription: { price: '$0.01', period },
+      handler: () => ({ open: true }),
+    })
+  const use = ({ url }: Seller, key: string) =>
+    ask(`${url}/window`, { body: {}, headers: { 'x-svc-subscription': key } })
+
+  it.each(['behind', 'right', 'ahead'])(
+    'sold by the replica that is %s opens on each, and ends alike',
+    async which => {
+      const all = await replicas([window('10m')], { maxTimeoutSeconds: 60 })
+      const seller = all[['behind', 'right', 'ahead'].indexOf(which)]!
+      const sinceMs = Date.now()
+      const sold = await pay(seller, `${seller.url}/window`)
+      expect(sold.status).toBe(200)
+      const key = sold.headers.get('x-svc-subscription')!
+      for (const one of all) expect((await use(one, key)).status).toBe(200)
+      // Ten minutes, and at the most the minute in which the payment could land.
+      const lastsMs = Date.parse(sold.headers.get('x-svc-subscription-expires')!) - sinceMs
+      expect(lastsMs).toBeGreaterThan(600_000 - 1_000)
+      expect(lastsMs).toBeLessThan(661_000 + 5_000)
+      expect(received()).toBe(PRICE)
+    },
+  )
+
+  it('that has ended is ended on each', async () => {
+    const all = await replicas([window('3s')], { maxTimeoutSeconds: 1 })
+    const sold = await pay(all[2], `${all[2].url}/window`)
+    const key = sold.headers.get('x-svc-subscription')!
+    for (const one of all) expect((await use(one, key)).status).toBe(200)
+    await expect.poll(async () => (await use(all[0], key)).status).toBe(402)
+    for (const one of all) expect((await use(one, key)).status).toBe(402)
+  })
+})
+
+describe('a call', () => {
+  let runs = 0
+  const work = defineEndpoint({ name: 'work', price: '$0.01', handler: () => ({ run: ++runs }) })
+  beforeEach(() => {
+    runs = 0
+  })
+
+  it('that is done is replayed by each for its key, and its payment is spent everywhere', async () => {
+    const all = await replicas([work])
+    const headers = await signFor(all[1], `${all[1].url}/work`)
+    const first = await ask(`${all[1].url}/work`, { headers: { ...KEY, ...headers } })
+    expect(first.status).toBe(200)
+    for (const one of all) {
+      const again = await pay(one, `${one.url}/work`, { headers: KEY })
+      expect(again.headers.get('idempotency-replayed')).toBe('true')
+      expect([await again.json(), receiptIn(again).txId]).toEqual([{ run: 1 }, receiptIn(first).txId])
+      const keyless = await ask(`${one.url}/work`, { headers })
+      expect([keyless.status, await codeOf(keyless)]).toEqual([409, 'payment_spent'])
+    }
+    expect([runs, received()]).toEqual([1, PRICE])
+  })
+
+  it('at work on one is not taken over by another, for many leases', async () => {
+    const door = gate()
+    const slow = defineEndpoint({
+      name: 'slow',
+      price: '$0.01',
+      async handler() {
+        door.enter()
+        await door.opened
+        return { run: ++runs }
+      },
+    })
+    const all = await replicas([slow], { budgets: { leaseMs: 300 } })
+    const payment = await signFor(all[0], `${all[0].url}/slow`)
+    const request = { headers: { ...KEY, ...payment } }
+    const working = ask(`${all[0].url}/slow`, request)
+    await door.entered()
+    const untilMs = performance.now() + 1_200
+    while (performance.now() < untilMs) {
+      for (const one of [all[1], all[2]]) {
+        expect(await codeOf(await ask(`${one.url}/slow`, request))).toBe('idempotency_in_progress')
+      }
+    }
+    door.open()
+    expect(await (await working).json()).toEqual({ run: 1 })
+    const again = await ask(`${all[2].url}/slow`, request)
+    expect(await again.json()).toEqual({ run: 1 })
+    expect([runs, received()]).toEqual([1, PRICE])
+  })
+
+  it('is counted by one rate limit, whose minute is the same for all', async () => {
+    const all = await replicas([work], { rateLimit: { perMinute: 3 } })
+    for (const one of all) expect((await pay(one, `${one.url}/work`)).status).toBe(200)
+    for (const one of all) {
+      const limited = await pay(one, `${one.url}/work`)
+      expect([limited.status, await codeOf(limited)]).toEqual([429, 'rate_limited'])
+      const waitSeconds = Number(limited.headers.get('retry-after'))
+      expect(waitSeconds).toBeGreaterThan(0)
+      expect(waitSeconds).toBeLessThanOrEqual(60)
+    }
+    expect(received()).toBe(3n * PRICE)
+  })
+
+  it('that fails by its caller uses up one credit, whichever replica it was made to', async () => {
+    const all = await replicas([work], { credit: { start: 2 }, budgets: { creditMs: 50 } })
+    for (const one of [all[0], all[2]]) {
+      sandbox.faults.set('settle', 'refuse', { times: 1 })
+      expect((await pay(one, `${one.url}/work`)).status).toBe(402)
+    }
+    for (const one of all) {
+      expect(await codeOf(await pay(one, `${one.url}/work`))).toBe('too_many_unpaid_calls')
+    }
+    expect([runs, received()]).toEqual([2, 0n])
+  })
+})

@@ -11,6 +11,7 @@ export function boundedSubscriptions(store: SubscriptionStore, timeoutMs: number
     get: id => bounded(store.get(id)),
     put: (id, record) => bounded(store.put(id, record)),
     sweep: nowMs => bounded(store.sweep(nowMs)),
+    ...(store.now && { now: () => bounded(store.now!()) }),
     ...(store.delete && { delete: (id: string) => bounded(store.delete!(id)) }),
   }
 }

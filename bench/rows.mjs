@@ -121,7 +121,7 @@ async function replay(market) {
 /** The headers of a call that was paid for at this server, and that it answers again. */
 export async function replayOf(market, server) {
   const payment = await market.payOnce(server, '/work', BODY)
-  const headers = { 'PAYMENT-SIGNATURE': payment, 'Idempotency-Key': 'bench' }
+  const headers = { 'PAYMENT-SIGNATURE': payment, 'Idempotency-Key': 'the-key-of-the-benchmark' }
   await call(server, '/work', headers)
   const again = await call(server, '/work', headers)
   if (again.headers.get('idempotency-replayed') !== 'true') throw new Error('the answer was not replayed')

@@ -1,4 +1,4 @@
-/** Charged runs as a spreadsheet reads them. */
+/** Payments as a spreadsheet reads them, each beside the run that books it. */
 import { formatUsd } from '../../src/domain/money.js'
 import type { EndedCall } from '../../src/ports/witness.js'
 

@@ -1,8 +1,8 @@
-/** `svc audit`: a journal of calls against the chain and against the machine. Exit code 1 if anything differs. */
+/** `svc audit`: journals of calls against the chain and against the machine. Exit code 1 if anything differs, is lost or unreadable. */
 import type { Command } from 'commander'
 import { algodClient } from '../../src/adapters/algorand/algod.js'
 import { indexedTransfers } from '../../src/adapters/algorand/incoming.js'
-import { readJournal } from '../../src/adapters/journal/read-journal.js'
+import { type JournalPiece, readJournals } from '../../src/adapters/journal/read-journal.js'
 import { type Difference, FINDINGS } from '../../src/app/audit/differences.js'
 import { type AuditReport, audit } from '../../src/app/audit/reconcile.js'
 import { SvcError } from '../../src/client.js'
@@ -26,37 +26,42 @@ interface AuditFlags {
 export function auditCommand(program: Command): void {
   program
     .command('audit')
-    .description('hold a journal of calls against the chain and against the machine')
+    .description('hold journals of calls against the chain and against the machine')
     .argument(
-      '<journal>',
-      'the file that serve({ journal }) writes, or the URL of an agent with serve({ audit })',
+      '<journals...>',
+      'the files that serve({ journal }) writes, one of each replica, or the URL of an agent with serve({ audit })',
     )
     .option('--indexer <url>', 'an indexer (default: a public one; the sandbox with SVC_SANDBOX)')
     .option('--algod <url>', 'a node, asked where the indexer is behind (default: likewise)')
-    .option('--from <moment>', 'from this moment, such as 2026-01-31', momentArgument)
-    .option('--to <moment>', 'up to this moment', momentArgument)
-    .option('--csv', 'print each charged run as CSV, for accountants; all else goes to stderr')
+    .option(
+      '--from <moment>',
+      'from this moment, such as 2026-01-31 (default: when the journal was begun)',
+      momentArgument,
+    )
+    .option('--to <moment>', 'up to this moment (default: a minute ago)', momentArgument)
+    .option('--csv', 'print each payment as CSV, for accountants; all else goes to stderr')
     .option('--json', 'print the report as JSON')
     .addHelpText(
       'after',
       `
 Days are UTC. The token of an audit page is read from SVC_AUDIT_TOKEN.
-Exit code 1 if anything differs, with what to do about it.
+Exit code 1 if anything differs, with what to do about it; also if the journal lost calls or has lines that cannot be read.
 
 Examples:
   $ svc audit runs.jsonl --from 2026-01-01 --to 2026-02-01
+  $ svc audit replica-1.jsonl replica-2.jsonl replica-3.jsonl
   $ svc audit runs.jsonl --csv > january.csv
   $ svc audit http://localhost:4021`,
     )
     .action(runAudit)
 }
 
-async function runAudit(source: string, flags: AuditFlags): Promise<void> {
+async function runAudit(sources: readonly string[], flags: AuditFlags): Promise<void> {
   const sandbox = process.env.SVC_SANDBOX || undefined
   const algod = ({ network }: Books) => algodClient({ url: flags.algod ?? sandbox ?? DEFAULT_ALGOD[network] })
   if (flags.csv) print(CSV_HEAD)
   const report = await audit({
-    journal: /^https?:\/\//.test(source) ? await fetchJournal(source) : () => readJournal(source),
+    journal: await journalsIn(sources),
     transfers: ({ network }) =>
       indexedTransfers({ url: flags.indexer ?? sandbox ?? DEFAULT_INDEXER[network] }),
     async confirmedRound(books, txId) {
@@ -68,15 +73,36 @@ async function runAudit(source: string, flags: AuditFlags): Promise<void> {
       }
     },
     period: { fromMs: flags.from, toMs: flags.to },
-    onCharged: flags.csv ? run => print(csvRow(run)) : undefined,
+    onBooked: flags.csv ? run => print(csvRow(run)) : undefined,
   })
   if (flags.json) print(json(asJson(report), 2))
   else if (flags.csv) note(...described(report))
   else print(...described(report))
-  const { differences, more } = report
-  if (differences.length === 0 && !more) return
-  const many = differences.length === 1 && !more ? 'difference' : 'differences'
-  throw new SvcError(`${differences.length}${more ? ' or more' : ''} ${many}`, 'differences_found')
+  const { differences, more, lost, unreadable } = report
+  const holes = [
+    ...(lost > 0 ? [`${counted(lost, 'call')} lost`] : []),
+    ...(unreadable > 0 ? [`${counted(unreadable, 'line')} unreadable`] : []),
+  ]
+  if (differences.length > 0 || more) {
+    const found = `${differences.length}${more ? ' or more' : ''} ${differences.length === 1 && !more ? 'difference' : 'differences'}`
+    throw new SvcError([found, ...holes].join(', '), 'differences_found')
+  }
+  if (holes.length > 0) throw new SvcError(holes.join(', '), 'journal_incomplete')
+}
+
+/** Files are read together; what an agent remembers is asked for once. */
+async function journalsIn(sources: readonly string[]): Promise<() => AsyncIterable<JournalPiece>> {
+  const isUrl = (source: string) => /^https?:\/\//.test(source)
+  const remembered = await Promise.all(sources.filter(isUrl).map(fetchJournal))
+  const files = sources.filter(source => !isUrl(source))
+  return async function* () {
+    yield* readJournals(files)
+    for (const journal of remembered) yield* journal()
+  }
+}
+
+function counted(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? '' : 's'}`
 }
 
 function described({
@@ -93,15 +119,22 @@ function described({
   const moment = (ms: number) => new Date(ms).toISOString()
   const charged = days.reduce((sum, day) => sum + day.charged, 0)
   const taken = days.reduce((sum, day) => sum + day.takenBaseUnits, 0n)
+  const complete = lost === 0 && unreadable === 0
+  const worst = differences.filter(({ finding }) => finding === 'told_not_charged')
+  const others = differences.filter(({ finding }) => finding !== 'told_not_charged')
   return [
+    ...worst.flatMap(describedDifference),
     ...columns([
       ['agent', `${books.agent} (${books.network})`],
       ['pay to', books.payTo],
       ['period', `${moment(period.fromMs)} to ${moment(period.toMs)}`],
       ['runs', `${runs}, on ${paths} distinct paths`],
       ['charged', `${charged}, ${formatUsd(taken)}`],
-      ['lost', lost > 0 ? `${lost} calls that the journal could not keep` : undefined],
-      ['unreadable', unreadable > 0 ? `${unreadable} lines, such as a killed process leaves` : undefined],
+      ['lost', lost > 0 ? `${counted(lost, 'call')} that the journal could not keep` : undefined],
+      [
+        'unreadable',
+        unreadable > 0 ? `${counted(unreadable, 'line')}, such as a killed process leaves` : undefined,
+      ],
     ]),
     '',
     ...columns(
@@ -111,7 +144,10 @@ function described({
       ]),
     ),
     '',
-    ...(differences.length === 0 ? ['Nothing differs.'] : differences.flatMap(describedDifference)),
+    ...others.flatMap(describedDifference),
+    ...(differences.length === 0
+      ? [complete ? 'Nothing differs.' : 'Nothing differs in what can be read.']
+      : []),
     ...(more ? ['There are more than are listed here: mend these, and audit again.'] : []),
   ]
 }

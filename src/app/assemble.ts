@@ -24,6 +24,7 @@ import { USDC_ASSET_ID } from '../domain/network.js'
 import { systemClock } from '../ports/clock.js'
 import { type Logger, silentLogger } from '../ports/logger.js'
 import { auditingOf } from './audit/auditing.js'
+import { boundedSubscriptions } from './bounded-subscriptions.js'
 import { createCharge } from './charge/charge.js'
 import { leasesIn } from './charge/leases.js'
 import { pendingCloses } from './charge/pending-closes.js'
@@ -41,14 +42,19 @@ import { observersOf } from './observers.js'
 import {
   checkedBasePath,
   checkedHops,
+  checkedHosts,
   DEFAULT_BODY_BYTES_MAX,
   deployed,
   positive,
   remotes,
   type ServerOptions,
 } from './options.js'
+import { releasingBodies, unpaidBodies } from './paid-bodies.js'
 import { rulesOf } from './rules.js'
 import { sweeping } from './sweep.js'
+
+/** What a seller's own store of windows may take to answer. */
+const WINDOW_STORE_MS = 5_000
 
 export function assemble(definition: AgentDef, options: ServerOptions, drain: Drain) {
   const agent = deployed(definition, options)
@@ -61,16 +67,18 @@ export function assemble(definition: AgentDef, options: ServerOptions, drain: Dr
   const rules = rulesOf(options)
   const signer = checkedSigner(options.signManifest)
   const healthChecks = checkedHealthChecks(options.healthChecks)
-  const observers = observersOf(options, logger, drain.count)
   const auditing = auditingOf(agent, options, logger)
+  const { journal } = auditing
+  const observers = observersOf(options, logger, { inFlight: drain.count, journal })
   const bodyBytesMax = positive('maxBodyBytes', options.maxBodyBytes ?? DEFAULT_BODY_BYTES_MAX)
-  const listings = listingsOf(agent, options, warn)
+  const bodies = unpaidBodies(agent, bodyBytesMax, options.maxUnpaidBodyBytes)
+  const listings = listingsOf(releasingBodies(agent, bodies), options, warn)
 
   const { facilitatorUrls, algodUrl, indexerUrl } = remotes(options, agent.network)
   const facilitators = facilitatorsOf(facilitatorUrls, {
     network: agent.network,
     allowHttp: options.allowHttp,
-    // Waiting adds up where one after the other is asked; the lease on a payment counts on the whole.
+    // Waiting adds up where one after the other is asked.
     verifyTimeoutMs: Math.ceil(rules.budgets.verifyMs / facilitatorUrls.length),
     settleTimeoutMs: rules.budgets.settleMs,
     logger,
@@ -79,6 +87,7 @@ export function assemble(definition: AgentDef, options: ServerOptions, drain: Dr
   const indexer = indexerUrl === undefined ? undefined : indexerClient({ url: indexerUrl })
   const store = options.stores?.charges ?? memoryChargeStore({ clock, max: options.idempotency?.max })
   const chain = algorandChain({ network: agent.network, algod, indexer, watch: nodeWatch(warn, logger) })
+  const windows = options.subscriptions?.store ?? options.stores?.subscriptions
   const world: World = {
     network: agent.network,
     payTo: agent.payTo,
@@ -87,8 +96,7 @@ export function assemble(definition: AgentDef, options: ServerOptions, drain: Dr
     facilitator: facilitatorList(facilitators),
     chain,
     store,
-    subscriptions:
-      options.subscriptions?.store ?? options.stores?.subscriptions ?? memorySubscriptions({ clock }),
+    subscriptions: windows ? boundedSubscriptions(windows, WINDOW_STORE_MS) : memorySubscriptions({ clock }),
     rateLimit: options.stores?.rateLimit ?? memoryRateLimit({ clock }),
     credit: options.stores?.credit ?? memoryCredit({ clock }),
     leases: leasesIn(store, rules.budgets.leaseMs, logger, clock),
@@ -100,13 +108,14 @@ export function assemble(definition: AgentDef, options: ServerOptions, drain: Dr
     rules,
   }
   const stopSweeping = sweeping(world.subscriptions, clock, logger)
-  const condition = { agent, facilitators, world, healthChecks }
+  const condition = { agent, facilitators, world, healthChecks, journal }
   const facilitatorUrl = facilitators[0].url
   const documents = discoveryOf({ agent, basePath, facilitatorUrl, signer, logger })
   const charge = createCharge(world, [...observers.witnesses, ...auditing.witnesses], drain.inFlight)
   const mount = {
     basePath,
     bodyBytesMax,
+    bodies,
     trustProxyHops: checkedHops(options.trustProxy),
     idempotency: rules.idempotency !== undefined,
     logger,
@@ -118,6 +127,7 @@ export function assemble(definition: AgentDef, options: ServerOptions, drain: Dr
     readiness: readinessOf(condition),
     metrics: observers.metrics,
     runs: observers.runs,
+    operationsHosts: checkedHosts('operationsHosts', options.operationsHosts),
   }).concat(doors.routes, auditing.routes)
   const door = httpDoor({
     ...mount,
@@ -126,6 +136,8 @@ export function assemble(definition: AgentDef, options: ServerOptions, drain: Dr
     freeRoutes: free,
     cors: options.cors ?? true,
   })
+  // Last, when nothing else can be refused any more: what it locks is given back by `closeObservers`.
+  auditing.openJournal()
   const paid = agent.endpoints.map(({ name, method }) => `${method} ${basePath}/${name}`)
   return {
     door,

@@ -13,6 +13,8 @@ export interface ConditionOptions {
   readonly facilitators: readonly [X402Facilitator, ...X402Facilitator[]]
   readonly world: World
   readonly healthChecks: NamedChecks
+  /** How the journal is doing; `undefined` where there is none. */
+  readonly journal?: () => object | undefined
 }
 
 /** A body, and whether it is good news. */
@@ -22,10 +24,11 @@ export interface Condition {
 }
 
 /**
- * Speaks of the process and its own checks. A facilitator that is down, or a node of another network, is told and is no
- * failure: to restart the process, which is what follows from bad health, would not mend it.
+ * Speaks of the process and its own checks. A facilitator that is down, a node of another network or a journal that cannot
+ * be written is told and is no failure: to restart the process, which is what follows from bad health, would not mend it, and
+ * would lose what waits for the journal.
  */
-export function healthOf({ agent, facilitators, world, healthChecks }: ConditionOptions) {
+export function healthOf({ agent, facilitators, world, healthChecks, journal }: ConditionOptions) {
   const ask = namedChecks(healthChecks, { timeoutMs: CHECK_TIMEOUT_MS, logger: world.logger })
   const named = Object.keys(healthChecks).length > 0
   return async (): Promise<Condition> => {
@@ -38,6 +41,7 @@ export function healthOf({ agent, facilitators, world, healthChecks }: Condition
       network: CAIP2[agent.network],
       facilitators: facilitators.map(({ url, status }) => ({ url, ...status })),
       node: world.chain.status(),
+      ...(journal && { journal: journal() }),
       ...(named && { checks }),
     }
   }

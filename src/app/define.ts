@@ -3,6 +3,7 @@ import { ajvValidator } from '../adapters/validation/ajv.js'
 import { type AgentDef, type AgentOptions, agent } from '../domain/agent.js'
 import { type EndpointDef, type EndpointOptions, endpoint, type JSONSchema } from '../domain/endpoint.js'
 import { SvcError } from '../domain/errors.js'
+import { SlowSchema } from '../ports/input-validator.js'
 
 const validator = ajvValidator()
 
@@ -38,20 +39,27 @@ export function defineAgent(options: AgentOptions): AgentDef {
   return def
 }
 
-function checkSchemas({ name, input, output }: EndpointDef): void {
-  if (input !== undefined) checkSchema(name, 'input', input)
-  if (output !== undefined) checkSchema(name, 'output', output)
+function checkSchemas({ name, input, output, allowSlowInput }: EndpointDef): void {
+  if (input !== undefined) checkSchema(name, 'input', input, allowSlowInput === true)
+  // What the handler answers is never checked against its schema, so that it cannot be slow to check.
+  if (output !== undefined) checkSchema(name, 'output', output, true)
 }
 
-function checkSchema(name: string, what: string, schema: JSONSchema): void {
+function checkSchema(name: string, what: string, schema: JSONSchema, allowSlow: boolean): void {
   try {
-    validator.compile(schema, { coerce: false })
+    validator.compile(schema, { coerce: false, allowSlow })
   } catch (cause) {
     throw new SvcError(
-      `Endpoint '${name}': ${what} is not a JSON Schema (${(cause as Error).message})`,
+      `Endpoint '${name}': ${wrongWith(what, cause as Error)}`,
       'invalid_endpoint',
       undefined,
       schema,
     )
   }
+}
+
+function wrongWith(what: string, cause: Error): string {
+  if (!(cause instanceof SlowSchema)) return `${what} is not a JSON Schema (${cause.message})`
+  const { keyword, pointer, message } = cause
+  return `'${keyword}' at ${what}${pointer} ${message}. allowSlowInput accepts it as it is`
 }

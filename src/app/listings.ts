@@ -24,8 +24,9 @@ export function listingsOf(
     maxTimeoutSeconds: positive('maxTimeoutSeconds', options.maxTimeoutSeconds ?? MAX_TIMEOUT_SECONDS),
   }
   const listingOf = (def: EndpointDef): Listing => {
+    const { input, method, allowSlowInput: allowSlow } = def
     const check =
-      def.input === undefined ? undefined : validator.compile(def.input, { coerce: def.method === 'GET' })
+      input === undefined ? undefined : validator.compile(input, { coerce: method === 'GET', allowSlow })
     return {
       def,
       terms: termsOf(def, terms, extensionsOf(def, check, warn)),

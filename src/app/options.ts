@@ -22,7 +22,6 @@ import type { SubscriptionStore } from '../ports/subscriptions.js'
 import type { AuditingOptions } from './audit/auditing.js'
 import type { Budgets } from './charge/world.js'
 import type { HealthCheck } from './checks.js'
-import type { ShutdownReport } from './drain.js'
 import type { ManifestSigner } from './manifest-signature.js'
 import { sandboxUrl } from './sandbox-url.js'
 
@@ -82,6 +81,13 @@ export interface ServerOptions extends AuditingOptions {
   readonly trustProxy?: number
   /** The largest body that is read, in bytes. @default 1048576 */
   readonly maxBodyBytes?: number
+  /**
+   * How many bytes the bodies of all requests that are not paid yet may hold together. Above it the body that began to
+   * arrive first is refused with 503 `overloaded`, or the new one where all others are complete.
+   *
+   * @default 16777216, or four times the largest body that is read
+   */
+  readonly maxUnpaidBodyBytes?: number
   /** Let web pages of any origin call. @default true */
   readonly cors?: boolean
   /** Seconds that a quote says a payment may take to settle. @default 300 */
@@ -105,6 +111,13 @@ export interface ServerOptions extends AuditingOptions {
    * healthChecks: { model: () => fetch(MODEL_URL).then(({ ok }) => ok) }
    */
   readonly healthChecks?: Readonly<Record<string, HealthCheck>>
+  /**
+   * Public names, such as `ops.example.com`, under which `/metrics` and `/_svc/runs` are answered. IP addresses, names
+   * without a dot, and names of inner networks need not be listed; pages of other sites are refused under any name.
+   *
+   * @default none
+   */
+  readonly operationsHosts?: readonly string[]
   /** Where the URIs of the agent card's extensions begin. @default 'https://svc.example' */
   readonly extBase?: string
   /**
@@ -166,34 +179,6 @@ export interface Stores {
   readonly runs?: Runs
 }
 
-/** What {@link serve} can be told: all that {@link createServer} can, and how to listen and how to end. */
-export interface ServeOptions extends ServerOptions {
-  /** 0 takes any that is free. @default the environment variable `PORT`, else 4021 */
-  readonly port?: number
-  /** The address to listen on. @default every interface */
-  readonly host?: string
-  /** How long calls in flight may take once the server is told to stop, in milliseconds. @default 30000 */
-  readonly shutdownTimeoutMs?: number
-  /** Drain on SIGTERM and SIGINT. @default true */
-  readonly handleSignals?: boolean
-  /** Called when the server has ended. @default exits the process: 0 where it was drained, else 1 */
-  readonly onShutdown?: (report: ShutdownReport) => void
-  /** Called when the server listens. @default says so on stdout */
-  readonly onReady?: (ready: Ready) => void
-}
-
-/** What a server that listens says of itself. */
-export interface Ready {
-  /** The port that it listens on. */
-  readonly port: number
-  /** Every path that answers, each as a method and a path; the free ones at the root and under `basePath`. */
-  readonly routes: readonly string[]
-  /** Where it is paid. */
-  readonly network: Network
-}
-
-export const DEFAULT_PORT = 4021
-export const DEFAULT_SHUTDOWN_TIMEOUT_MS = 30_000
 export const DEFAULT_BODY_BYTES_MAX = 1_048_576
 
 /** The agent as this deployment serves it: `network` and `payTo` may be overridden. */
@@ -229,13 +214,6 @@ export function checkedBasePath(basePath = ''): string {
   throw invalid(`basePath is a path such as '/api', not ${JSON.stringify(basePath)}`)
 }
 
-/** @throws SvcError `invalid_options` where `port` is no port; 0 takes any that is free. */
-export function checkedPort(port: number | undefined): number {
-  const chosen = port ?? (process.env.PORT ? Number(process.env.PORT) : DEFAULT_PORT)
-  if (Number.isInteger(chosen) && chosen >= 0 && chosen <= 65_535) return chosen
-  throw invalid(`port is 0 to 65535, not ${String(port ?? process.env.PORT)}`)
-}
-
 export function positive(name: string, value: number): number {
   if (Number.isInteger(value) && value > 0) return value
   throw invalid(`${name} is a positive whole number, not ${shown(value)}`)
@@ -253,6 +231,16 @@ export function checkedHops(trustProxy = 0): number {
   throw invalid(`trustProxy is how many proxies are in front, 0 or more, not ${shown(trustProxy)}`)
 }
 
-function invalid(message: string): SvcError {
+const HOST_NAME = /^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$/
+
+/** @throws SvcError `invalid_options` for what is no list of host names. */
+export function checkedHosts(name: string, hosts: readonly string[] = []): ReadonlySet<string> {
+  const names = [hosts].flat().map(host => (typeof host === 'string' ? host.toLowerCase() : host))
+  const wrong = names.find(host => typeof host !== 'string' || !HOST_NAME.test(host))
+  if (wrong === undefined) return new Set(names)
+  throw invalid(`${name} lists host names without ports, such as 'ops.example.com', not ${shown(wrong)}`)
+}
+
+export function invalid(message: string): SvcError {
   return new SvcError(message, 'invalid_options')
 }

@@ -6,14 +6,14 @@ import { answerBrokenRequests } from '../adapters/http/broken-requests.js'
 import type { AgentDef } from '../domain/agent.js'
 import { assemble } from './assemble.js'
 import { createDrain, type ShutdownReport } from './drain.js'
+import { positive, type ServerOptions } from './options.js'
 import {
+  checkedPatience,
   checkedPort,
   DEFAULT_SHUTDOWN_TIMEOUT_MS,
-  positive,
   type Ready,
   type ServeOptions,
-  type ServerOptions,
-} from './options.js'
+} from './serve-options.js'
 
 /** Node's own HTTP server, which knows how to end without losing a paid call. */
 export interface SvcServer extends Server {
@@ -46,11 +46,16 @@ export function createServer(agent: AgentDef, options: ServerOptions = {}): Koa 
  */
 export function serve(agent: AgentDef, options: ServeOptions = {}): SvcServer {
   const port = checkedPort(options.port)
+  const { maxConnections, ...timeouts } = checkedPatience(options)
   const drain = createDrain(
     positive('shutdownTimeoutMs', options.shutdownTimeoutMs ?? DEFAULT_SHUTDOWN_TIMEOUT_MS),
   )
   const { door, routes, network, endStreams, closeRemotes, closeObservers } = assemble(agent, options, drain)
-  const server = createHttpServer(door.listener)
+  const server = createHttpServer(
+    { ...timeouts, connectionsCheckingInterval: TIMEOUTS_CHECKED_MS },
+    door.listener,
+  )
+  server.maxConnections = maxConnections
   answerBrokenRequests(server)
   server.listen(port, options.host, () => {
     const ready = { port: (server.address() as AddressInfo).port, routes, network }
@@ -75,6 +80,9 @@ export function serve(agent: AgentDef, options: ServeOptions = {}): SvcServer {
   const uninstallSignals = options.handleSignals === false ? () => {} : installSignals(shutdown)
   return Object.assign(server, { shutdown, uninstallSignals })
 }
+
+/** How late a timeout may be noticed. Node looks every 30 s by itself: as long as a whole request may take. */
+const TIMEOUTS_CHECKED_MS = 1_000
 
 function installSignals(shutdown: (reason: string) => unknown): () => void {
   const onSignal = (signal: string) => void shutdown(signal)

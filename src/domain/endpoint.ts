@@ -97,6 +97,13 @@ export interface EndpointOptions<Input extends JSONSchema | undefined = undefine
   readonly method?: Method
   /** JSON Schema (2020-12) of the body, or of the query of a GET; published, and enforced before payment. */
   readonly input?: Input
+  /**
+   * Accept an `input` that a stranger's body could make slow to check: the check runs before payment and stops everything
+   * else meanwhile. Without it such schemas are refused. Its patterns are then V8's, with look-around and back references.
+   *
+   * @default false
+   */
+  readonly allowSlowInput?: boolean
   /** JSON Schema (2020-12) of the answer's body; published in `/openapi.json`, and not enforced. */
   readonly output?: JSONSchema
   /** Milliseconds that the handler may take: 1000 to 300000. @default 30000 */
@@ -129,6 +136,8 @@ export interface EndpointDef extends Lifecycle, EndpointLimits {
   readonly method: Method
   /** JSON Schema of the body, or of the query of a GET. */
   readonly input?: JSONSchema
+  /** An `input` that is slow to check is accepted. */
+  readonly allowSlowInput?: true
   /** JSON Schema of the answer's body. */
   readonly output?: JSONSchema
   /** Milliseconds that the handler may take. */
@@ -160,7 +169,13 @@ export function endpoint<const Input extends JSONSchema | undefined = undefined>
   options: EndpointOptions<Input>,
 ): EndpointDef {
   const { name, description = '', price, subscription, priceHint, input, output, handler } = options
-  const { method = 'POST', timeout = TIMEOUT_DEFAULT_MS, listed = true, tags = [] } = options
+  const {
+    method = 'POST',
+    timeout = TIMEOUT_DEFAULT_MS,
+    listed = true,
+    tags = [],
+    allowSlowInput = false,
+  } = options
   if (typeof name !== 'string' || !NAME.test(name)) {
     throw new SvcError(
       `An endpoint's name is made of lowercase letters, digits, '-' and single '/', not ${shown(name)}`,
@@ -192,6 +207,7 @@ export function endpoint<const Input extends JSONSchema | undefined = undefined>
     )
   }
   if (typeof listed !== 'boolean') refuse('listed is not a boolean')
+  if (typeof allowSlowInput !== 'boolean') refuse('allowSlowInput is not a boolean')
   if (!Array.isArray(tags) || tags.some(tag => typeof tag !== 'string'))
     refuse('tags is not a list of strings')
   return Object.freeze({
@@ -202,6 +218,7 @@ export function endpoint<const Input extends JSONSchema | undefined = undefined>
     ...(priceHint !== undefined && { priceHint }),
     method,
     ...(input !== undefined && { input: input as JSONSchema }),
+    ...(allowSlowInput && { allowSlowInput }),
     ...(output !== undefined && { output }),
     timeout,
     listed,

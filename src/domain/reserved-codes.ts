@@ -2,7 +2,7 @@
 import { OUTCOMES } from './machines/charge.machine.js'
 
 /** What a final state's own code is replaced by, where a call knows better, and what is said before a call is made. */
-const SAID_BESIDE = ['invalid_json', 'invalid_idempotency_key', 'store_unavailable']
+const SAID_BESIDE = ['invalid_json', 'invalid_idempotency_key', 'node_unavailable', 'store_unavailable']
 
 const RESERVED: ReadonlySet<string> = new Set([
   ...Object.values(OUTCOMES).map(({ code }) => code),

@@ -9,4 +9,6 @@ export interface Books {
   readonly payTo: string
   /** Decimal id of USDC on that network. */
   readonly asset: string
+  /** The names of the endpoints that are sold. */
+  readonly endpoints?: readonly string[]
 }

@@ -19,10 +19,10 @@ export interface Chain {
   lookup(txId: string, window: Validity): Promise<Landing>
 
   /**
-   * Whether a transaction has landed by now, so that everybody can read it. False says that it has not landed yet;
-   * `undefined` that the node does not answer, or cannot say.
+   * Whether a transaction has landed in the node's last thousand rounds, so that everybody can read it. Quick, and no
+   * proof: false says only that the node knows of none. `undefined` where it does not answer.
    */
-  hasLanded(txId: string, window: Validity): Promise<boolean | undefined>
+  hasLanded(txId: string): Promise<boolean | undefined>
 
   /** What the node last said of itself; asks nothing. A node can be replaced, so no status is kept for ever. */
   status(): ChainStatus

@@ -30,7 +30,8 @@ export interface ChargeStore {
   renew(holds: readonly Hold[], leaseMs: number): Promise<readonly boolean[]>
 
   /**
-   * Moves both at once; a no-op for whatever does not bear our token. `closed` where this move ended all that the call
+   * Moves both at once; a no-op for whatever does not bear our token, and for a recorded claim that another call
+   * recorded: a successor resolves it and never closes it. `closed` where this move ended all that the call
    * holds; `superseded` where anything of it was not there, not ours, or could not be moved. After `closed` a `release`
    * proves that no other call has the payment.
    */
@@ -63,7 +64,7 @@ export interface Hold {
 
 /** What `open` takes. */
 export interface OpenMove extends Hold {
-  /** For how long nobody else may take either. */
+  /** For how long no other call may take either, unless it is renewed. */
   readonly leaseMs: number
 }
 
@@ -100,7 +101,7 @@ export interface RecordedPayment {
 export interface RecordMove extends Hold {
   /** What a successor will need. */
   readonly recorded: Recorded
-  /** After this a successor may ask the chain. */
+  /** After this a successor may ask the chain, unless it is renewed. */
   readonly leaseMs: number
   /** Garbage collection: when the payment can no longer land. */
   readonly paymentTtlMs: number

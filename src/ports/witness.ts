@@ -46,11 +46,15 @@ export interface EndedCall {
   readonly ms: number
   /** The payment's transaction id. */
   readonly txId?: string
-  /** Who paid. */
+  /** Who paid for the answer; of a replay, who paid then. */
   readonly payer?: string
-  /** Base units that this call moved; only where `charged` is `yes`. */
+  /**
+   * Base units of the payment. Only where the call reports a charge: it settled the payment, or it is the first to learn
+   * that the payment of an earlier call landed (its last step is then `recovering.found` or `recovering.notKept`). Two calls
+   * may report one payment, so sums count each `txId` once.
+   */
   readonly amount?: string
-  /** The asset's id, in decimal. */
+  /** The asset's id, in decimal; where `amount` is. */
   readonly asset?: string
   /** What the facilitator's yes named differently from the payment. */
   readonly mismatch?: string

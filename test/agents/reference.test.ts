@@ -195,7 +195,7 @@ describe('the environment', () => {
     }
     for (const name of ['x402-check', 'payee-check', 'summarize', 'verify-settlement'])
       expect(lines).toContain(`  POST /api/${name}`)
-    const port = /port (\d+) \(mainnet\)/.exec(lines[0]!)![1]
+    const port = /port (\d+) \(mainnet\)/.exec(lines.join('\n'))![1]
     const health = await fetch(`http://127.0.0.1:${port}/api/health`)
     expect(health.status).toBe(503)
     expect(await health.json()).toMatchObject({

@@ -1,5 +1,6 @@
 /** Calls that ended, made up by walking the charge machine: every kind of end, in any number. */
 
+import { reportsCharge } from '../../src/domain/bookings.js'
 import { waysOf } from '../../src/domain/drawing/ways.js'
 import { type ChargeFinal, chargeTable, OUTCOMES } from '../../src/domain/machines/charge.machine.js'
 import type { Books } from '../../src/ports/books.js'
@@ -32,10 +33,19 @@ export function callOf(number: number, other: Partial<EndedCall> = {}): EndedCal
   return { ...callOn(steps, final as ChargeFinal, number), ...other }
 }
 
+/** A call that learns that an earlier call's payment landed, and replays its answer. */
+export const recoveredPath = ways.find(({ steps }) => steps.at(-1) === 'recovering.found')!.steps
+export const replayedPath = ways.find(({ steps }) => steps.at(-1) === 'opening.replayable')!.steps
 export const settledPath = ways.find(({ final }) => final === 'settled')!.steps
+
+/** A way to this end that begins so. */
+export function pathTo(final: ChargeFinal, begins: readonly string[]): readonly string[] {
+  return ways.find(way => way.final === final && begins.every((step, at) => way.steps[at] === step))!.steps
+}
 
 export function callOn(path: readonly string[], final: ChargeFinal, number = 0): EndedCall {
   const { status, code, charged } = OUTCOMES[final]
+  const reports = reportsCharge({ charged, path })
   return {
     id: `call-${number}`,
     traceId: number.toString(16).padStart(32, '0'),
@@ -49,8 +59,8 @@ export function callOn(path: readonly string[], final: ChargeFinal, number = 0):
     startedMs: STARTED_MS + number * 1_000,
     ms: path.length,
     payer: PAYER,
-    ...(path.includes('pricing.presented') && { txId: txIdOf(number) }),
-    ...(charged === 'yes' && { amount: AMOUNT, asset: ASSET }),
+    ...((path.includes('pricing.presented') || reports) && { txId: txIdOf(number) }),
+    ...(reports && { amount: AMOUNT, asset: ASSET }),
   }
 }
 

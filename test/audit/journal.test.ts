@@ -1,16 +1,28 @@
 /** The journal: whole lines, on the disk, through rotation, a full disk, a killed process; and never in an answer's way. */
-import { spawn } from 'node:child_process'
+import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { appendFile, mkdir, mkdtemp, readdir, readFile, rm, stat } from 'node:fs/promises'
+import {
+  appendFile,
+  mkdir,
+  mkdtemp,
+  readdir,
+  readFile,
+  rename,
+  rm,
+  stat,
+  utimes,
+  writeFile,
+} from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { type JournalOptions, journal } from '../../src/adapters/journal/journal.js'
-import { journalFiles } from '../../src/adapters/journal/journal-file.js'
+import { olderFiles } from '../../src/adapters/journal/journal-file.js'
 import {
   type JournalPiece,
   pieceOf,
   readJournal,
+  readJournals,
   readPieces,
 } from '../../src/adapters/journal/read-journal.js'
 import { defineEndpoint } from '../../src/index.js'
@@ -30,8 +42,9 @@ const opened = (other: Partial<JournalOptions> = {}) =>
   journal({ path, bytesMax: 1_000_000, books: BOOKS, logger: silentLogger, ...other })
 
 async function read(pieces: AsyncIterable<JournalPiece> = readJournal(path)) {
-  const all = { books: 0, ids: [] as string[], lost: 0, unreadable: 0 }
-  for await (const { books, runs, lost, unreadable } of pieces) {
+  const all = { books: 0, ids: [] as string[], lost: 0, unreadable: 0, flaws: [] as string[] }
+  for await (const { books, runs, lost, unreadable, flaws } of pieces) {
+    all.flaws.push(...flaws.map(({ says }) => says))
     all.books += books.length
     all.ids.push(...runs.map(({ id }) => id))
     all.lost += lost
@@ -40,6 +53,7 @@ async function read(pieces: AsyncIterable<JournalPiece> = readJournal(path)) {
   return all
 }
 
+const WHOLE = { lost: 0, unreadable: 0, flaws: [] }
 const idsOf = (count: number) => Array.from({ length: count }, (_, number) => `call-${number}`)
 
 describe('a journal', () => {
@@ -47,15 +61,15 @@ describe('a journal', () => {
     const writing = opened()
     for (let number = 0; number < 300; number++) writing.ended(callOf(number))
     await writing.close()
-    expect(await read()).toEqual({ books: 1, ids: idsOf(300), lost: 0, unreadable: 0 })
-    expect((await readFile(path, 'utf8')).split('\n')[0]).toBe(JSON.stringify(BOOKS))
+    expect(await read()).toEqual({ ...WHOLE, books: 1, ids: idsOf(300) })
+    expect(JSON.parse((await readFile(path, 'utf8')).split('\n')[0]!)).toMatchObject({ ...BOOKS, next: 1 })
     expect((await stat(path)).mode & 0o777).toBe(0o600)
   })
 
   it('writes without being closed, together, and not in the call’s way', async () => {
     const writing = opened()
     for (let number = 0; number < 100; number++) writing.ended(callOf(number))
-    expect(await readdir(folder)).toEqual([])
+    expect((await read()).ids).toEqual([])
     await vi.waitFor(async () => expect((await read()).ids).toHaveLength(100))
     await writing.close()
   })
@@ -67,11 +81,11 @@ describe('a journal', () => {
       await vi.waitFor(async () => expect((await read()).ids).toHaveLength(number + 1), { interval: 5 })
     }
     await writing.close()
-    const files = await journalFiles(path)
+    const files = [...olderFiles(path), path]
     expect(files.length).toBeGreaterThan(5)
     expect(files[0]).toBe(join(folder, 'runs.000001.jsonl'))
     for (const file of files) expect((await stat(file)).size).toBeLessThan(5_000)
-    expect(await read()).toEqual({ books: files.length, ids: idsOf(60), lost: 0, unreadable: 0 })
+    expect(await read()).toEqual({ ...WHOLE, books: files.length, ids: idsOf(60) })
   })
 
   it('goes on after half a line that a killed process left', async () => {
@@ -82,32 +96,35 @@ describe('a journal', () => {
     const after = opened()
     after.ended(callOf(1))
     await after.close()
-    expect(await read()).toEqual({ books: 2, ids: idsOf(2), lost: 0, unreadable: 1 })
+    expect(await read()).toEqual({ ...WHOLE, books: 2, ids: idsOf(2), unreadable: 1 })
   })
 
   it('waits for a disk that cannot be written, and says so in the log', async () => {
     const error = vi.fn()
-    await mkdir(path)
     const writing = opened({ logger: { ...silentLogger, error } })
+    const back = await withoutDisk()
     writing.ended(callOf(0))
     await vi.waitFor(() => expect(error).toHaveBeenCalled())
     expect(error.mock.calls[0]).toMatchObject([{ calls: 1 }, 'the journal could not be written'])
     writing.ended(callOf(1))
-    await rm(path, { recursive: true })
+    expect(writing.condition()).toEqual({ writable: false, waiting: 2, lost: 0 })
+    await back()
     await writing.close()
-    expect(await read()).toMatchObject({ ids: idsOf(2) })
+    expect(writing.condition()).toEqual({ writable: true, waiting: 0, lost: 0 })
+    expect(await read()).toEqual({ ...WHOLE, books: 1, ids: idsOf(2) })
   })
 
   it('counts what it could not keep, and writes the number', async () => {
-    await mkdir(path)
     const writing = opened()
+    const back = await withoutDisk()
     const large = { ...callOf(0), mismatch: 'x'.repeat(1024 * 1024) }
     for (let number = 0; number < 70; number++) writing.ended(large)
-    await rm(path, { recursive: true })
+    expect(writing.condition().lost).toBeGreaterThan(0)
+    await back()
     await writing.close()
     const { ids, lost } = await read()
     expect(ids.length + lost).toBe(70)
-    expect(lost).toBeGreaterThan(0)
+    expect(lost).toBe(writing.condition().lost)
   })
 
   it('has on the disk what was written before the process was killed', async () => {
@@ -125,6 +142,193 @@ describe('a journal', () => {
     const { ids, unreadable } = await read()
     expect(ids).toEqual(idsOf(ids.length))
     expect(unreadable).toBeLessThanOrEqual(1)
+  })
+
+  it('goes on with its numbers over rotation, restarts and lines of any length', async () => {
+    for (const [at, length] of [10, 70_000, 10].entries()) {
+      const writing = opened({ bytesMax: 20_000 })
+      writing.ended({ ...callOf(at), mismatch: 'x'.repeat(length) })
+      await writing.close()
+    }
+    expect(olderFiles(path)).toHaveLength(2)
+    expect(await read()).toMatchObject({ ...WHOLE, ids: idsOf(3) })
+    const numbers = (await readFile(path, 'utf8')).match(/^\{"n":\d+/gm)
+    expect(numbers).toEqual(['{"n":3'])
+  })
+
+  it('is whole after a crash between setting a file aside and beginning the next', async () => {
+    const before = opened()
+    before.ended(callOf(0))
+    await before.close()
+    await rename(path, join(folder, 'runs.000001.jsonl'))
+    expect(await read()).toEqual({ ...WHOLE, books: 1, ids: idsOf(1) })
+    const after = opened()
+    after.ended(callOf(1))
+    await after.close()
+    expect(await read()).toEqual({ ...WHOLE, books: 2, ids: idsOf(2) })
+  })
+
+  it.each([
+    ['a folder that is not there', () => join(folder, 'none', 'runs.jsonl')],
+    ['a folder', () => folder],
+    ['a disk that is full', () => '/dev/full'],
+  ])('is refused where it cannot be written: %s', (_, where) => {
+    expect(() => opened({ path: where() })).toThrow(expect.objectContaining({ code: 'journal_unwritable' }))
+  })
+})
+
+/** Takes the file away and puts a folder in its place: the next write fails, until it is put back. */
+async function withoutDisk(): Promise<() => Promise<void>> {
+  const aside = join(folder, 'aside')
+  await rename(path, aside)
+  await mkdir(path)
+  return async () => {
+    await rm(path, { recursive: true })
+    await rename(aside, path)
+  }
+}
+
+describe('two writers', () => {
+  const module = new URL('../../dist/src/adapters/journal/journal.js', import.meta.url).href
+
+  /** Another process that writes a call; it says `ready`, or why it does not. */
+  async function writer(id: string): Promise<{ child: ChildProcess; said: string }> {
+    const script = `
+      const { journal } = await import(process.argv[1])
+      const silent = { debug() {}, info() {}, warn() {}, error() {} }
+      try {
+        const writing = journal({ path: ${JSON.stringify(path)}, bytesMax: 1e6, books: ${JSON.stringify(BOOKS)}, logger: silent })
+        writing.ended({ ...${JSON.stringify(callOf(0))}, id: ${JSON.stringify(id)} })
+        console.log('ready')
+        setInterval(() => {}, 1_000)
+      } catch (error) {
+        console.log(error.code)
+      }
+    `
+    const child = spawn(process.execPath, ['--input-type=module', '-e', script, module], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    })
+    const [said] = await once(child.stdout!, 'data')
+    return { child, said: String(said).trim() }
+  }
+
+  async function killed(child: ChildProcess): Promise<void> {
+    const exit = once(child, 'exit')
+    child.kill('SIGKILL')
+    await exit
+  }
+
+  it('are not: the second is refused, in this process and in another', async () => {
+    const first = opened()
+    expect(() => opened()).toThrow(expect.objectContaining({ code: 'journal_locked' }))
+    expect((await writer('other')).said).toBe('journal_locked')
+    first.ended(callOf(0))
+    await first.close()
+    const next = opened()
+    await next.close()
+    expect(await read()).toEqual({ ...WHOLE, books: 2, ids: idsOf(1) })
+    expect(await readdir(folder)).toEqual(['runs.jsonl'])
+  })
+
+  it('follow each other at once where the first was killed', async () => {
+    const { child, said } = await writer('call-0')
+    expect(said).toBe('ready')
+    await vi.waitFor(async () => expect((await read()).ids).toEqual(['call-0']))
+    await killed(child)
+    const next = opened()
+    next.ended(callOf(1))
+    await next.close()
+    expect(await read()).toEqual({ ...WHOLE, books: 2, ids: idsOf(2) })
+  })
+
+  it('follow each other after five seconds where the first cannot be seen: another container or host', async () => {
+    const lock = `${path}.lock`
+    await writeFile(lock, JSON.stringify({ pid: 1, host: 'elsewhere', namespace: 'pid:[1]', began: '5' }))
+    expect(() => opened()).toThrow(expect.objectContaining({ code: 'journal_locked' }))
+    const longAgo = new Date(Date.now() - 6_000)
+    await utimes(lock, longAgo, longAgo)
+    const next = opened()
+    await next.close()
+    expect(await readdir(folder)).toEqual(['runs.jsonl'])
+  })
+
+  it('never cut each other’s lines off: one that stood still finds its lock taken, and writes no more', async () => {
+    const error = vi.fn()
+    const still = opened({ logger: { ...silentLogger, error } })
+    still.ended(callOf(0))
+    await vi.waitFor(async () => expect((await read()).ids).toEqual(idsOf(1)))
+    // As it is after a machine was suspended: nobody touched the lock, and another container took it over.
+    await rm(`${path}.lock`)
+    const other = opened()
+    still.ended(callOf(1))
+    await vi.waitFor(() => expect(error).toHaveBeenCalled())
+    expect(error.mock.calls[0]).toMatchObject([{ err: { code: 'journal_locked' } }, expect.any(String)])
+    other.ended(callOf(2))
+    await other.close()
+    await vi.waitFor(async () => expect((await read()).ids).toEqual(['call-0', 'call-2', 'call-1']), 3_000)
+    await still.close()
+    expect(await read()).toMatchObject(WHOLE)
+  })
+
+  it('each with a file of its own are read as one, and a file that is named twice once', async () => {
+    const second = join(folder, 'replica.jsonl')
+    for (const [at, where] of [path, second].entries()) {
+      const writing = opened({ path: where })
+      writing.ended(callOf(at))
+      await writing.close()
+    }
+    expect(await read(readJournals([path, second, path]))).toEqual({ ...WHOLE, books: 2, ids: idsOf(2) })
+    await rename(path, join(folder, 'runs.000001.jsonl'))
+    await opened().close()
+    const expanded = [join(folder, 'runs.000001.jsonl'), path]
+    expect(await read(readJournals(expanded))).toEqual({ ...WHOLE, books: 2, ids: idsOf(1) })
+  })
+
+  it('a line that is still being written is no unreadable one, unless its process has ended', async () => {
+    const writing = opened()
+    await appendFile(path, '{"n":1,"id":"half of a li')
+    expect(await read()).toMatchObject(WHOLE)
+    await writing.close()
+    expect(await read()).toMatchObject({ unreadable: 1 })
+  })
+})
+
+describe('lines', () => {
+  const changes: [string, (lines: string[]) => string[], string[]][] = [
+    ['none', lines => lines, []],
+    [
+      'one that was changed',
+      lines => lines.with(2, lines[2]!.replace('"ms":', '"ms":1')),
+      ['the line in place 2 does not match its checksum'],
+    ],
+    [
+      'one without its number and checksum',
+      lines => lines.with(2, JSON.stringify(callOf(1))),
+      ['the line in place 2 does not match its checksum'],
+    ],
+    ['one that is gone', lines => lines.toSpliced(2, 1), ['line 2 is not there']],
+    ['several that are gone', lines => lines.toSpliced(2, 3), ['lines 2 to 4 are not there']],
+    ['the first one gone', lines => lines.toSpliced(1, 1), ['line 1 is not there']],
+    ['one twice', lines => lines.toSpliced(4, 0, lines[2]!), ['line 2 is there again']],
+    [
+      'one elsewhere',
+      lines => lines.toSpliced(2, 1).toSpliced(5, 0, lines[2]!),
+      ['line 2 stands after line 5'],
+    ],
+    [
+      'a changed head',
+      lines => lines.with(0, lines[0]!.replace('testnet', 'mainnet')),
+      ['the head of the file was changed'],
+    ],
+    ['the head gone', lines => lines.slice(1), []],
+  ]
+  it.each(changes)('are held against their numbers and checksums: %s', async (_, change, expected) => {
+    const writing = opened()
+    for (let number = 0; number < 8; number++) writing.ended(callOf(number))
+    await writing.close()
+    const lines = (await readFile(path, 'utf8')).trimEnd().split('\n')
+    await writeFile(path, `${change(lines).join('\n')}\n`)
+    expect((await read()).flaws).toEqual(expected)
   })
 })
 
@@ -150,8 +354,9 @@ describe('reading', () => {
     JSON.stringify({ ...callOf(0), amount: '1e3' }),
     JSON.stringify({ ...callOf(0), path: 'received.admitted' }),
     JSON.stringify({ ...callOf(0), startedMs: null }),
+    JSON.stringify({ ...callOf(0), startedMs: 0 }).replace('"startedMs":0', '"startedMs":1e999'),
   ])('takes %s for no run', line => {
-    expect(pieceOf(`${line}\n`)).toEqual({ books: [], runs: [], lost: 0, unreadable: 1 })
+    expect(pieceOf(`${line}\n`)).toEqual({ books: [], runs: [], lost: 0, unreadable: 1, flaws: [] })
   })
 })
 
@@ -171,6 +376,38 @@ describe('serve({ journal })', () => {
     })
     expect(await readFile(path, 'utf8')).not.toContain('the question')
     expect(await readFile(path, 'utf8')).not.toContain('the answer')
+  })
+
+  it('says on health and metrics how many calls wait and are lost, and stays healthy', async () => {
+    const seller = await openSeller([work], { journal: path })
+    const told = async () => ({
+      health: await (await fetch(`${seller.url}/health`)).json(),
+      metrics: await (await fetch(`${seller.url}/metrics`)).text(),
+    })
+    const well = await told()
+    expect(well.health).toMatchObject({ ok: true, journal: { writable: true, waiting: 0, lost: 0 } })
+    expect(well.metrics).toMatch(/^svc_journal_lost_total 0$/m)
+    const back = await withoutDisk()
+    await fetch(`${seller.url}/work`, { method: 'POST' })
+    await vi.waitFor(async () =>
+      expect((await told()).health).toMatchObject({ ok: true, journal: { writable: false, waiting: 1 } }),
+    )
+    expect((await told()).metrics).toMatch(/^svc_journal_waiting 1$/m)
+    await back()
+    await seller.close()
+    expect(await read()).toMatchObject({ ...WHOLE, ids: seller.ended.map(({ id }) => id) })
+  })
+
+  it('refuses to start where the journal cannot be written or is another’s, and holds nothing then', async () => {
+    const journal = join(folder, 'none', 'runs.jsonl')
+    await expect(openSeller([work], { journal })).rejects.toMatchObject({ code: 'journal_unwritable' })
+    const first = await openSeller([work], { journal: path })
+    await expect(openSeller([work], { journal: path })).rejects.toMatchObject({ code: 'journal_locked' })
+    await first.close()
+    // What else is refused is refused before the journal is locked.
+    const wrong = { journal: path, facilitatorUrl: [] }
+    await expect(openSeller([work], wrong)).rejects.toMatchObject({ code: 'invalid_options' })
+    await (await openSeller([work], { journal: path })).close()
   })
 
   it.each([{ path: '' }, { path: 'runs.jsonl', maxBytes: 0 }, ''])('refuses %j at start', async wrong => {

@@ -1,5 +1,8 @@
 /** The dashboard and the alerts ask for what a running server exports, by its names and labels. */
 import { readFileSync } from 'node:fs'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { defineEndpoint } from '../../src/index.js'
 import { openSeller, pay, type Seller } from '../support/seller.js'
@@ -13,10 +16,13 @@ const LABELS = /\{([^{}]*=[^{}]*)\}|\bby \(([^)]*)\)/g
 const GIVEN = new Set(['instance', 'le'])
 
 let seller: Seller
+let folder: string
 const names = new Set<string>()
 const labels = new Set<string>(GIVEN)
 beforeAll(async () => {
-  seller = await openSeller([defineEndpoint({ name: 'work', price: '$0.01', handler: () => ({}) })])
+  folder = await mkdtemp(join(tmpdir(), 'svc-observability-'))
+  const work = defineEndpoint({ name: 'work', price: '$0.01', handler: () => ({}) })
+  seller = await openSeller([work], { journal: join(folder, 'runs.jsonl') })
   await pay(seller, `${seller.url}/work`, { body: {} })
   const metrics = await (await fetch(`${seller.url}/metrics`)).text()
   for (const line of metrics.split('\n')) {
@@ -26,7 +32,10 @@ beforeAll(async () => {
     for (const [, label] of (series[2] ?? '').matchAll(/(\w+)="/g)) labels.add(label!)
   }
 })
-afterAll(() => seller.close())
+afterAll(async () => {
+  await seller.close()
+  await rm(folder, { recursive: true })
+})
 
 const expressions: string[] = [
   ...JSON.parse(dashboard).panels.flatMap((panel: { targets: { expr: string }[] }) =>
@@ -63,7 +72,7 @@ describe('the dashboard and the alerts', () => {
 
   it('the alerts each have a name, an expression, a severity and what to do', () => {
     const rules = alerts.split('- alert: ').slice(1)
-    expect(rules.length).toBe(6)
+    expect(rules.length).toBe(7)
     for (const rule of rules) {
       for (const part of ['expr:', 'severity:', 'summary:', 'description:']) expect(rule).toContain(part)
     }

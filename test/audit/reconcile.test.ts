@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { type JournalPiece, pieceOf } from '../../src/adapters/journal/read-journal.js'
 import type { Difference } from '../../src/app/audit/differences.js'
 import { type AuditOptions, audit } from '../../src/app/audit/reconcile.js'
+import { reportsCharge } from '../../src/domain/bookings.js'
 import type { IncomingTransfers, Transfer } from '../../src/ports/incoming-transfers.js'
 import type { EndedCall } from '../../src/ports/witness.js'
 import {
@@ -13,6 +14,8 @@ import {
   callOn,
   PAY_TO,
   PAYER,
+  recoveredPath,
+  replayedPath,
   STARTED_MS,
   settledPath,
   WAYS,
@@ -20,7 +23,7 @@ import {
 
 const DAY = { fromMs: STARTED_MS - 3_600_000, toMs: STARTED_MS + 3_600_000 }
 
-/** One of every way through the machine: 18 of them charged. */
+/** One of every way through the machine. */
 const everyWay = Array.from({ length: WAYS }, (_, number) => callOf(number))
 
 function transferOf({ txId, startedMs }: EndedCall, other: Partial<Transfer> = {}): Transfer {
@@ -36,8 +39,7 @@ function transferOf({ txId, startedMs }: EndedCall, other: Partial<Transfer> = {
   }
 }
 
-const transfersOf = (runs: readonly EndedCall[]) =>
-  runs.filter(run => run.charged === 'yes').map(run => transferOf(run))
+const transfersOf = (runs: readonly EndedCall[]) => runs.filter(reportsCharge).map(run => transferOf(run))
 
 /** A chain that lists what has landed for us, and knows the rest when it is asked by id. */
 function chainOf(landed: readonly Transfer[]): IncomingTransfers {
@@ -56,7 +58,7 @@ function audited(
   landed: readonly Transfer[] = transfersOf(runs),
   options: Partial<AuditOptions> = {},
 ) {
-  const piece: JournalPiece = { books: [BOOKS], runs, lost: 0, unreadable: 0 }
+  const piece: JournalPiece = { books: [BOOKS], runs, lost: 0, unreadable: 0, flaws: [] }
   return audit({
     journal: async function* () {
       yield piece
@@ -78,15 +80,22 @@ describe('an audit', () => {
       expect.objectContaining({ day: '2026-01-02', endpoint: 'even' }),
       expect.objectContaining({ day: '2026-01-02', endpoint: 'odd' }),
     ])
-    expect(report.days.reduce((sum, { charged }) => sum + charged, 0)).toBe(12)
-    expect(report.days.reduce((sum, { takenBaseUnits }) => sum + takenBaseUnits, 0n)).toBe(120_000n)
+    const landed = transfersOf(everyWay)
+    expect(landed.length).toBeGreaterThan(everyWay.filter(({ charged }) => charged === 'yes').length)
+    expect(report.days.reduce((sum, { charged }) => sum + charged, 0)).toBe(landed.length)
+    expect(report.days.reduce((sum, { takenBaseUnits }) => sum + takenBaseUnits, 0n)).toBe(
+      landed.reduce((sum, { amount }) => sum + amount, 0n),
+    )
   })
 
   const [first, second, ...others] = everyWay.filter(({ charged }) => charged === 'yes')
   const charged = [first!, second!, ...others]
   const without = (run: EndedCall) => transfersOf(charged).filter(({ txId }) => txId !== run.txId)
   const [doubtful] = everyWay.filter(({ final }) => final === 'inDoubt')
-  const [replayed] = everyWay.filter(({ final }) => final === 'replayed')
+  const replayed = callOn(replayedPath, 'replayed', 901)
+  const recovered = callOn(recoveredPath, 'replayed', 902)
+  const denied = { ...everyWay.find(({ final }) => final === 'unsettled')!, txId: 'N'.repeat(52) }
+  const spent = { ...everyWay.find(({ final }) => final === 'paymentSpent')!, txId: 'P'.repeat(52) }
   const doubt = { ...doubtful!, txId: 'D'.repeat(52) }
 
   const planted: [string, () => ReturnType<typeof audited>, [string, string][]][] = [
@@ -131,13 +140,69 @@ describe('an audit', () => {
       [],
     ],
     [
-      'nothing: a call in doubt that was answered when it came back',
+      'nothing: a call in doubt whose payment a later call found and booked',
       () =>
         audited(
-          [...charged, doubt, { ...replayed!, txId: doubt.txId }],
+          [...charged, doubt, { ...recovered, txId: doubt.txId }],
           [...transfersOf(charged), transferOf(doubt)],
         ),
       [],
+    ],
+    [
+      'nothing: a slow call that settled, and one that found its payment meanwhile',
+      () =>
+        audited(
+          [...charged, { ...recovered, txId: second!.txId, startedMs: second!.startedMs }],
+          transfersOf(charged),
+        ),
+      [],
+    ],
+    [
+      'an answer that was replayed, of which no run books the payment',
+      () =>
+        audited(
+          [...charged, doubt, { ...replayed, txId: doubt.txId }],
+          [...transfersOf(charged), transferOf(doubt)],
+        ),
+      [['unbooked_transaction', replayed.id]],
+    ],
+    [
+      'another payer',
+      () => audited(charged, [...without(second!), transferOf(second!, { payer: PAY_TO })]),
+      [['wrong_payer', second!.id]],
+    ],
+    [
+      'nothing: a payer that a run cannot name',
+      () => audited([first!, { ...second!, payer: undefined }, ...others], transfersOf(charged)),
+      [],
+    ],
+    [
+      'a call that was told "not charged", and whose payment landed',
+      () => audited([...charged, denied], [...transfersOf(charged), transferOf(denied)]),
+      [['told_not_charged', denied.id]],
+    ],
+    [
+      'nothing: a call that was told "not charged", and brought its payment again',
+      () =>
+        audited(
+          [...charged, { ...denied, txId: second!.txId, startedMs: second!.startedMs - 5_000 }],
+          transfersOf(charged),
+        ),
+      [],
+    ],
+    [
+      'a call in doubt, though the same payment had failed to buy an answer before',
+      () =>
+        audited(
+          [...charged, doubt, { ...denied, txId: doubt.txId, startedMs: doubt.startedMs - 60_000 }],
+          [...transfersOf(charged), transferOf(doubt)],
+        ),
+      [['settled_in_doubt', doubt.id]],
+    ],
+    [
+      'a transaction of which runs only say that it is spent',
+      () => audited([...charged, spent], [...transfersOf(charged), transferOf(spent)]),
+      [['unexplained_transaction', spent.txId!]],
     ],
     [
       'a path that no call can take',
@@ -190,16 +255,63 @@ describe('an audit', () => {
     expect(report).toMatchObject({ runs: 1, differences: [] })
   })
 
-  it('without a period goes from the first end to the last, and leaves calls that may be at work alone', async () => {
-    const stranger = transferOf({ ...second!, txId: 'S'.repeat(52) } as EndedCall, {
-      landedMs: second!.startedMs + 500,
-    })
-    const last = others.at(-1)!
-    const options = { period: undefined }
+  it('without a period goes on to a minute ago: a tail that was cut off shows, and calls at work are left alone', async () => {
+    const last = charged.at(-1)!
     const at = (nowMs: number) =>
-      audited(charged, [...transfersOf(charged), stranger], { ...options, nowMs: () => nowMs })
-    expect(found(await at(last.startedMs + 3_600_000))).toEqual([['unexplained_transaction', stranger.txId]])
-    expect(found(await at(second!.startedMs + 1_000))).toEqual([])
+      audited(charged.slice(0, -1), transfersOf(charged), { period: undefined, nowMs: () => nowMs })
+    const hourLater = await at(last.startedMs + 3_600_000)
+    expect(found(hourLater)).toEqual([['unexplained_transaction', last.txId]])
+    expect(hourLater.period.toMs).toBe(last.startedMs + 3_540_000)
+    expect(found(await at(last.startedMs + 59_000))).toEqual([])
+  })
+
+  it('without a period begins when the journal was begun: first lines that were cut off show', async () => {
+    const head = { ...BOOKS, openedMs: first!.startedMs - 1_000 }
+    const options = (books: typeof BOOKS) => ({
+      period: undefined,
+      nowMs: () => charged.at(-1)!.startedMs + 3_600_000,
+      journal: async function* () {
+        yield { books: [books], runs: charged.slice(1), lost: 0, unreadable: 0, flaws: [] }
+      },
+    })
+    const report = await audited(charged, transfersOf(charged), options(head))
+    expect(found(report)).toEqual([['unexplained_transaction', first!.txId]])
+  })
+
+  it('names what callers were told wrongly before all else', async () => {
+    const report = await audited([...charged, denied], [...without(first!), transferOf(denied)])
+    expect(found(report)).toEqual([
+      ['told_not_charged', denied.id],
+      ['missing_transaction', first!.id],
+    ])
+  })
+
+  it('books a payment once, whichever runs report it, and in whichever order', async () => {
+    const slow = { ...recovered, txId: second!.txId, startedMs: second!.startedMs }
+    for (const runs of [
+      [slow, ...charged],
+      [...charged, slow],
+    ]) {
+      const booked: string[] = []
+      const report = await audited(runs, transfersOf(charged), { onBooked: ({ txId }) => booked.push(txId!) })
+      expect(report.differences).toEqual([])
+      expect(booked.toSorted()).toEqual(charged.map(({ txId }) => txId).toSorted())
+      expect(report.days.reduce((sum, { takenBaseUnits }) => sum + takenBaseUnits, 0n)).toBe(
+        transfersOf(charged).reduce((sum, { amount }) => sum + amount, 0n),
+      )
+    }
+  })
+
+  it('finds a payment that was booked in another month than it landed in, in either month', async () => {
+    const dayMs = 86_400_000
+    const moved = { ...second!, startedMs: second!.startedMs + 40 * dayMs }
+    const runs = [first!, moved, ...others]
+    const landed = transfersOf(charged)
+    const month = (fromMs: number) => ({ period: { fromMs, toMs: fromMs + 30 * dayMs } })
+    expect(found(await audited(runs, landed, month(STARTED_MS - dayMs)))).toEqual([['wrong_time', moved.id]])
+    expect(found(await audited(runs, landed, month(moved.startedMs - dayMs)))).toEqual([
+      ['wrong_time', moved.id],
+    ])
   })
 
   it('names many differences, and says where there are more', async () => {
@@ -224,6 +336,7 @@ describe('an audit', () => {
       runs: charged,
       lost: 0,
       unreadable: 0,
+      flaws: [],
     }
     const journal = async function* () {
       yield mixed

@@ -5,6 +5,7 @@ import type { AddressInfo } from 'node:net'
 import { createFeed, type Feed, type FeedOptions } from '../../src/adapters/audit/feed.js'
 import { auditPage } from '../../src/adapters/audit/page.js'
 import { httpDoor } from '../../src/adapters/http/app.js'
+import { BodyBudget } from '../../src/adapters/http/body-budget.js'
 import { auditRoutes } from '../../src/adapters/http/free-routes/audit.js'
 import { chargeTable, OUTCOMES } from '../../src/domain/machines/charge.machine.js'
 import { silentLogger } from '../../src/ports/logger.js'
@@ -25,6 +26,7 @@ export async function openWatched(options: Partial<FeedOptions> = {}, token?: st
     basePath: '',
     freeRoutes: auditRoutes({ page: auditPage(chargeTable), feed, token }),
     bodyBytesMax: 1,
+    bodies: new BodyBudget(1_000_000),
     trustProxyHops: 0,
     idempotency: false,
     cors: true,

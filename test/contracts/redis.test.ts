@@ -107,7 +107,7 @@ describe.concurrent('a budget on Redis', () => {
       redis.hset(`${place}:amounts`, { sum: 70, 'reserved:old': 30, 'spent:1': 30, 'reserved:gone': 10 }),
     )
     const ledger = redisSpendLedger(connection, name, { budget: 'wallet', windowMs: LEASE_MS })
-    expect(await ledger.reserve({ id: 'new', amount: 31n }, 100n)).toBe(false)
+    expect(await ledger.reserve({ id: 'new', amount: 41n }, 100n)).toBe(false)
     await ledger.settle('old', 'dead')
     expect(await ledger.due('testnet', 100n, 10)).toEqual([])
     expect(ledger.spentBaseUnits).toBeGreaterThanOrEqual(60n)

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
-import { DEFAULT_SHUTDOWN_TIMEOUT_MS } from '../../src/app/options.js'
+import { DEFAULT_SHUTDOWN_TIMEOUT_MS } from '../../src/app/serve-options.js'
 import { startSandbox } from '../../src/sandbox.js'
 import { nginxConf } from './nginx-conf.js'
 

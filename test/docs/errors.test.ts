@@ -7,7 +7,10 @@ import { ROOT } from '../cli/project-folder.js'
 
 /** Files and folders whose words_with_underscores are no codes of ours. */
 const FOREIGN: Readonly<Record<string, string>> = {
-  'src/app/audit/': 'kinds of findings of an audit',
+  'src/app/audit/compare.ts': 'findings of an audit',
+  'src/app/audit/payments.ts': 'findings of an audit',
+  'src/adapters/journal/line-order.ts': 'findings of an audit',
+  'src/adapters/facilitator/verdicts.ts': 'reasons of facilitators',
   'src/adapters/metrics/prometheus.ts': 'names of metrics',
   'src/adapters/redis/posture.ts': "Redis's own words",
   'src/adapters/sandbox/judgement.ts': "reasons of the sandbox's facilitator, spelled as a real one's",
@@ -19,6 +22,10 @@ const NO_CODES: Readonly<Record<string, string>> = {
   get_manifest: 'a tool',
   search_agents: 'a tool',
   node_modules: 'a folder',
+  told_not_charged: 'a finding of an audit',
+  illegal_path: 'a finding of an audit',
+  unknown_endpoint: 'a finding of an audit',
+  doubled_line: 'a finding of an audit',
   timed_out: "a health check's result",
   invalid_payload: "a facilitator's reason",
   settlement_failed: "a facilitator's reason",
@@ -28,6 +35,8 @@ const NO_CODES: Readonly<Record<string, string>> = {
   fault: 'the body of an answer that a test asked the sandbox for',
   object: "a schema's type",
   refused_by_sandbox_fault: "a facilitator's reason",
+  insufficient_funds: "a facilitator's reason",
+  unexpected_settle_error: "a facilitator's reason",
 }
 
 const page = readFileSync(join(ROOT, 'docs/guides/errors.md'), 'utf8')

@@ -9,6 +9,7 @@ import mount from 'koa-mount'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { a2aDoor } from '../../src/adapters/a2a/door.js'
 import { httpDoor } from '../../src/adapters/http/app.js'
+import { BodyBudget } from '../../src/adapters/http/body-budget.js'
 import { mounted } from '../../src/adapters/http/mounted.js'
 import { mcpDoor } from '../../src/adapters/mcp/door.js'
 import { type ChargeFinal, OUTCOMES } from '../../src/domain/machines/charge.machine.js'
@@ -205,7 +206,15 @@ describe('an answer that cannot be written', () => {
       endpoints: [work],
     })
     const charge = { call: async () => outcome }
-    const shared = { basePath: '', bodyBytesMax: 10_000, trustProxyHops: 0, idempotency: true, logger }
+    const bodies = new BodyBudget(100_000)
+    const shared = {
+      basePath: '',
+      bodyBytesMax: 10_000,
+      bodies,
+      trustProxyHops: 0,
+      idempotency: true,
+      logger,
+    }
     const a2a = a2aDoor({
       charge,
       endpoints: agent.endpoints,

@@ -61,6 +61,8 @@ function verified({ headers, body }: Received, secret = SECRET): unknown {
   return new Webhook(secret).verify(body, headers)
 }
 
+const verifiedBy = (received: Received) => verified(received)
+
 const settled = (id: string): EndedCall => ({
   id,
   traceId: 't',
@@ -109,12 +111,14 @@ describe('a server with webhooks', () => {
     await pay(seller, `${seller.url}/fail`)
     const paid = await pay(seller, `${seller.url}/echo`, { body: { secret: 'in the body' } })
     await Promise.all([one.times(1), two.times(1)])
-    const { id } = seller.ended.at(-1)!
+    const { id: run } = seller.ended.at(-1)!
+    const { txId } = receiptIn(paid)
     const message = {
       type: 'call.settled',
-      id,
+      id: txId,
+      run,
       endpoint: 'echo',
-      txId: receiptIn(paid).txId,
+      txId,
       amount: '10000',
       asset: '10458941',
       payer: seller.sandbox.wallet.address,
@@ -122,7 +126,7 @@ describe('a server with webhooks', () => {
     }
     expect(verified(one.received[0]!)).toEqual(message)
     expect(verified(two.received[0]!, other)).toEqual(message)
-    expect(one.received[0]!.headers).toMatchObject({ 'webhook-id': id, 'content-type': 'application/json' })
+    expect(one.received[0]!.headers).toMatchObject({ 'webhook-id': txId, 'content-type': 'application/json' })
     expect(() => verified(one.received[0]!, other)).toThrow()
     await seller.server.shutdown()
     expect([one.received.length, two.received.length]).toEqual([1, 1])
@@ -173,6 +177,41 @@ describe('a server with webhooks', () => {
   })
 })
 
+describe('a payment that a later call found landed', () => {
+  const found: EndedCall = {
+    ...settled('found'),
+    final: 'replayed',
+    path: ['received.admitted', 'opening.orphaned', 'recovering.found'],
+    code: 'replayed',
+    charged: 'earlier',
+    txId: 'TX1',
+  }
+  const settling = settled('1')
+  const later: EndedCall = { ...found, id: 'later', path: ['received.admitted', 'opening.replayable'] }
+
+  it.each([
+    ['alone', [found, later], 'found'],
+    ['before its own call, which was slow, has settled', [found, settling, later], 'found'],
+    ['after its own call has settled', [settling, found, later], '1'],
+  ])('is told once: %s', async (_, calls, run) => {
+    const one = await receiver()
+    const { webhook } = sender(one.url)
+    for (const call of calls) webhook.ended(call)
+    await webhook.close(10_000)
+    expect(one.received.map(verifiedBy)).toMatchObject([{ id: 'TX1', txId: 'TX1', run, amount: '10000' }])
+  })
+
+  it('has the same id in every process, so that a receiver can drop what it has seen', async () => {
+    const one = await receiver()
+    for (const call of [settling, found]) {
+      const { webhook } = sender(one.url)
+      webhook.ended(call)
+      await webhook.close(10_000)
+    }
+    expect(one.received.map(({ headers }) => headers['webhook-id'])).toEqual(['TX1', 'TX1'])
+  })
+})
+
 describe('a message', () => {
   it('is sent again after failures, as the same message, signed anew', async () => {
     const reset: Reply = (_, request) => request.socket.resetAndDestroy()
@@ -181,7 +220,7 @@ describe('a message', () => {
     webhook.ended(settled('1'))
     await webhook.close(10_000)
     expect(flaky.received).toHaveLength(4)
-    expect(new Set(flaky.received.map(({ headers }) => headers['webhook-id']))).toEqual(new Set(['1']))
+    expect(new Set(flaky.received.map(({ headers }) => headers['webhook-id']))).toEqual(new Set(['TX1']))
     for (const attempt of flaky.received) expect(verified(attempt)).toMatchObject({ txId: 'TX1' })
     expect(errors).toEqual([])
   })
@@ -212,7 +251,7 @@ describe('a message', () => {
     await one.times(1)
     webhook.ended(settled('2'))
     await one.times(2)
-    expect(one.received.map(({ headers }) => headers['webhook-id'])).toEqual(['1', '2'])
+    expect(one.received.map(({ headers }) => headers['webhook-id'])).toEqual(['TX1', 'TX2'])
   })
 
   it('is dropped, and logged, where too many wait or the server has closed', async () => {
@@ -232,7 +271,9 @@ describe('a message', () => {
     const ids = Array.from({ length: 200 }, (_, i) => String(i))
     for (const id of ids) webhook.ended(settled(id))
     await webhook.close(10_000)
-    expect(busy.received.map(({ headers }) => headers['webhook-id']).sort()).toEqual(ids.sort())
+    expect(busy.received.map(({ headers }) => headers['webhook-id']).sort()).toEqual(
+      ids.map(id => `TX${id}`).sort(),
+    )
     expect(errors).toEqual([])
   })
 })

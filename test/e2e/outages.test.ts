@@ -11,7 +11,7 @@ import { redisStores } from '../../src/redis.js'
 import { closing } from '../support/closing.js'
 import { gate } from '../support/gate.js'
 import { type RedisServer, startRedis } from '../support/redis-server.js'
-import { ask, open, pay, receiptIn, type Seller, signFor } from '../support/seller.js'
+import { ask, open, pay, presenting, receiptIn, type Seller, signedIn, signFor } from '../support/seller.js'
 
 const PRICE = 10_000n
 const KEY = { 'idempotency-key': 'a-key-that-cannot-be-guessed' }
@@ -131,6 +131,38 @@ describe('a store that loses what it says', () => {
   )
 
   it.each(['release', 'replay'] as const)(
+    '%s: an open that took a call over, and was lost, loses no answer and charges nothing again',
+    async onLostResponse => {
+      const { endpoint, runs } = counted()
+      const store = memoryChargeStore()
+      let losing = false
+      const charges: ChargeStore = {
+        ...store,
+        async open(move) {
+          const opened = await store.open(move)
+          if (!losing || opened.verdict !== 'orphaned') return opened
+          losing = false
+          throw new Error('the answer to open was lost')
+        },
+      }
+      const seller = await open([endpoint], {
+        idempotency: { onLostResponse },
+        stores: { charges },
+        budgets: { certaintyMs: 100, reconcilePauseMs: 20, settleMs: 500, leaseMs: 300 },
+      })
+      seller.sandbox.faults.set('settle', 'late', { delayMs: 300 })
+      expect((await pay(seller, `${seller.url}/work`, { headers: KEY })).status).toBe(503)
+      await expect.poll(() => received(seller)).toBe(PRICE)
+      seller.sandbox.faults.clear()
+      losing = true
+      const again = () => pay(seller, `${seller.url}/work`, { headers: KEY })
+      expect((await again()).status).toBe(503)
+      await expect.poll(async () => (await again()).headers.get('idempotency-replayed')).toBe('true')
+      expect([runs(), received(seller)]).toEqual([1, PRICE])
+    },
+  )
+
+  it.each(['release', 'replay'] as const)(
     '%s: a completion that is lost is sent again',
     async onLostResponse => {
       const { endpoint, runs } = counted()
@@ -163,7 +195,7 @@ describe('a store that loses what it says', () => {
 
 describe('a settlement that is in doubt', () => {
   const impatient: Partial<ServeOptions> = {
-    budgets: { certaintyMs: 100, reconcilePauseMs: 20, leaseMs: 300, settleMs: 500 },
+    budgets: { certaintyMs: 100, reconcilePauseMs: 20, settleMs: 500 },
   }
 
   for (const [name, headersOf] of [
@@ -195,6 +227,29 @@ describe('a settlement that is in doubt', () => {
       })
     }
   }
+
+  it('the same transaction under another signature opens nothing, and is told nothing of the charge', async () => {
+    const { endpoint, runs } = counted()
+    const seller = await open([endpoint], impatient)
+    const url = `${seller.url}/work`
+    const payment = await signFor(seller, url)
+    seller.sandbox.faults.set('settle', 'late', { delayMs: 300 })
+    expect((await ask(url, { headers: payment })).status).toBe(503)
+    await expect.poll(() => received(seller)).toBe(PRICE)
+    seller.sandbox.faults.clear()
+    const payload = signedIn(payment)
+    const { paymentGroup, paymentIndex } = payload.payload
+    const bytes = Buffer.from(paymentGroup[paymentIndex], 'base64')
+    bytes[20]! ^= 1
+    paymentGroup[paymentIndex] = bytes.toString('base64')
+    const forged = await ask(url, { headers: presenting(payload) })
+    expect([
+      forged.status,
+      ['payment_spent', 'payment_in_use'].includes((await errorOf(forged)).code),
+    ]).toEqual([409, true])
+    await expect.poll(async () => (await ask(url, { headers: payment })).status).toBe(200)
+    expect(runs()).toBe(1)
+  })
 
   it('without a key and with no doubt, the answer is delivered once and not kept', async () => {
     const { endpoint, runs } = counted()

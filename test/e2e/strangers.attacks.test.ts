@@ -76,6 +76,27 @@ describe('runs on credit', () => {
     expect(received(seller)).toBe(PRICE)
   })
 
+  it('payments that end soon do not run a slow handler again and again', async () => {
+    let runs = 0
+    const endpoint = defineEndpoint({
+      name: 'slow',
+      price: '$0.01',
+      handler: ({ signal }) => {
+        runs++
+        return new Promise((_, reject) => signal.addEventListener('abort', () => reject(new Error('cut'))))
+      },
+    })
+    const seller = await open([endpoint], { budgets: { creditMs: 50 }, maxTimeoutSeconds: 12 })
+    const codes: number[] = []
+    for (let round = 0; round < 3; round++) {
+      const calls = Array.from({ length: 8 }, () => pay(seller, `${seller.url}/slow`))
+      codes.push(...(await Promise.all(calls)).map(({ status }) => status))
+    }
+    expect(runs).toBe(8)
+    expect(codes).toEqual([...Array(8).fill(402), ...Array(16).fill(429)])
+    expect(received(seller)).toBe(0n)
+  })
+
   it('an honest buyer of twenty at once is served, without a refusal', async () => {
     const { endpoint, runs } = counted()
     const seller = await open([endpoint])

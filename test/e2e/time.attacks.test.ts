@@ -146,6 +146,42 @@ describe.each(STORES)('on %s', (_, store) => {
     expect(received(seller)).toBe(PRICE)
   })
 
+  it('a call that was taken over says nothing of the charge, however it ends', async () => {
+    for (const end of ['throws', 'fails', 'answers'] as const) {
+      const door = gate()
+      let first = true
+      const endpoint = defineEndpoint({
+        name: 'slow',
+        price: '$0.01',
+        async handler() {
+          if (!first) return { ok: true }
+          first = false
+          door.enter()
+          await door.opened
+          if (end === 'throws') throw new Error('no')
+          return end === 'fails' ? new Response('no', { status: 422 }) : { late: true }
+        },
+      })
+      const seller = await open([endpoint], {
+        idempotency: {},
+        stores: { charges: store(false) },
+        budgets: { leaseMs: LEASE_MS },
+      })
+      const headers = { ...KEY, ...(await signFor(seller, `${seller.url}/slow`)) }
+      const slow = ask(`${seller.url}/slow`, { headers })
+      await door.entered()
+      await passed(LEASE_MS)
+      const successor = await ask(`${seller.url}/slow`, { headers })
+      expect(await successor.json()).toEqual({ ok: true })
+      door.open()
+      const told = await slow
+      expect([end, told.status, told.headers.get('payment-required')]).toEqual([end, 409, null])
+      expect(await told.json()).toMatchObject({ error: { code: 'superseded', txId: expect.any(String) } })
+      const last = seller.ended.at(-1)!
+      expect([last.code, last.charged, received(seller)]).toEqual(['superseded', 'no', PRICE])
+    }
+  })
+
   it('a call that still holds its payment gives it back, and its window goes with it', async () => {
     const deleted: string[] = []
     const windows = new Map<string, { endpoint: string; expiresAtMs: number }>()

@@ -101,7 +101,7 @@ describe.each(
     sandbox.faults.set('settle', 'refuse', { times: 1 })
     const refused = await client.pay(`${server.url}/echo`, hello)
     expect([refused.status, await statusIn(refused.clone())]).toEqual([402, 'settle_failed'])
-    expect(receiptIn(refused)).toMatchObject({ success: false, errorReason: 'refused_by_sandbox_fault' })
+    expect(receiptIn(refused)).toMatchObject({ success: false, errorReason: 'insufficient_funds' })
     expect(moved()).toEqual(NOTHING)
   })
 

@@ -256,7 +256,7 @@ describe('our server refuses the official client', () => {
     sandbox.faults.set('settle', 'refuse', { times: 1 })
     const refused = await client.pay(`${seller.url}/echo`, posted({ text: 'hello' }))
     expect(refused.status).toBe(402)
-    expect(receiptIn(refused)).toMatchObject({ success: false, errorReason: 'refused_by_sandbox_fault' })
+    expect(receiptIn(refused)).toMatchObject({ success: false, errorReason: 'insufficient_funds' })
     expect(await statusIn(refused)).toBe('settle_failed')
     expect([client.sent.length, moved()]).toEqual([2, NOTHING])
   })

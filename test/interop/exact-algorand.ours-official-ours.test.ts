@@ -189,7 +189,7 @@ describe.each(servers)('our client and an official %s server part without a paym
     sandbox.faults.set('settle', 'refuse', { times: 1 })
     const failure = await failureOf(client.call(`${server.url}/echo`, { text: 'hello' }))
     expect(failure).toMatchObject({ code: 'call_failed', status: 402, detail: { charged: 'no' } })
-    expect(failure.message).toContain('refused_by_sandbox_fault')
+    expect(failure.message).toContain('insufficient_funds')
     expect([moved(), client.spentToday]).toEqual([NOTHING, HANDED_OVER])
   })
 

@@ -102,7 +102,7 @@ describe('/verify can', () => {
 
 describe('/settle can', () => {
   it.each<[FaultName, boolean, object]>([
-    ['refuse', false, { success: false, errorReason: 'refused_by_sandbox_fault', transaction: '' }],
+    ['refuse', false, { success: false, errorReason: 'insufficient_funds', transaction: '' }],
     ['lie', false, { success: true }],
     ['pending', false, { success: false, errorReason: 'settlement_pending' }],
     ['string-true', true, { success: 'true' }],

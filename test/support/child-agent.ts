@@ -12,13 +12,13 @@ export interface ChildAgent {
   letGo(): void
 }
 
-/** Starts an agent's script against the sandbox. The caller ends it. */
+/** Starts a script of this folder against the sandbox. The caller ends it. */
 export async function childAgent(
   sandbox: Sandbox,
   options: object = {},
-  name = 'agent-process.mjs',
+  file = 'agent-process.mjs',
 ): Promise<ChildAgent> {
-  const script = fileURLToPath(new URL(name, import.meta.url))
+  const script = fileURLToPath(new URL(`./${file}`, import.meta.url))
   const argument = JSON.stringify({ payTo: sandbox.seller.address, options })
   const child = fork(script, [argument], {
     stdio: ['ignore', 'pipe', 'inherit', 'ipc'],

@@ -18,7 +18,7 @@ export interface ChainOptions {
   readonly watch?: NodeWatch
 }
 
-/** 3 minutes of rounds; a payment that is quoted the usual 60 s has 22 of them. */
+/** 6 minutes of rounds; a payment that is quoted the usual 60 s has 22 of them. */
 const BLOCKS_MAX = 128n
 const BLOCKS_AT_ONCE = 8
 const INDEXER_AHEAD_MAX = 1_000n
@@ -29,12 +29,11 @@ export function algorandChain(options: ChainOptions): Chain & { close(): void } 
   const node = checkedNode({ network, algod, watch })
   const estimate = roundEstimate({ readRound: node.lastRound, roundMs, nowMs })
 
-  async function lookup(txId: string, { firstValid, lastValid }: Validity): Promise<Landing | 'waiting'> {
+  async function lookup(txId: string, { firstValid, lastValid }: Validity): Promise<Landing> {
     // Read before any block: what is absent from all of them afterwards can never land.
     const tip = await node.lastRound()
-    const recently = await landedRecently(txId)
-    if (recently) return 'found'
-    if (tip <= lastValid) return recently === undefined ? 'unknown' : 'waiting'
+    if (await landedRecently(txId)) return 'found'
+    if (tip <= lastValid) return 'unknown'
     const narrow = lastValid - firstValid < BLOCKS_MAX
     const inRange = narrow ? await inBlocks(algod, txId, firstValid, lastValid) : 'unknown'
     const landing = inRange === 'unknown' && indexer ? await inIndex(indexer, txId, lastValid, tip) : inRange
@@ -52,14 +51,6 @@ export function algorandChain(options: ChainOptions): Chain & { close(): void } 
     }
   }
 
-  async function answered(txId: string, window: Validity): Promise<Landing | 'waiting'> {
-    try {
-      return await lookup(txId, window)
-    } catch {
-      return 'unknown'
-    }
-  }
-
   return {
     async round() {
       const known = await estimate()
@@ -68,12 +59,19 @@ export function algorandChain(options: ChainOptions): Chain & { close(): void } 
     status: () => node.status,
     close: node.close,
     async lookup(txId, window) {
-      const landing = await answered(txId, window)
-      return landing === 'waiting' ? 'unknown' : landing
+      try {
+        return await lookup(txId, window)
+      } catch {
+        return 'unknown'
+      }
     },
-    async hasLanded(txId, window) {
-      const landing = await answered(txId, window)
-      return landing === 'unknown' ? undefined : landing === 'found'
+    async hasLanded(txId) {
+      try {
+        await node.lastRound()
+        return await landedRecently(txId)
+      } catch {
+        return undefined
+      }
     },
   }
 }

@@ -2,6 +2,7 @@
  * Remembers the last calls and tells them to whoever is watching. Each viewer has a place of its own in what there is to
  * tell: one that reads slowly is told later, or less, and holds up neither the others nor any call.
  */
+import { recentBookings } from '../../domain/bookings.js'
 import type { Books } from '../../ports/books.js'
 import type { EndedCall, Witness } from '../../ports/witness.js'
 import { createTally, rounded } from './tally.js'
@@ -44,6 +45,7 @@ export function createFeed({ capacity = CAPACITY, books, ...agent }: FeedOptions
   const tally = createTally(agent.steps.length)
   const ring: RunView[] = []
   const seats = new Set<{ tell(): void; end(): void }>()
+  const bookings = recentBookings()
   const totals = { calls: 0, charged: 0, inDoubt: 0, takenBaseUnits: 0n }
   let told = 0
   let timer: NodeJS.Timeout | undefined
@@ -100,8 +102,9 @@ export function createFeed({ capacity = CAPACITY, books, ...agent }: FeedOptions
       ring[told++ % capacity] = view
       tally.add(view.path, view.timingsMs)
       totals.calls++
-      if (call.charged === 'yes') totals.charged++
       if (call.charged === 'maybe') totals.inDoubt++
+      if (!bookings.books(call)) return
+      totals.charged++
       totals.takenBaseUnits += BigInt(call.amount ?? 0)
     },
     join(viewer) {

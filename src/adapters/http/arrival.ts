@@ -3,6 +3,7 @@ import type { ServerResponse } from 'node:http'
 import { parse } from 'node:querystring'
 import type { Caller, Presented } from '../../ports/charge.js'
 import type { Arrival } from '../../ports/door.js'
+import type { BodyBudget } from './body-budget.js'
 import { clientAddressOf, rootOf } from './origin.js'
 import { readPayment } from './payment-header.js'
 import { HttpRefusal } from './refusal.js'
@@ -11,6 +12,8 @@ import type { Incoming } from './routes.js'
 export interface ArrivalOptions {
   readonly basePath: string
   readonly bodyBytesMax: number
+  /** What all bodies that are not paid yet may hold together. */
+  readonly bodies: BodyBudget
   readonly trustProxyHops: number
   /** Whether keys mean anything here; what is no key is refused only then. */
   readonly idempotency: boolean

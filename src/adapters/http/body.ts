@@ -1,6 +1,7 @@
 /** Reads a request body: bounded in bytes, once, and where something in front has read it, from what that left. */
 import type { IncomingMessage } from 'node:http'
 import type { Presented } from '../../ports/charge.js'
+import { type BodyShare, overloaded } from './body-budget.js'
 import { parseBody } from './json-body.js'
 import { leftBody } from './left-body.js'
 import { HttpRefusal, tooLarge } from './refusal.js'
@@ -15,6 +16,7 @@ const NONE = { kind: 'none' } as const
 export function readBody(
   { req, holder }: Incoming,
   bytesMax: number,
+  share: BodyShare,
 ): Presented<unknown> | Promise<Presented<unknown>> {
   if (req.method !== 'POST' || !carriesBody(req)) {
     skipBody(req)
@@ -25,7 +27,7 @@ export function readBody(
     throw new HttpRefusal(415, 'unsupported_encoding', 'Send the body without a Content-Encoding.')
   }
   if (req.readableDidRead || req.readableEnded) return leftBody(req, holder, bytesMax)
-  return readBytes(req, bytesMax).then(parseBody)
+  return readBytes(req, bytesMax, share).then(parseBody)
 }
 
 /** A body that stays unread stops the socket, and a socket that is stopped cannot say that the caller has hung up. */
@@ -40,29 +42,35 @@ function carriesBody(req: IncomingMessage): boolean {
 }
 
 /** Written here: a general reader's checks, which Node's parser has made already, cost a tenth of an unpaid request. */
-function readBytes(req: IncomingMessage, bytesMax: number): Promise<Buffer> {
+function readBytes(req: IncomingMessage, bytesMax: number, share: BodyShare): Promise<Buffer> {
   return new Promise((resolve, reject) => {
-    const chunks: Buffer[] = []
+    let chunks: Buffer[] = []
     let length = 0
-    const refuse = () => {
+    const refuse = (refusal: HttpRefusal) => {
       req.off('data', take)
+      chunks = []
       linger(req)
-      reject(tooLarge(bytesMax))
+      reject(refusal)
     }
     const incomplete = () =>
       reject(new HttpRefusal(400, 'incomplete_body', 'The body ended before it was complete.'))
     const take = (chunk: Buffer) => {
       length += chunk.length
+      if (length > bytesMax) return refuse(tooLarge(bytesMax))
+      if (!share.take(chunk.length)) return refuse(overloaded())
       chunks.push(chunk)
-      if (length > bytesMax) refuse()
     }
+    share.onCut = () => refuse(overloaded())
     // Closed while something around us was busy: it would say so to nobody any more.
     if (req.destroyed) return incomplete()
-    if (Number(req.headers['content-length']) > bytesMax) return refuse()
+    if (Number(req.headers['content-length']) > bytesMax) return refuse(tooLarge(bytesMax))
     req.on('data', take)
     // A listener alone does not start a stream that something in front has paused.
     if (req.isPaused()) req.resume()
-    req.on('end', () => resolve(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks)))
+    req.on('end', () => {
+      share.arrived()
+      resolve(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks))
+    })
     req.on('close', () => {
       if (!req.readableEnded) incomplete()
     })

@@ -11,11 +11,16 @@ const REFUSALS: Readonly<Record<string, readonly [line: string, code: string, me
   ERR_HTTP_REQUEST_TIMEOUT: ['408 Request Timeout', 'request_timeout', 'The request did not arrive in time.'],
 }
 
+/** How long the sender may take to read why it was refused. */
+const LINGER_MS = 1_000
+
 const MALFORMED = ['400 Bad Request', 'bad_request', 'This is not an HTTP request that can be read.'] as const
 
 export function answerBrokenRequests(server: Server): void {
   server.on('clientError', (cause: NodeJS.ErrnoException, socket) => {
-    if (!socket.writable || cause.code === 'ECONNRESET') return socket.destroy()
+    if (!socket.writable || cause.code === 'ECONNRESET') return void socket.destroy()
+    // A caller that does not end its own side would keep the connection, and all that it had sent.
+    setTimeout(() => socket.destroy(), LINGER_MS).unref()
     const [line, code, message] = REFUSALS[cause.code ?? ''] ?? MALFORMED
     const body = JSON.stringify(errorBody(code, message))
     socket.end(

@@ -27,15 +27,18 @@ export function mounted(
     headers: ['Cache-Control', 'no-store'],
     async handle(incoming) {
       let asked: Presented<unknown> | undefined
+      const share = options.bodies.open(incoming.req)
       try {
-        asked = await readBody(incoming, options.bodyBytesMax)
+        asked = await readBody(incoming, options.bodyBytesMax, share)
         const answer = await door.answer(arrivalOf(incoming, asked, options))
         const { outcome } = answer
         if (!outcome) return replyOf(answer)
         const instead = () => replyOf({ ...door.refuse(unwritten(outcome), asked), outcome })
         return { ...replyOf(answer), handedOver: outcome.handedOver, instead }
       } catch (cause) {
-        return replyOf(refusalBy(door, cause, asked, options.logger))
+        return replyOf(refusalBy(door, cause, asked, options.logger), cause)
+      } finally {
+        share.close()
       }
     },
   }
@@ -62,7 +65,8 @@ function refusalBy(
   return { ...door.refuse(unwritten(outcome), asked), outcome }
 }
 
-function replyOf({ status, headers, body, outcome }: DoorAnswer): Reply {
-  const own = Object.entries(headers).flat()
+function replyOf({ status, headers, body, outcome }: DoorAnswer, cause?: unknown): Reply {
+  const refused = cause instanceof HttpRefusal ? cause.headers : []
+  const own = [...Object.entries(headers).flat(), ...refused]
   return { status, headers: outcome ? callHeaders(outcome).concat(own) : own, body }
 }

@@ -6,7 +6,7 @@ import { replyOf, unwrittenReply } from './answers.js'
 import { type ArrivalOptions, arrivalOf } from './arrival.js'
 import { readBody } from './body.js'
 import { lifecycleHeaders } from './lifecycle-headers.js'
-import type { Route } from './routes.js'
+import type { Incoming, Route } from './routes.js'
 
 export interface PaidRouteOptions extends ArrivalOptions {
   readonly charge: Charge
@@ -25,12 +25,19 @@ export function paidRoute(def: EndpointDef, options: PaidRouteOptions): Route {
   const bodyBytesMax = def.maxBodyBytes ?? options.bodyBytesMax
   const headers = [...UNCACHED, ...lifecycleHeaders(def)]
   const taken = new Set(headers.map(name => name.toLowerCase()))
+  const called = async (incoming: Incoming) => {
+    const share = options.bodies.open(incoming.req)
+    try {
+      const body = await readBody(incoming, bodyBytesMax, share)
+      return await options.charge.call(def.name, arrivalOf(incoming, body, options))
+    } finally {
+      share.close()
+    }
+  }
   return {
     headers,
     async handle(incoming) {
-      const body = await readBody(incoming, bodyBytesMax)
-      const arrival = arrivalOf(incoming, body, options)
-      const outcome = await options.charge.call(def.name, arrival)
+      const outcome = await called(incoming)
       try {
         return replyOf(outcome, taken)
       } catch (cause) {

@@ -5,6 +5,7 @@ import { SvcError } from '../../domain/errors.js'
 import type { Charge } from '../../ports/charge.js'
 import type { Logger } from '../../ports/logger.js'
 import { skipBody } from './body.js'
+import type { BodyBudget } from './body-budget.js'
 import { CORS_HEADERS, CORS_PREFLIGHT_HEADERS } from './cors.js'
 import type { BodyHolder } from './left-body.js'
 import { paidRoute } from './paid-route.js'
@@ -18,6 +19,7 @@ export interface HttpOptions {
   readonly basePath: string
   readonly freeRoutes: readonly FreeRoute[]
   readonly bodyBytesMax: number
+  readonly bodies: BodyBudget
   readonly trustProxyHops: number
   readonly idempotency: boolean
   readonly cors: boolean

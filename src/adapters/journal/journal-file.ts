@@ -1,6 +1,8 @@
 /** One file that only grows, in whole lines that are on the disk when `append` resolves; and its older siblings. */
-import { type FileHandle, open, readdir, rename } from 'node:fs/promises'
+import { closeSync, fdatasyncSync, fstatSync, openSync, readdirSync, readSync, writeSync } from 'node:fs'
+import { open, rename } from 'node:fs/promises'
 import { basename, dirname, extname, join } from 'node:path'
+import { numberAfter } from './journal-lines.js'
 
 export interface JournalFile {
   /** Ends on a line's end, and on the disk. */
@@ -12,51 +14,76 @@ export interface JournalFile {
 /** Payers are in it: it is for its owner's eyes. */
 const MODE = 0o600
 const NEWLINE = 0x0a
+const TAIL_BYTES = 64 * 1024
+
+/** Where a process that begins to write finds the journal. */
+export interface Begun {
+  readonly bytes: number
+  /** Whether there are lines besides the head. */
+  readonly isUsed: boolean
+  /** The number of the line that follows the head. */
+  readonly next: number
+}
+
+/**
+ * Begins to write, synchronously: a journal that cannot be written is known before the server takes its first call.
+ *
+ * @param headOf is the first line, given the number of the one that follows.
+ */
+export function beginJournalFile(path: string, headOf: (next: number) => string): Begun {
+  const fd = openSync(path, 'a+', MODE)
+  try {
+    const { size } = fstatSync(fd)
+    const next = numberAfterTail(fd, size) ?? numberAfterFile(olderFiles(path).at(-1)) ?? 1
+    // A process that was killed while writing has left half a line: what follows must not be glued to it.
+    const head = Buffer.from(endsMidLine(fd, size) ? `\n${headOf(next)}` : headOf(next))
+    for (let at = 0; at < head.length; ) at += writeSync(fd, head, at)
+    fdatasyncSync(fd)
+    return { bytes: size + head.length, isUsed: size > 0, next }
+  } finally {
+    closeSync(fd)
+  }
+}
 
 /** @param bytesMax is where the last append that went well ended: what a failed one left behind it is cut off. */
-export async function openJournalFile(path: string, head: string, bytesMax?: number): Promise<JournalFile> {
-  const file = await open(path, 'a+', MODE)
-  if (bytesMax !== undefined) await file.truncate(Math.min(bytesMax, (await file.stat()).size))
-  let { size: bytes } = await file.stat()
-  const append = async (text: string) => {
-    const buffer = Buffer.from(text)
-    await file.appendFile(buffer)
-    await file.datasync()
-    bytes += buffer.length
+export async function openJournalFile(path: string, bytesMax: number): Promise<JournalFile> {
+  const file = await open(path, 'a', MODE)
+  try {
+    await file.truncate(Math.min(bytesMax, (await file.stat()).size))
+  } catch (cause) {
+    await file.close()
+    throw cause
   }
-  // A process that was killed while writing has left half a line: what follows must not be glued to it.
-  await append((await endsMidLine(file, bytes)) ? `\n${head}` : head)
+  let { size: bytes } = await file.stat()
   return {
     get bytes() {
       return bytes
     },
-    append,
+    async append(text) {
+      const buffer = Buffer.from(text)
+      await file.appendFile(buffer)
+      await file.datasync()
+      bytes += buffer.length
+    },
     close: () => file.close(),
   }
 }
 
-async function endsMidLine(file: FileHandle, bytes: number): Promise<boolean> {
-  if (bytes === 0) return false
-  const { buffer } = await file.read(Buffer.alloc(1), 0, 1, bytes - 1)
-  return buffer[0] !== NEWLINE
-}
-
 /** Moves `runs.jsonl` to `runs.000007.jsonl`, after all that were moved before it. Nothing is ever deleted. */
 export async function rotate(path: string): Promise<void> {
-  const last = (await olderNumbers(path)).at(-1) ?? 0
+  const last = olderNumbers(path).at(-1) ?? 0
   await rename(path, numbered(path, last + 1))
 }
 
-/** The journal's files in the order in which they were written, the present one last. */
-export async function journalFiles(path: string): Promise<readonly string[]> {
-  return [...(await olderNumbers(path)).map(number => numbered(path, number)), path]
+/** The files that were set aside, in the order in which they were written. */
+export function olderFiles(path: string): readonly string[] {
+  return olderNumbers(path).map(number => numbered(path, number))
 }
 
-async function olderNumbers(path: string): Promise<number[]> {
+function olderNumbers(path: string): number[] {
   const [folder, extension] = [dirname(path), extname(path)]
   const stem = `${basename(path, extension)}.`
-  const names = await readdir(folder)
-  return names
+  return readdirSync(folder)
     .filter(name => name.startsWith(stem) && name.endsWith(extension))
     .map(name => name.slice(stem.length, name.length - extension.length))
     .filter(number => /^\d{6}$/.test(number))
@@ -68,4 +95,35 @@ function numbered(path: string, number: number): string {
   const extension = extname(path)
   const stem = basename(path, extension)
   return join(dirname(path), `${stem}.${String(number).padStart(6, '0')}${extension}`)
+}
+
+function numberAfterFile(path: string | undefined): number | undefined {
+  if (path === undefined) return undefined
+  const fd = openSync(path, 'r')
+  try {
+    return numberAfterTail(fd, fstatSync(fd).size)
+  } finally {
+    closeSync(fd)
+  }
+}
+
+/** What the last whole line of the file says, however long it is. */
+function numberAfterTail(fd: number, size: number): number | undefined {
+  for (let bytes = Math.min(TAIL_BYTES, size); bytes > 0; bytes = Math.min(bytes * 4, size)) {
+    const tail = readAt(fd, bytes, size - bytes)
+    const end = tail.lastIndexOf(NEWLINE)
+    const start = end > 0 ? tail.lastIndexOf(NEWLINE, end - 1) : -1
+    if (start >= 0 || bytes === size)
+      return end > 0 ? numberAfter(tail.toString('utf8', start + 1, end)) : undefined
+  }
+  return undefined
+}
+
+function endsMidLine(fd: number, size: number): boolean {
+  return size > 0 && readAt(fd, 1, size - 1)[0] !== NEWLINE
+}
+
+function readAt(fd: number, bytes: number, at: number): Buffer {
+  const buffer = Buffer.alloc(bytes)
+  return buffer.subarray(0, readSync(fd, buffer, 0, bytes, at))
 }

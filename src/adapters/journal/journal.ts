@@ -1,12 +1,15 @@
 /**
  * Writes every ended call to a file, a JSON line each, for accounting. Calls are written and synced together, after their
  * answers: a process that is killed loses the last moments of its journal, and the audit finds their transactions without
- * a run. One process writes to one file.
+ * a run. One process writes to one file, and locks it.
  */
+import { SvcError } from '../../domain/errors.js'
 import type { Books } from '../../ports/books.js'
 import type { Logger } from '../../ports/logger.js'
 import type { Witness } from '../../ports/witness.js'
-import { type JournalFile, openJournalFile, rotate } from './journal-file.js'
+import { beginJournalFile, type JournalFile, openJournalFile, rotate } from './journal-file.js'
+import { headLine, lostText, numberedLine, runText } from './journal-lines.js'
+import { type JournalLock, lockJournal } from './journal-lock.js'
 
 export interface JournalOptions {
   readonly path: string
@@ -16,7 +19,18 @@ export interface JournalOptions {
   readonly logger: Logger
 }
 
+/** How a journal is doing. */
+export interface JournalCondition {
+  /** Whether the last write went well. */
+  readonly writable: boolean
+  /** Calls that are not on the disk yet. */
+  readonly waiting: number
+  /** Calls that the journal could not keep, since the process began. */
+  readonly lost: number
+}
+
 export interface Journal extends Witness {
+  readonly condition: () => JournalCondition
   /** Writes what waits; resolves also where that fails, which is logged. */
   close(): Promise<void>
 }
@@ -28,45 +42,78 @@ const AFTER_FAILURE_MS = 1_000
 /** What may wait for a disk; about 100,000 calls. Calls beyond it are counted, and their number is written. */
 const WAITING_BYTES_MAX = 64 * 1024 * 1024
 
+/** @throws SvcError `journal_locked`, `journal_unwritable`: the file is locked, opened and written to before it returns. */
 export function journal({ path, bytesMax, books, logger }: JournalOptions): Journal {
-  const head = `${JSON.stringify(books)}\n`
+  const headOf = (next: number) => headLine(books, next, Date.now())
+  const lock = lockedJournal(path)
+  let { bytes: bytesWell, isUsed, next } = begin()
   let waiting: string[] = []
   let waitingBytes = 0
+  let lostUnwritten = 0
   let lost = 0
+  let writable = true
   let file: JournalFile | undefined
-  let bytesWell: number | undefined
   let timer: NodeJS.Timeout | undefined
   let writing: Promise<void> | undefined
 
-  async function write(text: string): Promise<void> {
-    file ??= await openJournalFile(path, head, bytesWell)
-    if (file.bytes > head.length && file.bytes + Buffer.byteLength(text) > bytesMax) {
-      await file.close()
-      file = undefined
-      await rotate(path)
-      bytesWell = undefined
-      file = await openJournalFile(path, head)
+  function begin() {
+    try {
+      return beginJournalFile(path, headOf)
+    } catch (cause) {
+      lock.release()
+      throw unwritable(path, cause)
     }
-    await file.append(text)
+  }
+
+  async function write(texts: readonly string[]): Promise<void> {
+    if (lock.keep() === 'retaken') await beginAnew()
+    file ??= await openJournalFile(path, bytesWell)
+    let lines = numbered(texts)
+    if (isUsed && file.bytes + Buffer.byteLength(lines) > bytesMax) {
+      await closeFile()
+      await rotate(path)
+      await beginAnew()
+      file = await openJournalFile(path, bytesWell)
+      lines = numbered(texts)
+    }
+    await file.append(lines)
     bytesWell = file.bytes
+    isUsed = true
+    next += texts.length
+  }
+
+  /** Numbers go on from what is in the files: another process may have written to them. */
+  async function beginAnew(): Promise<void> {
+    await closeFile()
+    ;({ bytes: bytesWell, isUsed, next } = beginJournalFile(path, headOf))
+  }
+
+  async function closeFile(): Promise<void> {
+    const closing = file
+    file = undefined
+    await closing?.close()
+  }
+
+  function numbered(texts: readonly string[]): string {
+    return texts.map((text, at) => numberedLine(next + at, text)).join('')
   }
 
   /** Never two at once: what comes meanwhile waits for the next. */
   async function writeWaiting(): Promise<boolean> {
-    const [lines, bytes, missing] = [waiting, waitingBytes, lost]
-    const text = lines.join('') + (missing > 0 ? `${JSON.stringify({ lost: missing })}\n` : '')
-    if (text === '') return true
+    const [texts, bytes, missing] = [waiting, waitingBytes, lostUnwritten]
+    if (texts.length === 0 && missing === 0) return true
     waiting = []
     try {
-      await write(text)
+      await write(missing > 0 ? [...texts, lostText(missing)] : texts)
       waitingBytes -= bytes
-      lost -= missing
+      lostUnwritten -= missing
+      writable = true
       return true
     } catch (err) {
-      waiting = [...lines, ...waiting]
-      logger.error({ err, path, calls: waiting.length }, 'the journal could not be written')
-      await file?.close().catch(() => {})
-      file = undefined
+      waiting = [...texts, ...waiting]
+      writable = false
+      logger.error({ err, path, calls: waiting.length, lost }, 'the journal could not be written')
+      await closeFile().catch(() => {})
       return false
     }
   }
@@ -82,12 +129,15 @@ export function journal({ path, bytesMax, books, logger }: JournalOptions): Jour
   }
 
   return {
+    condition: () => ({ writable, waiting: waiting.length, lost }),
     ended(call) {
-      const line = `${JSON.stringify({ ...call, timingsMs: call.timingsMs.map(toMicroseconds) })}\n`
-      if (waitingBytes + line.length > WAITING_BYTES_MAX) lost++
-      else {
-        waiting.push(line)
-        waitingBytes += line.length
+      const text = runText(call)
+      if (waitingBytes + text.length > WAITING_BYTES_MAX) {
+        lost++
+        lostUnwritten++
+      } else {
+        waiting.push(text)
+        waitingBytes += text.length
       }
       writeSoon(COLLECT_MS)
     },
@@ -95,13 +145,26 @@ export function journal({ path, bytesMax, books, logger }: JournalOptions): Jour
       await writing
       clearTimeout(timer)
       timer = undefined
-      await writeWaiting()
-      await file?.close()
-      file = undefined
+      if (!(await writeWaiting())) {
+        lost += waiting.length
+        logger.error({ path, lost }, 'the journal ends without calls that it could not keep')
+      }
+      await closeFile().catch(() => {})
+      lock.release()
     },
   }
 }
 
-function toMicroseconds(ms: number): number {
-  return Math.round(ms * 1_000) / 1_000
+/** @throws SvcError `journal_locked`, `journal_unwritable` */
+function lockedJournal(path: string): JournalLock {
+  try {
+    return lockJournal(path)
+  } catch (cause) {
+    throw cause instanceof SvcError ? cause : unwritable(path, cause)
+  }
+}
+
+function unwritable(path: string, cause: unknown): SvcError {
+  const why = cause instanceof Error ? cause.message : String(cause)
+  return new SvcError(`The journal ${path} cannot be written: ${why}`, 'journal_unwritable')
 }

@@ -1,78 +1,133 @@
 /** Reads journals of any length, a piece at a time: what has been read is forgotten. */
-import { createReadStream } from 'node:fs'
-import { isNetwork } from '../../domain/network.js'
-import { isRecord } from '../../domain/x402.js'
-import type { Books } from '../../ports/books.js'
+import { type FileHandle, open } from 'node:fs/promises'
 import type { EndedCall } from '../../ports/witness.js'
-import { journalFiles } from './journal-file.js'
+import { olderFiles } from './journal-file.js'
+import { type JournalHead, readLine } from './journal-lines.js'
+import { isLocked } from './journal-lock.js'
+import { type LineFlaw, type LineOrder, lineOrder } from './line-order.js'
 
 /** What some consecutive lines said. */
 export interface JournalPiece {
-  readonly books: readonly Books[]
+  readonly books: readonly JournalHead[]
   readonly runs: readonly EndedCall[]
   /** Calls that the journal itself says it could not keep. */
   readonly lost: number
   /** Lines that are none, such as the half of one that a killed process leaves. */
   readonly unreadable: number
+  readonly flaws: readonly LineFlaw[]
 }
 
 const CHUNK_BYTES = 1024 * 1024
 
-/** The file, and before it those that were set aside. */
-export async function* readJournal(path: string): AsyncGenerator<JournalPiece> {
-  for (const file of await journalFiles(path)) {
-    yield* readPieces(createReadStream(file, { highWaterMark: CHUNK_BYTES }))
+/**
+ * The files, and before each those that were set aside. A file is read once, also where it is named twice, as a shell does
+ * that expands `runs*.jsonl`.
+ *
+ * @throws NodeJS.ErrnoException `ENOENT` where neither a file nor an older one is there.
+ */
+export async function* readJournals(paths: readonly string[]): AsyncGenerator<JournalPiece> {
+  const read = new Set<string>()
+  for (const path of paths) {
+    const order = lineOrder()
+    for await (const { file, bytes, isPresent } of openFiles(path)) {
+      const { dev, ino } = await file.stat()
+      if (read.has(`${dev}:${ino}`)) continue
+      read.add(`${dev}:${ino}`)
+      // The end of a line may still be on its way from the process that writes.
+      const mayEndMidLine = isPresent && isLocked(path)
+      yield* readPieces(chunksOf(file, bytes), order, mayEndMidLine)
+    }
+    yield { books: [], runs: [], lost: 0, unreadable: 0, flaws: order.end() }
   }
 }
 
-export async function* readPieces(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<JournalPiece> {
+export function readJournal(path: string): AsyncGenerator<JournalPiece> {
+  return readJournals([path])
+}
+
+export async function* readPieces(
+  chunks: AsyncIterable<Uint8Array>,
+  order: LineOrder = lineOrder(),
+  mayEndMidLine = false,
+): AsyncGenerator<JournalPiece> {
   let rest = Buffer.alloc(0)
   for await (const chunk of chunks) {
     const bytes = Buffer.concat([rest, chunk])
     const end = bytes.lastIndexOf(0x0a) + 1
     rest = bytes.subarray(end)
-    if (end > 0) yield pieceOf(bytes.toString('utf8', 0, end))
+    if (end > 0) yield pieceOf(bytes.toString('utf8', 0, end), order)
   }
-  if (rest.length > 0) yield pieceOf(rest.toString('utf8'))
+  if (rest.length > 0 && !mayEndMidLine) yield pieceOf(rest.toString('utf8'), order)
 }
 
-export function pieceOf(text: string): JournalPiece {
-  const books: Books[] = []
+export function pieceOf(text: string, order: LineOrder = lineOrder()): JournalPiece {
+  const books: JournalHead[] = []
   const runs: EndedCall[] = []
+  const flaws: LineFlaw[] = []
   let lost = 0
   let unreadable = 0
-  for (const line of text.split('\n')) {
-    if (line === '') continue
-    const value = parsed(line)
-    if (isRun(value)) runs.push(value)
-    else if (isBooks(value)) books.push(value)
-    else if (isRecord(value) && Number.isSafeInteger(value.lost)) lost += value.lost as number
+  for (const each of text.split('\n')) {
+    if (each === '') continue
+    const line = readLine(each)
+    const flaw = order.add(line)
+    if (flaw) flaws.push(flaw)
+    if (line.kind === 'run') runs.push(line.run)
+    else if (line.kind === 'head') books.push(line.head)
+    else if (line.kind === 'lost') lost += line.lost
     else unreadable++
   }
-  return { books, runs, lost, unreadable }
+  return { books, runs, lost, unreadable, flaws }
 }
 
-function parsed(line: string): unknown {
+interface OpenFile {
+  readonly file: FileHandle
+  /** As far as it is read: what is written meanwhile belongs to the next audit. */
+  readonly bytes: number
+  readonly isPresent: boolean
+}
+
+/**
+ * The present file is opened first, so that it is still the one that follows the older ones when a server sets it aside
+ * meanwhile. Between setting it aside and beginning a new one there is none; a process that was killed then leaves it so.
+ */
+async function* openFiles(path: string): AsyncGenerator<OpenFile> {
+  const present = await openIfThere(path)
   try {
-    return JSON.parse(line)
-  } catch {
+    const bytes = (await present?.stat())?.size ?? 0
+    for (const name of olderFiles(path)) {
+      const file = await open(name)
+      try {
+        yield { file, bytes: (await file.stat()).size, isPresent: false }
+      } finally {
+        await file.close()
+      }
+    }
+    if (present) yield { file: present, bytes, isPresent: true }
+  } finally {
+    await present?.close()
+  }
+}
+
+/** @throws NodeJS.ErrnoException `ENOENT` where there are no older ones either. */
+async function openIfThere(path: string): Promise<FileHandle | undefined> {
+  try {
+    return await open(path)
+  } catch (cause) {
+    if ((cause as NodeJS.ErrnoException).code !== 'ENOENT' || olderFiles(path).length === 0) throw cause
     return undefined
   }
 }
 
-function isRun(value: unknown): value is EndedCall {
-  if (!isRecord(value)) return false
-  const { id, endpoint, final, path, charged, startedMs, ms, txId, amount } = value
-  return (
-    [id, endpoint, final, charged].every(text => typeof text === 'string') &&
-    [startedMs, ms].every(number => typeof number === 'number') &&
-    Array.isArray(path) &&
-    (txId === undefined || typeof txId === 'string') &&
-    (amount === undefined || (typeof amount === 'string' && /^\d{1,20}$/.test(amount)))
-  )
-}
-
-function isBooks(value: unknown): value is Books {
-  if (!isRecord(value) || value.journal !== 1) return false
-  return isNetwork(value.network) && [value.payTo, value.asset].every(text => typeof text === 'string')
+async function* chunksOf(file: FileHandle, bytes: number): AsyncGenerator<Uint8Array> {
+  for (let at = 0; at < bytes; ) {
+    const { bytesRead, buffer } = await file.read(
+      Buffer.allocUnsafe(Math.min(CHUNK_BYTES, bytes - at)),
+      0,
+      undefined,
+      at,
+    )
+    if (bytesRead === 0) return
+    at += bytesRead
+    yield buffer.subarray(0, bytesRead)
+  }
 }

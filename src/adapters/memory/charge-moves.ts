@@ -1,4 +1,4 @@
-/** One process. The four moves of the charge store, each a synchronous step over the books. */
+/** One process. Four of the charge store's moves, each a synchronous step over its records. */
 import type { PaymentState } from '../../domain/machines/payment.machine.js'
 import type {
   Closed,
@@ -90,7 +90,9 @@ const CLOSED_BY = {
 export function close({ claims, payments, nowMs }: Books, move: CloseMove): Closed {
   const claim = claims.find(claimKey(move), nowMs)
   const payment = payments.find(move.payment, nowMs)
-  const claimOurs = claim?.token === move.token
+  // A call that took a recorded claim over may resolve it and never close it: the answer in it is not its own.
+  const claimOurs =
+    claim?.token === move.token && (!claims.lists(claim, 'orphaned') || claim.kept?.by === move.token)
   // The call that took the claim over decides by the chain's word what its payment is: our release would free it early.
   const paymentOurs = payment?.token === move.token && (move.how !== 'release' || !move.claim || claimOurs)
   const paymentMoved = paymentOurs && payments.moveAlong(payment, CLOSED_BY[move.how].payment)

@@ -13,7 +13,7 @@ import { DrawnRecords } from './drawn-records.js'
 
 export interface MemoryChargeStoreOptions {
   readonly clock?: Pick<Clock, 'monotonic'>
-  /** Completed answers kept at most; the oldest makes way. @default 500 */
+  /** Completed answers kept at most, and as many of calls that a window covered; the oldest makes way. @default 500 */
   readonly max?: number
   /**
    * Calls at work at most, before they are recorded. They are counted apart from the answers: 520 unfunded payments
@@ -24,7 +24,12 @@ export interface MemoryChargeStoreOptions {
 
 export function memoryChargeStore(options: MemoryChargeStoreOptions = {}): ChargeStore {
   const { clock = systemClock, max: evictableMax = 500, callsMax = 10_000 } = options
-  const claims: Books['claims'] = new DrawnRecords(claimTable, { nowMs: clock.monotonic(), evictableMax })
+  const claims: Books['claims'] = new DrawnRecords(claimTable, {
+    nowMs: clock.monotonic(),
+    evictableMax,
+    // What a window covered cost nothing more, and pushes no answer out that was paid for by itself.
+    kindOf: ({ kept }) => (kept?.by === undefined ? 'served' : 'paid'),
+  })
   const payments: Books['payments'] = new DrawnRecords(paymentTable, { nowMs: clock.monotonic() })
   const books = (): Books => {
     const nowMs = clock.monotonic()

@@ -20,6 +20,14 @@ export interface DrawnRecord<State extends string> {
 /** What the drawings call the end of a record that nobody needs any more. */
 const COLLECTED_AS = ['collected', 'expired', 'dead']
 
+export interface DrawnRecordsOptions<R> {
+  readonly nowMs: number
+  /** Of each kind, the records that the drawing lets go for room, at most. */
+  readonly evictableMax?: number
+  /** Records of one kind make way for their own kind alone. */
+  readonly kindOf?: (record: R) => string
+}
+
 export class DrawnRecords<D extends Drawing, R extends DrawnRecord<StateOf<D>>> {
   readonly #table: Table<D>
   readonly #kept = new Map<string, R>()
@@ -28,14 +36,15 @@ export class DrawnRecords<D extends Drawing, R extends DrawnRecord<StateOf<D>>> 
    * The records that the drawing lets go for room, oldest first: none is looked up in it, so none becomes younger. A Map's
    * first key costs its holes: 86 µs an eviction at 100,000.
    */
-  readonly #evictable: LRUCache<string, R>
+  readonly #evictable = new Map<string, LRUCache<string, R>>()
   readonly #evictableMax: number
+  readonly #kindOf: (record: R) => string
   #unrecorded = 0
 
-  constructor(table: Table<D>, { nowMs, evictableMax = 1 }: { nowMs: number; evictableMax?: number }) {
+  constructor(table: Table<D>, { nowMs, evictableMax = 1, kindOf = () => '' }: DrawnRecordsOptions<R>) {
     this.#table = table
     this.#evictableMax = evictableMax
-    this.#evictable = new LRUCache({ max: evictableMax })
+    this.#kindOf = kindOf
     this.#expiry = new Expiry(nowMs)
   }
 
@@ -60,7 +69,7 @@ export class DrawnRecords<D extends Drawing, R extends DrawnRecord<StateOf<D>>> 
     if (this.lists(record, 'recorded')) this.#unrecorded--
     record.state = target
     if (this.lists(record, 'recorded')) this.#unrecorded++
-    this.#evictable.delete(record.key)
+    for (const kept of this.#evictable.values()) kept.delete(record.key)
     if (!this.#exists(record)) {
       this.#kept.delete(record.key)
       this.#expiry.drop(record)
@@ -68,8 +77,11 @@ export class DrawnRecords<D extends Drawing, R extends DrawnRecord<StateOf<D>>> 
     }
     this.#kept.set(record.key, record)
     if (!this.lists(record, 'evicted')) return
-    if (this.#evictable.size === this.#evictableMax) this.move(this.#evictable.pop()!, 'evicted')
-    this.#evictable.set(record.key, record)
+    const kind = this.#kindOf(record)
+    const kept = this.#evictable.get(kind) ?? new LRUCache<string, R>({ max: this.#evictableMax })
+    this.#evictable.set(kind, kept)
+    if (kept.size === this.#evictableMax) this.move(kept.pop()!, 'evicted')
+    kept.set(record.key, record)
   }
 
   /** Moves along the first of these events that the state lists; stays where it lists none. */

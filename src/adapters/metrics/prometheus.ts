@@ -1,5 +1,6 @@
 /** Counts calls for Prometheus. Its labels are names that the seller chose and statuses, so series are bounded. */
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
+import { recentBookings } from '../../domain/bookings.js'
 import { usdNumber } from '../../domain/price-of.js'
 import type { EndedCall, Witness } from '../../ports/witness.js'
 
@@ -12,8 +13,15 @@ export interface Metrics extends Witness {
 /** From a quote to the slowest handler, in seconds. */
 const DURATION_BUCKETS = [0.001, 0.005, 0.025, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300]
 
-/** One registry a server. `inFlight` is asked when Prometheus asks. */
-export function prometheusMetrics(inFlight: () => number): Metrics {
+/** What is asked when Prometheus asks. */
+export interface MetricsSources {
+  readonly inFlight: () => number
+  /** Calls that wait for the journal, and calls that it could not keep; `undefined` where there is no journal. */
+  readonly journal?: () => { readonly waiting: number; readonly lost: number } | undefined
+}
+
+/** One registry a server. */
+export function prometheusMetrics({ inFlight, journal }: MetricsSources): Metrics {
   const registry = new Registry()
   const registers = [registry]
   /** Counted here and handed over when Prometheus asks: the library's labels are hashed at each increment. */
@@ -46,12 +54,12 @@ export function prometheusMetrics(inFlight: () => number): Metrics {
   })
   const settled = new Counter({
     name: 'svc_settled_total',
-    help: 'Payments that were settled.',
+    help: 'Payments that landed: settled by their call, or found landed by a later one.',
     registers,
   })
   const settledUsd = new Counter({
     name: 'svc_settled_usd_total',
-    help: 'What was settled, in US dollars; for dashboards, not for accounting.',
+    help: 'What these payments moved, in US dollars; for dashboards, not for accounting.',
     registers,
   })
   const mismatches = new Counter({
@@ -59,20 +67,45 @@ export function prometheusMetrics(inFlight: () => number): Metrics {
     help: 'Settlements in which the facilitator named another transaction, network or payer than was asked for.',
     registers,
   })
+  if (journal) journalMetrics(journal, registers)
+  const bookings = recentBookings()
   return {
     contentType: registry.contentType,
-    ended({ endpoint, status, ms, charged, amount, mismatch }: EndedCall) {
+    ended(call: EndedCall) {
+      const { endpoint, status, ms, amount, mismatch } = call
       const counts = ended.get(endpoint) ?? new Map<number, number>()
       if (counts.size === 0) ended.set(endpoint, counts)
       counts.set(status, (counts.get(status) ?? 0) + 1)
       // A clock that is set back must not break the sum, which may only grow.
       duration.observe(Math.max(0, ms) / 1_000)
-      if (charged === 'yes') settled.inc()
-      if (amount !== undefined) settledUsd.inc(usdNumber(BigInt(amount)))
+      if (bookings.books(call)) {
+        settled.inc()
+        settledUsd.inc(usdNumber(BigInt(amount ?? 0)))
+      }
       if (mismatch !== undefined) mismatches.inc()
     },
     text: async () => (await Promise.all([registry.metrics(), processRegistry().metrics()])).join('\n'),
   }
+}
+
+function journalMetrics(condition: NonNullable<MetricsSources['journal']>, registers: Registry[]): void {
+  new Counter({
+    name: 'svc_journal_lost_total',
+    help: 'Ended calls that the journal could not keep.',
+    registers,
+    collect() {
+      this.reset()
+      this.inc(condition()?.lost ?? 0)
+    },
+  })
+  new Gauge({
+    name: 'svc_journal_waiting',
+    help: 'Ended calls that are not on the journal’s disk yet.',
+    registers,
+    collect() {
+      this.set(condition()?.waiting ?? 0)
+    },
+  })
 }
 
 /** Gauges that Prometheus' own linter refuses for their names; each has a twin without `_total` that says as much. */

@@ -40,10 +40,13 @@ export function redisChargeStore(
       const attempt = (nowMs: number) =>
         send(roles, token, [Math.floor(nowMs) + connection.commandTimeoutMs, ...args])
       const reply = await attempt(await time.now())
-      if (!isLate(reply)) return reply
-      // It came at once and is late all the same: the server's clock is another than the one that is known.
-      const again = await attempt(await time.learn())
-      if (isLate(again)) throw new Error('Redis came to this move after its deadline')
+      const serverMs = lateAt(reply)
+      if (serverMs === undefined) return reply
+      // It came at once and is late all the same: this server's clock is another than the one that is known. A cluster
+      // has several.
+      time.forget()
+      const again = await attempt(serverMs)
+      if (lateAt(again) !== undefined) throw new Error('Redis came to this move after its deadline')
       return again
     }
   }
@@ -86,8 +89,9 @@ export function redisChargeStore(
   }
 }
 
-function isLate(reply: unknown): boolean {
-  return String(Array.isArray(reply) ? reply[0] : reply) === 'late'
+/** The server's time where it came to a move after its deadline. */
+function lateAt(reply: unknown): number | undefined {
+  return Array.isArray(reply) && String(reply[0]) === 'late' ? Number(reply[1]) : undefined
 }
 
 function readOpened([verdict, ...rest]: readonly (Buffer | number | null)[]): Opened {

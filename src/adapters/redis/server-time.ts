@@ -7,8 +7,8 @@ import type { Connection } from './connection.js'
 export interface ServerTime {
   /** The server's time now, or a little before it; asks the server where it is not known. */
   now(): number | Promise<number>
-  /** Asks the server: its clock was set, or another server has taken its place. */
-  learn(): Promise<number>
+  /** Its clock was set, or another server has taken its place: it is asked again. */
+  forget(): void
 }
 
 /** Clocks drift apart by less than 10 ms in this time. */
@@ -27,12 +27,13 @@ export function serverTime(connection: Connection, monotonicMs = () => performan
     return serverMs
   }
 
-  // Another server may have taken its place, with another clock.
-  connection.onUp(() => {
+  const forget = () => {
     aheadMs = undefined
-  })
+  }
+  // Another server may have taken its place, with another clock.
+  connection.onUp(forget)
   return {
-    learn,
+    forget,
     now() {
       const nowMs = monotonicMs()
       if (aheadMs === undefined) return learn()

@@ -94,7 +94,7 @@ function settle(options: FacilitatorOptions, asked: Asked, fault?: Fault): Reply
     json(200, { success: false, errorReason, errorMessage, transaction, network })
   switch (fault?.behaviour) {
     case 'refuse':
-      return unsettled('insufficient_funds', '', 'a fault of the sandbox')
+      return unsettled('insufficient_funds')
     case 'slow-before':
       return later(fault.delayMs, () => settle(options, asked))
     case 'pending':

@@ -4,7 +4,12 @@ import addFormatsModule from 'ajv-formats'
 import { LRUCache } from 'lru-cache'
 import type { JSONSchema } from '../../domain/endpoint.js'
 import { escapePointer, NumberOverflow, plainNumbers } from '../../domain/json-numbers.js'
+import type { Schema } from '../../domain/schema-places.js'
 import type { InputCheck, InputValidator, InvalidInput } from '../../ports/input-validator.js'
+import { useLinearKeywords } from './linear-keywords.js'
+import { linearPattern } from './linear-pattern.js'
+import { refuseSlowNesting, refuseSlowText } from './slow-schema.js'
+import { beginCheck, TooManySteps } from './steps.js'
 
 // The package's typings describe a CommonJS default export that Node's ESM loader hands over one level deeper.
 const addFormats = addFormatsModule as unknown as (ajv: Ajv2020) => void
@@ -17,11 +22,11 @@ const checks = new LRUCache<string, InputCheck>({ max: CHECKS_MAX })
 
 export function ajvValidator(): InputValidator {
   return {
-    compile(schema, { coerce }) {
-      const key = `${coerce} ${JSON.stringify(schema)}`
+    compile(schema, { coerce, allowSlow = false }) {
+      const key = `${coerce} ${allowSlow} ${JSON.stringify(schema)}`
       const known = checks.get(key)
       if (known) return known
-      const check = compiled(schema, coerce)
+      const check = compiled(schema, coerce, allowSlow)
       checks.set(key, check)
       return check
     },
@@ -30,20 +35,35 @@ export function ajvValidator(): InputValidator {
 
 let judge: Ajv2020 | undefined
 
-function compiled(schema: JSONSchema, coerce: boolean): InputCheck {
+function compiled(schema: JSONSchema, coerce: boolean, allowSlow: boolean): InputCheck {
   // A copy: whoever changes the schema later changes neither this nor the next endpoint's input.
-  const own = withoutIds(structuredClone(schema)) as object
+  const own = withoutIds(structuredClone(schema)) as Schema
   // One instance compiles the meta-schema for all; in each of a thousand instances that took 7 of its 9 ms.
   judge ??= new Ajv2020({ strict: false, logger: false })
   if (!judge.validateSchema(own)) throw new Error(`schema is invalid: ${judge.errorsText(judge.errors)}`)
+  if (!allowSlow) refuseSlowText(own)
   const coerceTypes = coerce ? 'array' : false
-  const ajv = new Ajv2020({ strict: false, logger: false, coerceTypes, meta: false, validateSchema: false })
+  const ajv = new Ajv2020({
+    strict: false,
+    logger: false,
+    coerceTypes,
+    meta: false,
+    validateSchema: false,
+    ...(!allowSlow && { code: { regExp: LINEAR } }),
+  })
   addFormats(ajv)
+  if (!allowSlow) useLinearKeywords(ajv)
   const validate = ajv.compile(own)
+  if (!allowSlow) refuseSlowNesting(own)
   return input => {
     // Coercion writes into what it checks; the request stays as received.
     const value = coerce ? structuredClone(input) : input
-    if (!validate(value)) return { invalid: invalidInput(validate.errors?.[0]) }
+    try {
+      beginCheck()
+      if (!validate(value)) return { invalid: invalidInput(validate.errors?.[0]) }
+    } catch (cause) {
+      return { invalid: unchecked(cause) }
+    }
     return coerce ? coerced(value) : { value }
   }
 }
@@ -56,6 +76,15 @@ function coerced(value: unknown): { value: unknown } | { invalid: InvalidInput }
     if (!(cause instanceof NumberOverflow)) throw cause
     return { invalid: { field: cause.pointer, message: cause.message } }
   }
+}
+
+/** In the form in which Ajv takes another engine. */
+const LINEAR = Object.assign((pattern: string) => linearPattern(pattern).matcher, { code: 'linearPattern' })
+
+/** V8's own engine runs out of stack on texts of some megabytes. */
+function unchecked(cause: unknown): InvalidInput {
+  if (!(cause instanceof TooManySteps || cause instanceof RangeError)) throw cause
+  return { field: '', message: 'The input has more in it than can be checked in time; send less' }
 }
 
 /** `$schema` and `$id` name documents elsewhere; the Bazaar refuses them, and here they could only collide. */

@@ -1,12 +1,18 @@
 /** What a settlement webhook tells of a call. */
+import { reportsCharge } from '../../domain/bookings.js'
 import type { EndedCall } from '../../ports/witness.js'
 
 /** The body of a settlement webhook. Later versions may add fields, and types. */
 export interface SettlementMessage {
-  /** What happened. */
+  /** A payment landed: its call settled it, or a later call found it landed. */
   readonly type: 'call.settled'
-  /** The call's, as in runs and logs; also the message's `webhook-id`. */
+  /**
+   * The payment's transaction id, or the call's id where `txId` is null; also the message's `webhook-id`. One payment is one
+   * event: two processes may report the same payment, so receivers drop an id that they have seen.
+   */
   readonly id: string
+  /** The id of the call that reports the payment, as in runs and logs. */
+  readonly run: string
   /** The name of the endpoint that was called. */
   readonly endpoint: string
   /**
@@ -24,13 +30,14 @@ export interface SettlementMessage {
   readonly at: string
 }
 
-/** `undefined` for a call that settled nothing itself. */
+/** `undefined` for a call that reports no charge. */
 export function settlementMessage(call: EndedCall): SettlementMessage | undefined {
-  const { charged, id, endpoint, txId, amount, asset, payer, startedMs, ms } = call
-  if (charged !== 'yes' || amount === undefined || asset === undefined) return undefined
+  const { id, endpoint, txId, amount, asset, payer, startedMs, ms } = call
+  if (!reportsCharge(call) || amount === undefined || asset === undefined) return undefined
   return {
     type: 'call.settled',
-    id,
+    id: txId ?? id,
+    run: id,
     endpoint,
     txId: txId ?? null,
     amount,

@@ -1,9 +1,11 @@
 /**
- * Posts a signed message for each payment that was settled. It never delays an answer, and it is no ledger: what waits in
- * this process's memory ends with it, and a receiver that is down for long misses what was sent meanwhile.
+ * Posts a signed message for each payment that landed. It never delays an answer, and it is no ledger: messages wait in
+ * this process's memory. A process that is killed loses them, nothing sends them after a restart, and a receiver that is
+ * down for long misses what was sent meanwhile. The journal has every payment.
  */
 import { bulkhead, ExponentialBackoff, handleAll, retry, wrap } from 'cockatiel'
 import { Agent, request } from 'undici'
+import { recentBookings } from '../../domain/bookings.js'
 import { SvcError } from '../../domain/errors.js'
 import type { Logger } from '../../ports/logger.js'
 import type { Witness } from '../../ports/witness.js'
@@ -54,6 +56,7 @@ export function settlementWebhook(
   // The bulkhead is inside: a message that waits for its next attempt holds no place among those at work.
   const policy = wrap(again, bulkhead(CONNECTIONS_MAX, pendingMax))
   const pending = new Map<SettlementMessage, Promise<void>>()
+  const bookings = recentBookings()
   let closing = false
 
   async function post(id: string, body: string): Promise<void> {
@@ -79,12 +82,13 @@ export function settlementWebhook(
     pending.delete(message)
   }
 
-  function lost({ id, txId }: SettlementMessage, err: unknown): void {
-    logger.error({ err, id, txId, host: url.host }, 'a settlement webhook was not delivered')
+  function lost({ run, txId }: SettlementMessage, err: unknown): void {
+    logger.error({ err, id: run, txId, host: url.host }, 'a settlement webhook was not delivered')
   }
 
   return {
     ended(call) {
+      if (!bookings.books(call)) return
       const message = settlementMessage(call)
       if (message === undefined) return
       if (closing) lost(message, new Error('the server is closed'))

@@ -3,7 +3,12 @@ import { createFeed, type Feed } from '../../adapters/audit/feed.js'
 import { auditPage } from '../../adapters/audit/page.js'
 import { auditRoutes } from '../../adapters/http/free-routes/audit.js'
 import type { FreeRoute } from '../../adapters/http/routes.js'
-import { type Journal, journal } from '../../adapters/journal/journal.js'
+import {
+  type Journal,
+  type JournalCondition,
+  type JournalOptions,
+  journal,
+} from '../../adapters/journal/journal.js'
 import { callSpans } from '../../adapters/traces/spans.js'
 import type { AgentDef } from '../../domain/agent.js'
 import { SvcError } from '../../domain/errors.js'
@@ -11,7 +16,7 @@ import { chargeTable, OUTCOMES } from '../../domain/machines/charge.machine.js'
 import { USDC_ASSET_ID } from '../../domain/network.js'
 import type { Books } from '../../ports/books.js'
 import type { Logger } from '../../ports/logger.js'
-import type { Witness } from '../../ports/witness.js'
+import type { EndedCall, Witness } from '../../ports/witness.js'
 
 export interface AuditingOptions {
   /**
@@ -28,7 +33,8 @@ export interface AuditingOptions {
       }
   /**
    * Appends every ended call to this file, for `svc audit` and for accountants: payers are in it. At `maxBytes` the file
-   * is set aside under a number. One process, one file.
+   * is set aside under a number. One process writes to one file, which `<path>.lock` says; a file that cannot be locked
+   * (`journal_locked`) or written (`journal_unwritable`) is refused at start.
    *
    * @default off
    */
@@ -44,6 +50,10 @@ export interface AuditingOptions {
 
 export interface Auditing {
   readonly witnesses: readonly Witness[]
+  /** How the journal is doing; absent where there is none. */
+  readonly journal?: () => JournalCondition | undefined
+  /** @throws SvcError `journal_locked`, `journal_unwritable` */
+  openJournal(): void
   readonly routes: readonly FreeRoute[]
   /** Lets go of whoever is watching: a connection without an end would keep a server from closing. */
   endStreams(): void
@@ -59,17 +69,24 @@ export function auditingOf(agent: AgentDef, options: AuditingOptions, logger: Lo
   const token = checkedToken(audit)
   const books = booksOf(agent)
   const feed = audit ? feedOf(agent, books) : undefined
-  const kept = journalOf(options.journal, books, logger)
+  const wanted = journalOptions(options.journal, books, logger)
+  let kept: Journal | undefined
+  const keep = wanted && { ended: (call: EndedCall) => kept?.ended(call) }
   return {
-    witnesses: [feed, kept, callSpans()].filter(witness => witness !== undefined),
+    witnesses: [feed, keep, callSpans()].filter(witness => witness !== undefined),
+    ...(wanted && { journal: () => kept?.condition() }),
+    openJournal() {
+      if (wanted) kept = journal(wanted)
+    },
     routes: feed ? auditRoutes({ page: auditPage(chargeTable), feed, token }) : [],
     endStreams: () => feed?.close(),
     close: async () => kept?.close(),
   }
 }
 
-function booksOf({ handle, network, payTo }: AgentDef): Books {
-  return { journal: 1, agent: handle, network, payTo, asset: String(USDC_ASSET_ID[network]) }
+function booksOf({ handle, network, payTo, endpoints }: AgentDef): Books {
+  const asset = String(USDC_ASSET_ID[network])
+  return { journal: 1, agent: handle, network, payTo, asset, endpoints: endpoints.map(({ name }) => name) }
 }
 
 function feedOf(agent: AgentDef, books: Books): Feed {
@@ -85,11 +102,15 @@ function feedOf(agent: AgentDef, books: Books): Feed {
   })
 }
 
-function journalOf(option: AuditingOptions['journal'], books: Books, logger: Logger): Journal | undefined {
+function journalOptions(
+  option: AuditingOptions['journal'],
+  books: Books,
+  logger: Logger,
+): JournalOptions | undefined {
   if (option === undefined) return undefined
   const { path, maxBytes = JOURNAL_BYTES_MAX } = typeof option === 'string' ? { path: option } : option
   if (typeof path === 'string' && path !== '' && Number.isSafeInteger(maxBytes) && maxBytes > 0) {
-    return journal({ path, bytesMax: maxBytes, books, logger })
+    return { path, bytesMax: maxBytes, books, logger }
   }
   throw new SvcError(
     'journal is a path, or { path, maxBytes } with a positive whole number',

@@ -1,11 +1,13 @@
-/** The chain's side of an audit: every charged run has its transaction, every transaction has its run. */
+/** The chain's side of an audit: every charge that a run reports has its transaction, every transaction has its run. */
 import type { JournalPiece } from '../../adapters/journal/read-journal.js'
+import { reportsCharge } from '../../domain/bookings.js'
 import { formatUsd } from '../../domain/money.js'
 import type { Books } from '../../ports/books.js'
 import type { IncomingTransfers, Period, Transfer } from '../../ports/incoming-transfers.js'
 import type { EndedCall } from '../../ports/witness.js'
-import type { Difference, Finding } from './differences.js'
-import { type Fingerprints, paymentOf, type Unequal } from './fingerprints.js'
+import { bySeverity, type Difference, differenceOf } from './differences.js'
+import { type Fingerprints, landedPaymentOf, paymentOf, type Unequal } from './fingerprints.js'
+import { misdated, reportedTwice, unbooked, unequalParts } from './payments.js'
 import { within } from './period.js'
 
 export interface ComparisonOptions {
@@ -13,7 +15,7 @@ export interface ComparisonOptions {
   readonly transfers: (books: Books) => IncomingTransfers
   readonly confirmedRound?: (books: Books, txId: string) => Promise<bigint | undefined>
   readonly books: Books
-  /** Holds the charged runs already. */
+  /** Holds the runs that report a charge already. */
   readonly prints: Fingerprints
   readonly runsIn: Period
   readonly transfersIn: Period
@@ -23,7 +25,7 @@ export interface ComparisonOptions {
 
 /** Payments that are looked into one by one; some hundred bytes each. */
 const PAYMENTS_MAX = 100_000
-/** More than anybody reads; each may cost a question to the chain. */
+/** Longer lists are read by nobody; each entry may cost a question to the chain. */
 const DIFFERENCES_MAX = 1_000
 
 export async function compareWithChain(
@@ -33,47 +35,72 @@ export async function compareWithChain(
   const transfers = options.transfers(books)
   try {
     for await (const page of transfers.to(books.payTo, books.asset, listed)) {
-      for (const transfer of page) prints.add('chain', transfer)
+      for (const transfer of page) prints.add('chain', landedPaymentOf(transfer))
     }
     const unequal = prints.unequal(PAYMENTS_MAX)
     if (unequal.buckets === 0) return { differences: [], more: false }
     const found = await collect(options, transfers, unequal)
-    const differences = await differencesIn(options, transfers, found)
-    return { differences, more: found.more || differences.length >= DIFFERENCES_MAX }
+    const differences = [
+      ...differencesOfTransfers(options, found),
+      ...(await differencesOfRuns(options, transfers, found)),
+    ].sort(bySeverity)
+    const more = found.more || differences.length >= DIFFERENCES_MAX
+    return { differences: differences.slice(0, DIFFERENCES_MAX), more }
   } finally {
     await transfers.close()
   }
 }
 
 interface Found {
-  /** Runs that name a transaction, by its id. */
+  /** Runs that speak of a payment, by its transaction id. */
   readonly runs: ReadonlyMap<string, readonly EndedCall[]>
   readonly landed: ReadonlyMap<string, Transfer>
   readonly more: boolean
 }
 
-/** Reads both sides again, and keeps what lies in the buckets that differ. */
+/**
+ * Reads both sides again, and keeps what lies in the buckets that differ. The chain first: of the runs that report no
+ * charge, only those matter whose payment landed. Refused payments can be made up in any number.
+ */
 async function collect(
   { journal, books, listed }: ComparisonOptions,
   transfers: IncomingTransfers,
   unequal: Unequal,
 ): Promise<Found> {
-  const runs = new Map<string, EndedCall[]>()
   const landed = new Map<string, Transfer>()
-  for await (const piece of journal()) {
-    for (const run of piece.runs) {
-      if (run.charged === 'no' || !unequal.has(run.txId ?? '')) continue
-      const key = run.txId ?? `none of ${run.id}`
-      runs.set(key, [...(runs.get(key) ?? []), run])
-    }
-  }
   for await (const page of transfers.to(books.payTo, books.asset, listed)) {
     for (const transfer of page) if (unequal.has(transfer.txId)) landed.set(transfer.txId, transfer)
+  }
+  const runs = new Map<string, EndedCall[]>()
+  for await (const piece of journal()) {
+    for (const run of piece.runs) {
+      const { txId = '' } = run
+      if (!landed.has(txId) && !(reportsCharge(run) && unequal.has(txId))) continue
+      const key = txId || `none of ${run.id}`
+      const known = runs.get(key)
+      if (known) known.push(run)
+      else runs.set(key, [run])
+    }
   }
   return { runs, landed, more: unequal.skipped > 0 }
 }
 
-async function differencesIn(
+function differencesOfTransfers(
+  { transfersIn, runsIn }: ComparisonOptions,
+  { runs, landed }: Found,
+): Difference[] {
+  return [...landed.values()]
+    .filter(({ landedMs }) => within(landedMs, transfersIn))
+    .flatMap(transfer => {
+      const of = runs.get(transfer.txId) ?? []
+      const [first] = of.filter(reportsCharge)
+      // Runs of the period are held against their transfers below.
+      const booked = first && !within(first.startedMs, runsIn) ? misdated(first, transfer) : undefined
+      return unbooked(transfer, of) ?? booked ?? []
+    })
+}
+
+async function differencesOfRuns(
   options: ComparisonOptions,
   transfers: IncomingTransfers,
   { runs, landed }: Found,
@@ -81,55 +108,25 @@ async function differencesIn(
   const differences: Difference[] = []
   for (const all of runs.values()) {
     if (differences.length >= DIFFERENCES_MAX) return differences
-    const charged = all.filter(run => run.charged === 'yes')
-    const [run, ...others] = charged
-    if (run === undefined || !charged.some(({ startedMs }) => within(startedMs, options.runsIn))) continue
-    if (others.length > 0) {
-      differences.push(
-        of(run, 'charged_twice', `${charged.length} charged runs: ${charged.map(({ id }) => id).join(', ')}`),
-      )
-    }
-    const transfer = await transferOf(run, landed, transfers)
-    const difference = transfer ? wrong(run, transfer, options.books) : await absent(run, options)
-    if (difference) differences.push(difference)
+    const bookings = all.filter(reportsCharge)
+    const inPeriod = bookings.filter(({ startedMs }) => within(startedMs, options.runsIn))
+    if (inPeriod.length === 0) continue
+    differences.push(...reportedTwice(bookings))
+    const transfer = await transferOf(inPeriod[0]!, landed, transfers)
+    if (transfer === undefined) differences.push(await absent(inPeriod[0]!, options))
+    else for (const run of inPeriod) differences.push(...unequalParts(run, transfer, options.books))
   }
-  for (const transfer of landed.values()) {
-    if (!within(transfer.landedMs, options.transfersIn)) continue
-    const difference = unexplained(transfer, runs.get(transfer.txId) ?? [])
-    if (difference) differences.push(difference)
-  }
-  return differences.slice(0, DIFFERENCES_MAX)
+  return differences
 }
 
 async function transferOf({ txId }: EndedCall, landed: Found['landed'], transfers: IncomingTransfers) {
   return txId === undefined ? undefined : (landed.get(txId) ?? (await transfers.find(txId)))
 }
 
-function wrong(run: EndedCall, { receiver, asset, amount }: Transfer, books: Books): Difference | undefined {
-  if (asset !== books.asset)
-    return of(run, 'wrong_asset', `it moved asset ${asset || 'none'}, not ${books.asset}`)
-  if (receiver !== books.payTo) return of(run, 'wrong_receiver', `it paid ${receiver}, not ${books.payTo}`)
-  const recorded = paymentOf(run).amount
-  if (amount === recorded) return undefined
-  return of(run, 'wrong_amount', `${formatUsd(amount)} landed, ${formatUsd(recorded)} was recorded`)
-}
-
 async function absent(run: EndedCall, { books, confirmedRound }: ComparisonOptions): Promise<Difference> {
   const round = run.txId === undefined ? undefined : await confirmedRound?.(books, run.txId)
-  if (round !== undefined) return of(run, 'indexer_behind', `the node has it in round ${round}`)
+  if (round !== undefined) return differenceOf(run, 'indexer_behind', `the node has it in round ${round}`)
   const named = run.txId === undefined ? 'it names no transaction' : 'its transaction has not landed'
-  return of(run, 'missing_transaction', `${formatUsd(paymentOf(run).amount)} was recorded, and ${named}`)
-}
-
-/** Replayed means answered: a call that died while settling is found paid by the next one under its key. */
-function unexplained(transfer: Transfer, runs: readonly EndedCall[]): Difference | undefined {
-  if (runs.some(({ charged }) => charged === 'yes' || charged === 'earlier')) return undefined
-  const amount = `${formatUsd(transfer.amount)} from ${transfer.payer}`
-  const [doubt] = runs
-  if (doubt) return of(doubt, 'settled_in_doubt', `${amount} landed`)
-  return { finding: 'unexplained_transaction', says: amount, txId: transfer.txId, atMs: transfer.landedMs }
-}
-
-function of({ id, endpoint, txId, startedMs }: EndedCall, finding: Finding, says: string): Difference {
-  return { finding, says, txId, run: id, endpoint, atMs: startedMs }
+  const amount = formatUsd(paymentOf(run).amount)
+  return differenceOf(run, 'missing_transaction', `${amount} was recorded, and ${named}`)
 }

@@ -6,6 +6,7 @@
  * The sums are salted for each audit: a payer who could foresee them could hide a payment behind another.
  */
 import { randomBytes } from 'node:crypto'
+import type { Transfer } from '../../ports/incoming-transfers.js'
 import type { EndedCall } from '../../ports/witness.js'
 
 export type Side = 'runs' | 'chain'
@@ -13,6 +14,11 @@ export type Side = 'runs' | 'chain'
 export interface Payment {
   readonly txId: string
   readonly amount: bigint
+  readonly asset: string
+  /** Empty where a run does not name its payer, as on audit pages: its bucket differs, and the run is looked into. */
+  readonly payer: string
+  /** Days since the epoch, UTC. A payment that lands after midnight differs from its run, and is looked into. */
+  readonly day: number
 }
 
 export interface Fingerprints {
@@ -29,26 +35,42 @@ export interface Unequal {
 }
 
 /** What a charged run says was paid. One that can name no transaction has none to be found by. */
-export function paymentOf({ txId = '', amount = '0' }: EndedCall): Payment {
-  return { txId, amount: BigInt(amount) }
+export function paymentOf({
+  txId = '',
+  amount = '0',
+  asset = '',
+  payer = '',
+  startedMs,
+}: EndedCall): Payment {
+  return { txId, amount: BigInt(amount), asset, payer, day: dayOf(startedMs) }
+}
+
+export function landedPaymentOf({ txId, amount, asset, payer, landedMs }: Transfer): Payment {
+  return { txId, amount, asset, payer, day: dayOf(landedMs) }
+}
+
+const DAY_MS = 86_400_000
+
+function dayOf(ms: number): number {
+  return Math.floor(ms / DAY_MS)
 }
 
 const BUCKETS = 65_536
 
 export function fingerprints(): Fingerprints {
-  const salt = randomBytes(8)
-  const [saltA, saltB] = [salt.readUInt32LE(0), salt.readUInt32LE(4)]
+  const salt = randomBytes(12)
+  const [saltA, saltB, saltC] = [salt.readUInt32LE(0), salt.readUInt32LE(4), salt.readUInt32LE(8)]
   const sides = { runs: emptySide(), chain: emptySide() }
   const bucketOf = (txId: string) => mix(txId, saltA) >>> 16
   return {
-    add(side, { txId, amount }) {
+    add(side, { txId, amount, asset, payer, day }) {
       const { counts, sumsA, sumsB } = sides[side]
-      const bucket = bucketOf(txId)
-      const text = `${txId} ${amount}`
+      const [id, rest] = [mix(txId, saltA), mix(`${amount} ${asset} ${payer} ${day}`, saltC)]
+      const bucket = id >>> 16
       counts[bucket]!++
       // Typed arrays of 32 bits wrap around by themselves.
-      sumsA[bucket]! += mix(text, saltB)
-      sumsB[bucket]! += mix(text, saltA ^ saltB)
+      sumsA[bucket]! += finished(id ^ rest)
+      sumsB[bucket]! += finished(mix(txId, saltB) + rest)
     },
     unequal(paymentsMax) {
       const { runs, chain } = sides
@@ -78,8 +100,8 @@ function emptySide() {
   }
 }
 
-/** MurmurHash3's steps over the text's code units, and its finish. */
-function mix(text: string, seed: number): number {
+/** Unsigned 32 bits: MurmurHash3's steps over the text's code units, and its finish. */
+export function mix(text: string, seed: number): number {
   let hash = seed
   for (let at = 0; at < text.length; at++) {
     let k = Math.imul(text.charCodeAt(at), 0xcc9e2d51)
@@ -88,8 +110,11 @@ function mix(text: string, seed: number): number {
     hash = (hash << 13) | (hash >>> 19)
     hash = (Math.imul(hash, 5) + 0xe6546b64) | 0
   }
-  hash ^= text.length
-  hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b)
+  return finished(hash ^ text.length)
+}
+
+function finished(mixed: number): number {
+  let hash = Math.imul(mixed ^ (mixed >>> 16), 0x85ebca6b)
   hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35)
   return (hash ^ (hash >>> 16)) >>> 0
 }

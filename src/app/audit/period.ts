@@ -17,3 +17,8 @@ export function widened({ fromMs, toMs }: Period): Period {
 export function spanning(a: Period, b: Period): Period {
   return { fromMs: Math.min(a.fromMs, b.fromMs), toMs: Math.max(a.toMs, b.toMs) }
 }
+
+/** Whether a payment that landed then can belong to a run of this time, as far as clocks agree. */
+export function isNear(landedMs: number, { fromMs, toMs }: Period): boolean {
+  return landedMs >= fromMs - SLACK_MS && landedMs <= toMs + SLACK_MS
+}

@@ -1,30 +1,33 @@
 /**
  * Holds a journal of calls against the chain, both ways, and against the machine. It reads the journal once, and a second
- * time only where something differs; it remembers neither, however long they are.
+ * time only where something differs; it remembers neither, however long they are, but for 16 to 32 bytes a payment.
  */
+import type { LineFlaw } from '../../adapters/journal/line-order.js'
 import type { JournalPiece } from '../../adapters/journal/read-journal.js'
+import { reportsCharge } from '../../domain/bookings.js'
 import { SvcError } from '../../domain/errors.js'
 import type { Books } from '../../ports/books.js'
 import type { IncomingTransfers, Period } from '../../ports/incoming-transfers.js'
 import type { EndedCall } from '../../ports/witness.js'
+import { createBooked } from './booked.js'
 import { compareWithChain } from './compare.js'
-import type { Difference } from './differences.js'
+import { bySeverity, type Difference, differenceOf } from './differences.js'
 import { fingerprints, paymentOf } from './fingerprints.js'
 import { legalPaths } from './legal-paths.js'
 import { spanning, widened, within } from './period.js'
 import { createSummary, type DayOfEndpoint } from './summary.js'
 
 export interface AuditOptions {
-  /** The journal from its beginning, whenever it is asked for. */
+  /** The journals from their beginning, whenever they are asked for. */
   readonly journal: () => AsyncIterable<JournalPiece>
   readonly transfers: (books: Books) => IncomingTransfers
   /** The round that a node has a transaction in, where it knows of it. */
   readonly confirmedRound?: (books: Books, txId: string) => Promise<bigint | undefined>
-  /** @default from the end of the first run to the end of the last */
+  /** @default from the moment when the first journal was begun, to a minute ago */
   readonly period?: Partial<Period>
   readonly nowMs?: () => number
-  /** Told of each charged run of the period, in the journal's order. */
-  readonly onCharged?: (run: EndedCall) => void
+  /** Given each run of the period that books a payment, in the journals' order. */
+  readonly onBooked?: (run: EndedCall) => void
 }
 
 export interface AuditReport {
@@ -34,6 +37,7 @@ export interface AuditReport {
   /** Distinct ways through the machine that the runs took. */
   readonly paths: number
   readonly days: readonly DayOfEndpoint[]
+  /** The worst first. */
   readonly differences: readonly Difference[]
   /** Differences were more than could be listed; mend these and audit again. */
   readonly more: boolean
@@ -41,9 +45,10 @@ export interface AuditReport {
   readonly unreadable: number
 }
 
-/** Calls may still be at work on a journal that was written to so lately: their transactions land before their runs end. */
+/** Calls may still be at work: their transactions land before their runs end. */
 const AT_WORK_MS = 60_000
-const ILLEGAL_MAX = 100
+/** Differences of the journal with itself. */
+const OBJECTIONS_MAX = 100
 
 /** @throws SvcError `empty_journal`, `mixed_journal`; and whatever the chain's adapters throw. */
 export async function audit(options: AuditOptions): Promise<AuditReport> {
@@ -53,26 +58,41 @@ export async function audit(options: AuditOptions): Promise<AuditReport> {
   const prints = fingerprints()
   const paths = legalPaths()
   const summary = createSummary()
-  const illegal: Difference[] = []
+  const booked = createBooked()
+  const endpoints = new Set<string>()
+  const objections: Difference[] = []
   const seen = { fromMs: Number.POSITIVE_INFINITY, toMs: Number.NEGATIVE_INFINITY }
   let books: Books | undefined
+  let openedMs = Number.POSITIVE_INFINITY
   let [runs, lost, unreadable] = [0, 0, 0]
+  const object = (difference: Difference | undefined) => {
+    if (difference && objections.length < OBJECTIONS_MAX) objections.push(difference)
+  }
 
   for await (const piece of options.journal()) {
-    for (const each of piece.books) books = sameBooks(books, each)
+    for (const head of piece.books) {
+      books = sameBooks(books, head)
+      openedMs = Math.min(openedMs, wholeSeconds(head.openedMs ?? openedMs))
+      for (const name of head.endpoints ?? []) endpoints.add(name)
+    }
     lost += piece.lost
     unreadable += piece.unreadable
+    for (const flaw of piece.flaws) if (within(flaw.atMs, named) || flaw.atMs === 0) object(flawed(flaw))
     for (const run of piece.runs) {
+      // Also outside the period: a payment that two runs report is booked by the first of them.
+      const isBooking = reportsCharge(run) && (run.txId === undefined || booked.add(run.txId))
       if (!within(run.startedMs, widened(named))) continue
-      if (run.charged === 'yes') prints.add('runs', paymentOf(run))
+      if (reportsCharge(run)) prints.add('runs', paymentOf(run))
       if (!within(run.startedMs, named)) continue
       runs++
-      summary.add(run)
+      summary.add(run, isBooking)
       seen.fromMs = Math.min(seen.fromMs, run.startedMs + run.ms)
       seen.toMs = Math.max(seen.toMs, run.startedMs + run.ms)
       const objection = paths.objection(run)
-      if (objection !== undefined && illegal.length < ILLEGAL_MAX) illegal.push(illegalPath(run, objection))
-      if (run.charged === 'yes') options.onCharged?.(run)
+      if (objection !== undefined) object(differenceOf(run, 'illegal_path', objection))
+      if (endpoints.size > 0 && !endpoints.has(run.endpoint))
+        object(differenceOf(run, 'unknown_endpoint', `the agent sells no ${run.endpoint}`))
+      if (isBooking) options.onBooked?.(run)
     }
   }
   if (books === undefined)
@@ -80,8 +100,8 @@ export async function audit(options: AuditOptions): Promise<AuditReport> {
   if (runs === 0) throw new SvcError('The journal has no run in this period', 'empty_journal')
 
   const period = {
-    fromMs: Number.isFinite(fromMs) ? fromMs : seen.fromMs,
-    toMs: Number.isFinite(toMs) ? toMs : Math.min(seen.toMs + 1, nowMs() - AT_WORK_MS),
+    fromMs: Number.isFinite(fromMs) ? fromMs : Math.min(openedMs, seen.fromMs),
+    toMs: Number.isFinite(toMs) ? toMs : nowMs() - AT_WORK_MS,
   }
   const { differences, more } = await compareWithChain({
     ...options,
@@ -91,31 +111,43 @@ export async function audit(options: AuditOptions): Promise<AuditReport> {
     transfersIn: period,
     listed: widened(spanning(period, seen)),
   })
-  const all = [...illegal, ...differences].sort((a, b) => a.atMs - b.atMs)
   return {
     books,
     period: spanning(period, seen),
     runs,
     paths: paths.distinct,
     days: summary.days(),
-    differences: all,
-    more: more || illegal.length === ILLEGAL_MAX,
+    differences: eachOnce([...objections, ...differences]).sort(bySeverity),
+    more: more || objections.length === OBJECTIONS_MAX,
     lost,
     unreadable,
   }
 }
 
+/** As blocks are dated: a payment of the first second would otherwise have landed before it. */
+function wholeSeconds(ms: number): number {
+  return Math.floor(ms / 1_000) * 1_000
+}
+
 function sameBooks(known: Books | undefined, read: Books): Books {
-  if (known === undefined) return read
-  const { network, payTo, asset } = known
-  if (read.network === network && read.payTo === payTo && read.asset === asset) return known
+  const { journal, agent, network, payTo, asset } = read
+  if (known === undefined) return { journal, agent, network, payTo, asset }
+  if (known.network === network && known.payTo === payTo && known.asset === asset) return known
   throw new SvcError(
-    'The journal speaks of more than one payTo or network: audit each by itself',
+    'The journals speak of more than one payTo or network: audit each by itself',
     'mixed_journal',
   )
 }
 
-function illegalPath(run: EndedCall, says: string): Difference {
-  const { id, endpoint, startedMs, txId } = run
-  return { finding: 'illegal_path', says, run: id, endpoint, txId, atMs: startedMs }
+function flawed({ flaw, says, run, atMs }: LineFlaw): Difference {
+  return run ? differenceOf(run, flaw, says) : { finding: flaw, says, atMs }
+}
+
+/** A doubled line that books a payment shows by its number, and beside the chain. */
+function eachOnce(differences: readonly Difference[]): Difference[] {
+  const doubled = new Set<string>()
+  return differences.filter(({ finding, run }) => {
+    if (finding !== 'doubled_line' || run === undefined) return true
+    return !doubled.has(run) && doubled.add(run)
+  })
 }

@@ -1,4 +1,4 @@
-/** What was earned, by day (UTC) and endpoint. As long as days and endpoints are many, not calls. */
+/** What was earned, by day (UTC) and endpoint, each payment once. As long as days and endpoints are many, not calls. */
 import type { EndedCall } from '../../ports/witness.js'
 
 export interface DayOfEndpoint {
@@ -6,13 +6,15 @@ export interface DayOfEndpoint {
   readonly day: string
   readonly endpoint: string
   readonly calls: number
+  /** Payments that were booked. */
   readonly charged: number
   readonly inDoubt: number
   readonly takenBaseUnits: bigint
 }
 
 export interface Summary {
-  add(run: EndedCall): void
+  /** @param isBooking Whether the run books its payment. */
+  add(run: EndedCall, isBooking: boolean): void
   /** By day, then by endpoint. */
   days(): readonly DayOfEndpoint[]
 }
@@ -24,14 +26,14 @@ const DAY_MS = 86_400_000
 export function createSummary(): Summary {
   const days = new Map<number, Map<string, Mutable<DayOfEndpoint>>>()
   return {
-    add({ startedMs, endpoint, charged, amount }) {
+    add({ startedMs, endpoint, charged, amount }, isBooking) {
       const day = Math.floor(startedMs / DAY_MS)
       const endpoints = days.get(day) ?? new Map<string, Mutable<DayOfEndpoint>>()
       const row = endpoints.get(endpoint) ?? emptyRow(day, endpoint)
       days.set(day, endpoints.set(endpoint, row))
       row.calls++
       if (charged === 'maybe') row.inDoubt++
-      if (charged !== 'yes') return
+      if (!isBooking) return
       row.charged++
       row.takenBaseUnits += BigInt(amount ?? 0)
     },

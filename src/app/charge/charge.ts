@@ -7,7 +7,7 @@ import type { EndedCall, Witness } from '../../ports/witness.js'
 import { newCall } from './call.js'
 import { closeCall } from './close.js'
 import { chargeEffects } from './effects/index.js'
-import { endedCall, outcomeOf } from './outcome.js'
+import { endedCall, outcomeOf, takenOver } from './outcome.js'
 import type { InFlight, World } from './world.js'
 
 export function createCharge(world: World, witnesses: readonly Witness[], inFlight: InFlight): Charge {
@@ -23,10 +23,10 @@ export function createCharge(world: World, witnesses: readonly Witness[], inFlig
           world.logger.error({ err: cause, state, traceId: call.traceId }, 'an effect broke')
         })
         const closed = closeCall(world, call, walked.final, inFlight)
-        const isReleased = closed instanceof Promise
-        const ended = isReleased ? { ...walked, final: await closed } : walked
-        const outcome = outcomeOf(world, call, ended, isReleased ? undefined : closed)
-        tell(witnesses, endedCall(world, call, outcome, walked.timingsMs), world.logger)
+        const then = closed instanceof Promise ? await closed : closed
+        const outcome =
+          then === 'superseded' ? takenOver(world, call, walked) : outcomeOf(world, call, walked, then)
+        tell(witnesses, endedCall(world, call, outcome, walked), world.logger)
         return outcome
       } finally {
         inFlight.leave()

@@ -8,21 +8,21 @@ import { replayedAnswer } from './effects/record.js'
 import type { InFlight, World } from './world.js'
 
 /**
- * A release is awaited, because "not charged" is said only once the payment is free again; it resolves with how the call
- * ended. A completion is sent and not awaited: after a settlement no answer is withheld for a store's error. It stays in
- * flight until it is done, so that a server that is told to stop does not leave before its books are closed. Answers what
- * to do when the answer has reached the socket, or has not; nothing, where that is all the same.
+ * A release is awaited, because "not charged" is said only once the payment is free again. A completion is sent and not
+ * awaited: after a settlement no answer is withheld for a store's error. It stays in flight until the store was asked
+ * once, so that a server that is told to stop asks before it leaves. Answers what to do when the answer has reached the
+ * socket, or has not; `superseded` where another call may hold the key or the payment by now.
  */
 export function closeCall(
   world: World,
   call: Call,
   final: ChargeFinal,
   inFlight: InFlight,
-): Promise<ChargeFinal> | ((arrived: boolean) => void) | undefined {
+): Promise<'superseded' | undefined> | ((arrived: boolean) => void) | undefined {
   const { closing } = OUTCOMES[final]
   if (call.creditor !== undefined) settleCredit(world, call.creditor, final)
-  if (closing === 'release' && (call.held || call.window)) return release(world, call, final)
-  if (call.hold) world.leases.drop(call.hold.token)
+  if (closing === 'release' && (call.held || call.window)) return release(world, call)
+  if (call.hold) world.leases[closing === 'keep' ? 'pass' : 'drop'](call.hold.token)
   if (closing === 'release') return undefined
   if (!call.held || closing === 'keep') return undefined
   const finish = (how: CloseMove['how']) => void close(world, call, how).finally(inFlight.leave)
@@ -34,25 +34,22 @@ export function closeCall(
   if (call.hold!.claim && hasKey && idempotency.onLostResponse === 'release') {
     return arrived => finish(arrived ? 'complete' : 'forfeit')
   }
-  // Without a key the payment stood for one only while its outcome was open.
+  // A call without a key has no answer kept once its outcome is known.
   finish(hasKey ? 'complete' : 'forfeit')
   return undefined
 }
 
 /**
- * A call that was taken over ends as superseded, however it ended: it charged nothing, but the call in its place may have.
- * (A process that was suspended while it verified said 402 with a new quote, and "you were not charged", of a payment that
- * another process had settled meanwhile.) Where the store is silent, a lease that may have lapsed is taken for one that has.
+ * A call that was taken over is superseded, however it ended: it charged nothing, but the call in its place may have. (A
+ * process that was suspended while it verified said 402 with a new quote, and "you were not charged", of a payment that
+ * another process had settled meanwhile.) Where the store is silent, a lease that may have lapsed is taken for lapsed.
  */
-async function release(world: World, call: Call, final: ChargeFinal): Promise<ChargeFinal> {
+async function release(world: World, call: Call): Promise<'superseded' | undefined> {
   const { hold } = call
   const mayBeTaken = hold !== undefined && world.leases.mayHaveLapsed(hold.token)
   if (hold) world.leases.drop(hold.token)
   const given = await giveBack(world, call)
-  if (given === 'released' || (given === 'storeDown' && !mayBeTaken)) return final
-  call.problem = undefined
-  call.refusal = undefined
-  return 'superseded'
+  return given === 'released' || (given === 'storeDown' && !mayBeTaken) ? undefined : 'superseded'
 }
 
 /**

@@ -16,8 +16,10 @@ export interface Leases {
    * @param sinceMs by the monotonic clock, no later than the store gave the lease
    */
   keep(hold: Hold, sinceMs: number): void
-  /** The call that bears this token has ended. */
+  /** The call that bears this token has ended, and has closed what it held. */
   drop(token: string): void
+  /** It has ended with its outcome open: the next call need not wait for the lease to run out. */
+  pass(token: string): void
   /** Whether another call may hold what this token held: its lease was not renewed in time, or it has none. */
   mayHaveLapsed(token: string): boolean
   close(): void
@@ -31,6 +33,7 @@ interface Kept {
 
 /** Two renewals may be lost before a lease lapses. */
 const RENEWALS_A_LEASE = 3
+const LAPSES_NOW_MS = 1
 
 export function leasesIn(
   store: ChargeStore,
@@ -62,7 +65,7 @@ export function leasesIn(
     const { token, payment } = one.hold
     if (kept.get(token) !== one) return
     kept.delete(token)
-    logger.warn({ call: token, txId: payment }, 'another call took this one over, or it has ended')
+    logger.warn({ call: token, txId: payment }, 'another call took this one over, or it ended meanwhile')
   }
 
   function stop(): void {
@@ -77,6 +80,14 @@ export function leasesIn(
       timer ??= setInterval(() => void renew(), leaseMs / RENEWALS_A_LEASE).unref()
     },
     drop: token => void kept.delete(token),
+    pass(token) {
+      const one = kept.get(token)
+      kept.delete(token)
+      if (one === undefined) return
+      store.renew([one.hold], LAPSES_NOW_MS).catch(() => {
+        // It runs out by itself.
+      })
+    },
     mayHaveLapsed(token) {
       const one = kept.get(token)
       return one === undefined || clock.monotonic() - one.sinceMs >= leaseMs

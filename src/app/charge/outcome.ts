@@ -1,5 +1,6 @@
 /** Turns the record of a finished call into what its door is told. */
 
+import { reportsCharge } from '../../domain/bookings.js'
 import type { ChargeDrawing } from '../../domain/machines/charge.machine.js'
 import { type ChargeFinal, OUTCOMES } from '../../domain/machines/charge.machine.js'
 import { CAIP2 } from '../../domain/network.js'
@@ -38,14 +39,28 @@ export function outcomeOf(
   }
 }
 
+/**
+ * A call that ended without a charge of its own, and found that another call holds its key or its payment: it slept, or
+ * the store did. The other call may charge that very payment, so nothing is said about the charge, and nothing is quoted.
+ */
+export function takenOver(world: World, call: Call, walked: Walked<ChargeDrawing>): ChargeOutcome {
+  call.problem = undefined
+  call.refusal = undefined
+  call.retryAfterMs = TAKEN_OVER_RETRY_MS
+  return outcomeOf(world, call, { ...walked, final: 'superseded' }, undefined)
+}
+
+const TAKEN_OVER_RETRY_MS = 2_000
+
 export function endedCall(
   world: World,
   call: Call,
   outcome: ChargeOutcome,
-  timingsMs: readonly number[],
+  { final, path, timingsMs }: Walked<ChargeDrawing>,
 ): EndedCall {
-  const { final, path, traceId, answer, problem, receipt } = outcome
-  const { status, code, charged } = OUTCOMES[final]
+  const { traceId, answer, problem, receipt } = outcome
+  const { status, code } = OUTCOMES[outcome.final]
+  const { charged } = OUTCOMES[final]
   return {
     id: call.id,
     traceId,
@@ -60,8 +75,8 @@ export function endedCall(
     startedMs: call.startedMs,
     ms: Math.round(world.clock.monotonic() - call.startedMonotonicMs),
     txId: receipt?.txId || call.txId,
-    payer: call.payer,
-    ...(charged === 'yes' && { amount: receipt?.amount, asset: receipt?.asset }),
+    payer: receipt?.payer ?? call.payer,
+    ...(reportsCharge({ charged, path }) && { amount: receipt?.amount, asset: receipt?.asset }),
     mismatch: call.mismatch,
   }
 }
@@ -73,6 +88,7 @@ const DELIVERS: ReadonlySet<ChargeFinal> = new Set(['settled', 'served', 'replay
 const NAMES_TX: ReadonlySet<ChargeFinal> = new Set([
   'paymentSpent',
   'paymentInUse',
+  'superseded',
   'answerNotKept',
   'inDoubt',
   'undecided',

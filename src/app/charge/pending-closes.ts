@@ -16,7 +16,7 @@ export interface PendingCloses {
 
 const RETRY_MIN_MS = 250
 const RETRY_MAX_MS = 5_000
-/** A store that is down for a minute under a hundred calls a second. */
+/** A store that is down for a minute and a half under a hundred calls a second. */
 const PENDING_MAX = 10_000
 const AT_ONCE = 32
 
@@ -49,7 +49,9 @@ export function pendingCloses(store: ChargeStore, logger: Logger): PendingCloses
   return {
     add(move) {
       if (pending.length === PENDING_MAX) {
-        const { how, payment } = pending.shift()!
+        // A release is made up by its lease; a completion keeps an answer.
+        const release = pending.findIndex(({ how }) => how === 'release')
+        const [{ how, payment }] = pending.splice(Math.max(release, 0), 1) as [CloseMove]
         logger.error(
           { how, txId: payment },
           'too many moves wait for the charge store: leases and the chain close this one',

@@ -67,6 +67,7 @@ export const CHARGE_ANSWERS: Readonly<Record<string, Readonly<Record<string, str
   },
   delivering: {
     delivered: null,
+    expired: 'payment_not_settled',
     failed: 'handler_error',
     timedOut: 'handler_timeout',
     abandoned: 'abandoned',

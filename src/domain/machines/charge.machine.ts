@@ -145,6 +145,7 @@ const drawing = {
       entry: 'deliver',
       on: {
         delivered: 'recording',
+        expired: 'unsettled',
         failed: 'failed',
         timedOut: 'timedOut',
         abandoned: 'abandoned',

@@ -65,6 +65,18 @@ export function bounded({ expect, it }: TestRunner, make: MakeChargeStore, max: 
     }
   })
 
+  it('answers of calls that a window covered push out none that was paid for', async () => {
+    const s = await scene(make)
+    await complete(s, 'paid')
+    for (let at = 0; at <= max; at++) {
+      const covered = s.call(`token-${at}`, { key: `covered-${at}`, payment: null })
+      await s.open(covered)
+      await s.close(covered, 'complete', 'served')
+    }
+    expect((await s.open(s.call('reader', { key: 'paid' }))).verdict).toBe('replayable')
+    expect(await s.open(s.call('reader', { key: 'covered-0', payment: null }))).toEqual({ verdict: 'opened' })
+  })
+
   it('released claims leave room', async () => {
     const s = await scene(make)
     await fill(s, max)

@@ -140,6 +140,19 @@ export function leasing({ expect, it }: TestRunner, make: MakeChargeStore): void
     }
   })
 
+  it('a successor that gives up closes nothing: the recorded answer is still there for the next one', async () => {
+    for (const how of ['release', 'forfeit', 'complete'] as const) {
+      const s = await scene(make)
+      await orphan(s, 'owed')
+      const successor = s.call('successor', { payment: 'q' })
+      expect((await s.open(successor)).verdict).toBe('orphaned')
+      expect(await s.close(successor, how, 'another answer')).toBe('superseded')
+      await s.advance(s.leaseMs)
+      const next = await s.open(s.call('next', { payment: 'r' }))
+      expect(next.verdict === 'orphaned' && text(next.recorded.answer)).toBe('owed')
+    }
+  })
+
   it('a successor cannot record before it has resolved', async () => {
     const s = await scene(make)
     for (const payment of ['q', null]) {

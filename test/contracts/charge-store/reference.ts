@@ -75,7 +75,7 @@ export class Reference {
   close(call: Hold, how: CloseMove['how'], answer: string): Closed {
     const claim = this.#claim(call)
     const payment = this.#payment(call)
-    const claimOurs = claim?.token === call.token
+    const claimOurs = claim?.token === call.token && (claim.state !== 'settling' || claim.by === call.token)
     let ended = true
     if (call.payment) {
       const payable = payment?.token === call.token && payment.state !== 'spent'

@@ -1,7 +1,8 @@
 /** Who may see the audit page: this machine, or whoever holds the token. It is read-only, but not for strangers. */
 import { createHash, timingSafeEqual } from 'node:crypto'
-import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
+import type { IncomingMessage } from 'node:http'
 import { HttpRefusal } from '../refusal.js'
+import { isForeignScript } from './private-route.js'
 
 const LOOPBACK_ADDRESS = /^(127\.\d+\.\d+\.\d+|::1|::ffff:127\.\d+\.\d+\.\d+)$/
 /** A page of another site whose name was made to point here still says its own name. */
@@ -35,13 +36,6 @@ function isThisMachine({ socket, headers }: IncomingMessage): boolean {
     LOOPBACK_HOST.test(headers.host ?? '') &&
     FORWARDING.every(name => headers[name] === undefined)
   )
-}
-
-/** A link may lead here from anywhere; a script, an image or a frame of another site may not. */
-function isForeignScript(headers: IncomingHttpHeaders): boolean {
-  const site = headers['sec-fetch-site']
-  const own = site === undefined || site === 'same-origin' || site === 'none'
-  return !own && headers['sec-fetch-mode'] !== 'navigate'
 }
 
 /** `Bearer <token>`, or as browsers ask for it: any user name, the token as the password. */

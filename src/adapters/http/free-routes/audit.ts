@@ -4,6 +4,7 @@ import { HttpRefusal } from '../refusal.js'
 import type { Reply } from '../reply.js'
 import type { FreeRoute, Incoming } from '../routes.js'
 import { admitToAudit } from './audit-access.js'
+import { privateRoute } from './private-route.js'
 
 export interface AuditRoutesOptions {
   readonly page: { readonly html: string; readonly policy: string }
@@ -37,31 +38,8 @@ export function auditRoutes({ page, feed, token }: AuditRoutesOptions): readonly
   ]
 }
 
-/** Paid routes are for every page; these are for this one only. */
-const PRIVATE = Object.freeze([
-  'Cache-Control',
-  'no-store',
-  'Cross-Origin-Resource-Policy',
-  'same-origin',
-  'Cross-Origin-Opener-Policy',
-  'same-origin',
-  'Referrer-Policy',
-  'no-referrer',
-  'X-Content-Type-Options',
-  'nosniff',
-])
-
 function guarded(path: string, token: string | undefined, answer: (incoming: Incoming) => Reply): FreeRoute {
-  return {
-    path,
-    method: 'GET',
-    sameOrigin: true,
-    headers: PRIVATE,
-    handle(incoming) {
-      admitToAudit(incoming.req, token)
-      return answer(incoming)
-    },
-  }
+  return privateRoute(path, ({ req }) => admitToAudit(req, token), answer)
 }
 
 function watch({ req }: Incoming, feed: AuditRoutesOptions['feed']): Reply {

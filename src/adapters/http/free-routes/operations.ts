@@ -1,8 +1,10 @@
-/** For whoever runs the agent: is it well, is it ready, what has it done. Readable by strangers, so no payer is in it. */
+/** For whoever runs the agent: is it well, is it ready, what has it done. No payer is in it. */
 import type { Runs } from '../../../ports/runs.js'
 import type { EndedCall } from '../../../ports/witness.js'
 import { jsonReply, type Reply } from '../reply.js'
 import type { FreeRoute } from '../routes.js'
+import { admitToOperations, type Hosts } from './operations-access.js'
+import { privateRoute } from './private-route.js'
 import { UNCACHED } from './uncached.js'
 
 export interface OperationsRoutesOptions {
@@ -10,6 +12,8 @@ export interface OperationsRoutesOptions {
   readiness(): Promise<Condition>
   readonly metrics: { readonly contentType: string; text(): Promise<string> }
   readonly runs: Runs
+  /** Public names under which metrics and runs are answered. */
+  readonly operationsHosts: Hosts
 }
 
 /** A body, and whether it is good news. */
@@ -22,17 +26,20 @@ interface Condition {
 const RETRY_SECONDS = '5'
 
 export function operationsRoutes(options: OperationsRoutesOptions): readonly FreeRoute[] {
-  const { metrics, runs } = options
+  const { metrics, runs, operationsHosts } = options
   const get = (path: string, handle: FreeRoute['handle']): FreeRoute => {
     return { path, method: 'GET', headers: UNCACHED, handle }
+  }
+  const guarded = (path: string, handle: FreeRoute['handle']): FreeRoute => {
+    return privateRoute(path, ({ req }) => admitToOperations(req, operationsHosts), handle)
   }
   return [
     get('/health', async () => tell(await options.health())),
     get('/ready', async () => tell(await options.readiness())),
-    get('/metrics', async () => {
+    guarded('/metrics', async () => {
       return { status: 200, headers: ['Content-Type', metrics.contentType], body: await metrics.text() }
     }),
-    get('/_svc/runs', () => jsonReply(200, runs.list().map(run))),
+    guarded('/_svc/runs', () => jsonReply(200, runs.list().map(run))),
   ]
 }
 

@@ -17,7 +17,11 @@ export const CLOSE = /* lua */ `${RECORDS}
 local CLOSED_BY = ${luaLiteral(CLOSED_BY)}
 local how, windowMs, answer = ARGV[3], ARGV[4], ARGV[5]
 local claim, payment = find(CLAIM, key.c), find(PAYMENT, key.p)
-local claimOurs = claim and claim.token == token
+-- A call that took a recorded claim over may resolve it and never close it: the answer in it is not its own.
+local function recordedByUs()
+  return not lists(claim, 'orphaned') or redis.call('HGET', claim.name, 'recordedBy') == token
+end
+local claimOurs = claim and claim.token == token and recordedByUs()
 -- The call that took the claim over decides by the chain's word what its payment is: our release would free it early.
 local paymentOurs = payment and payment.token == token and (how ~= 'release' or not key.c or claimOurs)
 

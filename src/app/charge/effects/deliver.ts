@@ -9,23 +9,29 @@ import type { Listing, World } from '../world.js'
 type Ended = 'delivered' | 'failed' | 'timedOut' | 'abandoned' | 'stopped'
 
 /** Runs the handler for a verified payment. Nothing is charged by this. */
-export function deliver(world: World, call: Call): Promise<Ended> {
-  return work(world, call)
+export async function deliver(world: World, call: Call): Promise<Ended | 'expired'> {
+  // What verifying and waiting took is gone from what can still settle.
+  const leftMs = call.settleByMs - world.clock.monotonic()
+  const deadlineMs = Math.min(call.handlerMs, leftMs)
+  const how = deadlineMs > 0 ? await work(world, call, deadlineMs) : 'timedOut'
+  if (how !== 'timedOut' || deadlineMs >= call.listing.def.timeout) return how
+  // The payer chose how long the payment is valid: a run that this cut is not the handler's failure.
+  call.refusal =
+    'The payment expires before this work is done; nothing was charged. Sign one that is valid for longer'
+  return 'expired'
 }
 
 /** Runs it for a caller whose window is paid. */
 export function serve(world: World, call: Call): Promise<Ended> {
-  return work(world, call)
+  return work(world, call, call.listing.def.timeout)
 }
 
 /**
  * The handler against its deadline, the caller's patience and the end of the process: whichever comes first decides,
- * and what the handler does after that is nobody's.
+ * and what the handler does after that is ignored.
  */
-function work(world: World, call: Call): Promise<Ended> {
+function work(world: World, call: Call, deadlineMs: number): Promise<Ended> {
   const { caller } = call.request
-  // What verifying took is gone from what can still settle.
-  const deadlineMs = Math.min(call.handlerMs, call.settleByMs - world.clock.monotonic())
   if (caller.gone()) return Promise.resolve('abandoned')
   if (world.stop.cutting()) return Promise.resolve('stopped')
   const cancellation = new Cancellation()

@@ -17,7 +17,7 @@ export function open(world: World, call: Call) {
 }
 
 async function take(world: World, call: Call, hold: Hold) {
-  if (isGuessable(call) && call.read) {
+  if (isGuessable(world, call) && call.read) {
     const refused = await landedWithShortKey(world, call.read, call)
     if (refused !== undefined) return refused
   }
@@ -44,10 +44,10 @@ async function take(world: World, call: Call, hold: Hold) {
   }
 }
 
-type Taken = Extract<Opened, { verdict: 'reused' | 'inProgress' | 'inUse' }>
+type Refused = Extract<Opened, { verdict: 'reused' | 'inProgress' | 'inUse' }>
 
 /** Without a key of the caller's, what is in use is the payment. */
-async function refusedFor(world: World, call: Call, opened: Taken) {
+async function refusedFor(world: World, call: Call, opened: Refused) {
   const waitMs = opened.verdict === 'reused' ? 0 : opened.retryAfterMs
   const isOfKey = opened.verdict !== 'inUse' && keyOf(world, call) !== undefined
   if (!isOfKey && waitMs <= 0 && (await landed(world, call))) return 'spent'
@@ -56,7 +56,7 @@ async function refusedFor(world: World, call: Call, opened: Taken) {
   return isOfKey ? 'inProgress' : 'inUse'
 }
 
-/** A payment whose call stopped while settling and had no key: no call takes it over, but the chain knows how it ended. */
+/** A payment whose call stopped while settling, presented in another way than that call did: the chain knows how it ended. */
 async function landed(world: World, { read }: Call): Promise<boolean> {
   return read !== undefined && (await world.chain.lookup(read.txId, read)) === 'found'
 }
@@ -66,7 +66,15 @@ async function landed(world: World, { read }: Call): Promise<boolean> {
  * refusal which keys exist, so it is refused before the key is looked up: the answer is the same for every key.
  */
 async function landedWithShortKey(world: World, read: ReadPayment, call: Call) {
-  const landed = await world.chain.hasLanded(read.txId, read)
+  const round = await world.chain.round()
+  if (round !== undefined && read.lastValid < round) {
+    // Not looked up: proof would cost the node a request for each of its rounds, and strangers may ask for it.
+    call.problem = {
+      message: 'This payment can no longer land. With this Idempotency-Key it opens nothing; look txId up.',
+    }
+    return 'spent'
+  }
+  const landed = await world.chain.hasLanded(read.txId)
   if (landed === false) return undefined
   if (landed) return 'spent'
   call.retryAfterMs = RETRY_MAX_MS
@@ -77,8 +85,9 @@ async function landedWithShortKey(world: World, read: ReadPayment, call: Call) {
   return 'storeDown'
 }
 
-function isGuessable({ request }: Call): boolean {
-  return request.idempotencyKey !== undefined && request.idempotencyKey.length < SECRET_KEY_LENGTH_MIN
+function isGuessable(world: World, call: Call): boolean {
+  const key = keyOf(world, call)
+  return key !== undefined && key.length < SECRET_KEY_LENGTH_MIN
 }
 
 async function attempt(world: World, hold: Hold): Promise<Opened | undefined> {
@@ -119,10 +128,11 @@ function keyOf(world: World, { request }: Call): string | undefined {
 
 /**
  * Without a key the payment itself is one while its outcome is open: the same payment with the same body gets the
- * answer of a call that ended in doubt. The answer is sealed with the payment's signature.
+ * answer of a call that ended in doubt. The answer is sealed with the payment's signature, so that another signature over
+ * the same transaction opens nothing.
  */
 function paymentScope({ read }: Call): string | undefined {
-  return read?.signature && `payment:${read.txId}`
+  return read?.signature && `payment:${read.txId}:${read.signature}`
 }
 
 /** Whose key it is. A payer who proves nothing shares a scope with nobody but their own address on the network. */

@@ -1,4 +1,5 @@
 import type { Landing } from '../../../ports/chain.js'
+import { within } from '../../within.js'
 import type { Call } from '../call.js'
 import { pause } from '../pause.js'
 import { untilCut } from '../until-cut.js'
@@ -16,7 +17,7 @@ const PAUSE_MAX_MS = 4_000
 export async function reconcile(world: World, call: Call) {
   const untilMs = call.settlingSinceMs + world.rules.budgets.certaintyMs
   for (let pauseMs = world.rules.budgets.reconcilePauseMs; ; pauseMs = Math.min(2 * pauseMs, PAUSE_MAX_MS)) {
-    const landing = await attempt(world, call)
+    const landing = await atMost(untilMs - world.clock.monotonic(), attempt(world, call))
     if (landing === 'found' || landing === 'absent') return landing
     const leftMs = untilMs - world.clock.monotonic()
     if (leftMs <= 0 || world.stop.cutting()) break
@@ -26,13 +27,18 @@ export async function reconcile(world: World, call: Call) {
   return 'unknown'
 }
 
+/** One attempt may take longer than the caller is to wait; what it finds later is found by recovery. */
+async function atMost(ms: number, attempted: Promise<Landing>): Promise<Landing> {
+  return within(Math.max(ms, 1), attempted).catch(() => 'unknown')
+}
+
 async function attempt(world: World, call: Call): Promise<Landing> {
   const { read } = call
-  const settlement = await settlementOf(world, call)
+  const settlement = await settlementOf(world, call.payload!, call.requirements!)
   if (settlement.verdict === 'settled' && (await accept(world, call, settlement))) return 'found'
   // Nothing in it names a transaction, so there is nothing to look up, and no later no can take the unknown back.
-  if (read === undefined || world.stop.cutting()) return 'unknown'
-  const landing = await world.chain.lookup(read.txId, read)
+  if (read === undefined) return 'unknown'
+  const landing = await untilCut(world.stop, world.chain.lookup(read.txId, read), 'unknown')
   if (landing === 'absent')
     call.refusal = 'The payment was not settled before its last valid round; you were not charged'
   return landing

@@ -82,7 +82,7 @@ async function storeWindow(world: World, call: Call, periodMs: number): Promise<
   // signed for longer than was asked does not stretch it.
   const landsWithinMs = Math.min(lifetimeMs(call), call.requirements!.maxTimeoutSeconds * 1_000)
   const leftMs = Math.min(call.settleByMs - world.clock.monotonic(), landsWithinMs)
-  const expiresAtMs = (await windowsNow(world)) + Math.ceil(leftMs) + periodMs
+  const expiresAtMs = Math.ceil((await windowsNow(world)) + leftMs) + periodMs
   const window = { key, id: keyId(world.payTo, key), expiresAtMs }
   await world.subscriptions.put(window.id, {
     endpoint: call.listing.def.name,

@@ -3,7 +3,9 @@ import type { Recorded } from '../../../ports/charge-store.js'
 import type { Call } from '../call.js'
 import { unseal } from '../claim.js'
 import { creditorOf, giveCredit } from '../credit.js'
+import { untilCut } from '../until-cut.js'
 import type { World } from '../world.js'
+import { settlementOf } from './settle.js'
 
 const UNDECIDED_RETRY_MS = 5_000
 
@@ -38,7 +40,7 @@ export async function recover(world: World, call: Call) {
         return resolved
     }
   } catch (cause) {
-    world.logger.error({ err: cause }, 'the charge store did not resolve')
+    world.logger.error({ err: cause }, 'a call that stopped while settling was not resolved')
     call.retryAfterMs = UNDECIDED_RETRY_MS
     return 'storeDown'
   }
@@ -61,8 +63,8 @@ async function landingOf(world: World, call: Call, { payment }: Recorded): Promi
   const { read, payload, listing } = call
   if (read?.txId === payment.txId) {
     const requirements = listing.terms.requirements(read.amount, await world.facilitator.supported())
-    const settlement = await world.facilitator.settle(payload!, requirements)
+    const settlement = await settlementOf(world, payload!, requirements)
     if (settlement.verdict === 'settled' && !world.rules.confirmOnChain) return 'found'
   }
-  return world.chain.lookup(payment.txId, payment)
+  return untilCut(world.stop, world.chain.lookup(payment.txId, payment), 'unknown')
 }

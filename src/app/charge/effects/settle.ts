@@ -1,4 +1,5 @@
 import { networkOf } from '../../../domain/network.js'
+import type { PaymentPayload, PaymentRequirements } from '../../../domain/x402.js'
 import type { Settlement } from '../../../ports/facilitator.js'
 import type { Call } from '../call.js'
 import { untilCut } from '../until-cut.js'
@@ -6,7 +7,7 @@ import type { World } from '../world.js'
 
 export async function settle(world: World, call: Call) {
   call.settlingSinceMs = world.clock.monotonic()
-  const settlement = await settlementOf(world, call)
+  const settlement = await settlementOf(world, call.payload!, call.requirements!)
   switch (settlement.verdict) {
     case 'settled':
       return (await accept(world, call, settlement)) ? 'settled' : 'unknown'
@@ -23,10 +24,17 @@ export async function settle(world: World, call: Call) {
   }
 }
 
+const STOPPING = { verdict: 'unknown', cause: 'the server is stopping' } as const
+
 /** A server that is told to stop answers that the settlement is unknown; it does not reset the connection. */
-export function settlementOf(world: World, { payload, requirements }: Call): Promise<Settlement> {
-  const settling = world.facilitator.settle(payload!, requirements!)
-  return untilCut(world.stop, settling, { verdict: 'unknown', cause: 'the server is stopping' })
+export function settlementOf(
+  world: World,
+  payment: PaymentPayload,
+  requirements: PaymentRequirements,
+): Promise<Settlement> {
+  if (world.stop.cutting()) return Promise.resolve(STOPPING)
+  const settling = world.facilitator.settle(payment, requirements)
+  return untilCut(world.stop, settling, STOPPING)
 }
 
 /**

@@ -43,7 +43,7 @@ export async function verify(world: World, call: Call) {
 
 /** A store that forgot must not make its payer pay again. Only for a payer's own signature is the chain asked. */
 async function landedBefore(world: World, { read }: Call): Promise<boolean> {
-  return read?.proven() === true && (await world.chain.lookup(read.txId, read)) === 'found'
+  return read?.proven() === true && (await world.chain.hasLanded(read.txId)) === true
 }
 
 /** How long the handler may take so that the payment can still land; unlimited where a round is not known. */

@@ -1,0 +1,116 @@
+/**
+ * The lines of a journal. Each bears a number, one higher than the line before it, and a checksum of itself, so that a
+ * line that was changed, removed, doubled or moved shows. The checksum finds accidents and edits by hand. It is no
+ * signature: a program can renew it.
+ */
+import { crc32 } from 'node:zlib'
+import { isNetwork } from '../../domain/network.js'
+import { isRecord } from '../../domain/x402.js'
+import type { Books } from '../../ports/books.js'
+import type { EndedCall } from '../../ports/witness.js'
+
+/** The first line of each file, and of each process that writes to it. */
+export interface JournalHead extends Books {
+  /** The number of the line that follows. Journals without it have no numbers. */
+  readonly next?: number
+  /** When the process began to write, in milliseconds since the epoch. */
+  readonly openedMs?: number
+}
+
+export type JournalLine =
+  | { readonly kind: 'head'; readonly head: JournalHead; readonly intact: boolean }
+  | { readonly kind: 'run'; readonly run: EndedCall; readonly number?: number; readonly intact: boolean }
+  | { readonly kind: 'lost'; readonly lost: number; readonly number?: number; readonly intact: boolean }
+  | { readonly kind: 'unreadable' }
+
+/** What a `Date` can hold. */
+const DATE_MS_MAX = 8.64e15
+const SUM_BEGINS = ',"sum":"'
+const SUM_LENGTH = `${SUM_BEGINS}00000000"}`.length
+
+export function headLine(books: Books, next: number, openedMs: number): string {
+  return summed(JSON.stringify({ ...books, next, openedMs }))
+}
+
+/** What a run's line says, still without its number, which it gets when it is written. */
+export function runText(call: EndedCall): string {
+  return JSON.stringify({ ...call, timingsMs: call.timingsMs.map(toMicroseconds) })
+}
+
+export function lostText(lost: number): string {
+  return JSON.stringify({ lost })
+}
+
+export function numberedLine(number: number, text: string): string {
+  return summed(`{"n":${number},${text.slice(1)}`)
+}
+
+/** `undefined` for a line that bears no number, and names none that is to follow. */
+export function numberAfter(line: string): number | undefined {
+  const read = readLine(line)
+  if (read.kind === 'head') return read.head.next
+  return read.kind === 'unreadable' || read.number === undefined ? undefined : read.number + 1
+}
+
+export function readLine(line: string): JournalLine {
+  const value = parsed(line)
+  if (!isRecord(value)) return { kind: 'unreadable' }
+  const intact = isIntact(line)
+  const number = Number.isSafeInteger(value.n) ? (value.n as number) : undefined
+  if (isRun(value)) return { kind: 'run', run: value, number, intact }
+  if (isHead(value)) return { kind: 'head', head: value, intact: intact || value.next === undefined }
+  if (Number.isSafeInteger(value.lost) && (value.lost as number) > 0)
+    return { kind: 'lost', lost: value.lost as number, number, intact }
+  return { kind: 'unreadable' }
+}
+
+function summed(json: string): string {
+  const text = json.slice(0, -1)
+  return `${text}${SUM_BEGINS}${sumOf(text)}"}\n`
+}
+
+function isIntact(line: string): boolean {
+  const text = line.slice(0, -SUM_LENGTH)
+  return line.startsWith(SUM_BEGINS, text.length) && line.endsWith(`${SUM_BEGINS}${sumOf(text)}"}`)
+}
+
+function sumOf(text: string): string {
+  return crc32(text).toString(16).padStart(8, '0')
+}
+
+function parsed(line: string): unknown {
+  try {
+    return JSON.parse(line)
+  } catch {
+    return undefined
+  }
+}
+
+function isRun(value: unknown): value is EndedCall {
+  if (!isRecord(value)) return false
+  const { id, endpoint, final, path, charged, startedMs, ms } = value
+  const { txId, payer, amount, asset } = value
+  return (
+    [id, endpoint, final, charged].every(text => typeof text === 'string') &&
+    [startedMs, ms].every(number => typeof number === 'number' && Math.abs(number) <= DATE_MS_MAX) &&
+    Array.isArray(path) &&
+    [txId, payer, asset].every(text => text === undefined || typeof text === 'string') &&
+    (amount === undefined || (typeof amount === 'string' && /^\d{1,20}$/.test(amount)))
+  )
+}
+
+function isHead(value: unknown): value is JournalHead {
+  if (!isRecord(value) || value.journal !== 1) return false
+  const { network, payTo, asset, endpoints, next, openedMs } = value
+  return (
+    isNetwork(network) &&
+    [payTo, asset].every(text => typeof text === 'string') &&
+    [next, openedMs].every(number => number === undefined || Number.isSafeInteger(number)) &&
+    (endpoints === undefined ||
+      (Array.isArray(endpoints) && endpoints.every(name => typeof name === 'string')))
+  )
+}
+
+function toMicroseconds(ms: number): number {
+  return Math.round(ms * 1_000) / 1_000
+}

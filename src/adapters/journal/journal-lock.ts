@@ -1,0 +1,174 @@
+/**
+ * One process writes to one journal: `runs.jsonl.lock` says which, and is touched every second while that process lives.
+ *
+ * A lock whose process has ended is taken over. Where it can be seen (Linux, the same process namespace) the process that
+ * the lock names is looked up, by its id and the moment it began, since ids are used again. Elsewhere, such as in another
+ * container or on another host, a lock that was not touched for five seconds counts as left behind. Its process may only
+ * have stood still, so a writer asks before each write whether the lock is still its own.
+ */
+import {
+  closeSync,
+  fstatSync,
+  futimes,
+  linkSync,
+  openSync,
+  readFileSync,
+  readlinkSync,
+  renameSync,
+  type Stats,
+  statSync,
+  unlinkSync,
+  writeSync,
+} from 'node:fs'
+import { hostname } from 'node:os'
+import { SvcError } from '../../domain/errors.js'
+
+export interface JournalLock {
+  /**
+   * Whether this process still writes alone. `retaken`: the lock file was gone and is there again; another process may have
+   * written meanwhile.
+   *
+   * @throws SvcError `journal_locked` where another process has taken it over.
+   */
+  keep(): 'held' | 'retaken'
+  release(): void
+}
+
+interface Holder {
+  readonly pid: number
+  readonly host: string
+  /** Of process ids; undefined where the system has no such thing. */
+  readonly namespace?: string
+  /** When the process began, in the system's own count. */
+  readonly began?: string
+}
+
+const TOUCH_MS = 1_000
+const LEFT_BEHIND_MS = 5_000
+const MODE = 0o600
+
+/** @throws SvcError `journal_locked`; and whatever the file system says. */
+export function lockJournal(path: string): JournalLock {
+  const lockPath = `${path}.lock`
+  let fd = take(lockPath)
+  const timer = setInterval(() => {
+    const now = new Date()
+    // By descriptor: a lock that another process has put in its place is not kept fresh by this one.
+    futimes(fd, now, now, () => {})
+  }, TOUCH_MS).unref()
+  return {
+    keep() {
+      const there = statOf(lockPath)
+      if (there && isSame(there, fstatSync(fd))) return 'held'
+      const taken = take(lockPath)
+      closeSync(fd)
+      fd = taken
+      return 'retaken'
+    },
+    release() {
+      clearInterval(timer)
+      const there = statOf(lockPath)
+      if (there && isSame(there, fstatSync(fd))) unlinkSync(lockPath)
+      closeSync(fd)
+    },
+  }
+}
+
+/** Whether a process that lives holds the lock of this journal. */
+export function isLocked(path: string): boolean {
+  const found = statOf(`${path}.lock`)
+  return found !== undefined && isAlive(holderIn(`${path}.lock`), found)
+}
+
+const ATTEMPTS_MAX = 3
+
+function take(lockPath: string): number {
+  for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt++) {
+    const fd = create(lockPath)
+    if (fd !== undefined) return fd
+    const found = statOf(lockPath)
+    if (found === undefined) continue
+    const holder = holderIn(lockPath)
+    if (isAlive(holder, found)) throw locked(lockPath, holder)
+    removeLeftBehind(lockPath, found)
+  }
+  throw locked(lockPath, undefined)
+}
+
+function create(lockPath: string): number | undefined {
+  try {
+    const fd = openSync(lockPath, 'wx', MODE)
+    writeSync(fd, JSON.stringify(thisProcess()))
+    return fd
+  } catch (cause) {
+    if ((cause as NodeJS.ErrnoException).code === 'EEXIST') return undefined
+    throw cause
+  }
+}
+
+/** Two processes may find the same lock left behind; a rename succeeds for one of them. */
+function removeLeftBehind(lockPath: string, found: Stats): void {
+  const aside = `${lockPath}.${process.pid}`
+  try {
+    renameSync(lockPath, aside)
+    // The other one was faster: what was moved is its new lock, and goes back.
+    if (!isSame(statSync(aside), found)) linkSync(aside, lockPath)
+    unlinkSync(aside)
+  } catch (cause) {
+    if (!['ENOENT', 'EEXIST'].includes((cause as NodeJS.ErrnoException).code ?? '')) throw cause
+  }
+}
+
+function isAlive(holder: Holder | undefined, { mtimeMs }: Stats): boolean {
+  const us = thisProcess()
+  if (holder?.began !== undefined && holder.host === us.host && holder.namespace === us.namespace)
+    return beganOf(holder.pid) === holder.began
+  return Math.abs(Date.now() - mtimeMs) < LEFT_BEHIND_MS
+}
+
+function thisProcess(): Holder {
+  return { pid: process.pid, host: hostname(), namespace: namespaceOf(), began: beganOf(process.pid) }
+}
+
+function namespaceOf(): string | undefined {
+  try {
+    return readlinkSync('/proc/self/ns/pid')
+  } catch {
+    return undefined
+  }
+}
+
+/** Field 22 of `/proc/<pid>/stat` (proc(5)): clock ticks since the system's start. A name before it may have spaces. */
+function beganOf(pid: number): string | undefined {
+  try {
+    const text = readFileSync(`/proc/${pid}/stat`, 'utf8')
+    return text.slice(text.lastIndexOf(')') + 2).split(' ')[19]
+  } catch {
+    return undefined
+  }
+}
+
+function holderIn(lockPath: string): Holder | undefined {
+  try {
+    const holder = JSON.parse(readFileSync(lockPath, 'utf8'))
+    return Number.isSafeInteger(holder?.pid) && holder.pid > 0 ? holder : undefined
+  } catch {
+    return undefined
+  }
+}
+
+function statOf(path: string): Stats | undefined {
+  return statSync(path, { throwIfNoEntry: false })
+}
+
+function isSame(a: Stats, b: Stats): boolean {
+  return a.dev === b.dev && a.ino === b.ino
+}
+
+function locked(lockPath: string, holder: Holder | undefined): SvcError {
+  const who = holder ? `process ${holder.pid} on ${holder.host}` : 'another process'
+  return new SvcError(
+    `The journal is written by ${who}, as ${lockPath} says. Give each process a journal of its own; the lock of a process that has ended is taken over at the latest ${LEFT_BEHIND_MS / 1_000} seconds later`,
+    'journal_locked',
+  )
+}

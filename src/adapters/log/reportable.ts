@@ -1,0 +1,45 @@
+/**
+ * Errors as they may be logged. Libraries hang on them what they were doing: ioredis the command with its arguments, which
+ * name payers; HTTP clients the request with its headers. So an error keeps its name, message, stack, cause and a few
+ * fields, and loses all others. Nothing else in a line is changed.
+ */
+
+/** Codes and numbers that say what failed. */
+const FIELDS = ['code', 'errno', 'syscall', 'status', 'statusCode'] as const
+/** Causes of causes, and errors of errors. */
+const DEPTH_MAX = 5
+
+/** Redis repeats a command that it does not know, with its arguments. */
+const REPEATED_ARGUMENTS = /,? with args beginning with.*/g
+/** Algorand addresses, the payers' among them. */
+const ADDRESS = /\b[A-Z2-7]{58}\b/g
+
+export function reportable(fields: object): object {
+  const values = Object.values(fields)
+  if (!values.some(value => value instanceof Error)) return fields
+  return Object.fromEntries(Object.entries(fields).map(([name, value]) => [name, withoutBaggage(value, 0)]))
+}
+
+function withoutBaggage(value: unknown, depth: number): unknown {
+  if (!(value instanceof Error)) return depth === 0 ? value : undefined
+  if (depth > DEPTH_MAX) return undefined
+  const clean = new Error(masked(value.message))
+  Object.defineProperty(clean, 'name', { value: value.name, configurable: true, writable: true })
+  clean.stack = masked(value.stack ?? `${value.name}: ${value.message}`)
+  for (const field of FIELDS) {
+    const said = (value as unknown as Record<string, unknown>)[field]
+    if (typeof said === 'string' || typeof said === 'number') Object.assign(clean, { [field]: said })
+  }
+  const cause = withoutBaggage(value.cause, depth + 1)
+  if (cause !== undefined) Object.defineProperty(clean, 'cause', { value: cause, configurable: true })
+  const errors = value instanceof AggregateError ? value.errors : undefined
+  if (Array.isArray(errors))
+    Object.assign(clean, { errors: errors.map(each => withoutBaggage(each, depth + 1)) })
+  return clean
+}
+
+function masked(text: unknown): string {
+  return String(text)
+    .replace(REPEATED_ARGUMENTS, '')
+    .replace(ADDRESS, address => `${address.slice(0, 4)}…`)
+}

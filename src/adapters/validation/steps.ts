@@ -1,0 +1,59 @@
+/** What one check of one input may take. Checks are synchronous, so that there is one at a time. */
+
+/** Of patterns and of the keywords that take long for each byte: at 25 to 100 ns, some tenths of a second. */
+export const STEPS_MAX = 4_000_000
+
+let stepsLeft = 0
+let identities: Identities | undefined
+
+/** Ends a check. The input was neither found valid nor invalid. */
+export class TooManySteps extends Error {}
+
+/** Before each check. */
+export function beginCheck(): void {
+  stepsLeft = STEPS_MAX
+  identities = undefined
+}
+
+/** @throws TooManySteps */
+export function spend(steps: number): void {
+  stepsLeft -= steps
+  if (stepsLeft < 0) throw new TooManySteps()
+}
+
+/** Equal values have one number each, and others have others, within one check. */
+export function identityOf(value: unknown): number {
+  identities ??= new Identities()
+  return identities.of(value)
+}
+
+/** Each value is looked at once a check, however many arrays around it must have unique items. */
+class Identities {
+  readonly #ofObjects = new Map<object, number>()
+  readonly #ofScalars = new Map<unknown, number>()
+  /** By the identities of what is in a list or a record. */
+  readonly #ofContents = new Map<string, number>()
+  #next = 0
+
+  of(value: unknown): number {
+    if (typeof value !== 'object' || value === null) return this.#numbered(this.#ofScalars, value)
+    const known = this.#ofObjects.get(value)
+    if (known !== undefined) return known
+    const identity = this.#numbered(this.#ofContents, this.#contentsOf(value))
+    this.#ofObjects.set(value, identity)
+    return identity
+  }
+
+  #contentsOf(value: object): string {
+    if (Array.isArray(value)) return `[${value.map(item => this.of(item)).join()}`
+    const fields = Object.entries(value).map(([name, field]) => `${this.of(name)}:${this.of(field)}`)
+    return fields.sort().join()
+  }
+
+  #numbered<Key>(identities: Map<Key, number>, key: Key): number {
+    const known = identities.get(key)
+    if (known !== undefined) return known
+    identities.set(key, this.#next)
+    return this.#next++
+  }
+}

@@ -1,0 +1,94 @@
+/** What the runs of one payment say of it, held against the transfer that landed. */
+import { reportsCharge } from '../../domain/bookings.js'
+import type { ChargeFinal } from '../../domain/machines/charge.machine.js'
+import { formatUsd } from '../../domain/money.js'
+import type { Books } from '../../ports/books.js'
+import type { Transfer } from '../../ports/incoming-transfers.js'
+import type { EndedCall } from '../../ports/witness.js'
+import { type Difference, differenceOf } from './differences.js'
+import { paymentOf } from './fingerprints.js'
+import { isNear } from './period.js'
+
+/** Runs that charged nothing themselves, and do not say that their payment was not charged: they name it as taken. */
+const NAMES_AS_TAKEN: ReadonlySet<string> = new Set<ChargeFinal>([
+  'paymentSpent',
+  'paymentInUse',
+  'inProgress',
+  'keyReused',
+  'superseded',
+])
+
+/**
+ * Of the runs that report one charge: two that settled it themselves are two answers for one payment, and a run that is
+ * there again is a doubled line. One that settled it and one that found it landed are as it should be: the first was slow.
+ */
+export function reportedTwice(bookings: readonly EndedCall[]): Difference[] {
+  const differences: Difference[] = []
+  const ids = new Set<string>()
+  for (const run of bookings) {
+    if (ids.has(run.id)) differences.push(differenceOf(run, 'doubled_line', 'the run is there again'))
+    ids.add(run.id)
+  }
+  const settled = new Set(bookings.filter(({ charged }) => charged === 'yes').map(({ id }) => id))
+  if (settled.size > 1) {
+    const says = `${settled.size} charged runs: ${[...settled].join(', ')}`
+    differences.push(differenceOf(bookings[0]!, 'charged_twice', says))
+  }
+  return differences
+}
+
+/** All that differs between a run that reports a charge and the transfer. */
+export function unequalParts(run: EndedCall, landed: Transfer, books: Books): Difference[] {
+  const differs = (finding: Parameters<typeof differenceOf>[1], says: string) =>
+    differenceOf(run, finding, says)
+  const { amount } = paymentOf(run)
+  const found: Difference[] = []
+  if (landed.asset !== books.asset || (run.asset ?? books.asset) !== landed.asset)
+    found.push(
+      differs('wrong_asset', `it moved asset ${landed.asset || 'none'}, not ${run.asset ?? books.asset}`),
+    )
+  if (landed.receiver !== books.payTo)
+    found.push(differs('wrong_receiver', `it paid ${landed.receiver}, not ${books.payTo}`))
+  if (landed.amount !== amount)
+    found.push(
+      differs('wrong_amount', `${formatUsd(landed.amount)} landed, ${formatUsd(amount)} was recorded`),
+    )
+  if (run.payer !== undefined && run.payer !== landed.payer)
+    found.push(differs('wrong_payer', `${landed.payer} paid, ${run.payer} was recorded`))
+  const timed = misdated(run, landed)
+  return timed ? [...found, timed] : found
+}
+
+/** A run that settled was there when its payment landed; one that learned of it later came after. */
+export function misdated(run: EndedCall, { landedMs }: Transfer): Difference | undefined {
+  const { startedMs, ms, charged } = run
+  const fromMs = charged === 'yes' ? startedMs : Number.NEGATIVE_INFINITY
+  if (isNear(landedMs, { fromMs, toMs: startedMs + ms })) return undefined
+  const [landed, said] = [landedMs, startedMs].map(moment)
+  return differenceOf(run, 'wrong_time', `it landed at ${landed}, and the run began at ${said}`)
+}
+
+/**
+ * What a transfer is without a run that books it. Of several runs that speak of it the last one counts: a payment that one
+ * call did not charge may be brought again.
+ */
+export function unbooked(transfer: Transfer, runs: readonly EndedCall[]): Difference | undefined {
+  if (runs.some(reportsCharge)) return undefined
+  const amount = `${formatUsd(transfer.amount)} from ${transfer.payer}`
+  const replay = runs.find(({ charged }) => charged === 'earlier')
+  if (replay) return differenceOf(replay, 'unbooked_transaction', `${amount} landed, and was replayed only`)
+  const told = runs
+    .filter(({ charged, final }) => charged === 'maybe' || !NAMES_AS_TAKEN.has(final))
+    .sort((a, b) => a.startedMs + a.ms - b.startedMs - b.ms)
+    .at(-1)
+  if (told?.charged === 'maybe') return differenceOf(told, 'settled_in_doubt', `${amount} landed`)
+  if (told)
+    return differenceOf(told, 'told_not_charged', `${amount} landed, and the caller was told ${told.code}`)
+  const says = runs.length === 0 ? amount : `${amount}; run ${runs[0]!.id} answered ${runs[0]!.code}`
+  return { finding: 'unexplained_transaction', says, txId: transfer.txId, atMs: transfer.landedMs }
+}
+
+function moment(ms: number): string {
+  const date = new Date(ms)
+  return Number.isNaN(date.getTime()) ? String(ms) : date.toISOString()
+}

@@ -85,7 +85,7 @@ export type BodyOf<Input> = Input extends JSONSchema ? FromSchema<Input> : unkno
 export interface EndpointOptions<Input extends JSONSchema | undefined = undefined> extends EndpointLimits {
   /** The URL segment and the discovery name: lowercase letters, digits, `-` and `/`. */
   readonly name: string
-  /** One line for a stranger's agent. @default '' */
+  /** One line for a stranger's agent; a quote carries its first 500 characters. @default '' */
   readonly description?: string
   /** USD, `$0.01` or `0.01`; or a cheap, deterministic function of the request. Exactly one of `price` and `subscription`. */
   readonly price?: string | PriceFunction<BodyOf<Input>>

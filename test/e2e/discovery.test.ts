@@ -114,6 +114,19 @@ describe('the Bazaar’s declaration', () => {
   })
 })
 
+describe('a quote', () => {
+  it('is read by any client, however long the description: the manifest alone has all of it', async () => {
+    const description = `${'€'.repeat(499)}😀${'x'.repeat(20_000)}`
+    const verbose = defineEndpoint({ name: 'verbose', price: '$0.01', description, handler: () => 1 })
+    const seller = await open([verbose])
+    const quoted = await ask(`${seller.url}/verbose`)
+    expect(challengeIn(quoted).resource).toMatchObject({ description: `${'€'.repeat(499)}😀…` })
+    expect((await pay(seller, `${seller.url}/verbose`)).status).toBe(200)
+    const manifest = (await (await fetch(`${seller.url}/.well-known/svc.json`)).json()) as Manifest
+    expect(manifest.endpoints).toMatchObject([{ description }])
+  })
+})
+
 describe('the manifest', () => {
   const read = async (url: string, headers: Record<string, string> = {}) =>
     (await (await fetch(`${url}/.well-known/svc.json`, { headers })).json()) as Manifest

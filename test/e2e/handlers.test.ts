@@ -107,6 +107,10 @@ describe('what is no answer is not sold, and the log says which it was', () => {
     'a BigInt': [() => ({ n: 1n }), /a BigInt at \/n$/],
     'a cycle': [() => cycle(), /contains itself at \/self$/],
     'a Response that was read': [async () => read(new Response('x')), /a Response whose body was read/],
+    'a Response whose headers no client can read': [
+      () => new Response('x', { headers: { 'x-long': 'a'.repeat(9_000) } }),
+      /a Response with 9\d+ bytes of headers/,
+    ],
     'a Response whose stream breaks': [() => new Response(breaking()), /a handler failed/],
     'a toJSON that changes its mind': [() => fickle(), /undefined/],
   }

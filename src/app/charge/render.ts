@@ -28,6 +28,14 @@ const NOT_THEIRS: ReadonlySet<string> = new Set([
 
 const BYTES = 'application/octet-stream'
 
+/**
+ * Clients of Node read 16 KiB of headers in all and proxies less, and ours come on top: an answer with more was charged and
+ * reached no caller.
+ */
+const HEADER_BYTES_MAX = 8_192
+/** A colon, a space and the end of the line. */
+const HEADER_FRAMING_BYTES = 4
+
 /** What a handler returned is no answer: JSON would drop a part of it, or say something else in its place. */
 export class NoAnswer extends TypeError {
   constructor(what: string, at = '') {
@@ -80,13 +88,18 @@ async function renderResponse(response: Response): Promise<Answer> {
   }
   const headers: Record<string, string> = {}
   const cookies: string[] = []
+  let bytes = 0
   for (const [name, value] of response.headers) {
     if (NOT_THEIRS.has(name)) continue
     // What fetch() answered has been decoded already; saying otherwise makes the bytes unreadable.
     if (name === 'content-encoding' && response.type !== 'default') continue
     validateHeaderValue(name, value)
+    bytes += name.length + value.length + HEADER_FRAMING_BYTES
     if (name === 'set-cookie') cookies.push(value)
     else headers[name] = value
+  }
+  if (bytes > HEADER_BYTES_MAX) {
+    throw new NoAnswer(`a Response with ${bytes} bytes of headers; callers can read ${HEADER_BYTES_MAX}`)
   }
   const body = new Uint8Array(await response.arrayBuffer())
   return { status: response.status, headers, ...(cookies.length > 0 && { cookies }), body }

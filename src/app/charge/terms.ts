@@ -30,6 +30,18 @@ export const UNPAID = 'Payment required'
 /** More base URLs than any honest deployment has; a forged Host header cannot grow the cache beyond it. */
 const BASE_URLS_MAX = 64
 
+/**
+ * Of the endpoint's description, which the manifest has in full. The challenge is one header, and clients of Node read 16 KiB
+ * of headers: with a description of 10,000 characters nobody could read the quote, nor pay.
+ */
+const DESCRIPTION_LENGTH_MAX = 500
+
+/** By whole characters: half of one could not be encoded. */
+function shortened(description: string): string {
+  if (description.length <= DESCRIPTION_LENGTH_MAX) return description
+  return `${[...description].slice(0, DESCRIPTION_LENGTH_MAX).join('')}…`
+}
+
 export function termsOf(
   def: EndpointDef,
   options: TermsOptions,
@@ -37,6 +49,7 @@ export function termsOf(
 ): Terms {
   const priced = def.subscription?.price ?? def.price
   const fixedAmount = typeof priced === 'string' ? usdToBaseUnits(priced) : undefined
+  const description = shortened(def.description)
   const encoded = new Map<string, { requirements: PaymentRequirements; challenge: Challenge }>()
   let fixed: { supported: Supported | undefined; requirements: PaymentRequirements } | undefined
 
@@ -56,7 +69,7 @@ export function termsOf(
       error,
       resource: {
         url: `${baseUrl}/${def.name}`,
-        description: def.description,
+        description,
         mimeType: 'application/json',
       },
       accepts: [requirements],

@@ -5,6 +5,7 @@ import { describe, expect, it } from 'vitest'
 import { ajvValidator } from '../../src/adapters/validation/ajv.js'
 import { linearPattern } from '../../src/adapters/validation/linear-pattern.js'
 import { isPlainSequence } from '../../src/adapters/validation/plain-sequence.js'
+import { canonicalJson } from '../../src/domain/canonical-json.js'
 import { defineEndpoint, type JSONSchema } from '../../src/index.js'
 
 const BODY_BYTES_MAX = 1_048_576
@@ -269,21 +270,26 @@ describe('what an escape accepts', () => {
 })
 
 describe('a linear check', () => {
-  it('says of equal items what Ajv says', () => {
+  it('takes items for equal whose canonical texts are', () => {
     const check = compile({ uniqueItems: true })
-    const other = ajvValidator().compile({ uniqueItems: true } as JSONSchema, {
-      coerce: false,
-      allowSlow: true,
-    })
     const value = fc.oneof(
-      fc.constantFrom(0, -0, '0', '', null, true, 'true', [], {}, [0], ['0'], '[0]'),
+      fc.constantFrom(0, '0', '', null, true, 'true', [], {}, [0], ['0'], '[0]', { toString: 1 }),
       fc.jsonValue({ maxDepth: 2 }),
       fc.record({ a: fc.constantFrom(1, '1'), b: fc.constantFrom(1, [1]) }),
     )
     fc.assert(
       fc.property(fc.array(value), made => {
-        const items = JSON.parse(JSON.stringify(made))
-        expect('value' in check(items)).toBe('value' in other(items))
+        const items: unknown[] = JSON.parse(JSON.stringify(made))
+        const isUnique = new Set(items.map(canonicalJson)).size === items.length
+        expect('value' in check(items)).toBe(isUnique)
+        if (items.length > 0) {
+          const [first, ...others] = items
+          const isOther = !others.some(item => canonicalJson(item) === canonicalJson(first))
+          expect('value' in compile({ enum: [{}, first] })({})).toBe(true)
+          expect(
+            'invalid' in compile({ not: { enum: others.length > 0 ? others : [{ a: {} }] } })(first),
+          ).toBe(!isOther)
+        }
       }),
     )
     expect(check([{ a: 1, b: 2 }, 1, { b: 2, a: 1 }])).toEqual({
@@ -293,6 +299,20 @@ describe('a linear check', () => {
       },
     })
   })
+
+  it.each(['toString', 'valueOf', 'constructor', 'hasOwnProperty', 'length'])(
+    'compares inputs that have something under the name %s',
+    name => {
+      const [one, other] = [{ [name]: 1 }, { [name]: 2 }]
+      expect(compile({ uniqueItems: true })([one, other, {}])).toMatchObject({ value: {} })
+      expect(compile({ uniqueItems: true })([one, { [name]: 1 }])).toMatchObject({ invalid: {} })
+      for (const schema of [{ const: one }, { enum: [one, 7] }]) {
+        expect(compile(schema)({ [name]: 1 })).toMatchObject({ value: one })
+        for (const input of [other, {}, [], 1, null])
+          expect(compile(schema)(input)).toMatchObject({ invalid: {} })
+      }
+    },
+  )
 
   it('says of a long enum what Ajv says', () => {
     const values = [...choices, 1, null, true]

@@ -159,7 +159,7 @@ it('what is refused says nothing of another call’s charge', async () => {
   seller.sandbox.faults.set('settle', 'late', { delayMs: 1_000 })
   expect((await ask(`${seller.url}/work`, { headers })).status).toBe(503)
   const again = await ask(`${seller.url}/work`, { headers })
-  expect(again.status).toBe(409)
+  expect(again.status).toBe(503)
   expect(await again.text()).not.toMatch(/not charged/i)
 })
 

@@ -114,8 +114,9 @@ describe('settle, and the facilitator stays that way', () => {
       expect(text).not.toContain('"run"')
       seller.sandbox.faults.clear()
       const again = await ask(`${seller.url}/work`, { headers: payment })
-      expect(again.status, 'the same bytes do not buy a second run').toBe(409)
-      expect(runs).toBe(1)
+      expect(again.headers.get('idempotency-replayed')).toBe('true')
+      expect(await again.json()).toEqual({ run: 1 })
+      expect([runs, received(seller)], 'the same bytes do not buy a second run').toEqual([1, 10_000n])
     })
   }
 

@@ -266,7 +266,9 @@ describe('the error of a handler', () => {
     expect(response.status).toBe(500)
     expect(await response.text()).not.toMatch(/price_above_max|0\.001|127\.0\.0\.1/)
     expect(lines).toContainEqual(
-      expect.objectContaining({ fields: expect.objectContaining({ err: expect.any(SvcError) }) }),
+      expect.objectContaining({
+        fields: expect.objectContaining({ err: expect.objectContaining({ code: 'price_above_max' }) }),
+      }),
     )
   })
 

@@ -24,7 +24,8 @@ export function useLinearKeywords(ajv: Ajv): void {
   replace('dependentRequired', 'dependentSchemas', counted(names))
   replace('properties', 'patternProperties', counted(names))
   replace('dependencies', 'properties', counted(names))
-  replace('enum', 'not', theirs => ({ code: (cxt: KeywordCxt) => chosen(cxt, theirs) }))
+  replace('enum', 'not', theirs => ({ code: (cxt: KeywordCxt) => chosen(cxt, cxt.schema, theirs) }))
+  replace('const', 'enum', theirs => ({ code: (cxt: KeywordCxt) => chosen(cxt, [cxt.schema], theirs) }))
   replace('uniqueItems', 'maxContains', () => UNIQUE_ITEMS)
   replace('contains', 'uniqueItems', counted(items))
 }
@@ -49,15 +50,26 @@ function count({ gen }: KeywordCxt, steps: Code | number): void {
   gen.code(_`${gen.scopeValue('keyword', { ref: spend })}(${steps})`)
 }
 
-function chosen(cxt: KeywordCxt, { code }: CodeKeywordDefinition): void {
-  const { gen, data, schema } = cxt
-  const isScalar = schema.every((choice: unknown) => typeof choice !== 'object' || choice === null)
-  if (schema.length > COMPARED_MAX && isScalar)
-    cxt.pass(_`${gen.scopeValue('keyword', { ref: new Set(schema) })}.has(${data})`)
-  else {
-    if (!isScalar) count(cxt, schema.length)
-    code(cxt)
-  }
+/** Ajv's own comparison calls what an input has under the names `toString` and `valueOf`, and throws where it is no function. */
+function chosen(cxt: KeywordCxt, choices: readonly unknown[], { code }: CodeKeywordDefinition): void {
+  const { gen, data } = cxt
+  const kept = (ref: unknown) => gen.scopeValue('keyword', { ref })
+  if (choices.some(choice => typeof choice === 'object' && choice !== null)) {
+    count(cxt, choices.length)
+    cxt.pass(_`${kept((value: unknown) => choices.some(choice => isEqual(choice, value)))}(${data})`)
+  } else if (choices.length > COMPARED_MAX) cxt.pass(_`${kept(new Set(choices))}.has(${data})`)
+  else code(cxt)
+}
+
+function isEqual(one: unknown, other: unknown): boolean {
+  if (one === other) return true
+  if (typeof one !== 'object' || typeof other !== 'object' || one === null || other === null) return false
+  if (Array.isArray(one) !== Array.isArray(other)) return false
+  const names = Object.keys(one)
+  if (names.length !== Object.keys(other).length) return false
+  return names.every(name => {
+    return Object.hasOwn(other, name) && isEqual(one[name as never], other[name as never])
+  })
 }
 
 const UNIQUE_ITEMS: CodeKeywordDefinition = {

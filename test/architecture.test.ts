@@ -10,6 +10,13 @@ const LINES_MAX = 250
 /** Files over `LINES_MAX`, each with the reason why it is not two. */
 const EXCUSED: Readonly<Record<string, string>> = {}
 
+/** The two that give time and randomness to everybody; and one that yields a turn of the event loop, which is no time. */
+const ADAPTERS_OF_THE_MACHINE = [
+  'src/adapters/facilitator/json-transport.ts',
+  'src/ports/clock.ts',
+  'src/ports/random.ts',
+]
+
 interface Source {
   readonly path: string
   readonly text: string
@@ -80,6 +87,16 @@ describe('source', () => {
     expect(Object.keys(EXCUSED).filter(path => !long.includes(path))).toEqual([])
   })
 
+  it('reads no clock, sets no timer and makes nothing random but by its ports', () => {
+    const machine =
+      /\bDate\.now\b|\bnew Date\(\)|\bperformance\.|\bset(?:Timeout|Interval)\b|\bAbortSignal\.timeout\b|\bMath\.random\b|\brandom(?:UUID|Bytes|Int|FillSync)\b|\bgetRandomValues\b|\bcrypto\.randomUUID\b|timers\/promises/
+    // The contract suites are tests, and wait for stores that they do not know.
+    const written = under('src/').filter(({ path }) => !path.startsWith('src/testing/'))
+    const users = written.filter(({ text }) => machine.test(withoutComments(text))).map(({ path }) => path)
+    expect(users).toEqual(expect.arrayContaining(ADAPTERS_OF_THE_MACHINE))
+    expect(users.filter(path => !ADAPTERS_OF_THE_MACHINE.includes(path))).toEqual([])
+  })
+
   it('has no file that is named after nothing', () => {
     const nameless = /(^|[/.-])(utils?|helpers?|common|misc|managers?)([/.-]|$)/i
     expect(sources.map(({ path }) => path).filter(path => nameless.test(path))).toEqual([])
@@ -119,6 +136,10 @@ function offences(
       .filter(imported => offends(source, imported))
       .map(({ target }) => `${source.path} imports ${target}`),
   )
+}
+
+function withoutComments(text: string): string {
+  return text.replace(/\/\*[\s\S]*?\*\/|\/\/.*/g, '')
 }
 
 function isOurs(target: string): boolean {

@@ -1,7 +1,7 @@
 /** Plugs the adapters into the ports. What a seller got wrong is refused before anything is opened. */
-import { algodClient } from '../adapters/algorand/algod.js'
+import { ALGOD_TOKEN_HEADER, algodOver } from '../adapters/algorand/algod-questions.js'
 import { algorandChain } from '../adapters/algorand/chain.js'
-import { indexerClient } from '../adapters/algorand/indexer.js'
+import { INDEXER_TOKEN_HEADER, indexerOver } from '../adapters/algorand/indexer-questions.js'
 import { isValidAddress } from '../adapters/algorand/keys.js'
 import { algorandPaymentReader } from '../adapters/algorand/payment-reader.js'
 import { facilitatorList } from '../adapters/facilitator/failover.js'
@@ -21,7 +21,6 @@ import { memorySubscriptions } from '../adapters/memory/subscriptions.js'
 import type { AgentDef } from '../domain/agent.js'
 import { SvcError } from '../domain/errors.js'
 import { USDC_ASSET_ID } from '../domain/network.js'
-import { systemClock } from '../ports/clock.js'
 import { type Logger, silentLogger } from '../ports/logger.js'
 import { auditingOf } from './audit/auditing.js'
 import { boundedSubscriptions } from './bounded-subscriptions.js'
@@ -51,15 +50,16 @@ import {
 } from './options.js'
 import { releasingBodies, unpaidBodies } from './paid-bodies.js'
 import { rulesOf } from './rules.js'
+import type { Surroundings } from './surroundings.js'
 import { sweeping } from './sweep.js'
 
 /** What a seller's own store of windows may take to answer. */
 const WINDOW_STORE_MS = 5_000
 
-export function assemble(definition: AgentDef, options: ServerOptions, drain: Drain) {
+export function assemble(definition: AgentDef, options: ServerOptions, drain: Drain, around: Surroundings) {
+  const { clock, random } = around
   const agent = deployed(definition, options)
   const basePath = checkedBasePath(options.basePath)
-  const clock = { ...systemClock, ...options.clock }
   const logger = options.logger === undefined ? silentLogger : quietLogger(options.logger)
   const warn = warner(options.logger && logger)
   if (!isValidAddress(agent.payTo))
@@ -82,27 +82,34 @@ export function assemble(definition: AgentDef, options: ServerOptions, drain: Dr
     verifyTimeoutMs: Math.ceil(rules.budgets.verifyMs / facilitatorUrls.length),
     settleTimeoutMs: rules.budgets.settleMs,
     logger,
+    clock,
+    transport: around.transport,
   })
-  const algod = algodClient({ url: algodUrl, token: options.algodToken })
-  const indexer = indexerUrl === undefined ? undefined : indexerClient({ url: indexerUrl })
+  const algod = algodOver(around.node({ url: algodUrl, token: options.algodToken }, ALGOD_TOKEN_HEADER))
+  const indexer =
+    indexerUrl === undefined ? undefined : indexerOver(around.node({ url: indexerUrl }, INDEXER_TOKEN_HEADER))
   const store = options.stores?.charges ?? memoryChargeStore({ clock, max: options.idempotency?.max })
-  const chain = algorandChain({ network: agent.network, algod, indexer, watch: nodeWatch(warn, logger) })
+  const watch = nodeWatch(warn, logger)
+  const chain = algorandChain({ network: agent.network, algod, indexer, watch, clock })
   const windows = options.subscriptions?.store ?? options.stores?.subscriptions
   const world: World = {
     network: agent.network,
     payTo: agent.payTo,
     assetId: String(USDC_ASSET_ID[agent.network]),
     listings,
-    facilitator: facilitatorList(facilitators),
+    facilitator: facilitatorList(facilitators, { clock }),
     chain,
     store,
-    subscriptions: windows ? boundedSubscriptions(windows, WINDOW_STORE_MS) : memorySubscriptions({ clock }),
+    subscriptions: windows
+      ? boundedSubscriptions(windows, WINDOW_STORE_MS, clock)
+      : memorySubscriptions({ clock }),
     rateLimit: options.stores?.rateLimit ?? memoryRateLimit({ clock }),
     credit: options.stores?.credit ?? memoryCredit({ clock }),
     leases: leasesIn(store, rules.budgets.leaseMs, logger, clock),
-    pendingCloses: pendingCloses(store, logger),
+    pendingCloses: pendingCloses(store, logger, clock),
     reader: algorandPaymentReader(),
     clock,
+    random,
     stop: drain.stop,
     logger,
     rules,
@@ -110,7 +117,7 @@ export function assemble(definition: AgentDef, options: ServerOptions, drain: Dr
   const stopSweeping = sweeping(world.subscriptions, clock, logger)
   const condition = { agent, facilitators, world, healthChecks, journal }
   const facilitatorUrl = facilitators[0].url
-  const documents = discoveryOf({ agent, basePath, facilitatorUrl, signer, logger })
+  const documents = discoveryOf({ agent, basePath, facilitatorUrl, signer, logger, clock })
   const charge = createCharge(world, [...observers.witnesses, ...auditing.witnesses], drain.inFlight)
   const mount = {
     basePath,
@@ -120,7 +127,7 @@ export function assemble(definition: AgentDef, options: ServerOptions, drain: Dr
     idempotency: rules.idempotency !== undefined,
     logger,
   }
-  const doors = doorsOf({ ...mount, agent, charge, documents, facilitatorUrl, algodUrl }, options)
+  const doors = doorsOf({ ...mount, agent, charge, documents, facilitatorUrl, algodUrl, around }, options)
   const free = freeRoutes({
     documents,
     health: healthOf(condition),

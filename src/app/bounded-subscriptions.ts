@@ -1,12 +1,18 @@
+import type { Clock } from '../ports/clock.js'
 import type { SubscriptionStore } from '../ports/subscriptions.js'
-import { within } from './within.js'
+import { within } from '../ports/waiting.js'
 
 /**
  * A seller's own store of windows, which counts as down where it does not answer in time. A call that waited for it for
  * ever would hold its key and its payment for as long.
  */
-export function boundedSubscriptions(store: SubscriptionStore, timeoutMs: number): SubscriptionStore {
-  const bounded = <T>(answer: T): T => (answer instanceof Promise ? (within(timeoutMs, answer) as T) : answer)
+export function boundedSubscriptions(
+  store: SubscriptionStore,
+  timeoutMs: number,
+  clock: Pick<Clock, 'after'>,
+): SubscriptionStore {
+  const bounded = <T>(answer: T): T =>
+    answer instanceof Promise ? (within(clock, timeoutMs, answer) as T) : answer
   return {
     get: id => bounded(store.get(id)),
     put: (id, record) => bounded(store.put(id, record)),

@@ -2,6 +2,7 @@
  * Another agent's endpoints as tools of an MCP server of one's own, paid from one's own wallet: for clients that can
  * start a program and cannot pay. The limits are the client's; no text of the agent can raise them.
  */
+
 import type { CallToolResult } from '@modelcontextprotocol/server'
 import { RECEIPT_META } from '../adapters/mcp/answers.js'
 import { FREE_TOOLS, GET_MANIFEST, SEARCH_AGENTS } from '../adapters/mcp/free-tools.js'
@@ -13,6 +14,7 @@ import { MCP_PATH } from '../domain/card.js'
 import { SvcError } from '../domain/errors.js'
 import type { ManifestEndpoint } from '../domain/manifest.js'
 import { isRecord } from '../domain/x402.js'
+import { wakefulClock } from '../ports/clock.js'
 import type { SvcClient } from './client/client.js'
 import { exchangeOver } from './client/exchange.js'
 import { urlOf } from './client/request.js'
@@ -102,7 +104,7 @@ async function remoteTool(base: URL, { name, args, signal }: ToolCall): Promise<
   const message = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name, arguments: args } }
   const headers = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' }
   const request = { url, method: 'POST', headers, body: JSON.stringify(message), signal }
-  const sent = await exchangeOver(undefined)(request, FREE_CALL_TIMEOUT_MS)
+  const sent = await exchangeOver(undefined, wakefulClock)(request, FREE_CALL_TIMEOUT_MS)
   if (sent.kind === 'lost') return failure('network_error', `${base.host} did not answer (${sent.cause})`)
   const { status, bytes } = sent.reply
   const answer = messageIn(Buffer.from(bytes).toString('utf8'))

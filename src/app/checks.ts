@@ -1,7 +1,8 @@
 /** Named questions about the process's own condition, asked together, each within a bound. */
 import { SvcError } from '../domain/errors.js'
+import type { Clock } from '../ports/clock.js'
 import type { Logger } from '../ports/logger.js'
-import { within } from './within.js'
+import { within } from '../ports/waiting.js'
 
 /** Fails by answering `false`, by throwing, by rejecting, or by taking too long. */
 export type HealthCheck = () => unknown
@@ -13,6 +14,7 @@ export type CheckResult = 'ok' | 'failed' | 'timed_out'
 export interface ChecksOptions {
   readonly timeoutMs: number
   readonly logger: Logger
+  readonly clock: Pick<Clock, 'after'>
 }
 
 /** @throws SvcError `invalid_options` for a check that is no function. */
@@ -37,7 +39,7 @@ export function namedChecks(
 }
 
 /** Whoever asks while a check is at work joins it: many requests for health, or a check that hangs, are one check. */
-function oneAtATime(name: string, check: HealthCheck, { timeoutMs, logger }: ChecksOptions) {
+function oneAtATime(name: string, check: HealthCheck, { timeoutMs, logger, clock }: ChecksOptions) {
   let running: Promise<CheckResult> | undefined
   const run = async (): Promise<CheckResult> => {
     try {
@@ -51,6 +53,6 @@ function oneAtATime(name: string, check: HealthCheck, { timeoutMs, logger }: Che
     running ??= run().finally(() => {
       running = undefined
     })
-    return within(timeoutMs, running).catch(() => 'timed_out' as const)
+    return within(clock, timeoutMs, running).catch(() => 'timed_out' as const)
   }
 }

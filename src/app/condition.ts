@@ -1,5 +1,4 @@
 /** Whether the process is well (`/health`), and whether calls should be sent to it now (`/ready`). */
-import { randomUUID } from 'node:crypto'
 import type { X402Facilitator } from '../adapters/facilitator/x402-facilitator.js'
 import type { AgentDef } from '../domain/agent.js'
 import { CAIP2 } from '../domain/network.js'
@@ -29,7 +28,7 @@ export interface Condition {
  * would lose what waits for the journal.
  */
 export function healthOf({ agent, facilitators, world, healthChecks, journal }: ConditionOptions) {
-  const ask = namedChecks(healthChecks, { timeoutMs: CHECK_TIMEOUT_MS, logger: world.logger })
+  const ask = namedChecks(healthChecks, { ...world, timeoutMs: CHECK_TIMEOUT_MS })
   const named = Object.keys(healthChecks).length > 0
   return async (): Promise<Condition> => {
     const checks = await ask()
@@ -68,7 +67,7 @@ export function readinessOf({ agent, facilitators, world }: ConditionOptions) {
     // One that only does not answer leads to none of its words being used, as a server without a node would.
     wrong_network: () => world.chain.status() !== 'wrongNetwork',
   }
-  const ask = namedChecks(questions, { timeoutMs: CHECK_TIMEOUT_MS, logger: world.logger })
+  const ask = namedChecks(questions, { ...world, timeoutMs: CHECK_TIMEOUT_MS })
   return async (): Promise<Condition> => {
     const answers = Object.entries(await ask()) as [Reason, string][]
     const why = answers
@@ -79,8 +78,8 @@ export function readinessOf({ agent, facilitators, world }: ConditionOptions) {
 }
 
 /** One round trip that changes nothing: a close is a no-op for whatever does not bear its token. */
-async function touch({ store }: World): Promise<void> {
-  await store.close({ slot: 'ready', token: randomUUID(), payment: 'ready', how: 'release', windowMs: 0 })
+async function touch({ store, random }: World): Promise<void> {
+  await store.close({ slot: 'ready', token: random.uuid(), payment: 'ready', how: 'release', windowMs: 0 })
 }
 
 async function touchWindows({ subscriptions }: World): Promise<void> {

@@ -3,6 +3,7 @@ import { LRUCache } from 'lru-cache'
 import type { AgentDef } from '../domain/agent.js'
 import { type Manifest, manifest, manifestX402 } from '../domain/manifest.js'
 import { openapi } from '../domain/openapi.js'
+import type { Clock } from '../ports/clock.js'
 import type { Logger } from '../ports/logger.js'
 import { type ManifestSigner, signedManifest } from './manifest-signature.js'
 
@@ -12,6 +13,7 @@ export interface DiscoveryOptions {
   readonly facilitatorUrl: string
   readonly signer: ManifestSigner | undefined
   readonly logger: Logger
+  readonly clock: Pick<Clock, 'after'>
 }
 
 /** JSON texts, by the origin that a request came to. */
@@ -29,6 +31,7 @@ export function discoveryOf({
   facilitatorUrl,
   signer,
   logger,
+  clock,
 }: DiscoveryOptions): Discovery {
   const x402 = manifestX402(agent.network, facilitatorUrl)
   const manifestAt = (origin: string): Manifest => ({ ...manifest(agent, origin + basePath), x402 })
@@ -38,7 +41,7 @@ export function discoveryOf({
   /** A signer that failed is asked again by the next request; until then the manifest goes without. */
   async function signed(by: ManifestSigner): Promise<string> {
     try {
-      return JSON.stringify(await signedManifest(manifestAt(by.origin), by))
+      return JSON.stringify(await signedManifest(manifestAt(by.origin), by, clock))
     } catch (err) {
       signing = undefined
       logger.error({ err }, 'the manifest could not be signed, and is served without a signature')

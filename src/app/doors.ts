@@ -2,7 +2,6 @@
 import { cardDoor, descriptorDoor } from '../adapters/a2a/discovery.js'
 import { a2aDoor } from '../adapters/a2a/door.js'
 import { ALGOD_TOKEN_HEADER } from '../adapters/algorand/algod-questions.js'
-import { nodeClient } from '../adapters/algorand/node-client.js'
 import { algorandRegistry } from '../adapters/algorand/registry.js'
 import { type MountOptions, mounted } from '../adapters/http/mounted.js'
 import type { FreeRoute } from '../adapters/http/routes.js'
@@ -14,6 +13,7 @@ import type { RegistryIdentity } from '../domain/registry.js'
 import type { Charge } from '../ports/charge.js'
 import type { Discovery } from './discovery.js'
 import type { ServerOptions } from './options.js'
+import type { Surroundings } from './surroundings.js'
 
 export interface DoorsOptions extends MountOptions {
   readonly agent: AgentDef
@@ -21,6 +21,7 @@ export interface DoorsOptions extends MountOptions {
   readonly documents: Discovery
   readonly facilitatorUrl: string
   readonly algodUrl: string
+  readonly around: Surroundings
 }
 
 export interface Doors {
@@ -30,7 +31,7 @@ export interface Doors {
 
 /** @throws SvcError `invalid_options`, `invalid_endpoint` */
 export function doorsOf(options: DoorsOptions, server: ServerOptions): Doors {
-  const { agent, charge, documents, bodyBytesMax, facilitatorUrl, algodUrl: url, logger } = options
+  const { agent, charge, documents, bodyBytesMax, facilitatorUrl, algodUrl: url, logger, around } = options
   const extBase = checkedExtBase(server.extBase)
   const identity = checkedRegistry(server.registry)
   const { identityApp } = identity
@@ -38,7 +39,7 @@ export function doorsOf(options: DoorsOptions, server: ServerOptions): Doors {
     identityApp === undefined
       ? undefined
       : algorandRegistry({
-          node: nodeClient({ url, token: server.algodToken }, ALGOD_TOKEN_HEADER),
+          node: around.node({ url, token: server.algodToken }, ALGOD_TOKEN_HEADER),
           apps: { ...identity, identityApp },
         })
   const mcp = mcpDoor({
@@ -51,7 +52,7 @@ export function doorsOf(options: DoorsOptions, server: ServerOptions): Doors {
     logger,
   })
   const card = cardDoor(agent, { facilitatorUrl, extBase, registry: identity, tools: mcp.toolNames })
-  const a2a = a2aDoor({ charge, endpoints: agent.endpoints, bodyBytesMax, extBase })
+  const a2a = a2aDoor({ ...around, charge, endpoints: agent.endpoints, bodyBytesMax, extBase })
   // A message is read as far as the largest of the inputs that it may carry.
   const largest = Math.max(bodyBytesMax, ...agent.endpoints.map(({ maxBodyBytes = 0 }) => maxBodyBytes))
   const mount = { ...options, bodyBytesMax: largest }

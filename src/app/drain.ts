@@ -2,6 +2,8 @@
 
 import { type ShutdownDrawing, shutdownTable } from '../domain/machines/shutdown.machine.js'
 import { type Effects, run } from '../domain/run.js'
+import type { Clock } from '../ports/clock.js'
+import { sleep } from '../ports/waiting.js'
 import type { InFlight, Stop } from './charge/world.js'
 
 /** How a server's end went. */
@@ -27,7 +29,7 @@ export interface Drain {
 /** What a cut call is given to notice it, release what it holds and answer. */
 const CUT_GRACE_MS = 2_000
 
-export function createDrain(deadlineMs: number): Drain {
+export function createDrain(deadlineMs: number, clock: Clock): Drain {
   const stopped = latch<string>()
   const secondSignal = latch<void>()
   const cut = latch<void>()
@@ -49,18 +51,18 @@ export function createDrain(deadlineMs: number): Drain {
       Promise.race([
         empty(),
         secondSignal.promise.then(() => 'secondSignal' as const),
-        after(deadlineMs, 'deadline' as const),
+        sleep(clock, deadlineMs).then(() => 'deadline' as const),
       ]),
     cut() {
       abandoned = count
       cut.open()
-      return Promise.race([empty(), after(CUT_GRACE_MS, 'graceOver' as const)])
+      return Promise.race([empty(), sleep(clock, CUT_GRACE_MS).then(() => 'graceOver' as const)])
     },
   }
-  const ended = run(shutdownTable, effects, undefined, () => {})
+  const ended = run(shutdownTable, effects, undefined, () => {}, clock.monotonic)
 
   async function shutdown(reason: string): Promise<ShutdownReport> {
-    const startedMs = performance.now()
+    const startedMs = clock.monotonic()
     if (stopped.isOpen()) secondSignal.open()
     stopped.open(reason)
     // Before any await: no call that arrives after this line is admitted.
@@ -70,7 +72,7 @@ export function createDrain(deadlineMs: number): Drain {
       reason: await stopped.promise,
       outcome: final,
       abandoned,
-      ms: Math.round(performance.now() - startedMs),
+      ms: Math.round(clock.monotonic() - startedMs),
     }
   }
 
@@ -125,8 +127,4 @@ function latch<T>() {
       }
     },
   }
-}
-
-function after<T>(ms: number, value: T): Promise<T> {
-  return new Promise(resolve => setTimeout(() => resolve(value), ms).unref())
 }

@@ -6,7 +6,8 @@ import { canonicalJson } from '../domain/canonical-json.js'
 import { SvcError } from '../domain/errors.js'
 import type { Manifest, ManifestSignature } from '../domain/manifest.js'
 import { isRecord } from '../domain/x402.js'
-import { within } from './within.js'
+import type { Clock } from '../ports/clock.js'
+import { within } from '../ports/waiting.js'
 
 /** Who vouches for a manifest, and for which origin. */
 export interface ManifestSigner {
@@ -41,10 +42,14 @@ export function checkedSigner(signer: ManifestSigner | undefined): ManifestSigne
 const SIGN_TIMEOUT_MS = 10_000
 
 /** @throws Error where the signer fails, takes too long, or signs with another key than the address says. */
-export async function signedManifest(manifest: Manifest, signer: ManifestSigner): Promise<Manifest> {
+export async function signedManifest(
+  manifest: Manifest,
+  signer: ManifestSigner,
+  clock: Pick<Clock, 'after'>,
+): Promise<Manifest> {
   const { address } = signer
   const signing = Promise.resolve(signer.sign(signedBytes(manifest)))
-  const value = toBase64(await within(SIGN_TIMEOUT_MS, signing))
+  const value = toBase64(await within(clock, SIGN_TIMEOUT_MS, signing))
   const signed: Manifest = { ...manifest, signature: { alg: 'ed25519', address, value } }
   const verdict = verifyManifest(signed, { address })
   if (!verdict.ok) throw new Error(`the signer's signature is refused: ${verdict.reason}`)

@@ -4,6 +4,8 @@ import type { AddressInfo } from 'node:net'
 import type Koa from 'koa'
 import { answerBrokenRequests } from '../adapters/http/broken-requests.js'
 import type { AgentDef } from '../domain/agent.js'
+import { systemClock } from '../ports/clock.js'
+import { every } from '../ports/waiting.js'
 import { assemble } from './assemble.js'
 import { createDrain, type ShutdownReport } from './drain.js'
 import { positive, type ServerOptions } from './options.js'
@@ -14,6 +16,7 @@ import {
   type Ready,
   type ServeOptions,
 } from './serve-options.js'
+import { surroundingsOf } from './surroundings.js'
 
 /** Node's own HTTP server, which knows how to end without losing a paid call. */
 export interface SvcServer extends Server {
@@ -33,7 +36,8 @@ export interface SvcServer extends Server {
  * @throws SvcError `invalid_options`, `invalid_address`, `invalid_facilitator`
  */
 export function createServer(agent: AgentDef, options: ServerOptions = {}): Koa {
-  return assemble(agent, options, createDrain(DEFAULT_SHUTDOWN_TIMEOUT_MS)).door.app
+  const around = surroundingsOf(options)
+  return assemble(agent, options, createDrain(DEFAULT_SHUTDOWN_TIMEOUT_MS, around.clock), around).door.app
 }
 
 /**
@@ -47,10 +51,13 @@ export function createServer(agent: AgentDef, options: ServerOptions = {}): Koa 
 export function serve(agent: AgentDef, options: ServeOptions = {}): SvcServer {
   const port = checkedPort(options.port)
   const { maxConnections, ...timeouts } = checkedPatience(options)
+  const around = surroundingsOf(options)
   const drain = createDrain(
     positive('shutdownTimeoutMs', options.shutdownTimeoutMs ?? DEFAULT_SHUTDOWN_TIMEOUT_MS),
+    around.clock,
   )
-  const { door, routes, network, endStreams, closeRemotes, closeObservers } = assemble(agent, options, drain)
+  const assembled = assemble(agent, options, drain, around)
+  const { door, routes, network, endStreams, closeRemotes, closeObservers } = assembled
   const server = createHttpServer(
     { ...timeouts, connectionsCheckingInterval: TIMEOUTS_CHECKED_MS },
     door.listener,
@@ -101,14 +108,13 @@ const CUT_ANSWERS_MS = 500
 
 function closeServer(server: Server, { outcome }: ShutdownReport): Promise<void> {
   return new Promise(resolve => {
-    const sweep = setInterval(() => server.closeIdleConnections(), IDLE_SWEEP_MS)
-    const cut = setTimeout(
-      () => server.closeAllConnections(),
-      outcome === 'timedOut' ? CUT_ANSWERS_MS : ANSWERS_MS,
-    )
+    // These connections are the machine's, whatever clock the calls were given.
+    const stopSweeping = every(systemClock, IDLE_SWEEP_MS, () => server.closeIdleConnections())
+    const answersMs = outcome === 'timedOut' ? CUT_ANSWERS_MS : ANSWERS_MS
+    const stopCut = systemClock.after(answersMs, () => server.closeAllConnections())
     server.close(() => {
-      clearInterval(sweep)
-      clearTimeout(cut)
+      stopSweeping()
+      stopCut()
       resolve()
     })
   })

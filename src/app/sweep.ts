@@ -2,6 +2,7 @@
 import type { Clock } from '../ports/clock.js'
 import type { Logger } from '../ports/logger.js'
 import type { SubscriptionStore } from '../ports/subscriptions.js'
+import { every } from '../ports/waiting.js'
 
 const SWEEP_EVERY_MS = 60_000
 
@@ -14,6 +15,5 @@ export function sweeping(store: SubscriptionStore, clock: Clock, logger: Logger)
       logger.warn({ err: cause }, 'the window store was not swept')
     }
   }
-  const timer = setInterval(() => void sweep(), SWEEP_EVERY_MS).unref()
-  return () => clearInterval(timer)
+  return every(clock, SWEEP_EVERY_MS, () => void sweep())
 }

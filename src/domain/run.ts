@@ -30,7 +30,7 @@ export async function run<D extends Drawing, Call>(
   effects: Effects<D, Call>,
   call: Call,
   onBroke: (call: Call, cause: unknown, state: string) => void,
-  nowMs: () => number = () => performance.now(),
+  nowMs: () => number,
 ): Promise<Walked<D>> {
   const byName = effects as unknown as Readonly<Record<string, (call: Call) => string | Promise<string>>>
   const path: string[] = []

@@ -1,9 +1,12 @@
 /** How a message becomes a skill's input, and an answer a task. */
+
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type TaskContext, taskOf03, taskOf10 } from '../../src/adapters/a2a/task.js'
 import { contentOf } from '../../src/domain/answer-content.js'
 import { defineEndpoint } from '../../src/index.js'
 import type { ChargeOutcome } from '../../src/ports/charge.js'
+import { systemClock } from '../../src/ports/clock.js'
+import { systemRandom } from '../../src/ports/random.js'
 import { messageIn, messageOf, post, rpc } from '../support/doors.js'
 import { openSeller, type Seller, signFor } from '../support/seller.js'
 
@@ -115,7 +118,7 @@ describe('an answer', () => {
       final: 'served',
       answer: { status: 200, headers: type ? { 'content-type': type } : {}, body: Buffer.from(body) },
     }) as unknown as ChargeOutcome
-  const context: TaskContext = { skill: 'x', contextId: undefined }
+  const context: TaskContext = { skill: 'x', contextId: undefined, clock: systemClock, random: systemRandom }
   const parts03 = (...args: Parameters<typeof outcome>) =>
     taskOf03(outcome(...args), context).artifacts[0]!.parts
   const parts10 = (...args: Parameters<typeof outcome>) =>

@@ -5,6 +5,7 @@ import { type Indexer, indexerClient } from '../../src/adapters/algorand/indexer
 import { signingKey } from '../../src/adapters/algorand/keys.js'
 import { algorandPaymentSigner } from '../../src/adapters/algorand/payment-signer.js'
 import { GENESIS_HASH } from '../../src/domain/network.js'
+import { systemClock } from '../../src/ports/clock.js'
 import { type Sandbox, startSandbox } from '../../src/sandbox.js'
 import { down, indexAt as index, emptyNode as node } from '../support/empty-node.js'
 import { fakeNode } from '../support/fake-node.js'
@@ -141,7 +142,11 @@ describe('the current round', () => {
       world.asked++
       return world.answer()
     }
-    const chain = algorandChain({ network: 'testnet', algod: node({ lastRound }), nowMs: () => world.nowMs })
+    const chain = algorandChain({
+      network: 'testnet',
+      algod: node({ lastRound }),
+      clock: { ...systemClock, monotonic: () => world.nowMs },
+    })
     return { world, round: chain.round }
   }
 
@@ -208,7 +213,7 @@ describe('a node of another network', () => {
       algorandChain({
         network: 'testnet',
         algod,
-        nowMs: () => world.nowMs,
+        clock: { ...systemClock, monotonic: () => world.nowMs },
         ...(everyMs && { watch: { everyMs, onChange: (...change) => void told.push(change) } }),
       })
     return { world, told, chainOf }

@@ -1,10 +1,12 @@
 /** What gives money back is a proof: everything short of it leaves the payment counted. */
+
 import { describe, expect, it } from 'vitest'
 import type { Algod } from '../../src/adapters/algorand/algod.js'
 import type { Indexer } from '../../src/adapters/algorand/indexer.js'
 import { type OpenPaymentsOptions, openPayments } from '../../src/app/client/open-payments.js'
 import { memorySpendLedger } from '../../src/client.js'
 import type { Network } from '../../src/domain/network.js'
+import { systemClock as clock } from '../../src/ports/clock.js'
 import type { SpendEnd, SpendLedger } from '../../src/ports/spend.js'
 import { down, indexAt as index, emptyNode as node, otherNetwork } from '../support/empty-node.js'
 import { gate } from '../support/gate.js'
@@ -30,7 +32,14 @@ async function settled(
     expect(txId).toBe(txIdOf('a'))
     ends.push(end)
   }
-  await openPayments({ ledger, network: 'testnet', algod: node(changes), settled: told, ...options }).settle()
+  await openPayments({
+    clock,
+    ledger,
+    network: 'testnet',
+    algod: node(changes),
+    settled: told,
+    ...options,
+  }).settle()
   return { ends, counted: ledger.spentBaseUnits, open: (await ledger.due('testnet', 2n ** 50n, 9)).length }
 }
 
@@ -73,7 +82,7 @@ describe('an open payment', () => {
   it('of another network is not asked about: its rounds are others', async () => {
     const ledger = memorySpendLedger()
     await open(ledger, 'a', [1n, 5n], 'mainnet')
-    await openPayments({ ledger, network: 'testnet', algod: node(), settled: () => {} }).settle()
+    await openPayments({ clock, ledger, network: 'testnet', algod: node(), settled: () => {} }).settle()
     expect(ledger.spentBaseUnits).toBe(1n)
   })
 })
@@ -98,7 +107,7 @@ describe('many open payments', () => {
         return []
       },
     })
-    const payments = openPayments({ ledger, network: 'testnet', algod: counted, settled: () => {} })
+    const payments = openPayments({ clock, ledger, network: 'testnet', algod: counted, settled: () => {} })
     await Promise.all([payments.settle(), payments.settle()])
     expect(ledger.spentBaseUnits).toBe(0n)
     const blocks = Array.from({ length: 11 }, (_, at) => `block ${100 + at}`)
@@ -113,7 +122,7 @@ describe('many open payments', () => {
       lastRound: async () => 160n,
       blockTxIds: async round => (round < 140n ? down() : []),
     })
-    const payments = openPayments({ ledger, network: 'testnet', algod, settled: () => {} })
+    const payments = openPayments({ clock, ledger, network: 'testnet', algod, settled: () => {} })
     await payments.settle()
     expect(ledger.spentBaseUnits).toBe(200n)
     // They are looked up again later, not by each call that needs room.
@@ -126,7 +135,14 @@ describe('many open payments', () => {
     await open(ledger, 'a', [100n, 110n])
     const answered = gate()
     const algod = node({ blockTxIds: () => answered.opened.then(() => []) })
-    const payments = openPayments({ ledger, network: 'testnet', algod, settled: () => {}, settlingMaxMs: 20 })
+    const payments = openPayments({
+      clock,
+      ledger,
+      network: 'testnet',
+      algod,
+      settled: () => {},
+      settlingMaxMs: 20,
+    })
     await payments.settle()
     expect(ledger.spentBaseUnits).toBe(1n)
     answered.open()
@@ -136,7 +152,7 @@ describe('many open payments', () => {
   it('are settled once by processes that look at the same time', async () => {
     const ledger = memorySpendLedger()
     for (let at = 0; at < 20; at++) await open(ledger, `${at}`, [100n, 110n])
-    const make = () => openPayments({ ledger, network: 'testnet', algod: node(), settled: () => {} })
+    const make = () => openPayments({ clock, ledger, network: 'testnet', algod: node(), settled: () => {} })
     await Promise.all([make(), make(), make()].map(({ settle }) => settle()))
     expect(ledger.spentBaseUnits).toBe(0n)
     expect(ledger.reserve({ id: 'b', amount: 5n }, 5n)).toBe(true)

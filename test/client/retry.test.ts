@@ -1,6 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import type { Exchange, Sent } from '../../src/app/client/exchange.js'
 import { deliver, type Presented, retryAfterMs } from '../../src/app/client/retry.js'
+import { systemClock } from '../../src/ports/clock.js'
+import { systemRandom } from '../../src/ports/random.js'
 
 const request = { url: new URL('https://agent.example/'), method: 'POST', headers: {} }
 const policy = { attempts: 3, baseMs: 0, maxMs: 0 }
@@ -17,6 +19,13 @@ function answer(status: number, code?: string, txId: string | undefined = OURS, 
 }
 const bare = (status: number, code: string) => answer(status, code, '', '')
 const foreign = (status: number, code: string) => answer(status, code, 'F'.repeat(52))
+
+const means = (exchange: Exchange, attempts = policy.attempts) => ({
+  exchange,
+  retry: { ...policy, attempts },
+  clock: systemClock,
+  random: systemRandom,
+})
 
 function scripted(...steps: readonly Sent[]): Exchange {
   const left = [...steps]
@@ -38,7 +47,7 @@ describe('Retry-After', () => {
   for (const [text, ms] of cases) {
     it(`“${text}” is ${ms}`, () => expect(retryAfterMs(new Headers({ 'retry-after': text }), nowMs)).toBe(ms))
   }
-  it('that is absent is nothing', () => expect(retryAfterMs(new Headers())).toBeUndefined())
+  it('that is absent is nothing', () => expect(retryAfterMs(new Headers(), nowMs)).toBeUndefined())
 })
 
 describe('a request is sent', () => {
@@ -113,7 +122,7 @@ describe('a request is sent', () => {
   ]
   for (const [name, steps, attempts, status, everLost] of cases) {
     it(name, async () => {
-      const delivery = await deliver(scripted(...steps), request, policy, 60_000, presented)
+      const delivery = await deliver(means(scripted(...steps)), request, 60_000, presented)
       expect({ ...delivery, reply: delivery.reply?.status }).toMatchObject({
         attempts,
         reply: status,
@@ -124,22 +133,22 @@ describe('a request is sent', () => {
 
   it('once without retries, whatever happens', async () => {
     for (const sent of [lost, answer(500), answer(503), answer(429, 'too_many_unpaid_calls')]) {
-      const delivery = deliver(scripted(sent), request, { ...policy, attempts: 1 }, 60_000, presented)
+      const delivery = deliver(means(scripted(sent), 1), request, 60_000, presented)
       expect((await delivery).attempts).toBe(1)
     }
   })
 
   it('once where no payment is in it, and runs are not settled', async () => {
     expect(
-      (await deliver(scripted(answer(429, 'too_many_unpaid_calls')), request, policy, 60_000)).attempts,
+      (await deliver(means(scripted(answer(429, 'too_many_unpaid_calls'))), request, 60_000)).attempts,
     ).toBe(1)
   })
 
   it('not again where the payment would be too late, or the time is up', async () => {
     const asked = answer(429, 'too_many_unpaid_calls', OURS, '2')
     const landsUntilMs = performance.now() + 1_000
-    const late = deliver(scripted(asked), request, policy, 60_000, { txId: OURS, landsUntilMs })
+    const late = deliver(means(scripted(asked)), request, 60_000, { txId: OURS, landsUntilMs })
     expect((await late).attempts).toBe(1)
-    expect((await deliver(scripted(asked), request, policy, 1_000, presented)).attempts).toBe(1)
+    expect((await deliver(means(scripted(asked)), request, 1_000, presented)).attempts).toBe(1)
   })
 })

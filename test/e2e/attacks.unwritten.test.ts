@@ -15,7 +15,9 @@ import { mcpDoor } from '../../src/adapters/mcp/door.js'
 import { type ChargeFinal, OUTCOMES } from '../../src/domain/machines/charge.machine.js'
 import { defineAgent, defineEndpoint } from '../../src/index.js'
 import type { ChargeOutcome } from '../../src/ports/charge.js'
+import { systemClock } from '../../src/ports/clock.js'
 import { silentLogger } from '../../src/ports/logger.js'
+import { systemRandom } from '../../src/ports/random.js'
 import { closing } from '../support/closing.js'
 import { messageOf, rpc } from '../support/doors.js'
 import { type RawAnswer, sendRaw } from '../support/raw-http.js'
@@ -220,6 +222,8 @@ describe('an answer that cannot be written', () => {
       endpoints: agent.endpoints,
       bodyBytesMax: 10_000,
       extBase: 'https://e.example',
+      clock: systemClock,
+      random: systemRandom,
     })
     const mcp = mcpDoor({
       agent,

@@ -1,10 +1,12 @@
 /** What whoever runs an agent can see of it, over HTTP: runs, metrics, health, readiness, and the log. */
+
 import { describe, expect, it, vi } from 'vitest'
 import { memoryChargeStore } from '../../src/adapters/memory/charge-store.js'
 import { memorySubscriptions } from '../../src/adapters/memory/subscriptions.js'
 import { type CheckResult, namedChecks } from '../../src/app/checks.js'
 import { GENESIS_HASH } from '../../src/domain/network.js'
 import { defineAgent, defineEndpoint, type Logger, type Ready, SvcError, serve } from '../../src/index.js'
+import { systemClock } from '../../src/ports/clock.js'
 import { silentLogger } from '../../src/ports/logger.js'
 import { closing } from '../support/closing.js'
 import { fakeFacilitator, json, type Reply } from '../support/fake-facilitator.js'
@@ -239,7 +241,10 @@ describe('health', () => {
         answer = resolve
       })
     }
-    const ask = namedChecks({ hanging, quick: () => true }, { timeoutMs: 20, logger: silentLogger })
+    const ask = namedChecks(
+      { hanging, quick: () => true },
+      { timeoutMs: 20, logger: silentLogger, clock: systemClock },
+    )
     const timedOut: Record<string, CheckResult> = { hanging: 'timed_out', quick: 'ok' }
     expect(await Promise.all([ask(), ask()])).toEqual([timedOut, timedOut])
     expect(await ask()).toEqual(timedOut)

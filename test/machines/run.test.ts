@@ -27,10 +27,12 @@ const goes: ErrandEffects = {
   },
 }
 
+const clock = () => performance.now()
+
 function walk(effects: ErrandEffects, errand: Errand = { log: [] }) {
   const broke: unknown[] = []
   const onBroke = (_: Errand, cause: unknown, state: string) => broke.push([state, cause])
-  return { errand, broke, walked: run(table, effects, errand, onBroke) }
+  return { errand, broke, walked: run(table, effects, errand, onBroke, clock) }
 }
 
 describe('run', () => {
@@ -128,6 +130,8 @@ describe('run', () => {
     } as const
     const circling: Table<typeof circle> = tableOf(machineOf(circle))
     const effects = { goRight: () => 'went' as const, goLeft: () => 'went' as const }
-    await expect(run(circling, effects, {}, () => {})).rejects.toThrow('machine circle: more than 3 steps')
+    await expect(run(circling, effects, {}, () => {}, clock)).rejects.toThrow(
+      'machine circle: more than 3 steps',
+    )
   })
 })

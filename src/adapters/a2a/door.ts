@@ -2,7 +2,9 @@
 import type { EndpointDef } from '../../domain/endpoint.js'
 import { isTooLarge } from '../../domain/input-size.js'
 import type { Charge } from '../../ports/charge.js'
+import type { Clock } from '../../ports/clock.js'
 import { type Arrival, type Door, type DoorAnswer, Unwritten } from '../../ports/door.js'
+import type { Random } from '../../ports/random.js'
 import { answerOf, TASK_BY_METHOD } from './answers.js'
 import { activated } from './extensions.js'
 import {
@@ -25,6 +27,8 @@ export interface A2aOptions {
   /** The largest input of an endpoint that does not say so itself. */
   readonly bodyBytesMax: number
   readonly extBase: string
+  readonly clock: Pick<Clock, 'now'>
+  readonly random: Pick<Random, 'uuid'>
 }
 
 const NOTHING = { kind: 'none' } as const
@@ -48,7 +52,8 @@ export function a2aDoor(options: A2aOptions): Door {
   }
 }
 
-async function send(arrival: Arrival, { charge, endpoints, bodyBytesMax }: A2aOptions): Promise<DoorAnswer> {
+async function send(arrival: Arrival, options: A2aOptions): Promise<DoorAnswer> {
+  const { charge, endpoints, bodyBytesMax, clock, random } = options
   const request = readRequest(arrival.body)
   if (!TASK_BY_METHOD.has(request.method)) {
     throw new RpcRefusal(METHOD_NOT_FOUND, `The methods are ${[...TASK_BY_METHOD.keys()].join(' and ')}.`)
@@ -69,7 +74,8 @@ async function send(arrival: Arrival, { charge, endpoints, bodyBytesMax }: A2aOp
     query: def.method === 'GET' ? input : {},
   })
   try {
-    return answerOf(outcome, { request, def, restPath, skill: def.name, contextId: message.contextId })
+    const context = { skill: def.name, contextId: message.contextId, clock, random }
+    return answerOf(outcome, { request, def, restPath, ...context })
   } catch (cause) {
     throw new Unwritten(outcome, cause)
   }

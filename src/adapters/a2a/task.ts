@@ -1,11 +1,14 @@
 /** A delivered answer as a completed task, in the shape of either generation of A2A. */
-import { randomUUID } from 'node:crypto'
 import { type AnswerContent, contentOf } from '../../domain/answer-content.js'
 import type { ChargeOutcome } from '../../ports/charge.js'
+import type { Clock } from '../../ports/clock.js'
+import type { Random } from '../../ports/random.js'
 
 export interface TaskContext {
   readonly skill: string
   readonly contextId: string | undefined
+  readonly clock: Pick<Clock, 'now'>
+  readonly random: Pick<Random, 'uuid'>
 }
 
 /** One of: the text, the data behind it, or bytes. */
@@ -17,7 +20,7 @@ type Part =
 /** The answer to `message/send` (0.3). */
 export function taskOf03(outcome: ChargeOutcome, context: TaskContext) {
   const { id, contextId, timestamp, said, metadata, parts } = completed(outcome, context)
-  const message = { kind: 'message', messageId: randomUUID(), role: 'agent', taskId: id, contextId }
+  const message = { kind: 'message', messageId: context.random.uuid(), role: 'agent', taskId: id, contextId }
   return {
     kind: 'task',
     id,
@@ -27,14 +30,14 @@ export function taskOf03(outcome: ChargeOutcome, context: TaskContext) {
       timestamp,
       message: { ...message, parts: [{ kind: 'text', text: said }], metadata },
     },
-    artifacts: [{ artifactId: randomUUID(), name: context.skill, parts: parts.map(part03) }],
+    artifacts: [{ artifactId: context.random.uuid(), name: context.skill, parts: parts.map(part03) }],
   }
 }
 
 /** The answer to `SendMessage` (1.0). */
 export function taskOf10(outcome: ChargeOutcome, context: TaskContext) {
   const { id, contextId, timestamp, said, metadata, parts } = completed(outcome, context)
-  const message = { messageId: randomUUID(), role: 'ROLE_AGENT', taskId: id, contextId }
+  const message = { messageId: context.random.uuid(), role: 'ROLE_AGENT', taskId: id, contextId }
   return {
     task: {
       id,
@@ -44,17 +47,17 @@ export function taskOf10(outcome: ChargeOutcome, context: TaskContext) {
         timestamp,
         message: { ...message, parts: [{ text: said }], metadata },
       },
-      artifacts: [{ artifactId: randomUUID(), name: context.skill, parts: parts.map(part10) }],
+      artifacts: [{ artifactId: context.random.uuid(), name: context.skill, parts: parts.map(part10) }],
     },
   }
 }
 
-function completed(outcome: ChargeOutcome, { contextId = randomUUID() }: TaskContext) {
+function completed(outcome: ChargeOutcome, { clock, random, contextId = random.uuid() }: TaskContext) {
   const { answer, receipt, subscription } = outcome
   return {
-    id: randomUUID(),
+    id: random.uuid(),
     contextId,
-    timestamp: new Date().toISOString(),
+    timestamp: new Date(clock.now()).toISOString(),
     said: receipt ? 'Payment settled.' : 'Covered by a subscription.',
     metadata: {
       ...(receipt && { 'x402.payment.status': 'payment-completed', 'x402.payment.receipts': [receipt] }),

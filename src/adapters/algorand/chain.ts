@@ -1,6 +1,7 @@
 /** The chain as one node (and perhaps an indexer) tells it. Promises: see the port. */
 import type { Network } from '../../domain/network.js'
 import type { Chain, Landing, Validity } from '../../ports/chain.js'
+import { type Clock, systemClock } from '../../ports/clock.js'
 import type { Algod } from './algod-questions.js'
 import { checkedNode, type NodeWatch } from './checked-node.js'
 import type { Indexer } from './indexer-questions.js'
@@ -13,7 +14,7 @@ export interface ChainOptions {
   readonly indexer?: Indexer
   /** A round never takes longer than this while the network is well; what estimates grow by. */
   readonly roundMs?: number
-  readonly nowMs?: () => number
+  readonly clock?: Clock
   /** Asks the node for its network also where nobody asks it for anything else. */
   readonly watch?: NodeWatch
 }
@@ -25,9 +26,9 @@ const INDEXER_AHEAD_MAX = 1_000n
 const ROUND_MS = 3_300
 
 export function algorandChain(options: ChainOptions): Chain & { close(): void } {
-  const { network, algod, indexer, roundMs = ROUND_MS, nowMs = () => performance.now(), watch } = options
-  const node = checkedNode({ network, algod, watch })
-  const estimate = roundEstimate({ readRound: node.lastRound, roundMs, nowMs })
+  const { network, algod, indexer, roundMs = ROUND_MS, clock = systemClock, watch } = options
+  const node = checkedNode({ network, algod, watch, clock })
+  const estimate = roundEstimate({ readRound: node.lastRound, roundMs, nowMs: clock.monotonic })
 
   async function lookup(txId: string, { firstValid, lastValid }: Validity): Promise<Landing> {
     // Read before any block: what is absent from all of them afterwards can never land.

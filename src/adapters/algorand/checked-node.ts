@@ -4,6 +4,7 @@
  */
 import { GENESIS_HASH, type Network } from '../../domain/network.js'
 import type { ChainStatus } from '../../ports/chain.js'
+import type { Cancel, Clock } from '../../ports/clock.js'
 import type { Algod } from './algod.js'
 import { unavailable } from './node-answers.js'
 
@@ -18,6 +19,7 @@ export interface CheckedNodeOptions {
   readonly network: Network
   readonly algod: Pick<Algod, 'suggestedParams'>
   readonly watch?: NodeWatch
+  readonly clock: Pick<Clock, 'after'>
 }
 
 export interface NodeWatch {
@@ -27,10 +29,10 @@ export interface NodeWatch {
   readonly onChange: (status: ChainStatus, genesisHash: string | undefined) => void
 }
 
-export function checkedNode({ network, algod, watch }: CheckedNodeOptions): CheckedNode {
+export function checkedNode({ network, algod, watch, clock }: CheckedNodeOptions): CheckedNode {
   let status: ChainStatus = 'unasked'
   let genesisHash: string | undefined
-  let timer: NodeJS.Timeout | undefined
+  let cancel: Cancel | undefined
   let closed = false
 
   function note(found: ChainStatus, hash?: string): void {
@@ -57,7 +59,7 @@ export function checkedNode({ network, algod, watch }: CheckedNodeOptions): Chec
 
   async function check(everyMs: number): Promise<void> {
     await lastRound().catch(() => {})
-    if (!closed) timer = setTimeout(check, everyMs, everyMs).unref()
+    if (!closed) cancel = clock.after(everyMs, () => void check(everyMs))
   }
 
   if (watch) void check(watch.everyMs)
@@ -68,7 +70,7 @@ export function checkedNode({ network, algod, watch }: CheckedNodeOptions): Chec
     lastRound,
     close() {
       closed = true
-      clearTimeout(timer)
+      cancel?.()
     },
   }
 }

@@ -3,6 +3,8 @@
  * sane size, is thrown as `node_unavailable`.
  */
 import { Agent, request } from 'undici'
+import { systemClock } from '../../ports/clock.js'
+import { deadline } from '../../ports/waiting.js'
 import {
   ANSWER_BYTES_MAX,
   answerIn,
@@ -25,12 +27,14 @@ export function nodeClient(options: NodeOptions, tokenHeader: string): NodeClien
   const dispatcher = new Agent({ connections: CONNECTIONS_MAX, connect: { timeout: timeoutMs } })
 
   async function find(path: string): Promise<Record<string, unknown> | undefined> {
+    const { signal, clear } = deadline(systemClock, timeoutMs)
     try {
-      const signal = AbortSignal.timeout(timeoutMs)
       const { statusCode, body } = await request(base + path, { dispatcher, signal, headers })
       return answerIn(statusCode, await boundedText(body))
     } catch (error) {
       throw unavailableBy(error)
+    } finally {
+      clear()
     }
   }
 

@@ -7,9 +7,11 @@ import { toBase64 } from '../../domain/base64.js'
 import { SdkError, type SvcError } from '../../domain/errors.js'
 import { parseBaseUnits } from '../../domain/money.js'
 import { GENESIS_HASH, type Network, networkOf } from '../../domain/network.js'
-import { randomId } from '../../domain/random-id.js'
 import { type PaymentRequired, type PaymentRequirements, X402_VERSION } from '../../domain/x402.js'
+import { type Clock, systemClock } from '../../ports/clock.js'
 import type { PaymentSigner, Signer } from '../../ports/payment-signer.js'
+import { type Random, systemRandom } from '../../ports/random.js'
+import { randomId } from '../../ports/random-id.js'
 import { decodeAddress } from './address.js'
 import type { Algod } from './algod.js'
 import { type PaymentGroup, paymentGroup, signatureIn, signedText, withSignature } from './payment-group.js'
@@ -25,6 +27,8 @@ export interface PaymentSignerOptions {
   readonly noteSource?: () => string
   /** How long a node's suggested parameters are used; 0 asks for every payment. */
   readonly paramsMaxAgeMs?: number
+  readonly clock?: Pick<Clock, 'monotonic'>
+  readonly random?: Pick<Random, 'bytes'>
 }
 
 /** A round takes about 2.8 s; 10 rounds are the official client's window, 1000 the ledger's. */
@@ -36,8 +40,9 @@ const PARAMS_MAX_AGE_MS = 3_000
 
 /** @throws SvcError `invalid_key` where the key's address is none */
 export function algorandPaymentSigner(options: PaymentSignerOptions): PaymentSigner {
-  const { key, network, foreignKey = false, noteSource = randomId } = options
-  const params = cachedParams(options.algod, options.paramsMaxAgeMs ?? PARAMS_MAX_AGE_MS)
+  const { key, network, foreignKey = false, clock = systemClock, random = systemRandom } = options
+  const { noteSource = () => randomId(random), paramsMaxAgeMs = PARAMS_MAX_AGE_MS } = options
+  const params = cachedParams(options.algod, paramsMaxAgeMs, clock.monotonic)
   const sender = decodeAddress(key.address)
   if (!sender) throw new SdkError('The address of the signer is no Algorand address', 'invalid_key')
 

@@ -2,6 +2,7 @@
 import { fromBase64, toBase64 } from '../../domain/base64.js'
 import type { RegisteredAgent, RegistryApps, Score } from '../../domain/registry.js'
 import { isRecord } from '../../domain/x402.js'
+import { systemClock } from '../../ports/clock.js'
 import type { Registry } from '../../ports/registry.js'
 import { type NodeClient, unavailable } from './node-answers.js'
 import {
@@ -32,7 +33,7 @@ const PAGE_BOXES = 1_000
 const BOXES_AT_ONCE = 8
 
 export function algorandRegistry(options: RegistryOptions): Registry {
-  const { node, apps, ageMs = AGE_MS, nowMs = () => performance.now() } = options
+  const { node, apps, ageMs = AGE_MS, nowMs = systemClock.monotonic } = options
   const identity = boxesOf(node, apps.identityApp)
   const reputation = apps.reputationApp === undefined ? undefined : boxesOf(node, apps.reputationApp)
   const scores = new Map<bigint, { readonly score: Score | undefined; readonly untilMs: number }>()

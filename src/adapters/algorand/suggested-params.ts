@@ -7,12 +7,13 @@ import type { Algod, SuggestedParams } from './algod.js'
 export function cachedParams(
   algod: Pick<Algod, 'suggestedParams'>,
   maxAgeMs: number,
+  monotonicMs: () => number,
 ): () => Promise<SuggestedParams> {
   let cached: Promise<SuggestedParams> | undefined
   let readAtMs = Number.NEGATIVE_INFINITY
   return () => {
-    if (cached && performance.now() - readAtMs < maxAgeMs) return cached
-    readAtMs = performance.now()
+    if (cached && monotonicMs() - readAtMs < maxAgeMs) return cached
+    readAtMs = monotonicMs()
     const asked = algod.suggestedParams()
     cached = asked
     asked.catch(() => {

@@ -4,6 +4,8 @@
  */
 import { recentBookings } from '../../domain/bookings.js'
 import type { Books } from '../../ports/books.js'
+import { type Cancel, type Clock, systemClock } from '../../ports/clock.js'
+import { every } from '../../ports/waiting.js'
 import type { EndedCall, Witness } from '../../ports/witness.js'
 import { createTally, rounded } from './tally.js'
 import type { AuditEvents, Hello, RunView } from './wire.js'
@@ -31,6 +33,7 @@ export interface Feed extends Witness {
 export interface FeedOptions extends Omit<Hello, 'capacity'> {
   readonly books: Books
   readonly capacity?: number
+  readonly clock?: Pick<Clock, 'after'>
 }
 
 const CAPACITY = 10_000
@@ -40,7 +43,7 @@ const RUNS_AT_ONCE = 500
 /** Proxies and browsers take a silent connection for a dead one. */
 const HEARTBEAT_TICKS = 60
 
-export function createFeed({ capacity = CAPACITY, books, ...agent }: FeedOptions): Feed {
+export function createFeed({ capacity = CAPACITY, books, clock = systemClock, ...agent }: FeedOptions): Feed {
   const places = new Map(agent.steps.map((step, at) => [step, at]))
   const tally = createTally(agent.steps.length)
   const ring: RunView[] = []
@@ -48,7 +51,7 @@ export function createFeed({ capacity = CAPACITY, books, ...agent }: FeedOptions
   const bookings = recentBookings()
   const totals = { calls: 0, charged: 0, inDoubt: 0, takenBaseUnits: 0n }
   let told = 0
-  let timer: NodeJS.Timeout | undefined
+  let stopTicking: Cancel | undefined
   let closed = false
 
   function seatFor(viewer: Viewer) {
@@ -92,8 +95,8 @@ export function createFeed({ capacity = CAPACITY, books, ...agent }: FeedOptions
 
   function watchEnded(): void {
     if (seats.size > 0) return
-    clearInterval(timer)
-    timer = undefined
+    stopTicking?.()
+    stopTicking = undefined
   }
 
   return {
@@ -112,9 +115,9 @@ export function createFeed({ capacity = CAPACITY, books, ...agent }: FeedOptions
       const seat = seatFor(viewer)
       seats.add(seat)
       seat.tell()
-      timer ??= setInterval(() => {
+      stopTicking ??= every(clock, TICK_MS, () => {
         for (const each of seats) each.tell()
-      }, TICK_MS).unref()
+      })
       return {
         drained: seat.drained,
         leave() {

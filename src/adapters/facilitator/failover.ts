@@ -18,6 +18,7 @@ import {
 } from 'cockatiel'
 import { LRUCache } from 'lru-cache'
 import { isRecord, type PaymentPayload, type PaymentRequirements } from '../../domain/x402.js'
+import { type Clock, systemClock } from '../../ports/clock.js'
 import type { Facilitator, Supported, Verification } from '../../ports/facilitator.js'
 
 export interface FailoverOptions {
@@ -25,6 +26,7 @@ export interface FailoverOptions {
   readonly failuresMax?: number
   /** For how long; then one verification tries it again. */
   readonly pauseMs?: number
+  readonly clock?: Pick<Clock, 'now'>
 }
 
 type Unreachable = Extract<Verification, { verdict: 'unreachable' }>
@@ -47,8 +49,8 @@ export function facilitatorList(
   facilitators: readonly [Facilitator, ...Facilitator[]],
   options: FailoverOptions = {},
 ): Facilitator {
-  const { failuresMax = 5, pauseMs = 30_000 } = options
-  const members = facilitators.map(facilitator => memberOf(facilitator, failuresMax, pauseMs))
+  const { failuresMax = 5, pauseMs = 30_000, clock = systemClock } = options
+  const members = facilitators.map(facilitator => memberOf(facilitator, failuresMax, pauseMs, clock))
   const bySponsor = new LRUCache<string, Member>({ max: SPONSORS_MAX })
   const byPayment = new WeakMap<PaymentPayload, Member>()
 
@@ -67,7 +69,7 @@ export function facilitatorList(
       const member = members[i]!
       if (supported.feePayer !== undefined) bySponsor.set(supported.feePayer, member)
       first ??= supported
-      if (!isPaused(member)) awake ??= supported
+      if (!isPaused(member, clock)) awake ??= supported
     }
     return awake ?? first
   }
@@ -106,7 +108,12 @@ export function facilitatorList(
   }
 }
 
-function memberOf(facilitator: Facilitator, failuresMax: number, pauseMs: number): Member {
+function memberOf(
+  facilitator: Facilitator,
+  failuresMax: number,
+  pauseMs: number,
+  clock: Pick<Clock, 'now'>,
+): Member {
   const breaker = circuitBreaker(
     // A payload that makes a facilitator fall over costs nothing to send: five of them must not close the shop.
     handleWhenResult(
@@ -116,14 +123,14 @@ function memberOf(facilitator: Facilitator, failuresMax: number, pauseMs: number
   )
   const member: Member = { facilitator, breaker, pausedUntilMs: 0 }
   breaker.onBreak(() => {
-    member.pausedUntilMs = Date.now() + pauseMs
+    member.pausedUntilMs = clock.now() + pauseMs
   })
   return member
 }
 
 /** An open circuit closes only by being asked, so quotes must come back to it once its pause is over. */
-function isPaused({ breaker, pausedUntilMs }: Member): boolean {
-  return breaker.state !== CircuitState.Closed && Date.now() < pausedUntilMs
+function isPaused({ breaker, pausedUntilMs }: Member, clock: Pick<Clock, 'now'>): boolean {
+  return breaker.state !== CircuitState.Closed && clock.now() < pausedUntilMs
 }
 
 async function ask(

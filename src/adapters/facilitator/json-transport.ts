@@ -8,6 +8,7 @@
 import { setImmediate } from 'node:timers/promises'
 import { type Dispatcher, Pool } from 'undici'
 import { isRecord } from '../../domain/x402.js'
+import { type Cancel, systemClock } from '../../ports/clock.js'
 
 export type Answer =
   | { readonly status: number; readonly body: Record<string, unknown> }
@@ -80,17 +81,17 @@ class Exchange implements Dispatcher.DispatchHandler {
   #cut = false
   #status = 0
   readonly #chunks: Buffer[] = []
-  readonly #deadline: NodeJS.Timeout
+  readonly #clearDeadline: Cancel
 
   constructor(timeoutMs: number) {
     this.answered = new Promise(resolve => {
       this.#answer = resolve
     })
-    this.#deadline = setTimeout(() => this.cut(`no answer within ${timeoutMs} ms`), timeoutMs).unref()
+    this.#clearDeadline = systemClock.after(timeoutMs, () => this.cut(`no answer within ${timeoutMs} ms`))
   }
 
   cut(cause: string): void {
-    clearTimeout(this.#deadline)
+    this.#clearDeadline()
     this.#cut = true
     this.#answer({ outage: cause, spoke: false })
     this.#controller?.abort(new Error(cause))
@@ -115,12 +116,12 @@ class Exchange implements Dispatcher.DispatchHandler {
   }
 
   onResponseEnd(): void {
-    clearTimeout(this.#deadline)
+    this.#clearDeadline()
     this.#answer(read(this.#status, this.#chunks))
   }
 
   onResponseError(_: Dispatcher.DispatchController, error: Error): void {
-    clearTimeout(this.#deadline)
+    this.#clearDeadline()
     this.#answer({ outage: causeOf(error), spoke: false })
   }
 }

@@ -5,7 +5,9 @@
 import { isAddress } from '../../domain/address.js'
 import { type Network, networkOf } from '../../domain/network.js'
 import { isRecord, X402_VERSION } from '../../domain/x402.js'
+import type { Cancel, Clock } from '../../ports/clock.js'
 import type { Supported } from '../../ports/facilitator.js'
+import { sleep } from '../../ports/waiting.js'
 import type { Answer } from './json-transport.js'
 
 export interface SupportedWatch {
@@ -23,6 +25,7 @@ export interface SupportedWatch {
 export interface WatchOptions {
   readonly read: () => Promise<Answer>
   readonly network: Network
+  readonly clock: Pick<Clock, 'after'>
   readonly firstWaitMs: number
   readonly refreshMs: number
   /** After the first failure; doubled after each further one, up to `refreshMs`. */
@@ -37,7 +40,7 @@ export function watchSupported(options: WatchOptions): SupportedWatch {
   let failures = 0
   let reading: Promise<void> | undefined
   let firstWait: Promise<void> | undefined
-  let timer: NodeJS.Timeout | undefined
+  let cancel: Cancel | undefined
   let closed = false
 
   async function read(): Promise<void> {
@@ -48,8 +51,8 @@ export function watchSupported(options: WatchOptions): SupportedWatch {
     if (typeof found === 'string') failed(found)
     else succeeded(found)
     const delayMs = failures === 0 ? options.refreshMs : options.retryMs * 2 ** Math.min(failures - 1, 20)
-    clearTimeout(timer)
-    timer = setTimeout(refresh, Math.min(delayMs, options.refreshMs)).unref()
+    cancel?.()
+    cancel = options.clock.after(Math.min(delayMs, options.refreshMs), refresh)
   }
 
   function failed(why: string): void {
@@ -82,13 +85,13 @@ export function watchSupported(options: WatchOptions): SupportedWatch {
     },
     current() {
       if (known) return known
-      firstWait ??= Promise.race([firstRead, elapsed(options.firstWaitMs)])
+      firstWait ??= Promise.race([firstRead, sleep(options.clock, options.firstWaitMs)])
       return firstWait.then(() => known)
     },
     refresh,
     close() {
       closed = true
-      clearTimeout(timer)
+      cancel?.()
     },
   }
 }
@@ -106,10 +109,4 @@ function supportedIn(answer: Answer, network: Network): Supported | string {
     return { network: kind.network as string, ...(isAddress(feePayer) ? { feePayer } : {}) }
   }
   return `it does not list exact payments on ${network}`
-}
-
-function elapsed(ms: number): Promise<void> {
-  return new Promise(resolve => {
-    setTimeout(resolve, ms).unref()
-  })
 }

@@ -1,6 +1,7 @@
 /** A facilitator over x402 version 2's REST interface: `/supported`, `/verify`, `/settle`. */
 import type { Network } from '../../domain/network.js'
 import type { PaymentPayload, PaymentRequirements } from '../../domain/x402.js'
+import { type Clock, systemClock } from '../../ports/clock.js'
 import type { Facilitator } from '../../ports/facilitator.js'
 import { type Logger, silentLogger } from '../../ports/logger.js'
 import { envelopes } from './envelope.js'
@@ -24,6 +25,9 @@ export interface FacilitatorOptions {
   /** Accepts plain http to a public host. */
   readonly allowHttp?: boolean
   readonly logger?: Logger
+  readonly clock?: Pick<Clock, 'after'>
+  /** How it is reached. @default over HTTP */
+  readonly transport?: typeof jsonTransport
 }
 
 export interface X402Facilitator extends Facilitator {
@@ -41,16 +45,18 @@ export interface FacilitatorStatus {
 
 /** @throws SvcError `invalid_facilitator`, see `facilitatorUrl`. Reading `/supported` starts at once, in the background. */
 export function x402Facilitator(options: FacilitatorOptions): X402Facilitator {
-  const { network, logger = silentLogger, verifyTimeoutMs = 10_000, settleTimeoutMs = 20_000 } = options
+  const { network, logger = silentLogger, clock = systemClock } = options
+  const { verifyTimeoutMs = 10_000, settleTimeoutMs = 20_000 } = options
   const base = facilitatorUrl(options.url, options)
   const url = options.url.replace(/\/+$/, '')
-  const transport = jsonTransport(base, options.connectionsMax ?? 512)
+  const transport = (options.transport ?? jsonTransport)(base, options.connectionsMax ?? 512)
   const envelopeOf = envelopes(network)
   let answered = false
   let lastOutage: string | undefined
 
   const watch = watchSupported({
     network,
+    clock,
     read: async () => heard(await transport.get('/supported', options.supportedTimeoutMs ?? 5_000)),
     firstWaitMs: options.firstWaitMs ?? 1_000,
     refreshMs: options.refreshMs ?? 5 * 60_000,

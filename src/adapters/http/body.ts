@@ -1,6 +1,7 @@
 /** Reads a request body: bounded in bytes, once, and where something in front has read it, from what that left. */
 import type { IncomingMessage } from 'node:http'
 import type { Presented } from '../../ports/charge.js'
+import { systemClock } from '../../ports/clock.js'
 import { type BodyShare, overloaded } from './body-budget.js'
 import { parseBody } from './json-body.js'
 import { leftBody } from './left-body.js'
@@ -79,7 +80,9 @@ function readBytes(req: IncomingMessage, bytesMax: number, share: BodyShare): Pr
 
 /** Closing at once would reset the connection under a sender who is still writing, and the refusal would be lost. */
 function linger(req: IncomingMessage): void {
-  const timer = setTimeout(() => req.destroy(), LINGER_MS).unref()
-  req.once('close', () => clearTimeout(timer))
+  req.once(
+    'close',
+    systemClock.after(LINGER_MS, () => req.destroy()),
+  )
   req.resume()
 }

@@ -1,5 +1,6 @@
 /** Answers what Node's parser refuses before a request exists, in the same JSON as every other error. */
 import type { Server } from 'node:http'
+import { systemClock } from '../../ports/clock.js'
 import { errorBody } from './refusal.js'
 
 const REFUSALS: Readonly<Record<string, readonly [line: string, code: string, message: string]>> = {
@@ -20,7 +21,7 @@ export function answerBrokenRequests(server: Server): void {
   server.on('clientError', (cause: NodeJS.ErrnoException, socket) => {
     if (!socket.writable || cause.code === 'ECONNRESET') return void socket.destroy()
     // A caller that does not end its own side would keep the connection, and all that it had sent.
-    setTimeout(() => socket.destroy(), LINGER_MS).unref()
+    systemClock.after(LINGER_MS, () => socket.destroy())
     const [line, code, message] = REFUSALS[cause.code ?? ''] ?? MALFORMED
     const body = JSON.stringify(errorBody(code, message))
     socket.end(

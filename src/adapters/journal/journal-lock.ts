@@ -22,6 +22,8 @@ import {
 } from 'node:fs'
 import { hostname } from 'node:os'
 import { SvcError } from '../../domain/errors.js'
+import { type Clock, systemClock } from '../../ports/clock.js'
+import { every } from '../../ports/waiting.js'
 
 export interface JournalLock {
   /**
@@ -48,14 +50,14 @@ const LEFT_BEHIND_MS = 5_000
 const MODE = 0o600
 
 /** @throws SvcError `journal_locked`; and whatever the file system says. */
-export function lockJournal(path: string): JournalLock {
+export function lockJournal(path: string, clock: Clock): JournalLock {
   const lockPath = `${path}.lock`
   let fd = take(lockPath)
-  const timer = setInterval(() => {
-    const now = new Date()
+  const stopTouching = every(clock, TOUCH_MS, () => {
+    const now = new Date(systemClock.now())
     // By descriptor: a lock that another process has put in its place is not kept fresh by this one.
     futimes(fd, now, now, () => {})
-  }, TOUCH_MS).unref()
+  })
   return {
     keep() {
       const there = statOf(lockPath)
@@ -66,7 +68,7 @@ export function lockJournal(path: string): JournalLock {
       return 'retaken'
     },
     release() {
-      clearInterval(timer)
+      stopTouching()
       const there = statOf(lockPath)
       if (there && isSame(there, fstatSync(fd))) unlinkSync(lockPath)
       closeSync(fd)
@@ -123,7 +125,7 @@ function isAlive(holder: Holder | undefined, { mtimeMs }: Stats): boolean {
   const us = thisProcess()
   if (holder?.began !== undefined && holder.host === us.host && holder.namespace === us.namespace)
     return beganOf(holder.pid) === holder.began
-  return Math.abs(Date.now() - mtimeMs) < LEFT_BEHIND_MS
+  return Math.abs(systemClock.now() - mtimeMs) < LEFT_BEHIND_MS
 }
 
 function thisProcess(): Holder {

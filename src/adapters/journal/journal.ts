@@ -5,6 +5,7 @@
  */
 import { SvcError } from '../../domain/errors.js'
 import type { Books } from '../../ports/books.js'
+import { type Cancel, type Clock, systemClock } from '../../ports/clock.js'
 import type { Logger } from '../../ports/logger.js'
 import type { Witness } from '../../ports/witness.js'
 import { beginJournalFile, type JournalFile, openJournalFile, rotate } from './journal-file.js'
@@ -17,6 +18,7 @@ export interface JournalOptions {
   readonly bytesMax: number
   readonly books: Books
   readonly logger: Logger
+  readonly clock?: Clock
 }
 
 /** How a journal is doing. */
@@ -43,9 +45,9 @@ const AFTER_FAILURE_MS = 1_000
 const WAITING_BYTES_MAX = 64 * 1024 * 1024
 
 /** @throws SvcError `journal_locked`, `journal_unwritable`: the file is locked, opened and written to before it returns. */
-export function journal({ path, bytesMax, books, logger }: JournalOptions): Journal {
-  const headOf = (next: number) => headLine(books, next, Date.now())
-  const lock = lockedJournal(path)
+export function journal({ path, bytesMax, books, logger, clock = systemClock }: JournalOptions): Journal {
+  const headOf = (next: number) => headLine(books, next, clock.now())
+  const lock = lockedJournal(path, clock)
   let { bytes: bytesWell, isUsed, next } = begin()
   let waiting: string[] = []
   let waitingBytes = 0
@@ -53,7 +55,7 @@ export function journal({ path, bytesMax, books, logger }: JournalOptions): Jour
   let lost = 0
   let writable = true
   let file: JournalFile | undefined
-  let timer: NodeJS.Timeout | undefined
+  let cancel: Cancel | undefined
   let writing: Promise<void> | undefined
 
   function begin() {
@@ -119,13 +121,13 @@ export function journal({ path, bytesMax, books, logger }: JournalOptions): Jour
   }
 
   function writeSoon(ms: number): void {
-    timer ??= setTimeout(() => {
+    cancel ??= clock.after(ms, () => {
       writing = writeWaiting().then(well => {
-        timer = undefined
+        cancel = undefined
         if (!well) writeSoon(AFTER_FAILURE_MS)
         else if (waiting.length > 0) writeSoon(COLLECT_MS)
       })
-    }, ms).unref()
+    })
   }
 
   return {
@@ -143,8 +145,8 @@ export function journal({ path, bytesMax, books, logger }: JournalOptions): Jour
     },
     async close() {
       await writing
-      clearTimeout(timer)
-      timer = undefined
+      cancel?.()
+      cancel = undefined
       if (!(await writeWaiting())) {
         lost += waiting.length
         logger.error({ path, lost }, 'the journal ends without calls that it could not keep')
@@ -156,9 +158,9 @@ export function journal({ path, bytesMax, books, logger }: JournalOptions): Jour
 }
 
 /** @throws SvcError `journal_locked`, `journal_unwritable` */
-function lockedJournal(path: string): JournalLock {
+function lockedJournal(path: string, clock: Clock): JournalLock {
   try {
-    return lockJournal(path)
+    return lockJournal(path, clock)
   } catch (cause) {
     throw cause instanceof SvcError ? cause : unwritable(path, cause)
   }

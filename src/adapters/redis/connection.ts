@@ -3,6 +3,8 @@
  * rejects, is never queued for later and never sent twice by itself. Reconnecting goes on in the background.
  */
 import { type Cluster, Redis } from 'ioredis'
+import { systemClock } from '../../ports/clock.js'
+import { within } from '../../ports/waiting.js'
 
 /** An ioredis client: single, Sentinel or Cluster. */
 export type RedisClient = Redis | Cluster
@@ -48,8 +50,8 @@ export function connect(
   })
 
   async function send<T>(command: (client: RedisClient) => Promise<T>): Promise<T> {
-    if (!attempting) return within(commandTimeoutMs, command(client))
-    return within(
+    if (!attempting) return inTime(commandTimeoutMs, command(client))
+    return inTime(
       commandTimeoutMs,
       attempted.then(() => command(client)),
     )
@@ -70,7 +72,7 @@ export function connect(
       if (client.status === 'ready') listener()
     },
     async close() {
-      await within(commandTimeoutMs, client.quit()).catch(() => {})
+      await inTime(commandTimeoutMs, client.quit()).catch(() => {})
       client.disconnect()
     },
   }
@@ -102,10 +104,6 @@ function reconnectAfterMs(attempt: number): number {
   return Math.min(50 * 2 ** attempt, RECONNECT_MS_MAX)
 }
 
-function within<T>(ms: number, reply: Promise<T>): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => reject(new Error(`Redis did not answer within ${ms} ms`)), ms)
-    timer.unref()
-    reply.then(resolve, reject).finally(() => clearTimeout(timer))
-  })
+function inTime<T>(ms: number, reply: Promise<T>): Promise<T> {
+  return within(systemClock, ms, reply, `Redis did not answer within ${ms} ms`)
 }

@@ -2,6 +2,7 @@
  * The last calls of all processes, in a list that Redis keeps short. Writing is sent and forgotten: no call waits for it,
  * and what is lost is lost. Reading shows what this process knows and asks Redis for the next time.
  */
+import { type Cancel, systemClock } from '../../ports/clock.js'
 import type { Runs } from '../../ports/runs.js'
 import type { EndedCall } from '../../ports/witness.js'
 import type { Connection } from './connection.js'
@@ -25,7 +26,7 @@ export function redisRuns(connection: Connection, prefix: string, capacity: numb
   /** What has ended here since that reading began, and what Redis was not told yet; oldest first. */
   let own: EndedCall[] = []
   let untold: EndedCall[] = []
-  let telling: NodeJS.Timeout | undefined
+  let telling: Cancel | undefined
   let reading = false
 
   async function read(): Promise<void> {
@@ -63,7 +64,7 @@ export function redisRuns(connection: Connection, prefix: string, capacity: numb
       if (capacity < 1) return
       own = newest(own, call)
       untold = newest(untold, call)
-      if (telling === undefined) telling = setTimeout(tell, TOLD_EVERY_MS).unref()
+      if (telling === undefined) telling = systemClock.after(TOLD_EVERY_MS, tell)
     },
     list() {
       if (capacity > 0) refresh()

@@ -2,6 +2,7 @@
  * The server's time, as far as it is certain: never ahead of it. Moves are given a deadline in it, so that a server that
  * stood still does not carry a command out whose caller has been refused long ago.
  */
+import { systemClock } from '../../ports/clock.js'
 import type { Connection } from './connection.js'
 
 export interface ServerTime {
@@ -14,7 +15,7 @@ export interface ServerTime {
 /** Clocks drift apart by less than 10 ms in this time. */
 const KNOWN_FOR_MS = 60_000
 
-export function serverTime(connection: Connection, monotonicMs = () => performance.now()): ServerTime {
+export function serverTime(connection: Connection, monotonicMs = systemClock.monotonic): ServerTime {
   let aheadMs: number | undefined
   let learntMs = Number.NEGATIVE_INFINITY
 

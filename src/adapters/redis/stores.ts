@@ -1,5 +1,6 @@
 /** Everything that replicas share, on one Redis. */
 import type { ChargeStore } from '../../ports/charge-store.js'
+import { systemClock } from '../../ports/clock.js'
 import type { CreditStore } from '../../ports/credit.js'
 import type { Logger } from '../../ports/logger.js'
 import type { RateLimit } from '../../ports/rate-limit.js'
@@ -83,10 +84,10 @@ export function redisStores(redisOrUrl: RedisClient | string, options: RedisStor
     spend: redisSpendLedger(connection, prefix, { budget }),
     ping,
     async health() {
-      const sinceMs = performance.now()
+      const sinceMs = systemClock.monotonic()
       try {
         await ping()
-        const roundTripMs = performance.now() - sinceMs
+        const roundTripMs = systemClock.monotonic() - sinceMs
         return { ok: true, roundTripMs, warnings: await postureOf(connection) }
       } catch (cause) {
         return { ok: false, error: cause instanceof Error ? cause.message : String(cause) }

@@ -21,11 +21,11 @@ export interface Catalogue {
   list(query: URLSearchParams): Reply
 }
 
-export function createCatalogue(): Catalogue {
+export function createCatalogue(nowMs: () => number): Catalogue {
   const listings = new LRUCache<string, Listing>({ max: RESOURCES_MAX })
   return {
     add(payload, requirements) {
-      const listing = listingOf(payload, requirements)
+      const listing = listingOf(payload, requirements, nowMs())
       if (listing) listings.set(listing.resource, listing)
       return listing !== undefined
     },
@@ -42,7 +42,7 @@ export function createCatalogue(): Catalogue {
   }
 }
 
-function listingOf(payload: unknown, requirements: unknown): Listing | undefined {
+function listingOf(payload: unknown, requirements: unknown, nowMs: number): Listing | undefined {
   if (!isRecord(payload) || !isRecord(requirements)) return undefined
   const { extensions, resource } = payload
   const bazaar = isRecord(extensions) ? extensions.bazaar : undefined
@@ -56,7 +56,7 @@ function listingOf(payload: unknown, requirements: unknown): Listing | undefined
     type: input.type === 'mcp' ? 'mcp' : 'http',
     x402Version: X402_VERSION,
     accepts: [requirements],
-    lastUpdated: new Date().toISOString(),
+    lastUpdated: new Date(nowMs).toISOString(),
     ...textsOf(resource, ['description', 'mimeType', 'serviceName']),
     extensions: { bazaar },
   }

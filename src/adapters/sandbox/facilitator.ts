@@ -4,6 +4,8 @@
  */
 import { CAIP2, GENESIS_HASH } from '../../domain/network.js'
 import { encodeHeader, isRecord, X402_VERSION } from '../../domain/x402.js'
+import type { Clock } from '../../ports/clock.js'
+import { sleep } from '../../ports/waiting.js'
 import type { SigningKey } from '../algorand/keys.js'
 import { algorandPaymentReader } from '../algorand/payment-reader.js'
 import type { Catalogue } from './catalogue.js'
@@ -18,6 +20,7 @@ export interface FacilitatorOptions {
   readonly sponsor: SigningKey
   readonly catalogue: Catalogue
   readonly faults: FaultSource
+  readonly clock: Pick<Clock, 'after'>
   /** Someone who is not the payer, and a network that is not ours, for the answers that name them. */
   readonly strangers: { readonly address: string; readonly network: string }
 }
@@ -96,7 +99,7 @@ function settle(options: FacilitatorOptions, asked: Asked, fault?: Fault): Reply
     case 'refuse':
       return unsettled('insufficient_funds')
     case 'slow-before':
-      return later(fault.delayMs, () => settle(options, asked))
+      return sleep(options.clock, fault.delayMs).then(() => settle(options, asked))
     case 'pending':
       return unsettled('settlement_pending', readPayment(asked.payload)?.txId)
     case 'lie': {
@@ -106,7 +109,7 @@ function settle(options: FacilitatorOptions, asked: Asked, fault?: Fault): Reply
     case 'die-before':
       return cut
     case 'late':
-      setTimeout(() => submit(options, asked), fault.delayMs).unref()
+      options.clock.after(fault.delayMs, () => submit(options, asked))
       return cut
   }
   const verdict = submit(options, asked)
@@ -120,12 +123,7 @@ function settle(options: FacilitatorOptions, asked: Asked, fault?: Fault): Reply
     payer: fault?.behaviour === 'other-payer' ? strangers.address : verdict.payer,
   }
   const reply = json(200, receipt, listed(options, asked))
-  return fault?.behaviour === 'slow-after' ? later(fault.delayMs, () => reply) : reply
-}
-
-async function later(ms: number, reply: () => Reply | Promise<Reply>): Promise<Reply> {
-  await new Promise(resolve => setTimeout(resolve, ms).unref())
-  return reply()
+  return fault?.behaviour === 'slow-after' ? sleep(options.clock, fault.delayMs).then(() => reply) : reply
 }
 
 /** Judged and landed in one step, so that of many at once exactly one succeeds. */

@@ -4,6 +4,7 @@
  */
 import type { SignedTransaction, Transaction } from 'algosdk'
 import { GENESIS_HASH, GENESIS_ID, type Network, USDC_ASSET_ID } from '../../domain/network.js'
+import { systemClock } from '../../ports/clock.js'
 import { encodeBase32 } from '../algorand/base32.js'
 import { type Account, type Accounts, Draft } from './accounts.js'
 import { applyTransaction } from './apply.js'
@@ -68,9 +69,11 @@ export interface LedgerOptions {
   readonly network: Network
   readonly rounds: Rounds
   readonly feeSink: string
+  /** The time of day. */
+  readonly nowMs?: () => number
 }
 
-export function createLedger({ network, rounds, feeSink }: LedgerOptions): Ledger {
+export function createLedger({ network, rounds, feeSink, nowMs = systemClock.now }: LedgerOptions): Ledger {
   const assetId = BigInt(USDC_ASSET_ID[network])
   const accounts: Accounts = new Map()
   const landed = new Map<string, LandedTransaction>()
@@ -101,7 +104,7 @@ export function createLedger({ network, rounds, feeSink }: LedgerOptions): Ledge
     landed.set(txId, {
       txId,
       round,
-      landedAt: Math.floor(Date.now() / 1_000),
+      landedAt: Math.floor(nowMs() / 1_000),
       sender: txn.sender.toString(),
       receiver: (txn.payment ?? txn.assetTransfer)!.receiver.toString(),
       amount: (txn.payment ?? txn.assetTransfer)!.amount,

@@ -33,9 +33,7 @@ const PAGE_BOXES_MAX = 1_000
 /** By the hex of a box's name, which sorts as its bytes do. */
 type Boxes = Map<string, Buffer>
 
-export function createRegistry(
-  nowMs: () => number = Date.now,
-): SandboxRegistry & { readonly routes: Route[] } {
+export function createRegistry(nowMs: () => number): SandboxRegistry & { readonly routes: Route[] } {
   const apps = new Map<number, Boxes>(Object.values(APPS).map(app => [app, new Map()]))
   let lastId = 0
 

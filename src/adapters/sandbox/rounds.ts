@@ -1,4 +1,5 @@
 /** Rounds that pass by the clock, as on the network, whether or not anything is paid. */
+import { type Clock, systemClock } from '../../ports/clock.js'
 
 export interface Rounds {
   /** The last round produced. What is submitted now lands in the one after it. */
@@ -14,12 +15,18 @@ export interface Rounds {
 
 export interface RoundsOptions {
   readonly roundMs: number
+  readonly clock?: Clock
   readonly nowMs?: () => number
   /** By default from the time of day, so that rounds do not fall back when a sandbox is started again. */
   readonly first?: bigint
 }
 
-export function createRounds({ roundMs, nowMs = monotonicMs, first }: RoundsOptions): Rounds {
+export function createRounds({
+  roundMs,
+  clock = systemClock,
+  nowMs = timeOfStart(clock),
+  first,
+}: RoundsOptions): Rounds {
   const startedAtMs = nowMs()
   const firstRound = first ?? BigInt(Math.floor(startedAtMs / roundMs))
   const waiting = new Set<() => void>()
@@ -44,11 +51,11 @@ export function createRounds({ roundMs, nowMs = monotonicMs, first }: RoundsOpti
         const toNextMs = roundMs - ((nowMs() - startedAtMs) % roundMs)
         await new Promise<void>(resolve => {
           const done = () => {
-            clearTimeout(timer)
+            cancel()
             waiting.delete(done)
             resolve()
           }
-          const timer = setTimeout(done, Math.min(toNextMs, deadlineMs - nowMs())).unref()
+          const cancel = clock.after(Math.min(toNextMs, deadlineMs - nowMs()), done)
           waiting.add(done)
         })
       }
@@ -60,7 +67,8 @@ export function createRounds({ roundMs, nowMs = monotonicMs, first }: RoundsOpti
   }
 }
 
-/** Time of day when the process started, and from there a clock that nobody sets back. */
-function monotonicMs(): number {
-  return performance.timeOrigin + performance.now()
+/** The time of day now, and from here a clock that nobody sets back. */
+function timeOfStart({ now, monotonic }: Clock): () => number {
+  const originMs = now() - monotonic()
+  return () => originMs + monotonic()
 }

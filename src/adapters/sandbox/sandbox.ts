@@ -5,6 +5,7 @@
 import { createHash } from 'node:crypto'
 import { SvcError } from '../../domain/errors.js'
 import { CAIP2 } from '../../domain/network.js'
+import { systemClock } from '../../ports/clock.js'
 import { isValidAddress, mnemonicOf, type SigningKey, signingKeyFromSeed } from '../algorand/keys.js'
 import { algodRoutes } from './algod.js'
 import { createCatalogue } from './catalogue.js'
@@ -140,11 +141,18 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
   }
   const wallet = open('wallet', WALLET)
   const seller = open('seller', { microAlgos: 1_000_000n, optIn: true })
-  const { routes: registryRoutes, ...registry } = createRegistry()
+  const { routes: registryRoutes, ...registry } = createRegistry(systemClock.now)
   const strangers = { address: keys('stranger').address, network: CAIP2.mainnet }
   const server = await serveRoutes(
     [
-      ...facilitatorRoutes({ ledger, sponsor: sponsor.key, catalogue: createCatalogue(), faults, strangers }),
+      ...facilitatorRoutes({
+        ledger,
+        sponsor: sponsor.key,
+        catalogue: createCatalogue(systemClock.now),
+        faults,
+        strangers,
+        clock: systemClock,
+      }),
       ...algodRoutes(ledger),
       ...indexerRoutes(ledger),
       ...registryRoutes,

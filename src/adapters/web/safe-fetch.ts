@@ -3,6 +3,8 @@
  * in bytes and in time, with no credentials of ours and no connection that is used twice.
  */
 import { Agent, request } from 'undici'
+import { systemClock } from '../../ports/clock.js'
+import { deadline } from '../../ports/waiting.js'
 import { type ConnectorOptions, guardedConnector } from './connector.js'
 import { Refused } from './refused.js'
 
@@ -48,8 +50,7 @@ export function safeFetch(options: SafeFetchOptions = {}): SafeFetch {
   const connect = guardedConnector({ ...options, timeoutMs })
 
   return async (start, { method, body, signal: stopped }) => {
-    const deadline = AbortSignal.timeout(timeoutMs)
-    const signal = stopped ? AbortSignal.any([deadline, stopped]) : deadline
+    const { signal, clear } = deadline(systemClock, timeoutMs, stopped)
     // Of one call only: what a stranger's server keeps open ends with it.
     const dispatcher = new Agent({ connect, pipelining: 0, maxHeaderSize: HEADER_BYTES_MAX })
     const redirects: string[] = []
@@ -73,8 +74,9 @@ export function safeFetch(options: SafeFetchOptions = {}): SafeFetch {
         if (status < 307) sent = { method: 'GET', body: undefined }
       }
     } catch (error) {
-      throw stopped?.aborted ? error : refusedBy(error, deadline.aborted, timeoutMs)
+      throw stopped?.aborted ? error : refusedBy(error, signal.aborted, timeoutMs)
     } finally {
+      clear()
       await dispatcher.destroy()
     }
   }

@@ -7,7 +7,9 @@ import { bulkhead, ExponentialBackoff, handleAll, retry, wrap } from 'cockatiel'
 import { Agent, request } from 'undici'
 import { recentBookings } from '../../domain/bookings.js'
 import { SvcError } from '../../domain/errors.js'
+import { systemClock, wakefulClock } from '../../ports/clock.js'
 import type { Logger } from '../../ports/logger.js'
+import { deadline, within } from '../../ports/waiting.js'
 import type { Witness } from '../../ports/witness.js'
 import { type SettlementMessage, settlementMessage } from './settlement-message.js'
 import { secretKey, signedHeaders } from './standard-signature.js'
@@ -60,13 +62,14 @@ export function settlementWebhook(
   let closing = false
 
   async function post(id: string, body: string): Promise<void> {
+    const { signal, clear } = deadline(systemClock, timeoutMs)
     const { statusCode, body: answer } = await request(url, {
       method: 'POST',
-      headers: { 'content-type': 'application/json', ...signedHeaders(key, id, Date.now(), body) },
+      headers: { 'content-type': 'application/json', ...signedHeaders(key, id, systemClock.now(), body) },
       body,
       dispatcher: agent,
-      signal: AbortSignal.timeout(timeoutMs),
-    })
+      signal,
+    }).finally(clear)
     // Read to its end, within bounds, so that the connection can be used again; what it says is of no interest.
     await answer.dump().catch(() => {})
     if (statusCode < 200 || statusCode > 299) throw new Error(`the receiver answered ${statusCode}`)
@@ -109,12 +112,7 @@ export function settlementWebhook(
 /** Its timer keeps the process alive: between two attempts nothing else would. */
 async function settledWithin(graceMs: number, deliveries: readonly Promise<void>[]): Promise<void> {
   if (deliveries.length === 0) return
-  let timer: NodeJS.Timeout | undefined
-  const elapsed = new Promise(resolve => {
-    timer = setTimeout(resolve, graceMs)
-  })
-  await Promise.race([Promise.all(deliveries), elapsed])
-  clearTimeout(timer)
+  await within(wakefulClock, graceMs, Promise.all(deliveries)).catch(() => {})
 }
 
 function webhookUrl(text: unknown): URL {

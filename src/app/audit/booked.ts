@@ -2,7 +2,7 @@
  * Which payments are booked already, at 16 to 32 bytes each: 64 bits of a salted hash of the transaction id, in an open
  * table that doubles. Among a hundred million payments, two share a hash once in some thousand audits.
  */
-import { randomBytes } from 'node:crypto'
+import { systemRandom } from '../../ports/random.js'
 import { mix } from './fingerprints.js'
 
 export interface Booked {
@@ -13,7 +13,7 @@ export interface Booked {
 const SLOTS_FIRST = 1_024
 
 export function createBooked(): Booked {
-  const salt = randomBytes(8)
+  const salt = Buffer.from(systemRandom.bytes(8))
   const [saltA, saltB] = [salt.readUInt32LE(0), salt.readUInt32LE(4)]
   let slots = new Uint32Array(SLOTS_FIRST * 2)
   let count = 0

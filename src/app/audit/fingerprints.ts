@@ -5,8 +5,9 @@
  *
  * The sums are salted for each audit: a payer who could foresee them could hide a payment behind another.
  */
-import { randomBytes } from 'node:crypto'
+
 import type { Transfer } from '../../ports/incoming-transfers.js'
+import { systemRandom } from '../../ports/random.js'
 import type { EndedCall } from '../../ports/witness.js'
 
 export type Side = 'runs' | 'chain'
@@ -58,7 +59,7 @@ function dayOf(ms: number): number {
 const BUCKETS = 65_536
 
 export function fingerprints(): Fingerprints {
-  const salt = randomBytes(12)
+  const salt = Buffer.from(systemRandom.bytes(12))
   const [saltA, saltB, saltC] = [salt.readUInt32LE(0), salt.readUInt32LE(4), salt.readUInt32LE(8)]
   const sides = { runs: emptySide(), chain: emptySide() }
   const bucketOf = (txId: string) => mix(txId, saltA) >>> 16

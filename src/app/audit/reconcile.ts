@@ -7,6 +7,7 @@ import type { JournalPiece } from '../../adapters/journal/read-journal.js'
 import { reportsCharge } from '../../domain/bookings.js'
 import { SvcError } from '../../domain/errors.js'
 import type { Books } from '../../ports/books.js'
+import { systemClock } from '../../ports/clock.js'
 import type { IncomingTransfers, Period } from '../../ports/incoming-transfers.js'
 import type { EndedCall } from '../../ports/witness.js'
 import { createBooked } from './booked.js'
@@ -52,7 +53,7 @@ const OBJECTIONS_MAX = 100
 
 /** @throws SvcError `empty_journal`, `mixed_journal`; and whatever the chain's adapters throw. */
 export async function audit(options: AuditOptions): Promise<AuditReport> {
-  const { nowMs = Date.now } = options
+  const { nowMs = systemClock.now } = options
   const { fromMs = Number.NEGATIVE_INFINITY, toMs = Number.POSITIVE_INFINITY } = options.period ?? {}
   const named = { fromMs, toMs }
   const prints = fingerprints()

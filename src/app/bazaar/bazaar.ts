@@ -1,6 +1,8 @@
 /** What a facilitator lists. Asking costs nothing and needs no key; nothing here throws. */
+
 import { type BazaarResource, mentions, readIndex } from '../../domain/bazaar-index.js'
 import { DEFAULT_FACILITATOR } from '../../domain/network.js'
+import { wakefulClock } from '../../ports/clock.js'
 import { recordOf } from '../client/body.js'
 import { exchangeOver } from '../client/exchange.js'
 import { urlOf } from '../client/request.js'
@@ -51,7 +53,7 @@ async function readPage({ limit = LIMIT_MAX, offset = 0, facilitatorUrl, fetchIm
   const path = base.pathname.replace(/\/+$/, '')
   const url = new URL(`${base.origin}${path}/discovery/resources?limit=${limit}&offset=${offset}`)
   const request = { url, method: 'GET', headers: { accept: 'application/json' } }
-  const sent = await exchangeOver(fetchImpl)(request, TIMEOUT_MS)
+  const sent = await exchangeOver(fetchImpl, wakefulClock)(request, TIMEOUT_MS)
   if (sent.kind === 'lost') return failed(`${base.origin} did not answer (${sent.cause})`)
   const { reply } = sent
   if (!isSuccess(reply) || reply.oversized) return failed(`${base.origin} answered ${reply.status}`)

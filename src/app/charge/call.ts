@@ -1,5 +1,4 @@
 /** The record of one call: written by one effect, read by the next. It lives as long as the walk. */
-import { randomUUID } from 'node:crypto'
 import type { Answer } from '../../domain/answer.js'
 import { parseBaseUnits } from '../../domain/money.js'
 import { isRecord, type PaymentPayload, type PaymentRequirements } from '../../domain/x402.js'
@@ -82,7 +81,7 @@ const TRACEPARENT = /^00-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})$/
 const NO_TRACE = '0'.repeat(32)
 
 export function newCall(world: World, listing: Listing, request: ChargeRequest): Call {
-  const id = randomUUID()
+  const id = world.random.uuid()
   const trace = callersTrace(request.headers.traceparent)
   const payload = request.payment.kind === 'read' ? request.payment.value : undefined
   const read = payload && world.reader.read(payload)

@@ -4,7 +4,7 @@ import { run } from '../../domain/run.js'
 import type { Charge } from '../../ports/charge.js'
 import type { Logger } from '../../ports/logger.js'
 import type { EndedCall, Witness } from '../../ports/witness.js'
-import { newCall } from './call.js'
+import { type Call, newCall } from './call.js'
 import { closeCall } from './close.js'
 import { chargeEffects } from './effects/index.js'
 import { endedCall, outcomeOf, takenOver } from './outcome.js'
@@ -12,6 +12,8 @@ import type { InFlight, World } from './world.js'
 
 export function createCharge(world: World, witnesses: readonly Witness[], inFlight: InFlight): Charge {
   const effects = chargeEffects(world)
+  const onBroke = ({ traceId }: Call, cause: unknown, state: string) =>
+    world.logger.error({ err: cause, state, traceId }, 'an effect broke')
   return {
     async call(endpoint, request) {
       const listing = world.listings.get(endpoint)
@@ -19,9 +21,7 @@ export function createCharge(world: World, witnesses: readonly Witness[], inFlig
       inFlight.enter()
       try {
         const call = newCall(world, listing, request)
-        const walked = await run(chargeTable, effects, call, (_, cause, state) => {
-          world.logger.error({ err: cause, state, traceId: call.traceId }, 'an effect broke')
-        })
+        const walked = await run(chargeTable, effects, call, onBroke, world.clock.monotonic)
         const closed = closeCall(world, call, walked.final, inFlight)
         const then = closed instanceof Promise ? await closed : closed
         const outcome =

@@ -1,6 +1,7 @@
 /** Names of claims, and the sealing of what they keep. */
-import { createCipheriv, createDecipheriv, hash, hkdfSync, randomBytes } from 'node:crypto'
+import { createCipheriv, createDecipheriv, hash, hkdfSync } from 'node:crypto'
 import { canonicalJson } from '../../domain/canonical-json.js'
+import type { Random } from '../../ports/random.js'
 import type { ReplayedAnswer } from './call.js'
 
 /**
@@ -29,8 +30,13 @@ const KEY_BYTES = 32
  * AES-256-GCM under a key derived from the idempotency key, bound to the claim's name: whoever reads the store, without
  * the caller's key, reads neither answers nor subscription keys. Layout: iv, tag, ciphertext.
  */
-export function seal(kept: ReplayedAnswer, idempotencyKey: string, claim: string): Uint8Array {
-  const iv = randomBytes(IV_BYTES)
+export function seal(
+  kept: ReplayedAnswer,
+  idempotencyKey: string,
+  claim: string,
+  random: Pick<Random, 'bytes'>,
+): Uint8Array {
+  const iv = random.bytes(IV_BYTES)
   const cipher = createCipheriv(ALGORITHM, sealingKey(idempotencyKey, claim), iv)
   const { answer, ...rest } = kept
   const { body = '', ...told } = answer ?? {}

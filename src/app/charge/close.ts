@@ -80,7 +80,7 @@ async function close(world: World, call: Call, how: CloseMove['how']): Promise<C
     ...hold,
     how,
     windowMs: world.rules.keptMs,
-    ...(unrecorded && { answer: seal(unrecorded, call.secret!, hold.claim!.name) }),
+    ...(unrecorded && { answer: seal(unrecorded, call.secret!, hold.claim!.name, world.random) }),
   }
   try {
     return await world.store.close(move)

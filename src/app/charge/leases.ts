@@ -5,8 +5,9 @@
  * over and was charged again.
  */
 import type { ChargeStore, Hold } from '../../ports/charge-store.js'
-import type { Clock } from '../../ports/clock.js'
+import type { Cancel, Clock } from '../../ports/clock.js'
 import type { Logger } from '../../ports/logger.js'
+import { every } from '../../ports/waiting.js'
 
 export interface Leases {
   readonly leaseMs: number
@@ -39,10 +40,10 @@ export function leasesIn(
   store: ChargeStore,
   leaseMs: number,
   logger: Logger,
-  clock: Pick<Clock, 'monotonic'>,
+  clock: Pick<Clock, 'monotonic' | 'after'>,
 ): Leases {
   const kept = new Map<string, Kept>()
-  let timer: NodeJS.Timeout | undefined
+  let stopRenewing: Cancel | undefined
 
   async function renew(): Promise<void> {
     if (kept.size === 0) return stop()
@@ -69,15 +70,15 @@ export function leasesIn(
   }
 
   function stop(): void {
-    clearInterval(timer)
-    timer = undefined
+    stopRenewing?.()
+    stopRenewing = undefined
   }
 
   return {
     leaseMs,
     keep(hold, sinceMs) {
       kept.set(hold.token, { hold, sinceMs })
-      timer ??= setInterval(() => void renew(), leaseMs / RENEWALS_A_LEASE).unref()
+      stopRenewing ??= every(clock, leaseMs / RENEWALS_A_LEASE, () => void renew())
     },
     drop: token => void kept.delete(token),
     pass(token) {

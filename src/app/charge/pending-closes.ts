@@ -6,6 +6,7 @@
  * this process: where it ends first, leases and the chain do the same work later.
  */
 import type { ChargeStore, CloseMove } from '../../ports/charge-store.js'
+import type { Cancel, Clock } from '../../ports/clock.js'
 import type { Logger } from '../../ports/logger.js'
 
 export interface PendingCloses {
@@ -20,10 +21,14 @@ const RETRY_MAX_MS = 5_000
 const PENDING_MAX = 10_000
 const AT_ONCE = 32
 
-export function pendingCloses(store: ChargeStore, logger: Logger): PendingCloses {
+export function pendingCloses(
+  store: ChargeStore,
+  logger: Logger,
+  clock: Pick<Clock, 'after'>,
+): PendingCloses {
   const pending: CloseMove[] = []
   let waitMs = RETRY_MIN_MS
-  let timer: NodeJS.Timeout | undefined
+  let cancel: Cancel | undefined
 
   /** One at first: a store that is still down is not asked thirty-two times. */
   async function send(): Promise<void> {
@@ -40,10 +45,10 @@ export function pendingCloses(store: ChargeStore, logger: Logger): PendingCloses
   }
 
   function wait(): void {
-    timer = setTimeout(() => {
-      timer = undefined
+    cancel = clock.after(waitMs, () => {
+      cancel = undefined
       void send()
-    }, waitMs).unref()
+    })
   }
 
   return {
@@ -58,10 +63,10 @@ export function pendingCloses(store: ChargeStore, logger: Logger): PendingCloses
         )
       }
       pending.push(move)
-      if (timer === undefined && pending.length === 1) wait()
+      if (cancel === undefined && pending.length === 1) wait()
     },
     close() {
-      clearTimeout(timer)
+      cancel?.()
       pending.length = 0
     },
   }

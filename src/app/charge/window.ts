@@ -1,5 +1,5 @@
 /** Subscription keys: made here, stored as their hash, shown once. */
-import { hash, randomBytes } from 'node:crypto'
+import { hash } from 'node:crypto'
 import type { World } from './world.js'
 
 /**
@@ -10,8 +10,8 @@ export function windowsNow({ subscriptions, clock }: World): number | Promise<nu
   return subscriptions.now?.() ?? clock.now()
 }
 
-export function newKey(): string {
-  return `svc_${randomBytes(32).toString('base64url')}`
+export function newKey({ random }: World): string {
+  return `svc_${Buffer.from(random.bytes(32)).toString('base64url')}`
 }
 
 /**

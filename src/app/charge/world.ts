@@ -9,6 +9,7 @@ import type { Facilitator } from '../../ports/facilitator.js'
 import type { InputCheck } from '../../ports/input-validator.js'
 import type { Logger } from '../../ports/logger.js'
 import type { PaymentReader } from '../../ports/payment-reader.js'
+import type { Random } from '../../ports/random.js'
 import type { RateLimit } from '../../ports/rate-limit.js'
 import type { SubscriptionStore } from '../../ports/subscriptions.js'
 import type { Leases } from './leases.js'
@@ -31,6 +32,7 @@ export interface World {
   readonly pendingCloses: PendingCloses
   readonly reader: PaymentReader
   readonly clock: Clock
+  readonly random: Random
   readonly stop: Stop
   readonly logger: Logger
   readonly rules: Rules

@@ -1,5 +1,6 @@
 /** The caller's own signal, which ends any wait; what became of a payment that was already sent is told by others. */
 import { SdkError } from '../../domain/errors.js'
+import type { Cancel, Clock } from '../../ports/clock.js'
 
 /** Settles as the promise does, or rejects with `aborted` as soon as the signal fires. The work itself goes on unheard. */
 export function unlessAborted<T>(
@@ -17,15 +18,20 @@ export function unlessAborted<T>(
 }
 
 /** @throws SvcError `aborted` as soon as the signal fires. */
-export async function pause(ms: number, signal: AbortSignal | undefined, told: string): Promise<void> {
-  let timer: ReturnType<typeof setTimeout> | undefined
+export async function pause(
+  clock: Pick<Clock, 'after'>,
+  ms: number,
+  signal: AbortSignal | undefined,
+  told: string,
+): Promise<void> {
+  let cancel: Cancel | undefined
   const waited = new Promise<void>(resolve => {
-    timer = setTimeout(resolve, ms)
+    cancel = clock.after(ms, resolve)
   })
   try {
     await unlessAborted(waited, signal, told)
   } finally {
-    clearTimeout(timer)
+    cancel?.()
   }
 }
 

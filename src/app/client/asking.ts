@@ -15,13 +15,13 @@ export interface Asked {
 
 /** @throws SvcError `network_error`, `aborted` */
 export async function ask(
-  { exchange, retry }: Settings,
+  settings: Settings,
   request: Outgoing,
   { method }: RequestOptions,
   timeoutMs: number,
 ): Promise<Asked> {
   const send = async (sent: Outgoing): Promise<Asked> => {
-    const { reply, attempts, cause } = await deliver(exchange, sent, retry, timeoutMs)
+    const { reply, attempts, cause } = await deliver(settings, sent, timeoutMs)
     if (!reply) throw networkError(sent.url.origin, cause)
     return { request: sent, reply, attempts }
   }

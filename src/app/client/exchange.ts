@@ -4,6 +4,8 @@
  */
 import { concatBytes } from '../../domain/bytes.js'
 import { SdkError } from '../../domain/errors.js'
+import type { Clock } from '../../ports/clock.js'
+import { deadline } from '../../ports/waiting.js'
 
 export interface Outgoing {
   readonly url: URL
@@ -33,14 +35,10 @@ export type Exchange = (request: Outgoing, timeoutMs: number) => Promise<Sent>
 const ANSWER_BYTES_MAX = 16 * 1024 * 1024
 
 /** @throws SvcError `aborted`, only when the caller's own signal fires. */
-export function exchangeOver(fetchImpl: typeof fetch | undefined): Exchange {
+export function exchangeOver(fetchImpl: typeof fetch | undefined, clock: Pick<Clock, 'after'>): Exchange {
   return async (request, timeoutMs) => {
     const { url, method, headers, body, signal } = request
-    const ended = new AbortController()
-    const abort = () => ended.abort(signal?.reason)
-    // Cleared below, which AbortSignal.timeout would not be: a busy client would collect minutes of them.
-    const timer = setTimeout(() => ended.abort(new Error('no answer in time')), timeoutMs)
-    signal?.addEventListener('abort', abort)
+    const ended = deadline(clock, timeoutMs, signal)
     try {
       signal?.throwIfAborted()
       // Looked up at each call, so that a global fetch that is replaced later is the one used.
@@ -57,8 +55,7 @@ export function exchangeOver(fetchImpl: typeof fetch | undefined): Exchange {
       if (signal?.aborted) throw new SdkError(`The call to ${url.origin} was aborted`, 'aborted')
       return { kind: 'lost', cause: causeOf(error) }
     } finally {
-      clearTimeout(timer)
-      signal?.removeEventListener('abort', abort)
+      ended.clear()
     }
   }
 }

@@ -1,6 +1,7 @@
 /** Subscription keys, each for the one endpoint that sold it. They live in memory, and in no inspection of the client. */
 import { SdkError } from '../../domain/errors.js'
-import { randomId } from '../../domain/random-id.js'
+import type { Random } from '../../ports/random.js'
+import { randomId } from '../../ports/random-id.js'
 import type { Outgoing } from './exchange.js'
 import { IDEMPOTENCY_KEY_HEADER } from './request.js'
 
@@ -34,7 +35,7 @@ export function soldIn(headers: Headers): { readonly key: string; readonly expir
 
 const KEY = /^[\x21-\x7e]{1,4096}$/
 
-export function keyRing(now: () => number = Date.now): KeyRing {
+export function keyRing(now: () => number): KeyRing {
   const held = new Map<string, ActiveSubscription>()
 
   function current(url: string): ActiveSubscription | undefined {
@@ -65,9 +66,13 @@ export function keyRing(now: () => number = Date.now): KeyRing {
   }
 }
 
-export function withKey(request: Outgoing, key: string): Outgoing {
+export function withKey(request: Outgoing, key: string, random: Random): Outgoing {
   // A window is worth protecting too: a repeated attempt must not run the work twice.
-  const headers = { [IDEMPOTENCY_KEY_HEADER]: randomId(), ...request.headers, [SUBSCRIPTION_HEADER]: key }
+  const headers = {
+    [IDEMPOTENCY_KEY_HEADER]: randomId(random),
+    ...request.headers,
+    [SUBSCRIPTION_HEADER]: key,
+  }
   return { ...request, headers }
 }
 

@@ -7,6 +7,7 @@ import { algorandChain } from '../../adapters/algorand/chain.js'
 import type { Indexer } from '../../adapters/algorand/indexer-questions.js'
 import type { Network } from '../../domain/network.js'
 import type { Chain } from '../../ports/chain.js'
+import type { Cancel, Clock } from '../../ports/clock.js'
 import type { OpenSpend, SpendEnd, SpendLedger } from '../../ports/spend.js'
 
 export interface OpenPayments {
@@ -19,6 +20,7 @@ export interface OpenPaymentsOptions {
   readonly network: Network
   readonly algod: Algod
   readonly indexer?: Indexer
+  readonly clock: Clock
   /** Told of each payment that was settled. */
   readonly settled: (txId: string, end: SpendEnd) => void
   /** A call waits for this; what is left over by then is looked up when room is needed again. */
@@ -32,26 +34,26 @@ const LOOKUPS_AT_ONCE = 4
 const POSTPONED_ROUNDS = 10n
 
 export function openPayments(options: OpenPaymentsOptions): OpenPayments {
-  const { settlingMaxMs = SETTLING_MAX_MS } = options
+  const { settlingMaxMs = SETTLING_MAX_MS, clock } = options
   let settling: Promise<void> | undefined
   return {
     settle() {
-      settling ??= settleDue(options, performance.now() + settlingMaxMs)
+      settling ??= settleDue(options, clock.monotonic() + settlingMaxMs)
         // A node or a ledger that is down proves nothing.
         .catch(() => {})
         .finally(() => {
           settling = undefined
         })
-      return atMost(settlingMaxMs, settling)
+      return atMost(clock, settlingMaxMs, settling)
     },
   }
 }
 
 async function settleDue(options: OpenPaymentsOptions, endMs: number): Promise<void> {
-  const { ledger, network, algod } = options
+  const { ledger, network, algod, clock } = options
   // Read before any block: what is absent from all blocks of its window afterwards can never land.
   const round = await algod.lastRound()
-  for (let more = true; more && performance.now() < endMs; ) {
+  for (let more = true; more && clock.monotonic() < endMs; ) {
     const page = await ledger.due(network, round, PAGE)
     if (page.length > 0) await settlePage(page, round, endMs, options)
     more = page.length === PAGE
@@ -62,13 +64,13 @@ async function settlePage(
   page: readonly OpenSpend[],
   round: bigint,
   endMs: number,
-  { ledger, network, algod, indexer, settled }: OpenPaymentsOptions,
+  { ledger, network, algod, indexer, settled, clock }: OpenPaymentsOptions,
 ): Promise<void> {
-  const chain = algorandChain({ network, algod: askedOnce(algod, round, page), indexer })
+  const chain = algorandChain({ network, algod: askedOnce(algod, round, page), indexer, clock })
   const queue = page.values()
   const worker = async () => {
     for (const spend of queue) {
-      if (performance.now() >= endMs) return
+      if (clock.monotonic() >= endMs) return
       const end = await endOf(spend, chain)
       if (end === undefined) {
         await ledger.postpone(spend.id, round + POSTPONED_ROUNDS)
@@ -108,14 +110,14 @@ function askedOnce(algod: Algod, round: bigint, page: readonly OpenSpend[]): Alg
   }
 }
 
-async function atMost(ms: number, work: Promise<void>): Promise<void> {
-  let timer: ReturnType<typeof setTimeout> | undefined
+async function atMost(clock: Clock, ms: number, work: Promise<void>): Promise<void> {
+  let cancel: Cancel | undefined
   const over = new Promise<void>(resolve => {
-    timer = setTimeout(resolve, ms)
+    cancel = clock.after(ms, resolve)
   })
   try {
     await Promise.race([work, over])
   } finally {
-    clearTimeout(timer)
+    cancel?.()
   }
 }

@@ -27,10 +27,11 @@ const FREE_ANSWER_TIMEOUT_MS = 30_000
 export abstract class PayingClient {
   // Private fields, so that neither JSON nor an inspection of the client shows a key.
   readonly #settings: Settings
-  readonly #keys: KeyRing = keyRing()
+  readonly #keys: KeyRing
 
   protected constructor(settings: Settings) {
     this.#settings = settings
+    this.#keys = keyRing(settings.clock.now)
   }
 
   /** The paying address; `undefined` without a key. */
@@ -109,7 +110,7 @@ export abstract class PayingClient {
     const request = requestOf(url, body, options)
     const key = this.#keys.keyFor(request.url)
     if (!this.#settings.signer && key === undefined) throw noSigner(request.url.origin)
-    const held = key === undefined ? request : withKey(request, key)
+    const held = key === undefined ? request : withKey(request, key, this.#settings.random)
     const asked = await ask(this.#settings, held, options, this.#settings.timeoutMs)
     if (!isQuote(asked.reply)) return resultOf(succeeded(asked))
     if (key === undefined) return resultOf(await this.#buy(request, asked))
@@ -206,13 +207,13 @@ export abstract class PayingClient {
   }
 
   async #buy(request: Outgoing, asked: Asked): Promise<Purchase> {
-    const { signer, exchange, retry, timeoutMs } = this.#settings
+    const { signer, timeoutMs } = this.#settings
     if (!signer) throw noSigner(request.url.origin, challengeOf(asked.reply))
     const paid = { ...request, method: asked.request.method }
     const bought = await purchase(paid, asked.reply, {
       ...this.#settings,
       signer,
-      deliver: (outgoing, presented) => deliver(exchange, outgoing, retry, timeoutMs, presented),
+      deliver: (outgoing, presented) => deliver(this.#settings, outgoing, timeoutMs, presented),
     })
     const sold = soldIn(bought.reply.headers)
     if (sold) this.#keys.hold(request.url, sold.key, sold.expiresAt)

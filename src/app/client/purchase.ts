@@ -4,9 +4,11 @@
  */
 import type { Network } from '../../domain/network.js'
 import { usdNumber } from '../../domain/price-of.js'
-import { randomId } from '../../domain/random-id.js'
 import { encodeHeader, PAYMENT_SIGNATURE_HEADER, type PaymentRequirements } from '../../domain/x402.js'
+import type { Clock } from '../../ports/clock.js'
 import type { PaymentSigner, SignedPayment } from '../../ports/payment-signer.js'
+import type { Random } from '../../ports/random.js'
+import { randomId } from '../../ports/random-id.js'
 import { unlessAborted } from './abort.js'
 import { type Agreement, agreementOn } from './agreement.js'
 import type { Outgoing, Reply } from './exchange.js'
@@ -25,6 +27,8 @@ export interface Means {
   readonly purse: Purse
   readonly receipts: ReceiptBook
   readonly strictResource: boolean
+  readonly clock: Clock
+  readonly random: Random
   deliver(request: Outgoing, presented: Presented): Promise<Delivery>
   /** Whether the node knows a transaction as landed. False says nothing. */
   landed(txId: string): Promise<boolean>
@@ -42,7 +46,7 @@ export async function purchase(request: Outgoing, quoted: Reply, means: Means): 
   const agreement = agreementOn(request.url, quoted, means)
   const { accepted, warnings } = agreement
   const reservation = await means.purse.reserve(accepted, request.signal)
-  const begunMs = performance.now()
+  const begunMs = means.clock.monotonic()
   const signed = await signOrRelease(request, agreement, means.signer, reservation)
   const { txId } = signed
   await reservation.attach(signed)
@@ -90,7 +94,7 @@ async function deliverPaid(
   presented: Presented,
 ): Promise<Delivery> {
   const headers = {
-    [IDEMPOTENCY_KEY_HEADER]: randomId(),
+    [IDEMPOTENCY_KEY_HEADER]: randomId(means.random),
     ...request.headers,
     [PAYMENT_SIGNATURE_HEADER]: encodeHeader(signed.payload),
   }

@@ -2,9 +2,10 @@
 import { SdkError, type SvcError } from '../../domain/errors.js'
 import { formatUsd } from '../../domain/money.js'
 import type { Network } from '../../domain/network.js'
-import { randomId } from '../../domain/random-id.js'
 import type { PaymentRequirements } from '../../domain/x402.js'
 import type { SignedPayment } from '../../ports/payment-signer.js'
+import type { Random } from '../../ports/random.js'
+import { randomId } from '../../ports/random-id.js'
 import type { SpendLedger } from '../../ports/spend.js'
 import { unlessAborted } from './abort.js'
 import type { OpenPayments } from './open-payments.js'
@@ -43,9 +44,10 @@ export interface PurseOptions {
   readonly network: Network
   readonly caps: Caps
   readonly open: OpenPayments
+  readonly random: Random
 }
 
-export function purse({ ledger, network, caps, open }: PurseOptions): Purse {
+export function purse({ ledger, network, caps, open, random }: PurseOptions): Purse {
   const { maxPrice, maxPerDay } = caps
   const fits = (amount: string) =>
     maxPerDay === undefined || ledger.spentBaseUnits + BigInt(amount) <= maxPerDay
@@ -80,7 +82,7 @@ export function purse({ ledger, network, caps, open }: PurseOptions): Purse {
     async reserve(accepted, signal) {
       const refused = aboveMaxPrice(accepted)
       if (refused) throw refused
-      const spend = { id: randomId(), amount: BigInt(accepted.amount) }
+      const spend = { id: randomId(random), amount: BigInt(accepted.amount) }
       const reserved = async () => {
         try {
           return await ledger.reserve(spend, maxPerDay)

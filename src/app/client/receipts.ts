@@ -75,7 +75,7 @@ const COLUMNS = [
   'network',
 ] as const satisfies readonly (keyof PaymentRecord)[]
 
-export function receiptBook(max: number, now: () => number = Date.now): ReceiptBook {
+export function receiptBook(max: number, now: () => number): ReceiptBook {
   const records = new Map<string, PaymentRecord>()
   let dropped = 0
   return {

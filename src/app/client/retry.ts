@@ -1,4 +1,6 @@
 /** When a request is sent again, and after how long. The same bytes each time: only the waiting is decided here. */
+import type { Clock } from '../../ports/clock.js'
+import type { Random } from '../../ports/random.js'
 import { pause } from './abort.js'
 import { errorCodeOf, namesPayment } from './body.js'
 import type { Exchange, Outgoing, Reply, Sent } from './exchange.js'
@@ -28,13 +30,20 @@ export interface Delivery {
   readonly everLost: boolean
 }
 
+export interface DeliveryMeans {
+  readonly exchange: Exchange
+  readonly retry: RetryPolicy
+  readonly clock: Clock
+  readonly random: Random
+}
+
 /** A seller may ask for patience, but not for an hour of it. */
 const RETRY_AFTER_MAX_MS = 30_000
 
 /** The signed payment in a request. */
 export interface Presented {
   readonly txId: string
-  /** By `performance.now()`: when it may be too late for the payment to land. */
+  /** By the monotonic clock: when it may be too late for the payment to land. */
   readonly landsUntilMs: number
 }
 
@@ -44,13 +53,13 @@ export interface Presented {
  * because giving up would leave a payment in doubt. And a payer's runs that are not settled yet, while the payment can land.
  */
 export async function deliver(
-  exchange: Exchange,
+  means: DeliveryMeans,
   request: Outgoing,
-  policy: RetryPolicy,
   timeoutMs: number,
   presented?: Presented,
 ): Promise<Delivery> {
-  const endMs = performance.now() + timeoutMs
+  const { exchange, retry: policy, clock } = means
+  const endMs = clock.monotonic() + timeoutMs
   let everLost = false
   let failures = 0
   for (let attempts = 1; ; attempts++) {
@@ -60,15 +69,15 @@ export async function deliver(
     everLost ||= isLost(sent, presented)
     if (!waits && isFailure(sent)) failures++
     const waitMs = waits
-      ? Math.max(pauseMs(sent, policy, attempts), policy.baseMs)
-      : pauseMs(sent, policy, failures)
-    const again = waits ? performance.now() + waitMs < untilMs : isFailure(sent) && failures < policy.attempts
+      ? Math.max(pauseMs(sent, means, attempts), policy.baseMs)
+      : pauseMs(sent, means, failures)
+    const again = waits ? clock.monotonic() + waitMs < untilMs : isFailure(sent) && failures < policy.attempts
     if (!again) {
       return sent.kind === 'answered'
         ? { reply: sent.reply, attempts, everLost }
         : { cause: sent.cause, attempts, everLost }
     }
-    await pause(waitMs, request.signal, `The call to ${request.url.origin} was aborted`)
+    await pause(clock, waitMs, request.signal, `The call to ${request.url.origin} was aborted`)
   }
 }
 
@@ -89,13 +98,17 @@ function waitsUntilMs(
 function isStillWorking(reply: Reply, presented: Presented | undefined): boolean {
   if (reply.status !== 409) return reply.status === 503
   const code = errorCodeOf(reply)
-  if (code === 'idempotency_in_progress') return retryAfterMs(reply.headers) !== undefined
+  if (code === 'idempotency_in_progress') return asksToWait(reply)
   return code === 'payment_in_use' && presented !== undefined && namesPayment(reply, presented.txId)
+}
+
+function asksToWait({ headers }: Reply): boolean {
+  return retryAfterMs(headers, 0) !== undefined
 }
 
 /** The payer has too many runs that are not settled; the payment was not touched, and is good for a later one. */
 function isShortOfCredit(reply: Reply): boolean {
-  const asks = reply.status === 429 && retryAfterMs(reply.headers) !== undefined
+  const asks = reply.status === 429 && asksToWait(reply)
   return asks && errorCodeOf(reply) === 'too_many_unpaid_calls'
 }
 
@@ -117,13 +130,14 @@ function isFailure(sent: Sent): boolean {
 }
 
 /** What the seller asks for, else full jitter: any moment up to the doubled bound, so that callers do not return together. */
-function pauseMs(sent: Sent, { baseMs, maxMs }: RetryPolicy, retry: number): number {
-  const askedMs = sent.kind === 'answered' ? retryAfterMs(sent.reply.headers) : undefined
-  return askedMs ?? Math.random() * Math.min(maxMs, baseMs * 2 ** Math.max(retry - 1, 0))
+function pauseMs(sent: Sent, { retry: policy, clock, random }: DeliveryMeans, retry: number): number {
+  const askedMs = sent.kind === 'answered' ? retryAfterMs(sent.reply.headers, clock.now()) : undefined
+  const { baseMs, maxMs } = policy
+  return askedMs ?? random.fraction() * Math.min(maxMs, baseMs * 2 ** Math.max(retry - 1, 0))
 }
 
 /** `Retry-After` in seconds or as a date, bounded; `undefined` for anything else. */
-export function retryAfterMs(headers: Headers, nowMs = Date.now()): number | undefined {
+export function retryAfterMs(headers: Headers, nowMs: number): number | undefined {
   const text = headers.get('retry-after')
   if (text === null) return undefined
   const askedMs = /^\d{1,9}$/.test(text) ? Number(text) * 1_000 : Date.parse(text) - nowMs

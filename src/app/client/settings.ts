@@ -5,7 +5,9 @@ import { memorySpendLedger } from '../../adapters/memory/spend.js'
 import { SdkError, type SvcError } from '../../domain/errors.js'
 import { usdToBaseUnits } from '../../domain/money.js'
 import { isNetwork, type Network } from '../../domain/network.js'
+import { type Clock, wakefulClock } from '../../ports/clock.js'
 import type { PaymentSigner } from '../../ports/payment-signer.js'
+import { type Random, systemRandom } from '../../ports/random.js'
 import type { SpendEnd, SpendLedger } from '../../ports/spend.js'
 import { type Balance, balanceOf } from './balance.js'
 import { type Exchange, exchangeOver } from './exchange.js'
@@ -62,6 +64,8 @@ export interface BaseOptions {
 }
 
 export interface Settings {
+  readonly clock: Clock
+  readonly random: Random
   readonly network: Network
   readonly signer: PaymentSigner | undefined
   readonly purse: Purse
@@ -80,6 +84,10 @@ export interface Surroundings {
   readonly algod: Algod
   readonly indexer: Indexer | undefined
   readonly signer: PaymentSigner | undefined
+  /** @default the system's, whose timers keep the process alive */
+  readonly clock?: Clock
+  /** @default the system's */
+  readonly random?: Random
 }
 
 const RETRY: RetryPolicy = { attempts: 3, baseMs: 250, maxMs: 8_000 }
@@ -90,23 +98,25 @@ const RECEIPTS_MAX = 1_000
 
 /** @throws SvcError `invalid_price`, `invalid_options` */
 export function settingsOver(surroundings: Surroundings, options: BaseOptions): Settings {
-  const { network, algod, indexer, signer } = surroundings
-  const { ledger = memorySpendLedger(), fetchImpl, strictResource = false } = options
+  const { network, algod, indexer, signer, clock = wakefulClock, random = systemRandom } = surroundings
+  const { ledger = memorySpendLedger(clock), fetchImpl, strictResource = false } = options
   const { timeoutMs = TIMEOUT_MS, receiptsMax = RECEIPTS_MAX } = options
   if (!(timeoutMs > 0 && timeoutMs <= TIMEOUT_MAX_MS)) throw invalid('timeoutMs is a positive number')
   if (!Number.isInteger(receiptsMax) || receiptsMax < 0) throw invalid('receiptsMax is a whole number from 0')
   checkLedger(ledger)
   const caps = { maxPrice: capOf(options.maxPrice), maxPerDay: capOf(options.maxPerDay) }
-  const receipts = receiptBook(receiptsMax)
+  const receipts = receiptBook(receiptsMax, clock.now)
   const settled = (txId: string, end: SpendEnd) =>
     receipts.update(txId, { charged: end === 'spent' ? 'yes' : 'no' })
-  const open = openPayments({ ledger, network, algod, indexer, settled })
+  const open = openPayments({ ledger, network, algod, indexer, clock, settled })
   return {
     network,
     signer,
-    purse: purse({ ledger, network, caps, open }),
+    clock,
+    random,
+    purse: purse({ ledger, network, caps, open, random }),
     receipts,
-    exchange: exchangeOver(fetchImpl),
+    exchange: exchangeOver(fetchImpl, clock),
     retry: retryOf(options.retry),
     timeoutMs,
     strictResource,

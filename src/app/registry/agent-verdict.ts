@@ -2,9 +2,11 @@
  * Does a card's agent hold the identity that it claims? A registration is a claim to a domain, a card is a claim to a
  * registration: only both together, pointing at each other, bind a domain to an on-chain address.
  */
+
 import { CARD_PATHS } from '../../domain/card.js'
 import { hostOf, type RegisteredAgent } from '../../domain/registry.js'
 import { isRecord } from '../../domain/x402.js'
+import { wakefulClock } from '../../ports/clock.js'
 import type { Registry } from '../../ports/registry.js'
 import { recordOf } from '../client/body.js'
 import { exchangeOver } from '../client/exchange.js'
@@ -59,7 +61,7 @@ export async function agentVerdict(
     return unverified('invalid_url', `A card is at https://<host>${CARD_PATHS[0]}`)
   }
   const request = { url, method: 'GET', headers: { accept: 'application/json' } }
-  const sent = await exchangeOver(fetchImpl)(request, TIMEOUT_MS)
+  const sent = await exchangeOver(fetchImpl, wakefulClock)(request, TIMEOUT_MS)
   if (sent.kind === 'lost')
     return unverified('card_unreachable', `${url.host} did not answer (${sent.cause})`)
   const { reply } = sent

@@ -1,7 +1,7 @@
+import { sleep } from '../../../ports/waiting.js'
 import { onceKnown } from '../../once-known.js'
 import { type Call, storeDown } from '../call.js'
 import { creditorOf } from '../credit.js'
-import { pause } from '../pause.js'
 import type { World } from '../world.js'
 
 /** How soon credit is seen that another process gave back. */
@@ -41,7 +41,7 @@ async function wait(world: World, call: Call) {
   for (;;) {
     const leftMs = untilMs - world.clock.monotonic()
     if (leftMs <= 0) break
-    await pause(Math.min(ASK_EVERY_MS, leftMs))
+    await sleep(world.clock, Math.min(ASK_EVERY_MS, leftMs))
     if (call.request.caller.gone()) return 'abandoned'
     if (world.stop.cutting()) return 'stopped'
     const taken = await take(world, call)

@@ -37,13 +37,13 @@ function work(world: World, call: Call, deadlineMs: number): Promise<Ended> {
   const cancellation = new Cancellation()
   return new Promise(resolve => {
     const end = (how: Ended) => {
-      clearTimeout(timer)
+      stopTimer()
       stopListening()
       stopWaiting()
       resolve(how)
       if (how !== 'delivered' && how !== 'failed') cancellation.cancel(`the call ended: ${how}`)
     }
-    const timer = setTimeout(() => end('timedOut'), deadlineMs)
+    const stopTimer = world.clock.after(deadlineMs, () => end('timedOut'))
     const stopListening = caller.onGone(() => end('abandoned'))
     const stopWaiting = world.stop.onCut(() => end('stopped'))
     answer(world, call, cancellation).then(end, (cause: unknown) => {

@@ -1,7 +1,6 @@
 import type { Landing } from '../../../ports/chain.js'
-import { within } from '../../within.js'
+import { sleep, within } from '../../../ports/waiting.js'
 import type { Call } from '../call.js'
-import { pause } from '../pause.js'
 import { untilCut } from '../until-cut.js'
 import type { World } from '../world.js'
 import { accept, settlementOf } from './settle.js'
@@ -17,19 +16,19 @@ const PAUSE_MAX_MS = 4_000
 export async function reconcile(world: World, call: Call) {
   const untilMs = call.settlingSinceMs + world.rules.budgets.certaintyMs
   for (let pauseMs = world.rules.budgets.reconcilePauseMs; ; pauseMs = Math.min(2 * pauseMs, PAUSE_MAX_MS)) {
-    const landing = await atMost(untilMs - world.clock.monotonic(), attempt(world, call))
+    const landing = await atMost(world, untilMs - world.clock.monotonic(), attempt(world, call))
     if (landing === 'found' || landing === 'absent') return landing
     const leftMs = untilMs - world.clock.monotonic()
     if (leftMs <= 0 || world.stop.cutting()) break
-    await untilCut(world.stop, pause(Math.min(pauseMs, leftMs)), undefined)
+    await untilCut(world.stop, sleep(world.clock, Math.min(pauseMs, leftMs)), undefined)
   }
   call.retryAfterMs = IN_DOUBT_RETRY_MS
   return 'unknown'
 }
 
 /** One attempt may take longer than the caller is to wait; what it finds later is found by recovery. */
-async function atMost(ms: number, attempted: Promise<Landing>): Promise<Landing> {
-  return within(Math.max(ms, 1), attempted).catch(() => 'unknown')
+async function atMost({ clock }: World, ms: number, attempted: Promise<Landing>): Promise<Landing> {
+  return within(clock, Math.max(ms, 1), attempted).catch(() => 'unknown')
 }
 
 async function attempt(world: World, call: Call): Promise<Landing> {

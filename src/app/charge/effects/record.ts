@@ -46,7 +46,9 @@ function keep(world: World, call: Call) {
   return world.store.record({
     ...hold!,
     recorded: {
-      answer: hold!.claim ? seal(replayedAnswer(world, call), call.secret!, hold!.claim.name) : NOTHING,
+      answer: hold!.claim
+        ? seal(replayedAnswer(world, call), call.secret!, hold!.claim.name, world.random)
+        : NOTHING,
       ...(read && { payment: { txId: read.txId, firstValid: read.firstValid, lastValid: read.lastValid } }),
     },
     leaseMs: world.leases.leaseMs,
@@ -77,7 +79,7 @@ export function replayedAnswer(world: World, call: Call): ReplayedAnswer {
 
 /** Stored before its payment settles: a key that cannot be kept is never charged for. */
 async function storeWindow(world: World, call: Call, periodMs: number): Promise<void> {
-  const key = newKey()
+  const key = newKey(world)
   // The period starts at the last moment the payment can land, so that no paid minute is lost to settling; but a payment
   // signed for longer than was asked does not stretch it.
   const landsWithinMs = Math.min(lifetimeMs(call), call.requirements!.maxTimeoutSeconds * 1_000)

@@ -1,0 +1,25 @@
+/** What a server takes from its machine and from the network: everything that a simulation has to replace. */
+
+import { nodeClient } from '../adapters/algorand/node-client.js'
+import { jsonTransport } from '../adapters/facilitator/json-transport.js'
+import { type Clock, systemClock } from '../ports/clock.js'
+import { type Random, systemRandom } from '../ports/random.js'
+import type { ServerOptions } from './options.js'
+
+export interface Surroundings {
+  readonly clock: Clock
+  readonly random: Random
+  /** How facilitators are reached. */
+  readonly transport: typeof jsonTransport
+  /** How nodes and indexers are reached. */
+  readonly node: typeof nodeClient
+}
+
+export function surroundingsOf({ clock }: Pick<ServerOptions, 'clock'>): Surroundings {
+  return {
+    clock: { ...systemClock, ...clock },
+    random: systemRandom,
+    transport: jsonTransport,
+    node: nodeClient,
+  }
+}

@@ -15,8 +15,11 @@ import { serverTime } from './server-time.js'
 /** The scripts' names for the keys: c the claim, p the presented payment, r the recorded one. */
 type Roles = Readonly<Partial<Record<'c' | 'p' | 'r', string | undefined>>>
 
+/** What the store uses of a connection. */
+export type ChargeConnection = Pick<Connection, 'commandTimeoutMs' | 'onUp' | 'script' | 'send'>
+
 export function redisChargeStore(
-  connection: Connection,
+  connection: ChargeConnection,
   prefix: string,
   time = serverTime(connection),
 ): ChargeStore {

@@ -15,7 +15,10 @@ export interface ServerTime {
 /** Clocks drift apart by less than 10 ms in this time. */
 const KNOWN_FOR_MS = 60_000
 
-export function serverTime(connection: Connection, monotonicMs = systemClock.monotonic): ServerTime {
+export function serverTime(
+  connection: Pick<Connection, 'onUp' | 'send'>,
+  monotonicMs = systemClock.monotonic,
+): ServerTime {
   let aheadMs: number | undefined
   let learntMs = Number.NEGATIVE_INFINITY
 

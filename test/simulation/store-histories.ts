@@ -1,0 +1,150 @@
+/** Random histories of moves that five calls make over two keys and two payments, at the right time or too late. */
+import fc from 'fast-check'
+import { type ChargeConnection, redisChargeStore } from '../../src/adapters/redis/charge-store.js'
+import type { ChargeStore, Hold } from '../../src/ports/charge-store.js'
+
+export const PREFIX = 'svc:'
+/** Minutes, so that the real time that a history takes on a real Redis is nothing beside it. */
+const LEASE_MS = 100_000
+const LIVES = { leaseMs: LEASE_MS, paymentTtlMs: 3 * LEASE_MS, claimTtlMs: 5 * LEASE_MS }
+const WINDOW_MS = 2 * LEASE_MS
+/** Farther back than a command may take. */
+const LATE_MS = 60_000
+
+const bytes = fc.uint8Array({ maxLength: 20 })
+const who = fc.nat(4)
+/** One in eight comes to the server after its deadline, even when it is sent again. */
+const late = fc.constantFrom(true, ...Array<boolean>(7).fill(false))
+
+const move = fc.oneof(
+  {
+    weight: 6,
+    arbitrary: fc.record({
+      kind: fc.constant('open' as const),
+      who,
+      late,
+      bodyHash: fc.constantFrom('body', 'body', 'body', 'another body'),
+    }),
+  },
+  {
+    weight: 4,
+    arbitrary: fc.record({
+      kind: fc.constant('record' as const),
+      who,
+      late,
+      answer: bytes,
+      isReadable: fc.boolean(),
+    }),
+  },
+  {
+    weight: 3,
+    arbitrary: fc.record({
+      kind: fc.constant('close' as const),
+      who,
+      how: fc.constantFrom('complete' as const, 'forfeit' as const, 'release' as const),
+      answer: fc.option(bytes, { nil: undefined }),
+    }),
+  },
+  { weight: 2, arbitrary: fc.record({ kind: fc.constant('renew' as const), who }) },
+  {
+    weight: 4,
+    arbitrary: fc.record({
+      kind: fc.constant('resolve' as const),
+      who,
+      late,
+      verdict: fc.constantFrom('found' as const, 'dead' as const),
+      txId: fc.constantFrom('p1', 'p1', 'p2'),
+    }),
+  },
+  {
+    weight: 3,
+    arbitrary: fc.record({ kind: fc.constant('advance' as const), halves: fc.constantFrom(1, 2, 3) }),
+  },
+)
+
+export interface History {
+  readonly holds: readonly Hold[]
+  readonly moves: readonly (typeof move extends fc.Arbitrary<infer M> ? M : never)[]
+}
+
+const hold = fc.record({
+  key: fc.constantFrom('k1', 'k1', 'k2', undefined),
+  payment: fc.constantFrom('p1', 'p1', 'p2', undefined),
+})
+
+export const histories: fc.Arbitrary<History> = fc.record({
+  holds: fc.array(hold, { minLength: 5, maxLength: 5 }).map(holds =>
+    holds.map(({ key, payment }, at) => ({
+      slot: 'slot',
+      token: `t${at}`,
+      ...(key && { claim: { name: key, bodyHash: 'body' } }),
+      ...(payment && { payment }),
+    })),
+  ),
+  moves: fc.array(move, { minLength: 10, maxLength: 60 }),
+})
+
+/** One store in two ways, and what its scripts replied. */
+export interface Side {
+  readonly replies: unknown[]
+  readonly inTime: ChargeStore
+  /** Its moves come after their deadline, however often they are sent. */
+  readonly late: ChargeStore
+}
+
+export function sideOf(connection: ChargeConnection, nowMs: () => number): Side {
+  const replies: unknown[] = []
+  const told: ChargeConnection = {
+    ...connection,
+    script(name, lua) {
+      const run = connection.script(name, lua)
+      return async (keys, args) => {
+        const reply = await run(keys, args)
+        replies.push(reply)
+        return reply
+      }
+    },
+  }
+  const time = { now: nowMs, forget() {} }
+  return {
+    replies,
+    inTime: redisChargeStore(told, PREFIX, time),
+    late: redisChargeStore({ ...told, commandTimeoutMs: -LATE_MS }, PREFIX, time),
+  }
+}
+
+export type Step = History['moves'][number]
+
+export const advanceMs = (step: Extract<Step, { kind: 'advance' }>) => (step.halves * LEASE_MS) / 2 + 1
+
+/** What the store answers to a step that is a move, and how it rejects. */
+export async function answerTo(side: Side, hold: Hold, step: Exclude<Step, { kind: 'advance' }>) {
+  const store = 'late' in step && step.late ? side.late : side.inTime
+  try {
+    return { answer: await made(store, hold, step) }
+  } catch (cause) {
+    return { rejected: cause instanceof Error ? cause.message : String(cause) }
+  }
+}
+
+function made(store: ChargeStore, hold: Hold, step: Exclude<Step, { kind: 'advance' }>): Promise<unknown> {
+  switch (step.kind) {
+    case 'open': {
+      const claim = hold.claim && { ...hold.claim, bodyHash: step.bodyHash }
+      return store.open({ ...hold, claim, leaseMs: LEASE_MS })
+    }
+    case 'record': {
+      const payment = { txId: hold.payment ?? 'p1', firstValid: 1n, lastValid: 2n ** 53n + 1n }
+      const recorded = { answer: step.answer, ...(step.isReadable && { payment }) }
+      return store.record({ ...hold, ...LIVES, recorded })
+    }
+    case 'close':
+      return store.close({ ...hold, how: step.how, windowMs: WINDOW_MS, answer: step.answer })
+    case 'renew':
+      return store.renew([hold], LEASE_MS)
+    case 'resolve': {
+      const { verdict, txId } = step
+      return store.resolve({ ...hold, verdict, txId, windowMs: WINDOW_MS, leaseMs: LEASE_MS })
+    }
+  }
+}

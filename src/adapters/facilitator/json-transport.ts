@@ -7,18 +7,8 @@
  */
 import { setImmediate } from 'node:timers/promises'
 import { type Dispatcher, Pool } from 'undici'
-import { isRecord } from '../../domain/x402.js'
 import { type Cancel, systemClock } from '../../ports/clock.js'
-
-export type Answer =
-  | { readonly status: number; readonly body: Record<string, unknown> }
-  | {
-      readonly outage: string
-      /** Whether anything but a gateway's error came back. */
-      readonly spoke: boolean
-      /** Whether it fell over on what it was sent (500): one stranger's payload, and no reason to stop asking it. */
-      readonly stumbled?: true
-    }
+import { type Answer, answerOf, outageOf } from './answers.js'
 
 export interface JsonTransport {
   get(path: string, timeoutMs: number): Promise<Answer>
@@ -105,40 +95,24 @@ class Exchange implements Dispatcher.DispatchHandler {
 
   onResponseStart(_: Dispatcher.DispatchController, status: number): void {
     this.#status = status
+    const outage = outageOf(status)
     // Answered at once; the body is still drained, within the limits, so that the connection can be used again.
-    if (!isOutage(status)) return
-    const spoke = status >= 400 && status < 500
-    this.#answer({ outage: `status ${status}`, spoke, ...(status === 500 && { stumbled: true }) })
+    if (outage) this.#answer(outage)
   }
 
   onResponseData(_: Dispatcher.DispatchController, chunk: Buffer): void {
-    if (!isOutage(this.#status)) this.#chunks.push(chunk)
+    if (!outageOf(this.#status)) this.#chunks.push(chunk)
   }
 
   onResponseEnd(): void {
     this.#clearDeadline()
-    this.#answer(read(this.#status, this.#chunks))
+    this.#answer(answerOf(this.#status, Buffer.concat(this.#chunks).toString('utf8')))
   }
 
   onResponseError(_: Dispatcher.DispatchController, error: Error): void {
     this.#clearDeadline()
     this.#answer({ outage: causeOf(error), spoke: false })
   }
-}
-
-/** 408 and 429 speak of the asking, not of the payment. */
-function isOutage(status: number): boolean {
-  return (status >= 300 && status < 400) || status >= 500 || status === 408 || status === 429
-}
-
-function read(status: number, chunks: readonly Buffer[]): Answer {
-  try {
-    const body: unknown = JSON.parse(Buffer.concat(chunks).toString('utf8'))
-    if (isRecord(body)) return { status, body }
-  } catch {
-    // Said below: what is not JSON and what is JSON of another kind are equally no answer.
-  }
-  return { outage: `status ${status} without a JSON object`, spoke: true }
 }
 
 function causeOf(error: Error): string {

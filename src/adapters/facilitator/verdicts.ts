@@ -3,7 +3,7 @@
  * facilitator that answered the question; everything else decides nothing.
  */
 import type { Settlement, Verification } from '../../ports/facilitator.js'
-import type { Answer } from './json-transport.js'
+import type { Answer } from './answers.js'
 
 const TEXT_LENGTH_MAX = 300
 

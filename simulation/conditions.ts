@@ -1,0 +1,118 @@
+/**
+ * What one episode is like, rolled from its seed. Each kind of trouble is left out of many episodes, so that the others are
+ * seen without it (swarm testing: Groce et al., ISSTA 2012).
+ */
+import { Dice } from './kernel/dice.js'
+import { type LinkFaults, NO_FAULTS } from './kernel/network.js'
+
+export interface Conditions {
+  readonly replicas: number
+  /** `memory`: one process with its own store. `redis`: replicas over the model of Redis. */
+  readonly store: 'memory' | 'redis'
+  readonly onLostResponse: 'release' | 'replay' | undefined
+  readonly confirm: 'facilitator' | 'chain'
+  readonly hasCredit: boolean
+  readonly perMinute: number | undefined
+  readonly buyers: number
+  readonly actsPerBuyer: number
+  /** Acts begin within this time. */
+  readonly spanMs: number
+  readonly links: Readonly<Record<Link, LinkFaults>>
+  /** How often a caller hangs up, at a random moment. */
+  readonly hangUp: number
+  /** How often a replica dies, or stands still, at a moment when it asks or hears somebody. */
+  readonly death: number
+  readonly standstill: number
+  /** How often a replica is told to stop, by the act. */
+  readonly drains: number
+  readonly facilitator: Misbehaviour
+  readonly node: NodeTrouble
+  /** How far clocks of processes are apart, at most. */
+  readonly skewMs: number
+}
+
+export type Link = 'http' | 'facilitator' | 'node' | 'store'
+
+export interface Misbehaviour {
+  /** Of each question. */
+  readonly probability: number
+  /** Says yes to what it did not do, or no to what it did: only where the chain has the last word. */
+  readonly lies: boolean
+  /** How often it restarts, at a question. */
+  readonly death: number
+}
+
+export interface NodeTrouble {
+  /** Rounds that an answer may be behind; each answer by itself, as behind a balancer. */
+  readonly lagRounds: number
+  /** Of each question: status 500. */
+  readonly errors: number
+  /** Of each question: an answer of another network. */
+  readonly foreign: number
+}
+
+export function conditionsOf(seed: string): Conditions {
+  const dice = new Dice(`${seed}/conditions`)
+  const often = (share: number, max: number) => (dice.chance(share) ? max * dice.fraction() : 0)
+  const link = (share: number, max: number): LinkFaults =>
+    dice.chance(share)
+      ? {
+          refused: often(0.5, max),
+          lost: often(0.4, max / 2),
+          unheard: often(0.4, max / 2),
+          reset: often(0.5, max),
+          late: often(0.5, max),
+          lateAnswer: often(0.4, max),
+        }
+      : NO_FAULTS
+  const store = dice.chance(0.75) ? 'redis' : 'memory'
+  const replicas = store === 'memory' ? 1 : dice.between(1, 3)
+  const confirm = dice.chance(0.35) ? 'chain' : 'facilitator'
+  return {
+    replicas,
+    store,
+    onLostResponse: dice.pick(['release', 'replay', 'replay', undefined]),
+    confirm,
+    hasCredit: dice.chance(0.8),
+    perMinute: dice.chance(0.15) ? dice.between(3, 30) : undefined,
+    buyers: dice.between(2, 6),
+    actsPerBuyer: dice.between(3, 12),
+    spanMs: dice.between(20_000, 240_000),
+    links: {
+      http: link(0.6, 0.12),
+      facilitator: link(0.6, 0.2),
+      node: link(0.5, 0.2),
+      store: store === 'redis' ? link(0.5, 0.05) : NO_FAULTS,
+    },
+    hangUp: often(0.5, 0.2),
+    // What lives in one process's memory dies with it: that is documented, and not what is looked for.
+    death: store === 'redis' ? often(0.5, 0.006) : 0,
+    standstill: often(0.5, 0.006),
+    drains: store === 'redis' ? often(0.3, 0.05) : 0,
+    facilitator: {
+      probability: often(0.6, 0.35),
+      lies: confirm === 'chain',
+      death: often(0.3, 0.02),
+    },
+    node: {
+      lagRounds: dice.chance(0.5) ? dice.between(1, 12) : 0,
+      errors: often(0.4, 0.3),
+      foreign: often(0.15, 0.3),
+    },
+    skewMs: dice.chance(0.4) ? dice.between(0, 3_600_000) : 0,
+  }
+}
+
+/** The same world without trouble. */
+export function calm(conditions: Conditions): Conditions {
+  return {
+    ...conditions,
+    links: { http: NO_FAULTS, facilitator: NO_FAULTS, node: NO_FAULTS, store: NO_FAULTS },
+    hangUp: 0,
+    death: 0,
+    standstill: 0,
+    drains: 0,
+    facilitator: { probability: 0, lies: false, death: 0 },
+    node: { lagRounds: 0, errors: 0, foreign: 0 },
+  }
+}

@@ -1,0 +1,107 @@
+/** One episode: a world with its trouble, what its buyers do in it, its healing, and what must hold at the end. */
+import type { Conditions } from './conditions.js'
+import { calm, conditionsOf } from './conditions.js'
+import { checkedAtTheEnd } from './invariants/at-the-end.js'
+import type { Strike } from './kernel/fate.js'
+import { quiet } from './machine.js'
+import { ACTS, type ActKind } from './parties/acts.js'
+import { Buyer } from './parties/buyer.js'
+import type { Violation } from './world/truth.js'
+import { World } from './world/world.js'
+
+export interface EpisodeOptions {
+  readonly seed: string
+  /** The only faults and acts that happen: the names of a smaller failure. */
+  readonly only?: ReadonlySet<string>
+  readonly onLine?: (line: string) => void
+}
+
+export interface Episode {
+  readonly seed: string
+  readonly conditions: Conditions
+  /** Calls that were walked to their end, and requests that were sent. */
+  readonly calls: number
+  readonly requests: number
+  readonly charges: number
+  readonly traceHash: number
+  readonly violations: readonly Violation[]
+  readonly strikes: readonly Strike[]
+  readonly acts: readonly string[]
+  readonly finals: Readonly<Record<string, number>>
+}
+
+/** Longer than the most patient client waits, again and again. */
+const ACTS_MAX_MS = 60 * 60_000
+/** Payments live 108 rounds; leases, closing moves and handlers are over long before. */
+const HEALING_MS = 7 * 60_000
+const KINDS = Object.keys(ACTS) as ActKind[]
+
+export async function episode({ seed, only, onLine }: EpisodeOptions): Promise<Episode> {
+  const conditions = conditionsOf(seed)
+  return quiet(async machine => {
+    const world = new World({ seed, conditions, ...(only && { faults: only }), ...(onLine && { onLine }) })
+    machine.nowMs = () => world.timeline.nowMs
+    const acts = begin(world, only)
+    const { truth, timeline } = world
+    const failed = () => truth.violations.length > 0
+    await timeline.run(conditions.spanMs, failed)
+    world.heal()
+    await timeline.run(conditions.spanMs + ACTS_MAX_MS, () => failed() || world.acting === 0)
+    if (world.acting > 0) truth.violated('acts-end', `${world.acting} acts have not ended`)
+    await timeline.run(timeline.nowMs + HEALING_MS, failed)
+    if (!failed()) await checkedAtTheEnd(world, buyersOf(world))
+    const finals: Record<string, number> = {}
+    for (const { final } of truth.calls) finals[final] = (finals[final] ?? 0) + 1
+    return {
+      seed,
+      conditions,
+      calls: truth.calls.length,
+      requests: truth.askings.length,
+      charges: world.ledger.transactions().length / 2,
+      traceHash: world.traceHash,
+      violations: truth.violations,
+      strikes: world.fate.strikes,
+      acts,
+      finals,
+    }
+  })
+}
+
+const buyers = new WeakMap<World, readonly Buyer[]>()
+
+function buyersOf(world: World): readonly Buyer[] {
+  return buyers.get(world)!
+}
+
+/** Puts every act on the timeline. */
+function begin(world: World, only: ReadonlySet<string> | undefined): string[] {
+  const { conditions, timeline, fate } = world
+  const acts: string[] = []
+  const all: Buyer[] = []
+  for (let who = 1; who <= conditions.buyers; who++) {
+    const name = `buyer${who}`
+    const buyer = new Buyer(world, name)
+    all.push(buyer)
+    world.fund(name)
+    for (let at = 1; at <= conditions.actsPerBuyer; at++) {
+      const act = `act${who}.${at}`
+      if (only && !only.has(act)) continue
+      acts.push(act)
+      const dice = fate.dice(act)
+      const kind = dice.pick(KINDS)
+      timeline.after(dice.between(0, conditions.spanMs), () => {
+        world.trace(`${name} begins ${act}: ${kind}`)
+        world.acting++
+        ACTS[kind]({ world, buyer, act, dice })
+          .catch(error => world.truth.violated('the-simulation-works', `${act}: ${error?.stack ?? error}`))
+          .finally(() => world.acting--)
+        if (fate.strike(`${act}.drain`, conditions.drains, timeline.nowMs))
+          world.seller.drain(dice.between(0, conditions.replicas - 1))
+      })
+    }
+  }
+  buyers.set(world, all)
+  return acts
+}
+
+export { calm }

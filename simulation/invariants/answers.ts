@@ -1,0 +1,53 @@
+/** What is checked of every reply, when it is heard. */
+
+import type { Ledger } from '../../src/adapters/sandbox/ledger.js'
+import { decodeAnswerHeader } from '../../src/domain/x402.js'
+import { type Asking, headerOf, type Truth } from '../world/truth.js'
+import type { WireReply } from '../world/wire.js'
+import type { World } from '../world/world.js'
+
+/** The ledger counts in seconds. */
+const EPOCH_MS = Date.UTC(2030, 0, 1)
+
+export function checkReply({ truth, ledger }: World, asking: Asking, reply: WireReply): void {
+  if (reply.status >= 200 && reply.status < 300) checkAnswer(truth, ledger, asking, reply)
+  if (reply.status === 402) checkQuote(truth, ledger, asking)
+}
+
+function checkAnswer(truth: Truth, ledger: Ledger, asking: Asking, reply: WireReply): void {
+  const { act, payment, window } = asking
+  const receipt = decodeAnswerHeader(headerOf(reply, 'payment-response') ?? '')
+  const txId = receipt?.transaction as string | undefined
+  const run = truth.handlerRuns[Number(/\\?"run\\?":(\d+)/.exec(reply.body)?.[1]) - 1]
+  if (!run) return void truth.violated('the-right-answer', `${act} got an answer of no run: ${reply.body}`)
+  if (txId === undefined) {
+    const sold = window === undefined ? undefined : truth.windows.get(window)
+    if (!sold || !ledger.landed(sold))
+      truth.violated('no-answer-without-payment', `${act} got run ${run.id} for nothing`)
+    return
+  }
+  const key = headerOf(reply, 'x-svc-subscription')
+  if (key !== undefined) truth.windows.set(key, txId)
+  if (!ledger.landed(txId))
+    truth.violated('no-answer-without-payment', `${act} got run ${run.id} for ${txId}, which has not landed`)
+  if (run.txId !== txId || !run.returned)
+    truth.violated('the-right-answer', `${act} got run ${run.id} of ${run.txId} under ${txId}`)
+  if (JSON.parse(asking.body || '{}').act !== run.act)
+    truth.violated('the-right-answer', `${act} got the answer of ${run.act}`)
+  const isReplay = headerOf(reply, 'idempotency-replayed') === 'true'
+  if (!isReplay && payment && payment.txId !== txId)
+    truth.violated('the-right-answer', `${act} paid ${payment.txId} and got ${txId}`)
+  const first = truth.delivered.get(txId) ?? run.id
+  truth.delivered.set(txId, first)
+  if (first !== run.id) truth.violated('one-answer-a-payment', `${txId} got runs ${first} and ${run.id}`)
+}
+
+function checkQuote(truth: Truth, ledger: Ledger, { act, payment, endpoint, atMs }: Asking): void {
+  const landed = payment && ledger.landed(payment.txId)
+  if (!landed || truth.byPayer.has(payment.txId)) return
+  const settled = truth.settles.find(({ txId }) => txId === payment.txId)
+  const run = truth.handlerRuns.find(each => each.txId === payment.txId && each.endpoint === endpoint)
+  // One that was sent to be settled before this request began, by this endpoint, and landed at once or later.
+  if (!settled || !run || settled.atMs > atMs || landed.landedAt * 1_000 > atMs + EPOCH_MS) return
+  truth.violated('not-quoted-again', `${act} was quoted again for ${payment.txId}, which had landed`)
+}

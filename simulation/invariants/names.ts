@@ -1,0 +1,27 @@
+/** What must hold, whatever goes wrong. The README has the same list. */
+export const INVARIANTS = {
+  'no-charge-without-answer':
+    'A payment is sent to be settled only after a run of the handler for it has returned.',
+  'recorded-before-settling': 'A payment is sent to be settled only after its call was recorded.',
+  'no-answer-without-payment':
+    'An answer leaves only for a payment that has landed, or in a window whose payment has landed.',
+  'the-right-answer': 'An answer is the one of the run that was paid for, and of what was asked.',
+  'one-answer-a-payment': 'No two runs are delivered for one payment.',
+  'not-quoted-again': 'A payment that landed is never answered with a quote at the endpoint that it was for.',
+  'told-not-charged': 'A call that said “not charged” charged nothing, then or later.',
+  'key-charged-once': 'Where keys are replayed, one key of one payer is charged once for one body.',
+  'answer-can-be-had':
+    'What was charged and not delivered can be had by asking again, wherever that is promised.',
+  'ends-decided': 'When all is well again, no key and no payment is in progress, in use, or in doubt.',
+  'unpaid-runs-bounded':
+    'A payer’s runs that nobody paid for, and that the payer or the payment failed, stay within its credit.',
+  'caps-hold': 'No payer is charged more a call, or more a day, than its client was told.',
+  'spending-is-counted': 'A client counts at least what its account has paid.',
+  'in-flight-ends': 'When all is well again, no call is in flight.',
+  'books-balance': 'The journal and the chain agree, but for what died with its process.',
+  'acts-end': 'Every caller gets an answer or an error in the end.',
+  'errors-are-named': 'The client fails with errors of its own, which have codes.',
+  'the-simulation-works': 'The simulated world itself does not throw.',
+} as const
+
+export type Invariant = keyof typeof INVARIANTS

@@ -1,0 +1,36 @@
+/**
+ * While an episode runs, libraries that read the machine's clock read the simulated one, and nothing may set a timer of the
+ * machine's or make its own randomness: an episode that did could not be repeated.
+ */
+
+export interface Machine {
+  nowMs: () => number
+}
+
+const EPOCH_MS = Date.UTC(2030, 0, 1)
+
+export async function quiet<T>(run: (machine: Machine) => Promise<T>): Promise<T> {
+  const real = {
+    now: Date.now,
+    performanceNow: performance.now,
+    random: Math.random,
+    setTimeout,
+    setInterval,
+  }
+  const machine: Machine = { nowMs: () => 0 }
+  const refused = (what: string) => () => {
+    throw new Error(`${what} was used in a simulation`)
+  }
+  Date.now = () => EPOCH_MS + machine.nowMs()
+  performance.now = () => machine.nowMs()
+  Math.random = refused('Math.random')
+  Object.assign(globalThis, { setTimeout: refused('setTimeout'), setInterval: refused('setInterval') })
+  try {
+    return await run(machine)
+  } finally {
+    Date.now = real.now
+    performance.now = real.performanceNow
+    Math.random = real.random
+    Object.assign(globalThis, { setTimeout: real.setTimeout, setInterval: real.setInterval })
+  }
+}

@@ -1,0 +1,250 @@
+/** What buyers do, honest ones and others. Each act is a little story of its own, rolled from its name. */
+import { SvcError } from '../../src/domain/errors.js'
+import type { PaymentRequired } from '../../src/domain/x402.js'
+import { decodeAnswerHeader } from '../../src/domain/x402.js'
+import type { SignedPayment } from '../../src/ports/payment-signer.js'
+import { sleep } from '../../src/ports/waiting.js'
+import type { Dice } from '../kernel/dice.js'
+import { ConnectionLost } from '../kernel/network.js'
+import { type EndpointName, ORIGIN, type Work } from '../world/seller.js'
+import { headerOf } from '../world/truth.js'
+import { HangUp, type WireReply } from '../world/wire.js'
+import { type World, workRequest } from '../world/world.js'
+import type { Buyer } from './buyer.js'
+
+export interface Stage {
+  readonly world: World
+  readonly buyer: Buyer
+  /** The act's own name. */
+  readonly act: string
+  readonly dice: Dice
+}
+
+type Act = (stage: Stage) => Promise<void>
+
+/** Handlers that answer, mostly; and how long they take: at once, some seconds, longer than they may. */
+export function workOf({ act, dice }: Stage): Work {
+  const does = dice.pick([
+    'return',
+    'return',
+    'return',
+    'return',
+    'return',
+    'throw',
+    'refuse',
+    'stall',
+    'nothing',
+  ] as const)
+  const ms = dice.chance(0.5) ? dice.span(1, 40_000) : undefined
+  return {
+    act,
+    does,
+    ...(ms !== undefined && { ms }),
+    ...(dice.chance(0.3) && { units: dice.between(1, 9) }),
+  }
+}
+
+const PAID: readonly EndpointName[] = ['work', 'work', 'research', 'units']
+
+/** One call by the real client, which retries as it sees fit. */
+const call: Act = async stage => {
+  await called(stage, stage.dice.pick(PAID), workOf(stage))
+}
+
+/** The same call again and again under one key, after failures and without. */
+const again: Act = async stage => {
+  const { buyer, dice, act } = stage
+  const [endpoint, work] = [dice.pick(PAID), workOf(stage)]
+  const idempotencyKey = `key-of-${act}-that-is-long`
+  for (let times = dice.between(2, 4); times > 0; times--) {
+    const calls = Array.from({ length: dice.chance(0.3) ? 2 : 1 }, () =>
+      called(stage, endpoint, work, idempotencyKey),
+    )
+    await Promise.all(calls)
+    await sleep(buyer.process.clock, dice.span(10, 30_000))
+  }
+}
+
+/** Buys a window and uses it. */
+const subscribe: Act = async stage => {
+  const { buyer, dice } = stage
+  await expected(stage, buyer.client.subscribe(`${ORIGIN}/feed`, workOf(stage)))
+  for (let times = dice.between(1, 3); times > 0; times--) {
+    await sleep(buyer.process.clock, dice.span(10, 60_000))
+    await called(stage, 'feed', workOf(stage))
+  }
+}
+
+/** One payment, presented by hand: at several doors, several times, late, or hung up. */
+const present: Act = async stage => {
+  const { buyer, dice } = stage
+  const endpoint = dice.pick(PAID)
+  const work = workOf(stage)
+  const payment = await signed(stage, endpoint, work)
+  if (!payment) return
+  const header = encoded(payment, dice)
+  const keys = [undefined, `key-of-${stage.act}-that-is-long`, 'short', `other-key-of-${stage.act}`]
+  if (dice.chance(0.2)) await sleep(buyer.process.clock, dice.span(1_000, 330_000))
+  await Promise.all(
+    Array.from({ length: dice.between(1, 4) }, async (_, time) => {
+      await sleep(buyer.process.clock, time === 0 ? 0 : dice.span(1, 60_000))
+      const key = dice.chance(0.6) ? keys[0] : dice.pick(keys)
+      const at = dice.chance(0.85) ? endpoint : dice.pick(PAID)
+      await presented(stage, at, work, { header, key, door: dice.pick(['http', 'http', 'a2a'] as const) })
+    }),
+  )
+}
+
+/** The same payment in other bytes, so that it might count as another one. */
+const reencode: Act = async stage => {
+  const { dice } = stage
+  const endpoint = dice.pick(PAID)
+  const work = workOf(stage)
+  const payment = await signed(stage, endpoint, work)
+  if (!payment) return
+  await Promise.all(
+    Array.from({ length: 3 }, () => presented(stage, endpoint, work, { header: encoded(payment, dice) })),
+  )
+}
+
+/** Payments of an account that cannot pay them all: each is good until another has landed. */
+const spree: Act = async stage => {
+  const { dice } = stage
+  const work = { act: stage.act, does: 'return', ms: dice.span(1, 5_000) } as const
+  const payments = await Promise.all(
+    Array.from({ length: dice.between(2, 12) }, () => signed(stage, 'work', work)),
+  )
+  await Promise.all(
+    payments.map(payment => payment && presented(stage, 'work', work, { header: encoded(payment, dice) })),
+  )
+}
+
+/** Somebody else's payment, read on the chain or off the wire, with a key of one's own. */
+const steal: Act = async stage => {
+  const { world, dice, act } = stage
+  const seen = world.truth.askings.filter(({ header, payment }) => header && payment)
+  if (seen.length === 0) return
+  const { endpoint, header, body, key } = dice.pick(seen)
+  const work = dice.chance(0.5) && body ? (JSON.parse(body) as Work) : workOf(stage)
+  const ownKey = dice.pick([undefined, 'short', `stolen-by-${act}-that-is-long`, key])
+  await presented(stage, endpoint, work, { header: header!, key: ownKey })
+}
+
+/** Money that arrives without the seller: the payer submits the payment itself, before or while it is presented. */
+const behind: Act = async stage => {
+  const { world, buyer, dice } = stage
+  const work = workOf(stage)
+  const payment = await signed(stage, 'work', work, { isOwnFee: true })
+  if (!payment) return
+  const land = async () => {
+    await sleep(buyer.process.clock, dice.span(1, 40_000))
+    world.landByPayer(payment)
+  }
+  const show = async () => {
+    await sleep(buyer.process.clock, dice.span(1, 40_000))
+    await presented(stage, 'work', work, {
+      header: encoded(payment, dice),
+      key: dice.chance(0.5) ? `key-of-${stage.act}-that-is-long` : undefined,
+    })
+  }
+  await Promise.all([land(), show(), dice.chance(0.5) ? show() : undefined])
+}
+
+export const ACTS = { call, again, subscribe, present, reencode, spree, steal, behind }
+export type ActKind = keyof typeof ACTS
+
+async function called(
+  stage: Stage,
+  endpoint: EndpointName,
+  work: Work,
+  idempotencyKey?: string,
+): Promise<void> {
+  const { buyer } = stage
+  buyer.act = stage.act
+  await expected(
+    stage,
+    buyer.client.call(`${ORIGIN}/${endpoint}`, work, { ...(idempotencyKey && { idempotencyKey }) }),
+  )
+}
+
+/** The client fails in words of its own, or its own code is broken. */
+async function expected({ world, act }: Stage, calling: Promise<unknown>): Promise<void> {
+  try {
+    await calling
+  } catch (error) {
+    if (error instanceof SvcError) return
+    world.truth.violated(
+      'errors-are-named',
+      `${act}: ${error instanceof Error ? error.stack : String(error)}`,
+    )
+  }
+}
+
+/** A payment for what is quoted now; `undefined` where no quote came. */
+async function signed(
+  stage: Stage,
+  endpoint: EndpointName,
+  work: Work,
+  { isOwnFee = false } = {},
+): Promise<SignedPayment | undefined> {
+  const { world, buyer, act } = stage
+  try {
+    const quoted = await world.http(buyer.process, act, workRequest(endpoint, work, {}, buyer.address))
+    const challenge = decodeAnswerHeader(headerOf(quoted, 'payment-required') ?? '') as
+      | PaymentRequired
+      | undefined
+    const accepted = challenge?.accepts?.[0]
+    if (!challenge || !accepted) return undefined
+    const { feePayer: _, ...extra } = accepted.extra ?? {}
+    return await buyer.signer.sign(challenge, isOwnFee ? { ...accepted, extra } : accepted)
+  } catch (error) {
+    if (error instanceof ConnectionLost || error instanceof SvcError) return undefined
+    throw error
+  }
+}
+
+/** Several spellings of one payment: all of them decode to the same transaction. */
+function encoded({ payload }: SignedPayment, dice: Dice): string {
+  const spelt = dice.chance(0.5) ? payload : { ...payload, [`x-${dice.between(1, 9)}`]: dice.between(1, 9) }
+  return Buffer.from(JSON.stringify(spelt, null, dice.pick([0, 1]))).toString('base64')
+}
+
+export interface Presenting {
+  readonly header: string
+  readonly key?: string | undefined
+  readonly door?: 'http' | 'a2a'
+}
+
+export async function presented(
+  { world, buyer, act }: Pick<Stage, 'world' | 'buyer' | 'act'>,
+  endpoint: EndpointName,
+  work: Work,
+  { header, key, door = 'http' }: Presenting,
+  address = buyer.address,
+): Promise<WireReply | undefined> {
+  const headers = { 'payment-signature': header, ...(key !== undefined && { 'idempotency-key': key }) }
+  const request = workRequest(endpoint, work, headers, address)
+  try {
+    return await world.http(
+      buyer.process,
+      act,
+      door === 'http' ? request : asMessage(request, endpoint, work),
+      new HangUp(),
+    )
+  } catch (error) {
+    if (error instanceof ConnectionLost) return undefined
+    throw error
+  }
+}
+
+function asMessage(request: ReturnType<typeof workRequest>, skillId: EndpointName, work: Work) {
+  const message = {
+    role: 'user',
+    kind: 'message',
+    messageId: 'm',
+    parts: [{ kind: 'data', data: work }],
+    metadata: { skillId },
+  }
+  const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'message/send', params: { message } })
+  return { ...request, target: '/a2a', body }
+}

@@ -1,0 +1,146 @@
+/** A facilitator over the sandbox's ledger and judgement; its answers go wrong as the fate of each question says. */
+import { type Answer, answerOf } from '../../src/adapters/facilitator/answers.js'
+import type { jsonTransport } from '../../src/adapters/facilitator/json-transport.js'
+import { createCatalogue } from '../../src/adapters/sandbox/catalogue.js'
+import { facilitatorRoutes } from '../../src/adapters/sandbox/facilitator.js'
+import type { Fault, FaultName, FaultSource, Stage } from '../../src/adapters/sandbox/faults.js'
+import { json, type Reply } from '../../src/adapters/sandbox/http.js'
+import { CAIP2 } from '../../src/domain/network.js'
+import { ConnectionLost } from '../kernel/network.js'
+import { Process } from '../kernel/process.js'
+import { keyOf } from './accounts.js'
+import type { World } from './world.js'
+
+/** What it may do instead of answering truthfully. None of these says that something happened which did not. */
+const TRUE_TROUBLE: Readonly<Record<Stage, readonly FaultName[]>> = {
+  supported: ['500', '429', 'html', 'refuse'],
+  verify: ['500', '429', 'html', 'redirect', 'refuse', 'string-true', 'one', 'other-payer'],
+  settle: [
+    '500',
+    '429',
+    'html',
+    'redirect',
+    'refuse',
+    'string-true',
+    'one',
+    'die-before',
+    'die-after',
+    'late',
+    'slow-before',
+    'slow-after',
+    'error-after',
+    'pending',
+    'other-tx',
+    'other-payer',
+    'other-network',
+  ],
+}
+
+const LIES: Readonly<Record<Stage, readonly FaultName[]>> = {
+  supported: [],
+  verify: ['lie'],
+  settle: ['lie'],
+}
+
+/** The longest that it takes: longer than a seller waits, and than a lease. */
+const DELAY_MIN_MS = 200
+const DELAY_MAX_MS = 60_000
+const RESTART_MS = 4_000
+
+export class Facilitator {
+  readonly #world: World
+  #process: Process
+  #routes: ReturnType<typeof facilitatorRoutes> = []
+
+  constructor(world: World) {
+    this.#world = world
+    this.#process = this.#begin()
+  }
+
+  /** How this process of a seller reaches it. */
+  transportFor(from: Process): typeof jsonTransport {
+    const ask = (method: string, path: string, body: Buffer, timeoutMs: number) =>
+      this.#ask(from, method, path, body, timeoutMs)
+    return () => ({
+      get: (path, timeoutMs) => ask('GET', path, Buffer.alloc(0), timeoutMs),
+      post: (path, body, timeoutMs) => ask('POST', path, body, timeoutMs),
+      close: async () => {},
+    })
+  }
+
+  #begin(): Process {
+    const { timeline, ledger } = this.#world
+    const process = new Process('facilitator', timeline)
+    this.#routes = facilitatorRoutes({
+      ledger,
+      sponsor: keyOf('sponsor'),
+      catalogue: createCatalogue(process.clock.now),
+      faults: { take: stage => this.#faultAt(stage) } as FaultSource,
+      strangers: { address: keyOf('stranger').address, network: CAIP2.mainnet },
+      clock: process.clock,
+    })
+    return process
+  }
+
+  #ask(from: Process, method: string, path: string, body: Buffer, timeoutMs: number): Promise<Answer> {
+    const { network, conditions } = this.#world
+    return new Promise(resolve => {
+      const cancel = from.clock.after(timeoutMs, () =>
+        resolve({ outage: `no answer within ${timeoutMs} ms`, spoke: false }),
+      )
+      const place = `${from.name}>facilitator${path}`
+      this.#world.point(from, place)
+      network
+        .ask(from, this.#process, place, conditions.links.facilitator, () => this.#serve(method, path, body))
+        .then(({ status, text }) => answerOf(status, text))
+        .catch((cause: Error) => ({ outage: cause.message, spoke: false }) as const)
+        .then(answer => {
+          cancel()
+          this.#world.point(from, `${place}<`)
+          from.deliver(() => resolve(answer))
+        })
+    })
+  }
+
+  async #serve(method: string, path: string, body: Buffer): Promise<{ status: number; text: string }> {
+    const { fate, timeline, conditions, truth } = this.#world
+    const route = this.#routes.find(each => each.method === method && each.path.test(path))!
+    if (path === '/settle') truth.settleAsked(body)
+    if (fate.strike(fate.numbered('facilitator.death'), conditions.facilitator.death, timeline.nowMs)) {
+      const after = fate.fractionOf(fate.numbered('facilitator.death.after')) < 0.5
+      if (after) await route.handle({ query: new URLSearchParams(), body, accept: '', parts: [] })
+      this.#process.die()
+      timeline.after(RESTART_MS, () => {
+        this.#process = this.#begin()
+      })
+    }
+    const reply = await route.handle({ query: new URLSearchParams(), body, accept: '', parts: [] })
+    return this.#worded(path, reply)
+  }
+
+  #worded(path: string, reply: Reply): { status: number; text: string } {
+    const { fate, timeline, conditions } = this.#world
+    if ('raw' in reply) throw new ConnectionLost('ECONNRESET')
+    const contradicts =
+      path === '/settle' &&
+      conditions.facilitator.lies &&
+      fate.strike(
+        fate.numbered('facilitator.contradicts'),
+        conditions.facilitator.probability / 4,
+        timeline.nowMs,
+      )
+    const said = contradicts
+      ? (json(200, { success: false, errorReason: 'insufficient_funds', transaction: '' }) as typeof reply)
+      : reply
+    return { status: said.status, text: Buffer.from(said.body).toString('utf8') }
+  }
+
+  #faultAt(stage: Stage): Fault | undefined {
+    const { fate, timeline, conditions } = this.#world
+    const { probability, lies } = conditions.facilitator
+    const dice = fate.strike(fate.numbered(`facilitator.${stage}.fault`), probability, timeline.nowMs)
+    if (!dice) return undefined
+    const behaviour = dice.pick([...TRUE_TROUBLE[stage], ...(lies ? LIES[stage] : [])])
+    return { stage, behaviour, delayMs: dice.span(DELAY_MIN_MS, DELAY_MAX_MS), times: null }
+  }
+}

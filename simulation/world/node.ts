@@ -1,0 +1,90 @@
+/** A node over the sandbox's ledger: behind by some rounds, each answer by itself, as behind a balancer. */
+import {
+  answerIn,
+  NODE_TIMEOUT_MS,
+  type NodeClient,
+  present,
+  unavailable,
+  unavailableBy,
+} from '../../src/adapters/algorand/node-answers.js'
+import type { nodeClient } from '../../src/adapters/algorand/node-client.js'
+import { algodRoutes } from '../../src/adapters/sandbox/algod.js'
+import { BadRequest } from '../../src/adapters/sandbox/http.js'
+import type { Ledger } from '../../src/adapters/sandbox/ledger.js'
+import { GENESIS_HASH } from '../../src/domain/network.js'
+import { within } from '../../src/ports/waiting.js'
+import { Process } from '../kernel/process.js'
+import type { World } from './world.js'
+
+export class Node {
+  readonly #world: World
+  readonly #process: Process
+  readonly #routes: ReturnType<typeof algodRoutes>
+  #lag = 0n
+
+  constructor(world: World) {
+    this.#world = world
+    this.#process = new Process('node', world.timeline)
+    this.#routes = algodRoutes(this.#view(world.ledger))
+  }
+
+  clientFor(from: Process): typeof nodeClient {
+    return ({ nodeTimeoutMs = NODE_TIMEOUT_MS }) => {
+      const find: NodeClient['find'] = async path => {
+        const { network, conditions } = this.#world
+        const place = `${from.name}>node`
+        this.#world.point(from, place)
+        const asked = network.ask(from, this.#process, place, conditions.links.node, () => this.#serve(path))
+        try {
+          const { status, text } = await within(from.clock, nodeTimeoutMs, asked)
+          return answerIn(status, text)
+        } catch (error) {
+          throw unavailableBy(error)
+        }
+      }
+      return { find, get: path => present(find(path)), close: async () => {} }
+    }
+  }
+
+  #view(ledger: Ledger): Ledger {
+    const tip = () => ledger.rounds.current() - this.#lag
+    return {
+      ...ledger,
+      rounds: { ...ledger.rounds, current: tip },
+      landed: txId => {
+        const found = ledger.landed(txId)
+        return found && found.round <= tip() ? found : undefined
+      },
+      block: round => (round > tip() ? undefined : ledger.block(round)),
+    }
+  }
+
+  async #serve(path: string): Promise<{ status: number; text: string }> {
+    const { fate, timeline, conditions } = this.#world
+    const { lagRounds, errors, foreign } = conditions.node
+    const name = fate.numbered('node')
+    this.#lag = BigInt(
+      fate.strike(`${name}.lag`, lagRounds > 0 ? 0.5 : 0, timeline.nowMs)?.between(1, lagRounds) ?? 0,
+    )
+    if (fate.strike(`${name}.error`, errors, timeline.nowMs))
+      return { status: 500, text: '{"message":"down"}' }
+    const isForeign = fate.strike(`${name}.foreign`, foreign, timeline.nowMs)
+    const [bare = path] = path.split('?')
+    const route = this.#routes.find(each => each.method === 'GET' && each.path.test(bare))
+    if (!route) throw unavailable(`no route ${path}`)
+    try {
+      const parts = (route.path.exec(bare) ?? []).slice(1).map(decodeURIComponent)
+      const query = new URLSearchParams(path.slice(bare.length + 1))
+      const reply = await route.handle({ query, body: Buffer.alloc(0), accept: '', parts })
+      if ('raw' in reply) return { status: 500, text: '' }
+      const text = Buffer.from(reply.body).toString('utf8')
+      return {
+        status: reply.status,
+        text: isForeign ? text.replace(GENESIS_HASH.testnet, GENESIS_HASH.mainnet) : text,
+      }
+    } catch (error) {
+      if (error instanceof BadRequest) return { status: error.status, text: '{}' }
+      throw error
+    }
+  }
+}

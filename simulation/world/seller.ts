@@ -1,0 +1,176 @@
+/** A seller: one agent, served by replicas that come and go. */
+import { assemble } from '../../src/app/assemble.js'
+import { createDrain, type Drain } from '../../src/app/drain.js'
+import type { ServerOptions } from '../../src/app/options.js'
+import { type AgentDef, defineAgent, defineEndpoint, SvcError } from '../../src/index.js'
+import { sleep } from '../../src/ports/waiting.js'
+import { seededRandom } from '../kernel/dice.js'
+import { ConnectionLost } from '../kernel/network.js'
+import { Process } from '../kernel/process.js'
+import { keyOf } from './accounts.js'
+import { ownStores, type StoresFor, sharedStores } from './stores.js'
+import { type HangUp, received, type WireReply, type WireRequest } from './wire.js'
+import type { World } from './world.js'
+
+export const ORIGIN = 'https://seller.example'
+export const ENDPOINTS = ['work', 'research', 'units', 'feed'] as const
+export type EndpointName = (typeof ENDPOINTS)[number]
+
+/** What a handler is asked to do with its caller's money. */
+export interface Work {
+  readonly act: string
+  readonly does: 'return' | 'throw' | 'refuse' | 'stall' | 'nothing'
+  /** How long it takes. */
+  readonly ms?: number
+  readonly units?: number
+}
+
+const SHUTDOWN_MS = 30_000
+const RESTART_MIN_MS = 500
+const RESTART_MAX_MS = 20_000
+const LAST_WORDS_MS = 3_000
+
+interface Replica {
+  readonly process: Process
+  readonly drain: Drain
+  readonly served: ReturnType<typeof assemble>
+}
+
+export class Seller {
+  readonly payTo = keyOf('seller').address
+  readonly #world: World
+  readonly #storesFor: StoresFor
+  readonly #replicas: (Replica | undefined)[] = []
+  #starts = 0
+
+  constructor(world: World) {
+    this.#world = world
+    this.#storesFor = world.conditions.store === 'redis' ? sharedStores(world) : ownStores(world)
+    for (let place = 0; place < world.conditions.replicas; place++) this.#start(place)
+  }
+
+  /** Calls at work, in all replicas that live. */
+  get inFlight(): number {
+    return this.#replicas.reduce((sum, replica) => sum + (replica?.drain.count() ?? 0), 0)
+  }
+
+  /** To a replica that the balancer picks; `place` names the caller's link. */
+  request(from: Process, place: string, request: WireRequest, hangUp: HangUp): Promise<WireReply> {
+    const { fate, network, conditions } = this.#world
+    const at = Math.floor(fate.fractionOf(fate.numbered(`${place}.balance`)) * this.#replicas.length)
+    const replica = this.#replicas[at] ?? this.#replicas.find(each => each !== undefined)
+    if (!replica) return Promise.reject(new ConnectionLost('ECONNREFUSED'))
+    const { process, served } = replica
+    return network.ask(from, process, `${place}>seller`, conditions.links.http, () =>
+      received(process, served.door.listener, request, hangUp),
+    )
+  }
+
+  /** As a deployment does: told to stop, killed when it has ended, and started again. */
+  drain(place: number): void {
+    const replica = this.#replicas[place]
+    if (!replica) return
+    void replica.drain.shutdown('deployment').then(async () => {
+      // What it has said reaches its callers before the process ends.
+      await sleep(replica.process.clock, LAST_WORDS_MS)
+      replica.process.die()
+    })
+  }
+
+  #start(place: number): void {
+    const world = this.#world
+    const { fate, timeline, conditions } = world
+    const name = `seller${place}.${++this.#starts}`
+    const roll = fate.dice(`${name}.skew`)
+    const process = new Process(name, timeline, {
+      nowMs: roll.between(-conditions.skewMs, conditions.skewMs),
+      upMs: roll.between(0, 1_000_000),
+    })
+    const around = {
+      clock: process.clock,
+      random: seededRandom(`${world.seed}/${name}`),
+      transport: world.facilitator.transportFor(process),
+      node: world.node.clientFor(process),
+    }
+    const drain = createDrain(SHUTDOWN_MS, process.clock)
+    const served = assemble(
+      agentOf(world, process, this.payTo),
+      optionsOf(world, this.#storesFor(process)),
+      drain,
+      around,
+    )
+    this.#replicas[place] = { process, drain, served }
+    world.mortal(process)
+    process.onDeath(() => {
+      this.#replicas[place] = undefined
+      const afterMs = fate.dice(`${name}.restart`).span(RESTART_MIN_MS, RESTART_MAX_MS)
+      timeline.after(afterMs, () => this.#start(place))
+    })
+  }
+}
+
+function optionsOf(world: World, stores: ServerOptions['stores']): ServerOptions {
+  const { onLostResponse, confirm, hasCredit, perMinute } = world.conditions
+  return {
+    facilitatorUrl: 'https://facilitator.example',
+    algodUrl: 'https://node.example',
+    confirm,
+    stores: { ...stores, runs: world.truth.runs },
+    ...(onLostResponse && { idempotency: { onLostResponse, windowMs: KEPT_MS } }),
+    ...(!hasCredit && { credit: false as const }),
+    ...(perMinute !== undefined && { rateLimit: { perMinute } }),
+    logger: world.logger,
+  }
+}
+
+/** Longer than any episode. */
+const KEPT_MS = 24 * 3_600_000
+const HANDLER_TIMEOUT_MS = 30_000
+
+function agentOf(world: World, process: Process, payTo: string): AgentDef {
+  const handler =
+    (endpoint: EndpointName) =>
+    async (context: { body: unknown; payment: object; idempotencyKey?: string; signal: AbortSignal }) => {
+      const work = context.body as Work
+      const run = world.truth.runBegins(endpoint, work, context)
+      if (work.ms !== undefined) await sleep(process.clock, work.ms)
+      switch (work.does) {
+        case 'throw':
+          throw new Error('broken')
+        case 'refuse':
+          throw new SvcError('not today', 'not_today', 422)
+        case 'nothing':
+          return undefined
+        case 'stall':
+          return new Promise(() => {})
+        default:
+          world.truth.runReturns(run)
+          return { run: run.id, act: work.act }
+      }
+    }
+  const timeout = HANDLER_TIMEOUT_MS
+  return defineAgent({
+    name: 'Simulated',
+    handle: 'simulated',
+    description: 'Sells what is asked for.',
+    network: 'testnet',
+    payTo,
+    endpoints: [
+      defineEndpoint({ name: 'work', price: '$0.01', timeout, handler: handler('work') as never }),
+      defineEndpoint({ name: 'research', price: '$0.05', timeout, handler: handler('research') as never }),
+      defineEndpoint({
+        name: 'units',
+        price: ({ body }: { body: unknown }) => `$0.00${(body as Work).units ?? 1}`,
+        priceHint: '$0.001 a unit',
+        timeout,
+        handler: handler('units') as never,
+      }),
+      defineEndpoint({
+        name: 'feed',
+        subscription: { price: '$0.03', period: '2m' },
+        timeout,
+        handler: handler('feed') as never,
+      }),
+    ],
+  })
+}

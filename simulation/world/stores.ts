@@ -1,0 +1,74 @@
+/** The stores of a seller: in its process's own memory, or shared by all its replicas behind a network. */
+import { memoryChargeStore } from '../../src/adapters/memory/charge-store.js'
+import { memoryCredit } from '../../src/adapters/memory/credit.js'
+import { memoryRateLimit } from '../../src/adapters/memory/rate-limit.js'
+import { memorySubscriptions } from '../../src/adapters/memory/subscriptions.js'
+import { type ChargeConnection, redisChargeStore } from '../../src/adapters/redis/charge-store.js'
+import { serverTime } from '../../src/adapters/redis/server-time.js'
+import type { Stores } from '../../src/app/options.js'
+import { within } from '../../src/ports/waiting.js'
+import { Process } from '../kernel/process.js'
+import { redisModel } from '../stores/redis-model.js'
+import type { World } from './world.js'
+
+const COMMAND_TIMEOUT_MS = 2_000
+
+export type StoresFor = (from: Process) => Stores
+
+/** Dies with its process. */
+export function ownStores(world: World): StoresFor {
+  return ({ clock }) => ({
+    charges: world.truth.watching(memoryChargeStore({ clock })),
+    credit: memoryCredit({ clock }),
+    rateLimit: memoryRateLimit({ clock }),
+    subscriptions: memorySubscriptions({ clock }),
+  })
+}
+
+/** One Redis: the real adapter over the model of its scripts; the rest in memory there. */
+export function sharedStores(world: World): StoresFor {
+  const redis = new Process('redis', world.timeline, { nowMs: 0, upMs: 0 })
+  const { clock } = redis
+  const model = redisModel({ nowMs: clock.now })
+  const credit = memoryCredit({ clock })
+  const rateLimit = memoryRateLimit({ clock })
+  const windows = memorySubscriptions({ clock })
+  return from => {
+    const ask = <T>(what: string, serve: () => T | Promise<T>): Promise<T> => {
+      const { network, conditions } = world
+      const place = `${from.name}>redis.${what}`
+      world.point(from, place)
+      const asked = network.ask(from, redis, place, conditions.links.store, serve)
+      return within(from.clock, COMMAND_TIMEOUT_MS, asked).finally(() => world.point(from, `${place}<`))
+    }
+    const connection: ChargeConnection = {
+      commandTimeoutMs: COMMAND_TIMEOUT_MS,
+      send: command => ask('send', () => model.send(command)),
+      script: (name, lua) => {
+        const run = model.script(name, lua)
+        return (keys, args) => ask(name, () => run(keys, args))
+      },
+      onUp: () => {},
+    }
+    const charges = redisChargeStore(connection, 'svc:', serverTime(connection, from.clock.monotonic))
+    return {
+      charges: world.truth.watching(charges),
+      credit: {
+        take: (payer, terms) => ask('take', () => credit.take(payer, terms)),
+        give: (payer, runs, terms) => ask('give', () => credit.give(payer, runs, terms)),
+      },
+      rateLimit: {
+        take: (key, perMinute) => ask('limit', () => rateLimit.take(key, perMinute)),
+        peek: (key, perMinute) => ask('peek', () => rateLimit.peek(key, perMinute)),
+        giveBack: (key, perMinute) => ask('giveBack', () => rateLimit.giveBack(key, perMinute)),
+      },
+      subscriptions: {
+        get: id => ask('window', () => windows.get(id)),
+        put: (id, record) => ask('sell', () => windows.put(id, record)),
+        sweep: nowMs => ask('sweep', () => windows.sweep(nowMs)),
+        delete: id => ask('unsell', () => windows.delete(id)),
+        now: () => ask('now', () => clock.now()),
+      },
+    }
+  }
+}

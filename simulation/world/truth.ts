@@ -1,0 +1,199 @@
+/** What really happened, as nobody in the world knows it: every run, every charge, and what each party was told. */
+import { algorandPaymentReader } from '../../src/adapters/algorand/payment-reader.js'
+import type { ChargeStore } from '../../src/ports/charge-store.js'
+import type { CreditStore } from '../../src/ports/credit.js'
+import type { ReadPayment } from '../../src/ports/payment-reader.js'
+import type { Runs } from '../../src/ports/runs.js'
+import type { EndedCall } from '../../src/ports/witness.js'
+import type { Invariant } from '../invariants/names.js'
+import type { EndpointName, Work } from './seller.js'
+import type { WireReply } from './wire.js'
+
+/** One start of a handler. */
+export interface Run {
+  readonly id: number
+  readonly endpoint: EndpointName
+  readonly act: string
+  readonly txId: string | undefined
+  readonly payer: string | undefined
+  readonly atMs: number
+  returned: boolean
+}
+
+/** A request of a caller, and all that came back. */
+export interface Asking {
+  readonly endpoint: EndpointName
+  readonly act: string
+  readonly body: string
+  readonly key: string | undefined
+  readonly window: string | undefined
+  readonly header: string | undefined
+  /** Whether it came through the A2A door. */
+  readonly isMessage: boolean
+  readonly address: string
+  readonly payment: ReadPayment | undefined
+  readonly atMs: number
+  reply: WireReply | undefined
+  /** The connection ended before the answer had left, or the answer was lost on its way. */
+  isLost: boolean
+}
+
+/** Who sent a payment to be settled, and when. */
+export interface SettleAsked {
+  readonly txId: string
+  readonly atMs: number
+}
+
+export interface Recorded {
+  readonly call: string
+  readonly txId: string
+  readonly atMs: number
+}
+
+export interface Violation {
+  readonly invariant: Invariant
+  readonly detail: string
+  readonly atMs: number
+}
+
+export class Truth {
+  readonly handlerRuns: Run[] = []
+  readonly askings: Asking[] = []
+  readonly calls: EndedCall[] = []
+  readonly endedMs = new Map<string, number>()
+  readonly settles: SettleAsked[] = []
+  readonly records: Recorded[] = []
+  /** Runs that were begun, and credit that was given, by creditor. */
+  readonly taken = new Map<string, number>()
+  readonly given = new Map<string, number>()
+  readonly violations: Violation[] = []
+  /** The payment that bought each window's key, and the run that was delivered for each payment. */
+  readonly windows = new Map<string, string>()
+  readonly delivered = new Map<string, number>()
+  /** Payments that their payer submitted itself. */
+  readonly byPayer = new Set<string>()
+  deaths = 0
+  readonly #reader = algorandPaymentReader()
+  readonly #read = new Map<string, ReadPayment | undefined>()
+  readonly #now: () => number
+  readonly #trace: (line: string) => void
+  readonly #onReply: (asking: Asking, reply: WireReply) => void
+
+  constructor(
+    now: () => number,
+    trace: (line: string) => void,
+    onReply: (asking: Asking, reply: WireReply) => void,
+  ) {
+    this.#now = now
+    this.#trace = trace
+    this.#onReply = onReply
+  }
+
+  violated(invariant: Invariant, detail: string): void {
+    this.violations.push({ invariant, detail, atMs: this.#now() })
+    this.#trace(`VIOLATION ${invariant}: ${detail}`)
+  }
+
+  readonly runs: Runs = {
+    ended: call => {
+      this.calls.push(call)
+      this.endedMs.set(call.id, this.#now())
+      this.#trace(
+        `ended ${call.id.slice(0, 8)} ${call.path.join(' ')} ${call.final} ${call.txId?.slice(0, 6) ?? ''}`,
+      )
+    },
+    list: () => [],
+  }
+
+  runBegins(
+    endpoint: EndpointName,
+    work: Work,
+    { payment }: { readonly payment: { readonly txId?: string; readonly payer?: string } },
+  ): Run {
+    const { txId, payer } = payment
+    const id = this.handlerRuns.length + 1
+    const run = { id, endpoint, act: work.act, txId, payer, atMs: this.#now(), returned: false }
+    this.handlerRuns.push(run)
+    this.#trace(`run ${id} begins for ${work.act} ${txId?.slice(0, 6) ?? ''}`)
+    return run
+  }
+
+  runReturns(run: Run): void {
+    run.returned = true
+    this.#trace(`run ${run.id} returns`)
+  }
+
+  settleAsked(body: Buffer): void {
+    const payment = this.readIn(JSON.parse(body.toString('utf8')).paymentPayload)
+    if (!payment) return
+    const { txId } = payment
+    this.#trace(`settle ${txId.slice(0, 6)}`)
+    this.settles.push({ txId, atMs: this.#now() })
+    const hasReturned = this.handlerRuns.some(run => run.txId === txId && run.returned)
+    if (!hasReturned)
+      this.violated('no-charge-without-answer', `${txId} is settled, and no run for it has returned`)
+    const isRecorded = this.records.some(record => record.txId === txId)
+    if (!isRecorded) this.violated('recorded-before-settling', `${txId} is settled, and nobody recorded it`)
+  }
+
+  /** Sees what is recorded, and by which call. */
+  watching(store: ChargeStore): ChargeStore {
+    return {
+      ...store,
+      record: move => {
+        if (move.payment) this.records.push({ call: move.token, txId: move.payment, atMs: this.#now() })
+        return store.record(move)
+      },
+    }
+  }
+
+  watchingCredit(store: CreditStore): CreditStore {
+    return {
+      take: (payer, terms) => store.take(payer, terms),
+      give: (payer, runs, terms) => {
+        this.given.set(payer, (this.given.get(payer) ?? 0) + runs)
+        return store.give(payer, runs, terms)
+      },
+    }
+  }
+
+  asked(asking: Omit<Asking, 'payment' | 'atMs' | 'reply' | 'isLost'>): Asking {
+    const payment = this.#readHeader(asking.header)
+    const made = { ...asking, payment, atMs: this.#now(), reply: undefined, isLost: false }
+    this.askings.push(made)
+    this.#trace(
+      `ask ${asking.endpoint} ${asking.act} ${payment?.txId.slice(0, 6) ?? '-'} key ${asking.key ?? '-'}`,
+    )
+    return made
+  }
+
+  heard(asking: Asking, reply: WireReply | undefined): void {
+    asking.reply = reply
+    asking.isLost = reply === undefined
+    const told = reply ? `${reply.status} ${reply.body.slice(0, 60)}` : 'lost'
+    this.#trace(`hear ${asking.act} ${asking.payment?.txId.slice(0, 6) ?? '-'} ${told}`)
+    if (reply) this.#onReply(asking, reply)
+  }
+
+  readIn(payload: unknown): ReadPayment | undefined {
+    return this.#reader.read(payload as never)
+  }
+
+  #readHeader(header: string | undefined): ReadPayment | undefined {
+    if (header === undefined) return undefined
+    if (!this.#read.has(header)) {
+      let payload: unknown
+      try {
+        payload = JSON.parse(Buffer.from(header, 'base64').toString('utf8'))
+      } catch {
+        // It is no payment.
+      }
+      this.#read.set(header, payload === undefined ? undefined : this.readIn(payload))
+    }
+    return this.#read.get(header)
+  }
+}
+
+export function headerOf(reply: WireReply, name: string): string | undefined {
+  return reply.headers.find(([each]) => each.toLowerCase() === name)?.[1]
+}

@@ -1,0 +1,126 @@
+/** HTTP without sockets: a request as Node's server has read it, and a response that says what became of it. */
+import { EventEmitter } from 'node:events'
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
+import { Readable } from 'node:stream'
+import { ConnectionLost } from '../kernel/network.js'
+import type { Process } from '../kernel/process.js'
+
+export interface WireRequest {
+  readonly method: string
+  /** Path and query. */
+  readonly target: string
+  readonly host: string
+  /** Lower-case names. */
+  readonly headers: Readonly<Record<string, string>>
+  readonly body?: string
+  readonly address: string
+}
+
+export interface WireReply {
+  readonly status: number
+  readonly headers: readonly (readonly [string, string])[]
+  readonly body: string
+}
+
+/** A connection that its caller may end. */
+export class HangUp {
+  isGone = false
+  #listener: () => void = () => {}
+
+  onGone(listener: () => void): void {
+    this.#listener = listener
+  }
+
+  now(): void {
+    this.isGone = true
+    this.#listener()
+  }
+}
+
+/** How long an answer takes to leave the process. */
+const FLUSH_MS = 1
+
+/** Lets the server of this process answer. Rejects where its connection ends first. */
+export function received(
+  process: Process,
+  listener: RequestListener,
+  request: WireRequest,
+  hangUp: HangUp,
+): Promise<WireReply> {
+  return new Promise((resolve, reject) => {
+    const req = incoming(request)
+    const res = new Response(req, process, (reply, why) =>
+      reply ? resolve(reply) : reject(new ConnectionLost(why)),
+    )
+    hangUp.onGone(() => process.deliver(() => res.destroy()))
+    if (hangUp.isGone) return res.destroy()
+    listener(req, res as unknown as ServerResponse)
+  })
+}
+
+function incoming({ method, target, host, headers, body, address }: WireRequest): IncomingMessage {
+  const bytes = body === undefined ? undefined : Buffer.from(body)
+  const stream = new Readable({ read() {} })
+  if (bytes) stream.push(bytes)
+  stream.push(null)
+  return Object.assign(stream, {
+    method,
+    url: target,
+    headers: { host, ...headers, ...(bytes && { 'content-length': String(bytes.length) }) },
+    socket: { remoteAddress: address, destroyed: false },
+  }) as unknown as IncomingMessage
+}
+
+class Response extends EventEmitter {
+  readonly req: IncomingMessage
+  readonly socket = {}
+  closed = false
+  destroyed = false
+  headersSent = false
+  writableFinished = false
+  #status = 0
+  #headers: [string, string][] = []
+  readonly #process: Process
+  readonly #told: (reply: WireReply | undefined, why: string) => void
+
+  constructor(
+    req: IncomingMessage,
+    process: Process,
+    told: (reply: WireReply | undefined, why: string) => void,
+  ) {
+    super()
+    this.req = req
+    this.#process = process
+    this.#told = told
+  }
+
+  writeHead(status: number, headers: readonly string[]): void {
+    this.headersSent = true
+    this.#status = status
+    for (let at = 0; at < headers.length; at += 2) this.#headers.push([headers[at]!, headers[at + 1]!])
+  }
+
+  end(body: string | Uint8Array = ''): void {
+    if (this.destroyed) return
+    const text = typeof body === 'string' ? body : Buffer.from(body).toString('utf8')
+    this.#process.clock.after(FLUSH_MS, () => {
+      if (this.closed) return
+      this.writableFinished = true
+      this.#told({ status: this.#status, headers: this.#headers, body: text }, '')
+      this.#close()
+    })
+  }
+
+  destroy(): void {
+    if (this.closed) return
+    this.destroyed = true
+    ;(this.req.socket as { destroyed: boolean }).destroyed = true
+    this.#told(undefined, 'ECONNRESET')
+    this.#close()
+  }
+
+  #close(): void {
+    this.closed = true
+    this.emit('close')
+  }
+}

@@ -1,0 +1,221 @@
+/** One episode's world: its time, its chain, its facilitator, its seller, and what really happened. */
+
+import { decodeMember } from '../../src/adapters/algorand/transaction.js'
+import { createLedger, type Ledger } from '../../src/adapters/sandbox/ledger.js'
+import { createRounds } from '../../src/adapters/sandbox/rounds.js'
+import type { Cancel } from '../../src/ports/clock.js'
+import type { Logger } from '../../src/ports/logger.js'
+import type { SignedPayment } from '../../src/ports/payment-signer.js'
+import { type Conditions, calm } from '../conditions.js'
+import { checkReply } from '../invariants/answers.js'
+import { hashOf } from '../kernel/dice.js'
+import { Fate } from '../kernel/fate.js'
+import { ConnectionLost, Network } from '../kernel/network.js'
+import { Process } from '../kernel/process.js'
+import { Timeline } from '../kernel/timeline.js'
+import { keyOf } from './accounts.js'
+import { Facilitator } from './facilitator.js'
+import { Node } from './node.js'
+import { ENDPOINTS, type EndpointName, ORIGIN, Seller, type Work } from './seller.js'
+import { Truth } from './truth.js'
+import { HangUp, type WireReply, type WireRequest } from './wire.js'
+
+const ROUND_MS = 2_800
+const FIRST_ROUND = 40_000_000n
+const STANDSTILL_MIN_MS = 500
+const STANDSTILL_MAX_MS = 60_000
+const HANG_UP_MIN_MS = 5
+const HANG_UP_MAX_MS = 40_000
+/** How long anybody waits for an answer. */
+const PATIENCE_MS = 400_000
+
+/** The asset and the fees that everybody has enough of, unless an act says otherwise. */
+const PLENTY = { microAlgos: 1_000_000_000n, usdc: 1_000_000_000n }
+
+export interface WorldOptions {
+  readonly seed: string
+  readonly conditions: Conditions
+  /** The only faults that happen. */
+  readonly faults?: ReadonlySet<string>
+  /** Told of everything, a line each. */
+  readonly onLine?: (line: string) => void
+}
+
+export class World {
+  readonly seed: string
+  readonly timeline = new Timeline()
+  readonly fate: Fate
+  readonly network: Network
+  readonly truth: Truth
+  readonly ledger: Ledger
+  readonly facilitator: Facilitator
+  readonly node: Node
+  readonly seller: Seller
+  readonly logger: Logger
+  conditions: Conditions
+  /** Acts that have begun and not ended. */
+  acting = 0
+  /** Of all lines so far, whether or not anybody reads them. */
+  traceHash = 0x811c9dc5
+  readonly #onLine: ((line: string) => void) | undefined
+  readonly #mortals = new Set<Process>()
+
+  constructor({ seed, conditions, faults, onLine }: WorldOptions) {
+    this.seed = seed
+    this.conditions = conditions
+    this.#onLine = onLine
+    this.fate = new Fate(seed, faults)
+    this.network = new Network(this.timeline, this.fate)
+    this.truth = new Truth(
+      () => this.timeline.nowMs,
+      this.trace,
+      (asking, reply) => checkReply(this, asking, reply),
+    )
+    const { clock } = new Process('chain', this.timeline)
+    this.ledger = createLedger({
+      network: 'testnet',
+      rounds: createRounds({ roundMs: ROUND_MS, clock, first: FIRST_ROUND }),
+      feeSink: keyOf('fee sink').address,
+      nowMs: clock.now,
+    })
+    this.ledger.credit(keyOf('fee sink').address, { microAlgos: 1_000_000n })
+    this.ledger.credit(keyOf('sponsor').address, PLENTY)
+    this.ledger.credit(keyOf('seller').address, { microAlgos: 1_000_000n, optIn: true })
+    this.logger = onLine ? this.#tracingLogger() : { debug() {}, info() {}, warn() {}, error() {} }
+    this.facilitator = new Facilitator(this)
+    this.node = new Node(this)
+    this.seller = new Seller(this)
+  }
+
+  readonly trace = (line: string): void => {
+    const timed = `${this.timeline.nowMs} ${line}`
+    this.traceHash = hashOf(timed, this.traceHash)
+    this.#onLine?.(timed)
+  }
+
+  fund(name: string): void {
+    this.ledger.credit(keyOf(name).address, PLENTY)
+  }
+
+  /** The payer submits its payment itself; it lands, or it does not. */
+  landByPayer({ payload, txId }: SignedPayment): void {
+    const { paymentGroup } = payload.payload as { paymentGroup: readonly string[] }
+    const group = paymentGroup.map(text => decodeMember(Buffer.from(text, 'base64'))?.signed)
+    if (!group.every(member => member !== undefined)) return
+    if (this.ledger.submit(group) !== undefined) return
+    this.truth.byPayer.add(txId)
+    this.trace(`payer lands ${txId.slice(0, 6)}`)
+  }
+
+  /** A process that dies and stands still as the conditions say. */
+  mortal(process: Process): void {
+    this.#mortals.add(process)
+    process.onDeath(() => {
+      this.#mortals.delete(process)
+      this.truth.deaths++
+      this.trace(`${process.name} is dead`)
+    })
+  }
+
+  /** A moment at which a process asks or hears somebody: it may die here, or stand still. */
+  point(process: Process, place: string): void {
+    if (!this.#mortals.has(process)) return
+    const { death, standstill } = this.conditions
+    const { fate, timeline } = this
+    const name = fate.numbered(`${place}.at`)
+    if (fate.strike(`${name}.death`, death, timeline.nowMs)) return void process.die()
+    const still = fate.strike(`${name}.still`, standstill, timeline.nowMs)
+    if (!still) return
+    const ms = still.span(STANDSTILL_MIN_MS, STANDSTILL_MAX_MS)
+    this.trace(`${process.name} stands still for ${ms} ms`)
+    process.standStill(ms)
+  }
+
+  /** No more trouble; what is broken is started again. */
+  heal(): void {
+    this.fate.isOver = true
+    this.conditions = calm(this.conditions)
+  }
+
+  /** One request over HTTP, and what came back. @throws ConnectionLost */
+  async http(from: Process, act: string, request: WireRequest, hangUp = new HangUp()): Promise<WireReply> {
+    const { fate, timeline, conditions } = this
+    const asking = this.truth.asked(askingOf(request, act))
+    const name = fate.numbered(`${act}.http`)
+    const strike = fate.strike(`${name}.hangUp`, conditions.hangUp, timeline.nowMs)
+    const asked = this.seller.request(from, act, request, hangUp)
+    let giveUp: Cancel | undefined
+    const hung = new Promise<never>((_, reject) => {
+      const end = () => {
+        if (hangUp.isGone) return
+        hangUp.now()
+        from.deliver(() => reject(new ConnectionLost('hung up')))
+      }
+      if (strike) timeline.after(strike.span(HANG_UP_MIN_MS, HANG_UP_MAX_MS), end)
+      giveUp = from.clock.after(PATIENCE_MS, end)
+    })
+    try {
+      const reply = await Promise.race([asked, hung])
+      this.truth.heard(asking, reply)
+      return reply
+    } catch (error) {
+      this.truth.heard(asking, undefined)
+      throw error
+    } finally {
+      giveUp?.()
+    }
+  }
+
+  #tracingLogger(): Logger {
+    const say = (level: string) => (fields: object, message?: string) =>
+      this.#onLine?.(`${this.timeline.nowMs}   ${level} ${message} ${causeIn(fields)}`)
+    return { debug: say('debug'), info: () => {}, warn: say('warn'), error: say('error') }
+  }
+}
+
+function causeIn(fields: object): string {
+  const { err, cause } = fields as { err?: Error; cause?: unknown }
+  return err ? (err.stack ?? String(err)) : String(cause ?? '')
+}
+
+function askingOf(
+  { target, headers, body, address }: WireRequest,
+  act: string,
+): Parameters<Truth['asked']>[0] {
+  const path = target.slice(1).split('?')[0] as EndpointName
+  return {
+    endpoint: ENDPOINTS.includes(path) ? path : (skillIn(body) ?? path),
+    act,
+    body: inputIn(path, body) ?? '',
+    key: headers['idempotency-key'],
+    window: headers['x-svc-subscription'],
+    header: headers['payment-signature'],
+    isMessage: path === ('a2a' as string),
+    address,
+  }
+}
+
+function skillIn(body: string | undefined): EndpointName | undefined {
+  return body && JSON.parse(body).params?.message?.metadata?.skillId
+}
+
+/** The input, however it is wrapped. */
+function inputIn(path: string, body: string | undefined): string | undefined {
+  return path === 'a2a' && body ? JSON.stringify(JSON.parse(body).params.message.parts[0].data) : body
+}
+
+export function workRequest(
+  endpoint: EndpointName,
+  work: Work,
+  headers: Readonly<Record<string, string>>,
+  address: string,
+): WireRequest {
+  return {
+    method: 'POST',
+    target: `/${endpoint}`,
+    host: new URL(ORIGIN).host,
+    headers: { 'content-type': 'application/json', ...headers },
+    body: JSON.stringify(work),
+    address,
+  }
+}

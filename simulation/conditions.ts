@@ -6,6 +6,8 @@ import { Dice } from './kernel/dice.js'
 import { type LinkFaults, NO_FAULTS } from './kernel/network.js'
 
 export interface Conditions {
+  /** `market`: buyers of our seller. `hoard`: our client, its caps, and a seller that wants more, over days. */
+  readonly kind: 'market' | 'hoard'
   readonly replicas: number
   /** `memory`: one process with its own store. `redis`: replicas over the model of Redis. */
   readonly store: 'memory' | 'redis'
@@ -51,6 +53,8 @@ export interface NodeTrouble {
   readonly foreign: number
 }
 
+const DAY_MS = 86_400_000
+
 export function conditionsOf(seed: string): Conditions {
   const dice = new Dice(`${seed}/conditions`)
   const often = (share: number, max: number) => (dice.chance(share) ? max * dice.fraction() : 0)
@@ -65,19 +69,21 @@ export function conditionsOf(seed: string): Conditions {
           lateAnswer: often(0.4, max),
         }
       : NO_FAULTS
+  const kind = dice.chance(0.9) ? 'market' : 'hoard'
   const store = dice.chance(0.75) ? 'redis' : 'memory'
-  const replicas = store === 'memory' ? 1 : dice.between(1, 3)
+  const replicas = kind === 'hoard' ? 0 : store === 'memory' ? 1 : dice.between(1, 3)
   const confirm = dice.chance(0.35) ? 'chain' : 'facilitator'
   return {
+    kind,
     replicas,
     store,
     onLostResponse: dice.pick(['release', 'replay', 'replay', undefined]),
     confirm,
     hasCredit: dice.chance(0.8),
     perMinute: dice.chance(0.15) ? dice.between(3, 30) : undefined,
-    buyers: dice.between(2, 6),
-    actsPerBuyer: dice.between(3, 12),
-    spanMs: dice.between(20_000, 240_000),
+    buyers: kind === 'hoard' ? dice.between(1, 2) : dice.between(2, 6),
+    actsPerBuyer: kind === 'hoard' ? dice.between(20, 80) : dice.between(3, 12),
+    spanMs: kind === 'hoard' ? 2 * DAY_MS : dice.between(20_000, 240_000),
     links: {
       http: link(0.6, 0.12),
       facilitator: link(0.6, 0.2),

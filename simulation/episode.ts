@@ -1,11 +1,13 @@
 /** One episode: a world with its trouble, what its buyers do in it, its healing, and what must hold at the end. */
+import { CAPS } from './caps.js'
 import type { Conditions } from './conditions.js'
-import { calm, conditionsOf } from './conditions.js'
+import { conditionsOf } from './conditions.js'
 import { checkedAtTheEnd } from './invariants/at-the-end.js'
 import type { Strike } from './kernel/fate.js'
 import { quiet } from './machine.js'
-import { ACTS, type ActKind } from './parties/acts.js'
+import { ACTS, type ActKind, HOARD_ACTS } from './parties/acts.js'
 import { Buyer } from './parties/buyer.js'
+import { HOSTILE_HOST, hostileSeller } from './parties/hostile-seller.js'
 import type { Violation } from './world/truth.js'
 import { World } from './world/world.js'
 
@@ -80,7 +82,8 @@ function begin(world: World, only: ReadonlySet<string> | undefined): string[] {
   const all: Buyer[] = []
   for (let who = 1; who <= conditions.buyers; who++) {
     const name = `buyer${who}`
-    const buyer = new Buyer(world, name)
+    const hosts = { [HOSTILE_HOST]: hostileSeller(world, fate.dice('hostile')) }
+    const buyer = new Buyer(world, name, conditions.kind === 'hoard' ? { hosts, ...CAPS } : {})
     all.push(buyer)
     world.fund(name)
     for (let at = 1; at <= conditions.actsPerBuyer; at++) {
@@ -89,10 +92,11 @@ function begin(world: World, only: ReadonlySet<string> | undefined): string[] {
       acts.push(act)
       const dice = fate.dice(act)
       const kind = dice.pick(KINDS)
+      const perform = conditions.kind === 'hoard' ? HOARD_ACTS.shop : ACTS[kind]
       timeline.after(dice.between(0, conditions.spanMs), () => {
         world.trace(`${name} begins ${act}: ${kind}`)
         world.acting++
-        ACTS[kind]({ world, buyer, act, dice })
+        perform({ world, buyer, act, dice })
           .catch(error => world.truth.violated('the-simulation-works', `${act}: ${error?.stack ?? error}`))
           .finally(() => world.acting--)
         if (fate.strike(`${act}.drain`, conditions.drains, timeline.nowMs))
@@ -103,5 +107,3 @@ function begin(world: World, only: ReadonlySet<string> | undefined): string[] {
   buyers.set(world, all)
   return acts
 }
-
-export { calm }

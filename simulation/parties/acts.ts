@@ -11,6 +11,7 @@ import { headerOf } from '../world/truth.js'
 import { HangUp, type WireReply } from '../world/wire.js'
 import { type World, workRequest } from '../world/world.js'
 import type { Buyer } from './buyer.js'
+import { HOSTILE_HOST } from './hostile-seller.js'
 
 export interface Stage {
   readonly world: World
@@ -150,7 +151,15 @@ const behind: Act = async stage => {
   await Promise.all([land(), show(), dice.chance(0.5) ? show() : undefined])
 }
 
+/** A call of a seller that wants more than was agreed, under caps. */
+const shop: Act = async stage => {
+  const { buyer, act, dice } = stage
+  buyer.act = act
+  await expected(stage, buyer.client.call(`https://${HOSTILE_HOST}/${dice.between(1, 3)}`, { act }))
+}
+
 export const ACTS = { call, again, subscribe, present, reencode, spree, steal, behind }
+export const HOARD_ACTS = { shop }
 export type ActKind = keyof typeof ACTS
 
 async function called(

@@ -67,8 +67,6 @@ export class Buyer {
   }
 
   async #fetch(url: URL, init: RequestInit, hosts: Readonly<Record<string, Host>>): Promise<Response> {
-    const host = hosts[url.host]
-    if (host) return host(url, init)
     const hangUp = new HangUp()
     const aborted = new Promise<never>((_, reject) => {
       init.signal?.addEventListener('abort', () => {
@@ -76,6 +74,8 @@ export class Buyer {
         reject(init.signal?.reason)
       })
     })
+    const host = hosts[url.host]
+    if (host) return Promise.race([host(url, init), aborted])
     const headers = Object.fromEntries(
       Object.entries(init.headers as Record<string, string>).map(([name, value]) => [
         name.toLowerCase(),

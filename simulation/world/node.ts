@@ -55,7 +55,8 @@ export class Node {
         const found = ledger.landed(txId)
         return found && found.round <= tip() ? found : undefined
       },
-      block: round => (round > tip() ? undefined : ledger.block(round)),
+      // Before the simulation began there were empty blocks.
+      block: round => (round > tip() ? undefined : round < ledger.rounds.first ? [] : ledger.block(round)),
     }
   }
 

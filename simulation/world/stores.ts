@@ -11,6 +11,8 @@ import { Process } from '../kernel/process.js'
 import { redisModel } from '../stores/redis-model.js'
 import type { World } from './world.js'
 
+/** More than an episode has; a store for 100,000 takes as long to make as some calls. */
+const ACCOUNTS_MAX = 100
 const COMMAND_TIMEOUT_MS = 2_000
 
 export type StoresFor = (from: Process) => Stores
@@ -19,8 +21,8 @@ export type StoresFor = (from: Process) => Stores
 export function ownStores(world: World): StoresFor {
   return ({ clock }) => ({
     charges: world.truth.watching(memoryChargeStore({ clock })),
-    credit: memoryCredit({ clock }),
-    rateLimit: memoryRateLimit({ clock }),
+    credit: memoryCredit({ clock, max: ACCOUNTS_MAX }),
+    rateLimit: memoryRateLimit({ clock, max: ACCOUNTS_MAX }),
     subscriptions: memorySubscriptions({ clock }),
   })
 }
@@ -30,8 +32,8 @@ export function sharedStores(world: World): StoresFor {
   const redis = new Process('redis', world.timeline, { nowMs: 0, upMs: 0 })
   const { clock } = redis
   const model = redisModel({ nowMs: clock.now })
-  const credit = memoryCredit({ clock })
-  const rateLimit = memoryRateLimit({ clock })
+  const credit = memoryCredit({ clock, max: ACCOUNTS_MAX })
+  const rateLimit = memoryRateLimit({ clock, max: ACCOUNTS_MAX })
   const windows = memorySubscriptions({ clock })
   return from => {
     const ask = <T>(what: string, serve: () => T | Promise<T>): Promise<T> => {

@@ -1,66 +1,104 @@
-/** `npm run simulate`: many episodes, one after the other, until one fails or the time is up. */
-import { writeFileSync } from 'node:fs'
+/** `npm run simulate`: episodes, one after the other, until one fails or there have been enough. */
+import { readFileSync, writeFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
-import { type Episode, episode } from './episode.js'
+import { episode } from './episode.js'
+import { INVARIANTS, type Invariant } from './invariants/names.js'
+import { type Failure, smallest } from './shrink.js'
+
+const USAGE = `npm run simulate -- [options]
+
+  --seed n       the first seed                             (default 1)
+  --seeds n      how many episodes, each of the next seed   (default 200)
+  --calls n      stop after so many calls instead
+  --minutes n    stop after so many minutes instead
+  --keep-going   list every seed that fails, instead of looking into the first
+  --replay file  show a failure that was found, step by step`
+
+const SAY_EVERY_MS = 2_000
+const SEEDS = 200
 
 const { values } = parseArgs({
   options: {
-    seed: { type: 'string' },
+    seed: { type: 'string', default: '1' },
     seeds: { type: 'string' },
     calls: { type: 'string' },
     minutes: { type: 'string' },
-    replay: { type: 'string' },
     'keep-going': { type: 'boolean', default: false },
+    replay: { type: 'string' },
+    help: { type: 'boolean', default: false },
   },
 })
 
-const first = Number(values.seed ?? 1)
-const seedsMax = Number(
-  values.seeds ?? (values.minutes || values.calls ? Number.POSITIVE_INFINITY : values.seed ? 1 : 200),
-)
-const callsMax = Number(values.calls ?? Number.POSITIVE_INFINITY)
-const untilMs = values.minutes ? Date.now() + Number(values.minutes) * 60_000 : Number.POSITIVE_INFINITY
+if (values.help) console.log(USAGE)
+else if (values.replay !== undefined) await replay(JSON.parse(readFileSync(values.replay, 'utf8')))
+else await simulate()
 
-const sum = { episodes: 0, calls: 0, requests: 0, charges: 0 }
-const finals: Record<string, number> = {}
-const startedMs = Date.now()
-let saidMs = startedMs
-let failure: Episode | undefined
-for (let seed = first; seed < first + seedsMax && sum.calls < callsMax && Date.now() < untilMs; seed++) {
-  const ended = await episode({ seed: String(seed) })
-  sum.episodes++
-  sum.calls += ended.calls
-  sum.requests += ended.requests
-  sum.charges += ended.charges
-  for (const [final, count] of Object.entries(ended.finals)) finals[final] = (finals[final] ?? 0) + count
-  if (ended.violations.length > 0) {
-    if (!values['keep-going']) {
-      failure = ended
-      break
-    }
+async function simulate(): Promise<void> {
+  const first = numberOf('seed', values.seed)
+  const isOtherwiseBounded = values.calls !== undefined || values.minutes !== undefined
+  const seeds = numberOf('seeds', values.seeds, isOtherwiseBounded ? Number.POSITIVE_INFINITY : SEEDS)
+  const callsMax = numberOf('calls', values.calls, Number.POSITIVE_INFINITY)
+  const startedMs = performance.now()
+  const untilMs = startedMs + numberOf('minutes', values.minutes, Number.POSITIVE_INFINITY) * 60_000
+  const sum = { episodes: 0, calls: 0, requests: 0, charges: 0, faults: 0, failures: 0 }
+  const finals = new Map<string, number>()
+  const rate = () => Math.round(sum.calls / ((performance.now() - startedMs) / 1_000))
+  const say = () =>
     console.log(
-      `seed ${seed}: ${ended.violations[0]!.invariant}: ${ended.violations[0]!.detail.slice(0, 300)}`,
+      `${sum.episodes} episodes, ${sum.calls} calls, ${sum.charges} charges, ${sum.faults} faults; ${rate()} calls a second`,
     )
-  }
-  if (Date.now() - saidMs > 2_000) {
-    saidMs = Date.now()
+  let saidMs = startedMs
+  for (
+    let seed = first;
+    seed < first + seeds && sum.calls < callsMax && performance.now() < untilMs;
+    seed++
+  ) {
+    const ended = await episode({ seed: String(seed) })
+    sum.episodes++
+    sum.calls += ended.calls
+    sum.requests += ended.requests
+    sum.charges += ended.charges
+    sum.faults += ended.strikes.length
+    for (const [final, count] of Object.entries(ended.finals))
+      finals.set(final, (finals.get(final) ?? 0) + count)
+    const violation = ended.violations[0]
+    if (violation) {
+      sum.failures++
+      process.exitCode = 1
+      console.log(`seed ${seed}: ${violation.invariant}: ${violation.detail}`)
+      if (!values['keep-going']) return explain(await smallest(ended))
+    }
+    if (performance.now() - saidMs < SAY_EVERY_MS) continue
+    saidMs = performance.now()
     say()
   }
-}
-say()
-console.log(finals)
-if (failure) {
-  const { seed, violations, strikes, conditions } = failure
-  console.log(`seed ${seed} fails:`, violations[0], { strikes: strikes.length, conditions })
-  const lines: string[] = []
-  await episode({ seed, onLine: line => lines.push(line) })
-  writeFileSync(`/tmp/trace-${seed}.txt`, lines.join('\n'))
-  process.exitCode = 1
+  say()
+  const ends = [...finals]
+    .sort(([, one], [, other]) => other - one)
+    .map(([final, count]) => `${final} ${count}`)
+  console.log(`how calls ended: ${ends.join(', ')}`)
+  console.log(sum.failures === 0 ? 'no invariant was violated' : `${sum.failures} seeds failed`)
 }
 
-function say(): void {
-  const seconds = (Date.now() - startedMs) / 1_000
-  console.log(
-    `${sum.episodes} episodes, ${sum.calls} calls, ${sum.requests} requests, ${sum.charges} charges, ${Math.round(sum.calls / seconds)} calls/s`,
-  )
+async function explain(failure: Failure): Promise<void> {
+  const file = `simulation-${failure.seed}.json`
+  writeFileSync(file, `${JSON.stringify(failure, null, 2)}\n`)
+  console.log(`\n${failure.only.length} faults and acts are enough:`)
+  for (const name of failure.only) console.log(`  ${name}`)
+  await replay(failure)
+  console.log(`\nto see it again: npm run simulate -- --replay ${file}`)
+}
+
+/** Every line of the episode; a call's line is its path on the drawing. */
+async function replay({ seed, invariant, only }: Failure): Promise<void> {
+  console.log(`\nseed ${seed}, ${invariant}: ${INVARIANTS[invariant as Invariant]}\n`)
+  const { violations } = await episode({ seed, only: new Set(only), onLine: line => console.log(line) })
+  process.exitCode = violations.length > 0 ? 1 : 0
+}
+
+function numberOf(name: string, text: string | undefined, otherwise = Number.NaN): number {
+  const number = text === undefined ? otherwise : Number(text)
+  if (number > 0) return number
+  console.error(`--${name} is a positive number\n\n${USAGE}`)
+  process.exit(2)
 }

@@ -36,7 +36,13 @@ export interface Episode {
 const ACTS_MAX_MS = 60 * 60_000
 /** Payments live 108 rounds; leases, closing moves and handlers are over long before. */
 const HEALING_MS = 7 * 60_000
-const KINDS = Object.keys(ACTS) as ActKind[]
+/** Floods are dear to simulate, and rare. */
+const KINDS = (Object.keys(ACTS) as ActKind[]).flatMap(kind =>
+  kind === 'flood' ? [kind] : Array<ActKind>(8).fill(kind),
+)
+
+/** Enough for one call of the cheapest endpoint: of many payments at once, one lands. */
+const POOR = { microAlgos: 1_000_000n, usdc: 15_000n }
 
 export async function episode({ seed, only, onLine }: EpisodeOptions): Promise<Episode> {
   const conditions = conditionsOf(seed)
@@ -85,7 +91,7 @@ function begin(world: World, only: ReadonlySet<string> | undefined): string[] {
     const hosts = { [HOSTILE_HOST]: hostileSeller(world, fate.dice('hostile')) }
     const buyer = new Buyer(world, name, conditions.kind === 'hoard' ? { hosts, ...CAPS } : {})
     all.push(buyer)
-    world.fund(name)
+    world.fund(name, fate.dice(`${name}.poor`).chance(0.2) ? POOR : undefined)
     for (let at = 1; at <= conditions.actsPerBuyer; at++) {
       const act = `act${who}.${at}`
       if (only && !only.has(act)) continue

@@ -10,8 +10,10 @@ import type { World } from '../world/world.js'
 const EPOCH_MS = Date.UTC(2030, 0, 1)
 
 export function checkReply({ truth, ledger }: World, asking: Asking, reply: WireReply): void {
-  if (reply.status >= 200 && reply.status < 300) checkAnswer(truth, ledger, asking, reply)
+  if (reply.status >= 200 && reply.status < 400) checkAnswer(truth, ledger, asking, reply)
   if (reply.status === 402) checkQuote(truth, ledger, asking)
+  if (reply.status === 402) checkWindow(truth, asking)
+  if (reply.status >= 500) checkFailure(truth, asking, reply)
 }
 
 function checkAnswer(truth: Truth, ledger: Ledger, asking: Asking, reply: WireReply): void {
@@ -22,12 +24,13 @@ function checkAnswer(truth: Truth, ledger: Ledger, asking: Asking, reply: WireRe
   if (!run) return void truth.violated('the-right-answer', `${act} got an answer of no run: ${reply.body}`)
   if (txId === undefined) {
     const sold = window === undefined ? undefined : truth.windows.get(window)
-    if (!sold || !ledger.landed(sold))
+    if (!sold || !ledger.landed(sold.txId))
       truth.violated('no-answer-without-payment', `${act} got run ${run.id} for nothing`)
     return
   }
   const key = headerOf(reply, 'x-svc-subscription')
-  if (key !== undefined) truth.windows.set(key, txId)
+  const expiresAtMs = Date.parse(headerOf(reply, 'x-svc-subscription-expires') ?? '')
+  if (key !== undefined) truth.windows.set(key, { txId, expiresAtMs })
   if (!ledger.landed(txId))
     truth.violated('no-answer-without-payment', `${act} got run ${run.id} for ${txId}, which has not landed`)
   if (run.txId !== txId || !run.returned)
@@ -50,4 +53,24 @@ function checkQuote(truth: Truth, ledger: Ledger, { act, payment, endpoint, atMs
   // One that was sent to be settled before this request began, by this endpoint, and landed at once or later.
   if (!settled || !run || settled.atMs > atMs || landed.landedAt * 1_000 > atMs + EPOCH_MS) return
   truth.violated('not-quoted-again', `${act} was quoted again for ${payment.txId}, which had landed`)
+}
+
+/** How long a request may take to arrive. */
+const ARRIVAL_MS = 120_000
+
+/** By the store's time, which is the simulation's. */
+function checkWindow(truth: Truth, { act, window, endpoint, atMs, payment }: Asking): void {
+  const sold = window === undefined || payment ? undefined : truth.windows.get(window)
+  if (!sold || endpoint !== 'feed' || sold.expiresAtMs < EPOCH_MS + atMs + ARRIVAL_MS) return
+  truth.violated('windows-hold', `${act} was quoted in a window that it had paid for with ${sold.txId}`)
+}
+
+/** An answer that says nothing about money, where the call that it answers settled. */
+function checkFailure(truth: Truth, { act, payment, atMs }: Asking, reply: WireReply): void {
+  if (!payment || !reply.body.includes('"internal_error"')) return
+  const settled = truth.calls.some(
+    ({ id, txId, final }) => txId === payment.txId && final === 'settled' && truth.endedMs.get(id)! >= atMs,
+  )
+  if (settled)
+    truth.violated('charged-is-told', `${act} paid ${payment.txId} and was told of an internal error`)
 }

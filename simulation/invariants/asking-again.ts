@@ -80,7 +80,8 @@ function checkAgain({ truth, ledger, conditions }: World, asking: Asking, reply:
   const { payment, key, act, endpoint } = asking
   const txId = payment!.txId
   const code = codeIn(reply)
-  const isReplayed = reply.status === 200
+  // A redirect of the handler's is an answer, too.
+  const isReplayed = reply.status < 400 || code === 'answer_not_kept'
   if (isReplayed || !ledger.landed(txId) || truth.byPayer.has(txId)) return
   const isOurs = truth.handlerRuns.some(
     run => run.txId === txId && run.endpoint === endpoint && run.act === act,
@@ -90,6 +91,17 @@ function checkAgain({ truth, ledger, conditions }: World, asking: Asking, reply:
   const others = truth.askings.filter(other => other.payment?.txId === txId)
   if (others.some(other => other.key !== key || other.body !== asking.body || other.endpoint !== endpoint))
     return
+  // What stopped between recording and answering is owed, in every mode and without a key.
+  const recorders = truth.records.filter(record => record.txId === txId)
+  const stopped = recorders.every(
+    ({ call }) =>
+      !truth.endedMs.has(call) || truth.calls.some(each => each.id === call && each.final === 'inDoubt'),
+  )
+  if (stopped && !truth.delivered.has(txId))
+    truth.violated(
+      'answer-can-be-had',
+      `${act} paid ${txId}, its call stopped, and asking again got ${reply.status} ${code}`,
+    )
   const hasKey = key !== undefined && conditions.onLostResponse !== undefined
   if (hasKey && conditions.onLostResponse === 'replay')
     truth.violated('answer-can-be-had', `${act} paid ${txId} under a key and got ${reply.status} ${code}`)

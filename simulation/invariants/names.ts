@@ -7,6 +7,8 @@ export const INVARIANTS = {
     'An answer leaves only for a payment that has landed, or in a window whose payment has landed.',
   'the-right-answer': 'An answer is the one of the run that was paid for, and of what was asked.',
   'one-answer-a-payment': 'No two runs are delivered for one payment.',
+  'windows-hold': 'A window that was sold opens its endpoint until it ends.',
+  'charged-is-told': 'An answer to a call that settled says so, or carries what was paid for.',
   'not-quoted-again': 'A payment that landed is never answered with a quote at the endpoint that it was for.',
   'told-not-charged': 'A call that said “not charged” charged nothing, then or later.',
   'key-charged-once': 'Where keys are replayed, one key of one payer is charged once for one body.',

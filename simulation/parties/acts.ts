@@ -31,6 +31,8 @@ export function workOf({ act, dice }: Stage): Work {
     'return',
     'return',
     'return',
+    'redirect',
+    'much',
     'throw',
     'refuse',
     'stall',
@@ -44,6 +46,9 @@ export function workOf({ act, dice }: Stage): Work {
     ...(dice.chance(0.3) && { units: dice.between(1, 9) }),
   }
 }
+
+/** More than `idempotency.max` of the simulated seller. */
+const FLOOD = 70
 
 const PAID: readonly EndpointName[] = ['work', 'work', 'research', 'units']
 
@@ -120,6 +125,30 @@ const spree: Act = async stage => {
   )
 }
 
+/** More calls at work than a store in memory has room for answers: they must push nothing out that was paid for. */
+const flood: Act = async stage => {
+  const { buyer, dice, act } = stage
+  const work = { act, does: 'stall' } as const
+  const payments = await Promise.all(Array.from({ length: FLOOD }, () => signed(stage, 'work', work)))
+  await Promise.all(
+    payments.map(async payment => {
+      await sleep(buyer.process.clock, dice.between(0, 2))
+      if (payment) await presented(stage, 'work', work, { header: encoded(payment, dice) })
+    }),
+  )
+}
+
+/** A host that is none, in the header that URLs are made of. */
+const mishost: Act = async stage => {
+  const { dice, act } = stage
+  const work = workOf(stage)
+  const payment = await signed(stage, 'work', work)
+  if (!payment) return
+  const host = dice.pick(['agent.example:99999', 'a b', '[::', 'agent.example'])
+  const key = `key-of-${act}-that-is-long`
+  await presented(stage, 'work', work, { header: encoded(payment, dice), key, door: 'a2a', host })
+}
+
 /** Somebody else's payment, read on the chain or off the wire, with a key of one's own. */
 const steal: Act = async stage => {
   const { world, dice, act } = stage
@@ -158,7 +187,7 @@ const shop: Act = async stage => {
   await expected(stage, buyer.client.call(`https://${HOSTILE_HOST}/${dice.between(1, 3)}`, { act }))
 }
 
-export const ACTS = { call, again, subscribe, present, reencode, spree, steal, behind }
+export const ACTS = { call, again, subscribe, present, reencode, spree, steal, behind, flood, mishost }
 export const HOARD_ACTS = { shop }
 export type ActKind = keyof typeof ACTS
 
@@ -222,17 +251,19 @@ export interface Presenting {
   readonly header: string
   readonly key?: string | undefined
   readonly door?: 'http' | 'a2a'
+  /** What the caller says the host is. */
+  readonly host?: string
 }
 
 export async function presented(
   { world, buyer, act }: Pick<Stage, 'world' | 'buyer' | 'act'>,
   endpoint: EndpointName,
   work: Work,
-  { header, key, door = 'http' }: Presenting,
+  { header, key, door = 'http', host }: Presenting,
   address = buyer.address,
 ): Promise<WireReply | undefined> {
   const headers = { 'payment-signature': header, ...(key !== undefined && { 'idempotency-key': key }) }
-  const request = workRequest(endpoint, work, headers, address)
+  const request = { ...workRequest(endpoint, work, headers, address), ...(host !== undefined && { host }) }
   try {
     return await world.http(
       buyer.process,

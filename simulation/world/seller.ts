@@ -19,7 +19,7 @@ export type EndpointName = (typeof ENDPOINTS)[number]
 /** What a handler is asked to do with its caller's money. */
 export interface Work {
   readonly act: string
-  readonly does: 'return' | 'throw' | 'refuse' | 'stall' | 'nothing'
+  readonly does: 'return' | 'throw' | 'refuse' | 'stall' | 'nothing' | 'redirect' | 'much'
   /** How long it takes. */
   readonly ms?: number
   readonly units?: number
@@ -116,7 +116,14 @@ function optionsOf(world: World, stores: ServerOptions['stores']): ServerOptions
     algodUrl: 'https://node.example',
     confirm,
     stores: { ...stores, runs: world.truth.runs },
-    ...(onLostResponse && { idempotency: { onLostResponse, windowMs: KEPT_MS } }),
+    ...(onLostResponse && {
+      idempotency: {
+        onLostResponse,
+        windowMs: KEPT_MS,
+        max: ANSWERS_KEPT_MAX,
+        maxAnswerBytes: ANSWER_BYTES_MAX,
+      },
+    }),
     ...(!hasCredit && { credit: false as const }),
     ...(perMinute !== undefined && { rateLimit: { perMinute } }),
     logger: world.logger,
@@ -125,7 +132,18 @@ function optionsOf(world: World, stores: ServerOptions['stores']): ServerOptions
 
 /** Longer than any episode. */
 const KEPT_MS = 24 * 3_600_000
+const ANSWER_BYTES_MAX = 2_048
+const ANSWERS_KEPT_MAX = 60
 const HANDLER_TIMEOUT_MS = 30_000
+
+/** An answer names its run, wherever it is read again. */
+function answerOf(run: number, { act, does }: Work): unknown {
+  const data = { run, act }
+  if (does === 'much') return { ...data, much: 'x'.repeat(ANSWER_BYTES_MAX) }
+  if (does !== 'redirect') return data
+  const headers = { 'content-type': 'application/json', location: 'https://seller.example/elsewhere' }
+  return new Response(JSON.stringify(data), { status: 303, headers })
+}
 
 function agentOf(world: World, process: Process, payTo: string): AgentDef {
   const handler =
@@ -143,9 +161,11 @@ function agentOf(world: World, process: Process, payTo: string): AgentDef {
           return undefined
         case 'stall':
           return new Promise(() => {})
-        default:
+        case 'return':
+        case 'redirect':
+        case 'much':
           world.truth.runReturns(run)
-          return { run: run.id, act: work.act }
+          return answerOf(run.id, work)
       }
     }
   const timeout = HANDLER_TIMEOUT_MS

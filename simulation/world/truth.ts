@@ -38,6 +38,12 @@ export interface Asking {
   isLost: boolean
 }
 
+/** A window as its buyer was told of it. */
+export interface Window {
+  readonly txId: string
+  readonly expiresAtMs: number
+}
+
 /** Who sent a payment to be settled, and when. */
 export interface SettleAsked {
   readonly txId: string
@@ -68,7 +74,7 @@ export class Truth {
   readonly given = new Map<string, number>()
   readonly violations: Violation[] = []
   /** The payment that bought each window's key, and the run that was delivered for each payment. */
-  readonly windows = new Map<string, string>()
+  readonly windows = new Map<string, Window>()
   readonly delivered = new Map<string, number>()
   /** Payments that their payer submitted itself. */
   readonly byPayer = new Set<string>()

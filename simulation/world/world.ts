@@ -1,7 +1,7 @@
 /** One episode's world: its time, its chain, its facilitator, its seller, and what really happened. */
 
 import { decodeMember } from '../../src/adapters/algorand/transaction.js'
-import { createLedger, type Ledger } from '../../src/adapters/sandbox/ledger.js'
+import { type Credit, createLedger, type Ledger } from '../../src/adapters/sandbox/ledger.js'
 import { createRounds } from '../../src/adapters/sandbox/rounds.js'
 import type { Cancel } from '../../src/ports/clock.js'
 import type { Logger } from '../../src/ports/logger.js'
@@ -93,8 +93,8 @@ export class World {
     this.#onLine?.(timed)
   }
 
-  fund(name: string): void {
-    this.ledger.credit(keyOf(name).address, PLENTY)
+  fund(name: string, credit: Credit = PLENTY): void {
+    this.ledger.credit(keyOf(name).address, credit)
   }
 
   /** The payer submits its payment itself; it lands, or it does not. */

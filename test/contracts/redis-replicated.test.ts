@@ -7,6 +7,7 @@ import { replicated } from '../../src/adapters/redis/replicated.js'
 import { type RedisStores, redisStores } from '../../src/redis.js'
 import { bytes } from '../../src/testing/charge-store/scene.js'
 import { closing } from '../support/closing.js'
+import { sentinelPair } from '../support/redis-failover.js'
 import { type RedisPair, startRedisPair } from '../support/redis-pair.js'
 
 const LEASE_MS = 60_000
@@ -32,14 +33,16 @@ const recorded = (hold: ReturnType<typeof call>) => {
   const lives = { claimTtlMs: 10 * LEASE_MS, paymentTtlMs: 10 * LEASE_MS }
   return { ...hold, ...lives, recorded: { answer: bytes('answer'), payment } }
 }
-const stores = (waitReplicas: number) =>
-  closing(redisStores(pair.url, { commandTimeoutMs: 1_000, waitReplicas, logger: silent }))
+/** Half of its time a command waits for replicas: short where none will come. */
+const PATIENT_MS = 10_000
+const stores = (waitReplicas: number, commandTimeoutMs = 1_000) =>
+  closing(redisStores(pair.url, { commandTimeoutMs, waitReplicas, logger: silent }))
 const payment = { network: 'testnet', txId: 'A'.repeat(52), firstValid: 1n, lastValid: 9n } as const
 
 describe('with a replica that follows', () => {
   let waiting: RedisStores
   beforeEach(async () => {
-    waiting = stores(1)
+    waiting = stores(1, PATIENT_MS)
     await waiting.ping()
   })
 
@@ -83,7 +86,7 @@ describe('with a replica that receives nothing', () => {
 
   it('shows no successor a record that a failover may forget', async () => {
     const [waiting, heedless] = [stores(1), stores(0)]
-    const dead = { ...call(), leaseMs: 1 }
+    const dead = { ...call(), leaseMs: 0 }
     await heedless.charges.open(dead)
     expect(await heedless.charges.record(recorded(dead))).toBe('recorded')
     const successor = { ...dead, token: 'successor', leaseMs: LEASE_MS }
@@ -97,6 +100,31 @@ describe('with a replica that receives nothing', () => {
     expect(await stores(1).health()).toMatchObject({ warnings: [lacking] })
     expect(await stores(0).health()).toMatchObject({ warnings: [] })
   })
+})
+
+describe('by Sentinel', () => {
+  it('what was recorded is there after a failover, whenever the primary dies', async () => {
+    const watched = await sentinelPair()
+    const waiting = closing(
+      redisStores(watched.client(), { commandTimeoutMs: PATIENT_MS, waitReplicas: 1, logger: silent }),
+    )
+    const hold = call()
+    await waiting.charges.open(hold)
+    // A replica that has just come receives its first writes up to a second later.
+    const record = () => waiting.charges.record(recorded(hold)).catch(() => 'refused')
+    await expect.poll(record).toBe('recorded')
+    await watched.kill()
+    await watched.promote()
+    const other = { ...call('other'), claim: hold.claim }
+    const opened = () =>
+      waiting.charges.open(other).then(
+        ({ verdict }) => verdict,
+        () => 'refused',
+      )
+    await expect.poll(opened).toBe('inProgress')
+    expect(await waiting.charges.close({ ...hold, how: 'complete', windowMs: LEASE_MS })).toBe('closed')
+    await expect.poll(opened).toBe('replayable')
+  }, 60_000)
 })
 
 describe('asked of what cannot wait', () => {

@@ -6,7 +6,6 @@ import { beforeEach, expect, it } from 'vitest'
 import { closing } from '../support/closing.js'
 import { call, type FailingMarket, failingMarket, inTheEnd, PRICE } from '../support/failing-market.js'
 import { gate } from '../support/gate.js'
-import { heldFacilitator } from '../support/held-facilitator.js'
 import { type RedisPair, startRedisPair } from '../support/redis-pair.js'
 
 let market: FailingMarket
@@ -60,22 +59,4 @@ it('with min-replicas-to-write: calls are refused before their handlers run, onc
   await pair.part()
   expect(await call(seller, await market.sign(seller))).toEqual([503, 'store_unavailable'])
   expect([market.runs(), market.received()]).toEqual([0, 0n])
-})
-
-it('with waitReplicas: a call that settles when the primary dies is answered, and replayed from its replica', async () => {
-  const facilitator = heldFacilitator()
-  facilitator.serves(market.sandbox)
-  const options = { facilitatorUrl: await facilitator.url, waitReplicas: 1, leaseMs: 1_000 }
-  const [first, second] = [await market.process(pair.url, options), await market.process(pair.url)]
-  const request = await market.sign(first)
-  const settling = facilitator.hold('/settle', {}, { landed: true })
-  const slow = call(first, request)
-  await settling.arrived
-  await pair.part()
-  await pair.failOver()
-  settling.answer()
-  expect(await slow).toEqual([200, 1])
-  await pair.rejoin()
-  expect(await inTheEnd(second, await market.sign(second))).toEqual([200, 1])
-  expect([market.runs(), market.received()]).toEqual([1, PRICE])
 })

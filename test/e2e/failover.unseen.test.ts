@@ -12,7 +12,7 @@ let market: FailingMarket
 let pair: RedisPair
 beforeEach(async () => {
   market = await failingMarket()
-  pair = closing(await startRedisPair(['min-replicas-max-lag 10']))
+  pair = closing(await startRedisPair())
 })
 
 /** The replica receives nothing more while a handler works, and takes over when its call has been answered. */

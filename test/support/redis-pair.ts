@@ -35,8 +35,8 @@ interface Member {
   readonly admin: Redis
 }
 
-export async function startRedisPair(settings: readonly string[] = []): Promise<RedisPair> {
-  let [primary, replica] = await Promise.all([member(settings), member(settings)])
+export async function startRedisPair(): Promise<RedisPair> {
+  let [primary, replica] = await Promise.all([member(), member()])
   const front = await startFront(() => primary.server.port)
   const follow = async () => {
     await replica.admin.replicaof('127.0.0.1', primary.server.port)
@@ -76,8 +76,8 @@ export async function startRedisPair(settings: readonly string[] = []): Promise<
   }
 }
 
-async function member(settings: readonly string[]): Promise<Member> {
-  const server = await startRedis({ settings: [...SETTINGS, ...settings] })
+async function member(): Promise<Member> {
+  const server = await startRedis({ settings: SETTINGS })
   const admin = new Redis(server.url, { maxRetriesPerRequest: null, retryStrategy: () => 20 })
   admin.on('error', () => {})
   return { server, admin }

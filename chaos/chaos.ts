@@ -1,10 +1,10 @@
 /**
- * Three replicas behind a proxy, on one Redis, sell to clients that never give up, while whatever can be killed is killed
+ * Three processes behind a proxy, on one Redis with a replica, sell to clients that never give up, while whatever can be killed is killed
  * and the facilitator is cut at every stage. Then everything is mended, every client asks until it has its answer and once
  * more, and `audit.ts` compares what was paid, what was answered and what is stored.
  */
 import { setTimeout as pause } from 'node:timers/promises'
-import type { RedisServer } from '../test/support/redis-server.js'
+import type { RedisPair } from '../test/support/redis-pair.js'
 import { type Audit, audit } from './audit.js'
 import { type Market, newPurchase, type Purchase } from './buyers.js'
 import { type Blow, schedule } from './schedule.js'
@@ -15,7 +15,7 @@ export interface ChaosOptions {
   /** How long things go wrong; mending and asking again come on top. */
   readonly durationMs: number
   readonly buyers?: number
-  readonly redis: RedisServer
+  readonly redis: RedisPair
 }
 
 /** A payment's whole window, a lease and some: whoever has no answer by then will never get one. */

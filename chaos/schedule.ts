@@ -12,6 +12,8 @@ export type Blow = { readonly atMs: number } & (
       readonly forMs: number
     }
   | { readonly kind: 'killRedis'; readonly downMs: number }
+  /** Redis's primary dies, and what it wrote in its last `unseenMs` its replica had not received. */
+  | { readonly kind: 'failOver'; readonly unseenMs: number; readonly downMs: number }
   | {
       readonly kind: 'cutFacilitator'
       readonly stage: Stage
@@ -71,5 +73,11 @@ export function schedule(seed: number, durationMs: number, agents: number): read
     const [stage, fault] = random.pick(CUTS)
     return { atMs, kind: 'cutFacilitator', stage, fault, forMs: random.between(200, 1_200) }
   })
+  every(10_000, 18_000, atMs => ({
+    atMs,
+    kind: 'failOver',
+    unseenMs: random.between(0, 1_500),
+    downMs: random.between(0, 1_000),
+  }))
   return blows.sort((a, b) => a.atMs - b.atMs)
 }

@@ -1,7 +1,7 @@
 /** The market and everything in it that can be broken: replicas, their proxy and Redis, the facilitator. */
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Stage as FacilitatorStage, FaultName } from '../src/sandbox.js'
-import type { RedisServer } from '../test/support/redis-server.js'
+import type { RedisPair } from '../test/support/redis-pair.js'
 import type { Market } from './buyers.js'
 import { type Child, startChild } from './processes.js'
 import { startProxy } from './proxy.js'
@@ -30,14 +30,14 @@ export interface Stage {
   close(): Promise<void>
 }
 
-export async function openStage(redis: RedisServer): Promise<Stage> {
+export async function openStage(redis: RedisPair): Promise<Stage> {
   const sandbox = await startChild('sandbox.mjs', { roundMs: ROUND_MS })
   const { url: sandboxUrl, payTo } = sandbox.said as { url: string; payTo: string }
   const proxy = await startProxy(AGENTS)
   const agents: Child[] = []
   const startAgent = async (at: number) => {
     const options = { budgets: BUDGETS, maxTimeoutSeconds: PAYMENT_SECONDS }
-    const settings = { payTo, redisUrl: redis.url, handlerMs: 200, options }
+    const settings = { payTo, redisUrl: redis.url, waitReplicas: 1, handlerMs: 200, options }
     agents[at] = await startChild('agent.mjs', settings, { SVC_SANDBOX: sandboxUrl })
     proxy.ports[at] = agents[at].said.port as number
   }
@@ -60,9 +60,13 @@ export async function openStage(redis: RedisServer): Promise<Stage> {
         await Promise.all([restart(blow.agent, 0), facilitator.mend('settle')])
         return
       case 'killRedis':
-        await redis.kill()
+        return redis.restart(blow.downMs)
+      case 'failOver':
+        await redis.part()
+        await pause(blow.unseenMs)
+        await redis.failOver()
         await pause(blow.downMs)
-        return redis.start()
+        return redis.rejoin()
       case 'cutFacilitator':
         await facilitator.cut(blow.stage, blow.fault)
         await pause(blow.forMs)
@@ -75,9 +79,15 @@ export async function openStage(redis: RedisServer): Promise<Stage> {
     market: { sandboxUrl, endpoint: `${proxy.url}/answer` },
     payTo,
     strike(blow) {
-      const target = 'agent' in blow ? `agent ${blow.agent}` : blow.kind
-      if (busy.has(target)) return false
-      const landed = land(blow).finally(() => busy.delete(target))
+      const target = targetOf(blow)
+      const before = busy.get(target)
+      // The rarest blow is not left out: it waits for its turn.
+      if (before !== undefined && blow.kind !== 'failOver') return false
+      const landed = Promise.resolve(before)
+        .then(() => land(blow))
+        .finally(() => {
+          if (busy.get(target) === landed) busy.delete(target)
+        })
       busy.set(target, landed)
       return true
     },
@@ -91,6 +101,11 @@ export async function openStage(redis: RedisServer): Promise<Stage> {
       await sandbox.kill()
     },
   }
+}
+
+function targetOf(blow: Blow): string {
+  if ('agent' in blow) return `agent ${blow.agent}`
+  return blow.kind === 'failOver' || blow.kind === 'killRedis' ? 'redis' : blow.kind
 }
 
 /** The sandbox's control route. */

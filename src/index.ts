@@ -63,7 +63,7 @@ export type {
   Resolved,
   ResolveMove,
 } from './ports/charge-store.js'
-export type { Clock } from './ports/clock.js'
+export type { Cancel, Clock } from './ports/clock.js'
 export type { CreditStore, CreditTerms } from './ports/credit.js'
 export type { Logger } from './ports/logger.js'
 export type { RateLimit, RateVerdict } from './ports/rate-limit.js'

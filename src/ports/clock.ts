@@ -8,6 +8,7 @@ export interface Clock {
   after(ms: number, callback: () => void): Cancel
 }
 
+/** Takes back what was to be called. */
 export type Cancel = () => void
 
 /** For servers: its timers do not keep the process alive. */

@@ -62,10 +62,32 @@ const move = fc.oneof(
   },
 )
 
+export type Step = typeof move extends fc.Arbitrary<infer M> ? M : never
+
 export interface History {
   readonly holds: readonly Hold[]
-  readonly moves: readonly (typeof move extends fc.Arbitrary<infer M> ? M : never)[]
+  readonly moves: readonly Step[]
 }
+
+/** What moves alone seldom make: a call stops, its lease runs out, and another one comes, with a third one at work. */
+const takenOver = fc
+  .record({
+    ...{ who, successor: who, third: who, answer: bytes, isRecorded: fc.boolean(), next: move },
+    verdict: fc.constantFrom('found' as const, 'dead' as const, undefined),
+  })
+  .map(({ who, successor, third, answer, isRecorded, next, verdict }): Step[] => {
+    const open = { kind: 'open', late: false, bodyHash: 'body' } as const
+    const record = { kind: 'record', who, late: false, answer, isReadable: true } as const
+    const lapse = { kind: 'advance', halves: 2 } as const
+    const begun = [{ ...open, who }, ...(isRecorded ? [record] : []), lapse]
+    const taken = [
+      { ...open, who: third },
+      { ...open, who: successor },
+    ]
+    const resolve = { kind: 'resolve', who: successor, late: false, txId: 'p1' } as const
+    if (verdict) return [...begun, ...taken, { ...resolve, verdict }]
+    return [...begun, ...taken, 'who' in next ? { ...next, who } : next]
+  })
 
 const hold = fc.record({
   key: fc.constantFrom('k1', 'k1', 'k2', undefined),
@@ -81,7 +103,15 @@ export const histories: fc.Arbitrary<History> = fc.record({
       ...(payment && { payment }),
     })),
   ),
-  moves: fc.array(move, { minLength: 10, maxLength: 60 }),
+  moves: fc
+    .array(
+      fc.oneof({ weight: 6, arbitrary: move.map(step => [step]) }, { weight: 2, arbitrary: takenOver }),
+      {
+        minLength: 10,
+        maxLength: 25,
+      },
+    )
+    .map(steps => steps.flat()),
 })
 
 /** One store in two ways, and what its scripts replied. */
@@ -113,8 +143,6 @@ export function sideOf(connection: ChargeConnection, nowMs: () => number): Side 
   }
 }
 
-export type Step = History['moves'][number]
-
 export const advanceMs = (step: Extract<Step, { kind: 'advance' }>) => (step.halves * LEASE_MS) / 2 + 1
 
 /** What the store answers to a step that is a move, and how it rejects. */
@@ -127,7 +155,12 @@ export async function answerTo(side: Side, hold: Hold, step: Exclude<Step, { kin
   }
 }
 
-function made(store: ChargeStore, hold: Hold, step: Exclude<Step, { kind: 'advance' }>): Promise<unknown> {
+/** What a store answers where no move is late. */
+export function made(
+  store: ChargeStore,
+  hold: Hold,
+  step: Exclude<Step, { kind: 'advance' }>,
+): Promise<unknown> {
   switch (step.kind) {
     case 'open': {
       const claim = hold.claim && { ...hold.claim, bodyHash: step.bodyHash }

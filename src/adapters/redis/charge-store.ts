@@ -2,7 +2,15 @@
  * Claims and payments as hashes, each move one script: atomic, one round trip, on the server's clock. Promise: see the
  * port. Redis must keep what it acknowledged (`noeviction`, an append-only file): see docs/storage.md.
  */
-import type { ChargeStore, Closed, Hold, Opened, Recorded, Resolved } from '../../ports/charge-store.js'
+import type {
+  ChargeStore,
+  Closed,
+  Hold,
+  Opened,
+  OpenMove,
+  Recorded,
+  Resolved,
+} from '../../ports/charge-store.js'
 import type { Connection } from './connection.js'
 import { chargeKeys } from './keys.js'
 import { CLOSE } from './lua/close.js'
@@ -22,11 +30,13 @@ export function redisChargeStore(
   connection: ChargeConnection,
   prefix: string,
   time = serverTime(connection),
+  /** For what must be known to outlive a failover before money moves. */
+  replicated = connection,
 ): ChargeStore {
   const keys = chargeKeys(prefix)
   const rolesOf = (hold: Hold): Roles => ({ c: keys.claim(hold), p: keys.payment(hold.slot, hold.payment) })
-  const move = (name: string, lua: string) => {
-    const script = connection.script(name, lua)
+  const move = (name: string, lua: string, { script: define } = connection) => {
+    const script = define(name, lua)
     return (roles: Roles, token: string, args: readonly (string | number | Buffer)[]) => {
       const given = Object.entries(roles).filter((entry): entry is [string, string] => entry[1] !== undefined)
       const letters = given.map(([role]) => role).join('')
@@ -37,8 +47,8 @@ export function redisChargeStore(
     }
   }
   /** A move that does nothing after its deadline, which is when its caller gives up. */
-  const inTime = (name: string, lua: string) => {
-    const send = move(name, lua)
+  const inTime = (name: string, lua: string, on = connection) => {
+    const send = move(name, lua, on)
     return async (roles: Roles, token: string, args: readonly (string | number | Buffer)[]) => {
       const attempt = (nowMs: number) =>
         send(roles, token, [Math.floor(nowMs) + connection.commandTimeoutMs, ...args])
@@ -54,15 +64,24 @@ export function redisChargeStore(
     }
   }
   const open = inTime('svcOpen', OPEN)
-  const record = inTime('svcRecord', RECORD)
+  const openReplicated = inTime('svcOpen', OPEN, replicated)
+  const record = inTime('svcRecord', RECORD, replicated)
   const close = move('svcClose', CLOSE)
   const renew = move('svcRenew', RENEW)
   const resolve = inTime('svcResolve', RESOLVE)
 
+  async function openBy(send: typeof open, hold: OpenMove): Promise<Opened> {
+    const reply = await send(rolesOf(hold), hold.token, [hold.claim?.bodyHash ?? '', hold.leaseMs])
+    return readOpened(reply as readonly (Buffer | number | null)[])
+  }
+
   return {
     async open(hold) {
-      const reply = await open(rolesOf(hold), hold.token, [hold.claim?.bodyHash ?? '', hold.leaseMs])
-      return readOpened(reply as readonly (Buffer | number | null)[])
+      const opened = await openBy(open, hold)
+      // Its successor may settle the recorded payment, and the call that recorded it may have died while it waited.
+      return opened.verdict === 'orphaned' && replicated !== connection
+        ? openBy(openReplicated, hold)
+        : opened
     },
 
     async record(hold) {

@@ -20,12 +20,15 @@ const KEEPS = [
 ] as const
 
 /** What is wrong with the server, a sentence each; nothing where it is fit. Fields that it does not tell are not judged. */
-export async function postureOf(connection: Connection): Promise<readonly string[]> {
+export async function postureOf(connection: Connection, waitReplicas = 0): Promise<readonly string[]> {
   const info = await connection.send(redis => redis.info())
-  return KEEPS.flatMap(({ field, wanted, otherwise }) => {
-    const told = new RegExp(`^${field}:(\\S*)`, 'm').exec(info)?.[1]
-    return told === undefined || told === wanted
-      ? []
-      : [`Redis says ${field} ${told}, not ${wanted}: ${otherwise}`]
+  const told = (field: string) => new RegExp(`^${field}:(\\S*)`, 'm').exec(info)?.[1]
+  const warnings = KEEPS.flatMap(({ field, wanted, otherwise }) => {
+    const is = told(field)
+    return is === undefined || is === wanted ? [] : [`Redis says ${field} ${is}, not ${wanted}: ${otherwise}`]
   })
+  const replicas = Number(told('connected_slaves') ?? waitReplicas)
+  if (replicas >= waitReplicas) return warnings
+  const lacking = `Redis says connected_slaves ${replicas}, and waitReplicas is ${waitReplicas}`
+  return [...warnings, `${lacking}: paid calls will be refused`]
 }

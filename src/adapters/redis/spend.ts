@@ -25,6 +25,8 @@ export function redisSpendLedger(
   connection: Connection,
   prefix: string,
   { budget, windowMs = DAY_MS, lifeMs = PAYMENT_LIFE_MAX_MS }: RedisSpendOptions,
+  /** For what must outlive a failover before a payment leaves. */
+  replicated: Pick<Connection, 'script'> = connection,
 ): SpendLedger {
   const place = `${prefix}{spend:${encodeURIComponent(budget)}}`
   const keys = ['entries', 'amounts', 'payments', 'due:mainnet', 'due:testnet'].map(
@@ -32,8 +34,8 @@ export function redisSpendLedger(
   )
   let sum = 0n
   /** Each script answers its result and the sum. */
-  const move = (name: string, lua: string) => {
-    const script = connection.script(name, lua)
+  const move = (name: string, lua: string, { script: define }: Pick<Connection, 'script'> = connection) => {
+    const script = define(name, lua)
     return async (id: string, ...more: ScriptArgument[]): Promise<unknown> => {
       const [result, sumNow] = (await script(keys, [windowMs, lifeMs, id, ...more])) as [unknown, number]
       sum = BigInt(sumNow)
@@ -41,7 +43,7 @@ export function redisSpendLedger(
     }
   }
   const reserve = move('svcSpendReserve', RESERVE)
-  const attach = move('svcSpendAttach', ATTACH)
+  const attach = move('svcSpendAttach', ATTACH, replicated)
   const release = move('svcSpendRelease', RELEASE)
   const due = move('svcSpendDue', DUE)
   const postpone = move('svcSpendPostpone', POSTPONE)

@@ -13,6 +13,7 @@ import { redisCredit } from './credit.js'
 import { checkedPrefix } from './keys.js'
 import { postureOf } from './posture.js'
 import { redisRateLimit } from './rate-limit.js'
+import { replicated } from './replicated.js'
 import { redisRuns } from './runs.js'
 import { serverTime } from './server-time.js'
 import { redisSpendLedger } from './spend.js'
@@ -24,6 +25,12 @@ export interface RedisStoresOptions {
   readonly prefix?: string
   /** Milliseconds after which a command counts as unanswered, and the call as refused. @default 2000 */
   readonly commandTimeoutMs?: number
+  /**
+   * How many replicas of Redis must have confirmed a record before money moves for it: with all that may be promoted, a
+   * failover charges nobody twice and loses no answer. Where fewer confirm in time, calls are refused and nobody is
+   * charged. Opens a second connection; not for a Cluster. @default 0
+   */
+  readonly waitReplicas?: number
   /** How many runs are kept, for all replicas together. @default 100 */
   readonly runsCapacity?: number
   /** Whose spending `spend` counts: payers that name the same budget share it. @default 'default' */
@@ -66,42 +73,63 @@ export type RedisHealth =
  * @example
  * serve(agent, { stores: redisStores('redis://localhost:6379') })
  *
- * @throws Error for a prefix with braces or white space.
+ * @throws Error for a prefix with braces or white space, and for `waitReplicas` that is no count or is asked of a Cluster.
  */
 export function redisStores(redisOrUrl: RedisClient | string, options: RedisStoresOptions = {}): RedisStores {
-  const { commandTimeoutMs = 2_000, runsCapacity = 100, budget = 'default', logger } = options
+  const { commandTimeoutMs = 2_000 } = options
+  const waitReplicas = checkedReplicas(options.waitReplicas ?? 0, redisOrUrl)
+  const { runsCapacity = 100, budget = 'default', logger } = options
   const prefix = checkedPrefix(options.prefix ?? 'svc:')
   const connection = connect(redisOrUrl, { commandTimeoutMs })
+  const waiting =
+    waitReplicas > 0 ? replicated(connect(redisOrUrl, { commandTimeoutMs }), waitReplicas) : undefined
   const time = serverTime(connection)
-  warnOfPosture(connection, logger)
+  const posture = () => postureOf(connection, waitReplicas)
+  warnOfPosture(connection, posture, logger)
   const ping = async () => void (await connection.send(redis => redis.ping()))
   return {
-    charges: redisChargeStore(connection, prefix, time),
-    subscriptions: redisSubscriptions(connection, prefix, time),
+    charges: redisChargeStore(connection, prefix, time, waiting),
+    subscriptions: redisSubscriptions(connection, prefix, time, waiting),
     rateLimit: redisRateLimit(connection, prefix),
     credit: redisCredit(connection, prefix),
     runs: redisRuns(connection, prefix, runsCapacity),
-    spend: redisSpendLedger(connection, prefix, { budget }),
+    spend: redisSpendLedger(connection, prefix, { budget }, waiting),
     ping,
     async health() {
       const sinceMs = systemClock.monotonic()
       try {
         await ping()
         const roundTripMs = systemClock.monotonic() - sinceMs
-        return { ok: true, roundTripMs, warnings: await postureOf(connection) }
+        return { ok: true, roundTripMs, warnings: await posture() }
       } catch (cause) {
         return { ok: false, error: cause instanceof Error ? cause.message : String(cause) }
       }
     },
-    close: connection.close,
+    async close() {
+      await Promise.all([connection.close(), waiting?.close()])
+    },
   }
 }
 
-function warnOfPosture(connection: Connection, logger: Logger | undefined): void {
+function checkedReplicas(count: number, redisOrUrl: RedisClient | string): number {
+  if (!Number.isSafeInteger(count) || count < 0) {
+    throw new Error(`waitReplicas is a whole number of replicas; this is ${count}`)
+  }
+  if (count > 0 && typeof redisOrUrl !== 'string' && redisOrUrl.isCluster) {
+    throw new Error('waitReplicas is not for a Redis Cluster: see docs/storage.md')
+  }
+  return count
+}
+
+function warnOfPosture(
+  connection: Connection,
+  posture: () => Promise<readonly string[]>,
+  logger: Logger | undefined,
+): void {
   const warn = (warning: string) =>
     logger ? logger.warn({}, warning) : process.emitWarning(warning, { code: 'SVC_REDIS' })
   connection.onUp(() => {
-    postureOf(connection).then(
+    posture().then(
       warnings => warnings.forEach(warn),
       () => {},
     )

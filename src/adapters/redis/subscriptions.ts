@@ -3,7 +3,13 @@ import type { SubscriptionRecord, SubscriptionStore } from '../../ports/subscrip
 import type { Connection } from './connection.js'
 import { serverTime } from './server-time.js'
 
-export function redisSubscriptions(connection: Connection, prefix: string, time = serverTime(connection)) {
+export function redisSubscriptions(
+  connection: Connection,
+  prefix: string,
+  time = serverTime(connection),
+  /** For a sale, which must outlive a failover before it is paid for. */
+  replicated: Pick<Connection, 'send'> = connection,
+) {
   const keyOf = (id: string) => `${prefix}window:${id}`
   return {
     async get(id) {
@@ -12,7 +18,7 @@ export function redisSubscriptions(connection: Connection, prefix: string, time 
     },
     async put(id, { endpoint, expiresAtMs }) {
       const stored = JSON.stringify({ endpoint, expiresAtMs })
-      await connection.send(redis => redis.set(keyOf(id), stored, 'PXAT', Math.ceil(expiresAtMs)))
+      await replicated.send(redis => redis.set(keyOf(id), stored, 'PXAT', Math.ceil(expiresAtMs)))
     },
     now: time.now,
     /** Nothing to do: Redis collects by itself. */

@@ -1,0 +1,157 @@
+/** `waitReplicas`: what must outlive a failover is answered when a replica has it, and nothing else waits for one. */
+import { EventEmitter } from 'node:events'
+import { Cluster } from 'ioredis'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import type { Connection } from '../../src/adapters/redis/connection.js'
+import { replicated } from '../../src/adapters/redis/replicated.js'
+import { type RedisStores, redisStores } from '../../src/redis.js'
+import { bytes } from '../../src/testing/charge-store/scene.js'
+import { closing } from '../support/closing.js'
+import { sentinelPair } from '../support/redis-failover.js'
+import { type RedisPair, startRedisPair } from '../support/redis-pair.js'
+
+const LEASE_MS = 60_000
+const silent = { debug() {}, info() {}, warn() {}, error() {} }
+const LACKING = /0 of 1 replicas|replicas did not confirm/
+
+let pair: RedisPair
+let calls = 0
+beforeAll(async () => {
+  pair = await startRedisPair()
+})
+afterAll(() => pair.close())
+
+const call = (token = `token ${++calls}`, name = `key ${calls}`) => ({
+  slot: 'slot',
+  token,
+  claim: { name, bodyHash: 'body' },
+  payment: `payment of ${name}`,
+  leaseMs: LEASE_MS,
+})
+const recorded = (hold: ReturnType<typeof call>) => {
+  const payment = { txId: hold.payment, firstValid: 1n, lastValid: 2n }
+  const lives = { claimTtlMs: 10 * LEASE_MS, paymentTtlMs: 10 * LEASE_MS }
+  return { ...hold, ...lives, recorded: { answer: bytes('answer'), payment } }
+}
+/** Half of its time a command waits for replicas: short where none will come. */
+const PATIENT_MS = 10_000
+const stores = (waitReplicas: number, commandTimeoutMs = 1_000) =>
+  closing(redisStores(pair.url, { commandTimeoutMs, waitReplicas, logger: silent }))
+const payment = { network: 'testnet', txId: 'A'.repeat(52), firstValid: 1n, lastValid: 9n } as const
+
+describe('with a replica that follows', () => {
+  let waiting: RedisStores
+  beforeEach(async () => {
+    waiting = stores(1, PATIENT_MS)
+    await waiting.ping()
+  })
+
+  it('records, sells and attaches', async () => {
+    const hold = call()
+    expect(await waiting.charges.open(hold)).toEqual({ verdict: 'opened' })
+    expect(await waiting.charges.record(recorded(hold))).toBe('recorded')
+    await waiting.subscriptions.put('window', { endpoint: 'e', expiresAtMs: Date.now() + 60_000 })
+    expect(await waiting.spend.reserve({ id: 'id', amount: 1n }, undefined)).toBe(true)
+    expect(await waiting.spend.attach('id', payment)).toBe(true)
+    expect(await waiting.health()).toMatchObject({ ok: true, warnings: [] })
+  })
+
+  it('lets records of one moment share their waiting', async () => {
+    const holds = Array.from({ length: 100 }, () => call())
+    await Promise.all(holds.map(hold => waiting.charges.open(hold)))
+    await pair.primary().config('RESETSTAT')
+    const answers = await Promise.all(holds.map(hold => waiting.charges.record(recorded(hold))))
+    expect(new Set(answers)).toEqual(new Set(['recorded']))
+    const counted = /cmdstat_wait:calls=(\d+)/.exec(await pair.primary().info('commandstats'))
+    expect(Number(counted?.[1])).toBeLessThan(50)
+  })
+})
+
+describe('with a replica that receives nothing', () => {
+  beforeAll(() => pair.part())
+
+  it('refuses what a failover must not forget, and nothing else', async () => {
+    const waiting = stores(1)
+    const hold = call()
+    expect(await waiting.charges.open(hold)).toEqual({ verdict: 'opened' })
+    await expect(waiting.charges.record(recorded(hold))).rejects.toThrow(LACKING)
+    const window = waiting.subscriptions.put('another', { endpoint: 'e', expiresAtMs: Date.now() + 60_000 })
+    await expect(window).rejects.toThrow(LACKING)
+    expect(await waiting.spend.reserve({ id: 'another', amount: 1n }, undefined)).toBe(true)
+    await expect(waiting.spend.attach('another', payment)).rejects.toThrow(LACKING)
+    // WAIT undoes nothing: what was refused is there, and is given back as after any command without an answer.
+    expect(await waiting.charges.close({ ...hold, how: 'release', windowMs: 0 })).toBe('closed')
+    expect(await waiting.charges.open({ ...hold, token: 'next' })).toEqual({ verdict: 'opened' })
+  })
+
+  it('shows no successor a record that a failover may forget', async () => {
+    const [waiting, heedless] = [stores(1), stores(0)]
+    const dead = { ...call(), leaseMs: 0 }
+    await heedless.charges.open(dead)
+    expect(await heedless.charges.record(recorded(dead))).toBe('recorded')
+    const successor = { ...dead, token: 'successor', leaseMs: LEASE_MS }
+    await expect(waiting.charges.open(successor)).rejects.toThrow(LACKING)
+    const again = await heedless.charges.open(successor)
+    expect(again.verdict).toBe('orphaned')
+  })
+
+  it('warns that it has none', async () => {
+    const lacking = expect.stringContaining('connected_slaves 0, and waitReplicas is 1')
+    expect(await stores(1).health()).toMatchObject({ warnings: [lacking] })
+    expect(await stores(0).health()).toMatchObject({ warnings: [] })
+  })
+})
+
+describe('by Sentinel', () => {
+  it('what was recorded is there after a failover, whenever the primary dies', async () => {
+    const watched = await sentinelPair()
+    const waiting = closing(
+      redisStores(watched.client(), { commandTimeoutMs: PATIENT_MS, waitReplicas: 1, logger: silent }),
+    )
+    const hold = call()
+    await waiting.charges.open(hold)
+    // A replica that has just come receives its first writes up to a second later.
+    const record = () => waiting.charges.record(recorded(hold)).catch(() => 'refused')
+    await expect.poll(record).toBe('recorded')
+    await watched.kill()
+    await watched.promote()
+    const other = { ...call('other'), claim: hold.claim }
+    const opened = () =>
+      waiting.charges.open(other).then(
+        ({ verdict }) => verdict,
+        () => 'refused',
+      )
+    await expect.poll(opened).toBe('inProgress')
+    expect(await waiting.charges.close({ ...hold, how: 'complete', windowMs: LEASE_MS })).toBe('closed')
+    await expect.poll(opened).toBe('replayable')
+  }, 60_000)
+})
+
+describe('asked of what cannot wait', () => {
+  it('refuses a Cluster and what is no count', () => {
+    const cluster = new Cluster([], { lazyConnect: true })
+    expect(() => redisStores(cluster, { waitReplicas: 1 })).toThrow('not for a Redis Cluster')
+    for (const waitReplicas of [-1, 0.5, Number.NaN]) {
+      expect(() => redisStores(pair.url, { waitReplicas })).toThrow('a whole number of replicas')
+    }
+  })
+})
+
+describe('a connection that is lost', () => {
+  it('between a write and its confirmation: another server’s replicas confirm nothing', async () => {
+    const client = new EventEmitter()
+    const wait = { wait: async () => 1 }
+    const connection = {
+      client,
+      commandTimeoutMs: 1_000,
+      send: async (command: (redis: typeof wait) => unknown) => command(wait),
+      script: () => async () => {
+        client.emit('close')
+        return 'recorded'
+      },
+    }
+    const { script, send } = replicated(connection as unknown as Connection, 1)
+    await expect(script('record', '')([], [])).rejects.toThrow('connection was lost')
+    expect(await send(async () => 'written')).toBe('written')
+  })
+})

@@ -16,7 +16,7 @@ export async function checkedAtTheEnd(world: World, buyers: readonly Buyer[]): P
   capsHold(world, buyers)
   spending(world, buyers)
   await audited(world)
-  await askedAgain(world)
+  if (truth.violations.length === 0) await askedAgain(world)
 }
 
 /** A call that ended without a charge, in words that say so. `superseded` says nothing, and neither do refusals at the door. */

@@ -74,6 +74,7 @@ const again: Act = async stage => {
 /** Buys a window and uses it. */
 const subscribe: Act = async stage => {
   const { buyer, dice } = stage
+  buyer.act = stage.act
   await expected(stage, buyer.client.subscribe(`${ORIGIN}/feed`, workOf(stage)))
   for (let times = dice.between(1, 3); times > 0; times--) {
     await sleep(buyer.process.clock, dice.span(10, 60_000))

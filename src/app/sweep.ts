@@ -3,6 +3,7 @@ import type { Clock } from '../ports/clock.js'
 import type { Logger } from '../ports/logger.js'
 import type { SubscriptionStore } from '../ports/subscriptions.js'
 import { every } from '../ports/waiting.js'
+import { windowsNow } from './charge/window.js'
 
 const SWEEP_EVERY_MS = 60_000
 
@@ -10,7 +11,8 @@ const SWEEP_EVERY_MS = 60_000
 export function sweeping(store: SubscriptionStore, clock: Clock, logger: Logger): () => void {
   const sweep = async () => {
     try {
-      await store.sweep(clock.now())
+      // By the store's time, as windows end: a replica whose clock is ahead swept windows that were still open.
+      await store.sweep(await windowsNow({ subscriptions: store, clock }))
     } catch (cause) {
       logger.warn({ err: cause }, 'the window store was not swept')
     }

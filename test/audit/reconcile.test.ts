@@ -97,6 +97,7 @@ describe('an audit', () => {
   const denied = { ...everyWay.find(({ final }) => final === 'unsettled')!, txId: 'N'.repeat(52) }
   const spent = { ...everyWay.find(({ final }) => final === 'paymentSpent')!, txId: 'P'.repeat(52) }
   const doubt = { ...doubtful!, txId: 'D'.repeat(52) }
+  const turnedAway = everyWay.find(({ path }) => path[0] === 'received.draining')!
 
   const planted: [string, () => ReturnType<typeof audited>, [string, string][]][] = [
     [
@@ -189,6 +190,15 @@ describe('an audit', () => {
           transfersOf(charged),
         ),
       [],
+    ],
+    [
+      'a call in doubt, though the same payment was turned away at the door later',
+      () =>
+        audited(
+          [...charged, doubt, { ...turnedAway, txId: doubt.txId, startedMs: doubt.startedMs + 60_000 }],
+          [...transfersOf(charged), transferOf(doubt)],
+        ),
+      [['settled_in_doubt', doubt.id]],
     ],
     [
       'a call in doubt, though the same payment had failed to buy an answer before',

@@ -78,7 +78,7 @@ export function unbooked(transfer: Transfer, runs: readonly EndedCall[]): Differ
   const replay = runs.find(({ charged }) => charged === 'earlier')
   if (replay) return differenceOf(replay, 'unbooked_transaction', `${amount} landed, and was replayed only`)
   const told = runs
-    .filter(({ charged, final }) => charged === 'maybe' || !NAMES_AS_TAKEN.has(final))
+    .filter(run => run.charged === 'maybe' || (hadPayment(run) && !NAMES_AS_TAKEN.has(run.final)))
     .sort((a, b) => a.startedMs + a.ms - b.startedMs - b.ms)
     .at(-1)
   if (told?.charged === 'maybe') return differenceOf(told, 'settled_in_doubt', `${amount} landed`)
@@ -86,6 +86,14 @@ export function unbooked(transfer: Transfer, runs: readonly EndedCall[]): Differ
     return differenceOf(told, 'told_not_charged', `${amount} landed, and the caller was told ${told.code}`)
   const says = runs.length === 0 ? amount : `${amount}; run ${runs[0]!.id} answered ${runs[0]!.code}`
   return { finding: 'unexplained_transaction', says, txId: transfer.txId, atMs: transfer.landedMs }
+}
+
+/**
+ * A call that was refused before it held the payment speaks of its own request alone: another call may be settling the
+ * payment, and what that one said counts.
+ */
+function hadPayment({ path }: EndedCall): boolean {
+  return path.includes('opening.opened') || path.includes('recovering.absent')
 }
 
 function moment(ms: number): string {

@@ -6,7 +6,10 @@ import type { World } from './world.js'
  * By the store's time, where it has one. By each replica's own, a window of ten minutes that was sold by one whose clock
  * was an hour behind had ended before it was paid for.
  */
-export function windowsNow({ subscriptions, clock }: World): number | Promise<number> {
+export function windowsNow({
+  subscriptions,
+  clock,
+}: Pick<World, 'subscriptions' | 'clock'>): number | Promise<number> {
   return subscriptions.now?.() ?? clock.now()
 }
 

@@ -92,8 +92,8 @@ export function conditionsOf(seed: string): Conditions {
     },
     hangUp: often(0.5, 0.2),
     // What lives in one process's memory dies with it: that is documented, and not what is looked for.
-    death: store === 'redis' ? often(0.5, 0.006) : 0,
-    standstill: often(0.5, 0.006),
+    death: store === 'redis' ? often(0.5, 0.015) : 0,
+    standstill: often(0.5, 0.015),
     drains: store === 'redis' ? often(0.3, 0.05) : 0,
     facilitator: {
       probability: often(0.6, 0.35),

@@ -5,7 +5,7 @@ import { Buyer } from '../parties/buyer.js'
 import type { Work } from '../world/seller.js'
 import type { Asking } from '../world/truth.js'
 import type { WireReply } from '../world/wire.js'
-import type { World } from '../world/world.js'
+import { type World, workRequest } from '../world/world.js'
 
 const RATE_WINDOW_MS = 60_000
 const ASKING_AGAIN_MS = 120_000
@@ -28,6 +28,7 @@ export async function askedAgain(world: World): Promise<void> {
     if (isOpen(reply)) open.push(asking)
     else checkAgain(world, asking, reply!)
   }
+  await windowsUsed(world, auditor)
   for (const asking of open) {
     const reply = await repeated(world, auditor, asking)
     if (!isOpen(reply)) checkAgain(world, asking, reply!)
@@ -36,6 +37,23 @@ export async function askedAgain(world: World): Promise<void> {
         'ends-decided',
         `${asking.act} asked again for ${asking.payment!.txId} and got ${reply?.status} ${reply && codeIn(reply)}`,
       )
+  }
+}
+
+/** Every window that a buyer was told of opens its endpoint. */
+async function windowsUsed(world: World, auditor: Buyer): Promise<void> {
+  const { truth, timeline } = world
+  for (const window of truth.windows.keys()) {
+    const work = { act: 'auditor', does: 'return' } as const
+    let isOver = false
+    const headers = { 'x-svc-subscription': window }
+    world
+      .http(auditor.process, 'auditor', workRequest('feed', work, headers, auditor.address))
+      .catch(() => {})
+      .finally(() => {
+        isOver = true
+      })
+    await timeline.run(timeline.nowMs + ASKING_AGAIN_MS, () => isOver)
   }
 }
 

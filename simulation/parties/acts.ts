@@ -67,7 +67,7 @@ const again: Act = async stage => {
       called(stage, endpoint, work, idempotencyKey),
     )
     await Promise.all(calls)
-    await sleep(buyer.process.clock, dice.span(10, 30_000))
+    await sleep(buyer.process.clock, dice.span(10, dice.chance(0.5) ? 1_000 : 60_000))
   }
 }
 
@@ -85,7 +85,7 @@ const subscribe: Act = async stage => {
 /** One payment, presented by hand: at several doors, several times, late, or hung up. */
 const present: Act = async stage => {
   const { buyer, dice } = stage
-  const endpoint = dice.pick(PAID)
+  const endpoint = dice.pick([...PAID, 'feed'] as const)
   const work = workOf(stage)
   const payment = await signed(stage, endpoint, work)
   if (!payment) return

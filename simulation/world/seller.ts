@@ -187,7 +187,7 @@ function agentOf(world: World, process: Process, payTo: string): AgentDef {
       }),
       defineEndpoint({
         name: 'feed',
-        subscription: { price: '$0.03', period: '2m' },
+        subscription: { price: '$0.03', period: '2h' },
         timeout,
         handler: handler('feed') as never,
       }),

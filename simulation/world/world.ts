@@ -22,6 +22,8 @@ import { HangUp, type WireReply, type WireRequest } from './wire.js'
 
 const ROUND_MS = 2_800
 const FIRST_ROUND = 40_000_000n
+/** Where money moves, more goes wrong: it is what has to be right. */
+const SETTLING_WEIGHT = 4
 const STANDSTILL_MIN_MS = 500
 const STANDSTILL_MAX_MS = 60_000
 const HANG_UP_MIN_MS = 5
@@ -123,8 +125,9 @@ export class World {
     const { death, standstill } = this.conditions
     const { fate, timeline } = this
     const name = fate.numbered(`${place}.at`)
-    if (fate.strike(`${name}.death`, death, timeline.nowMs)) return void process.die()
-    const still = fate.strike(`${name}.still`, standstill, timeline.nowMs)
+    const weight = place.includes('/settle') ? SETTLING_WEIGHT : 1
+    if (fate.strike(`${name}.death`, death * weight, timeline.nowMs)) return void process.die()
+    const still = fate.strike(`${name}.still`, standstill * weight, timeline.nowMs)
     if (!still) return
     const ms = still.span(STANDSTILL_MIN_MS, STANDSTILL_MAX_MS)
     this.trace(`${process.name} stands still for ${ms} ms`)

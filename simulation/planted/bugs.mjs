@@ -1,0 +1,287 @@
+/**
+ * Bugs to find, each put into a copy of the source on its way into the bundle: nothing in the product can switch one on.
+ * Those of the first part were in the source once, and were found by reading it and by attacks.
+ */
+
+/** @typedef {{ file: string, find: string, replace: string }} Edit */
+/** @typedef {{ name: string, says: string, edits: readonly Edit[] }} Bug */
+
+const CLOSE = 'src/app/charge/close.ts'
+const OPEN = 'src/app/charge/effects/open.ts'
+const RECOVER = 'src/app/charge/effects/recover.ts'
+
+/** @type {readonly Bug[]} */
+export const ONCE_THERE = [
+  {
+    name: 'general-error-is-no',
+    says: 'A facilitator’s general error is taken for its verdict on the payment.',
+    edits: [
+      {
+        file: 'src/adapters/facilitator/verdicts.ts',
+        find: "if (isFinalNo(body) && !DECIDES_NOTHING.test(letters)) return { verdict: 'refused', reason }",
+        replace: "return { verdict: 'refused', reason }",
+      },
+    ],
+  },
+  {
+    name: 'lease-ends-settling',
+    says: 'A lease that lapsed ends a settlement: whoever comes next takes the payment for dead.',
+    edits: [
+      {
+        file: RECOVER,
+        find: "if (landing === 'unknown') return undecided(call)",
+        replace: '',
+      },
+      {
+        file: RECOVER,
+        find: "verdict: landing === 'absent' ? 'dead' : 'found',",
+        replace: "verdict: landing === 'found' ? 'found' : 'dead',",
+      },
+    ],
+  },
+  {
+    name: 'window-of-a-successor',
+    says: 'A call that was taken over deletes the window that its successor answers with.',
+    edits: [
+      {
+        file: CLOSE,
+        find: "  if (closed === undefined) return 'storeDown'\n  call.held = false\n",
+        replace:
+          "  if (call.window !== undefined) await dropWindow(world, call.window.id)\n  if (closed === undefined) return 'storeDown'\n  call.held = false\n",
+      },
+    ],
+  },
+  {
+    name: 'unpaid-evicts-paid',
+    says: 'Calls at work push completed answers out of memory.',
+    edits: [
+      {
+        file: 'src/adapters/memory/drawn-records.ts',
+        find: '    this.#kept.set(record.key, record)\n',
+        replace:
+          '    this.#kept.set(record.key, record)\n    if (this.#kept.size > this.#evictableMax && this.#evictableMax > 1) this.#kept.delete(this.#kept.keys().next().value!)\n',
+      },
+    ],
+  },
+  {
+    name: 'seller-gives-budget-back',
+    says: 'The client believes a seller that says “not charged”, and spends the amount again.',
+    edits: [
+      {
+        file: 'src/app/client/purchase.ts',
+        find: "if (charged.charged === 'yes') await reservation.spent()",
+        replace:
+          "if (charged.charged === 'yes') await reservation.spent()\n  else if (charged.charged === 'no') await reservation.release()",
+      },
+      {
+        file: 'src/app/client/purse.ts',
+        find: 'const release = () => tolerated(() => ledger.release(id))',
+        replace: "const release = () => tolerated(() => (ledger.release(id), ledger.settle(id, 'dead')))",
+      },
+    ],
+  },
+  {
+    name: 'host-breaks-a-door',
+    says: 'A Host header that is no URL breaks the A2A door after the charge.',
+    edits: [
+      {
+        file: 'src/adapters/http/origin.ts',
+        find: '    webOrigin(scheme, req.headers.host) ??\n',
+        replace: '    `${scheme}://${req.headers.host}` ??\n',
+      },
+      {
+        file: 'src/adapters/a2a/door.ts',
+        find: '  const restPath = new URL(`${arrival.baseUrl}/${def.name}`).pathname\n',
+        replace: '',
+      },
+      {
+        file: 'src/adapters/a2a/door.ts',
+        find: '  try {\n    const context',
+        replace:
+          '  const restPath = new URL(`${arrival.baseUrl}/${def.name}`).pathname\n  try {\n    const context',
+      },
+    ],
+  },
+  {
+    name: 'redirect-frees-key',
+    says: 'A redirect of the handler’s is charged, and its key is freed.',
+    edits: [
+      {
+        file: CLOSE,
+        find: "finish(hasKey ? 'complete' : 'forfeit')",
+        replace: "finish(hasKey && call.answer!.status < 300 ? 'complete' : 'forfeit')",
+      },
+    ],
+  },
+  {
+    name: 'runs-for-nothing',
+    says: 'Runs are not on credit.',
+    edits: [
+      {
+        file: 'src/app/charge/effects/credit.ts',
+        find: "if (world.rules.credit === undefined) return 'credited'",
+        replace: "if (world.rules.credit !== undefined) return 'credited'",
+      },
+    ],
+  },
+  {
+    name: 'recovery-keeps-the-answer',
+    says: 'In release mode recovery takes the payment and throws the answer away.',
+    edits: [
+      {
+        file: RECOVER,
+        find: "      case 'completed':\n",
+        replace:
+          "      case 'completed':\n        if (world.rules.idempotency?.onLostResponse !== 'replay') return 'spent'\n",
+      },
+    ],
+  },
+  {
+    name: 'late-moves',
+    says: 'Moves that timed out come true later.',
+    edits: [
+      {
+        file: 'src/adapters/redis/charge-store.ts',
+        find: 'Math.floor(nowMs) + connection.commandTimeoutMs',
+        replace: 'Math.floor(nowMs) + 3_600_000',
+      },
+    ],
+  },
+  {
+    name: 'lost-completion',
+    says: 'A completion whose answer was lost frees its key.',
+    edits: [
+      {
+        file: CLOSE,
+        find: '    world.pendingCloses.add(move)\n',
+        replace: "    world.pendingCloses.add({ ...move, how: 'forfeit' })\n",
+      },
+    ],
+  },
+  {
+    name: 'keyless-leads-nowhere',
+    says: 'Without a key, asking again after “settlement unknown” leads nowhere.',
+    edits: [
+      {
+        file: OPEN,
+        find: 'return read?.signature && `payment:${read.txId}:${read.signature}`',
+        replace: 'return undefined',
+      },
+    ],
+  },
+  {
+    name: 'recovered-is-not-booked',
+    says: 'What recovery earns stands in no books.',
+    edits: [
+      {
+        file: 'src/domain/bookings.ts',
+        find: "return charged === 'yes' || (charged === 'earlier' && LEARNS.has(path.at(-1) ?? ''))",
+        replace: "return charged === 'yes'",
+      },
+      {
+        file: 'src/app/audit/payments.ts',
+        find: "import { reportsCharge } from '../../domain/bookings.js'",
+        replace:
+          "const reportsCharge = ({ charged, path }: EndedCall) => charged === 'yes' || path === undefined",
+      },
+    ],
+  },
+]
+
+/** @type {readonly Bug[]} */
+export const MADE_UP = [
+  {
+    name: 'early-absence',
+    says: 'A payment counts as absent from the chain before its last round is past.',
+    edits: [
+      {
+        file: 'src/adapters/algorand/chain.ts',
+        find: "if (tip <= lastValid) return 'unknown'",
+        replace: "if (tip + 100n <= lastValid) return 'unknown'",
+      },
+    ],
+  },
+  {
+    name: 'unheld-payment',
+    says: 'A payment is not held while its call is at work.',
+    edits: [{ file: OPEN, find: '    ...(read && { payment: read.txId }),\n', replace: '' }],
+  },
+  {
+    name: 'unfenced-record',
+    says: 'A call that was taken over may still record.',
+    edits: [
+      {
+        file: 'simulation/stores/redis-moves/record.ts',
+        find: "  if (key.c && claim?.token !== token) return 'superseded'\n  if (key.p && payment?.token !== token) return 'superseded'\n",
+        replace: '',
+      },
+    ],
+  },
+  {
+    name: 'failure-is-charged',
+    says: 'A handler that throws is charged for.',
+    edits: [
+      {
+        file: 'src/app/charge/effects/deliver.ts',
+        find: "        end('failed')\n",
+        replace:
+          "        call.answer ??= { status: 200, headers: {}, body: '{}' }\n        end('delivered')\n",
+      },
+    ],
+  },
+  {
+    name: 'settled-unrecorded',
+    says: 'A store that does not answer is no reason not to settle.',
+    edits: [
+      {
+        file: 'src/app/charge/effects/record.ts',
+        find: '    return storeDown(call)\n',
+        replace: "    return 'recorded'\n",
+      },
+    ],
+  },
+  {
+    name: 'released-while-settling',
+    says: 'A settlement without a clear answer is given back at once.',
+    edits: [
+      {
+        file: 'src/app/charge/effects/reconcile.ts',
+        find: "  call.retryAfterMs = IN_DOUBT_RETRY_MS\n  return 'unknown'\n",
+        replace: "  return 'absent'\n",
+      },
+    ],
+  },
+  {
+    name: 'second-payment',
+    says: 'The price that was checked is not the price that is signed.',
+    edits: [
+      {
+        file: 'src/app/client/purse.ts',
+        find: 'if (maxPrice === undefined || amount <= maxPrice) return undefined',
+        replace: 'if (maxPrice === undefined || amount <= maxPrice + 1n) return undefined',
+      },
+    ],
+  },
+  {
+    name: 'swept-by-own-clock',
+    says: 'Windows are swept by a replica’s own clock.',
+    edits: [
+      {
+        file: 'src/app/sweep.ts',
+        find: 'await store.sweep(await windowsNow({ subscriptions: store, clock }))',
+        replace: 'await store.sweep(clock.now())',
+      },
+    ],
+  },
+  {
+    name: 'caller-forgotten',
+    says: 'A call in flight is never counted as ended where its effect broke.',
+    edits: [
+      {
+        file: 'src/app/charge/charge.ts',
+        find: '      } finally {\n        inFlight.leave()\n      }',
+        replace: '      } finally {\n        if (!request.caller.gone()) inFlight.leave()\n      }',
+      },
+    ],
+  },
+]

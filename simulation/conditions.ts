@@ -25,6 +25,8 @@ export interface Conditions {
   /** How often a replica dies, or stands still, at a moment when it asks or hears somebody. */
   readonly death: number
   readonly standstill: number
+  /** How often all of it comes together, by the settlement; see `World.ambush`. */
+  readonly ambush: number
   /** How often a replica is told to stop, by the act. */
   readonly drains: number
   readonly facilitator: Misbehaviour
@@ -88,12 +90,13 @@ export function conditionsOf(seed: string): Conditions {
       http: link(0.6, 0.12),
       facilitator: link(0.6, 0.2),
       node: link(0.5, 0.2),
-      store: store === 'redis' ? link(0.5, 0.05) : NO_FAULTS,
+      store: store === 'redis' ? link(0.5, 0.08) : NO_FAULTS,
     },
     hangUp: often(0.5, 0.2),
     // What lives in one process's memory dies with it: that is documented, and not what is looked for.
     death: store === 'redis' ? often(0.5, 0.015) : 0,
     standstill: often(0.5, 0.015),
+    ambush: often(0.4, 0.04),
     drains: store === 'redis' ? often(0.3, 0.05) : 0,
     facilitator: {
       probability: often(0.6, 0.35),
@@ -117,6 +120,7 @@ export function calm(conditions: Conditions): Conditions {
     hangUp: 0,
     death: 0,
     standstill: 0,
+    ambush: 0,
     drains: 0,
     facilitator: { probability: 0, lies: false, death: 0 },
     node: { lagRounds: 0, errors: 0, foreign: 0 },

@@ -119,7 +119,7 @@ const spree: Act = async stage => {
   const { dice } = stage
   const work = { act: stage.act, does: 'return', ms: dice.span(1, 5_000) } as const
   const payments = await Promise.all(
-    Array.from({ length: dice.between(2, 12) }, () => signed(stage, 'work', work)),
+    Array.from({ length: dice.between(2, 20) }, () => signed(stage, 'work', work)),
   )
   await Promise.all(
     payments.map(payment => payment && presented(stage, 'work', work, { header: encoded(payment, dice) })),

@@ -197,7 +197,12 @@ export const MADE_UP = [
       {
         file: 'src/adapters/algorand/chain.ts',
         find: "if (tip <= lastValid) return 'unknown'",
-        replace: "if (tip + 100n <= lastValid) return 'unknown'",
+        replace: '',
+      },
+      {
+        file: 'src/adapters/algorand/chain.ts',
+        find: 'await inBlocks(algod, txId, firstValid, lastValid)',
+        replace: 'await inBlocks(algod, txId, firstValid, tip < lastValid ? tip : lastValid)',
       },
     ],
   },

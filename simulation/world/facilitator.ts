@@ -53,6 +53,8 @@ const DELAY_MAX_MS = 60_000
 const RESTART_MS = 4_000
 
 export class Facilitator {
+  /** Says no to the next settlement, and does nothing. */
+  refusesNext = false
   readonly #world: World
   #process: Process
   #routes: ReturnType<typeof facilitatorRoutes> = []
@@ -142,6 +144,10 @@ export class Facilitator {
 
   #faultAt(stage: Stage): Fault | undefined {
     const { fate, timeline, conditions } = this.#world
+    if (stage === 'settle' && this.refusesNext) {
+      this.refusesNext = false
+      return { stage, behaviour: 'refuse', delayMs: 0, times: null }
+    }
     const { probability, lies } = conditions.facilitator
     const dice = fate.strike(fate.numbered(`facilitator.${stage}.fault`), probability, timeline.nowMs)
     if (!dice) return undefined

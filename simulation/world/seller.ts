@@ -120,7 +120,6 @@ function optionsOf(world: World, stores: ServerOptions['stores']): ServerOptions
       idempotency: {
         onLostResponse,
         windowMs: KEPT_MS,
-        max: ANSWERS_KEPT_MAX,
         maxAnswerBytes: ANSWER_BYTES_MAX,
       },
     }),
@@ -133,7 +132,6 @@ function optionsOf(world: World, stores: ServerOptions['stores']): ServerOptions
 /** Longer than any episode. */
 const KEPT_MS = 24 * 3_600_000
 const ANSWER_BYTES_MAX = 2_048
-const ANSWERS_KEPT_MAX = 60
 const HANDLER_TIMEOUT_MS = 30_000
 
 /** An answer names its run, wherever it is read again. */

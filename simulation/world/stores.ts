@@ -11,6 +11,8 @@ import { Process } from '../kernel/process.js'
 import { redisModel } from '../stores/redis-model.js'
 import type { World } from './world.js'
 
+/** More than an episode has to keep, and fewer than a flood. */
+const ANSWERS_KEPT_MAX = 60
 /** More than an episode has; a store for 100,000 takes as long to make as some calls. */
 const ACCOUNTS_MAX = 100
 const COMMAND_TIMEOUT_MS = 2_000
@@ -20,7 +22,7 @@ export type StoresFor = (from: Process) => Stores
 /** Dies with its process. */
 export function ownStores(world: World): StoresFor {
   return ({ clock }) => ({
-    charges: world.truth.watching(memoryChargeStore({ clock })),
+    charges: world.truth.watching(memoryChargeStore({ clock, max: ANSWERS_KEPT_MAX })),
     credit: memoryCredit({ clock, max: ACCOUNTS_MAX }),
     rateLimit: memoryRateLimit({ clock, max: ACCOUNTS_MAX }),
     subscriptions: memorySubscriptions({ clock }),

@@ -8,7 +8,7 @@ import type { Logger } from '../../src/ports/logger.js'
 import type { SignedPayment } from '../../src/ports/payment-signer.js'
 import { type Conditions, calm } from '../conditions.js'
 import { checkReply } from '../invariants/answers.js'
-import { hashOf } from '../kernel/dice.js'
+import { type Dice, hashOf } from '../kernel/dice.js'
 import { Fate } from '../kernel/fate.js'
 import { ConnectionLost, Network } from '../kernel/network.js'
 import { Process } from '../kernel/process.js'
@@ -26,6 +26,9 @@ const FIRST_ROUND = 40_000_000n
 const SETTLING_WEIGHT = 4
 const STANDSTILL_MIN_MS = 500
 const STANDSTILL_MAX_MS = 60_000
+/** A lease is 15 s. */
+const AMBUSH_MIN_MS = 16_000
+const AMBUSH_MAX_MS = 40_000
 const HANG_UP_MIN_MS = 5
 const HANG_UP_MAX_MS = 40_000
 /** How long anybody waits for an answer. */
@@ -61,6 +64,8 @@ export class World {
   traceHash = 0x811c9dc5
   readonly #onLine: ((line: string) => void) | undefined
   readonly #mortals = new Set<Process>()
+  /** Ends each request that is under way. */
+  readonly #requests = new Set<() => void>()
 
   constructor({ seed, conditions, faults, onLine }: WorldOptions) {
     this.seed = seed
@@ -125,13 +130,27 @@ export class World {
     const { death, standstill } = this.conditions
     const { fate, timeline } = this
     const name = fate.numbered(`${place}.at`)
-    const weight = place.includes('/settle') ? SETTLING_WEIGHT : 1
+    const isSettling = place.endsWith('/settle')
+    const weight = isSettling || place.endsWith('svcRecord') ? SETTLING_WEIGHT : 1
+    const ambushed = isSettling && fate.strike(`${name}.ambush`, this.conditions.ambush, timeline.nowMs)
+    if (ambushed) return void this.#ambush(process, ambushed)
     if (fate.strike(`${name}.death`, death * weight, timeline.nowMs)) return void process.die()
     const still = fate.strike(`${name}.still`, standstill * weight, timeline.nowMs)
     if (!still) return
     const ms = still.span(STANDSTILL_MIN_MS, STANDSTILL_MAX_MS)
     this.trace(`${process.name} stands still for ${ms} ms`)
     process.standStill(ms)
+  }
+
+  /**
+   * A process stands still for longer than a lease while it settles, its callers lose their connections, and the
+   * facilitator refuses: what each of these does alone is seen often enough, and all of them together hardly ever.
+   */
+  #ambush(process: Process, dice: Dice): void {
+    this.trace(`${process.name} is ambushed`)
+    this.facilitator.refusesNext = true
+    process.standStill(dice.span(AMBUSH_MIN_MS, AMBUSH_MAX_MS))
+    for (const hangUp of this.#requests) hangUp()
   }
 
   /** No more trouble; what is broken is started again. */
@@ -148,6 +167,7 @@ export class World {
     const strike = fate.strike(`${name}.hangUp`, conditions.hangUp, timeline.nowMs)
     const asked = this.seller.request(from, act, request, hangUp)
     let giveUp: Cancel | undefined
+    let over: (() => void) | undefined
     const hung = new Promise<never>((_, reject) => {
       const end = () => {
         if (hangUp.isGone) return
@@ -156,6 +176,8 @@ export class World {
       }
       if (strike) timeline.after(strike.span(HANG_UP_MIN_MS, HANG_UP_MAX_MS), end)
       giveUp = from.clock.after(PATIENCE_MS, end)
+      over = () => this.#requests.delete(end)
+      this.#requests.add(end)
     })
     try {
       const reply = await Promise.race([asked, hung])
@@ -166,6 +188,7 @@ export class World {
       throw error
     } finally {
       giveUp?.()
+      over?.()
     }
   }
 

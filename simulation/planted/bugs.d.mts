@@ -1,0 +1,10 @@
+import type { Edit } from '../bundle.mjs'
+
+export interface Bug {
+  readonly name: string
+  readonly says: string
+  readonly edits: readonly Edit[]
+}
+
+export const ONCE_THERE: readonly Bug[]
+export const MADE_UP: readonly Bug[]

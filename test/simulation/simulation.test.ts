@@ -1,0 +1,82 @@
+/** The simulation itself: it repeats itself, finds what was planted, makes it small; and finds nothing in what is here. */
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { afterAll, describe, expect, it } from 'vitest'
+import { bundled } from '../../simulation/bundle.mjs'
+import { type Episode, episode } from '../../simulation/episode.js'
+import { INVARIANTS } from '../../simulation/invariants/names.js'
+import { MADE_UP, ONCE_THERE } from '../../simulation/planted/bugs.mjs'
+import { REGRESSIONS } from '../../simulation/regressions.js'
+import type { smallest } from '../../simulation/shrink.js'
+
+/** Some seconds of them; `npm run simulate` goes on. */
+const SEEDS = Array.from({ length: 24 }, (_, at) => String(at + 1))
+
+const folder = mkdtempSync(join(tmpdir(), 'simulation-'))
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+describe('an episode', () => {
+  it.each(SEEDS)('of seed %s violates no invariant', async seed => {
+    expect((await episode({ seed })).violations).toEqual([])
+  })
+
+  it.each(REGRESSIONS)('of seed $seed, which once found that $says, violates none', async ({ seed }) => {
+    expect((await episode({ seed })).violations).toEqual([])
+  })
+
+  it('is the same each time, byte for byte, and another for another seed', async () => {
+    const traceOf = async (seed: string) => {
+      const lines: string[] = []
+      await episode({ seed, onLine: line => lines.push(line) })
+      return lines.join('\n')
+    }
+    const trace = await traceOf('14')
+    expect(trace.split('\n').length).toBeGreaterThan(100)
+    expect(await traceOf('14')).toBe(trace)
+    expect(await traceOf('15')).not.toBe(trace)
+  })
+
+  it('leaves the machine’s clock and chance as they were', async () => {
+    const before = [Date.now, performance.now, Math.random, setTimeout, setInterval]
+    await episode({ seed: '3' })
+    expect([Date.now, performance.now, Math.random, setTimeout, setInterval]).toEqual(before)
+    expect(Math.abs(Date.now() - Date.UTC(2030, 0, 1))).toBeGreaterThan(0)
+  })
+})
+
+describe('a planted bug', () => {
+  it('is found, and made small: what is left of its faults and acts fails again', async () => {
+    const bug = ONCE_THERE.find(({ name }) => name === 'general-error-is-no')!
+    const file = await bundled(join(folder, 'planted.mjs'), bug.edits, 'simulation/planted/entry.ts')
+    const planted: { episode: typeof episode; smallest: typeof smallest } = await import(
+      pathToFileURL(file).href
+    )
+    let failed: Episode | undefined
+    for (let seed = 1; failed === undefined; seed++) {
+      const ended = await planted.episode({ seed: String(seed) })
+      if (ended.violations.length > 0) failed = ended
+    }
+    const small = await planted.smallest(failed)
+    expect(small.invariant).toBe('told-not-charged')
+    expect(small.only.length).toBeLessThan((failed.acts.length + failed.strikes.length) / 4)
+    const again = await planted.episode({ seed: small.seed, only: new Set(small.only) })
+    expect(again.violations.map(({ invariant }) => invariant)).toContain(small.invariant)
+    // The same faults do no harm to what is here.
+    expect((await episode({ seed: small.seed, only: new Set(small.only) })).violations).toEqual([])
+  })
+
+  it.each([...ONCE_THERE, ...MADE_UP])(
+    'still has its place in the source: $name',
+    async ({ name, edits }) => {
+      await bundled(join(folder, `${name}.mjs`), edits, 'simulation/hunt.ts')
+    },
+  )
+})
+
+it('the README lists every invariant, in its words, and every planted bug', () => {
+  const readme = readFileSync(new URL('../../simulation/README.md', import.meta.url), 'utf8')
+  for (const [name, says] of Object.entries(INVARIANTS)) expect(readme).toContain(`| \`${name}\` | ${says} |`)
+  for (const { says } of [...ONCE_THERE, ...MADE_UP]) expect(readme).toContain(`| ${says} |`)
+})

@@ -1,0 +1,23 @@
+/** What is mutated together, and the fast tests that have to notice. `npm run mutate -- <scope>` runs one of them. */
+export const SCOPES = {
+  memory: {
+    mutate: [
+      'src/adapters/memory/charge-*.ts',
+      'src/adapters/memory/drawn-records.ts',
+      'src/adapters/memory/expiry.ts',
+      'src/adapters/memory/spend.ts',
+      'src/adapters/memory/spent-by-time.ts',
+      'src/adapters/memory/credit.ts',
+      'src/adapters/memory/rate-limit.ts',
+      'src/adapters/memory/subscriptions.ts',
+    ],
+    tests: ['test/contracts/memory.test.ts'],
+  },
+  verdicts: {
+    mutate: ['src/adapters/facilitator/verdicts.ts'],
+    tests: [
+      'test/adapters/facilitator/verdicts.test.ts',
+      'test/adapters/facilitator/answers.property.test.ts',
+    ],
+  },
+}

@@ -71,9 +71,16 @@ test.each([undefined, null, 'false', 0])(
 
 test('no answer says whether the facilitator is down, which one that stumbled is not', () => {
   const outage = 'timed out'
-  expect(settlementOf({ outage })).toEqual({ verdict: 'unknown', cause: outage })
-  expect(verificationOf({ outage })).toEqual({ verdict: 'unreachable', cause: outage, down: true })
-  expect(verificationOf({ outage, stumbled: true })).toMatchObject({ verdict: 'unreachable', down: false })
+  expect(settlementOf({ outage, spoke: false })).toEqual({ verdict: 'unknown', cause: outage })
+  expect(verificationOf({ outage, spoke: false })).toEqual({
+    verdict: 'unreachable',
+    cause: outage,
+    down: true,
+  })
+  expect(verificationOf({ outage, spoke: true, stumbled: true })).toMatchObject({
+    verdict: 'unreachable',
+    down: false,
+  })
 })
 
 test('a no that proves nothing is quoted to the operator', () => {

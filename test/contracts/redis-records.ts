@@ -1,7 +1,7 @@
 /** What the charge store on Redis keeps of a call and for how long, as docs/storage.md says; and its deadlines. */
 import { expect } from 'vitest'
 import { redisChargeStore } from '../../src/adapters/redis/charge-store.js'
-import { LAPSED_KEPT_MS } from '../../src/adapters/redis/lua/records.js'
+import { LAPSED_KEPT_MS, RECORDS } from '../../src/adapters/redis/lua/records.js'
 import { orphan, type Scene, scene } from '../../src/testing/charge-store/scene.js'
 import type { TestRunner } from '../../src/testing.js'
 import type { VirtualRedis, World } from '../support/redis-virtual.js'
@@ -70,18 +70,21 @@ export function redisRecords({ describe, it }: TestRunner, redis: () => VirtualR
       const { s, world, nowMs } = await stored()
       const a = s.call('a')
       await s.open(a)
+      await world.advance(s.leaseMs / 2)
       await s.record(a)
       const lives = async () => {
         await livesFor(world, 'claim', 60 * s.leaseMs)
         await livesFor(world, 'payment', 50 * s.leaseMs)
       }
-      await lives()
-      await s.renew(a)
-      await lives()
       const leaseEndsMs = (await nowMs()) + s.leaseMs
       const claim = held(leaseEndsMs, { state: 'settling', ...answered(s) })
-      expect(await fieldsOf(world, 'claim')).toEqual(claim)
-      expect(await fieldsOf(world, 'payment')).toMatchObject({ state: 'settling', token: 'a' })
+      const payment = { state: 'settling', token: 'a', leaseEndsMs: String(leaseEndsMs) }
+      for (const renewed of [false, true]) {
+        if (renewed) await s.renew(a)
+        await lives()
+        expect(await fieldsOf(world, 'claim')).toEqual(claim)
+        expect(await fieldsOf(world, 'payment')).toEqual(payment)
+      }
     })
 
     it('settling without a payment that can be read: no transaction', async () => {
@@ -182,6 +185,23 @@ export function redisRecords({ describe, it }: TestRunner, redis: () => VirtualR
         expect(await s.resolve(successor, 'dead')).toBe(spent ? 'spent' : 'moved')
         expect((await world.keys()).map(key => key.split('}:')[1])).toEqual([`payment:${s.txId('q')}`])
       }
+    })
+  })
+
+  describe('a script in Redis', () => {
+    it('stops at an event that the drawing does not list, and has written nothing', async () => {
+      const { prefix, connection, keys } = await redis().world()
+      const undrawn = connection.script(
+        'undrawn',
+        `${RECORDS}
+        local claim = new(CLAIM, key.c)
+        move(claim, 'completed')
+        keep(claim)`,
+      )
+      await expect(undrawn([`${prefix}claim`], ['c', 'token'])).rejects.toThrow(
+        'state absent does not list the event completed',
+      )
+      expect(await keys()).toEqual([])
     })
   })
 

@@ -5,6 +5,7 @@ import { redisCredit } from '../../src/adapters/redis/credit.js'
 import { redisSpendLedger } from '../../src/adapters/redis/spend.js'
 import { chargeStoreContract, creditContract, spendContract, type TestRunner } from '../../src/testing.js'
 import type { VirtualRedis } from '../support/redis-virtual.js'
+import { redisLedger } from './redis-ledger.js'
 import { redisRecords } from './redis-records.js'
 
 const LEASE_MS = 1_000
@@ -12,6 +13,7 @@ const LEASE_MS = 1_000
 export function redisSuites(runner: TestRunner, redis: () => VirtualRedis): void {
   chargeStoreContract(runner, 'redis at virtual time', makeCharges(redis))
   redisRecords(runner, redis)
+  redisLedger(runner, redis)
   spendContract(runner, 'redis at virtual time', async () => {
     const { connection, prefix, advance } = await redis().world()
     const options = { budget: randomUUID(), windowMs: 86_400_000, lifeMs: 3_600_000 }

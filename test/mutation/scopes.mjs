@@ -20,4 +20,22 @@ export const SCOPES = {
       'test/adapters/facilitator/answers.property.test.ts',
     ],
   },
+  client: {
+    mutate: [
+      'src/app/client/purse.ts',
+      'src/app/client/open-payments.ts',
+      'src/app/client/purchase.ts',
+      'src/app/client/verdict.ts',
+      'src/app/client/agreement.ts',
+      'src/app/client/quote.ts',
+      'src/app/client/retry.ts',
+      'src/app/client/key-ring.ts',
+      'src/app/client/receipt.ts',
+    ],
+    tests: [
+      'test/client/*.attacks.test.ts',
+      'test/client/{client,estimate,many,open-payments,receipts,retry,spend,uncapped}.test.ts',
+    ],
+  },
+  lua: { mutate: [], tests: ['test/mutation/lua.run.ts'] },
 }

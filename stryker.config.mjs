@@ -14,7 +14,7 @@ export default {
   timeoutFactor: 1.5,
   incremental: true,
   incrementalFile: `.stryker/${scope}.incremental.json`,
-  tempDirName: '.stryker/sandbox',
+  tempDirName: `.stryker/sandbox-${scope}`,
   ignorePatterns: ['dist', 'docs', 'bench', 'chaos', 'deploy', '.ci', '.github'],
   reporters: ['json', 'clear-text', 'progress-append-only'],
   clearTextReporter: { allowColor: false, logTests: false, reportTests: false },

@@ -11,6 +11,8 @@ export default defineConfig({
   },
   test: {
     include: SCOPES[scope].tests,
+    // One evaluation of each module for all files of a run: loading algosdk a dozen times took most of it.
+    isolate: false,
     testTimeout: 30_000,
     hookTimeout: 30_000,
     expect: { poll: { interval: 10, timeout: 10_000 } },

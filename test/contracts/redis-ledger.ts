@@ -2,6 +2,7 @@
 import { expect } from 'vitest'
 import { redisSpendLedger } from '../../src/adapters/redis/spend.js'
 import { OPEN_MAX } from '../../src/adapters/redis/spend-scripts.js'
+import type { SpendPayment } from '../../src/ports/spend.js'
 import type { TestRunner } from '../../src/testing.js'
 import type { VirtualRedis } from '../support/redis-virtual.js'
 
@@ -19,7 +20,7 @@ export function redisLedger({ describe, it }: TestRunner, redis: () => VirtualRe
     const options = { budget: 'wallet', windowMs: WINDOW_MS, lifeMs: LIFE_MS }
     const place = `${world.prefix}{spend:wallet}`
     const ledger = redisSpendLedger(world.connection, world.prefix, options)
-    const opened = async (id: string, of: typeof payment | typeof elsewhere = payment) => {
+    const opened = async (id: string, of: SpendPayment = payment) => {
       await ledger.reserve({ id, amount: 5n }, undefined)
       return ledger.attach(id, of)
     }
@@ -76,7 +77,7 @@ export function redisLedger({ describe, it }: TestRunner, redis: () => VirtualRe
       await client.zadd(`${place}:due:testnet`, '1', 'reserved:unknown', '1', 'reserved:uncounted')
       await client.hset(`${place}:payments`, 'reserved:uncounted', 'testnet')
       expect(await ledger.due('testnet', 100n, 10)).toEqual([{ id: 'good', amount: 5n, payment }])
-      expect(await client.zrange(`${place}:due:testnet`, 0, -1)).toEqual(['reserved:good'])
+      expect(await client.zrange(`${place}:due:testnet`, '0', '-1')).toEqual(['reserved:good'])
       await client.hset(`${place}:payments`, 'reserved:uncounted', 'testnet')
       await ledger.settle('uncounted', 'spent')
       expect(ledger.spentBaseUnits).toBe(5n)
@@ -84,7 +85,7 @@ export function redisLedger({ describe, it }: TestRunner, redis: () => VirtualRe
 
     it(`is ${OPEN_MAX} open payments at most: beyond it the first due counts as spent`, async () => {
       const { ledger, place, opened } = await ledgers()
-      await opened('first due', { ...payment, lastValid: 1n } as never)
+      await opened('first due', { ...payment, lastValid: 1n })
       const fill = `for at = 1, ${OPEN_MAX - 2} do redis.call('ZADD', KEYS[1], 5, 'filler:' .. at) end`
       await redis().client.eval(fill, 1, `${place}:due:testnet`)
       const firstDue = async () => (await ledger.due('testnet', 5n, 1)).map(({ id }) => id)

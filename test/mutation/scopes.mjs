@@ -11,7 +11,7 @@ export const SCOPES = {
       'src/adapters/memory/rate-limit.ts',
       'src/adapters/memory/subscriptions.ts',
     ],
-    tests: ['test/contracts/memory.test.ts'],
+    tests: ['test/contracts/memory.test.ts', 'test/adapters/memory.test.ts'],
   },
   verdicts: {
     mutate: ['src/adapters/facilitator/verdicts.ts'],
@@ -20,22 +20,22 @@ export const SCOPES = {
       'test/adapters/facilitator/answers.property.test.ts',
     ],
   },
-  client: {
+  spending: {
+    mutate: ['src/app/client/purse.ts', 'src/app/client/open-payments.ts'],
+    tests: ['test/client/{hoarding.attacks,open-payments,spend,uncapped}.test.ts'],
+  },
+  quotes: {
     mutate: [
-      'src/app/client/purse.ts',
-      'src/app/client/open-payments.ts',
-      'src/app/client/purchase.ts',
-      'src/app/client/verdict.ts',
       'src/app/client/agreement.ts',
       'src/app/client/quote.ts',
-      'src/app/client/retry.ts',
-      'src/app/client/key-ring.ts',
       'src/app/client/receipt.ts',
+      'src/app/client/key-ring.ts',
     ],
-    tests: [
-      'test/client/*.attacks.test.ts',
-      'test/client/{client,estimate,many,open-payments,receipts,retry,spend,uncapped}.test.ts',
-    ],
+    tests: ['test/client/{price.attacks,client,receipts}.test.ts'],
+  },
+  delivery: {
+    mutate: ['src/app/client/purchase.ts', 'src/app/client/retry.ts', 'src/app/client/verdict.ts'],
+    tests: ['test/client/{retry,delivery.attacks,receipts}.test.ts'],
   },
   lua: { mutate: [], tests: ['test/mutation/lua.run.ts'] },
 }

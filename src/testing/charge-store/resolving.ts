@@ -179,6 +179,19 @@ export function resolving({ expect, it }: TestRunner, make: MakeChargeStore): vo
     }
   })
 
+  it('moved: also where the store forgot the recorded payment, and the presented one is another’s', async () => {
+    const s = await scene(make)
+    const dead = s.call('dead')
+    await s.open(dead)
+    await s.record(dead, 'never paid for', { paymentTtlMs: s.leaseMs })
+    await s.advance(s.leaseMs)
+    const successor = s.call('successor', { payment: 'q' })
+    expect((await s.open(successor)).verdict).toBe('orphaned')
+    await s.open(s.call('other', { key: null, payment: 'q' }))
+    expect(await s.resolve(successor, 'dead')).toBe('moved')
+    expect(await s.open(s.call('late', { payment: 'r' }))).toEqual({ verdict: 'opened' })
+  })
+
   it('a payment that its holder completed stays spent, even where a node calls it dead', async () => {
     const s = await scene(make)
     const dead = await orphan(s)

@@ -61,6 +61,21 @@ describe('the leases of the charge store', () => {
     expect(await open(1, { claim: undefined, payment: 'p0' })).toBe('inUse')
   })
 
+  it('are followed by a minute in which a lapsed call may still record, however long it worked', async () => {
+    const { store, hold, open, record, advance, room } = charges(10)
+    await open(0)
+    await open(1)
+    for (let passedMs = 0; passedMs < 180_000; passedMs += LEASE_MS) {
+      await store.renew([hold(0), hold(1)], LEASE_MS)
+      advance(LEASE_MS)
+    }
+    advance(59_000)
+    expect(await record(0)).toBe('recorded')
+    advance(120_000)
+    expect(await record(1)).toBe('superseded')
+    expect(await room(100)).toBe(10)
+  })
+
   it('shorten the life of nothing that is recorded', async () => {
     const { store, hold, open, record, advance } = charges(10)
     await open(0)
@@ -69,6 +84,17 @@ describe('the leases of the charge store', () => {
     advance(600_000)
     expect(await open(1, { claim: undefined, payment: 'p0' })).toBe('inUse')
     expect(await open(1, { claim: hold(0).claim })).toBe('orphaned')
+  })
+})
+
+describe('a recording in memory', () => {
+  it('of the payment alone is not the call’s: its claim has no answer', async () => {
+    const { store, hold, open, record } = charges(10)
+    await open(0)
+    const lives = { leaseMs: LEASE_MS, paymentTtlMs: 3_600_000, claimTtlMs: 7_200_000 }
+    const recorded = { answer: new Uint8Array(1) }
+    expect(await store.record({ ...hold(0, { claim: undefined }), ...lives, recorded })).toBe('recorded')
+    expect(await record(0)).toBe('superseded')
   })
 })
 

@@ -22,7 +22,7 @@ export const SCOPES = {
   },
   spending: {
     mutate: ['src/app/client/purse.ts', 'src/app/client/open-payments.ts'],
-    tests: ['test/client/{hoarding.attacks,open-payments,spend,uncapped}.test.ts'],
+    tests: ['test/client/{hoarding.attacks,open-payments,purse,spend,uncapped}.test.ts'],
   },
   quotes: {
     mutate: [

@@ -55,7 +55,7 @@ async function settleDue(options: OpenPaymentsOptions, endMs: number): Promise<v
   const round = await algod.lastRound()
   for (let more = true; more && clock.monotonic() < endMs; ) {
     const page = await ledger.due(network, round, PAGE)
-    if (page.length > 0) await settlePage(page, round, endMs, options)
+    await settlePage(page, round, endMs, options)
     more = page.length === PAGE
   }
 }

@@ -7,7 +7,10 @@ import { readFileSync } from 'node:fs'
 import { SCOPES } from './scopes.mjs'
 
 const asked = process.argv.slice(2)
-const scopes = asked.length > 0 ? asked : Object.keys(SCOPES).filter(scope => SCOPES[scope].mutate.length > 0)
+const scopes =
+  asked.length > 0
+    ? asked
+    : Object.keys(SCOPES).filter(scope => SCOPES[scope].mutate && !SCOPES[scope].onlyAsked)
 const reasons = JSON.parse(readFileSync(new URL('survivors.json', import.meta.url), 'utf8'))
 
 const rows = scopes.map(scope => {

@@ -40,7 +40,7 @@ export const SCOPES = {
   },
   delivery: {
     mutate: ['src/app/client/purchase.ts', 'src/app/client/retry.ts', 'src/app/client/verdict.ts'],
-    tests: ['test/client/{retry,delivery.attacks,receipts}.test.ts'],
+    tests: ['test/client/{purchase,retry,delivery.attacks,receipts}.test.ts'],
   },
   // Messages are left out: a person reads them, and their codes are held elsewhere. Real HTTP makes a mutant take seconds,
   // so these two run only where they are asked for by name.

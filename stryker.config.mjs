@@ -15,7 +15,7 @@ export default {
   incremental: true,
   incrementalFile: `.stryker/${scope}.incremental.json`,
   tempDirName: `.stryker/sandbox-${scope}`,
-  ignorePatterns: ['dist', 'docs', 'bench', 'chaos', 'deploy', '.ci', '.github'],
+  ignorePatterns: ['.stryker', 'dist', 'docs', 'bench', 'chaos', 'deploy', '.ci', '.github'],
   reporters: ['json', 'clear-text', 'progress-append-only'],
   clearTextReporter: { allowColor: false, logTests: false, reportTests: false },
   jsonReporter: { fileName: `.stryker/${scope}.json` },

@@ -18,7 +18,7 @@ function ring(startMs = END_MS - 1_000) {
 describe('a key that is held', () => {
   it('is for its endpoint, whatever the query, and for no other', () => {
     const { keys } = ring()
-    expect(keys.hold(url, 'key')).toEqual({ url: 'https://seller.example/reports', key: 'key' })
+    expect(keys.hold(url, 'key')).toStrictEqual({ url: 'https://seller.example/reports', key: 'key' })
     expect(keys.keyFor(new URL('https://seller.example/reports?day=2'))).toBe('key')
     for (const other of ['https://seller.example/', 'https://other.example/reports']) {
       expect(keys.keyFor(new URL(other))).toBeUndefined()

@@ -87,18 +87,17 @@ export const ONCE_THERE = [
       {
         file: 'src/adapters/http/origin.ts',
         find: '    webOrigin(scheme, req.headers.host) ??\n',
-        replace: '    `${scheme}://${req.headers.host}` ??\n',
+        replace: `    \`\${scheme}://\${req.headers.host}\` ??\n`,
       },
       {
         file: 'src/adapters/a2a/door.ts',
-        find: '  const restPath = new URL(`${arrival.baseUrl}/${def.name}`).pathname\n',
+        find: `  const restPath = new URL(\`\${arrival.baseUrl}/\${def.name}\`).pathname\n`,
         replace: '',
       },
       {
         file: 'src/adapters/a2a/door.ts',
         find: '  try {\n    const context',
-        replace:
-          '  const restPath = new URL(`${arrival.baseUrl}/${def.name}`).pathname\n  try {\n    const context',
+        replace: `  const restPath = new URL(\`\${arrival.baseUrl}/\${def.name}\`).pathname\n  try {\n    const context`,
       },
     ],
   },
@@ -164,7 +163,7 @@ export const ONCE_THERE = [
     edits: [
       {
         file: OPEN,
-        find: 'return read?.signature && `payment:${read.txId}:${read.signature}`',
+        find: `return read?.signature && \`payment:\${read.txId}:\${read.signature}\``,
         replace: 'return undefined',
       },
     ],

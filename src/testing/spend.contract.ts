@@ -77,6 +77,19 @@ export function spendContract({ describe, expect, it }: TestRunner, name: string
       expect(await ledger.reserve(of(60n), 100n)).toBe(true)
     })
 
+    it('a reservation that is sent again is counted once, also after its payment was handed over', async () => {
+      const { ledger, spend } = await opened(60n)
+      const reserved = of(30n)
+      for (let sent = 0; sent < 2; sent++) {
+        expect(await ledger.reserve(reserved, 100n)).toBe(true)
+        expect(await ledger.reserve(spend, 100n)).toBe(true)
+      }
+      expect(ledger.spentBaseUnits).toBe(90n)
+      await ledger.release(reserved.id)
+      await ledger.settle(spend.id, 'dead')
+      expect(ledger.spentBaseUnits).toBe(0n)
+    })
+
     it('nothing is attached to a reservation that is gone', async () => {
       const { ledger } = await make()
       const spend = of(60n)

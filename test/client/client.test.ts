@@ -1,7 +1,5 @@
 /** What honest callers and sellers may rely on. */
-import { execFile } from 'node:child_process'
-import { fileURLToPath } from 'node:url'
-import { inspect, promisify } from 'node:util'
+import { inspect } from 'node:util'
 import { afterEach, describe, expect, it } from 'vitest'
 import {
   ALGORAND_MAINNET,
@@ -378,16 +376,4 @@ describe('the sandbox variable', () => {
 it('exports the constants', () => {
   expect(CAIP2).toEqual({ mainnet: ALGORAND_MAINNET, testnet: ALGORAND_TESTNET })
   expect(USDC_ASSET_ID).toEqual({ mainnet: 31566704, testnet: 10458941 })
-})
-
-it('loads nothing of a server', async () => {
-  const lister = fileURLToPath(new URL('loaded-modules.mjs', import.meta.url))
-  const { stdout } = await promisify(execFile)(process.execPath, [lister, '@svc/sdk/client'])
-  const loaded = stdout.trim().split('\n')
-  expect(loaded.some(url => url.endsWith('/dist/src/client.js'))).toBe(true)
-  expect(loaded.some(url => url.includes('/node_modules/algosdk/'))).toBe(true)
-  const packages = new Set(loaded.flatMap(url => /node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(url)?.[1] ?? []))
-  for (const name of ['koa', '@koa/router', 'ajv', 'ioredis', 'xstate', 'commander', 'prom-client']) {
-    expect(packages).not.toContain(name)
-  }
 })

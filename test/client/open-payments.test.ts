@@ -149,6 +149,58 @@ describe('many open payments', () => {
     await expect.poll(() => ledger.spentBaseUnits).toBe(0n)
   })
 
+  it('are looked up no more from the moment on when that time is over', async () => {
+    const ledger = memorySpendLedger()
+    for (let at = 0; at < 100; at++) await open(ledger, `${at}`, [100n, 110n])
+    let nowMs = 0
+    const standing = { ...clock, monotonic: () => nowMs }
+    // Four are looked up at once, which takes exactly the five seconds.
+    const confirmedRound = async () => {
+      nowMs += 1_250
+      return 105n
+    }
+    const ends: SpendEnd[] = []
+    const payments = openPayments({
+      clock: standing,
+      ledger,
+      network: 'testnet',
+      algod: node({ confirmedRound }),
+      settled: (_, end) => ends.push(end),
+    })
+    await payments.settle()
+    expect(ends).toHaveLength(4)
+  })
+
+  it('leave no timer behind', async () => {
+    let waiting = 0
+    const after = () => {
+      waiting++
+      return () => {
+        waiting--
+      }
+    }
+    const payments = openPayments({
+      clock: { ...clock, after },
+      ledger: memorySpendLedger(),
+      network: 'testnet',
+      algod: node(),
+      settled: () => {},
+    })
+    const settled = payments.settle()
+    expect(waiting).toBeGreaterThan(0)
+    await settled
+    expect(waiting).toBe(0)
+  })
+
+  it('of wide windows are held against one round of the node, also the second', async () => {
+    const ledger = memorySpendLedger()
+    for (const id of ['a', 'b', 'c']) await open(ledger, id, [100n, 1_099n])
+    const algod = node({ lastRound: async () => 1_150n, blockTxIds: down })
+    const indexer = index(false, 1_100n)
+    await openPayments({ clock, ledger, network: 'testnet', algod, indexer, settled: () => {} }).settle()
+    expect(ledger.spentBaseUnits).toBe(0n)
+  })
+
   it('are settled once by processes that look at the same time', async () => {
     const ledger = memorySpendLedger()
     for (let at = 0; at < 20; at++) await open(ledger, `${at}`, [100n, 110n])

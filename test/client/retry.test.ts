@@ -42,12 +42,108 @@ describe('Retry-After', () => {
     ['Tue, 01 Jan 2030 00:00:05 GMT', 5_000],
     ['Mon, 31 Dec 2029 00:00:00 GMT', 0],
     ['Fri, 01 Jan 2100 00:00:00 GMT', 30_000],
+    ['2030-01-01T00:00:05Z', 5_000],
+    ['Tue, 01 Jan 2030 00:00:05 +0000', 5_000],
     ['soon', undefined],
   ]
   for (const [text, ms] of cases) {
     it(`“${text}” is ${ms}`, () => expect(retryAfterMs(new Headers({ 'retry-after': text }), nowMs)).toBe(ms))
   }
   it('that is absent is nothing', () => expect(retryAfterMs(new Headers(), nowMs)).toBeUndefined())
+})
+
+describe('between two attempts', () => {
+  /** Time that passes as soon as it is waited for; how long each wait was. */
+  function quick() {
+    const waits: number[] = []
+    let nowMs = 0
+    const clock = {
+      ...systemClock,
+      monotonic: () => nowMs,
+      after(ms: number, callback: () => void) {
+        waits.push(ms)
+        nowMs += ms
+        queueMicrotask(callback)
+        return () => {}
+      },
+    }
+    return { clock, waits }
+  }
+  const half = { ...systemRandom, fraction: () => 0.5 }
+  const silent = answer(500, 'broken', OURS, '')
+
+  it('a client pauses a random part of a bound that doubles, up to the longest', async () => {
+    const { clock, waits } = quick()
+    const retry = { attempts: 5, baseMs: 100, maxMs: 300 }
+    const exchange = scripted(silent, silent, silent, silent, silent)
+    await deliver({ exchange, retry, clock, random: half }, request, 60_000)
+    expect(waits).toEqual([50, 100, 150, 150])
+  })
+
+  it('answers that are waited out do not count against the attempts', async () => {
+    const { clock } = quick()
+    const working = answer(503, 'idempotency_in_progress', OURS, '1')
+    const exchange = scripted(lost, working, working, silent, answer(200))
+    const delivery = await deliver(
+      { exchange, retry: { attempts: 3, baseMs: 0, maxMs: 0 }, clock, random: half },
+      request,
+      60_000,
+      presented,
+    )
+    expect(delivery).toMatchObject({ attempts: 5, reply: { status: 200 } })
+  })
+
+  it('none is waited out past the time of one answer', async () => {
+    const { clock } = quick()
+    const working = answer(409, 'idempotency_in_progress', OURS, '1')
+    const exchange = scripted(lost, working)
+    const delivery = await deliver(
+      { exchange, retry: policy, clock, random: half },
+      request,
+      1_000,
+      presented,
+    )
+    expect(delivery).toMatchObject({ attempts: 2, reply: { status: 409 }, everLost: true })
+  })
+
+  it('what was lost each time ends with the cause', async () => {
+    const { clock } = quick()
+    const exchange = scripted(lost, lost, lost)
+    const delivery = await deliver({ exchange, retry: policy, clock, random: half }, request, 1_000)
+    expect(delivery).toEqual({ cause: 'reset', attempts: 3, everLost: true })
+  })
+
+  it('without a payment nothing is waited out for its sake', async () => {
+    for (const [status, code] of [
+      [409, 'payment_in_use'],
+      [409, 'settlement_unknown'],
+    ] as const) {
+      const { clock } = quick()
+      const exchange = scripted(lost, answer(status, code))
+      const delivery = await deliver({ exchange, retry: policy, clock, random: half }, request, 60_000)
+      expect(delivery).toMatchObject({ attempts: 2, reply: { status } })
+    }
+  })
+
+  it('the caller may give up', async () => {
+    const giveUp = new AbortController()
+    const clock = {
+      ...systemClock,
+      after() {
+        giveUp.abort()
+        return () => {}
+      },
+    }
+    const sent = deliver(
+      { exchange: scripted(silent), retry: { attempts: 2, baseMs: 1, maxMs: 1 }, clock, random: half },
+      { ...request, signal: giveUp.signal },
+      60_000,
+    )
+    await expect(sent).rejects.toMatchObject({
+      code: 'aborted',
+      message: 'The call to https://agent.example was aborted',
+    })
+  })
 })
 
 describe('a request is sent', () => {

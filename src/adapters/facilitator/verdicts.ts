@@ -82,12 +82,9 @@ function isFinalNo({ transaction, txId, errorReason }: Record<string, unknown>):
 }
 
 /** Of the whole texts, however long: what is shown of them is shortened. */
-function lettersOf(reason: unknown, message: unknown): string {
-  return `${textOf(reason)} ${textOf(message)}`.toLowerCase().replace(/[^a-z]+/g, '')
-}
-
-function textOf(value: unknown): string {
-  return typeof value === 'string' ? value : ''
+function lettersOf(...texts: readonly unknown[]): string {
+  const said = texts.filter(text => typeof text === 'string').join('')
+  return said.toLowerCase().replace(/[^a-z]/g, '')
 }
 
 function isEmpty(value: unknown): boolean {

@@ -34,7 +34,7 @@ export function open(books: Books, move: OpenMove): Opened {
 }
 
 function openClaim({ claims, nowMs }: Books, move: OpenMove, claim: Claim): Opened | undefined {
-  if (claim.bodyHash !== move.claim?.bodyHash) return { verdict: 'reused' }
+  if (claim.bodyHash !== move.claim!.bodyHash) return { verdict: 'reused' }
   if (isCompleted(claims, claim)) {
     return { verdict: 'replayable', answer: copyOf(claim.kept!.recorded.answer) }
   }
@@ -92,7 +92,7 @@ export function close({ claims, payments, nowMs }: Books, move: CloseMove): Clos
   const payment = payments.find(move.payment, nowMs)
   // A call that took a recorded claim over may resolve it and never close it: the answer in it is not its own.
   const claimOurs =
-    claim?.token === move.token && (!claims.lists(claim, 'orphaned') || claim.kept?.by === move.token)
+    claim?.token === move.token && (!claims.lists(claim, 'orphaned') || claim.kept!.by === move.token)
   // The call that took the claim over decides by the chain's word what its payment is: our release would free it early.
   const paymentOurs = payment?.token === move.token && (move.how !== 'release' || !move.claim || claimOurs)
   const paymentMoved = paymentOurs && payments.moveAlong(payment, CLOSED_BY[move.how].payment)
@@ -103,7 +103,7 @@ export function close({ claims, payments, nowMs }: Books, move: CloseMove): Clos
 function closeClaim(claims: Books['claims'], claim: Claim, move: CloseMove, nowMs: number): boolean {
   if (move.answer) claim.kept ??= { recorded: { answer: copyOf(move.answer) } }
   // Without an answer there is nothing to replay, so the key is given back.
-  const how = move.how === 'complete' && !claim.kept ? 'release' : move.how
+  const how = claim.kept ? move.how : 'release'
   const moved = claims.moveAlong(claim, CLOSED_BY[how].claim)
   if (moved) claims.expireAt(claim, nowMs + move.windowMs)
   return moved
@@ -115,7 +115,7 @@ export function resolve(books: Books, move: ResolveMove): Resolved {
   if (claim?.token !== move.token) return 'moved'
   if (isCompleted(claims, claim)) return 'completed'
   if (!claims.lists(claim, 'orphaned')) return resolvedBefore(books, move)
-  if (claim.kept?.recorded.payment?.txId !== move.txId) return 'moved'
+  if (claim.kept!.recorded.payment?.txId !== move.txId) return 'moved'
   const recorded = payments.find(move.txId, nowMs)
   // Only a payment that is still settling waits for this verdict; a spent one stays spent whatever a node says.
   if (recorded && payments.lists(recorded, 'found')) payments.move(recorded, move.verdict)

@@ -25,12 +25,11 @@ export interface MemoryChargeStoreOptions {
 export function memoryChargeStore(options: MemoryChargeStoreOptions = {}): ChargeStore {
   const { clock = systemClock, max: evictableMax = 500, callsMax = 10_000 } = options
   const claims: Books['claims'] = new DrawnRecords(claimTable, {
-    nowMs: clock.monotonic(),
     evictableMax,
     // What a window covered cost nothing more, and pushes no answer out that was paid for by itself.
-    kindOf: ({ kept }) => (kept?.by === undefined ? 'served' : 'paid'),
+    kindOf: ({ kept }) => kept!.by === undefined,
   })
-  const payments: Books['payments'] = new DrawnRecords(paymentTable, { nowMs: clock.monotonic() })
+  const payments: Books['payments'] = new DrawnRecords(paymentTable)
   const books = (): Books => {
     const nowMs = clock.monotonic()
     claims.collect(nowMs)

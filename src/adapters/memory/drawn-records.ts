@@ -21,31 +21,29 @@ export interface DrawnRecord<State extends string> {
 const COLLECTED_AS = ['collected', 'expired', 'dead']
 
 export interface DrawnRecordsOptions<R> {
-  readonly nowMs: number
   /** Of each kind, the records that the drawing lets go for room, at most. */
   readonly evictableMax?: number
   /** Records of one kind make way for their own kind alone. */
-  readonly kindOf?: (record: R) => string
+  readonly kindOf?: (record: R) => unknown
 }
 
 export class DrawnRecords<D extends Drawing, R extends DrawnRecord<StateOf<D>>> {
   readonly #table: Table<D>
   readonly #kept = new Map<string, R>()
-  readonly #expiry: Expiry<R>
+  readonly #expiry = new Expiry<R>()
   /**
    * The records that the drawing lets go for room, oldest first: none is looked up in it, so none becomes younger. A Map's
    * first key costs its holes: 86 µs an eviction at 100,000.
    */
-  readonly #evictable = new Map<string, LRUCache<string, R>>()
+  readonly #evictable = new Map<unknown, LRUCache<string, R>>()
   readonly #evictableMax: number
-  readonly #kindOf: (record: R) => string
+  readonly #kindOf: (record: R) => unknown
   #unrecorded = 0
 
-  constructor(table: Table<D>, { nowMs, evictableMax = 1, kindOf = () => '' }: DrawnRecordsOptions<R>) {
+  constructor(table: Table<D>, { evictableMax = 1, kindOf = () => undefined }: DrawnRecordsOptions<R> = {}) {
     this.#table = table
     this.#evictableMax = evictableMax
     this.#kindOf = kindOf
-    this.#expiry = new Expiry(nowMs)
   }
 
   /** Records of calls at work, which have recorded nothing yet. */
@@ -54,9 +52,10 @@ export class DrawnRecords<D extends Drawing, R extends DrawnRecord<StateOf<D>>> 
   }
 
   find(key: string | undefined, nowMs: number): R | undefined {
-    const record = key === undefined ? undefined : this.#kept.get(key)
+    if (key === undefined) return undefined
+    const record = this.#kept.get(key)
     if (record) this.#age(record, nowMs)
-    return record && this.#exists(record) ? record : undefined
+    return this.#kept.get(key)
   }
 
   lists(record: R, event: string): boolean {

@@ -8,11 +8,7 @@ export interface Expiring {
 
 export class Expiry<T extends Expiring> {
   readonly #buckets = new Map<number, Set<T>>()
-  #next: number
-
-  constructor(nowMs: number) {
-    this.#next = bucketOf(nowMs)
-  }
+  #next = Number.POSITIVE_INFINITY
 
   file(item: T): void {
     const bucket = bucketOf(item.expiresAtMs)
@@ -34,11 +30,11 @@ export class Expiry<T extends Expiring> {
   collect(nowMs: number, collected: (item: T) => void): void {
     const current = bucketOf(nowMs)
     // A clock that was set back files into buckets that were walked already: walk them again.
-    if (current < this.#next) this.#next = current
+    this.#next = Math.min(this.#next, current)
     for (; this.#next < current && this.#buckets.size > 0; this.#next++) {
       const ended = this.#buckets.get(this.#next)
       this.#buckets.delete(this.#next)
-      for (const item of ended ?? []) collected(item)
+      if (ended) for (const item of ended) collected(item)
     }
     this.#next = current
   }

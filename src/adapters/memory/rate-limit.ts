@@ -32,7 +32,7 @@ export function memoryRateLimit(options: MemoryRateLimitOptions = {}): RateLimit
       const nowMs = clock.monotonic()
       const window = current(key, nowMs) ?? { endsAtMs: nowMs + windowMs, calls: 0 }
       const verdict = verdictOf(window, perMinute, nowMs)
-      if (window.calls === 0) windows.set(key, window)
+      windows.set(key, window)
       if (verdict.admitted) window.calls++
       return verdict
     },

@@ -49,6 +49,7 @@ export function memorySpendLedger(clock: Pick<Clock, 'now'> = systemClock): Spen
   return {
     reserve({ id, amount }, capBaseUnits) {
       expire()
+      if (reserved.has(id) || open.has(id)) return true
       if (capBaseUnits !== undefined && sum + amount > capBaseUnits) return false
       reserved.set(id, { amount, atMs: clock.now() })
       sum += amount

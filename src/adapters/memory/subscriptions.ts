@@ -11,7 +11,7 @@ interface Window {
 
 export function memorySubscriptions({ clock = systemClock }: { readonly clock?: Pick<Clock, 'now'> } = {}) {
   const windows = new Map<string, Window>()
-  const expiry = new Expiry<Window>(clock.now())
+  const expiry = new Expiry<Window>()
   const forget = (window: Window | undefined): void => {
     if (!window) return
     windows.delete(window.id)

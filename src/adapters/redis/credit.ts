@@ -4,7 +4,7 @@ import type { CreditStore } from '../../ports/credit.js'
 import type { Connection } from './connection.js'
 
 /** start, idleMs -> 1 where a run was taken. */
-const TAKE = /* lua */ `
+export const TAKE = /* lua */ `
 local left = tonumber(redis.call('GET', KEYS[1]) or ARGV[1])
 if left < 1 then return 0 end
 redis.call('SET', KEYS[1], left - 1, 'PX', ARGV[2])
@@ -12,7 +12,7 @@ return 1
 `
 
 /** runs, max, idleMs. A payer who was forgotten meanwhile has a new start already. */
-const GIVE = /* lua */ `
+export const GIVE = /* lua */ `
 local left = tonumber(redis.call('GET', KEYS[1]))
 if left then redis.call('SET', KEYS[1], math.min(left + ARGV[1], tonumber(ARGV[2])), 'PX', ARGV[3]) end
 `

@@ -8,10 +8,10 @@
  */
 
 /** About 60 MB. Beyond it the open reservations that are due first count as spent: they are never forgotten early. */
-const OPEN_MAX = 100_000
+export const OPEN_MAX = 100_000
 
 /** KEYS: entries, amounts, payments, due on mainnet, due on testnet. ARGV: windowMs, lifeMs, id, and each script's own. */
-const LEDGER = /* lua */ `
+export const LEDGER = /* lua */ `
 local entries, amounts, payments = KEYS[1], KEYS[2], KEYS[3]
 local due = { mainnet = KEYS[4], testnet = KEYS[5] }
 local windowMs, lifeMs, entry = tonumber(ARGV[1]), tonumber(ARGV[2]), 'reserved:' .. ARGV[3]

@@ -55,7 +55,7 @@ async function settleDue(options: OpenPaymentsOptions, endMs: number): Promise<v
   const round = await algod.lastRound()
   for (let more = true; more && clock.monotonic() < endMs; ) {
     const page = await ledger.due(network, round, PAGE)
-    if (page.length > 0) await settlePage(page, round, endMs, options)
+    await settlePage(page, round, endMs, options)
     more = page.length === PAGE
   }
 }
@@ -66,7 +66,7 @@ async function settlePage(
   endMs: number,
   { ledger, network, algod, indexer, settled, clock }: OpenPaymentsOptions,
 ): Promise<void> {
-  const chain = algorandChain({ network, algod: askedOnce(algod, round, page), indexer, clock })
+  const chain = algorandChain({ network, algod: askedOnce(algod, page), indexer, clock })
   const queue = page.values()
   const worker = async () => {
     for (const spend of queue) {
@@ -90,7 +90,7 @@ async function endOf({ payment }: OpenSpend, chain: Chain): Promise<SpendEnd | u
 }
 
 /** Windows overlap: of 64 payments of one minute, each block is read once. Of a block only our own ids are kept. */
-function askedOnce(algod: Algod, round: bigint, page: readonly OpenSpend[]): Algod {
+function askedOnce(algod: Algod, page: readonly OpenSpend[]): Algod {
   const ours = new Set(page.map(({ payment }) => payment.txId))
   const blocks = new Map<bigint, Promise<readonly string[]>>()
   let params: ReturnType<Algod['suggestedParams']> | undefined
@@ -101,7 +101,6 @@ function askedOnce(algod: Algod, round: bigint, page: readonly OpenSpend[]): Alg
       params ??= algod.suggestedParams()
       return params
     },
-    lastRound: async () => round,
     blockTxIds(of) {
       const known = blocks.get(of) ?? read(of)
       blocks.set(of, known)

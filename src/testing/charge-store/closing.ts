@@ -130,6 +130,24 @@ export function closing({ expect, it }: TestRunner, make: MakeChargeStore): void
     expect(await s.open(s.call('c', { key: null }))).toEqual({ verdict: 'opened' })
   })
 
+  it('complete without an answer has nothing to replay: the key is given back', async () => {
+    const s = await scene(make)
+    const a = s.call('a')
+    await s.open(a)
+    expect(await s.close(a, 'complete')).toBe('closed')
+    expect(await s.open(s.call('b'))).toEqual({ verdict: 'opened' })
+  })
+
+  it('forfeit and release give the key back, whatever answer comes with them', async () => {
+    const s = await scene(make)
+    for (const how of ['forfeit', 'release'] as const) {
+      const a = s.call(how)
+      expect(await s.open(a)).toEqual({ verdict: 'opened' })
+      expect(await s.close(a, how, 'an answer')).toBe('closed')
+    }
+    expect(await s.open(s.call('b'))).toEqual({ verdict: 'opened' })
+  })
+
   it('a completed answer never changes', async () => {
     const s = await scene(make)
     const a = s.call('a')

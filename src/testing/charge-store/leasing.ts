@@ -59,7 +59,8 @@ export function leasing({ expect, it }: TestRunner, make: MakeChargeStore): void
     const s = await scene(make)
     await orphan(s)
     await s.advance(2 * s.leaseMs)
-    expect((await s.open(s.call('b', { key: null }))).verdict).toBe('inUse')
+    const refused = await s.open(s.call('b', { key: null }))
+    expect(refused).toEqual({ verdict: 'inUse', retryAfterMs: 0 })
   })
 
   it('orphaned takes the token over, under a lease of its own', async () => {
@@ -116,7 +117,21 @@ export function leasing({ expect, it }: TestRunner, make: MakeChargeStore): void
     await s.advance(2 * s.leaseMs)
     expect(await s.renew(a)).toBe(true)
     expect((await s.open(s.call('b', { payment: 'q' }))).verdict).toBe('inProgress')
+    expect((await s.open(s.call('c', { key: null }))).verdict).toBe('inUse')
     expect(await s.record(a)).toBe('recorded')
+  })
+
+  it('a hold of one half is renewed as a whole one is', async () => {
+    for (const over of [{ key: null }, { payment: null }]) {
+      const s = await scene(make)
+      const a = s.call('a', over)
+      await s.open(a)
+      await s.advance((s.leaseMs * 2) / 3)
+      expect(await s.renew(a)).toBe(true)
+      await s.advance((s.leaseMs * 2) / 3)
+      const refused = (await s.open(s.call('b', over))).verdict
+      expect(refused).toBe('key' in over ? 'inUse' : 'inProgress')
+    }
   })
 
   it('half a hold is not renewed: the other half is another call’s', async () => {

@@ -116,6 +116,82 @@ export function resolving({ expect, it }: TestRunner, make: MakeChargeStore): vo
     expect((await s.open(s.call('late', { payment: 'r' }))).verdict).toBe('inProgress')
   })
 
+  it('moved: where no payment was recorded, no verdict decides', async () => {
+    const s = await scene(make)
+    const dead = s.call('dead', { payment: null })
+    const successor = s.call('successor', { payment: null })
+    await s.open(dead)
+    await s.record(dead)
+    await s.advance(s.leaseMs)
+    expect((await s.open(successor)).verdict).toBe('orphaned')
+    expect(await s.resolve(successor, 'found')).toBe('moved')
+  })
+
+  it('sent again it says what holds by then: the payment that it took may be another’s, or nobody’s', async () => {
+    const s = await scene(make)
+    await orphan(s)
+    const successor = s.call('successor', { payment: 'q' })
+    await s.open(successor)
+    expect(await s.resolve(successor, 'dead')).toBe('opened')
+    await s.advance(s.leaseMs)
+    const other = s.call('other', { key: null, payment: 'q' })
+    expect(await s.open(other)).toEqual({ verdict: 'opened' })
+    expect(await s.resolve(successor, 'dead')).toBe('moved')
+    await s.close(other, 'release')
+    expect(await s.resolve(successor, 'dead')).toBe('moved')
+  })
+
+  it('sent again without a payment it says what it said', async () => {
+    const s = await scene(make)
+    await orphan(s)
+    const successor = s.call('successor', { payment: null })
+    await s.open(successor)
+    expect(await s.resolve(successor, 'dead')).toBe('opened')
+    expect(await s.resolve(successor, 'dead')).toBe('opened')
+  })
+
+  it('a payment that its holder completed is not taken again, even where it is presented again and a node calls it dead', async () => {
+    const s = await scene(make)
+    const dead = await orphan(s)
+    const successor = { ...dead, token: 'successor' }
+    await s.open(successor)
+    await s.close(dead, 'complete')
+    expect(await s.resolve(successor, 'dead')).toBe('spent')
+    expect(await s.open(s.call('payer', { key: null }))).toEqual({ verdict: 'spent' })
+  })
+
+  it('a verdict on a payment that the store forgot changes no payment, nor what has taken it since', async () => {
+    for (const verdict of ['found', 'dead'] as const) {
+      for (const taken of [false, true]) {
+        const s = await scene(make)
+        const dead = s.call('dead')
+        await s.open(dead)
+        await s.record(dead, 'owed', { paymentTtlMs: s.leaseMs })
+        await s.advance(s.leaseMs)
+        const other = s.call('other', { key: null })
+        if (taken) expect(await s.open(other)).toEqual({ verdict: 'opened' })
+        const successor = s.call('successor', { payment: 'q' })
+        expect((await s.open(successor)).verdict).toBe('orphaned')
+        expect(await s.resolve(successor, verdict)).toBe(verdict === 'found' ? 'completed' : 'opened')
+        if (taken) expect(await s.record(other)).toBe('recorded')
+        else expect(await s.open(other)).toEqual({ verdict: 'opened' })
+      }
+    }
+  })
+
+  it('moved: also where the store forgot the recorded payment, and the presented one is another’s', async () => {
+    const s = await scene(make)
+    const dead = s.call('dead')
+    await s.open(dead)
+    await s.record(dead, 'never paid for', { paymentTtlMs: s.leaseMs })
+    await s.advance(s.leaseMs)
+    const successor = s.call('successor', { payment: 'q' })
+    expect((await s.open(successor)).verdict).toBe('orphaned')
+    await s.open(s.call('other', { key: null, payment: 'q' }))
+    expect(await s.resolve(successor, 'dead')).toBe('moved')
+    expect(await s.open(s.call('late', { payment: 'r' }))).toEqual({ verdict: 'opened' })
+  })
+
   it('a payment that its holder completed stays spent, even where a node calls it dead', async () => {
     const s = await scene(make)
     const dead = await orphan(s)

@@ -11,6 +11,13 @@ test.each([
   [400, { isValid: false, invalidReason: 'short' }, { verdict: 'refused', reason: 'short' }],
   [402, { isValid: false, invalidReason: 'a', invalidMessage: 'b' }, { verdict: 'refused', reason: 'a: b' }],
   [200, { isValid: false, invalidReason: 7 }, { verdict: 'refused', reason: 'no reason given' }],
+  [200, { isValid: false, invalidReason: '\n short ' }, { verdict: 'refused', reason: 'short' }],
+  // A list is no text, whatever stands in it.
+  [
+    200,
+    { isValid: false, invalidReason: ['already settled'] },
+    { verdict: 'refused', reason: 'no reason given' },
+  ],
   [400, { isValid: true }, { verdict: 'unreachable', cause: 'status 400 without a verdict', down: false }],
 ])('verify %i %j', (status, body, verification) => {
   expect(verificationOf({ status, body })).toEqual(verification)
@@ -38,8 +45,53 @@ test.each([
   [200, no(), { verdict: 'refused', reason: 'insufficient_funds' }],
   [402, no({ errorMessage: 'y' }), { verdict: 'refused', reason: 'insufficient_funds: y' }],
   [200, { success: false, errorReason: 'invalid_scheme' }, { verdict: 'refused', reason: 'invalid_scheme' }],
+  [200, no({ transaction: null, txId: null }), { verdict: 'refused', reason: 'insufficient_funds' }],
+  [499, no(), { verdict: 'refused', reason: 'insufficient_funds' }],
 ])('settle %i %j', (status, body, settlement) => {
   expect(settlementOf({ status, body })).toEqual(settlement)
+})
+
+test.each([201, 204, 302, 399, 500, 503])(
+  'status %i is no answer to the question, whatever its body says',
+  status => {
+    const cause = `status ${status} without a verdict`
+    const unreachable = { verdict: 'unreachable', cause, down: false }
+    expect(verificationOf({ status, body: { isValid: false } })).toEqual(unreachable)
+    expect(settlementOf({ status, body: no() })).toEqual({ verdict: 'unknown', cause })
+  },
+)
+
+test.each([undefined, null, 'false', 0])(
+  'success %j is no verdict, whatever reason comes with it',
+  success => {
+    const cause = 'status 200 without a verdict'
+    expect(settlementOf({ status: 200, body: no({ success }) })).toEqual({ verdict: 'unknown', cause })
+  },
+)
+
+test('no answer says whether the facilitator is down, which one that stumbled is not', () => {
+  const outage = 'timed out'
+  expect(settlementOf({ outage, spoke: false })).toEqual({ verdict: 'unknown', cause: outage })
+  expect(verificationOf({ outage, spoke: false })).toEqual({
+    verdict: 'unreachable',
+    cause: outage,
+    down: true,
+  })
+  expect(verificationOf({ outage, spoke: true, stumbled: true })).toMatchObject({
+    verdict: 'unreachable',
+    down: false,
+  })
+})
+
+test('a no that proves nothing is quoted to the operator', () => {
+  const cause = 'no proof that nothing was submitted: settlement_failed: no round'
+  const body = no({ errorReason: 'settlement_failed', errorMessage: 'no round' })
+  expect(settlementOf({ status: 200, body })).toEqual({ verdict: 'unknown', cause })
+})
+
+test('a reason and its message are read as one text', () => {
+  const body = no({ errorReason: 'already', errorMessage: 'in ledger' })
+  expect(settlementOf({ status: 200, body })).toMatchObject({ verdict: 'spent' })
 })
 
 test.each([
@@ -73,6 +125,7 @@ test.each([
   no({ errorReason: undefined }),
   no({ errorReason: '' }),
   no({ errorReason: 404 }),
+  no({ errorReason: ['insufficient_funds'] }),
 ])('a no that does not prove that nothing was submitted is unknown: %j', body => {
   expect(settlementOf({ status: 200, body })).toMatchObject({ verdict: 'unknown' })
   expect(settlementOf({ status: 400, body })).toMatchObject({ verdict: 'unknown' })

@@ -61,11 +61,16 @@ export function chargeStoreModelContract(
 ): void {
   describe(`charge store against a reference: ${name}`, () => {
     it(`answers ${runs * atOnce} random histories as the reference does`, async () => {
-      const histories = fc.array(move, { minLength: 5, maxLength: 40 })
-      const property = fc.asyncProperty(histories, async moves => replay(await scene(make), moves))
-      await Promise.all(Array.from({ length: atOnce }, () => fc.assert(property, { numRuns: runs })))
+      await Promise.all(Array.from({ length: atOnce }, () => histories(make, runs)))
     })
   })
+}
+
+/** @throws Error at the first history that the store answers otherwise than the reference. */
+export async function histories(make: MakeChargeStore, runs: number, seed?: number): Promise<void> {
+  const moves = fc.array(move, { minLength: 5, maxLength: 40 })
+  const property = fc.asyncProperty(moves, async history => replay(await scene(make), history))
+  await fc.assert(property, { numRuns: runs, ...(seed !== undefined && { seed }) })
 }
 
 async function replay(s: Scene, moves: readonly (typeof move extends fc.Arbitrary<infer M> ? M : never)[]) {

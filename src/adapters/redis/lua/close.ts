@@ -31,7 +31,7 @@ if claimOurs then
   local answered = redis.call('HEXISTS', claim.name, 'answer') == 1
   if answered then answer = nil end
   -- Without an answer there is nothing to replay, so the key is given back.
-  if how == 'complete' and not answered and not answer then how = 'release' end
+  if not answered and not answer then how = 'release' end
   claimMoved = moveAlong(claim, CLOSED_BY[how].claim)
 end
 

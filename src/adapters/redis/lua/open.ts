@@ -21,7 +21,6 @@ if claim then
 end
 
 local verdict = presented(payment)
-if verdict == 'spent' then return { 'spent' } end
 if verdict ~= 'opened' then return { verdict, math.max(0, payment.leaseEndsMs - nowMs) } end
 
 if key.c then

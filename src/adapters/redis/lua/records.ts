@@ -51,7 +51,6 @@ local function moveAlong(record, events)
       return true
     end
   end
-  return false
 end
 
 -- That a lease has run out is not written anywhere: it is seen by whoever looks.

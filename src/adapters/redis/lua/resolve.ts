@@ -43,7 +43,7 @@ if key.p then
   move(payment, 'opened')
 end
 hold(claim, leaseMs)
-if decides and recorded ~= payment then keep(recorded) end
+if decides then keep(recorded) end
 if payment then hold(payment, leaseMs) end
 return 'opened'
 `

@@ -1,0 +1,214 @@
+/** What the memory stores promise beyond their contracts, on a clock that stands still: exact leases, and room that comes back. */
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { memoryChargeStore } from '../../src/adapters/memory/charge-store.js'
+import { memoryRateLimit } from '../../src/adapters/memory/rate-limit.js'
+import { spentByTime } from '../../src/adapters/memory/spent-by-time.js'
+import { memorySubscriptions } from '../../src/adapters/memory/subscriptions.js'
+
+const LEASE_MS = 1_000
+
+function charges(callsMax: number) {
+  let nowMs = 5_000
+  const store = memoryChargeStore({ clock: { monotonic: () => nowMs }, callsMax })
+  const hold = (at: number, over: object = {}) => ({
+    slot: 's',
+    token: `t${at}`,
+    claim: { name: `k${at}`, bodyHash: 'b' },
+    payment: `p${at}`,
+    leaseMs: LEASE_MS,
+    ...over,
+  })
+  const open = async (at: number, over: object = {}) => (await store.open(hold(at, over))).verdict
+  const record = (at: number) => {
+    const lives = { leaseMs: LEASE_MS, paymentTtlMs: 3_600_000, claimTtlMs: 7_200_000 }
+    return store.record({ ...hold(at), ...lives, recorded: { answer: new Uint8Array(1) } })
+  }
+  const advance = (ms: number) => {
+    nowMs += ms
+  }
+  /** Opens calls until the store is full: how many there was room for. */
+  const room = async (begin: number, over: object = {}) => {
+    let at = begin
+    while (at < begin + 2 * callsMax && (await open(at, over)) === 'opened') at++
+    return at - begin
+  }
+  return { store, hold, open, record, advance, room }
+}
+
+describe('the leases of the charge store', () => {
+  it('begin anew with the recording, for the claim and for the payment', async () => {
+    const { store, hold, open, record, advance } = charges(10)
+    await open(0)
+    advance(LEASE_MS / 2)
+    await record(0)
+    const refused = { retryAfterMs: LEASE_MS }
+    expect(await store.open(hold(1, { claim: undefined, payment: 'p0' }))).toEqual({
+      verdict: 'inUse',
+      ...refused,
+    })
+    expect(await store.open(hold(1, { claim: hold(0).claim }))).toEqual({ verdict: 'inProgress', ...refused })
+  })
+
+  it('keep a call at work for as long as it renews them', async () => {
+    const { store, hold, open, advance } = charges(10)
+    await open(0)
+    for (let passedMs = 0; passedMs < 180_000; passedMs += LEASE_MS - 1) {
+      advance(LEASE_MS - 1)
+      expect(await store.renew([hold(0)], LEASE_MS)).toEqual([true])
+    }
+    expect(await open(1, { claim: hold(0).claim })).toBe('inProgress')
+    expect(await open(1, { claim: undefined, payment: 'p0' })).toBe('inUse')
+  })
+
+  it('are followed by a minute in which a lapsed call may still record, however long it worked', async () => {
+    const { store, hold, open, record, advance, room } = charges(10)
+    await open(0)
+    await open(1)
+    for (let passedMs = 0; passedMs < 180_000; passedMs += LEASE_MS) {
+      await store.renew([hold(0), hold(1)], LEASE_MS)
+      advance(LEASE_MS)
+    }
+    advance(59_000)
+    expect(await record(0)).toBe('recorded')
+    advance(120_000)
+    expect(await record(1)).toBe('superseded')
+    expect(await room(100)).toBe(10)
+  })
+
+  it('shorten the life of nothing that is recorded', async () => {
+    const { store, hold, open, record, advance } = charges(10)
+    await open(0)
+    await record(0)
+    await store.renew([hold(0)], LEASE_MS)
+    advance(600_000)
+    expect(await open(1, { claim: undefined, payment: 'p0' })).toBe('inUse')
+    expect(await open(1, { claim: hold(0).claim })).toBe('orphaned')
+  })
+})
+
+describe('a recording in memory', () => {
+  it('of the payment alone is not the call’s: its claim has no answer', async () => {
+    const { store, hold, open, record } = charges(10)
+    await open(0)
+    const lives = { leaseMs: LEASE_MS, paymentTtlMs: 3_600_000, claimTtlMs: 7_200_000 }
+    const recorded = { answer: new Uint8Array(1) }
+    expect(await store.record({ ...hold(0, { claim: undefined }), ...lives, recorded })).toBe('recorded')
+    expect(await record(0)).toBe('superseded')
+  })
+})
+
+describe('the room of the charge store', () => {
+  it('for claims is not taken by payments, nor the other way round', async () => {
+    const { room } = charges(20)
+    expect(await room(0, { payment: undefined })).toBe(20)
+    expect(await room(100, { claim: undefined })).toBe(20)
+  })
+
+  it('comes back whole from calls that were abandoned, whenever they began', async () => {
+    const { room, advance, open } = charges(20)
+    for (let at = 0; at < 10; at++) {
+      await open(at)
+      advance(90)
+    }
+    expect(await room(10)).toBe(10)
+    advance(120_000)
+    expect(await room(100)).toBe(20)
+  })
+
+  it('comes back from a neighbour of a call that was released', async () => {
+    const { store, hold, room, advance, open } = charges(2)
+    await open(0)
+    await open(1)
+    await store.close({ ...hold(0), how: 'release', windowMs: 0 })
+    advance(120_000)
+    expect(await room(100)).toBe(2)
+  })
+
+  it('comes back although the clock was set back meanwhile', async () => {
+    const { room, advance } = charges(5)
+    advance(3_600_000)
+    expect(await room(0)).toBe(5)
+    advance(120_000)
+    expect(await room(10)).toBe(5)
+    advance(-1_800_000)
+    expect(await room(20)).toBe(0)
+    advance(1_920_000)
+    expect(await room(30)).toBe(5)
+    advance(-1_800_000)
+    advance(120_000)
+    expect(await room(40)).toBe(0)
+  })
+
+  it('is the same after a thousand years', async () => {
+    const { room, advance } = charges(5)
+    expect(await room(0)).toBe(5)
+    advance(120_000)
+    expect(await room(10)).toBe(5)
+    advance(120_000)
+    await room(20)
+    advance(1_000 * 365 * 86_400_000)
+    expect(await room(30)).toBe(5)
+  })
+})
+
+describe('the rate limit in memory', () => {
+  it('does not count what it refuses: a call that is given back leaves room however many were refused', () => {
+    const limit = memoryRateLimit({ clock: { monotonic: () => 0 } })
+    for (let call = 0; call < 5; call++) limit.take('caller', 2)
+    limit.giveBack('caller', 2)
+    expect(limit.take('caller', 2)).toEqual({ admitted: true })
+  })
+})
+
+describe('a window in memory', () => {
+  it('is open until the very moment of its end', () => {
+    let nowMs = 1_000
+    const store = memorySubscriptions({ clock: { now: () => nowMs } })
+    store.put('id', { endpoint: 'a', expiresAtMs: 1_500 })
+    nowMs = 1_499
+    expect(store.get('id')).toEqual({ endpoint: 'a', expiresAtMs: 1_500 })
+    nowMs = 1_500
+    expect(store.get('id')).toBeUndefined()
+  })
+})
+
+describe('what was spent, by time', () => {
+  const spend = fc.record({ amount: fc.bigInt({ min: 1n, max: 100n }), atMs: fc.nat(5_000) })
+
+  it('is never forgotten early, and a second late at most, in whatever order it was added', () => {
+    fc.assert(
+      fc.property(fc.array(spend), fc.nat(6_000), (spends, endMs) => {
+        const spent = spentByTime()
+        for (const { amount, atMs } of spends) spent.add(amount, atMs)
+        const until = (ms: number) =>
+          spends.filter(({ atMs }) => atMs <= ms).reduce((sum, { amount }) => sum + amount, 0n)
+        const taken = spent.takeUntil(endMs)
+        expect(taken).toBeLessThanOrEqual(until(endMs))
+        expect(taken).toBeGreaterThanOrEqual(until(Math.floor(endMs / 1_000) * 1_000 - 1))
+        expect(taken + spent.takeUntil(6_000)).toBe(until(6_000))
+      }),
+    )
+  })
+
+  it('is one entry a second, which counts from its latest', () => {
+    const orders = [
+      [1_000, 1_900, 1_500],
+      [1_900, 1_000, 1_500],
+    ]
+    for (const times of orders) {
+      const spent = spentByTime()
+      spent.add(1n, 3_000)
+      for (const atMs of times) spent.add(1n, atMs)
+      expect(spent.takeUntil(1_899)).toBe(0n)
+      expect(spent.takeUntil(1_900)).toBe(3n)
+    }
+  })
+
+  it('is another entry in another second, however near', () => {
+    const spent = spentByTime()
+    spent.add(1n, 1_999)
+    spent.add(1n, 2_000)
+    expect(spent.takeUntil(1_999)).toBe(1n)
+  })
+})

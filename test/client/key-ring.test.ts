@@ -1,0 +1,126 @@
+/** Subscription keys as the client keeps them: for whom, until when, and what counts as one. */
+import { describe, expect, it } from 'vitest'
+import { keyRing, soldIn, withKey } from '../../src/app/client/key-ring.js'
+import { systemRandom } from '../../src/ports/random.js'
+
+const url = new URL('https://seller.example/reports?day=1')
+const END_MS = Date.UTC(2030, 0, 1)
+const LONGEST = 'k'.repeat(4_096)
+
+function ring(startMs = END_MS - 1_000) {
+  let nowMs = startMs
+  const at = (ms: number) => {
+    nowMs = ms
+  }
+  return { keys: keyRing(() => nowMs), at }
+}
+
+describe('a key that is held', () => {
+  it('is for its endpoint, whatever the query, and for no other', () => {
+    const { keys } = ring()
+    expect(keys.hold(url, 'key')).toStrictEqual({ url: 'https://seller.example/reports', key: 'key' })
+    expect(keys.keyFor(new URL('https://seller.example/reports?day=2'))).toBe('key')
+    for (const other of ['https://seller.example/', 'https://other.example/reports']) {
+      expect(keys.keyFor(new URL(other))).toBeUndefined()
+    }
+    expect(keys.list()).toEqual([{ url: 'https://seller.example/reports', key: 'key' }])
+  })
+
+  it.each([
+    ['a date', new Date(END_MS)],
+    ['a text', '2030-01-01T00:00:00Z'],
+    ['milliseconds', END_MS],
+  ])('is sent until its end, told as %s, and forgotten then', (_, end) => {
+    const { keys, at } = ring()
+    expect(keys.hold(url, 'key', end)).toMatchObject({ expiresAt: END_MS })
+    at(END_MS - 1)
+    expect(keys.keyFor(url)).toBe('key')
+    expect(keys.list()).toHaveLength(1)
+    at(END_MS)
+    expect(keys.list()).toEqual([])
+    expect(keys.keyFor(url)).toBeUndefined()
+    // The clock may be set back: what was forgotten stays so.
+    at(END_MS - 1)
+    expect(keys.keyFor(url)).toBeUndefined()
+  })
+
+  it('without an end is kept', () => {
+    const { keys, at } = ring()
+    keys.hold(url, 'key')
+    at(Number.MAX_SAFE_INTEGER)
+    expect(keys.keyFor(url)).toBe('key')
+  })
+
+  it('is dropped by itself: a newer one stays', () => {
+    const { keys } = ring()
+    keys.hold(url, 'newer')
+    keys.drop(url, 'older')
+    expect(keys.keyFor(url)).toBe('newer')
+    keys.drop(url, 'newer')
+    expect(keys.keyFor(url)).toBeUndefined()
+    keys.drop(url, 'newer')
+  })
+
+  it.each(['', 'a b', 'schlüssel', '\u007f', `${LONGEST}k`, 'a\n', 5, undefined])('is none: %j', key => {
+    const { keys } = ring()
+    expect(() => keys.hold(url, key as string)).toThrow(
+      expect.objectContaining({
+        code: 'invalid_subscription',
+        message: 'A subscription key is printable ASCII without spaces',
+      }),
+    )
+  })
+
+  it.each(['!', '~', LONGEST])('may be as short or as long as %j', key => {
+    expect(ring().keys.hold(url, key)).toMatchObject({ key })
+  })
+
+  it('ends at a point in time or not at all', () => {
+    expect(() => ring().keys.hold(url, 'key', 'some day')).toThrow(
+      expect.objectContaining({ code: 'invalid_subscription', message: 'expiresAt is no point in time' }),
+    )
+  })
+})
+
+describe('an answer', () => {
+  const sold = (headers: Record<string, string>) => soldIn(new Headers(headers))
+
+  it('carries the key that it sold, and its end where it says one', () => {
+    const key = { 'x-svc-subscription': 'key' }
+    expect(sold(key)).toEqual({ key: 'key' })
+    expect(sold({ ...key, 'x-svc-subscription-expires': '2030-01-01T00:00:00Z' })).toEqual({
+      key: 'key',
+      expiresAt: END_MS,
+    })
+    expect(sold({ ...key, 'x-svc-subscription-expires': 'some day' })).toEqual({ key: 'key' })
+  })
+
+  it.each(['', 'a b', 'schlüssel', `${LONGEST}k`])('carries none that could not be sent again: %j', key => {
+    expect(sold({ 'x-svc-subscription': key })).toBeUndefined()
+  })
+
+  it('that sold none carries none', () => {
+    expect(sold({})).toBeUndefined()
+    expect(sold({ 'x-svc-subscription-expires': '2030-01-01T00:00:00Z' })).toBeUndefined()
+  })
+})
+
+describe('a request with a key', () => {
+  const request = { url, method: 'POST', headers: { accept: '*/*' } }
+
+  it('has an idempotency key of its own, another each time', () => {
+    const headers = () => withKey(request, 'key', systemRandom).headers
+    const [one, other] = [headers(), headers()]
+    expect(one).toMatchObject({ accept: '*/*', 'x-svc-subscription': 'key' })
+    expect(one['Idempotency-Key']).toMatch(/^[0-9a-f]{32}$/)
+    expect(one['Idempotency-Key']).not.toBe(other['Idempotency-Key'])
+  })
+
+  it('keeps the caller’s idempotency key, and no key but this one', () => {
+    const headers = { 'Idempotency-Key': 'order-1', 'x-svc-subscription': 'another' }
+    expect(withKey({ ...request, headers }, 'key', systemRandom).headers).toEqual({
+      'Idempotency-Key': 'order-1',
+      'x-svc-subscription': 'key',
+    })
+  })
+})

@@ -1,0 +1,205 @@
+/** What a delivery says about its payment, and what the purchase then books, tells and returns. */
+import { describe, expect, it } from 'vitest'
+import type { Reply } from '../../src/app/client/exchange.js'
+import { type Means, purchase } from '../../src/app/client/purchase.js'
+import type { Delivery } from '../../src/app/client/retry.js'
+import { chargedBy, isSuccess } from '../../src/app/client/verdict.js'
+import { encodeHeader } from '../../src/domain/x402.js'
+import { systemClock } from '../../src/ports/clock.js'
+import type { SignedPayment } from '../../src/ports/payment-signer.js'
+import { systemRandom } from '../../src/ports/random.js'
+import { gate } from '../support/gate.js'
+import vectors from '../vectors/payments.json' with { type: 'json' }
+
+const [vector] = vectors.payments
+const { amount, asset } = vector!.facilitatorBody.paymentRequirements
+const OURS = 'O'.repeat(52)
+const OTHERS = 'T'.repeat(52)
+const signed = { txId: OURS, payload: {}, firstValid: 1n, lastValid: 100n } as unknown as SignedPayment
+
+function reply(status: number, headers: Record<string, string> = {}, body: object = {}): Reply {
+  return { status, headers: new Headers(headers), bytes: Buffer.from(JSON.stringify(body)), oversized: false }
+}
+const failed = (status: number, code: string, txId?: string) => reply(status, {}, { error: { code, txId } })
+const replay = (receipt?: object, said = 'true') =>
+  reply(200, {
+    'idempotency-replayed': said,
+    ...(receipt && { 'PAYMENT-RESPONSE': encodeHeader(receipt) }),
+  })
+const delivered = (of: Reply | undefined, everLost = false): Delivery => ({
+  ...(of ? { reply: of } : { cause: 'reset' }),
+  attempts: 1,
+  everLost,
+})
+
+describe('a delivery says of its payment', () => {
+  const unnamed = ['payment_spent', 'settlement_unknown', 'payment_in_use', 'answer_not_written']
+  const cases: [string, string, Reply | undefined, boolean][] = [
+    ['maybe', 'without any answer', undefined, true],
+    ['yes', '200', reply(200), false],
+    ['yes', '299', reply(299), true],
+    ['yes', 'an answer that is called no replay', replay(undefined, 'false'), false],
+    ['no', 'a replay without a receipt', replay(), false],
+    ['no', 'a replay with a receipt of nothing', replay({ success: true }), false],
+    ['maybe', 'such a replay after a loss', replay(undefined, 'TRUE'), true],
+    ['yes', 'a replay that names it', replay({ txId: OURS }), true],
+    ['no', 'a replay that names another', replay({ txId: OTHERS }), true],
+    ['no', '300', reply(300), false],
+    ['no', '404', failed(404, 'not_found', OURS), false],
+    ['maybe', '404 after a loss', failed(404, 'not_found', OURS), true],
+    ['no', 'a body without a code', reply(500), false],
+    ['yes', 'payment_spent of it', failed(409, 'payment_spent', OURS), false],
+    ['yes', 'answer_not_written of it', failed(500, 'answer_not_written', OURS), false],
+    ['yes', 'answer_not_kept of it', failed(409, 'answer_not_kept', OURS), false],
+    ['no', 'answer_not_kept of another', failed(409, 'answer_not_kept', OTHERS), false],
+    ['maybe', 'settlement_unknown of it', failed(503, 'settlement_unknown', OURS), false],
+    ...unnamed.map(
+      code =>
+        ['maybe', `${code} of another`, failed(409, code, OTHERS), false] as [string, string, Reply, boolean],
+    ),
+  ]
+  it.each(cases)('%s: %s', (charged, _, of, everLost) => {
+    expect(chargedBy(delivered(of, everLost), signed)).toBe(charged)
+  })
+
+  it('nothing good where it was sent elsewhere, or was no last answer', () => {
+    expect(isSuccess({ ...reply(200), location: 'https://other.example/' } as Reply)).toBe(false)
+    expect(isSuccess(reply(103))).toBe(false)
+  })
+})
+
+/** Buys once, from a seller whose delivery is told; with what was booked. */
+async function bought(
+  delivery: Delivery,
+  { landed = false, over = {} as Partial<Means>, signal = undefined as AbortSignal | undefined } = {},
+) {
+  const booked: string[] = []
+  const updates: object[] = []
+  const reservation = {
+    attach: async () => void booked.push('attached'),
+    spent: async () => void booked.push('spent'),
+    release: async () => void booked.push('released'),
+  }
+  const means = {
+    network: 'testnet',
+    signer: { address: 'P', sign: async () => signed },
+    purse: { reserve: async () => reservation },
+    receipts: { sent: () => {}, update: (_: string, change: object) => updates.push(change) },
+    strictResource: false,
+    clock: systemClock,
+    random: systemRandom,
+    deliver: async () => delivery,
+    async landed() {
+      booked.push('looked up')
+      return landed
+    },
+    ...over,
+  } as unknown as Means
+  const request = { url: new URL('https://agent.example/a'), method: 'POST', headers: {}, signal }
+  const quoted = reply(402, { 'PAYMENT-REQUIRED': vector!.paymentRequiredHeader })
+  const outcome = await purchase(request, quoted, means).then(
+    result => ({ result, error: undefined }),
+    error => ({ result: undefined, error }),
+  )
+  return { ...outcome, booked, updates }
+}
+
+const OUR_PAYMENT = { txId: OURS, amount, asset, usd: Number(amount) / 1e6 }
+
+describe('a purchase', () => {
+  it('books what was delivered for as spent, and looks nothing up', async () => {
+    const { result, booked, updates } = await bought(delivered(reply(200)))
+    expect(result?.payment).toEqual(OUR_PAYMENT)
+    expect(result?.warnings.slice(-1)).toEqual([
+      { code: 'receipt_missing', message: 'The answer came without a readable receipt' },
+    ])
+    expect(booked).toEqual(['attached', 'spent'])
+    expect(updates).toEqual([{ charged: 'yes', status: 200 }])
+  })
+
+  it('tells of a replay by the payment of then, and keeps its own counted', async () => {
+    const then = { txId: OTHERS, amount: '18446744073709551615', asset: '5' }
+    const { result, booked, updates } = await bought(delivered(replay(then)))
+    expect(result).toMatchObject({ replayed: true, payment: then })
+    expect(result?.warnings).toEqual([])
+    expect(booked).toEqual(['attached', 'looked up'])
+    expect(updates).toEqual([{ charged: 'no', status: 200 }])
+  })
+
+  it.each<[object, object | undefined]>([
+    [
+      { txId: OTHERS, amount: '7', asset: '5' },
+      { txId: OTHERS, amount: '7', asset: '5', usd: 0.000007 },
+    ],
+    [{ txId: OTHERS, amount: '7' }, { txId: OTHERS }],
+    [{ txId: OTHERS, asset: '5' }, { txId: OTHERS }],
+    [{ txId: OTHERS, amount: 'x7', asset: '5' }, { txId: OTHERS }],
+    [{ txId: OTHERS, amount: '7x', asset: '5' }, { txId: OTHERS }],
+    [{ txId: OTHERS, amount: '9'.repeat(21), asset: '5' }, { txId: OTHERS }],
+    [{}, undefined],
+  ])('reads of the payment of then what is readable: %j', async (receipt, payment) => {
+    const { result } = await bought(delivered(replay(receipt)))
+    expect(result?.replayed).toBe(true)
+    expect(result?.payment).toEqual(payment)
+  })
+
+  it('knows no payment of then where the replay has no receipt', async () => {
+    const { result } = await bought(delivered(replay()))
+    expect(result).toMatchObject({ replayed: true })
+    expect(result?.payment).toBeUndefined()
+  })
+
+  it('whose own payment landed is no replay, whatever the seller calls it', async () => {
+    const { result, booked, updates } = await bought(delivered(replay({ txId: OTHERS })), { landed: true })
+    expect(result).toMatchObject({ replayed: false, payment: OUR_PAYMENT })
+    expect(result?.warnings).toContainEqual({
+      code: 'receipt_mismatch',
+      message: `The receipt names transaction ${OTHERS} instead of ${OURS}`,
+    })
+    expect(booked).toEqual(['attached', 'looked up', 'spent'])
+    expect(updates).toEqual([{ charged: 'yes', status: 200 }])
+  })
+
+  it('without an answer is told as one that may have been charged', async () => {
+    const { error, booked, updates } = await bought(delivered(undefined, true))
+    expect(error).toMatchObject({ code: 'network_error' })
+    expect(booked).toEqual(['attached', 'looked up'])
+    expect(updates.map(update => Object.entries(update))).toEqual([[['charged', 'maybe']]])
+  })
+
+  it('that failed but landed is booked as spent', async () => {
+    const { error, booked, updates } = await bought(delivered(failed(500, 'broken')), { landed: true })
+    expect(error).toBeDefined()
+    expect(booked).toEqual(['attached', 'looked up', 'spent'])
+    expect(updates).toEqual([{ charged: 'yes', status: 500 }])
+  })
+
+  it('that could not be signed gives the money back and sends nothing', async () => {
+    const refused = new Error('the wallet said no')
+    const signer = { address: 'P', sign: () => Promise.reject(refused) }
+    const { error, booked } = await bought(delivered(reply(200)), { over: { signer } as never })
+    expect(error).toBe(refused)
+    expect(booked).toEqual(['released'])
+  })
+
+  it('that is given up while it is signed gives the money back, and says that nothing was paid', async () => {
+    const never = gate()
+    const giveUp = new AbortController()
+    const signer = {
+      address: 'P',
+      sign() {
+        giveUp.abort()
+        return never.opened.then(() => signed)
+      },
+    }
+    const { error, booked } = await bought(delivered(reply(200)), {
+      over: { signer } as never,
+      signal: giveUp.signal,
+    })
+    expect(error).toMatchObject({
+      code: 'aborted',
+      message: 'The call to https://agent.example was aborted; nothing was paid',
+    })
+    expect(booked).toEqual(['released'])
+  })
+})

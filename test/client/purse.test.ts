@@ -1,0 +1,156 @@
+/** What the purse sets aside and refuses, without a seller: the ledger and the look-ups are told by the test. */
+import { describe, expect, it } from 'vitest'
+import { type Caps, purse } from '../../src/app/client/purse.js'
+import { memorySpendLedger } from '../../src/client.js'
+import type { PaymentRequirements } from '../../src/domain/x402.js'
+import type { SignedPayment } from '../../src/ports/payment-signer.js'
+import { systemRandom } from '../../src/ports/random.js'
+import type { SpendLedger } from '../../src/ports/spend.js'
+import { gate } from '../support/gate.js'
+
+const asking = (amount: string) => ({ amount }) as PaymentRequirements
+const signed = { txId: 'A'.repeat(52), firstValid: 1n, lastValid: 9n } as SignedPayment
+
+function make(caps: Caps, changes: Partial<SpendLedger> = {}, settle: () => Promise<void> = async () => {}) {
+  const ledger = memorySpendLedger()
+  let settled = 0
+  const open = {
+    settle() {
+      settled++
+      return settle()
+    },
+  }
+  // Not spread: the sum is a getter.
+  const used: SpendLedger = Object.create(ledger, Object.getOwnPropertyDescriptors(changes))
+  const made = purse({ ledger: used, network: 'testnet', caps, open, random: systemRandom })
+  return { purse: made, ledger, settled: () => settled }
+}
+
+describe('the price limit', () => {
+  const aboveMax = {
+    code: 'price_above_max',
+    status: 402,
+    message: 'The call costs $0.010001, the limit is $0.01; nothing was paid',
+    detail: asking('10001'),
+  }
+
+  it('refuses what is a unit above it, and sets nothing aside', async () => {
+    const { purse, ledger, settled } = make({ maxPrice: 10_000n })
+    expect(await purse.refusalOf(asking('10001'))).toMatchObject(aboveMax)
+    await expect(purse.reserve(asking('10001'))).rejects.toMatchObject(aboveMax)
+    expect(ledger.spentBaseUnits).toBe(0n)
+    expect(settled()).toBe(0)
+  })
+
+  it('admits its own amount', async () => {
+    const { purse, ledger } = make({ maxPrice: 10_000n })
+    expect(await purse.refusalOf(asking('10000'))).toBeUndefined()
+    await purse.reserve(asking('10000'))
+    expect(ledger.spentBaseUnits).toBe(10_000n)
+  })
+
+  it('refuses also where the day’s limit would admit it', async () => {
+    const { purse } = make({ maxPrice: 1n, maxPerDay: 100n })
+    await expect(purse.reserve(asking('2'))).rejects.toMatchObject({ code: 'price_above_max' })
+    expect(await purse.refusalOf(asking('2'))).toMatchObject({ code: 'price_above_max' })
+  })
+})
+
+describe('the day’s limit', () => {
+  const beyond = {
+    code: 'daily_cap_reached',
+    status: 402,
+    message: 'The call costs $0.03, which would exceed the $0.05 for 24 hours; nothing was paid',
+  }
+
+  it('admits the last unit under it, and asks no chain as long as there is room', async () => {
+    const { purse, settled } = make({ maxPerDay: 50_000n })
+    expect(await purse.refusalOf(asking('50000'))).toBeUndefined()
+    await purse.reserve(asking('20000'))
+    expect(await purse.refusalOf(asking('30000'))).toBeUndefined()
+    await purse.reserve(asking('30000'))
+    expect(purse.remaining).toBe(0n)
+    expect(settled()).toBe(0)
+  })
+
+  it('refuses what would exceed it once the chain has been asked', async () => {
+    const { purse, ledger, settled } = make({ maxPerDay: 50_000n })
+    await purse.reserve(asking('20001'))
+    expect(await purse.refusalOf(asking('30000'))).toMatchObject(beyond)
+    await expect(purse.reserve(asking('30000'))).rejects.toMatchObject(beyond)
+    expect(settled()).toBe(2)
+    expect(ledger.spentBaseUnits).toBe(20_001n)
+  })
+
+  it('admits what there is room for again once the chain has been asked', async () => {
+    const old = { id: 'old', amount: 40_000n }
+    for (const how of ['refusalOf', 'reserve'] as const) {
+      const { purse, ledger } = make({ maxPerDay: 50_000n }, {}, async () => ledger.settle(old.id, 'dead'))
+      ledger.reserve(old, undefined)
+      ledger.attach(old.id, { network: 'testnet', ...signed })
+      if (how === 'refusalOf') expect(await purse.refusalOf(asking('30000'))).toBeUndefined()
+      else await purse.reserve(asking('30000'))
+      expect(ledger.spentBaseUnits).toBe(how === 'reserve' ? 30_000n : 0n)
+    }
+  })
+
+  it('leaves nothing where more than it is spent', () => {
+    const { purse, ledger } = make({ maxPerDay: 3n })
+    ledger.reserve({ id: 'another client', amount: 5n }, undefined)
+    expect(purse.remaining).toBe(0n)
+    expect(purse.spent).toBe(5n)
+  })
+
+  it('that is none is never reached, and asks no chain', async () => {
+    const { purse, settled } = make({})
+    expect(await purse.refusalOf(asking('9007199254740993'))).toBeUndefined()
+    await purse.reserve(asking('9007199254740993'))
+    expect(purse.remaining).toBeUndefined()
+    expect(settled()).toBe(0)
+  })
+})
+
+describe('a reservation', () => {
+  it('ends with the caller’s patience while the chain is asked', async () => {
+    const never = gate()
+    const { purse } = make({ maxPerDay: 1n }, {}, () => never.opened)
+    const giveUp = new AbortController()
+    const reserved = purse.reserve(asking('2'), giveUp.signal)
+    giveUp.abort()
+    await expect(reserved).rejects.toMatchObject({
+      code: 'aborted',
+      message: 'The call was aborted; nothing was paid',
+    })
+  })
+
+  it('that the ledger failed to answer for is released: it may have been counted', async () => {
+    const down = new Error('the ledger is down')
+    const { purse, ledger } = make(
+      {},
+      {
+        reserve(spend, cap) {
+          ledger.reserve(spend, cap)
+          throw down
+        },
+      },
+    )
+    await expect(purse.reserve(asking('5'))).rejects.toBe(down)
+    expect(ledger.spentBaseUnits).toBe(0n)
+  })
+
+  it('whose payment could not be attached is released, and the ledger’s error told', async () => {
+    const down = new Error('the ledger is down')
+    const { purse, ledger } = make({}, { attach: () => Promise.reject(down) })
+    const reservation = await purse.reserve(asking('5'))
+    await expect(reservation.attach(signed)).rejects.toBe(down)
+    expect(ledger.spentBaseUnits).toBe(0n)
+  })
+
+  it('that is gone lets no payment leave', async () => {
+    const { purse, ledger } = make({})
+    const reservation = await purse.reserve(asking('5'))
+    await reservation.release()
+    await expect(reservation.attach(signed)).rejects.toMatchObject({ code: 'reservation_lost' })
+    expect(ledger.spentBaseUnits).toBe(0n)
+  })
+})

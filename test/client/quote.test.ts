@@ -1,0 +1,165 @@
+/** Which entry of a quote is payable, what a quote says it is for, and what a receipt says otherwise than was signed. */
+import { describe, expect, it } from 'vitest'
+import { agreementOn } from '../../src/app/client/agreement.js'
+import type { Reply } from '../../src/app/client/exchange.js'
+import { foreignOrigin, payableEntry } from '../../src/app/client/quote.js'
+import { contradictions, receiptOf } from '../../src/app/client/receipt.js'
+import { CAIP2, GENESIS_HASH, USDC_ASSET_ID } from '../../src/domain/network.js'
+import { encodeHeader, type PaymentRequired, type PaymentRequirements } from '../../src/domain/x402.js'
+import type { SignedPayment } from '../../src/ports/payment-signer.js'
+import vectors from '../vectors/payments.json' with { type: 'json' }
+
+const [vector] = vectors.payments
+const PAY_TO = vector!.facilitatorBody.paymentRequirements.payTo
+
+const entry = (changes: object = {}) => ({
+  scheme: 'exact',
+  network: CAIP2.testnet,
+  asset: String(USDC_ASSET_ID.testnet),
+  amount: '10000',
+  payTo: PAY_TO,
+  maxTimeoutSeconds: 60,
+  ...changes,
+})
+const challenge = (accepts: readonly unknown[], changes: object = {}) =>
+  ({ x402Version: 2, accepts, ...changes }) as PaymentRequired
+
+describe('an entry', () => {
+  it.each([
+    ['as it should be', {}],
+    ['of one unit', { amount: '1' }],
+    ['without anything extra', { extra: null }],
+    ['with a sponsor', { extra: { feePayer: PAY_TO } }],
+    ['that names no sponsor', { extra: { feePayer: null } }],
+    ['that is paid after the work', { extra: { paymentFlow: 'authorization' } }],
+    ['under the network’s other name', { network: `algorand:${GENESIS_HASH.testnet}` }],
+  ])('%s is payable', (_, changes) => {
+    expect(payableEntry(challenge([entry(changes)]), 'testnet')).toEqual(entry(changes))
+  })
+
+  it.each([
+    ['for nothing', { amount: '0' }],
+    ['of another scheme', { scheme: 'upto' }],
+    ['on another network', { network: CAIP2.mainnet }],
+    ['in another asset', { asset: String(USDC_ASSET_ID.mainnet) }],
+    ['to nobody', { payTo: 'A'.repeat(58) }],
+    ['with a sponsor that is none', { extra: { feePayer: 'A'.repeat(58) } }],
+    ['that is paid before the work', { extra: { paymentFlow: 'upfront' } }],
+  ])('%s is passed over', (_, changes) => {
+    expect(payableEntry(challenge([entry(changes)]), 'testnet')).toBeUndefined()
+    expect(payableEntry(challenge([entry(changes), entry()]), 'testnet')).toEqual(entry())
+  })
+})
+
+describe('a quote', () => {
+  const asked = new URL('https://seller.example/a')
+  const quoted = (body: object): Reply => ({
+    status: 402,
+    headers: new Headers(),
+    bytes: Buffer.from(JSON.stringify(body)),
+    oversized: false,
+  })
+
+  it('is of the origin that it names, where it names another one', () => {
+    const of = (url: unknown) => foreignOrigin(challenge([], { resource: { url } }), asked)
+    expect(of('https://seller.example/b')).toBeUndefined()
+    expect(of('https://other.example/a')).toBe('https://other.example')
+    for (const unread of [undefined, 5, 'no address', ['https://other.example/a']]) {
+      expect(of(unread)).toBeUndefined()
+    }
+  })
+
+  it('that offers no way to pay says so', () => {
+    const terms = { network: 'testnet', strictResource: false } as const
+    expect(() => agreementOn(asked, quoted(challenge([])), terms)).toThrow(
+      expect.objectContaining({
+        code: 'unreadable_quote',
+        status: 402,
+        message:
+          'The quote of https://seller.example offers no way to pay exactly in USDC on testnet; nothing was paid',
+      }),
+    )
+  })
+
+  it('for a resource elsewhere is warned of, and refused where the caller is strict', () => {
+    const elsewhere = quoted(challenge([entry()], { resource: { url: 'https://other.example/a' } }))
+    const message = 'The quote of https://seller.example is for a resource at https://other.example'
+    const { warnings } = agreementOn(asked, elsewhere, { network: 'testnet', strictResource: false })
+    expect(warnings).toEqual([{ code: 'resource_elsewhere', message }])
+    expect(() => agreementOn(asked, elsewhere, { network: 'testnet', strictResource: true })).toThrow(
+      expect.objectContaining({
+        code: 'resource_elsewhere',
+        status: 402,
+        message: `${message}; nothing was paid`,
+      }),
+    )
+  })
+})
+
+describe('a receipt', () => {
+  const read = (value: unknown, header = 'PAYMENT-RESPONSE') =>
+    receiptOf(new Headers({ [header]: encodeHeader(value as object) }))
+  const full = {
+    success: true,
+    txId: 'TX',
+    amount: '1',
+    asset: '2',
+    network: 'N',
+    payer: 'P',
+    payTo: 'R',
+    errorReason: 'why',
+  }
+
+  it('is read from either header, and either name of the transaction', () => {
+    expect(read(full)).toEqual(full)
+    expect(read(full, 'X-PAYMENT-RESPONSE')).toEqual(full)
+    expect(read({ transaction: 'TX' })?.txId).toBe('TX')
+    expect(read({ txId: 'ours', transaction: 'other' })?.txId).toBe('ours')
+    expect(receiptOf(new Headers())).toBeUndefined()
+  })
+
+  it('says nothing where it says no text', () => {
+    const unsaid = Object.fromEntries(Object.keys(full).map(key => [key, undefined]))
+    for (const value of ['', 5, null, ['TX']]) {
+      const wrong = Object.fromEntries(Object.keys(full).map(key => [key, value]))
+      expect(read(wrong)).toEqual(unsaid)
+    }
+    expect(read({ success: 'true' })?.success).toBeUndefined()
+    expect(read({ success: false })?.success).toBe(false)
+  })
+
+  const accepted = entry() as PaymentRequirements
+  const signed = { txId: 'TX' } as SignedPayment
+  const honest = {
+    success: true,
+    txId: 'TX',
+    amount: '10000',
+    asset: String(USDC_ASSET_ID.testnet),
+    network: `algorand:${GENESIS_HASH.testnet}`,
+    payer: 'P',
+    payTo: PAY_TO,
+  }
+  const said = (changes: object) => contradictions({ ...honest, ...changes }, accepted, signed, 'P')
+
+  it('that says what was signed, or less, contradicts nothing', () => {
+    expect(said({})).toEqual([])
+    expect(contradictions({}, accepted, signed, 'P')).toEqual([])
+  })
+
+  it.each([
+    [{ txId: 'OTHER' }, 'transaction OTHER instead of TX'],
+    [{ amount: '10001' }, 'amount 10001 instead of 10000'],
+    [{ asset: '5' }, `asset 5 instead of ${USDC_ASSET_ID.testnet}`],
+    [{ payer: 'Q' }, 'payer Q instead of P'],
+    [{ payTo: 'R' }, `receiver R instead of ${PAY_TO}`],
+    [{ network: CAIP2.mainnet }, `network ${CAIP2.mainnet} instead of ${CAIP2.testnet}`],
+    [{ network: 'elsewhere' }, `network elsewhere instead of ${CAIP2.testnet}`],
+    [{ success: false }, 'no success'],
+  ])('that says %j is told by it', (changes, phrase) => {
+    expect(said(changes)).toEqual([phrase])
+  })
+
+  it('is told by all that it says otherwise', () => {
+    expect(said({ txId: 'OTHER', success: false })).toEqual(['transaction OTHER instead of TX', 'no success'])
+  })
+})

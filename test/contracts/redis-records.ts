@@ -1,0 +1,276 @@
+/** What the charge store on Redis keeps of a call and for how long, as docs/storage.md says; and its deadlines. */
+import { expect } from 'vitest'
+import { redisChargeStore } from '../../src/adapters/redis/charge-store.js'
+import { LAPSED_KEPT_MS, RECORDS } from '../../src/adapters/redis/lua/records.js'
+import { orphan, type Scene, scene } from '../../src/testing/charge-store/scene.js'
+import type { TestRunner } from '../../src/testing.js'
+import type { VirtualRedis, World } from '../support/redis-virtual.js'
+
+/** The end of a key is told by the server's real clock, which goes on while a test looks. */
+const LOOKING_MS = 900
+
+export function redisRecords({ describe, it }: TestRunner, redis: () => VirtualRedis): void {
+  async function stored() {
+    const world = await redis().world()
+    const store = redisChargeStore(world.connection, world.prefix, world.time)
+    const s = await scene(() => ({ store, advance: world.advance, leaseMs: 1_000 }))
+    return { s, world, nowMs: () => world.time.now() }
+  }
+
+  /** The record of that kind with its life in whole seconds; `undefined` where there is none. */
+  async function record({ prefix, keys }: World, kind: 'claim' | 'payment') {
+    const { client } = redis()
+    const name = (await keys()).find(key => key.includes(`:${kind}:`))
+    if (name === undefined) return undefined
+    return { fields: await client.hgetall(prefix + name), lifeMs: await client.pttl(prefix + name) }
+  }
+
+  async function livesFor(world: World, kind: 'claim' | 'payment', ms: number): Promise<void> {
+    const { lifeMs } = (await record(world, kind))!
+    expect(lifeMs, kind).toBeLessThanOrEqual(ms)
+    expect(lifeMs, kind).toBeGreaterThan(ms - LOOKING_MS)
+  }
+
+  const fieldsOf = async (world: World, kind: 'claim' | 'payment') => (await record(world, kind))?.fields
+  const held = (leaseEndsMs: number, more: object = {}) => ({
+    state: 'inProgress',
+    token: 'a',
+    bodyHash: 'body',
+    leaseEndsMs: String(leaseEndsMs),
+    ...more,
+  })
+  const answered = (s: Scene) => ({
+    answer: 'answer',
+    recordedBy: 'a',
+    txId: s.txId('p'),
+    firstValid: '1',
+    lastValid: '9007199254740993',
+  })
+
+  describe('what Redis keeps of a call', () => {
+    it('at work: until a minute after its lease, which each renewal moves', async () => {
+      const { s, world, nowMs } = await stored()
+      await s.open(s.call('a'))
+      const leaseEndsMs = (await nowMs()) + s.leaseMs
+      expect(await fieldsOf(world, 'claim')).toEqual(held(leaseEndsMs))
+      expect(await fieldsOf(world, 'payment')).toEqual({
+        state: 'held',
+        token: 'a',
+        leaseEndsMs: String(leaseEndsMs),
+      })
+      for (const passedMs of [0, 30_000]) {
+        await world.advance(passedMs)
+        await s.renew(s.call('a'))
+        await livesFor(world, 'claim', s.leaseMs + LAPSED_KEPT_MS)
+        await livesFor(world, 'payment', s.leaseMs + LAPSED_KEPT_MS)
+      }
+    })
+
+    it('settling: what a successor needs, for as long as the record said, whoever renews it', async () => {
+      const { s, world, nowMs } = await stored()
+      const a = s.call('a')
+      await s.open(a)
+      await world.advance(s.leaseMs / 2)
+      await s.record(a)
+      const lives = async () => {
+        await livesFor(world, 'claim', 60 * s.leaseMs)
+        await livesFor(world, 'payment', 50 * s.leaseMs)
+      }
+      const leaseEndsMs = (await nowMs()) + s.leaseMs
+      const claim = held(leaseEndsMs, { state: 'settling', ...answered(s) })
+      const payment = { state: 'settling', token: 'a', leaseEndsMs: String(leaseEndsMs) }
+      for (const renewed of [false, true]) {
+        if (renewed) await s.renew(a)
+        await lives()
+        expect(await fieldsOf(world, 'claim')).toEqual(claim)
+        expect(await fieldsOf(world, 'payment')).toEqual(payment)
+      }
+    })
+
+    it('settling without a payment that can be read: no transaction', async () => {
+      const { s, world } = await stored()
+      const a = s.call('a', { payment: null })
+      await s.open(a)
+      await s.record(a)
+      expect(Object.keys((await fieldsOf(world, 'claim'))!).sort()).toEqual(
+        ['answer', 'bodyHash', 'leaseEndsMs', 'recordedBy', 'state', 'token'].sort(),
+      )
+    })
+
+    it('completed: the answer for its window, and nothing of the transaction; the payment as long as before', async () => {
+      const { s, world } = await stored()
+      const a = s.call('a')
+      await s.open(a)
+      await s.record(a)
+      await s.close(a, 'complete')
+      const { txId, firstValid, lastValid, ...kept } = answered(s)
+      expect(await fieldsOf(world, 'claim')).toMatchObject({ state: 'completed', ...kept })
+      for (const gone of ['txId', 'firstValid', 'lastValid']) {
+        expect(await fieldsOf(world, 'claim')).not.toHaveProperty(gone)
+      }
+      await livesFor(world, 'claim', s.windowMs)
+      expect(await fieldsOf(world, 'payment')).toMatchObject({ state: 'spent' })
+      await livesFor(world, 'payment', 50 * s.leaseMs)
+    })
+
+    it('covered by a window: its answer for as long, and no payment', async () => {
+      const { s, world } = await stored()
+      const a = s.call('a')
+      await s.open(a)
+      await s.close(a, 'complete', 'covered')
+      expect(await fieldsOf(world, 'claim')).toMatchObject({ state: 'completed', answer: 'covered' })
+      await livesFor(world, 'claim', s.windowMs)
+      expect(await record(world, 'payment')).toBeUndefined()
+    })
+
+    it('released: nothing; forfeited: the payment alone', async () => {
+      for (const how of ['release', 'forfeit'] as const) {
+        const { s, world } = await stored()
+        const a = s.call('a')
+        await s.open(a)
+        await s.record(a)
+        await s.close(a, how)
+        expect(await record(world, 'claim')).toBeUndefined()
+        expect((await fieldsOf(world, 'payment'))?.state).toBe(how === 'forfeit' ? 'spent' : undefined)
+      }
+    })
+
+    it('found on the chain: the answer for its window, and nothing of the transaction', async () => {
+      const { s, world } = await stored()
+      const dead = await orphan(s)
+      const successor = { ...dead, token: 'a' }
+      await s.open(successor)
+      expect(await s.resolve(successor, 'found')).toBe('completed')
+      const claim = (await fieldsOf(world, 'claim'))!
+      expect(claim).toMatchObject({ state: 'completed', answer: 'answer' })
+      expect(Object.keys(claim)).not.toContain('txId')
+      await livesFor(world, 'claim', s.windowMs)
+      expect(await fieldsOf(world, 'payment')).toMatchObject({ state: 'spent' })
+    })
+
+    it('dead on the chain: the successor at work, and nothing of the call before it', async () => {
+      const { s, world, nowMs } = await stored()
+      const dead = await orphan(s)
+      const successor = { ...dead, token: 'a' }
+      await s.open(successor)
+      expect(await s.resolve(successor, 'dead')).toBe('opened')
+      expect(await fieldsOf(world, 'claim')).toEqual(held((await nowMs()) + s.leaseMs))
+      expect(await fieldsOf(world, 'payment')).toMatchObject({ state: 'held', token: 'a' })
+      await livesFor(world, 'claim', s.leaseMs + LAPSED_KEPT_MS)
+      await livesFor(world, 'payment', s.leaseMs + LAPSED_KEPT_MS)
+    })
+
+    it('dead on the chain, and another payment taken: the dead one is forgotten', async () => {
+      const { s, world } = await stored()
+      await orphan(s)
+      const successor = s.call('a', { payment: 'q' })
+      await s.open(successor)
+      await s.resolve(successor, 'dead')
+      const payments = (await world.keys()).filter(key => key.includes(':payment:'))
+      expect(payments.map(key => key.split(':payment:')[1])).toEqual([s.txId('q')])
+    })
+
+    it('dead on the chain, and the presented payment another’s: neither the key nor the dead payment', async () => {
+      for (const spent of [false, true]) {
+        const { s, world } = await stored()
+        await orphan(s)
+        const other = s.call('other', { key: null, payment: 'q' })
+        const successor = s.call('a', { payment: 'q' })
+        await s.open(successor)
+        await s.open(other)
+        if (spent) {
+          await s.record(other)
+          await s.close(other, 'complete')
+        }
+        expect(await s.resolve(successor, 'dead')).toBe(spent ? 'spent' : 'moved')
+        expect((await world.keys()).map(key => key.split('}:')[1])).toEqual([`payment:${s.txId('q')}`])
+      }
+    })
+  })
+
+  describe('a script in Redis', () => {
+    it('stops at an event that the drawing does not list, and has written nothing', async () => {
+      const { prefix, connection, keys } = await redis().world()
+      const undrawn = connection.script(
+        'undrawn',
+        `${RECORDS}
+        local claim = new(CLAIM, key.c)
+        move(claim, 'completed')
+        keep(claim)`,
+      )
+      await expect(undrawn([`${prefix}claim`], ['c', 'token'])).rejects.toThrow(
+        'state absent does not list the event completed',
+      )
+      expect(await keys()).toEqual([])
+    })
+  })
+
+  describe('a deadline in Redis', () => {
+    const moves = {
+      open: (s: Scene) => s.open(s.call('late', { key: 'other', payment: 'q' })),
+      record: (s: Scene) => s.record(s.call('a', { key: 'at work', payment: 'r' })),
+      resolve: (s: Scene) => s.resolve(s.call('successor'), 'found'),
+    }
+    /** An orphan that a successor took over, and a call at work. */
+    const begun = async (s: Scene) => {
+      await orphan(s)
+      await s.open(s.call('successor'))
+      await s.open(s.call('a', { key: 'at work', payment: 'r' }))
+    }
+    const everything = async ({ prefix, keys }: World) => {
+      const { client } = redis()
+      return Promise.all((await keys()).map(async key => [key, await client.hgetall(prefix + key)]))
+    }
+
+    for (const [name, move] of Object.entries(moves)) {
+      it(`lets ${name} happen up to its moment`, async () => {
+        const world = await redis().world()
+        let [behindMs, forgotten] = [0, 0]
+        const now = async () => (await world.time.now()) - behindMs
+        const time = { now, forget: () => void forgotten++ }
+        const store = redisChargeStore(world.connection, world.prefix, time)
+        const s = await scene(() => ({ store, advance: world.advance, leaseMs: 1_000 }))
+        await begun(s)
+        behindMs = world.connection.commandTimeoutMs
+        const before = await everything(world)
+        await move(s)
+        expect(await everything(world)).not.toEqual(before)
+        expect(forgotten).toBe(0)
+      })
+
+      it(`forbids ${name} to happen after it, and the caller is told`, async () => {
+        const world = await redis().world()
+        let standsStillMs = 0
+        const { connection } = world
+        // The server stands still between the caller's look at the clock and the script.
+        const slow: World['connection'] = {
+          ...connection,
+          script: (of, lua) => {
+            const run = connection.script(of, lua)
+            return async (keys, args) => {
+              await world.advance(standsStillMs)
+              return run(keys, args)
+            }
+          },
+        }
+        const store = redisChargeStore(slow, world.prefix, world.time)
+        const s = await scene(() => ({ store, advance: world.advance, leaseMs: 100_000 }))
+        await begun(s)
+        const before = await everything(world)
+        standsStillMs = connection.commandTimeoutMs + 1
+        await expect(move(s)).rejects.toThrow('after its deadline')
+        expect(await everything(world)).toEqual(before)
+      })
+    }
+
+    it('is given again where the server’s clock is another than the one that was known', async () => {
+      const world = await redis().world()
+      let forgotten = 0
+      const time = { now: () => 0, forget: () => void forgotten++ }
+      const store = redisChargeStore(world.connection, world.prefix, time)
+      const s = await scene(() => ({ store, advance: world.advance, leaseMs: 1_000 }))
+      expect(await s.open(s.call('a'))).toEqual({ verdict: 'opened' })
+      expect(forgotten).toBe(1)
+    })
+  })
+}

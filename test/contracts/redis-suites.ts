@@ -1,0 +1,32 @@
+/** What every script of ours has to pass at virtual time: the contracts of its port, and what it keeps. */
+import { randomUUID } from 'node:crypto'
+import { redisChargeStore } from '../../src/adapters/redis/charge-store.js'
+import { redisCredit } from '../../src/adapters/redis/credit.js'
+import { redisSpendLedger } from '../../src/adapters/redis/spend.js'
+import { chargeStoreContract, creditContract, spendContract, type TestRunner } from '../../src/testing.js'
+import type { VirtualRedis } from '../support/redis-virtual.js'
+import { redisLedger } from './redis-ledger.js'
+import { redisRecords } from './redis-records.js'
+
+const LEASE_MS = 1_000
+
+export function redisSuites(runner: TestRunner, redis: () => VirtualRedis): void {
+  chargeStoreContract(runner, 'redis at virtual time', makeCharges(redis))
+  redisRecords(runner, redis)
+  redisLedger(runner, redis)
+  spendContract(runner, 'redis at virtual time', async () => {
+    const { connection, prefix, advance } = await redis().world()
+    const options = { budget: randomUUID(), windowMs: 86_400_000, lifeMs: 3_600_000 }
+    const [ledger, other] = [1, 2].map(() => redisSpendLedger(connection, prefix, options))
+    return { ledger: ledger!, other, advance, ...options }
+  })
+  creditContract(runner, 'redis at virtual time', async () => {
+    const { connection, prefix, advance } = await redis().world()
+    return { store: redisCredit(connection, prefix), advance, idleMs: 600_000 }
+  })
+}
+
+export const makeCharges = (redis: () => VirtualRedis) => async () => {
+  const { connection, prefix, time, advance } = await redis().world()
+  return { store: redisChargeStore(connection, prefix, time), advance, leaseMs: LEASE_MS }
+}

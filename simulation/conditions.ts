@@ -96,7 +96,7 @@ export function conditionsOf(seed: string): Conditions {
     // What lives in one process's memory dies with it: that is documented, and not what is looked for.
     death: store === 'redis' ? often(0.5, 0.015) : 0,
     standstill: often(0.5, 0.015),
-    ambush: often(0.4, 0.04),
+    ambush: replicas > 1 ? often(0.4, 0.3) : 0,
     drains: store === 'redis' ? often(0.3, 0.05) : 0,
     facilitator: {
       probability: often(0.6, 0.35),
@@ -108,7 +108,7 @@ export function conditionsOf(seed: string): Conditions {
       errors: often(0.4, 0.3),
       foreign: often(0.15, 0.3),
     },
-    skewMs: dice.chance(0.4) ? dice.between(0, 3_600_000) : 0,
+    skewMs: dice.chance(0.4) ? dice.between(0, 10_800_000) : 0,
   }
 }
 

@@ -1,5 +1,6 @@
 /** What is checked when all trouble is over, every lease has lapsed and every payment has landed or can land no more. */
 
+import { reportsCharge } from '../../src/domain/bookings.js'
 import { OUTCOMES } from '../../src/domain/machines/charge.machine.js'
 import type { Buyer } from '../parties/buyer.js'
 import type { World } from '../world/world.js'
@@ -57,16 +58,17 @@ const CREDIT_START = 8
 
 function unpaidRuns({ truth, conditions, ledger }: World): void {
   if (!conditions.hasCredit) return
-  const ended = new Map(
-    truth.calls.flatMap(call => (call.txId === undefined ? [] : [[call.txId, call] as const])),
-  )
+  const calls = new Map(truth.calls.map(call => [call.traceId, call]))
   const unpaid = new Map<string, number>()
+  for (const { txId, payer, traceId } of truth.handlerRuns) {
+    const final = calls.get(traceId)?.final
+    if (txId === undefined || payer === undefined || final === undefined) continue
+    const isRecovered = final === 'inDoubt' && ledger.landed(txId)
+    if (OUTCOMES[final].credit === 'spent' && !isRecovered) unpaid.set(payer, (unpaid.get(payer) ?? 0) + 1)
+  }
   const paid = new Map<string, number>()
-  for (const { txId, payer } of truth.handlerRuns) {
-    if (txId === undefined || payer === undefined) continue
-    if (ledger.landed(txId)) paid.set(payer, (paid.get(payer) ?? 0) + 1)
-    else if (['abandoned', 'unsettled', 'inDoubt'].includes(ended.get(txId)?.final ?? ''))
-      unpaid.set(payer, (unpaid.get(payer) ?? 0) + 1)
+  for (const call of truth.calls) {
+    if (reportsCharge(call)) paid.set(call.payer!, (paid.get(call.payer!) ?? 0) + 1)
   }
   for (const [payer, runs] of unpaid) {
     const credit = CREDIT_START + (paid.get(payer) ?? 0)

@@ -2,7 +2,7 @@
 import { assemble } from '../../src/app/assemble.js'
 import { createDrain, type Drain } from '../../src/app/drain.js'
 import type { ServerOptions } from '../../src/app/options.js'
-import { type AgentDef, defineAgent, defineEndpoint, SvcError } from '../../src/index.js'
+import { type AgentDef, defineAgent, defineEndpoint, type HandlerContext, SvcError } from '../../src/index.js'
 import { sleep } from '../../src/ports/waiting.js'
 import { seededRandom } from '../kernel/dice.js'
 import { ConnectionLost } from '../kernel/network.js'
@@ -144,28 +144,26 @@ function answerOf(run: number, { act, does }: Work): unknown {
 }
 
 function agentOf(world: World, process: Process, payTo: string): AgentDef {
-  const handler =
-    (endpoint: EndpointName) =>
-    async (context: { body: unknown; payment: object; idempotencyKey?: string; signal: AbortSignal }) => {
-      const work = context.body as Work
-      const run = world.truth.runBegins(endpoint, work, context)
-      if (work.ms !== undefined) await sleep(process.clock, work.ms)
-      switch (work.does) {
-        case 'throw':
-          throw new Error('broken')
-        case 'refuse':
-          throw new SvcError('not today', 'not_today', 422)
-        case 'nothing':
-          return undefined
-        case 'stall':
-          return new Promise(() => {})
-        case 'return':
-        case 'redirect':
-        case 'much':
-          world.truth.runReturns(run)
-          return answerOf(run.id, work)
-      }
+  const handler = (endpoint: EndpointName) => async (context: HandlerContext) => {
+    const work = context.body as Work
+    const run = world.truth.runBegins(endpoint, work, context)
+    if (work.ms !== undefined) await sleep(process.clock, work.ms)
+    switch (work.does) {
+      case 'throw':
+        throw new Error('broken')
+      case 'refuse':
+        throw new SvcError('not today', 'not_today', 422)
+      case 'nothing':
+        return undefined
+      case 'stall':
+        return new Promise(() => {})
+      case 'return':
+      case 'redirect':
+      case 'much':
+        world.truth.runReturns(run)
+        return answerOf(run.id, work)
     }
+  }
   const timeout = HANDLER_TIMEOUT_MS
   return defineAgent({
     name: 'Simulated',
@@ -174,20 +172,20 @@ function agentOf(world: World, process: Process, payTo: string): AgentDef {
     network: 'testnet',
     payTo,
     endpoints: [
-      defineEndpoint({ name: 'work', price: '$0.01', timeout, handler: handler('work') as never }),
-      defineEndpoint({ name: 'research', price: '$0.05', timeout, handler: handler('research') as never }),
+      defineEndpoint({ name: 'work', price: '$0.01', timeout, handler: handler('work') }),
+      defineEndpoint({ name: 'research', price: '$0.05', timeout, handler: handler('research') }),
       defineEndpoint({
         name: 'units',
         price: ({ body }: { body: unknown }) => `$0.00${(body as Work).units ?? 1}`,
         priceHint: '$0.001 a unit',
         timeout,
-        handler: handler('units') as never,
+        handler: handler('units'),
       }),
       defineEndpoint({
         name: 'feed',
         subscription: { price: '$0.03', period: '2h' },
         timeout,
-        handler: handler('feed') as never,
+        handler: handler('feed'),
       }),
     ],
   })

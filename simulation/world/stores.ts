@@ -7,6 +7,7 @@ import { type ChargeConnection, redisChargeStore } from '../../src/adapters/redi
 import { serverTime } from '../../src/adapters/redis/server-time.js'
 import type { Stores } from '../../src/app/options.js'
 import { within } from '../../src/ports/waiting.js'
+import { NO_FAULTS } from '../kernel/network.js'
 import { Process } from '../kernel/process.js'
 import { redisModel } from '../stores/redis-model.js'
 import type { World } from './world.js'
@@ -29,6 +30,18 @@ export function ownStores(world: World): StoresFor {
   })
 }
 
+/** How soon after a move was given up its process is gone: before it can take anything back. */
+const GONE_AFTER_MS = 100
+
+/** A record that arrives late, of a process that tells its caller so and dies at once. */
+function ambushed({ fate, timeline, conditions }: World, from: Process, place: string): boolean {
+  if (!place.endsWith('svcRecord')) return false
+  const name = fate.numbered(`${place}.ambush`)
+  if (!fate.strike(name, conditions.ambush / 4, timeline.nowMs)) return false
+  timeline.after(COMMAND_TIMEOUT_MS + GONE_AFTER_MS, () => from.die())
+  return true
+}
+
 /** One Redis: the real adapter over the model of its scripts; the rest in memory there. */
 export function sharedStores(world: World): StoresFor {
   const redis = new Process('redis', world.timeline, { nowMs: 0, upMs: 0 })
@@ -42,7 +55,8 @@ export function sharedStores(world: World): StoresFor {
       const { network, conditions } = world
       const place = `${from.name}>redis.${what}`
       world.point(from, place)
-      const asked = network.ask(from, redis, place, conditions.links.store, serve)
+      const faults = ambushed(world, from, place) ? { ...NO_FAULTS, late: 1 } : conditions.links.store
+      const asked = network.ask(from, redis, place, faults, serve)
       return within(from.clock, COMMAND_TIMEOUT_MS, asked).finally(() => world.point(from, `${place}<`))
     }
     const connection: ChargeConnection = {

@@ -1,5 +1,6 @@
 /** What really happened, as nobody in the world knows it: every run, every charge, and what each party was told. */
 import { algorandPaymentReader } from '../../src/adapters/algorand/payment-reader.js'
+import type { HandlerContext } from '../../src/domain/endpoint.js'
 import type { ChargeStore } from '../../src/ports/charge-store.js'
 import type { CreditStore } from '../../src/ports/credit.js'
 import type { ReadPayment } from '../../src/ports/payment-reader.js'
@@ -16,6 +17,8 @@ export interface Run {
   readonly act: string
   readonly txId: string | undefined
   readonly payer: string | undefined
+  /** Its call's. */
+  readonly traceId: string
   readonly atMs: number
   returned: boolean
 }
@@ -114,11 +117,11 @@ export class Truth {
   runBegins(
     endpoint: EndpointName,
     work: Work,
-    { payment }: { readonly payment: { readonly txId?: string; readonly payer?: string } },
+    { payment, traceId }: Pick<HandlerContext, 'payment' | 'traceId'>,
   ): Run {
     const { txId, payer } = payment
     const id = this.handlerRuns.length + 1
-    const run = { id, endpoint, act: work.act, txId, payer, atMs: this.#now(), returned: false }
+    const run = { id, endpoint, act: work.act, txId, payer, traceId, atMs: this.#now(), returned: false }
     this.handlerRuns.push(run)
     this.#trace(`run ${id} begins for ${work.act} ${txId?.slice(0, 6) ?? ''}`)
     return run

@@ -1,7 +1,7 @@
-/** What the charge store on Redis keeps of a call and for how long, as docs/storage.md says; and its deadlines. */
+/** What the charge store on Redis keeps of a call and for how long, as docs/storage.md says. */
 import { expect } from 'vitest'
 import { redisChargeStore } from '../../src/adapters/redis/charge-store.js'
-import { LAPSED_KEPT_MS, RECORDS } from '../../src/adapters/redis/lua/records.js'
+import { LAPSED_KEPT_MS } from '../../src/adapters/redis/lua/records.js'
 import { orphan, type Scene, scene } from '../../src/testing/charge-store/scene.js'
 import type { TestRunner } from '../../src/testing.js'
 import type { VirtualRedis, World } from '../support/redis-virtual.js'
@@ -185,92 +185,6 @@ export function redisRecords({ describe, it }: TestRunner, redis: () => VirtualR
         expect(await s.resolve(successor, 'dead')).toBe(spent ? 'spent' : 'moved')
         expect((await world.keys()).map(key => key.split('}:')[1])).toEqual([`payment:${s.txId('q')}`])
       }
-    })
-  })
-
-  describe('a script in Redis', () => {
-    it('stops at an event that the drawing does not list, and has written nothing', async () => {
-      const { prefix, connection, keys } = await redis().world()
-      const undrawn = connection.script(
-        'undrawn',
-        `${RECORDS}
-        local claim = new(CLAIM, key.c)
-        move(claim, 'completed')
-        keep(claim)`,
-      )
-      await expect(undrawn([`${prefix}claim`], ['c', 'token'])).rejects.toThrow(
-        'state absent does not list the event completed',
-      )
-      expect(await keys()).toEqual([])
-    })
-  })
-
-  describe('a deadline in Redis', () => {
-    const moves = {
-      open: (s: Scene) => s.open(s.call('late', { key: 'other', payment: 'q' })),
-      record: (s: Scene) => s.record(s.call('a', { key: 'at work', payment: 'r' })),
-      resolve: (s: Scene) => s.resolve(s.call('successor'), 'found'),
-    }
-    /** An orphan that a successor took over, and a call at work. */
-    const begun = async (s: Scene) => {
-      await orphan(s)
-      await s.open(s.call('successor'))
-      await s.open(s.call('a', { key: 'at work', payment: 'r' }))
-    }
-    const everything = async ({ prefix, keys }: World) => {
-      const { client } = redis()
-      return Promise.all((await keys()).map(async key => [key, await client.hgetall(prefix + key)]))
-    }
-
-    for (const [name, move] of Object.entries(moves)) {
-      it(`lets ${name} happen up to its moment`, async () => {
-        const world = await redis().world()
-        let [behindMs, forgotten] = [0, 0]
-        const now = async () => (await world.time.now()) - behindMs
-        const time = { now, forget: () => void forgotten++ }
-        const store = redisChargeStore(world.connection, world.prefix, time)
-        const s = await scene(() => ({ store, advance: world.advance, leaseMs: 1_000 }))
-        await begun(s)
-        behindMs = world.connection.commandTimeoutMs
-        const before = await everything(world)
-        await move(s)
-        expect(await everything(world)).not.toEqual(before)
-        expect(forgotten).toBe(0)
-      })
-
-      it(`forbids ${name} to happen after it, and the caller is told`, async () => {
-        const world = await redis().world()
-        let standsStillMs = 0
-        const { connection } = world
-        // The server stands still between the caller's look at the clock and the script.
-        const slow: World['connection'] = {
-          ...connection,
-          script: (of, lua) => {
-            const run = connection.script(of, lua)
-            return async (keys, args) => {
-              await world.advance(standsStillMs)
-              return run(keys, args)
-            }
-          },
-        }
-        const store = redisChargeStore(slow, world.prefix, world.time)
-        const s = await scene(() => ({ store, advance: world.advance, leaseMs: 100_000 }))
-        await begun(s)
-        const before = await everything(world)
-        standsStillMs = connection.commandTimeoutMs + 1
-        await expect(move(s)).rejects.toThrow('after its deadline')
-        expect(await everything(world)).toEqual(before)
-      })
-    }
-
-    it('is given again where the server’s clock is another than the one that was known', async () => {
-      const world = await redis().world()
-      let forgotten = 0
-      const time = { now: () => 0, forget: () => void forgotten++ }
-      const store = redisChargeStore(world.connection, world.prefix, time)
-      const s = await scene(() => ({ store, advance: world.advance, leaseMs: 1_000 }))
-      expect(await s.open(s.call('a'))).toEqual({ verdict: 'opened' })
-      expect(forgotten).toBe(1)
     })
   })
 }

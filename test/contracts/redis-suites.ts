@@ -5,6 +5,7 @@ import { redisCredit } from '../../src/adapters/redis/credit.js'
 import { redisSpendLedger } from '../../src/adapters/redis/spend.js'
 import { chargeStoreContract, creditContract, spendContract, type TestRunner } from '../../src/testing.js'
 import type { VirtualRedis } from '../support/redis-virtual.js'
+import { redisDeadlines } from './redis-deadlines.js'
 import { redisLedger } from './redis-ledger.js'
 import { redisRecords } from './redis-records.js'
 
@@ -13,6 +14,7 @@ const LEASE_MS = 1_000
 export function redisSuites(runner: TestRunner, redis: () => VirtualRedis): void {
   chargeStoreContract(runner, 'redis at virtual time', makeCharges(redis))
   redisRecords(runner, redis)
+  redisDeadlines(runner, redis)
   redisLedger(runner, redis)
   spendContract(runner, 'redis at virtual time', async () => {
     const { connection, prefix, advance } = await redis().world()

@@ -1,12 +1,13 @@
 /**
- * `npm run mutate [-- scope...]`: mutates each scope, and fails where a survivor has no reason in `survivors.json`, or a
+ * `npm run mutate [-- scope...] [--force]`: mutates each scope, and fails where a survivor has no reason in `survivors.json`, or a
  * reason no survivor.
  */
 import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { SCOPES } from './scopes.mjs'
 
-const asked = process.argv.slice(2)
+const asked = process.argv.slice(2).filter(word => !word.startsWith('-'))
+const options = process.argv.slice(2).filter(word => word.startsWith('-'))
 const scopes =
   asked.length > 0
     ? asked
@@ -14,7 +15,7 @@ const scopes =
 const reasons = JSON.parse(readFileSync(new URL('survivors.json', import.meta.url), 'utf8'))
 
 const rows = scopes.map(scope => {
-  const { status } = spawnSync('npx', ['stryker', 'run'], {
+  const { status } = spawnSync('npx', ['stryker', 'run', ...options], {
     stdio: 'inherit',
     env: { ...process.env, SVC_MUTATE: scope },
   })

@@ -15,22 +15,26 @@ export function isReplay({ headers }: Reply): boolean {
 }
 
 /** Codes that speak of a payment. Our server names the payment beside them; anybody's error can have such a code. */
-const MONEY_CODES: ReadonlySet<string> = new Set([
+const MONEY_CODES: ReadonlySet<string | undefined> = new Set([
   'payment_spent',
   'settlement_unknown',
   'payment_in_use',
   'answer_not_written',
 ])
 /** Those that, naming our payment, say that it was charged. */
-const CHARGED_CODES: ReadonlySet<string> = new Set(['payment_spent', 'answer_not_written', 'answer_not_kept'])
+const CHARGED_CODES: ReadonlySet<string | undefined> = new Set([
+  'payment_spent',
+  'answer_not_written',
+  'answer_not_kept',
+])
 
 export function chargedBy({ reply, everLost }: Delivery, signed: SignedPayment): Charged['charged'] {
   if (!reply) return 'maybe'
   if (isSuccess(reply)) return isReplay(reply) ? chargedByReplay(reply, signed, everLost) : 'yes'
   const code = errorCodeOf(reply)
-  if (code !== undefined && CHARGED_CODES.has(code) && namesPayment(reply, signed.txId)) return 'yes'
+  if (CHARGED_CODES.has(code) && namesPayment(reply, signed.txId)) return 'yes'
   // Such a word about no payment, or about another one, is no "not charged" either.
-  if (code !== undefined && MONEY_CODES.has(code)) return 'maybe'
+  if (MONEY_CODES.has(code)) return 'maybe'
   // The attempt that was lost may have been acted upon, whatever the last answer says of itself.
   return everLost ? 'maybe' : 'no'
 }

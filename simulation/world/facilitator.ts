@@ -9,6 +9,7 @@ import { CAIP2 } from '../../src/domain/network.js'
 import { ConnectionLost } from '../kernel/network.js'
 import { Process } from '../kernel/process.js'
 import { keyOf } from './accounts.js'
+import { textOf } from './wire.js'
 import type { World } from './world.js'
 
 /** What it may do instead of answering truthfully. None of these says that something happened which did not. */
@@ -139,7 +140,7 @@ export class Facilitator {
     const said = contradicts
       ? (json(200, { success: false, errorReason: 'insufficient_funds', transaction: '' }) as typeof reply)
       : reply
-    return { status: said.status, text: Buffer.from(said.body).toString('utf8') }
+    return { status: said.status, text: textOf(said.body) }
   }
 
   #faultAt(stage: Stage): Fault | undefined {

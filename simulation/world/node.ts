@@ -14,6 +14,7 @@ import type { Ledger } from '../../src/adapters/sandbox/ledger.js'
 import { GENESIS_HASH } from '../../src/domain/network.js'
 import { within } from '../../src/ports/waiting.js'
 import { Process } from '../kernel/process.js'
+import { textOf } from './wire.js'
 import type { World } from './world.js'
 
 export class Node {
@@ -78,7 +79,7 @@ export class Node {
       const query = new URLSearchParams(path.slice(bare.length + 1))
       const reply = await route.handle({ query, body: Buffer.alloc(0), accept: '', parts })
       if ('raw' in reply) return { status: 500, text: '' }
-      const text = Buffer.from(reply.body).toString('utf8')
+      const text = textOf(reply.body)
       return {
         status: reply.status,
         text: isForeign ? text.replace(GENESIS_HASH.testnet, GENESIS_HASH.mainnet) : text,

@@ -184,22 +184,21 @@ export class Truth {
     if (reply) this.#onReply(asking, reply)
   }
 
+  /** Read once, however often and in which wrapping it is presented. */
   readIn(payload: unknown): ReadPayment | undefined {
-    return this.#reader.read(payload as never)
+    const name = JSON.stringify((payload as { payload?: unknown })?.payload ?? null)
+    if (!this.#read.has(name)) this.#read.set(name, this.#reader.read(payload as never))
+    return this.#read.get(name)
   }
 
   #readHeader(header: string | undefined): ReadPayment | undefined {
     if (header === undefined) return undefined
-    if (!this.#read.has(header)) {
-      let payload: unknown
-      try {
-        payload = JSON.parse(Buffer.from(header, 'base64').toString('utf8'))
-      } catch {
-        // It is no payment.
-      }
-      this.#read.set(header, payload === undefined ? undefined : this.readIn(payload))
+    try {
+      return this.readIn(JSON.parse(Buffer.from(header, 'base64').toString('utf8')))
+    } catch {
+      // It is no payment.
+      return undefined
     }
-    return this.#read.get(header)
   }
 }
 

@@ -102,7 +102,7 @@ class Response extends EventEmitter {
 
   end(body: string | Uint8Array = ''): void {
     if (this.destroyed) return
-    const text = typeof body === 'string' ? body : Buffer.from(body).toString('utf8')
+    const text = textOf(body)
     this.#process.clock.after(FLUSH_MS, () => {
       if (this.closed) return
       this.writableFinished = true
@@ -123,4 +123,8 @@ class Response extends EventEmitter {
     this.closed = true
     this.emit('close')
   }
+}
+
+export function textOf(body: string | Uint8Array): string {
+  return typeof body === 'string' ? body : Buffer.from(body).toString('utf8')
 }

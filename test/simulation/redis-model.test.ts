@@ -4,13 +4,11 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type RedisModel, redisModel } from '../../simulation/stores/redis-model.js'
 import { memoryChargeStore } from '../../src/adapters/memory/charge-store.js'
 import { redisChargeStore } from '../../src/adapters/redis/charge-store.js'
-import { type Connection, connect } from '../../src/adapters/redis/connection.js'
 import { serverTime } from '../../src/adapters/redis/server-time.js'
 import { chargeStoreContract } from '../../src/testing.js'
 import { chargeStoreModelContract } from '../contracts/charge-store/model.js'
-import { startRedis } from '../support/redis-server.js'
-import { advanceMs, answerTo, histories, made, PREFIX, sideOf } from './store-histories.js'
-import { type Stored, storedIn, turn, underVirtualTime } from './virtual-redis.js'
+import { type VirtualRedis, virtualRedis } from '../support/redis-virtual.js'
+import { advanceMs, answerTo, histories, made, PREFIX, type Side, sideOf } from './store-histories.js'
 
 const onModel = () => {
   let nowMs = Date.UTC(2026, 0, 1)
@@ -64,31 +62,28 @@ function plain(answer: unknown): unknown {
 }
 
 describe('the model beside a real Redis', () => {
-  let redis: Awaited<ReturnType<typeof startRedis>>
-  let connection: Connection
+  let redis: VirtualRedis
   beforeAll(async () => {
-    redis = await startRedis({ settings: [] })
-    connection = connect(redis.url, { commandTimeoutMs: 5_000 })
-    await connection.send(client => client.ping())
+    redis = await virtualRedis()
   })
-  afterAll(async () => {
-    await connection.close()
-    await redis.stop()
-  })
+  afterAll(() => redis.stop())
 
   it('replies to 300 random histories as the scripts do, and stores the same', async () => {
     const seen = new Set<string>()
     const property = fc.asyncProperty(histories, async ({ holds, moves }) => {
-      let nowMs = Date.UTC(2026, 0, 1)
+      await redis.reset()
+      const world = await redis.world()
+      let nowMs = Number(await world.time.now())
       const now = () => nowMs
-      await connection.client.flushall()
-      await turn(connection, PREFIX, nowMs, 0)
       const model = redisModel({ nowMs: now })
-      const [modelled, real] = [sideOf(model, now), sideOf(underVirtualTime(connection), now)]
+      const [modelled, real] = [model, world.connection].map(each => sideOf(each, now, world.prefix)) as [
+        Side,
+        Side,
+      ]
       for (const step of moves) {
         if (step.kind === 'advance') {
           nowMs += advanceMs(step)
-          await turn(connection, PREFIX, nowMs, advanceMs(step))
+          await world.advance(advanceMs(step))
           continue
         }
         const hold = holds[step.who]!
@@ -96,12 +91,28 @@ describe('the model beside a real Redis', () => {
       }
       expect(modelled.replies).toEqual(real.replies)
       for (const reply of real.replies) seen.add(String(Array.isArray(reply) ? reply[0] : reply))
-      expectTheSame(storedInModel(model, nowMs), await storedIn(connection, PREFIX))
+      expectTheSame(storedInModel(model, nowMs), await storedIn(redis, world.prefix))
     })
     await fc.assert(property, { numRuns: 300 })
     expect([...seen].sort()).toEqual(REPLIES.sort())
   }, 120_000)
 })
+
+interface Stored {
+  readonly fields: Readonly<Record<string, string>>
+  readonly leftMs: number
+}
+
+/** What is stored, by key; each string with a byte in each character. */
+async function storedIn({ client }: VirtualRedis, prefix: string): Promise<Map<string, Stored>> {
+  const stored = new Map<string, Stored>()
+  for (const key of await client.keys(`${prefix}*`)) {
+    const fields = Object.entries(await client.hgetallBuffer(key))
+    const text = fields.map(([name, value]) => [name, value.toString('latin1')] as const)
+    stored.set(key, { fields: Object.fromEntries(text), leftMs: await client.pttl(key) })
+  }
+  return stored
+}
 
 function storedInModel(model: RedisModel, nowMs: number): Map<string, Stored> {
   const hashes = [...model.stored()].map(([key, { fields, expiresAtMs }]) => {

@@ -122,7 +122,7 @@ export interface Side {
   readonly late: ChargeStore
 }
 
-export function sideOf(connection: ChargeConnection, nowMs: () => number): Side {
+export function sideOf(connection: ChargeConnection, nowMs: () => number, prefix = PREFIX): Side {
   const replies: unknown[] = []
   const told: ChargeConnection = {
     ...connection,
@@ -138,8 +138,8 @@ export function sideOf(connection: ChargeConnection, nowMs: () => number): Side 
   const time = { now: nowMs, forget() {} }
   return {
     replies,
-    inTime: redisChargeStore(told, PREFIX, time),
-    late: redisChargeStore({ ...told, commandTimeoutMs: -LATE_MS }, PREFIX, time),
+    inTime: redisChargeStore(told, prefix, time),
+    late: redisChargeStore({ ...told, commandTimeoutMs: -LATE_MS }, prefix, time),
   }
 }
 

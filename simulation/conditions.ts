@@ -27,6 +27,8 @@ export interface Conditions {
   readonly standstill: number
   /** How often all of it comes together, by the settlement; see `World.ambush`. */
   readonly ambush: number
+  /** How often a record arrives late, of a process that dies when it has told its caller so. */
+  readonly lateRecord: number
   /** How often a replica is told to stop, by the act. */
   readonly drains: number
   readonly facilitator: Misbehaviour
@@ -96,6 +98,7 @@ export function conditionsOf(seed: string): Conditions {
     // What lives in one process's memory dies with it: that is documented, and not what is looked for.
     death: store === 'redis' ? often(0.5, 0.015) : 0,
     standstill: often(0.5, 0.015),
+    lateRecord: store === 'redis' ? often(0.4, 0.15) : 0,
     ambush: replicas > 1 ? often(0.4, 0.3) : 0,
     drains: store === 'redis' ? often(0.3, 0.05) : 0,
     facilitator: {
@@ -121,6 +124,7 @@ export function calm(conditions: Conditions): Conditions {
     death: 0,
     standstill: 0,
     ambush: 0,
+    lateRecord: 0,
     drains: 0,
     facilitator: { probability: 0, lies: false, death: 0 },
     node: { lagRounds: 0, errors: 0, foreign: 0 },

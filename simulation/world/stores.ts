@@ -34,10 +34,10 @@ export function ownStores(world: World): StoresFor {
 const GONE_AFTER_MS = 100
 
 /** A record that arrives late, of a process that tells its caller so and dies at once. */
-function ambushed({ fate, timeline, conditions }: World, from: Process, place: string): boolean {
+function recordsLate({ fate, timeline, conditions }: World, from: Process, place: string): boolean {
   if (!place.endsWith('svcRecord')) return false
-  const name = fate.numbered(`${place}.ambush`)
-  if (!fate.strike(name, conditions.ambush / 4, timeline.nowMs)) return false
+  const name = fate.numbered(`${place}.late`)
+  if (!fate.strike(name, conditions.lateRecord, timeline.nowMs)) return false
   timeline.after(COMMAND_TIMEOUT_MS + GONE_AFTER_MS, () => from.die())
   return true
 }
@@ -55,7 +55,7 @@ export function sharedStores(world: World): StoresFor {
       const { network, conditions } = world
       const place = `${from.name}>redis.${what}`
       world.point(from, place)
-      const faults = ambushed(world, from, place) ? { ...NO_FAULTS, late: 1 } : conditions.links.store
+      const faults = recordsLate(world, from, place) ? { ...NO_FAULTS, late: 1 } : conditions.links.store
       const asked = network.ask(from, redis, place, faults, serve)
       return within(from.clock, COMMAND_TIMEOUT_MS, asked).finally(() => world.point(from, `${place}<`))
     }

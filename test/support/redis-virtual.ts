@@ -11,13 +11,13 @@ import { startRedis } from './redis-server.js'
 export const TIME_READ = `local time = redis.call('TIME')
 local nowMs = time[1] * 1000 + math.floor(time[2] / 1000)`
 
-/** Each world of keys has a clock of its own, found by what all its keys begin with. Without a key no time matters. */
+/** Each world of keys has a clock of its own, found by what all its keys begin with. Without a key it is the last world's. */
 const CLOCK_READ = `local clock = 'clock-' .. string.match(KEYS[1] or '', '^[^:]*')
 local nowMs = tonumber(redis.call('GET', clock) or 0)`
 const START_MS = Date.UTC(2026, 0, 1)
 
 const ADVANCE = /* lua */ `
-redis.call('INCRBY', KEYS[1], ARGV[2])
+redis.call('SET', 'clock-', redis.call('INCRBY', KEYS[1], ARGV[2]))
 for _, name in ipairs(redis.call('KEYS', ARGV[1] .. '*')) do
   local leftMs = redis.call('PTTL', name)
   if leftMs > 0 then redis.call('PEXPIRE', name, leftMs - ARGV[2]) end
@@ -65,7 +65,7 @@ export async function virtualRedis(edit: Edit = lua => lua): Promise<VirtualRedi
     async world() {
       const prefix = `w${worlds++}:`
       const clock = `clock-${prefix.slice(0, -1)}`
-      await client.set(clock, START_MS)
+      await client.mset(clock, START_MS, 'clock-', START_MS)
       return {
         prefix,
         connection,

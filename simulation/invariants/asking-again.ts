@@ -7,6 +7,8 @@ import type { Asking } from '../world/truth.js'
 import type { WireReply } from '../world/wire.js'
 import { type World, workRequest } from '../world/world.js'
 
+/** Of fewer characters than a secret has. */
+export const GUESSABLE = 'short'
 const RATE_WINDOW_MS = 60_000
 const ASKING_AGAIN_MS = 120_000
 
@@ -31,6 +33,9 @@ export async function askedAgain(world: World): Promise<void> {
   await windowsUsed(world, auditor)
   for (const asking of open) {
     const reply = await repeated(world, auditor, asking)
+    const txId = asking.payment!.txId
+    // What was recorded under a key that can be guessed is opened by nobody once it can land no more: it expires.
+    if (truth.askings.some(other => other.payment?.txId === txId && other.key === GUESSABLE)) continue
     if (!isOpen(reply)) checkAgain(world, asking, reply!)
     else
       truth.violated(
@@ -104,7 +109,7 @@ function checkAgain({ truth, ledger, conditions }: World, asking: Asking, reply:
   const isOurs = truth.handlerRuns.some(
     run => run.txId === txId && run.endpoint === endpoint && run.act === act,
   )
-  if (!isOurs || key === 'short') return
+  if (!isOurs || key === GUESSABLE) return
   // Presented under several keys, or with several bodies: the answer is kept for one of them.
   const others = truth.askings.filter(other => other.payment?.txId === txId)
   if (others.some(other => other.key !== key || other.body !== asking.body || other.endpoint !== endpoint))
@@ -115,7 +120,11 @@ function checkAgain({ truth, ledger, conditions }: World, asking: Asking, reply:
     ({ call }) =>
       !truth.endedMs.has(call) || truth.calls.some(each => each.id === call && each.final === 'inDoubt'),
   )
-  if (stopped && !truth.delivered.has(txId))
+  // Kept ten minutes longer where no key keeps it for its window.
+  const isForgotten =
+    conditions.onLostResponse === undefined &&
+    truth.calls.some(each => each.txId === txId && each.final === 'replayed')
+  if (stopped && !isForgotten && !truth.delivered.has(txId))
     truth.violated(
       'answer-can-be-had',
       `${act} paid ${txId}, its call stopped, and asking again got ${reply.status} ${code}`,

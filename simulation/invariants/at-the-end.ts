@@ -23,7 +23,7 @@ export async function checkedAtTheEnd(world: World, buyers: readonly Buyer[]): P
 /** A call that ended without a charge, in words that say so. `superseded` says nothing, and neither do refusals at the door. */
 function toldNotCharged({ truth, ledger }: World): void {
   for (const call of truth.calls) {
-    if (OUTCOMES[call.final].charged !== 'no' || call.final === 'superseded') continue
+    if (OUTCOMES[call.final].charged !== 'no' || call.code === 'superseded') continue
     const record = truth.records.findLast(({ call: id }) => id === call.id)
     if (!record || !ledger.landed(record.txId) || truth.byPayer.has(record.txId)) continue
     const later = truth.records.some(

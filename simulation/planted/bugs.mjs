@@ -211,17 +211,6 @@ export const MADE_UP = [
     edits: [{ file: OPEN, find: '    ...(read && { payment: read.txId }),\n', replace: '' }],
   },
   {
-    name: 'unfenced-record',
-    says: 'A call that was taken over may still record.',
-    edits: [
-      {
-        file: 'simulation/stores/redis-moves/record.ts',
-        find: "  if (key.c && claim?.token !== token) return 'superseded'\n  if (key.p && payment?.token !== token) return 'superseded'\n",
-        replace: '',
-      },
-    ],
-  },
-  {
     name: 'failure-is-charged',
     says: 'A handler that throws is charged for.',
     edits: [

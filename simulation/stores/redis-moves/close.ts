@@ -24,7 +24,7 @@ export const close: Move = (records, [, , asked, windowMs, given]) => {
   if (claimOurs) {
     const answered = hashes.get(claim.name, 'answer') !== null
     if (answered) answer = undefined
-    if (how === 'complete' && !answered && answer === undefined) how = 'release'
+    if (!answered && answer === undefined) how = 'release'
     claimMoved = records.moveAlong(claim, CLOSED_BY[how]!.claim)
   }
 

@@ -23,7 +23,6 @@ export const open: Move = (records, [, , deadlineMs, bodyHash, lease]): Reply =>
   }
 
   const verdict = records.presented(payment)
-  if (verdict === 'spent') return ['spent']
   if (verdict !== 'opened') return [verdict, Math.max(0, payment!.leaseEndsMs - nowMs)]
 
   if (key.c) {

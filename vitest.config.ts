@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'vitest/config'
 
@@ -11,6 +12,8 @@ export default defineConfig({
     testTimeout: 30_000,
     hookTimeout: 30_000,
     retry: 0,
+    // vitest leaves one core to itself, which is half of a small machine; most tests wait for processes and timers.
+    maxWorkers: availableParallelism(),
     // Where no event can be awaited. A second, which is vitest's own, is short on a busy machine.
     expect: { poll: { interval: 10, timeout: 10_000 } },
   },

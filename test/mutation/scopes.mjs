@@ -1,7 +1,16 @@
-/** The quick ones of the end-to-end tests: 300 tests in 24 s. `strangers.attacks` takes 25 s by itself. */
-const CHARGE_TESTS = [
-  'test/e2e/{answers,attacks.answers,attacks.order,attacks.unwritten,clauses,finals,handlers,limits,price-probe}.test.ts',
-]
+/** Episodes of the simulation, five seconds of them, beside a test of the parts that takes a tenth of one. */
+const EPISODES = 'test/mutation/charge.simulation.ts'
+
+const CHARGE = {
+  // Messages are left out: a person reads them, and their codes are held elsewhere.
+  excludedMutations: ['StringLiteral'],
+  ignorers: ['logs'],
+  // Signatures that were verified once are not computed again.
+  primitives: 'simulation/kernel/primitives.ts',
+  // Many a mutant never comes to an end: each costs this, and half as much again as its episodes.
+  timeoutMs: 2_000,
+  onlyAsked: true,
+}
 
 /** What is mutated together, and the fast tests that have to notice. `npm run mutate -- <scope>` runs one of them. */
 export const SCOPES = {
@@ -42,19 +51,15 @@ export const SCOPES = {
     mutate: ['src/app/client/purchase.ts', 'src/app/client/retry.ts', 'src/app/client/verdict.ts'],
     tests: ['test/client/{purchase,retry,delivery.attacks,receipts}.test.ts'],
   },
-  // Messages are left out: a person reads them, and their codes are held elsewhere. Real HTTP makes a mutant take seconds,
-  // so these two run only where they are asked for by name.
-  charge: {
-    mutate: ['src/app/charge/*.ts', '!src/app/charge/messages.ts', '!src/app/charge/json-mistakes.ts'],
-    excludedMutations: ['StringLiteral'],
-    tests: CHARGE_TESTS,
-    onlyAsked: true,
-  },
   effects: {
-    mutate: ['src/app/charge/effects/*.ts'],
-    excludedMutations: ['StringLiteral'],
-    tests: CHARGE_TESTS,
-    onlyAsked: true,
+    ...CHARGE,
+    mutate: ['src/app/charge/effects/{settle,reconcile,release,recover,record}.ts'],
+    tests: [EPISODES, 'test/app/settling.test.ts'],
+  },
+  charge: {
+    ...CHARGE,
+    mutate: ['src/app/charge/{close,leases,pending-closes}.ts'],
+    tests: [EPISODES, 'test/app/upkeep.test.ts'],
   },
   /** Edited by a program of our own: `npm run mutate:lua`. */
   lua: { tests: ['test/mutation/lua.run.ts'] },

@@ -54,7 +54,7 @@ export const SCOPES = {
   effects: {
     ...CHARGE,
     mutate: ['src/app/charge/effects/{settle,reconcile,release,recover,record}.ts'],
-    tests: [EPISODES, 'test/app/settling.test.ts'],
+    tests: [EPISODES, 'test/app/{settling,recording}.test.ts'],
   },
   charge: {
     ...CHARGE,

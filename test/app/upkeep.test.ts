@@ -117,9 +117,10 @@ describe('a lease', () => {
 function closing() {
   const timeline = new Timeline()
   const sent: { readonly token: string; readonly atMs: number }[] = []
-  const store = { isDown: true }
+  const store = { isDown: true, tookMs: 0 }
   const close: ChargeStore['close'] = async ({ token }) => {
     sent.push({ token, atMs: timeline.nowMs })
+    if (store.tookMs > 0) await new Promise<void>(resolve => timeline.after(store.tookMs, resolve))
     if (store.isDown) throw new Error('down')
     return 'superseded'
   }
@@ -157,6 +158,17 @@ describe('a closing move', () => {
     await timeline.run(800)
     expect(tokensOf(sent.slice(1))).toEqual([...tokens, 'last'])
     expect(new Set(timesOf(sent.slice(1)))).toEqual(new Set([750]))
+  })
+
+  it('that comes while another is asked about begins no second round while others wait', async () => {
+    const { timeline, sent, store, pending } = closing()
+    store.tookMs = 10_000
+    pending.add(move('one'))
+    pending.add(move('two'))
+    await timeline.run(300)
+    pending.add(move('three'))
+    await timeline.run(10_000)
+    expect(tokensOf(sent)).toEqual(['one'])
   })
 
   it('is forgotten by a server that has closed', async () => {

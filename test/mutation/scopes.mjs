@@ -1,17 +1,3 @@
-/** Episodes of the simulation, five seconds of them, beside a test of the parts that takes a tenth of one. */
-const EPISODES = 'test/mutation/charge.simulation.ts'
-
-const CHARGE = {
-  // Messages are left out: a person reads them, and their codes are held elsewhere.
-  excludedMutations: ['StringLiteral'],
-  ignorers: ['logs'],
-  // Signatures that were verified once are not computed again.
-  primitives: 'simulation/kernel/primitives.ts',
-  // Many a mutant never comes to an end: each costs this, and half as much again as its episodes.
-  timeoutMs: 2_000,
-  onlyAsked: true,
-}
-
 /** What is mutated together, and the fast tests that have to notice. `npm run mutate -- <scope>` runs one of them. */
 export const SCOPES = {
   memory: {
@@ -51,15 +37,23 @@ export const SCOPES = {
     mutate: ['src/app/client/purchase.ts', 'src/app/client/retry.ts', 'src/app/client/verdict.ts'],
     tests: ['test/client/{purchase,retry,delivery.attacks,receipts}.test.ts'],
   },
+  // Of both that follow, what is written is left out: a person reads it, and the codes are held elsewhere.
   effects: {
-    ...CHARGE,
     mutate: ['src/app/charge/effects/{settle,reconcile,release,recover,record}.ts'],
-    tests: [EPISODES, 'test/app/{settling,recording}.test.ts'],
+    excludedMutations: ['StringLiteral'],
+    ignorers: ['logs'],
+    tests: ['test/mutation/charge.simulation.ts', 'test/app/{settling,recording}.test.ts'],
+    // Signatures that were verified once are not computed again.
+    primitives: 'simulation/kernel/primitives.ts',
+    // Many a mutant never comes to an end: each costs this, and half as much again as its episodes.
+    timeoutMs: 2_000,
+    onlyAsked: true,
   },
   charge: {
-    ...CHARGE,
-    mutate: ['src/app/charge/{close,leases,pending-closes}.ts'],
-    tests: [EPISODES, 'test/app/upkeep.test.ts'],
+    mutate: ['src/app/charge/{leases,pending-closes}.ts'],
+    excludedMutations: ['StringLiteral'],
+    ignorers: ['logs'],
+    tests: ['test/app/upkeep.test.ts'],
   },
   /** Edited by a program of our own: `npm run mutate:lua`. */
   lua: { tests: ['test/mutation/lua.run.ts'] },

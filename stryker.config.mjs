@@ -4,13 +4,14 @@ const scope = process.env.SVC_MUTATE
 
 export default {
   testRunner: 'vitest',
-  plugins: ['@stryker-mutator/vitest-runner'],
+  plugins: ['@stryker-mutator/vitest-runner', './test/mutation/ignore-logs.mjs'],
+  ignorers: SCOPES[scope].ignorers ?? [],
   vitest: { configFile: 'vitest.mutation.config.ts', related: false },
   mutate: SCOPES[scope].mutate,
   mutator: { excludedMutations: SCOPES[scope].excludedMutations ?? [] },
   coverageAnalysis: 'perTest',
   concurrency: 1,
-  timeoutMS: 5_000,
+  timeoutMS: SCOPES[scope].timeoutMs ?? 5_000,
   timeoutFactor: 1.5,
   incremental: true,
   incrementalFile: `.stryker/${scope}.incremental.json`,

@@ -2,15 +2,16 @@ import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'vitest/config'
 import { SCOPES } from './test/mutation/scopes.mjs'
 
-const scope = process.env.SVC_MUTATE as keyof typeof SCOPES
+const scope: { tests: string[]; primitives?: string } = SCOPES[process.env.SVC_MUTATE as keyof typeof SCOPES]
+const primitives = scope.primitives ?? 'src/adapters/algorand/primitives.ts'
 
 /** The tests of one scope alone: each mutant runs them. */
 export default defineConfig({
   resolve: {
-    alias: { '#primitives': fileURLToPath(new URL('src/adapters/algorand/primitives.ts', import.meta.url)) },
+    alias: { '#primitives': fileURLToPath(new URL(primitives, import.meta.url)) },
   },
   test: {
-    include: SCOPES[scope].tests,
+    include: scope.tests,
     // One evaluation of each module for all files of a run: loading algosdk a dozen times took most of it.
     isolate: false,
     testTimeout: 30_000,

@@ -1,8 +1,3 @@
-/** The quick ones of the end-to-end tests: 300 tests in 24 s. `strangers.attacks` takes 25 s by itself. */
-const CHARGE_TESTS = [
-  'test/e2e/{answers,attacks.answers,attacks.order,attacks.unwritten,clauses,finals,handlers,limits,price-probe}.test.ts',
-]
-
 /** What is mutated together, and the fast tests that have to notice. `npm run mutate -- <scope>` runs one of them. */
 export const SCOPES = {
   memory: {
@@ -42,19 +37,23 @@ export const SCOPES = {
     mutate: ['src/app/client/purchase.ts', 'src/app/client/retry.ts', 'src/app/client/verdict.ts'],
     tests: ['test/client/{purchase,retry,delivery.attacks,receipts}.test.ts'],
   },
-  // Messages are left out: a person reads them, and their codes are held elsewhere. Real HTTP makes a mutant take seconds,
-  // so these two run only where they are asked for by name.
-  charge: {
-    mutate: ['src/app/charge/*.ts', '!src/app/charge/messages.ts', '!src/app/charge/json-mistakes.ts'],
+  // Of both that follow, what is written is left out: a person reads it, and the codes are held elsewhere.
+  effects: {
+    mutate: ['src/app/charge/effects/{settle,reconcile,release,recover,record}.ts'],
     excludedMutations: ['StringLiteral'],
-    tests: CHARGE_TESTS,
+    ignorers: ['logs'],
+    tests: ['test/mutation/charge.simulation.ts', 'test/app/{settling,recording}.test.ts'],
+    // Signatures that were verified once are not computed again.
+    primitives: 'simulation/kernel/primitives.ts',
+    // Many a mutant never comes to an end: each costs this, and half as much again as its episodes.
+    timeoutMs: 2_000,
     onlyAsked: true,
   },
-  effects: {
-    mutate: ['src/app/charge/effects/*.ts'],
+  charge: {
+    mutate: ['src/app/charge/{leases,pending-closes}.ts'],
     excludedMutations: ['StringLiteral'],
-    tests: CHARGE_TESTS,
-    onlyAsked: true,
+    ignorers: ['logs'],
+    tests: ['test/app/upkeep.test.ts'],
   },
   /** Edited by a program of our own: `npm run mutate:lua`. */
   lua: { tests: ['test/mutation/lua.run.ts'] },

@@ -1,0 +1,246 @@
+/** Recording and recovery, each by itself: what is kept and for how long, and whose word decides what is owed. */
+import { describe, expect, it } from 'vitest'
+import type { Call } from '../../src/app/charge/call.js'
+import { seal, unseal } from '../../src/app/charge/claim.js'
+import { record } from '../../src/app/charge/effects/record.js'
+import { recover } from '../../src/app/charge/effects/recover.js'
+import type { World } from '../../src/app/charge/world.js'
+import type { Landing } from '../../src/ports/chain.js'
+import type { RecordMove, Resolved, ResolveMove } from '../../src/ports/charge-store.js'
+import type { Settlement } from '../../src/ports/facilitator.js'
+
+const NOW_MS = 1_000_000
+const HOUR_MS = 3_600_000
+const SECRET = 'a key of more than sixteen characters'
+const random = { bytes: (count: number) => new Uint8Array(count) }
+const hold = { slot: 'PAYER', token: 'token', payment: 'TX', claim: { name: 'claim', bodyHash: 'hash' } }
+const ANSWER = { status: 200, headers: {}, body: 'paid' } as const
+const TOLD = { txId: 'TX', payer: 'PAYER', amount: '10000', asset: '31566704', window: undefined }
+
+function scene(call: Partial<Call>, world: Partial<World> & { readonly isCutting?: () => boolean } = {}) {
+  const seen = { kept: 0, given: [] as unknown[], settled: 0, lookups: 0 }
+  const base = {
+    payTo: 'SELLER',
+    random,
+    rules: { keptMs: 500, answerBytesMax: 4, confirmOnChain: false, credit: { runs: 1 } },
+    leases: { leaseMs: 15_000, keep: () => seen.kept++ },
+    clock: { monotonic: () => NOW_MS, now: () => NOW_MS },
+    stop: { cutting: world.isCutting ?? (() => false), onCut: () => () => {} },
+    credit: { give: (...given: unknown[]) => void seen.given.push(given) },
+    logger: { warn: () => {}, error: () => {} },
+  }
+  const listing = { def: { name: 'work' }, terms: { requirements: () => ({}) }, periodMs: undefined }
+  return {
+    seen,
+    world: { ...base, ...world } as unknown as World,
+    call: {
+      hold,
+      secret: SECRET,
+      request: { caller: { gone: () => false } },
+      listing,
+      settleByMs: NOW_MS + 60_000,
+      requirements: { amount: '10000', asset: '31566704', maxTimeoutSeconds: 60 },
+      read: { txId: 'TX', payer: 'PAYER', firstValid: 100n, lastValid: 208n },
+      txId: 'TX',
+      payer: 'PAYER',
+      answer: ANSWER,
+      storeSilent: false,
+      ...call,
+    } as unknown as Call,
+  }
+}
+
+describe('recording', () => {
+  async function recorded(call: Partial<Call>, isCutting?: () => boolean, says: string | Error = 'recorded') {
+    const moves: RecordMove[] = []
+    const windows: { readonly expiresAtMs: number }[] = []
+    const store = {
+      record: async (move: RecordMove) => {
+        moves.push(move)
+        if (says instanceof Error) throw says
+        return says
+      },
+    }
+    const subscriptions = {
+      put: async (_: string, window: { readonly expiresAtMs: number }) => {
+        windows.push(window)
+        if (says === 'no window') throw new Error('down')
+      },
+    }
+    const it = scene(call, {
+      store,
+      subscriptions,
+      ...(isCutting && { isCutting }),
+    } as unknown as Partial<World>)
+    return { answer: await record(it.world, it.call), moves, windows, call: it.call }
+  }
+  const selling = { def: { name: 'work' }, periodMs: HOUR_MS } as Call['listing']
+
+  it('keeps the answer while its payment may land, an hour longer, and as long as it may be asked for', async () => {
+    const { answer, moves } = await recorded({})
+    expect(answer).toBe('recorded')
+    expect(moves).toMatchObject([
+      { paymentTtlMs: 108 * 4_000 + HOUR_MS, claimTtlMs: 108 * 4_000 + HOUR_MS + 500 },
+    ])
+    const kept = unseal(moves[0]!.recorded.answer, SECRET, 'claim')
+    // Four bytes are as many as may be kept.
+    expect({ ...kept, answer: kept.answer?.body.toString() }).toEqual({ ...TOLD, answer: 'paid' })
+  })
+
+  it('takes no payment for longer than Algorand lets it live', async () => {
+    const read = { txId: 'TX', firstValid: 1n, lastValid: 5_000n } as Call['read']
+    expect((await recorded({ read })).moves[0]!.paymentTtlMs).toBe(1_000 * 4_000 + HOUR_MS)
+  })
+
+  it('asks nobody where nothing is held', async () => {
+    expect(await recorded({ hold: undefined })).toMatchObject({ answer: 'recorded', moves: [] })
+  })
+
+  it.each([
+    ['expired', { settleByMs: NOW_MS }],
+    ['abandoned', { request: { caller: { gone: () => true } } as Call['request'] }],
+  ])('does not begin for a call that is %s', async (answer, call) => {
+    expect(await recorded(call)).toMatchObject({ answer, moves: [] })
+  })
+
+  it('does not begin in a server that is stopping, and does not pass in one that was told to meanwhile', async () => {
+    expect(await recorded({}, () => true)).toMatchObject({ answer: 'stopped', moves: [] })
+    let asked = 0
+    expect(await recorded({}, () => ++asked > 1)).toMatchObject({ answer: 'stopped', moves: [{}] })
+  })
+
+  it.each([
+    [60_000, 60, 60_000],
+    [20_000, 60, 20_000],
+    [60_000, 30, 30_000],
+  ])(
+    'sells a window from the last moment of its payment: %i ms left, signed for %i s as asked',
+    async (leftMs, maxTimeoutSeconds, fromMs) => {
+      const { windows, moves } = await recorded({
+        listing: selling,
+        settleByMs: NOW_MS + leftMs,
+        requirements: { amount: '10000', asset: '31566704', maxTimeoutSeconds } as Call['requirements'],
+      })
+      expect(windows).toMatchObject([{ expiresAtMs: NOW_MS + fromMs + HOUR_MS }])
+      const kept = unseal(moves[0]!.recorded.answer, SECRET, 'claim')
+      expect(kept.window?.expiresAtMs).toBe(NOW_MS + fromMs + HOUR_MS)
+    },
+  )
+
+  it.each<[string, string | Error, Call['listing'] | undefined, boolean]>([
+    ['the charge store', new Error('down'), undefined, true],
+    ['the charge store, after a window was stored,', new Error('down'), selling, true],
+    ['the store of windows', 'no window', selling, false],
+  ])('is no charge where %s does not answer', async (_, says, listing, storeSilent) => {
+    const { answer, call } = await recorded({ ...(listing && { listing }) }, undefined, says)
+    expect(answer).toBe('storeDown')
+    expect(call.storeSilent).toBe(storeSilent)
+  })
+})
+
+describe('recovery', () => {
+  const kept = seal({ ...TOLD, answer: ANSWER } as never, SECRET, 'claim', random)
+  const unkept = seal({ ...TOLD, answer: undefined } as never, SECRET, 'claim', random)
+  const payment = { txId: 'TX', firstValid: 100n, lastValid: 208n }
+
+  interface Case {
+    readonly landing?: Landing
+    readonly says?: Settlement['verdict']
+    readonly resolved?: Resolved | Error
+    readonly confirmOnChain?: boolean
+    readonly credit?: unknown
+    readonly call?: Partial<Call>
+  }
+
+  async function recovered({ landing = 'unknown', says = 'unknown', resolved = 'completed', ...rest }: Case) {
+    const verdicts: ResolveMove['verdict'][] = []
+    const { credit = { runs: 1 }, confirmOnChain = false } = rest
+    const { seen, world, call } = scene({ recorded: { answer: kept, payment }, ...rest.call }, {
+      rules: { keptMs: 500, confirmOnChain, credit },
+      chain: {
+        lookup: async () => {
+          seen.lookups++
+          return landing
+        },
+      },
+      facilitator: {
+        supported: async () => ({}),
+        settle: async () => {
+          seen.settled++
+          return { verdict: says }
+        },
+      },
+      store: {
+        resolve: async ({ verdict }: ResolveMove) => {
+          verdicts.push(verdict)
+          if (resolved instanceof Error) throw resolved
+          return resolved
+        },
+      },
+    } as unknown as Partial<World>)
+    return { answer: await recover(world, call), verdicts, seen, call }
+  }
+
+  it.each<[string, Case, string, string[]]>([
+    ['what the chain has found is owed', { landing: 'found' }, 'found', ['found']],
+    ['what is landed here is owed', { says: 'settled' }, 'found', ['found']],
+    [
+      'a yes that the chain has to confirm decides nothing',
+      { says: 'settled', confirmOnChain: true },
+      'undecided',
+      [],
+    ],
+    ['what nobody knows is open', {}, 'undecided', []],
+    [
+      'what was refused is open, whoever has the word',
+      { says: 'refused', confirmOnChain: true },
+      'undecided',
+      [],
+    ],
+    ['what can land no more is dead', { landing: 'absent', resolved: 'opened' }, 'absent', ['dead']],
+    ['what another call moved is said', { landing: 'found', resolved: 'moved' }, 'moved', ['found']],
+    [
+      'a store that is silent decides nothing',
+      { landing: 'found', resolved: new Error('down') },
+      'storeDown',
+      ['found'],
+    ],
+    [
+      'without a payment nobody can be asked',
+      { landing: 'found', call: { recorded: { answer: kept } } },
+      'undecided',
+      [],
+    ],
+    [
+      'an answer that was too large is not kept',
+      { landing: 'found', call: { recorded: { answer: unkept, payment } } },
+      'notKept',
+      ['found'],
+    ],
+  ])('%s', async (_, trouble, answer, verdicts) => {
+    expect(await recovered(trouble)).toMatchObject({ answer, verdicts })
+  })
+
+  it('settles again only the very payment that was recorded', async () => {
+    const other = { txId: 'OTHER', payer: 'PAYER' } as Call['read']
+    const another = await recovered({ says: 'settled', call: { read: other } })
+    expect(another).toMatchObject({ answer: 'undecided', seen: { settled: 0, lookups: 1 } })
+    expect(another.call).toMatchObject({ txId: 'TX', retryAfterMs: 5_000 })
+    const none = await recovered({ landing: 'found', call: { read: undefined } })
+    expect(none).toMatchObject({ answer: 'found', seen: { settled: 0, given: [] } })
+  })
+
+  it('gives the payer of what it found its credit back, and one run more', async () => {
+    const { seen, call } = await recovered({ landing: 'found' })
+    expect(seen.given).toEqual([['SELLER:PAYER', 2, { runs: 1 }]])
+    expect(call.replayed).toMatchObject({ txId: 'TX', answer: { status: 200 } })
+    const without = await recovered({ landing: 'found', credit: null })
+    expect(without.seen.given).toEqual([])
+  })
+
+  it('keeps the lease of what it took over', async () => {
+    const { call, seen } = await recovered({ landing: 'absent', resolved: 'opened' })
+    expect(call.held).toBe(true)
+    expect(seen.kept).toBe(1)
+  })
+})

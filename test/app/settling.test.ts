@@ -1,0 +1,213 @@
+/** Settling, reconciling and releasing, each by itself on virtual time: what is believed, how often is asked, and when it ends. */
+import { describe, expect, it } from 'vitest'
+import { Timeline } from '../../simulation/kernel/timeline.js'
+import type { Call } from '../../src/app/charge/call.js'
+import { reconcile } from '../../src/app/charge/effects/reconcile.js'
+import { release } from '../../src/app/charge/effects/release.js'
+import { settle } from '../../src/app/charge/effects/settle.js'
+import { DEFAULT_BUDGETS, type World } from '../../src/app/charge/world.js'
+import { CAIP2 } from '../../src/domain/network.js'
+import type { Landing } from '../../src/ports/chain.js'
+import type { Closed } from '../../src/ports/charge-store.js'
+import type { Settlement } from '../../src/ports/facilitator.js'
+
+const SINCE_MS = 10_000
+const FOREVER = new Promise<never>(() => {})
+const SETTLED = { verdict: 'settled', txId: 'TX' } as const
+const UNCLEAR = { verdict: 'unknown', cause: 'no answer' } as const
+/** An attempt that is repeated without end shall fail its test instead of hanging it. */
+const ATTEMPTS_MAX = 100
+
+interface Trouble {
+  readonly says?: Settlement | Promise<Settlement>
+  readonly landing?: Landing
+  readonly confirmOnChain?: boolean
+  readonly isUnread?: boolean
+  readonly isCutting?: boolean
+  readonly closed?: Closed
+}
+
+function scene({ says = UNCLEAR, landing = 'unknown', ...trouble }: Trouble) {
+  const timeline = new Timeline()
+  timeline.nowMs = SINCE_MS
+  const attemptsMs: number[] = []
+  const seen = { lookups: 0, isCutting: trouble.isCutting ?? false, cut: () => {} }
+  const world = {
+    network: 'testnet',
+    rules: { confirmOnChain: trouble.confirmOnChain ?? false, budgets: DEFAULT_BUDGETS, keptMs: 1 },
+    clock: {
+      monotonic: () => timeline.nowMs,
+      after: (ms: number, run: () => void) => {
+        const moment = timeline.after(ms, run)
+        return () => {
+          moment.run = undefined
+        }
+      },
+    },
+    facilitator: {
+      settle: async () => {
+        attemptsMs.push(timeline.nowMs - SINCE_MS)
+        return says
+      },
+    },
+    chain: {
+      lookup: async () => {
+        seen.lookups++
+        return landing
+      },
+    },
+    store: {
+      close: async () => trouble.closed ?? Promise.reject(new Error('down')),
+    },
+    pendingCloses: { add: () => {} },
+    stop: {
+      cutting: () => seen.isCutting,
+      onCut: (listener: () => void) => {
+        seen.cut = listener
+        return () => {}
+      },
+    },
+    logger: { warn: () => {}, error: () => {} },
+  } as unknown as World
+  const read = { txId: 'TX', payer: 'PAYER', isOfGroup: (id: string) => id === 'TX' || id === 'FEE' }
+  const call = {
+    payload: {},
+    requirements: {},
+    settlingSinceMs: SINCE_MS,
+    ...(!trouble.isUnread && { read, payer: 'PAYER', txId: 'TX' }),
+    held: true,
+    hold: { token: 'token', slot: 'PAYER' },
+  } as unknown as Call
+  /** What the effect answers, and after how many milliseconds. */
+  const ended = async <T>(effect: (world: World, call: Call) => Promise<T>) => {
+    let end: { answer: T; ms: number } | undefined
+    const walked = effect(world, call).then(answer => {
+      end = { answer, ms: timeline.nowMs - SINCE_MS }
+    })
+    await timeline.run(10 * 60_000, () => end !== undefined || attemptsMs.length > ATTEMPTS_MAX)
+    if (end === undefined) throw new Error('it does not end')
+    await walked
+    return end
+  }
+  return { call, attemptsMs, seen, timeline, ended }
+}
+
+describe('a settlement', () => {
+  it.each<[string | undefined, Partial<Settlement>]>([
+    [undefined, {}],
+    [undefined, { txId: 'FEE', network: CAIP2.testnet, payer: 'PAYER' }],
+    ['transaction', { txId: 'OTHER' }],
+    ['transaction', { txId: undefined }],
+    ['network', { network: CAIP2.mainnet }],
+    ['payer', { payer: 'OTHER' }],
+  ])('is taken at its word, and flagged as of another %s', async (mismatch, named) => {
+    const { call, ended, seen } = scene({ says: { ...SETTLED, ...named } as Settlement })
+    expect((await ended(settle)).answer).toBe('settled')
+    expect(call).toMatchObject({ mismatch, txId: 'TX', payer: 'PAYER' })
+    expect(seen.lookups).toBe(0)
+  })
+
+  it('names the payer and the transaction of a payment that we cannot read', async () => {
+    const { call, ended, seen } = scene({
+      says: { ...SETTLED, payer: 'PAYER' },
+      isUnread: true,
+      confirmOnChain: true,
+    })
+    expect((await ended(settle)).answer).toBe('settled')
+    expect(call).toMatchObject({ txId: 'TX', payer: 'PAYER' })
+    expect(call.mismatch).toBeUndefined()
+    expect(seen.lookups).toBe(0)
+  })
+
+  it.each<[Landing, string]>([
+    ['found', 'settled'],
+    ['absent', 'unknown'],
+    ['unknown', 'unknown'],
+  ])('that the chain has to confirm, and says %s of, is %s', async (landing, answer) => {
+    const { ended } = scene({ says: SETTLED, landing, confirmOnChain: true })
+    expect((await ended(settle)).answer).toBe(answer)
+  })
+
+  it.each<[boolean, string]>([
+    [false, 'refused'],
+    [true, 'unknown'],
+  ])(
+    'that is refused is so only by who has the word: confirmed on chain %s, it is %s',
+    async (confirmOnChain, answer) => {
+      const { call, ended } = scene({ says: { verdict: 'refused', reason: 'no funds' }, confirmOnChain })
+      expect((await ended(settle)).answer).toBe(answer)
+      expect(call.refusal).toBe('no funds')
+    },
+  )
+
+  it('of a payment that is in the ledger already is open', async () => {
+    const { ended } = scene({ says: { verdict: 'spent', reason: 'already in ledger' } })
+    expect((await ended(settle)).answer).toBe('unknown')
+  })
+
+  it('is not begun by a server that is stopping', async () => {
+    const { attemptsMs, ended } = scene({ says: SETTLED, isCutting: true })
+    expect((await ended(settle)).answer).toBe('unknown')
+    expect(attemptsMs).toEqual([])
+  })
+})
+
+describe('reconciling', () => {
+  it('asks after pauses that double up to four seconds, until the caller has waited long enough', async () => {
+    const { call, attemptsMs, ended } = scene({})
+    expect(await ended(reconcile)).toEqual({ answer: 'unknown', ms: 45_000 })
+    const everyFourSeconds = Array.from({ length: 10 }, (_, at) => 7_500 + 4_000 * at)
+    expect(attemptsMs).toEqual([0, 500, 1_500, 3_500, ...everyFourSeconds, 45_000])
+    expect(call).toMatchObject({ retryAfterMs: 5_000 })
+    expect(call.refusal).toBeUndefined()
+  })
+
+  it('waits no longer for an attempt that hangs', async () => {
+    const { attemptsMs, ended } = scene({ says: FOREVER })
+    expect(await ended(reconcile)).toEqual({ answer: 'unknown', ms: 45_000 })
+    expect(attemptsMs).toEqual([0])
+  })
+
+  it('believes a yes, and does not ask the chain', async () => {
+    const { ended, seen } = scene({ says: SETTLED, landing: 'unknown' })
+    expect(await ended(reconcile)).toEqual({ answer: 'found', ms: 0 })
+    expect(seen.lookups).toBe(0)
+  })
+
+  it.each<[Landing, string | undefined]>([
+    ['found', undefined],
+    ['absent', 'The payment was not settled before its last valid round; you were not charged'],
+  ])('ends at once where the chain says %s', async (landing, refusal) => {
+    const { call, ended } = scene({ landing })
+    expect(await ended(reconcile)).toEqual({ answer: landing, ms: 0 })
+    expect(call.refusal).toBe(refusal)
+    expect(call.retryAfterMs).toBeUndefined()
+  })
+
+  it('does not look a payment up that nothing was read in', async () => {
+    const { ended, seen } = scene({ isUnread: true })
+    expect((await ended(reconcile)).answer).toBe('unknown')
+    expect(seen.lookups).toBe(0)
+  })
+
+  it('ends when the server stops', async () => {
+    const { seen, timeline, ended } = scene({})
+    timeline.after(600, () => {
+      seen.isCutting = true
+      seen.cut()
+    })
+    expect(await ended(reconcile)).toEqual({ answer: 'unknown', ms: 600 })
+  })
+})
+
+describe('releasing', () => {
+  it.each<[Closed | undefined, string, number | undefined]>([
+    ['closed', 'released', undefined],
+    ['superseded', 'superseded', 5_000],
+    [undefined, 'storeDown', 5_000],
+  ])('where the store says %s is %s, and says when to ask again', async (closed, answer, retryAfterMs) => {
+    const { call, ended } = scene({ ...(closed && { closed }) })
+    expect((await ended(release)).answer).toBe(answer)
+    expect(call.retryAfterMs).toBe(retryAfterMs)
+  })
+})

@@ -1,0 +1,197 @@
+/** What is kept up in the background, on virtual time: leases that are renewed, and closing moves that are sent again. */
+import { describe, expect, it } from 'vitest'
+import { Timeline } from '../../simulation/kernel/timeline.js'
+import { leasesIn } from '../../src/app/charge/leases.js'
+import { pendingCloses } from '../../src/app/charge/pending-closes.js'
+import type { ChargeStore, CloseMove, Hold } from '../../src/ports/charge-store.js'
+
+const LEASE_MS = 15_000
+const SILENT = { debug() {}, info() {}, warn() {}, error() {} }
+const hold = (token: string): Hold => ({ slot: 'PAYER', token })
+const move = (token: string, how: CloseMove['how'] = 'complete'): CloseMove => ({
+  ...hold(token),
+  how,
+  windowMs: 1,
+})
+
+function clockOf(timeline: Timeline) {
+  return {
+    monotonic: () => timeline.nowMs,
+    after: (ms: number, run: () => void) => {
+      const moment = timeline.after(ms, run)
+      return () => {
+        moment.run = undefined
+      }
+    },
+  }
+}
+
+function leasing() {
+  const timeline = new Timeline()
+  const renewals: { readonly tokens: string[]; readonly atMs: number; readonly leaseMs: number }[] = []
+  const store = { answers: async (holds: readonly Hold[]) => holds.map(() => true) }
+  const renew: ChargeStore['renew'] = async (holds, leaseMs) => {
+    renewals.push({ tokens: holds.map(({ token }) => token), atMs: timeline.nowMs, leaseMs })
+    return store.answers(holds)
+  }
+  const leases = leasesIn({ renew } as ChargeStore, LEASE_MS, SILENT, clockOf(timeline))
+  return { timeline, renewals, store, leases }
+}
+
+describe('a lease', () => {
+  it('is renewed three times in its length, with all others in one trip, until its call ends', async () => {
+    const { timeline, renewals, leases } = leasing()
+    leases.keep(hold('one'), 0)
+    leases.keep(hold('two'), 0)
+    await timeline.run(10_000)
+    expect(renewals).toEqual([
+      { tokens: ['one', 'two'], atMs: 5_000, leaseMs: LEASE_MS },
+      { tokens: ['one', 'two'], atMs: 10_000, leaseMs: LEASE_MS },
+    ])
+    leases.drop('one')
+    await timeline.run(15_000)
+    expect(renewals.at(-1)!.tokens).toEqual(['two'])
+    leases.drop('two')
+    await timeline.run(60_000)
+    expect(renewals).toHaveLength(3)
+    // Nobody asks for nothing, and there is no timer left.
+    expect(timeline.isEmpty).toBe(true)
+    leases.keep(hold('three'), 60_000)
+    await timeline.run(65_000)
+    expect(renewals.at(-1)).toMatchObject({ tokens: ['three'], atMs: 65_000 })
+  })
+
+  it('may have lapsed when it was not renewed for its length, by the moment when that was asked', async () => {
+    const { timeline, store, leases } = leasing()
+    expect(leases.mayHaveLapsed('one')).toBe(true)
+    leases.keep(hold('one'), 0)
+    // Asked at 5 s, answered at 7 s.
+    store.answers = async holds => {
+      await new Promise<void>(resolve => timeline.after(2_000, resolve))
+      return holds.map(() => true)
+    }
+    await timeline.run(7_000)
+    store.answers = () => Promise.reject(new Error('down'))
+    await timeline.run(19_999)
+    expect(leases.mayHaveLapsed('one')).toBe(false)
+    await timeline.run(20_000)
+    expect(leases.mayHaveLapsed('one')).toBe(true)
+    store.answers = async () => [true]
+    await timeline.run(25_000)
+    expect(leases.mayHaveLapsed('one')).toBe(false)
+  })
+
+  it('that another call took is given up, and no other; not where the token got a later hold meanwhile', async () => {
+    const { timeline, renewals, store, leases } = leasing()
+    for (const token of ['one', 'two', 'three']) leases.keep(hold(token), 0)
+    store.answers = async holds => {
+      if (renewals.length === 1) leases.keep(hold('three'), timeline.nowMs)
+      return holds.map(({ token }) => token === 'two')
+    }
+    await timeline.run(5_000)
+    expect(['one', 'two', 'three'].map(leases.mayHaveLapsed)).toEqual([true, false, false])
+    await timeline.run(10_000)
+    expect(renewals.at(-1)!.tokens).toEqual(['two', 'three'])
+  })
+
+  it('that is passed on lapses at once, and is not renewed again', async () => {
+    const { timeline, renewals, leases } = leasing()
+    leases.keep(hold('one'), 0)
+    leases.pass('one')
+    leases.pass('unknown')
+    await timeline.run(60_000)
+    expect(renewals).toEqual([{ tokens: ['one'], atMs: 0, leaseMs: 1 }])
+    expect(leases.mayHaveLapsed('one')).toBe(true)
+  })
+
+  it('is not renewed by a server that has closed', async () => {
+    const { timeline, renewals, leases } = leasing()
+    leases.close()
+    leases.keep(hold('one'), 0)
+    leases.close()
+    await timeline.run(60_000)
+    expect(renewals).toEqual([])
+  })
+})
+
+function closing() {
+  const timeline = new Timeline()
+  const sent: { readonly token: string; readonly atMs: number }[] = []
+  const store = { isDown: true, tookMs: 0 }
+  const close: ChargeStore['close'] = async ({ token }) => {
+    sent.push({ token, atMs: timeline.nowMs })
+    if (store.tookMs > 0) await new Promise<void>(resolve => timeline.after(store.tookMs, resolve))
+    if (store.isDown) throw new Error('down')
+    return 'superseded'
+  }
+  const pending = pendingCloses({ close } as ChargeStore, SILENT, clockOf(timeline))
+  return { timeline, sent, store, pending }
+}
+
+const timesOf = (sent: readonly { readonly atMs: number }[]) => sent.map(({ atMs }) => atMs)
+const tokensOf = (sent: readonly { readonly token: string }[]) => sent.map(({ token }) => token)
+
+describe('a closing move', () => {
+  it('is sent after pauses that double up to five seconds, until the store answers; the next begins anew', async () => {
+    const { timeline, sent, store, pending } = closing()
+    pending.add(move('one'))
+    await timeline.run(14_000)
+    expect(timesOf(sent)).toEqual([250, 750, 1_750, 3_750, 7_750, 12_750])
+    store.isDown = false
+    await timeline.run(100_000)
+    expect(sent).toHaveLength(7)
+    expect(timeline.isEmpty).toBe(true)
+    store.isDown = true
+    pending.add(move('two'))
+    await timeline.run(100_800)
+    expect(timesOf(sent.slice(7))).toEqual([100_250, 100_750])
+  })
+
+  it('is sent alone to a store that is down; the others follow its answer in order, 32 at once', async () => {
+    const { timeline, sent, store, pending } = closing()
+    const tokens = Array.from({ length: 40 }, (_, at) => `${at}`)
+    for (const token of tokens) pending.add(move(token))
+    await timeline.run(400)
+    expect(tokensOf(sent)).toEqual(['0'])
+    pending.add(move('last'))
+    store.isDown = false
+    await timeline.run(800)
+    expect(tokensOf(sent.slice(1))).toEqual([...tokens, 'last'])
+    expect(new Set(timesOf(sent.slice(1)))).toEqual(new Set([750]))
+  })
+
+  it('that comes while another is asked about begins no second round while others wait', async () => {
+    const { timeline, sent, store, pending } = closing()
+    store.tookMs = 10_000
+    pending.add(move('one'))
+    pending.add(move('two'))
+    await timeline.run(300)
+    pending.add(move('three'))
+    await timeline.run(10_000)
+    expect(tokensOf(sent)).toEqual(['one'])
+  })
+
+  it('is forgotten by a server that has closed', async () => {
+    const { timeline, sent, pending } = closing()
+    pending.close()
+    pending.add(move('one'))
+    pending.close()
+    await timeline.run(60_000)
+    expect(sent).toEqual([])
+  })
+
+  it('of ten thousand, a release goes first where one more comes; else the oldest', async () => {
+    const { timeline, sent, store, pending } = closing()
+    for (let at = 0; at < 9_999; at++) pending.add(move(`${at}`))
+    pending.add(move('release', 'release'))
+    pending.add(move('one more'))
+    pending.add(move('another'))
+    store.isDown = false
+    await timeline.run(1_000)
+    const tokens = tokensOf(sent)
+    expect(tokens).toHaveLength(10_000)
+    expect(tokens[0]).toBe('1')
+    expect(tokens).not.toContain('release')
+    expect(tokens.slice(-2)).toEqual(['one more', 'another'])
+  })
+})

@@ -4,7 +4,6 @@
  */
 import { type Episode, episode } from './episode.js'
 
-/** Episodes that a search may run. */
 const EPISODES_MAX = 400
 
 export interface Failure {
@@ -14,10 +13,11 @@ export interface Failure {
   readonly only: readonly string[]
 }
 
-export async function smallest(failed: Episode): Promise<Failure> {
+/** @param episodesMax How many episodes the search may run. */
+export async function smallest(failed: Episode, episodesMax = EPISODES_MAX): Promise<Failure> {
   const { seed } = failed
   const { invariant } = failed.violations[0]!
-  let left = EPISODES_MAX
+  let left = episodesMax
   const fails = async (names: readonly string[]) => {
     left--
     const { violations } = await episode({ seed, only: new Set(names) })

@@ -50,15 +50,17 @@ async function windowsUsed(world: World, auditor: Buyer): Promise<void> {
   const { truth, timeline } = world
   for (const window of truth.windows.keys()) {
     const work = { act: 'auditor', does: 'return' } as const
-    let isOver = false
     const headers = { 'x-svc-subscription': window }
-    world
-      .http(auditor.process, 'auditor', workRequest('feed', work, headers, auditor.address))
-      .catch(() => {})
-      .finally(() => {
-        isOver = true
-      })
-    await timeline.run(timeline.nowMs + ASKING_AGAIN_MS, () => isOver)
+    let reply: WireReply | undefined
+    world.http(auditor.process, 'auditor', workRequest('feed', work, headers, auditor.address)).then(
+      given => {
+        reply = given
+      },
+      () => {},
+    )
+    await timeline.run(timeline.nowMs + ASKING_AGAIN_MS, () => reply !== undefined)
+    if (reply?.status !== 200 && reply?.status !== 429)
+      truth.violated('windows-hold', `a window of ${truth.windows.get(window)?.txId} got ${reply?.status}`)
   }
 }
 

@@ -2,7 +2,9 @@
 
 import { reportsCharge } from '../../src/domain/bookings.js'
 import { OUTCOMES } from '../../src/domain/machines/charge.machine.js'
+import type { EndedCall } from '../../src/ports/witness.js'
 import type { Buyer } from '../parties/buyer.js'
+import type { Recorded, Truth } from '../world/truth.js'
 import type { World } from '../world/world.js'
 import { askedAgain } from './asking-again.js'
 import { audited } from './books.js'
@@ -29,9 +31,22 @@ function toldNotCharged({ truth, ledger }: World): void {
     const later = truth.records.some(
       ({ call: id, txId, atMs }) => txId === record.txId && id !== call.id && atMs >= record.atMs,
     )
-    if (!later)
+    if (!later && !isBroughtAgain(truth, call, record))
       truth.violated('told-not-charged', `${call.id} ended ${call.final}, and ${record.txId} landed`)
   }
+}
+
+/**
+ * Its record was kept, and the answer of the store was lost: a later request that brought the payment again found it, was
+ * charged, and got the answer. Not so where the record was made after its call had spoken.
+ */
+function isBroughtAgain(truth: Truth, { id, path }: EndedCall, { txId, appliedMs = 0 }: Recorded): boolean {
+  const endedMs = truth.endedMs.get(id)!
+  const isUnheard = path.at(-1) === 'recording.storeDown' && appliedMs <= endedMs
+  return (
+    isUnheard &&
+    truth.askings.some(({ payment, reply }) => payment?.txId === txId && reply && reply.status < 400)
+  )
 }
 
 function keysChargedOnce({ truth, conditions, ledger }: World): void {

@@ -118,9 +118,11 @@ export class Facilitator {
       const after = fate.fractionOf(fate.numbered('facilitator.death.after')) < 0.5
       if (after) await route.handle({ query: new URLSearchParams(), body, accept: '', parts: [] })
       this.#process.die()
+      this.refusesNext = false
       timeline.after(RESTART_MS, () => {
         this.#process = this.#begin()
       })
+      throw new ConnectionLost('ECONNRESET')
     }
     const reply = await route.handle({ query: new URLSearchParams(), body, accept: '', parts: [] })
     return this.#worded(path, reply)

@@ -64,7 +64,12 @@ export function sharedStores(world: World): StoresFor {
       send: command => ask('send', () => model.send(command)),
       script: (name, lua) => {
         const run = model.script(name, lua)
-        return (keys, args) => ask(name, () => run(keys, args))
+        return (keys, args) =>
+          ask(name, async () => {
+            const reply = await run(keys, args)
+            if (String(reply) === 'recorded') world.truth.recordApplied(String(args[1]))
+            return reply
+          })
       },
       onUp: () => {},
     }

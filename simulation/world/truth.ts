@@ -2,7 +2,6 @@
 import { algorandPaymentReader } from '../../src/adapters/algorand/payment-reader.js'
 import type { HandlerContext } from '../../src/domain/endpoint.js'
 import type { ChargeStore } from '../../src/ports/charge-store.js'
-import type { CreditStore } from '../../src/ports/credit.js'
 import type { ReadPayment } from '../../src/ports/payment-reader.js'
 import type { Runs } from '../../src/ports/runs.js'
 import type { EndedCall } from '../../src/ports/witness.js'
@@ -57,6 +56,8 @@ export interface Recorded {
   readonly call: string
   readonly txId: string
   readonly atMs: number
+  /** When the store did so; its answer may have been lost. */
+  appliedMs?: number
 }
 
 export interface Violation {
@@ -72,9 +73,6 @@ export class Truth {
   readonly endedMs = new Map<string, number>()
   readonly settles: SettleAsked[] = []
   readonly records: Recorded[] = []
-  /** Runs that were begun, and credit that was given, by creditor. */
-  readonly taken = new Map<string, number>()
-  readonly given = new Map<string, number>()
   readonly violations: Violation[] = []
   /** The payment that bought each window's key, and the run that was delivered for each payment. */
   readonly windows = new Map<string, Window>()
@@ -141,7 +139,7 @@ export class Truth {
     const hasReturned = this.handlerRuns.some(run => run.txId === txId && run.returned)
     if (!hasReturned)
       this.violated('no-charge-without-answer', `${txId} is settled, and no run for it has returned`)
-    const isRecorded = this.records.some(record => record.txId === txId)
+    const isRecorded = this.records.some(record => record.txId === txId && record.appliedMs !== undefined)
     if (!isRecorded) this.violated('recorded-before-settling', `${txId} is settled, and nobody recorded it`)
   }
 
@@ -150,20 +148,21 @@ export class Truth {
     return {
       ...store,
       record: move => {
-        if (move.payment) this.records.push({ call: move.token, txId: move.payment, atMs: this.#now() })
-        return store.record(move)
+        const { payment: txId, token: call } = move
+        if (txId) this.records.push({ call, txId, atMs: this.#now() })
+        const recorded = store.record(move)
+        recorded.then(
+          verdict => verdict === 'recorded' && this.recordApplied(call),
+          () => {},
+        )
+        return recorded
       },
     }
   }
 
-  watchingCredit(store: CreditStore): CreditStore {
-    return {
-      take: (payer, terms) => store.take(payer, terms),
-      give: (payer, runs, terms) => {
-        this.given.set(payer, (this.given.get(payer) ?? 0) + runs)
-        return store.give(payer, runs, terms)
-      },
-    }
+  recordApplied(call: string): void {
+    const record = this.records.findLast(each => each.call === call)
+    if (record) record.appliedMs ??= this.#now()
   }
 
   asked(asking: Omit<Asking, 'payment' | 'atMs' | 'reply' | 'isLost'>): Asking {

@@ -157,6 +157,7 @@ export class World {
   heal(): void {
     this.fate.isOver = true
     this.conditions = calm(this.conditions)
+    this.facilitator.refusesNext = false
   }
 
   /** One request over HTTP, and what came back. @throws ConnectionLost */

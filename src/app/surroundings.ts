@@ -17,9 +17,18 @@ export interface Surroundings {
 
 export function surroundingsOf({ clock }: Pick<ServerOptions, 'clock'>): Surroundings {
   return {
-    clock: { ...systemClock, ...clock },
+    clock: bound({ ...systemClock, ...clock }),
     random: systemRandom,
     transport: jsonTransport,
     node: nodeClient,
+  }
+}
+
+/** Its functions are handed on by themselves, and a seller's may need their own clock. */
+function bound(clock: Clock): Clock {
+  return {
+    now: () => clock.now(),
+    monotonic: () => clock.monotonic(),
+    after: (ms, callback) => clock.after(ms, callback),
   }
 }

@@ -97,7 +97,6 @@ describe('an audit', () => {
   const denied = { ...everyWay.find(({ final }) => final === 'unsettled')!, txId: 'N'.repeat(52) }
   const spent = { ...everyWay.find(({ final }) => final === 'paymentSpent')!, txId: 'P'.repeat(52) }
   const doubt = { ...doubtful!, txId: 'D'.repeat(52) }
-  const unverified = everyWay.find(({ path }) => path.at(-1) === 'verifying.unreachable')!
   const turnedAway = everyWay.find(({ path }) => path[0] === 'received.draining')!
 
   const planted: [string, () => ReturnType<typeof audited>, [string, string][]][] = [
@@ -197,15 +196,6 @@ describe('an audit', () => {
       () =>
         audited(
           [...charged, doubt, { ...turnedAway, txId: doubt.txId, startedMs: doubt.startedMs + 60_000 }],
-          [...transfersOf(charged), transferOf(doubt)],
-        ),
-      [['settled_in_doubt', doubt.id]],
-    ],
-    [
-      'a call in doubt, though a process whose clock is ahead had not got to charging it before',
-      () =>
-        audited(
-          [...charged, doubt, { ...unverified, txId: doubt.txId, startedMs: doubt.startedMs + 60_000 }],
           [...transfersOf(charged), transferOf(doubt)],
         ),
       [['settled_in_doubt', doubt.id]],

@@ -12,7 +12,12 @@ import { REGRESSIONS } from '../../simulation/regressions.js'
 import type { smallest } from '../../simulation/shrink.js'
 
 /** Some seconds of them; `npm run simulate` goes on. */
-const SEEDS = Array.from({ length: 24 }, (_, at) => String(at + 1))
+const SEEDS = Array.from({ length: 12 }, (_, at) => String(at + 1))
+
+/** Enough to see that it works. */
+const SHRINKING_MAX = 40
+
+const textOf = (path: string) => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8')
 
 const folder = mkdtempSync(join(tmpdir(), 'simulation-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
@@ -32,23 +37,22 @@ describe('an episode', () => {
       await episode({ seed, onLine: line => lines.push(line) })
       return lines.join('\n')
     }
-    const trace = await traceOf('14')
+    const trace = await traceOf('9')
     expect(trace.split('\n').length).toBeGreaterThan(100)
-    expect(await traceOf('14')).toBe(trace)
-    expect(await traceOf('15')).not.toBe(trace)
+    expect(await traceOf('9')).toBe(trace)
+    expect(await traceOf('11')).not.toBe(trace)
   })
 
   it('leaves the machine’s clock and chance as they were', async () => {
     const before = [Date.now, performance.now, Math.random, setTimeout, setInterval]
     await episode({ seed: '3' })
     expect([Date.now, performance.now, Math.random, setTimeout, setInterval]).toEqual(before)
-    expect(Math.abs(Date.now() - Date.UTC(2030, 0, 1))).toBeGreaterThan(0)
   })
 })
 
 describe('a planted bug', () => {
   it('is found, and made small: what is left of its faults and acts fails again', async () => {
-    const bug = ONCE_THERE.find(({ name }) => name === 'general-error-is-no')!
+    const bug = MADE_UP.find(({ name }) => name === 'failure-is-charged')!
     const file = await bundled(join(folder, 'planted.mjs'), bug.edits, 'simulation/planted/entry.ts')
     const planted: { episode: typeof episode; smallest: typeof smallest } = await import(
       pathToFileURL(file).href
@@ -58,25 +62,23 @@ describe('a planted bug', () => {
       const ended = await planted.episode({ seed: String(seed) })
       if (ended.violations.length > 0) failed = ended
     }
-    const small = await planted.smallest(failed)
-    expect(small.invariant).toBe('told-not-charged')
-    expect(small.only.length).toBeLessThan((failed.acts.length + failed.strikes.length) / 4)
-    const again = await planted.episode({ seed: small.seed, only: new Set(small.only) })
+    const small = await planted.smallest(failed, SHRINKING_MAX)
+    expect(small.invariant).toBe('no-charge-without-answer')
+    expect(small.only.length).toBeLessThan((failed.acts.length + failed.strikes.length) / 2)
+    const only = new Set(small.only)
+    const again = await planted.episode({ seed: small.seed, only })
     expect(again.violations.map(({ invariant }) => invariant)).toContain(small.invariant)
     // The same faults do no harm to what is here.
-    expect((await episode({ seed: small.seed, only: new Set(small.only) })).violations).toEqual([])
+    expect((await episode({ seed: small.seed, only })).violations).toEqual([])
   })
 
-  it.each([...ONCE_THERE, ...MADE_UP])(
-    'still has its place in the source: $name',
-    async ({ name, edits }) => {
-      await bundled(join(folder, `${name}.mjs`), edits, 'simulation/hunt.ts')
-    },
-  )
+  it.each([...ONCE_THERE, ...MADE_UP])('still has its one place in the source: $name', ({ edits }) => {
+    for (const { file, find } of edits) expect(textOf(file).split(find)).toHaveLength(2)
+  })
 })
 
 it('the README lists every invariant, in its words, and every planted bug', () => {
-  const readme = readFileSync(new URL('../../simulation/README.md', import.meta.url), 'utf8')
+  const readme = textOf('simulation/README.md')
   for (const [name, says] of Object.entries(INVARIANTS)) expect(readme).toContain(`| \`${name}\` | ${says} |`)
   for (const { says } of [...ONCE_THERE, ...MADE_UP]) expect(readme).toContain(`| ${says} |`)
 })

@@ -50,11 +50,11 @@ export function safeFetch(options: SafeFetchOptions = {}): SafeFetch {
   const connect = guardedConnector({ ...options, timeoutMs })
 
   return async (start, { method, body, signal: stopped }) => {
-    const { signal, clear } = deadline(systemClock, timeoutMs, stopped)
     // Of one call only: what a stranger's server keeps open ends with it.
     const dispatcher = new Agent({ connect, pipelining: 0, maxHeaderSize: HEADER_BYTES_MAX })
     const redirects: string[] = []
     let url = webUrl(start)
+    const { signal, clear } = deadline(systemClock, timeoutMs, stopped)
     let sent = { method, body }
     try {
       for (;;) {

@@ -39,6 +39,7 @@ export interface SettlementWebhook extends Witness {
 }
 
 const CONNECTIONS_MAX = 8
+const ANSWER_BYTES_MAX = 131_072
 const RETRY_MAX_MS = 60_000
 
 /** @throws SvcError `invalid_options` */
@@ -63,15 +64,21 @@ export function settlementWebhook(
 
   async function post(id: string, body: string): Promise<void> {
     const { signal, clear } = deadline(systemClock, timeoutMs)
-    const { statusCode, body: answer } = await request(url, {
+    const statusCode = await request(url, {
       method: 'POST',
       headers: { 'content-type': 'application/json', ...signedHeaders(key, id, systemClock.now(), body) },
       body,
       dispatcher: agent,
       signal,
-    }).finally(clear)
-    // Read to its end, within bounds, so that the connection can be used again; what it says is of no interest.
-    await answer.dump().catch(() => {})
+    })
+      // Read to its end, within bounds, so that the connection can be used again; what it says is of no interest.
+      .then(answer =>
+        answer.body.dump({ limit: ANSWER_BYTES_MAX, signal }).then(
+          () => answer.statusCode,
+          () => answer.statusCode,
+        ),
+      )
+      .finally(clear)
     if (statusCode < 200 || statusCode > 299) throw new Error(`the receiver answered ${statusCode}`)
   }
 

@@ -77,9 +77,8 @@ export function unbooked(transfer: Transfer, runs: readonly EndedCall[]): Differ
   const amount = `${formatUsd(transfer.amount)} from ${transfer.payer}`
   const replay = runs.find(({ charged }) => charged === 'earlier')
   if (replay) return differenceOf(replay, 'unbooked_transaction', `${amount} landed, and was replayed only`)
-  const isDoubted = runs.some(({ charged }) => charged === 'maybe')
   const told = runs
-    .filter(run => run.charged === 'maybe' || speaksOf(run, isDoubted))
+    .filter(run => run.charged === 'maybe' || speaksOf(run))
     .sort((a, b) => a.startedMs + a.ms - b.startedMs - b.ms)
     .at(-1)
   if (told?.charged === 'maybe') return differenceOf(told, 'settled_in_doubt', `${amount} landed`)
@@ -91,13 +90,10 @@ export function unbooked(transfer: Transfer, runs: readonly EndedCall[]): Differ
 
 /**
  * Whether a run without a charge says something of the payment. One that was refused before it held the payment speaks of
- * its own request alone. And where another run was in doubt, one that never recorded the payment came before that: the
- * clocks of two processes may say otherwise.
+ * its own request alone: another call may be settling the payment, and what that one said counts.
  */
-function speaksOf({ final, path }: EndedCall, isDoubted: boolean): boolean {
-  if (NAMES_AS_TAKEN.has(final)) return false
-  const last = isDoubted ? 'recording.recorded' : 'opening.opened'
-  return path.includes(last) || path.includes('recovering.absent')
+function speaksOf({ final, path }: EndedCall): boolean {
+  return !NAMES_AS_TAKEN.has(final) && (path.includes('opening.opened') || path.includes('recovering.absent'))
 }
 
 function moment(ms: number): string {

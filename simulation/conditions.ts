@@ -99,7 +99,7 @@ export function conditionsOf(seed: string): Conditions {
     death: store === 'redis' ? often(0.5, 0.015) : 0,
     standstill: often(0.5, 0.015),
     lateRecord: store === 'redis' ? often(0.4, 0.15) : 0,
-    ambush: replicas > 1 ? often(0.4, 0.3) : 0,
+    ambush: replicas > 1 ? often(0.5, 0.4) : 0,
     drains: store === 'redis' ? often(0.3, 0.05) : 0,
     facilitator: {
       probability: often(0.6, 0.35),

@@ -37,7 +37,7 @@ const ACTS_MAX_MS = 60 * 60_000
 /** Payments live 108 rounds; leases, closing moves and handlers are over long before. */
 const HEALING_MS = 7 * 60_000
 /** Floods are dear to simulate, and rare. */
-const WEIGHTS: Partial<Record<ActKind, number>> = { flood: 1, subscribe: 16 }
+const WEIGHTS: Partial<Record<ActKind, number>> = { flood: 1, subscribe: 24 }
 const KINDS = (Object.keys(ACTS) as ActKind[]).flatMap(kind => Array<ActKind>(WEIGHTS[kind] ?? 8).fill(kind))
 
 /** Enough for one call of the cheapest endpoint: of many payments at once, one lands. */

@@ -1,6 +1,6 @@
 /**
- * What goes wrong, decided by the seed and by the name of the moment. A moment's fate does not depend on what happened
- * before it, so that one fault can be taken away and the others stay as they were.
+ * What goes wrong, decided by the seed and by the name of the moment, which counts how often its place was there before.
+ * So one fault can be taken away, and most others stay as they were.
  */
 import { Dice, hashOf } from './dice.js'
 

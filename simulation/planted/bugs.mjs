@@ -185,6 +185,17 @@ export const ONCE_THERE = [
       },
     ],
   },
+  {
+    name: 'swept-by-own-clock',
+    says: 'Windows are swept by a replica’s own clock.',
+    edits: [
+      {
+        file: 'src/app/sweep.ts',
+        find: 'await store.sweep(await windowsNow({ subscriptions: store, clock }))',
+        replace: 'await store.sweep(clock.now())',
+      },
+    ],
+  },
 ]
 
 /** @type {readonly Bug[]} */
@@ -245,8 +256,8 @@ export const MADE_UP = [
     ],
   },
   {
-    name: 'second-payment',
-    says: 'The price that was checked is not the price that is signed.',
+    name: 'cap-off-by-one',
+    says: 'The cap on a price is a base unit too high.',
     edits: [
       {
         file: 'src/app/client/purse.ts',
@@ -256,19 +267,8 @@ export const MADE_UP = [
     ],
   },
   {
-    name: 'swept-by-own-clock',
-    says: 'Windows are swept by a replica’s own clock.',
-    edits: [
-      {
-        file: 'src/app/sweep.ts',
-        find: 'await store.sweep(await windowsNow({ subscriptions: store, clock }))',
-        replace: 'await store.sweep(clock.now())',
-      },
-    ],
-  },
-  {
     name: 'caller-forgotten',
-    says: 'A call in flight is never counted as ended where its effect broke.',
+    says: 'A call whose caller is gone is never counted as ended.',
     edits: [
       {
         file: 'src/app/charge/charge.ts',

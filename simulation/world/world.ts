@@ -202,7 +202,8 @@ export class World {
 
 function causeIn(fields: object): string {
   const { err, cause } = fields as { err?: Error; cause?: unknown }
-  return err ? (err.stack ?? String(err)) : String(cause ?? '')
+  // Without the stack, which differs from one caller to the next.
+  return String(err ?? cause ?? '')
 }
 
 function askingOf(

@@ -244,6 +244,15 @@ describe('a message', () => {
     expect(errors).toEqual([])
   })
 
+  it('bounds the time of an answer’s body too: eight that never end do not keep a ninth message waiting', async () => {
+    const endless: Reply = response => void response.writeHead(200).write('x')
+    const slow = await receiver(...Array.from({ length: 8 }, () => endless), answer(200))
+    const { webhook, errors } = sender(slow.url, { timeoutMs: 200 })
+    for (let id = 1; id <= 9; id++) webhook.ended(settled(String(id)))
+    await slow.times(9)
+    expect(errors).toEqual([])
+  })
+
   it('does not keep others from being sent while it waits', async () => {
     const one = await receiver(answer(500), answer(200))
     const { webhook } = sender(one.url, { retryMs: 60_000 })

@@ -43,10 +43,7 @@ function toldNotCharged({ truth, ledger }: World): void {
 function isBroughtAgain(truth: Truth, { id, path }: EndedCall, { txId, appliedMs = 0 }: Recorded): boolean {
   const endedMs = truth.endedMs.get(id)!
   const isUnheard = path.at(-1) === 'recording.storeDown' && appliedMs <= endedMs
-  return (
-    isUnheard &&
-    truth.askings.some(({ payment, reply }) => payment?.txId === txId && reply && reply.status < 400)
-  )
+  return isUnheard && truth.calls.some(call => call.txId === txId && call.final === 'replayed')
 }
 
 function keysChargedOnce({ truth, conditions, ledger }: World): void {

@@ -41,7 +41,7 @@ describe('an episode', () => {
     expect(trace.split('\n').length).toBeGreaterThan(100)
     expect(await traceOf('9')).toBe(trace)
     expect(await traceOf('11')).not.toBe(trace)
-  })
+  }, 120_000)
 
   it('leaves the machine’s clock and chance as they were', async () => {
     const before = [Date.now, performance.now, Math.random, setTimeout, setInterval]
@@ -70,7 +70,7 @@ describe('a planted bug', () => {
     expect(again.violations.map(({ invariant }) => invariant)).toContain(small.invariant)
     // The same faults do no harm to what is here.
     expect((await episode({ seed: small.seed, only })).violations).toEqual([])
-  })
+  }, 120_000)
 
   it.each([...ONCE_THERE, ...MADE_UP])('still has its one place in the source: $name', ({ edits }) => {
     for (const { file, find } of edits) expect(textOf(file).split(find)).toHaveLength(2)

@@ -25,7 +25,6 @@ export interface Episode {
   readonly calls: number
   readonly requests: number
   readonly charges: number
-  readonly traceHash: number
   readonly violations: readonly Violation[]
   readonly strikes: readonly Strike[]
   readonly acts: readonly string[]
@@ -48,7 +47,7 @@ export async function episode({ seed, only, onLine }: EpisodeOptions): Promise<E
   return quiet(async machine => {
     const world = new World({ seed, conditions, ...(only && { faults: only }), ...(onLine && { onLine }) })
     machine.nowMs = () => world.timeline.nowMs
-    const acts = begin(world, only)
+    const { acts, buyers } = begin(world, only)
     const { truth, timeline } = world
     const failed = () => truth.violations.length > 0
     await timeline.run(conditions.spanMs, failed)
@@ -56,7 +55,7 @@ export async function episode({ seed, only, onLine }: EpisodeOptions): Promise<E
     await timeline.run(conditions.spanMs + ACTS_MAX_MS, () => failed() || world.acting === 0)
     if (world.acting > 0) truth.violated('acts-end', `${world.acting} acts have not ended`)
     await timeline.run(timeline.nowMs + HEALING_MS, failed)
-    if (!failed()) await checkedAtTheEnd(world, buyersOf(world))
+    if (!failed()) await checkedAtTheEnd(world, buyers)
     const finals: Record<string, number> = {}
     for (const { final } of truth.calls) finals[final] = (finals[final] ?? 0) + 1
     return {
@@ -64,8 +63,7 @@ export async function episode({ seed, only, onLine }: EpisodeOptions): Promise<E
       conditions,
       calls: truth.calls.length,
       requests: truth.askings.length,
-      charges: world.ledger.transactions().length / 2,
-      traceHash: world.traceHash,
+      charges: world.ledger.transactions().filter(({ asset }) => asset !== null).length,
       violations: truth.violations,
       strikes: world.fate.strikes,
       acts,
@@ -74,22 +72,16 @@ export async function episode({ seed, only, onLine }: EpisodeOptions): Promise<E
   })
 }
 
-const buyers = new WeakMap<World, readonly Buyer[]>()
-
-function buyersOf(world: World): readonly Buyer[] {
-  return buyers.get(world)!
-}
-
 /** Puts every act on the timeline. */
-function begin(world: World, only: ReadonlySet<string> | undefined): string[] {
+function begin(world: World, only: ReadonlySet<string> | undefined) {
   const { conditions, timeline, fate } = world
   const acts: string[] = []
-  const all: Buyer[] = []
+  const buyers: Buyer[] = []
   for (let who = 1; who <= conditions.buyers; who++) {
     const name = `buyer${who}`
     const hosts = { [HOSTILE_HOST]: hostileSeller(world, fate.dice('hostile')) }
     const buyer = new Buyer(world, name, conditions.kind === 'hoard' ? { hosts, ...CAPS } : {})
-    all.push(buyer)
+    buyers.push(buyer)
     world.fund(name, fate.dice(`${name}.poor`).chance(0.2) ? POOR : undefined)
     for (let at = 1; at <= conditions.actsPerBuyer; at++) {
       const act = `act${who}.${at}`
@@ -109,6 +101,5 @@ function begin(world: World, only: ReadonlySet<string> | undefined): string[] {
       })
     }
   }
-  buyers.set(world, all)
-  return acts
+  return { acts, buyers }
 }

@@ -2,12 +2,11 @@
  * While an episode runs, libraries that read the machine's clock read the simulated one, and nothing may set a timer of the
  * machine's or make its own randomness: an episode that did could not be repeated.
  */
+import { EPOCH_MS } from './kernel/process.js'
 
 export interface Machine {
   nowMs: () => number
 }
-
-const EPOCH_MS = Date.UTC(2030, 0, 1)
 
 export async function quiet<T>(run: (machine: Machine) => Promise<T>): Promise<T> {
   const real = {

@@ -2,12 +2,10 @@
 
 import type { Ledger } from '../../src/adapters/sandbox/ledger.js'
 import { decodeAnswerHeader } from '../../src/domain/x402.js'
+import { EPOCH_MS } from '../kernel/process.js'
 import { type Asking, headerOf, type Truth } from '../world/truth.js'
 import type { WireReply } from '../world/wire.js'
 import type { World } from '../world/world.js'
-
-/** The ledger counts in seconds. */
-const EPOCH_MS = Date.UTC(2030, 0, 1)
 
 export function checkReply({ truth, ledger }: World, asking: Asking, reply: WireReply): void {
   if (reply.status >= 200 && reply.status < 400) checkAnswer(truth, ledger, asking, reply)
@@ -51,7 +49,7 @@ function checkQuote(truth: Truth, ledger: Ledger, { act, payment, endpoint, atMs
   const settled = truth.settles.find(({ txId }) => txId === payment.txId)
   const run = truth.handlerRuns.find(each => each.txId === payment.txId && each.endpoint === endpoint)
   // One that was sent to be settled before this request began, by this endpoint, and landed at once or later.
-  if (!settled || !run || settled.atMs > atMs || landed.landedAt * 1_000 > atMs + EPOCH_MS) return
+  if (!settled || !run || settled.atMs > atMs || landed.landedAt * 1_000 > EPOCH_MS + atMs) return
   truth.violated('not-quoted-again', `${act} was quoted again for ${payment.txId}, which had landed`)
 }
 

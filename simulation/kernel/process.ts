@@ -6,7 +6,7 @@ import type { Clock } from '../../src/ports/clock.js'
 import type { Timeline } from './timeline.js'
 
 /** The time of day when every simulation begins. */
-const EPOCH_MS = Date.UTC(2030, 0, 1)
+export const EPOCH_MS = Date.UTC(2030, 0, 1)
 
 export interface Skew {
   /** How far its time of day is off. */

@@ -113,10 +113,11 @@ export class Facilitator {
   async #serve(method: string, path: string, body: Buffer): Promise<{ status: number; text: string }> {
     const { fate, timeline, conditions, truth } = this.#world
     const route = this.#routes.find(each => each.method === method && each.path.test(path))!
+    const handle = () => route.handle({ query: new URLSearchParams(), body, accept: '', parts: [] })
     if (path === '/settle') truth.settleAsked(body)
     if (fate.strike(fate.numbered('facilitator.death'), conditions.facilitator.death, timeline.nowMs)) {
       const after = fate.fractionOf(fate.numbered('facilitator.death.after')) < 0.5
-      if (after) await route.handle({ query: new URLSearchParams(), body, accept: '', parts: [] })
+      if (after) await handle()
       this.#process.die()
       this.refusesNext = false
       timeline.after(RESTART_MS, () => {
@@ -124,7 +125,7 @@ export class Facilitator {
       })
       throw new ConnectionLost('ECONNRESET')
     }
-    const reply = await route.handle({ query: new URLSearchParams(), body, accept: '', parts: [] })
+    const reply = await handle()
     return this.#worded(path, reply)
   }
 

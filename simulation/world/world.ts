@@ -8,7 +8,7 @@ import type { Logger } from '../../src/ports/logger.js'
 import type { SignedPayment } from '../../src/ports/payment-signer.js'
 import { type Conditions, calm } from '../conditions.js'
 import { checkReply } from '../invariants/answers.js'
-import { type Dice, hashOf } from '../kernel/dice.js'
+import type { Dice } from '../kernel/dice.js'
 import { Fate } from '../kernel/fate.js'
 import { ConnectionLost, Network } from '../kernel/network.js'
 import { Process } from '../kernel/process.js'
@@ -60,8 +60,6 @@ export class World {
   conditions: Conditions
   /** Acts that have begun and not ended. */
   acting = 0
-  /** Of all lines so far, whether or not anybody reads them. */
-  traceHash = 0x811c9dc5
   readonly #onLine: ((line: string) => void) | undefined
   readonly #mortals = new Set<Process>()
   /** Ends each request that is under way. */
@@ -95,9 +93,7 @@ export class World {
   }
 
   readonly trace = (line: string): void => {
-    const timed = `${this.timeline.nowMs} ${line}`
-    this.traceHash = hashOf(timed, this.traceHash)
-    this.#onLine?.(timed)
+    this.#onLine?.(`${this.timeline.nowMs} ${line}`)
   }
 
   fund(name: string, credit: Credit = PLENTY): void {

@@ -5,7 +5,7 @@ import { memoryChargeStore } from '../../src/adapters/memory/charge-store.js'
 import { defineEndpoint } from '../../src/index.js'
 import { childAgent } from '../support/child-agent.js'
 import { closing } from '../support/closing.js'
-import { gate } from '../support/gate.js'
+import { gated } from '../support/gate.js'
 import { type Nginx, startNginx } from '../support/nginx.js'
 import { sendRaw } from '../support/raw-http.js'
 import { startRedis } from '../support/redis-server.js'
@@ -260,17 +260,8 @@ describe('when time runs out', () => {
   const KEY = { 'idempotency-key': 'a-key-that-cannot-be-guessed' }
 
   it('a caller that hangs up before its payment is recorded is not charged', async () => {
-    const door = gate()
-    const slow = defineEndpoint({
-      name: 'slow',
-      price: '$0.01',
-      async handler() {
-        door.enter()
-        await door.opened
-        return 1
-      },
-    })
-    const seller = await open([slow])
+    const door = gated()
+    const seller = await open([door.endpoint])
     const nginx = await inFrontOf([seller])
     const payment = await signFor(seller, `${nginx.url}/slow`)
     const hangUp = new AbortController()

@@ -15,7 +15,7 @@ export type ReplicatedConnection = Pick<Connection, 'close' | 'commandTimeoutMs'
 /** Not for a Cluster: WAIT asks one node, and which one a command went to is not known here. */
 export function replicated(connection: Connection, replicas: number): ReplicatedConnection {
   const { client, commandTimeoutMs } = connection
-  // Half of the time, so that the answer to one that had to wait for another's comes in time.
+  // Half of the time: a write may wait for the WAIT before it, and then for its own. What takes longer is cut off below.
   const waitMs = Math.ceil(commandTimeoutMs / 2)
   let links = 0
   client.on('close', () => links++)

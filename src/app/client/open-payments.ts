@@ -7,8 +7,9 @@ import { algorandChain } from '../../adapters/algorand/chain.js'
 import type { Indexer } from '../../adapters/algorand/indexer-questions.js'
 import type { Network } from '../../domain/network.js'
 import type { Chain } from '../../ports/chain.js'
-import type { Cancel, Clock } from '../../ports/clock.js'
+import type { Clock } from '../../ports/clock.js'
 import type { OpenSpend, SpendEnd, SpendLedger } from '../../ports/spend.js'
+import { within } from '../../ports/waiting.js'
 
 export interface OpenPayments {
   /** Settles those that can no longer land, within a bounded time. Never rejects: what is not proved stays counted. */
@@ -44,7 +45,7 @@ export function openPayments(options: OpenPaymentsOptions): OpenPayments {
         .finally(() => {
           settling = undefined
         })
-      return atMost(clock, settlingMaxMs, settling)
+      return within(clock, settlingMaxMs, settling).catch(() => {})
     },
   }
 }
@@ -106,17 +107,5 @@ function askedOnce(algod: Algod, page: readonly OpenSpend[]): Algod {
       blocks.set(of, known)
       return known
     },
-  }
-}
-
-async function atMost(clock: Clock, ms: number, work: Promise<void>): Promise<void> {
-  let cancel: Cancel | undefined
-  const over = new Promise<void>(resolve => {
-    cancel = clock.after(ms, resolve)
-  })
-  try {
-    await Promise.race([work, over])
-  } finally {
-    cancel?.()
   }
 }

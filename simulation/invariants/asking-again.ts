@@ -108,8 +108,9 @@ function checkAgain({ truth, ledger, conditions }: World, asking: Asking, reply:
   // A redirect of the handler's is an answer, too.
   const isReplayed = reply.status < 400 || code === 'answer_not_kept'
   if (isReplayed || !ledger.landed(txId) || truth.byPayer.has(txId)) return
+  const { act: asked } = JSON.parse(asking.body) as Work
   const isOurs = truth.handlerRuns.some(
-    run => run.txId === txId && run.endpoint === endpoint && run.act === act,
+    run => run.txId === txId && run.endpoint === endpoint && run.act === asked,
   )
   if (!isOurs || key === GUESSABLE) return
   // Presented under several keys, or with several bodies: the answer is kept for one of them.

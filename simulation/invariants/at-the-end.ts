@@ -8,7 +8,7 @@ import type { Recorded, Truth } from '../world/truth.js'
 import type { World } from '../world/world.js'
 import { askedAgain } from './asking-again.js'
 import { audited } from './books.js'
-import { capsHold, spending } from './spending.js'
+import { capsHold, spending, wordsHold } from './spending.js'
 
 export async function checkedAtTheEnd(world: World, buyers: readonly Buyer[]): Promise<void> {
   const { truth, seller } = world
@@ -18,6 +18,7 @@ export async function checkedAtTheEnd(world: World, buyers: readonly Buyer[]): P
   unpaidRuns(world)
   capsHold(world, buyers)
   spending(world, buyers)
+  wordsHold(world, buyers)
   await audited(world)
   if (truth.violations.length === 0) await askedAgain(world)
 }

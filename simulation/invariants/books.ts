@@ -53,11 +53,6 @@ export async function audited(world: World): Promise<void> {
     // The call that charged it died with its process, before it could say so.
     const died = truth.records.some(record => record.txId === txId && !truth.endedMs.has(record.call))
     if (died && UNTOLD.has(finding)) continue
-    // A known gap: a recovery whose last answer of the store was lost books nothing, and the replays after it do not know.
-    const isUnheard = truth.calls.some(
-      call => call.txId === txId && call.path.at(-1) === 'recovering.storeDown',
-    )
-    if (finding === 'unbooked_transaction' && isUnheard) continue
     // Of two processes whose clocks differ an audit cannot say which word was the last.
     const isDoubted = truth.calls.some(call => call.txId === txId && call.charged === 'maybe')
     if (finding === 'told_not_charged' && isDoubted && conditions.skewMs > 0) continue

@@ -19,6 +19,8 @@ export const INVARIANTS = {
     'A payer’s runs that nobody paid for, and that the payer or the payment failed, stay within its credit.',
   'caps-hold': 'No payer is charged more a call, or more a day, than its client was told.',
   'spending-is-counted': 'A client counts at least what its account has paid.',
+  'the-clients-word':
+    'What the client reports as charged has landed, and what it reports as not charged has not.',
   'in-flight-ends': 'When all is well again, no call is in flight.',
   'books-balance': 'The journal and the chain agree, but for what died with its process.',
   'acts-end': 'Every caller gets an answer or an error in the end.',

@@ -19,6 +19,23 @@ export function spending({ truth, ledger, conditions }: World, buyers: readonly 
   }
 }
 
+/** Of our honest seller alone: a hostile one says what it likes, and the client can only count against its caps. */
+export function wordsHold({ truth, ledger, conditions }: World, buyers: readonly Buyer[]): void {
+  if (conditions.kind === 'hoard') return
+  for (const { name, client } of buyers) {
+    for (const { txId, charged } of client.receipts) {
+      // Who has seen a payment that failed may present it again, and be served for it.
+      const acts = truth.askings.flatMap(({ payment, act }) => (payment?.txId === txId ? act : []))
+      const isTaken = new Set(acts).size > 1
+      const landed = ledger.landed(txId) !== undefined
+      if (charged === 'yes' && !landed)
+        truth.violated('the-clients-word', `${name} says that ${txId} was charged, and it has not landed`)
+      if (charged === 'no' && landed && !isTaken)
+        truth.violated('the-clients-word', `${name} says that ${txId} was not charged, and it landed`)
+    }
+  }
+}
+
 const DAY_SECONDS = 86_400
 
 /** Whatever a seller says, and whenever it submits: by what has landed. */

@@ -200,10 +200,16 @@ describe('recovery', () => {
     ['what can land no more is dead', { landing: 'absent', resolved: 'opened' }, 'absent', ['dead']],
     ['what another call moved is said', { landing: 'found', resolved: 'moved' }, 'moved', ['found']],
     [
-      'a store that is silent decides nothing',
+      'what has landed is owed, whether or not the store has heard of it',
       { landing: 'found', resolved: new Error('down') },
-      'storeDown',
+      'found',
       ['found'],
+    ],
+    [
+      'a store that is silent gives nothing up',
+      { landing: 'absent', resolved: new Error('down') },
+      'storeDown',
+      ['dead'],
     ],
     [
       'without a payment nobody can be asked',

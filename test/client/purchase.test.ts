@@ -26,6 +26,8 @@ const replay = (receipt?: object, said = 'true') =>
     'idempotency-replayed': said,
     ...(receipt && { 'PAYMENT-RESPONSE': encodeHeader(receipt) }),
   })
+const settled = (status: number, over: object = {}) =>
+  reply(status, { 'PAYMENT-RESPONSE': encodeHeader({ success: true, transaction: OURS, ...over }) })
 const delivered = (of: Reply | undefined, everLost = false): Delivery => ({
   ...(of ? { reply: of } : { cause: 'reset' }),
   attempts: 1,
@@ -44,7 +46,13 @@ describe('a delivery says of its payment', () => {
     ['maybe', 'such a replay after a loss', replay(undefined, 'TRUE'), true],
     ['yes', 'a replay that names it', replay({ txId: OURS }), true],
     ['no', 'a replay that names another', replay({ txId: OTHERS }), true],
-    ['no', '300', reply(300), false],
+    ['maybe', 'a redirect', reply(300), false],
+    ['maybe', 'a redirect, as far as they go', reply(399), false],
+    ['yes', 'a redirect with a receipt of it', settled(303), false],
+    ['yes', 'an error with a receipt of it', settled(500), true],
+    ['no', 'an error with a receipt of another', settled(500, { transaction: OTHERS }), false],
+    ['no', 'an error with a receipt that it failed', settled(402, { success: false }), false],
+    ['no', '400', reply(400), false],
     ['no', '404', failed(404, 'not_found', OURS), false],
     ['maybe', '404 after a loss', failed(404, 'not_found', OURS), true],
     ['no', 'a body without a code', reply(500), false],

@@ -30,13 +30,22 @@ const CHARGED_CODES: ReadonlySet<string | undefined> = new Set([
 
 export function chargedBy({ reply, everLost }: Delivery, signed: SignedPayment): Charged['charged'] {
   if (!reply) return 'maybe'
+  if (isSettlementOf(reply, signed)) return 'yes'
   if (isSuccess(reply)) return isReplay(reply) ? chargedByReplay(reply, signed, everLost) : 'yes'
   const code = errorCodeOf(reply)
   if (CHARGED_CODES.has(code) && namesPayment(reply, signed.txId)) return 'yes'
   // Such a word about no payment, or about another one, is no "not charged" either.
   if (MONEY_CODES.has(code)) return 'maybe'
+  // x402 servers settle what is below 400: a redirect without a receipt may have been paid for.
+  if (reply.status < 400) return 'maybe'
   // The attempt that was lost may have been acted upon, whatever the last answer says of itself.
   return everLost ? 'maybe' : 'no'
+}
+
+/** The receipt stands beside any answer that was settled, and a redirect or an error of the handler's can be one. */
+function isSettlementOf({ headers }: Reply, signed: SignedPayment): boolean {
+  const receipt = receiptOf(headers)
+  return receipt?.success === true && receipt.txId === signed.txId
 }
 
 /** A replay is of an earlier payment, unless it names ours: then the answer that was lost is the one that is replayed. */

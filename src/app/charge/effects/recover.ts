@@ -29,9 +29,7 @@ export async function recover(world: World, call: Call) {
     })
     switch (resolved) {
       case 'completed':
-        earn(world, call)
-        call.replayed = unseal(recorded.answer, call.secret!, call.hold!.claim!.name)
-        return call.replayed.answer === undefined ? 'notKept' : 'found'
+        return owed(world, call, recorded)
       case 'opened':
         call.held = true
         world.leases.keep(call.hold!, sinceMs)
@@ -41,9 +39,17 @@ export async function recover(world: World, call: Call) {
     }
   } catch (cause) {
     world.logger.error({ err: cause }, 'a call that stopped while settling was not resolved')
+    // What has landed is owed whatever the store has heard: whoever asks next resolves it again, and books it if need be.
+    if (landing === 'found') return owed(world, call, recorded)
     call.retryAfterMs = UNDECIDED_RETRY_MS
     return 'storeDown'
   }
+}
+
+function owed(world: World, call: Call, recorded: Recorded): 'found' | 'notKept' {
+  call.replayed = unseal(recorded.answer, call.secret!, call.hold!.claim!.name)
+  earn(world, call)
+  return call.replayed.answer === undefined ? 'notKept' : 'found'
 }
 
 /** The run that recovery found paid was on its payer's credit. */

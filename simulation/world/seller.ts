@@ -1,4 +1,5 @@
 /** A seller: one agent, served by replicas that come and go. */
+import type { RequestListener } from 'node:http'
 import { assemble } from '../../src/app/assemble.js'
 import { createDrain, type Drain } from '../../src/app/drain.js'
 import type { ServerOptions } from '../../src/app/options.js'
@@ -33,7 +34,7 @@ const LAST_WORDS_MS = 3_000
 interface Replica {
   readonly process: Process
   readonly drain: Drain
-  readonly served: ReturnType<typeof assemble>
+  readonly listener: RequestListener
 }
 
 export class Seller {
@@ -60,9 +61,9 @@ export class Seller {
     const at = Math.floor(fate.fractionOf(fate.numbered(`${place}.balance`)) * this.#replicas.length)
     const replica = this.#replicas[at] ?? this.#replicas.find(each => each !== undefined)
     if (!replica) return Promise.reject(new ConnectionLost('ECONNREFUSED'))
-    const { process, served } = replica
+    const { process, listener } = replica
     return network.ask(from, process, `${place}>seller`, conditions.links.http, () =>
-      received(process, served.door.listener, request, hangUp),
+      received(process, listener, request, hangUp),
     )
   }
 
@@ -93,13 +94,13 @@ export class Seller {
       node: world.node.clientFor(process),
     }
     const drain = createDrain(SHUTDOWN_MS, process.clock)
-    const served = assemble(
+    const { app } = assemble(
       agentOf(world, process, this.payTo),
       optionsOf(world, this.#storesFor(process)),
       drain,
       around,
     )
-    this.#replicas[place] = { process, drain, served }
+    this.#replicas[place] = { process, drain, listener: app.callback() }
     world.mortal(process)
     process.onDeath(() => {
       this.#replicas[place] = undefined

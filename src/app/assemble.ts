@@ -10,7 +10,7 @@ import {
   type X402Facilitator,
   x402Facilitator,
 } from '../adapters/facilitator/x402-facilitator.js'
-import { httpDoor } from '../adapters/http/app.js'
+import { httpApp } from '../adapters/http/app.js'
 import { freeRoutes } from '../adapters/http/free-routes/index.js'
 import { pathsOf } from '../adapters/http/routes.js'
 import { quietLogger } from '../adapters/log/quiet-logger.js'
@@ -136,7 +136,7 @@ export function assemble(definition: AgentDef, options: ServerOptions, drain: Dr
     runs: observers.runs,
     operationsHosts: checkedHosts('operationsHosts', options.operationsHosts),
   }).concat(doors.routes, auditing.routes)
-  const door = httpDoor({
+  const app = httpApp({
     ...mount,
     charge,
     endpoints: agent.endpoints,
@@ -147,7 +147,7 @@ export function assemble(definition: AgentDef, options: ServerOptions, drain: Dr
   auditing.openJournal()
   const paid = agent.endpoints.map(({ name, method }) => `${method} ${basePath}/${name}`)
   return {
-    door,
+    app,
     network: agent.network,
     routes: [
       ...paid,

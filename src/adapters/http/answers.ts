@@ -37,10 +37,10 @@ const TELL = {
 
 /** @param taken lower-case names of headers that the route says already: a handler's `Response` does not say them again. */
 export function replyOf(outcome: ChargeOutcome, taken: ReadonlySet<string>): Reply {
-  const { final, handedOver } = outcome
-  const reply = TELL[final](outcome, taken)
-  if (OUTCOMES[final].charged === 'no' && !handedOver) return reply
-  return { ...reply, handedOver, instead: () => unwrittenReply(outcome) }
+  const reply = TELL[outcome.final](outcome, taken)
+  const { charged, closing } = OUTCOMES[outcome.final]
+  if (charged === 'no' && closing === 'release') return reply
+  return { ...reply, instead: () => unwrittenReply(outcome) }
 }
 
 /** For an answer that cannot be written: how the call ended, with its receipt and the key of a window that it bought. */

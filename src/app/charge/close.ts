@@ -10,15 +10,15 @@ import type { InFlight, World } from './world.js'
 /**
  * A release is awaited, because "not charged" is said only once the payment is free again. A completion is sent and not
  * awaited: after a settlement no answer is withheld for a store's error. It stays in flight until the store was asked
- * once, so that a server that is told to stop asks before it leaves. Answers what to do when the answer has reached the
- * socket, or has not; `superseded` where another call may hold the key or the payment by now.
+ * once, so that a server that is told to stop asks before it leaves. Answers `superseded` where another call may hold the
+ * key or the payment by now, and nothing where nothing has to be waited for.
  */
 export function closeCall(
   world: World,
   call: Call,
   final: ChargeFinal,
   inFlight: InFlight,
-): Promise<'superseded' | undefined> | ((arrived: boolean) => void) | undefined {
+): Promise<'superseded' | undefined> | undefined {
   const { closing } = OUTCOMES[final]
   if (call.creditor !== undefined) settleCredit(world, call.creditor, final)
   if (closing === 'release' && (call.held || call.window)) return release(world, call)
@@ -32,7 +32,8 @@ export function closeCall(
   // The specification's row: an answer that its caller never got frees the claim, and a retry may be charged again.
   // Sellers that ask for replay keep whatever was charged for.
   if (call.hold!.claim && hasKey && idempotency.onLostResponse === 'release') {
-    return arrived => finish(arrived ? 'complete' : 'forfeit')
+    call.request.caller.onEnd(arrived => finish(arrived ? 'complete' : 'forfeit'))
+    return undefined
   }
   // A call without a key has no answer kept once its outcome is known.
   finish(hasKey ? 'complete' : 'forfeit')

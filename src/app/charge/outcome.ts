@@ -12,12 +12,7 @@ import { type Call, spanIdOf } from './call.js'
 import { MESSAGES } from './messages.js'
 import type { World } from './world.js'
 
-export function outcomeOf(
-  world: World,
-  call: Call,
-  { final, path }: Walked<ChargeDrawing>,
-  handedOver: ChargeOutcome['handedOver'],
-): ChargeOutcome {
+export function outcomeOf(world: World, call: Call, { final, path }: Walked<ChargeDrawing>): ChargeOutcome {
   const { traceId, replayed } = call
   const answer = final === 'replayed' ? replayed?.answer : call.answer
   return {
@@ -25,7 +20,6 @@ export function outcomeOf(
     path,
     traceId,
     spanId: spanIdOf(call),
-    handedOver,
     ...(DELIVERS.has(final) && answer ? { answer } : { problem: problemOf(call, final) }),
     challenge: OUTCOMES[final].status === 402 ? challengeOf(call) : undefined,
     receipt: receiptOf(world, call, final),
@@ -47,7 +41,7 @@ export function takenOver(world: World, call: Call, walked: Walked<ChargeDrawing
   call.problem = undefined
   call.refusal = undefined
   call.retryAfterMs = TAKEN_OVER_RETRY_MS
-  return outcomeOf(world, call, { ...walked, final: 'superseded' }, undefined)
+  return outcomeOf(world, call, { ...walked, final: 'superseded' })
 }
 
 const TAKEN_OVER_RETRY_MS = 2_000

@@ -60,8 +60,7 @@ function work(world: World, call: Call, deadlineMs: number): Promise<Ended> {
 
 async function answer(world: World, call: Call, cancellation: Cancellation): Promise<'delivered' | 'failed'> {
   const returned = await (call.listing.def.handler as Handler)(contextOf(world, call, cancellation))
-  const rendering = render(returned)
-  const rendered = rendering instanceof Promise ? await rendering : rendering
+  const rendered = await render(returned)
   if (cancellation.isCancelled) return 'failed'
   if (rendered.status < 400) {
     if (resemblesFailure(returned)) warnOnce(world, call.listing)

@@ -25,7 +25,7 @@ export async function verify(world: World, call: Call) {
   switch (verification.verdict) {
     case 'valid':
       call.payer ??= verification.payer
-      return call.listing.rate === undefined ? 'verified' : countVerified(world, call)
+      return call.listing.rate === undefined ? 'verified' : countVerified(world, call, call.listing.rate)
     case 'spent':
       // Paid once, delivered once, and no reason to ask the caller for another payment.
       if (call.read) return 'spent'
@@ -47,8 +47,9 @@ async function landedBefore(world: World, { read }: Call): Promise<boolean> {
 }
 
 /** How long the handler may take so that the payment can still land; unlimited where a round is not known. */
-async function lifetimeMs(world: World, call: Call): Promise<number> {
-  const round = call.read && (await world.chain.round())
-  if (call.read === undefined || round === undefined) return Number.POSITIVE_INFINITY
-  return (Number(call.read.lastValid - round) - ROUNDS_TO_SETTLE) * ROUND_MS - SLACK_MS
+async function lifetimeMs(world: World, { read }: Call): Promise<number> {
+  if (read === undefined) return Number.POSITIVE_INFINITY
+  const round = await world.chain.round()
+  if (round === undefined) return Number.POSITIVE_INFINITY
+  return (Number(read.lastValid - round) - ROUNDS_TO_SETTLE) * ROUND_MS - SLACK_MS
 }

@@ -92,9 +92,15 @@ describe('a payment that nobody has verified', () => {
   ])('is counted under the caller’s address, whoever it names: one %s', async (_, given) => {
     const { walk, admitted } = server(RATE)
     expect(await admitted(given)).toBe('admitted')
-    const limited = { answer: 'limited', retryAfterMs: 60_000 }
+    const limited = { answer: 'limited', retryAfterMs: 60_000, call: { countedUnder: undefined } }
     expect(await walk({ paid: { payer: 'OTHER' } })).toMatchObject(limited)
     expect(await admitted({ ...from('198.51.100.1'), paid: { payer: 'OTHER' } })).toBe('admitted')
+  })
+
+  it('that names no payer is held against the limit of none', async () => {
+    const rateLimit = { ...memoryRateLimit({ max: 100 }), peek: () => Promise.reject(new Error('down')) }
+    const { admitted } = server(RATE, { rateLimit })
+    expect(await admitted({ paid: 'unreadable' })).toBe('admitted')
   })
 
   it('uses up nobody’s limit but that of its address', async () => {
@@ -144,10 +150,12 @@ describe('a payment that was verified', () => {
   })
 
   it('and that names no payer stays counted under its address', async () => {
-    const { verified } = server(RATE)
-    const unreadable: Given = { paid: 'unreadable' }
-    expect(await verified(unreadable, { verdict: 'valid' })).toBe('verified')
-    expect(await verified(unreadable, { verdict: 'valid' })).toBe('limited')
+    const { verified, admitted } = server(RATE)
+    expect(await verified({ paid: 'unreadable' }, { verdict: 'valid' })).toBe('verified')
+    expect(await admitted({ paid: {} })).toBe('limited')
+    expect(await verified({ ...from('198.51.100.1'), paid: 'unreadable' }, { verdict: 'valid' })).toBe(
+      'verified',
+    )
   })
 
   it('takes nothing back where nothing was counted', async () => {

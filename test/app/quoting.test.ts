@@ -49,9 +49,9 @@ describe('the input', () => {
     ['{} where a POST has no body', { paid: {}, request: { query: { b: 2 } } }, {}],
     ['the query of a GET', { def: GET, request: { ...body({ a: 1 }), query: { b: 2 } } }, { b: 2 }],
   ])('is %s, as its check leaves it', async (_, given, input) => {
-    const valid = { answer: 'valid', isProbe: false, problem: undefined }
-    expect(await validated(given)).toMatchObject({ ...valid, input: { checked: input } })
-    expect(await validated({ ...given, listing: { check: undefined } })).toMatchObject({ ...valid, input })
+    const valid = { answer: 'valid', isProbe: false, problem: undefined, retryAfterMs: undefined }
+    expect(await validated(given)).toEqual({ ...valid, input: { checked: input } })
+    expect(await validated({ ...given, listing: { check: undefined } })).toEqual({ ...valid, input })
   })
 
   it('that does not satisfy its schema is refused, and the caller told where', async () => {
@@ -70,10 +70,10 @@ describe('the input', () => {
   })
 
   it('of a request that carries nothing is a probe, which is not checked', async () => {
-    const probe = { answer: 'probe', isProbe: true, problem: undefined }
+    const probe = { answer: 'probe', isProbe: true, problem: undefined, retryAfterMs: undefined }
     const query = { wrong: true }
-    expect(await validated({ request: { query } })).toMatchObject({ ...probe, input: {} })
-    expect(await validated({ def: GET, request: { query } })).toMatchObject({ ...probe, input: query })
+    expect(await validated({ request: { query } })).toEqual({ ...probe, input: {} })
+    expect(await validated({ def: GET, request: { query } })).toEqual({ ...probe, input: query })
   })
 
   it.each<[string, Partial<World>, string, boolean]>([

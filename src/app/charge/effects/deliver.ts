@@ -144,8 +144,10 @@ function fail(world: World, call: Call, cause: unknown): void {
 function tell(world: World, call: Call, { problem, withheld }: ToldFailure): void {
   call.problem = problem
   if (withheld === undefined) return
-  const fields = { withheld, endpoint: call.listing.def.name, traceId: call.traceId }
-  world.logger.warn(fields, 'a handler failed in words that only the server may say; callers are told others')
+  world.logger.warn(
+    { withheld, endpoint: call.listing.def.name, traceId: call.traceId },
+    'a handler failed in words that only the server may say; callers are told others',
+  )
 }
 
 const warned = new WeakSet<Listing>()

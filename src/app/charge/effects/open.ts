@@ -107,7 +107,7 @@ function holdOf(world: World, call: Call): Hold | undefined {
   const key = keyOf(world, call)
   const scope = key === undefined ? paymentScope(call) : scopeOf(world, call)
   if (read === undefined && scope === undefined) return undefined
-  call.secret = key ?? read?.signature
+  call.secret = key ?? read!.signature
   return {
     token: call.id,
     // Everything that one payer holds lives together, so that a claim and its payment move in one step.

@@ -1,3 +1,4 @@
+import type { ReadPayment } from '../../../ports/payment-reader.js'
 import type { Call } from '../call.js'
 import type { World } from '../world.js'
 import { countVerified } from './admit.js'
@@ -15,7 +16,7 @@ const UNREACHABLE_RETRY_MS = 5_000
 export async function verify(world: World, call: Call) {
   const leftMs = await lifetimeMs(world, call)
   if (leftMs < HANDLER_MIN_MS) {
-    if (await landedBefore(world, call)) return 'spent'
+    if (await landedBefore(world, call.read!)) return 'spent'
     call.refusal = 'The payment expires before it could be settled; sign a new one'
     return 'expiring'
   }
@@ -42,8 +43,8 @@ export async function verify(world: World, call: Call) {
 }
 
 /** A store that forgot must not make its payer pay again. Only for a payer's own signature is the chain asked. */
-async function landedBefore(world: World, { read }: Call): Promise<boolean> {
-  return read?.proven() === true && (await world.chain.hasLanded(read.txId)) === true
+async function landedBefore(world: World, read: ReadPayment): Promise<boolean> {
+  return read.proven() && (await world.chain.hasLanded(read.txId)) === true
 }
 
 /** How long the handler may take so that the payment can still land; unlimited where a round is not known. */

@@ -10,11 +10,13 @@ import { DOWN, type Given, oneCall } from '../support/one-call.js'
 const RATE: Rate = { perMinute: 1, per: 'payer', bucket: '' }
 const PER_IP: Rate = { ...RATE, per: 'ip' }
 const VALID = { verdict: 'valid', payer: 'PAYER' } as const
+/** A minute that does not pass. */
+const STILL = { clock: { monotonic: () => 0 }, max: 100 }
 const from = (clientAddress: string): Given => ({ request: { clientAddress } })
 
 /** One server, whose calls are counted together on a clock that stands still. */
 function server(rate: Rate | undefined, over: Partial<World> = {}) {
-  const rateLimit = memoryRateLimit({ clock: { monotonic: () => 0 }, max: 100 })
+  const rateLimit = memoryRateLimit(STILL)
   const facilitator = (says: Verification) =>
     ({ verify: async () => says }) as unknown as World['facilitator']
   const chain = { round: async () => undefined } as unknown as World['chain']
@@ -98,7 +100,7 @@ describe('a payment that nobody has verified', () => {
   })
 
   it('that names no payer is held against the limit of none', async () => {
-    const rateLimit = { ...memoryRateLimit({ max: 100 }), peek: () => Promise.reject(new Error('down')) }
+    const rateLimit = { ...memoryRateLimit(STILL), peek: () => Promise.reject(new Error('down')) }
     const { admitted } = server(RATE, { rateLimit })
     expect(await admitted({ paid: 'unreadable' })).toBe('admitted')
   })
@@ -185,7 +187,7 @@ describe('a count that cannot be made', () => {
     [true, 'verified'],
     [false, 'storeDown'],
   ])('lets verified payments on as the seller chose: %s', async (uncountedAdmitted, answer) => {
-    const memory = memoryRateLimit({ max: 100 })
+    const memory = memoryRateLimit(STILL)
     const rateLimit = { ...memory, giveBack: () => Promise.reject(new Error('down')) }
     const { walk } = server(RATE, { rateLimit })
     const problem = uncountedAdmitted ? undefined : 'store_unavailable'

@@ -1,7 +1,6 @@
 /** Running the handler, by itself on virtual time: what ends a run, what of it counts after that, and what a handler is told. */
 import { describe, expect, it } from 'vitest'
 import { deliver, serve } from '../../src/app/charge/effects/deliver.js'
-import { untilCut } from '../../src/app/charge/until-cut.js'
 import type { HandlerContext } from '../../src/domain/endpoint.js'
 import { SvcError } from '../../src/domain/errors.js'
 import { type Given, oneCall, START_MS, TESTNET_USDC } from '../support/one-call.js'
@@ -232,32 +231,11 @@ describe('a handler', () => {
   })
 
   it('may pass its context on, with its signal or with another', async () => {
-    const { ended, told, timeline } = running(hangs)
-    timeline.after(100, () => {
-      expect({ ...told[0]! }.signal).toBe(told[0]!.signal)
-    })
+    const { ended, told } = running(hangs)
     await ended(deliver)
-    const spread = { ...told[0]! }
-    expect(spread.signal.aborted).toBe(true)
+    expect({ ...told[0]! }.signal).toBe(told[0]!.signal)
+    expect(told[0]!.signal.aborted).toBe(true)
     const other = new AbortController().signal
     expect(Object.defineProperty(told[0]!, 'signal', { value: other }).signal).toBe(other)
-  })
-})
-
-describe('work that is waited for until the server stops', () => {
-  it('has its own result, and leaves nobody listening', async () => {
-    const { world, listeners } = oneCall()
-    expect(await untilCut(world.stop, Promise.resolve('done'), 'cut')).toBe('done')
-    await expect(untilCut(world.stop, Promise.reject(new Error('broken')), 'cut')).rejects.toThrow('broken')
-    await new Promise(setImmediate)
-    expect(listeners()).toBe(0)
-  })
-
-  it('is cut where the server stops, or has stopped', async () => {
-    const { world, cut } = oneCall()
-    const waiting = untilCut(world.stop, hangs(), 'cut')
-    cut()
-    expect(await waiting).toBe('cut')
-    expect(await untilCut(world.stop, Promise.resolve('done'), 'cut')).toBe('cut')
   })
 })

@@ -68,7 +68,7 @@ export const SCOPES = {
     mutate: ['src/app/charge/effects/{credit,deliver}.ts', 'src/app/charge/{credit,until-cut}.ts'],
     excludedMutations: ['StringLiteral'],
     ignorers: ['logs'],
-    tests: ['test/app/{crediting,delivering}.test.ts'],
+    tests: ['test/app/{crediting,cutting,delivering}.test.ts'],
   },
   /** Edited by a program of our own: `npm run mutate:lua`. */
   lua: { tests: ['test/mutation/lua.run.ts'] },

@@ -37,7 +37,7 @@ export const SCOPES = {
     mutate: ['src/app/client/purchase.ts', 'src/app/client/retry.ts', 'src/app/client/verdict.ts'],
     tests: ['test/client/{purchase,retry,delivery.attacks,receipts}.test.ts'],
   },
-  // Of both that follow, what is written is left out: a person reads it, and the codes are held elsewhere.
+  // Of all that follow, what is written is left out: a person reads it, and the codes are held elsewhere.
   effects: {
     mutate: ['src/app/charge/effects/{settle,reconcile,release,recover,record}.ts'],
     excludedMutations: ['StringLiteral'],
@@ -54,6 +54,21 @@ export const SCOPES = {
     excludedMutations: ['StringLiteral'],
     ignorers: ['logs'],
     tests: ['test/app/upkeep.test.ts'],
+  },
+  admission: {
+    mutate: [
+      'src/app/charge/effects/{admit,open,validate,entitle,price,verify}.ts',
+      'src/app/charge/{claim,window}.ts',
+    ],
+    excludedMutations: ['StringLiteral'],
+    ignorers: ['logs'],
+    tests: ['test/app/{admitting,holding,opening,quoting,sealing,verifying}.test.ts'],
+  },
+  runs: {
+    mutate: ['src/app/charge/effects/{credit,deliver}.ts', 'src/app/charge/{credit,until-cut}.ts'],
+    excludedMutations: ['StringLiteral'],
+    ignorers: ['logs'],
+    tests: ['test/app/{crediting,cutting,delivering}.test.ts'],
   },
   /** Edited by a program of our own: `npm run mutate:lua`. */
   lua: { tests: ['test/mutation/lua.run.ts'] },

@@ -3,13 +3,13 @@
  *
  * @packageDocumentation
  */
-export type { Fault, FaultName, FaultOptions, Faults, Stage } from './adapters/sandbox/faults.js'
-export type { Credit } from './adapters/sandbox/ledger.js'
-export type { SandboxRegistry } from './adapters/sandbox/registry.js'
+export type { Fault, FaultName, FaultOptions, Faults, Stage } from './sandbox/faults.js'
+export type { Credit } from './sandbox/ledger.js'
+export type { SandboxRegistry } from './sandbox/registry.js'
 export {
   type Sandbox,
   type SandboxAccount,
   type SandboxOptions,
   type SandboxTransaction,
   startSandbox,
-} from './adapters/sandbox/sandbox.js'
+} from './sandbox/sandbox.js'

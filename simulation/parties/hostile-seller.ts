@@ -1,7 +1,8 @@
 /** A seller that wants the client's money: it keeps every signed payment, says what it likes, and submits when it likes. */
-import { judge } from '../../src/adapters/sandbox/judgement.js'
+
 import { CAIP2, USDC_ASSET_ID } from '../../src/domain/network.js'
 import { decodeAnswerHeader, encodeHeader, X402_VERSION } from '../../src/domain/x402.js'
+import { judge } from '../../src/sandbox/judgement.js'
 import type { Dice } from '../kernel/dice.js'
 import { keyOf } from '../world/accounts.js'
 import type { World } from '../world/world.js'

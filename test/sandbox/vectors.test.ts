@@ -1,9 +1,9 @@
 import { Address, decodeSignedTransaction, type Transaction } from 'algosdk'
 import { describe, expect, it } from 'vitest'
 import { bytesToSign, signedBytes } from '../../src/adapters/algorand/transaction.js'
-import { isCanonical } from '../../src/adapters/sandbox/algod.js'
-import { DIFFERENCES, judge } from '../../src/adapters/sandbox/judgement.js'
-import type { Ledger } from '../../src/adapters/sandbox/ledger.js'
+import { isCanonical } from '../../src/sandbox/algod.js'
+import { DIFFERENCES, judge } from '../../src/sandbox/judgement.js'
+import type { Ledger } from '../../src/sandbox/ledger.js'
 import { vectorKey, vectorLedger } from '../support/vector-ledger.js'
 import keys from '../vectors/keys.json' with { type: 'json' }
 import payments from '../vectors/payments.json' with { type: 'json' }

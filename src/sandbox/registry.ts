@@ -1,5 +1,5 @@
 /** The registry's applications, as far as reading them goes: boxes, and the routes by which a node shows them. */
-import type { RegisteredAgent, Score } from '../../domain/registry.js'
+
 import {
   addressBox,
   agentBox,
@@ -8,7 +8,8 @@ import {
   writeAgent,
   writeAgentId,
   writeScore,
-} from '../algorand/registry-boxes.js'
+} from '../adapters/algorand/registry-boxes.js'
+import type { RegisteredAgent, Score } from '../domain/registry.js'
 import { BadRequest, json, type Reply, type Route } from './http.js'
 
 /** The sandbox's registry of agents, and how to write to it without a contract. */

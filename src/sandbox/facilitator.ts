@@ -2,12 +2,13 @@
  * An x402 facilitator over the sandbox's ledger: `/supported`, `/verify`, `/settle`, and the Bazaar's list of resources.
  * It sponsors fees, and can be told to misbehave.
  */
-import { CAIP2, GENESIS_HASH } from '../../domain/network.js'
-import { encodeHeader, isRecord, X402_VERSION } from '../../domain/x402.js'
-import type { Clock } from '../../ports/clock.js'
-import { sleep } from '../../ports/waiting.js'
-import type { SigningKey } from '../algorand/keys.js'
-import { algorandPaymentReader } from '../algorand/payment-reader.js'
+
+import type { SigningKey } from '../adapters/algorand/keys.js'
+import { algorandPaymentReader } from '../adapters/algorand/payment-reader.js'
+import { CAIP2, GENESIS_HASH } from '../domain/network.js'
+import { encodeHeader, isRecord, X402_VERSION } from '../domain/x402.js'
+import type { Clock } from '../ports/clock.js'
+import { sleep } from '../ports/waiting.js'
 import type { Catalogue } from './catalogue.js'
 import type { Fault, FaultSource, Stage } from './faults.js'
 import { BadRequest, json, jsonBody, type Reply, type Route } from './http.js'

@@ -1,7 +1,8 @@
 /** The sandbox's own routes: faults, faucet, balances, rounds. For programs that did not start it. */
-import { SvcError } from '../../domain/errors.js'
-import { isRecord } from '../../domain/x402.js'
-import { isValidAddress } from '../algorand/keys.js'
+
+import { isValidAddress } from '../adapters/algorand/keys.js'
+import { SvcError } from '../domain/errors.js'
+import { isRecord } from '../domain/x402.js'
 import { readFault, STAGES } from './faults.js'
 import { BadRequest, json, jsonBody, type Reply, type Route, type SandboxRequest } from './http.js'
 import type { Sandbox } from './sandbox.js'

@@ -1,6 +1,6 @@
 /** The Bazaar's index: resources that were paid for, as the payments' own `extensions.bazaar` describes them. */
 import { LRUCache } from 'lru-cache'
-import { isRecord, X402_VERSION } from '../../domain/x402.js'
+import { isRecord, X402_VERSION } from '../domain/x402.js'
 import { BadRequest, json, type Reply } from './http.js'
 
 const RESOURCES_MAX = 1_000

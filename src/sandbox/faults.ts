@@ -1,5 +1,5 @@
 /** Which of the facilitator's answers are to go wrong, and how; see `misbehaviour.ts` for what each does on the wire. */
-import { SvcError } from '../../domain/errors.js'
+import { SvcError } from '../domain/errors.js'
 
 export const STAGES = ['supported', 'verify', 'settle'] as const
 /**

@@ -3,8 +3,8 @@
  * transaction is looked at a dozen times. Only for transactions that nobody changes any more.
  */
 import type { Transaction } from 'algosdk'
-import { encodeBase32 } from '../algorand/base32.js'
-import { bytesToSign, hashOf } from '../algorand/transaction.js'
+import { encodeBase32 } from '../adapters/algorand/base32.js'
+import { bytesToSign, hashOf } from '../adapters/algorand/transaction.js'
 
 export interface Encoded {
   /** What is signed. */

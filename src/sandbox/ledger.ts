@@ -3,9 +3,9 @@
  * the round after the last one. It keeps all that ever landed, about 1 kB a payment, until the process ends.
  */
 import type { SignedTransaction, Transaction } from 'algosdk'
-import { GENESIS_HASH, GENESIS_ID, type Network, USDC_ASSET_ID } from '../../domain/network.js'
-import { systemClock } from '../../ports/clock.js'
-import { encodeBase32 } from '../algorand/base32.js'
+import { encodeBase32 } from '../adapters/algorand/base32.js'
+import { GENESIS_HASH, GENESIS_ID, type Network, USDC_ASSET_ID } from '../domain/network.js'
+import { systemClock } from '../ports/clock.js'
 import { type Account, type Accounts, Draft } from './accounts.js'
 import { applyTransaction } from './apply.js'
 import { encoded } from './encoded.js'

@@ -1,9 +1,9 @@
 /** What a node checks before it looks at any balance: sizes, validity ranges, the group's id, the signatures. */
 import type { SignedTransaction } from 'algosdk'
 import { LRUCache } from 'lru-cache'
-import { encodeBase32 } from '../algorand/base32.js'
-import { verifySignature } from '../algorand/keys.js'
-import { GROUP_SIZE_MAX, groupIdOf, hashOf } from '../algorand/transaction.js'
+import { encodeBase32 } from '../adapters/algorand/base32.js'
+import { verifySignature } from '../adapters/algorand/keys.js'
+import { GROUP_SIZE_MAX, groupIdOf, hashOf } from '../adapters/algorand/transaction.js'
 import { encoded } from './encoded.js'
 import type { Refusal } from './refusal.js'
 

@@ -3,10 +3,10 @@
  * facilitator, a faucet. The keys derive from the seed: the money is play money, here and nowhere else.
  */
 import { createHash } from 'node:crypto'
-import { SvcError } from '../../domain/errors.js'
-import { CAIP2 } from '../../domain/network.js'
-import { systemClock } from '../../ports/clock.js'
-import { isValidAddress, mnemonicOf, type SigningKey, signingKeyFromSeed } from '../algorand/keys.js'
+import { isValidAddress, mnemonicOf, type SigningKey, signingKeyFromSeed } from '../adapters/algorand/keys.js'
+import { SvcError } from '../domain/errors.js'
+import { CAIP2 } from '../domain/network.js'
+import { systemClock } from '../ports/clock.js'
 import { algodRoutes } from './algod.js'
 import { createCatalogue } from './catalogue.js'
 import { controlRoutes } from './control.js'

@@ -1,6 +1,6 @@
 /** Applies one transaction to a draft of the ledger. Each function answers the refusal's words, or nothing. */
 import type { AssetTransferTransactionFields, PaymentTransactionFields, Transaction } from 'algosdk'
-import { BASE_UNITS_MAX } from '../../domain/money.js'
+import { BASE_UNITS_MAX } from '../domain/money.js'
 import type { Draft } from './accounts.js'
 import { algoText } from './refusal.js'
 

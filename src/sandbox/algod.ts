@@ -7,10 +7,10 @@ import {
   type SignedTransaction,
   stringifyJSON,
 } from 'algosdk'
-import { GENESIS_HASH, GENESIS_ID } from '../../domain/network.js'
-import { isValidAddress } from '../algorand/keys.js'
-import { endOfValue, splitValues } from '../algorand/msgpack.js'
-import { decodeMember, GROUP_SIZE_MAX, txIdOf } from '../algorand/transaction.js'
+import { isValidAddress } from '../adapters/algorand/keys.js'
+import { endOfValue, splitValues } from '../adapters/algorand/msgpack.js'
+import { decodeMember, GROUP_SIZE_MAX, txIdOf } from '../adapters/algorand/transaction.js'
+import { GENESIS_HASH, GENESIS_ID } from '../domain/network.js'
 import { minBalanceMicroAlgos } from './accounts.js'
 import { BadRequest, json, type Reply, type Route, type SandboxRequest } from './http.js'
 import { type Ledger, MIN_FEE_MICRO_ALGOS } from './ledger.js'

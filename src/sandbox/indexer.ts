@@ -3,8 +3,8 @@
  * origin with the node: of paths that both have with different answers (`/v2/accounts/{address}`), the node's is served.
  */
 import { stringifyJSON } from 'algosdk'
-import { GENESIS_HASH, GENESIS_ID } from '../../domain/network.js'
-import { decodeAddress } from '../algorand/address.js'
+import { decodeAddress } from '../adapters/algorand/address.js'
+import { GENESIS_HASH, GENESIS_ID } from '../domain/network.js'
 import { BadRequest, type Reply, type Route } from './http.js'
 import type { LandedTransaction, Ledger } from './ledger.js'
 

@@ -3,11 +3,11 @@
  * `DIFFERENCES` says so.
  */
 import { SignedTransaction, type Transaction } from 'algosdk'
-import { parseBaseUnits } from '../../domain/money.js'
-import { networkOf } from '../../domain/network.js'
-import { isRecord, X402_VERSION } from '../../domain/x402.js'
-import type { SigningKey } from '../algorand/keys.js'
-import { decodeMember, GROUP_SIZE_MAX } from '../algorand/transaction.js'
+import type { SigningKey } from '../adapters/algorand/keys.js'
+import { decodeMember, GROUP_SIZE_MAX } from '../adapters/algorand/transaction.js'
+import { parseBaseUnits } from '../domain/money.js'
+import { networkOf } from '../domain/network.js'
+import { isRecord, X402_VERSION } from '../domain/x402.js'
 import { isCanonical } from './algod.js'
 import { encoded } from './encoded.js'
 import { isSignedBy } from './group-form.js'

@@ -1,5 +1,5 @@
 /** Rounds that pass by the clock, as on the network, whether or not anything is paid. */
-import { type Clock, systemClock } from '../../ports/clock.js'
+import { type Clock, systemClock } from '../ports/clock.js'
 
 export interface Rounds {
   /** The last round produced. What is submitted now lands in the one after it. */

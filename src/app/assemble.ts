@@ -1,7 +1,7 @@
 /** Plugs the adapters into the ports. What a seller got wrong is refused before anything is opened. */
-import { ALGOD_TOKEN_HEADER, algodOver } from '../adapters/algorand/algod-questions.js'
+import { ALGOD_TOKEN_HEADER, algodOver } from '../adapters/algorand/algod-api.js'
 import { algorandChain } from '../adapters/algorand/chain.js'
-import { INDEXER_TOKEN_HEADER, indexerOver } from '../adapters/algorand/indexer-questions.js'
+import { INDEXER_TOKEN_HEADER, indexerOver } from '../adapters/algorand/indexer-api.js'
 import { isValidAddress } from '../adapters/algorand/keys.js'
 import { algorandPaymentReader } from '../adapters/algorand/payment-reader.js'
 import { facilitatorList } from '../adapters/facilitator/failover.js'

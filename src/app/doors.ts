@@ -1,7 +1,7 @@
 /** The doors for other agents: the card, A2A and MCP, each a path of the same server over the same charge. */
 import { cardDoor, descriptorDoor } from '../adapters/a2a/discovery.js'
 import { a2aDoor } from '../adapters/a2a/door.js'
-import { ALGOD_TOKEN_HEADER } from '../adapters/algorand/algod-questions.js'
+import { ALGOD_TOKEN_HEADER } from '../adapters/algorand/algod-api.js'
 import { algorandRegistry } from '../adapters/algorand/registry.js'
 import { type MountOptions, mounted } from '../adapters/http/mounted.js'
 import type { FreeRoute } from '../adapters/http/routes.js'

@@ -2,9 +2,9 @@
 import type { Network } from '../../domain/network.js'
 import type { Chain, Landing, Validity } from '../../ports/chain.js'
 import { type Clock, systemClock } from '../../ports/clock.js'
-import type { Algod } from './algod-questions.js'
+import type { Algod } from './algod-api.js'
 import { checkedNode, type NodeWatch } from './checked-node.js'
-import type { Indexer } from './indexer-questions.js'
+import type { Indexer } from './indexer-api.js'
 import { roundEstimate } from './round-estimate.js'
 
 export interface ChainOptions {

@@ -1,5 +1,5 @@
 /** A signer that callers bring: its shape is checked now, and its every signature before it is used. */
-import type { Algod } from '../../adapters/algorand/algod-questions.js'
+import type { Algod } from '../../adapters/algorand/algod-api.js'
 import { algorandPaymentSigner } from '../../adapters/algorand/payment-signer.js'
 import type { Network } from '../../domain/network.js'
 import { isRecord } from '../../domain/x402.js'

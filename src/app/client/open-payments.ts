@@ -4,7 +4,7 @@
  */
 import type { Algod } from '../../adapters/algorand/algod.js'
 import { algorandChain } from '../../adapters/algorand/chain.js'
-import type { Indexer } from '../../adapters/algorand/indexer-questions.js'
+import type { Indexer } from '../../adapters/algorand/indexer-api.js'
 import type { Network } from '../../domain/network.js'
 import type { Chain } from '../../ports/chain.js'
 import type { Clock } from '../../ports/clock.js'

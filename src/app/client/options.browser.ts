@@ -1,7 +1,7 @@
 /** What a client is made with in a browser, where keys are in wallets and nothing is in an environment. */
-import { ALGOD_TOKEN_HEADER, algodOver } from '../../adapters/algorand/algod-questions.js'
+import { ALGOD_TOKEN_HEADER, algodOver } from '../../adapters/algorand/algod-api.js'
 import { fetchNodeClient } from '../../adapters/algorand/fetch-node-client.js'
-import { INDEXER_TOKEN_HEADER, indexerOver } from '../../adapters/algorand/indexer-questions.js'
+import { INDEXER_TOKEN_HEADER, indexerOver } from '../../adapters/algorand/indexer-api.js'
 import { DEFAULT_ALGOD, DEFAULT_INDEXER, type Network } from '../../domain/network.js'
 import type { Signer } from '../../ports/payment-signer.js'
 import { foreignSigner } from './foreign-signer.js'

@@ -1,6 +1,6 @@
 /** What a client is made of, and what its options mean wherever it runs. */
-import type { Algod } from '../../adapters/algorand/algod-questions.js'
-import type { Indexer } from '../../adapters/algorand/indexer-questions.js'
+import type { Algod } from '../../adapters/algorand/algod-api.js'
+import type { Indexer } from '../../adapters/algorand/indexer-api.js'
 import { memorySpendLedger } from '../../adapters/memory/spend.js'
 import { SdkError, type SvcError } from '../../domain/errors.js'
 import { usdToBaseUnits } from '../../domain/money.js'

@@ -1,5 +1,5 @@
 /** As in Node, over the global fetch. */
-import { ALGOD_TOKEN_HEADER } from '../../adapters/algorand/algod-questions.js'
+import { ALGOD_TOKEN_HEADER } from '../../adapters/algorand/algod-api.js'
 import { fetchNodeClient } from '../../adapters/algorand/fetch-node-client.js'
 import { algorandRegistry } from '../../adapters/algorand/registry.js'
 import { DEFAULT_ALGOD } from '../../domain/network.js'

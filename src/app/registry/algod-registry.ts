@@ -1,5 +1,5 @@
 /** The public way to a registry: which applications, read from which node. */
-import { ALGOD_TOKEN_HEADER } from '../../adapters/algorand/algod-questions.js'
+import { ALGOD_TOKEN_HEADER } from '../../adapters/algorand/algod-api.js'
 import { nodeClient } from '../../adapters/algorand/node-client.js'
 import { algorandRegistry } from '../../adapters/algorand/registry.js'
 import { DEFAULT_ALGOD, type Network } from '../../domain/network.js'

@@ -1,14 +1,16 @@
 /**
- * The few questions we have for an Algorand node. Answers are read field by field; whatever is not a well-formed answer
- * in time, of a sane size, is thrown as `node_unavailable`, so that nobody mistakes silence for a no.
+ * The part of algod's REST API that we use. A response that is late, too large or malformed throws `node_unavailable`: a
+ * caller must not take a missing response for "not there".
+ *
+ * @see https://developer.algorand.org/docs/rest-apis/algod/
  */
 import { isRecord } from '../../domain/x402.js'
-import { bigintIn, type NodeClient, textIn, unavailable } from './node-answers.js'
+import { bigintIn, type NodeClient, textIn, unavailable } from './node-response.js'
 
 export interface Algod {
   suggestedParams(): Promise<SuggestedParams>
   lastRound(): Promise<bigint>
-  /** The round a transaction is known to have landed in. `undefined` says only that this node knows of none. */
+  /** The round that a transaction landed in. `undefined` proves nothing: this node does not know of one. */
   confirmedRound(txId: string): Promise<bigint | undefined>
   blockTxIds(round: bigint): Promise<readonly string[]>
   account(address: string): Promise<AccountState>
@@ -26,7 +28,7 @@ export interface SuggestedParams {
 }
 
 export interface AccountState {
-  /** 0 for an account that does not exist: to the ledger they are the same. */
+  /** 0 for an account that does not exist: the ledger does not tell the two apart. */
   readonly microAlgos: bigint
   /** What the account must keep; more with every asset it holds. */
   readonly minBalanceMicroAlgos: bigint
@@ -59,14 +61,14 @@ export function algodOver(node: NodeClient): Algod {
     async blockTxIds(round) {
       const body = await node.get(`/v2/blocks/${round}/txids`)
       const ids = body.blockTxids
-      // An empty block may leave the list out; anything else in its place is no answer.
+      // An empty block may leave the list out; any other value is malformed.
       if (ids === undefined || ids === null) return []
       if (!Array.isArray(ids) || !ids.every(id => typeof id === 'string'))
         throw unavailable('blockTxids is no list')
       return ids
     },
     async account(address) {
-      // A node refuses to list all that a large account holds; its own balance is enough here.
+      // A node refuses to list every asset of a large account; the balance is enough here.
       const body = await node.get(`/v2/accounts/${encodeURIComponent(address)}?exclude=all`)
       return { microAlgos: bigintIn(body, 'amount'), minBalanceMicroAlgos: bigintIn(body, 'min-balance') }
     },

@@ -1,4 +1,4 @@
-/** An Algorand node, asked over connections of its own. */
+/** A client of an Algorand node, on connections of its own. */
 import { ALGOD_TOKEN_HEADER, type Algod, algodOver } from './algod-api.js'
 import { type NodeOptions, nodeClient } from './node-client.js'
 

@@ -1,28 +1,28 @@
-/** As `nodeClient`, by the global fetch: for browsers, which pool connections themselves. */
+/** As `nodeClient`, over the global `fetch`: for browsers, which pool connections themselves. */
 import { wakefulClock } from '../../ports/clock.js'
 import { deadline } from '../../ports/waiting.js'
 import {
-  ANSWER_BYTES_MAX,
-  answerIn,
-  askedAt,
   NODE_TIMEOUT_MS,
   type NodeClient,
   type NodeOptions,
-  present,
+  RESPONSE_BYTES_MAX,
+  requestTarget,
+  requireFound,
+  responseBody,
   unavailable,
   unavailableBy,
-} from './node-answers.js'
+} from './node-response.js'
 
 export function fetchNodeClient(options: NodeOptions, tokenHeader: string): NodeClient {
-  const { base, headers } = askedAt(options, tokenHeader)
+  const { base, headers } = requestTarget(options, tokenHeader)
 
   async function find(path: string): Promise<Record<string, unknown> | undefined> {
     const { signal, clear } = deadline(wakefulClock, options.nodeTimeoutMs ?? NODE_TIMEOUT_MS)
     try {
       const response = await fetch(base + path, { headers, signal, credentials: 'omit' })
       const text = await response.text()
-      if (text.length > ANSWER_BYTES_MAX) throw unavailable('an answer too large to be one')
-      return answerIn(response.status, text)
+      if (text.length > RESPONSE_BYTES_MAX) throw unavailable('an answer too large to be one')
+      return responseBody(response.status, text)
     } catch (error) {
       throw unavailableBy(error)
     } finally {
@@ -30,5 +30,5 @@ export function fetchNodeClient(options: NodeOptions, tokenHeader: string): Node
     }
   }
 
-  return { find, get: path => present(find(path)), close: async () => {} }
+  return { find, get: path => requireFound(find(path)), close: async () => {} }
 }

@@ -1,9 +1,13 @@
-/** The one question for an indexer: windows too wide to be read block by block. */
+/**
+ * The part of the indexer's REST API that we use. It answers for a validity too wide to be read block by block.
+ *
+ * @see https://developer.algorand.org/docs/rest-apis/indexer/
+ */
 import { isRecord } from '../../domain/x402.js'
-import { bigintIn, type NodeClient, unavailable } from './node-answers.js'
+import { bigintIn, type NodeClient, unavailable } from './node-response.js'
 
 export interface Indexer {
-  /** What the indexer knows of a transaction, and up to which round it knows everything. */
+  /** Whether the indexer has the transaction, and the last round that it has indexed. */
   find(txId: string): Promise<{ found: boolean; currentRound: bigint }>
   close(): Promise<void>
 }

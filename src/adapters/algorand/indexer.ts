@@ -1,4 +1,4 @@
-/** An indexer, asked over connections of its own. */
+/** A client of an indexer, on connections of its own. */
 import { INDEXER_TOKEN_HEADER, type Indexer, indexerOver } from './indexer-api.js'
 import { type NodeOptions, nodeClient } from './node-client.js'
 

@@ -4,7 +4,7 @@ import type { RegisteredAgent, RegistryApps, Score } from '../../domain/registry
 import { isRecord } from '../../domain/x402.js'
 import { systemClock } from '../../ports/clock.js'
 import type { Registry } from '../../ports/registry.js'
-import { type NodeClient, unavailable } from './node-answers.js'
+import { type NodeClient, unavailable } from './node-response.js'
 import {
   AGENT_BOXES,
   addressBox,

@@ -1,11 +1,11 @@
-/** What a node or an indexer answers, read field by field; and who asks it. */
+/** Reads the responses of a node and of an indexer, field by field. */
 import { SdkError, SvcError } from '../../domain/errors.js'
 import { isRecord } from '../../domain/x402.js'
 
 export interface NodeOptions {
   readonly url: string
   readonly token?: string
-  /** For a whole answer, connecting included. */
+  /** For a whole response, connecting included. */
   readonly nodeTimeoutMs?: number
 }
 
@@ -19,16 +19,16 @@ export interface NodeClient {
 export const NODE_TIMEOUT_MS = 2_000
 
 /** A full block of 50 000 transactions lists 3 MB of ids. */
-export const ANSWER_BYTES_MAX = 8 * 1024 * 1024
+export const RESPONSE_BYTES_MAX = 8 * 1024 * 1024
 
-/** Where a path is asked, and with which headers. The base URL's path is kept, and its trailing slashes are not. */
-export function askedAt({ url, token }: NodeOptions, tokenHeader: string) {
+/** The base URL and the headers of each request. The URL's path is kept; its trailing slashes are dropped. */
+export function requestTarget({ url, token }: NodeOptions, tokenHeader: string) {
   const headers = { accept: 'application/json', ...(token ? { [tokenHeader]: token } : {}) }
   return { base: url.replace(/\/+$/, ''), headers }
 }
 
 /** `undefined` for 404. @throws SvcError `node_unavailable` for anything but a JSON object. */
-export function answerIn(status: number, text: string): Record<string, unknown> | undefined {
+export function responseBody(status: number, text: string): Record<string, unknown> | undefined {
   if (status === 404) return undefined
   if (status !== 200) throw unavailable(`status ${status}`)
   const value: unknown = JSON.parse(text)
@@ -36,8 +36,8 @@ export function answerIn(status: number, text: string): Record<string, unknown> 
   return value
 }
 
-/** @throws SvcError `node_unavailable` also for 404. */
-export async function present(
+/** @throws SvcError `node_unavailable`, for 404 as well. */
+export async function requireFound(
   found: Promise<Record<string, unknown> | undefined>,
 ): Promise<Record<string, unknown>> {
   const body = await found
@@ -45,7 +45,7 @@ export async function present(
   return body
 }
 
-/** Whatever went wrong, as the one error that callers know. */
+/** Turns any error into `node_unavailable`, the only one that callers handle. */
 export function unavailableBy(error: unknown): SvcError {
   if (error instanceof SvcError) return error
   return unavailable(error instanceof Error ? error.message : String(error))

@@ -35,7 +35,7 @@ const LAYERS = [
   ...['cli/', 'agents/'],
 ]
 
-/** What the sandbox is made of: it speaks and judges as Algorand does. */
+/** The folders that the sandbox may import: it speaks and checks as Algorand does. */
 const OF_THE_SANDBOX = ['src/sandbox/', 'src/domain/', 'src/ports/', 'src/adapters/algorand/']
 
 const sources = ['src', 'cli', 'agents'].flatMap(sourcesUnder)

@@ -2,7 +2,7 @@
 
 import { CAIP2, USDC_ASSET_ID } from '../../src/domain/network.js'
 import { decodeAnswerHeader, encodeHeader, X402_VERSION } from '../../src/domain/x402.js'
-import { judge } from '../../src/sandbox/judgement.js'
+import { checkTransactions } from '../../src/sandbox/transaction-checks.js'
 import type { Dice } from '../kernel/dice.js'
 import { keyOf } from '../world/accounts.js'
 import type { World } from '../world/world.js'
@@ -62,7 +62,7 @@ export function hostileSeller(world: World, dice: Dice): Host {
   }
 
   const submit = (payload: Record<string, unknown>) => {
-    const verdict = judge(payload, payload.accepted, world.ledger, keyOf('sponsor'))
+    const verdict = checkTransactions(payload, payload.accepted, world.ledger, keyOf('sponsor'))
     if (verdict.ok && world.ledger.submit(verdict.group) === undefined)
       world.trace(`thief lands ${verdict.txId.slice(0, 6)}`)
   }

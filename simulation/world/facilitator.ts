@@ -1,4 +1,4 @@
-/** A facilitator over the sandbox's ledger and judgement; its answers go wrong as the fate of each question says. */
+/** A facilitator over the sandbox’s ledger and checks; the fate of each request decides how its answer goes wrong. */
 import { type Answer, answerOf } from '../../src/adapters/facilitator/answers.js'
 import type { jsonTransport } from '../../src/adapters/facilitator/json-transport.js'
 import { CAIP2 } from '../../src/domain/network.js'

@@ -12,9 +12,9 @@ import { sleep } from '../ports/waiting.js'
 import type { Catalogue } from './catalogue.js'
 import type { Fault, FaultSource, Stage } from './faults.js'
 import { BadRequest, json, jsonBody, type Reply, type Route } from './http.js'
-import { type Accepted, judge, type Refused } from './judgement.js'
 import type { Ledger } from './ledger.js'
 import { cut, transportFault } from './misbehaviour.js'
+import { type Accepted, checkTransactions, type Refused } from './transaction-checks.js'
 
 export interface FacilitatorOptions {
   readonly ledger: Ledger
@@ -85,7 +85,7 @@ function verify(options: FacilitatorOptions, { payload, requirements }: Asked, f
   const { ledger, sponsor, strangers } = options
   if (fault?.behaviour === 'refuse') return json(200, invalid('refused_by_sandbox_fault'))
   if (fault?.behaviour === 'lie') return json(200, { isValid: true, payer: readPayment(payload)?.payer })
-  const verdict = judge(payload, requirements, ledger, sponsor)
+  const verdict = checkTransactions(payload, requirements, ledger, sponsor)
   if (!verdict.ok) return json(200, invalid(codeOf(verdict), verdict.message))
   const payer = fault?.behaviour === 'other-payer' ? strangers.address : verdict.payer
   return json(200, { isValid: spoiltYes(fault), payer }, listed(options, { payload, requirements }))
@@ -132,7 +132,7 @@ function submit(
   { ledger, sponsor }: FacilitatorOptions,
   { payload, requirements }: Asked,
 ): Accepted | Refused {
-  const verdict = judge(payload, requirements, ledger, sponsor)
+  const verdict = checkTransactions(payload, requirements, ledger, sponsor)
   if (!verdict.ok) return verdict
   const refusal = ledger.submit(verdict.group)
   if (!refusal) return verdict

@@ -13,7 +13,7 @@ const FOREIGN: Readonly<Record<string, string>> = {
   'src/adapters/facilitator/verdicts.ts': 'reasons of facilitators',
   'src/adapters/metrics/prometheus.ts': 'names of metrics',
   'src/adapters/redis/posture.ts': "Redis's own words",
-  'src/sandbox/judgement.ts': "reasons of the sandbox's facilitator, spelled as a real one's",
+  'src/sandbox/transaction-checks.ts': "reasons of the sandbox's facilitator, spelled as a real one's",
   'src/sandbox/registry.ts': 'fields of a contract',
 }
 

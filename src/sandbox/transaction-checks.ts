@@ -1,6 +1,6 @@
 /**
- * The facilitator's verdict on a payment, in the order and with the codes of the official facilitator, and stricter where
- * `DIFFERENCES` says so.
+ * The checks of a payment, in the order and with the codes of the official facilitator. `DIFFERENCES` lists the stricter
+ * ones.
  */
 import { SignedTransaction, type Transaction } from 'algosdk'
 import type { SigningKey } from '../adapters/algorand/keys.js'
@@ -28,8 +28,8 @@ export interface Accepted {
 }
 
 /**
- * Where this facilitator says no and the official one says yes. No honest client sends any of these; a facilitator that
- * signs them pays for strangers' transactions, or lets a payer give its account away by mistake.
+ * Payments that this facilitator refuses and the official one accepts. No honest client sends them. A facilitator that
+ * signs them pays for other people's transactions, or lets a payer give its account away by mistake.
  */
 export const DIFFERENCES = Object.freeze({
   payment_close_to: 'a payment that closes the holding moves more than the amount that was agreed',
@@ -42,7 +42,7 @@ export const DIFFERENCES = Object.freeze({
 } satisfies Record<string, string>)
 
 const FEE_MAX_MICRO_ALGOS = 5_000n
-/** Base64 of the largest transactions, 16 of them, is far below. */
+/** The largest group, 16 transactions in Base64, is far below this. */
 const TEXT_LENGTH_MAX = 32_768
 
 class Refusal extends Error {
@@ -54,15 +54,15 @@ class Refusal extends Error {
   }
 }
 
-/** Never throws: whatever is odd about the input is a refusal of the payload. */
-export function judge(
+/** Never throws: malformed input is refused as `payload`. */
+export function checkTransactions(
   payload: unknown,
   requirements: unknown,
   ledger: Ledger,
   sponsor: SigningKey,
 ): Accepted | Refused {
   try {
-    return judged(payload, requirements, ledger, sponsor)
+    return checkedGroup(payload, requirements, ledger, sponsor)
   } catch (error) {
     if (error instanceof Refusal) return { ok: false, reason: error.reason, message: error.message }
     const why = error instanceof Error ? error.message : String(error)
@@ -70,7 +70,12 @@ export function judge(
   }
 }
 
-function judged(payload: unknown, requirements: unknown, ledger: Ledger, sponsor: SigningKey): Accepted {
+function checkedGroup(
+  payload: unknown,
+  requirements: unknown,
+  ledger: Ledger,
+  sponsor: SigningKey,
+): Accepted {
   const { paymentGroup, paymentIndex } = envelopeOf(payload, requirements)
   const group = decodedGroup(paymentGroup, sponsor.address)
   const payment = group[paymentIndex]

@@ -12,7 +12,7 @@ const FOREIGN: Readonly<Record<string, string>> = {
   'src/adapters/journal/line-order.ts': 'findings of an audit',
   'src/adapters/facilitator/verdicts.ts': 'reasons of facilitators',
   'src/adapters/metrics/prometheus.ts': 'names of metrics',
-  'src/adapters/redis/posture.ts': "Redis's own words",
+  'src/adapters/redis/durability-check.ts': "Redis's own words",
   'src/sandbox/transaction-checks.ts': "reasons of the sandbox's facilitator, spelled as a real one's",
   'src/sandbox/registry.ts': 'fields of a contract',
 }

@@ -10,8 +10,8 @@ import type { SubscriptionStore } from '../../ports/subscriptions.js'
 import { redisChargeStore } from './charge-store.js'
 import { type Connection, connect, type RedisClient } from './connection.js'
 import { redisCredit } from './credit.js'
+import { durabilityWarnings } from './durability-check.js'
 import { checkedPrefix } from './keys.js'
-import { postureOf } from './posture.js'
 import { redisRateLimit } from './rate-limit.js'
 import { replicated } from './replicated.js'
 import { redisRuns } from './runs.js'
@@ -84,8 +84,8 @@ export function redisStores(redisOrUrl: RedisClient | string, options: RedisStor
   const waiting =
     waitReplicas > 0 ? replicated(connect(redisOrUrl, { commandTimeoutMs }), waitReplicas) : undefined
   const time = serverTime(connection)
-  const posture = () => postureOf(connection, waitReplicas)
-  warnOfPosture(connection, posture, logger)
+  const checkDurability = () => durabilityWarnings(connection, waitReplicas)
+  warnAtEachConnection(connection, checkDurability, logger)
   const ping = async () => void (await connection.send(redis => redis.ping()))
   return {
     charges: redisChargeStore(connection, prefix, time, waiting),
@@ -100,7 +100,7 @@ export function redisStores(redisOrUrl: RedisClient | string, options: RedisStor
       try {
         await ping()
         const roundTripMs = systemClock.monotonic() - sinceMs
-        return { ok: true, roundTripMs, warnings: await posture() }
+        return { ok: true, roundTripMs, warnings: await checkDurability() }
       } catch (cause) {
         return { ok: false, error: cause instanceof Error ? cause.message : String(cause) }
       }
@@ -121,15 +121,15 @@ function checkedReplicas(count: number, redisOrUrl: RedisClient | string): numbe
   return count
 }
 
-function warnOfPosture(
+function warnAtEachConnection(
   connection: Connection,
-  posture: () => Promise<readonly string[]>,
+  check: () => Promise<readonly string[]>,
   logger: Logger | undefined,
 ): void {
   const warn = (warning: string) =>
     logger ? logger.warn({}, warning) : process.emitWarning(warning, { code: 'SVC_REDIS' })
   connection.onUp(() => {
-    posture().then(
+    check().then(
       warnings => warnings.forEach(warn),
       () => {},
     )

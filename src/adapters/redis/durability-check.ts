@@ -1,7 +1,7 @@
-/** Whether a Redis is set up to keep what it acknowledged. INFO, because managed servers often refuse CONFIG. */
+/** Checks that a Redis keeps what it has acknowledged. It reads INFO, because managed servers often refuse CONFIG. */
 import type { Connection } from './connection.js'
 
-const KEEPS = [
+const SETTINGS = [
   {
     field: 'maxmemory_policy',
     wanted: 'noeviction',
@@ -19,15 +19,18 @@ const KEEPS = [
   },
 ] as const
 
-/** What is wrong with the server, a sentence each; nothing where it is fit. Fields that it does not tell are not judged. */
-export async function postureOf(connection: Connection, waitReplicas = 0): Promise<readonly string[]> {
+/** One warning for each setting that endangers stored records. A setting that INFO leaves out is not checked. */
+export async function durabilityWarnings(
+  connection: Connection,
+  waitReplicas = 0,
+): Promise<readonly string[]> {
   const info = await connection.send(redis => redis.info())
-  const told = (field: string) => new RegExp(`^${field}:(\\S*)`, 'm').exec(info)?.[1]
-  const warnings = KEEPS.flatMap(({ field, wanted, otherwise }) => {
-    const is = told(field)
+  const reported = (field: string) => new RegExp(`^${field}:(\\S*)`, 'm').exec(info)?.[1]
+  const warnings = SETTINGS.flatMap(({ field, wanted, otherwise }) => {
+    const is = reported(field)
     return is === undefined || is === wanted ? [] : [`Redis says ${field} ${is}, not ${wanted}: ${otherwise}`]
   })
-  const replicas = Number(told('connected_slaves') ?? waitReplicas)
+  const replicas = Number(reported('connected_slaves') ?? waitReplicas)
   if (replicas >= waitReplicas) return warnings
   const lacking = `Redis says connected_slaves ${replicas}, and waitReplicas is ${waitReplicas}`
   return [...warnings, `${lacking}: paid calls will be refused`]

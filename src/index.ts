@@ -48,7 +48,7 @@ export { subscriptionMachine } from './domain/machines/subscription.machine.js'
 export { type Manifest, type ManifestEndpoint, manifest } from './domain/manifest.js'
 export type { Path } from './domain/run.js'
 export type { Drawing, DrawnMachine, DrawnState } from './domain/table.js'
-
+export type { CallObserver, EndedCall } from './ports/call-observer.js'
 // Ports, for those who bring their own stores
 export type {
   ChargeStore,
@@ -69,4 +69,3 @@ export type { Logger } from './ports/logger.js'
 export type { RateLimit, RateVerdict } from './ports/rate-limit.js'
 export type { Runs } from './ports/runs.js'
 export type { SubscriptionRecord, SubscriptionStore } from './ports/subscriptions.js'
-export type { EndedCall, Witness } from './ports/witness.js'

@@ -1,6 +1,6 @@
 /** Payments as a spreadsheet reads them, each beside the run that books it. */
 import { formatUsd } from '../../src/domain/money.js'
-import type { EndedCall } from '../../src/ports/witness.js'
+import type { EndedCall } from '../../src/ports/call-observer.js'
 
 const COLUMNS = ['time', 'endpoint', 'usd', 'base units', 'asset', 'transaction', 'payer', 'run'] as const
 

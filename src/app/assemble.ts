@@ -118,7 +118,7 @@ export function assemble(definition: AgentDef, options: ServerOptions, drain: Dr
   const condition = { agent, facilitators, world, healthChecks, journal }
   const facilitatorUrl = facilitators[0].url
   const documents = discoveryOf({ agent, basePath, facilitatorUrl, signer, logger, clock })
-  const charge = createCharge(world, [...observers.witnesses, ...auditing.witnesses], drain.inFlight)
+  const charge = createCharge(world, [...observers.callObservers, ...auditing.callObservers], drain.inFlight)
   const mount = {
     basePath,
     bodyBytesMax,

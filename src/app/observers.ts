@@ -3,15 +3,15 @@ import { requestLog } from '../adapters/log/request-log.js'
 import { memoryRuns } from '../adapters/memory/runs.js'
 import { type Metrics, type MetricsSources, prometheusMetrics } from '../adapters/metrics/prometheus.js'
 import { settlementWebhook } from '../adapters/webhook/settlement-webhook.js'
+import type { CallObserver } from '../ports/call-observer.js'
 import type { Logger } from '../ports/logger.js'
 import type { Runs } from '../ports/runs.js'
-import type { Witness } from '../ports/witness.js'
 import { positive, type ServerOptions } from './options.js'
 
 export interface Observers {
   readonly runs: Runs
   readonly metrics: Metrics
-  readonly witnesses: readonly Witness[]
+  readonly callObservers: readonly CallObserver[]
   /** Waits for webhooks that are under way, for a bounded while. */
   close(): Promise<unknown>
 }
@@ -30,7 +30,7 @@ export function observersOf(options: ServerOptions, logger: Logger, sources: Met
   return {
     runs,
     metrics,
-    witnesses: [runs, metrics, ...logged, ...webhooks],
+    callObservers: [runs, metrics, ...logged, ...webhooks],
     close: () => Promise.all(webhooks.map(webhook => webhook.close(WEBHOOK_GRACE_MS))),
   }
 }

@@ -1,7 +1,7 @@
 /** The promises of `src/ports/runs.ts`, for any implementation of it. */
 
+import type { EndedCall } from '../ports/call-observer.js'
 import type { Runs } from '../ports/runs.js'
-import type { EndedCall } from '../ports/witness.js'
 import type { TestRunner } from './runner.js'
 
 /**

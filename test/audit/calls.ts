@@ -4,7 +4,7 @@ import { reportsCharge } from '../../src/domain/bookings.js'
 import { waysOf } from '../../src/domain/drawing/ways.js'
 import { type ChargeFinal, chargeTable, OUTCOMES } from '../../src/domain/machines/charge.machine.js'
 import type { Books } from '../../src/ports/books.js'
-import type { EndedCall } from '../../src/ports/witness.js'
+import type { EndedCall } from '../../src/ports/call-observer.js'
 
 const ways = waysOf(chargeTable)
 

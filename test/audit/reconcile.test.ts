@@ -4,8 +4,8 @@ import { type JournalPiece, pieceOf } from '../../src/adapters/journal/read-jour
 import type { Difference } from '../../src/app/audit/differences.js'
 import { type AuditOptions, audit } from '../../src/app/audit/reconcile.js'
 import { reportsCharge } from '../../src/domain/bookings.js'
+import type { EndedCall } from '../../src/ports/call-observer.js'
 import type { IncomingTransfers, Transfer } from '../../src/ports/incoming-transfers.js'
-import type { EndedCall } from '../../src/ports/witness.js'
 import {
   AMOUNT,
   ASSET,

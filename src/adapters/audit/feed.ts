@@ -4,9 +4,9 @@
  */
 import { recentBookings } from '../../domain/bookings.js'
 import type { Books } from '../../ports/books.js'
+import type { CallObserver, EndedCall } from '../../ports/call-observer.js'
 import { type Cancel, type Clock, systemClock } from '../../ports/clock.js'
 import { every } from '../../ports/waiting.js'
-import type { EndedCall, Witness } from '../../ports/witness.js'
 import { createTally, rounded } from './tally.js'
 import type { AuditEvents, Hello, RunView } from './wire.js'
 
@@ -22,7 +22,7 @@ export interface Seat {
   leave(): void
 }
 
-export interface Feed extends Witness {
+export interface Feed extends CallObserver {
   /** `undefined` where too many watch already. */
   join(viewer: Viewer): Seat | undefined
   /** The calls that are remembered, oldest first, as a journal without payers. */

@@ -7,7 +7,7 @@ import { crc32 } from 'node:zlib'
 import { isNetwork } from '../../domain/network.js'
 import { isRecord } from '../../domain/x402.js'
 import type { Books } from '../../ports/books.js'
-import type { EndedCall } from '../../ports/witness.js'
+import type { EndedCall } from '../../ports/call-observer.js'
 
 /** The first line of each file, and of each process that writes to it. */
 export interface JournalHead extends Books {

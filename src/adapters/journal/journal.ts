@@ -5,9 +5,9 @@
  */
 import { SvcError } from '../../domain/errors.js'
 import type { Books } from '../../ports/books.js'
+import type { CallObserver } from '../../ports/call-observer.js'
 import { type Cancel, type Clock, systemClock } from '../../ports/clock.js'
 import type { Logger } from '../../ports/logger.js'
-import type { Witness } from '../../ports/witness.js'
 import { beginJournalFile, type JournalFile, openJournalFile, rotate } from './journal-file.js'
 import { headLine, lostText, numberedLine, runText } from './journal-lines.js'
 import { type JournalLock, lockJournal } from './journal-lock.js'
@@ -31,7 +31,7 @@ export interface JournalCondition {
   readonly lost: number
 }
 
-export interface Journal extends Witness {
+export interface Journal extends CallObserver {
   readonly condition: () => JournalCondition
   /** Writes what waits; resolves also where that fails, which is logged. */
   close(): Promise<void>

@@ -1,5 +1,5 @@
 /** Holds the lines of one journal against their numbers and checksums, in the order in which they were written. */
-import type { EndedCall } from '../../ports/witness.js'
+import type { EndedCall } from '../../ports/call-observer.js'
 import type { JournalLine } from './journal-lines.js'
 
 /** What is wrong with lines, whatever they say. */

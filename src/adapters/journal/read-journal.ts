@@ -1,6 +1,6 @@
 /** Reads journals of any length, a piece at a time: what has been read is forgotten. */
 import { type FileHandle, open } from 'node:fs/promises'
-import type { EndedCall } from '../../ports/witness.js'
+import type { EndedCall } from '../../ports/call-observer.js'
 import { olderFiles } from './journal-file.js'
 import { type JournalHead, readLine } from './journal-lines.js'
 import { isLocked } from './journal-lock.js'

@@ -2,9 +2,9 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
 import { recentBookings } from '../../domain/bookings.js'
 import { usdNumber } from '../../domain/price-of.js'
-import type { EndedCall, Witness } from '../../ports/witness.js'
+import type { CallObserver, EndedCall } from '../../ports/call-observer.js'
 
-export interface Metrics extends Witness {
+export interface Metrics extends CallObserver {
   readonly contentType: string
   /** What Prometheus reads: ours, then Node's. */
   text(): Promise<string>

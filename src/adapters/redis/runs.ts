@@ -2,9 +2,10 @@
  * The last calls of all processes, in a list that Redis keeps short. Writing is sent and forgotten: no call waits for it,
  * and what is lost is lost. Reading shows what this process knows and asks Redis for the next time.
  */
+
+import type { EndedCall } from '../../ports/call-observer.js'
 import { type Cancel, systemClock } from '../../ports/clock.js'
 import type { Runs } from '../../ports/runs.js'
-import type { EndedCall } from '../../ports/witness.js'
 import type { Connection } from './connection.js'
 
 /** After a day without any call the list is forgotten. */

@@ -11,9 +11,9 @@ import {
   TraceFlags,
   trace,
 } from '@opentelemetry/api'
-import type { EndedCall, Witness } from '../../ports/witness.js'
+import type { CallObserver, EndedCall } from '../../ports/call-observer.js'
 
-export function callSpans(): Witness {
+export function callSpans(): CallObserver {
   const tracer = trace.getTracer('@svc/sdk')
   return {
     ended(call) {

@@ -1,6 +1,6 @@
 /** What a settlement webhook tells of a call. */
 import { reportsCharge } from '../../domain/bookings.js'
-import type { EndedCall } from '../../ports/witness.js'
+import type { EndedCall } from '../../ports/call-observer.js'
 
 /** The body of a settlement webhook. Later versions may add fields, and types. */
 export interface SettlementMessage {

@@ -7,10 +7,10 @@ import { bulkhead, ExponentialBackoff, handleAll, retry, wrap } from 'cockatiel'
 import { Agent, request } from 'undici'
 import { recentBookings } from '../../domain/bookings.js'
 import { SvcError } from '../../domain/errors.js'
+import type { CallObserver } from '../../ports/call-observer.js'
 import { systemClock, wakefulClock } from '../../ports/clock.js'
 import type { Logger } from '../../ports/logger.js'
 import { deadline, within } from '../../ports/waiting.js'
-import type { Witness } from '../../ports/witness.js'
 import { type SettlementMessage, settlementMessage } from './settlement-message.js'
 import { secretKey, signedHeaders } from './standard-signature.js'
 
@@ -33,7 +33,7 @@ export interface WebhookLimits {
   readonly pendingMax?: number
 }
 
-export interface SettlementWebhook extends Witness {
+export interface SettlementWebhook extends CallObserver {
   /** Resolves when all is delivered, or after `graceMs`; what is left then is given up. */
   close(graceMs: number): Promise<void>
 }

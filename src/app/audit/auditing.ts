@@ -15,8 +15,8 @@ import { SvcError } from '../../domain/errors.js'
 import { chargeTable, OUTCOMES } from '../../domain/machines/charge.machine.js'
 import { USDC_ASSET_ID } from '../../domain/network.js'
 import type { Books } from '../../ports/books.js'
+import type { CallObserver, EndedCall } from '../../ports/call-observer.js'
 import type { Logger } from '../../ports/logger.js'
-import type { EndedCall, Witness } from '../../ports/witness.js'
 
 export interface AuditingOptions {
   /**
@@ -49,7 +49,7 @@ export interface AuditingOptions {
 }
 
 export interface Auditing {
-  readonly witnesses: readonly Witness[]
+  readonly callObservers: readonly CallObserver[]
   /** How the journal is doing; absent where there is none. */
   readonly journal?: () => JournalCondition | undefined
   /** @throws SvcError `journal_locked`, `journal_unwritable` */
@@ -73,7 +73,7 @@ export function auditingOf(agent: AgentDef, options: AuditingOptions, logger: Lo
   let kept: Journal | undefined
   const keep = wanted && { ended: (call: EndedCall) => kept?.ended(call) }
   return {
-    witnesses: [feed, keep, callSpans()].filter(witness => witness !== undefined),
+    callObservers: [feed, keep, callSpans()].filter(observer => observer !== undefined),
     ...(wanted && { journal: () => kept?.condition() }),
     openJournal() {
       if (wanted) kept = journal(wanted)

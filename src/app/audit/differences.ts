@@ -1,5 +1,5 @@
 /** What an audit may find, the worst first, and what to do about each. */
-import type { EndedCall } from '../../ports/witness.js'
+import type { EndedCall } from '../../ports/call-observer.js'
 
 export const FINDINGS = {
   told_not_charged:

@@ -6,9 +6,9 @@
  * The sums are salted for each audit: a payer who could foresee them could hide a payment behind another.
  */
 
+import type { EndedCall } from '../../ports/call-observer.js'
 import type { Transfer } from '../../ports/incoming-transfers.js'
 import { systemRandom } from '../../ports/random.js'
-import type { EndedCall } from '../../ports/witness.js'
 
 export type Side = 'runs' | 'chain'
 

@@ -6,7 +6,7 @@ import {
   chargeMachine,
   OUTCOMES,
 } from '../../domain/machines/charge.machine.js'
-import type { EndedCall } from '../../ports/witness.js'
+import type { EndedCall } from '../../ports/call-observer.js'
 
 export interface LegalPaths {
   /** Why a run cannot have ended as it says; `undefined` where it can. */

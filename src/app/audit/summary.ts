@@ -1,5 +1,5 @@
 /** What was earned, by day (UTC) and endpoint, each payment once. As long as days and endpoints are many, not calls. */
-import type { EndedCall } from '../../ports/witness.js'
+import type { EndedCall } from '../../ports/call-observer.js'
 
 export interface DayOfEndpoint {
   /** `2026-01-31`. */

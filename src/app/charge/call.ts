@@ -2,10 +2,10 @@
 import type { Answer } from '../../domain/answer.js'
 import { parseBaseUnits } from '../../domain/money.js'
 import { isRecord, type PaymentPayload, type PaymentRequirements } from '../../domain/x402.js'
+import type { EndedCall } from '../../ports/call-observer.js'
 import type { ChargeRequest, Problem } from '../../ports/charge.js'
 import type { Hold, Recorded } from '../../ports/charge-store.js'
 import type { ReadPayment } from '../../ports/payment-reader.js'
-import type { EndedCall } from '../../ports/witness.js'
 import type { Listing, World } from './world.js'
 
 export interface Call {

@@ -1,16 +1,20 @@
 /** The driving port: it walks the machine for one request, closes what the call held, and says how it ended. */
 import { chargeTable } from '../../domain/machines/charge.machine.js'
 import { run } from '../../domain/run.js'
+import type { CallObserver, EndedCall } from '../../ports/call-observer.js'
 import type { Charge } from '../../ports/charge.js'
 import type { Logger } from '../../ports/logger.js'
-import type { EndedCall, Witness } from '../../ports/witness.js'
 import { type Call, newCall } from './call.js'
 import { closeCall } from './close.js'
 import { chargeEffects } from './effects/index.js'
 import { endedCall, outcomeOf, takenOver } from './outcome.js'
 import type { InFlight, World } from './world.js'
 
-export function createCharge(world: World, witnesses: readonly Witness[], inFlight: InFlight): Charge {
+export function createCharge(
+  world: World,
+  callObservers: readonly CallObserver[],
+  inFlight: InFlight,
+): Charge {
   const effects = chargeEffects(world)
   const onBroke = ({ traceId }: Call, cause: unknown, state: string) =>
     world.logger.error({ err: cause, state, traceId }, 'an effect broke')
@@ -25,7 +29,7 @@ export function createCharge(world: World, witnesses: readonly Witness[], inFlig
         const closed = closeCall(world, call, walked.final, inFlight)
         const isTakenOver = closed !== undefined && (await closed) === 'superseded'
         const outcome = (isTakenOver ? takenOver : outcomeOf)(world, call, walked)
-        tell(witnesses, endedCall(world, call, outcome, walked), world.logger)
+        tell(callObservers, endedCall(world, call, outcome, walked), world.logger)
         return outcome
       } finally {
         inFlight.leave()
@@ -34,12 +38,12 @@ export function createCharge(world: World, witnesses: readonly Witness[], inFlig
   }
 }
 
-function tell(witnesses: readonly Witness[], call: EndedCall, logger: Logger): void {
-  for (const witness of witnesses) {
+function tell(callObservers: readonly CallObserver[], call: EndedCall, logger: Logger): void {
+  for (const observer of callObservers) {
     try {
-      witness.ended(call)
+      observer.ended(call)
     } catch (cause) {
-      logger.error({ err: cause }, 'a witness threw')
+      logger.error({ err: cause }, 'a observer threw')
     }
   }
 }

@@ -2,24 +2,24 @@ import type { Charged, ChargeFinal } from '../domain/machines/charge.machine.js'
 import type { Path } from '../domain/run.js'
 
 /**
- * Told of every call when it has ended: runs, metrics, logs, webhooks. It cannot change an answer, delay it or break it:
- * what it throws is logged and forgotten.
+ * Observes every call that has ended: runs, metrics, logs, webhooks. An observer cannot change or delay an answer; an error
+ * that it throws is logged and has no other effect.
  */
-export interface Witness {
-  /** Called once a call, after its answer is decided. */
+export interface CallObserver {
+  /** Called once for each call, after its answer is decided. */
   ended(call: EndedCall): void
 }
 
 /**
- * What became of a call. Never a body, a header or a key. The payer is for accounting sinks, not for anything that strangers
- * can read.
+ * The record of an ended call. It never holds a body, a header or a key. The payer is for accounting, not for anything
+ * that strangers can read.
  */
 export interface EndedCall {
-  /** The call's own; also in logs. */
+  /** The call's id, as in logs. */
   readonly id: string
   /** W3C trace id. */
   readonly traceId: string
-  /** The caller's own span, where the caller is tracing too. */
+  /** The caller's span, where the caller traces too. */
   readonly parentSpan?: {
     /** 16 hexadecimal digits. */
     readonly id: string
@@ -28,25 +28,25 @@ export interface EndedCall {
   }
   /** The endpoint's name. */
   readonly endpoint: string
-  /** The state that it ended in. */
+  /** The final state. */
   readonly final: ChargeFinal
-  /** How it got there. */
+  /** The path to that state. */
   readonly path: Path
   /** How long each step of the path took, in milliseconds with fractions. */
   readonly timingsMs: readonly number[]
   /** HTTP status of the answer. */
   readonly status: number
-  /** The outcome's, or the handler's own. */
+  /** The code of the outcome, or of the handler. */
   readonly code: string
   /** Whether the caller was charged. */
   readonly charged: Charged
-  /** When it came, in milliseconds since the epoch. */
+  /** When the call began, in milliseconds since the epoch. */
   readonly startedMs: number
   /** How long it took, in milliseconds. */
   readonly ms: number
   /** The payment's transaction id. */
   readonly txId?: string
-  /** Who paid for the answer; of a replay, who paid then. */
+  /** The payer; of a replay, the payer of the first call. */
   readonly payer?: string
   /**
    * Base units of the payment. Only where the call reports a charge: it settled the payment, or it is the first to learn
@@ -54,8 +54,8 @@ export interface EndedCall {
    * may report one payment, so sums count each `txId` once.
    */
   readonly amount?: string
-  /** The asset's id, in decimal; where `amount` is. */
+  /** The asset's id, in decimal. Present where `amount` is. */
   readonly asset?: string
-  /** What the facilitator's yes named differently from the payment. */
+  /** What the facilitator reported differently from the payment when it settled. */
   readonly mismatch?: string
 }

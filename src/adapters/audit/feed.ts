@@ -3,9 +3,9 @@
  * tell: one that reads slowly is told later, or less, and holds up neither the others nor any call.
  */
 import { recentBookings } from '../../domain/bookings.js'
-import type { Books } from '../../ports/books.js'
 import type { CallObserver, EndedCall } from '../../ports/call-observer.js'
 import { type Cancel, type Clock, systemClock } from '../../ports/clock.js'
+import type { JournalHeader } from '../../ports/journal-header.js'
 import { every } from '../../ports/waiting.js'
 import { createTally, rounded } from './tally.js'
 import type { AuditEvents, Hello, RunView } from './wire.js'
@@ -31,7 +31,7 @@ export interface Feed extends CallObserver {
 }
 
 export interface FeedOptions extends Omit<Hello, 'capacity'> {
-  readonly books: Books
+  readonly header: JournalHeader
   readonly capacity?: number
   readonly clock?: Pick<Clock, 'after'>
 }
@@ -43,7 +43,12 @@ const RUNS_AT_ONCE = 500
 /** Proxies and browsers take a silent connection for a dead one. */
 const HEARTBEAT_TICKS = 60
 
-export function createFeed({ capacity = CAPACITY, books, clock = systemClock, ...agent }: FeedOptions): Feed {
+export function createFeed({
+  capacity = CAPACITY,
+  header,
+  clock = systemClock,
+  ...agent
+}: FeedOptions): Feed {
   const places = new Map(agent.steps.map((step, at) => [step, at]))
   const tally = createTally(agent.steps.length)
   const ring: RunView[] = []
@@ -127,7 +132,7 @@ export function createFeed({ capacity = CAPACITY, books, clock = systemClock, ..
       }
     },
     *lines() {
-      yield `${JSON.stringify(books)}\n`
+      yield `${JSON.stringify(header)}\n`
       for (let at = Math.max(0, told - capacity); at < told; at++) {
         const run = ring[at % capacity]!
         yield `${JSON.stringify({ ...run, path: run.path.map(step => agent.steps[step]) })}\n`

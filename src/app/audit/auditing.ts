@@ -14,8 +14,8 @@ import type { AgentDef } from '../../domain/agent.js'
 import { SvcError } from '../../domain/errors.js'
 import { chargeTable, OUTCOMES } from '../../domain/machines/charge.machine.js'
 import { USDC_ASSET_ID } from '../../domain/network.js'
-import type { Books } from '../../ports/books.js'
 import type { CallObserver, EndedCall } from '../../ports/call-observer.js'
+import type { JournalHeader } from '../../ports/journal-header.js'
 import type { Logger } from '../../ports/logger.js'
 
 export interface AuditingOptions {
@@ -67,9 +67,9 @@ const JOURNAL_BYTES_MAX = 256 * 1024 * 1024
 export function auditingOf(agent: AgentDef, options: AuditingOptions, logger: Logger): Auditing {
   const { audit = process.env.SVC_AUDIT === '1' } = options
   const token = checkedToken(audit)
-  const books = booksOf(agent)
-  const feed = audit ? feedOf(agent, books) : undefined
-  const wanted = journalOptions(options.journal, books, logger)
+  const header = headerOf(agent)
+  const feed = audit ? feedOf(agent, header) : undefined
+  const wanted = journalOptions(options.journal, header, logger)
   let kept: Journal | undefined
   const keep = wanted && { ended: (call: EndedCall) => kept?.ended(call) }
   return {
@@ -84,12 +84,12 @@ export function auditingOf(agent: AgentDef, options: AuditingOptions, logger: Lo
   }
 }
 
-function booksOf({ handle, network, payTo, endpoints }: AgentDef): Books {
+function headerOf({ handle, network, payTo, endpoints }: AgentDef): JournalHeader {
   const asset = String(USDC_ASSET_ID[network])
   return { journal: 1, agent: handle, network, payTo, asset, endpoints: endpoints.map(({ name }) => name) }
 }
 
-function feedOf(agent: AgentDef, books: Books): Feed {
+function feedOf(agent: AgentDef, header: JournalHeader): Feed {
   return createFeed({
     agent: agent.name,
     network: agent.network,
@@ -98,19 +98,19 @@ function feedOf(agent: AgentDef, books: Books): Feed {
       Object.keys(on).map(event => `${state}.${event}`),
     ),
     outcomes: OUTCOMES,
-    books,
+    header,
   })
 }
 
 function journalOptions(
   option: AuditingOptions['journal'],
-  books: Books,
+  header: JournalHeader,
   logger: Logger,
 ): JournalOptions | undefined {
   if (option === undefined) return undefined
   const { path, maxBytes = JOURNAL_BYTES_MAX } = typeof option === 'string' ? { path: option } : option
   if (typeof path === 'string' && path !== '' && Number.isSafeInteger(maxBytes) && maxBytes > 0) {
-    return { path, bytesMax: maxBytes, books, logger }
+    return { path, bytesMax: maxBytes, header, logger }
   }
   throw new SvcError(
     'journal is a path, or { path, maxBytes } with a positive whole number',

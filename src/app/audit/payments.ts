@@ -2,9 +2,9 @@
 import { reportsCharge } from '../../domain/bookings.js'
 import type { ChargeFinal } from '../../domain/machines/charge.machine.js'
 import { formatUsd } from '../../domain/money.js'
-import type { Books } from '../../ports/books.js'
 import type { EndedCall } from '../../ports/call-observer.js'
 import type { Transfer } from '../../ports/incoming-transfers.js'
+import type { JournalHeader } from '../../ports/journal-header.js'
 import { type Difference, differenceOf } from './differences.js'
 import { paymentOf } from './fingerprints.js'
 import { isNear } from './period.js'
@@ -38,17 +38,17 @@ export function reportedTwice(bookings: readonly EndedCall[]): Difference[] {
 }
 
 /** All that differs between a run that reports a charge and the transfer. */
-export function unequalParts(run: EndedCall, landed: Transfer, books: Books): Difference[] {
+export function unequalParts(run: EndedCall, landed: Transfer, header: JournalHeader): Difference[] {
   const differs = (finding: Parameters<typeof differenceOf>[1], says: string) =>
     differenceOf(run, finding, says)
   const { amount } = paymentOf(run)
   const found: Difference[] = []
-  if (landed.asset !== books.asset || (run.asset ?? books.asset) !== landed.asset)
+  if (landed.asset !== header.asset || (run.asset ?? header.asset) !== landed.asset)
     found.push(
-      differs('wrong_asset', `it moved asset ${landed.asset || 'none'}, not ${run.asset ?? books.asset}`),
+      differs('wrong_asset', `it moved asset ${landed.asset || 'none'}, not ${run.asset ?? header.asset}`),
     )
-  if (landed.receiver !== books.payTo)
-    found.push(differs('wrong_receiver', `it paid ${landed.receiver}, not ${books.payTo}`))
+  if (landed.receiver !== header.payTo)
+    found.push(differs('wrong_receiver', `it paid ${landed.receiver}, not ${header.payTo}`))
   if (landed.amount !== amount)
     found.push(
       differs('wrong_amount', `${formatUsd(landed.amount)} landed, ${formatUsd(amount)} was recorded`),

@@ -6,10 +6,10 @@ import type { LineFlaw } from '../../adapters/journal/line-order.js'
 import type { JournalPiece } from '../../adapters/journal/read-journal.js'
 import { reportsCharge } from '../../domain/bookings.js'
 import { SvcError } from '../../domain/errors.js'
-import type { Books } from '../../ports/books.js'
 import type { EndedCall } from '../../ports/call-observer.js'
 import { systemClock } from '../../ports/clock.js'
 import type { IncomingTransfers, Period } from '../../ports/incoming-transfers.js'
+import type { JournalHeader } from '../../ports/journal-header.js'
 import { createBooked } from './booked.js'
 import { compareWithChain } from './compare.js'
 import { bySeverity, type Difference, differenceOf } from './differences.js'
@@ -21,9 +21,9 @@ import { createSummary, type DayOfEndpoint } from './summary.js'
 export interface AuditOptions {
   /** The journals from their beginning, whenever they are asked for. */
   readonly journal: () => AsyncIterable<JournalPiece>
-  readonly transfers: (books: Books) => IncomingTransfers
+  readonly transfers: (header: JournalHeader) => IncomingTransfers
   /** The round that a node has a transaction in, where it knows of it. */
-  readonly confirmedRound?: (books: Books, txId: string) => Promise<bigint | undefined>
+  readonly confirmedRound?: (header: JournalHeader, txId: string) => Promise<bigint | undefined>
   /** @default from the moment when the first journal was begun, to a minute ago */
   readonly period?: Partial<Period>
   readonly nowMs?: () => number
@@ -32,7 +32,7 @@ export interface AuditOptions {
 }
 
 export interface AuditReport {
-  readonly books: Books
+  readonly header: JournalHeader
   readonly period: Period
   readonly runs: number
   /** Distinct ways through the machine that the runs took. */
@@ -63,7 +63,7 @@ export async function audit(options: AuditOptions): Promise<AuditReport> {
   const endpoints = new Set<string>()
   const objections: Difference[] = []
   const seen = { fromMs: Number.POSITIVE_INFINITY, toMs: Number.NEGATIVE_INFINITY }
-  let books: Books | undefined
+  let header: JournalHeader | undefined
   let openedMs = Number.POSITIVE_INFINITY
   let [runs, lost, unreadable] = [0, 0, 0]
   const object = (difference: Difference | undefined) => {
@@ -71,10 +71,10 @@ export async function audit(options: AuditOptions): Promise<AuditReport> {
   }
 
   for await (const piece of options.journal()) {
-    for (const head of piece.books) {
-      books = sameBooks(books, head)
-      openedMs = Math.min(openedMs, wholeSeconds(head.openedMs ?? openedMs))
-      for (const name of head.endpoints ?? []) endpoints.add(name)
+    for (const read of piece.headers) {
+      header = sameHeader(header, read)
+      openedMs = Math.min(openedMs, wholeSeconds(read.openedMs ?? openedMs))
+      for (const name of read.endpoints ?? []) endpoints.add(name)
     }
     lost += piece.lost
     unreadable += piece.unreadable
@@ -96,7 +96,7 @@ export async function audit(options: AuditOptions): Promise<AuditReport> {
       if (isBooking) options.onBooked?.(run)
     }
   }
-  if (books === undefined)
+  if (header === undefined)
     throw new SvcError('The journal does not say whose it is: its first line is missing', 'empty_journal')
   if (runs === 0) throw new SvcError('The journal has no run in this period', 'empty_journal')
 
@@ -106,14 +106,14 @@ export async function audit(options: AuditOptions): Promise<AuditReport> {
   }
   const { differences, more } = await compareWithChain({
     ...options,
-    books,
+    header,
     prints,
     runsIn: named,
     transfersIn: period,
     listed: widened(spanning(period, seen)),
   })
   return {
-    books,
+    header,
     period: spanning(period, seen),
     runs,
     paths: paths.distinct,
@@ -130,7 +130,7 @@ function wholeSeconds(ms: number): number {
   return Math.floor(ms / 1_000) * 1_000
 }
 
-function sameBooks(known: Books | undefined, read: Books): Books {
+function sameHeader(known: JournalHeader | undefined, read: JournalHeader): JournalHeader {
   const { journal, agent, network, payTo, asset } = read
   if (known === undefined) return { journal, agent, network, payTo, asset }
   if (known.network === network && known.payTo === payTo && known.asset === asset) return known

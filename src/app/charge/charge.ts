@@ -43,7 +43,7 @@ function tell(callObservers: readonly CallObserver[], call: EndedCall, logger: L
     try {
       observer.ended(call)
     } catch (cause) {
-      logger.error({ err: cause }, 'a observer threw')
+      logger.error({ err: cause }, 'an observer of calls threw')
     }
   }
 }

@@ -1,14 +1,14 @@
-/** Whose money a journal of calls is about. It heads every such journal, so that one can be audited years later. */
+/** The header of a journal: whose calls it holds. With it a journal can be audited years later. */
 import type { Network } from '../domain/network.js'
 
-export interface Books {
-  /** The journal's own version. */
+export interface JournalHeader {
+  /** The version of the format. */
   readonly journal: 1
   readonly agent: string
   readonly network: Network
   readonly payTo: string
   /** Decimal id of USDC on that network. */
   readonly asset: string
-  /** The names of the endpoints that are sold. */
+  /** The names of the endpoints that the agent sells. */
   readonly endpoints?: readonly string[]
 }

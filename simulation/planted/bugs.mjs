@@ -56,7 +56,7 @@ export const ONCE_THERE = [
     says: 'Calls at work push completed answers out of memory.',
     edits: [
       {
-        file: 'src/adapters/memory/drawn-records.ts',
+        file: 'src/adapters/memory/lifecycle-records.ts',
         find: '    this.#kept.set(record.key, record)\n',
         replace:
           '    this.#kept.set(record.key, record)\n    if (this.#kept.size > this.#evictableMax && this.#evictableMax > 1) this.#kept.delete(this.#kept.keys().next().value!)\n',

@@ -3,7 +3,7 @@ export const SCOPES = {
   memory: {
     mutate: [
       'src/adapters/memory/charge-*.ts',
-      'src/adapters/memory/drawn-records.ts',
+      'src/adapters/memory/lifecycle-records.ts',
       'src/adapters/memory/expiry.ts',
       'src/adapters/memory/spend.ts',
       'src/adapters/memory/spent-by-time.ts',

@@ -1,7 +1,7 @@
 /** One process. Taking a claim and a payment for a call under a lease, and renewing that lease. */
 import type { Hold } from '../../ports/charge-store.js'
 import { type Books, type Claim, claimKey, newClaim, newPayment, type Payment } from './charge-records.js'
-import type { DrawnRecord } from './drawn-records.js'
+import type { LifecycleRecord } from './lifecycle-records.js'
 
 /** How long a lapsed holder may still record, if nobody took its place, before its record is collected. */
 const LAPSED_KEPT_MS = 60_000
@@ -49,7 +49,7 @@ export function renewHold(books: Books, hold: LeasedHold): boolean {
   const { claims, payments, nowMs } = books
   const claim = claims.find(claimKey(hold), nowMs)
   const payment = payments.find(hold.payment, nowMs)
-  const isOurs = (record: DrawnRecord<string> | undefined) => record?.token === hold.token
+  const isOurs = (record: LifecycleRecord<string> | undefined) => record?.token === hold.token
   if (hold.claim && !(isOurs(claim) && claims.lists(claim!, 'renewed'))) return false
   if (hold.payment && !(isOurs(payment) && payments.lists(payment!, 'renewed'))) return false
   if (claim) {

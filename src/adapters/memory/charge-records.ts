@@ -2,9 +2,9 @@
 import type { ClaimDrawing, ClaimState } from '../../domain/machines/claim.machine.js'
 import type { PaymentDrawing, PaymentState } from '../../domain/machines/payment.machine.js'
 import type { Hold, Recorded } from '../../ports/charge-store.js'
-import type { DrawnRecord, DrawnRecords } from './drawn-records.js'
+import type { LifecycleRecord, LifecycleRecords } from './lifecycle-records.js'
 
-export interface Claim extends DrawnRecord<ClaimState> {
+export interface Claim extends LifecycleRecord<ClaimState> {
   readonly bodyHash: string
   kept?: {
     readonly recorded: Recorded
@@ -13,12 +13,12 @@ export interface Claim extends DrawnRecord<ClaimState> {
   }
 }
 
-export interface Payment extends DrawnRecord<PaymentState> {}
+export interface Payment extends LifecycleRecord<PaymentState> {}
 
 /** Everything that a move may look at or change, at the moment of the move. */
 export interface Books {
-  readonly claims: DrawnRecords<ClaimDrawing, Claim>
-  readonly payments: DrawnRecords<PaymentDrawing, Payment>
+  readonly claims: LifecycleRecords<ClaimDrawing, Claim>
+  readonly payments: LifecycleRecords<PaymentDrawing, Payment>
   /** Calls that have recorded nothing yet, at most. */
   readonly callsMax: number
   readonly nowMs: number

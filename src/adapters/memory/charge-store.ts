@@ -9,7 +9,7 @@ import { type Clock, systemClock } from '../../ports/clock.js'
 import { renewHold } from './charge-holds.js'
 import { close, open, record, resolve } from './charge-moves.js'
 import type { Books } from './charge-records.js'
-import { DrawnRecords } from './drawn-records.js'
+import { LifecycleRecords } from './lifecycle-records.js'
 
 export interface MemoryChargeStoreOptions {
   readonly clock?: Pick<Clock, 'monotonic'>
@@ -24,12 +24,12 @@ export interface MemoryChargeStoreOptions {
 
 export function memoryChargeStore(options: MemoryChargeStoreOptions = {}): ChargeStore {
   const { clock = systemClock, max: evictableMax = 500, callsMax = 10_000 } = options
-  const claims: Books['claims'] = new DrawnRecords(claimTable, {
+  const claims: Books['claims'] = new LifecycleRecords(claimTable, {
     evictableMax,
     // What a window covered cost nothing more, and pushes no answer out that was paid for by itself.
     kindOf: ({ kept }) => kept!.by === undefined,
   })
-  const payments: Books['payments'] = new DrawnRecords(paymentTable)
+  const payments: Books['payments'] = new LifecycleRecords(paymentTable)
   const books = (): Books => {
     const nowMs = clock.monotonic()
     claims.collect(nowMs)

@@ -1,52 +1,55 @@
 /**
- * One process. Records that live a drawn life: every change of state is an event that the drawing lists.
+ * One process. Records whose states a machine lists: every change of state is an event of the machine.
  *
- * A record in its machine's initial state is no record: it is kept from the move that leaves that state to the one that
- * returns to it. What time does to a record (its lease lapses, it is collected) happens when somebody looks.
+ * Leaving the initial state stores the record, and returning to it deletes the record. A lease lapses, and a record expires,
+ * when the record is next read.
  */
 import { LRUCache } from 'lru-cache'
 import { type Drawing, next, type StateOf, type Table } from '../../domain/table.js'
 import { Expiry } from './expiry.js'
 
-export interface DrawnRecord<State extends string> {
+export interface LifecycleRecord<State extends string> {
   readonly key: string
   state: State
-  /** Whose it is. */
+  /** The token of the call that holds the record. */
   token: string
   leaseEndsMs: number
   expiresAtMs: number
 }
 
-/** What the drawings call the end of a record that nobody needs any more. */
+/** The events by which the machines end a record at the end of its time. */
 const COLLECTED_AS = ['collected', 'expired', 'dead']
 
-export interface DrawnRecordsOptions<R> {
-  /** Of each kind, the records that the drawing lets go for room, at most. */
+export interface LifecycleRecordsOptions<R> {
+  /** The most records of each kind that the machine can evict. The oldest makes room for the next. */
   readonly evictableMax?: number
-  /** Records of one kind make way for their own kind alone. */
+  /** Records make room for records of their own kind only. */
   readonly kindOf?: (record: R) => unknown
 }
 
-export class DrawnRecords<D extends Drawing, R extends DrawnRecord<StateOf<D>>> {
+export class LifecycleRecords<D extends Drawing, R extends LifecycleRecord<StateOf<D>>> {
   readonly #table: Table<D>
   readonly #kept = new Map<string, R>()
   readonly #expiry = new Expiry<R>()
   /**
-   * The records that the drawing lets go for room, oldest first: none is looked up in it, so none becomes younger. A Map's
-   * first key costs its holes: 86 µs an eviction at 100,000.
+   * The records that the machine can evict, by kind, oldest first. No lookup touches this cache, so its order stays. A Map
+   * is too slow here: finding its first key walks over deleted ones, 86 µs for an eviction at 100,000.
    */
   readonly #evictable = new Map<unknown, LRUCache<string, R>>()
   readonly #evictableMax: number
   readonly #kindOf: (record: R) => unknown
   #unrecorded = 0
 
-  constructor(table: Table<D>, { evictableMax = 1, kindOf = () => undefined }: DrawnRecordsOptions<R> = {}) {
+  constructor(
+    table: Table<D>,
+    { evictableMax = 1, kindOf = () => undefined }: LifecycleRecordsOptions<R> = {},
+  ) {
     this.#table = table
     this.#evictableMax = evictableMax
     this.#kindOf = kindOf
   }
 
-  /** Records of calls at work, which have recorded nothing yet. */
+  /** Records of calls that are at work and have recorded nothing yet. */
   get unrecorded(): number {
     return this.#unrecorded
   }

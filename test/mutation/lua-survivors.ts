@@ -11,7 +11,7 @@ const BY_REASON: Readonly<Record<string, readonly string[]>> = {
     "record: local paymentReady = not payment or lists(payment, '[recorded -> opened]')",
     "renew: return record and record.token == token and lists(record, '[renewed -> released]')",
     "renew: if lists(record, '[recorded -> lapsed]') then redis.call('PEXPIRE', record.name, leaseMs + 60000) ",
-    "close: local CLOSED_BY = {['complete']={['claim']={'[completed -> found]','served'},['payment']={'completed','released'}},['forfeit'",
+    "close: local CLOSING_EVENTS = {['complete']={['claim']={'[completed -> found]','served'},['payment']={'completed','released'}},['forfeit'",
     "close: 'complete']={['claim']={'completed','served'},['payment']={'[completed -> found]','released'}},['forfeit']={['claim']={'forfeited'},['paymen",
     "close: ayment']={'completed','released'}},['forfeit']={['claim']={'[forfeited -> released]'},['payment']={'completed','released'}},['release']={['clai",
     "close: eased'}},['forfeit']={['claim']={'forfeited'},['payment']={'[completed -> found]','released'}},['release']={['claim']={'released'},['payment",

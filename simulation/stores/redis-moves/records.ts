@@ -1,7 +1,7 @@
 /** What every script begins with (`lua/records.ts`), function for function. */
-import { LAPSED_KEPT_MS } from '../../../src/adapters/redis/lua/records.js'
 import { claimTable } from '../../../src/domain/machines/claim.machine.js'
-import { paymentTable } from '../../../src/domain/machines/payment.machine.js'
+import { type PaymentState, paymentTable } from '../../../src/domain/machines/payment.machine.js'
+import { LAPSED_KEPT_MS, VERDICT_FOR_OTHERS } from '../../../src/domain/machines/store-rules.js'
 import type { StoredHashes } from '../stored-hashes.js'
 
 interface Lifecycle {
@@ -18,15 +18,6 @@ export interface Stored {
   state: string
   readonly token: string | null
   readonly leaseEndsMs: number
-}
-
-/** Written out here and not read from the scripts, so that the two can be found to differ. */
-const TO_OTHERS: Readonly<Record<string, string>> = {
-  free: 'opened',
-  held: 'inUse',
-  lapsed: 'opened',
-  settling: 'inUse',
-  spent: 'spent',
 }
 
 export class Records {
@@ -98,6 +89,6 @@ export class Records {
   presented(payment: Stored | undefined): string {
     if (!payment) return 'opened'
     if (payment.token === this.token && this.lists(payment, 'opened')) return 'opened'
-    return TO_OTHERS[payment.state]!
+    return VERDICT_FOR_OTHERS[payment.state as PaymentState]
   }
 }

@@ -1,4 +1,5 @@
 /** One process. Gives a call the lease of a claim and a payment, and renews that lease. */
+import { LAPSED_KEPT_MS } from '../../domain/machines/store-rules.js'
 import type { Hold } from '../../ports/charge-store.js'
 import {
   type ChargeRecords,
@@ -9,9 +10,6 @@ import {
   type Payment,
 } from './charge-records.js'
 import type { LifecycleRecord } from './lifecycle-records.js'
-
-/** How long a lapsed holder may still record, if nobody took its place, before its record is collected. */
-const LAPSED_KEPT_MS = 60_000
 
 type LeasedHold = Hold & { readonly leaseMs: number }
 

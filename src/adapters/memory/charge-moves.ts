@@ -1,5 +1,5 @@
 /** One process. Four of the charge store's moves. Each is one synchronous step. */
-import type { PaymentState } from '../../domain/machines/payment.machine.js'
+import { CLOSING_EVENTS, VERDICT_FOR_OTHERS } from '../../domain/machines/store-rules.js'
 import type {
   Closed,
   CloseMove,
@@ -19,15 +19,6 @@ import {
   copyOfRecorded,
   type Payment,
 } from './charge-records.js'
-
-/** What is said of a payment to everybody but its holder. */
-const TO_OTHERS = {
-  free: 'opened',
-  held: 'inUse',
-  lapsed: 'opened',
-  settling: 'inUse',
-  spent: 'spent',
-} as const satisfies Record<PaymentState, Opened['verdict']>
 
 export function open(records: ChargeRecords, move: OpenMove): Opened {
   const claim = records.claims.find(claimKey(move), records.nowMs)
@@ -91,16 +82,6 @@ export function record(
   return 'recorded'
 }
 
-/**
- * The event for each way of closing: the first that the record's state lists, and none where it lists none. A call that
- * a window covered recorded nothing: its claim is `served`, and a payment that came along is given back.
- */
-const CLOSED_BY = {
-  complete: { claim: ['completed', 'served'], payment: ['completed', 'released'] },
-  forfeit: { claim: ['forfeited'], payment: ['completed', 'released'] },
-  release: { claim: ['released'], payment: ['released'] },
-} as const satisfies Record<CloseMove['how'], unknown>
-
 export function close({ claims, payments, nowMs }: ChargeRecords, move: CloseMove): Closed {
   const claim = claims.find(claimKey(move), nowMs)
   const payment = payments.find(move.payment, nowMs)
@@ -109,7 +90,7 @@ export function close({ claims, payments, nowMs }: ChargeRecords, move: CloseMov
     claim?.token === move.token && (!claims.lists(claim, 'orphaned') || claim.kept!.by === move.token)
   // Another call took the claim over and asks the chain about this payment. Our release would free the payment too early.
   const paymentOurs = payment?.token === move.token && (move.how !== 'release' || !move.claim || claimOurs)
-  const paymentMoved = paymentOurs && payments.moveAlong(payment, CLOSED_BY[move.how].payment)
+  const paymentMoved = paymentOurs && payments.moveAlong(payment, CLOSING_EVENTS[move.how].payment)
   const claimMoved = claimOurs && closeClaim(claims, claim, move, nowMs)
   return (!move.claim || claimMoved) && (!move.payment || paymentMoved) ? 'closed' : 'superseded'
 }
@@ -118,7 +99,7 @@ function closeClaim(claims: ChargeRecords['claims'], claim: Claim, move: CloseMo
   if (move.answer) claim.kept ??= { recorded: { answer: copyOf(move.answer) } }
   // Without an answer there is nothing to replay, so the key is released.
   const how = claim.kept ? move.how : 'release'
-  const moved = claims.moveAlong(claim, CLOSED_BY[how].claim)
+  const moved = claims.moveAlong(claim, CLOSING_EVENTS[how].claim)
   if (moved) claims.expireAt(claim, nowMs + move.windowMs)
   return moved
 }
@@ -157,7 +138,7 @@ function resolvedBefore({ payments, nowMs }: ChargeRecords, move: ResolveMove): 
 function presented({ payments }: ChargeRecords, hold: Hold, payment: Payment | undefined) {
   if (!payment) return 'opened'
   if (payment.token === hold.token && payments.lists(payment, 'opened')) return 'opened'
-  return TO_OTHERS[payment.state]
+  return VERDICT_FOR_OTHERS[payment.state]
 }
 
 function isCompleted(claims: ChargeRecords['claims'], claim: Claim): boolean {

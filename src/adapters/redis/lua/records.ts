@@ -1,31 +1,20 @@
 /**
- * What every move begins with: the drawings, the server's time, the keys, and how a record is found, moved and kept.
+ * The beginning of every script: the machines, the server's time, the keys, and the functions that find, move and keep a
+ * record.
  *
- * Scripts look first, then move, then write. Redis undoes nothing of a script that stops half way, so whatever may stop
- * one (an event that the drawing does not list, no memory for the first HSET) comes before its first change.
+ * A script reads first, then moves, then writes. Redis does not roll back a script that fails half way, so an error (an event
+ * that the machine does not list, no memory for the first HSET) must come before the first change.
  */
 import { claimTable } from '../../../domain/machines/claim.machine.js'
-import { type PaymentState, paymentTable } from '../../../domain/machines/payment.machine.js'
-import type { Opened } from '../../../ports/charge-store.js'
+import { paymentTable } from '../../../domain/machines/payment.machine.js'
+import { LAPSED_KEPT_MS, VERDICT_FOR_OTHERS } from '../../../domain/machines/store-rules.js'
 import { luaDrawing, luaLiteral } from './literal.js'
 
-/** How long a lapsed holder may still record, if nobody took its place, before its record is collected. */
-export const LAPSED_KEPT_MS = 60_000
-
-/** What is said of a payment to everybody but its holder. */
-const TO_OTHERS = {
-  free: 'opened',
-  held: 'inUse',
-  lapsed: 'opened',
-  settling: 'inUse',
-  spent: 'spent',
-} as const satisfies Record<PaymentState, Opened['verdict']>
-
-/** ARGV[1] says, a letter each, what the keys are: c the claim, p the presented payment, r the recorded one. */
+/** ARGV[1] names the keys, one letter for each: c the claim, p the presented payment, r the recorded payment. */
 export const RECORDS = /* lua */ `
 local CLAIM = ${luaDrawing(claimTable)}
 local PAYMENT = ${luaDrawing(paymentTable)}
-local TO_OTHERS = ${luaLiteral(TO_OTHERS)}
+local VERDICT_FOR_OTHERS = ${luaLiteral(VERDICT_FOR_OTHERS)}
 
 local time = redis.call('TIME')
 local nowMs = time[1] * 1000 + math.floor(time[2] / 1000)
@@ -53,7 +42,7 @@ local function moveAlong(record, events)
   end
 end
 
--- That a lease has run out is not written anywhere: it is seen by whoever looks.
+-- No command writes that a lease has run out: each script that reads the record finds it.
 local function find(drawing, name)
   if not name then return nil end
   local stored = redis.call('HMGET', name, 'state', 'token', 'leaseEndsMs')
@@ -68,7 +57,7 @@ local function new(drawing, name)
   return { drawing = drawing, name = name, state = drawing.initial }
 end
 
--- A record whose life is over is no record.
+-- A record that returns to the initial state is deleted.
 local function keep(record, ...)
   if record.state == record.drawing.initial then
     redis.call('DEL', record.name)
@@ -77,14 +66,14 @@ local function keep(record, ...)
   end
 end
 
--- Puts a record to work for this call, and forgets what an earlier one left in it.
+-- Gives a record to this call, and deletes the fields of the call before it.
 local function hold(record, leaseMs, ...)
   keep(record, 'token', token, 'leaseEndsMs', nowMs + leaseMs, ...)
   redis.call('HDEL', record.name, 'answer', 'txId', 'firstValid', 'lastValid', 'recordedBy')
   redis.call('PEXPIRE', record.name, leaseMs + ${LAPSED_KEPT_MS})
 end
 
--- Nobody asks any more which payment an answer that is final was waiting for; it is a quarter of what the claim takes.
+-- A final answer no longer needs its payment, which is a quarter of the claim's memory.
 local function keepFinal(claim, windowMs, ...)
   keep(claim, ...)
   redis.call('HDEL', claim.name, 'txId', 'firstValid', 'lastValid')
@@ -94,6 +83,6 @@ end
 local function presented(payment)
   if not payment then return 'opened' end
   if payment.token == token and lists(payment, 'opened') then return 'opened' end
-  return TO_OTHERS[payment.state]
+  return VERDICT_FOR_OTHERS[payment.state]
 end
 `

@@ -12,13 +12,13 @@ local ours = claim and claim.token == token
 if not ours then return 'moved' end
 if lists(claim, 'evicted') then return 'completed' end
 if not lists(claim, 'orphaned') then
-  -- It was sent before, and by it the claim is at work for this call.
+  -- This resolve is sent again: the first one has given the claim to this call.
   local held = not key.p or (payment and payment.token == token)
   return held and 'opened' or 'moved'
 end
 if redis.call('HGET', claim.name, 'txId') ~= txId then return 'moved' end
 
--- Only a payment that is still settling waits for this verdict; a spent one stays spent whatever a node says.
+-- The verdict counts for a payment that is still settling. A spent payment stays spent, whatever a node answers.
 local decides = recorded and lists(recorded, 'found')
 if decides then move(recorded, verdict) end
 

@@ -1,7 +1,7 @@
 import { CLOSING_EVENTS } from '../../../src/domain/machines/store-rules.js'
 import type { CloseMove } from '../../../src/ports/charge-store.js'
 import type { Move } from '../redis-model.js'
-import { CLAIM, PAYMENT } from './records.js'
+import { CLAIM, PAYMENT } from './prelude.js'
 
 /** `lua/close.ts`. */
 export const close: Move = (records, [, , asked, windowMs, given]) => {

@@ -1,9 +1,9 @@
 import { CLOSING_EVENTS } from '../../../domain/machines/store-rules.js'
 import { luaLiteral } from './literal.js'
-import { RECORDS } from './records.js'
+import { PRELUDE } from './prelude.js'
 
 /** roles, token, how, windowMs, then the answer or nothing -> closed or superseded. */
-export const CLOSE = /* lua */ `${RECORDS}
+export const CLOSE = /* lua */ `${PRELUDE}
 local CLOSING_EVENTS = ${luaLiteral(CLOSING_EVENTS)}
 local how, windowMs, answer = ARGV[3], ARGV[4], ARGV[5]
 local claim, payment = find(CLAIM, key.c), find(PAYMENT, key.p)

@@ -1,8 +1,8 @@
 import { LAPSED_KEPT_MS } from '../../../domain/machines/store-rules.js'
-import { RECORDS } from './records.js'
+import { PRELUDE } from './prelude.js'
 
 /** roles, token, leaseMs -> 1 where the whole hold is still ours. */
-export const RENEW = /* lua */ `${RECORDS}
+export const RENEW = /* lua */ `${PRELUDE}
 local leaseMs = tonumber(ARGV[3])
 local claim, payment = find(CLAIM, key.c), find(PAYMENT, key.p)
 

@@ -1,7 +1,7 @@
-import { RECORDS } from './records.js'
+import { PRELUDE } from './prelude.js'
 
 /** roles, token, deadlineMs, verdict, txId, windowMs, leaseMs -> completed, opened, spent or moved; late after the deadline. */
-export const RESOLVE = /* lua */ `${RECORDS}
+export const RESOLVE = /* lua */ `${PRELUDE}
 if nowMs > tonumber(ARGV[3]) then return { 'late', nowMs } end
 local verdict, txId, windowMs, leaseMs = ARGV[4], ARGV[5], ARGV[6], tonumber(ARGV[7])
 local claim, recorded = find(CLAIM, key.c), find(PAYMENT, key.r)

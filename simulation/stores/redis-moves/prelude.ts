@@ -1,4 +1,4 @@
-/** What every script begins with (`lua/records.ts`), function for function. */
+/** What every script begins with (`lua/prelude.ts`), function for function. */
 import { claimTable } from '../../../src/domain/machines/claim.machine.js'
 import { type PaymentState, paymentTable } from '../../../src/domain/machines/payment.machine.js'
 import { LAPSED_KEPT_MS, VERDICT_FOR_OTHERS } from '../../../src/domain/machines/store-rules.js'

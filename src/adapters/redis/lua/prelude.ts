@@ -11,7 +11,7 @@ import { LAPSED_KEPT_MS, VERDICT_FOR_OTHERS } from '../../../domain/machines/sto
 import { luaDrawing, luaLiteral } from './literal.js'
 
 /** ARGV[1] names the keys, one letter for each: c the claim, p the presented payment, r the recorded payment. */
-export const RECORDS = /* lua */ `
+export const PRELUDE = /* lua */ `
 local CLAIM = ${luaDrawing(claimTable)}
 local PAYMENT = ${luaDrawing(paymentTable)}
 local VERDICT_FOR_OTHERS = ${luaLiteral(VERDICT_FOR_OTHERS)}

@@ -3,7 +3,7 @@
  *
  * @packageDocumentation
  */
-export type { Fault, FaultName, FaultOptions, Faults, Stage } from './sandbox/faults.js'
+export type { Fault, FaultName, FaultOptions, Faults, Stage } from './sandbox/fault-settings.js'
 export type { Credit } from './sandbox/ledger.js'
 export type { SandboxRegistry } from './sandbox/registry.js'
 export {

@@ -4,7 +4,7 @@ import type { jsonTransport } from '../../src/adapters/facilitator/json-transpor
 import { CAIP2 } from '../../src/domain/network.js'
 import { createCatalogue } from '../../src/sandbox/catalogue.js'
 import { facilitatorRoutes } from '../../src/sandbox/facilitator.js'
-import type { Fault, FaultName, FaultSource, Stage } from '../../src/sandbox/faults.js'
+import type { Fault, FaultName, FaultSource, Stage } from '../../src/sandbox/fault-settings.js'
 import { json, type Reply } from '../../src/sandbox/http.js'
 import { ConnectionLost } from '../kernel/network.js'
 import { Process } from '../kernel/process.js'

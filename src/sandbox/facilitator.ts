@@ -1,6 +1,6 @@
 /**
  * An x402 facilitator over the sandbox's ledger: `/supported`, `/verify`, `/settle`, and the Bazaar's list of resources.
- * It sponsors fees, and can be told to misbehave.
+ * It sponsors fees, and answers wrongly where a fault is set.
  */
 
 import type { SigningKey } from '../adapters/algorand/keys.js'
@@ -10,10 +10,10 @@ import { encodeHeader, isRecord, X402_VERSION } from '../domain/x402.js'
 import type { Clock } from '../ports/clock.js'
 import { sleep } from '../ports/waiting.js'
 import type { Catalogue } from './catalogue.js'
-import type { Fault, FaultSource, Stage } from './faults.js'
+import { cut, transportFault } from './fault-replies.js'
+import type { Fault, FaultSource, Stage } from './fault-settings.js'
 import { BadRequest, json, jsonBody, type Reply, type Route } from './http.js'
 import type { Ledger } from './ledger.js'
-import { cut, transportFault } from './misbehaviour.js'
 import { type Accepted, checkTransactions, type Refused } from './transaction-checks.js'
 
 export interface FacilitatorOptions {
@@ -22,7 +22,7 @@ export interface FacilitatorOptions {
   readonly catalogue: Catalogue
   readonly faults: FaultSource
   readonly clock: Pick<Clock, 'after'>
-  /** Someone who is not the payer, and a network that is not ours, for the answers that name them. */
+  /** An address that is not the payer's and a network that is not ours, for the faults that name them. */
   readonly strangers: { readonly address: string; readonly network: string }
 }
 
@@ -33,7 +33,7 @@ interface Asked {
 
 export function facilitatorRoutes(options: FacilitatorOptions): Route[] {
   const { faults, catalogue } = options
-  const spoiltBy = (stage: Stage, answer: (fault: Fault | undefined) => Reply | Promise<Reply>) => {
+  const withFault = (stage: Stage, answer: (fault: Fault | undefined) => Reply | Promise<Reply>) => {
     const fault = faults.take(stage)
     return (fault && transportFault(fault.behaviour)) ?? answer(fault)
   }
@@ -41,14 +41,14 @@ export function facilitatorRoutes(options: FacilitatorOptions): Route[] {
     {
       method: 'GET',
       path: /^\/supported$/,
-      handle: () => spoiltBy('supported', fault => supported(options, fault)),
+      handle: () => withFault('supported', fault => supported(options, fault)),
     },
     {
       method: 'POST',
       path: /^\/verify$/,
       handle: ({ body }) => {
         const asked = askedIn(body)
-        return spoiltBy('verify', fault => verify(options, asked, fault))
+        return withFault('verify', fault => verify(options, asked, fault))
       },
     },
     {
@@ -56,14 +56,14 @@ export function facilitatorRoutes(options: FacilitatorOptions): Route[] {
       path: /^\/settle$/,
       handle: ({ body }) => {
         const asked = askedIn(body)
-        return spoiltBy('settle', fault => settle(options, asked, fault))
+        return withFault('settle', fault => settle(options, asked, fault))
       },
     },
     { method: 'GET', path: /^\/discovery\/resources$/, handle: ({ query }) => catalogue.list(query) },
   ]
 }
 
-/** Both forms of the network's id, because servers look for the one they quote by its exact text. */
+/** Lists both forms of the network's id, because a server looks for the exact text that it quotes. */
 function supported({ ledger, sponsor, strangers }: FacilitatorOptions, fault?: Fault): Reply {
   const feePayer = fault?.behaviour === 'other-payer' ? strangers.address : sponsor.address
   const ids = [CAIP2[ledger.network], `algorand:${GENESIS_HASH[ledger.network]}`]
@@ -88,7 +88,7 @@ function verify(options: FacilitatorOptions, { payload, requirements }: Asked, f
   const verdict = checkTransactions(payload, requirements, ledger, sponsor)
   if (!verdict.ok) return json(200, invalid(codeOf(verdict), verdict.message))
   const payer = fault?.behaviour === 'other-payer' ? strangers.address : verdict.payer
-  return json(200, { isValid: spoiltYes(fault), payer }, listed(options, { payload, requirements }))
+  return json(200, { isValid: yesValue(fault), payer }, listed(options, { payload, requirements }))
 }
 
 function settle(options: FacilitatorOptions, asked: Asked, fault?: Fault): Reply | Promise<Reply> {
@@ -118,7 +118,7 @@ function settle(options: FacilitatorOptions, asked: Asked, fault?: Fault): Reply
   if (fault?.behaviour === 'error-after') return unsettled('unexpected_settle_error')
   if (!verdict.ok) return unsettled(codeOf(verdict), '', verdict.message)
   const receipt = {
-    success: spoiltYes(fault),
+    success: yesValue(fault),
     transaction: fault?.behaviour === 'other-tx' ? 'A'.repeat(52) : verdict.txId,
     network: fault?.behaviour === 'other-network' ? strangers.network : network,
     payer: fault?.behaviour === 'other-payer' ? strangers.address : verdict.payer,
@@ -127,7 +127,7 @@ function settle(options: FacilitatorOptions, asked: Asked, fault?: Fault): Reply
   return fault?.behaviour === 'slow-after' ? sleep(options.clock, fault.delayMs).then(() => reply) : reply
 }
 
-/** Judged and landed in one step, so that of many at once exactly one succeeds. */
+/** Checks and lands the payment in one step, so that of concurrent requests exactly one succeeds. */
 function submit(
   { ledger, sponsor }: FacilitatorOptions,
   { payload, requirements }: Asked,
@@ -162,7 +162,7 @@ function readPayment(payload: unknown) {
   return isRecord(payload) ? reader.read(payload) : undefined
 }
 
-function spoiltYes(fault: Fault | undefined): unknown {
+function yesValue(fault: Fault | undefined): unknown {
   if (fault?.behaviour === 'string-true') return 'true'
   return fault?.behaviour === 'one' ? 1 : true
 }

@@ -18,7 +18,7 @@ export type Reply =
       readonly body: string | Uint8Array
       readonly headers?: Readonly<Record<string, string>>
     }
-  /** Takes the socket over, to misbehave. */
+  /** Writes to the response directly, for a fault. */
   | { readonly raw: (response: ServerResponse) => void }
 
 export interface Route {

@@ -1,6 +1,6 @@
 /**
- * Everything that a paid call needs, on one loopback origin and without the network: a ledger, a node's REST interface, a
- * facilitator, a faucet. The keys derive from the seed: the money is play money, here and nowhere else.
+ * All services that a paid call needs, on one loopback origin and without a network: a ledger, a node's REST interface, a
+ * facilitator and a faucet. The keys derive from the seed, and the money is play money.
  */
 import { createHash } from 'node:crypto'
 import { isValidAddress, mnemonicOf, type SigningKey, signingKeyFromSeed } from '../adapters/algorand/keys.js'
@@ -11,14 +11,14 @@ import { algodRoutes } from './algod.js'
 import { createCatalogue } from './catalogue.js'
 import { controlRoutes } from './control.js'
 import { facilitatorRoutes } from './facilitator.js'
-import { createFaults, type Faults, parseFaults } from './faults.js'
+import { createFaults, type Faults, parseFaults } from './fault-settings.js'
 import { serveRoutes } from './http.js'
 import { indexerRoutes } from './indexer.js'
 import { type Credit, createLedger, type LandedTransaction } from './ledger.js'
 import { createRegistry, type SandboxRegistry } from './registry.js'
 import { createRounds } from './rounds.js'
 
-/** What a sandbox is started with. */
+/** Options of {@link startSandbox}. */
 export interface SandboxOptions {
   /** 0 lets the system choose. The interface is always 127.0.0.1. @default 0 */
   readonly port?: number
@@ -26,12 +26,12 @@ export interface SandboxOptions {
   readonly seed?: string
   /** How long a round takes, in milliseconds; a payment lives for ten or more of them. @default 2800 */
   readonly roundMs?: number
-  /** The network that it claims to be. @default 'testnet' */
+  /** The network that it emulates. @default 'testnet' */
   readonly network?: 'testnet'
   /**
-   * How the facilitator misbehaves from the start, such as `settle=hang` or `verify=500:2,settle=late`.
+   * The facilitator's faults from the start, such as `settle=hang` or `verify=500:2,settle=late`.
    *
-   * @default it does not
+   * @default none
    */
   readonly fault?: string
 }
@@ -47,39 +47,39 @@ export interface SandboxAccount {
 /** A transaction that has landed. */
 export interface SandboxTransaction extends Omit<LandedTransaction, 'signed'> {}
 
-/** A running sandbox: where to reach it, who has money in it, and how to make trouble. */
+/** A running sandbox: its addresses, its accounts and its faults. */
 export interface Sandbox {
   /** Its origin; what the environment variable `SVC_SANDBOX` is set to. */
   readonly url: string
-  /** Where its node is. */
+  /** The URL of its node. */
   readonly algodUrl: string
-  /** Where its facilitator is. */
+  /** The URL of its facilitator. */
   readonly facilitatorUrl: string
   /** A payer with 10 ALGO and 100 USDC. */
   readonly wallet: SandboxAccount
   /** Opted in to USDC, of which it has none yet. */
   readonly seller: SandboxAccount
-  /** Who sponsors the network's fees. */
+  /** The address that sponsors the network's fees. */
   readonly feePayer: string
-  /** An account by any name, funded like the wallet when first asked for. */
+  /** An account by any name. The first call funds it like the wallet. */
   accounts(label: string): SandboxAccount
-  /** What an account holds, in millionths; `usdc` is null where it has not opted in. */
+  /** The balance of an account, in millionths; `usdc` is null where it has not opted in. */
   balance(address: string): { microAlgos: bigint; usdc: bigint | null }
-  /** Mints. Any USDC opts the account in. */
+  /** Mints money for an account. Any USDC opts the account in. */
   fund(address: string, credit: Credit): void
   /** Freezes an account's USDC, or thaws it. */
   freeze(address: string, frozen: boolean): void
-  /** What has landed, oldest first. */
+  /** The transactions that have landed, oldest first. */
   transactions(): readonly SandboxTransaction[]
-  /** The last round produced. */
+  /** The last round. */
   round(): bigint
-  /** Lets rounds pass, without waiting for them. */
+  /** Produces rounds at once. */
   advanceRounds(rounds: number): void
-  /** How the facilitator misbehaves. */
+  /** The facilitator's faults. */
   readonly faults: Faults
-  /** The on-chain registry of agents, empty at first. */
+  /** The on-chain registry of agents. It begins empty. */
   readonly registry: SandboxRegistry
-  /** Stops it. Everything in it is gone. */
+  /** Stops the sandbox and forgets everything in it. */
   close(): Promise<void>
 }
 
@@ -89,7 +89,7 @@ const SPONSOR: Credit = { microAlgos: 1_000_000_000_000n }
 
 /**
  * Starts a sandbox on this machine: a ledger with real Algorand transactions and signatures, a node's REST interface and a
- * facilitator. Its keys derive from the seed: the money is play money, here and nowhere else.
+ * facilitator. Its keys derive from the seed, and its money is play money.
  *
  * @example
  * const sandbox = await startSandbox()

@@ -1,9 +1,9 @@
-/** The facilitator's bad answers on the wire. */
+/** What the facilitator sends for each transport fault. */
 import type { ServerResponse } from 'node:http'
-import type { FaultName } from './faults.js'
+import type { FaultName } from './fault-settings.js'
 import { json, type Reply } from './http.js'
 
-/** What a transport fault sends; `undefined` for faults that are about what is said. */
+/** The reply of a transport fault; `undefined` for a fault that changes the content of an answer. */
 export function transportFault(behaviour: FaultName): Reply | undefined {
   switch (behaviour) {
     case 'hang':
@@ -27,7 +27,7 @@ export function transportFault(behaviour: FaultName): Reply | undefined {
   }
 }
 
-/** Closes the connection without a word. */
+/** Closes the connection without an answer. */
 export const cut: Reply = { raw: response => response.destroy() }
 
 function truncated(response: ServerResponse): void {
@@ -35,14 +35,14 @@ function truncated(response: ServerResponse): void {
   response.write('{"isValid":true,"success":true,"transaction":"', () => response.destroy())
 }
 
-/** As fast as the other side reads, until it has had enough. */
+/** Writes as fast as the client reads, until the client closes the connection. */
 function endless(response: ServerResponse): void {
   const chunk = Buffer.alloc(65_536, 0x20)
   response.writeHead(200, { 'content-type': 'application/json' })
   response.write('{"isValid":true,"success":true,"padding":"')
   const more = () => {
     while (!response.destroyed && response.write(chunk)) {
-      // Written until the socket's buffer is full; `drain` calls again.
+      // Writes until the socket's buffer is full; `drain` calls again.
     }
   }
   response.on('drain', more)

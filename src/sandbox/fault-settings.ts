@@ -1,15 +1,15 @@
-/** Which of the facilitator's answers are to go wrong, and how; see `misbehaviour.ts` for what each does on the wire. */
+/** The faults that are set: which of the facilitator's answers go wrong, and how. `fault-replies.ts` sends them. */
 import { SvcError } from '../domain/errors.js'
 
 export const STAGES = ['supported', 'verify', 'settle'] as const
 /**
- * A question that a facilitator is asked.
+ * A request that a facilitator answers.
  *
  * @useDeclaredType
  */
 export type Stage = (typeof STAGES)[number]
 
-/** What any stage can do, before it has looked at the request. */
+/** Faults of any stage. They come before the request is read. */
 export const TRANSPORT_FAULTS = [
   'hang', // never answers
   'reset', // the connection is reset
@@ -21,7 +21,7 @@ export const TRANSPORT_FAULTS = [
   'redirect',
 ] as const
 
-/** What a stage can say instead of the truth. */
+/** The faults of each stage. */
 export const FAULTS_BY_STAGE = {
   supported: [...TRANSPORT_FAULTS, 'refuse', 'other-payer', 'other-network'],
   verify: [...TRANSPORT_FAULTS, 'refuse', 'lie', 'string-true', 'one', 'other-payer'],
@@ -33,9 +33,9 @@ export const FAULTS_BY_STAGE = {
     'one', // settled; `success` is the number 1
     'die-before', // cut, and nothing settled
     'die-after', // settled, then cut
-    'late', // cut, and settled a while after
-    'slow-after', // settled, and said so a while after
-    'slow-before', // settled and said so, both a while after
+    'late', // cut, and settled after the delay
+    'slow-after', // settled, and answered after the delay
+    'slow-before', // settled and answered after the delay
     'error-after', // settled, and then answered with an error of its own
     'pending', // settlement_pending, and nothing settled yet
     'other-tx', // settled, under another transaction's id
@@ -45,55 +45,55 @@ export const FAULTS_BY_STAGE = {
 } as const satisfies Record<Stage, readonly string[]>
 
 /**
- * What a stage can do instead of answering truthfully; not every stage can do everything.
+ * A fault of the facilitator. Not every stage has every fault.
  *
  * On the wire: `hang` never answers, `reset` resets the connection, `500`, `429` and `redirect` are statuses, `html` is a
- * web page, `truncated` half an answer, `huge` one without an end. In words: `refuse` says no, `lie` says yes without
- * having done anything, `string-true` and `one` say yes by a value of the wrong type, `other-payer`, `other-network` and
- * `other-tx` name somebody or something else. Of settling only: `die-before` and `die-after` cut the connection before and
- * after the payment has landed, `late` cuts it and lands the payment a while later, `slow-before` and `slow-after` answer
- * a while later, before and after which the payment lands, `error-after` lands it and answers `unexpected_settle_error`,
- * `pending` has not settled yet.
+ * web page, `truncated` is half an answer, and `huge` is an answer without an end. In the content: `refuse` says no, `lie`
+ * says yes but does nothing, `string-true` and `one` say yes by a value of the wrong type, and `other-payer`,
+ * `other-network` and `other-tx` name another payer, network or transaction. Of settling only: `die-before` and `die-after`
+ * cut the connection before and after the payment has landed, `late` cuts it and lands the payment after the delay,
+ * `slow-before` and `slow-after` answer after the delay and land the payment after it or before it, `error-after` lands the
+ * payment and answers `unexpected_settle_error`, and `pending` has not settled yet.
  *
  * @useDeclaredType
  */
 export type FaultName = (typeof FAULTS_BY_STAGE)[Stage][number]
 
-/** How often, and how late. */
+/** How often a fault happens, and its delay. */
 export interface FaultOptions {
-  /** How many answers are spoilt. @default all of them */
+  /** How many answers have the fault. @default all of them */
   readonly times?: number
-  /** For `late`, `slow-before` and `slow-after`: a while, in milliseconds, 600000 at most. @default 300 */
+  /** The delay of `late`, `slow-before` and `slow-after`, in milliseconds, 600000 at most. @default 300 */
   readonly delayMs?: number
 }
 
 /** A fault that is set. */
 export interface Fault {
-  /** Where. */
+  /** The request that it answers. */
   readonly stage: Stage
-  /** What. */
+  /** What the facilitator does. */
   readonly behaviour: FaultName
-  /** How long a while is, in milliseconds. */
+  /** The delay, in milliseconds. */
   readonly delayMs: number
-  /** Answers left to spoil; `null` for all. */
+  /** How many more answers have the fault; `null` for all. */
   readonly times: number | null
 }
 
-/** How the sandbox's facilitator misbehaves, one fault a stage. */
+/** The faults of the sandbox's facilitator, one for each stage. */
 export interface Faults {
   /**
-   * Makes a stage misbehave from now on.
+   * Sets the fault of a stage.
    *
    * @throws SvcError `invalid_fault`
    */
   set(stage: Stage, behaviour: FaultName, options?: FaultOptions): void
-  /** Makes a stage behave again; without a stage, all of them. */
+  /** Removes the fault of a stage; without a stage, all faults. */
   clear(stage?: Stage): void
-  /** Those that are set and not used up. */
+  /** The faults that are set and not used up. */
   list(): readonly Fault[]
 }
 
-/** What the facilitator itself uses: each call counts as one spoilt answer. */
+/** What the facilitator uses. Each `take` counts as one answer with the fault. */
 export interface FaultSource extends Faults {
   take(stage: Stage): Fault | undefined
 }
@@ -119,7 +119,7 @@ export function createFaults(): FaultSource {
 }
 
 /**
- * A fault as a program or the control route gives it.
+ * Reads a fault that a program or the control route sets.
  *
  * @throws SvcError `invalid_fault`
  */
@@ -135,7 +135,7 @@ export function readFault(given: Readonly<Record<string, unknown>>): Fault {
   return { stage, behaviour, times, delayMs }
 }
 
-/** `settle=hang`, `settle=hang:2` for two times, several with commas. */
+/** Reads `settle=hang`, or `settle=hang:2` for two times. Commas separate several faults. */
 export function parseFaults(text: string): Fault[] {
   return text.split(',').map(part => {
     const [, stage, behaviour, times] = /^\s*([^=]+)=([^:]+?)(?::(\d+))?\s*$/.exec(part) ?? []

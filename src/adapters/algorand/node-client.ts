@@ -4,17 +4,13 @@
  */
 import { Agent, request } from 'undici'
 import { systemClock } from '../../ports/clock.js'
-import { deadline } from '../../ports/waiting.js'
 import {
   NODE_TIMEOUT_MS,
   type NodeClient,
   type NodeOptions,
+  nodeClientOver,
   RESPONSE_BYTES_MAX,
-  requestTarget,
-  requireFound,
-  responseBody,
   unavailable,
-  unavailableBy,
 } from './node-response.js'
 
 export { bigintIn, type NodeClient, type NodeOptions, textIn, unavailable } from './node-response.js'
@@ -22,23 +18,16 @@ export { bigintIn, type NodeClient, type NodeOptions, textIn, unavailable } from
 const CONNECTIONS_MAX = 16
 
 export function nodeClient(options: NodeOptions, tokenHeader: string): NodeClient {
-  const timeoutMs = options.nodeTimeoutMs ?? NODE_TIMEOUT_MS
-  const { base, headers } = requestTarget(options, tokenHeader)
-  const dispatcher = new Agent({ connections: CONNECTIONS_MAX, connect: { timeout: timeoutMs } })
-
-  async function find(path: string): Promise<Record<string, unknown> | undefined> {
-    const { signal, clear } = deadline(systemClock, timeoutMs)
-    try {
-      const { statusCode, body } = await request(base + path, { dispatcher, signal, headers })
-      return responseBody(statusCode, await boundedText(body))
-    } catch (error) {
-      throw unavailableBy(error)
-    } finally {
-      clear()
-    }
-  }
-
-  return { find, get: path => requireFound(find(path)), close: () => dispatcher.destroy() }
+  const timeout = options.nodeTimeoutMs ?? NODE_TIMEOUT_MS
+  const dispatcher = new Agent({ connections: CONNECTIONS_MAX, connect: { timeout } })
+  return nodeClientOver(options, tokenHeader, {
+    clock: systemClock,
+    async send(url, { headers, signal }) {
+      const { statusCode, body } = await request(url, { dispatcher, signal, headers })
+      return { status: statusCode, text: await boundedText(body) }
+    },
+    close: () => dispatcher.destroy(),
+  })
 }
 
 async function boundedText(body: AsyncIterable<Uint8Array>): Promise<string> {

@@ -1,6 +1,8 @@
-/** Reads the responses of a node and of an indexer, field by field. */
+/** Clients of a node and of an indexer: GET requests with a deadline, and JSON responses that are read field by field. */
 import { SdkError, SvcError } from '../../domain/errors.js'
 import { isRecord } from '../../domain/x402.js'
+import type { Clock } from '../../ports/clock.js'
+import { deadline } from '../../ports/waiting.js'
 
 export interface NodeOptions {
   readonly url: string
@@ -21,10 +23,40 @@ export const NODE_TIMEOUT_MS = 2_000
 /** A full block of 50 000 transactions lists 3 MB of ids. */
 export const RESPONSE_BYTES_MAX = 8 * 1024 * 1024
 
-/** The base URL and the headers of each request. The URL's path is kept; its trailing slashes are dropped. */
-export function requestTarget({ url, token }: NodeOptions, tokenHeader: string) {
+/** How one runtime sends a GET request, and whose clock ends it. */
+export interface NodeTransport {
+  readonly clock: Pick<Clock, 'after'>
+  send(url: string, request: NodeRequest): Promise<{ readonly status: number; readonly text: string }>
+  close(): Promise<void>
+}
+
+export interface NodeRequest {
+  readonly headers: Readonly<Record<string, string>>
+  readonly signal: AbortSignal
+}
+
+/** A client over `transport`. The base URL's path is kept; its trailing slashes are dropped. */
+export function nodeClientOver(
+  { url, token, nodeTimeoutMs = NODE_TIMEOUT_MS }: NodeOptions,
+  tokenHeader: string,
+  { clock, send, close }: NodeTransport,
+): NodeClient {
+  const base = url.replace(/\/+$/, '')
   const headers = { accept: 'application/json', ...(token ? { [tokenHeader]: token } : {}) }
-  return { base: url.replace(/\/+$/, ''), headers }
+
+  async function find(path: string): Promise<Record<string, unknown> | undefined> {
+    const { signal, clear } = deadline(clock, nodeTimeoutMs)
+    try {
+      const { status, text } = await send(base + path, { headers, signal })
+      return responseBody(status, text)
+    } catch (error) {
+      throw unavailableBy(error)
+    } finally {
+      clear()
+    }
+  }
+
+  return { find, get: path => requireFound(find(path)), close }
 }
 
 /** `undefined` for 404. @throws SvcError `node_unavailable` for anything but a JSON object. */

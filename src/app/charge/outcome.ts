@@ -14,21 +14,20 @@ import type { World } from './world.js'
 
 export function outcomeOf(world: World, call: Call, { final, path }: Walked<ChargeDrawing>): ChargeOutcome {
   const { traceId, replayed } = call
+  const { kind, charged } = OUTCOMES[final]
   const answer = final === 'replayed' ? replayed?.answer : call.answer
   return {
     final,
     path,
     traceId,
     spanId: spanIdOf(call),
-    ...(DELIVERS.has(final) && answer ? { answer } : { problem: problemOf(call, final) }),
-    challenge: OUTCOMES[final].status === 402 ? challengeOf(call) : undefined,
+    // A failure leaves in the handler's own bytes, where it answered with some.
+    ...((kind === 'answer' || final === 'failed') && answer
+      ? { answer }
+      : { problem: problemOf(call, final) }),
+    challenge: kind === 'payment' ? challengeOf(call) : undefined,
     receipt: receiptOf(world, call, final),
-    subscription:
-      final === 'settled'
-        ? call.window
-        : OUTCOMES[final].charged === 'earlier'
-          ? replayed?.window
-          : undefined,
+    subscription: final === 'settled' ? call.window : charged === 'earlier' ? replayed?.window : undefined,
     retryAfterMs: retryAfterOf(call, final),
   }
 }
@@ -74,9 +73,6 @@ export function endedCall(
     mismatch: call.mismatch,
   }
 }
-
-/** Final states in which bytes of the handler may leave; a failure among them, where the handler answered it itself. */
-const DELIVERS: ReadonlySet<ChargeFinal> = new Set(['settled', 'served', 'replayed', 'failed'])
 
 /** States in which a caller may have paid and needs the id to find out. */
 const NAMES_TX: ReadonlySet<ChargeFinal> = new Set([

@@ -37,7 +37,7 @@ export const SCOPES = {
     mutate: ['src/app/client/purchase.ts', 'src/app/client/retry.ts', 'src/app/client/verdict.ts'],
     tests: ['test/client/{purchase,retry,delivery.attacks,receipts}.test.ts'],
   },
-  // Of both that follow, what is written is left out: a person reads it, and the codes are held elsewhere.
+  // Of all that follow, what is written is left out: a person reads it, and the codes are held elsewhere.
   effects: {
     mutate: ['src/app/charge/effects/{settle,reconcile,release,recover,record}.ts'],
     excludedMutations: ['StringLiteral'],
@@ -54,6 +54,18 @@ export const SCOPES = {
     excludedMutations: ['StringLiteral'],
     ignorers: ['logs'],
     tests: ['test/app/upkeep.test.ts'],
+  },
+  endings: {
+    mutate: ['src/app/charge/{charge,call,close,outcome}.ts'],
+    excludedMutations: ['StringLiteral'],
+    ignorers: ['logs'],
+    tests: ['test/app/{charge,call,closing,outcome}.test.ts'],
+  },
+  answers: {
+    mutate: ['src/app/charge/{render,json-mistakes,handler-failure,terms,quoted-price}.ts'],
+    excludedMutations: ['StringLiteral'],
+    ignorers: ['logs'],
+    tests: ['test/app/{render,json-mistakes,handler-failure,prices}.test.ts'],
   },
   /** Edited by a program of our own: `npm run mutate:lua`. */
   lua: { tests: ['test/mutation/lua.run.ts'] },

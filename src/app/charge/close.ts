@@ -31,7 +31,7 @@ export function closeCall(
   const hasKey = idempotency !== undefined && call.request.idempotencyKey !== undefined
   // The specification's row: an answer that its caller never got frees the claim, and a retry may be charged again.
   // Sellers that ask for replay keep whatever was charged for.
-  if (call.hold!.claim && hasKey && idempotency.onLostResponse === 'release') {
+  if (hasKey && idempotency.onLostResponse === 'release') {
     return arrived => finish(arrived ? 'complete' : 'forfeit')
   }
   // A call without a key has no answer kept once its outcome is known.
@@ -74,7 +74,7 @@ export async function giveBack(world: World, call: Call): Promise<'released' | '
 async function close(world: World, call: Call, how: CloseMove['how']): Promise<Closed | undefined> {
   const hold = call.hold!
   // A call that settled has stored its answer already; one that a window covered stores it here.
-  const isUnrecorded = how === 'complete' && hold.claim && call.requirements === undefined
+  const isUnrecorded = how === 'complete' && call.requirements === undefined
   const unrecorded = isUnrecorded ? replayedAnswer(world, call) : undefined
   const move = {
     ...hold,

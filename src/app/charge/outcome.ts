@@ -19,7 +19,7 @@ export function outcomeOf(
   handedOver: ChargeOutcome['handedOver'],
 ): ChargeOutcome {
   const { traceId, replayed } = call
-  const answer = final === 'replayed' ? replayed?.answer : call.answer
+  const answer = final === 'replayed' ? replayed!.answer : call.answer
   return {
     final,
     path,
@@ -33,7 +33,7 @@ export function outcomeOf(
       final === 'settled'
         ? call.window
         : OUTCOMES[final].charged === 'earlier'
-          ? replayed?.window
+          ? replayed!.window
           : undefined,
     retryAfterMs: retryAfterOf(call, final),
   }
@@ -104,7 +104,7 @@ function retryAfterOf({ retryAfterMs }: Call, final: ChargeFinal): number | unde
 
 function problemOf(call: Call, final: ChargeFinal): Problem {
   const { problem, logs } = call
-  const txId = final === 'answerNotKept' ? call.replayed?.txId : call.txId
+  const txId = final === 'answerNotKept' ? call.replayed!.txId : call.txId
   return {
     ...problem,
     message: problem?.message ?? call.refusal ?? MESSAGES[final],
@@ -129,7 +129,7 @@ function receiptOf(world: World, call: Call, final: ChargeFinal): Receipt | unde
       return receipt(world, { ...requirements!, payer: call.payer, txId: call.txId })
     case 'earlier':
       // What a window covered was paid for by no call of its own.
-      return replayed === undefined || replayed.amount === '0' ? undefined : receipt(world, replayed)
+      return replayed!.amount === '0' ? undefined : receipt(world, replayed!)
     default:
       return undefined
   }

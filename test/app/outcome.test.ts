@@ -1,0 +1,284 @@
+/** What a call's door and its witnesses are told: no answer that was not paid for, no quote that would be paid twice. */
+import { describe, expect, it } from 'vitest'
+import type { Call, ReplayedAnswer } from '../../src/app/charge/call.js'
+import { MESSAGES } from '../../src/app/charge/messages.js'
+import { endedCall, outcomeOf, takenOver } from '../../src/app/charge/outcome.js'
+import { termsOf } from '../../src/app/charge/terms.js'
+import type { EndpointDef } from '../../src/domain/endpoint.js'
+import { type ChargeFinal, OUTCOMES } from '../../src/domain/machines/charge.machine.js'
+import { CAIP2 } from '../../src/domain/network.js'
+import { ASSET, NOW_MS, PAYMENT, REQUIREMENTS, type Scene, scene, UUID } from '../support/charge-fixture.js'
+
+const ANSWER = { status: 201, headers: {}, body: 'of this call' } as const
+const KEPT = { status: 200, headers: {}, body: 'of an earlier call' } as const
+const WINDOW = { key: 'svc_this', id: 'window', expiresAtMs: 5 }
+const REPLAYED: ReplayedAnswer = {
+  answer: KEPT,
+  txId: 'EARLIER',
+  payer: 'EARLIER PAYER',
+  amount: '7',
+  asset: ASSET,
+  window: { key: 'svc_earlier', expiresAtMs: 4 },
+}
+const FINALS = Object.keys(OUTCOMES) as ChargeFinal[]
+const CHARGED = ['settled', 'replayed', 'answerNotKept']
+const DELIVERED = ['settled', 'served', 'failed']
+const TX_NAMED = ['paymentSpent', 'paymentInUse', 'superseded', 'answerNotKept', 'inDoubt', 'undecided']
+const QUOTING = ['quoted', 'refused', 'unsettled']
+/** Nothing was paid for by these themselves, and all of them had what the other finals had. */
+const walked = (final: ChargeFinal, path: readonly string[] = ['received.admitted']) =>
+  ({ final, path, timingsMs: [1.5] }) as const
+
+const TERMS = termsOf({ name: 'work', description: 'Works.', price: '$0.01' } as EndpointDef, {
+  network: 'testnet',
+  payTo: 'SELLER',
+  maxTimeoutSeconds: 60,
+})
+
+/** A call that has everything that any end could tell. */
+function full(call: Partial<Call> = {}, rest: Omit<Scene, 'call'> = {}) {
+  return scene({
+    listing: { terms: TERMS },
+    ...rest,
+    request: { payment: PAYMENT, ...rest.request },
+    call: { answer: ANSWER, requirements: REQUIREMENTS, window: WINDOW, replayed: REPLAYED, ...call },
+  })
+}
+
+function told(final: ChargeFinal, call: Partial<Call> = {}) {
+  const it = full(call)
+  return outcomeOf(it.world, it.call, walked(final), undefined)
+}
+
+describe('what a caller is given', () => {
+  it.each(FINALS)('%s: an answer only where it may leave, and else why there is none', final => {
+    const { answer, problem, ...rest } = told(final)
+    const given = DELIVERED.includes(final) ? ANSWER : final === 'replayed' ? KEPT : undefined
+    expect(answer).toBe(given)
+    expect(problem === undefined).toBe(given !== undefined)
+    expect(rest).toMatchObject({
+      final,
+      path: ['received.admitted'],
+      traceId: '0123456789ab4cde8f0123456789abcd',
+      spanId: '8f0123456789abcd',
+    })
+  })
+
+  it.each(['settled', 'served', 'failed', 'replayed'] as const)(
+    '%s without an answer says so in words',
+    final => {
+      const { answer, problem } = told(final, {
+        answer: undefined,
+        replayed: { ...REPLAYED, answer: undefined },
+      })
+      expect(answer).toBeUndefined()
+      expect(problem?.message).toBe(MESSAGES[final])
+    },
+  )
+
+  it.each(FINALS)('%s: the key of a window only where it was paid for', final => {
+    const keys = { settled: WINDOW, replayed: REPLAYED.window, answerNotKept: REPLAYED.window }
+    expect(told(final).subscription).toEqual((keys as Record<string, unknown>)[final])
+  })
+
+  it('is told how to say whether its answer arrived', () => {
+    const { world, call } = full()
+    const handedOver = () => {}
+    expect(outcomeOf(world, call, walked('settled'), handedOver).handedOver).toBe(handedOver)
+  })
+})
+
+describe('a receipt', () => {
+  it.each(FINALS)('%s: is written for a charge, and for an attempt that failed', final => {
+    expect(told(final).receipt !== undefined).toBe([...CHARGED, 'unsettled'].includes(final))
+  })
+
+  it('of a charge names its payment', () => {
+    expect(told('settled').receipt).toEqual({
+      success: true,
+      transaction: 'TX',
+      txId: 'TX',
+      network: CAIP2.testnet,
+      payer: 'PAYER',
+      amount: '10000',
+      asset: ASSET,
+    })
+    expect(told('settled', { txId: undefined }).receipt).toMatchObject({ transaction: '', txId: '' })
+  })
+
+  it('of a replay names the payment of the earlier call', () => {
+    expect(told('replayed').receipt).toEqual({
+      success: true,
+      transaction: 'EARLIER',
+      txId: 'EARLIER',
+      network: CAIP2.testnet,
+      payer: 'EARLIER PAYER',
+      amount: '7',
+      asset: ASSET,
+    })
+  })
+
+  it('of an answer that a window covered is not written', () => {
+    expect(told('replayed', { replayed: { ...REPLAYED, amount: '0' } }).receipt).toBeUndefined()
+  })
+
+  it('of an attempt that failed says why, and names no transaction', () => {
+    expect(told('unsettled', { refusal: 'no funds' }).receipt).toEqual({
+      success: false,
+      errorReason: 'no funds',
+      transaction: '',
+      txId: '',
+      network: CAIP2.testnet,
+      payer: 'PAYER',
+      amount: '10000',
+      asset: ASSET,
+    })
+  })
+})
+
+describe('a quote', () => {
+  it.each(FINALS)('%s: is given only by those that say 402', final => {
+    expect(told(final).challenge?.required.accepts).toEqual(
+      QUOTING.includes(final) ? [REQUIREMENTS] : undefined,
+    )
+  })
+
+  it('says why, and is not given where no price was worked out', () => {
+    expect(told('refused', { refusal: 'too little' }).challenge?.required).toMatchObject({
+      error: 'too little',
+      resource: { url: 'https://a.example/work' },
+    })
+    expect(told('quoted').challenge?.required.error).toBe(MESSAGES.unsettled)
+    expect(told('refused', { requirements: undefined }).challenge).toBeUndefined()
+  })
+})
+
+describe('a problem', () => {
+  it.each(FINALS)('%s: names the transaction only where it may have been charged', final => {
+    const { problem } = told(final, { answer: undefined, replayed: { ...REPLAYED, answer: undefined } })
+    const txId = final === 'answerNotKept' ? 'EARLIER' : 'TX'
+    expect(problem).toStrictEqual({
+      message: MESSAGES[final],
+      fields: TX_NAMED.includes(final) ? { txId } : {},
+    })
+  })
+
+  it('names no transaction that is not known', () => {
+    expect(told('inDoubt', { txId: undefined }).problem?.fields).toStrictEqual({})
+  })
+
+  it('says the words of the effect that knew better, then those of the refusal', () => {
+    const problem = { message: 'by the effect', status: 418, code: 'tea', fields: { field: 'a' } }
+    const logs = [{ atMs: 5, message: 'poured' }]
+    expect(told('invalid', { problem, refusal: 'refused', logs }).problem).toStrictEqual({
+      ...problem,
+      fields: { field: 'a', logs },
+    })
+    expect(told('unsettled', { refusal: 'refused' }).problem?.message).toBe('refused')
+  })
+})
+
+describe('when to come back', () => {
+  it.each(FINALS)('%s: is said by every 503, and by no other on its own', final => {
+    expect(told(final).retryAfterMs).toBe(OUTCOMES[final].status === 503 ? 5_000 : undefined)
+  })
+
+  it('is what the call knows better, and never earlier than now', () => {
+    expect(told('inDoubt', { retryAfterMs: 1 }).retryAfterMs).toBe(1)
+    expect(told('limited', { retryAfterMs: 7 }).retryAfterMs).toBe(7)
+    expect(told('inProgress', { retryAfterMs: -7 }).retryAfterMs).toBe(0)
+  })
+})
+
+describe('a call that another one took over', () => {
+  it('says nothing about a charge, and quotes nothing', () => {
+    const { world, call } = full({
+      problem: { message: 'not charged', code: 'of_the_handler', status: 418 },
+      refusal: 'not charged',
+      retryAfterMs: 9,
+    })
+    expect(takenOver(world, call, walked('unsettled'))).toEqual({
+      ...outcomeOf(world, call, walked('superseded'), undefined),
+      final: 'superseded',
+      problem: { message: MESSAGES.superseded, fields: { txId: 'TX' } },
+      challenge: undefined,
+      receipt: undefined,
+      subscription: undefined,
+      retryAfterMs: 2_000,
+    })
+  })
+})
+
+describe('what a witness is told', () => {
+  function ended(final: ChargeFinal, call: Partial<Call> = {}, path?: readonly string[]) {
+    const it = full(call)
+    const walk = walked(final, path)
+    return endedCall(it.world, it.call, outcomeOf(it.world, it.call, walk, undefined), walk)
+  }
+
+  it('of a charge: its payment and what it took', () => {
+    const it = full(
+      { startedMonotonicMs: NOW_MS - 12.4, mismatch: 'payer' },
+      { request: { headers: { traceparent: `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01` } } },
+    )
+    const walk = walked('settled')
+    expect(endedCall(it.world, it.call, outcomeOf(it.world, it.call, walk, undefined), walk)).toEqual({
+      id: UUID,
+      traceId: 'a'.repeat(32),
+      parentSpan: { id: 'b'.repeat(16), sampled: true },
+      endpoint: 'work',
+      final: 'settled',
+      path: ['received.admitted'],
+      timingsMs: [1.5],
+      status: 201,
+      code: 'settled',
+      charged: 'yes',
+      startedMs: NOW_MS + 7,
+      ms: 12,
+      txId: 'TX',
+      payer: 'PAYER',
+      amount: '10000',
+      asset: ASSET,
+      mismatch: 'payer',
+    })
+  })
+
+  it('books a payment by the calls that report it, and by no replay', () => {
+    const amounts = FINALS.filter(final => ended(final).amount !== undefined)
+    expect(amounts).toEqual(['settled'])
+    expect(ended('replayed', {}, ['recovering.found'])).toMatchObject({
+      txId: 'EARLIER',
+      amount: '7',
+      asset: ASSET,
+    })
+    expect(ended('unsettled')).not.toHaveProperty('amount')
+  })
+
+  it('names who paid for the answer, or else whose call it was', () => {
+    expect(ended('replayed')).toMatchObject({ txId: 'EARLIER', payer: 'EARLIER PAYER' })
+    // Its receipt names no transaction; the attempt had one all the same.
+    expect(ended('unsettled')).toMatchObject({ txId: 'TX', payer: 'PAYER' })
+    expect(ended('timedOut')).toMatchObject({ txId: 'TX', payer: 'PAYER' })
+  })
+
+  it('says the status and code that the caller got', () => {
+    const own = { message: 'm', status: 418, code: 'tea' }
+    expect(ended('failed', { answer: { ...ANSWER, status: 404 } })).toMatchObject({
+      status: 404,
+      code: 'handler_error',
+    })
+    expect(ended('failed', { answer: undefined, problem: own })).toMatchObject({ status: 418, code: 'tea' })
+    expect(ended('timedOut')).toMatchObject({ status: 504, code: 'handler_timeout' })
+  })
+
+  it('of a call that was taken over: how it ended by itself, and what its caller was told', () => {
+    const { world, call } = full()
+    const walk = walked('unsettled')
+    expect(endedCall(world, call, takenOver(world, call, walk), walk)).toMatchObject({
+      final: 'unsettled',
+      status: 409,
+      code: 'superseded',
+      charged: 'no',
+    })
+  })
+})

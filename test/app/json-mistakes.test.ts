@@ -160,13 +160,27 @@ describe('is found', () => {
     expect(() => jsonMistakeIn(value)).toThrow('no a')
   })
 
-  it('parts that are shared a billion times over are not counted to the end', () => {
-    let value: unknown = { a: 1 }
-    for (let level = 0; level < 40; level++) value = [value, value]
-    // Counted to the end it would take hours.
-    expect(jsonMistakeIn(value)).toMatchObject({ what: 'more than 10000000 values' })
-  }, 120_000)
+  it.each<[string, (length: number) => unknown, number]>([
+    ['in an array', length => holes(length), 10_000_000],
+    ['in all arrays', length => [holes(length)], 9_999_999],
+    ['in an array of an object', length => ({ rows: holes(length) }), 9_999_999],
+    ['in an object of an array', length => holes(length, { a: Number.NaN }), 9_999_999],
+    // Thirty objects that hold each other twice have a billion values: counted to the end it would take hours.
+    ['in parts that are shared', length => [...twice([0, 0]), holes(length)], 9_999_993],
+  ])('ten million values %s are looked at, and no more', (_, build, length) => {
+    expect(jsonMistakeIn(build(length))?.what).toMatch(/^(undefined|NaN)$/)
+    expect(jsonMistakeIn(build(length + 1))?.what).toBe('more than 10000000 values')
+  })
 })
+
+/** A sparse array whose first value ends the walk: its length counts, and nothing else takes time. */
+function holes(length: number, first?: unknown): unknown[] {
+  const array = [first]
+  array[length - 1] = 'last'
+  return array
+}
+
+const twice = (part: unknown) => [part, part]
 
 it('a BigInt that a program has taught JSON to write is let through', () => {
   const prototype = BigInt.prototype as { toJSON?: () => string }

@@ -7,6 +7,8 @@ import { NOW_MS, PAYMENT, READ, REQUIREMENTS, type Scene, scene, UUID } from '..
 
 const TRACE = '0af7651916cd43dd8448eb211c80319c'
 const SPAN = 'b7ad6b7169203331'
+/** With a value that nobody may look at. */
+const MALFORMED = { kind: 'malformed', why: 'not JSON', value: {} } as const
 const traced = (traceparent: string | undefined) => scene({ request: { headers: { traceparent } } }).call
 
 describe('a new call', () => {
@@ -20,7 +22,7 @@ describe('a new call', () => {
 
   it.each<[string, Scene]>([
     ['without a payment', {}],
-    ['with one that is malformed', { request: { payment: { kind: 'malformed', why: 'not JSON' } } }],
+    ['with one that the door could not read', { request: { payment: MALFORMED } }],
     ['with one in which nothing can be read', { request: { payment: PAYMENT }, read: null }],
   ])('%s has neither payer nor transaction', (_, given) => {
     const { call } = scene(given)

@@ -9,6 +9,8 @@ import { PAYMENT, type Scene, scene } from '../support/charge-fixture.js'
 const DEF = { name: 'work', description: 'Works.', price: '$0.01', timeout: 10_000 } as EndpointDef
 const TERMS = termsOf(DEF, { network: 'testnet', payTo: 'SELLER', maxTimeoutSeconds: 60 })
 
+const REFUSES = new Error('a witness of its own mind')
+
 /** A seller of one endpoint. A payment of less than its price is refused once the call holds it. */
 function seller({ world, ...given }: Scene = {}) {
   const it = scene({ listing: { def: DEF, terms: TERMS }, read: { amount: 1n }, ...given })
@@ -28,7 +30,7 @@ function seller({ world, ...given }: Scene = {}) {
   }
   const throwing = {
     ended: () => {
-      throw new Error('a witness of its own mind')
+      throw REFUSES
     },
   }
   const charge = createCharge(it.world, [throwing, witness], it.inFlight)
@@ -44,6 +46,7 @@ describe('a call', () => {
     expect(outcome).toMatchObject({ final: 'quoted', challenge: { required: { x402Version: 2 } } })
     expect(ended).toMatchObject([{ final: 'quoted', status: 402, charged: 'no' }])
     expect(busy).toEqual([1])
+    expect(seen.logged).toEqual([{ err: REFUSES }])
     expect(seen.inFlight).toBe(0)
   })
 
@@ -73,6 +76,19 @@ describe('a call', () => {
     expect(final).toBe('broken')
     expect(seen.logged).toContainEqual({ err: cause, state: 'received', traceId })
     expect(seen.inFlight).toBe(0)
+  })
+
+  it('that no store can hold is not charged for, and may be sent again', async () => {
+    const open = () => Promise.reject(new Error('down'))
+    const { charge, request, seen } = seller({ ...paid, world: { store: { open } as never } })
+    const outcome = await charge.call('work', request)
+    expect(outcome).toMatchObject({
+      final: 'unavailable',
+      retryAfterMs: 2_000,
+      problem: { code: 'store_unavailable', message: expect.stringContaining('Nothing was charged') },
+    })
+    // It may have been taken before the answer of the store was lost.
+    expect(seen.pending).toMatchObject([{ how: 'release', payment: 'TX' }])
   })
 
   it('to an endpoint that there is not rejects, and counts as none', async () => {

@@ -209,9 +209,12 @@ describe('a call that did not charge', () => {
 
   it('is told by a store of windows that cannot delete, or does not answer', async () => {
     const down = { delete: () => Promise.reject(DOWN) }
-    for (const subscriptions of [{}, down]) {
+    for (const [subscriptions, logged] of [
+      [{}, []],
+      [down, [{ err: DOWN }]],
+    ] as const) {
       const it = held({ world: { subscriptions } as never, call: { window: WINDOW } })
-      expect((await closed(it, 'unsettled')).said).toBeUndefined()
+      expect(await closed(it, 'unsettled')).toMatchObject({ said: undefined, logged })
     }
   })
 })

@@ -25,7 +25,6 @@ const CHARGED = ['settled', 'replayed', 'answerNotKept']
 const DELIVERED = ['settled', 'served', 'failed']
 const TX_NAMED = ['paymentSpent', 'paymentInUse', 'superseded', 'answerNotKept', 'inDoubt', 'undecided']
 const QUOTING = ['quoted', 'refused', 'unsettled']
-/** Nothing was paid for by these themselves, and all of them had what the other finals had. */
 const walked = (final: ChargeFinal, path: readonly string[] = ['received.admitted']) =>
   ({ final, path, timingsMs: [1.5] }) as const
 
@@ -252,6 +251,8 @@ describe('what a witness is told', () => {
       asset: ASSET,
     })
     expect(ended('unsettled')).not.toHaveProperty('amount')
+    const free = ended('replayed', { replayed: { ...REPLAYED, amount: '0' } }, ['recovering.found'])
+    expect([free.amount, free.asset]).toEqual([undefined, undefined])
   })
 
   it('names who paid for the answer, or else whose call it was', () => {

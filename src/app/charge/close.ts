@@ -23,7 +23,6 @@ export function closeCall(
   if (call.creditor !== undefined) settleCredit(world, call.creditor, final)
   if (closing === 'release' && (call.held || call.window)) return release(world, call)
   if (call.hold) world.leases[closing === 'keep' ? 'pass' : 'drop'](call.hold.token)
-  if (closing === 'release') return undefined
   if (!call.held || closing === 'keep') return undefined
   const finish = (how: CloseMove['how']) => void close(world, call, how).finally(inFlight.leave)
   inFlight.enter()

@@ -69,7 +69,7 @@ export function endedCall(
     final,
     path,
     timingsMs,
-    status: answer?.status ?? problem?.status ?? status,
+    status: (answer ?? problem!).status ?? status,
     code: problem?.code ?? code,
     charged,
     startedMs: call.startedMs,
@@ -124,15 +124,11 @@ function challengeOf({ listing, requirements, request, refusal }: Call): Challen
 function receiptOf(world: World, call: Call, final: ChargeFinal): Receipt | undefined {
   const { requirements, replayed } = call
   if (final === 'unsettled') return receipt(world, { ...requirements!, payer: call.payer }, call.refusal)
-  switch (OUTCOMES[final].charged) {
-    case 'yes':
-      return receipt(world, { ...requirements!, payer: call.payer, txId: call.txId })
-    case 'earlier':
-      // What a window covered was paid for by no call of its own.
-      return replayed!.amount === '0' ? undefined : receipt(world, replayed!)
-    default:
-      return undefined
-  }
+  const { charged } = OUTCOMES[final]
+  if (charged === 'yes') return receipt(world, { ...requirements!, payer: call.payer, txId: call.txId })
+  // What a window covered was paid for by no call of its own.
+  if (charged === 'earlier' && replayed!.amount !== '0') return receipt(world, replayed!)
+  return undefined
 }
 
 interface Settled {

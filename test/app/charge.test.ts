@@ -1,14 +1,16 @@
 /** The walk of one call through the machine, seen from its door: what it is told, and who else is told when it has ended. */
 import { describe, expect, it } from 'vitest'
 import { createCharge } from '../../src/app/charge/charge.js'
+import { MESSAGES } from '../../src/app/charge/messages.js'
 import { termsOf } from '../../src/app/charge/terms.js'
 import type { EndpointDef } from '../../src/domain/endpoint.js'
 import type { EndedCall } from '../../src/ports/witness.js'
-import { PAYMENT, type Scene, scene } from '../support/charge-fixture.js'
+import { NOW_MS, PAYMENT, type Scene, scene } from '../support/charge-fixture.js'
 
 const DEF = { name: 'work', description: 'Works.', price: '$0.01', timeout: 10_000 } as EndpointDef
 const TERMS = termsOf(DEF, { network: 'testnet', payTo: 'SELLER', maxTimeoutSeconds: 60 })
 
+const SELLING = { def: { ...DEF, handler: () => 'work' }, terms: TERMS }
 const REFUSES = new Error('a witness of its own mind')
 
 /** A seller of one endpoint. A payment of less than its price is refused once the call holds it. */
@@ -64,6 +66,31 @@ describe('a call', () => {
     expect(outcome).toMatchObject({ final: 'superseded', retryAfterMs: 2_000 })
     expect(outcome.challenge).toBeUndefined()
     expect(ended).toMatchObject([{ final: 'refused', status: 409, code: 'superseded' }])
+  })
+
+  it.each<[Scene['closed'], string, boolean]>([
+    ['closed', 'unsettled', true],
+    ['superseded', 'inDoubt', false],
+    [new Error('down'), 'inDoubt', false],
+  ])('whose settlement is refused says so only of a payment that it still holds: %s', async (...row) => {
+    const [closed, final, isSaid] = row
+    const ports = {
+      facilitator: {
+        supported: () => undefined,
+        verify: async () => ({ verdict: 'valid' }),
+        settle: async () => ({ verdict: 'refused', reason: 'You have no funds.' }),
+      },
+      chain: { round: () => 100n },
+      stop: { draining: () => false, cutting: () => false, onCut: () => () => {} },
+      store: { record: async () => 'recorded' },
+      clock: { now: () => NOW_MS, monotonic: () => NOW_MS, after: () => () => {} },
+    }
+    const it = seller({ ...paid, read: {}, closed: closed!, rules: { credit: undefined }, listing: SELLING })
+    Object.assign(it.world, { ...ports, store: { ...it.world.store, ...ports.store } })
+    const { problem, ...outcome } = await it.charge.call('work', it.request)
+    expect(outcome.final).toBe(final)
+    expect(problem!.message).toBe(isSaid ? 'You have no funds.' : MESSAGES.inDoubt)
+    expect(outcome.receipt?.success).toBe(isSaid ? false : undefined)
   })
 
   it('whose effect throws ends in the state that the machine has for it, and in the log', async () => {

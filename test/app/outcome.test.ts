@@ -166,14 +166,23 @@ describe('a problem', () => {
     expect(told('inDoubt', { txId: undefined }).problem?.fields).toStrictEqual({})
   })
 
-  it('says the words of the effect that knew better, then those of the refusal', () => {
+  it('says the words of the effect that knew better', () => {
     const problem = { message: 'by the effect', status: 418, code: 'tea', fields: { field: 'a' } }
     const logs = [{ atMs: 5, message: 'poured' }]
     expect(told('invalid', { problem, refusal: 'refused', logs }).problem).toStrictEqual({
       ...problem,
       fields: { field: 'a', logs },
     })
-    expect(told('unsettled', { refusal: 'refused' }).problem?.message).toBe('refused')
+  })
+
+  it.each(FINALS)('%s: says why the payment was refused only where it was', final => {
+    const refusal = 'The payment was not settled; you were not charged'
+    const { problem } = told(final, {
+      answer: undefined,
+      replayed: { ...REPLAYED, answer: undefined },
+      refusal,
+    })
+    expect(problem?.message).toBe(QUOTING.includes(final) ? refusal : MESSAGES[final])
   })
 })
 

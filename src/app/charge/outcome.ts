@@ -105,9 +105,11 @@ function retryAfterOf({ retryAfterMs }: Call, final: ChargeFinal): number | unde
 function problemOf(call: Call, final: ChargeFinal): Problem {
   const { problem, logs } = call
   const txId = final === 'answerNotKept' ? call.replayed!.txId : call.txId
+  // Of a payment in doubt it may say "not charged", while another call that has it may charge it.
+  const refusal = OUTCOMES[final].status === 402 ? call.refusal : undefined
   return {
     ...problem,
-    message: problem?.message ?? call.refusal ?? MESSAGES[final],
+    message: problem?.message ?? refusal ?? MESSAGES[final],
     fields: {
       ...problem?.fields,
       ...(NAMES_TX.has(final) && txId !== undefined && { txId }),

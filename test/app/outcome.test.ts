@@ -121,6 +121,10 @@ describe('a receipt', () => {
     expect(told('replayed', { replayed: { ...REPLAYED, amount: '0' } }).receipt).toBeUndefined()
   })
 
+  it('of an attempt that failed is never one of success, whoever forgot to say why', () => {
+    expect(told('unsettled').receipt).toMatchObject({ success: false, errorReason: MESSAGES.unsettled })
+  })
+
   it('of an attempt that failed says why, and names no transaction', () => {
     expect(told('unsettled', { refusal: 'no funds' }).receipt).toEqual({
       success: false,

@@ -124,10 +124,10 @@ function challengeOf({ listing, requirements, request, refusal }: Call): Challen
 }
 
 function receiptOf(world: World, call: Call, final: ChargeFinal): Receipt | undefined {
-  const { requirements, replayed } = call
-  if (final === 'unsettled') return receipt(world, { ...requirements!, payer: call.payer }, call.refusal)
+  const { requirements, payer, txId, replayed, refusal = MESSAGES.unsettled } = call
+  if (final === 'unsettled') return receipt(world, { ...requirements!, payer }, refusal)
   const { charged } = OUTCOMES[final]
-  if (charged === 'yes') return receipt(world, { ...requirements!, payer: call.payer, txId: call.txId })
+  if (charged === 'yes') return receipt(world, { ...requirements!, payer, txId })
   // What a window covered was paid for by no call of its own.
   if (charged === 'earlier' && replayed!.amount !== '0') return receipt(world, replayed!)
   return undefined

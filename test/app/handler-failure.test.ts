@@ -33,6 +33,7 @@ describe('what a handler throws', () => {
     [{ status: 599 }, { status: 599 }],
     [{ code: '' }, {}],
     [{ code: 7 }, {}],
+    [{ code: ['payment_spent'] }, {}],
   ])('is told where it was: %j as %j', (fields, told) => {
     expect(thrownFailure(chosen(fields))).toStrictEqual({ problem: { message: 'chosen', ...told } })
   })
@@ -69,6 +70,7 @@ describe('a failure that a handler answers', () => {
     [404, json({ error: { code: 'no_row' } })],
     [404, json({ error: 'payment_spent' })],
     [404, json({ error: { code: 7 } })],
+    [404, json({ error: { code: ['payment_spent'] } })],
     [404, json({ accepts: 'cookies' })],
     [404, json([{ accepts: [] }])],
     [404, json(null)],

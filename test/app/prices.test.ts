@@ -83,6 +83,7 @@ describe('a challenge', () => {
     const asked = requirements(10_000n, undefined)
     const first = challenge(URL, asked, UNPAID)
     expect(challenge('https://b.example', asked, UNPAID).required.resource.url).toBe('https://b.example/work')
+    challenge(URL, requirements(7n, undefined), UNPAID)
     expect(challenge(URL, asked, UNPAID)).toBe(first)
   })
 

@@ -39,6 +39,7 @@ describe('JSON', () => {
     ['nothing', undefined, /no answer: undefined.*[^/]$/],
     ['a part that JSON cannot carry', { rows: [Number.NaN] }, /no answer: NaN at \/rows\/0$/],
     ['a stream', (async function* () {})(), /streams cannot be sold/],
+    ['a stream that has fields', { a: 1, [Symbol.asyncIterator]: () => {} }, /streams cannot be sold/],
     ['a value that another time is none', another({ a: 1 }, undefined), /undefined of itself/],
   ])('is not made of %s', async (_, value, why) => {
     const cause = await refusal(value)

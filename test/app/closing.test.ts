@@ -3,8 +3,9 @@ import { describe, expect, it } from 'vitest'
 import type { ReplayedAnswer } from '../../src/app/charge/call.js'
 import { unseal } from '../../src/app/charge/claim.js'
 import { closeCall, giveBack } from '../../src/app/charge/close.js'
-import { type ChargeFinal, OUTCOMES } from '../../src/domain/machines/charge.machine.js'
+import { type ChargeFinal, type Closing, OUTCOMES } from '../../src/domain/machines/charge.machine.js'
 import { HOLD, PAYMENT, REQUIREMENTS, type Scene, SECRET, scene, UUID } from '../support/charge-fixture.js'
+import { FINALS } from '../support/ended-call.js'
 
 const ANSWER = { status: 200, headers: {}, body: 'paid' } as const
 const WINDOW = { key: 'svc_key', id: 'window', expiresAtMs: 5 }
@@ -34,8 +35,7 @@ async function closed({ world, call, inFlight, seen }: ReturnType<typeof scene>,
 }
 
 const rest = () => new Promise<void>(resolve => setImmediate(resolve))
-const finalsThat = (does: (final: ChargeFinal) => boolean) =>
-  (Object.keys(OUTCOMES) as ChargeFinal[]).filter(does)
+const closedBy = (closing: Closing) => FINALS.filter(final => OUTCOMES[final].closing === closing)
 
 describe('a call that charged', () => {
   it('is closed in the background, and keeps the server waiting until the store was asked', async () => {
@@ -51,12 +51,13 @@ describe('a call that charged', () => {
 
   it.each<[string, Scene['rules'], string | undefined, string]>([
     ['without a key', REPLAY, undefined, 'forfeit'],
+    ['without a key, where a lost answer frees it,', RELEASE, undefined, 'forfeit'],
     ['with a key', REPLAY, SECRET, 'complete'],
     ['with a key, where keys do not count,', {}, SECRET, 'forfeit'],
   ])('%s keeps its answer for as long as the seller chose, or for nobody', async (_, rules, key, how) => {
     const it = held({ rules, request: key === undefined ? {} : { idempotencyKey: key } })
-    const { hows, closes } = await closed(it, 'settled')
-    expect(hows).toEqual([how])
+    const { said, closes } = await closed(it, 'settled')
+    expect(said).toBeUndefined()
     expect(closes).toEqual([{ ...HOLD, how, windowMs: 500 }])
   })
 
@@ -75,14 +76,6 @@ describe('a call that charged', () => {
       expect(it.seen.inFlight).toBe(0)
     },
   )
-
-  it('does not wait where a lost answer is kept, nor without a key', async () => {
-    expect(await closed(keyed(REPLAY), 'settled')).toMatchObject({ said: undefined, hows: ['complete'] })
-    expect(await closed(held({ rules: RELEASE }), 'settled')).toMatchObject({
-      said: undefined,
-      hows: ['forfeit'],
-    })
-  })
 
   it('that held nothing asks no store', async () => {
     for (const call of [{ held: false }, { held: false, hold: undefined }]) {
@@ -126,7 +119,7 @@ describe('the answer of a call that a window covered', () => {
 })
 
 describe('a call with its outcome open', () => {
-  it.each(finalsThat(final => OUTCOMES[final].closing === 'keep'))(
+  it.each(closedBy('keep'))(
     '%s keeps its key and its payment for the next call, which need not wait for the lease',
     async final => {
       const told = await closed(keyed(REPLAY, { call: { window: WINDOW } }), final)
@@ -137,9 +130,7 @@ describe('a call with its outcome open', () => {
 })
 
 describe('a call that did not charge', () => {
-  const released = finalsThat(final => OUTCOMES[final].closing === 'release')
-
-  it.each(released)('%s gives key, payment and window back before it is told', async final => {
+  it.each(closedBy('release'))('%s gives key, payment and window back before it is told', async final => {
     const it = held({ call: { window: WINDOW } })
     const said = closeCall(it.world, it.call, final, it.inFlight)
     expect(said).toBeInstanceOf(Promise)
@@ -229,18 +220,13 @@ describe('giving back', () => {
     expect(it.seen).toMatchObject({ closes: [{}], deleted: ['window'] })
   })
 
-  it.each([
-    ['superseded', 'superseded' as const],
-    ['storeDown', DOWN],
-  ])('answers %s where the store did not free all of it', async (answer, says) => {
-    const it = held({ closed: says })
+  it.each<[string, Scene['closed'], boolean]>([
+    ['superseded', 'superseded', false],
+    ['storeDown', DOWN, true],
+  ])('answers %s where the store did not free all of it', async (answer, says, isHeld) => {
+    const it = held({ closed: says!, call: { window: WINDOW } })
     expect(await giveBack(it.world, it.call)).toBe(answer)
-  })
-
-  it('leaves what a silent store did not free with the call', async () => {
-    const it = held({ closed: DOWN, call: { window: WINDOW } })
-    await giveBack(it.world, it.call)
-    expect(it.call).toMatchObject({ held: true, window: WINDOW })
+    expect(it.call).toMatchObject({ held: isHeld, window: WINDOW })
   })
 })
 
@@ -248,7 +234,7 @@ describe('the credit that a run took', () => {
   const CREDIT = { start: 3, max: 100, idleMs: 1 }
   const given = { earned: 2, returned: 1 } as Record<string, number>
 
-  it.each(finalsThat(() => true))('is given back as %s says, and one more where it was paid', async final => {
+  it.each(FINALS)('is given back as %s says, and one more where it was paid', async final => {
     const runs = given[OUTCOMES[final].credit]
     const { credit } = await closed(
       held({ rules: { credit: CREDIT }, call: { creditor: 'SELLER:PAYER' } }),

@@ -1,8 +1,8 @@
 /** A seller: one agent, served by replicas that come and go. */
 import type { RequestListener } from 'node:http'
-import { assemble } from '../../src/app/assemble.js'
-import { createDrain, type Drain } from '../../src/app/drain.js'
-import type { ServerOptions } from '../../src/app/options.js'
+import { assemble } from '../../src/app/server/assemble.js'
+import { createDrain, type Drain } from '../../src/app/server/drain.js'
+import type { ServerOptions } from '../../src/app/server/options.js'
 import { type AgentDef, defineAgent, defineEndpoint, type HandlerContext, SvcError } from '../../src/index.js'
 import { sleep } from '../../src/ports/waiting.js'
 import { seededRandom } from '../kernel/dice.js'

@@ -55,6 +55,12 @@ export class Seller {
     return this.#replicas.reduce((sum, replica) => sum + (replica?.drain.count() ?? 0), 0)
   }
 
+  /** How far the clock by which windows end is ahead of the simulation's: in memory, that of the one process. */
+  get windowsSkewMs(): number {
+    const [replica] = this.#replicas
+    return this.#world.conditions.store === 'memory' && replica ? replica.process.skewMs : 0
+  }
+
   /** To a replica that the balancer picks; `place` names the caller's link. */
   request(from: Process, place: string, request: WireRequest, hangUp: HangUp): Promise<WireReply> {
     const { fate, network, conditions } = this.#world

@@ -1,8 +1,8 @@
 /** A seller: one agent, served by replicas that come and go. */
 import type { RequestListener } from 'node:http'
-import { assemble } from '../../src/app/assemble.js'
-import { createDrain, type Drain } from '../../src/app/drain.js'
-import type { ServerOptions } from '../../src/app/options.js'
+import { assemble } from '../../src/app/server/assemble.js'
+import { createDrain, type Drain } from '../../src/app/server/drain.js'
+import type { ServerOptions } from '../../src/app/server/options.js'
 import { type AgentDef, defineAgent, defineEndpoint, type HandlerContext, SvcError } from '../../src/index.js'
 import { sleep } from '../../src/ports/waiting.js'
 import { seededRandom } from '../kernel/dice.js'
@@ -53,6 +53,12 @@ export class Seller {
   /** Calls at work, in all replicas that live. */
   get inFlight(): number {
     return this.#replicas.reduce((sum, replica) => sum + (replica?.drain.count() ?? 0), 0)
+  }
+
+  /** How far the clock by which windows end is ahead of the simulation's: in memory, that of the one process. */
+  get windowsSkewMs(): number {
+    const [replica] = this.#replicas
+    return this.#world.conditions.store === 'memory' && replica ? replica.process.skewMs : 0
   }
 
   /** To a replica that the balancer picks; `place` names the caller's link. */

@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest'
 import type { ReplayedAnswer } from '../../src/app/charge/call.js'
 import { bodyHash, claimName, seal, unseal } from '../../src/app/charge/claim.js'
-import { keyId, newKey, windowsNow } from '../../src/app/charge/window.js'
+import { keyId, newKey, windowsNow } from '../../src/app/charge/subscription-key.js'
 import type { World } from '../../src/app/charge/world.js'
 import { systemRandom } from '../../src/ports/random.js'
 

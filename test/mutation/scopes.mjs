@@ -71,6 +71,18 @@ export const SCOPES = {
     ignorers: ['logs'],
     tests: ['test/app/{crediting,cutting,delivering}.test.ts'],
   },
+  endings: {
+    mutate: ['src/app/charge/{charge,call,close,outcome}.ts'],
+    excludedMutations: ['StringLiteral'],
+    ignorers: ['logs'],
+    tests: ['test/app/{charge,call,closing,outcome,witness}.test.ts'],
+  },
+  answers: {
+    mutate: ['src/app/charge/{render,json-mistakes,handler-failure,terms,quoted-price}.ts'],
+    excludedMutations: ['StringLiteral'],
+    ignorers: ['logs'],
+    tests: ['test/app/{render,json-mistakes,handler-failure,prices}.test.ts'],
+  },
   /** Edited by a program of our own: `npm run mutate:lua`. */
   lua: { tests: ['test/mutation/lua.run.ts'] },
 }

@@ -97,7 +97,7 @@ export function oneCall(given: Given = {}) {
     payment: paid === undefined ? { kind: 'none' } : { kind: 'read', value: payload },
     baseUrl: 'http://agent.test',
     clientAddress: ADDRESS,
-    caller: { gone: caller.isTold, onGone: caller.listen },
+    caller: { gone: caller.isTold, onGone: caller.listen, onEnd: () => {} },
     ...given.request,
   }
   /** What an effect answers, and after how many milliseconds. */

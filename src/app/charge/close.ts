@@ -23,7 +23,6 @@ export function closeCall(
   if (call.creditor !== undefined) settleCredit(world, call.creditor, final)
   if (closing === 'release' && (call.held || call.window)) return release(world, call)
   if (call.hold) world.leases[closing === 'keep' ? 'pass' : 'drop'](call.hold.token)
-  if (closing === 'release') return undefined
   if (!call.held || closing === 'keep') return undefined
   const finish = (how: CloseMove['how']) => void close(world, call, how).finally(inFlight.leave)
   inFlight.enter()
@@ -31,7 +30,7 @@ export function closeCall(
   const hasKey = idempotency !== undefined && call.request.idempotencyKey !== undefined
   // The specification's row: an answer that its caller never got frees the claim, and a retry may be charged again.
   // Sellers that ask for replay keep whatever was charged for.
-  if (call.hold!.claim && hasKey && idempotency.onLostResponse === 'release') {
+  if (hasKey && idempotency.onLostResponse === 'release') {
     call.request.caller.onEnd(arrived => finish(arrived ? 'complete' : 'forfeit'))
     return undefined
   }
@@ -75,7 +74,7 @@ export async function giveBack(world: World, call: Call): Promise<'released' | '
 async function close(world: World, call: Call, how: CloseMove['how']): Promise<Closed | undefined> {
   const hold = call.hold!
   // A call that settled has stored its answer already; one that a window covered stores it here.
-  const isUnrecorded = how === 'complete' && hold.claim && call.requirements === undefined
+  const isUnrecorded = how === 'complete' && call.requirements === undefined
   const unrecorded = isUnrecorded ? replayedAnswer(world, call) : undefined
   const move = {
     ...hold,

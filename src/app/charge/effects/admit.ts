@@ -1,5 +1,5 @@
 import { type Call, claimedPayer, storeDown } from '../call.js'
-import { keyId } from '../window.js'
+import { keyId } from '../subscription-key.js'
 import type { Rate, World } from '../world.js'
 
 const DRAINING_RETRY_MS = 5_000

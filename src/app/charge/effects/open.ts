@@ -2,7 +2,7 @@ import type { Hold, Opened } from '../../../ports/charge-store.js'
 import type { ReadPayment } from '../../../ports/payment-reader.js'
 import { type Call, claimedPayer, signingPayer, storeDown } from '../call.js'
 import { bodyHash, claimName, unseal } from '../claim.js'
-import { keyId } from '../window.js'
+import { keyId } from '../subscription-key.js'
 import type { World } from '../world.js'
 
 /** A lease says how long a call that stopped still blocks; one at work may be done at any moment. */

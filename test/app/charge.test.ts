@@ -11,7 +11,7 @@ const DEF = { name: 'work', description: 'Works.', price: '$0.01', timeout: 10_0
 const TERMS = termsOf(DEF, { network: 'testnet', payTo: 'SELLER', maxTimeoutSeconds: 60 })
 
 const SELLING = { def: { ...DEF, handler: () => 'work' }, terms: TERMS }
-const REFUSES = new Error('a witness of its own mind')
+const REFUSES = new Error('an observer that throws')
 
 /** A seller of one endpoint. A payment of less than its price is refused once the call holds it. */
 function seller({ world, ...given }: Scene = {}) {
@@ -24,7 +24,7 @@ function seller({ world, ...given }: Scene = {}) {
   Object.assign(it.world, ports, world)
   const ended: EndedCall[] = []
   const busy: number[] = []
-  const witness = {
+  const observer = {
     ended: (call: EndedCall) => {
       ended.push(call)
       busy.push(it.seen.inFlight)
@@ -35,14 +35,14 @@ function seller({ world, ...given }: Scene = {}) {
       throw REFUSES
     },
   }
-  const charge = createCharge(it.world, [throwing, witness], it.inFlight)
+  const charge = createCharge(it.world, [throwing, observer], it.inFlight)
   return { ...it, charge, ended, busy }
 }
 
 const paid = { request: { payment: PAYMENT } }
 
 describe('a call', () => {
-  it('is told once to each witness, whatever another one throws, and keeps the server until then', async () => {
+  it('is reported once to each observer, whatever another one throws, and keeps the server until then', async () => {
     const { charge, request, ended, busy, seen } = seller()
     const outcome = await charge.call('work', request)
     expect(outcome).toMatchObject({ final: 'quoted', challenge: { required: { x402Version: 2 } } })
@@ -60,7 +60,7 @@ describe('a call', () => {
     expect(seen.closes).toMatchObject([{ how: 'release', payment: 'TX' }])
   })
 
-  it('that another took over quotes nothing, and witnesses learn how it ended by itself', async () => {
+  it('that another took over quotes nothing, and observers learn how it ended by itself', async () => {
     const { charge, request, ended } = seller({ ...paid, closed: 'superseded' })
     const outcome = await charge.call('work', request)
     expect(outcome).toMatchObject({ final: 'superseded', retryAfterMs: 2_000 })

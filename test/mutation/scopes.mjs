@@ -75,7 +75,7 @@ export const SCOPES = {
     mutate: ['src/app/charge/{charge,call,close,outcome}.ts'],
     excludedMutations: ['StringLiteral'],
     ignorers: ['logs'],
-    tests: ['test/app/{charge,call,closing,outcome,witness}.test.ts'],
+    tests: ['test/app/{charge,call,closing,outcome,ended-call}.test.ts'],
   },
   answers: {
     mutate: ['src/app/charge/{render,json-mistakes,handler-failure,terms,quoted-price}.ts'],

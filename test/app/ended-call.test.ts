@@ -1,4 +1,4 @@
-/** What witnesses are told of a call when it has ended: who was charged what, once, and what the caller got. */
+/** The record of an ended call that observers get: who was charged what, once, and what the caller got. */
 import { describe, expect, it } from 'vitest'
 import type { Call } from '../../src/app/charge/call.js'
 import { endedCall, outcomeOf, takenOver } from '../../src/app/charge/outcome.js'
@@ -6,7 +6,7 @@ import type { ChargeFinal } from '../../src/domain/machines/charge.machine.js'
 import { ASSET, NOW_MS, UUID } from '../support/charge-fixture.js'
 import { ANSWER, FINALS, full, REPLAYED, walked } from '../support/ended-call.js'
 
-describe('a witness is told', () => {
+describe('an observer of calls is told', () => {
   function ended(final: ChargeFinal, call: Partial<Call> = {}, path?: readonly string[]) {
     const it = full(call)
     const walk = walked(final, path)

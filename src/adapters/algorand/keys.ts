@@ -17,7 +17,7 @@ const MNEMONIC_WORDS = 25
 const PKCS8 = Buffer.from('302e020100300506032b657004220420', 'hex')
 const SPKI = Buffer.from('302a300506032b6570032100', 'hex')
 
-/** Signs for one address. The secret stays inside: no property, JSON or inspection shows it. */
+/** Signs for one address. No property, JSON or inspection shows the secret. */
 export interface SigningKey {
   readonly address: string
   readonly publicKey: Uint8Array
@@ -25,9 +25,9 @@ export interface SigningKey {
 }
 
 /**
- * The key behind a 25-word mnemonic, or a 64-byte secret key (seed, then public key).
+ * Reads the key of a 25-word mnemonic, or of a 64-byte secret key (seed, then public key).
  *
- * @throws SvcError `invalid_key`, whose message tells the shape that is wanted and nothing of what was given.
+ * @throws SvcError `invalid_key`. Its message describes the expected form and quotes nothing of the input.
  */
 export function signingKey(secret: string | Uint8Array): SigningKey {
   return typeof secret === 'string' ? keyFromMnemonic(secret) : keyFromSecretKey(secret)
@@ -44,7 +44,7 @@ export function signingKeyFromSeed(seed: Uint8Array): SigningKey {
   })
 }
 
-/** The 25 words that stand for a 32-byte seed. */
+/** The 25 words of a 32-byte seed. */
 export function mnemonicOf(seed: Uint8Array): string {
   if (seed.length !== SEED_BYTES) throw invalidKey('A seed has 32 bytes')
   return mnemonicFromSeed(seed)
@@ -59,7 +59,7 @@ function keyFromMnemonic(mnemonic: string): SigningKey {
   try {
     seed = seedFromMnemonic(words.join(' '))
   } catch {
-    // Neither the cause nor its message is passed on: both may quote the words.
+    // The cause is dropped, because it may quote the words.
     throw invalidKey(
       'The mnemonic has a word that is not in the list, or its last word does not match the others',
     )

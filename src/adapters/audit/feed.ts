@@ -1,6 +1,6 @@
 /**
- * Remembers the last calls and tells them to whoever is watching. Each viewer has a place of its own in what there is to
- * tell: one that reads slowly is told later, or less, and holds up neither the others nor any call.
+ * Keeps the last calls and sends them to the viewers. Each viewer has a position of its own: a slow viewer gets events later,
+ * or fewer events, and delays neither the other viewers nor any call.
  */
 import { recentBookings } from '../../domain/bookings.js'
 import type { CallObserver, EndedCall } from '../../ports/call-observer.js'
@@ -10,22 +10,22 @@ import { every } from '../../ports/waiting.js'
 import { createTally, rounded } from './tally.js'
 import type { AuditEvents, Hello, RunView } from './wire.js'
 
-/** Where events are written to. `write` answers whether more may follow at once. */
+/** The target of events. `write` returns whether more may follow at once. */
 export interface Viewer {
   write(text: string): boolean
   end(): void
 }
 
 export interface Seat {
-  /** To be called when more may be written again. */
+  /** Call it when more may be written again. */
   drained(): void
   leave(): void
 }
 
 export interface Feed extends CallObserver {
-  /** `undefined` where too many watch already. */
+  /** `undefined` where there are too many viewers already. */
   join(viewer: Viewer): Seat | undefined
-  /** The calls that are remembered, oldest first, as a journal without payers. */
+  /** The kept calls, oldest first, as a journal without payers. */
   lines(): Iterable<string>
   close(): void
 }
@@ -40,7 +40,7 @@ const CAPACITY = 10_000
 const VIEWERS_MAX = 16
 const TICK_MS = 250
 const RUNS_AT_ONCE = 500
-/** Proxies and browsers take a silent connection for a dead one. */
+/** Proxies and browsers close a connection that is silent for long. */
 const HEARTBEAT_TICKS = 60
 
 export function createFeed({
@@ -147,7 +147,7 @@ export function createFeed({
   }
 }
 
-/** Field by field: whatever is added to an ended call one day is not on the page until somebody decides so here. */
+/** Lists each field, so that a later field of an ended call is not on the page before it is added here. */
 function viewOf(call: EndedCall, places: ReadonlyMap<string, number>): RunView {
   const { id, traceId, endpoint, final, status, code, charged, startedMs, ms, path, timingsMs } = call
   const { txId, amount, asset, mismatch } = call

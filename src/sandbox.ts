@@ -1,5 +1,5 @@
 /**
- * Paid calls without a network, for tests and for the first hour.
+ * Paid calls without a network: for tests and for first steps.
  *
  * @packageDocumentation
  */

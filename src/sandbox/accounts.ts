@@ -1,4 +1,4 @@
-/** Balances, and a draft of them in which a group either happens whole or leaves no trace. */
+/** Balances, and a draft of them in which a group is applied as a whole or not at all. */
 
 export interface Holding {
   readonly amount: bigint

@@ -1,4 +1,4 @@
-/** The part of a node's REST interface that wallets, facilitators and our own client use, spelled as a node spells it. */
+/** The part of a node's REST interface that wallets, facilitators and our client use, with a node's own words. */
 import {
   decodeMsgpack,
   encodeJSON,
@@ -109,7 +109,7 @@ function submittedGroup(body: Buffer): SignedTransaction[] {
   return parts.map(bytes => {
     const signed = decodeMember(bytes)?.signed
     if (!signed) throw invalid('msgpack decode error: not a signed transaction')
-    // A node knows every field and refuses others; to us, one it does not know is one that our encoding leaves out.
+    // A node refuses unknown fields. Here an unknown field is one that our encoding leaves out.
     if (!isCanonical(signed, bytes)) throw invalid('msgpack decode error: not the canonical encoding')
     return signed
   })
@@ -207,7 +207,7 @@ function checkAddress(address: string): void {
   if (!isValidAddress(address)) throw invalid('failed to parse the address')
 }
 
-/** Amounts go up to 2^64 and JSON as a node writes it has them as plain digits. */
+/** Amounts go up to 2^64, and a node writes them as plain digits in JSON. */
 function bigJson(value: unknown): Reply {
   return { status: 200, type: 'application/json', body: stringifyJSON(value) }
 }

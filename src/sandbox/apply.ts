@@ -1,4 +1,4 @@
-/** Applies one transaction to a draft of the ledger. Each function answers the refusal's words, or nothing. */
+/** Applies one transaction to a draft of the ledger. Each function returns the message of a refusal, or nothing. */
 import type { AssetTransferTransactionFields, PaymentTransactionFields, Transaction } from 'algosdk'
 import { BASE_UNITS_MAX } from '../domain/money.js'
 import type { Draft } from './accounts.js'
@@ -78,7 +78,7 @@ function closeHolding(draft: Draft, sender: string, to: string, assetId: bigint)
   draft.setHolding(sender, assetId, undefined)
 }
 
-/** A move of nothing looks at no account: go-algorand lets anyone send zero of anything to anyone. */
+/** A transfer of zero checks no account: go-algorand lets anyone send zero of any asset to anyone. */
 function moveAsset(
   draft: Draft,
   from: string,

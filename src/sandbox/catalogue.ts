@@ -1,4 +1,4 @@
-/** The Bazaar's index: resources that were paid for, as the payments' own `extensions.bazaar` describes them. */
+/** The Bazaar's index: the resources that were paid for, as `extensions.bazaar` of their payments describes them. */
 import { LRUCache } from 'lru-cache'
 import { isRecord, X402_VERSION } from '../domain/x402.js'
 import { BadRequest, json, type Reply } from './http.js'
@@ -16,7 +16,7 @@ interface Listing {
 }
 
 export interface Catalogue {
-  /** Lists the resource of a valid payment; `false` where the payment describes none that could be listed. */
+  /** Lists the resource of a valid payment; `false` where the payment describes no resource that can be listed. */
   add(payload: unknown, requirements: unknown): boolean
   list(query: URLSearchParams): Reply
 }

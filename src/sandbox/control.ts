@@ -1,4 +1,4 @@
-/** The sandbox's own routes: faults, faucet, balances, rounds. For programs that did not start it. */
+/** The sandbox's own routes: faults, faucet, balances and rounds. They are for programs that did not start the sandbox. */
 
 import { isValidAddress } from '../adapters/algorand/keys.js'
 import { SvcError } from '../domain/errors.js'
@@ -14,7 +14,7 @@ export type Controlled = Pick<
   'faults' | 'fund' | 'balance' | 'advanceRounds' | 'round' | 'feePayer'
 > & {
   readonly network: string
-  /** The address of the account that is there to be paid. */
+  /** The address of the account that sells. */
   readonly seller: string
 }
 
@@ -35,7 +35,7 @@ export function controlRoutes(sandbox: Controlled): Route[] {
   ]
 }
 
-/** No page has to: what another port serves is another program. */
+/** A route that changes something. Pages of other ports are refused: another port serves another program. */
 function write(method: string, path: RegExp, handle: Route['handle']): Route {
   return { method, path, handle, sameOrigin: true }
 }

@@ -1,16 +1,16 @@
 /**
- * A transaction's encoding and hashes, worked out once: encoding takes 25 µs, and between `/verify` and landing the same
- * transaction is looked at a dozen times. Only for transactions that nobody changes any more.
+ * The encoding and the hashes of a transaction, computed once: encoding takes 25 µs, and between `/verify` and landing the
+ * same transaction is read a dozen times. Use it only for transactions that do not change any more.
  */
 import type { Transaction } from 'algosdk'
 import { encodeBase32 } from '../adapters/algorand/base32.js'
 import { bytesToSign, hashOf } from '../adapters/algorand/transaction.js'
 
 export interface Encoded {
-  /** What is signed. */
+  /** The bytes that are signed. */
   readonly bytes: Buffer
   readonly txId: string
-  /** The hash without the group's id, which is what that id is made of. */
+  /** The hash of the transaction without its group's id. The group's id is made of these hashes. */
   readonly ungroupedHash: Buffer
 }
 

@@ -1,7 +1,7 @@
 /**
- * Who may talk to the sandbox: programs and pages of this machine. It listens on loopback only, but a browser on
- * this machine brings pages of the web along: they reach the sandbox under its address, or under a name of their own that
- * they have pointed here (DNS rebinding). The first say their own Origin, the others their own Host.
+ * Refuses requests that are not from programs or pages of this machine. The sandbox listens on loopback only, but a browser on
+ * this machine also runs pages of the web. They reach the sandbox by its address, or by a host name of their own that resolves
+ * to it (DNS rebinding). The first send their own Origin, the others their own Host.
  */
 import type { IncomingHttpHeaders } from 'node:http'
 
@@ -13,7 +13,7 @@ export interface Foreign {
 /**
  * Why a request is refused, or `undefined`.
  *
- * @param sameOrigin Whether pages of other ports are refused, too.
+ * @param sameOrigin Whether pages of other ports are refused too.
  */
 export function foreign(
   { host = '', origin }: IncomingHttpHeaders,
@@ -38,13 +38,13 @@ export function foreign(
   }
 }
 
-/** Where the text is an origin of this machine: a scheme, a host and perhaps a port, and nothing else. */
+/** The text as an origin of this machine: a scheme, a host and perhaps a port; `undefined` for other text. */
 function loopbackOrigin(text: string): string | undefined {
   const url = URL.canParse(text) ? new URL(text) : undefined
   return url && url.href === `${url.origin}/` && isLoopback(url.hostname) ? url.origin : undefined
 }
 
-/** As URLs spell them: an IPv4 address has four numbers by then, however it was written. */
+/** Loopback hosts as a parsed URL spells them: it writes every IPv4 address as four numbers. */
 function isLoopback(hostname: string): boolean {
   if (hostname === 'localhost' || hostname.endsWith('.localhost') || hostname === '[::1]') return true
   return /^127\.\d+\.\d+\.\d+$/.test(hostname)

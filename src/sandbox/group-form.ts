@@ -1,4 +1,4 @@
-/** What a node checks before it looks at any balance: sizes, validity ranges, the group's id, the signatures. */
+/** The checks of a node before it reads balances: sizes, validity ranges, the group's id, the signatures. */
 import type { SignedTransaction } from 'algosdk'
 import { LRUCache } from 'lru-cache'
 import { encodeBase32 } from '../adapters/algorand/base32.js'
@@ -72,7 +72,7 @@ function signatureRefusal(group: readonly SignedTransaction[]): Refusal | undefi
   }
 }
 
-// A payment is looked at three times: when verified, when verified again by settle, and when submitted.
+// A payment is checked three times: by verify, by settle, and when it is submitted.
 const provenSignatures = new LRUCache<string, true>({ max: 10_000 })
 
 export function isSignedBy({ txn, sig }: SignedTransaction, publicKey: Uint8Array): boolean {

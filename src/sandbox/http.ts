@@ -7,7 +7,7 @@ export interface SandboxRequest {
   readonly query: URLSearchParams
   readonly body: Buffer
   readonly accept: string
-  /** What the route's pattern captured, percent-decoded. */
+  /** The captures of the route's pattern, percent-decoded. */
   readonly parts: readonly string[]
 }
 
@@ -24,7 +24,7 @@ export type Reply =
 export interface Route {
   readonly method: string
   readonly path: RegExp
-  /** Not for pages of other ports of this machine. */
+  /** Refuse pages of other ports of this machine. */
   readonly sameOrigin?: true
   handle(request: SandboxRequest): Reply | Promise<Reply>
 }
@@ -61,12 +61,12 @@ export function json(status: number, value: unknown, headers?: Readonly<Record<s
   return { status, type: 'application/json', body: JSON.stringify(value), headers }
 }
 
-/** The shape of the sandbox's own errors. A node's are `{message}`. */
+/** The form of the sandbox's own errors. A node's errors are `{message}`. */
 export function problem(status: number, code: string, message: string): Reply {
   return json(status, { error: { code, message } })
 }
 
-/** Thrown by a route where the caller is to blame. */
+/** Thrown by a route for a wrong request. */
 export class BadRequest extends Error {
   constructor(
     readonly code: string,
@@ -77,7 +77,7 @@ export class BadRequest extends Error {
   }
 }
 
-/** The body as JSON; `BadRequest` where it is none. */
+/** The body as JSON. @throws BadRequest where it is no JSON */
 export function jsonBody(body: Buffer): unknown {
   try {
     return JSON.parse(body.toString('utf8'))
@@ -112,7 +112,7 @@ async function answer(routes: readonly Route[], message: IncomingMessage): Promi
   })
 }
 
-/** A browser asks first where it is to send JSON, transactions or a node's token. */
+/** A browser sends a preflight request before it sends JSON, transactions or a node's token. */
 function preflight(routes: readonly Route[]): Reply {
   const methods = routes.filter(({ sameOrigin }) => !sameOrigin).map(({ method }) => method)
   const headers = {
@@ -135,7 +135,7 @@ async function bodyOf(message: IncomingMessage): Promise<Buffer> {
   if (message.method === 'GET') return Buffer.alloc(0)
   const chunks: Buffer[] = []
   let length = 0
-  // Not destroyed when given up on: the caller is to read why.
+  // The request is not destroyed, so that the caller can read why it was refused.
   for await (const chunk of message.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
     length += chunk.length
     if (length > BODY_BYTES_MAX)
@@ -159,12 +159,12 @@ function send(response: ServerResponse, reply: Reply): void {
     reply.raw(response)
     return
   }
-  // A body that was not read to its end leaves nothing that a next request could be found in.
+  // After a body that was not read to its end, the connection cannot carry another request.
   const close = reply.status === 413 ? { connection: 'close' } : {}
   response.writeHead(reply.status, {
     'content-type': reply.type,
     'content-length': Buffer.byteLength(reply.body),
-    // Pages read their node through the browser's own client.
+    // Pages read the node by the browser's own client.
     'access-control-allow-origin': '*',
     ...reply.headers,
     ...close,

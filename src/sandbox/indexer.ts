@@ -1,6 +1,6 @@
 /**
- * The part of an indexer's REST interface that tells what has landed, spelled as the indexer spells it. It shares its
- * origin with the node: of paths that both have with different answers (`/v2/accounts/{address}`), the node's is served.
+ * The part of an indexer's REST interface that lists landed transactions, with an indexer's own words. It shares its origin
+ * with the node: where both have a path with different answers (`/v2/accounts/{address}`), the node's answer is served.
  */
 import { stringifyJSON } from 'algosdk'
 import { decodeAddress } from '../adapters/algorand/address.js'
@@ -21,7 +21,7 @@ export function indexerRoutes(ledger: Ledger): Route[] {
     get(/^\/v2\/accounts\/([^/]+)\/transactions$/, ({ parts, query }) => {
       const address = addressIn(parts[0]!)
       const own = ledger.transactions().filter(landed => involves(landed, address))
-      // As the indexer does: of an account, the newest first.
+      // As in the indexer, transactions of an account come newest first.
       return search(ledger, query, own.reverse())
     }),
   ]
@@ -43,12 +43,12 @@ function search(ledger: Ledger, query: URLSearchParams, among: readonly LandedTr
   return answer({
     'current-round': ledger.rounds.current(),
     transactions: page.map(landed => shown(ledger, landed)),
-    // The indexer gives a token with every page that is not empty, the last one included.
+    // The indexer adds a token to every page that is not empty, also to the last one.
     ...(page.length > 0 && { 'next-token': String(end) }),
   })
 }
 
-/** A parameter that is not known here would be a filter that is not applied: it is refused. */
+/** Refuses an unknown parameter, because it would be a filter that is not applied. */
 function filtersIn(query: URLSearchParams): Filter[] {
   return [...query.keys()].flatMap(key => {
     const text = query.get(key)!

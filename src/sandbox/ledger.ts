@@ -1,6 +1,6 @@
 /**
- * An Algorand ledger without the consensus: real transactions, groups, signatures and balances; groups land at once, in
- * the round after the last one. It keeps all that ever landed, about 1 kB a payment, until the process ends.
+ * An Algorand ledger without consensus: real transactions, groups, signatures and balances. Groups land at once, in the round
+ * after the last one. It keeps every landed transaction, about 1 kB a payment, until the process ends.
  */
 import type { SignedTransaction, Transaction } from 'algosdk'
 import { encodeBase32 } from '../adapters/algorand/base32.js'
@@ -16,26 +16,26 @@ import type { Rounds } from './rounds.js'
 export const MIN_FEE_MICRO_ALGOS = 1_000n
 
 export interface LandedTransaction {
-  /** Its id. */
+  /** The transaction's id. */
   readonly txId: string
   /** The round that it landed in. */
   readonly round: bigint
   /** Seconds since the epoch. */
   readonly landedAt: number
-  /** Who paid. */
+  /** The payer's address. */
   readonly sender: string
-  /** Who was paid. */
+  /** The receiver's address. */
   readonly receiver: string
   /** Base units of the asset; microalgos where there is none. */
   readonly amount: bigint
   /** The asset's id; null for ALGO. */
   readonly asset: bigint | null
-  /** What its sender paid for it. */
+  /** The fee that its sender paid. */
   readonly feeMicroAlgos: bigint
   readonly signed: SignedTransaction
 }
 
-/** What an account is given. */
+/** Money that an account gets. */
 export interface Credit {
   /** ALGO, in millionths. */
   readonly microAlgos?: bigint
@@ -50,18 +50,18 @@ export interface Ledger {
   readonly assetId: bigint
   readonly rounds: Rounds
   account(address: string): Account
-  /** Mints: the one way in which balances change without a transaction. */
+  /** Mints money: the only change of balances without a transaction. */
   credit(address: string, credit: Credit): void
   freeze(address: string, frozen: boolean): void
-  /** What a submission would be answered now; nothing changes. */
+  /** The refusal that a submission would get now. Changes nothing. */
   simulate(group: readonly SignedTransaction[]): Refusal | undefined
-  /** Lands the whole group or nothing of it. */
+  /** Lands the whole group, or refuses it. */
   submit(group: readonly SignedTransaction[]): Refusal | undefined
   landed(txId: string): LandedTransaction | undefined
   /** The ids in a round's block; `undefined` where this ledger has no such block (yet). */
   block(round: bigint): readonly string[] | undefined
   transactions(): readonly LandedTransaction[]
-  /** Everything there is, for those who check that nothing is made or lost. */
+  /** All money, for checks that none is made or lost. */
   totals(): { microAlgos: bigint; usdc: bigint }
 }
 

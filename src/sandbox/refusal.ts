@@ -1,14 +1,14 @@
-/** A no in the words of go-algorand (v5.0), because clients read them, and so do the people who debug clients. */
+/** A refusal with the messages of go-algorand (v5.0): clients parse them, and people who debug clients read them. */
 export interface Refusal {
   readonly message: string
   /**
-   * Where a node would notice, which decides how it answers:
+   * The stage at which a node refuses, which decides how it answers:
    * - `request`: 400 to a simulation and a submission alike;
    * - `form`: a simulation's failure message, and 400 to a submission;
    * - `ledger`: the same, and the submission's message names the transaction pool.
    */
   readonly stage: 'request' | 'form' | 'ledger'
-  /** Position of the refused transaction in its group, where it is one transaction's fault. */
+  /** The index of the refused transaction in its group, where one transaction is the cause. */
   readonly at?: number
 }
 

@@ -1,4 +1,4 @@
-/** The registry's applications, as far as reading them goes: boxes, and the routes by which a node shows them. */
+/** The registry's applications for readers: boxes, and the routes by which a node shows them. */
 
 import {
   addressBox,
@@ -12,7 +12,7 @@ import {
 import type { RegisteredAgent, Score } from '../domain/registry.js'
 import { BadRequest, json, type Reply, type Route } from './http.js'
 
-/** The sandbox's registry of agents, and how to write to it without a contract. */
+/** The sandbox's registry of agents. It is written without a contract. */
 export interface SandboxRegistry {
   /** The id of the application that holds the registered agents. */
   readonly identityApp: number
@@ -20,18 +20,18 @@ export interface SandboxRegistry {
   readonly reputationApp: number
   /** The id of the application that holds validations. */
   readonly validationApp: number
-  /** Registers an agent as its owner would have to on chain; its id. */
+  /** Registers an agent, as its owner would on chain. Returns its id. */
   register(agent: { readonly domain: string; readonly address: string }): number
-  /** What an agent was paid for, as payers' feedback would have counted it. */
+  /** Sets the score of an agent, as payers' feedback would. */
   score(agentId: number, score: Partial<Omit<Score, 'agentId'>>): void
-  /** Writes a box as it is. */
+  /** Writes a box, without a check. */
   putBox(app: number, name: Uint8Array, value: Uint8Array): void
 }
 
 const APPS = { identityApp: 1001, reputationApp: 1002, validationApp: 1003 } as const
 const PAGE_BOXES_MAX = 1_000
 
-/** By the hex of a box's name, which sorts as its bytes do. */
+/** Boxes by the hex of their names, which sorts as their bytes do. */
 type Boxes = Map<string, Buffer>
 
 export function createRegistry(nowMs: () => number): SandboxRegistry & { readonly routes: Route[] } {
@@ -106,7 +106,7 @@ function box(boxes: Boxes, query: URLSearchParams): Reply {
   return json(200, { round: 1, name: base64(name), value: value.toString('base64') })
 }
 
-/** Pages by the last name shown, and shows values only where they are asked for. */
+/** Each page begins after the last name of the page before it. Values are included only where the request asks for them. */
 function listed(boxes: Boxes, query: URLSearchParams): Reply {
   const prefix = query.has('prefix') ? nameIn(query, 'prefix') : ''
   const after = query.has('next') ? nameIn(query, 'next') : ''

@@ -1,14 +1,14 @@
-/** Rounds that pass by the clock, as on the network, whether or not anything is paid. */
+/** Rounds that pass by the clock, as on the network, with or without payments. */
 import { type Clock, systemClock } from '../ports/clock.js'
 
 export interface Rounds {
-  /** The last round produced. What is submitted now lands in the one after it. */
+  /** The last round. A group that is submitted now lands in the next one. */
   current(): bigint
-  /** The oldest round that this ledger has a block of. */
+  /** The oldest round whose block this ledger has. */
   readonly first: bigint
-  /** Lets rounds pass at once. */
+  /** Produces rounds at once. */
   advance(rounds: number): void
-  /** Resolves once a round past this one has been produced, the wait is over, or the ledger closes. */
+  /** Resolves when a later round exists, when the time limit is reached, or when the ledger closes. */
   past(round: bigint, waitMsMax: number): Promise<void>
   close(): void
 }
@@ -17,7 +17,7 @@ export interface RoundsOptions {
   readonly roundMs: number
   readonly clock?: Clock
   readonly nowMs?: () => number
-  /** By default from the time of day, so that rounds do not fall back when a sandbox is started again. */
+  /** The first round. By default it follows from the time of day, so that rounds continue after a restart. */
   readonly first?: bigint
 }
 
@@ -67,7 +67,7 @@ export function createRounds({
   }
 }
 
-/** The time of day now, and from here a clock that nobody sets back. */
+/** A clock that begins with the time of day and is never set back. */
 function timeOfStart({ now, monotonic }: Clock): () => number {
   const originMs = now() - monotonic()
   return () => originMs + monotonic()

@@ -8,8 +8,8 @@ import type { TestRunner } from './runner.js'
  * Defines the tests that every {@link Runs} has to pass.
  *
  * @param runner Your test runner's functions.
- * @param name How the tests are titled.
- * @param make Makes an empty one that keeps the last `capacity` calls.
+ * @param name The store's name in the titles of tests.
+ * @param make Makes an empty store that keeps the last `capacity` calls.
  */
 export function runsContract(
   { describe, expect, it }: TestRunner,

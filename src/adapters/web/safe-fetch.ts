@@ -113,7 +113,7 @@ async function read(
   }
 }
 
-/** Asks for no compression, so that a small response stays small. */
+/** Reads the body without decompressing it, so that a small response stays small. */
 async function boundedBytes(body: AsyncIterable<Buffer>, bytesMax: number): Promise<Buffer> {
   const chunks: Buffer[] = []
   let length = 0

@@ -1,4 +1,4 @@
-/** The chain's side of an audit: every charge that a run reports has its transaction, every transaction has its run. */
+/** Compares runs with the chain: each reported charge has a transaction, and each transaction has a run. */
 import type { JournalPiece } from '../../adapters/journal/read-journal.js'
 import { reportsCharge } from '../../domain/bookings.js'
 import { formatUsd } from '../../domain/money.js'
@@ -15,17 +15,17 @@ export interface ComparisonOptions {
   readonly transfers: (header: JournalHeader) => IncomingTransfers
   readonly confirmedRound?: (header: JournalHeader, txId: string) => Promise<bigint | undefined>
   readonly header: JournalHeader
-  /** Holds the runs that report a charge already. */
+  /** Has the runs that report a charge already. */
   readonly prints: Fingerprints
   readonly runsIn: Period
   readonly transfersIn: Period
-  /** What is asked of the chain: wider than both. */
+  /** The period of the transfers that the chain is asked for: wider than both. */
   readonly listed: Period
 }
 
-/** Payments that are looked into one by one; some hundred bytes each. */
+/** The most payments that are compared one by one; some hundred bytes each. */
 const PAYMENTS_MAX = 100_000
-/** Longer lists are read by nobody; each entry may cost a question to the chain. */
+/** The longest list of differences. Each entry may cost a request to the chain. */
 const DIFFERENCES_MAX = 1_000
 
 export async function compareWithChain(
@@ -52,15 +52,15 @@ export async function compareWithChain(
 }
 
 interface Found {
-  /** Runs that speak of a payment, by its transaction id. */
+  /** The runs that name a payment, by its transaction id. */
   readonly runs: ReadonlyMap<string, readonly EndedCall[]>
   readonly landed: ReadonlyMap<string, Transfer>
   readonly more: boolean
 }
 
 /**
- * Reads both sides again, and keeps what lies in the buckets that differ. The chain first: of the runs that report no
- * charge, only those matter whose payment landed. Refused payments can be made up in any number.
+ * Reads both sides again, and keeps the payments in the buckets that differ. It reads the chain first: a run without a charge
+ * matters only where its payment landed, and callers can send refused payments in any number.
  */
 async function collect(
   { journal, header, listed }: ComparisonOptions,
@@ -94,7 +94,7 @@ function differencesOfTransfers(
     .flatMap(transfer => {
       const of = runs.get(transfer.txId) ?? []
       const [first] = of.filter(reportsCharge)
-      // Runs of the period are held against their transfers below.
+      // Runs of the period are compared with their transfers below.
       const booked = first && !within(first.startedMs, runsIn) ? misdated(first, transfer) : undefined
       return unbooked(transfer, of) ?? booked ?? []
     })

@@ -66,7 +66,7 @@ export function closing({ expect, it }: TestRunner, make: MakeChargeStore): void
         await s.open(a)
         await s.record(a)
         expect(await s.close(a, how)).toBe('closed')
-        // Sent again it cannot tell its own work from another's, and says so.
+        // The same move sent again cannot tell its own work from another call's, and says so.
         expect(await s.close(a, how)).toBe('superseded')
       }
     }

@@ -1,7 +1,7 @@
 import type { TestRunner } from '../runner.js'
 import { closedCall, type MakeChargeStore, orphan, scene, text } from './scene.js'
 
-/** A connection may be lost after a move was made and before its answer came: the same token sends it again. */
+/** A connection may be lost after a move and before its answer: then the same token sends the move again. */
 export function resending({ expect, it }: TestRunner, make: MakeChargeStore): void {
   it('the same token may open twice', async () => {
     const s = await scene(make)

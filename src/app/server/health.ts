@@ -2,8 +2,10 @@
 import type { X402Facilitator } from '../../adapters/facilitator/x402-facilitator.js'
 import type { AgentDef } from '../../domain/agent.js'
 import { CAIP2 } from '../../domain/network.js'
+import type { Clock } from '../../ports/clock.js'
+import type { Logger } from '../../ports/logger.js'
+import { within } from '../../ports/waiting.js'
 import type { World } from '../charge/world.js'
-import { type HealthCheck, type NamedChecks, namedChecks } from './checks.js'
 
 const CHECK_TIMEOUT_MS = 2_000
 
@@ -84,4 +86,48 @@ async function touch({ store, random }: World): Promise<void> {
 
 async function touchWindows({ subscriptions }: World): Promise<void> {
   await subscriptions.get('ready')
+}
+
+/** Fails by answering `false`, by throwing, by rejecting, or by taking too long. */
+export type HealthCheck = () => unknown
+
+type NamedChecks = Readonly<Record<string, HealthCheck>>
+
+export type CheckResult = 'ok' | 'failed' | 'timed_out'
+
+interface ChecksOptions {
+  readonly timeoutMs: number
+  readonly logger: Logger
+  readonly clock: Pick<Clock, 'after'>
+}
+
+/** Asks all of them at once. Why one failed is logged and not answered: its words may name hosts and users. */
+export function namedChecks(
+  checks: NamedChecks,
+  options: ChecksOptions,
+): () => Promise<Readonly<Record<string, CheckResult>>> {
+  const asked = Object.entries(checks).map(
+    ([name, check]) => [name, oneAtATime(name, check, options)] as const,
+  )
+  return async () =>
+    Object.fromEntries(await Promise.all(asked.map(async ([name, ask]) => [name, await ask()])))
+}
+
+/** Whoever asks while a check is at work joins it: many requests for health, or a check that hangs, are one check. */
+function oneAtATime(name: string, check: HealthCheck, { timeoutMs, logger, clock }: ChecksOptions) {
+  let running: Promise<CheckResult> | undefined
+  const run = async (): Promise<CheckResult> => {
+    try {
+      return (await check()) === false ? 'failed' : 'ok'
+    } catch (err) {
+      logger.warn({ err, check: name }, 'a check failed')
+      return 'failed'
+    }
+  }
+  return (): Promise<CheckResult> => {
+    running ??= run().finally(() => {
+      running = undefined
+    })
+    return within(clock, timeoutMs, running).catch(() => 'timed_out' as const)
+  }
 }

@@ -50,17 +50,10 @@ export interface Outcome {
 
 const answer = (code: string, charged: Charged, closing: Closing, credit: RunCredit) =>
   ({ kind: 'answer', status: 200, code, charged, closing, credit }) as const satisfies Outcome
-const payment = (code: string, credit: RunCredit = 'none') =>
-  ({
-    kind: 'payment',
-    status: 402,
-    code,
-    charged: 'no',
-    closing: 'release',
-    credit,
-  }) as const satisfies Outcome
 const problem = (status: number, code: string, credit: RunCredit = 'none') =>
   ({ kind: 'problem', status, code, charged: 'no', closing: 'release', credit }) as const satisfies Outcome
+const payment = (code: string, credit?: RunCredit) =>
+  ({ ...problem(402, code, credit), kind: 'payment' }) as const
 const unknown = (credit: RunCredit) =>
   ({ ...problem(503, 'settlement_unknown', credit), charged: 'maybe', closing: 'keep' }) as const
 

@@ -5,11 +5,11 @@ import type { ChargeOutcome, ChargeRequest, Presented } from './charge.js'
  * writes the answer; the door decides what was asked and how the answer is worded. So nothing of HTTP is in the door,
  * and a body, a forwarded header or a hang-up is read in one way only.
  */
-export interface Door {
+export interface Transport {
   /** @throws Unwritten where a call has ended, and its answer cannot be worded. */
-  answer(arrival: Arrival): DoorAnswer | Promise<DoorAnswer>
+  answer(arrival: IncomingRequest): TransportResponse | Promise<TransportResponse>
   /** How this door words what HTTP has to say itself; `asked` is the body, where it was read. */
-  refuse(refusal: Refusal, asked?: Presented<unknown>): DoorAnswer
+  refuse(refusal: Refusal, asked?: Presented<unknown>): TransportResponse
 }
 
 /** A call has ended, and the door cannot word its answer. HTTP closes the call, and says how it ended. */
@@ -23,7 +23,7 @@ export class Unwritten extends Error {
 }
 
 /** A request as HTTP has read it: what a call needs to know, whichever endpoint it is for. */
-export interface Arrival extends ChargeRequest {
+export interface IncomingRequest extends ChargeRequest {
   /** Absolute URL of the free routes as this caller reaches them, without a trailing slash; `baseUrl` is it, or under it. */
   readonly rootUrl: string
 }
@@ -36,7 +36,7 @@ export interface Refusal {
   readonly fields?: Readonly<Record<string, unknown>>
 }
 
-export interface DoorAnswer {
+export interface TransportResponse {
   /** HTTP status. */
   readonly status: number
   /** Lower-case names. */

@@ -3,7 +3,7 @@ import type { EndpointDef } from '../../domain/endpoint.js'
 import { isTooLarge } from '../../domain/input-size.js'
 import type { Charge } from '../../ports/charge.js'
 import type { Clock } from '../../ports/clock.js'
-import { type Arrival, type Door, type DoorAnswer, Unwritten } from '../../ports/door.js'
+import { type IncomingRequest, type Transport, type TransportResponse, Unwritten } from '../../ports/door.js'
 import type { Random } from '../../ports/random.js'
 import { answerOf, TASK_BY_METHOD } from './answers.js'
 import { activated } from './extensions.js'
@@ -33,7 +33,7 @@ export interface A2aOptions {
 
 const NOTHING = { kind: 'none' } as const
 
-export function a2aDoor(options: A2aOptions): Door {
+export function a2aTransport(options: A2aOptions): Transport {
   return {
     async answer(arrival) {
       const extensions = activated(arrival.headers, options.extBase)
@@ -52,7 +52,7 @@ export function a2aDoor(options: A2aOptions): Door {
   }
 }
 
-async function send(arrival: Arrival, options: A2aOptions): Promise<DoorAnswer> {
+async function send(arrival: IncomingRequest, options: A2aOptions): Promise<TransportResponse> {
   const { charge, endpoints, bodyBytesMax, clock, random } = options
   const request = readRequest(arrival.body)
   if (!TASK_BY_METHOD.has(request.method)) {
@@ -81,6 +81,6 @@ async function send(arrival: Arrival, options: A2aOptions): Promise<DoorAnswer> 
   }
 }
 
-function refused(status: number, id: Id | null, error: RpcError): DoorAnswer {
+function refused(status: number, id: Id | null, error: RpcError): TransportResponse {
   return { status, headers: { 'content-type': 'application/json' }, body: errorText(id, error) }
 }

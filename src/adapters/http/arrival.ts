@@ -1,7 +1,7 @@
 /** A request as HTTP reads it for every door: body, payment, keys, and who is calling under which URL. */
 import { parse } from 'node:querystring'
 import type { Presented } from '../../ports/charge.js'
-import type { Arrival } from '../../ports/door.js'
+import type { IncomingRequest } from '../../ports/door.js'
 import type { BodyBudget } from './body-budget.js'
 import { callerOf } from './caller.js'
 import { clientAddressOf, rootOf } from './origin.js'
@@ -9,7 +9,7 @@ import { readPayment } from './payment-header.js'
 import { HttpRefusal } from './refusal.js'
 import type { Incoming } from './routes.js'
 
-export interface ArrivalOptions {
+export interface RequestOptions {
   readonly basePath: string
   readonly bodyBytesMax: number
   /** What all bodies that are not paid yet may hold together. */
@@ -20,7 +20,11 @@ export interface ArrivalOptions {
 }
 
 /** @throws HttpRefusal for a key that is none. */
-export function arrivalOf(incoming: Incoming, body: Presented<unknown>, options: ArrivalOptions): Arrival {
+export function requestOf(
+  incoming: Incoming,
+  body: Presented<unknown>,
+  options: RequestOptions,
+): IncomingRequest {
   const { req, res } = incoming
   const rootUrl = rootOf(incoming)
   const headers = req.headers as Record<string, string | undefined>
@@ -45,7 +49,7 @@ function queryOf(url: string) {
 
 const IDEMPOTENCY_KEY = /^[\x21-\x7e]{1,255}$/
 
-function idempotencyKeyOf(header: string | undefined, { idempotency }: ArrivalOptions): string | undefined {
+function idempotencyKeyOf(header: string | undefined, { idempotency }: RequestOptions): string | undefined {
   if (header === undefined || IDEMPOTENCY_KEY.test(header)) return header
   if (!idempotency) return undefined
   throw new HttpRefusal(

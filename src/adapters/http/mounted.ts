@@ -1,9 +1,9 @@
 /** Hangs a door that knows nothing of HTTP on a path. */
 import { unwritten } from '../../domain/unwritten.js'
 import type { Presented } from '../../ports/charge.js'
-import { type Door, type DoorAnswer, Unwritten } from '../../ports/door.js'
+import { type Transport, type TransportResponse, Unwritten } from '../../ports/door.js'
 import type { Logger } from '../../ports/logger.js'
-import { type ArrivalOptions, arrivalOf } from './arrival.js'
+import { type RequestOptions, requestOf } from './arrival.js'
 import { readBody } from './body.js'
 import { callHeaders } from './call-headers.js'
 import { reportUndelivered } from './caller.js'
@@ -11,16 +11,16 @@ import { HttpRefusal } from './refusal.js'
 import type { Reply } from './reply.js'
 import type { FreeRoute } from './routes.js'
 
-export interface MountOptions extends ArrivalOptions {
+export interface TransportRouteOptions extends RequestOptions {
   readonly logger: Logger
 }
 
 /** The route itself is free: what is asked for inside may not be. */
-export function mounted(
+export function transportRoute(
   path: string,
   method: FreeRoute['method'],
-  door: Door,
-  options: MountOptions,
+  door: Transport,
+  options: TransportRouteOptions,
 ): FreeRoute {
   return {
     path,
@@ -31,7 +31,7 @@ export function mounted(
       const share = options.bodies.open(incoming.req)
       try {
         asked = await readBody(incoming, options.bodyBytesMax, share)
-        const answer = await door.answer(arrivalOf(incoming, asked, options))
+        const answer = await door.answer(requestOf(incoming, asked, options))
         const { outcome } = answer
         if (!outcome) return replyOf(answer)
         const instead = () => replyOf({ ...door.refuse(unwritten(outcome), asked), outcome })
@@ -48,11 +48,11 @@ export function mounted(
 
 /** What breaks a door behind a call comes as `Unwritten`, with its outcome; anything else broke before one was made. */
 function refusalBy(
-  door: Door,
+  door: Transport,
   cause: unknown,
   asked: Presented<unknown> | undefined,
   logger: Logger,
-): DoorAnswer {
+): TransportResponse {
   if (cause instanceof HttpRefusal) return door.refuse(cause, asked)
   if (!(cause instanceof Unwritten)) {
     logger.error({ err: cause }, 'a door broke')
@@ -66,7 +66,7 @@ function refusalBy(
   return { ...door.refuse(unwritten(outcome), asked), outcome }
 }
 
-function replyOf({ status, headers, body, outcome }: DoorAnswer, cause?: unknown): Reply {
+function replyOf({ status, headers, body, outcome }: TransportResponse, cause?: unknown): Reply {
   const refused = cause instanceof HttpRefusal ? cause.headers : []
   const own = [...Object.entries(headers).flat(), ...refused]
   return { status, headers: outcome ? callHeaders(outcome).concat(own) : own, body }

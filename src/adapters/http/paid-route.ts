@@ -3,13 +3,13 @@ import type { EndpointDef } from '../../domain/endpoint.js'
 import type { Charge } from '../../ports/charge.js'
 import type { Logger } from '../../ports/logger.js'
 import { replyOf, unwrittenReply } from './answers.js'
-import { type ArrivalOptions, arrivalOf } from './arrival.js'
+import { type RequestOptions, requestOf } from './arrival.js'
 import { readBody } from './body.js'
 import { reportUndelivered } from './caller.js'
 import { lifecycleHeaders } from './lifecycle-headers.js'
 import type { Incoming, Route } from './routes.js'
 
-export interface PaidRouteOptions extends ArrivalOptions {
+export interface PaidRouteOptions extends RequestOptions {
   readonly charge: Charge
   readonly logger: Logger
 }
@@ -30,7 +30,7 @@ export function paidRoute(def: EndpointDef, options: PaidRouteOptions): Route {
     const share = options.bodies.open(incoming.req)
     try {
       const body = await readBody(incoming, bodyBytesMax, share)
-      return await options.charge.call(def.name, arrivalOf(incoming, body, options))
+      return await options.charge.call(def.name, requestOf(incoming, body, options))
     } finally {
       share.close()
     }

@@ -8,7 +8,7 @@ import { MCP_PATH } from '../../domain/card.js'
 import { isTooLarge } from '../../domain/input-size.js'
 import { isRecord, type PaymentPayload } from '../../domain/x402.js'
 import type { Charge, ChargeOutcome, Presented } from '../../ports/charge.js'
-import { type Arrival, type Door, type DoorAnswer, Unwritten } from '../../ports/door.js'
+import { type IncomingRequest, type Transport, type TransportResponse, Unwritten } from '../../ports/door.js'
 import { IDEMPOTENCY_KEY_META, PAYMENT_META, resultOf, SUBSCRIPTION_META } from './answers.js'
 import {
   FREE_TOOLS,
@@ -30,12 +30,12 @@ export interface McpOptions extends FreeToolsOptions {
   readonly bodyBytesMax: number
 }
 
-export interface McpDoor extends Door {
+export interface McpDoor extends Transport {
   /** Exactly as clients will see them. */
   readonly toolNames: readonly string[]
 }
 
-export function mcpDoor(options: McpOptions): McpDoor {
+export function mcpTransport(options: McpOptions): McpDoor {
   const { agent, logger } = options
   const paid = endpointTools(agent.endpoints)
   const tools = [...[...paid.values()].map(({ tool }) => tool), ...FREE_TOOLS]
@@ -93,7 +93,7 @@ export function mcpDoor(options: McpOptions): McpDoor {
 
 async function callTool(
   { name, args, meta }: ToolCall,
-  arrival: Arrival,
+  arrival: IncomingRequest,
   options: McpOptions,
   paid: ReadonlyMap<string, EndpointTool>,
   onEnded: (outcome: ChargeOutcome) => void,
@@ -138,7 +138,7 @@ function paymentIn(meta: Readonly<Record<string, unknown>>): Presented<PaymentPa
 }
 
 /** The SDK is shown what is MCP's in the request, and nothing else. */
-function requestOf({ headers, baseUrl }: Arrival): Request {
+function requestOf({ headers, baseUrl }: IncomingRequest): Request {
   const shown = Object.entries(headers).filter(([name]) => name === 'content-type' || name.startsWith('mcp-'))
   const accept = headers.accept ?? '*/*'
   // What accepts everything accepts the two types that the protocol wants to see named.
@@ -167,7 +167,7 @@ function refused(
   message: string,
   data?: Readonly<Record<string, unknown>>,
   id: string | number | null = null,
-): DoorAnswer {
+): TransportResponse {
   const body = JSON.stringify({ jsonrpc: '2.0', id, error: { code, message, data } })
   return { status, headers: { 'content-type': 'application/json' }, body }
 }

@@ -28,7 +28,7 @@ import { nodeWatch } from './node-watch.js'
 import { observersOf } from './observers.js'
 import type { Settings } from './settings.js'
 import type { Surroundings } from './surroundings.js'
-import { doorsOf } from './transports.js'
+import { transportsOf } from './transports.js'
 import { boundedSubscriptions, sweeping } from './windows.js'
 
 /** @throws SvcError `invalid_options`, `invalid_facilitator`, `journal_locked`, `journal_unwritable` */
@@ -83,7 +83,7 @@ export function assemble(settings: Settings, drain: Drain, around: Surroundings)
     idempotency: rules.idempotency !== undefined,
     logger,
   }
-  const doors = doorsOf({ ...mount, charge, documents, facilitatorUrl, around }, settings)
+  const doors = transportsOf({ ...mount, charge, documents, facilitatorUrl, around }, settings)
   const condition = { agent, facilitators, world, healthChecks: settings.healthChecks, journal }
   const free = freeRoutes({
     documents,

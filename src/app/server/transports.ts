@@ -1,31 +1,31 @@
 /** The doors for other agents: the card, A2A and MCP, each a path of the same server over the same charge. */
-import { cardDoor, descriptorDoor } from '../../adapters/a2a/discovery.js'
-import { a2aDoor } from '../../adapters/a2a/door.js'
+import { cardTransport, descriptorTransport } from '../../adapters/a2a/discovery.js'
+import { a2aTransport } from '../../adapters/a2a/door.js'
 import { ALGOD_TOKEN_HEADER } from '../../adapters/algorand/algod-questions.js'
 import { algorandRegistry } from '../../adapters/algorand/registry.js'
-import { type MountOptions, mounted } from '../../adapters/http/mounted.js'
+import { type TransportRouteOptions, transportRoute } from '../../adapters/http/mounted.js'
 import type { FreeRoute } from '../../adapters/http/routes.js'
-import { mcpDoor } from '../../adapters/mcp/door.js'
+import { mcpTransport } from '../../adapters/mcp/door.js'
 import { A2A_PATH, CARD_PATHS, MCP_PATH } from '../../domain/card.js'
 import type { Charge } from '../../ports/charge.js'
 import type { Discovery } from './documents.js'
 import type { Settings } from './settings.js'
 import type { Surroundings } from './surroundings.js'
 
-export interface DoorsOptions extends MountOptions {
+export interface TransportsOptions extends TransportRouteOptions {
   readonly charge: Charge
   readonly documents: Discovery
   readonly facilitatorUrl: string
   readonly around: Surroundings
 }
 
-export interface Doors {
+export interface Transports {
   readonly routes: readonly FreeRoute[]
   close(): Promise<void>
 }
 
 /** @throws SvcError `invalid_endpoint` */
-export function doorsOf(options: DoorsOptions, settings: Settings): Doors {
+export function transportsOf(options: TransportsOptions, settings: Settings): Transports {
   const { charge, documents, facilitatorUrl, logger, around } = options
   const { agent, bodyBytesMax, extBase, registry: identity } = settings
   const { identityApp } = identity
@@ -36,7 +36,7 @@ export function doorsOf(options: DoorsOptions, settings: Settings): Doors {
           node: around.node({ url: settings.algodUrl, token: settings.algodToken }, ALGOD_TOKEN_HEADER),
           apps: { ...identity, identityApp },
         })
-  const mcp = mcpDoor({
+  const mcp = mcpTransport({
     agent,
     charge,
     bodyBytesMax,
@@ -45,16 +45,16 @@ export function doorsOf(options: DoorsOptions, settings: Settings): Doors {
     registry,
     logger,
   })
-  const card = cardDoor(agent, { facilitatorUrl, extBase, registry: identity, tools: mcp.toolNames })
-  const a2a = a2aDoor({ ...around, charge, endpoints: agent.endpoints, bodyBytesMax, extBase })
+  const card = cardTransport(agent, { facilitatorUrl, extBase, registry: identity, tools: mcp.toolNames })
+  const a2a = a2aTransport({ ...around, charge, endpoints: agent.endpoints, bodyBytesMax, extBase })
   // A message is read as far as the largest of the inputs that it may carry.
   const mount = { ...options, bodyBytesMax: settings.largestBodyBytes }
   return {
     routes: [
-      ...CARD_PATHS.map(path => mounted(path, 'GET', card, mount)),
-      mounted(A2A_PATH, 'GET', descriptorDoor(agent), mount),
-      mounted(A2A_PATH, 'POST', a2a, mount),
-      mounted(MCP_PATH, 'POST', mcp, mount),
+      ...CARD_PATHS.map(path => transportRoute(path, 'GET', card, mount)),
+      transportRoute(A2A_PATH, 'GET', descriptorTransport(agent), mount),
+      transportRoute(A2A_PATH, 'POST', a2a, mount),
+      transportRoute(MCP_PATH, 'POST', mcp, mount),
     ],
     close: async () => registry?.close(),
   }

@@ -90,12 +90,12 @@ export const ONCE_THERE = [
         replace: `    \`\${scheme}://\${req.headers.host}\` ??\n`,
       },
       {
-        file: 'src/adapters/a2a/door.ts',
+        file: 'src/adapters/a2a/transport.ts',
         find: `  const restPath = new URL(\`\${arrival.baseUrl}/\${def.name}\`).pathname\n`,
         replace: '',
       },
       {
-        file: 'src/adapters/a2a/door.ts',
+        file: 'src/adapters/a2a/transport.ts',
         find: '  try {\n    const context',
         replace: `  const restPath = new URL(\`\${arrival.baseUrl}/\${def.name}\`).pathname\n  try {\n    const context`,
       },

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { endpointTools, toolOf } from '../../src/adapters/mcp/tools.js'
 import { foreignPage } from '../../src/adapters/mcp/web-origin.js'
 import { defineEndpoint, type JSONSchema } from '../../src/index.js'
-import type { IncomingRequest } from '../../src/ports/door.js'
+import type { IncomingRequest } from '../../src/ports/transport.js'
 import { messageIn, post, rpc } from '../support/doors.js'
 import { open } from '../support/seller.js'
 

@@ -3,9 +3,9 @@ import type { IncomingMessage } from 'node:http'
 import type { Presented } from '../../ports/charge.js'
 import { systemClock } from '../../ports/clock.js'
 import { type BodyShare, overloaded } from './body-budget.js'
+import { HttpRefusal, tooLarge } from './errors.js'
 import { parseBody } from './json-body.js'
 import { leftBody } from './left-body.js'
-import { HttpRefusal, tooLarge } from './refusal.js'
 import type { Incoming } from './routes.js'
 
 /** How long an over-long body is still read and thrown away, so that its sender gets to see the refusal. */

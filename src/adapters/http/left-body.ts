@@ -5,8 +5,8 @@
 import type { IncomingMessage } from 'node:http'
 import { NumberOverflow } from '../../domain/json-numbers.js'
 import type { Presented } from '../../ports/charge.js'
+import { HttpRefusal, tooLarge } from './errors.js'
 import { malformed, parseBody, parseText, TOO_DEEP } from './json-body.js'
-import { HttpRefusal, tooLarge } from './refusal.js'
 
 /** Where parsers leave what they read: Express's request, Koa's `ctx.request`. */
 export interface BodyHolder {

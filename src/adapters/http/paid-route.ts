@@ -3,10 +3,10 @@ import type { EndpointDef } from '../../domain/endpoint.js'
 import type { Charge } from '../../ports/charge.js'
 import type { Logger } from '../../ports/logger.js'
 import { replyOf, unwrittenReply } from './answers.js'
-import { type RequestOptions, requestOf } from './arrival.js'
 import { readBody } from './body.js'
 import { reportUndelivered } from './caller.js'
 import { lifecycleHeaders } from './lifecycle-headers.js'
+import { type RequestOptions, requestOf } from './request.js'
 import type { Incoming, Route } from './routes.js'
 
 export interface PaidRouteOptions extends RequestOptions {

@@ -4,7 +4,7 @@ import { pipeline, Readable } from 'node:stream'
 import type { Context } from 'koa'
 import type { Logger } from '../../ports/logger.js'
 import { reportUndelivered } from './caller.js'
-import { refusalOf } from './refusal.js'
+import { refusalOf } from './errors.js'
 import type { Reply } from './reply.js'
 
 export type Respond = (ctx: Context, reply: Reply) => void

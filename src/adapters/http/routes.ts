@@ -6,9 +6,9 @@ import type { Charge } from '../../ports/charge.js'
 import type { Logger } from '../../ports/logger.js'
 import type { BodyBudget } from './body-budget.js'
 import { CORS_HEADERS, CORS_PREFLIGHT_HEADERS } from './cors.js'
+import { HttpRefusal } from './errors.js'
 import type { BodyHolder } from './left-body.js'
 import { paidRoute } from './paid-route.js'
-import { HttpRefusal } from './refusal.js'
 import type { Reply } from './reply.js'
 
 export interface HttpOptions {

@@ -1,6 +1,6 @@
 /** Which web pages may speak MCP to us. Programs that are no browsers send no Origin, and are not asked. */
 import { isIP } from 'node:net'
-import type { IncomingRequest } from '../../ports/door.js'
+import type { IncomingRequest } from '../../ports/transport.js'
 
 /**
  * Why a request is refused, or `undefined`. A page may call from the agent's own origin, or from this machine (an

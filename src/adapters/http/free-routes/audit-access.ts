@@ -1,7 +1,7 @@
 /** Who may see the audit page: this machine, or whoever holds the token. It is read-only, but not for strangers. */
 import { createHash, timingSafeEqual } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
-import { HttpRefusal } from '../refusal.js'
+import { HttpRefusal } from '../errors.js'
 import { isForeignScript } from './private-route.js'
 
 const LOOPBACK_ADDRESS = /^(127\.\d+\.\d+\.\d+|::1|::ffff:127\.\d+\.\d+\.\d+)$/

@@ -1,6 +1,6 @@
 /** The audit page, what it is told while it is open, and the remembered calls as JSON lines. */
 import { Readable } from 'node:stream'
-import { HttpRefusal } from '../refusal.js'
+import { HttpRefusal } from '../errors.js'
 import type { Reply } from '../reply.js'
 import type { FreeRoute, Incoming } from '../routes.js'
 import { admitToAudit } from './audit-access.js'

@@ -5,7 +5,7 @@
  */
 import type { IncomingMessage } from 'node:http'
 import { isIP } from 'node:net'
-import { HttpRefusal } from '../refusal.js'
+import { HttpRefusal } from '../errors.js'
 import { isForeignScript } from './private-route.js'
 
 /** Names that public DNS never answers for: RFC 6761, 6762, 8375, ICANN's `internal`, and Kubernetes' own. */

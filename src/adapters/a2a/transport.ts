@@ -3,9 +3,13 @@ import type { EndpointDef } from '../../domain/endpoint.js'
 import { isTooLarge } from '../../domain/input-size.js'
 import type { Charge } from '../../ports/charge.js'
 import type { Clock } from '../../ports/clock.js'
-import { type IncomingRequest, type Transport, type TransportResponse, Unwritten } from '../../ports/door.js'
 import type { Random } from '../../ports/random.js'
-import { answerOf, TASK_BY_METHOD } from './answers.js'
+import {
+  type IncomingRequest,
+  type Transport,
+  type TransportResponse,
+  Unwritten,
+} from '../../ports/transport.js'
 import { activated } from './extensions.js'
 import {
   errorText,
@@ -20,6 +24,7 @@ import {
   readRequest,
 } from './json-rpc.js'
 import { inputOf, readMessage, skillOf } from './message.js'
+import { answerOf, TASK_BY_METHOD } from './rpc-answer.js'
 
 export interface A2aOptions {
   readonly charge: Charge

@@ -1,12 +1,12 @@
 /** A request as HTTP reads it for every door: body, payment, keys, and who is calling under which URL. */
 import { parse } from 'node:querystring'
 import type { Presented } from '../../ports/charge.js'
-import type { IncomingRequest } from '../../ports/door.js'
+import type { IncomingRequest } from '../../ports/transport.js'
 import type { BodyBudget } from './body-budget.js'
 import { callerOf } from './caller.js'
+import { HttpRefusal } from './errors.js'
 import { clientAddressOf, rootOf } from './origin.js'
 import { readPayment } from './payment-header.js'
-import { HttpRefusal } from './refusal.js'
 import type { Incoming } from './routes.js'
 
 export interface RequestOptions {

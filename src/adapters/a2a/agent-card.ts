@@ -1,8 +1,8 @@
 /** What can be read about the agent without paying: its card, and `GET /a2a`. */
 import type { AgentDef } from '../../domain/agent.js'
 import { A2A_PATH, agentCard, CARD_PATHS, type CardOptions, skillPrice } from '../../domain/card.js'
-import type { IncomingRequest, Transport } from '../../ports/door.js'
-import { TASK_BY_METHOD } from './answers.js'
+import type { IncomingRequest, Transport } from '../../ports/transport.js'
+import { TASK_BY_METHOD } from './rpc-answer.js'
 
 export type CardDoorOptions = Omit<CardOptions, 'rootUrl' | 'baseUrl'>
 

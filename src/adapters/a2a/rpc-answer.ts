@@ -4,7 +4,7 @@ import type { EndpointDef } from '../../domain/endpoint.js'
 import { OUTCOMES, type ProblemFinal } from '../../domain/machines/charge.machine.js'
 import { LEGACY_PAYMENT_HEADER, PAYMENT_SIGNATURE_HEADER } from '../../domain/x402.js'
 import type { ChargeOutcome } from '../../ports/charge.js'
-import type { TransportResponse } from '../../ports/door.js'
+import type { TransportResponse } from '../../ports/transport.js'
 import {
   CALL_REFUSED,
   errorText,

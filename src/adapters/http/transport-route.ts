@@ -1,14 +1,14 @@
 /** Hangs a door that knows nothing of HTTP on a path. */
 import { unwritten } from '../../domain/unwritten.js'
 import type { Presented } from '../../ports/charge.js'
-import { type Transport, type TransportResponse, Unwritten } from '../../ports/door.js'
 import type { Logger } from '../../ports/logger.js'
-import { type RequestOptions, requestOf } from './arrival.js'
+import { type Transport, type TransportResponse, Unwritten } from '../../ports/transport.js'
 import { readBody } from './body.js'
 import { callHeaders } from './call-headers.js'
 import { reportUndelivered } from './caller.js'
-import { HttpRefusal } from './refusal.js'
+import { HttpRefusal } from './errors.js'
 import type { Reply } from './reply.js'
+import { type RequestOptions, requestOf } from './request.js'
 import type { FreeRoute } from './routes.js'
 
 export interface TransportRouteOptions extends RequestOptions {

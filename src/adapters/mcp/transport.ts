@@ -8,8 +8,12 @@ import { MCP_PATH } from '../../domain/card.js'
 import { isTooLarge } from '../../domain/input-size.js'
 import { isRecord, type PaymentPayload } from '../../domain/x402.js'
 import type { Charge, ChargeOutcome, Presented } from '../../ports/charge.js'
-import { type IncomingRequest, type Transport, type TransportResponse, Unwritten } from '../../ports/door.js'
-import { IDEMPOTENCY_KEY_META, PAYMENT_META, resultOf, SUBSCRIPTION_META } from './answers.js'
+import {
+  type IncomingRequest,
+  type Transport,
+  type TransportResponse,
+  Unwritten,
+} from '../../ports/transport.js'
 import {
   FREE_TOOLS,
   type FreeToolsOptions,
@@ -20,6 +24,7 @@ import {
 } from './free-tools.js'
 import { failure } from './results.js'
 import type { ToolCall } from './server.js'
+import { IDEMPOTENCY_KEY_META, PAYMENT_META, resultOf, SUBSCRIPTION_META } from './tool-answer.js'
 import { type EndpointTool, endpointTools } from './tools.js'
 import { foreignPage } from './web-origin.js'
 

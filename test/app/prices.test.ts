@@ -2,7 +2,7 @@
 import { describe, expect, it, vi } from 'vitest'
 import { quotedPrice } from '../../src/app/charge/quoted-price.js'
 import { type Terms, termsOf, UNPAID } from '../../src/app/charge/terms.js'
-import type { Listing } from '../../src/app/charge/world.js'
+import type { EndpointEntry } from '../../src/app/charge/world.js'
 import type { EndpointDef } from '../../src/domain/endpoint.js'
 import { CAIP2, USDC_ASSET_ID } from '../../src/domain/network.js'
 import { decodeHeader } from '../../src/domain/x402.js'
@@ -204,7 +204,11 @@ describe('a price function', () => {
     await expect(quotedPrice(asking(price).call)).rejects.toBe(cause)
     const check = () => ({ invalid: { field: '', message: 'no' } })
     const { call, asked } = asking(price, {}, { listing: {} })
-    const listing = { ...call.listing, def: asking(price).call.listing.def, check } as unknown as Listing
+    const listing = {
+      ...call.listing,
+      def: asking(price).call.listing.def,
+      check,
+    } as unknown as EndpointEntry
     await expect(quotedPrice({ ...call, listing })).rejects.toBe(cause)
     expect(asked()).toEqual([])
   })

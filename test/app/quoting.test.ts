@@ -6,7 +6,7 @@ import { price } from '../../src/app/charge/effects/price.js'
 import { validate } from '../../src/app/charge/effects/validate.js'
 import { keyId } from '../../src/app/charge/subscription-key.js'
 import { UNPAID } from '../../src/app/charge/terms.js'
-import type { Listing, World } from '../../src/app/charge/world.js'
+import type { ChargeDeps, EndpointEntry } from '../../src/app/charge/world.js'
 import { SvcError } from '../../src/domain/errors.js'
 import { CAIP2 } from '../../src/domain/network.js'
 import type { SubscriptionRecord } from '../../src/ports/subscriptions.js'
@@ -15,18 +15,18 @@ import { DOWN, type Given, oneCall, SELLER, START_MS, TESTNET_USDC } from '../su
 const KEY = 'svc_key'
 const HOUR_MS = 3_600_000
 const body = (value: unknown) => ({ body: { kind: 'read', value } as const })
-const window = { periodMs: HOUR_MS } as Partial<Listing>
+const window = { periodMs: HOUR_MS } as Partial<EndpointEntry>
 const sold: SubscriptionRecord = { endpoint: 'work', expiresAtMs: START_MS + 1 }
 
 /** A store of windows in which one is open under our key, by whatever record and whatever clock. */
-function selling(record: Partial<SubscriptionRecord> | null = {}, now?: () => number): Partial<World> {
+function selling(record: Partial<SubscriptionRecord> | null = {}, now?: () => number): Partial<ChargeDeps> {
   const get = async (id: string) => (id === keyId(SELLER, KEY) ? record && { ...sold, ...record } : undefined)
   return { subscriptions: { ...memorySubscriptions(), get, ...(now && { now }) } }
 }
 
 describe('the input', () => {
   const schema = { type: 'object' } as const
-  const check: Listing['check'] = input =>
+  const check: EndpointEntry['check'] = input =>
     (input as { wrong?: true }).wrong
       ? { invalid: { field: '/wrong', message: 'is wrong' } }
       : { value: { checked: input } }
@@ -41,7 +41,7 @@ describe('the input', () => {
     return { answer, input, isProbe, problem, retryAfterMs }
   }
   const GET = { method: 'GET' as const }
-  const refusing: Listing['check'] = () => ({ invalid: { field: '', message: 'is missing' } })
+  const refusing: EndpointEntry['check'] = () => ({ invalid: { field: '', message: 'is missing' } })
   const refused = { message: 'is missing', fields: { field: '', schema } }
 
   it.each<[string, Given, unknown]>([
@@ -76,7 +76,7 @@ describe('the input', () => {
     expect(await validated({ def: GET, request: { query } })).toEqual({ ...probe, input: query })
   })
 
-  it.each<[string, Partial<World>, string, boolean]>([
+  it.each<[string, Partial<ChargeDeps>, string, boolean]>([
     ['a window covers is refused', selling(), 'invalid', false],
     ['no window covers is a probe', selling(null), 'probe', true],
     ['may be of a window is refused while the store is silent', { subscriptions: DOWN }, 'invalid', false],
@@ -132,7 +132,7 @@ describe('a window', () => {
 
 describe('the price', () => {
   const supporting = (feePayer?: string) =>
-    ({ supported: async () => ({ network: '', feePayer }) }) as unknown as World['facilitator']
+    ({ supported: async () => ({ network: '', feePayer }) }) as unknown as ChargeDeps['facilitator']
   const priced = async (given: Given) => {
     const { call, ended } = oneCall(given)
     const { answer, ms } = await ended(price)

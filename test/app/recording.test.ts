@@ -4,7 +4,7 @@ import type { Call } from '../../src/app/charge/call.js'
 import { seal, unseal } from '../../src/app/charge/claim.js'
 import { record } from '../../src/app/charge/effects/record.js'
 import { recover } from '../../src/app/charge/effects/recover.js'
-import type { World } from '../../src/app/charge/world.js'
+import type { ChargeDeps } from '../../src/app/charge/world.js'
 import type { Landing } from '../../src/ports/chain.js'
 import type { RecordMove, Resolved, ResolveMove } from '../../src/ports/charge-store.js'
 import type { Settlement } from '../../src/ports/facilitator.js'
@@ -17,7 +17,10 @@ const hold = { slot: 'PAYER', token: 'token', payment: 'TX', claim: { name: 'cla
 const ANSWER = { status: 200, headers: {}, body: 'paid' } as const
 const TOLD = { txId: 'TX', payer: 'PAYER', amount: '10000', asset: '31566704', window: undefined }
 
-function scene(call: Partial<Call>, world: Partial<World> & { readonly isCutting?: () => boolean } = {}) {
+function scene(
+  call: Partial<Call>,
+  world: Partial<ChargeDeps> & { readonly isCutting?: () => boolean } = {},
+) {
   const seen = { kept: 0, given: [] as unknown[], settled: 0, lookups: 0 }
   const base = {
     payTo: 'SELLER',
@@ -32,7 +35,7 @@ function scene(call: Partial<Call>, world: Partial<World> & { readonly isCutting
   const listing = { def: { name: 'work' }, terms: { requirements: () => ({}) }, periodMs: undefined }
   return {
     seen,
-    world: { ...base, ...world } as unknown as World,
+    world: { ...base, ...world } as unknown as ChargeDeps,
     call: {
       hold,
       secret: SECRET,
@@ -71,7 +74,7 @@ describe('recording', () => {
       store,
       subscriptions,
       ...(isCutting && { isCutting }),
-    } as unknown as Partial<World>)
+    } as unknown as Partial<ChargeDeps>)
     return { answer: await record(it.world, it.call), moves, windows, call: it.call }
   }
   const selling = { def: { name: 'work' }, periodMs: HOUR_MS } as Call['listing']
@@ -177,7 +180,7 @@ describe('recovery', () => {
           return resolved
         },
       },
-    } as unknown as Partial<World>)
+    } as unknown as Partial<ChargeDeps>)
     return { answer: await recover(world, call), verdicts, seen, call }
   }
 

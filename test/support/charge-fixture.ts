@@ -1,6 +1,6 @@
 /** A world of fakes and a call in it, for tests of one part of a charge by itself. What the fakes were asked is in `seen`. */
 import { type Call, newCall } from '../../src/app/charge/call.js'
-import { DEFAULT_BUDGETS, type Listing, type World } from '../../src/app/charge/world.js'
+import { type ChargeDeps, DEFAULT_TIMEOUTS, type EndpointEntry } from '../../src/app/charge/world.js'
 import type { PaymentPayload } from '../../src/domain/x402.js'
 import type { ChargeRequest } from '../../src/ports/charge.js'
 import type { Closed, CloseMove } from '../../src/ports/charge-store.js'
@@ -41,9 +41,9 @@ export const HOLD = {
 } as const
 
 export interface Scene {
-  readonly world?: Partial<World>
-  readonly rules?: Partial<World['rules']>
-  readonly listing?: Partial<Listing>
+  readonly world?: Partial<ChargeDeps>
+  readonly rules?: Partial<ChargeDeps['rules']>
+  readonly listing?: Partial<EndpointEntry>
   readonly request?: Partial<ChargeRequest>
   /** What can be read in a payment that is presented; `null` where nothing can. */
   readonly read?: Partial<ReadPayment> | null
@@ -72,13 +72,13 @@ export function scene(given: Scene = {}) {
     def: { name: 'work', timeout: 10_000 },
     terms: { fixedAmount: 10_000n },
     ...given.listing,
-  } as unknown as Listing
+  } as unknown as EndpointEntry
   const world = {
     network: 'testnet',
     payTo: 'SELLER',
     assetId: ASSET,
     listings: new Map([['work', listing]]),
-    rules: { keptMs: 500, answerBytesMax: 100, credit: {}, budgets: DEFAULT_BUDGETS, ...given.rules },
+    rules: { keptMs: 500, answerBytesMax: 100, credit: {}, budgets: DEFAULT_TIMEOUTS, ...given.rules },
     clock: { monotonic: () => NOW_MS, now: () => NOW_MS + 7 },
     random: { uuid: () => UUID, bytes: (length: number) => new Uint8Array(length) },
     reader: { read: (_: PaymentPayload) => (read === null ? undefined : { ...READ, ...read }) },
@@ -101,7 +101,7 @@ export function scene(given: Scene = {}) {
     subscriptions: { delete: async (id: string) => void seen.deleted.push(id) },
     logger: { debug: says, info: says, warn: says, error: says },
     ...given.world,
-  } as unknown as World
+  } as unknown as ChargeDeps
   const request = {
     headers: {},
     query: {},

@@ -23,14 +23,14 @@ export function descriptorTransport(agent: AgentDef): Transport {
   }))
 }
 
-function document(contentAt: (arrival: IncomingRequest) => unknown): Transport {
+function document(contentAt: (incoming: IncomingRequest) => unknown): Transport {
   const json = (status: number, value: unknown) => ({
     status,
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify(value),
   })
   return {
-    answer: arrival => json(200, contentAt(arrival)),
+    answer: incoming => json(200, contentAt(incoming)),
     refuse: ({ status, code, message }) => json(status, { error: { code, message } }),
   }
 }

@@ -1,4 +1,4 @@
-/** `POST /a2a`: one method under its two spellings, and behind it the same charge as behind every other door. */
+/** `POST /a2a`: one method under its two spellings, over the same charge as every other transport. */
 import type { EndpointDef } from '../../domain/endpoint.js'
 import { isTooLarge } from '../../domain/input-size.js'
 import type { Charge } from '../../ports/charge.js'
@@ -40,14 +40,14 @@ const NOTHING = { kind: 'none' } as const
 
 export function a2aTransport(options: A2aOptions): Transport {
   return {
-    async answer(arrival) {
-      const extensions = activated(arrival.headers, options.extBase)
+    async answer(incoming) {
+      const extensions = activated(incoming.headers, options.extBase)
       try {
-        const answer = await send(arrival, options)
+        const answer = await send(incoming, options)
         return { ...answer, headers: { ...answer.headers, ...extensions } }
       } catch (cause) {
         if (!(cause instanceof RpcRefusal)) throw cause
-        return refused(400, idIn(arrival.body), cause)
+        return refused(400, idIn(incoming.body), cause)
       }
     },
     refuse({ status, code, message, fields }, asked = NOTHING) {
@@ -57,9 +57,9 @@ export function a2aTransport(options: A2aOptions): Transport {
   }
 }
 
-async function send(arrival: IncomingRequest, options: A2aOptions): Promise<TransportResponse> {
+async function send(incoming: IncomingRequest, options: A2aOptions): Promise<TransportResponse> {
   const { charge, endpoints, bodyBytesMax, clock, random } = options
-  const request = readRequest(arrival.body)
+  const request = readRequest(incoming.body)
   if (!TASK_BY_METHOD.has(request.method)) {
     throw new RpcRefusal(METHOD_NOT_FOUND, `The methods are ${[...TASK_BY_METHOD.keys()].join(' and ')}.`)
   }
@@ -71,10 +71,10 @@ async function send(arrival: IncomingRequest, options: A2aOptions): Promise<Tran
       code: 'body_too_large',
     })
   }
-  const restPath = new URL(`${arrival.baseUrl}/${def.name}`).pathname
+  const restPath = new URL(`${incoming.baseUrl}/${def.name}`).pathname
   // An endpoint reads its input from the body or, for a GET, from the query: here both are the message.
   const outcome = await charge.call(def.name, {
-    ...arrival,
+    ...incoming,
     body: { kind: 'read', value: input },
     query: def.method === 'GET' ? input : {},
   })

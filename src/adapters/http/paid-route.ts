@@ -7,7 +7,7 @@ import { readBody } from './body.js'
 import { reportUndelivered } from './caller.js'
 import { lifecycleHeaders } from './lifecycle-headers.js'
 import { type RequestOptions, requestOf } from './request.js'
-import type { Incoming, Route } from './routes.js'
+import type { NodeRequest, Route } from './routes.js'
 
 export interface PaidRouteOptions extends RequestOptions {
   readonly charge: Charge
@@ -26,7 +26,7 @@ export function paidRoute(def: EndpointDef, options: PaidRouteOptions): Route {
   const bodyBytesMax = def.maxBodyBytes ?? options.bodyBytesMax
   const headers = [...UNCACHED, ...lifecycleHeaders(def)]
   const taken = new Set(headers.map(name => name.toLowerCase()))
-  const called = async (incoming: Incoming) => {
+  const called = async (incoming: NodeRequest) => {
     const share = options.bodies.open(incoming.req)
     try {
       const body = await readBody(incoming, bodyBytesMax, share)

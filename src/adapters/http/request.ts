@@ -1,13 +1,13 @@
-/** A request as HTTP reads it for every door: body, payment, keys, and who is calling under which URL. */
+/** Reads an HTTP request for every transport: body, payment, keys, the caller, and the URL that the caller used. */
 import { parse } from 'node:querystring'
-import type { Presented } from '../../ports/charge.js'
+import type { Parsed } from '../../ports/charge.js'
 import type { IncomingRequest } from '../../ports/transport.js'
 import type { BodyBudget } from './body-budget.js'
 import { callerOf } from './caller.js'
-import { HttpRefusal } from './errors.js'
+import { HttpError } from './errors.js'
 import { clientAddressOf, rootOf } from './origin.js'
 import { readPayment } from './payment-header.js'
-import type { Incoming } from './routes.js'
+import type { NodeRequest } from './routes.js'
 
 export interface RequestOptions {
   readonly basePath: string
@@ -21,8 +21,8 @@ export interface RequestOptions {
 
 /** @throws HttpRefusal for a key that is none. */
 export function requestOf(
-  incoming: Incoming,
-  body: Presented<unknown>,
+  incoming: NodeRequest,
+  body: Parsed<unknown>,
   options: RequestOptions,
 ): IncomingRequest {
   const { req, res } = incoming
@@ -52,7 +52,7 @@ const IDEMPOTENCY_KEY = /^[\x21-\x7e]{1,255}$/
 function idempotencyKeyOf(header: string | undefined, { idempotency }: RequestOptions): string | undefined {
   if (header === undefined || IDEMPOTENCY_KEY.test(header)) return header
   if (!idempotency) return undefined
-  throw new HttpRefusal(
+  throw new HttpError(
     400,
     'invalid_idempotency_key',
     'An Idempotency-Key is 1 to 255 visible ASCII characters. You were not charged.',

@@ -8,9 +8,9 @@ import { type Call, newCall } from './call.js'
 import { closeCall } from './close.js'
 import { chargeEffects } from './effects/index.js'
 import { endedCall, outcomeOf, takenOver } from './outcome.js'
-import type { InFlight, World } from './world.js'
+import type { ChargeDeps, InFlight } from './world.js'
 
-export function createCharge(world: World, witnesses: readonly Witness[], inFlight: InFlight): Charge {
+export function createCharge(world: ChargeDeps, witnesses: readonly Witness[], inFlight: InFlight): Charge {
   const effects = chargeEffects(world)
   const onBroke = ({ traceId }: Call, cause: unknown, state: string) =>
     world.logger.error({ err: cause, state, traceId }, 'an effect broke')

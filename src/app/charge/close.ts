@@ -5,7 +5,7 @@ import type { Call } from './call.js'
 import { seal } from './claim.js'
 import { settleCredit } from './credit.js'
 import { replayedAnswer } from './effects/record.js'
-import type { InFlight, World } from './world.js'
+import type { ChargeDeps, InFlight } from './world.js'
 
 /**
  * A release is awaited, because "not charged" is said only once the payment is free again. A completion is sent and not
@@ -14,7 +14,7 @@ import type { InFlight, World } from './world.js'
  * key or the payment by now, and nothing where nothing has to be waited for.
  */
 export function closeCall(
-  world: World,
+  world: ChargeDeps,
   call: Call,
   final: ChargeFinal,
   inFlight: InFlight,
@@ -44,7 +44,7 @@ export function closeCall(
  * process that was suspended while it verified said 402 with a new quote, and "you were not charged", of a payment that
  * another process had settled meanwhile.) Where the store is silent, a lease that may have lapsed is taken for lapsed.
  */
-async function release(world: World, call: Call): Promise<'superseded' | undefined> {
+async function release(world: ChargeDeps, call: Call): Promise<'superseded' | undefined> {
   const { hold } = call
   const mayBeTaken = hold !== undefined && world.leases.mayHaveLapsed(hold.token)
   if (hold) world.leases.drop(hold.token)
@@ -56,7 +56,10 @@ async function release(world: World, call: Call): Promise<'superseded' | undefin
  * Gives back what the call holds, and drops the window that it was selling. `released` where all of it was still this
  * call's own; a call that took it over may owe the recorded answer, and the window's key in it.
  */
-export async function giveBack(world: World, call: Call): Promise<'released' | 'superseded' | 'storeDown'> {
+export async function giveBack(
+  world: ChargeDeps,
+  call: Call,
+): Promise<'released' | 'superseded' | 'storeDown'> {
   if (call.storeSilent) {
     world.pendingCloses.add({ ...call.hold!, how: 'release', windowMs: 0 })
     return 'storeDown'
@@ -71,7 +74,7 @@ export async function giveBack(world: World, call: Call): Promise<'released' | '
 }
 
 /** `undefined` where the store does not say what it did. */
-async function close(world: World, call: Call, how: CloseMove['how']): Promise<Closed | undefined> {
+async function close(world: ChargeDeps, call: Call, how: CloseMove['how']): Promise<Closed | undefined> {
   const hold = call.hold!
   // A call that settled has stored its answer already; one that a window covered stores it here.
   const isUnrecorded = how === 'complete' && call.requirements === undefined
@@ -94,7 +97,7 @@ async function close(world: World, call: Call, how: CloseMove['how']): Promise<C
   }
 }
 
-async function dropWindow(world: World, id: string): Promise<void> {
+async function dropWindow(world: ChargeDeps, id: string): Promise<void> {
   try {
     await world.subscriptions.delete?.(id)
   } catch (cause) {

@@ -1,4 +1,4 @@
-/** Turns the record of a finished call into what its door is told. */
+/** Turns the record of a finished call into its outcome, which a transport then words. */
 
 import { reportsCharge } from '../../domain/bookings.js'
 import type { ChargeDrawing } from '../../domain/machines/charge.machine.js'
@@ -10,9 +10,13 @@ import type { Challenge, ChargeOutcome, Problem } from '../../ports/charge.js'
 import type { EndedCall } from '../../ports/witness.js'
 import { type Call, spanIdOf } from './call.js'
 import { MESSAGES } from './messages.js'
-import type { World } from './world.js'
+import type { ChargeDeps } from './world.js'
 
-export function outcomeOf(world: World, call: Call, { final, path }: Walked<ChargeDrawing>): ChargeOutcome {
+export function outcomeOf(
+  world: ChargeDeps,
+  call: Call,
+  { final, path }: Walked<ChargeDrawing>,
+): ChargeOutcome {
   const { traceId, replayed } = call
   const { kind, charged } = OUTCOMES[final]
   const answer = final === 'replayed' ? replayed!.answer : call.answer
@@ -36,7 +40,7 @@ export function outcomeOf(world: World, call: Call, { final, path }: Walked<Char
  * A call that ended without a charge of its own, and found that another call holds its key or its payment: it slept, or
  * the store did. The other call may charge that very payment, so nothing is said about the charge, and nothing is quoted.
  */
-export function takenOver(world: World, call: Call, walked: Walked<ChargeDrawing>): ChargeOutcome {
+export function takenOver(world: ChargeDeps, call: Call, walked: Walked<ChargeDrawing>): ChargeOutcome {
   call.problem = undefined
   call.refusal = undefined
   call.retryAfterMs = TAKEN_OVER_RETRY_MS
@@ -46,7 +50,7 @@ export function takenOver(world: World, call: Call, walked: Walked<ChargeDrawing
 const TAKEN_OVER_RETRY_MS = 2_000
 
 export function endedCall(
-  world: World,
+  world: ChargeDeps,
   call: Call,
   outcome: ChargeOutcome,
   { final, path, timingsMs }: Walked<ChargeDrawing>,
@@ -113,7 +117,7 @@ function challengeOf({ listing, requirements, request, refusal }: Call): Challen
   return listing.terms.challenge(request.baseUrl, requirements, refusal ?? MESSAGES.unsettled)
 }
 
-function receiptOf(world: World, call: Call, final: ChargeFinal): Receipt | undefined {
+function receiptOf(world: ChargeDeps, call: Call, final: ChargeFinal): Receipt | undefined {
   const { requirements, payer, txId, replayed, refusal = MESSAGES.unsettled } = call
   if (final === 'unsettled') return receipt(world, { ...requirements!, payer }, refusal)
   const { charged } = OUTCOMES[final]
@@ -131,7 +135,11 @@ interface Settled {
 }
 
 /** A superset of the official receipt's fields and of this specification's. */
-function receipt(world: World, { amount, asset, txId = '', payer }: Settled, errorReason?: string): Receipt {
+function receipt(
+  world: ChargeDeps,
+  { amount, asset, txId = '', payer }: Settled,
+  errorReason?: string,
+): Receipt {
   const success = errorReason === undefined
   const network = CAIP2[world.network]
   return { success, errorReason, transaction: txId, network, payer, txId, amount, asset }

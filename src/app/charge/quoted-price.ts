@@ -2,7 +2,7 @@
 import { usdToBaseUnits } from '../../domain/money.js'
 import { acceptedExample } from '../server/bazaar-extension.js'
 import type { Call } from './call.js'
-import type { Listing } from './world.js'
+import type { EndpointEntry } from './world.js'
 
 /** Base units. @throws what the function throws; SvcError `invalid_price` */
 export async function quotedPrice({ input, request, listing }: Call): Promise<bigint> {
@@ -21,10 +21,10 @@ export async function quotedPrice({ input, request, listing }: Call): Promise<bi
   }
 }
 
-const examples = new WeakMap<Listing, ReturnType<typeof acceptedExample>>()
+const examples = new WeakMap<EndpointEntry, ReturnType<typeof acceptedExample>>()
 
 /** Looked for once, and only where a price function needs it. */
-function exampleOf(listing: Listing): ReturnType<typeof acceptedExample> {
+function exampleOf(listing: EndpointEntry): ReturnType<typeof acceptedExample> {
   if (!examples.has(listing)) examples.set(listing, acceptedExample(listing.def, listing.check))
   return examples.get(listing)
 }

@@ -18,11 +18,11 @@ import { USDC_ASSET_ID } from '../../domain/network.js'
 import { createCharge } from '../charge/charge.js'
 import { leasesIn } from '../charge/leases.js'
 import { pendingCloses } from '../charge/pending-closes.js'
-import type { World } from '../charge/world.js'
+import type { ChargeDeps } from '../charge/world.js'
 import { auditingOf } from './audit.js'
-import { discoveryOf } from './documents.js'
+import { documentsOf } from './documents.js'
 import type { Drain } from './drain.js'
-import { listingsOf } from './endpoints.js'
+import { endpointEntries } from './endpoints.js'
 import { healthOf, readinessOf } from './health.js'
 import { nodeWatch } from './node-watch.js'
 import { observersOf } from './observers.js'
@@ -39,7 +39,7 @@ export function assemble(settings: Settings, drain: Drain, around: Surroundings)
   const { journal } = auditing
   const observers = observersOf(settings, { inFlight: drain.count, journal })
   const bodies = new BodyBudget(settings.unpaidBodyBytesMax)
-  const listings = listingsOf(settings, bodies)
+  const listings = endpointEntries(settings, bodies)
   const facilitators = facilitatorsOf(settings, around)
   const remotes = nodesOf(settings, around)
   const store = stores.charges ?? memoryChargeStore({ clock, max: settings.answersMax })
@@ -49,7 +49,7 @@ export function assemble(settings: Settings, drain: Drain, around: Surroundings)
     watch: nodeWatch(settings.warn, logger),
     clock,
   })
-  const world: World = {
+  const world: ChargeDeps = {
     network: agent.network,
     payTo: agent.payTo,
     assetId: String(USDC_ASSET_ID[agent.network]),
@@ -74,7 +74,7 @@ export function assemble(settings: Settings, drain: Drain, around: Surroundings)
   const stopSweeping = sweeping(world.subscriptions, clock, logger)
   const charge = createCharge(world, [...observers.witnesses, ...auditing.witnesses], drain.inFlight)
   const facilitatorUrl = facilitators[0].url
-  const documents = discoveryOf({ agent, basePath, facilitatorUrl, signer: settings.signer, logger, clock })
+  const documents = documentsOf({ agent, basePath, facilitatorUrl, signer: settings.signer, logger, clock })
   const mount = {
     basePath,
     bodyBytesMax,
@@ -83,7 +83,7 @@ export function assemble(settings: Settings, drain: Drain, around: Surroundings)
     idempotency: rules.idempotency !== undefined,
     logger,
   }
-  const doors = transportsOf({ ...mount, charge, documents, facilitatorUrl, around }, settings)
+  const transports = transportsOf({ ...mount, charge, documents, facilitatorUrl, around }, settings)
   const condition = { agent, facilitators, world, healthChecks: settings.healthChecks, journal }
   const free = freeRoutes({
     documents,
@@ -92,7 +92,7 @@ export function assemble(settings: Settings, drain: Drain, around: Surroundings)
     metrics: observers.metrics,
     runs: observers.runs,
     operationsHosts: settings.operationsHosts,
-  }).concat(doors.routes, auditing.routes)
+  }).concat(transports.routes, auditing.routes)
   const app = httpApp({
     ...mount,
     charge,
@@ -116,7 +116,7 @@ export function assemble(settings: Settings, drain: Drain, around: Surroundings)
       world.pendingCloses.close()
       chain.close()
       const { algod, indexer } = remotes
-      await Promise.all([...facilitators, algod, indexer, doors].map(remote => remote?.close()))
+      await Promise.all([...facilitators, algod, indexer, transports].map(remote => remote?.close()))
     },
     endStreams: auditing.endStreams,
     closeObservers: () => Promise.all([observers.close(), auditing.close()]),

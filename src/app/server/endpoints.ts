@@ -5,18 +5,18 @@ import { ajvValidator } from '../../adapters/validation/ajv.js'
 import type { EndpointDef, Handler } from '../../domain/endpoint.js'
 import { periodMs } from '../../domain/period.js'
 import { termsOf } from '../charge/terms.js'
-import type { Listing, Rate } from '../charge/world.js'
+import type { EndpointEntry, Rate } from '../charge/world.js'
 import { extensionsOf } from './bazaar-extension.js'
 import type { Settings } from './settings.js'
 
-export function listingsOf(
+export function endpointEntries(
   { agent, quoteTimeoutSeconds, rate, warn }: Settings,
   bodies: BodyBudget,
-): ReadonlyMap<string, Listing> {
+): ReadonlyMap<string, EndpointEntry> {
   const validator = ajvValidator()
   // A payment's own validity is what really ends it.
   const terms = { network: agent.network, payTo: agent.payTo, maxTimeoutSeconds: quoteTimeoutSeconds }
-  const listingOf = (def: EndpointDef): Listing => {
+  const listingOf = (def: EndpointDef): EndpointEntry => {
     const { input, method, allowSlowInput: allowSlow } = def
     const check =
       input === undefined ? undefined : validator.compile(input, { coerce: method === 'GET', allowSlow })

@@ -5,21 +5,21 @@ import { CAIP2 } from '../../domain/network.js'
 import type { Clock } from '../../ports/clock.js'
 import type { Logger } from '../../ports/logger.js'
 import { within } from '../../ports/waiting.js'
-import type { World } from '../charge/world.js'
+import type { ChargeDeps } from '../charge/world.js'
 
 const CHECK_TIMEOUT_MS = 2_000
 
-export interface ConditionOptions {
+export interface HealthOptions {
   readonly agent: AgentDef
   readonly facilitators: readonly [X402Facilitator, ...X402Facilitator[]]
-  readonly world: World
+  readonly world: ChargeDeps
   readonly healthChecks: NamedChecks
   /** How the journal is doing; `undefined` where there is none. */
   readonly journal?: () => object | undefined
 }
 
 /** A body, and whether it is good news. */
-export interface Condition {
+export interface HealthReport {
   readonly ok: boolean
   readonly [field: string]: unknown
 }
@@ -29,10 +29,10 @@ export interface Condition {
  * be written is told and is no failure: to restart the process, which is what follows from bad health, would not mend it, and
  * would lose what waits for the journal.
  */
-export function healthOf({ agent, facilitators, world, healthChecks, journal }: ConditionOptions) {
+export function healthOf({ agent, facilitators, world, healthChecks, journal }: HealthOptions) {
   const ask = namedChecks(healthChecks, { ...world, timeoutMs: CHECK_TIMEOUT_MS })
   const named = Object.keys(healthChecks).length > 0
-  return async (): Promise<Condition> => {
+  return async (): Promise<HealthReport> => {
     const checks = await ask()
     return {
       ok: Object.values(checks).every(result => result === 'ok'),
@@ -59,7 +59,7 @@ const REASONS = {
 
 type Reason = keyof typeof REASONS
 
-export function readinessOf({ agent, facilitators, world }: ConditionOptions) {
+export function readinessOf({ agent, facilitators, world }: HealthOptions) {
   const sells = agent.endpoints.some(({ subscription }) => subscription !== undefined)
   const questions: Readonly<Record<Reason, HealthCheck>> = {
     shutting_down: () => !world.stop.draining(),
@@ -70,7 +70,7 @@ export function readinessOf({ agent, facilitators, world }: ConditionOptions) {
     wrong_network: () => world.chain.status() !== 'wrongNetwork',
   }
   const ask = namedChecks(questions, { ...world, timeoutMs: CHECK_TIMEOUT_MS })
-  return async (): Promise<Condition> => {
+  return async (): Promise<HealthReport> => {
     const answers = Object.entries(await ask()) as [Reason, string][]
     const why = answers
       .filter(([, result]) => result !== 'ok')
@@ -80,11 +80,11 @@ export function readinessOf({ agent, facilitators, world }: ConditionOptions) {
 }
 
 /** One round trip that changes nothing: a close is a no-op for whatever does not bear its token. */
-async function touch({ store, random }: World): Promise<void> {
+async function touch({ store, random }: ChargeDeps): Promise<void> {
   await store.close({ slot: 'ready', token: random.uuid(), payment: 'ready', how: 'release', windowMs: 0 })
 }
 
-async function touchWindows({ subscriptions }: World): Promise<void> {
+async function touchWindows({ subscriptions }: ChargeDeps): Promise<void> {
   await subscriptions.get('ready')
 }
 

@@ -10,7 +10,7 @@ import type { Logger } from '../../ports/logger.js'
 import type { RateLimit } from '../../ports/rate-limit.js'
 import type { Runs } from '../../ports/runs.js'
 import type { SubscriptionStore } from '../../ports/subscriptions.js'
-import type { Budgets } from '../charge/world.js'
+import type { Timeouts } from '../charge/world.js'
 import type { ManifestSigner } from '../manifest-signature.js'
 import type { ShutdownReport } from './drain.js'
 import type { HealthCheck } from './health.js'
@@ -90,7 +90,7 @@ export interface ServerOptions {
   /** Whose word settles: `chain` looks every settlement up before its answer leaves. @default 'facilitator' */
   readonly confirm?: 'facilitator' | 'chain'
   /** How long the steps of a call may take. */
-  readonly budgets?: Partial<Budgets>
+  readonly budgets?: Partial<Timeouts>
   /**
    * Asked at `GET /health`, all at once, each for at most two seconds. One that answers `false`, throws or takes longer
    * makes health 503 and is named in it.

@@ -1,6 +1,6 @@
 /** The rules of the charge, from the options that a seller gave. */
 import type { CreditTerms } from '../../ports/credit.js'
-import { type Budgets, DEFAULT_BUDGETS, type Rules } from '../charge/world.js'
+import { DEFAULT_TIMEOUTS, type Rules, type Timeouts } from '../charge/world.js'
 import { invalid, oneOf, positive } from './option-checks.js'
 import type { ServerOptions } from './options.js'
 
@@ -41,10 +41,10 @@ function creditOf(given: Partial<CreditTerms> = {}): CreditTerms {
   throw invalid(`credit.max is at least credit.start, not ${terms.max}`)
 }
 
-function budgetsOf(given: ServerOptions['budgets'] = {}): Budgets {
+function budgetsOf(given: ServerOptions['budgets'] = {}): Timeouts {
   const chosen = Object.entries(given).filter(([, ms]) => ms !== undefined)
   return {
-    ...DEFAULT_BUDGETS,
+    ...DEFAULT_TIMEOUTS,
     ...Object.fromEntries(chosen.map(([name, ms]) => [name, positive(`budgets.${name}`, ms)])),
   }
 }

@@ -1,4 +1,4 @@
-/** The doors for other agents: the card, A2A and MCP, each a path of the same server over the same charge. */
+/** What other agents call: the card, A2A and MCP, each at a path of this server, over the same charge. */
 import { cardTransport, descriptorTransport } from '../../adapters/a2a/agent-card.js'
 import { a2aTransport } from '../../adapters/a2a/transport.js'
 import { ALGOD_TOKEN_HEADER } from '../../adapters/algorand/algod-questions.js'
@@ -8,13 +8,13 @@ import { type TransportRouteOptions, transportRoute } from '../../adapters/http/
 import { mcpTransport } from '../../adapters/mcp/transport.js'
 import { A2A_PATH, CARD_PATHS, MCP_PATH } from '../../domain/card.js'
 import type { Charge } from '../../ports/charge.js'
-import type { Discovery } from './documents.js'
+import type { Documents } from './documents.js'
 import type { Settings } from './settings.js'
 import type { Surroundings } from './surroundings.js'
 
 export interface TransportsOptions extends TransportRouteOptions {
   readonly charge: Charge
-  readonly documents: Discovery
+  readonly documents: Documents
   readonly facilitatorUrl: string
   readonly around: Surroundings
 }

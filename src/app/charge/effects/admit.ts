@@ -1,11 +1,11 @@
 import { type Call, claimedPayer, storeDown } from '../call.js'
 import { keyId } from '../subscription-key.js'
-import type { Rate, World } from '../world.js'
+import type { ChargeDeps, Rate } from '../world.js'
 
 const DRAINING_RETRY_MS = 5_000
 
 /** Draining first: a process that is leaving counts no calls. */
-export function admit(world: World, call: Call) {
+export function admit(world: ChargeDeps, call: Call) {
   if (world.stop.draining()) {
     call.retryAfterMs = DRAINING_RETRY_MS
     return 'draining'
@@ -14,7 +14,7 @@ export function admit(world: World, call: Call) {
   return rate === undefined ? 'admitted' : count(world, call, rate)
 }
 
-async function count(world: World, call: Call, rate: Rate) {
+async function count(world: ChargeDeps, call: Call, rate: Rate) {
   try {
     const verdict = await verdictOf(world, call, rate)
     if (verdict.admitted) return 'admitted'
@@ -28,7 +28,7 @@ async function count(world: World, call: Call, rate: Rate) {
 
 const ADMITTED = { admitted: true } as const
 
-function verdictOf(world: World, call: Call, rate: Rate) {
+function verdictOf(world: ChargeDeps, call: Call, rate: Rate) {
   const { request } = call
   if (rate.per === 'ip')
     return world.rateLimit.take(`${rate.bucket}ip:${request.clientAddress}`, rate.perMinute)
@@ -47,7 +47,7 @@ function verdictOf(world: World, call: Call, rate: Rate) {
  * address, so that fresh keys without money buy no fresh limits, and payments that landed (they are public) use up
  * nobody else's. A payer who is over the limit already is refused before the facilitator is asked.
  */
-async function unverified(world: World, call: Call, rate: Rate) {
+async function unverified(world: ChargeDeps, call: Call, rate: Rate) {
   const payer = call.read?.payer ?? claimedPayer(call.payload)
   if (payer !== undefined) {
     const verdict = await world.rateLimit.peek(payerKey(rate, payer), rate.perMinute)
@@ -60,7 +60,7 @@ async function unverified(world: World, call: Call, rate: Rate) {
 }
 
 /** Counts a verified payment under its payer, and no longer under the caller's address. */
-export async function countVerified(world: World, call: Call, rate: Rate) {
+export async function countVerified(world: ChargeDeps, call: Call, rate: Rate) {
   if (rate.per !== 'payer' || call.payer === undefined) return 'verified'
   try {
     const [verdict] = await Promise.all([

@@ -2,7 +2,7 @@ import { sleep } from '../../../ports/waiting.js'
 import { onceKnown } from '../../once-known.js'
 import { type Call, storeDown } from '../call.js'
 import { creditorOf } from '../credit.js'
-import type { World } from '../world.js'
+import type { ChargeDeps } from '../world.js'
 
 /** How soon credit is seen that another process gave back. */
 const ASK_EVERY_MS = 250
@@ -13,14 +13,14 @@ const EXHAUSTED_RETRY_MS = 5_000
  * Takes one run of the payer's credit, and waits a little where none is left. Without credit a wallet of one cent had
  * twenty runs at once: each of its payments was verified, and only one could settle.
  */
-export function credit(world: World, call: Call) {
+export function credit(world: ChargeDeps, call: Call) {
   if (world.rules.credit === undefined) return 'credited'
   return onceKnown(take(world, call), taken => taken ?? wait(world, call))
 }
 
 type Taken = 'credited' | 'storeDown' | undefined
 
-function take(world: World, call: Call): Taken | Promise<Taken> {
+function take(world: ChargeDeps, call: Call): Taken | Promise<Taken> {
   // The facilitator has verified the payer; where no payer can be read, the caller's address stands for one.
   const creditor = creditorOf(world, call.payer ?? call.request.clientAddress)
   const granted = (isGranted: boolean): Taken => {
@@ -36,7 +36,7 @@ function take(world: World, call: Call): Taken | Promise<Taken> {
   })
 }
 
-async function wait(world: World, call: Call) {
+async function wait(world: ChargeDeps, call: Call) {
   const untilMs = world.clock.monotonic() + world.rules.budgets.creditMs
   for (;;) {
     const leftMs = untilMs - world.clock.monotonic()

@@ -4,12 +4,12 @@ import { usdNumber } from '../../../domain/price-of.js'
 import { type Call, log } from '../call.js'
 import { answeredFailure, resemblesFailure, type ToldFailure, thrownFailure } from '../handler-failure.js'
 import { NoAnswer, render } from '../render.js'
-import type { Listing, World } from '../world.js'
+import type { ChargeDeps, EndpointEntry } from '../world.js'
 
 type Ended = 'delivered' | 'failed' | 'timedOut' | 'abandoned' | 'stopped'
 
 /** Runs the handler for a verified payment. Nothing is charged by this. */
-export async function deliver(world: World, call: Call): Promise<Ended | 'expired'> {
+export async function deliver(world: ChargeDeps, call: Call): Promise<Ended | 'expired'> {
   // What verifying and waiting took is gone from what can still settle.
   const leftMs = call.settleByMs - world.clock.monotonic()
   const deadlineMs = Math.min(call.handlerMs, leftMs)
@@ -22,7 +22,7 @@ export async function deliver(world: World, call: Call): Promise<Ended | 'expire
 }
 
 /** Runs it for a caller whose window is paid. */
-export function serve(world: World, call: Call): Promise<Ended> {
+export function serve(world: ChargeDeps, call: Call): Promise<Ended> {
   return work(world, call, call.listing.def.timeout)
 }
 
@@ -30,7 +30,7 @@ export function serve(world: World, call: Call): Promise<Ended> {
  * The handler against its deadline, the caller's patience and the end of the process: whichever comes first decides,
  * and what the handler does after that is ignored.
  */
-function work(world: World, call: Call, deadlineMs: number): Promise<Ended> {
+function work(world: ChargeDeps, call: Call, deadlineMs: number): Promise<Ended> {
   const { caller } = call.request
   if (caller.gone()) return Promise.resolve('abandoned')
   if (world.stop.cutting()) return Promise.resolve('stopped')
@@ -58,7 +58,11 @@ function work(world: World, call: Call, deadlineMs: number): Promise<Ended> {
   })
 }
 
-async function answer(world: World, call: Call, cancellation: Cancellation): Promise<'delivered' | 'failed'> {
+async function answer(
+  world: ChargeDeps,
+  call: Call,
+  cancellation: Cancellation,
+): Promise<'delivered' | 'failed'> {
   const returned = await (call.listing.def.handler as Handler)(contextOf(world, call, cancellation))
   const rendered = await render(returned)
   if (cancellation.isCancelled) return 'failed'
@@ -110,7 +114,7 @@ const LAZY_SIGNAL: PropertyDescriptor & ThisType<{ [CANCELLATION]: Cancellation 
   configurable: true,
 }
 
-function contextOf(world: World, call: Call, cancellation: Cancellation): HandlerContext {
+function contextOf(world: ChargeDeps, call: Call, cancellation: Cancellation): HandlerContext {
   const { request, requirements, payer, txId } = call
   const context = {
     body: call.input,
@@ -133,7 +137,7 @@ function contextOf(world: World, call: Call, cancellation: Cancellation): Handle
   return Object.defineProperty(context, 'signal', LAZY_SIGNAL) as typeof context & { signal: AbortSignal }
 }
 
-function fail(world: World, call: Call, cause: unknown): void {
+function fail(world: ChargeDeps, call: Call, cause: unknown): void {
   world.logger.error(
     { err: cause, endpoint: call.listing.def.name, traceId: call.traceId },
     cause instanceof NoAnswer ? cause.message : 'a handler failed',
@@ -141,7 +145,7 @@ function fail(world: World, call: Call, cause: unknown): void {
   tell(world, call, thrownFailure(cause))
 }
 
-function tell(world: World, call: Call, { problem, withheld }: ToldFailure): void {
+function tell(world: ChargeDeps, call: Call, { problem, withheld }: ToldFailure): void {
   call.problem = problem
   if (withheld === undefined) return
   world.logger.warn(
@@ -150,9 +154,9 @@ function tell(world: World, call: Call, { problem, withheld }: ToldFailure): voi
   )
 }
 
-const warned = new WeakSet<Listing>()
+const warned = new WeakSet<EndpointEntry>()
 
-function warnOnce(world: World, listing: Listing): void {
+function warnOnce(world: ChargeDeps, listing: EndpointEntry): void {
   if (warned.has(listing)) return
   warned.add(listing)
   world.logger.warn(

@@ -1,15 +1,15 @@
 import { type Call, storeDown } from '../call.js'
 import { keyId, windowsNow } from '../subscription-key.js'
-import type { World } from '../world.js'
+import type { ChargeDeps } from '../world.js'
 
 /** A key opens the endpoint that sold it, until the moment its window ends. Any other key is as good as none. */
-export function entitle(world: World, call: Call) {
+export function entitle(world: ChargeDeps, call: Call) {
   const key = call.request.subscriptionKey
   if (key === undefined || call.listing.periodMs === undefined || call.isProbe) return 'uncovered'
   return cover(world, call, key)
 }
 
-async function cover(world: World, call: Call, key: string) {
+async function cover(world: ChargeDeps, call: Call, key: string) {
   try {
     const record = await world.subscriptions.get(keyId(world.payTo, key))
     if (record?.endpoint !== call.listing.def.name) return 'uncovered'

@@ -2,7 +2,7 @@
 import type { ChargeDrawing } from '../../../domain/machines/charge.machine.js'
 import type { Effects } from '../../../domain/run.js'
 import type { Call } from '../call.js'
-import type { World } from '../world.js'
+import type { ChargeDeps } from '../world.js'
 import { admit } from './admit.js'
 import { credit } from './credit.js'
 import { deliver, serve } from './deliver.js'
@@ -17,7 +17,7 @@ import { settle } from './settle.js'
 import { validate } from './validate.js'
 import { verify } from './verify.js'
 
-export function chargeEffects(world: World): Effects<ChargeDrawing, Call> {
+export function chargeEffects(world: ChargeDeps): Effects<ChargeDrawing, Call> {
   return {
     admit: call => admit(world, call),
     open: call => open(world, call),

@@ -3,7 +3,7 @@ import type { ReadPayment } from '../../../ports/payment-reader.js'
 import { type Call, claimedPayer, signingPayer, storeDown } from '../call.js'
 import { bodyHash, claimName, unseal } from '../claim.js'
 import { keyId } from '../subscription-key.js'
-import type { World } from '../world.js'
+import type { ChargeDeps } from '../world.js'
 
 /** A lease says how long a call that stopped still blocks; one at work may be done at any moment. */
 const RETRY_MAX_MS = 2_000
@@ -11,12 +11,12 @@ const RETRY_MAX_MS = 2_000
 const SECRET_KEY_LENGTH_MIN = 16
 
 /** Takes the idempotency key and the payment together. Where there is neither, nothing is at stake and nobody is asked. */
-export function open(world: World, call: Call) {
+export function open(world: ChargeDeps, call: Call) {
   const hold = holdOf(world, call)
   return hold === undefined ? 'opened' : take(world, call, hold)
 }
 
-async function take(world: World, call: Call, hold: Hold) {
+async function take(world: ChargeDeps, call: Call, hold: Hold) {
   if (isGuessable(world, call) && call.read) {
     const refused = await landedWithShortKey(world, call.read, call)
     if (refused !== undefined) return refused
@@ -47,7 +47,7 @@ async function take(world: World, call: Call, hold: Hold) {
 type Refused = Extract<Opened, { verdict: 'reused' | 'inProgress' | 'inUse' }>
 
 /** Without a key of the caller's, what is in use is the payment. */
-async function refusedFor(world: World, call: Call, opened: Refused) {
+async function refusedFor(world: ChargeDeps, call: Call, opened: Refused) {
   const waitMs = opened.verdict === 'reused' ? 0 : opened.retryAfterMs
   const isOfKey = opened.verdict !== 'inUse' && keyOf(world, call) !== undefined
   if (!isOfKey && waitMs <= 0 && (await landed(world, call.read!))) return 'spent'
@@ -57,7 +57,7 @@ async function refusedFor(world: World, call: Call, opened: Refused) {
 }
 
 /** A payment whose call stopped while settling, presented in another way than that call did: the chain knows how it ended. */
-async function landed(world: World, read: ReadPayment): Promise<boolean> {
+async function landed(world: ChargeDeps, read: ReadPayment): Promise<boolean> {
   return (await world.chain.lookup(read.txId, read)) === 'found'
 }
 
@@ -65,7 +65,7 @@ async function landed(world: World, read: ReadPayment): Promise<boolean> {
  * A payment that landed is public. With a key that can be guessed it would open a stranger's answer, or tell by the
  * refusal which keys exist, so it is refused before the key is looked up: the answer is the same for every key.
  */
-async function landedWithShortKey(world: World, read: ReadPayment, call: Call) {
+async function landedWithShortKey(world: ChargeDeps, read: ReadPayment, call: Call) {
   const round = await world.chain.round()
   if (round !== undefined && read.lastValid < round) {
     // Not looked up: proof would cost the node a request for each of its rounds, and strangers may ask for it.
@@ -85,12 +85,12 @@ async function landedWithShortKey(world: World, read: ReadPayment, call: Call) {
   return 'storeDown'
 }
 
-function isGuessable(world: World, call: Call): boolean {
+function isGuessable(world: ChargeDeps, call: Call): boolean {
   const key = keyOf(world, call)
   return key !== undefined && key.length < SECRET_KEY_LENGTH_MIN
 }
 
-async function attempt(world: World, hold: Hold): Promise<Opened | undefined> {
+async function attempt(world: ChargeDeps, hold: Hold): Promise<Opened | undefined> {
   try {
     return await world.store.open({ ...hold, leaseMs: world.leases.leaseMs })
   } catch (cause) {
@@ -102,7 +102,7 @@ async function attempt(world: World, hold: Hold): Promise<Opened | undefined> {
 }
 
 /** A claim protects a payment or a window's key; a request with neither has nothing to claim. */
-function holdOf(world: World, call: Call): Hold | undefined {
+function holdOf(world: ChargeDeps, call: Call): Hold | undefined {
   const { read, payload, listing } = call
   const key = keyOf(world, call)
   const scope = key === undefined ? paymentScope(call) : scopeOf(world, call)
@@ -122,7 +122,7 @@ function holdOf(world: World, call: Call): Hold | undefined {
   }
 }
 
-function keyOf(world: World, { request }: Call): string | undefined {
+function keyOf(world: ChargeDeps, { request }: Call): string | undefined {
   return world.rules.idempotency && request.idempotencyKey
 }
 
@@ -136,7 +136,7 @@ function paymentScope({ read }: Call): string | undefined {
 }
 
 /** Whose key it is. A payer who proves nothing shares a scope with nobody but their own address on the network. */
-function scopeOf(world: World, call: Call): string | undefined {
+function scopeOf(world: ChargeDeps, call: Call): string | undefined {
   const { request, payload } = call
   if (payload !== undefined) {
     const payer = signingPayer(world, call)

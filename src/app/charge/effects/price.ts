@@ -5,27 +5,27 @@ import { onceKnown } from '../../once-known.js'
 import { type Call, meetsTerms } from '../call.js'
 import { quotedPrice } from '../quoted-price.js'
 import { UNPAID } from '../terms.js'
-import type { World } from '../world.js'
+import type { ChargeDeps } from '../world.js'
 
 /** Works out our terms and holds the payment against them, before the facilitator hears of it. */
-export function price(world: World, call: Call) {
+export function price(world: ChargeDeps, call: Call) {
   const { fixedAmount } = call.listing.terms
   return fixedAmount === undefined ? priced(world, call) : asked(world, call, fixedAmount)
 }
 
-async function priced(world: World, call: Call) {
+async function priced(world: ChargeDeps, call: Call) {
   const amount = await priceNow(world, call)
   return amount === undefined ? 'unpriceable' : asked(world, call, amount)
 }
 
-function asked(world: World, call: Call, amount: bigint) {
+function asked(world: ChargeDeps, call: Call, amount: bigint) {
   return onceKnown(world.facilitator.supported(), supported => {
     call.requirements = call.listing.terms.requirements(amount, supported)
     return judged(world, call)
   })
 }
 
-function judged(world: World, call: Call) {
+function judged(world: ChargeDeps, call: Call) {
   const { payment } = call.request
   if (payment.kind === 'none') {
     call.refusal = UNPAID
@@ -41,7 +41,7 @@ function judged(world: World, call: Call) {
   return 'mismatched'
 }
 
-async function priceNow(world: World, call: Call): Promise<bigint | undefined> {
+async function priceNow(world: ChargeDeps, call: Call): Promise<bigint | undefined> {
   try {
     return await within(world.clock, world.rules.budgets.priceMs, quotedPrice(call))
   } catch (cause) {
@@ -56,7 +56,7 @@ async function priceNow(world: World, call: Call): Promise<bigint | undefined> {
   }
 }
 
-function mismatchOf(world: World, call: Call): string | undefined {
+function mismatchOf(world: ChargeDeps, call: Call): string | undefined {
   const { payload, read } = call
   const requirements = call.requirements!
   const accepted = payload!.accepted

@@ -2,7 +2,7 @@ import type { Landing } from '../../../ports/chain.js'
 import { sleep, within } from '../../../ports/waiting.js'
 import type { Call } from '../call.js'
 import { untilCut } from '../until-cut.js'
-import type { World } from '../world.js'
+import type { ChargeDeps } from '../world.js'
 import { accept, settlementOf } from './settle.js'
 
 const IN_DOUBT_RETRY_MS = 5_000
@@ -13,7 +13,7 @@ const PAUSE_MAX_MS = 4_000
  * again, and the chain is asked in between: only it may say no, because a facilitator that lost track answers "txn dead"
  * for what has landed.
  */
-export async function reconcile(world: World, call: Call) {
+export async function reconcile(world: ChargeDeps, call: Call) {
   const untilMs = call.settlingSinceMs + world.rules.budgets.certaintyMs
   for (let pauseMs = world.rules.budgets.reconcilePauseMs; ; pauseMs = Math.min(2 * pauseMs, PAUSE_MAX_MS)) {
     const landing = await atMost(world, untilMs - world.clock.monotonic(), attempt(world, call))
@@ -27,11 +27,11 @@ export async function reconcile(world: World, call: Call) {
 }
 
 /** One attempt may take longer than the caller is to wait; what it finds later is found by recovery. */
-async function atMost({ clock }: World, ms: number, attempted: Promise<Landing>): Promise<Landing> {
+async function atMost({ clock }: ChargeDeps, ms: number, attempted: Promise<Landing>): Promise<Landing> {
   return within(clock, Math.max(ms, 1), attempted).catch(() => 'unknown')
 }
 
-async function attempt(world: World, call: Call): Promise<Landing> {
+async function attempt(world: ChargeDeps, call: Call): Promise<Landing> {
   const { read } = call
   const settlement = await settlementOf(world, call.payload!, call.requirements!)
   if (settlement.verdict === 'settled' && (await accept(world, call, settlement))) return 'found'

@@ -2,7 +2,7 @@ import { bodyBytes } from '../../../domain/answer.js'
 import { type Call, type ReplayedAnswer, storeDown } from '../call.js'
 import { seal } from '../claim.js'
 import { keyId, newKey, windowsNow } from '../subscription-key.js'
-import type { World } from '../world.js'
+import type { ChargeDeps } from '../world.js'
 
 /** Garbage collection, generously: slow rounds, and an hour for clocks and operators. */
 const ROUND_SLOW_MS = 4_000
@@ -16,7 +16,7 @@ const NOTHING = new Uint8Array()
  * The last exit without a charge. From here on the answer, and the window that is being sold, are kept until it is known
  * whether the payment landed.
  */
-export async function record(world: World, call: Call) {
+export async function record(world: ChargeDeps, call: Call) {
   const stop = stopReason(world, call)
   if (stop !== undefined) return stop
   const { hold } = call
@@ -32,7 +32,7 @@ export async function record(world: World, call: Call) {
   return stopReason(world, call) ?? 'recorded'
 }
 
-function stopReason(world: World, call: Call) {
+function stopReason(world: ChargeDeps, call: Call) {
   if (call.request.caller.gone()) return 'abandoned'
   if (world.stop.cutting()) return 'stopped'
   if (world.clock.monotonic() < call.settleByMs) return undefined
@@ -40,7 +40,7 @@ function stopReason(world: World, call: Call) {
   return 'expired'
 }
 
-function keep(world: World, call: Call) {
+function keep(world: ChargeDeps, call: Call) {
   const { hold, read } = call
   const paymentTtlMs = lifetimeMs(call) + SLACK_MS
   return world.store.record({
@@ -64,7 +64,7 @@ function lifetimeMs({ read }: Call): number {
 }
 
 /** An answer that is too large to be kept is delivered and charged; its key then says so instead of charging again. */
-export function replayedAnswer(world: World, call: Call): ReplayedAnswer {
+export function replayedAnswer(world: ChargeDeps, call: Call): ReplayedAnswer {
   const { answer, txId, payer, requirements, window } = call
   const isKept = bodyBytes(answer!) <= world.rules.answerBytesMax
   return {
@@ -78,7 +78,7 @@ export function replayedAnswer(world: World, call: Call): ReplayedAnswer {
 }
 
 /** Stored before its payment settles: a key that cannot be kept is never charged for. */
-async function storeWindow(world: World, call: Call, periodMs: number): Promise<void> {
+async function storeWindow(world: ChargeDeps, call: Call, periodMs: number): Promise<void> {
   const key = newKey(world)
   // The period starts at the last moment the payment can land, so that no paid minute is lost to settling; but a payment
   // signed for longer than was asked does not stretch it.

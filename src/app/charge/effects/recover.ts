@@ -4,7 +4,7 @@ import type { Call } from '../call.js'
 import { unseal } from '../claim.js'
 import { creditorOf, giveCredit } from '../credit.js'
 import { untilCut } from '../until-cut.js'
-import type { World } from '../world.js'
+import type { ChargeDeps } from '../world.js'
 import { settlementOf } from './settle.js'
 
 const UNDECIDED_RETRY_MS = 5_000
@@ -14,7 +14,7 @@ const UNDECIDED_RETRY_MS = 5_000
  * owed: what landed, or is landed here, is replayed in every mode. (In release mode the answer was dropped once and the
  * new payment charged too: two charges for a call that was only slow.)
  */
-export async function recover(world: World, call: Call) {
+export async function recover(world: ChargeDeps, call: Call) {
   const recorded = call.recorded!
   const landing = await landingOf(world, call, recorded)
   if (landing === 'unknown') return undecided(call)
@@ -46,14 +46,14 @@ export async function recover(world: World, call: Call) {
   }
 }
 
-function owed(world: World, call: Call, recorded: Recorded): 'found' | 'notKept' {
+function owed(world: ChargeDeps, call: Call, recorded: Recorded): 'found' | 'notKept' {
   call.replayed = unseal(recorded.answer, call.secret!, call.hold!.claim!.name)
   earn(world, call)
   return call.replayed.answer === undefined ? 'notKept' : 'found'
 }
 
 /** The run that recovery found paid was on its payer's credit. */
-function earn(world: World, { read }: Call): void {
+function earn(world: ChargeDeps, { read }: Call): void {
   if (world.rules.credit && read) giveCredit(world, creditorOf(world, read.payer), 2)
 }
 
@@ -64,7 +64,7 @@ function undecided(call: Call): 'undecided' {
 }
 
 /** The very payment is settled again where the caller brought it along: it lands once, however often it is sent. */
-async function landingOf(world: World, call: Call, { payment }: Recorded): Promise<Landing> {
+async function landingOf(world: ChargeDeps, call: Call, { payment }: Recorded): Promise<Landing> {
   if (payment === undefined) return 'unknown'
   const { read, payload, listing } = call
   if (read?.txId === payment.txId) {

@@ -3,9 +3,9 @@ import type { PaymentPayload, PaymentRequirements } from '../../../domain/x402.j
 import type { Settlement } from '../../../ports/facilitator.js'
 import type { Call } from '../call.js'
 import { untilCut } from '../until-cut.js'
-import type { World } from '../world.js'
+import type { ChargeDeps } from '../world.js'
 
-export async function settle(world: World, call: Call) {
+export async function settle(world: ChargeDeps, call: Call) {
   call.settlingSinceMs = world.clock.monotonic()
   const settlement = await settlementOf(world, call.payload!, call.requirements!)
   switch (settlement.verdict) {
@@ -28,7 +28,7 @@ const STOPPING = { verdict: 'unknown', cause: 'the server is stopping' } as cons
 
 /** A server that is told to stop answers that the settlement is unknown; it does not reset the connection. */
 export function settlementOf(
-  world: World,
+  world: ChargeDeps,
   payment: PaymentPayload,
   requirements: PaymentRequirements,
 ): Promise<Settlement> {
@@ -42,7 +42,7 @@ export function settlementOf(
  * payment's is delivered and flagged: the caller did what was asked, and the seller learns that the facilitator errs.
  */
 export async function accept(
-  world: World,
+  world: ChargeDeps,
   call: Call,
   settlement: Extract<Settlement, { verdict: 'settled' }>,
 ): Promise<boolean> {
@@ -60,7 +60,7 @@ export async function accept(
 function mismatchOf(
   { txId, network, payer }: Extract<Settlement, { verdict: 'settled' }>,
   { read }: Call,
-  world: World,
+  world: ChargeDeps,
 ): string | undefined {
   if (txId === undefined || !read!.isOfGroup(txId)) return 'transaction'
   if (network !== undefined && networkOf(network) !== world.network) return 'network'

@@ -1,10 +1,10 @@
 import type { Problem } from '../../../ports/charge.js'
 import type { Call } from '../call.js'
-import type { World } from '../world.js'
+import type { ChargeDeps } from '../world.js'
 import { entitle } from './entitle.js'
 
 /** A probe asks for the price: it carries nothing that could be validated, and nothing will be run for it. */
-export function validate(world: World, call: Call) {
+export function validate(world: ChargeDeps, call: Call) {
   const { request, listing } = call
   const isGet = listing.def.method === 'GET'
   const isBare = request.payment.kind === 'none' && request.body.kind === 'none'
@@ -36,7 +36,7 @@ function probe(call: Call) {
  * A key that opens nothing is as good as none, so what comes with it alone is a probe. Where the store cannot tell, the input is
  * refused: a quote would have a subscriber pay again.
  */
-async function probeUnlessCovered(world: World, call: Call, problem: Problem) {
+async function probeUnlessCovered(world: ChargeDeps, call: Call, problem: Problem) {
   if ((await entitle(world, call)) === 'uncovered') return probe(call)
   call.problem = problem
   call.retryAfterMs = undefined

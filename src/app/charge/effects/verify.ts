@@ -1,6 +1,6 @@
 import type { ReadPayment } from '../../../ports/payment-reader.js'
 import type { Call } from '../call.js'
-import type { World } from '../world.js'
+import type { ChargeDeps } from '../world.js'
 import { countVerified } from './admit.js'
 
 /** Rounds are produced about every 2.8 s; counting 2.5 s for each errs towards cutting the handler early. */
@@ -13,7 +13,7 @@ const HANDLER_MIN_MS = 1_000
 
 const UNREACHABLE_RETRY_MS = 5_000
 
-export async function verify(world: World, call: Call) {
+export async function verify(world: ChargeDeps, call: Call) {
   const leftMs = await lifetimeMs(world, call)
   if (leftMs < HANDLER_MIN_MS) {
     if (await landedBefore(world, call.read!)) return 'spent'
@@ -43,12 +43,12 @@ export async function verify(world: World, call: Call) {
 }
 
 /** A store that forgot must not make its payer pay again. Only for a payer's own signature is the chain asked. */
-async function landedBefore(world: World, read: ReadPayment): Promise<boolean> {
+async function landedBefore(world: ChargeDeps, read: ReadPayment): Promise<boolean> {
   return read.proven() && (await world.chain.hasLanded(read.txId)) === true
 }
 
 /** How long the handler may take so that the payment can still land; unlimited where a round is not known. */
-async function lifetimeMs(world: World, { read }: Call): Promise<number> {
+async function lifetimeMs(world: ChargeDeps, { read }: Call): Promise<number> {
   if (read === undefined) return Number.POSITIVE_INFINITY
   const round = await world.chain.round()
   if (round === undefined) return Number.POSITIVE_INFINITY

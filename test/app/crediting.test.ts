@@ -2,8 +2,8 @@
 import { describe, expect, it } from 'vitest'
 import { memoryCredit } from '../../src/adapters/memory/credit.js'
 import { creditorOf, settleCredit } from '../../src/app/charge/credit.js'
+import type { ChargeDeps } from '../../src/app/charge/deps.js'
 import { credit } from '../../src/app/charge/effects/credit.js'
-import type { ChargeDeps } from '../../src/app/charge/world.js'
 import type { ChargeFinal } from '../../src/domain/machines/charge.machine.js'
 import { ADDRESS, DOWN, type Given, oneCall, SELLER, START_MS } from '../support/one-call.js'
 
@@ -67,7 +67,7 @@ describe('a run', () => {
   it('waits no longer than it may, be that no multiple of its pauses', async () => {
     const { takesMs, call } = asked(() => false)
     const { rules } = oneCall().world
-    const { ended } = call({ rules: { budgets: { ...rules.budgets, creditMs: 600 } } })
+    const { ended } = call({ rules: { timeouts: { ...rules.timeouts, creditMs: 600 } } })
     expect(await ended(credit)).toEqual({ answer: 'exhausted', ms: 600 })
     expect(takesMs).toEqual([0, 250, 500, 600])
   })

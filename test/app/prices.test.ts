@@ -1,8 +1,8 @@
 /** What an endpoint asks: the terms of a quote, the challenge that is encoded once, and what a price function says. */
 import { describe, expect, it, vi } from 'vitest'
+import type { EndpointEntry } from '../../src/app/charge/deps.js'
 import { quotedPrice } from '../../src/app/charge/quoted-price.js'
 import { type Terms, termsOf, UNPAID } from '../../src/app/charge/terms.js'
-import type { EndpointEntry } from '../../src/app/charge/world.js'
 import type { EndpointDef } from '../../src/domain/endpoint.js'
 import { CAIP2, USDC_ASSET_ID } from '../../src/domain/network.js'
 import { decodeHeader } from '../../src/domain/x402.js'
@@ -205,11 +205,11 @@ describe('a price function', () => {
     const check = () => ({ invalid: { field: '', message: 'no' } })
     const { call, asked } = asking(price, {}, { listing: {} })
     const listing = {
-      ...call.listing,
-      def: asking(price).call.listing.def,
+      ...call.endpoint,
+      def: asking(price).call.endpoint.def,
       check,
     } as unknown as EndpointEntry
-    await expect(quotedPrice({ ...call, listing })).rejects.toBe(cause)
+    await expect(quotedPrice({ ...call, endpoint: listing })).rejects.toBe(cause)
     expect(asked()).toEqual([])
   })
 
@@ -220,7 +220,7 @@ describe('a price function', () => {
       ;(asked.body as { words: number }).words = 9
       return price
     }, {})
-    Object.assign(call.listing, { check })
+    Object.assign(call.endpoint, { check })
     expect(await quotedPrice(call)).toBe(3_000_000n)
     expect(await quotedPrice(call)).toBe(3_000_000n)
     expect(check).toHaveBeenCalledTimes(1)

@@ -1,12 +1,12 @@
 /** From the input to our terms, each step by itself: what is a probe, what a window covers, and which payment meets the price. */
 import { describe, expect, it } from 'vitest'
 import { memorySubscriptions } from '../../src/adapters/memory/subscriptions.js'
+import type { ChargeDeps, EndpointEntry } from '../../src/app/charge/deps.js'
 import { entitle } from '../../src/app/charge/effects/entitle.js'
 import { price } from '../../src/app/charge/effects/price.js'
 import { validate } from '../../src/app/charge/effects/validate.js'
 import { keyId } from '../../src/app/charge/subscription-key.js'
 import { UNPAID } from '../../src/app/charge/terms.js'
-import type { ChargeDeps, EndpointEntry } from '../../src/app/charge/world.js'
 import { SvcError } from '../../src/domain/errors.js'
 import { CAIP2 } from '../../src/domain/network.js'
 import type { SubscriptionRecord } from '../../src/ports/subscriptions.js'

@@ -2,9 +2,9 @@
 import { describe, expect, it } from 'vitest'
 import type { Call } from '../../src/app/charge/call.js'
 import { seal, unseal } from '../../src/app/charge/claim.js'
+import type { ChargeDeps } from '../../src/app/charge/deps.js'
 import { record } from '../../src/app/charge/effects/record.js'
 import { recover } from '../../src/app/charge/effects/recover.js'
-import type { ChargeDeps } from '../../src/app/charge/world.js'
 import type { Landing } from '../../src/ports/chain.js'
 import type { RecordMove, Resolved, ResolveMove } from '../../src/ports/charge-store.js'
 import type { Settlement } from '../../src/ports/facilitator.js'
@@ -77,7 +77,7 @@ describe('recording', () => {
     } as unknown as Partial<ChargeDeps>)
     return { answer: await record(it.world, it.call), moves, windows, call: it.call }
   }
-  const selling = { def: { name: 'work' }, periodMs: HOUR_MS } as Call['listing']
+  const selling = { def: { name: 'work' }, periodMs: HOUR_MS } as Call['endpoint']
 
   it('keeps the answer while its payment may land, an hour longer, and as long as it may be asked for', async () => {
     const { answer, moves } = await recorded({})
@@ -120,7 +120,7 @@ describe('recording', () => {
     'sells a window from the last moment of its payment: %i ms left, signed for %i s as asked',
     async (leftMs, maxTimeoutSeconds, fromMs) => {
       const { windows, moves } = await recorded({
-        listing: selling,
+        endpoint: selling,
         settleByMs: NOW_MS + leftMs,
         requirements: { amount: '10000', asset: '31566704', maxTimeoutSeconds } as Call['requirements'],
       })
@@ -130,12 +130,12 @@ describe('recording', () => {
     },
   )
 
-  it.each<[string, string | Error, Call['listing'] | undefined, boolean]>([
+  it.each<[string, string | Error, Call['endpoint'] | undefined, boolean]>([
     ['the charge store', new Error('down'), undefined, true],
     ['the charge store, after a window was stored,', new Error('down'), selling, true],
     ['the store of windows', 'no window', selling, false],
   ])('is no charge where %s does not answer', async (_, says, listing, storeSilent) => {
-    const { answer, call } = await recorded({ ...(listing && { listing }) }, undefined, says)
+    const { answer, call } = await recorded({ ...(listing && { endpoint: listing }) }, undefined, says)
     expect(answer).toBe('storeDown')
     expect(call.storeSilent).toBe(storeSilent)
   })

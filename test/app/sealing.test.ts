@@ -2,8 +2,8 @@
 import { describe, expect, it } from 'vitest'
 import type { ReplayedAnswer } from '../../src/app/charge/call.js'
 import { bodyHash, claimName, seal, unseal } from '../../src/app/charge/claim.js'
+import type { ChargeDeps } from '../../src/app/charge/deps.js'
 import { keyId, newKey, windowsNow } from '../../src/app/charge/subscription-key.js'
-import type { ChargeDeps } from '../../src/app/charge/world.js'
 import { systemRandom } from '../../src/ports/random.js'
 
 const KEY = 'a key of more than sixteen characters'

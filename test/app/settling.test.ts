@@ -2,10 +2,10 @@
 import { describe, expect, it } from 'vitest'
 import { Timeline } from '../../simulation/kernel/timeline.js'
 import type { Call } from '../../src/app/charge/call.js'
+import { type ChargeDeps, DEFAULT_TIMEOUTS } from '../../src/app/charge/deps.js'
 import { reconcile } from '../../src/app/charge/effects/reconcile.js'
 import { release } from '../../src/app/charge/effects/release.js'
 import { settle } from '../../src/app/charge/effects/settle.js'
-import { type ChargeDeps, DEFAULT_TIMEOUTS } from '../../src/app/charge/world.js'
 import { CAIP2 } from '../../src/domain/network.js'
 import type { Landing } from '../../src/ports/chain.js'
 import type { Closed } from '../../src/ports/charge-store.js'
@@ -35,7 +35,7 @@ function scene({ says = UNCLEAR, landing = 'unknown', ...trouble }: Trouble) {
   const seen = { lookups: 0, isCutting: trouble.isCutting ?? false, cut: () => {} }
   const world = {
     network: 'testnet',
-    rules: { confirmOnChain: trouble.confirmOnChain ?? false, budgets: DEFAULT_TIMEOUTS, keptMs: 1 },
+    rules: { confirmOnChain: trouble.confirmOnChain ?? false, timeouts: DEFAULT_TIMEOUTS, keptMs: 1 },
     clock: clockOf(timeline),
     facilitator: {
       settle: async () => {

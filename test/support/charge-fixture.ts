@@ -1,6 +1,6 @@
 /** A world of fakes and a call in it, for tests of one part of a charge by itself. What the fakes were asked is in `seen`. */
 import { type Call, newCall } from '../../src/app/charge/call.js'
-import { type ChargeDeps, DEFAULT_TIMEOUTS, type EndpointEntry } from '../../src/app/charge/world.js'
+import { type ChargeDeps, DEFAULT_TIMEOUTS, type EndpointEntry } from '../../src/app/charge/deps.js'
 import type { PaymentPayload } from '../../src/domain/x402.js'
 import type { ChargeRequest } from '../../src/ports/charge.js'
 import type { Closed, CloseMove } from '../../src/ports/charge-store.js'
@@ -78,7 +78,7 @@ export function scene(given: Scene = {}) {
     payTo: 'SELLER',
     assetId: ASSET,
     listings: new Map([['work', listing]]),
-    rules: { keptMs: 500, answerBytesMax: 100, credit: {}, budgets: DEFAULT_TIMEOUTS, ...given.rules },
+    rules: { keptMs: 500, answerBytesMax: 100, credit: {}, timeouts: DEFAULT_TIMEOUTS, ...given.rules },
     clock: { monotonic: () => NOW_MS, now: () => NOW_MS + 7 },
     random: { uuid: () => UUID, bytes: (length: number) => new Uint8Array(length) },
     reader: { read: (_: PaymentPayload) => (read === null ? undefined : { ...READ, ...read }) },

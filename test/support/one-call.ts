@@ -4,13 +4,13 @@ import { memoryCredit } from '../../src/adapters/memory/credit.js'
 import { memoryRateLimit } from '../../src/adapters/memory/rate-limit.js'
 import { memorySubscriptions } from '../../src/adapters/memory/subscriptions.js'
 import { type Call, newCall } from '../../src/app/charge/call.js'
-import { termsOf } from '../../src/app/charge/terms.js'
 import {
   type ChargeDeps,
   DEFAULT_TIMEOUTS,
   type EndpointEntry,
   type Rules,
-} from '../../src/app/charge/world.js'
+} from '../../src/app/charge/deps.js'
+import { termsOf } from '../../src/app/charge/terms.js'
 import { type EndpointDef, endpoint } from '../../src/domain/endpoint.js'
 import type { PaymentPayload } from '../../src/domain/x402.js'
 import type { ChargeRequest } from '../../src/ports/charge.js'
@@ -81,7 +81,7 @@ export function oneCall(given: Given = {}) {
       credit: { start: 1, max: 3, idleMs: 60_000 },
       requireReadable: false,
       confirmOnChain: false,
-      budgets: DEFAULT_TIMEOUTS,
+      timeouts: DEFAULT_TIMEOUTS,
       ...given.rules,
     },
     ...given.world,

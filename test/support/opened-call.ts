@@ -1,5 +1,5 @@
+import type { ChargeDeps } from '../../src/app/charge/deps.js'
 import { open } from '../../src/app/charge/effects/open.js'
-import type { ChargeDeps } from '../../src/app/charge/world.js'
 import type { Landing } from '../../src/ports/chain.js'
 import type { Opened, OpenMove } from '../../src/ports/charge-store.js'
 import { type Given, oneCall } from './one-call.js'

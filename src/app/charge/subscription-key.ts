@@ -1,6 +1,6 @@
 /** Subscription keys: made here, stored as their hash, shown once. */
 import { hash } from 'node:crypto'
-import type { ChargeDeps } from './world.js'
+import type { ChargeDeps } from './deps.js'
 
 /**
  * By the store's time, where it has one. By each replica's own, a window of ten minutes that was sold by one whose clock

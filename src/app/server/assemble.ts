@@ -16,9 +16,9 @@ import { memorySubscriptions } from '../../adapters/memory/subscriptions.js'
 import { SvcError } from '../../domain/errors.js'
 import { USDC_ASSET_ID } from '../../domain/network.js'
 import { createCharge } from '../charge/charge.js'
+import type { ChargeDeps } from '../charge/deps.js'
 import { leasesIn } from '../charge/leases.js'
 import { pendingCloses } from '../charge/pending-closes.js'
-import type { ChargeDeps } from '../charge/world.js'
 import { auditingOf } from './audit.js'
 import { documentsOf } from './documents.js'
 import type { Drain } from './drain.js'
@@ -39,7 +39,7 @@ export function assemble(settings: Settings, drain: Drain, around: Surroundings)
   const { journal } = auditing
   const observers = observersOf(settings, { inFlight: drain.count, journal })
   const bodies = new BodyBudget(settings.unpaidBodyBytesMax)
-  const listings = endpointEntries(settings, bodies)
+  const endpoints = endpointEntries(settings, bodies)
   const facilitators = facilitatorsOf(settings, around)
   const remotes = nodesOf(settings, around)
   const store = stores.charges ?? memoryChargeStore({ clock, max: settings.answersMax })
@@ -49,11 +49,11 @@ export function assemble(settings: Settings, drain: Drain, around: Surroundings)
     watch: nodeWatch(settings.warn, logger),
     clock,
   })
-  const world: ChargeDeps = {
+  const deps: ChargeDeps = {
     network: agent.network,
     payTo: agent.payTo,
     assetId: String(USDC_ASSET_ID[agent.network]),
-    listings,
+    endpoints,
     facilitator: facilitatorList(facilitators, { clock }),
     chain,
     store,
@@ -62,7 +62,7 @@ export function assemble(settings: Settings, drain: Drain, around: Surroundings)
       : memorySubscriptions({ clock }),
     rateLimit: stores.rateLimit ?? memoryRateLimit({ clock }),
     credit: stores.credit ?? memoryCredit({ clock }),
-    leases: leasesIn(store, rules.budgets.leaseMs, logger, clock),
+    leases: leasesIn(store, rules.timeouts.leaseMs, logger, clock),
     pendingCloses: pendingCloses(store, logger, clock),
     reader: algorandPaymentReader(),
     clock,
@@ -71,8 +71,8 @@ export function assemble(settings: Settings, drain: Drain, around: Surroundings)
     logger,
     rules,
   }
-  const stopSweeping = sweeping(world.subscriptions, clock, logger)
-  const charge = createCharge(world, [...observers.witnesses, ...auditing.witnesses], drain.inFlight)
+  const stopSweeping = sweeping(deps.subscriptions, clock, logger)
+  const charge = createCharge(deps, [...observers.witnesses, ...auditing.witnesses], drain.inFlight)
   const facilitatorUrl = facilitators[0].url
   const documents = documentsOf({ agent, basePath, facilitatorUrl, signer: settings.signer, logger, clock })
   const mount = {
@@ -84,7 +84,7 @@ export function assemble(settings: Settings, drain: Drain, around: Surroundings)
     logger,
   }
   const transports = transportsOf({ ...mount, charge, documents, facilitatorUrl, around }, settings)
-  const condition = { agent, facilitators, world, healthChecks: settings.healthChecks, journal }
+  const condition = { agent, facilitators, deps, healthChecks: settings.healthChecks, journal }
   const free = freeRoutes({
     documents,
     health: healthOf(condition),
@@ -112,8 +112,8 @@ export function assemble(settings: Settings, drain: Drain, around: Surroundings)
     ],
     async closeRemotes() {
       stopSweeping()
-      world.leases.close()
-      world.pendingCloses.close()
+      deps.leases.close()
+      deps.pendingCloses.close()
       chain.close()
       const { algod, indexer } = remotes
       await Promise.all([...facilitators, algod, indexer, transports].map(remote => remote?.close()))
@@ -133,8 +133,8 @@ function facilitatorsOf(settings: Settings, { clock, transport }: Surroundings):
       network: agent.network,
       allowHttp,
       // Waiting adds up where one after the other is asked.
-      verifyTimeoutMs: Math.ceil(rules.budgets.verifyMs / facilitatorUrls.length),
-      settleTimeoutMs: rules.budgets.settleMs,
+      verifyTimeoutMs: Math.ceil(rules.timeouts.verifyMs / facilitatorUrls.length),
+      settleTimeoutMs: rules.timeouts.settleMs,
       logger,
       clock,
       transport,

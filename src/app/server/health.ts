@@ -5,14 +5,14 @@ import { CAIP2 } from '../../domain/network.js'
 import type { Clock } from '../../ports/clock.js'
 import type { Logger } from '../../ports/logger.js'
 import { within } from '../../ports/waiting.js'
-import type { ChargeDeps } from '../charge/world.js'
+import type { ChargeDeps } from '../charge/deps.js'
 
 const CHECK_TIMEOUT_MS = 2_000
 
 export interface HealthOptions {
   readonly agent: AgentDef
   readonly facilitators: readonly [X402Facilitator, ...X402Facilitator[]]
-  readonly world: ChargeDeps
+  readonly deps: ChargeDeps
   readonly healthChecks: NamedChecks
   /** How the journal is doing; `undefined` where there is none. */
   readonly journal?: () => object | undefined
@@ -29,8 +29,8 @@ export interface HealthReport {
  * be written is told and is no failure: to restart the process, which is what follows from bad health, would not mend it, and
  * would lose what waits for the journal.
  */
-export function healthOf({ agent, facilitators, world, healthChecks, journal }: HealthOptions) {
-  const ask = namedChecks(healthChecks, { ...world, timeoutMs: CHECK_TIMEOUT_MS })
+export function healthOf({ agent, facilitators, deps, healthChecks, journal }: HealthOptions) {
+  const ask = namedChecks(healthChecks, { ...deps, timeoutMs: CHECK_TIMEOUT_MS })
   const named = Object.keys(healthChecks).length > 0
   return async (): Promise<HealthReport> => {
     const checks = await ask()
@@ -41,7 +41,7 @@ export function healthOf({ agent, facilitators, world, healthChecks, journal }: 
       facilitator: facilitators[0].url,
       network: CAIP2[agent.network],
       facilitators: facilitators.map(({ url, status }) => ({ url, ...status })),
-      node: world.chain.status(),
+      node: deps.chain.status(),
       ...(journal && { journal: journal() }),
       ...(named && { checks }),
     }
@@ -59,17 +59,17 @@ const REASONS = {
 
 type Reason = keyof typeof REASONS
 
-export function readinessOf({ agent, facilitators, world }: HealthOptions) {
+export function readinessOf({ agent, facilitators, deps }: HealthOptions) {
   const sells = agent.endpoints.some(({ subscription }) => subscription !== undefined)
   const questions: Readonly<Record<Reason, HealthCheck>> = {
-    shutting_down: () => !world.stop.draining(),
-    store_unavailable: () => touch(world),
-    subscriptions_unavailable: sells ? () => touchWindows(world) : () => true,
+    shutting_down: () => !deps.stop.draining(),
+    store_unavailable: () => touch(deps),
+    subscriptions_unavailable: sells ? () => touchWindows(deps) : () => true,
     facilitator_unavailable: () => facilitators.some(({ status }) => status.answered),
     // One that only does not answer leads to none of its words being used, as a server without a node would.
-    wrong_network: () => world.chain.status() !== 'wrongNetwork',
+    wrong_network: () => deps.chain.status() !== 'wrongNetwork',
   }
-  const ask = namedChecks(questions, { ...world, timeoutMs: CHECK_TIMEOUT_MS })
+  const ask = namedChecks(questions, { ...deps, timeoutMs: CHECK_TIMEOUT_MS })
   return async (): Promise<HealthReport> => {
     const answers = Object.entries(await ask()) as [Reason, string][]
     const why = answers

@@ -10,7 +10,7 @@ import type { Logger } from '../../ports/logger.js'
 import type { RateLimit } from '../../ports/rate-limit.js'
 import type { Runs } from '../../ports/runs.js'
 import type { SubscriptionStore } from '../../ports/subscriptions.js'
-import type { Timeouts } from '../charge/world.js'
+import type { Timeouts } from '../charge/deps.js'
 import type { ManifestSigner } from '../manifest-signature.js'
 import type { ShutdownReport } from './drain.js'
 import type { HealthCheck } from './health.js'
@@ -47,7 +47,7 @@ export interface ServerOptions {
    * How many runs of a handler a payer may have that are not settled: a payment can be verified and still fail to settle,
    * and a caller can hang up. A run takes one; when it is settled, it comes back with one more; when it fails by the
    * seller's fault, it comes back; after a hang-up or a payment that did not settle it does not. A call without credit
-   * waits up to `budgets.creditMs` and is then answered 429 `too_many_unpaid_calls`. `false` sets no bound.
+   * waits up to `timeouts.creditMs` and is then answered 429 `too_many_unpaid_calls`. `false` sets no bound.
    *
    * @default `{ start: 8, max: 64, idleMs: 600000 }`
    */
@@ -90,7 +90,7 @@ export interface ServerOptions {
   /** Whose word settles: `chain` looks every settlement up before its answer leaves. @default 'facilitator' */
   readonly confirm?: 'facilitator' | 'chain'
   /** How long the steps of a call may take. */
-  readonly budgets?: Partial<Timeouts>
+  readonly timeouts?: Partial<Timeouts>
   /**
    * Asked at `GET /health`, all at once, each for at most two seconds. One that answers `false`, throws or takes longer
    * makes health 503 and is named in it.

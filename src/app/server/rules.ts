@@ -1,6 +1,6 @@
 /** The rules of the charge, from the options that a seller gave. */
 import type { CreditTerms } from '../../ports/credit.js'
-import { DEFAULT_TIMEOUTS, type Rules, type Timeouts } from '../charge/world.js'
+import { DEFAULT_TIMEOUTS, type Rules, type Timeouts } from '../charge/deps.js'
 import { invalid, oneOf, positive } from './option-checks.js'
 import type { ServerOptions } from './options.js'
 
@@ -9,7 +9,7 @@ const ANSWER_BYTES_DEFAULT_MAX = 1_048_576
 
 /** @throws SvcError `invalid_options` */
 export function rulesOf(options: ServerOptions): Rules {
-  const { rateLimit, idempotency, credit, requireReadable, confirm, budgets } = options
+  const { rateLimit, idempotency, credit, requireReadable, confirm, timeouts } = options
   return {
     uncountedAdmitted:
       oneOf('rateLimit.onStoreDown', rateLimit?.onStoreDown ?? 'refuse', ['refuse', 'admit']) === 'admit',
@@ -27,7 +27,7 @@ export function rulesOf(options: ServerOptions): Rules {
     credit: credit === false ? undefined : creditOf(credit),
     requireReadable: requireReadable ?? true,
     confirmOnChain: oneOf('confirm', confirm ?? 'facilitator', ['facilitator', 'chain']) === 'chain',
-    budgets: budgetsOf(budgets),
+    timeouts: timeoutsOf(timeouts),
   }
 }
 
@@ -41,10 +41,10 @@ function creditOf(given: Partial<CreditTerms> = {}): CreditTerms {
   throw invalid(`credit.max is at least credit.start, not ${terms.max}`)
 }
 
-function budgetsOf(given: ServerOptions['budgets'] = {}): Timeouts {
+function timeoutsOf(given: ServerOptions['timeouts'] = {}): Timeouts {
   const chosen = Object.entries(given).filter(([, ms]) => ms !== undefined)
   return {
     ...DEFAULT_TIMEOUTS,
-    ...Object.fromEntries(chosen.map(([name, ms]) => [name, positive(`budgets.${name}`, ms)])),
+    ...Object.fromEntries(chosen.map(([name, ms]) => [name, positive(`timeouts.${name}`, ms)])),
   }
 }

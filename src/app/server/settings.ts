@@ -17,7 +17,7 @@ import {
 } from '../../domain/network.js'
 import type { RegistryIdentity } from '../../domain/registry.js'
 import { type Logger, silentLogger } from '../../ports/logger.js'
-import type { Rate, Rules } from '../charge/world.js'
+import type { Rate, Rules } from '../charge/deps.js'
 import type { ManifestSigner } from '../manifest-signature.js'
 import { sandboxUrl } from '../sandbox-url.js'
 import { hostNames, invalid, oneOf, positive } from './option-checks.js'

@@ -1,4 +1,4 @@
-/** What the effects work with: the ports, the seller's terms, and the budgets. Nothing here belongs to one call. */
+/** What the effects work with: the ports, the seller's terms, and the timeouts. Nothing here belongs to one call. */
 import type { EndpointDef } from '../../domain/endpoint.js'
 import type { Network } from '../../domain/network.js'
 import type { Chain } from '../../ports/chain.js'
@@ -21,7 +21,7 @@ export interface ChargeDeps {
   readonly payTo: string
   /** Decimal id of USDC on our network. */
   readonly assetId: string
-  readonly listings: ReadonlyMap<string, EndpointEntry>
+  readonly endpoints: ReadonlyMap<string, EndpointEntry>
   readonly facilitator: Facilitator
   readonly chain: Chain
   readonly store: ChargeStore
@@ -84,7 +84,7 @@ export interface Rules {
   readonly requireReadable: boolean
   /** Look every settlement up on chain before delivering. */
   readonly confirmOnChain: boolean
-  readonly budgets: Timeouts
+  readonly timeouts: Timeouts
 }
 
 /** How long the steps of a call may take, in milliseconds. */

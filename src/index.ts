@@ -7,7 +7,7 @@
 // Define and serve
 export type { SettlementMessage } from './adapters/webhook/settlement-message.js'
 export type { WebhookOptions } from './adapters/webhook/settlement-webhook.js'
-export type { Timeouts as Budgets } from './app/charge/deps.js'
+export type { Timeouts } from './app/charge/deps.js'
 export { defineAgent, defineEndpoint } from './app/define.js'
 export type { ShutdownReport } from './app/server/drain.js'
 export type { HealthCheck } from './app/server/health.js'

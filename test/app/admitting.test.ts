@@ -22,7 +22,7 @@ function server(rate: Rate | undefined, over: Partial<ChargeDeps> = {}) {
   const chain = { round: async () => undefined } as unknown as ChargeDeps['chain']
   const walk = async (given: Given, says?: Verification) => {
     const world = { rateLimit, chain, ...(says && { facilitator: facilitator(says) }), ...over }
-    const { call, ended } = oneCall({ ...given, listing: { rate }, world })
+    const { call, ended } = oneCall({ ...given, endpoint: { rate }, world })
     const { answer } = await ended(admit)
     const then = says && answer === 'admitted' ? (await ended(verify)).answer : answer
     return { answer: then, retryAfterMs: call.retryAfterMs, problem: call.problem?.code, call }

@@ -137,7 +137,7 @@ const INPUT = {
 function asking(price: PriceOf, def: object = {}, { call, ...given }: Scene = {}) {
   const priceOf = vi.fn(price)
   const it = scene({
-    listing: { def: { name: 'work', method: 'POST', input: INPUT, price: priceOf, ...def } as never },
+    endpoint: { def: { name: 'work', method: 'POST', input: INPUT, price: priceOf, ...def } as never },
     ...given,
     call: { input: {}, ...call },
   })
@@ -203,13 +203,13 @@ describe('a price function', () => {
     }
     await expect(quotedPrice(asking(price).call)).rejects.toBe(cause)
     const check = () => ({ invalid: { field: '', message: 'no' } })
-    const { call, asked } = asking(price, {}, { listing: {} })
-    const listing = {
+    const { call, asked } = asking(price, {}, { endpoint: {} })
+    const endpoint = {
       ...call.endpoint,
       def: asking(price).call.endpoint.def,
       check,
     } as unknown as EndpointEntry
-    await expect(quotedPrice({ ...call, endpoint: listing })).rejects.toBe(cause)
+    await expect(quotedPrice({ ...call, endpoint })).rejects.toBe(cause)
     expect(asked()).toEqual([])
   })
 

@@ -34,7 +34,7 @@ describe('the input', () => {
     const { call, ended } = oneCall({
       ...given,
       def: { input: schema, ...given.def },
-      listing: { check, ...given.listing },
+      endpoint: { check, ...given.endpoint },
     })
     const { answer } = await ended(validate)
     const { input, isProbe, problem, retryAfterMs } = call
@@ -51,7 +51,7 @@ describe('the input', () => {
   ])('is %s, as its check leaves it', async (_, given, input) => {
     const valid = { answer: 'valid', isProbe: false, problem: undefined, retryAfterMs: undefined }
     expect(await validated(given)).toEqual({ ...valid, input: { checked: input } })
-    expect(await validated({ ...given, listing: { check: undefined } })).toEqual({ ...valid, input })
+    expect(await validated({ ...given, endpoint: { check: undefined } })).toEqual({ ...valid, input })
   })
 
   it('that does not satisfy its schema is refused, and the caller told where', async () => {
@@ -81,7 +81,11 @@ describe('the input', () => {
     ['no window covers is a probe', selling(null), 'probe', true],
     ['may be of a window is refused while the store is silent', { subscriptions: DOWN }, 'invalid', false],
   ])('of a bare request that %s', async (_, world, answer, isProbe) => {
-    const given: Given = { world, listing: { ...window, check: refusing }, request: { subscriptionKey: KEY } }
+    const given: Given = {
+      world,
+      endpoint: { ...window, check: refusing },
+      request: { subscriptionKey: KEY },
+    }
     const problem = isProbe ? undefined : refused
     expect(await validated(given)).toEqual({
       answer,
@@ -98,15 +102,15 @@ describe('the input', () => {
   })
 
   it('is refused where a payment comes with it, whatever its key opens', async () => {
-    const listing = { ...window, check: refusing }
-    const given: Given = { world: selling(null), listing, paid: {}, request: { subscriptionKey: KEY } }
+    const endpoint = { ...window, check: refusing }
+    const given: Given = { world: selling(null), endpoint, paid: {}, request: { subscriptionKey: KEY } }
     expect(await validated(given)).toMatchObject({ answer: 'invalid', problem: refused, isProbe: false })
   })
 })
 
 describe('a window', () => {
   const covered = async (given: Given) => {
-    const { ended, call } = oneCall({ listing: window, request: { subscriptionKey: KEY }, ...given })
+    const { ended, call } = oneCall({ endpoint: window, request: { subscriptionKey: KEY }, ...given })
     return { answer: (await ended(entitle)).answer, problem: call.problem?.code }
   }
 
@@ -118,7 +122,7 @@ describe('a window', () => {
     ['that was never sold covers nothing', { world: selling(null) }, 'uncovered'],
     ['of another key covers nothing', { world: selling(), request: { subscriptionKey: 'no' } }, 'uncovered'],
     ['is not asked for without a key', { world: { subscriptions: DOWN }, request: {} }, 'uncovered'],
-    ['is not asked for where calls are sold', { world: { subscriptions: DOWN }, listing: {} }, 'uncovered'],
+    ['is not asked for where calls are sold', { world: { subscriptions: DOWN }, endpoint: {} }, 'uncovered'],
     ['is not asked for by a probe', { world: { subscriptions: DOWN }, call: { isProbe: true } }, 'uncovered'],
   ])('%s', async (_, given, answer) => {
     expect(await covered(given)).toEqual({ answer, problem: undefined })

@@ -32,7 +32,7 @@ function scene(
     credit: { give: (...given: unknown[]) => void seen.given.push(given) },
     logger: { warn: () => {}, error: () => {} },
   }
-  const listing = { def: { name: 'work' }, terms: { requirements: () => ({}) }, periodMs: undefined }
+  const endpoint = { def: { name: 'work' }, terms: { requirements: () => ({}) }, periodMs: undefined }
   return {
     seen,
     world: { ...base, ...world } as unknown as ChargeDeps,
@@ -40,7 +40,7 @@ function scene(
       hold,
       secret: SECRET,
       request: { caller: { gone: () => false } },
-      listing,
+      endpoint,
       settleByMs: NOW_MS + 60_000,
       requirements: { amount: '10000', asset: '31566704', maxTimeoutSeconds: 60 },
       read: { txId: 'TX', payer: 'PAYER', firstValid: 100n, lastValid: 208n },
@@ -134,8 +134,8 @@ describe('recording', () => {
     ['the charge store', new Error('down'), undefined, true],
     ['the charge store, after a window was stored,', new Error('down'), selling, true],
     ['the store of windows', 'no window', selling, false],
-  ])('is no charge where %s does not answer', async (_, says, listing, storeSilent) => {
-    const { answer, call } = await recorded({ ...(listing && { endpoint: listing }) }, undefined, says)
+  ])('is no charge where %s does not answer', async (_, says, endpoint, storeSilent) => {
+    const { answer, call } = await recorded({ ...(endpoint && { endpoint }) }, undefined, says)
     expect(answer).toBe('storeDown')
     expect(call.storeSilent).toBe(storeSilent)
   })

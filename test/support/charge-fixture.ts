@@ -43,7 +43,7 @@ export const HOLD = {
 export interface Scene {
   readonly world?: Partial<ChargeDeps>
   readonly rules?: Partial<ChargeDeps['rules']>
-  readonly listing?: Partial<EndpointEntry>
+  readonly endpoint?: Partial<EndpointEntry>
   readonly request?: Partial<ChargeRequest>
   /** What can be read in a payment that is presented; `null` where nothing can. */
   readonly read?: Partial<ReadPayment> | null
@@ -68,16 +68,16 @@ export function scene(given: Scene = {}) {
     end: undefined as ((arrived: boolean) => void) | undefined,
   }
   const says = (fields: object) => void seen.logged.push(fields)
-  const listing = {
+  const endpoint = {
     def: { name: 'work', timeout: 10_000 },
     terms: { fixedAmount: 10_000n },
-    ...given.listing,
+    ...given.endpoint,
   } as unknown as EndpointEntry
   const world = {
     network: 'testnet',
     payTo: 'SELLER',
     assetId: ASSET,
-    listings: new Map([['work', listing]]),
+    endpoints: new Map([['work', endpoint]]),
     rules: { keptMs: 500, answerBytesMax: 100, credit: {}, timeouts: DEFAULT_TIMEOUTS, ...given.rules },
     clock: { monotonic: () => NOW_MS, now: () => NOW_MS + 7 },
     random: { uuid: () => UUID, bytes: (length: number) => new Uint8Array(length) },
@@ -118,7 +118,7 @@ export function scene(given: Scene = {}) {
     },
     ...given.request,
   } as ChargeRequest
-  const call: Call = Object.assign(newCall(world, listing, request), given.call)
+  const call: Call = Object.assign(newCall(world, endpoint, request), given.call)
   const inFlight = { enter: () => void seen.inFlight++, leave: () => void seen.inFlight-- }
-  return { world, listing, request, call, inFlight, seen }
+  return { world, endpoint, request, call, inFlight, seen }
 }

@@ -11,7 +11,7 @@ import {
   type Rules,
 } from '../../src/app/charge/deps.js'
 import { termsOf } from '../../src/app/charge/terms.js'
-import { type EndpointDef, endpoint } from '../../src/domain/endpoint.js'
+import { endpoint as defined, type EndpointDef } from '../../src/domain/endpoint.js'
 import type { PaymentPayload } from '../../src/domain/x402.js'
 import type { ChargeRequest } from '../../src/ports/charge.js'
 import type { ReadPayment } from '../../src/ports/payment-reader.js'
@@ -41,7 +41,7 @@ export const DOWN = new Proxy({}, { get: () => () => Promise.reject(new Error('d
 
 export interface Given {
   readonly def?: Partial<EndpointDef>
-  readonly listing?: Partial<EndpointEntry>
+  readonly endpoint?: Partial<EndpointEntry>
   readonly request?: Partial<ChargeRequest>
   /** What can be read in the payment that is presented; `unreadable` where nothing can. */
   readonly paid?: Partial<ReadPayment> | 'unreadable'
@@ -86,14 +86,14 @@ export function oneCall(given: Given = {}) {
     },
     ...given.world,
   } as unknown as ChargeDeps
-  const def = { ...endpoint({ name: 'work', price: '$0.01', handler: () => ({ done: true }) }), ...given.def }
-  const listing: EndpointEntry = {
+  const def = { ...defined({ name: 'work', price: '$0.01', handler: () => ({ done: true }) }), ...given.def }
+  const endpoint: EndpointEntry = {
     def,
     terms: termsOf(def, { network: 'testnet', payTo: world.payTo, maxTimeoutSeconds: 60 }),
     check: undefined,
     periodMs: undefined,
     rate: undefined,
-    ...given.listing,
+    ...given.endpoint,
   }
   const request: ChargeRequest = {
     headers: {},
@@ -119,7 +119,7 @@ export function oneCall(given: Given = {}) {
   }
   const it = {
     world,
-    call: Object.assign(newCall(world, listing, request), given.call) as Call,
+    call: Object.assign(newCall(world, endpoint, request), given.call) as Call,
     timeline,
     said,
     ended,

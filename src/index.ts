@@ -7,13 +7,13 @@
 // Define and serve
 export type { SettlementMessage } from './adapters/webhook/settlement-message.js'
 export type { WebhookOptions } from './adapters/webhook/settlement-webhook.js'
-export type { Budgets } from './app/charge/world.js'
+export type { Timeouts } from './app/charge/deps.js'
 export { defineAgent, defineEndpoint } from './app/define.js'
-export type { HealthCheck } from './app/server/checks.js'
 export type { ShutdownReport } from './app/server/drain.js'
-export type { IdempotencyOptions, ServerOptions, Stores } from './app/server/options.js'
+export type { HealthCheck } from './app/server/health.js'
+export type { IdempotencyOptions, Ready, ServeOptions, ServerOptions, Stores } from './app/server/options.js'
 export { createServer, type SvcServer, serve } from './app/server/serve.js'
-export type { Ready, ServeOptions } from './app/server/serve-options.js'
+
 // Call and pay
 export * from './client.js'
 export type { AgentDef, AgentOptions } from './domain/agent.js'

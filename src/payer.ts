@@ -1,4 +1,4 @@
-/** What a payer needs wherever it runs; the two doors of `@svc/sdk/client` add who pays. */
+/** What a payer needs wherever it runs; the two entry points of `@svc/sdk/client` add who pays. */
 
 export { memorySpendLedger } from './adapters/memory/spend.js'
 export { type BazaarAnswer, type BazaarOptions, findInBazaar, listBazaar } from './app/bazaar/bazaar.js'

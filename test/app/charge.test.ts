@@ -15,7 +15,7 @@ const REFUSES = new Error('an observer that throws')
 
 /** A seller of one endpoint. A payment of less than its price is refused once the call holds it. */
 function seller({ world, ...given }: Scene = {}) {
-  const it = scene({ listing: { def: DEF, terms: TERMS }, read: { amount: 1n }, ...given })
+  const it = scene({ endpoint: { def: DEF, terms: TERMS }, read: { amount: 1n }, ...given })
   const ports = {
     stop: { draining: () => false },
     store: { ...it.world.store, open: async () => ({ verdict: 'opened' }) },
@@ -85,7 +85,7 @@ describe('a call', () => {
       store: { record: async () => 'recorded' },
       clock: { now: () => NOW_MS, monotonic: () => NOW_MS, after: () => () => {} },
     }
-    const it = seller({ ...paid, read: {}, closed: closed!, rules: { credit: undefined }, listing: SELLING })
+    const it = seller({ ...paid, read: {}, closed: closed!, rules: { credit: undefined }, endpoint: SELLING })
     Object.assign(it.world, { ...ports, store: { ...it.world.store, ...ports.store } })
     const { problem, ...outcome } = await it.charge.call('work', it.request)
     expect(outcome.final).toBe(final)

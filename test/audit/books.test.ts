@@ -43,7 +43,7 @@ beforeAll(async () => {
   replica = await seller.replica({
     journal: join(folder, 'replica.jsonl'),
     algodUrl: NOTHING_LISTENS,
-    budgets: { certaintyMs: 200, reconcilePauseMs: 50 },
+    timeouts: { certaintyMs: 200, reconcilePauseMs: 50 },
   })
   for (let times = 0; times < 3; times++) {
     expect((await pay(seller, `${seller.url}/work`, { body: {} })).status).toBe(200)

@@ -148,7 +148,7 @@ describe('a store that loses what it says', () => {
       const seller = await open([endpoint], {
         idempotency: { onLostResponse },
         stores: { charges },
-        budgets: { certaintyMs: 100, reconcilePauseMs: 20, settleMs: 500, leaseMs: 300 },
+        timeouts: { certaintyMs: 100, reconcilePauseMs: 20, settleMs: 500, leaseMs: 300 },
       })
       seller.sandbox.faults.set('settle', 'late', { delayMs: 300 })
       expect((await pay(seller, `${seller.url}/work`, { headers: KEY })).status).toBe(503)
@@ -183,7 +183,7 @@ describe('a store that loses what it says', () => {
       const seller = await open([endpoint], {
         idempotency: { onLostResponse },
         stores: { charges },
-        budgets: { leaseMs: 300 },
+        timeouts: { leaseMs: 300 },
       })
       expect((await pay(seller, `${seller.url}/work`, { headers: KEY })).status).toBe(200)
       const again = () => pay(seller, `${seller.url}/work`, { headers: KEY })
@@ -195,7 +195,7 @@ describe('a store that loses what it says', () => {
 
 describe('a settlement that is in doubt', () => {
   const impatient: Partial<ServeOptions> = {
-    budgets: { certaintyMs: 100, reconcilePauseMs: 20, settleMs: 500 },
+    timeouts: { certaintyMs: 100, reconcilePauseMs: 20, settleMs: 500 },
   }
 
   for (const [name, headersOf] of [

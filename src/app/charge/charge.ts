@@ -6,30 +6,30 @@ import type { Charge } from '../../ports/charge.js'
 import type { Logger } from '../../ports/logger.js'
 import { type Call, newCall } from './call.js'
 import { closeCall } from './close.js'
+import type { ChargeDeps, InFlight } from './deps.js'
 import { chargeEffects } from './effects/index.js'
 import { endedCall, outcomeOf, takenOver } from './outcome.js'
-import type { InFlight, World } from './world.js'
 
 export function createCharge(
-  world: World,
+  deps: ChargeDeps,
   callObservers: readonly CallObserver[],
   inFlight: InFlight,
 ): Charge {
-  const effects = chargeEffects(world)
+  const effects = chargeEffects(deps)
   const onBroke = ({ traceId }: Call, cause: unknown, state: string) =>
-    world.logger.error({ err: cause, state, traceId }, 'an effect broke')
+    deps.logger.error({ err: cause, state, traceId }, 'an effect broke')
   return {
-    async call(endpoint, request) {
-      const listing = world.listings.get(endpoint)
-      if (listing === undefined) throw new Error(`no endpoint is named ${endpoint}`)
+    async call(name, request) {
+      const endpoint = deps.endpoints.get(name)
+      if (endpoint === undefined) throw new Error(`no endpoint is named ${name}`)
       inFlight.enter()
       try {
-        const call = newCall(world, listing, request)
-        const walked = await run(chargeTable, effects, call, onBroke, world.clock.monotonic)
-        const closed = closeCall(world, call, walked.final, inFlight)
+        const call = newCall(deps, endpoint, request)
+        const walked = await run(chargeTable, effects, call, onBroke, deps.clock.monotonic)
+        const closed = closeCall(deps, call, walked.final, inFlight)
         const isTakenOver = closed !== undefined && (await closed) === 'superseded'
-        const outcome = (isTakenOver ? takenOver : outcomeOf)(world, call, walked)
-        tell(callObservers, endedCall(world, call, outcome, walked), world.logger)
+        const outcome = (isTakenOver ? takenOver : outcomeOf)(deps, call, walked)
+        tell(callObservers, endedCall(deps, call, outcome, walked), deps.logger)
         return outcome
       } finally {
         inFlight.leave()

@@ -7,9 +7,13 @@ import type { AgentDef } from '../../domain/agent.js'
 import { MCP_PATH } from '../../domain/card.js'
 import { isTooLarge } from '../../domain/input-size.js'
 import { isRecord, type PaymentPayload } from '../../domain/x402.js'
-import type { Charge, ChargeOutcome, Presented } from '../../ports/charge.js'
-import { type Arrival, type Door, type DoorAnswer, Unwritten } from '../../ports/door.js'
-import { IDEMPOTENCY_KEY_META, PAYMENT_META, resultOf, SUBSCRIPTION_META } from './answers.js'
+import type { Charge, ChargeOutcome, Parsed } from '../../ports/charge.js'
+import {
+  type IncomingRequest,
+  type Transport,
+  type TransportResponse,
+  Unwritten,
+} from '../../ports/transport.js'
 import {
   FREE_TOOLS,
   type FreeToolsOptions,
@@ -20,6 +24,7 @@ import {
 } from './free-tools.js'
 import { failure } from './results.js'
 import type { ToolCall } from './server.js'
+import { IDEMPOTENCY_KEY_META, PAYMENT_META, resultOf, SUBSCRIPTION_META } from './tool-answer.js'
 import { type EndpointTool, endpointTools } from './tools.js'
 import { foreignPage } from './web-origin.js'
 
@@ -30,12 +35,12 @@ export interface McpOptions extends FreeToolsOptions {
   readonly bodyBytesMax: number
 }
 
-export interface McpDoor extends Door {
+export interface McpDoor extends Transport {
   /** Exactly as clients will see them. */
   readonly toolNames: readonly string[]
 }
 
-export function mcpDoor(options: McpOptions): McpDoor {
+export function mcpTransport(options: McpOptions): McpDoor {
   const { agent, logger } = options
   const paid = endpointTools(agent.endpoints)
   const tools = [...[...paid.values()].map(({ tool }) => tool), ...FREE_TOOLS]
@@ -45,10 +50,10 @@ export function mcpDoor(options: McpOptions): McpDoor {
     refuse({ status, code, message, fields }, asked) {
       return refused(status, status >= 500 ? -32603 : -32600, message, { ...fields, code }, idIn(asked))
     },
-    async answer(arrival) {
-      const foreign = foreignPage(arrival)
+    async answer(incoming) {
+      const foreign = foreignPage(incoming)
       if (foreign !== undefined) return refused(403, -32600, foreign)
-      const { body } = arrival
+      const { body } = incoming
       if (body.kind !== 'read') {
         const why = body.kind === 'malformed' ? body.why : 'The body is empty.'
         return refused(400, -32700, why, { code: 'invalid_json' })
@@ -57,7 +62,7 @@ export function mcpDoor(options: McpOptions): McpDoor {
       let outcome: ChargeOutcome | undefined
       let broken: unknown
       const call = (called: ToolCall) =>
-        callTool(called, arrival, options, paid, ended => {
+        callTool(called, incoming, options, paid, ended => {
           outcome = ended
         }).catch(cause => {
           broken = cause
@@ -68,7 +73,7 @@ export function mcpDoor(options: McpOptions): McpDoor {
       const toolbox = { name, version, instructions, tools, call, broke }
       // Loaded when first asked for: 0.3 s and 30 MB that most agents' callers never need.
       const { exchange } = await import('./exchange.js')
-      const request = requestOf(arrival)
+      const request = requestOf(incoming)
       try {
         const response = await exchange(toolbox, request, body.value, cause =>
           logger.debug({ err: cause }, 'an MCP request was refused'),
@@ -93,20 +98,20 @@ export function mcpDoor(options: McpOptions): McpDoor {
 
 async function callTool(
   { name, args, meta }: ToolCall,
-  arrival: Arrival,
+  incoming: IncomingRequest,
   options: McpOptions,
   paid: ReadonlyMap<string, EndpointTool>,
   onEnded: (outcome: ChargeOutcome) => void,
 ): Promise<CallToolResult> {
-  if (name === GET_MANIFEST) return getManifest(options, arrival.rootUrl)
+  if (name === GET_MANIFEST) return getManifest(options, incoming.rootUrl)
   if (name === SEARCH_AGENTS) return searchAgents(options, args)
   const { def, inputOf } = paid.get(name)!
   const input = inputOf(args)
   if (isTooLarge(def, input, options.bodyBytesMax)) {
     return failure('body_too_large', 'The arguments are larger than this tool reads. You were not charged.')
   }
-  const idempotencyKey = meta[IDEMPOTENCY_KEY_META] ?? arrival.idempotencyKey
-  const subscriptionKey = meta[SUBSCRIPTION_META] ?? arrival.subscriptionKey
+  const idempotencyKey = meta[IDEMPOTENCY_KEY_META] ?? incoming.idempotencyKey
+  const subscriptionKey = meta[SUBSCRIPTION_META] ?? incoming.subscriptionKey
   if (!isKey(idempotencyKey) || !isKey(subscriptionKey)) {
     return failure(
       'invalid_input',
@@ -114,7 +119,7 @@ async function callTool(
     )
   }
   const outcome = await options.charge.call(def.name, {
-    ...arrival,
+    ...incoming,
     body: { kind: 'read', value: input },
     query: def.method === 'GET' && isRecord(input) ? input : {},
     payment: paymentIn(meta),
@@ -130,7 +135,7 @@ function isKey(value: unknown): value is string | undefined {
 }
 
 /** A payment in a header is not looked at: it would be for the whole connection, and a payment is for one call. */
-function paymentIn(meta: Readonly<Record<string, unknown>>): Presented<PaymentPayload> {
+function paymentIn(meta: Readonly<Record<string, unknown>>): Parsed<PaymentPayload> {
   const payment = meta[PAYMENT_META]
   if (payment === undefined) return { kind: 'none' }
   if (isRecord(payment)) return { kind: 'read', value: payment }
@@ -138,7 +143,7 @@ function paymentIn(meta: Readonly<Record<string, unknown>>): Presented<PaymentPa
 }
 
 /** The SDK is shown what is MCP's in the request, and nothing else. */
-function requestOf({ headers, baseUrl }: Arrival): Request {
+function requestOf({ headers, baseUrl }: IncomingRequest): Request {
   const shown = Object.entries(headers).filter(([name]) => name === 'content-type' || name.startsWith('mcp-'))
   const accept = headers.accept ?? '*/*'
   // What accepts everything accepts the two types that the protocol wants to see named.
@@ -155,7 +160,7 @@ function hasResult(answer: Uint8Array): boolean {
   return isRecord(message) && message.result !== undefined
 }
 
-function idIn(asked: Presented<unknown> | undefined): string | number | null {
+function idIn(asked: Parsed<unknown> | undefined): string | number | null {
   const message = asked?.kind === 'read' ? asked.value : undefined
   const id = isRecord(message) ? message.id : undefined
   return typeof id === 'string' || typeof id === 'number' ? id : null
@@ -167,7 +172,7 @@ function refused(
   message: string,
   data?: Readonly<Record<string, unknown>>,
   id: string | number | null = null,
-): DoorAnswer {
+): TransportResponse {
   const body = JSON.stringify({ jsonrpc: '2.0', id, error: { code, message, data } })
   return { status, headers: { 'content-type': 'application/json' }, body }
 }

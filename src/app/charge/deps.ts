@@ -1,4 +1,4 @@
-/** What the effects work with: the ports, the seller's terms, and the budgets. Nothing here belongs to one call. */
+/** What the effects work with: the ports, the seller's terms, and the timeouts. Nothing here belongs to one call. */
 import type { EndpointDef } from '../../domain/endpoint.js'
 import type { Network } from '../../domain/network.js'
 import type { Chain } from '../../ports/chain.js'
@@ -16,12 +16,12 @@ import type { Leases } from './leases.js'
 import type { PendingCloses } from './pending-closes.js'
 import type { Terms } from './terms.js'
 
-export interface World {
+export interface ChargeDeps {
   readonly network: Network
   readonly payTo: string
   /** Decimal id of USDC on our network. */
   readonly assetId: string
-  readonly listings: ReadonlyMap<string, Listing>
+  readonly endpoints: ReadonlyMap<string, EndpointEntry>
   readonly facilitator: Facilitator
   readonly chain: Chain
   readonly store: ChargeStore
@@ -39,7 +39,7 @@ export interface World {
 }
 
 /** A checked endpoint with all that is computed once about it. */
-export interface Listing {
+export interface EndpointEntry {
   readonly def: EndpointDef
   readonly terms: Terms
   readonly check: InputCheck | undefined
@@ -84,11 +84,11 @@ export interface Rules {
   readonly requireReadable: boolean
   /** Look every settlement up on chain before delivering. */
   readonly confirmOnChain: boolean
-  readonly budgets: Budgets
+  readonly timeouts: Timeouts
 }
 
 /** How long the steps of a call may take, in milliseconds. */
-export interface Budgets {
+export interface Timeouts {
   /** Working out a price. @default 5000 */
   readonly priceMs: number
   /** A facilitator's word on a payment. @default 10000 */
@@ -108,7 +108,7 @@ export interface Budgets {
   readonly leaseMs: number
 }
 
-export const DEFAULT_BUDGETS: Budgets = {
+export const DEFAULT_TIMEOUTS: Timeouts = {
   priceMs: 5_000,
   verifyMs: 10_000,
   settleMs: 20_000,

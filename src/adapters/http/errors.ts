@@ -1,8 +1,8 @@
-/** What the HTTP door itself refuses, before any call is made of a request. */
+/** Errors of the HTTP layer itself, before a request becomes a call. */
 import type { Logger } from '../../ports/logger.js'
 import { jsonReply, type Reply } from './reply.js'
 
-export class HttpRefusal extends Error {
+export class HttpError extends Error {
   constructor(
     readonly status: number,
     readonly code: string,
@@ -14,12 +14,8 @@ export class HttpRefusal extends Error {
   }
 }
 
-export function tooLarge(bytesMax: number): HttpRefusal {
-  return new HttpRefusal(
-    413,
-    'body_too_large',
-    `The body is larger than the ${bytesMax} bytes that are read.`,
-  )
+export function tooLarge(bytesMax: number): HttpError {
+  return new HttpError(413, 'body_too_large', `The body is larger than the ${bytesMax} bytes that are read.`)
 }
 
 /** The one shape of every error body: `{"error": {"code", "message", …}}`. */
@@ -28,8 +24,8 @@ export function errorBody(code: string, message: string, fields?: Readonly<Recor
 }
 
 /** Says no for whatever was thrown on the way to an answer. */
-export function refusalOf(cause: unknown, logger: Logger): Reply {
-  if (cause instanceof HttpRefusal) {
+export function replyToError(cause: unknown, logger: Logger): Reply {
+  if (cause instanceof HttpError) {
     return jsonReply(cause.status, errorBody(cause.code, cause.message), cause.headers)
   }
   logger.error({ err: cause }, 'a request broke the server’s own code')

@@ -1,16 +1,16 @@
 /** What can be read about the agent without paying: its card, and `GET /a2a`. */
 import type { AgentDef } from '../../domain/agent.js'
 import { A2A_PATH, agentCard, CARD_PATHS, type CardOptions, skillPrice } from '../../domain/card.js'
-import type { Arrival, Door } from '../../ports/door.js'
-import { TASK_BY_METHOD } from './answers.js'
+import type { IncomingRequest, Transport } from '../../ports/transport.js'
+import { TASK_BY_METHOD } from './rpc-answer.js'
 
 export type CardDoorOptions = Omit<CardOptions, 'rootUrl' | 'baseUrl'>
 
-export function cardDoor(agent: AgentDef, options: CardDoorOptions): Door {
+export function cardTransport(agent: AgentDef, options: CardDoorOptions): Transport {
   return document(({ rootUrl, baseUrl }) => agentCard(agent, { ...options, rootUrl, baseUrl }))
 }
 
-export function descriptorDoor(agent: AgentDef): Door {
+export function descriptorTransport(agent: AgentDef): Transport {
   return document(({ rootUrl }) => ({
     protocol: 'a2a',
     protocolVersion: '0.3.0',
@@ -23,14 +23,14 @@ export function descriptorDoor(agent: AgentDef): Door {
   }))
 }
 
-function document(contentAt: (arrival: Arrival) => unknown): Door {
+function document(contentAt: (incoming: IncomingRequest) => unknown): Transport {
   const json = (status: number, value: unknown) => ({
     status,
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify(value),
   })
   return {
-    answer: arrival => json(200, contentAt(arrival)),
+    answer: incoming => json(200, contentAt(incoming)),
     refuse: ({ status, code, message }) => json(status, { error: { code, message } }),
   }
 }

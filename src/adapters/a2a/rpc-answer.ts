@@ -4,7 +4,7 @@ import type { EndpointDef } from '../../domain/endpoint.js'
 import { OUTCOMES, type ProblemFinal } from '../../domain/machines/charge.machine.js'
 import { LEGACY_PAYMENT_HEADER, PAYMENT_SIGNATURE_HEADER } from '../../domain/x402.js'
 import type { ChargeOutcome } from '../../ports/charge.js'
-import type { DoorAnswer } from '../../ports/door.js'
+import type { TransportResponse } from '../../ports/transport.js'
 import {
   CALL_REFUSED,
   errorText,
@@ -56,7 +56,7 @@ const RPC_CODES = {
 } as const satisfies Record<ProblemFinal, number>
 
 /** HTTP's status is the one that the endpoint itself would answer: paying clients act upon a 402, proxies upon a 503. */
-export function answerOf(outcome: ChargeOutcome, asked: Asked): DoorAnswer {
+export function answerOf(outcome: ChargeOutcome, asked: Asked): TransportResponse {
   const { id, method } = asked.request
   const headers = { 'content-type': 'application/json' }
   const { kind } = OUTCOMES[outcome.final]

@@ -1,15 +1,15 @@
-/** A request as HTTP reads it for every door: body, payment, keys, and who is calling under which URL. */
+/** Reads an HTTP request for every transport: body, payment, keys, the caller, and the URL that the caller used. */
 import { parse } from 'node:querystring'
-import type { Presented } from '../../ports/charge.js'
-import type { Arrival } from '../../ports/door.js'
+import type { Parsed } from '../../ports/charge.js'
+import type { IncomingRequest } from '../../ports/transport.js'
 import type { BodyBudget } from './body-budget.js'
 import { callerOf } from './caller.js'
+import { HttpError } from './errors.js'
 import { clientAddressOf, rootOf } from './origin.js'
 import { readPayment } from './payment-header.js'
-import { HttpRefusal } from './refusal.js'
-import type { Incoming } from './routes.js'
+import type { NodeRequest } from './routes.js'
 
-export interface ArrivalOptions {
+export interface RequestOptions {
   readonly basePath: string
   readonly bodyBytesMax: number
   /** What all bodies that are not paid yet may hold together. */
@@ -20,7 +20,11 @@ export interface ArrivalOptions {
 }
 
 /** @throws HttpRefusal for a key that is none. */
-export function arrivalOf(incoming: Incoming, body: Presented<unknown>, options: ArrivalOptions): Arrival {
+export function requestOf(
+  incoming: NodeRequest,
+  body: Parsed<unknown>,
+  options: RequestOptions,
+): IncomingRequest {
   const { req, res } = incoming
   const rootUrl = rootOf(incoming)
   const headers = req.headers as Record<string, string | undefined>
@@ -45,10 +49,10 @@ function queryOf(url: string) {
 
 const IDEMPOTENCY_KEY = /^[\x21-\x7e]{1,255}$/
 
-function idempotencyKeyOf(header: string | undefined, { idempotency }: ArrivalOptions): string | undefined {
+function idempotencyKeyOf(header: string | undefined, { idempotency }: RequestOptions): string | undefined {
   if (header === undefined || IDEMPOTENCY_KEY.test(header)) return header
   if (!idempotency) return undefined
-  throw new HttpRefusal(
+  throw new HttpError(
     400,
     'invalid_idempotency_key',
     'An Idempotency-Key is 1 to 255 visible ASCII characters. You were not charged.',

@@ -1,18 +1,17 @@
-import type { ChargeOutcome, ChargeRequest, Presented } from './charge.js'
+import type { ChargeOutcome, ChargeRequest, Parsed } from './charge.js'
 
 /**
- * A door that is reached over HTTP and speaks a language of its own inside it: A2A, MCP. HTTP reads the request and
- * writes the answer; the door decides what was asked and how the answer is worded. So nothing of HTTP is in the door,
- * and a body, a forwarded header or a hang-up is read in one way only.
+ * A protocol inside HTTP, with messages of its own: A2A, MCP. HTTP reads the request and writes the response; the transport
+ * reads the message in it and words the answer. So a body, a forwarded header or a hang-up is read in one way only.
  */
-export interface Door {
+export interface Transport {
   /** @throws Unwritten where a call has ended, and its answer cannot be worded. */
-  answer(arrival: Arrival): DoorAnswer | Promise<DoorAnswer>
-  /** How this door words what HTTP has to say itself; `asked` is the body, where it was read. */
-  refuse(refusal: Refusal, asked?: Presented<unknown>): DoorAnswer
+  answer(incoming: IncomingRequest): TransportResponse | Promise<TransportResponse>
+  /** The transport's words for an error of the HTTP layer; `asked` is the body, if it was read. */
+  refuse(refusal: Refusal, asked?: Parsed<unknown>): TransportResponse
 }
 
-/** A call has ended, and the door cannot word its answer. HTTP closes the call, and says how it ended. */
+/** A call has ended, and the transport cannot word its answer. HTTP reports it as undelivered, and answers how it ended. */
 export class Unwritten extends Error {
   constructor(
     readonly outcome: ChargeOutcome,
@@ -23,7 +22,7 @@ export class Unwritten extends Error {
 }
 
 /** A request as HTTP has read it: what a call needs to know, whichever endpoint it is for. */
-export interface Arrival extends ChargeRequest {
+export interface IncomingRequest extends ChargeRequest {
   /** Absolute URL of the free routes as this caller reaches them, without a trailing slash; `baseUrl` is it, or under it. */
   readonly rootUrl: string
 }
@@ -36,7 +35,7 @@ export interface Refusal {
   readonly fields?: Readonly<Record<string, unknown>>
 }
 
-export interface DoorAnswer {
+export interface TransportResponse {
   /** HTTP status. */
   readonly status: number
   /** Lower-case names. */

@@ -1,11 +1,15 @@
-/** `POST /a2a`: one method under its two spellings, and behind it the same charge as behind every other door. */
+/** `POST /a2a`: one method under its two spellings, over the same charge as every other transport. */
 import type { EndpointDef } from '../../domain/endpoint.js'
 import { isTooLarge } from '../../domain/input-size.js'
 import type { Charge } from '../../ports/charge.js'
 import type { Clock } from '../../ports/clock.js'
-import { type Arrival, type Door, type DoorAnswer, Unwritten } from '../../ports/door.js'
 import type { Random } from '../../ports/random.js'
-import { answerOf, TASK_BY_METHOD } from './answers.js'
+import {
+  type IncomingRequest,
+  type Transport,
+  type TransportResponse,
+  Unwritten,
+} from '../../ports/transport.js'
 import { activated } from './extensions.js'
 import {
   errorText,
@@ -20,6 +24,7 @@ import {
   readRequest,
 } from './json-rpc.js'
 import { inputOf, readMessage, skillOf } from './message.js'
+import { answerOf, TASK_BY_METHOD } from './rpc-answer.js'
 
 export interface A2aOptions {
   readonly charge: Charge
@@ -33,16 +38,16 @@ export interface A2aOptions {
 
 const NOTHING = { kind: 'none' } as const
 
-export function a2aDoor(options: A2aOptions): Door {
+export function a2aTransport(options: A2aOptions): Transport {
   return {
-    async answer(arrival) {
-      const extensions = activated(arrival.headers, options.extBase)
+    async answer(incoming) {
+      const extensions = activated(incoming.headers, options.extBase)
       try {
-        const answer = await send(arrival, options)
+        const answer = await send(incoming, options)
         return { ...answer, headers: { ...answer.headers, ...extensions } }
       } catch (cause) {
         if (!(cause instanceof RpcRefusal)) throw cause
-        return refused(400, idIn(arrival.body), cause)
+        return refused(400, idIn(incoming.body), cause)
       }
     },
     refuse({ status, code, message, fields }, asked = NOTHING) {
@@ -52,9 +57,9 @@ export function a2aDoor(options: A2aOptions): Door {
   }
 }
 
-async function send(arrival: Arrival, options: A2aOptions): Promise<DoorAnswer> {
+async function send(incoming: IncomingRequest, options: A2aOptions): Promise<TransportResponse> {
   const { charge, endpoints, bodyBytesMax, clock, random } = options
-  const request = readRequest(arrival.body)
+  const request = readRequest(incoming.body)
   if (!TASK_BY_METHOD.has(request.method)) {
     throw new RpcRefusal(METHOD_NOT_FOUND, `The methods are ${[...TASK_BY_METHOD.keys()].join(' and ')}.`)
   }
@@ -66,10 +71,10 @@ async function send(arrival: Arrival, options: A2aOptions): Promise<DoorAnswer> 
       code: 'body_too_large',
     })
   }
-  const restPath = new URL(`${arrival.baseUrl}/${def.name}`).pathname
+  const restPath = new URL(`${incoming.baseUrl}/${def.name}`).pathname
   // An endpoint reads its input from the body or, for a GET, from the query: here both are the message.
   const outcome = await charge.call(def.name, {
-    ...arrival,
+    ...incoming,
     body: { kind: 'read', value: input },
     query: def.method === 'GET' ? input : {},
   })
@@ -81,6 +86,6 @@ async function send(arrival: Arrival, options: A2aOptions): Promise<DoorAnswer> 
   }
 }
 
-function refused(status: number, id: Id | null, error: RpcError): DoorAnswer {
+function refused(status: number, id: Id | null, error: RpcError): TransportResponse {
   return { status, headers: { 'content-type': 'application/json' }, body: errorText(id, error) }
 }

@@ -14,7 +14,7 @@ describe('npm run bench', () => {
 
   it('measures a row, and prints it as a table', () => {
     const { status, stdout, stderr } = bench('--row', 'walking', '--rounds', '1')
-    expect({ status, stderr }).toEqual({ status: 0, stderr: '' })
+    expect({ status, stderr }).toEqual({ status: 0, stderr: 'walking\n' })
     expect(stdout).toMatch(/\| ours: run\(\) over the table, async effects \|/)
   })
 })

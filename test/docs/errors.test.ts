@@ -59,7 +59,7 @@ function isForeign(path: string): boolean {
 }
 
 const ERROR_MADE =
-  /\b(?:SvcError|SdkError|HttpRefusal|BadRequest)\((?:[^()']|'[^']*'|`[^`]*`|\([^()]*\))*?,\s*'([a-z]+)'\s*[,)]/g
+  /\b(?:SvcError|SdkError|HttpError|BadRequest)\((?:[^()']|'[^']*'|`[^`]*`|\([^()]*\))*?,\s*'([a-z]+)'\s*[,)]/g
 
 /** Each word with an underscore that stands in quotes, and each lone word that an error is made with. */
 function codesIn(text: string): string[] {

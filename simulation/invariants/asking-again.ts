@@ -129,7 +129,9 @@ function checkAgain({ truth, ledger, conditions }: World, asking: Asking, reply:
   // Kept ten minutes longer where no key keeps it for its window.
   const isForgotten =
     conditions.onLostResponse === undefined &&
-    truth.calls.some(each => each.txId === txId && each.final === 'replayed')
+    (truth.calls.some(each => each.txId === txId && each.final === 'replayed') ||
+      // The call that found it landed may have died with its answer.
+      truth.resolves.some(each => each.txId === txId && each.verdict === 'found'))
   if (stopped && !isForgotten && !truth.delivered.has(txId))
     truth.violated(
       'answer-can-be-had',

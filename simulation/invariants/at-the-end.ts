@@ -68,21 +68,34 @@ function keysChargedOnce({ truth, conditions, ledger }: World): void {
 }
 
 const CREDIT_START = 8
+/** A payer that does nothing for so long has what it began with. */
+const CREDIT_IDLE_MS = 600_000
 
 function unpaidRuns({ truth, conditions, ledger }: World): void {
   if (!conditions.hasCredit) return
   const calls = new Map(truth.calls.map(call => [call.traceId, call]))
   const unpaid = new Map<string, number>()
-  for (const { txId, payer, traceId } of truth.handlerRuns) {
+  const lastMs = new Map<string, number>()
+  for (const { txId, payer, traceId, atMs } of truth.handlerRuns) {
     const final = calls.get(traceId)?.final
     if (txId === undefined || payer === undefined || final === undefined) continue
     const isRecovered = final === 'inDoubt' && ledger.landed(txId)
+    if (atMs - (lastMs.get(payer) ?? atMs) >= CREDIT_IDLE_MS) unpaid.delete(payer)
+    lastMs.set(payer, atMs)
     if (OUTCOMES[final].credit === 'spent' && !isRecovered) unpaid.set(payer, (unpaid.get(payer) ?? 0) + 1)
   }
   const paid = new Map<string, number>()
-  for (const call of truth.calls) {
-    if (reportsCharge(call)) paid.set(call.payer!, (paid.get(call.payer!) ?? 0) + 1)
-  }
+  const earned = (payer: string) => paid.set(payer, (paid.get(payer) ?? 0) + 1)
+  const reports = truth.calls.filter(reportsCharge)
+  for (const { payer } of reports) earned(payer!)
+  // A call that charged and died has earned its payer's credit, and reports nothing.
+  const reported = new Set(reports.map(({ txId }) => txId))
+  const unreported = new Map(
+    truth.handlerRuns.flatMap(({ txId, payer }) =>
+      txId && payer && !reported.has(txId) && ledger.landed(txId) ? [[txId, payer]] : [],
+    ),
+  )
+  for (const payer of unreported.values()) earned(payer)
   for (const [payer, runs] of unpaid) {
     const credit = CREDIT_START + (paid.get(payer) ?? 0)
     if (runs > credit)

@@ -51,7 +51,7 @@ export async function audited(world: World): Promise<void> {
   for (const { finding, says, txId } of report.differences) {
     if (allowed.has(finding) || (txId && truth.byPayer.has(txId))) continue
     // The call that charged it died with its process, before it could say so.
-    const died = truth.records.some(record => record.txId === txId && !truth.endedMs.has(record.call))
+    const died = truth.holds.some(hold => hold.txId === txId && !truth.endedMs.has(hold.call))
     if (died && UNTOLD.has(finding)) continue
     // Of two processes whose clocks differ an audit cannot say which word was the last.
     const isDoubted = truth.calls.some(call => call.txId === txId && call.charged === 'maybe')

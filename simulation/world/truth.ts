@@ -61,6 +61,18 @@ export interface Recorded {
   appliedMs?: number
 }
 
+export interface Held {
+  readonly call: string
+  readonly txId: string
+}
+
+/** A call that learned from the chain, or from settling again, what became of an earlier call's payment. */
+export interface Resolved {
+  readonly call: string
+  readonly txId: string
+  readonly verdict: 'found' | 'dead'
+}
+
 export interface Violation {
   readonly invariant: Invariant
   readonly detail: string
@@ -73,7 +85,11 @@ export class Truth {
   readonly calls: EndedCall[] = []
   readonly endedMs = new Map<string, number>()
   readonly settles: SettleAsked[] = []
+  /** Calls that held a payment, or took one over. One that never ended died with its process. */
+  readonly holds: Held[] = []
   readonly records: Recorded[] = []
+  /** Verdicts that recovering calls have sent to the store. */
+  readonly resolves: Resolved[] = []
   readonly violations: Violation[] = []
   /** The payment that bought each window's key, and the run that was delivered for each payment. */
   readonly windows = new Map<string, Window>()
@@ -148,6 +164,14 @@ export class Truth {
   watching(store: ChargeStore): ChargeStore {
     return {
       ...store,
+      open: async move => {
+        const opened = await store.open(move)
+        const { verdict } = opened
+        const txId = verdict === 'orphaned' ? opened.recorded.payment?.txId : move.payment
+        if (txId && (verdict === 'opened' || verdict === 'orphaned'))
+          this.holds.push({ call: move.token, txId })
+        return opened
+      },
       record: move => {
         const { payment: txId, token: call } = move
         if (txId) this.records.push({ call, txId, atMs: this.#now() })
@@ -157,6 +181,11 @@ export class Truth {
           () => {},
         )
         return recorded
+      },
+      resolve: move => {
+        const { txId, token: call, verdict } = move
+        this.resolves.push({ call, txId, verdict })
+        return store.resolve(move)
       },
     }
   }

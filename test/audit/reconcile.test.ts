@@ -183,6 +183,15 @@ describe('an audit', () => {
       [['told_not_charged', denied.id]],
     ],
     [
+      'nothing of a call that was taken over: it says nothing about the charge',
+      () =>
+        audited(
+          [...charged, { ...denied, status: 409, code: 'superseded' }],
+          [...transfersOf(charged), transferOf(denied)],
+        ),
+      [['unexplained_transaction', denied.txId!]],
+    ],
+    [
       'nothing: a call that was told "not charged", and brought its payment again',
       () =>
         audited(

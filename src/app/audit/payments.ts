@@ -1,6 +1,6 @@
 /** Compares the runs of one payment with the transfer that landed. */
 import { reportsCharge } from '../../domain/bookings.js'
-import type { ChargeFinal } from '../../domain/machines/charge.machine.js'
+import { type ChargeFinal, OUTCOMES } from '../../domain/machines/charge.machine.js'
 import { formatUsd } from '../../domain/money.js'
 import type { EndedCall } from '../../ports/call-observer.js'
 import type { Transfer } from '../../ports/incoming-transfers.js'
@@ -92,8 +92,10 @@ export function unbooked(transfer: Transfer, runs: readonly EndedCall[]): Differ
  * Whether a run without a charge states what became of the payment. A run that was refused before it held the payment states
  * only what became of its own request: another call may be settling the payment, and the run of that call counts.
  */
-function speaksOf({ final, path }: EndedCall): boolean {
-  return !NAMES_AS_TAKEN.has(final) && (path.includes('opening.opened') || path.includes('recovering.absent'))
+function speaksOf({ final, code, path }: EndedCall): boolean {
+  // A call that was taken over keeps the path that it walked; its caller got `superseded`.
+  const isTaken = NAMES_AS_TAKEN.has(final) || code === OUTCOMES.superseded.code
+  return !isTaken && (path.includes('opening.opened') || path.includes('recovering.absent'))
 }
 
 function moment(ms: number): string {

@@ -91,7 +91,7 @@ async function bought(
   const means = {
     network: 'testnet',
     signer: { address: 'P', sign: async () => signed },
-    purse: { reserve: async () => reservation },
+    limits: { reserve: async () => reservation },
     receipts: { sent: () => {}, update: (_: string, change: object) => updates.push(change) },
     strictResource: false,
     clock: systemClock,

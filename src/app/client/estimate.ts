@@ -26,7 +26,7 @@ export const FREE: Estimate = Object.freeze({ usd: 0 })
 export async function estimateOf(url: URL, quoted: Reply, settings: Settings): Promise<Estimate> {
   try {
     const { accepted } = agreementOn(url, quoted, settings)
-    const refusal = await settings.purse.refusalOf(accepted)
+    const refusal = await settings.limits.refusalOf(accepted)
     return { usd: usdNumber(BigInt(accepted.amount)), accepted, ...(refusal && { refusal }) }
   } catch (error) {
     if (error instanceof SvcError) return { usd: null, refusal: error }

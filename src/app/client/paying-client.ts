@@ -44,12 +44,12 @@ export abstract class PayingClient {
    * its seller answered, until the chain proves that it cannot land; the chain is asked where a call needs the room.
    */
   get spentToday(): number {
-    return usdNumber(this.#settings.purse.spent)
+    return usdNumber(this.#settings.limits.spent)
   }
 
   /** USD left under `maxPerDay`; Infinity without it. */
   get remainingToday(): number {
-    const { remaining } = this.#settings.purse
+    const { remaining } = this.#settings.limits
     return remaining === undefined ? Number.POSITIVE_INFINITY : usdNumber(remaining)
   }
 

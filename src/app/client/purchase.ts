@@ -13,18 +13,18 @@ import { unlessAborted } from './abort.js'
 import { type Agreement, agreementOn } from './agreement.js'
 import type { Outgoing, Reply } from './exchange.js'
 import { aborted, type Charged, callFailed, networkError } from './failures.js'
-import type { Purse, Reservation } from './purse.js'
 import { contradictions, receiptOf } from './receipt.js'
 import type { ReceiptBook } from './receipts.js'
 import { IDEMPOTENCY_KEY_HEADER } from './request.js'
 import type { CallPayment, Warning } from './results.js'
 import type { Delivery, Presented } from './retry.js'
+import type { Reservation, SpendingLimits } from './spending-limits.js'
 import { chargedBy, isReplay, isSuccess } from './verdict.js'
 
 export interface Means {
   readonly network: Network
   readonly signer: PaymentSigner
-  readonly purse: Purse
+  readonly limits: SpendingLimits
   readonly receipts: ReceiptBook
   readonly strictResource: boolean
   readonly clock: Clock
@@ -45,7 +45,7 @@ export interface Purchase {
 export async function purchase(request: Outgoing, quoted: Reply, means: Means): Promise<Purchase> {
   const agreement = agreementOn(request.url, quoted, means)
   const { accepted, warnings } = agreement
-  const reservation = await means.purse.reserve(accepted, request.signal)
+  const reservation = await means.limits.reserve(accepted, request.signal)
   const begunMs = means.clock.monotonic()
   const signed = await signOrRelease(request, agreement, means.signer, reservation)
   const { txId } = signed

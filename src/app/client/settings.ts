@@ -12,9 +12,9 @@ import type { SpendEnd, SpendLedger } from '../../ports/spend.js'
 import { type Balance, balanceOf } from './balance.js'
 import { type Exchange, exchangeOver } from './exchange.js'
 import { openPayments } from './open-payments.js'
-import { type Purse, purse } from './purse.js'
 import { type ReceiptBook, receiptBook } from './receipts.js'
 import type { RetryOptions, RetryPolicy } from './retry.js'
+import { type SpendingLimits, spendingLimits } from './spending-limits.js'
 
 export interface BaseOptions {
   /** USD per call, such as `$0.05`. @default none: whatever is quoted is paid; without any cap on mainnet, with a warning */
@@ -68,7 +68,7 @@ export interface Settings {
   readonly random: Random
   readonly network: Network
   readonly signer: PaymentSigner | undefined
-  readonly purse: Purse
+  readonly limits: SpendingLimits
   readonly receipts: ReceiptBook
   readonly exchange: Exchange
   readonly retry: RetryPolicy
@@ -114,7 +114,7 @@ export function settingsOver(surroundings: Surroundings, options: BaseOptions): 
     signer,
     clock,
     random,
-    purse: purse({ ledger, network, caps, open, random }),
+    limits: spendingLimits({ ledger, network, caps, open, random }),
     receipts,
     exchange: exchangeOver(fetchImpl, clock),
     retry: retryOf(options.retry),

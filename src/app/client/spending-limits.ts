@@ -15,7 +15,7 @@ export interface Caps {
   readonly maxPerDay?: bigint
 }
 
-export interface Purse {
+export interface SpendingLimits {
   readonly spent: bigint
   /** `undefined` without a cap. */
   readonly remaining: bigint | undefined
@@ -39,7 +39,7 @@ export interface Reservation {
   release(): Promise<void>
 }
 
-export interface PurseOptions {
+export interface SpendingLimitsOptions {
   readonly ledger: SpendLedger
   readonly network: Network
   readonly caps: Caps
@@ -47,7 +47,13 @@ export interface PurseOptions {
   readonly random: Random
 }
 
-export function purse({ ledger, network, caps, open, random }: PurseOptions): Purse {
+export function spendingLimits({
+  ledger,
+  network,
+  caps,
+  open,
+  random,
+}: SpendingLimitsOptions): SpendingLimits {
   const { maxPrice, maxPerDay } = caps
   const fits = (amount: string) =>
     maxPerDay === undefined || ledger.spentBaseUnits + BigInt(amount) <= maxPerDay

@@ -1,7 +1,7 @@
 /** What a delivery says about its payment, and what the purchase then books, tells and returns. */
 import { describe, expect, it } from 'vitest'
 import type { Reply } from '../../src/app/client/exchange.js'
-import { type Means, purchase } from '../../src/app/client/purchase.js'
+import { type PurchaseDeps, purchase } from '../../src/app/client/purchase.js'
 import type { Delivery } from '../../src/app/client/retry.js'
 import { chargedBy, isSuccess } from '../../src/app/client/verdict.js'
 import { encodeHeader } from '../../src/domain/x402.js'
@@ -79,7 +79,7 @@ describe('a delivery says of its payment', () => {
 /** Buys once, from a seller whose delivery is told; with what was booked. */
 async function bought(
   delivery: Delivery,
-  { landed = false, over = {} as Partial<Means>, signal = undefined as AbortSignal | undefined } = {},
+  { landed = false, over = {} as Partial<PurchaseDeps>, signal = undefined as AbortSignal | undefined } = {},
 ) {
   const booked: string[] = []
   const updates: object[] = []
@@ -88,7 +88,7 @@ async function bought(
     spent: async () => void booked.push('spent'),
     release: async () => void booked.push('released'),
   }
-  const means = {
+  const deps = {
     network: 'testnet',
     signer: { address: 'P', sign: async () => signed },
     limits: { reserve: async () => reservation },
@@ -102,10 +102,10 @@ async function bought(
       return landed
     },
     ...over,
-  } as unknown as Means
+  } as unknown as PurchaseDeps
   const request = { url: new URL('https://agent.example/a'), method: 'POST', headers: {}, signal }
   const quoted = reply(402, { 'PAYMENT-REQUIRED': vector!.paymentRequiredHeader })
-  const outcome = await purchase(request, quoted, means).then(
+  const outcome = await purchase(request, quoted, deps).then(
     result => ({ result, error: undefined }),
     error => ({ result: undefined, error }),
   )

@@ -20,7 +20,7 @@ function answer(status: number, code?: string, txId: string | undefined = OURS, 
 const bare = (status: number, code: string) => answer(status, code, '', '')
 const foreign = (status: number, code: string) => answer(status, code, 'F'.repeat(52))
 
-const means = (exchange: Exchange, attempts = policy.attempts) => ({
+const depsFor = (exchange: Exchange, attempts = policy.attempts) => ({
   exchange,
   retry: { ...policy, attempts },
   clock: systemClock,
@@ -218,7 +218,7 @@ describe('a request is sent', () => {
   ]
   for (const [name, steps, attempts, status, everLost] of cases) {
     it(name, async () => {
-      const delivery = await deliver(means(scripted(...steps)), request, 60_000, presented)
+      const delivery = await deliver(depsFor(scripted(...steps)), request, 60_000, presented)
       expect({ ...delivery, reply: delivery.reply?.status }).toMatchObject({
         attempts,
         reply: status,
@@ -229,22 +229,22 @@ describe('a request is sent', () => {
 
   it('once without retries, whatever happens', async () => {
     for (const sent of [lost, answer(500), answer(503), answer(429, 'too_many_unpaid_calls')]) {
-      const delivery = deliver(means(scripted(sent), 1), request, 60_000, presented)
+      const delivery = deliver(depsFor(scripted(sent), 1), request, 60_000, presented)
       expect((await delivery).attempts).toBe(1)
     }
   })
 
   it('once where no payment is in it, and runs are not settled', async () => {
     expect(
-      (await deliver(means(scripted(answer(429, 'too_many_unpaid_calls'))), request, 60_000)).attempts,
+      (await deliver(depsFor(scripted(answer(429, 'too_many_unpaid_calls'))), request, 60_000)).attempts,
     ).toBe(1)
   })
 
   it('not again where the payment would be too late, or the time is up', async () => {
     const asked = answer(429, 'too_many_unpaid_calls', OURS, '2')
     const landsUntilMs = performance.now() + 1_000
-    const late = deliver(means(scripted(asked)), request, 60_000, { txId: OURS, landsUntilMs })
+    const late = deliver(depsFor(scripted(asked)), request, 60_000, { txId: OURS, landsUntilMs })
     expect((await late).attempts).toBe(1)
-    expect((await deliver(means(scripted(asked)), request, 1_000, presented)).attempts).toBe(1)
+    expect((await deliver(depsFor(scripted(asked)), request, 1_000, presented)).attempts).toBe(1)
   })
 })

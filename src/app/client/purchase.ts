@@ -21,7 +21,7 @@ import type { Delivery, Presented } from './retry.js'
 import type { Reservation, SpendingLimits } from './spending-limits.js'
 import { chargedBy, isReplay, isSuccess } from './verdict.js'
 
-export interface Means {
+export interface PurchaseDeps {
   readonly network: Network
   readonly signer: PaymentSigner
   readonly limits: SpendingLimits
@@ -42,31 +42,31 @@ export interface Purchase {
   readonly warnings: readonly Warning[]
 }
 
-export async function purchase(request: Outgoing, quoted: Reply, means: Means): Promise<Purchase> {
-  const agreement = agreementOn(request.url, quoted, means)
+export async function purchase(request: Outgoing, quoted: Reply, deps: PurchaseDeps): Promise<Purchase> {
+  const agreement = agreementOn(request.url, quoted, deps)
   const { accepted, warnings } = agreement
-  const reservation = await means.limits.reserve(accepted, request.signal)
-  const begunMs = means.clock.monotonic()
-  const signed = await signOrRelease(request, agreement, means.signer, reservation)
+  const reservation = await deps.limits.reserve(accepted, request.signal)
+  const begunMs = deps.clock.monotonic()
+  const signed = await signOrRelease(request, agreement, deps.signer, reservation)
   const { txId } = signed
   await reservation.attach(signed)
-  means.receipts.sent({ txId, method: request.method, url: request.url, accepted })
-  const delivery = await deliverPaid(request, signed, means, {
+  deps.receipts.sent({ txId, method: request.method, url: request.url, accepted })
+  const delivery = await deliverPaid(request, signed, deps, {
     txId,
     landsUntilMs: begunMs + landsForMs(signed),
   })
 
-  const charged = await chargedAfter(delivery, signed, means)
+  const charged = await chargedAfter(delivery, signed, deps)
   const { reply, attempts, cause } = delivery
   const status = reply?.status
-  means.receipts.update(txId, { charged: charged.charged, ...(status !== undefined && { status }) })
+  deps.receipts.update(txId, { charged: charged.charged, ...(status !== undefined && { status }) })
   if (charged.charged === 'yes') await reservation.spent()
 
   const { origin } = request.url
   if (!reply) throw networkError(origin, cause, charged)
   if (!isSuccess(reply) || reply.oversized) throw callFailed(origin, reply, charged)
   const replayed = isReplay(reply) && charged.charged === 'no'
-  const found = replayed ? [] : receiptWarnings(reply, accepted, signed, means.signer.address)
+  const found = replayed ? [] : receiptWarnings(reply, accepted, signed, deps.signer.address)
   const payment = replayed ? earlierPayment(reply) : paymentOf(signed.txId, accepted)
   return { reply, attempts, payment, replayed, warnings: [...warnings, ...found] }
 }
@@ -90,16 +90,16 @@ async function signOrRelease(
 async function deliverPaid(
   request: Outgoing,
   signed: SignedPayment,
-  means: Means,
+  deps: PurchaseDeps,
   presented: Presented,
 ): Promise<Delivery> {
   const headers = {
-    [IDEMPOTENCY_KEY_HEADER]: randomId(means.random),
+    [IDEMPOTENCY_KEY_HEADER]: randomId(deps.random),
     ...request.headers,
     [PAYMENT_SIGNATURE_HEADER]: encodeHeader(signed.payload),
   }
   try {
-    return await means.deliver({ ...request, headers }, presented)
+    return await deps.deliver({ ...request, headers }, presented)
   } catch {
     // Only the caller's own signal ends a delivery without an outcome, and by then the payment may be out.
     throw aborted(request.url.origin, { txId: signed.txId, charged: 'maybe' })
@@ -107,10 +107,10 @@ async function deliverPaid(
 }
 
 /** What the seller does not admit is looked up at once: the reader of the outcome should not have to. */
-async function chargedAfter(delivery: Delivery, signed: SignedPayment, means: Means): Promise<Charged> {
+async function chargedAfter(delivery: Delivery, signed: SignedPayment, deps: PurchaseDeps): Promise<Charged> {
   const { txId } = signed
   const charged = chargedBy(delivery, signed)
-  const landed = charged !== 'yes' && (await means.landed(txId))
+  const landed = charged !== 'yes' && (await deps.landed(txId))
   return { txId, charged: landed ? 'yes' : charged }
 }
 

@@ -30,7 +30,7 @@ export interface Delivery {
   readonly everLost: boolean
 }
 
-export interface DeliveryMeans {
+export interface DeliveryDeps {
   readonly exchange: Exchange
   readonly retry: RetryPolicy
   readonly clock: Clock
@@ -53,12 +53,12 @@ export interface Presented {
  * because giving up would leave a payment in doubt. And a payer's runs that are not settled yet, while the payment can land.
  */
 export async function deliver(
-  means: DeliveryMeans,
+  deps: DeliveryDeps,
   request: Outgoing,
   timeoutMs: number,
   presented?: Presented,
 ): Promise<Delivery> {
-  const { exchange, retry: policy, clock } = means
+  const { exchange, retry: policy, clock } = deps
   const endMs = clock.monotonic() + timeoutMs
   let everLost = false
   let failures = 0
@@ -69,8 +69,8 @@ export async function deliver(
     everLost ||= isLost(sent, presented)
     if (!waits && isFailure(sent)) failures++
     const waitMs = waits
-      ? Math.max(pauseMs(sent, means, attempts), policy.baseMs)
-      : pauseMs(sent, means, failures)
+      ? Math.max(pauseMs(sent, deps, attempts), policy.baseMs)
+      : pauseMs(sent, deps, failures)
     const again = waits ? clock.monotonic() + waitMs < untilMs : isFailure(sent) && failures < policy.attempts
     if (!again) {
       return sent.kind === 'answered'
@@ -130,7 +130,7 @@ function isFailure(sent: Sent): boolean {
 }
 
 /** What the seller asks for, else full jitter: any moment up to the doubled bound, so that callers do not return together. */
-function pauseMs(sent: Sent, { retry: policy, clock, random }: DeliveryMeans, retry: number): number {
+function pauseMs(sent: Sent, { retry: policy, clock, random }: DeliveryDeps, retry: number): number {
   const askedMs = sent.kind === 'answered' ? retryAfterMs(sent.reply.headers, clock.now()) : undefined
   const { baseMs, maxMs } = policy
   return askedMs ?? random.fraction() * Math.min(maxMs, baseMs * 2 ** Math.max(retry - 1, 0))

@@ -14,7 +14,7 @@ const signed = { txId: 'A'.repeat(52), firstValid: 1n, lastValid: 9n } as Signed
 function make(caps: Caps, changes: Partial<SpendLedger> = {}, settle: () => Promise<void> = async () => {}) {
   const ledger = memorySpendLedger()
   let settled = 0
-  const open = {
+  const late = {
     settle() {
       settled++
       return settle()
@@ -22,7 +22,7 @@ function make(caps: Caps, changes: Partial<SpendLedger> = {}, settle: () => Prom
   }
   // Not spread: the sum is a getter.
   const used: SpendLedger = Object.create(ledger, Object.getOwnPropertyDescriptors(changes))
-  const made = spendingLimits({ ledger: used, network: 'testnet', caps, open, random: systemRandom })
+  const made = spendingLimits({ ledger: used, network: 'testnet', caps, late, random: systemRandom })
   return { limits: made, ledger, settled: () => settled }
 }
 

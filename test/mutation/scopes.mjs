@@ -21,8 +21,8 @@ export const SCOPES = {
     ],
   },
   spending: {
-    mutate: ['src/app/client/spending-limits.ts', 'src/app/client/open-payments.ts'],
-    tests: ['test/client/{hoarding.attacks,open-payments,spending-limits,spend,uncapped}.test.ts'],
+    mutate: ['src/app/client/spending-limits.ts', 'src/app/client/late-settlements.ts'],
+    tests: ['test/client/{hoarding.attacks,late-settlements,spending-limits,spend,uncapped}.test.ts'],
   },
   quotes: {
     mutate: [

@@ -11,7 +11,7 @@ import { type Random, systemRandom } from '../../ports/random.js'
 import type { SpendEnd, SpendLedger } from '../../ports/spend.js'
 import { type Balance, balanceOf } from './balance.js'
 import { type Exchange, exchangeOver } from './exchange.js'
-import { openPayments } from './open-payments.js'
+import { lateSettlements } from './late-settlements.js'
 import { type ReceiptBook, receiptBook } from './receipts.js'
 import type { RetryOptions, RetryPolicy } from './retry.js'
 import { type SpendingLimits, spendingLimits } from './spending-limits.js'
@@ -108,13 +108,13 @@ export function settingsOver(surroundings: Surroundings, options: BaseOptions): 
   const receipts = receiptBook(receiptsMax, clock.now)
   const settled = (txId: string, end: SpendEnd) =>
     receipts.update(txId, { charged: end === 'spent' ? 'yes' : 'no' })
-  const open = openPayments({ ledger, network, algod, indexer, clock, settled })
+  const late = lateSettlements({ ledger, network, algod, indexer, clock, settled })
   return {
     network,
     signer,
     clock,
     random,
-    limits: spendingLimits({ ledger, network, caps, open, random }),
+    limits: spendingLimits({ ledger, network, caps, late, random }),
     receipts,
     exchange: exchangeOver(fetchImpl, clock),
     retry: retryOf(options.retry),

@@ -8,7 +8,7 @@ import type { Random } from '../../ports/random.js'
 import { randomId } from '../../ports/random-id.js'
 import type { SpendLedger } from '../../ports/spend.js'
 import { unlessAborted } from './abort.js'
-import type { OpenPayments } from './open-payments.js'
+import type { LateSettlements } from './late-settlements.js'
 
 export interface Caps {
   readonly maxPrice?: bigint
@@ -43,7 +43,7 @@ export interface SpendingLimitsOptions {
   readonly ledger: SpendLedger
   readonly network: Network
   readonly caps: Caps
-  readonly open: OpenPayments
+  readonly late: LateSettlements
   readonly random: Random
 }
 
@@ -51,7 +51,7 @@ export function spendingLimits({
   ledger,
   network,
   caps,
-  open,
+  late,
   random,
 }: SpendingLimitsOptions): SpendingLimits {
   const { maxPrice, maxPerDay } = caps
@@ -82,7 +82,7 @@ export function spendingLimits({
     async refusalOf(accepted) {
       const refused = aboveMaxPrice(accepted)
       if (refused || fits(accepted.amount)) return refused
-      await open.settle()
+      await late.settle()
       return fits(accepted.amount) ? undefined : beyondTheDay(accepted)
     },
     async reserve(accepted, signal) {
@@ -99,7 +99,7 @@ export function spendingLimits({
         }
       }
       if (!(await reserved())) {
-        await unlessAborted(open.settle(), signal, 'The call was aborted; nothing was paid')
+        await unlessAborted(late.settle(), signal, 'The call was aborted; nothing was paid')
         if (!(await reserved())) throw beyondTheDay(accepted)
       }
       return reservation(ledger, network, spend.id)

@@ -11,12 +11,12 @@ import type { Clock } from '../../ports/clock.js'
 import type { OpenSpend, SpendEnd, SpendLedger } from '../../ports/spend.js'
 import { within } from '../../ports/waiting.js'
 
-export interface OpenPayments {
+export interface LateSettlements {
   /** Settles those that can no longer land, within a bounded time. Never rejects: what is not proved stays counted. */
   settle(): Promise<void>
 }
 
-export interface OpenPaymentsOptions {
+export interface LateSettlementsOptions {
   readonly ledger: SpendLedger
   readonly network: Network
   readonly algod: Algod
@@ -34,7 +34,7 @@ const LOOKUPS_AT_ONCE = 4
 /** What could not be proved (a block that the node keeps no more, a wide window without an indexer) waits for half a minute. */
 const POSTPONED_ROUNDS = 10n
 
-export function openPayments(options: OpenPaymentsOptions): OpenPayments {
+export function lateSettlements(options: LateSettlementsOptions): LateSettlements {
   const { settlingMaxMs = SETTLING_MAX_MS, clock } = options
   let settling: Promise<void> | undefined
   return {
@@ -50,7 +50,7 @@ export function openPayments(options: OpenPaymentsOptions): OpenPayments {
   }
 }
 
-async function settleDue(options: OpenPaymentsOptions, endMs: number): Promise<void> {
+async function settleDue(options: LateSettlementsOptions, endMs: number): Promise<void> {
   const { ledger, network, algod, clock } = options
   // Read before any block: what is absent from all blocks of its window afterwards can never land.
   const round = await algod.lastRound()
@@ -65,7 +65,7 @@ async function settlePage(
   page: readonly OpenSpend[],
   round: bigint,
   endMs: number,
-  { ledger, network, algod, indexer, settled, clock }: OpenPaymentsOptions,
+  { ledger, network, algod, indexer, settled, clock }: LateSettlementsOptions,
 ): Promise<void> {
   const chain = algorandChain({ network, algod: askedOnce(algod, page), indexer, clock })
   const queue = page.values()

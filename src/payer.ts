@@ -4,13 +4,13 @@ export { memorySpendLedger } from './adapters/memory/spend.js'
 export { type BazaarAnswer, type BazaarOptions, findInBazaar, listBazaar } from './app/bazaar/bazaar.js'
 export type { Balance } from './app/client/balance.js'
 export type { Estimate } from './app/client/estimate.js'
-export type { ActiveSubscription } from './app/client/key-ring.js'
 export type { CallOutcome, CallRequest, ManyOptions } from './app/client/many.js'
 export type { SubscribeResult } from './app/client/paying-client.js'
 export type { PaymentRecord, Receipts } from './app/client/receipts.js'
 export type { CallOptions, RequestOptions } from './app/client/request.js'
 export type { CallPayment, CallResult, QuoteResult, Warning, WarningCode } from './app/client/results.js'
 export type { RetryOptions } from './app/client/retry.js'
+export type { ActiveSubscription } from './app/client/subscription-keys.js'
 export {
   type ManifestSigner,
   type ManifestVerdict,

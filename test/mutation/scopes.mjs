@@ -29,9 +29,9 @@ export const SCOPES = {
       'src/app/client/agreement.ts',
       'src/app/client/quote.ts',
       'src/app/client/receipt.ts',
-      'src/app/client/key-ring.ts',
+      'src/app/client/subscription-keys.ts',
     ],
-    tests: ['test/client/{quote,key-ring,price.attacks,client,receipts}.test.ts'],
+    tests: ['test/client/{quote,subscription-keys,price.attacks,client,receipts}.test.ts'],
   },
   delivery: {
     mutate: ['src/app/client/purchase.ts', 'src/app/client/retry.ts', 'src/app/client/verdict.ts'],

@@ -8,7 +8,6 @@ import { manifestOf, manifestUrl } from './discover.js'
 import { COVERED, type Estimate, estimateOf, FREE } from './estimate.js'
 import type { Outgoing } from './exchange.js'
 import { noSigner, notASubscription } from './failures.js'
-import { type ActiveSubscription, type KeyRing, keyRing, soldIn, withKey } from './key-ring.js'
 import { type CallOutcome, type CallRequest, type ManyOptions, manyCalls } from './many.js'
 import { type Purchase, purchase } from './purchase.js'
 import { challengeOf } from './quote.js'
@@ -17,6 +16,13 @@ import { type CallOptions, type RequestOptions, requestOf, urlOf } from './reque
 import { type CallResult, type Outcome, type QuoteResult, resultOf } from './results.js'
 import { deliver } from './retry.js'
 import type { Settings } from './settings.js'
+import {
+  type ActiveSubscription,
+  type SubscriptionKeys,
+  soldIn,
+  subscriptionKeys,
+  withKey,
+} from './subscription-keys.js'
 
 /** A subscription that was just bought, and the answer of the call that bought it. */
 export interface SubscribeResult<T = unknown> extends CallResult<T>, ActiveSubscription {}
@@ -27,11 +33,11 @@ const FREE_ANSWER_TIMEOUT_MS = 30_000
 export abstract class PayingClient {
   // Private fields, so that neither JSON nor an inspection of the client shows a key.
   readonly #settings: Settings
-  readonly #keys: KeyRing
+  readonly #keys: SubscriptionKeys
 
   protected constructor(settings: Settings) {
     this.#settings = settings
-    this.#keys = keyRing(settings.clock.now)
+    this.#keys = subscriptionKeys(settings.clock.now)
   }
 
   /** The paying address; `undefined` without a key. */

@@ -18,7 +18,7 @@ export interface ActiveSubscription {
   readonly expiresAt?: number
 }
 
-export interface KeyRing {
+export interface SubscriptionKeys {
   hold(url: URL, key: string, expiresAt?: Date | string | number): ActiveSubscription
   keyFor(url: URL): string | undefined
   drop(url: URL, key: string): void
@@ -35,7 +35,7 @@ export function soldIn(headers: Headers): { readonly key: string; readonly expir
 
 const KEY = /^[\x21-\x7e]{1,4096}$/
 
-export function keyRing(now: () => number): KeyRing {
+export function subscriptionKeys(now: () => number): SubscriptionKeys {
   const held = new Map<string, ActiveSubscription>()
 
   function current(url: string): ActiveSubscription | undefined {

@@ -1,9 +1,9 @@
 /** Which entry of a quote is payable, what a quote says it is for, and what a receipt says otherwise than was signed. */
 import { describe, expect, it } from 'vitest'
-import { agreementOn } from '../../src/app/client/agreement.js'
 import type { Reply } from '../../src/app/client/exchange.js'
 import { foreignOrigin, payableEntry } from '../../src/app/client/quote.js'
 import { contradictions, receiptOf } from '../../src/app/client/receipt.js'
+import { selectRequirements } from '../../src/app/client/select-requirements.js'
 import { CAIP2, GENESIS_HASH, USDC_ASSET_ID } from '../../src/domain/network.js'
 import { encodeHeader, type PaymentRequired, type PaymentRequirements } from '../../src/domain/x402.js'
 import type { SignedPayment } from '../../src/ports/payment-signer.js'
@@ -71,7 +71,7 @@ describe('a quote', () => {
 
   it('that offers no way to pay says so', () => {
     const terms = { network: 'testnet', strictResource: false } as const
-    expect(() => agreementOn(asked, quoted(challenge([])), terms)).toThrow(
+    expect(() => selectRequirements(asked, quoted(challenge([])), terms)).toThrow(
       expect.objectContaining({
         code: 'unreadable_quote',
         status: 402,
@@ -84,9 +84,9 @@ describe('a quote', () => {
   it('for a resource elsewhere is warned of, and refused where the caller is strict', () => {
     const elsewhere = quoted(challenge([entry()], { resource: { url: 'https://other.example/a' } }))
     const message = 'The quote of https://seller.example is for a resource at https://other.example'
-    const { warnings } = agreementOn(asked, elsewhere, { network: 'testnet', strictResource: false })
+    const { warnings } = selectRequirements(asked, elsewhere, { network: 'testnet', strictResource: false })
     expect(warnings).toEqual([{ code: 'resource_elsewhere', message }])
-    expect(() => agreementOn(asked, elsewhere, { network: 'testnet', strictResource: true })).toThrow(
+    expect(() => selectRequirements(asked, elsewhere, { network: 'testnet', strictResource: true })).toThrow(
       expect.objectContaining({
         code: 'resource_elsewhere',
         status: 402,

@@ -26,7 +26,7 @@ export const SCOPES = {
   },
   quotes: {
     mutate: [
-      'src/app/client/agreement.ts',
+      'src/app/client/select-requirements.ts',
       'src/app/client/quote.ts',
       'src/app/client/receipt.ts',
       'src/app/client/subscription-keys.ts',

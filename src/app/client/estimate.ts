@@ -2,8 +2,8 @@
 import { SvcError } from '../../domain/errors.js'
 import { usdNumber } from '../../domain/price-of.js'
 import type { PaymentRequirements } from '../../domain/x402.js'
-import { agreementOn } from './agreement.js'
 import type { Reply } from './exchange.js'
+import { selectRequirements } from './select-requirements.js'
 import type { Settings } from './settings.js'
 
 /** What a call would cost, and whether it would be paid. */
@@ -25,7 +25,7 @@ export const FREE: Estimate = Object.freeze({ usd: 0 })
 
 export async function estimateOf(url: URL, quoted: Reply, settings: Settings): Promise<Estimate> {
   try {
-    const { accepted } = agreementOn(url, quoted, settings)
+    const { accepted } = selectRequirements(url, quoted, settings)
     const refusal = await settings.limits.refusalOf(accepted)
     return { usd: usdNumber(BigInt(accepted.amount)), accepted, ...(refusal && { refusal }) }
   } catch (error) {

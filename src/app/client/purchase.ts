@@ -10,7 +10,6 @@ import type { PaymentSigner, SignedPayment } from '../../ports/payment-signer.js
 import type { Random } from '../../ports/random.js'
 import { randomId } from '../../ports/random-id.js'
 import { unlessAborted } from './abort.js'
-import { type Agreement, agreementOn } from './agreement.js'
 import type { Outgoing, Reply } from './exchange.js'
 import { aborted, type Charged, callFailed, networkError } from './failures.js'
 import { contradictions, receiptOf } from './receipt.js'
@@ -18,6 +17,7 @@ import type { ReceiptBook } from './receipts.js'
 import { IDEMPOTENCY_KEY_HEADER } from './request.js'
 import type { CallPayment, Warning } from './results.js'
 import type { Delivery, Presented } from './retry.js'
+import { type SelectedRequirements, selectRequirements } from './select-requirements.js'
 import type { Reservation, SpendingLimits } from './spending-limits.js'
 import { chargedBy, isReplay, isSuccess } from './verdict.js'
 
@@ -43,11 +43,11 @@ export interface Purchase {
 }
 
 export async function purchase(request: Outgoing, quoted: Reply, deps: PurchaseDeps): Promise<Purchase> {
-  const agreement = agreementOn(request.url, quoted, deps)
-  const { accepted, warnings } = agreement
+  const selected = selectRequirements(request.url, quoted, deps)
+  const { accepted, warnings } = selected
   const reservation = await deps.limits.reserve(accepted, request.signal)
   const begunMs = deps.clock.monotonic()
-  const signed = await signOrRelease(request, agreement, deps.signer, reservation)
+  const signed = await signOrRelease(request, selected, deps.signer, reservation)
   const { txId } = signed
   await reservation.attach(signed)
   deps.receipts.sent({ txId, method: request.method, url: request.url, accepted })
@@ -73,7 +73,7 @@ export async function purchase(request: Outgoing, quoted: Reply, deps: PurchaseD
 
 async function signOrRelease(
   { url, signal }: Outgoing,
-  { challenge, accepted }: Agreement,
+  { challenge, accepted }: SelectedRequirements,
   signer: PaymentSigner,
   reservation: Reservation,
 ): Promise<SignedPayment> {

@@ -6,18 +6,18 @@ import type { Reply } from './exchange.js'
 import { challengeOf, foreignOrigin, payableEntry } from './quote.js'
 import type { Warning } from './results.js'
 
-export interface Agreement {
+export interface SelectedRequirements {
   readonly challenge: PaymentRequired
   readonly accepted: PaymentRequirements
   readonly warnings: readonly Warning[]
 }
 
 /** @throws SvcError `unreadable_quote`, `resource_elsewhere` */
-export function agreementOn(
+export function selectRequirements(
   url: URL,
   quoted: Reply,
   { network, strictResource }: { readonly network: Network; readonly strictResource: boolean },
-): Agreement {
+): SelectedRequirements {
   const challenge = challengeOf(quoted)
   const accepted = challenge && payableEntry(challenge, network)
   if (!challenge || !accepted) {

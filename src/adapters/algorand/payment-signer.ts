@@ -22,7 +22,7 @@ export interface PaymentSignerOptions {
   readonly network: Network
   readonly algod: Pick<Algod, 'suggestedParams'>
   /** Whether the key is somebody else's, so that what it signs is verified before it is used. @default false */
-  readonly foreignKey?: boolean
+  readonly externalKey?: boolean
   /** The end of both notes. Must never repeat: two payments with equal terms and notes are one transaction. */
   readonly noteSource?: () => string
   /** How long a node's suggested parameters are used; 0 asks for every payment. */
@@ -40,7 +40,7 @@ const PARAMS_MAX_AGE_MS = 3_000
 
 /** @throws SvcError `invalid_key` where the key's address is none */
 export function algorandPaymentSigner(options: PaymentSignerOptions): PaymentSigner {
-  const { key, network, foreignKey = false, clock = systemClock, random = systemRandom } = options
+  const { key, network, externalKey = false, clock = systemClock, random = systemRandom } = options
   const { noteSource = () => randomId(random), paramsMaxAgeMs = PARAMS_MAX_AGE_MS } = options
   const params = cachedParams(options.algod, paramsMaxAgeMs, clock.monotonic)
   const sender = decodeAddress(key.address)
@@ -56,7 +56,7 @@ export function algorandPaymentSigner(options: PaymentSignerOptions): PaymentSig
       }
       const group = paymentGroup({ ...terms, sender, network, suggested, note: noteSource() })
       const signature = await signatureBy(key, group)
-      if (foreignKey && !isSignedBy(sender, group, signature)) {
+      if (externalKey && !isSignedBy(sender, group, signature)) {
         throw new SdkError(
           `The signer did not sign the payment as ${key.address}; nothing was paid`,
           'invalid_key',

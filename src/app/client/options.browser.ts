@@ -4,7 +4,7 @@ import { fetchNodeClient } from '../../adapters/algorand/fetch-node-client.js'
 import { INDEXER_TOKEN_HEADER, indexerOver } from '../../adapters/algorand/indexer-questions.js'
 import { DEFAULT_ALGOD, DEFAULT_INDEXER, type Network } from '../../domain/network.js'
 import type { Signer } from '../../ports/payment-signer.js'
-import { foreignSigner } from './foreign-signer.js'
+import { externalSigner } from './external-signer.js'
 import {
   type BaseOptions,
   checkedNetwork,
@@ -38,7 +38,7 @@ export function browserSettingsOf(options: BrowserClientOptions): Settings {
     indexerUrl === undefined
       ? undefined
       : indexerOver(fetchNodeClient({ url: indexerUrl }, INDEXER_TOKEN_HEADER))
-  const signer = options.signer && foreignSigner({ signer: options.signer, network, algod })
+  const signer = options.signer && externalSigner({ signer: options.signer, network, algod })
   const settings = settingsOver({ network, algod, indexer, signer }, options)
   if (isUncapped(settings, options)) warnOnce()
   return settings

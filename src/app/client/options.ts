@@ -6,7 +6,7 @@ import { algorandPaymentSigner } from '../../adapters/algorand/payment-signer.js
 import { DEFAULT_ALGOD, DEFAULT_INDEXER, type Network } from '../../domain/network.js'
 import type { PaymentSigner, Signer } from '../../ports/payment-signer.js'
 import { sandboxUrl } from '../sandbox-url.js'
-import { foreignSigner } from './foreign-signer.js'
+import { externalSigner } from './external-signer.js'
 import {
   type BaseOptions,
   checkedNetwork,
@@ -67,7 +67,7 @@ function signerOf(
 ): PaymentSigner | undefined {
   if ([mnemonic, secretKey, signer].filter(one => one !== undefined).length > 1)
     throw invalid('give one of mnemonic, secretKey and signer')
-  if (signer) return foreignSigner({ signer, network, algod })
+  if (signer) return externalSigner({ signer, network, algod })
   const secret = mnemonic ?? secretKey
   return secret === undefined ? undefined : algorandPaymentSigner({ key: signingKey(secret), network, algod })
 }

@@ -6,16 +6,16 @@ import { isRecord } from '../../domain/x402.js'
 import type { PaymentSigner, Signer } from '../../ports/payment-signer.js'
 import { invalid } from './settings.js'
 
-export interface ForeignSignerOptions {
+export interface ExternalSignerOptions {
   readonly signer: Signer
   readonly network: Network
   readonly algod: Algod
 }
 
 /** @throws SvcError `invalid_options`, `invalid_key` */
-export function foreignSigner({ signer, network, algod }: ForeignSignerOptions): PaymentSigner {
+export function externalSigner({ signer, network, algod }: ExternalSignerOptions): PaymentSigner {
   const { sign, signTransactions }: Record<string, unknown> = isRecord(signer) ? signer : {}
   if (typeof sign !== 'function' && typeof signTransactions !== 'function')
     throw invalid('signer is {address, sign} or {address, signTransactions}')
-  return algorandPaymentSigner({ key: signer, network, algod, foreignKey: true })
+  return algorandPaymentSigner({ key: signer, network, algod, externalKey: true })
 }

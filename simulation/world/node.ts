@@ -12,7 +12,7 @@ import { algodRoutes } from '../../src/adapters/sandbox/algod.js'
 import { BadRequest } from '../../src/adapters/sandbox/http.js'
 import type { Ledger } from '../../src/adapters/sandbox/ledger.js'
 import { GENESIS_HASH } from '../../src/domain/network.js'
-import { within } from '../../src/ports/waiting.js'
+import { withTimeout } from '../../src/ports/waiting.js'
 import { Process } from '../kernel/process.js'
 import { textOf } from './wire.js'
 import type { World } from './world.js'
@@ -37,7 +37,7 @@ export class Node {
         this.#world.point(from, place)
         const asked = network.ask(from, this.#process, place, conditions.links.node, () => this.#serve(path))
         try {
-          const { status, text } = await within(from.clock, nodeTimeoutMs, asked)
+          const { status, text } = await withTimeout(from.clock, nodeTimeoutMs, asked)
           return answerIn(status, text)
         } catch (error) {
           throw unavailableBy(error)

@@ -1,6 +1,6 @@
 import type { Clock } from '../ports/clock.js'
 import type { SubscriptionStore } from '../ports/subscriptions.js'
-import { within } from '../ports/waiting.js'
+import { withTimeout } from '../ports/waiting.js'
 
 /**
  * A seller's own store of windows, which counts as down where it does not answer in time. A call that waited for it for
@@ -12,7 +12,7 @@ export function boundedSubscriptions(
   clock: Pick<Clock, 'after'>,
 ): SubscriptionStore {
   const bounded = <T>(answer: T): T =>
-    answer instanceof Promise ? (within(clock, timeoutMs, answer) as T) : answer
+    answer instanceof Promise ? (withTimeout(clock, timeoutMs, answer) as T) : answer
   return {
     get: id => bounded(store.get(id)),
     put: (id, record) => bounded(store.put(id, record)),

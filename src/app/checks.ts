@@ -2,7 +2,7 @@
 import { SvcError } from '../domain/errors.js'
 import type { Clock } from '../ports/clock.js'
 import type { Logger } from '../ports/logger.js'
-import { within } from '../ports/waiting.js'
+import { withTimeout } from '../ports/waiting.js'
 
 /** Fails by answering `false`, by throwing, by rejecting, or by taking too long. */
 export type HealthCheck = () => unknown
@@ -53,6 +53,6 @@ function oneAtATime(name: string, check: HealthCheck, { timeoutMs, logger, clock
     running ??= run().finally(() => {
       running = undefined
     })
-    return within(clock, timeoutMs, running).catch(() => 'timed_out' as const)
+    return withTimeout(clock, timeoutMs, running).catch(() => 'timed_out' as const)
   }
 }

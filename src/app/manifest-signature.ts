@@ -7,7 +7,7 @@ import { SvcError } from '../domain/errors.js'
 import type { Manifest, ManifestSignature } from '../domain/manifest.js'
 import { isRecord } from '../domain/x402.js'
 import type { Clock } from '../ports/clock.js'
-import { within } from '../ports/waiting.js'
+import { withTimeout } from '../ports/waiting.js'
 
 /** Who vouches for a manifest, and for which origin. */
 export interface ManifestSigner {
@@ -49,7 +49,7 @@ export async function signedManifest(
 ): Promise<Manifest> {
   const { address } = signer
   const signing = Promise.resolve(signer.sign(signedBytes(manifest)))
-  const value = toBase64(await within(clock, SIGN_TIMEOUT_MS, signing))
+  const value = toBase64(await withTimeout(clock, SIGN_TIMEOUT_MS, signing))
   const signed: Manifest = { ...manifest, signature: { alg: 'ed25519', address, value } }
   const verdict = verifyManifest(signed, { address })
   if (!verdict.ok) throw new Error(`the signer's signature is refused: ${verdict.reason}`)

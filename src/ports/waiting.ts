@@ -19,7 +19,7 @@ export function every(clock: Timers, ms: number, callback: () => void): Cancel {
 }
 
 /** The promise's value, or after `ms` milliseconds a rejection with `late`. The work itself goes on. */
-export function within<T>(
+export function withTimeout<T>(
   clock: Timers,
   ms: number,
   promise: Promise<T>,

@@ -9,7 +9,7 @@ import type { Network } from '../../domain/network.js'
 import type { Chain } from '../../ports/chain.js'
 import type { Clock } from '../../ports/clock.js'
 import type { OpenSpend, SpendEnd, SpendLedger } from '../../ports/spend.js'
-import { within } from '../../ports/waiting.js'
+import { withTimeout } from '../../ports/waiting.js'
 
 export interface LateSettlements {
   /** Settles those that can no longer land, within a bounded time. Never rejects: what is not proved stays counted. */
@@ -45,7 +45,7 @@ export function lateSettlements(options: LateSettlementsOptions): LateSettlement
         .finally(() => {
           settling = undefined
         })
-      return within(clock, settlingMaxMs, settling).catch(() => {})
+      return withTimeout(clock, settlingMaxMs, settling).catch(() => {})
     },
   }
 }

@@ -1,6 +1,6 @@
 import { SvcError } from '../../../domain/errors.js'
 import { isRecord, sameTerms } from '../../../domain/x402.js'
-import { within } from '../../../ports/waiting.js'
+import { withTimeout } from '../../../ports/waiting.js'
 import { onceKnown } from '../../once-known.js'
 import { type Call, meetsTerms } from '../call.js'
 import { quotedPrice } from '../quoted-price.js'
@@ -43,7 +43,7 @@ function judged(world: World, call: Call) {
 
 async function priceNow(world: World, call: Call): Promise<bigint | undefined> {
   try {
-    return await within(world.clock, world.rules.budgets.priceMs, quotedPrice(call))
+    return await withTimeout(world.clock, world.rules.budgets.priceMs, quotedPrice(call))
   } catch (cause) {
     const endpoint = call.listing.def.name
     world.logger.error({ err: cause, endpoint }, 'the price function gave no price')

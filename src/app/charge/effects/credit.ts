@@ -1,5 +1,5 @@
 import { sleep } from '../../../ports/waiting.js'
-import { onceKnown } from '../../once-known.js'
+import { thenMaybe } from '../../then-maybe.js'
 import { type Call, storeDown } from '../call.js'
 import { creditorOf } from '../credit.js'
 import type { World } from '../world.js'
@@ -15,7 +15,7 @@ const EXHAUSTED_RETRY_MS = 5_000
  */
 export function credit(world: World, call: Call) {
   if (world.rules.credit === undefined) return 'credited'
-  return onceKnown(take(world, call), taken => taken ?? wait(world, call))
+  return thenMaybe(take(world, call), taken => taken ?? wait(world, call))
 }
 
 type Taken = 'credited' | 'storeDown' | undefined

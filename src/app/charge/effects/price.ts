@@ -1,7 +1,7 @@
 import { SvcError } from '../../../domain/errors.js'
 import { isRecord, sameTerms } from '../../../domain/x402.js'
 import { withTimeout } from '../../../ports/waiting.js'
-import { onceKnown } from '../../once-known.js'
+import { thenMaybe } from '../../then-maybe.js'
 import { type Call, meetsTerms } from '../call.js'
 import { quotedPrice } from '../quoted-price.js'
 import { UNPAID } from '../terms.js'
@@ -19,7 +19,7 @@ async function priced(world: World, call: Call) {
 }
 
 function asked(world: World, call: Call, amount: bigint) {
-  return onceKnown(world.facilitator.supported(), supported => {
+  return thenMaybe(world.facilitator.supported(), supported => {
     call.requirements = call.listing.terms.requirements(amount, supported)
     return judged(world, call)
   })

@@ -16,8 +16,8 @@ import type { ManifestEndpoint } from '../domain/manifest.js'
 import { isRecord } from '../domain/x402.js'
 import { wakefulClock } from '../ports/clock.js'
 import type { SvcClient } from './client/client.js'
-import { exchangeOver } from './client/exchange.js'
-import { urlOf } from './client/request.js'
+import { exchangeOver } from './client/http-exchange.js'
+import { urlOf } from './client/http-request.js'
 import type { CallResult } from './client/results.js'
 
 const TOOL_NAME = /^[A-Za-z0-9_-]{1,128}$/

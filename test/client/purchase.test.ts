@@ -1,9 +1,9 @@
 /** What a delivery says about its payment, and what the purchase then books, tells and returns. */
 import { describe, expect, it } from 'vitest'
-import type { Reply } from '../../src/app/client/exchange.js'
+import { chargedBy, isSuccess } from '../../src/app/client/charged.js'
+import type { Reply } from '../../src/app/client/http-exchange.js'
 import { type PurchaseDeps, purchase } from '../../src/app/client/purchase.js'
 import type { Delivery } from '../../src/app/client/retry.js'
-import { chargedBy, isSuccess } from '../../src/app/client/verdict.js'
 import { encodeHeader } from '../../src/domain/x402.js'
 import { systemClock } from '../../src/ports/clock.js'
 import type { SignedPayment } from '../../src/ports/payment-signer.js'

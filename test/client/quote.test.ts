@@ -1,6 +1,6 @@
 /** Which entry of a quote is payable, what a quote says it is for, and what a receipt says otherwise than was signed. */
 import { describe, expect, it } from 'vitest'
-import type { Reply } from '../../src/app/client/exchange.js'
+import type { Reply } from '../../src/app/client/http-exchange.js'
 import { foreignOrigin, payableEntry } from '../../src/app/client/quote.js'
 import { contradictions, receiptOf } from '../../src/app/client/receipt.js'
 import { selectRequirements } from '../../src/app/client/select-requirements.js'

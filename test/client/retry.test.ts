@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { Exchange, Sent } from '../../src/app/client/exchange.js'
+import type { Exchange, Sent } from '../../src/app/client/http-exchange.js'
 import { deliver, type Presented, retryAfterMs } from '../../src/app/client/retry.js'
 import { systemClock } from '../../src/ports/clock.js'
 import { systemRandom } from '../../src/ports/random.js'

@@ -34,7 +34,7 @@ export const SCOPES = {
     tests: ['test/client/{quote,subscription-keys,price.attacks,client,receipts}.test.ts'],
   },
   delivery: {
-    mutate: ['src/app/client/purchase.ts', 'src/app/client/retry.ts', 'src/app/client/verdict.ts'],
+    mutate: ['src/app/client/purchase.ts', 'src/app/client/retry.ts', 'src/app/client/charged.ts'],
     tests: ['test/client/{purchase,retry,delivery.attacks,receipts}.test.ts'],
   },
   // Of both that follow, what is written is left out: a person reads it, and the codes are held elsewhere.

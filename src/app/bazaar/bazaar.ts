@@ -4,9 +4,9 @@ import { type BazaarResource, mentions, readIndex } from '../../domain/bazaar-in
 import { DEFAULT_FACILITATOR } from '../../domain/network.js'
 import { wakefulClock } from '../../ports/clock.js'
 import { recordOf } from '../client/body.js'
-import { exchangeOver } from '../client/exchange.js'
-import { urlOf } from '../client/request.js'
-import { isSuccess } from '../client/verdict.js'
+import { isSuccess } from '../client/charged.js'
+import { exchangeOver } from '../client/http-exchange.js'
+import { urlOf } from '../client/http-request.js'
 import { sandboxUrl } from '../sandbox-url.js'
 
 /** Which page of whose index. */

@@ -1,10 +1,11 @@
 /** Asks an endpoint without paying. */
-import type { Outgoing, Reply } from './exchange.js'
-import { callFailed, networkError } from './failures.js'
-import type { RequestOptions } from './request.js'
+
+import { isSuccess } from './charged.js'
+import { callFailed, networkError } from './errors.js'
+import type { Outgoing, Reply } from './http-exchange.js'
+import type { RequestOptions } from './http-request.js'
 import { deliver } from './retry.js'
 import type { Settings } from './settings.js'
-import { isSuccess } from './verdict.js'
 
 export interface Asked {
   /** As it was sent: a GET where the endpoint wanted one. */

@@ -1,6 +1,6 @@
 /** What is inside an answer: data by its content type, and what an error answer says about itself. */
 import { isRecord } from '../../domain/x402.js'
-import type { Reply } from './exchange.js'
+import type { Reply } from './http-exchange.js'
 
 /** JSON is parsed, text is a string, anything else stays bytes, an empty body is `null`. */
 export function dataOf(reply: Reply): { readonly data: unknown; readonly unreadable?: true } {

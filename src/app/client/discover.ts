@@ -3,7 +3,7 @@ import { SdkError } from '../../domain/errors.js'
 import type { Manifest } from '../../domain/manifest.js'
 import { isRecord } from '../../domain/x402.js'
 import { recordOf } from './body.js'
-import type { Reply } from './exchange.js'
+import type { Reply } from './http-exchange.js'
 
 const MANIFEST_PATH = '/.well-known/svc.json'
 

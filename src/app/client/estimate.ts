@@ -2,7 +2,7 @@
 import { SvcError } from '../../domain/errors.js'
 import { usdNumber } from '../../domain/price-of.js'
 import type { PaymentRequirements } from '../../domain/x402.js'
-import type { Reply } from './exchange.js'
+import type { Reply } from './http-exchange.js'
 import { selectRequirements } from './select-requirements.js'
 import type { Settings } from './settings.js'
 

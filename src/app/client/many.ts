@@ -1,7 +1,7 @@
 /** Many calls, a few at a time. */
 import { SdkError } from '../../domain/errors.js'
 import { eitherSignal } from './abort.js'
-import type { CallOptions } from './request.js'
+import type { CallOptions } from './http-request.js'
 import type { CallResult } from './results.js'
 
 /** One of many calls: what `call` takes, as an object. */

@@ -10,16 +10,16 @@ import type { PaymentSigner, SignedPayment } from '../../ports/payment-signer.js
 import type { Random } from '../../ports/random.js'
 import { randomId } from '../../ports/random-id.js'
 import { unlessAborted } from './abort.js'
-import type { Outgoing, Reply } from './exchange.js'
-import { aborted, type Charged, callFailed, networkError } from './failures.js'
+import { chargedBy, isReplay, isSuccess } from './charged.js'
+import { aborted, type Charged, callFailed, networkError } from './errors.js'
+import type { Outgoing, Reply } from './http-exchange.js'
+import { IDEMPOTENCY_KEY_HEADER } from './http-request.js'
 import { contradictions, receiptOf } from './receipt.js'
 import type { ReceiptBook } from './receipts.js'
-import { IDEMPOTENCY_KEY_HEADER } from './request.js'
 import type { CallPayment, Warning } from './results.js'
 import type { Delivery, Presented } from './retry.js'
 import { type SelectedRequirements, selectRequirements } from './select-requirements.js'
 import type { Reservation, SpendingLimits } from './spending-limits.js'
-import { chargedBy, isReplay, isSuccess } from './verdict.js'
 
 export interface PurchaseDeps {
   readonly network: Network

@@ -12,7 +12,7 @@ import {
   X402_VERSION,
 } from '../../domain/x402.js'
 import { recordOf } from './body.js'
-import type { Reply } from './exchange.js'
+import type { Reply } from './http-exchange.js'
 
 /** The challenge in the header; in the body where the header holds none. `undefined` where neither lists ways to pay. */
 export function challengeOf(reply: Reply): PaymentRequired | undefined {

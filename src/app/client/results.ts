@@ -1,7 +1,7 @@
 /** What the client's methods answer. */
 import type { PaymentRequired } from '../../domain/x402.js'
 import { dataOf } from './body.js'
-import type { Reply } from './exchange.js'
+import type { Reply } from './http-exchange.js'
 
 /** What an endpoint asks for. */
 export interface QuoteResult {

@@ -3,7 +3,7 @@ import type { Clock } from '../../ports/clock.js'
 import type { Random } from '../../ports/random.js'
 import { pause } from './abort.js'
 import { errorCodeOf, namesPayment } from './body.js'
-import type { Exchange, Outgoing, Reply, Sent } from './exchange.js'
+import type { Exchange, Outgoing, Reply, Sent } from './http-exchange.js'
 
 /**
  * How often a request is sent, and how long the client pauses in between: a random time, bounded by `baseMs` doubled

@@ -2,7 +2,7 @@
 import { SdkError } from '../../domain/errors.js'
 import type { Network } from '../../domain/network.js'
 import type { PaymentRequired, PaymentRequirements } from '../../domain/x402.js'
-import type { Reply } from './exchange.js'
+import type { Reply } from './http-exchange.js'
 import { challengeOf, foreignOrigin, payableEntry } from './quote.js'
 import type { Warning } from './results.js'
 

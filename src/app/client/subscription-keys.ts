@@ -2,8 +2,8 @@
 import { SdkError } from '../../domain/errors.js'
 import type { Random } from '../../ports/random.js'
 import { randomId } from '../../ports/random-id.js'
-import type { Outgoing } from './exchange.js'
-import { IDEMPOTENCY_KEY_HEADER } from './request.js'
+import type { Outgoing } from './http-exchange.js'
+import { IDEMPOTENCY_KEY_HEADER } from './http-request.js'
 
 export const SUBSCRIPTION_HEADER = 'x-svc-subscription'
 export const SUBSCRIPTION_EXPIRES_HEADER = 'x-svc-subscription-expires'

@@ -9,8 +9,8 @@ import { isRecord } from '../../domain/x402.js'
 import { wakefulClock } from '../../ports/clock.js'
 import type { Registry } from '../../ports/registry.js'
 import { recordOf } from '../client/body.js'
-import { exchangeOver } from '../client/exchange.js'
-import { isSuccess } from '../client/verdict.js'
+import { isSuccess } from '../client/charged.js'
+import { exchangeOver } from '../client/http-exchange.js'
 
 /** As much of a registry as a verdict asks. */
 export type AskedRegistry = Pick<Registry, 'byId' | 'apps'>

@@ -2,7 +2,7 @@
 import { SdkError, type SvcError } from '../../domain/errors.js'
 import type { PaymentRequired } from '../../domain/x402.js'
 import { dataOf, errorBodyOf, errorCodeOf, errorMessageOf } from './body.js'
-import type { Reply } from './exchange.js'
+import type { Reply } from './http-exchange.js'
 import { challengeOf } from './quote.js'
 import { receiptOf } from './receipt.js'
 import type { Outcome } from './results.js'

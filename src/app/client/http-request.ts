@@ -1,6 +1,6 @@
 /** Turns what a caller passes into the request that is sent, the same for the quote and for the paid call. */
 import { SdkError } from '../../domain/errors.js'
-import type { Outgoing } from './exchange.js'
+import type { Outgoing } from './http-exchange.js'
 
 /** How a request is sent. */
 export interface RequestOptions {

@@ -1,8 +1,8 @@
 /** What the end of a delivery says about the payment that was in it. */
 import type { SignedPayment } from '../../ports/payment-signer.js'
 import { errorCodeOf, namesPayment } from './body.js'
-import type { Reply } from './exchange.js'
-import type { Charged } from './failures.js'
+import type { Charged } from './errors.js'
+import type { Reply } from './http-exchange.js'
 import { receiptOf } from './receipt.js'
 import type { Delivery } from './retry.js'
 

@@ -1,7 +1,7 @@
 /** What a delivery says about its payment, and what the purchase then books, tells and returns. */
 import { describe, expect, it } from 'vitest'
 import { chargedBy, isSuccess } from '../../src/app/client/charged.js'
-import type { Reply } from '../../src/app/client/http-exchange.js'
+import type { HttpReply } from '../../src/app/client/http-exchange.js'
 import { type PurchaseDeps, purchase } from '../../src/app/client/purchase.js'
 import type { Delivery } from '../../src/app/client/retry.js'
 import { encodeHeader } from '../../src/domain/x402.js'
@@ -17,7 +17,7 @@ const OURS = 'O'.repeat(52)
 const OTHERS = 'T'.repeat(52)
 const signed = { txId: OURS, payload: {}, firstValid: 1n, lastValid: 100n } as unknown as SignedPayment
 
-function reply(status: number, headers: Record<string, string> = {}, body: object = {}): Reply {
+function reply(status: number, headers: Record<string, string> = {}, body: object = {}): HttpReply {
   return { status, headers: new Headers(headers), bytes: Buffer.from(JSON.stringify(body)), oversized: false }
 }
 const failed = (status: number, code: string, txId?: string) => reply(status, {}, { error: { code, txId } })
@@ -28,7 +28,7 @@ const replay = (receipt?: object, said = 'true') =>
   })
 const settled = (status: number, over: object = {}) =>
   reply(status, { 'PAYMENT-RESPONSE': encodeHeader({ success: true, transaction: OURS, ...over }) })
-const delivered = (of: Reply | undefined, everLost = false): Delivery => ({
+const delivered = (of: HttpReply | undefined, everLost = false): Delivery => ({
   ...(of ? { reply: of } : { cause: 'reset' }),
   attempts: 1,
   everLost,
@@ -36,7 +36,7 @@ const delivered = (of: Reply | undefined, everLost = false): Delivery => ({
 
 describe('a delivery says of its payment', () => {
   const unnamed = ['payment_spent', 'settlement_unknown', 'payment_in_use', 'answer_not_written']
-  const cases: [string, string, Reply | undefined, boolean][] = [
+  const cases: [string, string, HttpReply | undefined, boolean][] = [
     ['maybe', 'without any answer', undefined, true],
     ['yes', '200', reply(200), false],
     ['yes', '299', reply(299), true],
@@ -63,7 +63,12 @@ describe('a delivery says of its payment', () => {
     ['maybe', 'settlement_unknown of it', failed(503, 'settlement_unknown', OURS), false],
     ...unnamed.map(
       code =>
-        ['maybe', `${code} of another`, failed(409, code, OTHERS), false] as [string, string, Reply, boolean],
+        ['maybe', `${code} of another`, failed(409, code, OTHERS), false] as [
+          string,
+          string,
+          HttpReply,
+          boolean,
+        ],
     ),
   ]
   it.each(cases)('%s: %s', (charged, _, of, everLost) => {
@@ -71,7 +76,7 @@ describe('a delivery says of its payment', () => {
   })
 
   it('nothing good where it was sent elsewhere, or was no last answer', () => {
-    expect(isSuccess({ ...reply(200), location: 'https://other.example/' } as Reply)).toBe(false)
+    expect(isSuccess({ ...reply(200), location: 'https://other.example/' } as HttpReply)).toBe(false)
     expect(isSuccess(reply(103))).toBe(false)
   })
 })

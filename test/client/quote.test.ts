@@ -1,6 +1,6 @@
 /** Which entry of a quote is payable, what a quote says it is for, and what a receipt says otherwise than was signed. */
 import { describe, expect, it } from 'vitest'
-import type { Reply } from '../../src/app/client/http-exchange.js'
+import type { HttpReply } from '../../src/app/client/http-exchange.js'
 import { foreignOrigin, payableEntry } from '../../src/app/client/quote.js'
 import { contradictions, receiptOf } from '../../src/app/client/receipt.js'
 import { selectRequirements } from '../../src/app/client/select-requirements.js'
@@ -53,7 +53,7 @@ describe('an entry', () => {
 
 describe('a quote', () => {
   const asked = new URL('https://seller.example/a')
-  const quoted = (body: object): Reply => ({
+  const quoted = (body: object): HttpReply => ({
     status: 402,
     headers: new Headers(),
     bytes: Buffer.from(JSON.stringify(body)),

@@ -1,18 +1,18 @@
 import { describe, expect, it } from 'vitest'
-import type { Exchange, Sent } from '../../src/app/client/http-exchange.js'
-import { deliver, type Presented, retryAfterMs } from '../../src/app/client/retry.js'
+import type { Exchange, ExchangeResult } from '../../src/app/client/http-exchange.js'
+import { deliver, retryAfterMs, type SentPayment } from '../../src/app/client/retry.js'
 import { systemClock } from '../../src/ports/clock.js'
 import { systemRandom } from '../../src/ports/random.js'
 
 const request = { url: new URL('https://agent.example/'), method: 'POST', headers: {} }
 const policy = { attempts: 3, baseMs: 0, maxMs: 0 }
-const lost: Sent = { kind: 'lost', cause: 'reset' }
+const lost: ExchangeResult = { kind: 'lost', cause: 'reset' }
 
 const OURS = 'O'.repeat(52)
-const presented: Presented = { txId: OURS, landsUntilMs: Number.POSITIVE_INFINITY }
+const presented: SentPayment = { txId: OURS, landsUntilMs: Number.POSITIVE_INFINITY }
 
 /** As our server answers: with the payment's id, and when to come back. */
-function answer(status: number, code?: string, txId: string | undefined = OURS, after = '0'): Sent {
+function answer(status: number, code?: string, txId: string | undefined = OURS, after = '0'): ExchangeResult {
   const bytes = Buffer.from(JSON.stringify({ error: { code, txId } }))
   const headers = new Headers(after ? { 'retry-after': after } : {})
   return { kind: 'answered', reply: { status, headers, bytes, oversized: false } }
@@ -27,7 +27,7 @@ const depsFor = (exchange: Exchange, attempts = policy.attempts) => ({
   random: systemRandom,
 })
 
-function scripted(...steps: readonly Sent[]): Exchange {
+function scripted(...steps: readonly ExchangeResult[]): Exchange {
   const left = [...steps]
   return async () => left.shift() ?? Promise.reject(new Error('sent once too often'))
 }
@@ -147,7 +147,7 @@ describe('between two attempts', () => {
 })
 
 describe('a request is sent', () => {
-  const cases: [string, readonly Sent[], number, number | undefined, boolean][] = [
+  const cases: [string, readonly ExchangeResult[], number, number | undefined, boolean][] = [
     ['once for a success', [answer(200)], 1, 200, false],
     ['once for 4xx', [answer(404)], 1, 404, false],
     ['once for 409 where nothing was lost', [answer(409, 'payment_in_use')], 1, 409, false],

@@ -2,26 +2,26 @@
 
 import { isSuccess } from './charged.js'
 import { callFailed, networkError } from './errors.js'
-import type { Outgoing, Reply } from './http-exchange.js'
+import type { HttpReply, HttpRequest } from './http-exchange.js'
 import type { RequestOptions } from './http-request.js'
 import { deliver } from './retry.js'
 import type { Settings } from './settings.js'
 
 export interface Asked {
   /** As it was sent: a GET where the endpoint wanted one. */
-  readonly request: Outgoing
-  readonly reply: Reply
+  readonly request: HttpRequest
+  readonly reply: HttpReply
   readonly attempts: number
 }
 
 /** @throws SvcError `network_error`, `aborted` */
 export async function ask(
   settings: Settings,
-  request: Outgoing,
+  request: HttpRequest,
   { method }: RequestOptions,
   timeoutMs: number,
 ): Promise<Asked> {
-  const send = async (sent: Outgoing): Promise<Asked> => {
+  const send = async (sent: HttpRequest): Promise<Asked> => {
     const { reply, attempts, cause } = await deliver(settings, sent, timeoutMs)
     if (!reply) throw networkError(sent.url.origin, cause)
     return { request: sent, reply, attempts }
@@ -33,7 +33,7 @@ export async function ask(
 }
 
 /** A quote that was found behind a redirect, by a fetch that follows them, is somebody else's. */
-export function isQuote({ status, location }: Reply): boolean {
+export function isQuote({ status, location }: HttpReply): boolean {
   return status === 402 && location === undefined
 }
 

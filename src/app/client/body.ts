@@ -1,9 +1,9 @@
 /** What is inside an answer: data by its content type, and what an error answer says about itself. */
 import { isRecord } from '../../domain/x402.js'
-import type { Reply } from './http-exchange.js'
+import type { HttpReply } from './http-exchange.js'
 
 /** JSON is parsed, text is a string, anything else stays bytes, an empty body is `null`. */
-export function dataOf(reply: Reply): { readonly data: unknown; readonly unreadable?: true } {
+export function dataOf(reply: HttpReply): { readonly data: unknown; readonly unreadable?: true } {
   if (reply.bytes.length === 0) return { data: null }
   const type = mediaTypeOf(reply)
   if (type === 'application/json' || type.endsWith('+json')) {
@@ -18,7 +18,7 @@ export function dataOf(reply: Reply): { readonly data: unknown; readonly unreada
 }
 
 /** As much of an error's body as is worth keeping in an exception: parsed where it is JSON, whatever it calls itself. */
-export function errorBodyOf(reply: Reply): unknown {
+export function errorBodyOf(reply: HttpReply): unknown {
   const text = textOf(reply)
   return jsonOf(text) ?? (text.length > ERROR_TEXT_MAX ? `${text.slice(0, ERROR_TEXT_MAX)}…` : text)
 }
@@ -26,36 +26,36 @@ export function errorBodyOf(reply: Reply): unknown {
 const ERROR_TEXT_MAX = 2_000
 
 /** The `code` of `{"error": {"code", "message"}}`. */
-export function errorCodeOf(reply: Reply): string | undefined {
+export function errorCodeOf(reply: HttpReply): string | undefined {
   return errorField(reply, 'code')
 }
 
-export function errorMessageOf(reply: Reply): string | undefined {
+export function errorMessageOf(reply: HttpReply): string | undefined {
   return errorField(reply, 'message')
 }
 
 /** Whether `{"error": {"txId"}}` is this payment: what our server sends with each code that speaks of a payment. */
-export function namesPayment(reply: Reply, txId: string): boolean {
+export function namesPayment(reply: HttpReply, txId: string): boolean {
   return errorField(reply, 'txId') === txId
 }
 
 /** The JSON object in a body; `undefined` for anything else. */
-export function recordOf(reply: Reply): Record<string, unknown> | undefined {
+export function recordOf(reply: HttpReply): Record<string, unknown> | undefined {
   const value = jsonOf(textOf(reply))
   return isRecord(value) ? value : undefined
 }
 
-function errorField(reply: Reply, field: string): string | undefined {
+function errorField(reply: HttpReply, field: string): string | undefined {
   const error = recordOf(reply)?.error
   const value = isRecord(error) ? error[field] : undefined
   return typeof value === 'string' ? value : undefined
 }
 
-function mediaTypeOf({ headers }: Reply): string {
+function mediaTypeOf({ headers }: HttpReply): string {
   return (headers.get('content-type') ?? '').split(';', 1)[0]!.trim().toLowerCase()
 }
 
-function textOf({ bytes }: Reply): string {
+function textOf({ bytes }: HttpReply): string {
   return utf8.decode(bytes)
 }
 

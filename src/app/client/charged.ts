@@ -2,15 +2,15 @@
 import type { SignedPayment } from '../../ports/payment-signer.js'
 import { errorCodeOf, namesPayment } from './body.js'
 import type { Charged } from './errors.js'
-import type { Reply } from './http-exchange.js'
+import type { HttpReply } from './http-exchange.js'
 import { receiptOf } from './receipt.js'
 import type { Delivery } from './retry.js'
 
-export function isSuccess({ status, location }: Reply): boolean {
+export function isSuccess({ status, location }: HttpReply): boolean {
   return status >= 200 && status < 300 && location === undefined
 }
 
-export function isReplay({ headers }: Reply): boolean {
+export function isReplay({ headers }: HttpReply): boolean {
   return headers.get('idempotency-replayed')?.toLowerCase() === 'true'
 }
 
@@ -43,13 +43,13 @@ export function chargedBy({ reply, everLost }: Delivery, signed: SignedPayment):
 }
 
 /** The receipt stands beside any answer that was settled, and a redirect or an error of the handler's can be one. */
-function isSettlementOf({ headers }: Reply, signed: SignedPayment): boolean {
+function isSettlementOf({ headers }: HttpReply, signed: SignedPayment): boolean {
   const receipt = receiptOf(headers)
   return receipt?.success === true && receipt.txId === signed.txId
 }
 
 /** A replay is of an earlier payment, unless it names ours: then the answer that was lost is the one that is replayed. */
-function chargedByReplay(reply: Reply, signed: SignedPayment, everLost: boolean): Charged['charged'] {
+function chargedByReplay(reply: HttpReply, signed: SignedPayment, everLost: boolean): Charged['charged'] {
   const txId = receiptOf(reply.headers)?.txId
   if (txId === undefined) return everLost ? 'maybe' : 'no'
   return txId === signed.txId ? 'yes' : 'no'

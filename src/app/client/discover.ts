@@ -3,7 +3,7 @@ import { SdkError } from '../../domain/errors.js'
 import type { Manifest } from '../../domain/manifest.js'
 import { isRecord } from '../../domain/x402.js'
 import { recordOf } from './body.js'
-import type { Reply } from './http-exchange.js'
+import type { HttpReply } from './http-exchange.js'
 
 const MANIFEST_PATH = '/.well-known/svc.json'
 
@@ -15,7 +15,7 @@ export function manifestUrl(base: URL): URL {
 }
 
 /** @throws SvcError `invalid_manifest` where the outline that callers rely on is not there. */
-export function manifestOf(reply: Reply, url: URL): Manifest {
+export function manifestOf(reply: HttpReply, url: URL): Manifest {
   const value = recordOf(reply)
   const { name, handle, network, payTo, endpoints } = value ?? {}
   const texts = [name, handle, network, payTo].every(text => typeof text === 'string')

@@ -2,7 +2,7 @@
 import { SdkError, type SvcError } from '../../domain/errors.js'
 import type { PaymentRequired } from '../../domain/x402.js'
 import { dataOf, errorBodyOf, errorCodeOf, errorMessageOf } from './body.js'
-import type { Reply } from './http-exchange.js'
+import type { HttpReply } from './http-exchange.js'
 import { challengeOf } from './quote.js'
 import { receiptOf } from './receipt.js'
 import type { Outcome } from './results.js'
@@ -30,7 +30,7 @@ export function networkError(origin: string, cause: string | undefined, payment?
   return new SdkError(told, 'network_error', undefined, { cause, ...payment })
 }
 
-export function callFailed(origin: string, reply: Reply, payment?: Charged): SvcError {
+export function callFailed(origin: string, reply: HttpReply, payment?: Charged): SvcError {
   const { status, location } = reply
   const reason = reasonOf(reply)
   const told = [`${origin} answered ${status}`, reason && `: ${reason}`, payment && `; ${fate(payment)}`]
@@ -58,7 +58,7 @@ export function notASubscription(origin: string, { reply, payment }: Outcome): S
   )
 }
 
-function reasonOf(reply: Reply): string | undefined {
+function reasonOf(reply: HttpReply): string | undefined {
   if (reply.location !== undefined) return `redirects to ${reply.location}, which is not followed`
   if (reply.oversized) return 'the body is too large to be read'
   if (reply.status === 402) {

@@ -2,7 +2,7 @@
 import { SvcError } from '../../domain/errors.js'
 import { usdNumber } from '../../domain/price-of.js'
 import type { PaymentRequirements } from '../../domain/x402.js'
-import type { Reply } from './http-exchange.js'
+import type { HttpReply } from './http-exchange.js'
 import { selectRequirements } from './select-requirements.js'
 import type { Settings } from './settings.js'
 
@@ -23,7 +23,7 @@ export interface Estimate {
 export const COVERED: Estimate = Object.freeze({ usd: 0, covered: true })
 export const FREE: Estimate = Object.freeze({ usd: 0 })
 
-export async function estimateOf(url: URL, quoted: Reply, settings: Settings): Promise<Estimate> {
+export async function estimateOf(url: URL, quoted: HttpReply, settings: Settings): Promise<Estimate> {
   try {
     const { accepted } = selectRequirements(url, quoted, settings)
     const refusal = await settings.limits.refusalOf(accepted)

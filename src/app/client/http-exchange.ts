@@ -7,7 +7,7 @@ import { SdkError } from '../../domain/errors.js'
 import type { Clock } from '../../ports/clock.js'
 import { deadline } from '../../ports/waiting.js'
 
-export interface Outgoing {
+export interface HttpRequest {
   readonly url: URL
   readonly method: string
   readonly headers: Readonly<Record<string, string>>
@@ -15,7 +15,7 @@ export interface Outgoing {
   readonly signal?: AbortSignal
 }
 
-export interface Reply {
+export interface HttpReply {
   readonly status: number
   readonly headers: Headers
   readonly bytes: Uint8Array
@@ -26,11 +26,11 @@ export interface Reply {
 }
 
 /** `lost`: no whole answer arrived, and nobody knows whether the request was acted upon. */
-export type Sent =
-  | { readonly kind: 'answered'; readonly reply: Reply }
+export type ExchangeResult =
+  | { readonly kind: 'answered'; readonly reply: HttpReply }
   | { readonly kind: 'lost'; readonly cause: string }
 
-export type Exchange = (request: Outgoing, timeoutMs: number) => Promise<Sent>
+export type Exchange = (request: HttpRequest, timeoutMs: number) => Promise<ExchangeResult>
 
 const ANSWER_BYTES_MAX = 16 * 1024 * 1024
 
@@ -60,7 +60,7 @@ export function exchangeOver(fetchImpl: typeof fetch | undefined, clock: Pick<Cl
   }
 }
 
-async function readReply(response: Response): Promise<Reply> {
+async function readReply(response: Response): Promise<HttpReply> {
   const { status, headers, type, redirected } = response
   const redirect = (status >= 300 && status < 400) || type === 'opaqueredirect' || redirected
   const location = redirect ? (headers.get('location') ?? response.url) : undefined

@@ -1,6 +1,6 @@
 /** Turns what a caller passes into the request that is sent, the same for the quote and for the paid call. */
 import { SdkError } from '../../domain/errors.js'
-import type { Outgoing } from './http-exchange.js'
+import type { HttpRequest } from './http-exchange.js'
 
 /** How a request is sent. */
 export interface RequestOptions {
@@ -22,7 +22,7 @@ export interface CallOptions extends RequestOptions {
 export const IDEMPOTENCY_KEY_HEADER = 'Idempotency-Key'
 
 /** @throws SvcError `invalid_url`, `invalid_request` */
-export function requestOf(url: string | URL, body: unknown, options: CallOptions): Outgoing {
+export function requestOf(url: string | URL, body: unknown, options: CallOptions): HttpRequest {
   const { method = 'POST', signal } = options
   const target = urlOf(url)
   const text = bodyOf(body)

@@ -7,7 +7,7 @@ import type { Balance } from './balance.js'
 import { manifestOf, manifestUrl } from './discover.js'
 import { noSigner, notASubscription } from './errors.js'
 import { COVERED, type Estimate, estimateOf, FREE } from './estimate.js'
-import type { Outgoing } from './http-exchange.js'
+import type { HttpRequest } from './http-exchange.js'
 import { type CallOptions, type RequestOptions, requestOf, urlOf } from './http-request.js'
 import { type CallOutcome, type CallRequest, type ManyOptions, manyCalls } from './many.js'
 import { type Purchase, purchase } from './purchase.js'
@@ -208,18 +208,18 @@ export abstract class PayingClient {
     return priceOf(requirements)
   }
 
-  #askQuickly(request: Outgoing, options: RequestOptions): Promise<Asked> {
+  #askQuickly(request: HttpRequest, options: RequestOptions): Promise<Asked> {
     return ask(this.#settings, request, options, Math.min(this.#settings.timeoutMs, FREE_ANSWER_TIMEOUT_MS))
   }
 
-  async #buy(request: Outgoing, asked: Asked): Promise<Purchase> {
+  async #buy(request: HttpRequest, asked: Asked): Promise<Purchase> {
     const { signer, timeoutMs } = this.#settings
     if (!signer) throw noSigner(request.url.origin, challengeOf(asked.reply))
     const paid = { ...request, method: asked.request.method }
     const bought = await purchase(paid, asked.reply, {
       ...this.#settings,
       signer,
-      deliver: (outgoing, presented) => deliver(this.#settings, outgoing, timeoutMs, presented),
+      deliver: (sent, presented) => deliver(this.#settings, sent, timeoutMs, presented),
     })
     const sold = soldIn(bought.reply.headers)
     if (sold) this.#keys.hold(request.url, sold.key, sold.expiresAt)

@@ -12,12 +12,12 @@ import { randomId } from '../../ports/random-id.js'
 import { unlessAborted } from './abort.js'
 import { chargedBy, isReplay, isSuccess } from './charged.js'
 import { aborted, type Charged, callFailed, networkError } from './errors.js'
-import type { Outgoing, Reply } from './http-exchange.js'
+import type { HttpReply, HttpRequest } from './http-exchange.js'
 import { IDEMPOTENCY_KEY_HEADER } from './http-request.js'
 import { contradictions, receiptOf } from './receipt.js'
 import type { ReceiptBook } from './receipts.js'
 import type { CallPayment, Warning } from './results.js'
-import type { Delivery, Presented } from './retry.js'
+import type { Delivery, SentPayment } from './retry.js'
 import { type SelectedRequirements, selectRequirements } from './select-requirements.js'
 import type { Reservation, SpendingLimits } from './spending-limits.js'
 
@@ -29,20 +29,24 @@ export interface PurchaseDeps {
   readonly strictResource: boolean
   readonly clock: Clock
   readonly random: Random
-  deliver(request: Outgoing, presented: Presented): Promise<Delivery>
+  deliver(request: HttpRequest, presented: SentPayment): Promise<Delivery>
   /** Whether the node knows a transaction as landed. False says nothing. */
   landed(txId: string): Promise<boolean>
 }
 
 export interface Purchase {
-  readonly reply: Reply
+  readonly reply: HttpReply
   readonly attempts: number
   readonly payment?: CallPayment
   readonly replayed: boolean
   readonly warnings: readonly Warning[]
 }
 
-export async function purchase(request: Outgoing, quoted: Reply, deps: PurchaseDeps): Promise<Purchase> {
+export async function purchase(
+  request: HttpRequest,
+  quoted: HttpReply,
+  deps: PurchaseDeps,
+): Promise<Purchase> {
   const selected = selectRequirements(request.url, quoted, deps)
   const { accepted, warnings } = selected
   const reservation = await deps.limits.reserve(accepted, request.signal)
@@ -72,7 +76,7 @@ export async function purchase(request: Outgoing, quoted: Reply, deps: PurchaseD
 }
 
 async function signOrRelease(
-  { url, signal }: Outgoing,
+  { url, signal }: HttpRequest,
   { challenge, accepted }: SelectedRequirements,
   signer: PaymentSigner,
   reservation: Reservation,
@@ -88,10 +92,10 @@ async function signOrRelease(
 }
 
 async function deliverPaid(
-  request: Outgoing,
+  request: HttpRequest,
   signed: SignedPayment,
   deps: PurchaseDeps,
-  presented: Presented,
+  presented: SentPayment,
 ): Promise<Delivery> {
   const headers = {
     [IDEMPOTENCY_KEY_HEADER]: randomId(deps.random),
@@ -123,7 +127,7 @@ function landsForMs({ firstValid, lastValid }: SignedPayment): number {
 }
 
 function receiptWarnings(
-  reply: Reply,
+  reply: HttpReply,
   accepted: PaymentRequirements,
   signed: SignedPayment,
   payer: string,
@@ -143,7 +147,7 @@ function paymentOf(
   return { txId, amount, usd: usdNumber(BigInt(amount)), asset }
 }
 
-function earlierPayment(reply: Reply): CallPayment | undefined {
+function earlierPayment(reply: HttpReply): CallPayment | undefined {
   const { txId, amount, asset } = receiptOf(reply.headers) ?? {}
   if (amount === undefined || asset === undefined || !/^\d{1,20}$/.test(amount))
     return txId ? { txId } : undefined

@@ -12,10 +12,10 @@ import {
   X402_VERSION,
 } from '../../domain/x402.js'
 import { recordOf } from './body.js'
-import type { Reply } from './http-exchange.js'
+import type { HttpReply } from './http-exchange.js'
 
 /** The challenge in the header; in the body where the header holds none. `undefined` where neither lists ways to pay. */
-export function challengeOf(reply: Reply): PaymentRequired | undefined {
+export function challengeOf(reply: HttpReply): PaymentRequired | undefined {
   const header = reply.headers.get(PAYMENT_REQUIRED_HEADER)
   return (header === null ? undefined : listing(decodeAnswerHeader(header))) ?? listing(recordOf(reply))
 }

@@ -1,7 +1,7 @@
 /** What the client's methods answer. */
 import type { PaymentRequired } from '../../domain/x402.js'
 import { dataOf } from './body.js'
-import type { Reply } from './http-exchange.js'
+import type { HttpReply } from './http-exchange.js'
 
 /** What an endpoint asks for. */
 export interface QuoteResult {
@@ -67,7 +67,7 @@ export type WarningCode =
 
 /** A success, before its body is read. */
 export interface Outcome {
-  readonly reply: Reply
+  readonly reply: HttpReply
   readonly attempts: number
   readonly payment?: CallPayment
   readonly replayed?: boolean

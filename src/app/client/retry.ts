@@ -3,7 +3,7 @@ import type { Clock } from '../../ports/clock.js'
 import type { Random } from '../../ports/random.js'
 import { pause } from './abort.js'
 import { errorCodeOf, namesPayment } from './body.js'
-import type { Exchange, Outgoing, Reply, Sent } from './http-exchange.js'
+import type { Exchange, ExchangeResult, HttpReply, HttpRequest } from './http-exchange.js'
 
 /**
  * How often a request is sent, and how long the client pauses in between: a random time, bounded by `baseMs` doubled
@@ -23,7 +23,7 @@ export type RetryPolicy = Required<RetryOptions>
 /** What became of a request that may have been sent several times. */
 export interface Delivery {
   /** The last answer; none where the last attempt was lost. */
-  readonly reply?: Reply
+  readonly reply?: HttpReply
   readonly cause?: string
   readonly attempts: number
   /** Some attempt was lost: it may have been acted upon, whatever the last answer says. */
@@ -41,7 +41,7 @@ export interface DeliveryDeps {
 const RETRY_AFTER_MAX_MS = 30_000
 
 /** The signed payment in a request. */
-export interface Presented {
+export interface SentPayment {
   readonly txId: string
   /** By the monotonic clock: when it may be too late for the payment to land. */
   readonly landsUntilMs: number
@@ -54,9 +54,9 @@ export interface Presented {
  */
 export async function deliver(
   deps: DeliveryDeps,
-  request: Outgoing,
+  request: HttpRequest,
   timeoutMs: number,
-  presented?: Presented,
+  presented?: SentPayment,
 ): Promise<Delivery> {
   const { exchange, retry: policy, clock } = deps
   const endMs = clock.monotonic() + timeoutMs
@@ -83,10 +83,10 @@ export async function deliver(
 
 /** Until when this answer is waited out; `undefined` for one that is not. */
 function waitsUntilMs(
-  sent: Sent,
+  sent: ExchangeResult,
   everLost: boolean,
   endMs: number,
-  presented: Presented | undefined,
+  presented: SentPayment | undefined,
 ): number | undefined {
   if (sent.kind === 'lost') return undefined
   const { reply } = sent
@@ -95,19 +95,19 @@ function waitsUntilMs(
 }
 
 /** Without an earlier attempt such a 409 is an answer like others. Its code is believed with what our server sends beside it. */
-function isStillWorking(reply: Reply, presented: Presented | undefined): boolean {
+function isStillWorking(reply: HttpReply, presented: SentPayment | undefined): boolean {
   if (reply.status !== 409) return reply.status === 503
   const code = errorCodeOf(reply)
   if (code === 'idempotency_in_progress') return asksToWait(reply)
   return code === 'payment_in_use' && presented !== undefined && namesPayment(reply, presented.txId)
 }
 
-function asksToWait({ headers }: Reply): boolean {
+function asksToWait({ headers }: HttpReply): boolean {
   return retryAfterMs(headers, 0) !== undefined
 }
 
 /** The payer has too many runs that are not settled; the payment was not touched, and is good for a later one. */
-function isShortOfCredit(reply: Reply): boolean {
+function isShortOfCredit(reply: HttpReply): boolean {
   const asks = reply.status === 429 && asksToWait(reply)
   return asks && errorCodeOf(reply) === 'too_many_unpaid_calls'
 }
@@ -118,19 +118,23 @@ const GATEWAY_LOST: ReadonlySet<number> = new Set([502, 504])
  * Nothing came back, or nothing that says what became of the payment: a gateway's own 502 or 504 stands for an answer
  * that it lost, and "settlement unknown" of this payment for one that the seller does not have yet.
  */
-function isLost(sent: Sent, presented: Presented | undefined): boolean {
+function isLost(sent: ExchangeResult, presented: SentPayment | undefined): boolean {
   if (sent.kind === 'lost') return true
   const code = errorCodeOf(sent.reply)
   if (code === undefined) return GATEWAY_LOST.has(sent.reply.status)
   return code === 'settlement_unknown' && presented !== undefined && namesPayment(sent.reply, presented.txId)
 }
 
-function isFailure(sent: Sent): boolean {
+function isFailure(sent: ExchangeResult): boolean {
   return sent.kind === 'lost' || sent.reply.status >= 500
 }
 
 /** What the seller asks for, else full jitter: any moment up to the doubled bound, so that callers do not return together. */
-function pauseMs(sent: Sent, { retry: policy, clock, random }: DeliveryDeps, retry: number): number {
+function pauseMs(
+  sent: ExchangeResult,
+  { retry: policy, clock, random }: DeliveryDeps,
+  retry: number,
+): number {
   const askedMs = sent.kind === 'answered' ? retryAfterMs(sent.reply.headers, clock.now()) : undefined
   const { baseMs, maxMs } = policy
   return askedMs ?? random.fraction() * Math.min(maxMs, baseMs * 2 ** Math.max(retry - 1, 0))

@@ -2,7 +2,7 @@
 import { SdkError } from '../../domain/errors.js'
 import type { Network } from '../../domain/network.js'
 import type { PaymentRequired, PaymentRequirements } from '../../domain/x402.js'
-import type { Reply } from './http-exchange.js'
+import type { HttpReply } from './http-exchange.js'
 import { challengeOf, foreignOrigin, payableEntry } from './quote.js'
 import type { Warning } from './results.js'
 
@@ -15,7 +15,7 @@ export interface SelectedRequirements {
 /** @throws SvcError `unreadable_quote`, `resource_elsewhere` */
 export function selectRequirements(
   url: URL,
-  quoted: Reply,
+  quoted: HttpReply,
   { network, strictResource }: { readonly network: Network; readonly strictResource: boolean },
 ): SelectedRequirements {
   const challenge = challengeOf(quoted)

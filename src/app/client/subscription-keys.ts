@@ -2,7 +2,7 @@
 import { SdkError } from '../../domain/errors.js'
 import type { Random } from '../../ports/random.js'
 import { randomId } from '../../ports/random-id.js'
-import type { Outgoing } from './http-exchange.js'
+import type { HttpRequest } from './http-exchange.js'
 import { IDEMPOTENCY_KEY_HEADER } from './http-request.js'
 
 export const SUBSCRIPTION_HEADER = 'x-svc-subscription'
@@ -66,7 +66,7 @@ export function subscriptionKeys(now: () => number): SubscriptionKeys {
   }
 }
 
-export function withKey(request: Outgoing, key: string, random: Random): Outgoing {
+export function withKey(request: HttpRequest, key: string, random: Random): HttpRequest {
   // A window is worth protecting too: a repeated attempt must not run the work twice.
   const headers = {
     [IDEMPOTENCY_KEY_HEADER]: randomId(random),

@@ -1,8 +1,8 @@
 /** What this client has paid, for whoever has to account for it. In memory, and bounded: the oldest go first. */
 
+import { csvRow } from '../../domain/csv.js'
 import { usdNumber } from '../../domain/price-of.js'
 import type { PaymentRequirements } from '../../domain/x402.js'
-import { csvOf } from './csv.js'
 import type { Charged } from './errors.js'
 
 /** One payment that was sent. All but `status` and `charged` is what was signed, whatever the seller says about it. */
@@ -101,7 +101,10 @@ export function receiptBook(max: number, now: () => number): ReceiptBook {
     },
     [Symbol.iterator]: () => records.values(),
     toJSON: () => [...records.values()],
-    toCSV: () => csvOf([COLUMNS, ...[...records.values()].map(record => COLUMNS.map(name => record[name]))]),
+    toCSV() {
+      const rows = [COLUMNS, ...[...records.values()].map(record => COLUMNS.map(name => record[name]))]
+      return rows.map(row => `${csvRow(row)}\r\n`).join('')
+    },
   }
 }
 

@@ -25,17 +25,12 @@ export const SCOPES = {
     tests: ['test/client/{hoarding.attacks,late-settlements,spending-limits,spend,uncapped}.test.ts'],
   },
   quotes: {
-    mutate: [
-      'src/app/client/select-requirements.ts',
-      'src/app/client/quote.ts',
-      'src/app/client/receipt.ts',
-      'src/app/client/subscription-keys.ts',
-    ],
-    tests: ['test/client/{quote,subscription-keys,price.attacks,client,receipts}.test.ts'],
+    mutate: ['src/app/client/quote.ts', 'src/app/client/subscription-keys.ts'],
+    tests: ['test/client/{quote,subscription-keys,price.attacks,client,estimate}.test.ts'],
   },
   delivery: {
-    mutate: ['src/app/client/purchase.ts', 'src/app/client/retry.ts', 'src/app/client/charged.ts'],
-    tests: ['test/client/{purchase,retry,delivery.attacks,receipts}.test.ts'],
+    mutate: ['src/app/client/{purchase,retry,charged}.ts'],
+    tests: ['test/client/{purchase,retry,charged,client,delivery.attacks,receipts}.test.ts'],
   },
   // Of both that follow, what is written is left out: a person reads it, and the codes are held elsewhere.
   effects: {

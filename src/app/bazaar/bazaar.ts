@@ -3,9 +3,7 @@
 import { type BazaarResource, mentions, readIndex } from '../../domain/bazaar-index.js'
 import { DEFAULT_FACILITATOR } from '../../domain/network.js'
 import { wakefulClock } from '../../ports/clock.js'
-import { recordOf } from '../client/body.js'
-import { isSuccess } from '../client/charged.js'
-import { exchangeOver } from '../client/http-exchange.js'
+import { exchangeOver, isSuccess, recordOf } from '../client/http-exchange.js'
 import { urlOf } from '../client/http-request.js'
 import { sandboxUrl } from '../sandbox-url.js'
 

@@ -1,20 +1,18 @@
 /** The paying client: asks, is told the price, holds it against its limits, signs exactly that, and calls again. */
 import type { Manifest } from '../../domain/manifest.js'
 import { priceOf, usdNumber } from '../../domain/price-of.js'
-import { unlessAborted } from './abort.js'
-import { type Asked, ask, isQuote, succeeded } from './asking.js'
+import { unlessAborted } from '../../ports/waiting.js'
 import type { Balance } from './balance.js'
 import { manifestOf, manifestUrl } from './discover.js'
 import { noSigner, notASubscription } from './errors.js'
-import { COVERED, type Estimate, estimateOf, FREE } from './estimate.js'
-import type { HttpRequest } from './http-exchange.js'
+import type { HttpRequest } from './http-request.js'
 import { type CallOptions, type RequestOptions, requestOf, urlOf } from './http-request.js'
 import { type CallOutcome, type CallRequest, type ManyOptions, manyCalls } from './many.js'
 import { type Purchase, purchase } from './purchase.js'
-import { challengeOf } from './quote.js'
+import { challengeOf, type Estimate, estimateOf, isQuote } from './quote.js'
 import type { Receipts } from './receipts.js'
 import { type CallResult, type Outcome, type QuoteResult, resultOf } from './results.js'
-import { deliver } from './retry.js'
+import { ask, deliver, succeeded, type UnpaidReply } from './retry.js'
 import type { Settings } from './settings.js'
 import {
   type ActiveSubscription,
@@ -90,11 +88,11 @@ export abstract class PayingClient {
    */
   async estimate(url: string | URL, body?: unknown, options: RequestOptions = {}): Promise<Estimate> {
     const request = requestOf(url, body, options)
-    if (this.#keys.keyFor(request.url) !== undefined) return COVERED
+    if (this.#keys.keyFor(request.url) !== undefined) return { usd: 0, covered: true }
     const asked = await this.#askQuickly(request, options)
     if (isQuote(asked.reply)) return estimateOf(request.url, asked.reply, this.#settings)
     succeeded(asked)
-    return FREE
+    return { usd: 0 }
   }
 
   /**
@@ -208,11 +206,11 @@ export abstract class PayingClient {
     return priceOf(requirements)
   }
 
-  #askQuickly(request: HttpRequest, options: RequestOptions): Promise<Asked> {
+  #askQuickly(request: HttpRequest, options: RequestOptions): Promise<UnpaidReply> {
     return ask(this.#settings, request, options, Math.min(this.#settings.timeoutMs, FREE_ANSWER_TIMEOUT_MS))
   }
 
-  async #buy(request: HttpRequest, asked: Asked): Promise<Purchase> {
+  async #buy(request: HttpRequest, asked: UnpaidReply): Promise<Purchase> {
     const { signer, timeoutMs } = this.#settings
     if (!signer) throw noSigner(request.url.origin, challengeOf(asked.reply))
     const paid = { ...request, method: asked.request.method }

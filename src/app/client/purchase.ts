@@ -9,16 +9,15 @@ import type { Clock } from '../../ports/clock.js'
 import type { PaymentSigner, SignedPayment } from '../../ports/payment-signer.js'
 import type { Random } from '../../ports/random.js'
 import { randomId } from '../../ports/random-id.js'
-import { unlessAborted } from './abort.js'
-import { chargedBy, isReplay, isSuccess } from './charged.js'
-import { aborted, type Charged, callFailed, networkError } from './errors.js'
-import type { HttpReply, HttpRequest } from './http-exchange.js'
-import { IDEMPOTENCY_KEY_HEADER } from './http-request.js'
-import { contradictions, receiptOf } from './receipt.js'
+import { unlessAborted } from '../../ports/waiting.js'
+import { type Charged, chargedBy, contradictions, isReplay, receiptOf } from './charged.js'
+import { aborted, callFailed, networkError } from './errors.js'
+import { type HttpReply, isSuccess } from './http-exchange.js'
+import { type HttpRequest, IDEMPOTENCY_KEY_HEADER } from './http-request.js'
+import { type SelectedRequirements, selectRequirements } from './quote.js'
 import type { ReceiptBook } from './receipts.js'
 import type { CallPayment, Warning } from './results.js'
 import type { Delivery, SentPayment } from './retry.js'
-import { type SelectedRequirements, selectRequirements } from './select-requirements.js'
 import type { Reservation, SpendingLimits } from './spending-limits.js'
 
 export interface PurchaseDeps {
@@ -81,10 +80,10 @@ async function signOrRelease(
   signer: PaymentSigner,
   reservation: Reservation,
 ): Promise<SignedPayment> {
-  const told = `The call to ${url.origin} was aborted; nothing was paid`
+  const message = `The call to ${url.origin} was aborted; nothing was paid`
   try {
     // A node may be slow, and a wallet may ask a person.
-    return await unlessAborted(signer.sign(challenge, accepted), signal, told)
+    return await unlessAborted(signer.sign(challenge, accepted), signal, message)
   } catch (error) {
     await reservation.release()
     throw error

@@ -3,7 +3,7 @@
 import { csvRow } from '../../domain/csv.js'
 import { usdNumber } from '../../domain/price-of.js'
 import type { PaymentRequirements } from '../../domain/x402.js'
-import type { Charged } from './errors.js'
+import type { Charged } from './charged.js'
 
 /** One payment that was sent. All but `status` and `charged` is what was signed, whatever the seller says about it. */
 export interface PaymentRecord {

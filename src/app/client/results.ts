@@ -1,7 +1,7 @@
 /** What the client's methods answer. */
 import type { PaymentRequired } from '../../domain/x402.js'
-import { dataOf } from './body.js'
 import type { HttpReply } from './http-exchange.js'
+import { dataOf } from './http-exchange.js'
 
 /** What an endpoint asks for. */
 export interface QuoteResult {

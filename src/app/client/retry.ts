@@ -1,9 +1,17 @@
-/** When a request is sent again, and after how long. The same bytes each time: only the waiting is decided here. */
-import type { Clock } from '../../ports/clock.js'
+/** Decides when a request is sent again, and after how long. It is the same request each time, with the same payment. */
+import type { Cancel, Clock } from '../../ports/clock.js'
 import type { Random } from '../../ports/random.js'
-import { pause } from './abort.js'
-import { errorCodeOf, namesPayment } from './body.js'
-import type { Exchange, ExchangeResult, HttpReply, HttpRequest } from './http-exchange.js'
+import { unlessAborted } from '../../ports/waiting.js'
+import { callFailed, networkError } from './errors.js'
+import {
+  type Exchange,
+  type ExchangeResult,
+  errorCodeOf,
+  type HttpReply,
+  isSuccess,
+  namesPayment,
+} from './http-exchange.js'
+import type { HttpRequest, RequestOptions } from './http-request.js'
 
 /**
  * How often a request is sent, and how long the client pauses in between: a random time, bounded by `baseMs` doubled
@@ -79,6 +87,60 @@ export async function deliver(
     }
     await pause(clock, waitMs, request.signal, `The call to ${request.url.origin} was aborted`)
   }
+}
+
+/** @throws SvcError `aborted` as soon as the signal fires. */
+async function pause(
+  clock: Pick<Clock, 'after'>,
+  ms: number,
+  signal: AbortSignal | undefined,
+  message: string,
+): Promise<void> {
+  let cancel: Cancel | undefined
+  const waited = new Promise<void>(resolve => {
+    cancel = clock.after(ms, resolve)
+  })
+  try {
+    await unlessAborted(waited, signal, message)
+  } finally {
+    cancel?.()
+  }
+}
+
+export interface UnpaidReply {
+  /** As it was sent: a GET where the endpoint wanted one. */
+  readonly request: HttpRequest
+  readonly reply: HttpReply
+  readonly attempts: number
+}
+
+/**
+ * Asks an endpoint without paying.
+ *
+ * @throws SvcError `network_error`, `aborted`
+ */
+export async function ask(
+  deps: DeliveryDeps,
+  request: HttpRequest,
+  { method }: RequestOptions,
+  timeoutMs: number,
+): Promise<UnpaidReply> {
+  const send = async (sent: HttpRequest): Promise<UnpaidReply> => {
+    const { reply, attempts, cause } = await deliver(deps, sent, timeoutMs)
+    if (!reply) throw networkError(sent.url.origin, cause)
+    return { request: sent, reply, attempts }
+  }
+  const asked = await send(request)
+  const { status, headers } = asked.reply
+  if (status !== 405 || method !== undefined || request.body !== undefined) return asked
+  return /\bGET\b/.test(headers.get('allow') ?? '') ? send({ ...request, method: 'GET' }) : asked
+}
+
+/** @throws SvcError `call_failed` for anything but a success. */
+export function succeeded(asked: UnpaidReply): UnpaidReply {
+  const { request, reply } = asked
+  if (isSuccess(reply) && !reply.oversized) return asked
+  throw callFailed(request.url.origin, reply)
 }
 
 /** Until when this answer is waited out; `undefined` for one that is not. */

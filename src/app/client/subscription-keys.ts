@@ -2,7 +2,7 @@
 import { SdkError } from '../../domain/errors.js'
 import type { Random } from '../../ports/random.js'
 import { randomId } from '../../ports/random-id.js'
-import type { HttpRequest } from './http-exchange.js'
+import type { HttpRequest } from './http-request.js'
 import { IDEMPOTENCY_KEY_HEADER } from './http-request.js'
 
 export const SUBSCRIPTION_HEADER = 'x-svc-subscription'

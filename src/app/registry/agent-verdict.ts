@@ -8,9 +8,7 @@ import { hostOf, type RegisteredAgent } from '../../domain/registry.js'
 import { isRecord } from '../../domain/x402.js'
 import { wakefulClock } from '../../ports/clock.js'
 import type { Registry } from '../../ports/registry.js'
-import { recordOf } from '../client/body.js'
-import { isSuccess } from '../client/charged.js'
-import { exchangeOver } from '../client/http-exchange.js'
+import { exchangeOver, isSuccess, recordOf } from '../client/http-exchange.js'
 
 /** As much of a registry as a verdict asks. */
 export type AskedRegistry = Pick<Registry, 'byId' | 'apps'>

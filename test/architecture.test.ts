@@ -60,12 +60,21 @@ describe('imports', () => {
     expect(offences(under('src/ports/'), (_, { target }) => !isOurs(target))).toEqual([])
   })
 
-  it('of an adapter never reach into another adapter’s folder, but that the sandbox uses algorand', () => {
+  it('of an adapter never reach into another adapter’s folder, but for the sandbox and the platform', () => {
     const sideways = offences(under('src/adapters/'), ({ path }, { target }) => {
       const [from, to] = [adapterOf(path), adapterOf(target)]
-      return to !== undefined && to !== from && !(from === 'sandbox' && to === 'algorand')
+      if (from === 'sandbox' && to === 'algorand') return false
+      // The platform gathers those parts of its neighbours that are different in a browser.
+      return to !== undefined && to !== from && from !== 'platform'
     })
     expect(sideways).toEqual([])
+  })
+
+  it('of the platform are by its name, which a bundler resolves to the browser’s', () => {
+    const named = offences(sources, ({ path }, { target }) => {
+      return target.startsWith('src/adapters/platform/') && adapterOf(path) !== 'platform'
+    })
+    expect(named).toEqual([])
   })
 
   it('of what users load never reach tests or the command line', () => {

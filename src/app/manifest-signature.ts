@@ -1,5 +1,5 @@
 /** Signed manifests: proof, wherever a manifest was found, that the owner of an address vouches for every word of it. */
-import { verifySignature } from '#primitives'
+import { verifySignature } from '#platform'
 import { decodeAddress, isValidAddress } from '../adapters/algorand/address.js'
 import { fromBase64, toBase64 } from '../domain/base64.js'
 import { canonicalJson } from '../domain/canonical-json.js'

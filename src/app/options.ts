@@ -1,5 +1,6 @@
 /** What `serve` and `createServer` can be told, and what they assume where they are told nothing. */
 
+import { sandboxUrl } from '#platform'
 import type { WebhookOptions } from '../adapters/webhook/settlement-webhook.js'
 import { isAddress } from '../domain/address.js'
 import type { AgentDef } from '../domain/agent.js'
@@ -23,7 +24,6 @@ import type { AuditingOptions } from './audit/auditing.js'
 import type { Budgets } from './charge/world.js'
 import type { HealthCheck } from './checks.js'
 import type { ManifestSigner } from './manifest-signature.js'
-import { sandboxUrl } from './sandbox-url.js'
 
 /** What {@link createServer} can be told. Nothing is required; what is wrong is refused at once. */
 export interface ServerOptions extends AuditingOptions {

@@ -39,7 +39,7 @@ export const SCOPES = {
     ignorers: ['logs'],
     tests: ['test/mutation/charge.simulation.ts', 'test/app/{settling,recording}.test.ts'],
     // Signatures that were verified once are not computed again.
-    primitives: 'simulation/kernel/primitives.ts',
+    platform: 'simulation/kernel/platform.ts',
     // Many a mutant never comes to an end: each costs this, and half as much again as its episodes.
     timeoutMs: 2_000,
     onlyAsked: true,

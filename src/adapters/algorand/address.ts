@@ -1,5 +1,5 @@
 /** An address is base32 of a 32-byte public key and the last 4 bytes of its SHA-512/256. */
-import { sha512_256 } from '#primitives'
+import { sha512_256 } from '#platform'
 import { isAddress } from '../../domain/address.js'
 import { concatBytes, equalBytes } from '../../domain/bytes.js'
 import { decodeBase32, encodeBase32 } from './base32.js'

@@ -5,7 +5,7 @@
 import { GENESIS_HASH, type Network } from '../../domain/network.js'
 import type { ChainStatus } from '../../ports/chain.js'
 import type { Cancel, Clock } from '../../ports/clock.js'
-import type { Algod } from './algod.js'
+import type { Algod } from './algod-questions.js'
 import { unavailable } from './node-answers.js'
 
 export interface CheckedNode {

@@ -2,7 +2,7 @@
  * Builds and signs the group that the official client builds, byte for byte: the payment, and before it, where the quote
  * names a fee payer, an unsigned zero self-payment of the sponsor that carries both fees.
  */
-import { verifySignature } from '#primitives'
+import { verifySignature } from '#platform'
 import { toBase64 } from '../../domain/base64.js'
 import { SdkError, type SvcError } from '../../domain/errors.js'
 import { parseBaseUnits } from '../../domain/money.js'
@@ -13,7 +13,7 @@ import type { PaymentSigner, Signer } from '../../ports/payment-signer.js'
 import { type Random, systemRandom } from '../../ports/random.js'
 import { randomId } from '../../ports/random-id.js'
 import { decodeAddress } from './address.js'
-import type { Algod } from './algod.js'
+import type { Algod } from './algod-questions.js'
 import { type PaymentGroup, paymentGroup, signatureIn, signedText, withSignature } from './payment-group.js'
 import { cachedParams } from './suggested-params.js'
 

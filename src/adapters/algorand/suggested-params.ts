@@ -1,4 +1,4 @@
-import type { Algod, SuggestedParams } from './algod.js'
+import type { Algod, SuggestedParams } from './algod-questions.js'
 
 /**
  * Asks the node once for all payments of a few seconds. Only answers are kept: after a failure the next payment asks

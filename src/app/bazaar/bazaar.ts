@@ -1,11 +1,11 @@
 /** What a facilitator lists. Asking costs nothing and needs no key; nothing here throws. */
 
+import { sandboxUrl } from '#platform'
 import { type BazaarResource, mentions, readIndex } from '../../domain/bazaar-index.js'
 import { DEFAULT_FACILITATOR } from '../../domain/network.js'
 import { wakefulClock } from '../../ports/clock.js'
 import { exchangeOver, isSuccess, recordOf } from '../client/http-exchange.js'
 import { urlOf } from '../client/http-request.js'
-import { sandboxUrl } from '../sandbox-url.js'
 
 /** Which page of whose index. */
 export interface BazaarOptions {

@@ -1,5 +1,5 @@
 /** What the paying wallet holds, as a node tells it. */
-import type { Algod } from '../../adapters/algorand/algod.js'
+import type { Algod } from '../../adapters/algorand/algod-questions.js'
 import { type Network, USDC_ASSET_ID } from '../../domain/network.js'
 import { usdNumber } from '../../domain/price-of.js'
 

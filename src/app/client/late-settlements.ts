@@ -2,7 +2,7 @@
  * Settles the reservations of payments that were handed over and whose end is not known, whichever process made them.
  * Sellers hold the signed bytes and can submit them until the last valid round, so only the chain is asked.
  */
-import type { Algod } from '../../adapters/algorand/algod.js'
+import type { Algod } from '../../adapters/algorand/algod-questions.js'
 import { algorandChain } from '../../adapters/algorand/chain.js'
 import type { Indexer } from '../../adapters/algorand/indexer-questions.js'
 import type { Network } from '../../domain/network.js'

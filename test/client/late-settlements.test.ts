@@ -1,5 +1,4 @@
 /** What gives money back is a proof: everything short of it leaves the payment counted. */
-
 import { describe, expect, it } from 'vitest'
 import type { Algod } from '../../src/adapters/algorand/algod.js'
 import type { Indexer } from '../../src/adapters/algorand/indexer.js'

@@ -1,6 +1,7 @@
 /** A request as HTTP reads it for every door: body, payment, keys, and who is calling under which URL. */
 import type { ServerResponse } from 'node:http'
 import { parse } from 'node:querystring'
+import { isIdempotencyKey } from '../../domain/idempotency-key.js'
 import type { Caller, Presented } from '../../ports/charge.js'
 import type { Arrival } from '../../ports/door.js'
 import type { BodyBudget } from './body-budget.js'
@@ -43,10 +44,8 @@ function queryOf(url: string) {
   return parse(mark === -1 ? '' : url.slice(mark + 1))
 }
 
-const IDEMPOTENCY_KEY = /^[\x21-\x7e]{1,255}$/
-
 function idempotencyKeyOf(header: string | undefined, { idempotency }: ArrivalOptions): string | undefined {
-  if (header === undefined || IDEMPOTENCY_KEY.test(header)) return header
+  if (header === undefined || isIdempotencyKey(header)) return header
   if (!idempotency) return undefined
   throw new HttpRefusal(
     400,

@@ -1,5 +1,6 @@
 /** Turns a caller's arguments into the request that is sent, the same for the quote and for the paid call. */
 import { SdkError } from '../../domain/errors.js'
+import { IDEMPOTENCY_KEY_HEADER } from '../../domain/idempotency-key.js'
 
 /** How a request is sent. */
 export interface RequestOptions {
@@ -24,9 +25,6 @@ export interface HttpRequest {
   readonly body?: string
   readonly signal?: AbortSignal
 }
-
-/** The one spelling: a plain object with two spellings of a header would send both values, joined. */
-export const IDEMPOTENCY_KEY_HEADER = 'Idempotency-Key'
 
 /** @throws SvcError `invalid_url`, `invalid_request` */
 export function requestOf(url: string | URL, body: unknown, options: CallOptions): HttpRequest {

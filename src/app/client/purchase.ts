@@ -2,6 +2,7 @@
  * Pays one quote, once: what is signed is the very entry that was checked, and what is sent again is the very payment
  * that was signed. No answer, least of all another 402, makes it sign a second one.
  */
+import { IDEMPOTENCY_KEY_HEADER } from '../../domain/idempotency-key.js'
 import type { Network } from '../../domain/network.js'
 import { usdNumber } from '../../domain/price-of.js'
 import { encodeHeader, PAYMENT_SIGNATURE_HEADER, type PaymentRequirements } from '../../domain/x402.js'
@@ -13,7 +14,7 @@ import { unlessAborted } from '../../ports/waiting.js'
 import { type Charged, chargedBy, contradictions, isReplay, receiptOf } from './charged.js'
 import { aborted, callFailed, networkError } from './errors.js'
 import { type HttpReply, isSuccess } from './http-exchange.js'
-import { type HttpRequest, IDEMPOTENCY_KEY_HEADER } from './http-request.js'
+import type { HttpRequest } from './http-request.js'
 import { type SelectedRequirements, selectRequirements } from './quote.js'
 import type { ReceiptBook } from './receipts.js'
 import type { CallPayment, Warning } from './results.js'

@@ -1,9 +1,9 @@
 /** Subscription keys, each for the one endpoint that sold it. They live in memory, and in no inspection of the client. */
 import { SdkError } from '../../domain/errors.js'
+import { IDEMPOTENCY_KEY_HEADER } from '../../domain/idempotency-key.js'
 import type { Random } from '../../ports/random.js'
 import { randomId } from '../../ports/random-id.js'
 import type { HttpRequest } from './http-request.js'
-import { IDEMPOTENCY_KEY_HEADER } from './http-request.js'
 
 export const SUBSCRIPTION_HEADER = 'x-svc-subscription'
 export const SUBSCRIPTION_EXPIRES_HEADER = 'x-svc-subscription-expires'

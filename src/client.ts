@@ -10,20 +10,23 @@
 export { memorySpendLedger } from './adapters/memory/spend.js'
 export { type BazaarAnswer, type BazaarOptions, findInBazaar, listBazaar } from './app/bazaar/bazaar.js'
 export type { Balance } from './app/client/balance.js'
-export { type SubscribeResult, SvcClient } from './app/client/client.js'
+export { SvcClient } from './app/client/client.js'
 export type { CallOptions, RequestOptions } from './app/client/http-request.js'
 export type { CallOutcome, CallRequest, ManyOptions } from './app/client/many.js'
 export type { ClientOptions } from './app/client/options.js'
 export type { Estimate } from './app/client/quote.js'
 export type { PaymentRecord, Receipts } from './app/client/receipts.js'
-export type { CallPayment, CallResult, QuoteResult, Warning, WarningCode } from './app/client/results.js'
+export type {
+  CallPayment,
+  CallResult,
+  QuoteResult,
+  SubscribeResult,
+  Warning,
+  WarningCode,
+} from './app/client/results.js'
 export type { RetryOptions } from './app/client/retry.js'
 export type { ActiveSubscription } from './app/client/subscription-keys.js'
-export {
-  type ManifestSigner,
-  type ManifestVerdict,
-  verifyManifest,
-} from './app/manifest-signature.js'
+export { type ManifestSigner, type ManifestVerdict, verifyManifest } from './app/manifest-signature.js'
 export { type AlgodRegistryOptions, algodRegistry } from './app/registry/algod-registry.js'
 export {
   type AgentVerdict,

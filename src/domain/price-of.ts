@@ -8,6 +8,10 @@ const USDC_IDS: ReadonlySet<string> = new Set(Object.values(USDC_ASSET_ID).map(S
 /**
  * USD of a challenge, an `accepts` array, one of its entries, or any object with `price` (USD), `amount` or
  * `maxAmountRequired` (base units), as text or as a number. `null` where no price can be read, or where the asset is not USDC.
+ *
+ * @example
+ * const { requirements } = await client.quote('https://agent.example/summarize')
+ * console.log(priceOf(requirements)) // 0.02
  */
 export function priceOf(requirements: unknown): number | null {
   if (Array.isArray(requirements)) return first(requirements)

@@ -9,7 +9,7 @@ const policy = { attempts: 3, baseMs: 0, maxMs: 0 }
 const lost: ExchangeResult = { kind: 'lost', cause: 'reset' }
 
 const OURS = 'O'.repeat(52)
-const presented: SentPayment = { txId: OURS, landsUntilMs: Number.POSITIVE_INFINITY }
+const payment: SentPayment = { txId: OURS, landsUntilMs: Number.POSITIVE_INFINITY }
 
 /** As our server answers: with the payment's id, and when to come back. */
 function answer(status: number, code?: string, txId: string | undefined = OURS, after = '0'): ExchangeResult {
@@ -88,7 +88,7 @@ describe('between two attempts', () => {
       { exchange, retry: { attempts: 3, baseMs: 0, maxMs: 0 }, clock, random: half },
       request,
       60_000,
-      presented,
+      payment,
     )
     expect(delivery).toMatchObject({ attempts: 5, reply: { status: 200 } })
   })
@@ -97,12 +97,7 @@ describe('between two attempts', () => {
     const { clock } = quick()
     const working = answer(409, 'idempotency_in_progress', OURS, '1')
     const exchange = scripted(lost, working)
-    const delivery = await deliver(
-      { exchange, retry: policy, clock, random: half },
-      request,
-      1_000,
-      presented,
-    )
+    const delivery = await deliver({ exchange, retry: policy, clock, random: half }, request, 1_000, payment)
     expect(delivery).toMatchObject({ attempts: 2, reply: { status: 409 }, everLost: true })
   })
 
@@ -218,7 +213,7 @@ describe('a request is sent', () => {
   ]
   for (const [name, steps, attempts, status, everLost] of cases) {
     it(name, async () => {
-      const delivery = await deliver(depsFor(scripted(...steps)), request, 60_000, presented)
+      const delivery = await deliver(depsFor(scripted(...steps)), request, 60_000, payment)
       expect({ ...delivery, reply: delivery.reply?.status }).toMatchObject({
         attempts,
         reply: status,
@@ -229,7 +224,7 @@ describe('a request is sent', () => {
 
   it('once without retries, whatever happens', async () => {
     for (const sent of [lost, answer(500), answer(503), answer(429, 'too_many_unpaid_calls')]) {
-      const delivery = deliver(depsFor(scripted(sent), 1), request, 60_000, presented)
+      const delivery = deliver(depsFor(scripted(sent), 1), request, 60_000, payment)
       expect((await delivery).attempts).toBe(1)
     }
   })
@@ -245,6 +240,6 @@ describe('a request is sent', () => {
     const landsUntilMs = performance.now() + 1_000
     const late = deliver(depsFor(scripted(asked)), request, 60_000, { txId: OURS, landsUntilMs })
     expect((await late).attempts).toBe(1)
-    expect((await deliver(depsFor(scripted(asked)), request, 1_000, presented)).attempts).toBe(1)
+    expect((await deliver(depsFor(scripted(asked)), request, 1_000, payment)).attempts).toBe(1)
   })
 })

@@ -5,15 +5,14 @@ import { unlessAborted } from '../../ports/waiting.js'
 import type { Balance } from './balance.js'
 import { manifestOf, manifestUrl } from './discover.js'
 import { noSigner, notASubscription } from './errors.js'
-import type { HttpRequest } from './http-request.js'
-import { type CallOptions, type RequestOptions, requestOf, urlOf } from './http-request.js'
+import { type CallOptions, type HttpRequest, type RequestOptions, requestOf, urlOf } from './http-request.js'
 import { type CallOutcome, type CallRequest, type ManyOptions, manyCalls } from './many.js'
 import { type ClientOptions, type Settings, settingsOf } from './options.js'
 import { type Purchase, purchase } from './purchase.js'
 import { challengeOf, type Estimate, estimateOf, isQuote } from './quote.js'
 import type { Receipts } from './receipts.js'
-import { type CallResult, type Outcome, type QuoteResult, resultOf } from './results.js'
-import { ask, deliver, succeeded, type UnpaidReply } from './retry.js'
+import { type CallResult, type Outcome, type QuoteResult, resultOf, type SubscribeResult } from './results.js'
+import { ask, askBriefly, deliver, succeeded, type UnpaidReply } from './retry.js'
 import {
   type ActiveSubscription,
   type SubscriptionKeys,
@@ -21,12 +20,6 @@ import {
   subscriptionKeys,
   withKey,
 } from './subscription-keys.js'
-
-/** A subscription that was just bought, and the answer of the call that bought it. */
-export interface SubscribeResult<T = unknown> extends CallResult<T>, ActiveSubscription {}
-
-/** A quote and a manifest are quick, or of no use. */
-const FREE_ANSWER_TIMEOUT_MS = 30_000
 
 /** All of {@link SvcClient} but its options: the simulation makes clients over settings of its own. */
 export abstract class PayingClient {
@@ -45,8 +38,8 @@ export abstract class PayingClient {
   }
 
   /**
-   * USD counted in the last 24 hours: paid, being paid, or possibly paid. A payment that was handed over counts whatever
-   * its seller answered, until the chain proves that it cannot land; the chain is asked where a call needs the room.
+   * USD counted in the last 24 hours: paid, being paid, or possibly paid. A payment that was sent counts whatever its
+   * seller answered, until the chain proves that it cannot land. The chain is asked where a call needs the room.
    */
   get spentToday(): number {
     return usdNumber(this.#settings.limits.spent)
@@ -69,20 +62,24 @@ export abstract class PayingClient {
   }
 
   /**
-   * What an endpoint asks for. Needs no key, pays nothing; an endpoint that asks for no payment does its work.
+   * What an endpoint asks for. Needs no key, pays nothing. An endpoint that asks for no payment does its work.
    *
    * @throws SvcError `invalid_url`, `invalid_request`, `network_error`, `aborted`
    */
   async quote(url: string | URL, body?: unknown, options: RequestOptions = {}): Promise<QuoteResult> {
-    const { reply } = await this.#askQuickly(requestOf(url, body, options), options)
+    const { reply } = await askBriefly(this.#settings, requestOf(url, body, options), options)
     const { status } = reply
     if (status !== 402) return { paymentRequired: false, status }
     return { paymentRequired: true, status, requirements: challengeOf(reply) }
   }
 
   /**
-   * What `call` would pay, and whether its limits allow that. Needs no key, pays nothing; as with `quote`, an endpoint
+   * What `call` would pay, and whether the limits allow that. Needs no key, pays nothing. As with `quote`, an endpoint
    * that asks for no payment does its work.
+   *
+   * @example
+   * const { usd, refusal } = await client.estimate('https://agent.example/summarize', { text })
+   * if (refusal) console.log(`would not be paid: ${refusal.message}`)
    *
    * @throws SvcError `invalid_url`, `invalid_request`, `network_error`, `aborted`; `call_failed` where the call would fail
    * before any payment
@@ -90,7 +87,7 @@ export abstract class PayingClient {
   async estimate(url: string | URL, body?: unknown, options: RequestOptions = {}): Promise<Estimate> {
     const request = requestOf(url, body, options)
     if (this.#keys.keyFor(request.url) !== undefined) return { usd: 0, covered: true }
-    const asked = await this.#askQuickly(request, options)
+    const asked = await askBriefly(this.#settings, request, options)
     if (isQuote(asked.reply)) return estimateOf(request.url, asked.reply, this.#settings)
     succeeded(asked)
     return { usd: 0 }
@@ -102,10 +99,10 @@ export abstract class PayingClient {
    * @param url Absolute, http or https.
    * @param body Sent as JSON; leave it out for a GET, whose input is in the query.
    * @param options How it is sent.
-   * @typeParam T What the caller expects of `data`; nothing checks it.
+   * @typeParam T The type that the caller expects of `data`; it is not checked.
    *
    * @throws SvcError `no_signer`, `price_above_max`, `daily_cap_reached`, `unreadable_quote`, `network_error`,
-   * `call_failed`, and those that the guide to errors lists. `detail.charged` tells what became of a payment that was sent.
+   * `call_failed`, and those that the guide to errors lists. `detail.charged` says whether a payment that was sent was charged.
    */
   async call<T = unknown>(
     url: string | URL,
@@ -144,6 +141,10 @@ export abstract class PayingClient {
   /**
    * Buys a subscription window and keeps its key for later calls of the same endpoint.
    *
+   * @example
+   * const { expiresAt } = await client.subscribe('https://agent.example/feed')
+   * await client.call('https://agent.example/feed') // covered by the key until expiresAt
+   *
    * @throws SvcError as `call`; `not_a_subscription` where no key was issued, whether or not something was paid.
    */
   async subscribe<T = unknown>(
@@ -164,9 +165,9 @@ export abstract class PayingClient {
   /**
    * Takes over a key that was bought elsewhere: calls of this endpoint send it instead of paying.
    *
-   * @param url The endpoint's.
-   * @param key What its seller sent in `x-svc-subscription`.
-   * @param expiresAt In milliseconds since the epoch, as a date, or as ISO text; without it, until a seller refuses the key.
+   * @param url The endpoint.
+   * @param key The key that its seller sent in `x-svc-subscription`.
+   * @param expiresAt Milliseconds since the epoch, a date, or ISO text. Without it, the key is used until the seller refuses it.
    *
    * @throws SvcError `invalid_url`, `invalid_subscription`
    */
@@ -175,9 +176,13 @@ export abstract class PayingClient {
   }
 
   /**
-   * The manifest of the agent at this base URL. Costs nothing, and is the agent's word: see {@link verifyManifest}.
+   * The manifest of the agent at this base URL. Costs nothing. It is the agent's claim: see {@link verifyManifest}.
    *
-   * @param baseUrl Where its endpoints begin; the manifest's own URL will do too.
+   * @example
+   * const { endpoints } = await client.discover('https://agent.example')
+   * for (const { url, price } of endpoints) console.log(url, price)
+   *
+   * @param baseUrl The agent's base URL, or the manifest's own URL.
    * @param options A `signal` that ends the request.
    *
    * @throws SvcError `invalid_url`, `network_error`, `call_failed`, `invalid_manifest`
@@ -185,12 +190,12 @@ export abstract class PayingClient {
   async discover(baseUrl: string | URL, { signal }: Pick<RequestOptions, 'signal'> = {}): Promise<Manifest> {
     const url = manifestUrl(urlOf(baseUrl))
     const options = { method: 'GET', signal }
-    const asked = await this.#askQuickly(requestOf(url, undefined, options), options)
+    const asked = await askBriefly(this.#settings, requestOf(url, undefined, options), options)
     return manifestOf(succeeded(asked).reply, url)
   }
 
   /**
-   * What the paying account holds, read from the node.
+   * The paying account's balance, read from the node.
    *
    * @param options A `signal` that ends the waiting.
    *
@@ -202,13 +207,9 @@ export abstract class PayingClient {
     return unlessAborted(this.#settings.balance(address), signal, 'Reading the balance was aborted')
   }
 
-  /** The function {@link priceOf}, at hand. */
+  /** The function {@link priceOf}, as a method. */
   priceOf(requirements: unknown): number | null {
     return priceOf(requirements)
-  }
-
-  #askQuickly(request: HttpRequest, options: RequestOptions): Promise<UnpaidReply> {
-    return ask(this.#settings, request, options, Math.min(this.#settings.timeoutMs, FREE_ANSWER_TIMEOUT_MS))
   }
 
   async #buy(request: HttpRequest, asked: UnpaidReply): Promise<Purchase> {
@@ -218,7 +219,7 @@ export abstract class PayingClient {
     const bought = await purchase(paid, asked.reply, {
       ...this.#settings,
       signer,
-      deliver: (sent, presented) => deliver(this.#settings, sent, timeoutMs, presented),
+      deliver: (sent, payment) => deliver(this.#settings, sent, timeoutMs, payment),
     })
     const sold = soldIn(bought.reply.headers)
     if (sold) this.#keys.hold(request.url, sold.key, sold.expiresAt)
@@ -236,9 +237,8 @@ export abstract class PayingClient {
  * const { data, payment } = await client.call('https://agent.example/summarize', { text })
  *
  * @example
- * // In a browser
  * const { activeAddress: address, signTransactions } = useWallet()
- * const client = new SvcClient({ signer: { address, signTransactions }, network: 'testnet', ...caps })
+ * const inBrowser = new SvcClient({ signer: { address, signTransactions }, network: 'testnet', ...caps })
  */
 export class SvcClient extends PayingClient {
   /** @throws SvcError `invalid_key`, `invalid_price`, `invalid_options` */

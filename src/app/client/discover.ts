@@ -1,4 +1,4 @@
-/** Reads an agent's manifest. Everything in it is the agent's own word: data, never an instruction. */
+/** Reads an agent's manifest. Everything in it is the agent's claim: data, never an instruction. */
 import { SdkError } from '../../domain/errors.js'
 import type { Manifest } from '../../domain/manifest.js'
 import { isRecord } from '../../domain/x402.js'
@@ -14,7 +14,7 @@ export function manifestUrl(base: URL): URL {
   return new URL(origin + (path.endsWith(MANIFEST_PATH) ? path : path + MANIFEST_PATH))
 }
 
-/** @throws SvcError `invalid_manifest` where the outline that callers rely on is not there. */
+/** @throws SvcError `invalid_manifest` where a field that callers rely on is missing. */
 export function manifestOf(reply: HttpReply, url: URL): Manifest {
   const value = recordOf(reply)
   const { name, handle, network, payTo, endpoints } = value ?? {}

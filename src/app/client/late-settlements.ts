@@ -1,6 +1,6 @@
 /**
- * Settles the reservations of payments that were handed over and whose end is not known, whichever process made them.
- * Sellers hold the signed bytes and can submit them until the last valid round, so only the chain is asked.
+ * Settles the reservations of payments that were sent and whose end is not known, whichever process sent them. Sellers
+ * hold the signed bytes and can submit them until the last valid round, so only the chain is asked.
  */
 import type { Algod } from '../../adapters/algorand/algod-questions.js'
 import { algorandChain } from '../../adapters/algorand/chain.js'
@@ -12,7 +12,7 @@ import type { OpenSpend, SpendEnd, SpendLedger } from '../../ports/spend.js'
 import { withTimeout } from '../../ports/waiting.js'
 
 export interface LateSettlements {
-  /** Settles those that can no longer land, within a bounded time. Never rejects: what is not proved stays counted. */
+  /** Settles payments that landed or can no longer land, in bounded time. Never rejects: a payment without proof stays counted. */
   settle(): Promise<void>
 }
 
@@ -22,16 +22,16 @@ export interface LateSettlementsOptions {
   readonly algod: Algod
   readonly indexer?: Indexer
   readonly clock: Clock
-  /** Told of each payment that was settled. */
+  /** Called for each payment that was settled. */
   readonly settled: (txId: string, end: SpendEnd) => void
-  /** A call waits for this; what is left over by then is looked up when room is needed again. */
+  /** A call waits at most this long. The remaining payments are looked up when a call needs room again. */
   readonly settlingMaxMs?: number
 }
 
 const SETTLING_MAX_MS = 5_000
 const PAGE = 64
 const LOOKUPS_AT_ONCE = 4
-/** What could not be proved (a block that the node keeps no more, a wide window without an indexer) waits for half a minute. */
+/** Without proof (the node no longer keeps a block, the validity is wide and there is no indexer) the next look-up waits half a minute. */
 const POSTPONED_ROUNDS = 10n
 
 export function lateSettlements(options: LateSettlementsOptions): LateSettlements {
@@ -52,7 +52,7 @@ export function lateSettlements(options: LateSettlementsOptions): LateSettlement
 
 async function settleDue(options: LateSettlementsOptions, endMs: number): Promise<void> {
   const { ledger, network, algod, clock } = options
-  // Read before any block: what is absent from all blocks of its window afterwards can never land.
+  // Read before any block: a payment that is absent from all blocks of its validity afterwards can never land.
   const round = await algod.lastRound()
   for (let more = true; more && clock.monotonic() < endMs; ) {
     const page = await ledger.due(network, round, PAGE)
@@ -90,7 +90,7 @@ async function endOf({ payment }: OpenSpend, chain: Chain): Promise<SpendEnd | u
   return landing === 'found' ? 'spent' : 'dead'
 }
 
-/** Windows overlap: of 64 payments of one minute, each block is read once. Of a block only our own ids are kept. */
+/** Validities overlap: for 64 payments of one minute, each block is read once. Of a block only our own ids are kept. */
 function askedOnce(algod: Algod, page: readonly OpenSpend[]): Algod {
   const ours = new Set(page.map(({ payment }) => payment.txId))
   const blocks = new Map<bigint, Promise<readonly string[]>>()

@@ -15,7 +15,7 @@ export interface CallRequest extends CallOptions {
 export interface ManyOptions {
   /** How many calls are under way at once. @default 8 */
   readonly concurrency?: number
-  /** Ends the calls that are under way, and refuses those that are not. */
+  /** Ends the calls that are under way, and refuses those that have not begun. */
   readonly signal?: AbortSignal
 }
 

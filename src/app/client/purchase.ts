@@ -1,6 +1,6 @@
 /**
- * Pays one quote, once: what is signed is the very entry that was checked, and what is sent again is the very payment
- * that was signed. No answer, least of all another 402, makes it sign a second one.
+ * Pays one quote, once. It signs the same entry that it checked, and sends the same payment at each attempt. No answer,
+ * least of all another 402, makes it sign a second payment.
  */
 import { IDEMPOTENCY_KEY_HEADER } from '../../domain/idempotency-key.js'
 import type { Network } from '../../domain/network.js'
@@ -29,8 +29,8 @@ export interface PurchaseDeps {
   readonly strictResource: boolean
   readonly clock: Clock
   readonly random: Random
-  deliver(request: HttpRequest, presented: SentPayment): Promise<Delivery>
-  /** Whether the node knows a transaction as landed. False says nothing. */
+  deliver(request: HttpRequest, payment: SentPayment): Promise<Delivery>
+  /** Whether the node knows a transaction as landed. False proves nothing. */
   landed(txId: string): Promise<boolean>
 }
 
@@ -95,7 +95,7 @@ async function deliverPaid(
   request: HttpRequest,
   signed: SignedPayment,
   deps: PurchaseDeps,
-  presented: SentPayment,
+  payment: SentPayment,
 ): Promise<Delivery> {
   const headers = {
     [IDEMPOTENCY_KEY_HEADER]: randomId(deps.random),
@@ -103,14 +103,14 @@ async function deliverPaid(
     [PAYMENT_SIGNATURE_HEADER]: encodeHeader(signed.payload),
   }
   try {
-    return await deps.deliver({ ...request, headers }, presented)
+    return await deps.deliver({ ...request, headers }, payment)
   } catch {
-    // Only the caller's own signal ends a delivery without an outcome, and by then the payment may be out.
+    // Only the caller's own signal ends a delivery without an outcome. The payment may have been sent by then.
     throw aborted(request.url.origin, { txId: signed.txId, charged: 'maybe' })
   }
 }
 
-/** What the seller does not admit is looked up at once: the reader of the outcome should not have to. */
+/** Looks the payment up on the chain where the seller does not say that it was charged, to spare the caller that work. */
 async function chargedAfter(delivery: Delivery, signed: SignedPayment, deps: PurchaseDeps): Promise<Charged> {
   const { txId } = signed
   const charged = chargedBy(delivery, signed)
@@ -118,7 +118,7 @@ async function chargedAfter(delivery: Delivery, signed: SignedPayment, deps: Pur
   return { txId, charged: landed ? 'yes' : charged }
 }
 
-/** A round takes 2.8 s; less is counted, as sellers do, and the parameters that were signed may be a round old. */
+/** A round takes 2.8 s. Sellers count 2.5 s, and so does the client; the signed parameters may be a round old. */
 const ROUND_MS_MIN = 2_500
 const ROUNDS_TO_SETTLE = 4
 

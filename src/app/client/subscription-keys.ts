@@ -1,4 +1,4 @@
-/** Subscription keys, each for the one endpoint that sold it. They live in memory, and in no inspection of the client. */
+/** Subscription keys, each for the one endpoint that sold it. They live in memory; no inspection of the client shows them. */
 import { SdkError } from '../../domain/errors.js'
 import { IDEMPOTENCY_KEY_HEADER } from '../../domain/idempotency-key.js'
 import type { Random } from '../../ports/random.js'
@@ -12,7 +12,7 @@ export const SUBSCRIPTION_EXPIRES_HEADER = 'x-svc-subscription-expires'
 export interface ActiveSubscription {
   /** The endpoint, without query. */
   readonly url: string
-  /** Sent instead of a payment. Whoever has it can use the window. */
+  /** Sent instead of a payment. Every holder of the key can use the window. */
   readonly key: string
   /** Milliseconds since the epoch; absent where the seller did not say. */
   readonly expiresAt?: number
@@ -25,7 +25,7 @@ export interface SubscriptionKeys {
   list(): ActiveSubscription[]
 }
 
-/** The key that an answer carries, where it carries one that can be sent again. */
+/** The key in an answer's headers; `undefined` where there is none, or none that a header can carry. */
 export function soldIn(headers: Headers): { readonly key: string; readonly expiresAt?: number } | undefined {
   const key = headers.get(SUBSCRIPTION_HEADER)
   if (key === null || !KEY.test(key)) return undefined
@@ -67,7 +67,7 @@ export function subscriptionKeys(now: () => number): SubscriptionKeys {
 }
 
 export function withKey(request: HttpRequest, key: string, random: Random): HttpRequest {
-  // A window is worth protecting too: a repeated attempt must not run the work twice.
+  // Calls in a window need an idempotency key too: a repeated attempt must not run the work twice.
   const headers = {
     [IDEMPOTENCY_KEY_HEADER]: randomId(random),
     ...request.headers,

@@ -229,16 +229,12 @@ export abstract class PayingClient {
 
 /**
  * Calls endpoints and pays for them, within its limits. It signs one payment a call, only USDC, only on its own network,
- * and only what the quote said. In a browser it is made with a `signer` instead of a key.
+ * and only what the quote said. In a browser it takes a `signer: { address, signTransactions }` of a wallet instead of a key.
  *
  * @example
  * const caps = { maxPrice: '$0.05', maxPerDay: '$2' }
  * const client = new SvcClient({ mnemonic: process.env.SVC_MNEMONIC, network: 'testnet', ...caps })
  * const { data, payment } = await client.call('https://agent.example/summarize', { text })
- *
- * @example
- * const { activeAddress: address, signTransactions } = useWallet()
- * const inBrowser = new SvcClient({ signer: { address, signTransactions }, network: 'testnet', ...caps })
  */
 export class SvcClient extends PayingClient {
   /** @throws SvcError `invalid_key`, `invalid_price`, `invalid_options` */

@@ -1,7 +1,7 @@
 /** All checks, at once: none waits for another. */
 import { algodClient } from '../../src/adapters/algorand/algod.js'
 import { nodeClient } from '../../src/adapters/algorand/node-client.js'
-import { remotes } from '../../src/app/options.js'
+import { remotes } from '../../src/app/server/options.js'
 import type { Network } from '../../src/domain/network.js'
 import { algorandNode, usdcAsset } from './algorand-node.js'
 import { facilitatorFindings } from './facilitator.js'

@@ -3,18 +3,19 @@
 import type { Ledger } from '../../src/adapters/sandbox/ledger.js'
 import { decodeAnswerHeader } from '../../src/domain/x402.js'
 import { EPOCH_MS } from '../kernel/process.js'
-import { type Asking, headerOf, type Truth } from '../world/truth.js'
+import { type Asking, headerOf, type Truth, type Window } from '../world/truth.js'
 import type { WireReply } from '../world/wire.js'
 import type { World } from '../world/world.js'
 
-export function checkReply({ truth, ledger }: World, asking: Asking, reply: WireReply): void {
-  if (reply.status >= 200 && reply.status < 400) checkAnswer(truth, ledger, asking, reply)
+export function checkReply({ truth, ledger, seller }: World, asking: Asking, reply: WireReply): void {
+  if (reply.status >= 200 && reply.status < 400)
+    checkAnswer(truth, ledger, asking, reply, seller.windowsSkewMs)
   if (reply.status === 402) checkQuote(truth, ledger, asking)
   if (reply.status === 402) checkWindow(truth, asking)
   if (reply.status >= 500) checkFailure(truth, asking, reply)
 }
 
-function checkAnswer(truth: Truth, ledger: Ledger, asking: Asking, reply: WireReply): void {
+function checkAnswer(truth: Truth, ledger: Ledger, asking: Asking, reply: WireReply, skewMs: number): void {
   const { act, payment, window } = asking
   const receipt = decodeAnswerHeader(headerOf(reply, 'payment-response') ?? '')
   const txId = receipt?.transaction as string | undefined
@@ -27,7 +28,7 @@ function checkAnswer(truth: Truth, ledger: Ledger, asking: Asking, reply: WireRe
     return
   }
   const key = headerOf(reply, 'x-svc-subscription')
-  const expiresAtMs = Date.parse(headerOf(reply, 'x-svc-subscription-expires') ?? '')
+  const expiresAtMs = Date.parse(headerOf(reply, 'x-svc-subscription-expires') ?? '') - skewMs
   if (key !== undefined) truth.windows.set(key, { txId, expiresAtMs })
   if (!ledger.landed(txId))
     truth.violated('no-answer-without-payment', `${act} got run ${run.id} for ${txId}, which has not landed`)
@@ -56,10 +57,14 @@ function checkQuote(truth: Truth, ledger: Ledger, { act, payment, endpoint, atMs
 /** How long a request may take to arrive. */
 const ARRIVAL_MS = 120_000
 
-/** By the store's time, which is the simulation's. */
+/** Whether a request that is sent now arrives while the window is open. */
+export function isOpen({ expiresAtMs }: Window, atMs: number): boolean {
+  return expiresAtMs >= EPOCH_MS + atMs + ARRIVAL_MS
+}
+
 function checkWindow(truth: Truth, { act, window, endpoint, atMs, payment }: Asking): void {
   const sold = window === undefined || payment ? undefined : truth.windows.get(window)
-  if (!sold || endpoint !== 'feed' || sold.expiresAtMs < EPOCH_MS + atMs + ARRIVAL_MS) return
+  if (!sold || endpoint !== 'feed' || !isOpen(sold, atMs)) return
   truth.violated('windows-hold', `${act} was quoted in a window that it had paid for with ${sold.txId}`)
 }
 

@@ -6,6 +6,7 @@ import type { Work } from '../world/seller.js'
 import type { Asking } from '../world/truth.js'
 import type { WireReply } from '../world/wire.js'
 import { type World, workRequest } from '../world/world.js'
+import { isOpen as isWindowOpen } from './answers.js'
 
 /** Of fewer characters than a secret has. */
 export const GUESSABLE = 'short'
@@ -45,10 +46,12 @@ export async function askedAgain(world: World): Promise<void> {
   }
 }
 
-/** Every window that a buyer was told of opens its endpoint. */
+/** Every window that has not ended opens its endpoint. */
 async function windowsUsed(world: World, auditor: Buyer): Promise<void> {
   const { truth, timeline } = world
-  for (const window of truth.windows.keys()) {
+  for (const [window, sold] of truth.windows) {
+    // Asking again can take hours, where a limit is waited out.
+    if (!isWindowOpen(sold, timeline.nowMs)) continue
     const work = { act: 'auditor', does: 'return' } as const
     const headers = { 'x-svc-subscription': window }
     let reply: WireReply | undefined
@@ -60,7 +63,7 @@ async function windowsUsed(world: World, auditor: Buyer): Promise<void> {
     )
     await timeline.run(timeline.nowMs + ASKING_AGAIN_MS, () => reply !== undefined)
     if (reply?.status !== 200 && reply?.status !== 429)
-      truth.violated('windows-hold', `a window of ${truth.windows.get(window)?.txId} got ${reply?.status}`)
+      truth.violated('windows-hold', `a window of ${sold.txId} got ${reply?.status}`)
   }
 }
 

@@ -18,6 +18,8 @@ export interface Skew {
 export class Process {
   readonly name: string
   readonly clock: Clock
+  /** How far its time of day is ahead of the simulation's. */
+  readonly skewMs: number
   isAlive = true
   #stillUntilMs = 0
   readonly #timeline: Timeline
@@ -26,6 +28,7 @@ export class Process {
   constructor(name: string, timeline: Timeline, skew: Skew = { nowMs: 0, upMs: 0 }) {
     this.name = name
     this.#timeline = timeline
+    this.skewMs = skew.nowMs
     this.clock = {
       now: () => EPOCH_MS + timeline.nowMs + skew.nowMs,
       monotonic: () => timeline.nowMs + skew.upMs,

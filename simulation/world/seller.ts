@@ -1,7 +1,8 @@
 /** A seller: one agent, served by replicas that come and go. */
-import { assemble } from '../../src/app/assemble.js'
-import { createDrain, type Drain } from '../../src/app/drain.js'
-import type { ServerOptions } from '../../src/app/options.js'
+import type { RequestListener } from 'node:http'
+import { assemble } from '../../src/app/server/assemble.js'
+import { createDrain, type Drain } from '../../src/app/server/drain.js'
+import type { ServerOptions } from '../../src/app/server/options.js'
 import { type AgentDef, defineAgent, defineEndpoint, type HandlerContext, SvcError } from '../../src/index.js'
 import { sleep } from '../../src/ports/waiting.js'
 import { seededRandom } from '../kernel/dice.js'
@@ -33,7 +34,7 @@ const LAST_WORDS_MS = 3_000
 interface Replica {
   readonly process: Process
   readonly drain: Drain
-  readonly served: ReturnType<typeof assemble>
+  readonly listener: RequestListener
 }
 
 export class Seller {
@@ -54,15 +55,21 @@ export class Seller {
     return this.#replicas.reduce((sum, replica) => sum + (replica?.drain.count() ?? 0), 0)
   }
 
+  /** How far the clock by which windows end is ahead of the simulation's: in memory, that of the one process. */
+  get windowsSkewMs(): number {
+    const [replica] = this.#replicas
+    return this.#world.conditions.store === 'memory' && replica ? replica.process.skewMs : 0
+  }
+
   /** To a replica that the balancer picks; `place` names the caller's link. */
   request(from: Process, place: string, request: WireRequest, hangUp: HangUp): Promise<WireReply> {
     const { fate, network, conditions } = this.#world
     const at = Math.floor(fate.fractionOf(fate.numbered(`${place}.balance`)) * this.#replicas.length)
     const replica = this.#replicas[at] ?? this.#replicas.find(each => each !== undefined)
     if (!replica) return Promise.reject(new ConnectionLost('ECONNREFUSED'))
-    const { process, served } = replica
+    const { process, listener } = replica
     return network.ask(from, process, `${place}>seller`, conditions.links.http, () =>
-      received(process, served.door.listener, request, hangUp),
+      received(process, listener, request, hangUp),
     )
   }
 
@@ -93,13 +100,13 @@ export class Seller {
       node: world.node.clientFor(process),
     }
     const drain = createDrain(SHUTDOWN_MS, process.clock)
-    const served = assemble(
+    const { app } = assemble(
       agentOf(world, process, this.payTo),
       optionsOf(world, this.#storesFor(process)),
       drain,
       around,
     )
-    this.#replicas[place] = { process, drain, served }
+    this.#replicas[place] = { process, drain, listener: app.callback() }
     world.mortal(process)
     process.onDeath(() => {
       this.#replicas[place] = undefined

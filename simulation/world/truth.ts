@@ -40,9 +40,10 @@ export interface Asking {
   isLost: boolean
 }
 
-/** A window as its buyer was told of it. */
+/** A window that a buyer has heard of. */
 export interface Window {
   readonly txId: string
+  /** By the simulation's time of day; the buyer heard the store's. */
   readonly expiresAtMs: number
 }
 

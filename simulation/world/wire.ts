@@ -94,6 +94,10 @@ class Response extends EventEmitter {
     this.#told = told
   }
 
+  getHeaderNames(): string[] {
+    return []
+  }
+
   writeHead(status: number, headers: readonly string[]): void {
     this.headersSent = true
     this.#status = status

@@ -10,9 +10,9 @@ export interface Ended {
 
 /** A delivered answer that cannot be written is 500 `answer_not_written`; any other end keeps its status and its code. */
 export function unwritten({ final, receipt, problem }: Ended) {
-  const { status, code, charged } = OUTCOMES[final]
+  const { kind, status, code, charged } = OUTCOMES[final]
   const txId = receipt?.txId || problem?.fields?.txId
-  const delivered = status === 200
+  const delivered = kind === 'answer'
   return {
     status: delivered ? 500 : status,
     code: delivered ? 'answer_not_written' : code,

@@ -37,6 +37,8 @@ export interface Caller {
   gone(): boolean
   /** Calls back once if the caller hangs up; returns how to stop listening. */
   onGone(listener: () => void): () => void
+  /** Calls back once: `true` when the answer has reached the socket, `false` when it cannot any more. */
+  onEnd(listener: (arrived: boolean) => void): void
 }
 
 export interface ChargeOutcome {
@@ -54,8 +56,6 @@ export interface ChargeOutcome {
   readonly receipt?: Receipt
   readonly subscription?: { readonly key: string; readonly expiresAtMs: number }
   readonly retryAfterMs?: number
-  /** To be called once, when the answer has reached the socket or cannot any more; absent where nothing depends on it. */
-  handedOver?(arrived: boolean): void
 }
 
 export interface Challenge {

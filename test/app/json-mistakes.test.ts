@@ -35,7 +35,7 @@ const sound: Record<string, unknown> = {
   'a URL': new URL('http://a.example/'),
   'a class with fields': [new Point()],
   'an object without a prototype': Object.assign(Object.create(null), { a: 1 }),
-  'an object of another realm': runInNewContext('({ a: [1, { b: null }] })'),
+  'an object of another realm': runInNewContext('({ a: [1, { b: null }, {}] })'),
   'its own toJSON': { total: new Money(7n) },
   'a toJSON that gives itself': new (class Self {
     a = 1
@@ -43,11 +43,14 @@ const sound: Record<string, unknown> = {
       return this
     }
   })(),
+  'a toJSON that gives nothing to see': [{ toJSON: () => null }, { toJSON: () => ({}) }],
+  'an array with a toJSON': Object.assign([() => 1], { toJSON: () => [1] }),
+  'an array with methods': Object.assign([1], { [Symbol.asyncIterator]() {} }),
   'a number in an object': Object(5),
   'a part that is shared': (part => [part, part, { part }])({ a: 1 }),
   'a symbol as a key': { [Symbol('s')]: () => 1, a: 1 },
   'a transparent proxy': new Proxy({ a: [1] }, {}),
-  'a deep value': nested(500),
+  'a value that is as deep as may be': nested(512),
 }
 
 describe('is let through', () => {
@@ -141,8 +144,26 @@ const mistakes: Record<string, readonly [value: unknown, what: RegExp, at: strin
   'a toJSON that gives nothing': [{ a: { toJSON() {} } }, /undefined/, '/a'],
   'a toJSON that gives NaN': [{ a: { toJSON: () => [Number.NaN] } }, /NaN/, '/a/0'],
   'a toJSON that never ends': [endless(), /deeper than 512/, expect.any(String) as never],
+  'a toJSON that gives a Map': [{ a: { toJSON: () => new Map() } }, /a Map/, '/a'],
+  'an array with a toJSON that gives NaN': [
+    [Object.assign([1], { toJSON: () => Number.NaN })],
+    /^NaN$/,
+    '/0',
+  ],
+  'a class without a name': [new (class {})(), /^an object, which JSON renders as \{\}$/, ''],
+  'a class whose name is no text': [Object.create({ constructor: { name: 7 } }), /^an object, which/, ''],
+  'an iterator without a class': [
+    Object.assign(Object.create(null), { [Symbol.iterator]() {} }),
+    /^an object, which/,
+    '',
+  ],
+  'a class with a long name': [Object.create({ constructor: { name: 'N'.repeat(61) } }), /^N{60}, which/, ''],
+  'a long key': [{ ['k'.repeat(61)]: Number.NaN }, /^NaN$/, `/${'k'.repeat(60)}`],
+  'a long way': [along(59, 59, 59, 19), /^NaN$/, way(59, 59, 59, 19)],
+  'a longer way': [along(59, 59, 59, 20), /^NaN$/, `${way(59, 59, 59, 19)}…`],
   'a cycle': [looped, /contains itself/, '/self/0'],
   'a value that is too deep': [nested(100_000), /deeper than 512/, expect.any(String) as never],
+  'a value that is one too deep': [nested(513), /deeper than 512/, expect.any(String) as never],
   'a key with slashes and tildes': [{ 'a/b~c': Number.NaN }, /NaN/, '/a~1b~0c'],
 }
 
@@ -160,13 +181,27 @@ describe('is found', () => {
     expect(() => jsonMistakeIn(value)).toThrow('no a')
   })
 
-  it('parts that are shared a billion times over are not counted to the end', () => {
-    let value: unknown = { a: 1 }
-    for (let level = 0; level < 40; level++) value = [value, value]
-    // Counted to the end it would take hours.
-    expect(jsonMistakeIn(value)).toMatchObject({ what: 'more than 10000000 values' })
-  }, 120_000)
+  it.each<[string, (length: number) => unknown, number]>([
+    ['in an array', length => holes(length), 10_000_000],
+    ['in all arrays', length => [holes(length)], 9_999_999],
+    ['in an array of an object', length => ({ rows: holes(length) }), 9_999_999],
+    ['in an object of an array', length => holes(length, { a: Number.NaN }), 9_999_999],
+    // Thirty objects that hold each other twice have a billion values: counted to the end it would take hours.
+    ['in parts that are shared', length => [...twice([0, 0]), holes(length)], 9_999_993],
+  ])('ten million values %s are looked at, and no more', (_, build, length) => {
+    expect(jsonMistakeIn(build(length))?.what).toMatch(/^(undefined|NaN)$/)
+    expect(jsonMistakeIn(build(length + 1))?.what).toBe('more than 10000000 values')
+  })
 })
+
+/** A sparse array whose first value ends the walk: its length counts, and nothing else takes time. */
+function holes(length: number, first?: unknown): unknown[] {
+  const array = [first]
+  array[length - 1] = 'last'
+  return array
+}
+
+const twice = (part: unknown) => [part, part]
 
 it('a BigInt that a program has taught JSON to write is let through', () => {
   const prototype = BigInt.prototype as { toJSON?: () => string }
@@ -179,6 +214,15 @@ it('a BigInt that a program has taught JSON to write is let through', () => {
     delete prototype.toJSON
   }
 })
+
+/** `NaN` under keys of these lengths, and the way to it. */
+function along(...lengths: readonly number[]): unknown {
+  return lengths.reduceRight<unknown>((inner, length) => ({ ['k'.repeat(length)]: inner }), Number.NaN)
+}
+
+function way(...lengths: readonly number[]): string {
+  return lengths.map(length => `/${'k'.repeat(length)}`).join('')
+}
 
 function nested(levels: number): unknown {
   let value: unknown = 1

@@ -10,6 +10,7 @@ import { CAIP2 } from '../../src/domain/network.js'
 import type { Landing } from '../../src/ports/chain.js'
 import type { Closed } from '../../src/ports/charge-store.js'
 import type { Settlement } from '../../src/ports/facilitator.js'
+import { clockOf } from '../support/virtual-clock.js'
 
 const SINCE_MS = 10_000
 const FOREVER = new Promise<never>(() => {})
@@ -35,15 +36,7 @@ function scene({ says = UNCLEAR, landing = 'unknown', ...trouble }: Trouble) {
   const world = {
     network: 'testnet',
     rules: { confirmOnChain: trouble.confirmOnChain ?? false, budgets: DEFAULT_BUDGETS, keptMs: 1 },
-    clock: {
-      monotonic: () => timeline.nowMs,
-      after: (ms: number, run: () => void) => {
-        const moment = timeline.after(ms, run)
-        return () => {
-          moment.run = undefined
-        }
-      },
-    },
+    clock: clockOf(timeline),
     facilitator: {
       settle: async () => {
         attemptsMs.push(timeline.nowMs - SINCE_MS)

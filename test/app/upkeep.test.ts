@@ -4,6 +4,7 @@ import { Timeline } from '../../simulation/kernel/timeline.js'
 import { leasesIn } from '../../src/app/charge/leases.js'
 import { pendingCloses } from '../../src/app/charge/pending-closes.js'
 import type { ChargeStore, CloseMove, Hold } from '../../src/ports/charge-store.js'
+import { clockOf } from '../support/virtual-clock.js'
 
 const LEASE_MS = 15_000
 const SILENT = { debug() {}, info() {}, warn() {}, error() {} }
@@ -13,18 +14,6 @@ const move = (token: string, how: CloseMove['how'] = 'complete'): CloseMove => (
   how,
   windowMs: 1,
 })
-
-function clockOf(timeline: Timeline) {
-  return {
-    monotonic: () => timeline.nowMs,
-    after: (ms: number, run: () => void) => {
-      const moment = timeline.after(ms, run)
-      return () => {
-        moment.run = undefined
-      }
-    },
-  }
-}
 
 function leasing() {
   const timeline = new Timeline()

@@ -4,7 +4,7 @@ import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { createFeed, type Feed, type FeedOptions } from '../../src/adapters/audit/feed.js'
 import { auditPage } from '../../src/adapters/audit/page.js'
-import { httpDoor } from '../../src/adapters/http/app.js'
+import { httpApp } from '../../src/adapters/http/app.js'
 import { BodyBudget } from '../../src/adapters/http/body-budget.js'
 import { auditRoutes } from '../../src/adapters/http/free-routes/audit.js'
 import { chargeTable, OUTCOMES } from '../../src/domain/machines/charge.machine.js'
@@ -20,7 +20,7 @@ export interface Watched {
 
 export async function openWatched(options: Partial<FeedOptions> = {}, token?: string): Promise<Watched> {
   const feed = feedOf(options)
-  const { listener } = httpDoor({
+  const app = httpApp({
     charge: { call: () => Promise.reject(new Error('nothing is for sale here')) },
     endpoints: [],
     basePath: '',
@@ -32,7 +32,7 @@ export async function openWatched(options: Partial<FeedOptions> = {}, token?: st
     cors: true,
     logger: silentLogger,
   })
-  const server = createServer(listener).listen(0, '127.0.0.1')
+  const server = createServer(app.callback()).listen(0, '127.0.0.1')
   await once(server, 'listening')
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,

@@ -1,7 +1,9 @@
-/** How answers leave: the same from a server of ours and from a Koa app, whole, and in the bytes that were meant. */
+/** How answers leave: the same alone and mounted in a Koa app, which sees them; whole, and in the bytes that were meant. */
 import { once } from 'node:events'
 import { createServer as createHttpServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import Koa from 'koa'
+import mount from 'koa-mount'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createServer, defineAgent, defineEndpoint, type HandlerContext } from '../../src/index.js'
 import { type Sandbox, startSandbox } from '../../src/sandbox.js'
@@ -54,6 +56,8 @@ const endpoints = [
 
 let sandbox: Sandbox
 let seller: Seller
+/** What the outer app saw of the last answer, when its turn came again. */
+let passed: { status: number; headers: Record<string, unknown>; body: unknown }
 let koa: { readonly url: string; readonly server: Server }
 beforeAll(async () => {
   sandbox = await startSandbox()
@@ -67,8 +71,8 @@ afterAll(async () => {
   await sandbox.close()
 })
 
-async function koaOf() {
-  const agent = defineAgent({
+function agentOf() {
+  return defineAgent({
     name: 'Test agent',
     handle: 'test-agent',
     description: 'Serves the tests.',
@@ -76,9 +80,22 @@ async function koaOf() {
     network: 'testnet',
     endpoints,
   })
+}
+
+async function koaOf() {
   const { facilitatorUrl, algodUrl } = sandbox
-  const app = createServer(agent, { facilitatorUrl, algodUrl })
-  const server = createHttpServer(app.callback()).listen(0, '127.0.0.1')
+  const outer = new Koa()
+  outer.use(async (ctx, next) => {
+    await next()
+    const { status, body } = ctx
+    passed = { status, headers: { ...ctx.response.headers }, body }
+    ctx.set('x-outer', 'seen')
+  })
+  outer.use(mount(createServer(agentOf(), { facilitatorUrl, algodUrl })))
+  outer.use(ctx => {
+    ctx.body = `outer answers ${ctx.path}`
+  })
+  const server = createHttpServer(outer.callback()).listen(0, '127.0.0.1')
   await once(server, 'listening')
   return { server, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` }
 }
@@ -86,7 +103,7 @@ async function koaOf() {
 /** Everything that an answer says, but for what is of its moment and its port. */
 async function said(response: Response, url: string) {
   const headers = Object.fromEntries(
-    [...response.headers].filter(([name]) => !/^(date|traceparent)$/.test(name)),
+    [...response.headers].filter(([name]) => !/^(date|traceparent|x-outer)$/.test(name)),
   )
   const challenge = headers['payment-required']
   if (challenge) headers['payment-required'] = Buffer.from(challenge, 'base64').toString().replaceAll(url, '')
@@ -95,7 +112,7 @@ async function said(response: Response, url: string) {
   return { status: response.status, headers, cookies, body: (await response.text()).replaceAll(url, '') }
 }
 
-describe('a server of ours and a Koa app say the same', () => {
+describe('alone and mounted in a Koa app the same is said', () => {
   const requests: readonly (readonly [string, string, string, object?])[] = [
     ['a quote', 'POST', '/echo', { body: {} }],
     ['a quote of a GET', 'GET', '/page'],
@@ -103,7 +120,6 @@ describe('a server of ours and a Koa app say the same', () => {
     ['the manifest’s head', 'HEAD', '/.well-known/svc.json'],
     ['the card', 'GET', '/.well-known/agent.json'],
     ['openapi', 'GET', '/openapi.json'],
-    ['no path', 'GET', '/none'],
     ['another method', 'DELETE', '/echo'],
     ['a head of what is paid', 'HEAD', '/page'],
     ['a preflight', 'OPTIONS', '/echo'],
@@ -139,6 +155,38 @@ describe('a server of ours and a Koa app say the same', () => {
       if (path === '/page') expect(answers[0]!.cookies).toEqual(['a=1', 'b=2; Path=/'])
     })
   }
+})
+
+describe('the mounting app', () => {
+  it('sees status, headers and body, and may add its own', async () => {
+    const quote = await ask(`${koa.url}/echo`, { method: 'POST', body: {} })
+    expect(quote.headers.get('x-outer')).toBe('seen')
+    expect(passed).toMatchObject({ status: 402, body: '{}' })
+    expect(passed.headers['payment-required']).toBe(quote.headers.get('payment-required'))
+    const answer = await pay({ ...seller, url: koa.url }, `${koa.url}/echo`, { body: { text: 'ä' } })
+    expect(passed).toMatchObject({ status: 200, body: await answer.text() })
+  })
+
+  it('answers the paths that are not ours; alone, we say that there is none', async () => {
+    const mounted = await ask(`${koa.url}/none`)
+    expect([mounted.status, await mounted.text()]).toEqual([200, 'outer answers /none'])
+    const alone = await ask(`${seller.url}/none`)
+    expect([alone.status, await alone.json()]).toMatchObject([404, { error: { code: 'not_found' } }])
+  })
+
+  it('is passed by with what it had set before: cookies are all there', async () => {
+    const { facilitatorUrl, algodUrl } = sandbox
+    const app = createServer(agentOf(), { facilitatorUrl, algodUrl })
+    const server = createHttpServer((req, res) => {
+      res.setHeader('Set-Cookie', ['before=1', 'too=2'])
+      app.callback()(req, res)
+    }).listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+    const paid = await pay({ ...seller, url }, `${url}/page`, { method: 'GET' })
+    expect(paid.headers.getSetCookie()).toEqual(['before=1', 'too=2', 'a=1', 'b=2; Path=/'])
+    server.close()
+  })
 })
 
 it('says each header once', async () => {

@@ -8,13 +8,13 @@ import Koa from 'koa'
 import mount from 'koa-mount'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { a2aDoor } from '../../src/adapters/a2a/door.js'
-import { httpDoor } from '../../src/adapters/http/app.js'
+import { httpApp } from '../../src/adapters/http/app.js'
 import { BodyBudget } from '../../src/adapters/http/body-budget.js'
 import { mounted } from '../../src/adapters/http/mounted.js'
 import { mcpDoor } from '../../src/adapters/mcp/door.js'
 import { type ChargeFinal, OUTCOMES } from '../../src/domain/machines/charge.machine.js'
 import { defineAgent, defineEndpoint } from '../../src/index.js'
-import type { ChargeOutcome } from '../../src/ports/charge.js'
+import type { Charge, ChargeOutcome } from '../../src/ports/charge.js'
 import { systemClock } from '../../src/ports/clock.js'
 import { silentLogger } from '../../src/ports/logger.js'
 import { systemRandom } from '../../src/ports/random.js'
@@ -189,7 +189,6 @@ describe('an answer that cannot be written', () => {
       answer: answer as NonNullable<ChargeOutcome['answer']>,
       ...((charged === 'yes' || charged === 'earlier') && { receipt }),
       ...(charged === 'yes' && { subscription: { key: 'a-key', expiresAtMs: 1_700_000_000_000 } }),
-      handedOver: arrived => void handed.push(arrived),
     }
   }
 
@@ -207,7 +206,12 @@ describe('an answer that cannot be written', () => {
       network: 'testnet',
       endpoints: [work],
     })
-    const charge = { call: async () => outcome }
+    const charge: Charge = {
+      async call(_, { caller }) {
+        caller.onEnd(arrived => void handed.push(arrived))
+        return outcome
+      },
+    }
     const bodies = new BodyBudget(100_000)
     const shared = {
       basePath: '',
@@ -239,8 +243,8 @@ describe('an answer that cannot be written', () => {
   }
 
   const servers: Readonly<Record<string, () => RequestListener>> = {
-    'a server of our own': () => httpDoor(options()).listener,
-    'a mounted app': () => new Koa().use(mount(httpDoor(options()).app)).callback(),
+    'a server of our own': () => httpApp(options()).callback(),
+    'a mounted app': () => new Koa().use(mount(httpApp(options()))).callback(),
   }
 
   async function ask(listener: RequestListener, door: string): Promise<RawAnswer> {
@@ -291,7 +295,7 @@ describe('an answer that cannot be written', () => {
         })
         expect(error.message).toMatch(/You were charged: look txId up/)
         if (door !== 'HTTP') expect(id).toBe(1)
-        expect(handed).toEqual([false])
+        await expect.poll(() => handed).toEqual([false])
         expect(logged).toHaveLength(door === 'MCP' ? 2 : 1)
       })
     }
@@ -304,7 +308,7 @@ describe('an answer that cannot be written', () => {
     ] as const) {
       outcome = ended(final, unreadable)
       for (const door of Object.keys(DOORS)) {
-        const { status, body } = await ask(httpDoor(options()).listener, door)
+        const { status, body } = await ask(httpApp(options()).callback(), door)
         const { error } = JSON.parse(body)
         expect([status, door === 'HTTP' ? error : error.data]).toMatchObject([500, { code, charged }])
       }
@@ -313,7 +317,7 @@ describe('an answer that cannot be written', () => {
     const fields = { txId: TX, round: 1n }
     outcome = { ...ended('inDoubt', unreadable), answer: undefined, problem: { message: 'm', fields } }
     for (const door of Object.keys(DOORS)) {
-      const { status, body } = await ask(httpDoor(options()).listener, door)
+      const { status, body } = await ask(httpApp(options()).callback(), door)
       const { error } = JSON.parse(body)
       const said = { code: 'settlement_unknown', charged: 'maybe', txId: TX }
       expect([status, door === 'HTTP' ? error : error.data]).toMatchObject([503, said])
@@ -322,12 +326,12 @@ describe('an answer that cannot be written', () => {
 
   it('a result that the MCP SDK does not pass on is not taken for an answer', async () => {
     outcome = ended('settled', { status: 200, headers: { 'content-type': 'image/\u0000' }, body: 5 })
-    const answered = await ask(httpDoor(options()).listener, 'MCP')
+    const answered = await ask(httpApp(options()).callback(), 'MCP')
     expect(answered.status).toBe(500)
     expect(JSON.parse(answered.body)).toMatchObject({
       id: 1,
       error: { data: { code: 'answer_not_written', charged: 'yes', txId: TX } },
     })
-    expect(handed).toEqual([false])
+    await expect.poll(() => handed).toEqual([false])
   })
 })

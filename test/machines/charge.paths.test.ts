@@ -67,6 +67,7 @@ describe('every final state of the charge machine', () => {
 
   it.each(finals)('%s says what it means to a caller', (name, row) => {
     expect(row.meta).toEqual({
+      kind: expect.stringMatching(/^(answer|payment|problem)$/),
       status: expect.any(Number),
       code: expect.stringMatching(/^[a-z_]+$/),
       charged: expect.stringMatching(/^(no|yes|earlier|maybe)$/),

@@ -32,7 +32,7 @@ export const SCOPES = {
     mutate: ['src/app/client/{purchase,retry,charged}.ts'],
     tests: ['test/client/{purchase,retry,charged,client,delivery.attacks,receipts}.test.ts'],
   },
-  // Of both that follow, what is written is left out: a person reads it, and the codes are held elsewhere.
+  // Of all that follow, what is written is left out: a person reads it, and the codes are held elsewhere.
   effects: {
     mutate: ['src/app/charge/effects/{settle,reconcile,release,recover,record}.ts'],
     excludedMutations: ['StringLiteral'],
@@ -49,6 +49,33 @@ export const SCOPES = {
     excludedMutations: ['StringLiteral'],
     ignorers: ['logs'],
     tests: ['test/app/upkeep.test.ts'],
+  },
+  admission: {
+    mutate: [
+      'src/app/charge/effects/{admit,open,validate,entitle,price,verify}.ts',
+      'src/app/charge/{claim,window}.ts',
+    ],
+    excludedMutations: ['StringLiteral'],
+    ignorers: ['logs'],
+    tests: ['test/app/{admitting,holding,opening,quoting,sealing,verifying}.test.ts'],
+  },
+  runs: {
+    mutate: ['src/app/charge/effects/{credit,deliver}.ts', 'src/app/charge/{credit,until-cut}.ts'],
+    excludedMutations: ['StringLiteral'],
+    ignorers: ['logs'],
+    tests: ['test/app/{crediting,cutting,delivering}.test.ts'],
+  },
+  endings: {
+    mutate: ['src/app/charge/{charge,call,close,outcome}.ts'],
+    excludedMutations: ['StringLiteral'],
+    ignorers: ['logs'],
+    tests: ['test/app/{charge,call,closing,outcome,witness}.test.ts'],
+  },
+  answers: {
+    mutate: ['src/app/charge/{render,json-mistakes,handler-failure,terms,quoted-price}.ts'],
+    excludedMutations: ['StringLiteral'],
+    ignorers: ['logs'],
+    tests: ['test/app/{render,json-mistakes,handler-failure,prices}.test.ts'],
   },
   /** Edited by a program of our own: `npm run mutate:lua`. */
   lua: { tests: ['test/mutation/lua.run.ts'] },

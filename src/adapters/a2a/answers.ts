@@ -1,7 +1,7 @@
-/** How A2A says each way in which a call can end. The map is total: a new final state does not compile without one. */
+/** How A2A answers each way in which a call can end: by the kind of its outcome. */
 import { contentOf } from '../../domain/answer-content.js'
 import type { EndpointDef } from '../../domain/endpoint.js'
-import { type ChargeFinal, OUTCOMES } from '../../domain/machines/charge.machine.js'
+import { OUTCOMES, type ProblemFinal } from '../../domain/machines/charge.machine.js'
 import { LEGACY_PAYMENT_HEADER, PAYMENT_SIGNATURE_HEADER } from '../../domain/x402.js'
 import type { ChargeOutcome } from '../../ports/charge.js'
 import type { DoorAnswer } from '../../ports/door.js'
@@ -33,43 +33,34 @@ export const TASK_BY_METHOD: ReadonlyMap<string, typeof taskOf03 | typeof taskOf
   ['SendMessage', taskOf10],
 ])
 
-type Tell = (outcome: ChargeOutcome, asked: Asked) => RpcError | 'task'
-
-const completed: Tell = () => 'task'
-
-const TELL = {
-  settled: completed,
-  served: completed,
-  replayed: completed,
-  quoted: paymentRequired,
-  refused: paymentRequired,
-  unsettled: paymentRequired,
-  invalid: problem(INVALID_PARAMS),
-  failed: problem(INTERNAL_ERROR),
-  unpriced: problem(INTERNAL_ERROR),
-  broken: problem(INTERNAL_ERROR),
-  timedOut: problem(INTERNAL_ERROR),
-  answerNotKept: problem(CALL_REFUSED),
-  limited: problem(CALL_REFUSED),
-  tooManyUnpaid: problem(CALL_REFUSED),
-  inProgress: problem(CALL_REFUSED),
-  keyReused: problem(CALL_REFUSED),
-  paymentInUse: problem(CALL_REFUSED),
-  paymentSpent: problem(CALL_REFUSED),
-  superseded: problem(CALL_REFUSED),
-  abandoned: problem(CALL_REFUSED),
-  unavailable: problem(CALL_REFUSED),
-  undecided: problem(CALL_REFUSED),
-  inDoubt: problem(CALL_REFUSED),
-  shuttingDown: problem(CALL_REFUSED),
-} as const satisfies Record<ChargeFinal, Tell>
+/** The JSON-RPC code of each problem. The map is total: a new final state does not compile without one. */
+const RPC_CODES = {
+  invalid: INVALID_PARAMS,
+  failed: INTERNAL_ERROR,
+  unpriced: INTERNAL_ERROR,
+  broken: INTERNAL_ERROR,
+  timedOut: INTERNAL_ERROR,
+  answerNotKept: CALL_REFUSED,
+  limited: CALL_REFUSED,
+  tooManyUnpaid: CALL_REFUSED,
+  inProgress: CALL_REFUSED,
+  keyReused: CALL_REFUSED,
+  paymentInUse: CALL_REFUSED,
+  paymentSpent: CALL_REFUSED,
+  superseded: CALL_REFUSED,
+  abandoned: CALL_REFUSED,
+  unavailable: CALL_REFUSED,
+  undecided: CALL_REFUSED,
+  inDoubt: CALL_REFUSED,
+  shuttingDown: CALL_REFUSED,
+} as const satisfies Record<ProblemFinal, number>
 
 /** HTTP's status is the one that the endpoint itself would answer: paying clients act upon a 402, proxies upon a 503. */
 export function answerOf(outcome: ChargeOutcome, asked: Asked): DoorAnswer {
   const { id, method } = asked.request
-  const told = TELL[outcome.final](outcome, asked)
   const headers = { 'content-type': 'application/json' }
-  if (told === 'task') {
+  const { kind } = OUTCOMES[outcome.final]
+  if (kind === 'answer') {
     return {
       status: 200,
       headers,
@@ -79,7 +70,8 @@ export function answerOf(outcome: ChargeOutcome, asked: Asked): DoorAnswer {
   }
   const { final, answer, problem } = outcome
   const status = answer?.status ?? problem?.status ?? OUTCOMES[final].status
-  return { status, headers, body: errorText(id, told), outcome }
+  const error = kind === 'payment' ? paymentRequired(outcome, asked) : problemOf(outcome)
+  return { status, headers, body: errorText(id, error), outcome }
 }
 
 function paymentRequired({ problem, challenge }: ChargeOutcome, { restPath }: Asked): RpcError {
@@ -96,18 +88,16 @@ function paymentRequired({ problem, challenge }: ChargeOutcome, { restPath }: As
   }
 }
 
-function problem(code: number): Tell {
-  return ({ final, problem, answer, retryAfterMs }) => {
-    return {
-      code,
-      message: problem?.message ?? 'The handler answered with a failure. You were not charged.',
-      data: {
-        ...problem?.fields,
-        code: problem?.code ?? OUTCOMES[final].code,
-        ...(retryAfterMs !== undefined && { retryAfterMs }),
-        ...(answer && { status: answer.status, answer: answerData(answer) }),
-      },
-    }
+function problemOf({ final, problem, answer, retryAfterMs }: ChargeOutcome): RpcError {
+  return {
+    code: RPC_CODES[final as ProblemFinal],
+    message: problem?.message ?? 'The handler answered with a failure. You were not charged.',
+    data: {
+      ...problem?.fields,
+      code: problem?.code ?? OUTCOMES[final].code,
+      ...(retryAfterMs !== undefined && { retryAfterMs }),
+      ...(answer && { status: answer.status, answer: answerData(answer) }),
+    },
   }
 }
 

@@ -1,46 +1,18 @@
-/** How HTTP says each way in which a call can end. The map is total: a new final state does not compile without one. */
-import { type ChargeFinal, OUTCOMES } from '../../domain/machines/charge.machine.js'
+/** How HTTP answers each way in which a call can end: by the kind of its outcome. */
+import { OUTCOMES } from '../../domain/machines/charge.machine.js'
 import { unwritten } from '../../domain/unwritten.js'
 import type { ChargeOutcome } from '../../ports/charge.js'
 import { callHeaders } from './call-headers.js'
 import { errorBody } from './refusal.js'
 import { jsonReply, jsonTextReply, type Reply } from './reply.js'
 
-type Tell = (outcome: ChargeOutcome, taken: ReadonlySet<string>) => Reply
-
-const TELL = {
-  settled: delivered,
-  served: delivered,
-  replayed: delivered,
-  failed: (outcome, taken) => (outcome.answer ? delivered : problem)(outcome, taken),
-  quoted: quote,
-  refused: quote,
-  unsettled: quote,
-  answerNotKept: problem,
-  limited: problem,
-  tooManyUnpaid: problem,
-  invalid: problem,
-  inProgress: problem,
-  keyReused: problem,
-  paymentInUse: problem,
-  paymentSpent: problem,
-  superseded: problem,
-  abandoned: problem,
-  unpriced: problem,
-  broken: problem,
-  unavailable: problem,
-  undecided: problem,
-  inDoubt: problem,
-  timedOut: problem,
-  shuttingDown: problem,
-} as const satisfies Record<ChargeFinal, Tell>
-
 /** @param taken lower-case names of headers that the route says already: a handler's `Response` does not say them again. */
 export function replyOf(outcome: ChargeOutcome, taken: ReadonlySet<string>): Reply {
-  const { final, handedOver } = outcome
-  const reply = TELL[final](outcome, taken)
-  if (OUTCOMES[final].charged === 'no' && !handedOver) return reply
-  return { ...reply, handedOver, instead: () => unwrittenReply(outcome) }
+  const { kind, charged, closing } = OUTCOMES[outcome.final]
+  const reply =
+    kind === 'payment' ? quote(outcome) : outcome.answer ? delivered(outcome, taken) : problem(outcome)
+  if (charged === 'no' && closing === 'release') return reply
+  return { ...reply, instead: () => unwrittenReply(outcome) }
 }
 
 /** For an answer that cannot be written: how the call ended, with its receipt and the key of a window that it bought. */

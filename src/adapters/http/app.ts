@@ -1,55 +1,83 @@
-/** The HTTP door, twice: as a listener for a server of our own, and as a Koa app for somebody else's. */
-import type { RequestListener, ServerResponse } from 'node:http'
-import Koa, { type Context } from 'koa'
+/** HTTP on Node: one Koa app, which `serve` listens with, and which `createServer` gives to be mounted. */
+import Router from '@koa/router'
+import Koa, { type Context, type Middleware } from 'koa'
+import { skipBody } from './body.js'
+import { CORS_HEADERS } from './cors.js'
 import type { BodyHolder } from './left-body.js'
 import { closeWithSocket } from './pipelined.js'
-import { refusalOf } from './refusal.js'
+import { HttpRefusal, refusalOf } from './refusal.js'
 import type { Reply } from './reply.js'
-import { answering, type HttpOptions } from './routes.js'
-import { give, send } from './send.js'
+import { responder } from './respond.js'
+import {
+  freeRoutesByPath,
+  type HttpOptions,
+  type Methods,
+  otherMethod,
+  paidRoutes,
+  type Route,
+} from './routes.js'
 
-export interface HttpDoor {
-  /** Answers without Koa, whose context and setters cost a third on top of the same answer by Node alone. */
-  readonly listener: RequestListener
-  /** To be mounted; whatever is around it may change what leaves. */
-  readonly app: Koa
+/** Paths match exactly: another case, a trailing or doubled slash, an encoded letter are other paths. */
+const EXACT = { sensitive: true, strict: true }
+
+export function httpApp(options: HttpOptions): Koa {
+  const { logger } = options
+  const shared = options.cors ? CORS_HEADERS : []
+  const free = freeRoutesByPath(options)
+  const paid = paidRoutes(options, free)
+
+  const app = new Koa()
+  app.on('error', err => logger.warn({ err }, 'a response could not be written'))
+  const isOutermost = (ctx: Context) => ctx.app === app && app.middleware[0] === paidEndpoints
+  const respond = responder(isOutermost, logger)
+
+  async function answer(ctx: Context, route: Pick<Route, 'headers' | 'handle'>): Promise<void> {
+    const { req, res, request } = ctx
+    closeWithSocket(res)
+    let reply: Reply
+    try {
+      reply = await route.handle({ req, res, mountedAt: prefixOf(ctx), holder: request as BodyHolder })
+    } catch (cause) {
+      reply = refusalOf(cause, logger)
+    }
+    skipBody(req)
+    const { headers } = route
+    respond(ctx, headers.length === 0 ? reply : { ...reply, headers: [...headers, ...reply.headers] })
+  }
+  const otherwise = (methods: Methods): Route => ({
+    headers: shared,
+    handle: ({ req }) => otherMethod(req.method!, methods, options.cors),
+  })
+
+  /** One look-up, so that a thousand endpoints cost what one does: a router asks each route in turn. */
+  const paidEndpoints: Middleware = (ctx, next) => {
+    const methods = paid.get(pathOf(ctx.req.url!))
+    return methods ? answer(ctx, methods.get(ctx.req.method!) ?? otherwise(methods)) : next()
+  }
+  const router = new Router(EXACT)
+  for (const [path, methods] of free) {
+    for (const [method, route] of methods) router.register(path, [method], ctx => answer(ctx, route))
+    router.all(path, ctx => answer(ctx, otherwise(methods)))
+  }
+  /** What a mounting app does not find either is its own to say. */
+  const notFound: Middleware = async (ctx, next) => {
+    await next()
+    if (!isOutermost(ctx) || ctx.status !== 404 || ctx.body !== undefined || ctx.headerSent) return
+    await answer(ctx, { headers: shared, handle: noSuchPath })
+  }
+  app.use(paidEndpoints)
+  app.use(router.routes() as Middleware)
+  app.use(notFound)
+  return app
 }
 
-export function httpDoor(options: HttpOptions): HttpDoor {
-  const answer = answering(options)
-  /** What cannot be sent is not handed over. Where anything can still be said, it is how the call ended. */
-  const leave = (reply: Reply, res: ServerResponse, write: (reply: Reply) => void): void => {
-    try {
-      write(reply)
-    } catch (cause) {
-      reply.handedOver?.(false)
-      const refusal = refusalOf(cause, options.logger)
-      try {
-        if (res.headersSent) res.destroy()
-        else write(reply.instead?.() ?? refusal)
-      } catch (err) {
-        // A connection that ends says less than a false word about money, and an error here would end the process.
-        options.logger.error({ err }, 'an answer could not be written, nor what is said in its place')
-        res.destroy()
-      }
-    }
-  }
-  const app = new Koa()
-  app.on('error', err => options.logger.warn({ err }, 'a response could not be written'))
-  app.use(async ctx => {
-    closeWithSocket(ctx.res)
-    const { req, res, request } = ctx
-    const reply = await answer({ req, res, mountedAt: prefixOf(ctx), holder: request as BodyHolder })
-    leave(reply, ctx.res, each => give(ctx, each))
-  })
-  return {
-    app,
-    async listener(req, res) {
-      closeWithSocket(res)
-      const reply = await answer({ req, res, mountedAt: '' })
-      leave(reply, res, each => send(res, each))
-    },
-  }
+function noSuchPath(): never {
+  throw new HttpRefusal(404, 'not_found', 'There is no such path here.')
+}
+
+function pathOf(url: string): string {
+  const end = url.indexOf('?')
+  return end === -1 ? url : url.slice(0, end)
 }
 
 /** Routes match `url` exactly, so what stands before it is the mounting app's word, not the caller's. */

@@ -1,10 +1,10 @@
 /** A request as HTTP reads it for every door: body, payment, keys, and who is calling under which URL. */
-import type { ServerResponse } from 'node:http'
 import { parse } from 'node:querystring'
 import { isIdempotencyKey } from '../../domain/idempotency-key.js'
-import type { Caller, Presented } from '../../ports/charge.js'
+import type { Presented } from '../../ports/charge.js'
 import type { Arrival } from '../../ports/door.js'
 import type { BodyBudget } from './body-budget.js'
+import { callerOf } from './caller.js'
 import { clientAddressOf, rootOf } from './origin.js'
 import { readPayment } from './payment-header.js'
 import { HttpRefusal } from './refusal.js'
@@ -52,15 +52,4 @@ function idempotencyKeyOf(header: string | undefined, { idempotency }: ArrivalOp
     'invalid_idempotency_key',
     'An Idempotency-Key is 1 to 255 visible ASCII characters. You were not charged.',
   )
-}
-
-function callerOf(res: ServerResponse): Caller {
-  return {
-    // A pipelined request's answer has no socket until its turn; the request has.
-    gone: () => res.closed || res.req.socket.destroyed,
-    onGone(listener) {
-      res.once('close', listener)
-      return () => res.off('close', listener)
-    },
-  }
 }

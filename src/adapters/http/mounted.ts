@@ -6,6 +6,7 @@ import type { Logger } from '../../ports/logger.js'
 import { type ArrivalOptions, arrivalOf } from './arrival.js'
 import { readBody } from './body.js'
 import { callHeaders } from './call-headers.js'
+import { reportUndelivered } from './caller.js'
 import { HttpRefusal } from './refusal.js'
 import type { Reply } from './reply.js'
 import type { FreeRoute } from './routes.js'
@@ -34,8 +35,9 @@ export function mounted(
         const { outcome } = answer
         if (!outcome) return replyOf(answer)
         const instead = () => replyOf({ ...door.refuse(unwritten(outcome), asked), outcome })
-        return { ...replyOf(answer), handedOver: outcome.handedOver, instead }
+        return { ...replyOf(answer), instead }
       } catch (cause) {
+        if (cause instanceof Unwritten) reportUndelivered(incoming.res)
         return replyOf(refusalBy(door, cause, asked, options.logger), cause)
       } finally {
         share.close()
@@ -61,7 +63,6 @@ function refusalBy(
   }
   const { outcome } = cause
   logger.error({ err: cause.cause, traceId: outcome.traceId }, 'an answer could not be written')
-  outcome.handedOver?.(false)
   return { ...door.refuse(unwritten(outcome), asked), outcome }
 }
 

@@ -5,6 +5,7 @@ import type { Logger } from '../../ports/logger.js'
 import { replyOf, unwrittenReply } from './answers.js'
 import { type ArrivalOptions, arrivalOf } from './arrival.js'
 import { readBody } from './body.js'
+import { reportUndelivered } from './caller.js'
 import { lifecycleHeaders } from './lifecycle-headers.js'
 import type { Incoming, Route } from './routes.js'
 
@@ -42,7 +43,7 @@ export function paidRoute(def: EndpointDef, options: PaidRouteOptions): Route {
         return replyOf(outcome, taken)
       } catch (cause) {
         options.logger.error({ err: cause, traceId: outcome.traceId }, 'an answer could not be written')
-        outcome.handedOver?.(false)
+        reportUndelivered(incoming.res)
         return unwrittenReply(outcome)
       }
     },

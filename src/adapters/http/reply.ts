@@ -7,8 +7,6 @@ export interface Reply {
   readonly headers: readonly string[]
   /** A stream is sent as it comes. */
   readonly body?: string | Uint8Array | Readable
-  /** To be called once: whether the answer reached the socket. */
-  handedOver?(arrived: boolean): void
   /** What is said in its place where it cannot be written: how the call ended stays true. */
   instead?(): Reply
 }

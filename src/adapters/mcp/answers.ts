@@ -1,7 +1,7 @@
-/** How MCP says each way in which a call can end. The map is total: a new final state does not compile without one. */
+/** How MCP answers each way in which a call can end: by the kind of its outcome. */
 import type { CallToolResult } from '@modelcontextprotocol/server'
 import { contentOf } from '../../domain/answer-content.js'
-import { type ChargeFinal, OUTCOMES } from '../../domain/machines/charge.machine.js'
+import { OUTCOMES, type OutcomeKind } from '../../domain/machines/charge.machine.js'
 import type { ChargeOutcome } from '../../ports/charge.js'
 import { contentResult, failure } from './results.js'
 
@@ -11,37 +11,13 @@ export const RECEIPT_META = 'x402/payment-response'
 export const SUBSCRIPTION_META = 'svc/subscription'
 export const IDEMPOTENCY_KEY_META = 'svc/idempotency-key'
 
-type Tell = (outcome: ChargeOutcome) => CallToolResult
-
-const TELL = {
-  settled: delivered,
-  served: delivered,
-  replayed: delivered,
-  quoted: paymentRequired,
-  refused: paymentRequired,
-  unsettled: paymentRequired,
-  failed: problem,
-  invalid: problem,
-  answerNotKept: problem,
-  limited: problem,
-  tooManyUnpaid: problem,
-  inProgress: problem,
-  keyReused: problem,
-  paymentInUse: problem,
-  paymentSpent: problem,
-  superseded: problem,
-  abandoned: problem,
-  unpriced: problem,
-  broken: problem,
-  unavailable: problem,
-  undecided: problem,
-  inDoubt: problem,
-  timedOut: problem,
-  shuttingDown: problem,
-} as const satisfies Record<ChargeFinal, Tell>
+const RESULTS = { answer: delivered, payment: paymentRequired, problem } as const satisfies Record<
+  OutcomeKind,
+  (outcome: ChargeOutcome) => CallToolResult
+>
 
 export function resultOf(outcome: ChargeOutcome): CallToolResult {
-  return TELL[outcome.final](outcome)
+  return RESULTS[OUTCOMES[outcome.final].kind](outcome)
 }
 
 function delivered({ final, answer, receipt, subscription }: ChargeOutcome): CallToolResult {

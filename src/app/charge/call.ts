@@ -170,10 +170,10 @@ function hexOf(uuid: string): string {
 }
 
 function callersTrace(traceparent: string | undefined) {
-  if (traceparent === undefined) return undefined
-  const [, traceId, spanId, flags] = TRACEPARENT.exec(traceparent) ?? []
-  if (traceId === undefined || traceId === NO_TRACE) return undefined
-  return { traceId, parentSpan: { id: spanId!, sampled: (Number.parseInt(flags!, 16) & 1) === 1 } }
+  const match = TRACEPARENT.exec(traceparent ?? '')
+  if (match === null || match[1] === NO_TRACE) return undefined
+  const [, traceId, spanId, flags] = match
+  return { traceId: traceId!, parentSpan: { id: spanId!, sampled: (Number.parseInt(flags!, 16) & 1) === 1 } }
 }
 
 /** Who a payment claims to come from, where no transaction in it can be read: a bare claim. */

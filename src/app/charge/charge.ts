@@ -23,9 +23,8 @@ export function createCharge(world: World, witnesses: readonly Witness[], inFlig
         const call = newCall(world, listing, request)
         const walked = await run(chargeTable, effects, call, onBroke, world.clock.monotonic)
         const closed = closeCall(world, call, walked.final, inFlight)
-        const then = closed instanceof Promise ? await closed : closed
-        const outcome =
-          then === 'superseded' ? takenOver(world, call, walked) : outcomeOf(world, call, walked, then)
+        const isTakenOver = closed !== undefined && (await closed) === 'superseded'
+        const outcome = (isTakenOver ? takenOver : outcomeOf)(world, call, walked)
         tell(witnesses, endedCall(world, call, outcome, walked), world.logger)
         return outcome
       } finally {

@@ -43,12 +43,14 @@ export function seal(
   const head = Buffer.from(JSON.stringify({ ...rest, ...told }), 'utf8')
   const length = Buffer.alloc(4)
   length.writeUInt32BE(head.length)
-  const sealed = [cipher.update(length), cipher.update(head), cipher.update(bytesOf(body)), cipher.final()]
+  const sealed = [
+    cipher.update(length),
+    cipher.update(head),
+    // Where it is bytes, the encoding is ignored.
+    cipher.update(body as string, 'utf8'),
+    cipher.final(),
+  ]
   return Buffer.concat([iv, cipher.getAuthTag(), ...sealed])
-}
-
-function bytesOf(body: string | Uint8Array): Uint8Array {
-  return typeof body === 'string' ? Buffer.from(body, 'utf8') : body
 }
 
 /** @throws Error where the bytes are not what `seal` made under this key and name. */

@@ -10,20 +10,19 @@ import type { InFlight, World } from './world.js'
 /**
  * A release is awaited, because "not charged" is said only once the payment is free again. A completion is sent and not
  * awaited: after a settlement no answer is withheld for a store's error. It stays in flight until the store was asked
- * once, so that a server that is told to stop asks before it leaves. Answers what to do when the answer has reached the
- * socket, or has not; `superseded` where another call may hold the key or the payment by now.
+ * once, so that a server that is told to stop asks before it leaves. Answers `superseded` where another call may hold the
+ * key or the payment by now, and nothing where nothing has to be waited for.
  */
 export function closeCall(
   world: World,
   call: Call,
   final: ChargeFinal,
   inFlight: InFlight,
-): Promise<'superseded' | undefined> | ((arrived: boolean) => void) | undefined {
+): Promise<'superseded' | undefined> | undefined {
   const { closing } = OUTCOMES[final]
   if (call.creditor !== undefined) settleCredit(world, call.creditor, final)
   if (closing === 'release' && (call.held || call.window)) return release(world, call)
   if (call.hold) world.leases[closing === 'keep' ? 'pass' : 'drop'](call.hold.token)
-  if (closing === 'release') return undefined
   if (!call.held || closing === 'keep') return undefined
   const finish = (how: CloseMove['how']) => void close(world, call, how).finally(inFlight.leave)
   inFlight.enter()
@@ -31,8 +30,9 @@ export function closeCall(
   const hasKey = idempotency !== undefined && call.request.idempotencyKey !== undefined
   // The specification's row: an answer that its caller never got frees the claim, and a retry may be charged again.
   // Sellers that ask for replay keep whatever was charged for.
-  if (call.hold!.claim && hasKey && idempotency.onLostResponse === 'release') {
-    return arrived => finish(arrived ? 'complete' : 'forfeit')
+  if (hasKey && idempotency.onLostResponse === 'release') {
+    call.request.caller.onEnd(arrived => finish(arrived ? 'complete' : 'forfeit'))
+    return undefined
   }
   // A call without a key has no answer kept once its outcome is known.
   finish(hasKey ? 'complete' : 'forfeit')
@@ -74,7 +74,7 @@ export async function giveBack(world: World, call: Call): Promise<'released' | '
 async function close(world: World, call: Call, how: CloseMove['how']): Promise<Closed | undefined> {
   const hold = call.hold!
   // A call that settled has stored its answer already; one that a window covered stores it here.
-  const isUnrecorded = how === 'complete' && hold.claim && call.requirements === undefined
+  const isUnrecorded = how === 'complete' && call.requirements === undefined
   const unrecorded = isUnrecorded ? replayedAnswer(world, call) : undefined
   const move = {
     ...hold,

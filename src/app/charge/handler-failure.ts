@@ -72,12 +72,13 @@ function isFailure(status: unknown): status is number {
 
 /** Read as JSON whatever its type says, because clients do. */
 function jsonObjectIn(body: string | Uint8Array): Record<string, unknown> | undefined {
+  let value: unknown
   try {
-    const value: unknown = JSON.parse(typeof body === 'string' ? body : new TextDecoder().decode(body))
-    return isRecord(value) ? value : undefined
+    value = JSON.parse(typeof body === 'string' ? body : new TextDecoder().decode(body))
   } catch {
-    return undefined
+    // It is not JSON.
   }
+  return isRecord(value) ? value : undefined
 }
 
 /** `{ status: 404, error: … }` is data, answered with 200 and charged; who wrote it probably meant a failure. */

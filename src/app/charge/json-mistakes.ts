@@ -56,7 +56,6 @@ function mistakeIn(value: unknown, key: string | number, walk: Walk): Mistake {
 }
 
 function mistakeInObject(value: object, key: string | number, walk: Walk): Mistake {
-  if (Array.isArray(value)) return mistakeInParts(value, true, key, walk)
   const plain = isPlain(value)
   return (
     (plain ? undefined : misplaced(value)) ??
@@ -69,7 +68,7 @@ function mistakeInRendered(value: HasToJson, key: string | number, walk: Walk): 
   if (types.isDate(value) && Number.isNaN(value.getTime())) return 'an invalid Date'
   const rendered = value.toJSON(String(key))
   if (typeof rendered !== 'object' || rendered === null) return mistakeIn(rendered, key, walk)
-  const plain = Array.isArray(rendered) || isPlain(rendered)
+  const plain = isPlain(rendered)
   return (plain ? undefined : misplaced(rendered)) ?? mistakeInParts(rendered, plain, key, walk)
 }
 
@@ -132,10 +131,11 @@ function hasToJson(value: unknown): value is HasToJson {
   return typeof (value as HasToJson).toJSON === 'function'
 }
 
-/** Also one of another realm, whose `Object.prototype` is not ours. */
+/** An array, or an object without a class: its prototype is `Object.prototype`, of whichever realm, or there is none. */
 function isPlain(value: object): boolean {
+  if (Array.isArray(value)) return true
   const prototype: unknown = Object.getPrototypeOf(value)
-  return prototype === Object.prototype || prototype === null || Object.getPrototypeOf(prototype) === null
+  return prototype === null || Object.getPrototypeOf(prototype) === null
 }
 
 function named(value: object): string {

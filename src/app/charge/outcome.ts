@@ -12,29 +12,22 @@ import { type Call, spanIdOf } from './call.js'
 import { MESSAGES } from './messages.js'
 import type { World } from './world.js'
 
-export function outcomeOf(
-  world: World,
-  call: Call,
-  { final, path }: Walked<ChargeDrawing>,
-  handedOver: ChargeOutcome['handedOver'],
-): ChargeOutcome {
+export function outcomeOf(world: World, call: Call, { final, path }: Walked<ChargeDrawing>): ChargeOutcome {
   const { traceId, replayed } = call
-  const answer = final === 'replayed' ? replayed?.answer : call.answer
+  const { kind, charged } = OUTCOMES[final]
+  const answer = final === 'replayed' ? replayed!.answer : call.answer
   return {
     final,
     path,
     traceId,
     spanId: spanIdOf(call),
-    handedOver,
-    ...(DELIVERS.has(final) && answer ? { answer } : { problem: problemOf(call, final) }),
-    challenge: OUTCOMES[final].status === 402 ? challengeOf(call) : undefined,
+    // A failure leaves in the handler's own bytes, where it answered with some.
+    ...((kind === 'answer' || final === 'failed') && answer
+      ? { answer }
+      : { problem: problemOf(call, final) }),
+    challenge: kind === 'payment' ? challengeOf(call) : undefined,
     receipt: receiptOf(world, call, final),
-    subscription:
-      final === 'settled'
-        ? call.window
-        : OUTCOMES[final].charged === 'earlier'
-          ? replayed?.window
-          : undefined,
+    subscription: final === 'settled' ? call.window : charged === 'earlier' ? replayed!.window : undefined,
     retryAfterMs: retryAfterOf(call, final),
   }
 }
@@ -47,7 +40,7 @@ export function takenOver(world: World, call: Call, walked: Walked<ChargeDrawing
   call.problem = undefined
   call.refusal = undefined
   call.retryAfterMs = TAKEN_OVER_RETRY_MS
-  return outcomeOf(world, call, { ...walked, final: 'superseded' }, undefined)
+  return outcomeOf(world, call, { ...walked, final: 'superseded' })
 }
 
 const TAKEN_OVER_RETRY_MS = 2_000
@@ -69,7 +62,7 @@ export function endedCall(
     final,
     path,
     timingsMs,
-    status: answer?.status ?? problem?.status ?? status,
+    status: (answer ?? problem!).status ?? status,
     code: problem?.code ?? code,
     charged,
     startedMs: call.startedMs,
@@ -80,9 +73,6 @@ export function endedCall(
     mismatch: call.mismatch,
   }
 }
-
-/** Final states in which bytes of the handler may leave; a failure among them, where the handler answered it itself. */
-const DELIVERS: ReadonlySet<ChargeFinal> = new Set(['settled', 'served', 'replayed', 'failed'])
 
 /** States in which a caller may have paid and needs the id to find out. */
 const NAMES_TX: ReadonlySet<ChargeFinal> = new Set([
@@ -104,10 +94,12 @@ function retryAfterOf({ retryAfterMs }: Call, final: ChargeFinal): number | unde
 
 function problemOf(call: Call, final: ChargeFinal): Problem {
   const { problem, logs } = call
-  const txId = final === 'answerNotKept' ? call.replayed?.txId : call.txId
+  const txId = final === 'answerNotKept' ? call.replayed!.txId : call.txId
+  // Of a payment in doubt it may say "not charged", while another call that has it may charge it.
+  const refusal = OUTCOMES[final].status === 402 ? call.refusal : undefined
   return {
     ...problem,
-    message: problem?.message ?? call.refusal ?? MESSAGES[final],
+    message: problem?.message ?? refusal ?? MESSAGES[final],
     fields: {
       ...problem?.fields,
       ...(NAMES_TX.has(final) && txId !== undefined && { txId }),
@@ -122,17 +114,13 @@ function challengeOf({ listing, requirements, request, refusal }: Call): Challen
 }
 
 function receiptOf(world: World, call: Call, final: ChargeFinal): Receipt | undefined {
-  const { requirements, replayed } = call
-  if (final === 'unsettled') return receipt(world, { ...requirements!, payer: call.payer }, call.refusal)
-  switch (OUTCOMES[final].charged) {
-    case 'yes':
-      return receipt(world, { ...requirements!, payer: call.payer, txId: call.txId })
-    case 'earlier':
-      // What a window covered was paid for by no call of its own.
-      return replayed === undefined || replayed.amount === '0' ? undefined : receipt(world, replayed)
-    default:
-      return undefined
-  }
+  const { requirements, payer, txId, replayed, refusal = MESSAGES.unsettled } = call
+  if (final === 'unsettled') return receipt(world, { ...requirements!, payer }, refusal)
+  const { charged } = OUTCOMES[final]
+  if (charged === 'yes') return receipt(world, { ...requirements!, payer, txId })
+  // What a window covered was paid for by no call of its own.
+  if (charged === 'earlier' && replayed!.amount !== '0') return receipt(world, replayed!)
+  return undefined
 }
 
 interface Settled {

@@ -1,6 +1,6 @@
 /** What a price function asks for a call; of a probe, which brings no input, for an example of one. */
 import { usdToBaseUnits } from '../../domain/money.js'
-import { acceptedExample } from '../declaration.js'
+import { acceptedExample } from '../server/bazaar-extension.js'
 import type { Call } from './call.js'
 import type { Listing } from './world.js'
 

@@ -38,8 +38,9 @@ const DESCRIPTION_LENGTH_MAX = 500
 
 /** By whole characters: half of one could not be encoded. */
 function shortened(description: string): string {
-  if (description.length <= DESCRIPTION_LENGTH_MAX) return description
-  return `${[...description].slice(0, DESCRIPTION_LENGTH_MAX).join('')}…`
+  const characters = [...description]
+  if (characters.length <= DESCRIPTION_LENGTH_MAX) return description
+  return `${characters.slice(0, DESCRIPTION_LENGTH_MAX).join('')}…`
 }
 
 export function termsOf(

@@ -26,8 +26,16 @@ export type Closing = 'complete' | 'keep' | 'release'
  */
 export type RunCredit = 'earned' | 'returned' | 'spent' | 'none'
 
-/** How a call ended, as every transport tells it. */
+/**
+ * What the caller gets: the handler's `answer`, a `payment` to make, or a `problem` in words. A handler that failed in its own
+ * words is a problem with an answer.
+ */
+export type OutcomeKind = 'answer' | 'payment' | 'problem'
+
+/** How a call ended, for every transport. */
 export interface Outcome {
+  /** What the caller gets. */
+  readonly kind: OutcomeKind
   /** HTTP status. 200 stands for the status that the handler chose. */
   readonly status: number
   /** Stable, for programs; `docs/guides/errors.md` lists them. */
@@ -40,10 +48,21 @@ export interface Outcome {
   readonly credit: RunCredit
 }
 
-const ended = (status: number, code: string, charged: Charged, closing: Closing, credit: RunCredit) =>
-  ({ status, code, charged, closing, credit }) satisfies Outcome
-const free = (status: number, code: string, credit: RunCredit = 'none') =>
-  ({ status, code, charged: 'no', closing: 'release', credit }) as const satisfies Outcome
+const answer = (code: string, charged: Charged, closing: Closing, credit: RunCredit) =>
+  ({ kind: 'answer', status: 200, code, charged, closing, credit }) as const satisfies Outcome
+const payment = (code: string, credit: RunCredit = 'none') =>
+  ({
+    kind: 'payment',
+    status: 402,
+    code,
+    charged: 'no',
+    closing: 'release',
+    credit,
+  }) as const satisfies Outcome
+const problem = (status: number, code: string, credit: RunCredit = 'none') =>
+  ({ kind: 'problem', status, code, charged: 'no', closing: 'release', credit }) as const satisfies Outcome
+const unknown = (credit: RunCredit) =>
+  ({ ...problem(503, 'settlement_unknown', credit), charged: 'maybe', closing: 'keep' }) as const
 
 const drawing = {
   id: 'charge',
@@ -197,30 +216,30 @@ const drawing = {
       },
     },
 
-    settled: { type: 'final', meta: ended(200, 'settled', 'yes', 'complete', 'earned') },
-    served: { type: 'final', meta: ended(200, 'served', 'no', 'complete', 'none') },
-    replayed: { type: 'final', meta: ended(200, 'replayed', 'earlier', 'release', 'none') },
-    answerNotKept: { type: 'final', meta: ended(409, 'answer_not_kept', 'earlier', 'release', 'none') },
-    inDoubt: { type: 'final', meta: ended(503, 'settlement_unknown', 'maybe', 'keep', 'spent') },
-    undecided: { type: 'final', meta: ended(503, 'settlement_unknown', 'maybe', 'keep', 'none') },
-    quoted: { type: 'final', meta: free(402, 'payment_required') },
-    refused: { type: 'final', meta: free(402, 'payment_refused') },
-    unsettled: { type: 'final', meta: free(402, 'payment_not_settled', 'spent') },
-    invalid: { type: 'final', meta: free(400, 'invalid_input') },
-    inProgress: { type: 'final', meta: free(409, 'idempotency_in_progress') },
-    keyReused: { type: 'final', meta: free(409, 'idempotency_key_reuse') },
-    paymentInUse: { type: 'final', meta: free(409, 'payment_in_use') },
-    paymentSpent: { type: 'final', meta: free(409, 'payment_spent') },
-    superseded: { type: 'final', meta: free(409, 'superseded', 'returned') },
-    limited: { type: 'final', meta: free(429, 'rate_limited') },
-    tooManyUnpaid: { type: 'final', meta: free(429, 'too_many_unpaid_calls') },
-    abandoned: { type: 'final', meta: free(499, 'abandoned', 'spent') },
-    failed: { type: 'final', meta: free(500, 'handler_error', 'returned') },
-    unpriced: { type: 'final', meta: free(500, 'price_unavailable') },
-    broken: { type: 'final', meta: free(500, 'internal_error') },
-    unavailable: { type: 'final', meta: free(503, 'facilitator_unavailable', 'returned') },
-    shuttingDown: { type: 'final', meta: free(503, 'shutting_down', 'returned') },
-    timedOut: { type: 'final', meta: free(504, 'handler_timeout', 'returned') },
+    settled: { type: 'final', meta: answer('settled', 'yes', 'complete', 'earned') },
+    served: { type: 'final', meta: answer('served', 'no', 'complete', 'none') },
+    replayed: { type: 'final', meta: answer('replayed', 'earlier', 'release', 'none') },
+    answerNotKept: { type: 'final', meta: { ...problem(409, 'answer_not_kept'), charged: 'earlier' } },
+    inDoubt: { type: 'final', meta: unknown('spent') },
+    undecided: { type: 'final', meta: unknown('none') },
+    quoted: { type: 'final', meta: payment('payment_required') },
+    refused: { type: 'final', meta: payment('payment_refused') },
+    unsettled: { type: 'final', meta: payment('payment_not_settled', 'spent') },
+    invalid: { type: 'final', meta: problem(400, 'invalid_input') },
+    inProgress: { type: 'final', meta: problem(409, 'idempotency_in_progress') },
+    keyReused: { type: 'final', meta: problem(409, 'idempotency_key_reuse') },
+    paymentInUse: { type: 'final', meta: problem(409, 'payment_in_use') },
+    paymentSpent: { type: 'final', meta: problem(409, 'payment_spent') },
+    superseded: { type: 'final', meta: problem(409, 'superseded', 'returned') },
+    limited: { type: 'final', meta: problem(429, 'rate_limited') },
+    tooManyUnpaid: { type: 'final', meta: problem(429, 'too_many_unpaid_calls') },
+    abandoned: { type: 'final', meta: problem(499, 'abandoned', 'spent') },
+    failed: { type: 'final', meta: problem(500, 'handler_error', 'returned') },
+    unpriced: { type: 'final', meta: problem(500, 'price_unavailable') },
+    broken: { type: 'final', meta: problem(500, 'internal_error') },
+    unavailable: { type: 'final', meta: problem(503, 'facilitator_unavailable', 'returned') },
+    shuttingDown: { type: 'final', meta: problem(503, 'shutting_down', 'returned') },
+    timedOut: { type: 'final', meta: problem(504, 'handler_timeout', 'returned') },
   },
 } as const
 
@@ -228,6 +247,11 @@ export type ChargeDrawing = typeof drawing
 export type ChargeState = StateOf<ChargeDrawing>
 /** A final state of {@link chargeMachine}; {@link OUTCOMES} says what each means. */
 export type ChargeFinal = FinalOf<ChargeDrawing>
+
+/** The final states whose callers get a problem. */
+export type ProblemFinal = {
+  [Final in ChargeFinal]: (typeof drawing)['states'][Final]['meta']['kind'] extends 'problem' ? Final : never
+}[ChargeFinal]
 
 /** One paid call, from arrival to answer: every way in which a caller can be charged is a path of it. */
 export const chargeMachine: DrawnMachine<ChargeDrawing> = machineOf(drawing)

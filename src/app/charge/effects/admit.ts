@@ -1,5 +1,5 @@
 import { type Call, claimedPayer, storeDown } from '../call.js'
-import { keyId } from '../window.js'
+import { keyId } from '../subscription-key.js'
 import type { Rate, World } from '../world.js'
 
 const DRAINING_RETRY_MS = 5_000
@@ -60,9 +60,8 @@ async function unverified(world: World, call: Call, rate: Rate) {
 }
 
 /** Counts a verified payment under its payer, and no longer under the caller's address. */
-export async function countVerified(world: World, call: Call) {
-  const { rate } = call.listing
-  if (rate?.per !== 'payer' || call.payer === undefined) return 'verified'
+export async function countVerified(world: World, call: Call, rate: Rate) {
+  if (rate.per !== 'payer' || call.payer === undefined) return 'verified'
   try {
     const [verdict] = await Promise.all([
       world.rateLimit.take(payerKey(rate, call.payer), rate.perMinute),

@@ -60,8 +60,7 @@ function work(world: World, call: Call, deadlineMs: number): Promise<Ended> {
 
 async function answer(world: World, call: Call, cancellation: Cancellation): Promise<'delivered' | 'failed'> {
   const returned = await (call.listing.def.handler as Handler)(contextOf(world, call, cancellation))
-  const rendering = render(returned)
-  const rendered = rendering instanceof Promise ? await rendering : rendering
+  const rendered = await render(returned)
   if (cancellation.isCancelled) return 'failed'
   if (rendered.status < 400) {
     if (resemblesFailure(returned)) warnOnce(world, call.listing)
@@ -145,8 +144,10 @@ function fail(world: World, call: Call, cause: unknown): void {
 function tell(world: World, call: Call, { problem, withheld }: ToldFailure): void {
   call.problem = problem
   if (withheld === undefined) return
-  const fields = { withheld, endpoint: call.listing.def.name, traceId: call.traceId }
-  world.logger.warn(fields, 'a handler failed in words that only the server may say; callers are told others')
+  world.logger.warn(
+    { withheld, endpoint: call.listing.def.name, traceId: call.traceId },
+    'a handler failed in words that only the server may say; callers are told others',
+  )
 }
 
 const warned = new WeakSet<Listing>()

@@ -1,5 +1,5 @@
 import { type Call, storeDown } from '../call.js'
-import { keyId, windowsNow } from '../window.js'
+import { keyId, windowsNow } from '../subscription-key.js'
 import type { World } from '../world.js'
 
 /** A key opens the endpoint that sold it, until the moment its window ends. Any other key is as good as none. */

@@ -2,7 +2,7 @@ import type { Hold, Opened } from '../../../ports/charge-store.js'
 import type { ReadPayment } from '../../../ports/payment-reader.js'
 import { type Call, claimedPayer, signingPayer, storeDown } from '../call.js'
 import { bodyHash, claimName, unseal } from '../claim.js'
-import { keyId } from '../window.js'
+import { keyId } from '../subscription-key.js'
 import type { World } from '../world.js'
 
 /** A lease says how long a call that stopped still blocks; one at work may be done at any moment. */
@@ -50,15 +50,15 @@ type Refused = Extract<Opened, { verdict: 'reused' | 'inProgress' | 'inUse' }>
 async function refusedFor(world: World, call: Call, opened: Refused) {
   const waitMs = opened.verdict === 'reused' ? 0 : opened.retryAfterMs
   const isOfKey = opened.verdict !== 'inUse' && keyOf(world, call) !== undefined
-  if (!isOfKey && waitMs <= 0 && (await landed(world, call))) return 'spent'
+  if (!isOfKey && waitMs <= 0 && (await landed(world, call.read!))) return 'spent'
   if (isOfKey && opened.verdict === 'reused') return 'reused'
   call.retryAfterMs = Math.min(waitMs, RETRY_MAX_MS)
   return isOfKey ? 'inProgress' : 'inUse'
 }
 
 /** A payment whose call stopped while settling, presented in another way than that call did: the chain knows how it ended. */
-async function landed(world: World, { read }: Call): Promise<boolean> {
-  return read !== undefined && (await world.chain.lookup(read.txId, read)) === 'found'
+async function landed(world: World, read: ReadPayment): Promise<boolean> {
+  return (await world.chain.lookup(read.txId, read)) === 'found'
 }
 
 /**
@@ -107,7 +107,7 @@ function holdOf(world: World, call: Call): Hold | undefined {
   const key = keyOf(world, call)
   const scope = key === undefined ? paymentScope(call) : scopeOf(world, call)
   if (read === undefined && scope === undefined) return undefined
-  call.secret = key ?? read?.signature
+  call.secret = key ?? read!.signature
   return {
     token: call.id,
     // Everything that one payer holds lives together, so that a claim and its payment move in one step.

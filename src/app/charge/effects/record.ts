@@ -1,7 +1,7 @@
 import { bodyBytes } from '../../../domain/answer.js'
 import { type Call, type ReplayedAnswer, storeDown } from '../call.js'
 import { seal } from '../claim.js'
-import { keyId, newKey, windowsNow } from '../window.js'
+import { keyId, newKey, windowsNow } from '../subscription-key.js'
 import type { World } from '../world.js'
 
 /** Garbage collection, generously: slow rounds, and an hour for clocks and operators. */

@@ -1,3 +1,4 @@
+import type { ReadPayment } from '../../../ports/payment-reader.js'
 import type { Call } from '../call.js'
 import type { World } from '../world.js'
 import { countVerified } from './admit.js'
@@ -15,7 +16,7 @@ const UNREACHABLE_RETRY_MS = 5_000
 export async function verify(world: World, call: Call) {
   const leftMs = await lifetimeMs(world, call)
   if (leftMs < HANDLER_MIN_MS) {
-    if (await landedBefore(world, call)) return 'spent'
+    if (await landedBefore(world, call.read!)) return 'spent'
     call.refusal = 'The payment expires before it could be settled; sign a new one'
     return 'expiring'
   }
@@ -25,7 +26,7 @@ export async function verify(world: World, call: Call) {
   switch (verification.verdict) {
     case 'valid':
       call.payer ??= verification.payer
-      return call.listing.rate === undefined ? 'verified' : countVerified(world, call)
+      return call.listing.rate === undefined ? 'verified' : countVerified(world, call, call.listing.rate)
     case 'spent':
       // Paid once, delivered once, and no reason to ask the caller for another payment.
       if (call.read) return 'spent'
@@ -42,13 +43,14 @@ export async function verify(world: World, call: Call) {
 }
 
 /** A store that forgot must not make its payer pay again. Only for a payer's own signature is the chain asked. */
-async function landedBefore(world: World, { read }: Call): Promise<boolean> {
-  return read?.proven() === true && (await world.chain.hasLanded(read.txId)) === true
+async function landedBefore(world: World, read: ReadPayment): Promise<boolean> {
+  return read.proven() && (await world.chain.hasLanded(read.txId)) === true
 }
 
 /** How long the handler may take so that the payment can still land; unlimited where a round is not known. */
-async function lifetimeMs(world: World, call: Call): Promise<number> {
-  const round = call.read && (await world.chain.round())
-  if (call.read === undefined || round === undefined) return Number.POSITIVE_INFINITY
-  return (Number(call.read.lastValid - round) - ROUNDS_TO_SETTLE) * ROUND_MS - SLACK_MS
+async function lifetimeMs(world: World, { read }: Call): Promise<number> {
+  if (read === undefined) return Number.POSITIVE_INFINITY
+  const round = await world.chain.round()
+  if (round === undefined) return Number.POSITIVE_INFINITY
+  return (Number(read.lastValid - round) - ROUNDS_TO_SETTLE) * ROUND_MS - SLACK_MS
 }

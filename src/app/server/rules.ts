@@ -1,8 +1,8 @@
 /** The rules of the charge, from the options that a seller gave. */
-import type { EndpointDef } from '../domain/endpoint.js'
-import { SvcError } from '../domain/errors.js'
-import type { CreditTerms } from '../ports/credit.js'
-import { type Budgets, DEFAULT_BUDGETS, type Rate, type Rules } from './charge/world.js'
+import type { EndpointDef } from '../../domain/endpoint.js'
+import { SvcError } from '../../domain/errors.js'
+import type { CreditTerms } from '../../ports/credit.js'
+import { type Budgets, DEFAULT_BUDGETS, type Rate, type Rules } from '../charge/world.js'
 import { oneOf, positive, type ServerOptions } from './options.js'
 
 const KEPT_DEFAULT_MS = 600_000

@@ -1,8 +1,8 @@
 /** Whether the process is well (`/health`), and whether calls should be sent to it now (`/ready`). */
-import type { X402Facilitator } from '../adapters/facilitator/x402-facilitator.js'
-import type { AgentDef } from '../domain/agent.js'
-import { CAIP2 } from '../domain/network.js'
-import type { World } from './charge/world.js'
+import type { X402Facilitator } from '../../adapters/facilitator/x402-facilitator.js'
+import type { AgentDef } from '../../domain/agent.js'
+import { CAIP2 } from '../../domain/network.js'
+import type { World } from '../charge/world.js'
 import { type HealthCheck, type NamedChecks, namedChecks } from './checks.js'
 
 const CHECK_TIMEOUT_MS = 2_000

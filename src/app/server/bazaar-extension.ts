@@ -1,8 +1,8 @@
 /** What a listed endpoint's 402 declares to the Bazaar, with an example that the endpoint would itself accept. */
-import { bazaarOf, listableOf, unlistable } from '../domain/bazaar.js'
-import type { EndpointDef } from '../domain/endpoint.js'
-import { examplesOf } from '../domain/example.js'
-import type { InputCheck } from '../ports/input-validator.js'
+import { bazaarOf, listableOf, unlistable } from '../../domain/bazaar.js'
+import type { EndpointDef } from '../../domain/endpoint.js'
+import { examplesOf } from '../../domain/example.js'
+import type { InputCheck } from '../../ports/input-validator.js'
 
 /** Told what is wrong with an agent that can be served all the same. */
 export type Warn = (message: string, fields?: object) => void

@@ -1,6 +1,6 @@
-import type { Clock } from '../ports/clock.js'
-import type { SubscriptionStore } from '../ports/subscriptions.js'
-import { withTimeout } from '../ports/waiting.js'
+import type { Clock } from '../../ports/clock.js'
+import type { SubscriptionStore } from '../../ports/subscriptions.js'
+import { withTimeout } from '../../ports/waiting.js'
 
 /**
  * A seller's own store of windows, which counts as down where it does not answer in time. A call that waited for it for

@@ -1,5 +1,5 @@
 /** What `serve` can be told of listening and ending, and what it assumes where it is told nothing. */
-import type { Network } from '../domain/network.js'
+import type { Network } from '../../domain/network.js'
 import type { ShutdownReport } from './drain.js'
 import { invalid, positive, type ServerOptions } from './options.js'
 

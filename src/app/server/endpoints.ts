@@ -1,11 +1,11 @@
 /** Everything about an agent's endpoints that is worked out once, at start. */
-import { ajvValidator } from '../adapters/validation/ajv.js'
-import type { AgentDef } from '../domain/agent.js'
-import type { EndpointDef } from '../domain/endpoint.js'
-import { periodMs } from '../domain/period.js'
-import { termsOf } from './charge/terms.js'
-import type { Listing } from './charge/world.js'
-import { extensionsOf, type Warn } from './declaration.js'
+import { ajvValidator } from '../../adapters/validation/ajv.js'
+import type { AgentDef } from '../../domain/agent.js'
+import type { EndpointDef } from '../../domain/endpoint.js'
+import { periodMs } from '../../domain/period.js'
+import { termsOf } from '../charge/terms.js'
+import type { Listing } from '../charge/world.js'
+import { extensionsOf, type Warn } from './bazaar-extension.js'
 import { positive, type ServerOptions } from './options.js'
 import { rateOf } from './rules.js'
 

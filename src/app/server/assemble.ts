@@ -1,41 +1,40 @@
 /** Plugs the adapters into the ports. What a seller got wrong is refused before anything is opened. */
-import { ALGOD_TOKEN_HEADER, algodOver } from '../adapters/algorand/algod-questions.js'
-import { algorandChain } from '../adapters/algorand/chain.js'
-import { INDEXER_TOKEN_HEADER, indexerOver } from '../adapters/algorand/indexer-questions.js'
-import { isValidAddress } from '../adapters/algorand/keys.js'
-import { algorandPaymentReader } from '../adapters/algorand/payment-reader.js'
-import { facilitatorList } from '../adapters/facilitator/failover.js'
+import { ALGOD_TOKEN_HEADER, algodOver } from '../../adapters/algorand/algod-questions.js'
+import { algorandChain } from '../../adapters/algorand/chain.js'
+import { INDEXER_TOKEN_HEADER, indexerOver } from '../../adapters/algorand/indexer-questions.js'
+import { isValidAddress } from '../../adapters/algorand/keys.js'
+import { algorandPaymentReader } from '../../adapters/algorand/payment-reader.js'
+import { facilitatorList } from '../../adapters/facilitator/failover.js'
 import {
   type FacilitatorOptions,
   type X402Facilitator,
   x402Facilitator,
-} from '../adapters/facilitator/x402-facilitator.js'
-import { httpDoor } from '../adapters/http/app.js'
-import { freeRoutes } from '../adapters/http/free-routes/index.js'
-import { pathsOf } from '../adapters/http/routes.js'
-import { quietLogger } from '../adapters/log/quiet-logger.js'
-import { memoryChargeStore } from '../adapters/memory/charge-store.js'
-import { memoryCredit } from '../adapters/memory/credit.js'
-import { memoryRateLimit } from '../adapters/memory/rate-limit.js'
-import { memorySubscriptions } from '../adapters/memory/subscriptions.js'
-import type { AgentDef } from '../domain/agent.js'
-import { SvcError } from '../domain/errors.js'
-import { USDC_ASSET_ID } from '../domain/network.js'
-import { type Logger, silentLogger } from '../ports/logger.js'
-import { auditingOf } from './audit/auditing.js'
+} from '../../adapters/facilitator/x402-facilitator.js'
+import { httpApp } from '../../adapters/http/app.js'
+import { freeRoutes } from '../../adapters/http/free-routes/index.js'
+import { pathsOf } from '../../adapters/http/routes.js'
+import { quietLogger } from '../../adapters/log/quiet-logger.js'
+import { memoryChargeStore } from '../../adapters/memory/charge-store.js'
+import { memoryCredit } from '../../adapters/memory/credit.js'
+import { memoryRateLimit } from '../../adapters/memory/rate-limit.js'
+import { memorySubscriptions } from '../../adapters/memory/subscriptions.js'
+import type { AgentDef } from '../../domain/agent.js'
+import { SvcError } from '../../domain/errors.js'
+import { USDC_ASSET_ID } from '../../domain/network.js'
+import { type Logger, silentLogger } from '../../ports/logger.js'
+import { createCharge } from '../charge/charge.js'
+import { leasesIn } from '../charge/leases.js'
+import { pendingCloses } from '../charge/pending-closes.js'
+import type { World } from '../charge/world.js'
+import { checkedSigner } from '../manifest-signature.js'
+import { auditingOf } from './audit.js'
+import type { Warn } from './bazaar-extension.js'
 import { boundedSubscriptions } from './bounded-subscriptions.js'
-import { createCharge } from './charge/charge.js'
-import { leasesIn } from './charge/leases.js'
-import { pendingCloses } from './charge/pending-closes.js'
-import type { World } from './charge/world.js'
 import { checkedHealthChecks } from './checks.js'
-import { healthOf, readinessOf } from './condition.js'
-import type { Warn } from './declaration.js'
-import { discoveryOf } from './discovery.js'
-import { doorsOf } from './doors.js'
+import { discoveryOf } from './documents.js'
 import type { Drain } from './drain.js'
-import { listingsOf } from './listings.js'
-import { checkedSigner } from './manifest-signature.js'
+import { listingsOf } from './endpoints.js'
+import { healthOf, readinessOf } from './health.js'
 import { nodeWatch } from './node-watch.js'
 import { observersOf } from './observers.js'
 import {
@@ -52,6 +51,7 @@ import { releasingBodies, unpaidBodies } from './paid-bodies.js'
 import { rulesOf } from './rules.js'
 import type { Surroundings } from './surroundings.js'
 import { sweeping } from './sweep.js'
+import { doorsOf } from './transports.js'
 
 /** What a seller's own store of windows may take to answer. */
 const WINDOW_STORE_MS = 5_000
@@ -136,7 +136,7 @@ export function assemble(definition: AgentDef, options: ServerOptions, drain: Dr
     runs: observers.runs,
     operationsHosts: checkedHosts('operationsHosts', options.operationsHosts),
   }).concat(doors.routes, auditing.routes)
-  const door = httpDoor({
+  const app = httpApp({
     ...mount,
     charge,
     endpoints: agent.endpoints,
@@ -147,7 +147,7 @@ export function assemble(definition: AgentDef, options: ServerOptions, drain: Dr
   auditing.openJournal()
   const paid = agent.endpoints.map(({ name, method }) => `${method} ${basePath}/${name}`)
   return {
-    door,
+    app,
     network: agent.network,
     routes: [
       ...paid,

@@ -1,29 +1,29 @@
 /** What `serve` and `createServer` can be told, and what they assume where they are told nothing. */
 
 import { sandboxUrl } from '#platform'
-import type { WebhookOptions } from '../adapters/webhook/settlement-webhook.js'
-import { isAddress } from '../domain/address.js'
-import type { AgentDef } from '../domain/agent.js'
-import { SvcError, shown } from '../domain/errors.js'
+import type { WebhookOptions } from '../../adapters/webhook/settlement-webhook.js'
+import { isAddress } from '../../domain/address.js'
+import type { AgentDef } from '../../domain/agent.js'
+import { SvcError, shown } from '../../domain/errors.js'
 import {
   DEFAULT_ALGOD,
   DEFAULT_FACILITATOR,
   DEFAULT_INDEXER,
   isNetwork,
   type Network,
-} from '../domain/network.js'
-import type { RegistryIdentity } from '../domain/registry.js'
-import type { ChargeStore } from '../ports/charge-store.js'
-import type { Clock } from '../ports/clock.js'
-import type { CreditStore, CreditTerms } from '../ports/credit.js'
-import type { Logger } from '../ports/logger.js'
-import type { RateLimit } from '../ports/rate-limit.js'
-import type { Runs } from '../ports/runs.js'
-import type { SubscriptionStore } from '../ports/subscriptions.js'
-import type { AuditingOptions } from './audit/auditing.js'
-import type { Budgets } from './charge/world.js'
+} from '../../domain/network.js'
+import type { RegistryIdentity } from '../../domain/registry.js'
+import type { ChargeStore } from '../../ports/charge-store.js'
+import type { Clock } from '../../ports/clock.js'
+import type { CreditStore, CreditTerms } from '../../ports/credit.js'
+import type { Logger } from '../../ports/logger.js'
+import type { RateLimit } from '../../ports/rate-limit.js'
+import type { Runs } from '../../ports/runs.js'
+import type { SubscriptionStore } from '../../ports/subscriptions.js'
+import type { Budgets } from '../charge/world.js'
+import type { ManifestSigner } from '../manifest-signature.js'
+import type { AuditingOptions } from './audit.js'
 import type { HealthCheck } from './checks.js'
-import type { ManifestSigner } from './manifest-signature.js'
 
 /** What {@link createServer} can be told. Nothing is required; what is wrong is refused at once. */
 export interface ServerOptions extends AuditingOptions {

@@ -1,11 +1,11 @@
 /** The documents that describe an agent, as each caller reaches it. They are written once for each base URL. */
 import { LRUCache } from 'lru-cache'
-import type { AgentDef } from '../domain/agent.js'
-import { type Manifest, manifest, manifestX402 } from '../domain/manifest.js'
-import { openapi } from '../domain/openapi.js'
-import type { Clock } from '../ports/clock.js'
-import type { Logger } from '../ports/logger.js'
-import { type ManifestSigner, signedManifest } from './manifest-signature.js'
+import type { AgentDef } from '../../domain/agent.js'
+import { type Manifest, manifest, manifestX402 } from '../../domain/manifest.js'
+import { openapi } from '../../domain/openapi.js'
+import type { Clock } from '../../ports/clock.js'
+import type { Logger } from '../../ports/logger.js'
+import { type ManifestSigner, signedManifest } from '../manifest-signature.js'
 
 export interface DiscoveryOptions {
   readonly agent: AgentDef

@@ -1,8 +1,8 @@
 /** Named questions about the process's own condition, asked together, each within a bound. */
-import { SvcError } from '../domain/errors.js'
-import type { Clock } from '../ports/clock.js'
-import type { Logger } from '../ports/logger.js'
-import { withTimeout } from '../ports/waiting.js'
+import { SvcError } from '../../domain/errors.js'
+import type { Clock } from '../../ports/clock.js'
+import type { Logger } from '../../ports/logger.js'
+import { withTimeout } from '../../ports/waiting.js'
 
 /** Fails by answering `false`, by throwing, by rejecting, or by taking too long. */
 export type HealthCheck = () => unknown

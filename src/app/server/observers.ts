@@ -1,11 +1,11 @@
 /** Who is told of every call when it has ended: runs, metrics, the log, webhooks. None of them can delay an answer. */
-import { requestLog } from '../adapters/log/request-log.js'
-import { memoryRuns } from '../adapters/memory/runs.js'
-import { type Metrics, type MetricsSources, prometheusMetrics } from '../adapters/metrics/prometheus.js'
-import { settlementWebhook } from '../adapters/webhook/settlement-webhook.js'
-import type { Logger } from '../ports/logger.js'
-import type { Runs } from '../ports/runs.js'
-import type { Witness } from '../ports/witness.js'
+import { requestLog } from '../../adapters/log/request-log.js'
+import { memoryRuns } from '../../adapters/memory/runs.js'
+import { type Metrics, type MetricsSources, prometheusMetrics } from '../../adapters/metrics/prometheus.js'
+import { settlementWebhook } from '../../adapters/webhook/settlement-webhook.js'
+import type { Logger } from '../../ports/logger.js'
+import type { Runs } from '../../ports/runs.js'
+import type { Witness } from '../../ports/witness.js'
 import { positive, type ServerOptions } from './options.js'
 
 export interface Observers {

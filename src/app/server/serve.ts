@@ -2,10 +2,10 @@
 import { createServer as createHttpServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type Koa from 'koa'
-import { answerBrokenRequests } from '../adapters/http/broken-requests.js'
-import type { AgentDef } from '../domain/agent.js'
-import { systemClock } from '../ports/clock.js'
-import { every } from '../ports/waiting.js'
+import { answerBrokenRequests } from '../../adapters/http/broken-requests.js'
+import type { AgentDef } from '../../domain/agent.js'
+import { systemClock } from '../../ports/clock.js'
+import { every } from '../../ports/waiting.js'
 import { assemble } from './assemble.js'
 import { createDrain, type ShutdownReport } from './drain.js'
 import { positive, type ServerOptions } from './options.js'
@@ -37,7 +37,7 @@ export interface SvcServer extends Server {
  */
 export function createServer(agent: AgentDef, options: ServerOptions = {}): Koa {
   const around = surroundingsOf(options)
-  return assemble(agent, options, createDrain(DEFAULT_SHUTDOWN_TIMEOUT_MS, around.clock), around).door.app
+  return assemble(agent, options, createDrain(DEFAULT_SHUTDOWN_TIMEOUT_MS, around.clock), around).app
 }
 
 /**
@@ -57,10 +57,10 @@ export function serve(agent: AgentDef, options: ServeOptions = {}): SvcServer {
     around.clock,
   )
   const assembled = assemble(agent, options, drain, around)
-  const { door, routes, network, endStreams, closeRemotes, closeObservers } = assembled
+  const { app, routes, network, endStreams, closeRemotes, closeObservers } = assembled
   const server = createHttpServer(
     { ...timeouts, connectionsCheckingInterval: TIMEOUTS_CHECKED_MS },
-    door.listener,
+    app.callback(),
   )
   server.maxConnections = maxConnections
   answerBrokenRequests(server)

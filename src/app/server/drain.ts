@@ -1,10 +1,10 @@
 /** How a server ends, by the shutdown machine: stop taking calls, wait for those in flight, cut what outlasts them. */
 
-import { type ShutdownDrawing, shutdownTable } from '../domain/machines/shutdown.machine.js'
-import { type Effects, run } from '../domain/run.js'
-import type { Clock } from '../ports/clock.js'
-import { sleep } from '../ports/waiting.js'
-import type { InFlight, Stop } from './charge/world.js'
+import { type ShutdownDrawing, shutdownTable } from '../../domain/machines/shutdown.machine.js'
+import { type Effects, run } from '../../domain/run.js'
+import type { Clock } from '../../ports/clock.js'
+import { sleep } from '../../ports/waiting.js'
+import type { InFlight, Stop } from '../charge/world.js'
 
 /** How a server's end went. */
 export interface ShutdownReport {

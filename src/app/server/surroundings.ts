@@ -1,9 +1,9 @@
 /** What a server takes from its machine and from the network: everything that a simulation has to replace. */
 
-import { nodeClient } from '../adapters/algorand/node-client.js'
-import { jsonTransport } from '../adapters/facilitator/json-transport.js'
-import { type Clock, systemClock } from '../ports/clock.js'
-import { type Random, systemRandom } from '../ports/random.js'
+import { nodeClient } from '../../adapters/algorand/node-client.js'
+import { jsonTransport } from '../../adapters/facilitator/json-transport.js'
+import { type Clock, systemClock } from '../../ports/clock.js'
+import { type Random, systemRandom } from '../../ports/random.js'
 import type { ServerOptions } from './options.js'
 
 export interface Surroundings {

@@ -1,7 +1,7 @@
 /** The bound on bodies that are not paid yet: how large it is, and when a body stops counting against it. */
-import { BodyBudget } from '../adapters/http/body-budget.js'
-import type { AgentDef } from '../domain/agent.js'
-import type { Handler } from '../domain/endpoint.js'
+import { BodyBudget } from '../../adapters/http/body-budget.js'
+import type { AgentDef } from '../../domain/agent.js'
+import type { Handler } from '../../domain/endpoint.js'
 import { invalid, positive } from './options.js'
 
 /** A parsed body takes up to 21 times its bytes, measured: this much leaves room for that in 512 MiB. */

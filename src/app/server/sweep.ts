@@ -1,9 +1,9 @@
 /** Keeps a window store from growing for ever: what has ended is dropped once a minute. */
-import type { Clock } from '../ports/clock.js'
-import type { Logger } from '../ports/logger.js'
-import type { SubscriptionStore } from '../ports/subscriptions.js'
-import { every } from '../ports/waiting.js'
-import { windowsNow } from './charge/window.js'
+import type { Clock } from '../../ports/clock.js'
+import type { Logger } from '../../ports/logger.js'
+import type { SubscriptionStore } from '../../ports/subscriptions.js'
+import { every } from '../../ports/waiting.js'
+import { windowsNow } from '../charge/subscription-key.js'
 
 const SWEEP_EVERY_MS = 60_000
 

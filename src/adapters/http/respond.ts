@@ -1,0 +1,98 @@
+/** How a reply leaves: in one write where our app is alone, and through Koa's context where something around it may look. */
+import type { ServerResponse } from 'node:http'
+import { pipeline, Readable } from 'node:stream'
+import type { Context } from 'koa'
+import type { Logger } from '../../ports/logger.js'
+import { reportUndelivered } from './caller.js'
+import { refusalOf } from './refusal.js'
+import type { Reply } from './reply.js'
+
+export type Respond = (ctx: Context, reply: Reply) => void
+
+/**
+ * If a reply cannot be written, the call is reported as undelivered, and what the reply says in its place is written where
+ * anything can still be said.
+ *
+ * @param isOutermost whether no other Koa middleware sees this response
+ */
+export function responder(isOutermost: (ctx: Context) => boolean, logger: Logger): Respond {
+  return (ctx, reply) => {
+    const { res } = ctx
+    const write = isOutermost(ctx) && isUntouched(res) ? writeAtOnce : handToKoa
+    try {
+      write(ctx, reply)
+    } catch (cause) {
+      reportUndelivered(res)
+      const refusal = refusalOf(cause, logger)
+      try {
+        if (res.headersSent) res.destroy()
+        else write(ctx, reply.instead?.() ?? refusal)
+      } catch (err) {
+        // A connection that ends says less than a false word about money, and an error here would end the process.
+        logger.error({ err }, 'an answer could not be written, nor what is said in its place')
+        res.destroy()
+      }
+    }
+  }
+}
+
+/**
+ * Middleware of Express may have set headers, or wait for them in a `writeHead` of its own. (Node 20 also loses the first
+ * `Set-Cookie` that was set before, where `writeHead` is given a list.)
+ */
+function isUntouched(res: ServerResponse): boolean {
+  return !Object.hasOwn(res, 'writeHead') && res.getHeaderNames().length === 0
+}
+
+/** Koa's own setters and `respond` are a third of what an unpaid answer costs. */
+function writeAtOnce(ctx: Context, { status, headers, body }: Reply): void {
+  const { res } = ctx
+  ctx.respond = false
+  if (body instanceof Readable) {
+    res.writeHead(status, headers as string[])
+    pipeline(body, res, () => {})
+    return
+  }
+  const length = lengthOf(body)
+  const framed = isBodiless(status) ? headers : [...headers, 'Content-Length', String(length)]
+  res.writeHead(status, framed as string[])
+  if (body instanceof Uint8Array) res.end(body)
+  // Node writes the head in the encoding of a text that follows it, and UTF-8 is slow: ASCII need not be written so.
+  else res.end(body, length === body?.length ? 'latin1' : 'utf8')
+}
+
+function handToKoa(ctx: Context, reply: Reply): void {
+  try {
+    put(ctx, reply)
+  } catch (cause) {
+    // What is said in its place must not wear its headers.
+    for (let at = 0; at < reply.headers.length; at += 2) ctx.remove(reply.headers[at]!)
+    throw cause
+  }
+}
+
+function put(ctx: Context, { status, headers, body }: Reply): void {
+  ctx.status = status
+  for (let at = 0; at < headers.length; at += 2) {
+    const name = headers[at]!
+    // The one header that may stand there several times, and is never joined.
+    if (name === 'set-cookie') ctx.append(name, headers[at + 1]!)
+    else ctx.set(name, headers[at + 1]!)
+  }
+  const isTyped = ctx.res.hasHeader('Content-Type')
+  if (isBodiless(status)) return
+  // Koa renders a Uint8Array that is no Buffer as a JSON object.
+  ctx.body =
+    body instanceof Uint8Array ? Buffer.from(body.buffer, body.byteOffset, body.byteLength) : (body ?? '')
+  if (!isTyped) ctx.remove('Content-Type')
+  // Set again: assigning a body has its own idea of the status.
+  ctx.status = status
+}
+
+function isBodiless(status: number): boolean {
+  return status === 204 || status === 205 || status === 304
+}
+
+function lengthOf(body: string | Uint8Array = ''): number {
+  return typeof body === 'string' ? Buffer.byteLength(body) : body.byteLength
+}

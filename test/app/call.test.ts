@@ -1,0 +1,184 @@
+/** The record of one call: whose trace it is part of, what its log may say, and who its payment is proven to come from. */
+import { describe, expect, it } from 'vitest'
+import { claimedPayer, log, meetsTerms, paysUs, signingPayer, spanIdOf } from '../../src/app/charge/call.js'
+import type { Terms } from '../../src/app/charge/terms.js'
+import type { ReadPayment } from '../../src/ports/payment-reader.js'
+import { NOW_MS, PAYMENT, READ, REQUIREMENTS, type Scene, scene, UUID } from '../support/charge-fixture.js'
+
+const TRACE = '0af7651916cd43dd8448eb211c80319c'
+const SPAN = 'b7ad6b7169203331'
+/** With a value that nobody may look at. */
+const MALFORMED = { kind: 'malformed', why: 'not JSON', value: {} } as const
+const traced = (traceparent: string | undefined) => scene({ request: { headers: { traceparent } } }).call
+
+describe('a new call', () => {
+  it('holds nothing, owes nothing, and knows what can be read in its payment', () => {
+    const { call } = scene({ request: { payment: PAYMENT } })
+    expect(call).toMatchObject({ id: UUID, startedMs: NOW_MS + 7, startedMonotonicMs: NOW_MS })
+    expect(call).toMatchObject({ payload: {}, read: { txId: 'TX' }, txId: 'TX', payer: 'PAYER' })
+    expect(call).toMatchObject({ held: false, storeSilent: false, isProbe: false, logs: [] })
+    expect(call).toMatchObject({ handlerMs: 10_000, settleByMs: Number.POSITIVE_INFINITY })
+  })
+
+  it.each<[string, Scene]>([
+    ['without a payment', {}],
+    ['with one that the door could not read', { request: { payment: MALFORMED } }],
+    ['with one in which nothing can be read', { request: { payment: PAYMENT }, read: null }],
+  ])('%s has neither payer nor transaction', (_, given) => {
+    const { call } = scene(given)
+    expect([call.read, call.payer, call.txId]).toEqual([undefined, undefined, undefined])
+  })
+})
+
+describe('the trace', () => {
+  it.each([
+    ['00', false],
+    ['01', true],
+    ['02', false],
+    ['03', true],
+  ])('is that of a caller who traces; flags %s: recorded %s', (flags, sampled) => {
+    expect(traced(`00-${TRACE}-${SPAN}-${flags}`)).toMatchObject({
+      traceId: TRACE,
+      parentSpan: { id: SPAN, sampled },
+    })
+  })
+
+  it.each([
+    undefined,
+    '',
+    `00-${'0'.repeat(32)}-${SPAN}-01`,
+    `01-${TRACE}-${SPAN}-01`,
+    `00-${TRACE.toUpperCase()}-${SPAN}-01`,
+    `00-${TRACE}-${SPAN}-01-more`,
+    `x00-${TRACE}-${SPAN}-01`,
+    `00-${TRACE}-${SPAN}-0`,
+    `00-${TRACE.slice(1)}-${SPAN}-01`,
+    `00-${TRACE}-${SPAN.slice(1)}-01`,
+  ])('is of its own where the caller names none: %s', traceparent => {
+    const call = traced(traceparent)
+    expect(call.traceId).toBe('0123456789ab4cde8f0123456789abcd')
+    expect(call.parentSpan).toBeUndefined()
+  })
+
+  it('has a span of the call alone, of 16 digits', () => {
+    expect(spanIdOf(scene().call)).toBe('8f0123456789abcd')
+  })
+})
+
+describe('the log of a handler', () => {
+  function logged(...entries: readonly unknown[]) {
+    const { call } = scene()
+    for (const data of entries) log(call, 5, 'said', data)
+    return call.logs
+  }
+
+  it('keeps the last twenty entries', () => {
+    const kept = logged(...Array.from({ length: 23 }, (_, at) => at))
+    expect(kept.map(({ data }) => data)).toEqual(Array.from({ length: 20 }, (_, at) => at + 3))
+  })
+
+  it('says what was said when it was said', () => {
+    const data = { rows: 1 }
+    const entries = logged(data)
+    data.rows = 2
+    expect(entries).toEqual([{ atMs: 5, message: 'said', data: { rows: 1 } }])
+    expect(logged(undefined)).toStrictEqual([{ atMs: 5, message: 'said' }])
+  })
+
+  it('is bounded, whatever a handler writes', () => {
+    const { call } = scene()
+    log(call, 5, 'x'.repeat(2_000))
+    log(call, 5, 7 as never)
+    expect(call.logs.map(({ message }) => message)).toEqual(['x'.repeat(1_000), '7'])
+    // With its quotation marks a text of 1998 characters has 2000.
+    const [whole, cut] = logged('y'.repeat(1_998), 'y'.repeat(1_999))
+    expect(whole!.data).toBe('y'.repeat(1_998))
+    expect(cut!.data).toBe(`"${'y'.repeat(1_999)}…`)
+  })
+
+  it('gives away no more of an error than its name', () => {
+    const cause = Object.assign(new RangeError('of the key k'), { headers: { authorization: 'k' } })
+    expect(logged(cause, { cause, list: [cause] }).map(({ data }) => data)).toEqual([
+      'RangeError',
+      { cause: 'RangeError', list: ['RangeError'] },
+    ])
+  })
+
+  it('is not broken by what JSON cannot say', () => {
+    const looped: Record<string, unknown> = {}
+    looped.self = looped
+    const entries = logged(looped, 5n, () => 1)
+    expect(entries.map(({ data }) => data)).toEqual(['not JSON', 'not JSON', null])
+  })
+})
+
+describe('a payer that a payment claims, where no transaction can be read in it,', () => {
+  it.each<[unknown, string | undefined]>([
+    [{ payer: 'A', from: 'B', sender: 'C' }, 'A'],
+    [{ from: 'B', sender: 'C' }, 'B'],
+    [{ sender: 'C', authorization: { from: 'D' } }, 'C'],
+    [{ authorization: { from: 'D' } }, 'D'],
+    [{ authorization: 'D' }, undefined],
+    [{ payer: 'x'.repeat(128) }, 'x'.repeat(128)],
+    [{ payer: 'x'.repeat(129) }, undefined],
+    [{ payer: 7 }, undefined],
+    ['text', undefined],
+    [undefined, undefined],
+  ])('of %j is %j', (payload, payer) => {
+    expect(claimedPayer({ payload })).toBe(payer)
+  })
+
+  it('of none is none', () => expect(claimedPayer(undefined)).toBeUndefined())
+})
+
+const OTHERS: Record<string, Partial<ReadPayment>> = {
+  'another receiver': { receiver: 'OTHER' },
+  'another network': { network: 'mainnet' },
+  'another asset': { asset: '1' },
+}
+
+describe('a payment', () => {
+  const { world } = scene()
+
+  it('pays us where receiver, network and asset are ours', () => expect(paysUs(world, READ)).toBe(true))
+
+  it.each(Object.entries(OTHERS))('to %s does not pay us, and meets no terms', (_, other) => {
+    expect(paysUs(world, { ...READ, ...other })).toBe(false)
+    expect(meetsTerms(world, { ...READ, ...other }, REQUIREMENTS)).toBe(false)
+  })
+
+  it.each([
+    [9_999n, false],
+    [10_000n, true],
+    [10_001n, false],
+  ])('meets the terms by exactly their amount: %s, %s', (amount, meets) => {
+    expect(meetsTerms(world, { ...READ, amount }, REQUIREMENTS)).toBe(meets)
+  })
+})
+
+describe('the payer who signed', () => {
+  function signer(read: Partial<ReadPayment> | null, fixedAmount?: bigint) {
+    const terms = { fixedAmount } as Terms
+    const { world, call } = scene({ request: { payment: PAYMENT }, read, listing: { terms } })
+    return signingPayer(world, call)
+  }
+
+  it('is known by a signature of their own over what we asked for', () => {
+    expect(signer({}, 10_000n)).toBe('PAYER')
+  })
+
+  it.each<[string, Partial<ReadPayment> | null]>([
+    ['nothing can be read', null],
+    ['the signature is not theirs', { proven: () => false }],
+    ['the amount is less', { amount: 9_999n }],
+    ['the amount is more', { amount: 10_001n }],
+    ['the receiver is another', OTHERS['another receiver']!],
+  ])('is not known where %s', (_, read) => {
+    expect(signer(read, 10_000n)).toBeUndefined()
+  })
+
+  it('is known by any amount but nothing, where the price is worked out for each call', () => {
+    expect(signer({ amount: 1n })).toBe('PAYER')
+    expect(signer({ amount: 0n })).toBeUndefined()
+  })
+})

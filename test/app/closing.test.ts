@@ -1,0 +1,249 @@
+/** The end of a call: who gets back what it held, what is kept of its answer, and what its caller may then be told. */
+import { describe, expect, it } from 'vitest'
+import type { ReplayedAnswer } from '../../src/app/charge/call.js'
+import { unseal } from '../../src/app/charge/claim.js'
+import { closeCall, giveBack } from '../../src/app/charge/close.js'
+import { type ChargeFinal, type Closing, OUTCOMES } from '../../src/domain/machines/charge.machine.js'
+import { HOLD, PAYMENT, REQUIREMENTS, type Scene, SECRET, scene, UUID } from '../support/charge-fixture.js'
+import { FINALS } from '../support/ended-call.js'
+
+const ANSWER = { status: 200, headers: {}, body: 'paid' } as const
+const WINDOW = { key: 'svc_key', id: 'window', expiresAtMs: 5 }
+const REPLAY = { idempotency: { onLostResponse: 'replay' } } as const
+const RELEASE = { idempotency: { onLostResponse: 'release' } } as const
+const DOWN = new Error('down')
+
+/** A call that holds a key and a payment, and has its answer. */
+function held({ call, request, ...rest }: Scene = {}) {
+  return scene({
+    ...rest,
+    request: { payment: PAYMENT, ...request },
+    call: { hold: HOLD, held: true, secret: SECRET, answer: ANSWER, requirements: REQUIREMENTS, ...call },
+  })
+}
+
+const keyed = (rules: Scene['rules'], more: Scene = {}) =>
+  held({ ...more, rules: { ...rules, ...more.rules }, request: { idempotencyKey: SECRET } })
+
+/** Closes the call, and waits until all that was begun by it has ended. */
+async function closed({ world, call, inFlight, seen }: ReturnType<typeof scene>, final: ChargeFinal) {
+  const begun = closeCall(world, call, final, inFlight)
+  const inFlightMeanwhile = seen.inFlight
+  const answer = await begun
+  await rest()
+  return { said: answer, hows: seen.closes.map(({ how }) => how), inFlightMeanwhile, ...seen }
+}
+
+const rest = () => new Promise<void>(resolve => setImmediate(resolve))
+const closedBy = (closing: Closing) => FINALS.filter(final => OUTCOMES[final].closing === closing)
+
+describe('a call that charged', () => {
+  it('is closed in the background, and keeps the server waiting until the store was asked', async () => {
+    expect(await closed(held(), 'settled')).toMatchObject({
+      said: undefined,
+      hows: ['forfeit'],
+      inFlightMeanwhile: 1,
+      inFlight: 0,
+      leases: [`drop ${UUID}`],
+      pending: [],
+    })
+  })
+
+  it.each<[string, Scene['rules'], string | undefined, string]>([
+    ['without a key', REPLAY, undefined, 'forfeit'],
+    ['without a key, where a lost answer frees it,', RELEASE, undefined, 'forfeit'],
+    ['with a key', REPLAY, SECRET, 'complete'],
+    ['with a key, where keys do not count,', {}, SECRET, 'forfeit'],
+  ])('%s keeps its answer for as long as the seller chose, or for nobody', async (_, rules, key, how) => {
+    const it = held({ rules, request: key === undefined ? {} : { idempotencyKey: key } })
+    const { said, closes } = await closed(it, 'settled')
+    expect(said).toBeUndefined()
+    expect(closes).toEqual([{ ...HOLD, how, windowMs: 500 }])
+  })
+
+  it.each([
+    [true, 'complete'],
+    [false, 'forfeit'],
+  ])(
+    'waits to hear of its answer where a lost one frees the key: arrived %s, it is a %s',
+    async (hasArrived, how) => {
+      const it = keyed(RELEASE)
+      const { hows, inFlight } = await closed(it, 'settled')
+      expect({ hows, inFlight }).toEqual({ hows: [], inFlight: 1 })
+      it.seen.end!(hasArrived)
+      await rest()
+      expect(it.seen.closes).toMatchObject([{ how }])
+      expect(it.seen.inFlight).toBe(0)
+    },
+  )
+
+  it('that held nothing asks no store', async () => {
+    for (const call of [{ held: false }, { held: false, hold: undefined }]) {
+      const told = await closed(held({ call, rules: RELEASE }), 'settled')
+      expect(told).toMatchObject({ said: undefined, hows: [], inFlightMeanwhile: 0, inFlight: 0 })
+    }
+  })
+
+  it('is asked for again of a store that was down, in the same words, and its answer is not withheld', async () => {
+    const { said, closes, pending, inFlight } = await closed(keyed(REPLAY, { closed: DOWN }), 'settled')
+    expect(said).toBeUndefined()
+    expect(pending).toEqual(closes)
+    expect(pending).toMatchObject([{ ...HOLD, how: 'complete', windowMs: 500 }])
+    expect(inFlight).toBe(0)
+  })
+})
+
+describe('the answer of a call that a window covered', () => {
+  const covered = { requirements: undefined, txId: undefined, payer: undefined }
+  const keptIn = ({ answer }: { answer?: Uint8Array }): ReplayedAnswer => unseal(answer!, SECRET, 'claim')
+
+  it('is stored when its key is closed, since no payment recorded it', async () => {
+    const { closes } = await closed(keyed(REPLAY, { call: covered }), 'served')
+    const kept = keptIn(closes[0]!)
+    expect(kept).toMatchObject({ amount: '0', asset: '' })
+    expect(kept.answer?.body.toString()).toBe('paid')
+  })
+
+  it('is not stored where it is no answer to be had again', async () => {
+    const it = keyed(RELEASE, { call: covered })
+    await closed(it, 'served')
+    it.seen.end!(false)
+    await rest()
+    expect(it.seen.closes).toEqual([{ ...HOLD, how: 'forfeit', windowMs: 500 }])
+  })
+
+  it('of another final state is not stored', async () => {
+    const { closes } = await closed(keyed(REPLAY, { call: covered }), 'failed')
+    expect(closes).toEqual([{ ...HOLD, how: 'release', windowMs: 500 }])
+  })
+})
+
+describe('a call with its outcome open', () => {
+  it.each(closedBy('keep'))(
+    '%s keeps its key and its payment for the next call, which need not wait for the lease',
+    async final => {
+      const told = await closed(keyed(REPLAY, { call: { window: WINDOW } }), final)
+      expect(told).toMatchObject({ said: undefined, hows: [], pending: [], deleted: [], inFlight: 0 })
+      expect(told.leases).toEqual([`pass ${UUID}`])
+    },
+  )
+})
+
+describe('a call that did not charge', () => {
+  it.each(closedBy('release'))('%s gives key, payment and window back before it is told', async final => {
+    const it = held({ call: { window: WINDOW } })
+    const said = closeCall(it.world, it.call, final, it.inFlight)
+    expect(said).toBeInstanceOf(Promise)
+    expect(await said).toBeUndefined()
+    expect(it.seen.closes).toMatchObject([{ ...HOLD, how: 'release' }])
+    expect(it.seen).toMatchObject({ leases: [`drop ${UUID}`], deleted: ['window'], inFlight: 0 })
+    expect(it.call).toMatchObject({ held: false, window: undefined })
+  })
+
+  it('that holds nothing is told at once; its lease is not renewed again', async () => {
+    const some = held({ call: { held: false } })
+    expect(closeCall(some.world, some.call, 'inProgress', some.inFlight)).toBeUndefined()
+    expect(some.seen).toMatchObject({ closes: [], leases: [`drop ${UUID}`] })
+    const none = scene()
+    expect(closeCall(none.world, none.call, 'quoted', none.inFlight)).toBeUndefined()
+    expect(none.seen).toMatchObject({ closes: [], leases: [], deleted: [] })
+  })
+
+  it('drops the window that it was selling for a payment that nothing could be held of', async () => {
+    const { said, hows, deleted, leases } = await closed(
+      held({ call: { window: WINDOW, held: false, hold: undefined } }),
+      'unsettled',
+    )
+    expect({ said, hows, deleted, leases }).toEqual({
+      said: undefined,
+      hows: [],
+      deleted: ['window'],
+      leases: [],
+    })
+  })
+
+  it('does not say so where another call took its place, whose answer may be the window', async () => {
+    const it = held({ closed: 'superseded', call: { window: WINDOW } })
+    expect(await closed(it, 'unsettled')).toMatchObject({ said: 'superseded', deleted: [] })
+    expect(it.call).toMatchObject({ held: false, window: WINDOW })
+  })
+
+  it.each([
+    [false, undefined],
+    [true, 'superseded'],
+  ])(
+    'of a silent store says so only while no other call can have its place: lapsed %s, %s',
+    async (mayHaveLapsed, said) => {
+      const it = held({ closed: DOWN, mayHaveLapsed, call: { window: WINDOW } })
+      expect(await closed(it, 'timedOut')).toMatchObject({ said, hows: ['release'], deleted: [] })
+      expect(it.seen.pending).toEqual(it.seen.closes)
+    },
+  )
+
+  it('whose lease may have lapsed says so where the store proves that nobody took its place', async () => {
+    expect(await closed(held({ mayHaveLapsed: true }), 'timedOut')).toMatchObject({ said: undefined })
+  })
+
+  it('asks whether its lease lapsed before it gives the lease up', async () => {
+    const it = held({ closed: DOWN })
+    Object.assign(it.world.leases, { mayHaveLapsed: () => it.seen.leases.length > 0 })
+    expect((await closed(it, 'failed')).said).toBeUndefined()
+  })
+
+  it('that a store left without an answer is given back in the background, and does not wait for it again', async () => {
+    const it = held({ call: { storeSilent: true, window: WINDOW } })
+    expect(await closed(it, 'unavailable')).toMatchObject({ said: undefined, hows: [], deleted: [] })
+    expect(it.seen.pending).toEqual([{ ...HOLD, how: 'release', windowMs: 0 }])
+    const lapsed = held({ call: { storeSilent: true }, mayHaveLapsed: true })
+    expect((await closed(lapsed, 'unavailable')).said).toBe('superseded')
+  })
+
+  it('is told by a store of windows that cannot delete, or does not answer', async () => {
+    const down = { delete: () => Promise.reject(DOWN) }
+    for (const [subscriptions, logged] of [
+      [{}, []],
+      [down, [{ err: DOWN }]],
+    ] as const) {
+      const it = held({ world: { subscriptions } as never, call: { window: WINDOW } })
+      expect(await closed(it, 'unsettled')).toMatchObject({ said: undefined, logged })
+    }
+  })
+})
+
+describe('giving back', () => {
+  it('is done once', async () => {
+    const it = held({ call: { window: WINDOW } })
+    expect(await giveBack(it.world, it.call)).toBe('released')
+    expect(await giveBack(it.world, it.call)).toBe('released')
+    expect(it.seen).toMatchObject({ closes: [{}], deleted: ['window'] })
+    expect(closeCall(it.world, it.call, 'unsettled', it.inFlight)).toBeUndefined()
+    expect(it.seen).toMatchObject({ closes: [{}], deleted: ['window'] })
+  })
+
+  it.each<[string, Scene['closed'], boolean]>([
+    ['superseded', 'superseded', false],
+    ['storeDown', DOWN, true],
+  ])('answers %s where the store did not free all of it', async (answer, says, isHeld) => {
+    const it = held({ closed: says!, call: { window: WINDOW } })
+    expect(await giveBack(it.world, it.call)).toBe(answer)
+    expect(it.call).toMatchObject({ held: isHeld, window: WINDOW })
+  })
+})
+
+describe('the credit that a run took', () => {
+  const CREDIT = { start: 3, max: 100, idleMs: 1 }
+  const given = { earned: 2, returned: 1 } as Record<string, number>
+
+  it.each(FINALS)('is given back as %s says, and one more where it was paid', async final => {
+    const runs = given[OUTCOMES[final].credit]
+    const { credit } = await closed(
+      held({ rules: { credit: CREDIT }, call: { creditor: 'SELLER:PAYER' } }),
+      final,
+    )
+    expect(credit).toEqual(runs === undefined ? [] : [['SELLER:PAYER', runs, CREDIT]])
+  })
+
+  it('is not given to a payer of whom none was taken', async () => {
+    expect((await closed(held(), 'settled')).credit).toEqual([])
+  })
+})

@@ -1,0 +1,132 @@
+/** Credit for a run, by itself on virtual time: whose it is, how long one is waited for, and what the end of a call gives back. */
+import { describe, expect, it } from 'vitest'
+import { memoryCredit } from '../../src/adapters/memory/credit.js'
+import { creditorOf, settleCredit } from '../../src/app/charge/credit.js'
+import { credit } from '../../src/app/charge/effects/credit.js'
+import type { World } from '../../src/app/charge/world.js'
+import type { ChargeFinal } from '../../src/domain/machines/charge.machine.js'
+import { ADDRESS, DOWN, type Given, oneCall, SELLER, START_MS } from '../support/one-call.js'
+
+const TERMS = { start: 1, max: 3, idleMs: 3_600_000 }
+
+/** A credit store that is asked over a network, and says when. */
+function asked(answers: (atMs: number) => boolean, isRemote = true) {
+  const takesMs: number[] = []
+  let nowMs = () => 0
+  const take = () => {
+    takesMs.push(nowMs())
+    const granted = answers(nowMs())
+    return isRemote ? Promise.resolve(granted) : granted
+  }
+  return {
+    takesMs,
+    call(given: Given = {}) {
+      const scene = oneCall({ paid: {}, ...given, world: { credit: { take } as unknown as World['credit'] } })
+      nowMs = () => scene.timeline.nowMs - START_MS
+      return scene
+    },
+  }
+}
+
+describe('a run', () => {
+  it('needs no credit where the seller asks for none', async () => {
+    const { ended, call } = oneCall({ rules: { credit: undefined }, world: { credit: DOWN } })
+    expect(await ended(credit)).toEqual({ answer: 'credited', ms: 0 })
+    expect(call.creditor).toBeUndefined()
+  })
+
+  it('is on the credit of its payer, or of its address where none can be read', async () => {
+    for (const [given, payer] of [
+      [{ paid: {} }, 'PAYER'],
+      [{ paid: 'unreadable' }, ADDRESS],
+    ] as const) {
+      const store = memoryCredit({ clock: { monotonic: () => 0 }, max: 10 })
+      const { ended, call, world } = oneCall({ ...given, world: { credit: store } })
+      expect(await ended(credit)).toEqual({ answer: 'credited', ms: 0 })
+      expect(call.creditor).toBe(creditorOf(world, payer))
+      expect(store.take(call.creditor!, TERMS)).toBe(false)
+      expect(store.take(`OTHER${SELLER}:${payer}`, TERMS)).toBe(true)
+    }
+  })
+
+  it.each([true, false])(
+    'without credit asks again until its patience ends, on a network: %s',
+    async isRemote => {
+      const { takesMs, call: begun } = asked(() => false, isRemote)
+      const { ended, call } = begun()
+      expect(await ended(credit)).toEqual({ answer: 'exhausted', ms: 5_000 })
+      expect(takesMs).toEqual(Array.from({ length: 21 }, (_, at) => 250 * at))
+      expect(call).toMatchObject({ creditor: undefined, retryAfterMs: 5_000 })
+    },
+  )
+
+  it('waits no longer than it may, be that no multiple of its pauses', async () => {
+    const { takesMs, call } = asked(() => false)
+    const { rules } = oneCall().world
+    const { ended } = call({ rules: { budgets: { ...rules.budgets, creditMs: 600 } } })
+    expect(await ended(credit)).toEqual({ answer: 'exhausted', ms: 600 })
+    expect(takesMs).toEqual([0, 250, 500, 600])
+  })
+
+  it.each([true, false])('begins as soon as credit is there, on a network: %s', async isRemote => {
+    const { ended, call } = asked(atMs => atMs >= 500, isRemote).call()
+    expect(await ended(credit)).toEqual({ answer: 'credited', ms: 500 })
+    expect(call).toMatchObject({ creditor: `${SELLER}:PAYER`, retryAfterMs: undefined })
+  })
+
+  it.each<[string, 'hangUp' | 'cut', string]>([
+    ['a caller who hung up', 'hangUp', 'abandoned'],
+    ['a server that stops', 'cut', 'stopped'],
+  ])('is not on the credit of %s', async (_, ends, answer) => {
+    const { takesMs, call: begun } = asked(atMs => atMs > 0)
+    const { ended, timeline, call, [ends]: end } = begun()
+    timeline.after(100, end)
+    expect(await ended(credit)).toEqual({ answer, ms: 250 })
+    expect(takesMs).toEqual([0])
+    expect(call.creditor).toBeUndefined()
+  })
+
+  it('is not made while the store is silent, at first or later', async () => {
+    const down = oneCall({ paid: {}, world: { credit: DOWN } })
+    expect(await down.ended(credit)).toEqual({ answer: 'storeDown', ms: 0 })
+    expect(down.call).toMatchObject({ creditor: undefined, problem: { code: 'store_unavailable' } })
+    const later = asked(atMs => {
+      if (atMs > 0) return Promise.reject(new Error('down')) as never
+      return false
+    }).call()
+    expect(await later.ended(credit)).toEqual({ answer: 'storeDown', ms: 250 })
+  })
+})
+
+describe('the end of a call', () => {
+  it.each<[ChargeFinal, unknown[]]>([
+    ['settled', [['SELLER:PAYER', 2, TERMS]]],
+    ['failed', [['SELLER:PAYER', 1, TERMS]]],
+    ['unsettled', []],
+    ['served', []],
+  ])('gives back what its run has earned: %s', (final, gifts) => {
+    const given: unknown[][] = []
+    const give = (...gift: unknown[]) => void given.push(gift)
+    const { world } = oneCall({
+      rules: { credit: TERMS },
+      world: { credit: { give } as unknown as World['credit'] },
+    })
+    settleCredit(world, creditorOf(world, 'PAYER'), final)
+    expect(given).toEqual(gifts)
+  })
+
+  it.each<[string, () => Promise<void>]>([
+    ['rejects', () => Promise.reject(new Error('down'))],
+    [
+      'throws',
+      () => {
+        throw new Error('down')
+      },
+    ],
+  ])('does not hang on a store that %s', async (_, give) => {
+    const { world, said } = oneCall({ world: { credit: { give } as unknown as World['credit'] } })
+    settleCredit(world, 'SELLER:PAYER', 'settled')
+    await new Promise(setImmediate)
+    expect(said).toHaveLength(1)
+  })
+})

@@ -1,0 +1,224 @@
+/** What an endpoint asks: the terms of a quote, the challenge that is encoded once, and what a price function says. */
+import { describe, expect, it, vi } from 'vitest'
+import { quotedPrice } from '../../src/app/charge/quoted-price.js'
+import { type Terms, termsOf, UNPAID } from '../../src/app/charge/terms.js'
+import type { Listing } from '../../src/app/charge/world.js'
+import type { EndpointDef } from '../../src/domain/endpoint.js'
+import { CAIP2, USDC_ASSET_ID } from '../../src/domain/network.js'
+import { decodeHeader } from '../../src/domain/x402.js'
+import { PAYMENT, type Scene, scene } from '../support/charge-fixture.js'
+
+const OPTIONS = { network: 'testnet', payTo: 'SELLER', maxTimeoutSeconds: 60 } as const
+const SUPPORTED = { network: CAIP2.testnet, feePayer: 'SPONSOR' }
+const URL = 'https://a.example'
+
+function terms(def: Partial<EndpointDef> = {}, extensions?: Record<string, unknown>): Terms {
+  return termsOf(
+    { name: 'work', description: 'Works.', price: '$0.01', ...def } as EndpointDef,
+    OPTIONS,
+    extensions,
+  )
+}
+
+describe('terms', () => {
+  it('ask for the price in USDC, for the seller, on our network', () => {
+    expect(terms().requirements(10_000n, undefined)).toEqual({
+      scheme: 'exact',
+      network: CAIP2.testnet,
+      amount: '10000',
+      asset: String(USDC_ASSET_ID.testnet),
+      payTo: 'SELLER',
+      maxTimeoutSeconds: 60,
+      extra: {},
+    })
+  })
+
+  it.each<[Partial<EndpointDef>, bigint | undefined]>([
+    [{}, 10_000n],
+    [{ price: undefined, subscription: { price: '$2', period: '1h' } } as never, 2_000_000n],
+    [{ price: () => '$1' }, undefined],
+  ])('of %j have the fixed amount %s', (def, fixedAmount) => {
+    expect(terms(def).fixedAmount).toBe(fixedAmount)
+  })
+
+  it('name who pays the fee only while the facilitator offers to', () => {
+    const { requirements } = terms()
+    const extras = [undefined, SUPPORTED, { network: CAIP2.testnet }, undefined].flatMap(supported => [
+      requirements(10_000n, supported).extra,
+      requirements(7n, supported).extra,
+    ])
+    const sponsored = { feePayer: 'SPONSOR' }
+    expect(extras).toEqual([{}, {}, sponsored, sponsored, {}, {}, {}, {}])
+  })
+
+  it('of a fixed price are one object as long as the facilitator says the same, whatever else is asked for', () => {
+    const { requirements } = terms()
+    const first = requirements(10_000n, SUPPORTED)
+    expect(requirements(7n, SUPPORTED).amount).toBe('7')
+    expect(requirements(10_000n, SUPPORTED)).toBe(first)
+    expect(requirements(10_000n, { ...SUPPORTED })).not.toBe(first)
+  })
+})
+
+describe('a challenge', () => {
+  it('says what is paid for and how, in the header as well', () => {
+    const { challenge, requirements } = terms({}, { bazaar: { info: 1 } })
+    const { required, header } = challenge(URL, requirements(10_000n, undefined), 'why')
+    expect(required).toEqual({
+      x402Version: 2,
+      error: 'why',
+      resource: { url: `${URL}/work`, description: 'Works.', mimeType: 'application/json' },
+      accepts: [requirements(10_000n, undefined)],
+      extensions: { bazaar: { info: 1 } },
+    })
+    expect(decodeHeader(header)).toEqual(required)
+    const plain = terms()
+    expect(plain.challenge(URL, plain.requirements(1n, undefined), 'why').required).not.toHaveProperty(
+      'extensions',
+    )
+  })
+
+  it('of a fixed price is encoded once for each base URL', () => {
+    const { challenge, requirements } = terms()
+    const asked = requirements(10_000n, undefined)
+    const first = challenge(URL, asked, UNPAID)
+    expect(challenge('https://b.example', asked, UNPAID).required.resource.url).toBe('https://b.example/work')
+    challenge(URL, requirements(7n, undefined), UNPAID)
+    expect(challenge(URL, asked, UNPAID)).toBe(first)
+  })
+
+  it('is never one of other terms or for another reason', () => {
+    const { challenge, requirements } = terms()
+    const before = requirements(10_000n, undefined)
+    challenge(URL, before, UNPAID)
+    const after = requirements(10_000n, SUPPORTED)
+    expect(challenge(URL, after, UNPAID).required.accepts).toEqual([after])
+    expect(challenge(URL, before, UNPAID).required.accepts).toEqual([before])
+    expect(challenge(URL, requirements(7n, SUPPORTED), UNPAID).required.accepts[0]!.amount).toBe('7')
+    expect(challenge(URL, after, 'expired').required.error).toBe('expired')
+    expect(challenge(URL, after, UNPAID).required).toMatchObject({ error: UNPAID, accepts: [after] })
+  })
+
+  it('is not kept for more base URLs than an honest seller has', () => {
+    const { challenge, requirements } = terms()
+    const asked = requirements(10_000n, undefined)
+    const at = (host: number) => challenge(`https://${host}.example`, asked, UNPAID)
+    const first = at(0)
+    for (let host = 1; host < 64; host++) at(host)
+    expect(at(0)).toBe(first)
+    at(64)
+    expect(at(0)).not.toBe(first)
+    expect(at(64)).toBe(at(64))
+  })
+
+  it.each([
+    ['x'.repeat(500), 'x'.repeat(500)],
+    ['x'.repeat(501), `${'x'.repeat(500)}…`],
+    ['😀'.repeat(500), '😀'.repeat(500)],
+    ['😀'.repeat(501), `${'😀'.repeat(500)}…`],
+  ])(
+    'shortens a description by whole characters, so that clients can read the header',
+    (description, said) => {
+      const { challenge, requirements } = terms({ description })
+      const { required } = challenge(URL, requirements(10_000n, undefined), UNPAID)
+      expect(required.resource.description).toBe(said)
+    },
+  )
+})
+
+type PriceOf = (asked: { body: unknown; headers: object; query: unknown }) => string | Promise<string>
+
+const INPUT = {
+  type: 'object',
+  properties: { words: { type: 'number', examples: [3] } },
+  required: ['words'],
+}
+
+function asking(price: PriceOf, def: object = {}, { call, ...given }: Scene = {}) {
+  const priceOf = vi.fn(price)
+  const it = scene({
+    listing: { def: { name: 'work', method: 'POST', input: INPUT, price: priceOf, ...def } as never },
+    ...given,
+    call: { input: {}, ...call },
+  })
+  const asked = () => priceOf.mock.calls.map(([what]) => what)
+  return { call: it.call, asked }
+}
+
+/** Of the words that are asked for; it throws where there are none. */
+const byWords: PriceOf = ({ body }) => `$${(body as { words: number }).words.toFixed(2)}`
+
+describe('a price function', () => {
+  it('is asked about the input as it was checked, and about the request', async () => {
+    const request = { headers: { a: '1' }, query: { b: '2' } }
+    const { call, asked } = asking(byWords, {}, { request, call: { input: { words: 2 } } })
+    expect(await quotedPrice(call)).toBe(2_000_000n)
+    expect(asked()).toEqual([{ body: { words: 2 }, ...request }])
+  })
+
+  it('may take its time', async () => {
+    expect(await quotedPrice(asking(async () => '$0.5').call)).toBe(500_000n)
+  })
+
+  it.each<[string, string, object, unknown]>([
+    ['POST', 'body', { b: '2' }, { body: { words: 3 }, headers: {}, query: { b: '2' } }],
+    ['GET', 'query', {}, { body: { words: 3 }, headers: {}, query: { words: 3 } }],
+  ])('that a probe by %s gives nothing to work with is asked about an example in its %s', async (...row) => {
+    const [method, , query, about] = row
+    const { call, asked } = asking(byWords, { method }, { request: { query: query as never } })
+    expect(await quotedPrice(call)).toBe(3_000_000n)
+    expect(asked()).toHaveLength(2)
+    expect(asked()[1]).toEqual(about)
+  })
+
+  it('that has a price for a probe as it is is asked about no example', async () => {
+    const { call, asked } = asking(() => '$1')
+    expect(await quotedPrice(call)).toBe(1_000_000n)
+    expect(asked()).toHaveLength(1)
+  })
+
+  it.each<[string, Scene['request']]>([
+    ['pays', { payment: PAYMENT }],
+    ['brings a payment that cannot be read', { payment: { kind: 'malformed', why: 'not JSON' } }],
+    ['brings input', { body: { kind: 'read', value: {} } }],
+    ['brings input that cannot be read', { body: { kind: 'malformed', why: 'not JSON' } }],
+  ])('never prices a call that %s by an example', async (_, request) => {
+    const { call, asked } = asking(byWords, {}, { request: request! })
+    await expect(quotedPrice(call)).rejects.toThrow(TypeError)
+    expect(asked()).toHaveLength(1)
+  })
+
+  it.each<[string, PriceOf]>([
+    ['no price', () => 'for free'],
+    ['nothing', () => undefined as never],
+    ['no price, in time', async () => '$0'],
+  ])('that says %s gives none, of an example either', async (_, price) => {
+    await expect(quotedPrice(asking(price).call)).rejects.toMatchObject({ code: 'invalid_price' })
+  })
+
+  it('that throws of every input throws, also where the endpoint accepts no example', async () => {
+    const cause = new Error('no price today')
+    const price = () => {
+      throw cause
+    }
+    await expect(quotedPrice(asking(price).call)).rejects.toBe(cause)
+    const check = () => ({ invalid: { field: '', message: 'no' } })
+    const { call, asked } = asking(price, {}, { listing: {} })
+    const listing = { ...call.listing, def: asking(price).call.listing.def, check } as unknown as Listing
+    await expect(quotedPrice({ ...call, listing })).rejects.toBe(cause)
+    expect(asked()).toEqual([])
+  })
+
+  it('cannot spoil the example for the next call, and the example is looked for once', async () => {
+    const check = vi.fn((value: unknown) => ({ value }))
+    const { call } = asking(asked => {
+      const price = byWords(asked)
+      ;(asked.body as { words: number }).words = 9
+      return price
+    }, {})
+    Object.assign(call.listing, { check })
+    expect(await quotedPrice(call)).toBe(3_000_000n)
+    expect(await quotedPrice(call)).toBe(3_000_000n)
+    expect(check).toHaveBeenCalledTimes(1)
+  })
+})

@@ -1,0 +1,113 @@
+/** What a store learns of keys and answers: names that cannot be turned back, and bytes that open for the caller's key alone. */
+import { describe, expect, it } from 'vitest'
+import type { ReplayedAnswer } from '../../src/app/charge/call.js'
+import { bodyHash, claimName, seal, unseal } from '../../src/app/charge/claim.js'
+import { keyId, newKey, windowsNow } from '../../src/app/charge/subscription-key.js'
+import type { World } from '../../src/app/charge/world.js'
+import { systemRandom } from '../../src/ports/random.js'
+
+const KEY = 'a key of more than sixteen characters'
+const KEPT: ReplayedAnswer = {
+  answer: {
+    status: 201,
+    headers: { 'content-type': 'text/plain' },
+    cookies: ['one=1', 'two=2'],
+    body: 'a body with an ü',
+  },
+  txId: 'TX',
+  payer: 'PAYER',
+  amount: '10000',
+  asset: '10458941',
+  window: { key: 'svc_secret', expiresAtMs: 1_000 },
+}
+const sealed = seal(KEPT, KEY, 'claim', systemRandom)
+
+describe('a kept answer', () => {
+  it('is the answer again under the key and the name that it was kept with', () => {
+    const { answer, ...rest } = unseal(sealed, KEY, 'claim')
+    expect({ ...rest, answer: { ...answer, body: String(answer!.body) } }).toEqual(KEPT)
+  })
+
+  it('keeps bytes as bytes, no bytes at all, and what is known of an answer that was too large', () => {
+    const body = new Uint8Array([0, 255, 10, 128])
+    for (const kept of [body, new Uint8Array()]) {
+      const again = unseal(
+        seal({ ...KEPT, answer: { ...KEPT.answer!, body: kept } }, KEY, 'claim', systemRandom),
+        KEY,
+        'claim',
+      )
+      expect(new Uint8Array(again.answer!.body as Uint8Array)).toEqual(kept)
+    }
+    const large = { ...KEPT, answer: undefined }
+    expect(unseal(seal(large, KEY, 'claim', systemRandom), KEY, 'claim')).toEqual(large)
+  })
+
+  it.each<[string, Uint8Array, string, string]>([
+    ['another key', sealed, `${KEY}.`, 'claim'],
+    ['the name of another claim', sealed, KEY, 'other'],
+    ...[0, 12, 28, 32, sealed.length - 1].map((at): [string, Uint8Array, string, string] => [
+      `a changed byte at ${at}`,
+      sealed.map((byte, place) => (place === at ? byte ^ 1 : byte)),
+      KEY,
+      'claim',
+    ]),
+    ['its last byte missing', sealed.subarray(0, -1), KEY, 'claim'],
+  ])('does not open with %s', (_, bytes, key, claim) => {
+    expect(() => unseal(bytes, key, claim)).toThrow()
+  })
+
+  it('shows nothing of itself, and looks another way each time', () => {
+    const text = Buffer.from(sealed).toString('latin1')
+    for (const word of ['a body', 'PAYER', 'svc_secret', 'content-type', KEY])
+      expect(text).not.toContain(word)
+    const again = seal(KEPT, KEY, 'claim', systemRandom)
+    expect(Buffer.from(again).subarray(28).equals(Buffer.from(sealed).subarray(28))).toBe(false)
+  })
+})
+
+describe('the name of a claim', () => {
+  const parts = ['SELLER', 'work', 'payer:PAYER', KEY] as const
+
+  it('is of the seller, the endpoint, the scope and the key, and shows none of them', () => {
+    const name = claimName(...parts)
+    expect(name).toMatch(/^[\w-]{43}$/)
+    for (const at of parts.keys()) {
+      const other = parts.map((part, place) => (place === at ? `${part}.` : part))
+      expect(claimName(...(other as unknown as typeof parts))).not.toBe(name)
+    }
+    // What ends one part does not begin the next.
+    expect(claimName('A', 'BC', '', '')).not.toBe(claimName('AB', 'C', '', ''))
+  })
+
+  it('goes with a hash of the body that white space and order do not change', () => {
+    expect(bodyHash({ b: [1, 2], a: null })).toBe(bodyHash(JSON.parse('{ "a": null, "b": [1, 2] }')))
+    expect(bodyHash({ b: [2, 1], a: null })).not.toBe(bodyHash({ b: [1, 2], a: null }))
+  })
+})
+
+describe('the key of a window', () => {
+  it('has 32 random bytes, and is stored by a name of its seller that does not show it', () => {
+    const asked: number[] = []
+    const random = {
+      bytes: (count: number) => {
+        asked.push(count)
+        return new Uint8Array(count).fill(251)
+      },
+    }
+    const key = newKey({ random } as unknown as World)
+    expect(asked).toEqual([32])
+    expect(key).toBe(`svc_${Buffer.alloc(32, 251).toString('base64url')}`)
+    expect(keyId('SELLER', key)).toMatch(/^[\w-]{43}$/)
+    expect(keyId('ANOTHER', key)).not.toBe(keyId('SELLER', key))
+    expect(keyId('SELLER', `${key}.`)).not.toBe(keyId('SELLER', key))
+  })
+
+  it('is counted by the time of the store, where it has one', async () => {
+    const clock = { now: () => 5 } as World['clock']
+    const at = (now?: () => number | Promise<number>) =>
+      windowsNow({ clock, subscriptions: { ...(now && { now }) } as World['subscriptions'] })
+    expect(await at(async () => 7)).toBe(7)
+    expect(at(() => 0)).toBe(0)
+    expect(at()).toBe(5)
+  })
+})

@@ -1,0 +1,102 @@
+/** Verifying, by itself: whose word counts, and how long a handler may take so that its payment can still land. */
+import { describe, expect, it } from 'vitest'
+import { verify } from '../../src/app/charge/effects/verify.js'
+import type { World } from '../../src/app/charge/world.js'
+import type { Verification } from '../../src/ports/facilitator.js'
+import { type Given, oneCall, START_MS } from '../support/one-call.js'
+
+const LAST_VALID = 200n
+const VALID: Verification = { verdict: 'valid', payer: 'PAYER' }
+
+interface Case extends Given {
+  readonly says?: Verification
+  readonly roundsLeft?: bigint
+  readonly hasLanded?: boolean
+}
+
+async function verified({ says = VALID, roundsLeft, hasLanded, ...given }: Case) {
+  const seen = { verified: [] as unknown[][], landedAsked: 0 }
+  const world = {
+    facilitator: {
+      verify: async (...asked: unknown[]) => {
+        seen.verified.push(asked)
+        return says
+      },
+    },
+    chain: {
+      round: async () => (roundsLeft === undefined ? undefined : LAST_VALID - roundsLeft),
+      hasLanded: async () => {
+        seen.landedAsked++
+        return hasLanded
+      },
+    },
+  } as unknown as Partial<World>
+  const requirements = { amount: '10000' } as never
+  const { call, ended } = oneCall({ ...given, world, call: { requirements } })
+  return { answer: (await ended(verify)).answer, call, ...seen }
+}
+
+describe('a payment', () => {
+  it('is asked about with our requirements, and names its payer where we cannot', async () => {
+    const unreadable = await verified({ paid: 'unreadable' })
+    expect(unreadable).toMatchObject({ answer: 'verified', call: { payer: 'PAYER', refusal: undefined } })
+    expect(unreadable.verified).toEqual([[unreadable.call.payload, unreadable.call.requirements]])
+    const named = await verified({ paid: {}, says: { verdict: 'valid', payer: 'ANOTHER' } })
+    expect(named.call.payer).toBe('PAYER')
+  })
+
+  it.each<[string, Case, string, string | undefined]>([
+    ['is refused', { paid: {}, says: { verdict: 'refused', reason: 'no funds' } }, 'refused', 'no funds'],
+    ['is in the ledger', { paid: {}, says: { verdict: 'spent', reason: 'landed' } }, 'spent', undefined],
+    [
+      'is in the ledger, says the facilitator alone,',
+      { paid: 'unreadable', says: { verdict: 'spent', reason: 'landed' } },
+      'refused',
+      'landed',
+    ],
+  ])('that %s is answered %s', async (_, given, answer, refusal) => {
+    const { call, ...rest } = await verified(given)
+    expect(rest.answer).toBe(answer)
+    expect(call.refusal).toBe(refusal)
+    expect(call.retryAfterMs).toBeUndefined()
+  })
+
+  it('is neither good nor bad while the facilitator does not answer', async () => {
+    const { answer, call } = await verified({ paid: {}, says: { verdict: 'unreachable', cause: 'down' } })
+    expect(answer).toBe('unreachable')
+    expect(call).toMatchObject({ retryAfterMs: 5_000, refusal: undefined })
+  })
+})
+
+describe('the time for the handler', () => {
+  /** Of n rounds three are kept free and a second more; each of the others counts 2.5 s. */
+  it.each<[string, Case, number, number]>([
+    ['ends before the payment does', { paid: {}, roundsLeft: 8n }, 11_500, 12_500],
+    ['ends before the payment does, however soon', { paid: {}, roundsLeft: 4n }, 1_500, 2_500],
+    ['is what its endpoint grants', { paid: {}, roundsLeft: 100n }, 30_000, 242_500],
+    ['is bounded by no round that is not known', { paid: {} }, 30_000, Number.POSITIVE_INFINITY],
+    [
+      'is bounded by no payment that cannot be read',
+      { paid: 'unreadable', roundsLeft: 4n },
+      30_000,
+      Number.POSITIVE_INFINITY,
+    ],
+  ])('%s', async (_, given, handlerMs, settleAfterMs) => {
+    const { answer, call } = await verified(given)
+    expect(answer).toBe('verified')
+    expect(call).toMatchObject({ handlerMs, settleByMs: START_MS + settleAfterMs })
+  })
+
+  it.each<[string, Case, string, number]>([
+    ['is refused before the facilitator hears of it', { hasLanded: false }, 'expiring', 1],
+    ['is refused where the node does not say that it landed', {}, 'expiring', 1],
+    ['is spent where it landed', { hasLanded: true }, 'spent', 1],
+    ['is not looked up for a stranger', { hasLanded: true, paid: { proven: () => false } }, 'expiring', 0],
+  ])('is too short where a payment is about to expire: it %s', async (_, given, answer, landedAsked) => {
+    for (const roundsLeft of [3n, -50n]) {
+      const { call, ...seen } = await verified({ paid: {}, roundsLeft, ...given })
+      expect(seen).toEqual({ answer, landedAsked, verified: [] })
+      expect(call.refusal === undefined).toBe(answer === 'spent')
+    }
+  })
+})

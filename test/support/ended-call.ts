@@ -1,0 +1,37 @@
+/** Calls at their end, for tests of what is told of them. */
+import type { Call, ReplayedAnswer } from '../../src/app/charge/call.js'
+import { termsOf } from '../../src/app/charge/terms.js'
+import type { EndpointDef } from '../../src/domain/endpoint.js'
+import { type ChargeFinal, OUTCOMES } from '../../src/domain/machines/charge.machine.js'
+import { ASSET, PAYMENT, REQUIREMENTS, type Scene, scene } from './charge-fixture.js'
+
+export const ANSWER = { status: 201, headers: {}, body: 'of this call' } as const
+export const KEPT = { status: 200, headers: {}, body: 'of an earlier call' } as const
+export const WINDOW = { key: 'svc_this', id: 'window', expiresAtMs: 5 }
+export const REPLAYED: ReplayedAnswer = {
+  answer: KEPT,
+  txId: 'EARLIER',
+  payer: 'EARLIER PAYER',
+  amount: '7',
+  asset: ASSET,
+  window: { key: 'svc_earlier', expiresAtMs: 4 },
+}
+export const FINALS = Object.keys(OUTCOMES) as ChargeFinal[]
+export const walked = (final: ChargeFinal, path: readonly string[] = ['received.admitted']) =>
+  ({ final, path, timingsMs: [1.5] }) as const
+
+const TERMS = termsOf({ name: 'work', description: 'Works.', price: '$0.01' } as EndpointDef, {
+  network: 'testnet',
+  payTo: 'SELLER',
+  maxTimeoutSeconds: 60,
+})
+
+/** A call that has everything that any end could tell. */
+export function full(call: Partial<Call> = {}, rest: Omit<Scene, 'call'> = {}) {
+  return scene({
+    listing: { terms: TERMS },
+    ...rest,
+    request: { payment: PAYMENT, ...rest.request },
+    call: { answer: ANSWER, requirements: REQUIREMENTS, window: WINDOW, replayed: REPLAYED, ...call },
+  })
+}

@@ -1,0 +1,145 @@
+/** One call of one endpoint and the world around it, for tests of single effects: on virtual time, with the stores in memory. */
+import { Timeline } from '../../simulation/kernel/timeline.js'
+import { memoryCredit } from '../../src/adapters/memory/credit.js'
+import { memoryRateLimit } from '../../src/adapters/memory/rate-limit.js'
+import { memorySubscriptions } from '../../src/adapters/memory/subscriptions.js'
+import { type Call, newCall } from '../../src/app/charge/call.js'
+import { termsOf } from '../../src/app/charge/terms.js'
+import { DEFAULT_BUDGETS, type Listing, type Rules, type World } from '../../src/app/charge/world.js'
+import { type EndpointDef, endpoint } from '../../src/domain/endpoint.js'
+import type { PaymentPayload } from '../../src/domain/x402.js'
+import type { ChargeRequest } from '../../src/ports/charge.js'
+import type { ReadPayment } from '../../src/ports/payment-reader.js'
+import { systemRandom } from '../../src/ports/random.js'
+import { clockOf } from './virtual-clock.js'
+
+export const START_MS = 1_000_000
+export const SELLER = 'SELLER'
+export const ADDRESS = '192.0.2.7'
+export const TESTNET_USDC = '10458941'
+export const READ: ReadPayment = {
+  txId: 'TX',
+  payer: 'PAYER',
+  receiver: SELLER,
+  amount: 10_000n,
+  asset: TESTNET_USDC,
+  firstValid: 100n,
+  lastValid: 200n,
+  network: 'testnet',
+  signature: 'SIGNATURE',
+  isOfGroup: id => id === 'TX',
+  proven: () => true,
+}
+
+/** A store, a node or a facilitator that does not answer. */
+export const DOWN = new Proxy({}, { get: () => () => Promise.reject(new Error('down')) }) as never
+
+export interface Given {
+  readonly def?: Partial<EndpointDef>
+  readonly listing?: Partial<Listing>
+  readonly request?: Partial<ChargeRequest>
+  /** What can be read in the payment that is presented; `unreadable` where nothing can. */
+  readonly paid?: Partial<ReadPayment> | 'unreadable'
+  readonly payload?: PaymentPayload
+  readonly rules?: Partial<Rules>
+  readonly world?: Partial<World>
+  readonly call?: Partial<Call>
+}
+
+export function oneCall(given: Given = {}) {
+  const timeline = new Timeline()
+  timeline.nowMs = START_MS
+  const clock = clockOf(timeline)
+  const caller = told()
+  const cut = told()
+  const said: string[] = []
+  const says = (_: object, message: string) => void said.push(message)
+  const { paid, payload = {} } = given
+  const world = {
+    network: 'testnet',
+    payTo: SELLER,
+    assetId: TESTNET_USDC,
+    facilitator: { supported: () => undefined },
+    subscriptions: memorySubscriptions({ clock }),
+    rateLimit: memoryRateLimit({ clock, max: 100 }),
+    credit: memoryCredit({ clock, max: 100 }),
+    reader: { read: () => (paid === 'unreadable' ? undefined : { ...READ, ...paid }) },
+    clock,
+    random: systemRandom,
+    stop: { draining: () => false, cutting: cut.isTold, onCut: cut.listen },
+    logger: { debug: says, info: says, warn: says, error: says },
+    rules: {
+      uncountedAdmitted: false,
+      idempotency: { onLostResponse: 'replay' },
+      keptMs: 60_000,
+      answerBytesMax: 1_000,
+      credit: { start: 1, max: 3, idleMs: 60_000 },
+      requireReadable: false,
+      confirmOnChain: false,
+      budgets: DEFAULT_BUDGETS,
+      ...given.rules,
+    },
+    ...given.world,
+  } as unknown as World
+  const def = { ...endpoint({ name: 'work', price: '$0.01', handler: () => ({ done: true }) }), ...given.def }
+  const listing: Listing = {
+    def,
+    terms: termsOf(def, { network: 'testnet', payTo: world.payTo, maxTimeoutSeconds: 60 }),
+    check: undefined,
+    periodMs: undefined,
+    rate: undefined,
+    ...given.listing,
+  }
+  const request: ChargeRequest = {
+    headers: {},
+    query: {},
+    body: { kind: 'none' },
+    payment: paid === undefined ? { kind: 'none' } : { kind: 'read', value: payload },
+    baseUrl: 'http://agent.test',
+    clientAddress: ADDRESS,
+    caller: { gone: caller.isTold, onGone: caller.listen, onEnd: () => {} },
+    ...given.request,
+  }
+  /** What an effect answers, and after how many milliseconds. */
+  async function ended<T>(effect: (world: World, call: Call) => T | Promise<T>, call: Call = it.call) {
+    const sinceMs = timeline.nowMs
+    let end: { answer: T; ms: number } | undefined
+    const walked = Promise.resolve(effect(world, call)).then(answer => {
+      end = { answer, ms: timeline.nowMs - sinceMs }
+    })
+    walked.catch(() => {})
+    await timeline.run(sinceMs + 3_600_000, () => end !== undefined)
+    if (end === undefined) await Promise.race([walked, Promise.reject(new Error('it does not end'))])
+    return end!
+  }
+  const it = {
+    world,
+    call: Object.assign(newCall(world, listing, request), given.call) as Call,
+    timeline,
+    said,
+    ended,
+    hangUp: caller.tell,
+    cut: cut.tell,
+    /** Who still waits to be told that the caller hung up or that the server stops. */
+    listeners: () => caller.count() + cut.count(),
+  }
+  return it
+}
+
+/** Something that happens once, and those who wait to be told. */
+function told() {
+  const listeners = new Set<() => void>()
+  let isTold = false
+  return {
+    isTold: () => isTold,
+    count: () => listeners.size,
+    listen(listener: () => void) {
+      listeners.add(listener)
+      return () => void listeners.delete(listener)
+    },
+    tell() {
+      isTold = true
+      for (const listener of listeners) listener()
+    },
+  }
+}

@@ -1,4 +1,4 @@
-/** Reads the price out of whatever states one, in USD as a number: for people and dashboards, never for payment. */
+/** Reads a price in USD as a number, for people and dashboards, never for payment. */
 import { parseBaseUnits, usdToBaseUnits } from './money.js'
 import { USDC_ASSET_ID, USDC_DECIMALS } from './network.js'
 import { isRecord } from './x402.js'

@@ -21,7 +21,7 @@ export interface PaymentSignerOptions {
   readonly key: Signer
   readonly network: Network
   readonly algod: Pick<Algod, 'suggestedParams'>
-  /** Whether the key is somebody else's, so that what it signs is verified before it is used. @default false */
+  /** Whether the key is outside this program. Its signatures are then verified before they are used. @default false */
   readonly externalKey?: boolean
   /** The end of both notes. Must never repeat: two payments with equal terms and notes are one transaction. */
   readonly noteSource?: () => string
@@ -94,7 +94,7 @@ async function signatureBy(key: Signer, { transactions, paymentIndex }: PaymentG
   const payment = transactions[paymentIndex]!
   if ('sign' in key) {
     const signature: unknown = await key.sign(signedText(payment))
-    // Copied: it may come from another realm, and belongs to whoever made it.
+    // Copied: it may come from another realm, and its maker may change it.
     if (ArrayBuffer.isView(signature)) return Uint8Array.from(signature as Uint8Array)
     throw new SdkError('The signer answered no signature; nothing was paid', 'invalid_key')
   }

@@ -1,7 +1,13 @@
 /** Which entry of a quote is payable, and what a quote says it is for. */
 import { describe, expect, it } from 'vitest'
 import type { HttpReply } from '../../src/app/client/http-exchange.js'
-import { foreignOrigin, payableEntry, selectRequirements } from '../../src/app/client/quote.js'
+import {
+  estimateOf,
+  foreignOrigin,
+  isQuote,
+  payableEntry,
+  selectRequirements,
+} from '../../src/app/client/quote.js'
 import { CAIP2, GENESIS_HASH, USDC_ASSET_ID } from '../../src/domain/network.js'
 import type { PaymentRequired } from '../../src/domain/x402.js'
 import vectors from '../vectors/payments.json' with { type: 'json' }
@@ -64,6 +70,24 @@ describe('a quote', () => {
     for (const unread of [undefined, 5, 'no address', ['https://other.example/a']]) {
       expect(of(unread)).toBeUndefined()
     }
+  })
+
+  it('is a 402 of the address that was asked, not of one behind a redirect', () => {
+    const reply = quoted(challenge([entry()]))
+    expect(isQuote(reply)).toBe(true)
+    expect(isQuote({ ...reply, location: 'https://other.example/a' })).toBe(false)
+    expect(isQuote({ ...reply, status: 200 })).toBe(false)
+  })
+
+  it('is not estimated as refused where the limits cannot be read', async () => {
+    const down = new Error('the ledger is down')
+    const limits = { refusalOf: () => Promise.reject(down) }
+    const estimated = estimateOf(asked, quoted(challenge([entry()])), {
+      network: 'testnet',
+      strictResource: false,
+      limits,
+    })
+    await expect(estimated).rejects.toBe(down)
   })
 
   it('that offers no way to pay says so', () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { Exchange, ExchangeResult } from '../../src/app/client/http-exchange.js'
-import { deliver, retryAfterMs, type SentPayment } from '../../src/app/client/retry.js'
+import { ask, askBriefly, deliver, retryAfterMs, type SentPayment } from '../../src/app/client/retry.js'
 import { systemClock } from '../../src/ports/clock.js'
 import { systemRandom } from '../../src/ports/random.js'
 
@@ -241,5 +241,79 @@ describe('a request is sent', () => {
     const late = deliver(depsFor(scripted(asked)), request, 60_000, { txId: OURS, landsUntilMs })
     expect((await late).attempts).toBe(1)
     expect((await deliver(depsFor(scripted(asked)), request, 1_000, payment)).attempts).toBe(1)
+  })
+})
+
+describe('a request without a payment', () => {
+  const replied = (status: number, headers: Record<string, string> = {}): ExchangeResult => {
+    const reply = { status, headers: new Headers(headers), bytes: new Uint8Array(), oversized: false }
+    return { kind: 'answered', reply }
+  }
+  const wantsGet = replied(405, { allow: 'HEAD, GET' })
+
+  /** The methods and the times that an exchange is asked for. */
+  function recorded(...steps: readonly ExchangeResult[]) {
+    const next = scripted(...steps)
+    const methods: string[] = []
+    const times: number[] = []
+    const exchange: Exchange = (sent, timeoutMs) => {
+      methods.push(sent.method)
+      times.push(timeoutMs)
+      return next(sent, timeoutMs)
+    }
+    return { methods, times, deps: depsFor(exchange, 1) }
+  }
+
+  it('is sent again as a GET where the endpoint allows only that', async () => {
+    const { methods, deps } = recorded(wantsGet, replied(200))
+    const { request: answered, reply } = await ask(deps, request, {}, 1_000)
+    expect({ methods, answered: answered.method, status: reply.status }).toEqual({
+      methods: ['POST', 'GET'],
+      answered: 'GET',
+      status: 200,
+    })
+  })
+
+  it.each<[string, ExchangeResult, object, { method?: string }]>([
+    ['has a body', wantsGet, { body: '{}' }, {}],
+    ['has a method of the caller’s', wantsGet, {}, { method: 'POST' }],
+    ['meets another status', replied(403, { allow: 'GET' }), {}, {}],
+    ['meets an endpoint for another method', replied(405, { allow: 'PUT, WIDGET' }), {}, {}],
+    ['meets an endpoint that names no method', replied(405), {}, {}],
+  ])('is sent once where it %s', async (_, step, changes, options) => {
+    const { methods, deps } = recorded(step)
+    await ask(deps, { ...request, ...changes }, options, 1_000)
+    expect(methods).toEqual(['POST'])
+  })
+
+  it('waits half a minute at most where the answer takes no work', async () => {
+    for (const [timeoutMs, asked] of [
+      [360_000, 30_000],
+      [10, 10],
+    ] as const) {
+      const { times, deps } = recorded(replied(200))
+      await askBriefly({ ...deps, timeoutMs }, request, {})
+      expect(times).toEqual([asked])
+    }
+  })
+
+  it('whose pause is given up leaves no timer', async () => {
+    const giveUp = new AbortController()
+    const timers: string[] = []
+    const clock = {
+      ...systemClock,
+      after() {
+        timers.push('set')
+        giveUp.abort()
+        return () => timers.push('cancelled')
+      },
+    }
+    const waiting = deliver(
+      { ...depsFor(scripted(lost)), clock },
+      { ...request, signal: giveUp.signal },
+      1_000,
+    )
+    await expect(waiting).rejects.toMatchObject({ code: 'aborted' })
+    expect(timers).toEqual(['set', 'cancelled'])
   })
 })

@@ -165,15 +165,11 @@ async function pause(
   signal: AbortSignal | undefined,
   message: string,
 ): Promise<void> {
-  let cancel: Cancel | undefined
+  let cancel!: Cancel
   const waited = new Promise<void>(resolve => {
     cancel = clock.after(ms, resolve)
   })
-  try {
-    await unlessAborted(waited, signal, message)
-  } finally {
-    cancel?.()
-  }
+  await unlessAborted(waited, signal, message).finally(cancel)
 }
 
 export interface UnpaidReply {
@@ -202,7 +198,7 @@ export async function ask(
   const asked = await send(request)
   const { status, headers } = asked.reply
   if (status !== 405 || method !== undefined || request.body !== undefined) return asked
-  return /\bGET\b/.test(headers.get('allow') ?? '') ? send({ ...request, method: 'GET' }) : asked
+  return headers.get('allow')?.match(/\bGET\b/) ? send({ ...request, method: 'GET' }) : asked
 }
 
 const BRIEF_TIMEOUT_MS = 30_000

@@ -3,11 +3,11 @@ import { fork } from 'node:child_process'
 import { once } from 'node:events'
 
 /**
- * For every contender, as docs/guides/go-to-production.md advises. With Node's own 16 MB, V8 comes to believe in some
- * processes that the stream's write records live long, keeps each answered request until the next full collection, and
- * serves at 1.6 times the cost: a draw at every start, about four in ten of ours, and not what a row is about.
+ * `--tuned` starts every contender as docs/guides/go-to-production.md advises. With Node's own 16 MB, V8 comes to believe in
+ * some processes that the stream's write records live long, keeps each answered request until the next full collection, and
+ * serves at 1.6 times the cost: a draw at every start.
  */
-const NODE_OPTIONS = ['--max-semi-space-size=64']
+const NODE_OPTIONS = process.argv.includes('--tuned') ? ['--max-semi-space-size=64'] : []
 
 /** Starts `contenders/<file>.mjs` and waits for the first thing it says. */
 function spawn(file, config, execArgv) {

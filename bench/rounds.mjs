@@ -12,9 +12,10 @@ export function inTurn(open, bench) {
     const { title, expects, contenders } = await open(market)
     const once = contender => round(contender, expects, bench)
     for (const contender of contenders) await warmUp(contender, once)
-    const found = contenders.map(({ name, bar }) => ({
+    const found = contenders.map(({ name, bar, cpuBar }) => ({
       name,
       bar,
+      cpuBar,
       rounds: [],
       cpuUs: [],
       redisUs: [],

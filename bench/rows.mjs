@@ -22,7 +22,7 @@ async function unpaid(market) {
     expects: 402,
     contenders: [
       { name: 'ours', server: ours, requests: asks(ours) },
-      { name: 'bare Koa', server: koa, requests: asks(koa), bar: 0.9 },
+      { name: 'Koa and @koa/router', server: koa, requests: asks(koa), bar: 0.85 },
       { name: '@x402/express', server: express, requests: asks(express) },
       { name: '@x402/hono', server: hono, requests: asks(hono) },
     ],
@@ -33,9 +33,9 @@ async function paid(market) {
   const ours = await market.start('ours')
   const quote = await quoteOf(ours.url, '/work', BODY)
   const others = [
-    { name: 'bare Koa', server: await market.start('koa', { header: quote.header }) },
-    { name: '@x402/express', server: await market.start('express'), bar: 3 },
-    { name: '@x402/hono', server: await market.start('hono'), bar: 3 },
+    { name: 'Koa and @koa/router', server: await market.start('koa', { header: quote.header }) },
+    { name: '@x402/express', server: await market.start('express'), cpuBar: 5 },
+    { name: '@x402/hono', server: await market.start('hono'), cpuBar: 5 },
   ]
   const contenders = [{ name: 'ours', server: ours }, ...others]
   return {
@@ -86,10 +86,10 @@ async function subscription(market) {
     contenders: [
       { name: 'ours', server: ours, requests: same(post(ours.url, '/window', BODY, key)) },
       {
-        name: 'bare Koa and ajv',
+        name: 'Koa, @koa/router and ajv',
         server: koa,
         requests: same(post(koa.url, '/window', BODY, key)),
-        bar: 0.85,
+        bar: 0.8,
       },
     ],
   }
@@ -113,7 +113,7 @@ async function replay(market) {
     expects: 200,
     contenders: [
       { name: 'ours', server: ours, requests: same(post(ours.url, '/work', BODY, headers)) },
-      { name: 'bare Koa', server: koa, requests: same(post(koa.url, '/replay', BODY, headers)) },
+      { name: 'Koa and @koa/router', server: koa, requests: same(post(koa.url, '/replay', BODY, headers)) },
     ],
   }
 }
@@ -137,7 +137,7 @@ async function limited(market) {
     expects: 429,
     contenders: [
       { name: 'ours', server: ours, requests: same(post(ours.url, '/work', BODY)) },
-      { name: 'bare Koa', server: koa, requests: same(post(koa.url, '/limited', BODY)) },
+      { name: 'Koa and @koa/router', server: koa, requests: same(post(koa.url, '/limited', BODY)) },
     ],
   }
 }
@@ -155,7 +155,7 @@ async function endpoints(market) {
         server: many,
         requests: same(...all.map(path => post(many.url, path, BODY))),
       },
-      { name: 'ours, 1 endpoint', server: one, requests: same(post(one.url, '/work', BODY)), bar: 0.9 },
+      { name: 'ours, 1 endpoint', server: one, requests: same(post(one.url, '/work', BODY)), bar: 0.95 },
     ],
   }
 }

@@ -1,8 +1,8 @@
 /**
- * `npm run bench`: ours against bare Koa, the official x402 servers and client, and xstate, side by side on one machine.
+ * `npm run bench`: ours against Koa and @koa/router, the official x402 servers and client, and xstate, side by side on one machine.
  * Prints Markdown. Ends with 1 if an answer has another status than it must have; a bar that is missed is only printed.
  *
- *   node bench/run.mjs [--row unpaid,paid,…|redis] [--seconds 0.6] [--rounds 9] [--profile folder]
+ *   node bench/run.mjs [--row unpaid,paid,…|redis] [--seconds 0.6] [--rounds 9] [--profile folder] [--tuned]
  *
  * `redis` is the rows that need one, which are not run unless they are asked for.
  */
@@ -39,6 +39,8 @@ const { values } = parseArgs({
     rounds: { type: 'string', default: '9' },
     /** Where ours leaves a CPU profile. */
     profile: { type: 'string' },
+    /** Start every contender with a larger young generation. */
+    tuned: { type: 'boolean', default: false },
   },
 })
 const asked = values.row.split(',').flatMap(name => GROUPS[name] ?? name)

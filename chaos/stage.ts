@@ -9,10 +9,10 @@ import type { Blow } from './schedule.js'
 
 export const AGENTS = 3
 
-/** Short rounds, windows and budgets, so that leases end and payments expire while the test looks. */
+/** Short rounds, windows and timeouts, so that leases end and payments expire while the test looks. */
 const ROUND_MS = 150
 const PAYMENT_SECONDS = 120
-const BUDGETS = {
+const TIMEOUTS = {
   verifyMs: 1_000,
   settleMs: 1_000,
   certaintyMs: 2_000,
@@ -36,7 +36,7 @@ export async function openStage(redis: RedisPair): Promise<Stage> {
   const proxy = await startProxy(AGENTS)
   const agents: Child[] = []
   const startAgent = async (at: number) => {
-    const options = { budgets: BUDGETS, maxTimeoutSeconds: PAYMENT_SECONDS }
+    const options = { timeouts: TIMEOUTS, maxTimeoutSeconds: PAYMENT_SECONDS }
     const settings = { payTo, redisUrl: redis.url, waitReplicas: 1, handlerMs: 200, options }
     agents[at] = await startChild('agent.mjs', settings, { SVC_SANDBOX: sandboxUrl })
     proxy.ports[at] = agents[at].said.port as number

@@ -7,13 +7,13 @@
 // Define and serve
 export type { SettlementMessage } from './adapters/webhook/settlement-message.js'
 export type { WebhookOptions } from './adapters/webhook/settlement-webhook.js'
-export type { Budgets } from './app/charge/world.js'
+export type { Timeouts } from './app/charge/deps.js'
 export { defineAgent, defineEndpoint } from './app/define.js'
-export type { HealthCheck } from './app/server/checks.js'
 export type { ShutdownReport } from './app/server/drain.js'
-export type { IdempotencyOptions, ServerOptions, Stores } from './app/server/options.js'
+export type { HealthCheck } from './app/server/health.js'
+export type { IdempotencyOptions, Ready, ServeOptions, ServerOptions, Stores } from './app/server/options.js'
 export { createServer, type SvcServer, serve } from './app/server/serve.js'
-export type { Ready, ServeOptions } from './app/server/serve-options.js'
+
 // Call and pay
 export * from './client.js'
 export type { AgentDef, AgentOptions } from './domain/agent.js'
@@ -48,7 +48,7 @@ export { subscriptionMachine } from './domain/machines/subscription.machine.js'
 export { type Manifest, type ManifestEndpoint, manifest } from './domain/manifest.js'
 export type { Path } from './domain/run.js'
 export type { Drawing, DrawnMachine, DrawnState } from './domain/table.js'
-
+export type { CallObserver, EndedCall } from './ports/call-observer.js'
 // Ports, for those who bring their own stores
 export type {
   ChargeStore,
@@ -69,4 +69,3 @@ export type { Logger } from './ports/logger.js'
 export type { RateLimit, RateVerdict } from './ports/rate-limit.js'
 export type { Runs } from './ports/runs.js'
 export type { SubscriptionRecord, SubscriptionStore } from './ports/subscriptions.js'
-export type { EndedCall, Witness } from './ports/witness.js'

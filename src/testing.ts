@@ -1,5 +1,5 @@
 /**
- * What each port promises, as tests that anyone's store can be put through.
+ * The promises of each port as tests, for stores of your own.
  *
  * @packageDocumentation
  *

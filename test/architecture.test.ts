@@ -30,7 +30,13 @@ interface Import {
 }
 
 /** From the innermost layer outwards: a layer may import itself and what stands before it. */
-const LAYERS = ['src/domain/', 'src/ports/', 'src/adapters/', 'src/app/', 'src/', 'cli/', 'agents/']
+const LAYERS = [
+  ...['src/domain/', 'src/ports/', 'src/adapters/', 'src/app/', 'src/sandbox/', 'src/'],
+  ...['cli/', 'agents/'],
+]
+
+/** The folders that the sandbox may import: it speaks and checks as Algorand does. */
+const OF_THE_SANDBOX = ['src/sandbox/', 'src/domain/', 'src/ports/', 'src/adapters/algorand/']
 
 const sources = ['src', 'cli', 'agents'].flatMap(sourcesUnder)
 const under = (folder: string) => sources.filter(({ path }) => path.startsWith(folder))
@@ -41,7 +47,7 @@ describe('imports', () => {
     expect(sources.flatMap(({ imports }) => imports).length).toBeGreaterThan(200)
   })
 
-  it('point inwards: domain <- ports <- adapters <- app <- doors <- cli, agents', () => {
+  it('point inwards: domain <- ports <- adapters <- app <- sandbox <- doors <- cli, agents', () => {
     const outward = offences(
       sources,
       ({ path }, { target }) => isOurs(target) && layerOf(target) > layerOf(path),
@@ -60,10 +66,9 @@ describe('imports', () => {
     expect(offences(under('src/ports/'), (_, { target }) => !isOurs(target))).toEqual([])
   })
 
-  it('of an adapter never reach into another adapter’s folder, but for the sandbox and the platform', () => {
+  it('of an adapter never reach into another adapter’s folder, but for the platform', () => {
     const sideways = offences(under('src/adapters/'), ({ path }, { target }) => {
       const [from, to] = [adapterOf(path), adapterOf(target)]
-      if (from === 'sandbox' && to === 'algorand') return false
       // The platform gathers those parts of its neighbours that are different in a browser.
       return to !== undefined && to !== from && from !== 'platform'
     })
@@ -75,6 +80,14 @@ describe('imports', () => {
       return target.startsWith('src/adapters/platform/') && adapterOf(path) !== 'platform'
     })
     expect(named).toEqual([])
+  })
+
+  it('of the sandbox reach the domain, the ports and Algorand’s adapter', () => {
+    const outward = offences(under('src/sandbox/'), (_, { target }) => {
+      return isOurs(target) && !OF_THE_SANDBOX.some(folder => target.startsWith(folder))
+    })
+    expect(outward).toEqual([])
+    expect(under('src/sandbox/').length).toBeGreaterThan(10)
   })
 
   it('of what users load never reach tests or the command line', () => {

@@ -2,6 +2,7 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { seal } from '../../dist/src/app/charge/claim.js'
+import { systemRandom } from '../../dist/src/ports/random.js'
 import { redisStores } from '../../dist/src/redis.js'
 import { inMarket } from '../market.mjs'
 import { markdown, median, number } from '../table.mjs'
@@ -33,6 +34,7 @@ function sealedOf(length) {
       { answer: body(bytes), txId: base32(52), payer: address(), amount: '10000', asset: '10458941' },
       'key',
       'claim',
+      systemRandom,
     )
   return of(length - of(0).length)
 }

@@ -1,7 +1,7 @@
 /** Payments as a spreadsheet reads them, each beside the run that books it. */
 import { csvRow } from '../../src/domain/csv.js'
 import { formatUsd } from '../../src/domain/money.js'
-import type { EndedCall } from '../../src/ports/witness.js'
+import type { EndedCall } from '../../src/ports/call-observer.js'
 
 const COLUMNS = ['time', 'endpoint', 'usd', 'base units', 'asset', 'transaction', 'payer', 'run'] as const
 

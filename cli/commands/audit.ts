@@ -8,7 +8,7 @@ import { type AuditReport, audit } from '../../src/app/audit/reconcile.js'
 import { SvcError } from '../../src/client.js'
 import { formatUsd } from '../../src/domain/money.js'
 import { DEFAULT_ALGOD, DEFAULT_INDEXER } from '../../src/domain/network.js'
-import type { Books } from '../../src/ports/books.js'
+import type { JournalHeader } from '../../src/ports/journal-header.js'
 import { momentArgument } from '../arguments.js'
 import { CSV_HEAD, csvOf } from '../audit/csv.js'
 import { fetchJournal } from '../audit/fetch-journal.js'
@@ -58,14 +58,15 @@ Examples:
 
 async function runAudit(sources: readonly string[], flags: AuditFlags): Promise<void> {
   const sandbox = process.env.SVC_SANDBOX || undefined
-  const algod = ({ network }: Books) => algodClient({ url: flags.algod ?? sandbox ?? DEFAULT_ALGOD[network] })
+  const algod = ({ network }: JournalHeader) =>
+    algodClient({ url: flags.algod ?? sandbox ?? DEFAULT_ALGOD[network] })
   if (flags.csv) print(CSV_HEAD)
   const report = await audit({
     journal: await journalsIn(sources),
     transfers: ({ network }) =>
       indexedTransfers({ url: flags.indexer ?? sandbox ?? DEFAULT_INDEXER[network] }),
-    async confirmedRound(books, txId) {
-      const node = algod(books)
+    async confirmedRound(header, txId) {
+      const node = algod(header)
       try {
         return await node.confirmedRound(txId)
       } finally {
@@ -106,7 +107,7 @@ function counted(count: number, noun: string): string {
 }
 
 function described({
-  books,
+  header,
   period,
   runs,
   paths,
@@ -125,8 +126,8 @@ function described({
   return [
     ...worst.flatMap(describedDifference),
     ...columns([
-      ['agent', `${books.agent} (${books.network})`],
-      ['pay to', books.payTo],
+      ['agent', `${header.agent} (${header.network})`],
+      ['pay to', header.payTo],
       ['period', `${moment(period.fromMs)} to ${moment(period.toMs)}`],
       ['runs', `${runs}, on ${paths} distinct paths`],
       ['charged', `${charged}, ${formatUsd(taken)}`],
@@ -162,9 +163,10 @@ function describedDifference({ finding, says, txId, run, endpoint, atMs }: Diffe
   ]
 }
 
-/** Amounts as text: a number of JSON is not made for money. */
-function asJson({ days, differences, ...report }: AuditReport) {
+/** Amounts are text: a JSON number is not made for money. */
+function asJson({ header, days, differences, ...report }: AuditReport) {
   return {
+    books: header,
     ...report,
     days: days.map(({ takenBaseUnits, ...day }) => ({ ...day, takenBaseUnits: String(takenBaseUnits) })),
     differences: differences.map(difference => ({ ...difference, do: FINDINGS[difference.finding] })),

@@ -1,7 +1,7 @@
 /** All checks, at once: none waits for another. */
 import { algodClient } from '../../src/adapters/algorand/algod.js'
 import { nodeClient } from '../../src/adapters/algorand/node-client.js'
-import { remotes } from '../../src/app/server/options.js'
+import { remotesOf } from '../../src/app/server/settings.js'
 import type { Network } from '../../src/domain/network.js'
 import { algorandNode, usdcAsset } from './algorand-node.js'
 import { facilitatorFindings } from './facilitator.js'
@@ -21,7 +21,7 @@ const TOKEN_HEADER = 'X-Algo-API-Token'
 
 export async function examine(examined: Examined): Promise<Finding[]> {
   const { network, payTo: address } = examined
-  const { facilitatorUrls, algodUrl } = remotes(examined, network)
+  const { facilitatorUrls, algodUrl } = remotesOf(examined, network)
   const isSandbox = algodUrl === process.env.SVC_SANDBOX
   const options = { url: algodUrl, nodeTimeoutMs: NODE_TIMEOUT_MS }
   const algod = algodClient(options)

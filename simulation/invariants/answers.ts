@@ -1,7 +1,7 @@
 /** What is checked of every reply, when it is heard. */
 
-import type { Ledger } from '../../src/adapters/sandbox/ledger.js'
 import { decodeAnswerHeader } from '../../src/domain/x402.js'
+import type { Ledger } from '../../src/sandbox/ledger.js'
 import { EPOCH_MS } from '../kernel/process.js'
 import { type Asking, headerOf, type Truth, type Window } from '../world/truth.js'
 import type { WireReply } from '../world/wire.js'

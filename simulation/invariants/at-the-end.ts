@@ -2,7 +2,7 @@
 
 import { reportsCharge } from '../../src/domain/bookings.js'
 import { OUTCOMES } from '../../src/domain/machines/charge.machine.js'
-import type { EndedCall } from '../../src/ports/witness.js'
+import type { EndedCall } from '../../src/ports/call-observer.js'
 import type { Buyer } from '../parties/buyer.js'
 import type { Recorded, Truth } from '../world/truth.js'
 import type { World } from '../world/world.js'

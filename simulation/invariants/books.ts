@@ -18,7 +18,7 @@ export async function audited(world: World): Promise<void> {
   const { truth, conditions, seller } = world
   if (truth.calls.length === 0) return
   const asset = String(USDC_ASSET_ID.testnet)
-  const books = {
+  const header = {
     journal: 1,
     agent: 'simulated',
     network: 'testnet',
@@ -30,7 +30,7 @@ export async function audited(world: World): Promise<void> {
   const span = conditions.skewMs + HOUR_MS
   const period = { fromMs: Math.min(...startedMs) - span, toMs: Math.max(...startedMs) + span }
   const piece = {
-    books: [{ ...books, openedMs: period.fromMs }],
+    headers: [{ ...header, openedMs: period.fromMs }],
     runs: truth.calls,
     lost: 0,
     unreadable: 0,

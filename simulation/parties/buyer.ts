@@ -1,5 +1,5 @@
 /** Who buys: the real client over the simulated wire. */
-import { algodOver } from '../../src/adapters/algorand/algod-questions.js'
+import { algodOver } from '../../src/adapters/algorand/algod-api.js'
 import { algorandPaymentSigner } from '../../src/adapters/algorand/payment-signer.js'
 import { memorySpendLedger } from '../../src/adapters/memory/spend.js'
 import { PayingClient } from '../../src/app/client/client.js'

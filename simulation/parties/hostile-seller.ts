@@ -1,7 +1,8 @@
 /** A seller that wants the client's money: it keeps every signed payment, says what it likes, and submits when it likes. */
-import { judge } from '../../src/adapters/sandbox/judgement.js'
+
 import { CAIP2, USDC_ASSET_ID } from '../../src/domain/network.js'
 import { decodeAnswerHeader, encodeHeader, X402_VERSION } from '../../src/domain/x402.js'
+import { checkTransactions } from '../../src/sandbox/transaction-checks.js'
 import type { Dice } from '../kernel/dice.js'
 import { keyOf } from '../world/accounts.js'
 import type { World } from '../world/world.js'
@@ -61,7 +62,7 @@ export function hostileSeller(world: World, dice: Dice): Host {
   }
 
   const submit = (payload: Record<string, unknown>) => {
-    const verdict = judge(payload, payload.accepted, world.ledger, keyOf('sponsor'))
+    const verdict = checkTransactions(payload, payload.accepted, world.ledger, keyOf('sponsor'))
     if (verdict.ok && world.ledger.submit(verdict.group) === undefined)
       world.trace(`thief lands ${verdict.txId.slice(0, 6)}`)
   }

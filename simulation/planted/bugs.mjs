@@ -47,7 +47,7 @@ export const ONCE_THERE = [
         file: CLOSE,
         find: "  if (closed === undefined) return 'storeDown'\n  call.held = false\n",
         replace:
-          "  if (call.window !== undefined) await dropWindow(world, call.window.id)\n  if (closed === undefined) return 'storeDown'\n  call.held = false\n",
+          "  if (call.window !== undefined) await dropWindow(deps, call.window.id)\n  if (closed === undefined) return 'storeDown'\n  call.held = false\n",
       },
     ],
   },
@@ -56,7 +56,7 @@ export const ONCE_THERE = [
     says: 'Calls at work push completed answers out of memory.',
     edits: [
       {
-        file: 'src/adapters/memory/drawn-records.ts',
+        file: 'src/adapters/memory/lifecycle-records.ts',
         find: '    this.#kept.set(record.key, record)\n',
         replace:
           '    this.#kept.set(record.key, record)\n    if (this.#kept.size > this.#evictableMax && this.#evictableMax > 1) this.#kept.delete(this.#kept.keys().next().value!)\n',
@@ -90,14 +90,14 @@ export const ONCE_THERE = [
         replace: `    \`\${scheme}://\${req.headers.host}\` ??\n`,
       },
       {
-        file: 'src/adapters/a2a/door.ts',
-        find: `  const restPath = new URL(\`\${arrival.baseUrl}/\${def.name}\`).pathname\n`,
+        file: 'src/adapters/a2a/transport.ts',
+        find: `  const restPath = new URL(\`\${incoming.baseUrl}/\${def.name}\`).pathname\n`,
         replace: '',
       },
       {
-        file: 'src/adapters/a2a/door.ts',
+        file: 'src/adapters/a2a/transport.ts',
         find: '  try {\n    const context',
-        replace: `  const restPath = new URL(\`\${arrival.baseUrl}/\${def.name}\`).pathname\n  try {\n    const context`,
+        replace: `  const restPath = new URL(\`\${incoming.baseUrl}/\${def.name}\`).pathname\n  try {\n    const context`,
       },
     ],
   },
@@ -118,8 +118,8 @@ export const ONCE_THERE = [
     edits: [
       {
         file: 'src/app/charge/effects/credit.ts',
-        find: "if (world.rules.credit === undefined) return 'credited'",
-        replace: "if (world.rules.credit !== undefined) return 'credited'",
+        find: "if (deps.rules.credit === undefined) return 'credited'",
+        replace: "if (deps.rules.credit !== undefined) return 'credited'",
       },
     ],
   },
@@ -131,7 +131,7 @@ export const ONCE_THERE = [
         file: RECOVER,
         find: "      case 'completed':\n",
         replace:
-          "      case 'completed':\n        if (world.rules.idempotency?.onLostResponse !== 'replay') return 'spent'\n",
+          "      case 'completed':\n        if (deps.rules.idempotency?.onLostResponse !== 'replay') return 'spent'\n",
       },
     ],
   },
@@ -152,8 +152,8 @@ export const ONCE_THERE = [
     edits: [
       {
         file: CLOSE,
-        find: '    world.pendingCloses.add(move)\n',
-        replace: "    world.pendingCloses.add({ ...move, how: 'forfeit' })\n",
+        find: '    deps.pendingCloses.add(move)\n',
+        replace: "    deps.pendingCloses.add({ ...move, how: 'forfeit' })\n",
       },
     ],
   },
@@ -190,7 +190,7 @@ export const ONCE_THERE = [
     says: 'Windows are swept by a replica’s own clock.',
     edits: [
       {
-        file: 'src/app/server/sweep.ts',
+        file: 'src/app/server/windows.ts',
         find: 'await store.sweep(await windowsNow({ subscriptions: store, clock }))',
         replace: 'await store.sweep(clock.now())',
       },

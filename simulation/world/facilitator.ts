@@ -1,11 +1,11 @@
-/** A facilitator over the sandbox's ledger and judgement; its answers go wrong as the fate of each question says. */
+/** A facilitator over the sandbox’s ledger and checks; the fate of each request decides how its answer goes wrong. */
 import { type Answer, answerOf } from '../../src/adapters/facilitator/answers.js'
 import type { jsonTransport } from '../../src/adapters/facilitator/json-transport.js'
-import { createCatalogue } from '../../src/adapters/sandbox/catalogue.js'
-import { facilitatorRoutes } from '../../src/adapters/sandbox/facilitator.js'
-import type { Fault, FaultName, FaultSource, Stage } from '../../src/adapters/sandbox/faults.js'
-import { json, type Reply } from '../../src/adapters/sandbox/http.js'
 import { CAIP2 } from '../../src/domain/network.js'
+import { createCatalogue } from '../../src/sandbox/catalogue.js'
+import { facilitatorRoutes } from '../../src/sandbox/facilitator.js'
+import type { Fault, FaultName, FaultSource, Stage } from '../../src/sandbox/fault-settings.js'
+import { json, type Reply } from '../../src/sandbox/http.js'
 import { ConnectionLost } from '../kernel/network.js'
 import { Process } from '../kernel/process.js'
 import { keyOf } from './accounts.js'

@@ -1,18 +1,19 @@
 /** A node over the sandbox's ledger: behind by some rounds, each answer by itself, as behind a balancer. */
+
+import type { nodeClient } from '../../src/adapters/algorand/node-client.js'
 import {
-  answerIn,
   NODE_TIMEOUT_MS,
   type NodeClient,
-  present,
+  requireFound,
+  responseBody,
   unavailable,
   unavailableBy,
-} from '../../src/adapters/algorand/node-answers.js'
-import type { nodeClient } from '../../src/adapters/algorand/node-client.js'
-import { algodRoutes } from '../../src/adapters/sandbox/algod.js'
-import { BadRequest } from '../../src/adapters/sandbox/http.js'
-import type { Ledger } from '../../src/adapters/sandbox/ledger.js'
+} from '../../src/adapters/algorand/node-response.js'
 import { GENESIS_HASH } from '../../src/domain/network.js'
 import { withTimeout } from '../../src/ports/waiting.js'
+import { algodRoutes } from '../../src/sandbox/algod.js'
+import { BadRequest } from '../../src/sandbox/http.js'
+import type { Ledger } from '../../src/sandbox/ledger.js'
 import { Process } from '../kernel/process.js'
 import { textOf } from './wire.js'
 import type { World } from './world.js'
@@ -38,12 +39,12 @@ export class Node {
         const asked = network.ask(from, this.#process, place, conditions.links.node, () => this.#serve(path))
         try {
           const { status, text } = await withTimeout(from.clock, nodeTimeoutMs, asked)
-          return answerIn(status, text)
+          return responseBody(status, text)
         } catch (error) {
           throw unavailableBy(error)
         }
       }
-      return { find, get: path => present(find(path)), close: async () => {} }
+      return { find, get: path => requireFound(find(path)), close: async () => {} }
     }
   }
 

@@ -3,6 +3,7 @@ import type { RequestListener } from 'node:http'
 import { assemble } from '../../src/app/server/assemble.js'
 import { createDrain, type Drain } from '../../src/app/server/drain.js'
 import type { ServerOptions } from '../../src/app/server/options.js'
+import { settingsOf } from '../../src/app/server/settings.js'
 import { type AgentDef, defineAgent, defineEndpoint, type HandlerContext, SvcError } from '../../src/index.js'
 import { sleep } from '../../src/ports/waiting.js'
 import { seededRandom } from '../kernel/dice.js'
@@ -101,8 +102,7 @@ export class Seller {
     }
     const drain = createDrain(SHUTDOWN_MS, process.clock)
     const { app } = assemble(
-      agentOf(world, process, this.payTo),
-      optionsOf(world, this.#storesFor(process)),
+      settingsOf(agentOf(world, process, this.payTo), optionsOf(world, this.#storesFor(process))),
       drain,
       around,
     )

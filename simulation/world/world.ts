@@ -1,11 +1,11 @@
 /** One episode's world: its time, its chain, its facilitator, its seller, and what really happened. */
 
 import { decodeMember } from '../../src/adapters/algorand/transaction.js'
-import { type Credit, createLedger, type Ledger } from '../../src/adapters/sandbox/ledger.js'
-import { createRounds } from '../../src/adapters/sandbox/rounds.js'
 import type { Cancel } from '../../src/ports/clock.js'
 import type { Logger } from '../../src/ports/logger.js'
 import type { SignedPayment } from '../../src/ports/payment-signer.js'
+import { type Credit, createLedger, type Ledger } from '../../src/sandbox/ledger.js'
+import { createRounds } from '../../src/sandbox/rounds.js'
 import { type Conditions, calm } from '../conditions.js'
 import { checkReply } from '../invariants/answers.js'
 import type { Dice } from '../kernel/dice.js'

@@ -4,10 +4,10 @@
  */
 
 import type { CallToolResult } from '@modelcontextprotocol/server'
-import { RECEIPT_META } from '../adapters/mcp/answers.js'
 import { FREE_TOOLS, GET_MANIFEST, SEARCH_AGENTS } from '../adapters/mcp/free-tools.js'
 import { contentResult, failure, said } from '../adapters/mcp/results.js'
 import type { Toolbox, ToolCall } from '../adapters/mcp/server.js'
+import { RECEIPT_META } from '../adapters/mcp/tool-answer.js'
 import { toolOf } from '../adapters/mcp/tools.js'
 import type { AnswerContent } from '../domain/answer-content.js'
 import { MCP_PATH } from '../domain/card.js'

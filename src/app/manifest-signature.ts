@@ -1,9 +1,8 @@
 /** Signed manifests: a proof that the owner of an address vouches for the whole content, wherever the manifest was found. */
 import { verifySignature } from '#platform'
-import { decodeAddress, isValidAddress } from '../adapters/algorand/address.js'
+import { decodeAddress } from '../adapters/algorand/address.js'
 import { fromBase64, toBase64 } from '../domain/base64.js'
 import { canonicalJson } from '../domain/canonical-json.js'
-import { SvcError } from '../domain/errors.js'
 import type { Manifest, ManifestSignature } from '../domain/manifest.js'
 import { isRecord } from '../domain/x402.js'
 import type { Clock } from '../ports/clock.js'
@@ -23,20 +22,6 @@ export interface ManifestSigner {
    * algosdk's `signBytes` puts before them. It is called once, not for each request. The server never sees the key.
    */
   sign(bytes: Uint8Array): Uint8Array | Promise<Uint8Array>
-}
-
-/** @throws SvcError `invalid_options` for an origin or an address that no manifest could be verified by. */
-export function checkedSigner(signer: ManifestSigner | undefined): ManifestSigner | undefined {
-  if (signer === undefined) return undefined
-  const { origin, address, sign } = signer
-  if (!URL.canParse(origin) || new URL(origin).origin !== origin) {
-    throw invalid(
-      `signManifest.origin is an origin such as 'https://agent.example', not ${JSON.stringify(origin)}`,
-    )
-  }
-  if (!isValidAddress(address)) throw invalid('signManifest.address is not an Algorand address')
-  if (typeof sign !== 'function') throw invalid('signManifest.sign is not a function')
-  return signer
 }
 
 const SIGN_TIMEOUT_MS = 10_000
@@ -96,8 +81,4 @@ function signedBytes({ signature: _, ...content }: Manifest): Uint8Array {
 
 function isSignature(value: unknown): value is ManifestSignature {
   return isRecord(value) && value.alg === 'ed25519' && typeof value.value === 'string'
-}
-
-function invalid(message: string): SvcError {
-  return new SvcError(message, 'invalid_options')
 }

@@ -1,4 +1,4 @@
-/** How large an input may be at a door that carries it inside a larger message. */
+/** How large an input may be at a transport that carries it inside a larger message. */
 import type { EndpointDef } from './endpoint.js'
 
 /** Whether the input, written as JSON, is larger than what the endpoint itself would read. */

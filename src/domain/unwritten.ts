@@ -1,4 +1,4 @@
-/** What a door says where it cannot write the answer of a call: never less than how the call ended. */
+/** The error in place of an answer that cannot be written: it always says how the call ended. */
 import { type ChargeFinal, OUTCOMES } from './machines/charge.machine.js'
 
 /** How a call ended, as far as the money is concerned. */

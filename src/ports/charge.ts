@@ -4,9 +4,9 @@ import type { Path } from '../domain/run.js'
 import type { PaymentPayload, PaymentRequired, Receipt } from '../domain/x402.js'
 
 /**
- * What a door calls, whatever its transport: one request in, one outcome out. It walks the charge machine and has
+ * What every transport calls: one request in, one outcome out. It walks the charge machine and has
  * already closed what the call held when it answers. What an effect throws is an outcome, not a rejection; only an
- * endpoint that does not exist rejects, and asking for one is the door's bug.
+ * endpoint that does not exist rejects, and asking for one is the transport's bug.
  */
 export interface Charge {
   call(endpoint: string, request: ChargeRequest): Promise<ChargeOutcome>
@@ -15,19 +15,19 @@ export interface Charge {
 export interface ChargeRequest {
   readonly headers: Readonly<Record<string, string | undefined>>
   readonly query: Readonly<Record<string, unknown>>
-  readonly body: Presented<unknown>
-  readonly payment: Presented<PaymentPayload>
+  readonly body: Parsed<unknown>
+  readonly payment: Parsed<PaymentPayload>
   readonly subscriptionKey?: string
   readonly idempotencyKey?: string
   /** Absolute URL of the agent as this caller reaches it, without a trailing slash; the challenge's resource is under it. */
   readonly baseUrl: string
-  /** Where the request came from, as far as the door trusts to know. */
+  /** Where the request came from, as far as the transport trusts to know. */
   readonly clientAddress: string
   readonly caller: Caller
 }
 
-/** Something that a request may carry, already parsed by the door or found unreadable. */
-export type Presented<T> =
+/** Something that a request may carry: absent, read by the transport, or malformed. */
+export type Parsed<T> =
   | { readonly kind: 'none' }
   | { readonly kind: 'malformed'; readonly why: string }
   | { readonly kind: 'read'; readonly value: T }

@@ -1,7 +1,7 @@
-import type { EndedCall, Witness } from './witness.js'
+import type { CallObserver, EndedCall } from './call-observer.js'
 
 /** The last calls, for operators. Bounded, lossy, never an accounting record. */
-export interface Runs extends Witness {
+export interface Runs extends CallObserver {
   /** Newest first. */
   list(): readonly EndedCall[]
 }

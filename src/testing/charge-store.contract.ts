@@ -15,8 +15,8 @@ export type { ChargeStoreHarness, MakeChargeStore } from './charge-store/scene.j
  * Defines the tests that every `ChargeStore` has to pass.
  *
  * @param runner Your test runner's functions.
- * @param name How the tests are titled.
- * @param make Makes what one test is run on.
+ * @param name The store's name in the titles of tests.
+ * @param make Makes the store of one test.
  */
 export function chargeStoreContract(runner: TestRunner, name: string, make: MakeChargeStore): void {
   const { describe } = runner
@@ -34,9 +34,9 @@ export function chargeStoreContract(runner: TestRunner, name: string, make: Make
  * Defines the tests that a `ChargeStore` in bounded memory has to pass as well.
  *
  * @param runner Your test runner's functions.
- * @param name How the tests are titled.
+ * @param name The store's name in the titles of tests.
  * @param make Makes a store that is empty and holds at most `max` completed answers and `max` calls at work.
- * @param max That bound, at least 3.
+ * @param max The bound, at least 3.
  */
 export function boundedChargeStoreContract(
   runner: TestRunner,

@@ -5,23 +5,23 @@ import type { TestRunner } from './runner.js'
 
 /** A {@link CreditStore} under test, and its time. */
 export interface CreditHarness {
-  /** No payer is known to it yet. */
+  /** An empty store. */
   readonly store: CreditStore
-  /** Lets time pass for it: moves its clock, or waits. */
+  /** Lets time pass for the store: it moves the store's clock, or waits. */
   advance(ms: number): Promise<void> | void
-  /** Milliseconds: long enough for a handful of moves to happen within it, short enough to be waited out. */
+  /** Milliseconds: long enough for a few moves, short enough to wait for its end. */
   readonly idleMs: number
 }
 
-/** Makes what one test is run on: called once a test. */
+/** Makes the store of one test. Called once for each test. */
 export type MakeCredit = () => CreditHarness | Promise<CreditHarness>
 
 /**
  * Defines the tests that every {@link CreditStore} has to pass.
  *
  * @param runner Your test runner's functions.
- * @param name How the tests are titled.
- * @param make Makes what one test is run on.
+ * @param name The store's name in the titles of tests.
+ * @param make Makes the store of one test.
  */
 export function creditContract({ describe, expect, it }: TestRunner, name: string, make: MakeCredit): void {
   const scene = async () => {

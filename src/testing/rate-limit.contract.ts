@@ -5,23 +5,23 @@ import type { TestRunner } from './runner.js'
 
 /** A {@link RateLimit} under test, and its time. */
 export interface RateLimitHarness {
-  /** Nothing is counted yet. */
+  /** A limit that has counted nothing. */
   readonly limit: RateLimit
-  /** Lets time pass for it: moves its clock, or waits. */
+  /** Lets time pass for the limit: it moves the limit's clock, or waits. */
   advance(ms: number): Promise<void> | void
-  /** What this limit calls a minute. */
+  /** The length of this limit's minute. */
   readonly windowMs: number
 }
 
-/** Makes what one test is run on: called once a test. */
+/** Makes the limit of one test. Called once for each test. */
 export type MakeRateLimit = () => RateLimitHarness | Promise<RateLimitHarness>
 
 /**
  * Defines the tests that every {@link RateLimit} has to pass.
  *
  * @param runner Your test runner's functions.
- * @param name How the tests are titled.
- * @param make Makes what one test is run on.
+ * @param name The limit's name in the titles of tests.
+ * @param make Makes the limit of one test.
  */
 export function rateLimitContract(
   { describe, expect, it }: TestRunner,

@@ -1,4 +1,4 @@
-/** What the contracts need of a test runner. Vitest's and Jest's own fit; nothing of either is loaded here. */
+/** The functions of a test runner that the contracts use. Those of Vitest and of Jest fit; neither is loaded here. */
 export interface TestRunner {
   /** Groups tests. */
   describe(title: string, body: () => void): unknown
@@ -8,14 +8,14 @@ export interface TestRunner {
   readonly expect: Expect
 }
 
-/** What begins an assertion. */
+/** Begins an assertion. */
 export interface Expect {
   (value: unknown): Expected
   /** Equals any value of this type. */
   any(type: typeof Number): unknown
 }
 
-/** The assertions that the contracts use, each as in Vitest and Jest. */
+/** The assertions that the contracts use, as in Vitest and Jest. */
 export interface Expected {
   /** The same value. */
   toBe(value: unknown): void

@@ -1,15 +1,15 @@
 /** The promises of `src/ports/runs.ts`, for any implementation of it. */
 
+import type { EndedCall } from '../ports/call-observer.js'
 import type { Runs } from '../ports/runs.js'
-import type { EndedCall } from '../ports/witness.js'
 import type { TestRunner } from './runner.js'
 
 /**
  * Defines the tests that every {@link Runs} has to pass.
  *
  * @param runner Your test runner's functions.
- * @param name How the tests are titled.
- * @param make Makes an empty one that keeps the last `capacity` calls.
+ * @param name The store's name in the titles of tests.
+ * @param make Makes an empty store that keeps the last `capacity` calls.
  */
 export function runsContract(
   { describe, expect, it }: TestRunner,

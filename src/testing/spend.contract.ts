@@ -5,27 +5,27 @@ import type { TestRunner } from './runner.js'
 
 /** A {@link SpendLedger} under test, and its time. */
 export interface SpendHarness {
-  /** Nothing is spent yet. */
+  /** A ledger in which nothing is spent. */
   readonly ledger: SpendLedger
-  /** The same ledger as another process has it; left out where only one process can have it. */
+  /** The same ledger in another process. Left out where only one process can have it. */
   readonly other?: SpendLedger
-  /** Lets time pass for it: moves its clock, or waits. */
+  /** Lets time pass for the ledger: it moves the ledger's clock, or waits. */
   advance(ms: number): Promise<void> | void
-  /** What this ledger calls 24 hours. */
+  /** The length of this ledger's 24 hours. */
   readonly windowMs: number
-  /** How long it lets a payment land after it was attached. */
+  /** How long a payment may land after it was attached. */
   readonly lifeMs: number
 }
 
-/** Makes what one test is run on: called once a test. */
+/** Makes the ledger of one test. Called once for each test. */
 export type MakeSpend = () => SpendHarness | Promise<SpendHarness>
 
 /**
  * Defines the tests that every {@link SpendLedger} has to pass.
  *
  * @param runner Your test runner's functions.
- * @param name How the tests are titled.
- * @param make Makes what one test is run on.
+ * @param name The ledger's name in the titles of tests.
+ * @param make Makes the ledger of one test.
  */
 export function spendContract({ describe, expect, it }: TestRunner, name: string, make: MakeSpend): void {
   const of = (amount: bigint) => ({ id: randomUUID(), amount })

@@ -5,25 +5,25 @@ import type { TestRunner } from './runner.js'
 
 /** A {@link SubscriptionStore} under test, and its time. */
 export interface SubscriptionsHarness {
-  /** Other tests may have left windows in it. */
+  /** May have windows of other tests. */
   readonly store: SubscriptionStore
   /** The time by the store's clock. */
   now(): number
-  /** Lets time pass for it: moves its clock, or waits. */
+  /** Lets time pass for the store: it moves the store's clock, or waits. */
   advance(ms: number): Promise<void> | void
-  /** A window long enough for a handful of operations, short enough to be waited out. */
+  /** The length of a window: long enough for a few operations, short enough to wait for its end. */
   readonly windowMs: number
 }
 
-/** Makes what one test is run on: called once a test. */
+/** Makes the store of one test. Called once for each test. */
 export type MakeSubscriptions = () => SubscriptionsHarness | Promise<SubscriptionsHarness>
 
 /**
  * Defines the tests that every {@link SubscriptionStore} has to pass.
  *
  * @param runner Your test runner's functions.
- * @param name How the tests are titled.
- * @param make Makes what one test is run on.
+ * @param name The store's name in the titles of tests.
+ * @param make Makes the store of one test.
  */
 export function subscriptionsContract(
   { describe, expect, it }: TestRunner,

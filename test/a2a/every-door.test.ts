@@ -187,8 +187,8 @@ for (const [name, door] of Object.entries(DOORS) as [string, TestDoor][]) {
     })
 
     it('an answer does not leave before its settlement, and an unknown one never asks to pay again', async () => {
-      const budgets = { certaintyMs: 50, reconcilePauseMs: 10 }
-      const { facilitator, seen, seller, headers } = await trusting({ budgets })
+      const timeouts = { certaintyMs: 50, reconcilePauseMs: 10 }
+      const { facilitator, seen, seller, headers } = await trusting({ timeouts })
       facilitator.replies['/settle'] = json({
         success: false,
         errorReason: 'insufficient_funds',

@@ -1,9 +1,9 @@
 /** Rates, each by itself: under whose name a call is counted, and when. */
 import { describe, expect, it } from 'vitest'
 import { memoryRateLimit } from '../../src/adapters/memory/rate-limit.js'
+import type { ChargeDeps, Rate } from '../../src/app/charge/deps.js'
 import { admit } from '../../src/app/charge/effects/admit.js'
 import { verify } from '../../src/app/charge/effects/verify.js'
-import type { Rate, World } from '../../src/app/charge/world.js'
 import type { Verification } from '../../src/ports/facilitator.js'
 import { DOWN, type Given, oneCall } from '../support/one-call.js'
 
@@ -15,14 +15,14 @@ const STILL = { clock: { monotonic: () => 0 }, max: 100 }
 const from = (clientAddress: string): Given => ({ request: { clientAddress } })
 
 /** One server, whose calls are counted together on a clock that stands still. */
-function server(rate: Rate | undefined, over: Partial<World> = {}) {
+function server(rate: Rate | undefined, over: Partial<ChargeDeps> = {}) {
   const rateLimit = memoryRateLimit(STILL)
   const facilitator = (says: Verification) =>
-    ({ verify: async () => says }) as unknown as World['facilitator']
-  const chain = { round: async () => undefined } as unknown as World['chain']
+    ({ verify: async () => says }) as unknown as ChargeDeps['facilitator']
+  const chain = { round: async () => undefined } as unknown as ChargeDeps['chain']
   const walk = async (given: Given, says?: Verification) => {
     const world = { rateLimit, chain, ...(says && { facilitator: facilitator(says) }), ...over }
-    const { call, ended } = oneCall({ ...given, listing: { rate }, world })
+    const { call, ended } = oneCall({ ...given, endpoint: { rate }, world })
     const { answer } = await ended(admit)
     const then = says && answer === 'admitted' ? (await ended(verify)).answer : answer
     return { answer: then, retryAfterMs: call.retryAfterMs, problem: call.problem?.code, call }
@@ -43,7 +43,7 @@ describe('a call', () => {
   })
 
   it('is not taken, nor counted, by a process that is leaving', async () => {
-    const stop = { draining: () => true } as World['stop']
+    const stop = { draining: () => true } as ChargeDeps['stop']
     const { walk, rateLimit } = server(PER_IP, { stop })
     expect(await walk({})).toMatchObject({ answer: 'draining', retryAfterMs: 5_000 })
     expect(rateLimit.peek('ip:192.0.2.7', 1)).toEqual({ admitted: true })
@@ -141,7 +141,7 @@ describe('a payment that was verified', () => {
         rateLimit.take('payer:PAYER', 1)
         return VALID
       },
-    } as unknown as World['facilitator']
+    } as unknown as ChargeDeps['facilitator']
     const { answer, retryAfterMs } = await server(RATE, { rateLimit, facilitator: meanwhile }).walk(
       { paid: {} },
       VALID,
@@ -166,7 +166,7 @@ describe('a payment that was verified', () => {
       peek: () => Promise.reject(new Error('down')),
       take: async () => ({ admitted: true }),
       giveBack: async (key: unknown) => void given.push(key),
-    } as unknown as World['rateLimit']
+    } as unknown as ChargeDeps['rateLimit']
     const { verified } = server(RATE, { rateLimit })
     expect(await verified({ paid: {}, rules: { uncountedAdmitted: true } })).toBe('verified')
     expect(given).toEqual([])

@@ -159,7 +159,7 @@ describe('a payment', () => {
 describe('the payer who signed', () => {
   function signer(read: Partial<ReadPayment> | null, fixedAmount?: bigint) {
     const terms = { fixedAmount } as Terms
-    const { world, call } = scene({ request: { payment: PAYMENT }, read, listing: { terms } })
+    const { world, call } = scene({ request: { payment: PAYMENT }, read, endpoint: { terms } })
     return signingPayer(world, call)
   }
 

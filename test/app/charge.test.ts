@@ -4,18 +4,18 @@ import { createCharge } from '../../src/app/charge/charge.js'
 import { MESSAGES } from '../../src/app/charge/messages.js'
 import { termsOf } from '../../src/app/charge/terms.js'
 import type { EndpointDef } from '../../src/domain/endpoint.js'
-import type { EndedCall } from '../../src/ports/witness.js'
+import type { EndedCall } from '../../src/ports/call-observer.js'
 import { NOW_MS, PAYMENT, type Scene, scene } from '../support/charge-fixture.js'
 
 const DEF = { name: 'work', description: 'Works.', price: '$0.01', timeout: 10_000 } as EndpointDef
 const TERMS = termsOf(DEF, { network: 'testnet', payTo: 'SELLER', maxTimeoutSeconds: 60 })
 
 const SELLING = { def: { ...DEF, handler: () => 'work' }, terms: TERMS }
-const REFUSES = new Error('a witness of its own mind')
+const REFUSES = new Error('an observer that throws')
 
 /** A seller of one endpoint. A payment of less than its price is refused once the call holds it. */
 function seller({ world, ...given }: Scene = {}) {
-  const it = scene({ listing: { def: DEF, terms: TERMS }, read: { amount: 1n }, ...given })
+  const it = scene({ endpoint: { def: DEF, terms: TERMS }, read: { amount: 1n }, ...given })
   const ports = {
     stop: { draining: () => false },
     store: { ...it.world.store, open: async () => ({ verdict: 'opened' }) },
@@ -24,7 +24,7 @@ function seller({ world, ...given }: Scene = {}) {
   Object.assign(it.world, ports, world)
   const ended: EndedCall[] = []
   const busy: number[] = []
-  const witness = {
+  const observer = {
     ended: (call: EndedCall) => {
       ended.push(call)
       busy.push(it.seen.inFlight)
@@ -35,14 +35,14 @@ function seller({ world, ...given }: Scene = {}) {
       throw REFUSES
     },
   }
-  const charge = createCharge(it.world, [throwing, witness], it.inFlight)
+  const charge = createCharge(it.world, [throwing, observer], it.inFlight)
   return { ...it, charge, ended, busy }
 }
 
 const paid = { request: { payment: PAYMENT } }
 
 describe('a call', () => {
-  it('is told once to each witness, whatever another one throws, and keeps the server until then', async () => {
+  it('is reported once to each observer, whatever another one throws, and keeps the server until then', async () => {
     const { charge, request, ended, busy, seen } = seller()
     const outcome = await charge.call('work', request)
     expect(outcome).toMatchObject({ final: 'quoted', challenge: { required: { x402Version: 2 } } })
@@ -60,7 +60,7 @@ describe('a call', () => {
     expect(seen.closes).toMatchObject([{ how: 'release', payment: 'TX' }])
   })
 
-  it('that another took over quotes nothing, and witnesses learn how it ended by itself', async () => {
+  it('that another took over quotes nothing, and observers learn how it ended by itself', async () => {
     const { charge, request, ended } = seller({ ...paid, closed: 'superseded' })
     const outcome = await charge.call('work', request)
     expect(outcome).toMatchObject({ final: 'superseded', retryAfterMs: 2_000 })
@@ -85,7 +85,7 @@ describe('a call', () => {
       store: { record: async () => 'recorded' },
       clock: { now: () => NOW_MS, monotonic: () => NOW_MS, after: () => () => {} },
     }
-    const it = seller({ ...paid, read: {}, closed: closed!, rules: { credit: undefined }, listing: SELLING })
+    const it = seller({ ...paid, read: {}, closed: closed!, rules: { credit: undefined }, endpoint: SELLING })
     Object.assign(it.world, { ...ports, store: { ...it.world.store, ...ports.store } })
     const { problem, ...outcome } = await it.charge.call('work', it.request)
     expect(outcome.final).toBe(final)

@@ -2,8 +2,8 @@
 import { describe, expect, it } from 'vitest'
 import { memoryCredit } from '../../src/adapters/memory/credit.js'
 import { creditorOf, settleCredit } from '../../src/app/charge/credit.js'
+import type { ChargeDeps } from '../../src/app/charge/deps.js'
 import { credit } from '../../src/app/charge/effects/credit.js'
-import type { World } from '../../src/app/charge/world.js'
 import type { ChargeFinal } from '../../src/domain/machines/charge.machine.js'
 import { ADDRESS, DOWN, type Given, oneCall, SELLER, START_MS } from '../support/one-call.js'
 
@@ -21,7 +21,11 @@ function asked(answers: (atMs: number) => boolean, isRemote = true) {
   return {
     takesMs,
     call(given: Given = {}) {
-      const scene = oneCall({ paid: {}, ...given, world: { credit: { take } as unknown as World['credit'] } })
+      const scene = oneCall({
+        paid: {},
+        ...given,
+        world: { credit: { take } as unknown as ChargeDeps['credit'] },
+      })
       nowMs = () => scene.timeline.nowMs - START_MS
       return scene
     },
@@ -63,7 +67,7 @@ describe('a run', () => {
   it('waits no longer than it may, be that no multiple of its pauses', async () => {
     const { takesMs, call } = asked(() => false)
     const { rules } = oneCall().world
-    const { ended } = call({ rules: { budgets: { ...rules.budgets, creditMs: 600 } } })
+    const { ended } = call({ rules: { timeouts: { ...rules.timeouts, creditMs: 600 } } })
     expect(await ended(credit)).toEqual({ answer: 'exhausted', ms: 600 })
     expect(takesMs).toEqual([0, 250, 500, 600])
   })
@@ -109,7 +113,7 @@ describe('the end of a call', () => {
     const give = (...gift: unknown[]) => void given.push(gift)
     const { world } = oneCall({
       rules: { credit: TERMS },
-      world: { credit: { give } as unknown as World['credit'] },
+      world: { credit: { give } as unknown as ChargeDeps['credit'] },
     })
     settleCredit(world, creditorOf(world, 'PAYER'), final)
     expect(given).toEqual(gifts)
@@ -124,7 +128,7 @@ describe('the end of a call', () => {
       },
     ],
   ])('does not hang on a store that %s', async (_, give) => {
-    const { world, said } = oneCall({ world: { credit: { give } as unknown as World['credit'] } })
+    const { world, said } = oneCall({ world: { credit: { give } as unknown as ChargeDeps['credit'] } })
     settleCredit(world, 'SELLER:PAYER', 'settled')
     await new Promise(setImmediate)
     expect(said).toHaveLength(1)

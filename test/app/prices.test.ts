@@ -1,8 +1,8 @@
 /** What an endpoint asks: the terms of a quote, the challenge that is encoded once, and what a price function says. */
 import { describe, expect, it, vi } from 'vitest'
+import type { EndpointEntry } from '../../src/app/charge/deps.js'
 import { quotedPrice } from '../../src/app/charge/quoted-price.js'
 import { type Terms, termsOf, UNPAID } from '../../src/app/charge/terms.js'
-import type { Listing } from '../../src/app/charge/world.js'
 import type { EndpointDef } from '../../src/domain/endpoint.js'
 import { CAIP2, USDC_ASSET_ID } from '../../src/domain/network.js'
 import { decodeHeader } from '../../src/domain/x402.js'
@@ -137,7 +137,7 @@ const INPUT = {
 function asking(price: PriceOf, def: object = {}, { call, ...given }: Scene = {}) {
   const priceOf = vi.fn(price)
   const it = scene({
-    listing: { def: { name: 'work', method: 'POST', input: INPUT, price: priceOf, ...def } as never },
+    endpoint: { def: { name: 'work', method: 'POST', input: INPUT, price: priceOf, ...def } as never },
     ...given,
     call: { input: {}, ...call },
   })
@@ -203,9 +203,13 @@ describe('a price function', () => {
     }
     await expect(quotedPrice(asking(price).call)).rejects.toBe(cause)
     const check = () => ({ invalid: { field: '', message: 'no' } })
-    const { call, asked } = asking(price, {}, { listing: {} })
-    const listing = { ...call.listing, def: asking(price).call.listing.def, check } as unknown as Listing
-    await expect(quotedPrice({ ...call, listing })).rejects.toBe(cause)
+    const { call, asked } = asking(price, {}, { endpoint: {} })
+    const endpoint = {
+      ...call.endpoint,
+      def: asking(price).call.endpoint.def,
+      check,
+    } as unknown as EndpointEntry
+    await expect(quotedPrice({ ...call, endpoint })).rejects.toBe(cause)
     expect(asked()).toEqual([])
   })
 
@@ -216,7 +220,7 @@ describe('a price function', () => {
       ;(asked.body as { words: number }).words = 9
       return price
     }, {})
-    Object.assign(call.listing, { check })
+    Object.assign(call.endpoint, { check })
     expect(await quotedPrice(call)).toBe(3_000_000n)
     expect(await quotedPrice(call)).toBe(3_000_000n)
     expect(check).toHaveBeenCalledTimes(1)

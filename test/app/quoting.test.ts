@@ -1,12 +1,12 @@
 /** From the input to our terms, each step by itself: what is a probe, what a window covers, and which payment meets the price. */
 import { describe, expect, it } from 'vitest'
 import { memorySubscriptions } from '../../src/adapters/memory/subscriptions.js'
+import type { ChargeDeps, EndpointEntry } from '../../src/app/charge/deps.js'
 import { entitle } from '../../src/app/charge/effects/entitle.js'
 import { price } from '../../src/app/charge/effects/price.js'
 import { validate } from '../../src/app/charge/effects/validate.js'
 import { keyId } from '../../src/app/charge/subscription-key.js'
 import { UNPAID } from '../../src/app/charge/terms.js'
-import type { Listing, World } from '../../src/app/charge/world.js'
 import { SvcError } from '../../src/domain/errors.js'
 import { CAIP2 } from '../../src/domain/network.js'
 import type { SubscriptionRecord } from '../../src/ports/subscriptions.js'
@@ -15,18 +15,18 @@ import { DOWN, type Given, oneCall, SELLER, START_MS, TESTNET_USDC } from '../su
 const KEY = 'svc_key'
 const HOUR_MS = 3_600_000
 const body = (value: unknown) => ({ body: { kind: 'read', value } as const })
-const window = { periodMs: HOUR_MS } as Partial<Listing>
+const window = { periodMs: HOUR_MS } as Partial<EndpointEntry>
 const sold: SubscriptionRecord = { endpoint: 'work', expiresAtMs: START_MS + 1 }
 
 /** A store of windows in which one is open under our key, by whatever record and whatever clock. */
-function selling(record: Partial<SubscriptionRecord> | null = {}, now?: () => number): Partial<World> {
+function selling(record: Partial<SubscriptionRecord> | null = {}, now?: () => number): Partial<ChargeDeps> {
   const get = async (id: string) => (id === keyId(SELLER, KEY) ? record && { ...sold, ...record } : undefined)
   return { subscriptions: { ...memorySubscriptions(), get, ...(now && { now }) } }
 }
 
 describe('the input', () => {
   const schema = { type: 'object' } as const
-  const check: Listing['check'] = input =>
+  const check: EndpointEntry['check'] = input =>
     (input as { wrong?: true }).wrong
       ? { invalid: { field: '/wrong', message: 'is wrong' } }
       : { value: { checked: input } }
@@ -34,14 +34,14 @@ describe('the input', () => {
     const { call, ended } = oneCall({
       ...given,
       def: { input: schema, ...given.def },
-      listing: { check, ...given.listing },
+      endpoint: { check, ...given.endpoint },
     })
     const { answer } = await ended(validate)
     const { input, isProbe, problem, retryAfterMs } = call
     return { answer, input, isProbe, problem, retryAfterMs }
   }
   const GET = { method: 'GET' as const }
-  const refusing: Listing['check'] = () => ({ invalid: { field: '', message: 'is missing' } })
+  const refusing: EndpointEntry['check'] = () => ({ invalid: { field: '', message: 'is missing' } })
   const refused = { message: 'is missing', fields: { field: '', schema } }
 
   it.each<[string, Given, unknown]>([
@@ -51,7 +51,7 @@ describe('the input', () => {
   ])('is %s, as its check leaves it', async (_, given, input) => {
     const valid = { answer: 'valid', isProbe: false, problem: undefined, retryAfterMs: undefined }
     expect(await validated(given)).toEqual({ ...valid, input: { checked: input } })
-    expect(await validated({ ...given, listing: { check: undefined } })).toEqual({ ...valid, input })
+    expect(await validated({ ...given, endpoint: { check: undefined } })).toEqual({ ...valid, input })
   })
 
   it('that does not satisfy its schema is refused, and the caller told where', async () => {
@@ -76,12 +76,16 @@ describe('the input', () => {
     expect(await validated({ def: GET, request: { query } })).toEqual({ ...probe, input: query })
   })
 
-  it.each<[string, Partial<World>, string, boolean]>([
+  it.each<[string, Partial<ChargeDeps>, string, boolean]>([
     ['a window covers is refused', selling(), 'invalid', false],
     ['no window covers is a probe', selling(null), 'probe', true],
     ['may be of a window is refused while the store is silent', { subscriptions: DOWN }, 'invalid', false],
   ])('of a bare request that %s', async (_, world, answer, isProbe) => {
-    const given: Given = { world, listing: { ...window, check: refusing }, request: { subscriptionKey: KEY } }
+    const given: Given = {
+      world,
+      endpoint: { ...window, check: refusing },
+      request: { subscriptionKey: KEY },
+    }
     const problem = isProbe ? undefined : refused
     expect(await validated(given)).toEqual({
       answer,
@@ -98,15 +102,15 @@ describe('the input', () => {
   })
 
   it('is refused where a payment comes with it, whatever its key opens', async () => {
-    const listing = { ...window, check: refusing }
-    const given: Given = { world: selling(null), listing, paid: {}, request: { subscriptionKey: KEY } }
+    const endpoint = { ...window, check: refusing }
+    const given: Given = { world: selling(null), endpoint, paid: {}, request: { subscriptionKey: KEY } }
     expect(await validated(given)).toMatchObject({ answer: 'invalid', problem: refused, isProbe: false })
   })
 })
 
 describe('a window', () => {
   const covered = async (given: Given) => {
-    const { ended, call } = oneCall({ listing: window, request: { subscriptionKey: KEY }, ...given })
+    const { ended, call } = oneCall({ endpoint: window, request: { subscriptionKey: KEY }, ...given })
     return { answer: (await ended(entitle)).answer, problem: call.problem?.code }
   }
 
@@ -118,7 +122,7 @@ describe('a window', () => {
     ['that was never sold covers nothing', { world: selling(null) }, 'uncovered'],
     ['of another key covers nothing', { world: selling(), request: { subscriptionKey: 'no' } }, 'uncovered'],
     ['is not asked for without a key', { world: { subscriptions: DOWN }, request: {} }, 'uncovered'],
-    ['is not asked for where calls are sold', { world: { subscriptions: DOWN }, listing: {} }, 'uncovered'],
+    ['is not asked for where calls are sold', { world: { subscriptions: DOWN }, endpoint: {} }, 'uncovered'],
     ['is not asked for by a probe', { world: { subscriptions: DOWN }, call: { isProbe: true } }, 'uncovered'],
   ])('%s', async (_, given, answer) => {
     expect(await covered(given)).toEqual({ answer, problem: undefined })
@@ -132,7 +136,7 @@ describe('a window', () => {
 
 describe('the price', () => {
   const supporting = (feePayer?: string) =>
-    ({ supported: async () => ({ network: '', feePayer }) }) as unknown as World['facilitator']
+    ({ supported: async () => ({ network: '', feePayer }) }) as unknown as ChargeDeps['facilitator']
   const priced = async (given: Given) => {
     const { call, ended } = oneCall(given)
     const { answer, ms } = await ended(price)

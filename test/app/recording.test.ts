@@ -2,9 +2,9 @@
 import { describe, expect, it } from 'vitest'
 import type { Call } from '../../src/app/charge/call.js'
 import { seal, unseal } from '../../src/app/charge/claim.js'
+import type { ChargeDeps } from '../../src/app/charge/deps.js'
 import { record } from '../../src/app/charge/effects/record.js'
 import { recover } from '../../src/app/charge/effects/recover.js'
-import type { World } from '../../src/app/charge/world.js'
 import type { Landing } from '../../src/ports/chain.js'
 import type { RecordMove, Resolved, ResolveMove } from '../../src/ports/charge-store.js'
 import type { Settlement } from '../../src/ports/facilitator.js'
@@ -17,7 +17,10 @@ const hold = { slot: 'PAYER', token: 'token', payment: 'TX', claim: { name: 'cla
 const ANSWER = { status: 200, headers: {}, body: 'paid' } as const
 const TOLD = { txId: 'TX', payer: 'PAYER', amount: '10000', asset: '31566704', window: undefined }
 
-function scene(call: Partial<Call>, world: Partial<World> & { readonly isCutting?: () => boolean } = {}) {
+function scene(
+  call: Partial<Call>,
+  world: Partial<ChargeDeps> & { readonly isCutting?: () => boolean } = {},
+) {
   const seen = { kept: 0, given: [] as unknown[], settled: 0, lookups: 0 }
   const base = {
     payTo: 'SELLER',
@@ -29,15 +32,15 @@ function scene(call: Partial<Call>, world: Partial<World> & { readonly isCutting
     credit: { give: (...given: unknown[]) => void seen.given.push(given) },
     logger: { warn: () => {}, error: () => {} },
   }
-  const listing = { def: { name: 'work' }, terms: { requirements: () => ({}) }, periodMs: undefined }
+  const endpoint = { def: { name: 'work' }, terms: { requirements: () => ({}) }, periodMs: undefined }
   return {
     seen,
-    world: { ...base, ...world } as unknown as World,
+    world: { ...base, ...world } as unknown as ChargeDeps,
     call: {
       hold,
       secret: SECRET,
       request: { caller: { gone: () => false } },
-      listing,
+      endpoint,
       settleByMs: NOW_MS + 60_000,
       requirements: { amount: '10000', asset: '31566704', maxTimeoutSeconds: 60 },
       read: { txId: 'TX', payer: 'PAYER', firstValid: 100n, lastValid: 208n },
@@ -71,10 +74,10 @@ describe('recording', () => {
       store,
       subscriptions,
       ...(isCutting && { isCutting }),
-    } as unknown as Partial<World>)
+    } as unknown as Partial<ChargeDeps>)
     return { answer: await record(it.world, it.call), moves, windows, call: it.call }
   }
-  const selling = { def: { name: 'work' }, periodMs: HOUR_MS } as Call['listing']
+  const selling = { def: { name: 'work' }, periodMs: HOUR_MS } as Call['endpoint']
 
   it('keeps the answer while its payment may land, an hour longer, and as long as it may be asked for', async () => {
     const { answer, moves } = await recorded({})
@@ -117,7 +120,7 @@ describe('recording', () => {
     'sells a window from the last moment of its payment: %i ms left, signed for %i s as asked',
     async (leftMs, maxTimeoutSeconds, fromMs) => {
       const { windows, moves } = await recorded({
-        listing: selling,
+        endpoint: selling,
         settleByMs: NOW_MS + leftMs,
         requirements: { amount: '10000', asset: '31566704', maxTimeoutSeconds } as Call['requirements'],
       })
@@ -127,12 +130,12 @@ describe('recording', () => {
     },
   )
 
-  it.each<[string, string | Error, Call['listing'] | undefined, boolean]>([
+  it.each<[string, string | Error, Call['endpoint'] | undefined, boolean]>([
     ['the charge store', new Error('down'), undefined, true],
     ['the charge store, after a window was stored,', new Error('down'), selling, true],
     ['the store of windows', 'no window', selling, false],
-  ])('is no charge where %s does not answer', async (_, says, listing, storeSilent) => {
-    const { answer, call } = await recorded({ ...(listing && { listing }) }, undefined, says)
+  ])('is no charge where %s does not answer', async (_, says, endpoint, storeSilent) => {
+    const { answer, call } = await recorded({ ...(endpoint && { endpoint }) }, undefined, says)
     expect(answer).toBe('storeDown')
     expect(call.storeSilent).toBe(storeSilent)
   })
@@ -177,7 +180,7 @@ describe('recovery', () => {
           return resolved
         },
       },
-    } as unknown as Partial<World>)
+    } as unknown as Partial<ChargeDeps>)
     return { answer: await recover(world, call), verdicts, seen, call }
   }
 

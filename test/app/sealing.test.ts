@@ -2,8 +2,8 @@
 import { describe, expect, it } from 'vitest'
 import type { ReplayedAnswer } from '../../src/app/charge/call.js'
 import { bodyHash, claimName, seal, unseal } from '../../src/app/charge/claim.js'
+import type { ChargeDeps } from '../../src/app/charge/deps.js'
 import { keyId, newKey, windowsNow } from '../../src/app/charge/subscription-key.js'
-import type { World } from '../../src/app/charge/world.js'
 import { systemRandom } from '../../src/ports/random.js'
 
 const KEY = 'a key of more than sixteen characters'
@@ -94,7 +94,7 @@ describe('the key of a window', () => {
         return new Uint8Array(count).fill(251)
       },
     }
-    const key = newKey({ random } as unknown as World)
+    const key = newKey({ random } as unknown as ChargeDeps)
     expect(asked).toEqual([32])
     expect(key).toBe(`svc_${Buffer.alloc(32, 251).toString('base64url')}`)
     expect(keyId('SELLER', key)).toMatch(/^[\w-]{43}$/)
@@ -103,9 +103,9 @@ describe('the key of a window', () => {
   })
 
   it('is counted by the time of the store, where it has one', async () => {
-    const clock = { now: () => 5 } as World['clock']
+    const clock = { now: () => 5 } as ChargeDeps['clock']
     const at = (now?: () => number | Promise<number>) =>
-      windowsNow({ clock, subscriptions: { ...(now && { now }) } as World['subscriptions'] })
+      windowsNow({ clock, subscriptions: { ...(now && { now }) } as ChargeDeps['subscriptions'] })
     expect(await at(async () => 7)).toBe(7)
     expect(at(() => 0)).toBe(0)
     expect(at()).toBe(5)

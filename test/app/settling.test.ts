@@ -2,10 +2,10 @@
 import { describe, expect, it } from 'vitest'
 import { Timeline } from '../../simulation/kernel/timeline.js'
 import type { Call } from '../../src/app/charge/call.js'
+import { type ChargeDeps, DEFAULT_TIMEOUTS } from '../../src/app/charge/deps.js'
 import { reconcile } from '../../src/app/charge/effects/reconcile.js'
 import { release } from '../../src/app/charge/effects/release.js'
 import { settle } from '../../src/app/charge/effects/settle.js'
-import { DEFAULT_BUDGETS, type World } from '../../src/app/charge/world.js'
 import { CAIP2 } from '../../src/domain/network.js'
 import type { Landing } from '../../src/ports/chain.js'
 import type { Closed } from '../../src/ports/charge-store.js'
@@ -35,7 +35,7 @@ function scene({ says = UNCLEAR, landing = 'unknown', ...trouble }: Trouble) {
   const seen = { lookups: 0, isCutting: trouble.isCutting ?? false, cut: () => {} }
   const world = {
     network: 'testnet',
-    rules: { confirmOnChain: trouble.confirmOnChain ?? false, budgets: DEFAULT_BUDGETS, keptMs: 1 },
+    rules: { confirmOnChain: trouble.confirmOnChain ?? false, timeouts: DEFAULT_TIMEOUTS, keptMs: 1 },
     clock: clockOf(timeline),
     facilitator: {
       settle: async () => {
@@ -61,7 +61,7 @@ function scene({ says = UNCLEAR, landing = 'unknown', ...trouble }: Trouble) {
       },
     },
     logger: { warn: () => {}, error: () => {} },
-  } as unknown as World
+  } as unknown as ChargeDeps
   const read = { txId: 'TX', payer: 'PAYER', isOfGroup: (id: string) => id === 'TX' || id === 'FEE' }
   const call = {
     payload: {},
@@ -72,7 +72,7 @@ function scene({ says = UNCLEAR, landing = 'unknown', ...trouble }: Trouble) {
     hold: { token: 'token', slot: 'PAYER' },
   } as unknown as Call
   /** What the effect answers, and after how many milliseconds. */
-  const ended = async <T>(effect: (world: World, call: Call) => Promise<T>) => {
+  const ended = async <T>(effect: (world: ChargeDeps, call: Call) => Promise<T>) => {
     let end: { answer: T; ms: number } | undefined
     const walked = effect(world, call).then(answer => {
       end = { answer, ms: timeline.nowMs - SINCE_MS }

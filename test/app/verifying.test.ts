@@ -1,7 +1,7 @@
 /** Verifying, by itself: whose word counts, and how long a handler may take so that its payment can still land. */
 import { describe, expect, it } from 'vitest'
+import type { ChargeDeps } from '../../src/app/charge/deps.js'
 import { verify } from '../../src/app/charge/effects/verify.js'
-import type { World } from '../../src/app/charge/world.js'
 import type { Verification } from '../../src/ports/facilitator.js'
 import { type Given, oneCall, START_MS } from '../support/one-call.js'
 
@@ -30,7 +30,7 @@ async function verified({ says = VALID, roundsLeft, hasLanded, ...given }: Case)
         return hasLanded
       },
     },
-  } as unknown as Partial<World>
+  } as unknown as Partial<ChargeDeps>
   const requirements = { amount: '10000' } as never
   const { call, ended } = oneCall({ ...given, world, call: { requirements } })
   return { answer: (await ended(verify)).answer, call, ...seen }

@@ -13,7 +13,7 @@ import { memoryChargeStore } from '../../src/adapters/memory/charge-store.js'
 import type { Finding } from '../../src/app/audit/differences.js'
 import { type AuditOptions, audit } from '../../src/app/audit/reconcile.js'
 import { defineEndpoint } from '../../src/index.js'
-import type { EndedCall } from '../../src/ports/witness.js'
+import type { EndedCall } from '../../src/ports/call-observer.js'
 import { svc } from '../cli/run.js'
 import { ask, openSeller, pay, type Seller, signFor } from '../support/seller.js'
 import { pathTo, recoveredPath, replayedPath } from './calls.js'
@@ -43,7 +43,7 @@ beforeAll(async () => {
   replica = await seller.replica({
     journal: join(folder, 'replica.jsonl'),
     algodUrl: NOTHING_LISTENS,
-    budgets: { certaintyMs: 200, reconcilePauseMs: 50 },
+    timeouts: { certaintyMs: 200, reconcilePauseMs: 50 },
   })
   for (let times = 0; times < 3; times++) {
     expect((await pay(seller, `${seller.url}/work`, { body: {} })).status).toBe(200)

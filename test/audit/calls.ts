@@ -3,8 +3,8 @@
 import { reportsCharge } from '../../src/domain/bookings.js'
 import { waysOf } from '../../src/domain/drawing/ways.js'
 import { type ChargeFinal, chargeTable, OUTCOMES } from '../../src/domain/machines/charge.machine.js'
-import type { Books } from '../../src/ports/books.js'
-import type { EndedCall } from '../../src/ports/witness.js'
+import type { EndedCall } from '../../src/ports/call-observer.js'
+import type { JournalHeader } from '../../src/ports/journal-header.js'
 
 const ways = waysOf(chargeTable)
 
@@ -15,7 +15,7 @@ export const PAYER = 'PAYERPAYERPAYERPAYERPAYERPAYERPAYERPAYERPAYERPAYERPAYERPAY
 export const ASSET = '10458941'
 export const AMOUNT = '10000'
 export const PAY_TO = 'SELLER'.padEnd(58, 'A')
-export const BOOKS: Books = {
+export const HEADER: JournalHeader = {
   journal: 1,
   agent: 'test-agent',
   network: 'testnet',

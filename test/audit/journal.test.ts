@@ -28,7 +28,7 @@ import {
 import { defineEndpoint } from '../../src/index.js'
 import { silentLogger } from '../../src/ports/logger.js'
 import { openSeller, pay } from '../support/seller.js'
-import { BOOKS, callOf, callOn, settledPath } from './calls.js'
+import { callOf, callOn, HEADER, settledPath } from './calls.js'
 
 let folder: string
 let path: string
@@ -39,13 +39,13 @@ beforeEach(async () => {
 afterEach(() => rm(folder, { recursive: true, force: true }))
 
 const opened = (other: Partial<JournalOptions> = {}) =>
-  journal({ path, bytesMax: 1_000_000, books: BOOKS, logger: silentLogger, ...other })
+  journal({ path, bytesMax: 1_000_000, header: HEADER, logger: silentLogger, ...other })
 
 async function read(pieces: AsyncIterable<JournalPiece> = readJournal(path)) {
-  const all = { books: 0, ids: [] as string[], lost: 0, unreadable: 0, flaws: [] as string[] }
-  for await (const { books, runs, lost, unreadable, flaws } of pieces) {
+  const all = { headers: 0, ids: [] as string[], lost: 0, unreadable: 0, flaws: [] as string[] }
+  for await (const { headers, runs, lost, unreadable, flaws } of pieces) {
     all.flaws.push(...flaws.map(({ says }) => says))
-    all.books += books.length
+    all.headers += headers.length
     all.ids.push(...runs.map(({ id }) => id))
     all.lost += lost
     all.unreadable += unreadable
@@ -61,8 +61,8 @@ describe('a journal', () => {
     const writing = opened()
     for (let number = 0; number < 300; number++) writing.ended(callOf(number))
     await writing.close()
-    expect(await read()).toEqual({ ...WHOLE, books: 1, ids: idsOf(300) })
-    expect(JSON.parse((await readFile(path, 'utf8')).split('\n')[0]!)).toMatchObject({ ...BOOKS, next: 1 })
+    expect(await read()).toEqual({ ...WHOLE, headers: 1, ids: idsOf(300) })
+    expect(JSON.parse((await readFile(path, 'utf8')).split('\n')[0]!)).toMatchObject({ ...HEADER, next: 1 })
     expect((await stat(path)).mode & 0o777).toBe(0o600)
   })
 
@@ -85,7 +85,7 @@ describe('a journal', () => {
     expect(files.length).toBeGreaterThan(5)
     expect(files[0]).toBe(join(folder, 'runs.000001.jsonl'))
     for (const file of files) expect((await stat(file)).size).toBeLessThan(5_000)
-    expect(await read()).toEqual({ ...WHOLE, books: files.length, ids: idsOf(60) })
+    expect(await read()).toEqual({ ...WHOLE, headers: files.length, ids: idsOf(60) })
   })
 
   it('goes on after half a line that a killed process left', async () => {
@@ -96,7 +96,7 @@ describe('a journal', () => {
     const after = opened()
     after.ended(callOf(1))
     await after.close()
-    expect(await read()).toEqual({ ...WHOLE, books: 2, ids: idsOf(2), unreadable: 1 })
+    expect(await read()).toEqual({ ...WHOLE, headers: 2, ids: idsOf(2), unreadable: 1 })
   })
 
   it('waits for a disk that cannot be written, and says so in the log', async () => {
@@ -111,7 +111,7 @@ describe('a journal', () => {
     await back()
     await writing.close()
     expect(writing.condition()).toEqual({ writable: true, waiting: 0, lost: 0 })
-    expect(await read()).toEqual({ ...WHOLE, books: 1, ids: idsOf(2) })
+    expect(await read()).toEqual({ ...WHOLE, headers: 1, ids: idsOf(2) })
   })
 
   it('counts what it could not keep, and writes the number', async () => {
@@ -130,7 +130,7 @@ describe('a journal', () => {
   it('has on the disk what was written before the process was killed', async () => {
     const script = `
       const { journal } = await import(process.argv[1])
-      const writing = journal({ path: ${JSON.stringify(path)}, bytesMax: 1e6, books: ${JSON.stringify(BOOKS)}, logger: console })
+      const writing = journal({ path: ${JSON.stringify(path)}, bytesMax: 1e6, header: ${JSON.stringify(HEADER)}, logger: console })
       let number = 0
       setInterval(() => { for (let at = 0; at < 50; at++) writing.ended({ ...${JSON.stringify(callOf(0))}, id: 'call-' + number++ }) }, 1)
     `
@@ -161,11 +161,11 @@ describe('a journal', () => {
     before.ended(callOf(0))
     await before.close()
     await rename(path, join(folder, 'runs.000001.jsonl'))
-    expect(await read()).toEqual({ ...WHOLE, books: 1, ids: idsOf(1) })
+    expect(await read()).toEqual({ ...WHOLE, headers: 1, ids: idsOf(1) })
     const after = opened()
     after.ended(callOf(1))
     await after.close()
-    expect(await read()).toEqual({ ...WHOLE, books: 2, ids: idsOf(2) })
+    expect(await read()).toEqual({ ...WHOLE, headers: 2, ids: idsOf(2) })
   })
 
   it.each([
@@ -197,7 +197,7 @@ describe('two writers', () => {
       const { journal } = await import(process.argv[1])
       const silent = { debug() {}, info() {}, warn() {}, error() {} }
       try {
-        const writing = journal({ path: ${JSON.stringify(path)}, bytesMax: 1e6, books: ${JSON.stringify(BOOKS)}, logger: silent })
+        const writing = journal({ path: ${JSON.stringify(path)}, bytesMax: 1e6, header: ${JSON.stringify(HEADER)}, logger: silent })
         writing.ended({ ...${JSON.stringify(callOf(0))}, id: ${JSON.stringify(id)} })
         console.log('ready')
         setInterval(() => {}, 1_000)
@@ -226,7 +226,7 @@ describe('two writers', () => {
     await first.close()
     const next = opened()
     await next.close()
-    expect(await read()).toEqual({ ...WHOLE, books: 2, ids: idsOf(1) })
+    expect(await read()).toEqual({ ...WHOLE, headers: 2, ids: idsOf(1) })
     expect(await readdir(folder)).toEqual(['runs.jsonl'])
   })
 
@@ -238,7 +238,7 @@ describe('two writers', () => {
     const next = opened()
     next.ended(callOf(1))
     await next.close()
-    expect(await read()).toEqual({ ...WHOLE, books: 2, ids: idsOf(2) })
+    expect(await read()).toEqual({ ...WHOLE, headers: 2, ids: idsOf(2) })
   })
 
   it('follow each other after five seconds where the first cannot be seen: another container or host', async () => {
@@ -277,11 +277,11 @@ describe('two writers', () => {
       writing.ended(callOf(at))
       await writing.close()
     }
-    expect(await read(readJournals([path, second, path]))).toEqual({ ...WHOLE, books: 2, ids: idsOf(2) })
+    expect(await read(readJournals([path, second, path]))).toEqual({ ...WHOLE, headers: 2, ids: idsOf(2) })
     await rename(path, join(folder, 'runs.000001.jsonl'))
     await opened().close()
     const expanded = [join(folder, 'runs.000001.jsonl'), path]
-    expect(await read(readJournals(expanded))).toEqual({ ...WHOLE, books: 2, ids: idsOf(1) })
+    expect(await read(readJournals(expanded))).toEqual({ ...WHOLE, headers: 2, ids: idsOf(1) })
   })
 
   it('a line that is still being written is no unreadable one, unless its process has ended', async () => {
@@ -356,7 +356,7 @@ describe('reading', () => {
     JSON.stringify({ ...callOf(0), startedMs: null }),
     JSON.stringify({ ...callOf(0), startedMs: 0 }).replace('"startedMs":0', '"startedMs":1e999'),
   ])('takes %s for no run', line => {
-    expect(pieceOf(`${line}\n`)).toEqual({ books: [], runs: [], lost: 0, unreadable: 1, flaws: [] })
+    expect(pieceOf(`${line}\n`)).toEqual({ headers: [], runs: [], lost: 0, unreadable: 1, flaws: [] })
   })
 })
 

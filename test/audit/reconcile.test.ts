@@ -4,14 +4,14 @@ import { type JournalPiece, pieceOf } from '../../src/adapters/journal/read-jour
 import type { Difference } from '../../src/app/audit/differences.js'
 import { type AuditOptions, audit } from '../../src/app/audit/reconcile.js'
 import { reportsCharge } from '../../src/domain/bookings.js'
+import type { EndedCall } from '../../src/ports/call-observer.js'
 import type { IncomingTransfers, Transfer } from '../../src/ports/incoming-transfers.js'
-import type { EndedCall } from '../../src/ports/witness.js'
 import {
   AMOUNT,
   ASSET,
-  BOOKS,
   callOf,
   callOn,
+  HEADER,
   PAY_TO,
   PAYER,
   recoveredPath,
@@ -58,7 +58,7 @@ function audited(
   landed: readonly Transfer[] = transfersOf(runs),
   options: Partial<AuditOptions> = {},
 ) {
-  const piece: JournalPiece = { books: [BOOKS], runs, lost: 0, unreadable: 0, flaws: [] }
+  const piece: JournalPiece = { headers: [HEADER], runs, lost: 0, unreadable: 0, flaws: [] }
   return audit({
     journal: async function* () {
       yield piece
@@ -276,12 +276,12 @@ describe('an audit', () => {
   })
 
   it('without a period begins when the journal was begun: first lines that were cut off show', async () => {
-    const head = { ...BOOKS, openedMs: first!.startedMs - 1_000 }
-    const options = (books: typeof BOOKS) => ({
+    const head = { ...HEADER, openedMs: first!.startedMs - 1_000 }
+    const options = (header: typeof HEADER) => ({
       period: undefined,
       nowMs: () => charged.at(-1)!.startedMs + 3_600_000,
       journal: async function* () {
-        yield { books: [books], runs: charged.slice(1), lost: 0, unreadable: 0, flaws: [] }
+        yield { headers: [header], runs: charged.slice(1), lost: 0, unreadable: 0, flaws: [] }
       },
     })
     const report = await audited(charged, transfersOf(charged), options(head))
@@ -342,7 +342,7 @@ describe('an audit', () => {
     await expect(audited(charged, [], { transfers: () => silent })).rejects.toThrow('no answer')
     await expect(audited([])).rejects.toMatchObject({ code: 'empty_journal' })
     const mixed: JournalPiece = {
-      books: [BOOKS, { ...BOOKS, payTo: PAYER }],
+      headers: [HEADER, { ...HEADER, payTo: PAYER }],
       runs: charged,
       lost: 0,
       unreadable: 0,
@@ -366,7 +366,7 @@ describe('a million runs', () => {
     const numbersFrom = (from: number) => Array.from({ length: AT_ONCE }, (_, at) => txIdAt(from + at))
     let heapMax = 0
     const journal = async function* () {
-      yield { ...pieceOf(''), books: [BOOKS] }
+      yield { ...pieceOf(''), headers: [HEADER] }
       for (let from = 0; from < RUNS; from += AT_ONCE) {
         heapMax = Math.max(heapMax, process.memoryUsage().heapUsed)
         yield pieceOf(

@@ -9,7 +9,7 @@ import { BodyBudget } from '../../src/adapters/http/body-budget.js'
 import { auditRoutes } from '../../src/adapters/http/free-routes/audit.js'
 import { chargeTable, OUTCOMES } from '../../src/domain/machines/charge.machine.js'
 import { silentLogger } from '../../src/ports/logger.js'
-import { BOOKS, STEPS } from './calls.js'
+import { HEADER, STEPS } from './calls.js'
 
 export interface Watched {
   readonly url: string
@@ -54,7 +54,7 @@ export function feedOf(options: Partial<FeedOptions> = {}): Feed {
     endpoints: ['even', 'odd'],
     steps: STEPS,
     outcomes: OUTCOMES,
-    books: BOOKS,
+    header: HEADER,
     ...options,
   })
 }

@@ -1,7 +1,7 @@
 /** What stops a script of the charge store on Redis: an event that is not drawn, and the move's deadline. */
 import { expect } from 'vitest'
 import { redisChargeStore } from '../../src/adapters/redis/charge-store.js'
-import { RECORDS } from '../../src/adapters/redis/lua/records.js'
+import { PRELUDE } from '../../src/adapters/redis/lua/prelude.js'
 import { orphan, type Scene, scene } from '../../src/testing/charge-store/scene.js'
 import type { TestRunner } from '../../src/testing.js'
 import type { VirtualRedis, World } from '../support/redis-virtual.js'
@@ -12,7 +12,7 @@ export function redisDeadlines({ describe, it }: TestRunner, redis: () => Virtua
       const { prefix, connection, keys } = await redis().world()
       const undrawn = connection.script(
         'undrawn',
-        `${RECORDS}
+        `${PRELUDE}
         local claim = new(CLAIM, key.c)
         move(claim, 'completed')
         keep(claim)`,

@@ -5,8 +5,8 @@ import { redisChargeStore } from '../../src/adapters/redis/charge-store.js'
 import { type Connection, connect } from '../../src/adapters/redis/connection.js'
 import { CLOSE } from '../../src/adapters/redis/lua/close.js'
 import { OPEN } from '../../src/adapters/redis/lua/open.js'
+import { PRELUDE } from '../../src/adapters/redis/lua/prelude.js'
 import { RECORD } from '../../src/adapters/redis/lua/record.js'
-import { RECORDS } from '../../src/adapters/redis/lua/records.js'
 import { RESOLVE } from '../../src/adapters/redis/lua/resolve.js'
 import { claimTable } from '../../src/domain/machines/claim.machine.js'
 import { paymentTable } from '../../src/domain/machines/payment.machine.js'
@@ -54,13 +54,13 @@ describe('the drawings in Redis', () => {
   })
 
   it('are the tables that every script carries, row for row', async () => {
-    const tables = await connection.client.eval(`${RECORDS} return cjson.encode({ CLAIM, PAYMENT })`, 0, '')
+    const tables = await connection.client.eval(`${PRELUDE} return cjson.encode({ CLAIM, PAYMENT })`, 0, '')
     const moves = ({ initial, rows }: typeof claimTable | typeof paymentTable) => ({
       initial,
       rows: Object.fromEntries(Object.entries(rows).map(([state, { on }]) => [state, { ...on }])),
     })
     expect(JSON.parse(String(tables))).toEqual([moves(claimTable), moves(paymentTable)])
-    for (const script of [OPEN, RECORD, CLOSE, RESOLVE]) expect(script.startsWith(RECORDS)).toBe(true)
+    for (const script of [OPEN, RECORD, CLOSE, RESOLVE]) expect(script.startsWith(PRELUDE)).toBe(true)
   })
 
   it('are the only way to a state: nothing but an event of theirs is ever assigned', () => {
@@ -71,7 +71,7 @@ describe('the drawings in Redis', () => {
   })
 
   it('stop a script at an event that is not theirs, before it has written anything', async () => {
-    const script = `${RECORDS}
+    const script = `${PRELUDE}
       local claim = new(CLAIM, KEYS[1])
       move(claim, 'completed')
       keep(claim)`

@@ -8,7 +8,7 @@ import { redisRateLimit } from '../../src/adapters/redis/rate-limit.js'
 import { redisRuns } from '../../src/adapters/redis/runs.js'
 import { redisSpendLedger } from '../../src/adapters/redis/spend.js'
 import { redisSubscriptions } from '../../src/adapters/redis/subscriptions.js'
-import type { EndedCall } from '../../src/ports/witness.js'
+import type { EndedCall } from '../../src/ports/call-observer.js'
 import {
   chargeStoreContract,
   creditContract,

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
-import { DEFAULT_SHUTDOWN_TIMEOUT_MS } from '../../src/app/server/serve-options.js'
+import { SHUTDOWN_TIMEOUT_DEFAULT_MS } from '../../src/app/server/listening.js'
 import { startSandbox } from '../../src/sandbox.js'
 import { nginxConf } from './nginx-conf.js'
 
@@ -84,7 +84,7 @@ describe('the replicas', () => {
 
   it('are given time to drain, and nginx time to wait for them', () => {
     // Grace for what is cut, the last answers, and webhooks: see src/app/server/serve.ts and drain.ts.
-    const drainMs = DEFAULT_SHUTDOWN_TIMEOUT_MS + 2_000 + 10_000 + 5_000
+    const drainMs = SHUTDOWN_TIMEOUT_DEFAULT_MS + 2_000 + 10_000 + 5_000
     for (const { stop_grace_period } of agents) {
       expect(secondsOf(stop_grace_period) * 1_000).toBeGreaterThan(drainMs)
       expect(secondsOf(nginx!.stop_grace_period)).toBeGreaterThan(secondsOf(stop_grace_period))

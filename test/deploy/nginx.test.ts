@@ -1,8 +1,8 @@
 /** What `deploy/nginx.conf` promises, held to the code behind it. nginx itself is run in nginx.run.test.ts. */
 import { maxHeaderSize } from 'node:http'
 import { expect, it } from 'vitest'
-import { DEFAULT_BUDGETS } from '../../src/app/charge/world.js'
-import { DEFAULT_BODY_BYTES_MAX } from '../../src/app/server/options.js'
+import { DEFAULT_TIMEOUTS } from '../../src/app/charge/deps.js'
+import { DEFAULT_BODY_BYTES_MAX } from '../../src/app/server/settings.js'
 import { TIMEOUT_MAX_MS } from '../../src/domain/endpoint.js'
 import { nginxConf } from './nginx-conf.js'
 
@@ -15,7 +15,7 @@ const LOOKUP_MAX_MS = 40_000
 const STORES_AND_NODE_MS = 20_000
 
 it('waits longer than the longest call may take', () => {
-  const { priceMs, verifyMs, creditMs, settleMs, certaintyMs } = DEFAULT_BUDGETS
+  const { priceMs, verifyMs, creditMs, settleMs, certaintyMs } = DEFAULT_TIMEOUTS
   const recoveringMs = settleMs + LOOKUP_MAX_MS
   const longestMs =
     recoveringMs + priceMs + verifyMs + creditMs + TIMEOUT_MAX_MS + certaintyMs + STORES_AND_NODE_MS

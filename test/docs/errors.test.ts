@@ -12,9 +12,9 @@ const FOREIGN: Readonly<Record<string, string>> = {
   'src/adapters/journal/line-order.ts': 'findings of an audit',
   'src/adapters/facilitator/verdicts.ts': 'reasons of facilitators',
   'src/adapters/metrics/prometheus.ts': 'names of metrics',
-  'src/adapters/redis/posture.ts': "Redis's own words",
-  'src/adapters/sandbox/judgement.ts': "reasons of the sandbox's facilitator, spelled as a real one's",
-  'src/adapters/sandbox/registry.ts': 'fields of a contract',
+  'src/adapters/redis/durability-check.ts': "Redis's own words",
+  'src/sandbox/transaction-checks.ts': "reasons of the sandbox's facilitator, spelled as a real one's",
+  'src/sandbox/registry.ts': 'fields of a contract',
 }
 
 /** Words with underscores that are no codes, and why. */
@@ -59,7 +59,7 @@ function isForeign(path: string): boolean {
 }
 
 const ERROR_MADE =
-  /\b(?:SvcError|SdkError|HttpRefusal|BadRequest)\((?:[^()']|'[^']*'|`[^`]*`|\([^()]*\))*?,\s*'([a-z]+)'\s*[,)]/g
+  /\b(?:SvcError|SdkError|HttpError|BadRequest)\((?:[^()']|'[^']*'|`[^`]*`|\([^()]*\))*?,\s*'([a-z]+)'\s*[,)]/g
 
 /** Each word with an underscore that stands in quotes, and each lone word that an error is made with. */
 function codesIn(text: string): string[] {

@@ -150,7 +150,7 @@ it('what is refused says nothing of another call’s charge', async () => {
   const seller = await open([selling(() => 1)], {
     stores: { charges },
     idempotency: {},
-    budgets: { settleMs: 200, certaintyMs: 200 },
+    timeouts: { settleMs: 200, certaintyMs: 200 },
   })
   const headers = {
     ...(await signFor(seller, `${seller.url}/work`)),

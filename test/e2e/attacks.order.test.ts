@@ -364,7 +364,7 @@ describe('prices', () => {
   for (const [name, price] of Object.entries(functions)) {
     it(`a price function that ${name}: 500 without a quote`, async () => {
       const { endpoint, seen } = counted({ price })
-      const seller = await open([endpoint], { budgets: { priceMs: 50 } })
+      const seller = await open([endpoint], { timeouts: { priceMs: 50 } })
       const response = await ask(`${seller.url}/work`)
       expect(response.status).toBe(500)
       expect(response.headers.get('payment-required')).toBeNull()

@@ -7,11 +7,11 @@ import fc from 'fast-check'
 import Koa from 'koa'
 import mount from 'koa-mount'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { a2aDoor } from '../../src/adapters/a2a/door.js'
+import { a2aTransport } from '../../src/adapters/a2a/transport.js'
 import { httpApp } from '../../src/adapters/http/app.js'
 import { BodyBudget } from '../../src/adapters/http/body-budget.js'
-import { mounted } from '../../src/adapters/http/mounted.js'
-import { mcpDoor } from '../../src/adapters/mcp/door.js'
+import { transportRoute } from '../../src/adapters/http/transport-route.js'
+import { mcpTransport } from '../../src/adapters/mcp/transport.js'
 import { type ChargeFinal, OUTCOMES } from '../../src/domain/machines/charge.machine.js'
 import { defineAgent, defineEndpoint } from '../../src/index.js'
 import type { Charge, ChargeOutcome } from '../../src/ports/charge.js'
@@ -221,7 +221,7 @@ describe('an answer that cannot be written', () => {
       idempotency: true,
       logger,
     }
-    const a2a = a2aDoor({
+    const a2a = a2aTransport({
       charge,
       endpoints: agent.endpoints,
       bodyBytesMax: 10_000,
@@ -229,7 +229,7 @@ describe('an answer that cannot be written', () => {
       clock: systemClock,
       random: systemRandom,
     })
-    const mcp = mcpDoor({
+    const mcp = mcpTransport({
       agent,
       charge,
       bodyBytesMax: 10_000,
@@ -238,7 +238,10 @@ describe('an answer that cannot be written', () => {
       registry: undefined,
       logger,
     })
-    const freeRoutes = [mounted('/a2a', 'POST', a2a, shared), mounted('/mcp', 'POST', mcp, shared)]
+    const freeRoutes = [
+      transportRoute('/a2a', 'POST', a2a, shared),
+      transportRoute('/mcp', 'POST', mcp, shared),
+    ]
     return { ...shared, charge, endpoints: agent.endpoints, freeRoutes, cors: true }
   }
 

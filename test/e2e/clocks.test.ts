@@ -111,7 +111,7 @@ describe('a call', () => {
         return { run: ++runs }
       },
     })
-    const all = await replicas([slow], { budgets: { leaseMs: 1_500 } })
+    const all = await replicas([slow], { timeouts: { leaseMs: 1_500 } })
     const payment = await signFor(all[0], `${all[0].url}/slow`)
     const request = { headers: { ...KEY, ...payment } }
     const working = ask(`${all[0].url}/slow`, request)
@@ -143,7 +143,7 @@ describe('a call', () => {
   })
 
   it('that fails by its caller uses up one credit, whichever replica it was made to', async () => {
-    const all = await replicas([work], { credit: { start: 2 }, budgets: { creditMs: 50 } })
+    const all = await replicas([work], { credit: { start: 2 }, timeouts: { creditMs: 50 } })
     for (const one of [all[0], all[2]]) {
       sandbox.faults.set('settle', 'refuse', { times: 1 })
       expect((await pay(one, `${one.url}/work`)).status).toBe(402)

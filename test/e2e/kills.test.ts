@@ -92,10 +92,10 @@ beforeEach(async () => {
   sandbox = closing(await startSandbox())
 })
 
-const budgets = { leaseMs: 300, reconcilePauseMs: 50 }
+const timeouts = { leaseMs: 300, reconcilePauseMs: 50 }
 
 async function agent(options: object): Promise<ChildAgent> {
-  const child = await childAgent(sandbox, { budgets, ...options }, 'halting-agent.mjs')
+  const child = await childAgent(sandbox, { timeouts, ...options }, 'halting-agent.mjs')
   closing({ close: () => child.process.kill('SIGKILL') })
   return child
 }

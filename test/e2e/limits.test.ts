@@ -225,7 +225,7 @@ describe('what is refused at start', () => {
     'a misspelt onStoreDown': { rateLimit: { perMinute: 1, onStoreDown: 'allow' as never } },
     'a negative timeout': { maxTimeoutSeconds: -5 },
     'a negative count of proxies': { trustProxy: -1 },
-    'a budget that is none': { budgets: { verifyMs: 0 } },
+    'a budget that is none': { timeouts: { verifyMs: 0 } },
     'an endless shutdown': { shutdownTimeoutMs: Number.POSITIVE_INFINITY },
   }
   for (const [name, options] of Object.entries(refused)) {
@@ -240,7 +240,7 @@ describe('what is refused at start', () => {
   })
 
   it('a budget that is left out keeps its default', async () => {
-    const seller = await open([sell('work')], { budgets: { verifyMs: undefined } })
+    const seller = await open([sell('work')], { timeouts: { verifyMs: undefined } })
     expect((await pay(seller, `${seller.url}/work`)).status).toBe(200)
   })
 })

@@ -3,7 +3,7 @@
 import { describe, expect, it, vi } from 'vitest'
 import { memoryChargeStore } from '../../src/adapters/memory/charge-store.js'
 import { memorySubscriptions } from '../../src/adapters/memory/subscriptions.js'
-import { type CheckResult, namedChecks } from '../../src/app/server/checks.js'
+import { type CheckResult, namedChecks } from '../../src/app/server/health.js'
 import { GENESIS_HASH } from '../../src/domain/network.js'
 import { defineAgent, defineEndpoint, type Logger, type Ready, SvcError, serve } from '../../src/index.js'
 import { systemClock } from '../../src/ports/clock.js'

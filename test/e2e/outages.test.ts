@@ -148,7 +148,7 @@ describe('a store that loses what it says', () => {
       const seller = await open([endpoint], {
         idempotency: { onLostResponse },
         stores: { charges },
-        budgets: { certaintyMs: 100, reconcilePauseMs: 20, settleMs: 500, leaseMs: 300 },
+        timeouts: { certaintyMs: 100, reconcilePauseMs: 20, settleMs: 500, leaseMs: 300 },
       })
       seller.sandbox.faults.set('settle', 'late', { delayMs: 300 })
       expect((await pay(seller, `${seller.url}/work`, { headers: KEY })).status).toBe(503)
@@ -183,7 +183,7 @@ describe('a store that loses what it says', () => {
       const seller = await open([endpoint], {
         idempotency: { onLostResponse },
         stores: { charges },
-        budgets: { leaseMs: 300 },
+        timeouts: { leaseMs: 300 },
       })
       expect((await pay(seller, `${seller.url}/work`, { headers: KEY })).status).toBe(200)
       const again = () => pay(seller, `${seller.url}/work`, { headers: KEY })
@@ -195,7 +195,7 @@ describe('a store that loses what it says', () => {
 
 describe('a settlement that is in doubt', () => {
   const impatient: Partial<ServeOptions> = {
-    budgets: { certaintyMs: 100, reconcilePauseMs: 20, settleMs: 500 },
+    timeouts: { certaintyMs: 100, reconcilePauseMs: 20, settleMs: 500 },
   }
 
   for (const [name, headersOf] of [
@@ -277,12 +277,14 @@ describe('a settlement that is in doubt', () => {
   it.each([1, 2])(
     'ends with settlement_unknown and the txId where the server is told to stop %i times',
     async signals => {
-      const { endpoint, entered } = counted()
+      const { endpoint } = counted()
       const seller = await open([endpoint], { shutdownTimeoutMs: 300 })
-      seller.sandbox.faults.set('settle', 'hang')
+      const times = 100
+      seller.sandbox.faults.set('settle', 'hang', { times })
       const headers = await signFor(seller, `${seller.url}/work`)
       const waiting = ask(`${seller.url}/work`, { headers })
-      await entered.entered()
+      // The payment may have been submitted from here on: a second signal before that ends the call without a charge.
+      await expect.poll(() => seller.sandbox.faults.list()[0]?.times).toBeLessThan(times)
       const ended = Array.from({ length: signals }, () => seller.server.shutdown('SIGTERM'))
       const answer = await waiting
       expect([answer.status, await errorOf(answer)]).toMatchObject([

@@ -115,17 +115,17 @@ describe('a replica that dies while it settles', () => {
     ['before its payment landed', 'hang'],
     ['after its payment landed', 'die-after'],
   ] as const)('%s is adopted after its lease: one charge, and the answer it had stored', async (_, fault) => {
-    const budgets = {
+    const timeouts = {
       leaseMs: 1_000,
       settleMs: 60_000,
       certaintyMs: 60_000,
       reconcilePauseMs: 60_000,
     }
-    const { sellers, received } = await replicas(1, { budgets })
+    const { sellers, received } = await replicas(1, { timeouts })
     const [survivor] = sellers
     const { sandbox } = survivor!
     // Without a node it cannot find out what became of the payment, and keeps trying until it is killed.
-    const dying = await childReplica(sandbox, redis.url, { budgets, algodUrl: 'http://127.0.0.1:1' })
+    const dying = await childReplica(sandbox, redis.url, { timeouts, algodUrl: 'http://127.0.0.1:1' })
     closing({ close: () => dying.process.kill('SIGKILL') })
 
     sandbox.faults.set('settle', fault)

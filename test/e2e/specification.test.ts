@@ -204,7 +204,7 @@ describe('states and transitions', () => {
         { onLostResponse: 'release', charged: 2n * PRICE },
         { onLostResponse: 'replay', charged: PRICE },
       ] as const) {
-        const seller = await open([sum], { idempotency: { onLostResponse }, budgets: { settleMs: 500 } })
+        const seller = await open([sum], { idempotency: { onLostResponse }, timeouts: { settleMs: 500 } })
         seller.sandbox.faults.set('settle', 'hang', { times: 1 })
         expect(await settledThenLost(seller)).toMatchObject({ final: 'settled', charged: 'yes' })
         const retry = await pay(seller, `${seller.url}/sum`, { body, headers: KEY })

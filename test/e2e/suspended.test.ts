@@ -37,11 +37,11 @@ beforeEach(() => {
   account = `payer ${++tests}`
 })
 
-const budgets = { leaseMs: LEASE_MS, settleMs: 1_000, reconcilePauseMs: 50 }
+const timeouts = { leaseMs: LEASE_MS, settleMs: 1_000, reconcilePauseMs: 50 }
 
 function start(options: object = {}): Promise<ChildAgent> {
   const place = { redisUrl: redis.url, redis: { commandTimeoutMs: COMMAND_TIMEOUT_MS } }
-  return childAgent(sandbox, { ...place, budgets, idempotency: {}, ...options }, 'halting-agent.mjs')
+  return childAgent(sandbox, { ...place, timeouts, idempotency: {}, ...options }, 'halting-agent.mjs')
 }
 
 /** The process that is suspended. */

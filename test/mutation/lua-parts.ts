@@ -2,8 +2,8 @@
 import { GIVE, TAKE } from '../../src/adapters/redis/credit.js'
 import { CLOSE } from '../../src/adapters/redis/lua/close.js'
 import { OPEN } from '../../src/adapters/redis/lua/open.js'
+import { PRELUDE } from '../../src/adapters/redis/lua/prelude.js'
 import { RECORD } from '../../src/adapters/redis/lua/record.js'
-import { RECORDS } from '../../src/adapters/redis/lua/records.js'
 import { RENEW } from '../../src/adapters/redis/lua/renew.js'
 import { RESOLVE } from '../../src/adapters/redis/lua/resolve.js'
 import {
@@ -23,12 +23,12 @@ import { TIME_READ } from '../support/redis-virtual.js'
  */
 export const KEPT: readonly string[] = [
   ...TIME_READ.split('\n'),
-  ...RECORDS.split('\n').filter(line => /^local (CLAIM|PAYMENT) = /.test(line)),
+  ...PRELUDE.split('\n').filter(line => /^local (CLAIM|PAYMENT) = /.test(line)),
 ]
 
 export const PARTS: Readonly<Record<string, string>> = {
-  records: RECORDS,
-  ...without(RECORDS, { open: OPEN, record: RECORD, renew: RENEW, close: CLOSE, resolve: RESOLVE }),
+  prelude: PRELUDE,
+  ...without(PRELUDE, { open: OPEN, record: RECORD, renew: RENEW, close: CLOSE, resolve: RESOLVE }),
   take: TAKE,
   give: GIVE,
   ledger: LEDGER,

@@ -11,7 +11,7 @@ const BY_REASON: Readonly<Record<string, readonly string[]>> = {
     "record: local paymentReady = not payment or lists(payment, '[recorded -> opened]')",
     "renew: return record and record.token == token and lists(record, '[renewed -> released]')",
     "renew: if lists(record, '[recorded -> lapsed]') then redis.call('PEXPIRE', record.name, leaseMs + 60000) ",
-    "close: local CLOSED_BY = {['complete']={['claim']={'[completed -> found]','served'},['payment']={'completed','released'}},['forfeit'",
+    "close: local CLOSING_EVENTS = {['complete']={['claim']={'[completed -> found]','served'},['payment']={'completed','released'}},['forfeit'",
     "close: 'complete']={['claim']={'completed','served'},['payment']={'[completed -> found]','released'}},['forfeit']={['claim']={'forfeited'},['paymen",
     "close: ayment']={'completed','released'}},['forfeit']={['claim']={'[forfeited -> released]'},['payment']={'completed','released'}},['release']={['clai",
     "close: eased'}},['forfeit']={['claim']={'forfeited'},['payment']={'[completed -> found]','released'}},['release']={['claim']={'released'},['payment",
@@ -26,24 +26,24 @@ const BY_REASON: Readonly<Record<string, readonly string[]>> = {
     "resolve: local decides = recorded and lists(recorded, '[found -> completed]')",
     "resolve: move(claim, '[found -> completed]')",
     "resolve: move(claim, '[released -> forfeited]')",
-    "records: if payment.token == token and lists(payment, '[opened -> recorded]') then return 'opened' end",
+    "prelude: if payment.token == token and lists(payment, '[opened -> recorded]') then return 'opened' end",
   ],
   'It leads from settling to settling; it is written because a move is an event of the drawing.': [
     "open: [move(claim, 'orphaned') -> ]",
   ],
   'A claim that lapsed lists what one at work lists; its lease is compared by itself. A payment is the same in both.':
     [
-      "records: if nowMs >= record.leaseEndsMs and lists(record, '[lapsed -> opened]') then move(record, 'lapsed') end",
-      "records: if nowMs >= record.leaseEndsMs and lists(record, '[lapsed -> recorded]') then move(record, 'lapsed') end",
+      "prelude: if nowMs >= record.leaseEndsMs and lists(record, '[lapsed -> opened]') then move(record, 'lapsed') end",
+      "prelude: if nowMs >= record.leaseEndsMs and lists(record, '[lapsed -> recorded]') then move(record, 'lapsed') end",
     ],
   'A payment of ours that lapsed is free for everybody, so for us.': [
-    "records: if payment.token == token and lists(payment, '[opened -> lapsed]') then return 'opened' end",
+    "prelude: if payment.token == token and lists(payment, '[opened -> lapsed]') then return 'opened' end",
   ],
   'State and token are written together: where one is missing, so is the other.': [
-    'records: if not stored[[1 -> 2]] then return nil end',
+    'prelude: if not stored[[1 -> 2]] then return nil end',
   ],
   'There is no key number 0.': [
-    'records: for at = [1 -> 0], #KEYS do key[ARGV[1]:sub(at, at)] = KEYS[at] end',
+    'prelude: for at = [1 -> 0], #KEYS do key[ARGV[1]:sub(at, at)] = KEYS[at] end',
   ],
   'Without a claim the payment is renewed twice, to the same end.': [
     'renew: for _, record in ipairs({ claim or payment, [claim -> payment] and payment }) do',

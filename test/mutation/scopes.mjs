@@ -2,8 +2,9 @@
 export const SCOPES = {
   memory: {
     mutate: [
+      'src/domain/machines/store-rules.ts',
       'src/adapters/memory/charge-*.ts',
-      'src/adapters/memory/drawn-records.ts',
+      'src/adapters/memory/lifecycle-records.ts',
       'src/adapters/memory/expiry.ts',
       'src/adapters/memory/spend.ts',
       'src/adapters/memory/spent-by-time.ts',
@@ -69,7 +70,7 @@ export const SCOPES = {
     mutate: ['src/app/charge/{charge,call,close,outcome}.ts'],
     excludedMutations: ['StringLiteral'],
     ignorers: ['logs'],
-    tests: ['test/app/{charge,call,closing,outcome,witness}.test.ts'],
+    tests: ['test/app/{charge,call,closing,outcome,ended-call}.test.ts'],
   },
   answers: {
     mutate: ['src/app/charge/{render,json-mistakes,handler-failure,terms,quoted-price}.ts'],

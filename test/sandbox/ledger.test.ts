@@ -11,10 +11,10 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { encodeBase32 } from '../../src/adapters/algorand/base32.js'
 import { bytesToSign, groupIdOf, hashOf, txIdOf } from '../../src/adapters/algorand/transaction.js'
-import { judge } from '../../src/adapters/sandbox/judgement.js'
-import { algoText } from '../../src/adapters/sandbox/refusal.js'
-import { createRounds } from '../../src/adapters/sandbox/rounds.js'
 import { GENESIS_HASH } from '../../src/domain/network.js'
+import { algoText } from '../../src/sandbox/refusal.js'
+import { createRounds } from '../../src/sandbox/rounds.js'
+import { checkTransactions } from '../../src/sandbox/transaction-checks.js'
 import { startSandbox } from '../../src/sandbox.js'
 import { answerOf } from '../support/answers.js'
 import { type VectorAccount, vectorKey, vectorLedger } from '../support/vector-ledger.js'
@@ -266,7 +266,7 @@ describe('the facilitator never throws', () => {
     const ledger = vectorLedger()
     fc.assert(
       fc.property(fc.jsonValue(), fc.jsonValue(), (payload, requirements) => {
-        expect(judge(payload, requirements, ledger, sponsor).ok).toBe(false)
+        expect(checkTransactions(payload, requirements, ledger, sponsor).ok).toBe(false)
       }),
     )
   })
@@ -279,7 +279,12 @@ describe('the facilitator never throws', () => {
       fc.property(fc.nat(paths.length - 1), odd, (at, value) => {
         const envelope = structuredClone({ paymentPayload, paymentRequirements })
         replaceLeaf(envelope, at, value)
-        const verdict = judge(envelope.paymentPayload, envelope.paymentRequirements, ledger, sponsor)
+        const verdict = checkTransactions(
+          envelope.paymentPayload,
+          envelope.paymentRequirements,
+          ledger,
+          sponsor,
+        )
         if (!verdict.ok) expect(verdict.reason).toMatch(/^[a-z_]+$/)
       }),
       { numRuns: 300 },

@@ -1,9 +1,9 @@
 import { Address, decodeSignedTransaction, type Transaction } from 'algosdk'
 import { describe, expect, it } from 'vitest'
 import { bytesToSign, signedBytes } from '../../src/adapters/algorand/transaction.js'
-import { isCanonical } from '../../src/adapters/sandbox/algod.js'
-import { DIFFERENCES, judge } from '../../src/adapters/sandbox/judgement.js'
-import type { Ledger } from '../../src/adapters/sandbox/ledger.js'
+import { isCanonical } from '../../src/sandbox/algod.js'
+import type { Ledger } from '../../src/sandbox/ledger.js'
+import { checkTransactions, DIFFERENCES } from '../../src/sandbox/transaction-checks.js'
 import { vectorKey, vectorLedger } from '../support/vector-ledger.js'
 import keys from '../vectors/keys.json' with { type: 'json' }
 import payments from '../vectors/payments.json' with { type: 'json' }
@@ -38,7 +38,7 @@ describe('the official facilitator’s verdicts', () => {
     it(vector.name, () => {
       const ledger = vectorLedger()
       prepare(ledger, vector)
-      const verdict = judge(vector.paymentPayload, vector.paymentRequirements, ledger, sponsor)
+      const verdict = checkTransactions(vector.paymentPayload, vector.paymentRequirements, ledger, sponsor)
       const difference = DELIBERATE[vector.name]
       if (difference) {
         // A difference that stopped being one would be a line in a table that nobody needs.
@@ -68,9 +68,9 @@ describe('stricter than the official facilitator', () => {
   const vector = payments.payments[1]!
   const { paymentPayload, paymentRequirements } = vector.facilitatorBody
   const bytes = Buffer.from(paymentPayload.payload.paymentGroup[0]!, 'base64')
-  const judgedWith = (text: Buffer) => {
+  const checkedWith = (text: Buffer) => {
     const payload = { paymentGroup: [text.toString('base64')], paymentIndex: 0 }
-    return judge({ ...paymentPayload, payload }, paymentRequirements, vectorLedger(), sponsor)
+    return checkTransactions({ ...paymentPayload, payload }, paymentRequirements, vectorLedger(), sponsor)
   }
   const changed = (changes: Partial<Transaction>) => {
     const txn = Object.assign(decodeSignedTransaction(bytes).txn, changes)
@@ -82,8 +82,8 @@ describe('stricter than the official facilitator', () => {
     ['payment_lease', changed({ lease: Buffer.alloc(32, 1) })],
     ['not_canonical', Buffer.concat([Buffer.of(0x82), bytes.subarray(71), bytes.subarray(1, 71)])],
   ])('%s', (reason, text) => {
-    expect(judgedWith(bytes).ok).toBe(true)
-    expect(judgedWith(text)).toEqual({ ok: false, reason, message: DIFFERENCES[reason] })
+    expect(checkedWith(bytes).ok).toBe(true)
+    expect(checkedWith(text)).toEqual({ ok: false, reason, message: DIFFERENCES[reason] })
   })
 
   it('in no way that is not tested here or by a vector', () => {
@@ -97,7 +97,7 @@ describe('the official client’s payments', () => {
     it(`${vector.name}: verified, landed, and not a second time`, () => {
       const ledger = vectorLedger(vector.network as 'mainnet' | 'testnet')
       const { paymentPayload, paymentRequirements } = vector.facilitatorBody
-      const verdict = judge(paymentPayload, paymentRequirements, ledger, sponsor)
+      const verdict = checkTransactions(paymentPayload, paymentRequirements, ledger, sponsor)
       expect(verdict).toMatchObject({ ok: true, payer: vector.verify.payer, txId: vector.settle.transaction })
       if (!verdict.ok) return
       expect(ledger.submit(verdict.group)).toBeUndefined()
@@ -123,6 +123,6 @@ function prepare(ledger: Ledger, vector: Vector): void {
     if (microAlgos && sender && !known.has(sender)) ledger.credit(sender, { microAlgos, usdc: 1_000_000n })
   }
   if (vector.name !== 'replayed') return
-  const first = judge(vector.paymentPayload, vector.paymentRequirements, ledger, sponsor)
+  const first = checkTransactions(vector.paymentPayload, vector.paymentRequirements, ledger, sponsor)
   if (first.ok) ledger.submit(first.group)
 }

@@ -1,6 +1,6 @@
 /** A world of fakes and a call in it, for tests of one part of a charge by itself. What the fakes were asked is in `seen`. */
 import { type Call, newCall } from '../../src/app/charge/call.js'
-import { DEFAULT_BUDGETS, type Listing, type World } from '../../src/app/charge/world.js'
+import { type ChargeDeps, DEFAULT_TIMEOUTS, type EndpointEntry } from '../../src/app/charge/deps.js'
 import type { PaymentPayload } from '../../src/domain/x402.js'
 import type { ChargeRequest } from '../../src/ports/charge.js'
 import type { Closed, CloseMove } from '../../src/ports/charge-store.js'
@@ -41,9 +41,9 @@ export const HOLD = {
 } as const
 
 export interface Scene {
-  readonly world?: Partial<World>
-  readonly rules?: Partial<World['rules']>
-  readonly listing?: Partial<Listing>
+  readonly world?: Partial<ChargeDeps>
+  readonly rules?: Partial<ChargeDeps['rules']>
+  readonly endpoint?: Partial<EndpointEntry>
   readonly request?: Partial<ChargeRequest>
   /** What can be read in a payment that is presented; `null` where nothing can. */
   readonly read?: Partial<ReadPayment> | null
@@ -68,17 +68,17 @@ export function scene(given: Scene = {}) {
     end: undefined as ((arrived: boolean) => void) | undefined,
   }
   const says = (fields: object) => void seen.logged.push(fields)
-  const listing = {
+  const endpoint = {
     def: { name: 'work', timeout: 10_000 },
     terms: { fixedAmount: 10_000n },
-    ...given.listing,
-  } as unknown as Listing
+    ...given.endpoint,
+  } as unknown as EndpointEntry
   const world = {
     network: 'testnet',
     payTo: 'SELLER',
     assetId: ASSET,
-    listings: new Map([['work', listing]]),
-    rules: { keptMs: 500, answerBytesMax: 100, credit: {}, budgets: DEFAULT_BUDGETS, ...given.rules },
+    endpoints: new Map([['work', endpoint]]),
+    rules: { keptMs: 500, answerBytesMax: 100, credit: {}, timeouts: DEFAULT_TIMEOUTS, ...given.rules },
     clock: { monotonic: () => NOW_MS, now: () => NOW_MS + 7 },
     random: { uuid: () => UUID, bytes: (length: number) => new Uint8Array(length) },
     reader: { read: (_: PaymentPayload) => (read === null ? undefined : { ...READ, ...read }) },
@@ -101,7 +101,7 @@ export function scene(given: Scene = {}) {
     subscriptions: { delete: async (id: string) => void seen.deleted.push(id) },
     logger: { debug: says, info: says, warn: says, error: says },
     ...given.world,
-  } as unknown as World
+  } as unknown as ChargeDeps
   const request = {
     headers: {},
     query: {},
@@ -118,7 +118,7 @@ export function scene(given: Scene = {}) {
     },
     ...given.request,
   } as ChargeRequest
-  const call: Call = Object.assign(newCall(world, listing, request), given.call)
+  const call: Call = Object.assign(newCall(world, endpoint, request), given.call)
   const inFlight = { enter: () => void seen.inFlight++, leave: () => void seen.inFlight-- }
-  return { world, listing, request, call, inFlight, seen }
+  return { world, endpoint, request, call, inFlight, seen }
 }

@@ -29,7 +29,7 @@ const TERMS = termsOf({ name: 'work', description: 'Works.', price: '$0.01' } as
 /** A call that has everything that any end could tell. */
 export function full(call: Partial<Call> = {}, rest: Omit<Scene, 'call'> = {}) {
   return scene({
-    listing: { terms: TERMS },
+    endpoint: { terms: TERMS },
     ...rest,
     request: { payment: PAYMENT, ...rest.request },
     call: { answer: ANSWER, requirements: REQUIREMENTS, window: WINDOW, replayed: REPLAYED, ...call },

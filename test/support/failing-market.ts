@@ -68,7 +68,7 @@ export async function failingMarket() {
           return { run }
         },
       })
-      return open([work], { sandbox, stores, idempotency: {}, budgets: { leaseMs }, ...options })
+      return open([work], { sandbox, stores, idempotency: {}, timeouts: { leaseMs }, ...options })
     },
     /** A new payment, with the one key. */
     sign: async ({ url }: Seller) => ({

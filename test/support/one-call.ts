@@ -4,9 +4,14 @@ import { memoryCredit } from '../../src/adapters/memory/credit.js'
 import { memoryRateLimit } from '../../src/adapters/memory/rate-limit.js'
 import { memorySubscriptions } from '../../src/adapters/memory/subscriptions.js'
 import { type Call, newCall } from '../../src/app/charge/call.js'
+import {
+  type ChargeDeps,
+  DEFAULT_TIMEOUTS,
+  type EndpointEntry,
+  type Rules,
+} from '../../src/app/charge/deps.js'
 import { termsOf } from '../../src/app/charge/terms.js'
-import { DEFAULT_BUDGETS, type Listing, type Rules, type World } from '../../src/app/charge/world.js'
-import { type EndpointDef, endpoint } from '../../src/domain/endpoint.js'
+import { endpoint as defined, type EndpointDef } from '../../src/domain/endpoint.js'
 import type { PaymentPayload } from '../../src/domain/x402.js'
 import type { ChargeRequest } from '../../src/ports/charge.js'
 import type { ReadPayment } from '../../src/ports/payment-reader.js'
@@ -36,13 +41,13 @@ export const DOWN = new Proxy({}, { get: () => () => Promise.reject(new Error('d
 
 export interface Given {
   readonly def?: Partial<EndpointDef>
-  readonly listing?: Partial<Listing>
+  readonly endpoint?: Partial<EndpointEntry>
   readonly request?: Partial<ChargeRequest>
   /** What can be read in the payment that is presented; `unreadable` where nothing can. */
   readonly paid?: Partial<ReadPayment> | 'unreadable'
   readonly payload?: PaymentPayload
   readonly rules?: Partial<Rules>
-  readonly world?: Partial<World>
+  readonly world?: Partial<ChargeDeps>
   readonly call?: Partial<Call>
 }
 
@@ -76,19 +81,19 @@ export function oneCall(given: Given = {}) {
       credit: { start: 1, max: 3, idleMs: 60_000 },
       requireReadable: false,
       confirmOnChain: false,
-      budgets: DEFAULT_BUDGETS,
+      timeouts: DEFAULT_TIMEOUTS,
       ...given.rules,
     },
     ...given.world,
-  } as unknown as World
-  const def = { ...endpoint({ name: 'work', price: '$0.01', handler: () => ({ done: true }) }), ...given.def }
-  const listing: Listing = {
+  } as unknown as ChargeDeps
+  const def = { ...defined({ name: 'work', price: '$0.01', handler: () => ({ done: true }) }), ...given.def }
+  const endpoint: EndpointEntry = {
     def,
     terms: termsOf(def, { network: 'testnet', payTo: world.payTo, maxTimeoutSeconds: 60 }),
     check: undefined,
     periodMs: undefined,
     rate: undefined,
-    ...given.listing,
+    ...given.endpoint,
   }
   const request: ChargeRequest = {
     headers: {},
@@ -101,7 +106,7 @@ export function oneCall(given: Given = {}) {
     ...given.request,
   }
   /** What an effect answers, and after how many milliseconds. */
-  async function ended<T>(effect: (world: World, call: Call) => T | Promise<T>, call: Call = it.call) {
+  async function ended<T>(effect: (world: ChargeDeps, call: Call) => T | Promise<T>, call: Call = it.call) {
     const sinceMs = timeline.nowMs
     let end: { answer: T; ms: number } | undefined
     const walked = Promise.resolve(effect(world, call)).then(answer => {
@@ -114,7 +119,7 @@ export function oneCall(given: Given = {}) {
   }
   const it = {
     world,
-    call: Object.assign(newCall(world, listing, request), given.call) as Call,
+    call: Object.assign(newCall(world, endpoint, request), given.call) as Call,
     timeline,
     said,
     ended,

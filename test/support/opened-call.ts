@@ -1,5 +1,5 @@
+import type { ChargeDeps } from '../../src/app/charge/deps.js'
 import { open } from '../../src/app/charge/effects/open.js'
-import type { World } from '../../src/app/charge/world.js'
 import type { Landing } from '../../src/ports/chain.js'
 import type { Opened, OpenMove } from '../../src/ports/charge-store.js'
 import { type Given, oneCall } from './one-call.js'
@@ -45,7 +45,7 @@ export async function opened({ key, says = { verdict: 'opened' }, landing = 'unk
     leases: { leaseMs: LEASE_MS, keep: (...kept: unknown[]) => seen.kept.push(kept) },
     pendingCloses: { add: (move: unknown) => seen.pending.push(move) },
     ...given.world,
-  } as unknown as Partial<World>
+  } as unknown as Partial<ChargeDeps>
   const request = { ...(key !== undefined && { idempotencyKey: key }), ...given.request }
   const { call, ended } = oneCall({ ...given, request, world })
   return { answer: (await ended(open)).answer, call, ...seen }

@@ -4,24 +4,23 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { type AddressInfo, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { createInterface } from 'node:readline'
 import { type Launched, redisLauncher } from './redis-launcher.js'
 
 export interface RedisServer {
   readonly url: string
   readonly port: number
-  /** As a crash would: acknowledged writes are in the append-only file. */
+  /** Ends it as a crash would: acknowledged writes are in the append-only file. */
   kill(): Promise<void>
-  /** Again, on the same port and with what its file holds. */
+  /** Starts it again, on the same port and with the contents of its file. */
   start(): Promise<void>
-  /** For good. */
+  /** Ends it and removes its files. */
   stop(): Promise<void>
 }
 
 export interface RedisServerOptions {
-  /** Lines of its configuration. @default what makes it keep everything */
+  /** Lines of its configuration. @default lines that make it keep every write */
   readonly settings?: readonly string[]
-  /** Watch others instead of keeping anything. */
+  /** Run as a Sentinel, which watches other servers. */
   readonly sentinel?: boolean
 }
 
@@ -39,52 +38,34 @@ export async function startRedis(options: RedisServerOptions = {}): Promise<Redi
   let running: Launched | undefined
 
   async function start(): Promise<void> {
-    running = launch(port, folder, sentinel ? [file, '--sentinel'] : [file])
-    await readiness(running)
+    running = await launch(port, folder, sentinel ? [file, '--sentinel'] : [file])
   }
 
   async function kill(): Promise<void> {
-    if (!running) return
-    const { process } = running
-    const exited = once(process, 'exit')
-    running.kill()
+    const killed = running
     running = undefined
-    if (process.exitCode === null && process.signalCode === null) await exited
+    await killed?.kill()
   }
 
   await start()
-  const killAtExit = () => running?.kill()
-  process.once('exit', killAtExit)
   return {
     url: `redis://127.0.0.1:${port}`,
     port,
     kill,
     start,
     async stop() {
-      process.off('exit', killAtExit)
       await kill()
       await rm(folder, { recursive: true, force: true })
     },
   }
 }
 
-/** Any Redis that keeps what it is told: the one that `REDIS_URL` names, or one of one's own. */
-export async function anyRedis(): Promise<Pick<RedisServer, 'url' | 'stop'>> {
-  const url = process.env.REDIS_URL
-  return url ? { url, stop: async () => {} } : startRedis()
-}
-
-function readiness({ process }: Launched): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const said: string[] = []
-    const lines = createInterface({ input: process.stdout! })
-    lines.on('line', line => {
-      said.push(line)
-      if (/Ready to accept connections|Sentinel ID is/.test(line)) resolve()
-    })
-    process.once('error', reject)
-    process.once('exit', code => reject(new Error(`redis-server ended with ${code}:\n${said.join('\n')}`)))
-  })
+/** A Redis for tests that neither kill nor configure it: the one that `REDIS_URL` names, or a server of one's own. */
+export async function anyRedis(
+  { REDIS_URL: url } = process.env,
+  start: () => Promise<Pick<RedisServer, 'url' | 'stop'>> = startRedis,
+): Promise<Pick<RedisServer, 'url' | 'stop'>> {
+  return url ? { url, stop: async () => {} } : start()
 }
 
 export async function freePort(): Promise<number> {

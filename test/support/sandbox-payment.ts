@@ -1,8 +1,9 @@
 /** A signed payment to the sandbox's seller, as the body that facilitators are sent. */
-import type { Sandbox } from '../../src/adapters/sandbox/sandbox.js'
+
 import { ALGORAND_TESTNET } from '../../src/domain/network.js'
 import type { PaymentRequired, PaymentRequirements } from '../../src/domain/x402.js'
 import type { PaymentSigner } from '../../src/ports/payment-signer.js'
+import type { Sandbox } from '../../src/sandbox/sandbox.js'
 
 export function quoteFor(sandbox: Sandbox, changes: Partial<PaymentRequirements> = {}): PaymentRequirements {
   return {

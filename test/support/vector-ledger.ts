@@ -1,8 +1,8 @@
 /** The ledger that the test vectors were made on: their accounts, balances and round. */
 
 import { signingKeyFromSeed } from '../../src/adapters/algorand/keys.js'
-import { createLedger, type Ledger } from '../../src/adapters/sandbox/ledger.js'
-import { createRounds } from '../../src/adapters/sandbox/rounds.js'
+import { createLedger, type Ledger } from '../../src/sandbox/ledger.js'
+import { createRounds } from '../../src/sandbox/rounds.js'
 import keys from '../vectors/keys.json' with { type: 'json' }
 
 export type VectorAccount = keyof typeof keys.accounts

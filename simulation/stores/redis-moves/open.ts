@@ -1,5 +1,5 @@
 import type { Move, Reply } from '../redis-model.js'
-import { CLAIM, PAYMENT } from './records.js'
+import { CLAIM, PAYMENT } from './prelude.js'
 
 /** `lua/open.ts`. */
 export const open: Move = (records, [, , deadlineMs, bodyHash, lease]): Reply => {

@@ -1,5 +1,5 @@
 import type { Move } from '../redis-model.js'
-import { CLAIM, PAYMENT } from './records.js'
+import { CLAIM, PAYMENT } from './prelude.js'
 
 /** `lua/record.ts`. */
 export const record: Move = (records, argv) => {

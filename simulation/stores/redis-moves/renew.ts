@@ -1,6 +1,6 @@
-import { LAPSED_KEPT_MS } from '../../../src/adapters/redis/lua/records.js'
+import { LAPSED_KEPT_MS } from '../../../src/domain/machines/store-rules.js'
 import type { Move } from '../redis-model.js'
-import { CLAIM, PAYMENT, type Stored } from './records.js'
+import { CLAIM, PAYMENT, type Stored } from './prelude.js'
 
 /** `lua/renew.ts`. */
 export const renew: Move = (records, [, , lease]) => {

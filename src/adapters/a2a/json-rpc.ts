@@ -1,6 +1,6 @@
 /** JSON-RPC 2.0, as much of it as one method needs. */
 import { isRecord } from '../../domain/x402.js'
-import type { Presented } from '../../ports/charge.js'
+import type { Parsed } from '../../ports/charge.js'
 
 export const PARSE_ERROR = -32700
 export const INVALID_REQUEST = -32600
@@ -41,7 +41,7 @@ export class RpcRefusal extends Error implements RpcError {
 }
 
 /** @throws RpcRefusal */
-export function readRequest(body: Presented<unknown>): RpcRequest {
+export function readRequest(body: Parsed<unknown>): RpcRequest {
   if (body.kind !== 'read') {
     const why = body.kind === 'malformed' ? body.why : 'The body is empty.'
     throw new RpcRefusal(PARSE_ERROR, why, { code: 'invalid_json' })
@@ -65,7 +65,7 @@ export function readRequest(body: Presented<unknown>): RpcRequest {
 }
 
 /** The id of whatever was sent, for an error about it; null where there is none that could be told back. */
-export function idIn(body: Presented<unknown>): Id | null {
+export function idIn(body: Parsed<unknown>): Id | null {
   const request = body.kind === 'read' ? body.value : undefined
   return isRecord(request) && isId(request.id) ? request.id : null
 }

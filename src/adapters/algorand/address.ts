@@ -1,4 +1,8 @@
-/** An address is base32 of a 32-byte public key and the last 4 bytes of its SHA-512/256. */
+/**
+ * An address is base32 of a 32-byte public key and the last 4 bytes of its SHA-512/256.
+ *
+ * @see https://developer.algorand.org/docs/get-details/encoding/#address
+ */
 import { sha512_256 } from '#platform'
 import { isAddress } from '../../domain/address.js'
 import { concatBytes, equalBytes } from '../../domain/bytes.js'
@@ -11,7 +15,7 @@ export function encodeAddress(publicKey: Uint8Array): string {
   return encodeBase32(concatBytes([publicKey, checksumOf(publicKey)]))
 }
 
-/** The public key behind an address; `undefined` where the text is not an address or its checksum does not hold. */
+/** The public key of an address; `undefined` where the text is no address or its checksum is wrong. */
 export function decodeAddress(address: unknown): Uint8Array | undefined {
   const bytes = isAddress(address) ? decodeBase32(address) : undefined
   const publicKey = bytes?.subarray(0, PUBLIC_KEY_BYTES)

@@ -1,8 +1,8 @@
-/** An Algorand node, asked over connections of its own. */
-import { ALGOD_TOKEN_HEADER, type Algod, algodOver } from './algod-questions.js'
+/** A client of an Algorand node, on connections of its own. */
+import { ALGOD_TOKEN_HEADER, type Algod, algodOver } from './algod-api.js'
 import { type NodeOptions, nodeClient } from './node-client.js'
 
-export type { AccountState, Algod, AssetHolding, SuggestedParams } from './algod-questions.js'
+export type { AccountState, Algod, AssetHolding, SuggestedParams } from './algod-api.js'
 export type { NodeOptions } from './node-client.js'
 
 export function algodClient(options: NodeOptions): Algod {

@@ -1,4 +1,4 @@
-/** Base32 as Algorand writes addresses and transaction ids: RFC 4648's alphabet, no padding. */
+/** Base32 of addresses and transaction ids: the alphabet of RFC 4648, section 6, without padding. */
 const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567'
 
 export function encodeBase32(bytes: Uint8Array): string {
@@ -12,7 +12,7 @@ export function encodeBase32(bytes: Uint8Array): string {
   return bits > 0 ? text + ALPHABET[(rest << (5 - bits)) & 31] : text
 }
 
-/** `undefined` for a foreign character, and for text that the encoder would not have written (stray last bits). */
+/** `undefined` for another character, and for text that the encoder never writes (last bits that are not zero). */
 export function decodeBase32(text: string): Uint8Array | undefined {
   const bytes = new Uint8Array(Math.floor((text.length * 5) / 8))
   let length = 0

@@ -1,25 +1,25 @@
-/** The chain as one node (and perhaps an indexer) tells it. Promises: see the port. */
+/** The chain, read from one node and, where there is one, an indexer. Promises: see the port. */
 import type { Network } from '../../domain/network.js'
 import type { Chain, Landing, Validity } from '../../ports/chain.js'
 import { type Clock, systemClock } from '../../ports/clock.js'
-import type { Algod } from './algod-questions.js'
+import type { Algod } from './algod-api.js'
 import { checkedNode, type NodeWatch } from './checked-node.js'
-import type { Indexer } from './indexer-questions.js'
+import type { Indexer } from './indexer-api.js'
 import { roundEstimate } from './round-estimate.js'
 
 export interface ChainOptions {
   readonly network: Network
   readonly algod: Algod
-  /** Asked where the node's blocks do not answer: windows too wide to be read one by one, blocks it keeps no more. */
+  /** Asked where the node's blocks cannot answer: too many rounds to read one by one, or blocks that it no longer keeps. */
   readonly indexer?: Indexer
-  /** A round never takes longer than this while the network is well; what estimates grow by. */
+  /** The longest time of a round while the network works. Estimates grow by one round in this time. */
   readonly roundMs?: number
   readonly clock?: Clock
-  /** Asks the node for its network also where nobody asks it for anything else. */
+  /** Checks the node's network at intervals, also while no call needs the node. */
   readonly watch?: NodeWatch
 }
 
-/** 6 minutes of rounds; a payment that is quoted the usual 60 s has 22 of them. */
+/** About 6 minutes of rounds. A payment with the usual 60 s is valid for 22 rounds. */
 const BLOCKS_MAX = 128n
 const BLOCKS_AT_ONCE = 8
 const INDEXER_AHEAD_MAX = 1_000n
@@ -31,19 +31,19 @@ export function algorandChain(options: ChainOptions): Chain & { close(): void } 
   const estimate = roundEstimate({ readRound: node.lastRound, roundMs, nowMs: clock.monotonic })
 
   async function lookup(txId: string, { firstValid, lastValid }: Validity): Promise<Landing> {
-    // Read before any block: what is absent from all of them afterwards can never land.
+    // The last round is read before any block: a transaction that no block has can then never land.
     const tip = await node.lastRound()
     if (await landedRecently(txId)) return 'found'
     if (tip <= lastValid) return 'unknown'
     const narrow = lastValid - firstValid < BLOCKS_MAX
     const inRange = narrow ? await inBlocks(algod, txId, firstValid, lastValid) : 'unknown'
     const landing = inRange === 'unknown' && indexer ? await inIndex(indexer, txId, lastValid, tip) : inRange
-    // The blocks do not say of which network they are: those of another one hold nothing of ours.
+    // Blocks do not name their network, and those of another network never hold our transaction: check the node again.
     if (landing === 'absent') await node.lastRound()
     return landing
   }
 
-  /** The quick yes. Its no means only "not yet", so an error here is no reason to stop. */
+  /** The quick check. `false` means only "not yet", so the lookup goes on after an error. */
   async function landedRecently(txId: string): Promise<boolean | undefined> {
     try {
       return (await algod.confirmedRound(txId)) !== undefined
@@ -77,7 +77,7 @@ export function algorandChain(options: ChainOptions): Chain & { close(): void } 
   }
 }
 
-/** A node that keeps no old blocks errs here, and an indexer may still know. */
+/** A node that does not keep old blocks fails here; an indexer may still have the transaction. */
 async function inBlocks(algod: Algod, txId: string, firstValid: bigint, lastValid: bigint): Promise<Landing> {
   const rounds = Array.from(
     { length: Number(lastValid - firstValid) + 1 },
@@ -97,7 +97,7 @@ async function inBlocks(algod: Algod, txId: string, firstValid: bigint, lastVali
 async function inIndex(indexer: Indexer, txId: string, lastValid: bigint, tip: bigint): Promise<Landing> {
   const { found, currentRound } = await indexer.find(txId)
   if (found) return 'found'
-  // An indexer does not say which network it follows; one that is far ahead of our node follows another.
+  // An indexer does not name its network. One that is far ahead of our node follows another network.
   const sameNetwork = currentRound <= tip + INDEXER_AHEAD_MAX
   return currentRound > lastValid && sameNetwork ? 'absent' : 'unknown'
 }

@@ -1,12 +1,12 @@
 /**
- * A node's parameters, believed only while they are of our network. Its genesis hash stands in the same answer as its
- * last round, so each round that is read is checked anew: behind one URL a node may be replaced at any time.
+ * The last round of a node, after a check that the node is of our network. The genesis hash comes in the same response as
+ * the last round, so each reading is checked: another node may take the place of this one at any time.
  */
 import { GENESIS_HASH, type Network } from '../../domain/network.js'
 import type { ChainStatus } from '../../ports/chain.js'
 import type { Cancel, Clock } from '../../ports/clock.js'
-import type { Algod } from './algod-questions.js'
-import { unavailable } from './node-answers.js'
+import type { Algod } from './algod.js'
+import { unavailable } from './node-response.js'
 
 export interface CheckedNode {
   readonly status: ChainStatus
@@ -23,9 +23,9 @@ export interface CheckedNodeOptions {
 }
 
 export interface NodeWatch {
-  /** The node is asked at once, and again after each of these. */
+  /** The interval of the checks. The first is at once. */
   readonly everyMs: number
-  /** Called once per change; not for a node that is right from the beginning. */
+  /** Called once for each change, but not when the first check succeeds. */
   readonly onChange: (status: ChainStatus, genesisHash: string | undefined) => void
 }
 
@@ -45,7 +45,7 @@ export function checkedNode({ network, algod, watch, clock }: CheckedNodeOptions
 
   async function lastRound(): Promise<bigint> {
     const asked = await algod.suggestedParams().catch(cause => {
-      // A node of another network that does not answer for once is still not ours.
+      // A node of another network that fails to answer once is still of another network.
       if (status !== 'wrongNetwork') note('unanswered')
       throw cause
     })

@@ -1,4 +1,4 @@
-/** What an account has received, as an indexer tells it: for audits, which may wait. */
+/** The transfers to an account, read from an indexer. Audits use it, so it may be slow. */
 import { isRecord } from '../../domain/x402.js'
 import type { IncomingTransfers, Transfer } from '../../ports/incoming-transfers.js'
 import { bigintIn, type NodeOptions, nodeClient, textIn, unavailable } from './node-client.js'

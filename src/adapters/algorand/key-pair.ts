@@ -23,7 +23,7 @@ export interface KeyPair {
 /**
  * The key pair behind a 25-word mnemonic, or a 64-byte secret key (seed, then public key).
  *
- * @throws SvcError `invalid_key`, whose message names the shape that is wanted and nothing of what was given.
+ * @throws SvcError `invalid_key`. Its message describes the expected form and quotes nothing of the input.
  */
 export function keyPairFromSecret(secret: string | Uint8Array): KeyPair {
   return typeof secret === 'string' ? fromMnemonic(secret) : fromSecretKey(secret)
@@ -48,7 +48,7 @@ function fromMnemonic(mnemonic: string): KeyPair {
   try {
     seed = seedFromMnemonic(words.join(' '))
   } catch {
-    // Neither the cause nor its message is passed on: both may quote the words.
+    // The cause is dropped, because it may quote the words.
     throw invalidKey(
       'The mnemonic has a word that is not in the list, or its last word does not match the others',
     )

@@ -12,7 +12,7 @@ export interface SigningKey extends KeyPair {
 }
 
 /**
- * The key behind a 25-word mnemonic, or a 64-byte secret key (seed, then public key).
+ * Reads the key of a 25-word mnemonic, or of a 64-byte secret key (seed, then public key).
  *
  * @throws SvcError `invalid_key`
  */
@@ -24,7 +24,7 @@ export function signingKeyFromSeed(seed: Uint8Array): SigningKey {
   return withAddress(keyPairFromSeed(seed))
 }
 
-/** The 25 words that stand for a 32-byte seed. */
+/** The 25 words of a 32-byte seed. */
 export function mnemonicOf(seed: Uint8Array): string {
   if (seed.length !== SEED_BYTES) throw invalidKey('A seed has 32 bytes')
   return mnemonicFromSeed(seed)

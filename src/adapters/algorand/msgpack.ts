@@ -1,15 +1,15 @@
 /**
  * Measures msgpack without decoding it.
  *
- * Algosdk's decoder allocates what a length prefix claims before looking whether so much was sent: 150 bytes of nested
- * array headers end the process with an out-of-memory error. So nothing from outside reaches it before it has been
- * walked here, which allocates nothing and refuses whatever is longer, deeper or stranger than a transaction.
+ * Algosdk's decoder allocates the length that a prefix claims, before it checks the input: 150 bytes of nested array headers
+ * end the process with an out-of-memory error. So all input is walked here first. The walk allocates nothing, and refuses
+ * input that is longer or deeper than a transaction or has types that a transaction does not have.
  */
 
-/** A signed transaction nests 6 levels at most where it is not a state proof. */
+/** A signed transaction nests at most 6 levels, unless it is a state proof. */
 const DEPTH_MAX = 16
 
-/** Bytes of payload behind each lead byte whose length is fixed; floats and extension types are not in Algorand. */
+/** Payload bytes of each lead byte with a fixed length. Algorand uses neither floats nor extension types. */
 const FIXED: Readonly<Record<number, number>> = Object.freeze({
   192: 0, // nil
   194: 0, // false
@@ -24,7 +24,7 @@ const FIXED: Readonly<Record<number, number>> = Object.freeze({
   211: 8,
 })
 
-/** Where the value that begins at `start` ends. Throws on truncated, too deep or unknown input. */
+/** The end of the value that begins at `start`. Throws for input that is truncated, too deep or of an unknown type. */
 export function endOfValue(bytes: Uint8Array, start: number, depth = 0): number {
   const lead = byteAt(bytes, start)
   const next = start + 1
@@ -56,7 +56,7 @@ export function endOfValue(bytes: Uint8Array, start: number, depth = 0): number 
   return within(bytes, next + width)
 }
 
-/** Whether the value that begins at `start` is a map with this short text among its keys. */
+/** Whether the value that begins at `start` is a map that has this short key. */
 export function mapHasKey(bytes: Uint8Array, key: string, start = 0): boolean {
   const head = mapHead(bytes, start)
   if (head === undefined) return false
@@ -69,7 +69,7 @@ export function mapHasKey(bytes: Uint8Array, key: string, start = 0): boolean {
   return false
 }
 
-/** Every spelling of a map's head: a lenient decoder elsewhere accepts them all, so they are all the same payment here. */
+/** Accepts every form of a map's head: another decoder may accept them all, so all of them are one payment here. */
 function mapHead(bytes: Uint8Array, start: number): { entries: number; offset: number } | undefined {
   const lead = byteAt(bytes, start)
   if (lead >= 0x80 && lead <= 0x8f) return { entries: lead & 0x0f, offset: start + 1 }
@@ -91,7 +91,7 @@ function isKey(bytes: Uint8Array, offset: number, key: string): boolean {
   return length === key.length && isText(bytes, offset + 1 + lengthBytes, key)
 }
 
-/** Cuts a run of values that follow each other without a separator, as `POST /v2/transactions` carries them. */
+/** Splits values that follow each other without a separator, as in the body of `POST /v2/transactions`. */
 export function splitValues(bytes: Uint8Array, countMax: number): Uint8Array[] {
   const values: Uint8Array[] = []
   for (let offset = 0; offset < bytes.length; ) {

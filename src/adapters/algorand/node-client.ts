@@ -1,44 +1,33 @@
 /**
- * GET and JSON over kept-alive connections, for nodes and indexers. Whatever is not a well-formed answer in time, of a
- * sane size, is thrown as `node_unavailable`.
+ * GET and JSON over kept-alive connections, for nodes and indexers. A response that is late, too large or malformed throws
+ * `node_unavailable`.
  */
 import { Agent, request } from 'undici'
 import { systemClock } from '../../ports/clock.js'
-import { deadline } from '../../ports/waiting.js'
 import {
-  ANSWER_BYTES_MAX,
-  answerIn,
-  askedAt,
   NODE_TIMEOUT_MS,
   type NodeClient,
   type NodeOptions,
-  present,
+  nodeClientOver,
+  RESPONSE_BYTES_MAX,
   unavailable,
-  unavailableBy,
-} from './node-answers.js'
+} from './node-response.js'
 
-export { bigintIn, type NodeClient, type NodeOptions, textIn, unavailable } from './node-answers.js'
+export { bigintIn, type NodeClient, type NodeOptions, textIn, unavailable } from './node-response.js'
 
 const CONNECTIONS_MAX = 16
 
 export function nodeClient(options: NodeOptions, tokenHeader: string): NodeClient {
-  const timeoutMs = options.nodeTimeoutMs ?? NODE_TIMEOUT_MS
-  const { base, headers } = askedAt(options, tokenHeader)
-  const dispatcher = new Agent({ connections: CONNECTIONS_MAX, connect: { timeout: timeoutMs } })
-
-  async function find(path: string): Promise<Record<string, unknown> | undefined> {
-    const { signal, clear } = deadline(systemClock, timeoutMs)
-    try {
-      const { statusCode, body } = await request(base + path, { dispatcher, signal, headers })
-      return answerIn(statusCode, await boundedText(body))
-    } catch (error) {
-      throw unavailableBy(error)
-    } finally {
-      clear()
-    }
-  }
-
-  return { find, get: path => present(find(path)), close: () => dispatcher.destroy() }
+  const timeout = options.nodeTimeoutMs ?? NODE_TIMEOUT_MS
+  const dispatcher = new Agent({ connections: CONNECTIONS_MAX, connect: { timeout } })
+  return nodeClientOver(options, tokenHeader, {
+    clock: systemClock,
+    async send(url, { headers, signal }) {
+      const { statusCode, body } = await request(url, { dispatcher, signal, headers })
+      return { status: statusCode, text: await boundedText(body) }
+    },
+    close: () => dispatcher.destroy(),
+  })
 }
 
 async function boundedText(body: AsyncIterable<Uint8Array>): Promise<string> {
@@ -46,7 +35,7 @@ async function boundedText(body: AsyncIterable<Uint8Array>): Promise<string> {
   let length = 0
   for await (const chunk of body) {
     length += chunk.length
-    if (length > ANSWER_BYTES_MAX) throw unavailable(`an answer of more than ${ANSWER_BYTES_MAX} bytes`)
+    if (length > RESPONSE_BYTES_MAX) throw unavailable(`an answer of more than ${RESPONSE_BYTES_MAX} bytes`)
     chunks.push(chunk)
   }
   return Buffer.concat(chunks).toString('utf8')

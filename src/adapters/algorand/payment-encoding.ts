@@ -1,6 +1,6 @@
 /**
- * The two transactions of a payment, as the ledger encodes them: msgpack with sorted keys, no zeros, the shortest form of
- * every number. Written out here because a library that encodes all of Algorand weighs 230 kB in a browser.
+ * The two transactions of a payment in the ledger's encoding: msgpack with sorted keys, no zero values, and the shortest form
+ * of every number. Written here because a library that encodes all of Algorand weighs 230 kB in a browser.
  */
 import { fromBase64 } from '../../domain/base64.js'
 import { GENESIS_HASH, GENESIS_ID, type Network } from '../../domain/network.js'
@@ -37,7 +37,7 @@ export function encodeAssetPayment({ amount, receiver, assetId, ...common }: Ass
   ])
 }
 
-/** A payment of nothing to oneself, which is there for the fee. */
+/** A payment of zero to the sender itself. It pays the fees of the group. */
 export function encodeSponsorship(common: CommonFields): Uint8Array {
   const sender = unlessZero(common.sender)
   return encodeMap([...validity(common), ['rcv', sender], ['snd', sender], ['type', 'pay']])
@@ -62,12 +62,12 @@ const GENESIS_BYTES = {
   testnet: fromBase64(GENESIS_HASH.testnet),
 } as const
 
-/** The zero address is a zero, too. */
+/** The zero address counts as a zero value too. */
 function unlessZero(bytes: Uint8Array): Uint8Array | undefined {
   return bytes.some(byte => byte !== 0) ? bytes : undefined
 }
 
-/** Around a note of 1024 bytes, the ledger's most. */
+/** Room for a note of 1024 bytes, the ledger's maximum. */
 const BYTES_MAX = 2_048
 const scratch = new Uint8Array(BYTES_MAX)
 const view = new DataView(scratch.buffer)

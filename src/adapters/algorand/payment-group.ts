@@ -1,10 +1,10 @@
-/** A payment and, before it, its sponsor's half, ready to be signed. */
+/** The group of a payment and, before it, the sponsor's transaction, ready to be signed. */
 
 import { sha512_256 } from '#platform'
 import { concatBytes } from '../../domain/bytes.js'
 import { SdkError } from '../../domain/errors.js'
 import { X402_VERSION } from '../../domain/x402.js'
-import type { SuggestedParams } from './algod-questions.js'
+import type { SuggestedParams } from './algod-api.js'
 import { encodeBase32 } from './base32.js'
 import {
   type AssetPayment,
@@ -31,9 +31,9 @@ export interface PaymentGroup {
   readonly lastValid: bigint
 }
 
-/** 16 transactions at 5 times today's minimum fee: what a node, or whoever answers in its place, may make us sign. */
+/** The highest fee that we sign: 16 transactions at 5 times today's minimum. A false node could ask for more. */
 const FEE_MAX_MICRO_ALGOS = 80_000n
-/** What a signature, and a group's id, add to a transaction; fees per byte count them. */
+/** The bytes that a signature and a group's id add to a transaction. Fees per byte count them. */
 const SIGNATURE_BYTES = 75n
 const GROUP_ID_BYTES = 38n
 
@@ -67,7 +67,7 @@ export function paymentGroup(plan: GroupPlan): PaymentGroup {
   return grouped(bound(sponsorship, { ...payment, feeMicroAlgos: 0n }, suggested), firstValid, lastValid)
 }
 
-/** What is signed, and what a transaction's id is the hash of. */
+/** The bytes that are signed; a transaction's id is their hash. */
 export function signedText(transaction: Uint8Array): Uint8Array {
   return concatBytes([TX, transaction])
 }
@@ -84,7 +84,7 @@ export function signatureIn(signed: Uint8Array, transaction: Uint8Array): Uint8A
   return same ? signature : undefined
 }
 
-/** Fees first, because a group's id covers them; a fee per byte counts the bytes that the id itself will add. */
+/** Fees are set first, because the group's id covers them. A fee per byte counts the bytes that the id will add. */
 function bound(sponsorship: CommonFields, payment: AssetPayment, suggested: SuggestedParams): Uint8Array[] {
   const feeMicroAlgos = boundedFee(
     feeOf(encodeSponsorship(sponsorship), GROUP_ID_BYTES, suggested) +

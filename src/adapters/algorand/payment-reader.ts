@@ -8,7 +8,7 @@ import { encodeBase32 } from './base32.js'
 import { verifySignature } from './keys.js'
 import { bytesToSign, decodeMember, GROUP_SIZE_MAX, type GroupMember, hashOf, txIdOf } from './transaction.js'
 
-/** All of a group's base64 together; a sponsored payment is under 1 kB. */
+/** The length of a group's base64 texts together. A sponsored payment is below 1 kB. */
 const GROUP_TEXT_MAX = 65_536
 
 const NETWORK_BY_HASH: ReadonlyMap<string, Network> = new Map(
@@ -23,7 +23,7 @@ function read(payload: PaymentPayload): ReadPayment | undefined {
   try {
     const { texts, index } = groupOf(payload) ?? {}
     if (!texts || index === undefined) return undefined
-    // As lenient about base64 as facilitators are: a payment that they can read must not be without an id here.
+    // As lenient about base64 as facilitators are: each payment that they can read must have an id here.
     const group = texts.map(text => decodeMember(Buffer.from(text, 'base64')))
     const signed = group[index]?.signed
     const transfer = signed?.txn.assetTransfer

@@ -1,6 +1,6 @@
 /**
- * Builds and signs the group that the official client builds, byte for byte: the payment, and before it, where the quote
- * names a fee payer, an unsigned zero self-payment of the sponsor that carries both fees.
+ * Builds and signs the same group as the official client, byte for byte. Where the quote names a fee payer, an unsigned
+ * payment of zero from the sponsor to itself stands before the payment and carries both fees.
  */
 import { verifySignature } from '#platform'
 import { toBase64 } from '../../domain/base64.js'
@@ -13,7 +13,7 @@ import type { PaymentSigner, Signer } from '../../ports/payment-signer.js'
 import { type Random, systemRandom } from '../../ports/random.js'
 import { randomId } from '../../ports/random-id.js'
 import { decodeAddress } from './address.js'
-import type { Algod } from './algod-questions.js'
+import type { Algod } from './algod-api.js'
 import { type PaymentGroup, paymentGroup, signatureIn, signedText, withSignature } from './payment-group.js'
 import { cachedParams } from './suggested-params.js'
 
@@ -21,9 +21,9 @@ export interface PaymentSignerOptions {
   readonly key: Signer
   readonly network: Network
   readonly algod: Pick<Algod, 'suggestedParams'>
-  /** Whether the key is outside this program. Its signatures are then verified before they are used. @default false */
+  /** Whether the key is external, such as a wallet. Its signatures are verified before use. @default false */
   readonly externalKey?: boolean
-  /** The end of both notes. Must never repeat: two payments with equal terms and notes are one transaction. */
+  /** The end of both notes. It must never repeat: two payments with equal terms and notes are one transaction. */
   readonly noteSource?: () => string
   /** How long a node's suggested parameters are used; 0 asks for every payment. */
   readonly paramsMaxAgeMs?: number
@@ -31,14 +31,14 @@ export interface PaymentSignerOptions {
   readonly random?: Pick<Random, 'bytes'>
 }
 
-/** A round takes about 2.8 s; 10 rounds are the official client's window, 1000 the ledger's. */
+/** A round takes about 2.8 s. The official client uses 10 rounds; the ledger allows 1000. */
 const ROUND_SECONDS = 2.8
 const WINDOW_ROUNDS_MIN = 10
 const WINDOW_ROUNDS_MAX = 1_000
 
 const PARAMS_MAX_AGE_MS = 3_000
 
-/** @throws SvcError `invalid_key` where the key's address is none */
+/** @throws SvcError `invalid_key` where the key has no valid address */
 export function algorandPaymentSigner(options: PaymentSignerOptions): PaymentSigner {
   const { key, network, externalKey = false, clock = systemClock, random = systemRandom } = options
   const { noteSource = () => randomId(random), paramsMaxAgeMs = PARAMS_MAX_AGE_MS } = options
@@ -94,12 +94,12 @@ async function signatureBy(key: Signer, { transactions, paymentIndex }: PaymentG
   const payment = transactions[paymentIndex]!
   if ('sign' in key) {
     const signature: unknown = await key.sign(signedText(payment))
-    // Copied: it may come from another realm, and its maker may change it.
+    // A copy: the array may come from another realm, and the signer still owns it.
     if (ArrayBuffer.isView(signature)) return Uint8Array.from(signature as Uint8Array)
     throw new SdkError('The signer answered no signature; nothing was paid', 'invalid_key')
   }
   const signed = await key.signTransactions([...transactions], [paymentIndex])
-  // Wallets differ in whether they leave gaps for what they did not sign.
+  // Some wallets leave gaps for transactions that they did not sign, others do not.
   const answer = signed[paymentIndex] ?? signed.find(one => one !== null)
   const signature = answer && signatureIn(answer, payment)
   if (signature) return signature

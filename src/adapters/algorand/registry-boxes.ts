@@ -4,12 +4,12 @@ import type { RegisteredAgent, Score } from '../../domain/registry.js'
 import { decodeAddress, encodeAddress, PUBLIC_KEY_BYTES } from './address.js'
 
 const AGENT_PREFIX = 'ag_'
-/** A box's name has 64 bytes at most; what does not fit is registered nowhere. */
+/** A box's name has at most 64 bytes. A longer one cannot be registered. */
 const NAME_BYTES_MAX = 64
-/** id, offset of the domain, address, two times; then the domain itself, behind its length. */
+/** The id, the offset of the domain, the address and two times; then the length of the domain, and the domain. */
 const AGENT_HEAD_BYTES = 8 + 2 + PUBLIC_KEY_BYTES + 8 + 8
 const SCORE_BYTES = 7 * 8
-/** What a name begins with is part of it. */
+/** Each prefix is part of the box's name. */
 const UTF8 = new TextDecoder('utf-8', { ignoreBOM: true })
 
 export const AGENT_BOXES = text(AGENT_PREFIX)
@@ -22,7 +22,7 @@ export function scoreBox(agentId: bigint): Uint8Array {
   return concatBytes([text('sc_'), uint64(agentId)])
 }
 
-/** `undefined` where no box can have that name. */
+/** `undefined` where a box cannot have that name. */
 export function domainBox(domain: string): Uint8Array | undefined {
   const name = text(`dm_${domain}`)
   return domain !== '' && name.length <= NAME_BYTES_MAX ? name : undefined
@@ -39,7 +39,7 @@ export function idInAgentBox(name: Uint8Array): bigint | undefined {
   return prefixed ? readAgentId(name.subarray(AGENT_BOXES.length)) : undefined
 }
 
-/** `undefined` for bytes that are no such value. The same for the readers below. */
+/** `undefined` for malformed bytes, as of the readers below. */
 export function readAgentId(value: Uint8Array): bigint | undefined {
   return value.length === 8 ? viewOf(value).getBigUint64(0) : undefined
 }
@@ -73,7 +73,7 @@ export function readScore(value: Uint8Array): Score | undefined {
   }
 }
 
-/** For the sandbox, which stands in for the applications that write. @throws RangeError for an address that is none */
+/** Used by the sandbox, in place of the applications that write boxes. @throws RangeError for an invalid address */
 export function writeAgent({
   agentId,
   domain,

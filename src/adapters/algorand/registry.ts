@@ -1,10 +1,10 @@
-/** The registry as one node's boxes tell it. Promises: see the port. */
+/** The registry, read from the boxes of one node. Promises: see the port. */
 import { fromBase64, toBase64 } from '../../domain/base64.js'
 import type { RegisteredAgent, RegistryApps, Score } from '../../domain/registry.js'
 import { isRecord } from '../../domain/x402.js'
 import { systemClock } from '../../ports/clock.js'
 import type { Registry } from '../../ports/registry.js'
-import { type NodeClient, unavailable } from './node-answers.js'
+import { type NodeClient, unavailable } from './node-response.js'
 import {
   AGENT_BOXES,
   addressBox,
@@ -20,14 +20,14 @@ import {
 export interface RegistryOptions {
   readonly node: NodeClient
   readonly apps: RegistryApps & { readonly identityApp: number }
-  /** How long a list, and a score, are shared. */
+  /** How long a list or a score is cached. */
   readonly ageMs?: number
   readonly nowMs?: () => number
 }
 
 const AGE_MS = 30_000
 const SCORES_KEPT = 1_000
-/** More than are registered anywhere; a list beyond it is refused, not cut short. */
+/** More agents than any registry has. A longer list is refused, not cut. */
 const AGENTS_MAX = 20_000
 const PAGE_BOXES = 1_000
 const BOXES_AT_ONCE = 8
@@ -45,7 +45,7 @@ export function algorandRegistry(options: RegistryOptions): Registry {
     return value && wellFormed(readAgent(value), 'agent')
   }
 
-  /** The indexes are written beside the record; one that points at another record was left behind by it. */
+  /** An index box may be left over from an earlier record: it counts only where the record agrees with it. */
   async function byIndex(name: Uint8Array | undefined, owns: (agent: RegisteredAgent) => boolean) {
     const value = name && (await identity.value(name))
     const agent = value && (await byId(wellFormed(readAgentId(value), 'agent id')))
@@ -99,7 +99,7 @@ function boxesOf(node: NodeClient, app: number): Boxes {
   }
 }
 
-/** Older nodes know neither prefixes nor pages nor values: whatever of them is missing is made up for here. */
+/** Older nodes support neither prefixes nor pages nor values. This function does without them where they are missing. */
 async function readAll(
   boxes: Boxes,
   byId: (agentId: bigint) => Promise<RegisteredAgent | undefined>,
@@ -123,7 +123,7 @@ async function readAll(
   } while (next !== undefined)
   for (let at = 0; at < unread.length; at += BOXES_AT_ONCE) {
     for (const agent of await Promise.all(unread.slice(at, at + BOXES_AT_ONCE).map(byId))) {
-      // Deregistered since it was listed.
+      // The agent was deregistered after the list was read.
       if (agent) agents.set(agent.agentId, agent)
     }
   }

@@ -1,8 +1,8 @@
 /**
- * The current round for every paid request, at the price of asking the node now and then.
+ * An estimate of the current round for every paid request, with few requests to the node.
  *
- * Between readings the estimate grows by a round every `roundMs`, which is slower than the network's, and no reading is
- * used for so long that a network that stands still would be overtaken by more than a few rounds.
+ * Between readings the estimate grows by one round in `roundMs`, more slowly than the network. A reading is used only for a
+ * short time, so that the estimate is at most a few rounds ahead of a network that has stopped.
  */
 export interface RoundEstimateOptions {
   readonly readRound: () => Promise<bigint>
@@ -10,11 +10,11 @@ export interface RoundEstimateOptions {
   readonly nowMs: () => number
 }
 
-/** After this a reading is replaced in the background. */
+/** After this time a reading is renewed in the background. */
 const FRESH_MS = 3_000
-/** After this it is not used any more. */
+/** After this time a reading is not used. */
 const USABLE_MS = 15_000
-/** How long a node that failed is left alone. */
+/** The pause before a node that failed is asked again. */
 const LEFT_ALONE_MS = 5_000
 
 export function roundEstimate({
@@ -27,7 +27,7 @@ export function roundEstimate({
   let asking: Promise<void> | undefined
 
   async function ask(): Promise<void> {
-    // Counted from the question: the answer may be as old as that.
+    // The reading's age counts from the request: the response may be as old as that.
     const atMs = nowMs()
     try {
       reading = { round: await readRound(), atMs }
@@ -51,7 +51,7 @@ export function roundEstimate({
     if (!fresh && now - failedAtMs >= LEFT_ALONE_MS) asking ??= ask()
     const known = estimate()
     if (known !== undefined || !asking) return known
-    // Only callers of a node that has not just failed wait; for one that is down, answers come in the background.
+    // Callers wait for the first reading. After a failure they do not wait: the node is asked in the background.
     if (failedAtMs !== Number.NEGATIVE_INFINITY) return undefined
     await asking
     return estimate()

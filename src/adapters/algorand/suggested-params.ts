@@ -1,8 +1,7 @@
-import type { Algod, SuggestedParams } from './algod-questions.js'
+import type { Algod, SuggestedParams } from './algod-api.js'
 
 /**
- * Asks the node once for all payments of a few seconds. Only answers are kept: after a failure the next payment asks
- * again.
+ * Asks the node once for all payments of a few seconds. A failure is not cached: the next payment asks again.
  */
 export function cachedParams(
   algod: Pick<Algod, 'suggestedParams'>,

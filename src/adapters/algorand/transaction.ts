@@ -1,4 +1,4 @@
-/** Transactions as bytes: decoding what others sent, and the hashes and wrappings that algosdk does slowly. */
+/** Transactions as bytes: decoding the input of others, and hashing and wrapping, which are slow in algosdk. */
 import { createHash } from 'node:crypto'
 import {
   decodeSignedTransaction,
@@ -11,20 +11,20 @@ import { endOfValue, mapHasKey } from './msgpack.js'
 
 export const GROUP_SIZE_MAX = 16
 
-/** Algorand caps a transaction's parts well below this, logic signatures included. */
+/** Algorand's limits of a transaction are well below this, logic signatures included. */
 export const TRANSACTION_BYTES_MAX = 16_384
 
 const SIGNED_HEAD = Buffer.from('82a3736967c440', 'hex') // {sig: bin 64
 const SIGNED_BODY = Buffer.from('a374786e', 'hex') //         txn:
 const TX = Buffer.from('TX')
 
-/** A member of a group: `signed` is there when it came in the wrapper that carries signatures, even an empty one. */
+/** A member of a group. `signed` is present where the member came in the wrapper of signatures, even an empty one. */
 export interface GroupMember {
   readonly txn: Transaction
   readonly signed?: SignedTransaction
 }
 
-/** One transaction, wrapped or bare; `undefined` for anything else. Never throws and never trusts a length prefix. */
+/** Decodes one transaction, wrapped or bare; `undefined` for other input. Never throws and never trusts a length prefix. */
 export function decodeMember(bytes: Uint8Array): GroupMember | undefined {
   if (bytes.length === 0 || bytes.length > TRANSACTION_BYTES_MAX) return undefined
   try {
@@ -37,7 +37,7 @@ export function decodeMember(bytes: Uint8Array): GroupMember | undefined {
   }
 }
 
-/** What is signed and what the id is the hash of: `TX` and the canonical encoding. */
+/** The bytes that are signed, and whose hash is the id: `TX` and the canonical encoding. */
 export function bytesToSign(txn: Transaction): Buffer {
   return Buffer.concat([TX, txn.toByte()])
 }
@@ -50,7 +50,7 @@ export function txIdOf(txn: Transaction): string {
   return encodeBase32(hashOf(bytesToSign(txn)))
 }
 
-/** The id that binds a group together, over the hashes of its transactions without a group, in order. */
+/** The id of a group: the hash over the ids of its transactions without a group, in order. */
 export function groupIdOf(hashes: readonly Uint8Array[]): Buffer {
   const head = hashes.length < 16 ? Buffer.of(0x90 | hashes.length) : Buffer.of(0xdc, 0, hashes.length)
   const list = hashes.flatMap(hash => [Buffer.of(0xc4, 32), hash])

@@ -1,4 +1,4 @@
-/** The laid-out machine as SVG. Every move carries its name (`data-step`), by which the page fills in what happens on it. */
+/** The machine's layout as SVG. Every move has its name in `data-step`, so that the page can write its count there. */
 import type { Table } from '../../domain/table.js'
 import { BOX, EXIT, type Form, lanesOf, type PlacedExit, type PlacedLink, type PlacedState } from './lanes.js'
 

@@ -1,37 +1,37 @@
 /**
- * Remembers the last calls and tells them to whoever is watching. Each viewer has a place of its own in what there is to
- * tell: one that reads slowly is told later, or less, and holds up neither the others nor any call.
+ * Keeps the last calls and sends them to the viewers. Each viewer has a position of its own: a slow viewer gets events later,
+ * or fewer events, and delays neither the other viewers nor any call.
  */
 import { recentBookings } from '../../domain/bookings.js'
-import type { Books } from '../../ports/books.js'
+import type { CallObserver, EndedCall } from '../../ports/call-observer.js'
 import { type Cancel, type Clock, systemClock } from '../../ports/clock.js'
+import type { JournalHeader } from '../../ports/journal-header.js'
 import { every } from '../../ports/waiting.js'
-import type { EndedCall, Witness } from '../../ports/witness.js'
 import { createTally, rounded } from './tally.js'
 import type { AuditEvents, Hello, RunView } from './wire.js'
 
-/** Where events are written to. `write` answers whether more may follow at once. */
+/** The target of events. `write` returns whether more may follow at once. */
 export interface Viewer {
   write(text: string): boolean
   end(): void
 }
 
 export interface Seat {
-  /** To be called when more may be written again. */
+  /** Call it when more may be written again. */
   drained(): void
   leave(): void
 }
 
-export interface Feed extends Witness {
-  /** `undefined` where too many watch already. */
+export interface Feed extends CallObserver {
+  /** `undefined` where there are too many viewers already. */
   join(viewer: Viewer): Seat | undefined
-  /** The calls that are remembered, oldest first, as a journal without payers. */
+  /** The kept calls, oldest first, as a journal without payers. */
   lines(): Iterable<string>
   close(): void
 }
 
 export interface FeedOptions extends Omit<Hello, 'capacity'> {
-  readonly books: Books
+  readonly header: JournalHeader
   readonly capacity?: number
   readonly clock?: Pick<Clock, 'after'>
 }
@@ -40,10 +40,15 @@ const CAPACITY = 10_000
 const VIEWERS_MAX = 16
 const TICK_MS = 250
 const RUNS_AT_ONCE = 500
-/** Proxies and browsers take a silent connection for a dead one. */
+/** Proxies and browsers close a connection that is silent for long. */
 const HEARTBEAT_TICKS = 60
 
-export function createFeed({ capacity = CAPACITY, books, clock = systemClock, ...agent }: FeedOptions): Feed {
+export function createFeed({
+  capacity = CAPACITY,
+  header,
+  clock = systemClock,
+  ...agent
+}: FeedOptions): Feed {
   const places = new Map(agent.steps.map((step, at) => [step, at]))
   const tally = createTally(agent.steps.length)
   const ring: RunView[] = []
@@ -127,7 +132,7 @@ export function createFeed({ capacity = CAPACITY, books, clock = systemClock, ..
       }
     },
     *lines() {
-      yield `${JSON.stringify(books)}\n`
+      yield `${JSON.stringify(header)}\n`
       for (let at = Math.max(0, told - capacity); at < told; at++) {
         const run = ring[at % capacity]!
         yield `${JSON.stringify({ ...run, path: run.path.map(step => agent.steps[step]) })}\n`
@@ -142,7 +147,7 @@ export function createFeed({ capacity = CAPACITY, books, clock = systemClock, ..
   }
 }
 
-/** Field by field: whatever is added to an ended call one day is not on the page until somebody decides so here. */
+/** Lists each field, so that a later field of an ended call is not on the page before it is added here. */
 function viewOf(call: EndedCall, places: ReadonlyMap<string, number>): RunView {
   const { id, traceId, endpoint, final, status, code, charged, startedMs, ms, path, timingsMs } = call
   const { txId, amount, asset, mismatch } = call

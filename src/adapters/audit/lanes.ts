@@ -1,15 +1,15 @@
 /**
- * Lays a drawn machine out for a screen: its states one below the other in the order that calls pass them, and beside each
- * its ways out. It is laid out from the table when the process starts, so the page cannot show another machine than runs.
+ * The layout of a machine for a screen: its states one below the other in the order in which calls pass them, and beside each
+ * state its exits. It is made from the table when the process starts, so the page shows the machine that runs.
  */
 import type { Row, Table } from '../../domain/table.js'
 
 export interface Form {
-  /** Ways out beside a state before they break into another row. */
+  /** The most exits in one row beside a state. */
   readonly exitsPerRow: number
-  /** Whether the ways out stand beside their state, or below it. */
+  /** Whether the exits are beside their state, or below it. */
   readonly exits: 'beside' | 'below'
-  /** How far a state moves to the right to let another's line pass. */
+  /** How far a state moves to the right, so that the line of another state can pass. */
   readonly indent: number
 }
 
@@ -32,7 +32,7 @@ export interface PlacedState {
   readonly y: number
 }
 
-/** A move to a final state, with its own copy of that state. */
+/** A move to a final state, with a copy of that state of its own. */
 export interface PlacedExit {
   readonly step: string
   readonly event: string
@@ -56,7 +56,7 @@ const MARGIN = 8
 const TEXT_LINE = 14
 /** Room for a line that branches off, and its name. */
 const BRANCH = 20
-/** How far below its state's upper edge a line to the ways out runs. */
+/** The distance from a state's upper edge to its line to the exits. */
 const BUS = 3
 
 export function lanesOf(table: Table, form: Form): Lanes {
@@ -91,7 +91,7 @@ export function lanesOf(table: Table, form: Form): Lanes {
   }
 }
 
-/** By the longest way from the initial state; among equals, those that lead no further first. */
+/** Sorts states by the longest path from the initial state; of equals, those without a next state come first. */
 function inOrder({ initial, rows }: Table): string[] {
   const depths = new Map<string, number>()
   const visit = (state: string, depth: number): void => {
@@ -150,14 +150,14 @@ function placedLink(link: Link, states: readonly PlacedState[], gaps: readonly n
   const [from, to] = [states[link.from]!, states[link.to]!]
   const top = from.y + BOX.height
   const tip = { x: 0, y: to.y - 1 }
-  // What branches off is named where it arrives: where it leaves, the line that goes straight on has its name.
+  // A branch has its name at its end: at its beginning is the name of the line that goes straight on.
   const text = to.x > from.x ? to.y - 7 : gaps[link.from]! + TEXT_LINE
   const steps = link.steps.map((step, at) => ({ ...step, y: text + at * TEXT_LINE }))
   if (from.x === to.x) {
     const x = from.x + 12
     return { steps, x: x + 8, line: `M${x},${top}V${tip.y - 5}`, tip: { ...tip, x } }
   }
-  // To the right it branches off the line that goes straight on; back it turns just above where it arrives.
+  // To the right it leaves the line that goes straight on; back it turns just above its target.
   const into = to.x > from.x
   const x1 = from.x + 12
   const x2 = into ? to.x + 12 : Math.min(x1, to.x + 96)

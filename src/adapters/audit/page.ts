@@ -1,4 +1,4 @@
-/** The audit page: one document that asks nobody else for anything, and the policy that holds it to that. */
+/** The audit page: one document that loads nothing from other hosts, and the policy that enforces it. */
 import { createHash } from 'node:crypto'
 import type { Table } from '../../domain/table.js'
 import { drawingOf } from './drawing.js'
@@ -7,7 +7,7 @@ import { SCRIPT, STYLE } from './page.generated.js'
 
 export interface AuditPage {
   readonly html: string
-  /** `Content-Security-Policy`: exactly this style, exactly this script, and events from where the page came from. */
+  /** `Content-Security-Policy`: exactly this style, exactly this script, and events from the page's own origin. */
   readonly policy: string
 }
 
@@ -31,7 +31,7 @@ function hashOf(text: string): string {
   return `sha256-${createHash('sha256').update(text).digest('base64')}`
 }
 
-/** Nothing in it comes from a caller or a seller: what they said arrives as events and is set as text. */
+/** The document has no text of a caller or a seller: their text comes in events and is set as text. */
 function documentOf(table: Table): string {
   return `<!doctype html>
 <html lang="en">

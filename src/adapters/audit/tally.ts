@@ -1,13 +1,13 @@
-/** Counts how often each move of a machine is made, and knows how long its state lately took. */
+/** Counts each move of a machine, and keeps the last durations of its state. */
 import type { EdgeView } from './wire.js'
 
 export interface Tally {
   add(path: readonly number[], timingsMs: readonly number[]): void
-  /** Every move whose count differs from what `seen` holds; `seen` is brought up to date. */
+  /** The moves whose count differs from the count in `seen`. Updates `seen`. */
   changedSince(seen: Uint32Array): readonly EdgeView[]
 }
 
-/** Enough for a median that neither jumps nor lags; a move costs 1 kB. */
+/** Enough durations for a steady and recent median. A move takes 1 kB. */
 const RECENT = 128
 
 export function createTally(steps: number): Tally {
@@ -38,7 +38,7 @@ function median(values: Float64Array): number {
   return sorted.length % 2 === 1 ? sorted[middle]! : (sorted[middle - 1]! + sorted[middle]!) / 2
 }
 
-/** To the microsecond. */
+/** Rounds to microseconds. */
 export function rounded(ms: number): number {
   return Math.round(ms * 1_000) / 1_000
 }

@@ -1,15 +1,15 @@
-/** What the page is told, as server-sent events. No body, payer, key or secret is in any of it. */
+/** The page's server-sent events. None of them has a body, a payer, a key or a secret. */
 import type { Charged } from '../../domain/machines/charge.machine.js'
 
-/** First, and again whenever the page connects anew. */
+/** The first event of each connection. */
 export interface Hello {
   readonly agent: string
   readonly network: string
   readonly endpoints: readonly string[]
-  /** Each move of the machine, `state.event`: runs and edges name them by their place here. */
+  /** Each move of the machine as `state.event`. Runs and edges refer to it by its index. */
   readonly steps: readonly string[]
   readonly outcomes: Readonly<Record<string, { readonly status: number; readonly charged: Charged }>>
-  /** How many runs are remembered, here and on the page. */
+  /** How many runs the server and the page keep. */
   readonly capacity: number
 }
 
@@ -23,7 +23,7 @@ export interface RunView {
   readonly charged: Charged
   readonly startedMs: number
   readonly ms: number
-  /** Places in `steps`. */
+  /** Indexes into `steps`. */
   readonly path: readonly number[]
   readonly timingsMs: readonly number[]
   readonly txId?: string
@@ -32,10 +32,10 @@ export interface RunView {
   readonly mismatch?: string
 }
 
-/** How often a move was made since the server began, and how long its state took: the median of the last ones. */
+/** How often a move was made since the server began, and the median of its state's last durations. */
 export type EdgeView = readonly [step: number, count: number, medianMs: number]
 
-/** Since the server began. */
+/** Totals since the server began. */
 export interface Totals {
   readonly calls: number
   readonly charged: number

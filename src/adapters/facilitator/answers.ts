@@ -1,17 +1,17 @@
-/** What a facilitator's HTTP answer is to us: a JSON object from the facilitator itself, or an outage. */
+/** Reads a facilitator's HTTP response: a JSON object from the facilitator itself, or an outage. */
 import { isRecord } from '../../domain/x402.js'
 
 export type Answer =
   | { readonly status: number; readonly body: Record<string, unknown> }
   | {
       readonly outage: string
-      /** Whether anything but a gateway's error came back. */
+      /** Whether a response came that is not a gateway's error. */
       readonly spoke: boolean
-      /** Whether it fell over on what it was sent (500): one stranger's payload, and no reason to stop asking it. */
+      /** Whether the facilitator failed on this payload (500). Other payloads may still succeed, so it is asked again. */
       readonly stumbled?: true
     }
 
-/** The outage that a status alone is. 408 and 429 speak of the asking, not of the payment. */
+/** The outage that a status means by itself. 408 and 429 concern the request, not the payment. */
 export function outageOf(status: number): Answer | undefined {
   const isOutage = (status >= 300 && status < 400) || status >= 500 || status === 408 || status === 429
   if (!isOutage) return undefined
@@ -26,7 +26,7 @@ export function answerOf(status: number, text: string): Answer {
     const body: unknown = JSON.parse(text)
     if (isRecord(body)) return { status, body }
   } catch {
-    // Said below: what is not JSON and what is JSON of another kind are equally no answer.
+    // Reported below: text that is not JSON, and JSON that is no object, are the same outage.
   }
   return { outage: `status ${status} without a JSON object`, spoke: true }
 }

@@ -1,11 +1,11 @@
 /**
- * The body that `/verify` and `/settle` share. Facilitators match networks by exact string, so both places that name one
- * are put into the facilitator's own spelling; nothing signs these fields. All else goes on as the payer sent it.
+ * The body of `/verify` and `/settle`. Facilitators compare networks by exact string, so both fields that name one get the
+ * facilitator's own spelling; no signature covers these fields. All other fields stay as the payer sent them.
  */
 import { type Network, networkOf } from '../../domain/network.js'
 import { isRecord, type PaymentPayload, type PaymentRequirements, X402_VERSION } from '../../domain/x402.js'
 
-/** `undefined` for a payload that cannot be encoded: one nested deeper than the stack. */
+/** `undefined` for a payload that cannot be encoded, because it is nested deeper than the stack. */
 export type Envelopes = (
   payment: PaymentPayload,
   requirements: PaymentRequirements,
@@ -18,7 +18,7 @@ interface Sealed {
   readonly body: Buffer | undefined
 }
 
-/** Encodes a payment once for all the questions asked about it. */
+/** Encodes a payment once for all requests about it. */
 export function envelopes(network: Network): Envelopes {
   const sealed = new WeakMap<PaymentPayload, Sealed>()
   return (payment, requirements, listedNetwork) => {
@@ -37,7 +37,7 @@ function encode(
   network: Network,
 ): Buffer | undefined {
   const { accepted } = payment
-  // An `accepted` of another network stays as it is: the facilitator is to see what the payer said.
+  // An `accepted` of another network stays as it is: the facilitator must see the payer's own value.
   const respelt = isRecord(accepted) && networkOf(accepted.network) === network
   try {
     return Buffer.from(

@@ -1,6 +1,6 @@
 /**
- * Which addresses payments may be sent to. A signed payment on plain http across a public network could be read and
- * withheld on the way, and the answer "settled" could be forged: free work for whoever sits there.
+ * The URLs that payments may be sent to. On plain http across a public network, an attacker could withhold a signed payment
+ * and forge the answer "settled", and so get work for free.
  */
 import { BlockList, isIP } from 'node:net'
 import { SvcError } from '../../domain/errors.js'
@@ -13,12 +13,12 @@ LOCAL.addSubnet('192.168.0.0', 16, 'ipv4')
 LOCAL.addAddress('::1', 'ipv6')
 LOCAL.addSubnet('fc00::', 7, 'ipv6')
 
-/** @throws SvcError `invalid_facilitator` for anything but https, or http to a host that is not public. */
+/** @throws SvcError `invalid_facilitator` unless the URL is https, or http to a host that is not public. */
 export function facilitatorUrl(text: string, options: { readonly allowHttp?: boolean } = {}): URL {
   const url = URL.canParse(text) ? new URL(text) : undefined
   if (!url || (url.protocol !== 'https:' && url.protocol !== 'http:'))
     throw invalid('The facilitator must be an http(s) URL', text)
-  // Both would be lost or printed: paths are appended to the URL, and health shows it to everybody.
+  // Paths are appended to the URL, so a query would be lost; health shows the URL, so credentials would be public.
   if (url.username || url.password || url.search || url.hash)
     throw invalid('The facilitator URL must not carry credentials, a query or a fragment', url.host)
   if (url.protocol === 'http:' && !options.allowHttp && !isLocal(url.hostname))

@@ -1,9 +1,9 @@
 /**
- * Several facilitators as one. Asking a second one whether a payment is good costs nothing; asking a second one to settle
- * it could charge twice. So `verify` may move on from one that does not answer, and `settle` never does.
+ * Several facilitators as one. A second facilitator may verify a payment at no cost, but a second settlement could charge
+ * twice. So `verify` goes on to the next facilitator where one does not answer, and `settle` never does.
  *
- * A sponsored payment is a group that only its sponsor can complete: another facilitator's "no" would be about the
- * sponsor, not about the payer. It goes to the facilitator whose sponsor was quoted.
+ * Only its sponsor can complete a sponsored payment: another facilitator would refuse it because of the sponsor, not because
+ * of the payer. So it goes to the facilitator whose sponsor was quoted.
  *
  * The breakers are cockatiel's: unlike opossum it counts answers as failures (nothing throws here), has no dependency and
  * no timer of its own, and brings its types. Stay on 3.x while Node 20 is supported.
@@ -22,9 +22,9 @@ import { type Clock, systemClock } from '../../ports/clock.js'
 import type { Facilitator, Supported, Verification } from '../../ports/facilitator.js'
 
 export interface FailoverOptions {
-  /** Unanswered verifications in a row after which a facilitator is left alone. */
+  /** After this many unanswered verifications in a row a facilitator is paused. */
   readonly failuresMax?: number
-  /** For how long; then one verification tries it again. */
+  /** How long it is paused. Then one verification tries it again. */
   readonly pauseMs?: number
   readonly clock?: Pick<Clock, 'now'>
 }
@@ -40,10 +40,10 @@ interface Member {
 const SPONSORS_MAX = 256
 
 /**
- * In order of preference. Waiting adds up: give each its share of the verify budget (`verifyTimeoutMs`).
+ * Facilitators in order of preference. Their time limits add up: give each its share of `verifyTimeoutMs`.
  *
- * A payment that no facilitator has verified in this process (one found again after a crash) is not settled by a list of
- * several: a settle may have been sent to any of them. The answer is `unknown`, and the chain decides.
+ * A list of several does not settle a payment that no facilitator has verified in this process, such as one found after a
+ * crash: an earlier settle may have gone to any of them. The verdict is `unknown`, and the chain decides.
  */
 export function facilitatorList(
   facilitators: readonly [Facilitator, ...Facilitator[]],
@@ -59,7 +59,7 @@ export function facilitatorList(
     return bound ? [bound] : members
   }
 
-  /** The first that is not being left alone; any of them before none. */
+  /** The answer of the first facilitator that is not paused; where all are, of the first that answers. */
   async function preferred(): Promise<Supported | undefined> {
     const answers = await Promise.all(members.map(member => member.facilitator.supported()))
     let first: Supported | undefined
@@ -91,7 +91,7 @@ export function facilitatorList(
           continue
         }
         if (verification.verdict === 'refused' && causes.length > 0 && sponsor !== undefined) break
-        // The first to vouch for a payment keeps it: a second could only settle what the first may have settled.
+        // The first facilitator that finds a payment valid settles it: a second could settle it once more.
         if (verification.verdict === 'valid' && !byPayment.has(payment)) byPayment.set(payment, member)
         return verification
       }
@@ -100,7 +100,7 @@ export function facilitatorList(
 
     async settle(payment, requirements) {
       const member = byPayment.get(payment) ?? (members.length === 1 ? members[0] : undefined)
-      // No breaker: the work is done, and whether this payment can still be had is worth every try.
+      // No breaker: the handler has run, so each attempt to settle is worth it.
       return member
         ? member.facilitator.settle(payment, requirements)
         : { verdict: 'unknown', cause: 'no facilitator has verified this payment here' }
@@ -115,7 +115,7 @@ function memberOf(
   clock: Pick<Clock, 'now'>,
 ): Member {
   const breaker = circuitBreaker(
-    // A payload that makes a facilitator fall over costs nothing to send: five of them must not close the shop.
+    // Anyone can send a payload that makes a facilitator fail. Five of them must not pause the facilitator.
     handleWhenResult(
       result => (result as Verification).verdict === 'unreachable' && (result as Unreachable).down !== false,
     ),
@@ -128,7 +128,7 @@ function memberOf(
   return member
 }
 
-/** An open circuit closes only by being asked, so quotes must come back to it once its pause is over. */
+/** A circuit closes only after a request, so quotes must name this facilitator again when its pause is over. */
 function isPaused({ breaker, pausedUntilMs }: Member, clock: Pick<Clock, 'now'>): boolean {
   return breaker.state !== CircuitState.Closed && clock.now() < pausedUntilMs
 }
@@ -138,7 +138,7 @@ async function ask(
   payment: PaymentPayload,
   requirements: PaymentRequirements,
 ): Promise<Verification> {
-  // cockatiel would let this one wait for the trial call's end; the next facilitator can answer sooner.
+  // cockatiel would make this request wait for the end of the trial; the next facilitator can answer sooner.
   if (breaker.state === CircuitState.HalfOpen) return unreachable('being tried again')
   try {
     return await breaker.execute(() => facilitator.verify(payment, requirements))

@@ -1,9 +1,8 @@
 /**
- * JSON over kept-alive connections to one origin. Every question ends within its deadline, connecting included, in a JSON
- * object from the facilitator itself or in an outage; redirects, 5xx and throttling are outages whatever their body says.
+ * JSON over kept-alive connections to one origin. Every request ends within its deadline, connecting included: in a JSON
+ * object from the facilitator itself, or in an outage. Redirects, 5xx and throttling are outages, whatever their body is.
  *
- * `dispatch` instead of undici's `request` spares a stream and a signal per question: 60 µs a question instead of 90, on
- * the path that payers wait on.
+ * `dispatch` needs no stream and no signal, unlike undici's `request`: 60 µs a request instead of 90, while payers wait.
  */
 import { setImmediate } from 'node:timers/promises'
 import { type Dispatcher, Pool } from 'undici'
@@ -13,11 +12,11 @@ import { type Answer, answerOf, outageOf } from './answers.js'
 export interface JsonTransport {
   get(path: string, timeoutMs: number): Promise<Answer>
   post(path: string, body: Buffer, timeoutMs: number): Promise<Answer>
-  /** Cuts what only reads; what was posted is let end, at its deadline at the latest. */
+  /** Cuts GET requests. POST requests go on until they end, at their deadline at the latest. */
   close(): Promise<void>
 }
 
-/** The largest honest answer is a `/supported` that lists every chain: a few KiB. */
+/** The largest honest response is a `/supported` that lists every chain: a few KiB. */
 const ANSWER_BYTES_MAX = 64 * 1024
 const CONNECT_TIMEOUT_MS = 5_000
 
@@ -40,7 +39,7 @@ export function jsonTransport(base: URL, connectionsMax: number): JsonTransport 
   async function ask(exchange: Exchange, options: Dispatcher.DispatchOptions): Promise<Answer> {
     pool.dispatch(options, exchange)
     const answer = await exchange.answered
-    // undici takes a connection back one turn after its answer; whoever asks sooner has it open another.
+    // undici frees a connection one turn after its response. An earlier request would open another connection.
     await setImmediate()
     return answer
   }
@@ -65,7 +64,7 @@ export function jsonTransport(base: URL, connectionsMax: number): JsonTransport 
 
 class Exchange implements Dispatcher.DispatchHandler {
   readonly answered: Promise<Answer>
-  /** The first answer counts: what is said after it changes nothing. */
+  /** The first result counts; later ones are ignored. */
   #answer!: (answer: Answer) => void
   #controller: Dispatcher.DispatchController | undefined
   #cut = false
@@ -89,14 +88,14 @@ class Exchange implements Dispatcher.DispatchHandler {
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.#controller = controller
-    // It waited for a connection until nobody waited for it any more: a payment must not leave now.
+    // The deadline passed while the request waited for a connection: a payment must not be sent now.
     if (this.#cut) controller.abort(new Error('cut'))
   }
 
   onResponseStart(_: Dispatcher.DispatchController, status: number): void {
     this.#status = status
     const outage = outageOf(status)
-    // Answered at once; the body is still drained, within the limits, so that the connection can be used again.
+    // The result is given at once. The body is still read, within the limits, so that the connection can be used again.
     if (outage) this.#answer(outage)
   }
 

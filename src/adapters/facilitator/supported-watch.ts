@@ -1,6 +1,6 @@
 /**
- * Keeps what `/supported` says at hand: read at once, refreshed in the background, the last good answer kept through
- * everything that comes later. Only the very first read is ever waited for, and not for long.
+ * Keeps the last good answer of `/supported`. It is read at once and refreshed in the background; a later failure does not
+ * discard it. Callers wait only for the first read, and only for a short time.
  */
 import { isAddress } from '../../domain/address.js'
 import { type Network, networkOf } from '../../domain/network.js'
@@ -13,11 +13,11 @@ import type { Answer } from './answers.js'
 export interface SupportedWatch {
   /** The last good answer, without waiting. */
   readonly known: Supported | undefined
-  /** Why the latest read gave no good answer; `undefined` where it did. */
+  /** Why the latest read failed; `undefined` where it succeeded. */
   readonly lastError: string | undefined
-  /** As `known`, but the first read is given `firstWaitMs`, counted once for all callers together. */
+  /** As `known`, but waits up to `firstWaitMs` for the first read, counted once for all callers together. */
   current(): Supported | Promise<Supported | undefined>
-  /** Reads now, or joins the read under way. */
+  /** Reads now. Concurrent callers share one read. */
   refresh(): Promise<void>
   close(): void
 }
@@ -28,9 +28,9 @@ export interface WatchOptions {
   readonly clock: Pick<Clock, 'after'>
   readonly firstWaitMs: number
   readonly refreshMs: number
-  /** After the first failure; doubled after each further one, up to `refreshMs`. */
+  /** The pause after the first failure. It doubles after each further failure, up to `refreshMs`. */
   readonly retryMs: number
-  /** Told when the answer changes between good and bad, or names another sponsor; not on every failure. */
+  /** Called when reads begin to fail or to succeed, and when the sponsor changes; not for every failure. */
   readonly onChange: (what: string) => void
 }
 

@@ -1,6 +1,6 @@
 /**
- * What an answer of a facilitator means. A yes is exactly `true` under exactly 200; a no is exactly `false` from a
- * facilitator that answered the question; everything else decides nothing.
+ * The meaning of a facilitator's answer. A yes is exactly `true` with status 200. A no is exactly `false` from a facilitator
+ * that answered the request. Any other answer decides nothing.
  */
 import type { Settlement, Verification } from '../../ports/facilitator.js'
 import type { Answer } from './answers.js'
@@ -8,9 +8,9 @@ import type { Answer } from './answers.js'
 const TEXT_LENGTH_MAX = 300
 
 /**
- * The reasons that are given before anything is submitted: only these are a no to a settlement. (First built the other
- * way round, as a list of exceptions: `unexpected_settle_error`, `transaction_timeout` and `network_error`, which real
- * facilitators send for time-outs, were taken for a no although the payment had landed.)
+ * The reasons that a facilitator gives before it submits anything: only these refuse a settlement. (First built as a list of
+ * exceptions: `unexpected_settle_error`, `transaction_timeout` and `network_error`, which real facilitators send for
+ * time-outs, were taken for a no although the payment had landed.)
  *
  * The `invalid_exact_avm` names are those of `@x402/avm` 2.26 that come before it submits; `settlement_failed` and
  * `confirmation_failed` come after.
@@ -32,10 +32,10 @@ const BEFORE_SUBMITTING = new RegExp(
   ].join('|')})$`,
 )
 
-/** In letters alone, so that "already in ledger", `ALREADY_IN_LEDGER` and `alreadyInLedger` are one. */
+/** Compares letters only, so that "already in ledger", `ALREADY_IN_LEDGER` and `alreadyInLedger` are equal. */
 const IN_LEDGER =
   /already(been)?(in|on|part)?(of)?(the)?(ledger|block|chain|spent|settled|submitted|processed|confirmed|used)/
-/** Words under which any reason decides nothing: a node says "txn dead" also of what landed before its last round. */
+/** With these words no reason decides: a node also says "txn dead" of a transaction that has landed. */
 const DECIDES_NOTHING = /already|txndead|unexpectederror/
 
 export function verificationOf(answer: Answer): Verification {
@@ -81,7 +81,7 @@ function isFinalNo({ transaction, txId, errorReason }: Record<string, unknown>):
   )
 }
 
-/** Of the whole texts, however long: what is shown of them is shortened. */
+/** Reads the whole texts, however long: only their display is shortened. */
 function lettersOf(...texts: readonly unknown[]): string {
   const said = texts.filter(text => typeof text === 'string').join('')
   return said.toLowerCase().replace(/[^a-z]/g, '')
@@ -100,7 +100,7 @@ function reasonOf(reason: unknown, message: unknown): string {
   return [printable(reason), printable(message)].filter(text => text !== '').join(': ') || 'no reason given'
 }
 
-/** A stranger's text on its way to headers, logs and people: one line of ASCII, and not much of it. */
+/** Foreign text for headers, logs and people: one short line of ASCII. */
 function printable(value: unknown): string {
   if (typeof value !== 'string') return ''
   return value

@@ -1,4 +1,4 @@
-/** A facilitator over x402 version 2's REST interface: `/supported`, `/verify`, `/settle`. */
+/** A facilitator over the REST interface of x402 version 2 (its section 7): `/supported`, `/verify`, `/settle`. */
 import type { Network } from '../../domain/network.js'
 import type { PaymentPayload, PaymentRequirements } from '../../domain/x402.js'
 import { type Clock, systemClock } from '../../ports/clock.js'
@@ -21,26 +21,26 @@ export interface FacilitatorOptions {
   readonly firstWaitMs?: number
   readonly refreshMs?: number
   readonly retryMs?: number
-  /** A settle holds its connection until the chain confirms, some seconds: this bounds payments a second. */
+  /** A settle holds its connection for some seconds, until the chain confirms: this bounds the payments in a second. */
   readonly connectionsMax?: number
   /** Accepts plain http to a public host. */
   readonly allowHttp?: boolean
   readonly logger?: Logger
   readonly clock?: Pick<Clock, 'after'>
-  /** How it is reached. @default over HTTP */
+  /** The transport of requests. @default HTTP */
   readonly transport?: typeof jsonTransport
 }
 
 export interface X402Facilitator extends Facilitator {
   readonly status: FacilitatorStatus
-  /** Stops the background reading and ends the connections. */
+  /** Stops reading in the background, and ends the connections. */
   close(): Promise<void>
 }
 
 export interface FacilitatorStatus {
-  /** Whether it has ever answered anything, be it "not found". */
+  /** Whether it has ever answered, even with "not found". */
   readonly answered: boolean
-  /** What is wrong now; `undefined` where the latest answers were good. */
+  /** The present error; `undefined` where the latest answers were good. */
   readonly lastError?: string
 }
 
@@ -102,7 +102,7 @@ export function x402Facilitator(options: FacilitatorOptions): X402Facilitator {
   }
 }
 
-/** Our own no, in both dialects: what could not be encoded was not sent. */
+/** Our own refusal, as verify and settle answer it: a payload that cannot be encoded is not sent. */
 const UNENCODABLE: Answer = {
   status: 400,
   body: {
@@ -118,6 +118,6 @@ function warn(logger: Logger, message: string): void {
   try {
     logger.warn({}, message)
   } catch {
-    // A log sink that throws is nobody's outage.
+    // An error of the logger is no outage of the facilitator.
   }
 }

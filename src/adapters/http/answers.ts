@@ -3,7 +3,7 @@ import { OUTCOMES } from '../../domain/machines/charge.machine.js'
 import { unwritten } from '../../domain/unwritten.js'
 import type { ChargeOutcome } from '../../ports/charge.js'
 import { callHeaders } from './call-headers.js'
-import { errorBody } from './refusal.js'
+import { errorBody } from './errors.js'
 import { jsonReply, jsonTextReply, type Reply } from './reply.js'
 
 /** @param taken lower-case names of headers that the route says already: a handler's `Response` does not say them again. */

@@ -3,9 +3,9 @@ import Router from '@koa/router'
 import Koa, { type Context, type Middleware } from 'koa'
 import { skipBody } from './body.js'
 import { CORS_HEADERS } from './cors.js'
+import { HttpError, replyToError } from './errors.js'
 import type { BodyHolder } from './left-body.js'
 import { closeWithSocket } from './pipelined.js'
-import { HttpRefusal, refusalOf } from './refusal.js'
 import type { Reply } from './reply.js'
 import { responder } from './respond.js'
 import {
@@ -38,7 +38,7 @@ export function httpApp(options: HttpOptions): Koa {
     try {
       reply = await route.handle({ req, res, mountedAt: prefixOf(ctx), holder: request as BodyHolder })
     } catch (cause) {
-      reply = refusalOf(cause, logger)
+      reply = replyToError(cause, logger)
     }
     skipBody(req)
     const { headers } = route
@@ -72,7 +72,7 @@ export function httpApp(options: HttpOptions): Koa {
 }
 
 function noSuchPath(): never {
-  throw new HttpRefusal(404, 'not_found', 'There is no such path here.')
+  throw new HttpError(404, 'not_found', 'There is no such path here.')
 }
 
 function pathOf(url: string): string {

@@ -6,7 +6,7 @@
  * else has to. A body that is complete stays until its call ends or its handler begins.
  */
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
-import { HttpRefusal } from './refusal.js'
+import { HttpError } from './errors.js'
 
 const RETRY_SECONDS = '5'
 /** What Node keeps beside the bytes of each piece of a body, measured; a body in pieces of a byte is mostly that. */
@@ -93,8 +93,8 @@ export class BodyShare {
   }
 }
 
-export function overloaded(): HttpRefusal {
-  return new HttpRefusal(
+export function overloaded(): HttpError {
+  return new HttpError(
     503,
     'overloaded',
     'Too many bodies arrive at once. Nothing was charged by this request; send it again in some seconds.',

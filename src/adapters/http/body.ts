@@ -1,12 +1,12 @@
 /** Reads a request body: bounded in bytes, once, and where something in front has read it, from what that left. */
 import type { IncomingMessage } from 'node:http'
-import type { Presented } from '../../ports/charge.js'
+import type { Parsed } from '../../ports/charge.js'
 import { systemClock } from '../../ports/clock.js'
 import { type BodyShare, overloaded } from './body-budget.js'
+import { HttpError, tooLarge } from './errors.js'
 import { parseBody } from './json-body.js'
 import { leftBody } from './left-body.js'
-import { HttpRefusal, tooLarge } from './refusal.js'
-import type { Incoming } from './routes.js'
+import type { NodeRequest } from './routes.js'
 
 /** How long an over-long body is still read and thrown away, so that its sender gets to see the refusal. */
 const LINGER_MS = 5_000
@@ -15,17 +15,17 @@ const NONE = { kind: 'none' } as const
 
 /** @throws HttpRefusal for what cannot be read, or is too large to be. */
 export function readBody(
-  { req, holder }: Incoming,
+  { req, holder }: NodeRequest,
   bytesMax: number,
   share: BodyShare,
-): Presented<unknown> | Promise<Presented<unknown>> {
+): Parsed<unknown> | Promise<Parsed<unknown>> {
   if (req.method !== 'POST' || !carriesBody(req)) {
     skipBody(req)
     return NONE
   }
   const encoding = req.headers['content-encoding']
   if (encoding !== undefined && encoding !== 'identity') {
-    throw new HttpRefusal(415, 'unsupported_encoding', 'Send the body without a Content-Encoding.')
+    throw new HttpError(415, 'unsupported_encoding', 'Send the body without a Content-Encoding.')
   }
   if (req.readableDidRead || req.readableEnded) return leftBody(req, holder, bytesMax)
   return readBytes(req, bytesMax, share).then(parseBody)
@@ -47,14 +47,14 @@ function readBytes(req: IncomingMessage, bytesMax: number, share: BodyShare): Pr
   return new Promise((resolve, reject) => {
     let chunks: Buffer[] = []
     let length = 0
-    const refuse = (refusal: HttpRefusal) => {
+    const refuse = (refusal: HttpError) => {
       req.off('data', take)
       chunks = []
       linger(req)
       reject(refusal)
     }
     const incomplete = () =>
-      reject(new HttpRefusal(400, 'incomplete_body', 'The body ended before it was complete.'))
+      reject(new HttpError(400, 'incomplete_body', 'The body ended before it was complete.'))
     const take = (chunk: Buffer) => {
       length += chunk.length
       if (length > bytesMax) return refuse(tooLarge(bytesMax))

@@ -1,7 +1,7 @@
 /** Answers what Node's parser refuses before a request exists, in the same JSON as every other error. */
 import type { Server } from 'node:http'
 import { systemClock } from '../../ports/clock.js'
-import { errorBody } from './refusal.js'
+import { errorBody } from './errors.js'
 
 const REFUSALS: Readonly<Record<string, readonly [line: string, code: string, message: string]>> = {
   HPE_HEADER_OVERFLOW: [

@@ -2,16 +2,16 @@
 import secureJson from 'secure-json-parse'
 import { deeperThan } from '../../domain/json-depth.js'
 import { mayHoldUnusualNumbers, NumberOverflow, plainNumbers } from '../../domain/json-numbers.js'
-import type { Presented } from '../../ports/charge.js'
+import type { Parsed } from '../../ports/charge.js'
 
 /** Deeper than any schema for people; shallow enough that no recursion over a body can exhaust the stack. */
 const DEPTH_MAX = 64
 
-export function parseBody(bytes: Buffer): Presented<unknown> {
+export function parseBody(bytes: Buffer): Parsed<unknown> {
   return bytes.length === 0 ? { kind: 'none' } : parseText(bytes.toString('utf8'))
 }
 
-export function parseText(text: string): Presented<unknown> {
+export function parseText(text: string): Parsed<unknown> {
   if (deeperThan(text, DEPTH_MAX)) return malformed(TOO_DEEP)
   try {
     const value: unknown = secureJson.parse(text)
@@ -27,6 +27,6 @@ export function parseText(text: string): Presented<unknown> {
 
 export const TOO_DEEP = `The body is nested deeper than ${DEPTH_MAX} levels.`
 
-export function malformed(why: string): Presented<never> {
+export function malformed(why: string): Parsed<never> {
   return { kind: 'malformed', why }
 }

@@ -4,9 +4,9 @@
  */
 import type { IncomingMessage } from 'node:http'
 import { NumberOverflow } from '../../domain/json-numbers.js'
-import type { Presented } from '../../ports/charge.js'
+import type { Parsed } from '../../ports/charge.js'
+import { HttpError, tooLarge } from './errors.js'
 import { malformed, parseBody, parseText, TOO_DEEP } from './json-body.js'
-import { HttpRefusal, tooLarge } from './refusal.js'
 
 /** Where parsers leave what they read: Express's request, Koa's `ctx.request`. */
 export interface BodyHolder {
@@ -22,7 +22,7 @@ export function leftBody(
   req: IncomingMessage,
   holder: BodyHolder | undefined,
   bytesMax: number,
-): Presented<unknown> {
+): Parsed<unknown> {
   const holders = [holder, req as BodyHolder]
   const raw = holders.map(each => each?.rawBody).find(isRaw)
   if (Number(req.headers['content-length']) > bytesMax) throw tooLarge(bytesMax)
@@ -41,7 +41,7 @@ export function leftBody(
 }
 
 /** Text as it came, or the text that a JSON string says: that one is shorter than what came, by its quotes at least. */
-function parseLeftText(req: IncomingMessage, text: string, bytesMax: number): Presented<unknown> {
+function parseLeftText(req: IncomingMessage, text: string, bytesMax: number): Parsed<unknown> {
   const length = bounded(Buffer.from(text), bytesMax).length
   const came = req.headers['content-length']
   if (came !== undefined && Number(came) !== length) return parseText(JSON.stringify(text))
@@ -49,7 +49,7 @@ function parseLeftText(req: IncomingMessage, text: string, bytesMax: number): Pr
 }
 
 /** Written and read again: so whatever a parser allowed is held to our own rules, and no value is shared with it. */
-function reparsed(body: unknown, bytesMax: number): Presented<unknown> {
+function reparsed(body: unknown, bytesMax: number): Parsed<unknown> {
   let text: string | undefined
   try {
     text = JSON.stringify(body, finite)
@@ -73,8 +73,8 @@ function bounded(bytes: Buffer, bytesMax: number): Buffer {
   throw tooLarge(bytesMax)
 }
 
-function nothingLeft(what: string): HttpRefusal {
-  return new HttpRefusal(
+function nothingLeft(what: string): HttpError {
+  return new HttpError(
     500,
     'body_already_read',
     `Something in front of this app read the body and ${what}. Its seller mounts the app before the parser, or has the parser leave req.body or ctx.request.body. You were not charged.`,

@@ -3,13 +3,13 @@ import type { EndpointDef } from '../../domain/endpoint.js'
 import type { Charge } from '../../ports/charge.js'
 import type { Logger } from '../../ports/logger.js'
 import { replyOf, unwrittenReply } from './answers.js'
-import { type ArrivalOptions, arrivalOf } from './arrival.js'
 import { readBody } from './body.js'
 import { reportUndelivered } from './caller.js'
 import { lifecycleHeaders } from './lifecycle-headers.js'
-import type { Incoming, Route } from './routes.js'
+import { type RequestOptions, requestOf } from './request.js'
+import type { NodeRequest, Route } from './routes.js'
 
-export interface PaidRouteOptions extends ArrivalOptions {
+export interface PaidRouteOptions extends RequestOptions {
   readonly charge: Charge
   readonly logger: Logger
 }
@@ -26,11 +26,11 @@ export function paidRoute(def: EndpointDef, options: PaidRouteOptions): Route {
   const bodyBytesMax = def.maxBodyBytes ?? options.bodyBytesMax
   const headers = [...UNCACHED, ...lifecycleHeaders(def)]
   const taken = new Set(headers.map(name => name.toLowerCase()))
-  const called = async (incoming: Incoming) => {
+  const called = async (incoming: NodeRequest) => {
     const share = options.bodies.open(incoming.req)
     try {
       const body = await readBody(incoming, bodyBytesMax, share)
-      return await options.charge.call(def.name, arrivalOf(incoming, body, options))
+      return await options.charge.call(def.name, requestOf(incoming, body, options))
     } finally {
       share.close()
     }

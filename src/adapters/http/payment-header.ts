@@ -1,11 +1,11 @@
 /** The payment in a request's headers: `PAYMENT-SIGNATURE`, or `X-PAYMENT` as version 1 named it. */
 import type { IncomingHttpHeaders } from 'node:http'
 import { decodeHeader, type PaymentPayload } from '../../domain/x402.js'
-import type { Presented } from '../../ports/charge.js'
+import type { Parsed } from '../../ports/charge.js'
 
 const NONE = { kind: 'none' } as const
 
-export function readPayment(headers: IncomingHttpHeaders): Presented<PaymentPayload> {
+export function readPayment(headers: IncomingHttpHeaders): Parsed<PaymentPayload> {
   const current = headers['payment-signature']
   const legacy = headers['x-payment']
   if (current === undefined && legacy === undefined) return NONE

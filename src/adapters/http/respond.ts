@@ -4,7 +4,7 @@ import { pipeline, Readable } from 'node:stream'
 import type { Context } from 'koa'
 import type { Logger } from '../../ports/logger.js'
 import { reportUndelivered } from './caller.js'
-import { refusalOf } from './refusal.js'
+import { replyToError } from './errors.js'
 import type { Reply } from './reply.js'
 
 export type Respond = (ctx: Context, reply: Reply) => void
@@ -23,7 +23,7 @@ export function responder(isOutermost: (ctx: Context) => boolean, logger: Logger
       write(ctx, reply)
     } catch (cause) {
       reportUndelivered(res)
-      const refusal = refusalOf(cause, logger)
+      const refusal = replyToError(cause, logger)
       try {
         if (res.headersSent) res.destroy()
         else write(ctx, reply.instead?.() ?? refusal)

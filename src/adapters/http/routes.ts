@@ -6,9 +6,9 @@ import type { Charge } from '../../ports/charge.js'
 import type { Logger } from '../../ports/logger.js'
 import type { BodyBudget } from './body-budget.js'
 import { CORS_HEADERS, CORS_PREFLIGHT_HEADERS } from './cors.js'
+import { HttpError } from './errors.js'
 import type { BodyHolder } from './left-body.js'
 import { paidRoute } from './paid-route.js'
-import { HttpRefusal } from './refusal.js'
 import type { Reply } from './reply.js'
 
 export interface HttpOptions {
@@ -26,7 +26,7 @@ export interface HttpOptions {
 }
 
 /** A request as Node has read its head. */
-export interface Incoming {
+export interface NodeRequest {
   readonly req: IncomingMessage
   readonly res: ServerResponse
   /** Where another app has mounted us; empty where none has. */
@@ -38,7 +38,7 @@ export interface Incoming {
 export interface Route {
   /** What each of its answers says, refusals too: names and values in turn. */
   readonly headers: readonly string[]
-  handle(incoming: Incoming): Reply | Promise<Reply>
+  handle(incoming: NodeRequest): Reply | Promise<Reply>
 }
 
 /** Answers without payment, at the root and under `basePath`. */
@@ -100,7 +100,7 @@ export function paidRoutes(options: HttpOptions, free: Paths): Paths {
 export function otherMethod(method: string, methods: Methods, cors: boolean): Reply {
   const allow = [...methods.keys(), 'OPTIONS'].join(', ')
   if (method !== 'OPTIONS') {
-    throw new HttpRefusal(405, 'method_not_allowed', `This path answers ${allow}.`, ['Allow', allow])
+    throw new HttpError(405, 'method_not_allowed', `This path answers ${allow}.`, ['Allow', allow])
   }
   const preflight = cors ? [...CORS_PREFLIGHT_HEADERS, 'Access-Control-Allow-Methods', allow] : []
   return { status: 204, headers: ['Allow', allow, ...preflight] }

@@ -1,17 +1,17 @@
-/** One file that only grows, in whole lines that are on the disk when `append` resolves; and its older siblings. */
+/** A file that only grows, by whole lines that are on the disk when `append` resolves; and the older files of its journal. */
 import { closeSync, fdatasyncSync, fstatSync, openSync, readdirSync, readSync, writeSync } from 'node:fs'
 import { open, rename } from 'node:fs/promises'
 import { basename, dirname, extname, join } from 'node:path'
 import { numberAfter } from './journal-lines.js'
 
 export interface JournalFile {
-  /** Ends on a line's end, and on the disk. */
+  /** The length that is on the disk. It ends with a whole line. */
   readonly bytes: number
   append(text: string): Promise<void>
   close(): Promise<void>
 }
 
-/** Payers are in it: it is for its owner's eyes. */
+/** A journal names payers, so only its owner may read it. */
 const MODE = 0o600
 const NEWLINE = 0x0a
 const TAIL_BYTES = 64 * 1024
@@ -19,33 +19,33 @@ const TAIL_BYTES = 64 * 1024
 /** Where a process that begins to write finds the journal. */
 export interface Begun {
   readonly bytes: number
-  /** Whether there are lines besides the head. */
+  /** Whether there are lines besides the header. */
   readonly isUsed: boolean
-  /** The number of the line that follows the head. */
+  /** The number of the line that follows the header. */
   readonly next: number
 }
 
 /**
- * Begins to write, synchronously: a journal that cannot be written is known before the server takes its first call.
+ * Begins to write, synchronously: where that fails, the server throws before it takes its first call.
  *
- * @param headOf is the first line, given the number of the one that follows.
+ * @param headerFor makes the first line from the number of the line that follows it.
  */
-export function beginJournalFile(path: string, headOf: (next: number) => string): Begun {
+export function beginJournalFile(path: string, headerFor: (next: number) => string): Begun {
   const fd = openSync(path, 'a+', MODE)
   try {
     const { size } = fstatSync(fd)
     const next = numberAfterTail(fd, size) ?? numberAfterFile(olderFiles(path).at(-1)) ?? 1
-    // A process that was killed while writing has left half a line: what follows must not be glued to it.
-    const head = Buffer.from(endsMidLine(fd, size) ? `\n${headOf(next)}` : headOf(next))
-    for (let at = 0; at < head.length; ) at += writeSync(fd, head, at)
+    // A process that was killed while writing may have left half a line: the header begins a new one.
+    const header = Buffer.from(endsMidLine(fd, size) ? `\n${headerFor(next)}` : headerFor(next))
+    for (let at = 0; at < header.length; ) at += writeSync(fd, header, at)
     fdatasyncSync(fd)
-    return { bytes: size + head.length, isUsed: size > 0, next }
+    return { bytes: size + header.length, isUsed: size > 0, next }
   } finally {
     closeSync(fd)
   }
 }
 
-/** @param bytesMax is where the last append that went well ended: what a failed one left behind it is cut off. */
+/** @param bytesMax The end of the last append that succeeded: the rest of a failed one is cut off. */
 export async function openJournalFile(path: string, bytesMax: number): Promise<JournalFile> {
   const file = await open(path, 'a', MODE)
   try {
@@ -69,13 +69,13 @@ export async function openJournalFile(path: string, bytesMax: number): Promise<J
   }
 }
 
-/** Moves `runs.jsonl` to `runs.000007.jsonl`, after all that were moved before it. Nothing is ever deleted. */
+/** Renames `runs.jsonl` to `runs.000007.jsonl`, one number higher than the last. No file is ever deleted. */
 export async function rotate(path: string): Promise<void> {
   const last = olderNumbers(path).at(-1) ?? 0
   await rename(path, numbered(path, last + 1))
 }
 
-/** The files that were set aside, in the order in which they were written. */
+/** The renamed files of a journal, oldest first. */
 export function olderFiles(path: string): readonly string[] {
   return olderNumbers(path).map(number => numbered(path, number))
 }
@@ -107,7 +107,7 @@ function numberAfterFile(path: string | undefined): number | undefined {
   }
 }
 
-/** What the last whole line of the file says, however long it is. */
+/** Reads the last whole line of the file, however long it is. */
 function numberAfterTail(fd: number, size: number): number | undefined {
   for (let bytes = Math.min(TAIL_BYTES, size); bytes > 0; bytes = Math.min(bytes * 4, size)) {
     const tail = readAt(fd, bytes, size - bytes)

@@ -1,16 +1,16 @@
 /**
- * The lines of a journal. Each bears a number, one higher than the line before it, and a checksum of itself, so that a
- * line that was changed, removed, doubled or moved shows. The checksum finds accidents and edits by hand. It is no
- * signature: a program can renew it.
+ * The lines of a journal. Each line has a number, one higher than the line before it, and a checksum of itself. They show
+ * a line that was changed, removed, doubled or moved. The checksum finds accidents and edits by hand. It is no signature: a
+ * program can renew it.
  */
 import { crc32 } from 'node:zlib'
 import { isNetwork } from '../../domain/network.js'
 import { isRecord } from '../../domain/x402.js'
-import type { Books } from '../../ports/books.js'
-import type { EndedCall } from '../../ports/witness.js'
+import type { EndedCall } from '../../ports/call-observer.js'
+import type { JournalHeader } from '../../ports/journal-header.js'
 
 /** The first line of each file, and of each process that writes to it. */
-export interface JournalHead extends Books {
+export interface HeaderLine extends JournalHeader {
   /** The number of the line that follows. Journals without it have no numbers. */
   readonly next?: number
   /** When the process began to write, in milliseconds since the epoch. */
@@ -18,21 +18,21 @@ export interface JournalHead extends Books {
 }
 
 export type JournalLine =
-  | { readonly kind: 'head'; readonly head: JournalHead; readonly intact: boolean }
+  | { readonly kind: 'header'; readonly header: HeaderLine; readonly intact: boolean }
   | { readonly kind: 'run'; readonly run: EndedCall; readonly number?: number; readonly intact: boolean }
   | { readonly kind: 'lost'; readonly lost: number; readonly number?: number; readonly intact: boolean }
   | { readonly kind: 'unreadable' }
 
-/** What a `Date` can hold. */
+/** The largest time of a `Date`. */
 const DATE_MS_MAX = 8.64e15
 const SUM_BEGINS = ',"sum":"'
 const SUM_LENGTH = `${SUM_BEGINS}00000000"}`.length
 
-export function headLine(books: Books, next: number, openedMs: number): string {
-  return summed(JSON.stringify({ ...books, next, openedMs }))
+export function headerLine(header: JournalHeader, next: number, openedMs: number): string {
+  return summed(JSON.stringify({ ...header, next, openedMs }))
 }
 
-/** What a run's line says, still without its number, which it gets when it is written. */
+/** The text of a run's line, without the number that it gets when it is written. */
 export function runText(call: EndedCall): string {
   return JSON.stringify({ ...call, timingsMs: call.timingsMs.map(toMicroseconds) })
 }
@@ -45,10 +45,10 @@ export function numberedLine(number: number, text: string): string {
   return summed(`{"n":${number},${text.slice(1)}`)
 }
 
-/** `undefined` for a line that bears no number, and names none that is to follow. */
+/** The number of the next line; `undefined` for a line that states none. */
 export function numberAfter(line: string): number | undefined {
   const read = readLine(line)
-  if (read.kind === 'head') return read.head.next
+  if (read.kind === 'header') return read.header.next
   return read.kind === 'unreadable' || read.number === undefined ? undefined : read.number + 1
 }
 
@@ -58,7 +58,7 @@ export function readLine(line: string): JournalLine {
   const intact = isIntact(line)
   const number = Number.isSafeInteger(value.n) ? (value.n as number) : undefined
   if (isRun(value)) return { kind: 'run', run: value, number, intact }
-  if (isHead(value)) return { kind: 'head', head: value, intact: intact || value.next === undefined }
+  if (isHeader(value)) return { kind: 'header', header: value, intact: intact || value.next === undefined }
   if (Number.isSafeInteger(value.lost) && (value.lost as number) > 0)
     return { kind: 'lost', lost: value.lost as number, number, intact }
   return { kind: 'unreadable' }
@@ -99,7 +99,7 @@ function isRun(value: unknown): value is EndedCall {
   )
 }
 
-function isHead(value: unknown): value is JournalHead {
+function isHeader(value: unknown): value is HeaderLine {
   if (!isRecord(value) || value.journal !== 1) return false
   const { network, payTo, asset, endpoints, next, openedMs } = value
   return (

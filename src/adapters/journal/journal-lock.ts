@@ -1,10 +1,10 @@
 /**
- * One process writes to one journal: `runs.jsonl.lock` says which, and is touched every second while that process lives.
+ * One process writes to one journal. `runs.jsonl.lock` names the process, which touches the file every second.
  *
- * A lock whose process has ended is taken over. Where it can be seen (Linux, the same process namespace) the process that
- * the lock names is looked up, by its id and the moment it began, since ids are used again. Elsewhere, such as in another
- * container or on another host, a lock that was not touched for five seconds counts as left behind. Its process may only
- * have stood still, so a writer asks before each write whether the lock is still its own.
+ * Another process takes the lock over when its holder has ended. On Linux, in the same process namespace, it looks the holder
+ * up by its id and its start time, because ids are used again. Elsewhere, such as in another container or on another host, a
+ * lock that was not touched for five seconds counts as left behind. Its holder may only have been suspended, so a writer
+ * checks before each write that the lock is still its own.
  */
 import {
   closeSync,
@@ -27,7 +27,7 @@ import { every } from '../../ports/waiting.js'
 
 export interface JournalLock {
   /**
-   * Whether this process still writes alone. `retaken`: the lock file was gone and is there again; another process may have
+   * `held`: this process still has the lock. `retaken`: the lock file was gone and was made again; another process may have
    * written meanwhile.
    *
    * @throws SvcError `journal_locked` where another process has taken it over.
@@ -39,9 +39,9 @@ export interface JournalLock {
 interface Holder {
   readonly pid: number
   readonly host: string
-  /** Of process ids; undefined where the system has no such thing. */
+  /** The namespace of process ids; undefined where the system has none. */
   readonly namespace?: string
-  /** When the process began, in the system's own count. */
+  /** The start time of the process, in clock ticks of the system. */
   readonly began?: string
 }
 
@@ -49,13 +49,13 @@ const TOUCH_MS = 1_000
 const LEFT_BEHIND_MS = 5_000
 const MODE = 0o600
 
-/** @throws SvcError `journal_locked`; and whatever the file system says. */
+/** @throws SvcError `journal_locked`, and errors of the file system. */
 export function lockJournal(path: string, clock: Clock): JournalLock {
   const lockPath = `${path}.lock`
   let fd = take(lockPath)
   const stopTouching = every(clock, TOUCH_MS, () => {
     const now = new Date(systemClock.now())
-    // By descriptor: a lock that another process has put in its place is not kept fresh by this one.
+    // By descriptor: this process must not touch a lock that another process has put in its place.
     futimes(fd, now, now, () => {})
   })
   return {
@@ -76,7 +76,7 @@ export function lockJournal(path: string, clock: Clock): JournalLock {
   }
 }
 
-/** Whether a process that lives holds the lock of this journal. */
+/** Whether a living process holds the lock of this journal. */
 export function isLocked(path: string): boolean {
   const found = statOf(`${path}.lock`)
   return found !== undefined && isAlive(holderIn(`${path}.lock`), found)
@@ -108,12 +108,12 @@ function create(lockPath: string): number | undefined {
   }
 }
 
-/** Two processes may find the same lock left behind; a rename succeeds for one of them. */
+/** Two processes may find the same lock left behind; the rename succeeds for one of them. */
 function removeLeftBehind(lockPath: string, found: Stats): void {
   const aside = `${lockPath}.${process.pid}`
   try {
     renameSync(lockPath, aside)
-    // The other one was faster: what was moved is its new lock, and goes back.
+    // The other process was faster: the renamed file is its new lock, and is put back.
     if (!isSame(statSync(aside), found)) linkSync(aside, lockPath)
     unlinkSync(aside)
   } catch (cause) {

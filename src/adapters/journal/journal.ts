@@ -1,52 +1,52 @@
 /**
- * Writes every ended call to a file, a JSON line each, for accounting. Calls are written and synced together, after their
- * answers: a process that is killed loses the last moments of its journal, and the audit finds their transactions without
- * a run. One process writes to one file, and locks it.
+ * Writes every ended call to a file for accounting, one JSON line for each. Calls are written and synced in groups, after
+ * their answers: a process that is killed loses its last calls, and the audit reports their transactions without a run. One
+ * process writes to one file, and locks it.
  */
 import { SvcError } from '../../domain/errors.js'
-import type { Books } from '../../ports/books.js'
+import type { CallObserver } from '../../ports/call-observer.js'
 import { type Cancel, type Clock, systemClock } from '../../ports/clock.js'
+import type { JournalHeader } from '../../ports/journal-header.js'
 import type { Logger } from '../../ports/logger.js'
-import type { Witness } from '../../ports/witness.js'
 import { beginJournalFile, type JournalFile, openJournalFile, rotate } from './journal-file.js'
-import { headLine, lostText, numberedLine, runText } from './journal-lines.js'
+import { headerLine, lostText, numberedLine, runText } from './journal-lines.js'
 import { type JournalLock, lockJournal } from './journal-lock.js'
 
 export interface JournalOptions {
   readonly path: string
   /** A file that would grow beyond this is set aside under a number, and a new one is begun. */
   readonly bytesMax: number
-  readonly books: Books
+  readonly header: JournalHeader
   readonly logger: Logger
   readonly clock?: Clock
 }
 
-/** How a journal is doing. */
+/** The condition of a journal, for the health check. */
 export interface JournalCondition {
-  /** Whether the last write went well. */
+  /** Whether the last write succeeded. */
   readonly writable: boolean
   /** Calls that are not on the disk yet. */
   readonly waiting: number
-  /** Calls that the journal could not keep, since the process began. */
+  /** Calls that the journal could not keep since the process began. */
   readonly lost: number
 }
 
-export interface Journal extends Witness {
+export interface Journal extends CallObserver {
   readonly condition: () => JournalCondition
-  /** Writes what waits; resolves also where that fails, which is logged. */
+  /** Writes the calls that wait. A failure is logged and does not reject. */
   close(): Promise<void>
 }
 
 /** How long calls are collected before they are written together. */
 const COLLECT_MS = 100
-/** The disk may be full for a while. */
+/** The pause after a failed write: the disk may be full for a while. */
 const AFTER_FAILURE_MS = 1_000
-/** What may wait for a disk; about 100,000 calls. Calls beyond it are counted, and their number is written. */
+/** The size of calls that may wait for a disk, about 100,000. Further calls are only counted, and their number is written. */
 const WAITING_BYTES_MAX = 64 * 1024 * 1024
 
 /** @throws SvcError `journal_locked`, `journal_unwritable`: the file is locked, opened and written to before it returns. */
-export function journal({ path, bytesMax, books, logger, clock = systemClock }: JournalOptions): Journal {
-  const headOf = (next: number) => headLine(books, next, clock.now())
+export function journal({ path, bytesMax, header, logger, clock = systemClock }: JournalOptions): Journal {
+  const headerFor = (next: number) => headerLine(header, next, clock.now())
   const lock = lockedJournal(path, clock)
   let { bytes: bytesWell, isUsed, next } = begin()
   let waiting: string[] = []
@@ -60,7 +60,7 @@ export function journal({ path, bytesMax, books, logger, clock = systemClock }: 
 
   function begin() {
     try {
-      return beginJournalFile(path, headOf)
+      return beginJournalFile(path, headerFor)
     } catch (cause) {
       lock.release()
       throw unwritable(path, cause)
@@ -84,10 +84,10 @@ export function journal({ path, bytesMax, books, logger, clock = systemClock }: 
     next += texts.length
   }
 
-  /** Numbers go on from what is in the files: another process may have written to them. */
+  /** Line numbers continue from the files: another process may have written to them. */
   async function beginAnew(): Promise<void> {
     await closeFile()
-    ;({ bytes: bytesWell, isUsed, next } = beginJournalFile(path, headOf))
+    ;({ bytes: bytesWell, isUsed, next } = beginJournalFile(path, headerFor))
   }
 
   async function closeFile(): Promise<void> {
@@ -100,7 +100,7 @@ export function journal({ path, bytesMax, books, logger, clock = systemClock }: 
     return texts.map((text, at) => numberedLine(next + at, text)).join('')
   }
 
-  /** Never two at once: what comes meanwhile waits for the next. */
+  /** One write at a time: calls that end meanwhile wait for the next. */
   async function writeWaiting(): Promise<boolean> {
     const [texts, bytes, missing] = [waiting, waitingBytes, lostUnwritten]
     if (texts.length === 0 && missing === 0) return true

@@ -1,19 +1,19 @@
-/** Holds the lines of one journal against their numbers and checksums, in the order in which they were written. */
-import type { EndedCall } from '../../ports/witness.js'
+/** Checks the numbers and checksums of a journal's lines, in the order in which they were written. */
+import type { EndedCall } from '../../ports/call-observer.js'
 import type { JournalLine } from './journal-lines.js'
 
-/** What is wrong with lines, whatever they say. */
+/** An error in the numbers or checksums of lines. */
 export interface LineFlaw {
   readonly flaw: 'edited_line' | 'missing_lines' | 'doubled_line' | 'moved_line'
   readonly says: string
   /** The run of the line, where it has one. */
   readonly run?: EndedCall
-  /** The start of the run, or of the one before it. 0 where there is none. */
+  /** The start of the run, or of the run before it; 0 where there is none. */
   readonly atMs: number
 }
 
 export interface LineOrder {
-  /** What is wrong with this line, as far as it can be known yet. */
+  /** The flaw of this line, as far as the lines so far show it. */
   add(line: JournalLine): LineFlaw | undefined
   /** The gaps that no later line has filled. */
   end(): readonly LineFlaw[]
@@ -26,7 +26,7 @@ interface Gap {
   readonly atMs: number
 }
 
-/** Gaps that are remembered. A journal with more of them has been shuffled, and is said to be. */
+/** Gaps that are remembered. A journal with more of them has been shuffled, and that is reported. */
 const GAPS_MAX = 1_000
 
 export function lineOrder(): LineOrder {
@@ -40,7 +40,7 @@ export function lineOrder(): LineOrder {
     if (expected === undefined || number > expected) expected = number
   }
 
-  /** Whether this number was missed before: its gap is filled then. */
+  /** Whether this number lies in a gap; if so, removes it from the gap. */
   function fills(number: number): boolean {
     const gap = gaps.find(({ from, to }) => number >= from && number < to)
     if (gap === undefined) return false
@@ -55,18 +55,18 @@ export function lineOrder(): LineOrder {
   return {
     add(line) {
       if (line.kind === 'unreadable') return undefined
-      if (line.kind === 'head') {
-        if (line.head.next !== undefined) skipTo(line.head.next)
+      if (line.kind === 'header') {
+        if (line.header.next !== undefined) skipTo(line.header.next)
         return line.intact
           ? undefined
           : { flaw: 'edited_line', says: 'the head of the file was changed', atMs }
       }
-      // The head says that lines have no numbers: this journal comes from an audit page or an older version.
+      // No header states a number: the journal comes from an audit page or an older version, without line numbers.
       if (expected === undefined) return undefined
       const run = line.kind === 'run' ? line.run : undefined
       atMs = run?.startedMs ?? atMs
       if (!line.intact || line.number === undefined) {
-        // Its number proves as little as the rest of it: it counts as the line that belongs here.
+        // The number of a changed line proves nothing: the line counts as the one that belongs here.
         const says = `the line in place ${expected++} does not match its checksum`
         return { flaw: 'edited_line', says, run, atMs }
       }

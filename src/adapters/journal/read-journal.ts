@@ -1,18 +1,18 @@
-/** Reads journals of any length, a piece at a time: what has been read is forgotten. */
+/** Reads journals of any length, one piece at a time. */
 import { type FileHandle, open } from 'node:fs/promises'
-import type { EndedCall } from '../../ports/witness.js'
+import type { EndedCall } from '../../ports/call-observer.js'
 import { olderFiles } from './journal-file.js'
-import { type JournalHead, readLine } from './journal-lines.js'
+import { type HeaderLine, readLine } from './journal-lines.js'
 import { isLocked } from './journal-lock.js'
 import { type LineFlaw, type LineOrder, lineOrder } from './line-order.js'
 
-/** What some consecutive lines said. */
+/** The contents of some consecutive lines. */
 export interface JournalPiece {
-  readonly books: readonly JournalHead[]
+  readonly headers: readonly HeaderLine[]
   readonly runs: readonly EndedCall[]
-  /** Calls that the journal itself says it could not keep. */
+  /** Calls that the journal reports as lost. */
   readonly lost: number
-  /** Lines that are none, such as the half of one that a killed process leaves. */
+  /** Lines that cannot be read, such as the half line of a killed process. */
   readonly unreadable: number
   readonly flaws: readonly LineFlaw[]
 }
@@ -20,8 +20,8 @@ export interface JournalPiece {
 const CHUNK_BYTES = 1024 * 1024
 
 /**
- * The files, and before each those that were set aside. A file is read once, also where it is named twice, as a shell does
- * that expands `runs*.jsonl`.
+ * Reads each file after the older files of the same journal. A file that is named twice is read once: a shell names it twice
+ * when it expands `runs*.jsonl`.
  *
  * @throws NodeJS.ErrnoException `ENOENT` where neither a file nor an older one is there.
  */
@@ -33,11 +33,11 @@ export async function* readJournals(paths: readonly string[]): AsyncGenerator<Jo
       const { dev, ino } = await file.stat()
       if (read.has(`${dev}:${ino}`)) continue
       read.add(`${dev}:${ino}`)
-      // The end of a line may still be on its way from the process that writes.
+      // A process that still writes may not have finished its last line.
       const mayEndMidLine = isPresent && isLocked(path)
       yield* readPieces(chunksOf(file, bytes), order, mayEndMidLine)
     }
-    yield { books: [], runs: [], lost: 0, unreadable: 0, flaws: order.end() }
+    yield { headers: [], runs: [], lost: 0, unreadable: 0, flaws: order.end() }
   }
 }
 
@@ -61,7 +61,7 @@ export async function* readPieces(
 }
 
 export function pieceOf(text: string, order: LineOrder = lineOrder()): JournalPiece {
-  const books: JournalHead[] = []
+  const headers: HeaderLine[] = []
   const runs: EndedCall[] = []
   const flaws: LineFlaw[] = []
   let lost = 0
@@ -72,23 +72,23 @@ export function pieceOf(text: string, order: LineOrder = lineOrder()): JournalPi
     const flaw = order.add(line)
     if (flaw) flaws.push(flaw)
     if (line.kind === 'run') runs.push(line.run)
-    else if (line.kind === 'head') books.push(line.head)
+    else if (line.kind === 'header') headers.push(line.header)
     else if (line.kind === 'lost') lost += line.lost
     else unreadable++
   }
-  return { books, runs, lost, unreadable, flaws }
+  return { headers, runs, lost, unreadable, flaws }
 }
 
 interface OpenFile {
   readonly file: FileHandle
-  /** As far as it is read: what is written meanwhile belongs to the next audit. */
+  /** Bytes to read. Later lines belong to the next audit. */
   readonly bytes: number
   readonly isPresent: boolean
 }
 
 /**
- * The present file is opened first, so that it is still the one that follows the older ones when a server sets it aside
- * meanwhile. Between setting it aside and beginning a new one there is none; a process that was killed then leaves it so.
+ * Opens the present file first: a server may rename it meanwhile, and it must still be read after the older ones. Between
+ * renaming it and beginning a new one no file has this name; a process that is killed then leaves the folder in that state.
  */
 async function* openFiles(path: string): AsyncGenerator<OpenFile> {
   const present = await openIfThere(path)

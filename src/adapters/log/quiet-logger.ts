@@ -1,6 +1,6 @@
 /**
- * A seller's logger, behind which every line passes: an error goes out without what its library hung on it, and what the
- * logger itself throws is dropped, because there is nowhere to report it.
+ * A seller's logger. It removes the fields that libraries add to errors, and drops the errors that the logger itself throws,
+ * because they cannot be reported anywhere.
  */
 import type { Logger } from '../../ports/logger.js'
 import { reportable } from './reportable.js'
@@ -9,7 +9,7 @@ export function quietLogger(logger: Logger): Logger {
   const say = (level: keyof Logger) => (fields: object, message: string) => {
     try {
       const said: unknown = logger[level](reportable(fields), message)
-      // The type allows an async method, whose rejection would end the process.
+      // The type allows an async method. Its rejection would end the process.
       if (said instanceof Promise) said.catch(() => {})
     } catch {}
   }

@@ -1,17 +1,17 @@
 /**
- * Errors as they may be logged. Libraries hang on them what they were doing: ioredis the command with its arguments, which
- * name payers; HTTP clients the request with its headers. So an error keeps its name, message, stack, cause and a few
- * fields, and loses all others. Nothing else in a line is changed.
+ * Errors for the log. Libraries add fields to them: ioredis adds the command with its arguments, which name payers, and HTTP
+ * clients add the request with its headers. So an error keeps its name, message, stack, cause and a few fields, and loses
+ * all others. The rest of a line stays as it is.
  */
 
-/** Codes and numbers that say what failed. */
+/** Codes and numbers of the failure. */
 const FIELDS = ['code', 'errno', 'syscall', 'status', 'statusCode'] as const
-/** Causes of causes, and errors of errors. */
+/** The depth of causes, and of errors in an AggregateError. */
 const DEPTH_MAX = 5
 
-/** Redis repeats a command that it does not know, with its arguments. */
+/** Redis quotes an unknown command with its arguments. */
 const REPEATED_ARGUMENTS = /,? with args beginning with.*/g
-/** Algorand addresses, the payers' among them. */
+/** Algorand addresses: they may be payers'. */
 const ADDRESS = /\b[A-Z2-7]{58}\b/g
 
 export function reportable(fields: object): object {

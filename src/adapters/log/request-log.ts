@@ -1,8 +1,9 @@
-/** A line for every call that has ended: what became of it, and the ids to find it by. Never a body, a header, a payer. */
-import type { Logger } from '../../ports/logger.js'
-import type { EndedCall, Witness } from '../../ports/witness.js'
+/** A line for every ended call: its result and its ids. It never has a body, a header or a payer. */
 
-export function requestLog(logger: Logger): Witness {
+import type { CallObserver, EndedCall } from '../../ports/call-observer.js'
+import type { Logger } from '../../ports/logger.js'
+
+export function requestLog(logger: Logger): CallObserver {
   return {
     ended({ id, traceId, endpoint, final, status, code, charged, ms, txId, amount, asset }: EndedCall) {
       logger.info(

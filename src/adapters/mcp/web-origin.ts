@@ -1,13 +1,13 @@
 /** Which web pages may speak MCP to us. Programs that are no browsers send no Origin, and are not asked. */
 import { isIP } from 'node:net'
-import type { Arrival } from '../../ports/door.js'
+import type { IncomingRequest } from '../../ports/transport.js'
 
 /**
  * Why a request is refused, or `undefined`. A page may call from the agent's own origin, or from this machine (an
  * inspector). A browser on the server's own machine that knows the agent by a foreign name has had that name rebound to
  * us: what it believes to be its own origin is not.
  */
-export function foreignPage({ headers, baseUrl, clientAddress }: Arrival): string | undefined {
+export function foreignPage({ headers, baseUrl, clientAddress }: IncomingRequest): string | undefined {
   const { origin } = headers
   if (origin === undefined) return undefined
   const page = URL.canParse(origin) ? new URL(origin) : undefined

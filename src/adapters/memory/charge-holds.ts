@@ -1,10 +1,15 @@
-/** One process. Taking a claim and a payment for a call under a lease, and renewing that lease. */
+/** One process. Gives a call the lease of a claim and a payment, and renews that lease. */
+import { LAPSED_KEPT_MS } from '../../domain/machines/store-rules.js'
 import type { Hold } from '../../ports/charge-store.js'
-import { type Books, type Claim, claimKey, newClaim, newPayment, type Payment } from './charge-records.js'
-import type { DrawnRecord } from './drawn-records.js'
-
-/** How long a lapsed holder may still record, if nobody took its place, before its record is collected. */
-const LAPSED_KEPT_MS = 60_000
+import {
+  type ChargeRecords,
+  type Claim,
+  claimKey,
+  newClaim,
+  newPayment,
+  type Payment,
+} from './charge-records.js'
+import type { LifecycleRecord } from './lifecycle-records.js'
 
 type LeasedHold = Hold & { readonly leaseMs: number }
 
@@ -13,9 +18,9 @@ interface Found {
   readonly payment: Payment | undefined
 }
 
-/** Moves the claim along `events`, the last of which puts it to work for this call. */
+/** Applies `events` to the claim. The last of them gives the claim to this call. */
 export function holdClaim(
-  { claims, nowMs }: Books,
+  { claims, nowMs }: ChargeRecords,
   hold: LeasedHold,
   found: Claim | undefined,
   events: readonly string[],
@@ -29,7 +34,7 @@ export function holdClaim(
   claims.expireAt(claim, claim.leaseEndsMs + LAPSED_KEPT_MS)
 }
 
-export function holdPayment({ payments, nowMs }: Books, hold: LeasedHold): void {
+export function holdPayment({ payments, nowMs }: ChargeRecords, hold: LeasedHold): void {
   if (!hold.payment) return
   const payment = payments.find(hold.payment, nowMs) ?? newPayment(hold.payment, hold.token)
   payments.move(payment, 'opened')
@@ -38,18 +43,18 @@ export function holdPayment({ payments, nowMs }: Books, hold: LeasedHold): void 
   payments.expireAt(payment, payment.leaseEndsMs + LAPSED_KEPT_MS)
 }
 
-/** Room for calls at work. What was recorded is not counted: nothing paid ever makes way for what is not paid. */
-export function hasRoom({ claims, payments, callsMax }: Books, hold: Hold, found: Found): boolean {
+/** Whether one more call may be at work. Recorded calls are not counted: a paid call never makes room for an unpaid one. */
+export function hasRoom({ claims, payments, callsMax }: ChargeRecords, hold: Hold, found: Found): boolean {
   if (hold.claim && !found.claim && claims.unrecorded >= callsMax) return false
   return !hold.payment || found.payment !== undefined || payments.unrecorded < callsMax
 }
 
-/** Renews the whole hold or nothing of it; says whether it did. */
-export function renewHold(books: Books, hold: LeasedHold): boolean {
-  const { claims, payments, nowMs } = books
+/** Renews the claim and the payment together, or neither. Returns whether it renewed them. */
+export function renewHold(records: ChargeRecords, hold: LeasedHold): boolean {
+  const { claims, payments, nowMs } = records
   const claim = claims.find(claimKey(hold), nowMs)
   const payment = payments.find(hold.payment, nowMs)
-  const isOurs = (record: DrawnRecord<string> | undefined) => record?.token === hold.token
+  const isOurs = (record: LifecycleRecord<string> | undefined) => record?.token === hold.token
   if (hold.claim && !(isOurs(claim) && claims.lists(claim!, 'renewed'))) return false
   if (hold.payment && !(isOurs(payment) && payments.lists(payment!, 'renewed'))) return false
   if (claim) {

@@ -1,5 +1,5 @@
-/** One process. Four of the charge store's moves, each a synchronous step over its records. */
-import type { PaymentState } from '../../domain/machines/payment.machine.js'
+/** One process. Four of the charge store's moves. Each is one synchronous step. */
+import { CLOSING_EVENTS, VERDICT_FOR_OTHERS } from '../../domain/machines/store-rules.js'
 import type {
   Closed,
   CloseMove,
@@ -11,29 +11,27 @@ import type {
   ResolveMove,
 } from '../../ports/charge-store.js'
 import { hasRoom, holdClaim, holdPayment } from './charge-holds.js'
-import { type Books, type Claim, claimKey, copyOf, copyOfRecorded, type Payment } from './charge-records.js'
+import {
+  type ChargeRecords,
+  type Claim,
+  claimKey,
+  copyOf,
+  copyOfRecorded,
+  type Payment,
+} from './charge-records.js'
 
-/** What is said of a payment to everybody but its holder. */
-const TO_OTHERS = {
-  free: 'opened',
-  held: 'inUse',
-  lapsed: 'opened',
-  settling: 'inUse',
-  spent: 'spent',
-} as const satisfies Record<PaymentState, Opened['verdict']>
-
-export function open(books: Books, move: OpenMove): Opened {
-  const claim = books.claims.find(claimKey(move), books.nowMs)
-  const payment = books.payments.find(move.payment, books.nowMs)
-  const refused = (claim && openClaim(books, move, claim)) ?? openPayment(books, move, payment)
+export function open(records: ChargeRecords, move: OpenMove): Opened {
+  const claim = records.claims.find(claimKey(move), records.nowMs)
+  const payment = records.payments.find(move.payment, records.nowMs)
+  const refused = (claim && openClaim(records, move, claim)) ?? openPayment(records, move, payment)
   if (refused) return refused
-  if (!hasRoom(books, move, { claim, payment })) return { verdict: 'full' }
-  holdClaim(books, move, claim, claim ? ['reopened'] : ['opened'])
-  holdPayment(books, move)
+  if (!hasRoom(records, move, { claim, payment })) return { verdict: 'full' }
+  holdClaim(records, move, claim, claim ? ['reopened'] : ['opened'])
+  holdPayment(records, move)
   return { verdict: 'opened' }
 }
 
-function openClaim({ claims, nowMs }: Books, move: OpenMove, claim: Claim): Opened | undefined {
+function openClaim({ claims, nowMs }: ChargeRecords, move: OpenMove, claim: Claim): Opened | undefined {
   if (claim.bodyHash !== move.claim!.bodyHash) return { verdict: 'reused' }
   if (isCompleted(claims, claim)) {
     return { verdict: 'replayable', answer: copyOf(claim.kept!.recorded.answer) }
@@ -48,14 +46,21 @@ function openClaim({ claims, nowMs }: Books, move: OpenMove, claim: Claim): Open
   return { verdict: 'orphaned', recorded: copyOfRecorded(claim.kept!.recorded) }
 }
 
-function openPayment(books: Books, move: OpenMove, payment: Payment | undefined): Opened | undefined {
-  const verdict = presented(books, move, payment)
+function openPayment(
+  records: ChargeRecords,
+  move: OpenMove,
+  payment: Payment | undefined,
+): Opened | undefined {
+  const verdict = presented(records, move, payment)
   if (verdict === 'opened') return undefined
   if (verdict === 'spent') return { verdict }
-  return { verdict, retryAfterMs: Math.max(0, payment!.leaseEndsMs - books.nowMs) }
+  return { verdict, retryAfterMs: Math.max(0, payment!.leaseEndsMs - records.nowMs) }
 }
 
-export function record({ claims, payments, nowMs }: Books, move: RecordMove): 'recorded' | 'superseded' {
+export function record(
+  { claims, payments, nowMs }: ChargeRecords,
+  move: RecordMove,
+): 'recorded' | 'superseded' {
   const claim = claims.find(claimKey(move), nowMs)
   const payment = payments.find(move.payment, nowMs)
   if (move.claim && claim?.token !== move.token) return 'superseded'
@@ -77,75 +82,65 @@ export function record({ claims, payments, nowMs }: Books, move: RecordMove): 'r
   return 'recorded'
 }
 
-/**
- * The event for each way of closing: the first that the record's state lists, and none where it lists none. A call that
- * a window covered recorded nothing: its claim is `served`, and a payment that came along is given back.
- */
-const CLOSED_BY = {
-  complete: { claim: ['completed', 'served'], payment: ['completed', 'released'] },
-  forfeit: { claim: ['forfeited'], payment: ['completed', 'released'] },
-  release: { claim: ['released'], payment: ['released'] },
-} as const satisfies Record<CloseMove['how'], unknown>
-
-export function close({ claims, payments, nowMs }: Books, move: CloseMove): Closed {
+export function close({ claims, payments, nowMs }: ChargeRecords, move: CloseMove): Closed {
   const claim = claims.find(claimKey(move), nowMs)
   const payment = payments.find(move.payment, nowMs)
-  // A call that took a recorded claim over may resolve it and never close it: the answer in it is not its own.
+  // A call that took a recorded claim over may resolve it but not close it: another call recorded the answer.
   const claimOurs =
     claim?.token === move.token && (!claims.lists(claim, 'orphaned') || claim.kept!.by === move.token)
-  // The call that took the claim over decides by the chain's word what its payment is: our release would free it early.
+  // Another call took the claim over and asks the chain about this payment. Our release would free the payment too early.
   const paymentOurs = payment?.token === move.token && (move.how !== 'release' || !move.claim || claimOurs)
-  const paymentMoved = paymentOurs && payments.moveAlong(payment, CLOSED_BY[move.how].payment)
+  const paymentMoved = paymentOurs && payments.moveAlong(payment, CLOSING_EVENTS[move.how].payment)
   const claimMoved = claimOurs && closeClaim(claims, claim, move, nowMs)
   return (!move.claim || claimMoved) && (!move.payment || paymentMoved) ? 'closed' : 'superseded'
 }
 
-function closeClaim(claims: Books['claims'], claim: Claim, move: CloseMove, nowMs: number): boolean {
+function closeClaim(claims: ChargeRecords['claims'], claim: Claim, move: CloseMove, nowMs: number): boolean {
   if (move.answer) claim.kept ??= { recorded: { answer: copyOf(move.answer) } }
-  // Without an answer there is nothing to replay, so the key is given back.
+  // Without an answer there is nothing to replay, so the key is released.
   const how = claim.kept ? move.how : 'release'
-  const moved = claims.moveAlong(claim, CLOSED_BY[how].claim)
+  const moved = claims.moveAlong(claim, CLOSING_EVENTS[how].claim)
   if (moved) claims.expireAt(claim, nowMs + move.windowMs)
   return moved
 }
 
-export function resolve(books: Books, move: ResolveMove): Resolved {
-  const { claims, payments, nowMs } = books
+export function resolve(records: ChargeRecords, move: ResolveMove): Resolved {
+  const { claims, payments, nowMs } = records
   const claim = claims.find(claimKey(move), nowMs)
   if (claim?.token !== move.token) return 'moved'
   if (isCompleted(claims, claim)) return 'completed'
-  if (!claims.lists(claim, 'orphaned')) return resolvedBefore(books, move)
+  if (!claims.lists(claim, 'orphaned')) return resolvedBefore(records, move)
   if (claim.kept!.recorded.payment?.txId !== move.txId) return 'moved'
   const recorded = payments.find(move.txId, nowMs)
-  // Only a payment that is still settling waits for this verdict; a spent one stays spent whatever a node says.
+  // The verdict counts for a payment that is still settling. A spent payment stays spent, whatever a node answers.
   if (recorded && payments.lists(recorded, 'found')) payments.move(recorded, move.verdict)
   if (move.verdict === 'found') {
     claims.move(claim, 'found')
     claims.expireAt(claim, nowMs + move.windowMs)
     return 'completed'
   }
-  const verdict = presented(books, move, payments.find(move.payment, nowMs))
+  const verdict = presented(records, move, payments.find(move.payment, nowMs))
   if (verdict !== 'opened') {
     claims.move(claim, 'released')
     return verdict === 'spent' ? 'spent' : 'moved'
   }
-  holdClaim(books, move, claim, ['dead'])
-  holdPayment(books, move)
+  holdClaim(records, move, claim, ['dead'])
+  holdPayment(records, move)
   return 'opened'
 }
 
-/** The answer to a resolve that was sent before, and by which the claim is at work for this call. */
-function resolvedBefore({ payments, nowMs }: Books, move: ResolveMove): Resolved {
+/** The answer to a resolve that is sent again: the first one has given the claim to this call. */
+function resolvedBefore({ payments, nowMs }: ChargeRecords, move: ResolveMove): Resolved {
   const payment = payments.find(move.payment, nowMs)
   return !move.payment || payment?.token === move.token ? 'opened' : 'moved'
 }
 
-function presented({ payments }: Books, hold: Hold, payment: Payment | undefined) {
+function presented({ payments }: ChargeRecords, hold: Hold, payment: Payment | undefined) {
   if (!payment) return 'opened'
   if (payment.token === hold.token && payments.lists(payment, 'opened')) return 'opened'
-  return TO_OTHERS[payment.state]
+  return VERDICT_FOR_OTHERS[payment.state]
 }
 
-function isCompleted(claims: Books['claims'], claim: Claim): boolean {
+function isCompleted(claims: ChargeRecords['claims'], claim: Claim): boolean {
   return claims.lists(claim, 'evicted')
 }

@@ -1,30 +1,30 @@
-/** One process. What the store keeps of a claim and of a payment. */
+/** One process. The records of claims and payments. */
 import type { ClaimDrawing, ClaimState } from '../../domain/machines/claim.machine.js'
 import type { PaymentDrawing, PaymentState } from '../../domain/machines/payment.machine.js'
 import type { Hold, Recorded } from '../../ports/charge-store.js'
-import type { DrawnRecord, DrawnRecords } from './drawn-records.js'
+import type { LifecycleRecord, LifecycleRecords } from './lifecycle-records.js'
 
-export interface Claim extends DrawnRecord<ClaimState> {
+export interface Claim extends LifecycleRecord<ClaimState> {
   readonly bodyHash: string
   kept?: {
     readonly recorded: Recorded
-    /** The token that recorded it: not a successor's, and nobody's where a window covered the call. */
+    /** The token of the call that recorded it. Absent where a window covered the call. */
     readonly by?: string
   }
 }
 
-export interface Payment extends DrawnRecord<PaymentState> {}
+export interface Payment extends LifecycleRecord<PaymentState> {}
 
-/** Everything that a move may look at or change, at the moment of the move. */
-export interface Books {
-  readonly claims: DrawnRecords<ClaimDrawing, Claim>
-  readonly payments: DrawnRecords<PaymentDrawing, Payment>
-  /** Calls that have recorded nothing yet, at most. */
+/** The records that a move reads and changes, and the time of the move. */
+export interface ChargeRecords {
+  readonly claims: LifecycleRecords<ClaimDrawing, Claim>
+  readonly payments: LifecycleRecords<PaymentDrawing, Payment>
+  /** The most calls that may be at work without having recorded anything. */
   readonly callsMax: number
   readonly nowMs: number
 }
 
-/** A claim's name means something in its payer's slot only; a transaction id is one payment wherever it is presented. */
+/** A claim's name is unique within its payer's slot. A transaction id is unique by itself. */
 export function claimKey({ slot, claim }: Hold): string | undefined {
   return claim && JSON.stringify([slot, claim.name])
 }
@@ -38,7 +38,7 @@ export function newPayment(key: string, token: string): Payment {
   return { key, state: 'free', token, leaseEndsMs: 0, expiresAtMs: 0 }
 }
 
-/** Bytes are copied on their way in and out, as a wire would: no caller can change what another is answered. */
+/** Bytes are copied on their way in and out, so that no caller can change the answer of another. */
 export function copyOf(bytes: Uint8Array): Uint8Array {
   return new Uint8Array(bytes)
 }

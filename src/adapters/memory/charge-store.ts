@@ -8,42 +8,42 @@ import type { ChargeStore } from '../../ports/charge-store.js'
 import { type Clock, systemClock } from '../../ports/clock.js'
 import { renewHold } from './charge-holds.js'
 import { close, open, record, resolve } from './charge-moves.js'
-import type { Books } from './charge-records.js'
-import { DrawnRecords } from './drawn-records.js'
+import type { ChargeRecords } from './charge-records.js'
+import { LifecycleRecords } from './lifecycle-records.js'
 
 export interface MemoryChargeStoreOptions {
   readonly clock?: Pick<Clock, 'monotonic'>
-  /** Completed answers kept at most, and as many of calls that a window covered; the oldest makes way. @default 500 */
+  /** The most completed answers of each kind: paid, and covered by a window. The oldest makes room. @default 500 */
   readonly max?: number
   /**
-   * Calls at work at most, before they are recorded. They are counted apart from the answers: 520 unfunded payments
-   * pushed paid answers out where one bound was for both. @default 10000
+   * The most calls at work that have recorded nothing. Answers have a bound of their own: with one bound for both, 520
+   * unfunded payments pushed paid answers out. @default 10000
    */
   readonly callsMax?: number
 }
 
 export function memoryChargeStore(options: MemoryChargeStoreOptions = {}): ChargeStore {
   const { clock = systemClock, max: evictableMax = 500, callsMax = 10_000 } = options
-  const claims: Books['claims'] = new DrawnRecords(claimTable, {
+  const claims: ChargeRecords['claims'] = new LifecycleRecords(claimTable, {
     evictableMax,
-    // What a window covered cost nothing more, and pushes no answer out that was paid for by itself.
+    // An answer that a window covered must not push out one that was paid for by itself.
     kindOf: ({ kept }) => kept!.by === undefined,
   })
-  const payments: Books['payments'] = new DrawnRecords(paymentTable)
-  const books = (): Books => {
+  const payments: ChargeRecords['payments'] = new LifecycleRecords(paymentTable)
+  const recordsNow = (): ChargeRecords => {
     const nowMs = clock.monotonic()
     claims.collect(nowMs)
     payments.collect(nowMs)
     return { claims, payments, callsMax, nowMs }
   }
   return {
-    open: async move => open(books(), move),
-    record: async move => record(books(), move),
+    open: async move => open(recordsNow(), move),
+    record: async move => record(recordsNow(), move),
     renew: async (holds, leaseMs) => {
-      const now = books()
-      return holds.map(hold => renewHold(now, { ...hold, leaseMs }))
+      const records = recordsNow()
+      return holds.map(hold => renewHold(records, { ...hold, leaseMs }))
     },
-    close: async move => close(books(), move),
-    resolve: async move => resolve(books(), move),
+    close: async move => close(recordsNow(), move),
+    resolve: async move => resolve(recordsNow(), move),
   }
 }

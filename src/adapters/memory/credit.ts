@@ -1,11 +1,11 @@
-/** One process. A counter for each payer; the payers that were changed longest ago make way for new ones. */
+/** One process. A counter for each payer; the payers that changed longest ago make room for new ones. */
 import { LRUCache } from 'lru-cache'
 import { type Clock, systemClock } from '../../ports/clock.js'
 import type { CreditStore } from '../../ports/credit.js'
 
 export interface MemoryCreditOptions {
   readonly clock?: Pick<Clock, 'monotonic'>
-  /** Payers held at most. @default 100000 */
+  /** The most payers. @default 100000 */
   readonly max?: number
 }
 
@@ -31,7 +31,7 @@ export function memoryCredit({ clock = systemClock, max = 100_000 }: MemoryCredi
     give(payer, runs, { max: earnedMax, idleMs }) {
       const nowMs = clock.monotonic()
       const counter = known(payer, idleMs, nowMs)
-      // A payer who was forgotten meanwhile has a new start already.
+      // A payer whose counter made room for another has begun anew already.
       if (counter) counters.set(payer, { left: Math.min(earnedMax, counter.left + runs), changedMs: nowMs })
     },
   }

@@ -1,4 +1,4 @@
-/** One process. What ends when, in buckets of a second: to file, to move and to collect one costs O(1), and no scan. */
+/** One process. Items by the second in which they end: to file, to move and to collect an item costs O(1), without a scan. */
 
 const BUCKET_MS = 1_000
 
@@ -24,12 +24,12 @@ export class Expiry<T extends Expiring> {
   }
 
   /**
-   * Takes out what ended in a whole second before this one: up to a second late, so readers also look at `expiresAtMs`.
-   * To be called before every filing, which keeps the walk as short as the time since the last one.
+   * Removes the items that ended in an earlier second. That may be a second late, so readers also check `expiresAtMs`.
+   * Callers collect before each filing, so that the walk is as short as the time since the last one.
    */
   collect(nowMs: number, collected: (item: T) => void): void {
     const current = bucketOf(nowMs)
-    // A clock that was set back files into buckets that were walked already: walk them again.
+    // After the clock was set back, items are filed into buckets that were walked already: walk them again.
     this.#next = Math.min(this.#next, current)
     for (; this.#next < current && this.#buckets.size > 0; this.#next++) {
       const ended = this.#buckets.get(this.#next)

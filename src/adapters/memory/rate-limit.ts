@@ -1,13 +1,13 @@
-/** One process. A fixed window a key, opened by its first call; the least recently seen keys make way for new ones. */
+/** One process. A fixed period for each key, begun by its first call. The least recently used keys make room for new ones. */
 import { LRUCache } from 'lru-cache'
 import { type Clock, systemClock } from '../../ports/clock.js'
 import type { RateLimit, RateVerdict } from '../../ports/rate-limit.js'
 
 export interface MemoryRateLimitOptions {
   readonly clock?: Pick<Clock, 'monotonic'>
-  /** Keys held at most. One that made way begins again from zero. @default 100000 */
+  /** The most keys. A key that made room for another begins again from zero. @default 100000 */
   readonly max?: number
-  /** What the port calls a minute; shorter where a test cannot wait for one. @default 60000 */
+  /** The length of the port's minute; shorter in tests that cannot wait. @default 60000 */
   readonly windowMs?: number
 }
 

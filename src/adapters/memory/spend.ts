@@ -1,4 +1,4 @@
-/** One process's spend ledger; a restart forgets what was spent. Promise: see the port. */
+/** One process. The spend ledger; a restart loses it. Promise: see the port. */
 import { type Clock, systemClock } from '../../ports/clock.js'
 import {
   type OpenSpend,
@@ -10,7 +10,7 @@ import { spentByTime } from './spent-by-time.js'
 
 const DAY_MS = 86_400_000
 
-/** About 30 MB. Beyond it the oldest open reservations count as spent: they are never forgotten early. */
+/** About 30 MB. Above it the oldest open reservations count as spent; none is dropped early. */
 const OPEN_MAX = 100_000
 
 interface Reserved {
@@ -24,12 +24,12 @@ interface Open extends Reserved {
 }
 
 /**
- * A {@link SpendLedger} in this process's memory, for clients that share one budget; a restart forgets what was spent.
+ * A {@link SpendLedger} in the memory of this process, for clients that share one budget. A restart loses it.
  *
- * @param clock Of use to tests; without it, the system's.
+ * @param clock For tests. Without it, the system's clock.
  */
 export function memorySpendLedger(clock: Pick<Clock, 'now'> = systemClock): SpendLedger {
-  // Each in the order of `atMs`, because every entry is added with the present time, or a constant later than that.
+  // Both are in the order of `atMs`: each entry is added with the present time, or a constant later.
   const reserved = new Map<string, Reserved>()
   const open = new Map<string, Open>()
   const spent = spentByTime()
@@ -96,7 +96,7 @@ export function memorySpendLedger(clock: Pick<Clock, 'now'> = systemClock): Spen
   }
 }
 
-/** Removes what is not newer than `endMs`; its sum. */
+/** Removes the entries up to `endMs`, and returns their sum. */
 function expired(entries: Map<string, Reserved>, endMs: number): bigint {
   let sum = 0n
   for (const [id, { amount, atMs }] of entries) {

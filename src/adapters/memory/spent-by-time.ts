@@ -1,8 +1,8 @@
-/** Amounts by the time that they count from. One entry a second, so that a day never holds more than 86,400 of them. */
+/** Amounts by the time from which they count. Each second is one entry, so that a day has at most 86,400 of them. */
 
 export interface SpentByTime {
   add(amount: bigint, atMs: number): void
-  /** Removes what is not newer than `endMs`; its sum. */
+  /** Removes the entries up to `endMs`, and returns their sum. */
   takeUntil(endMs: number): bigint
 }
 
@@ -16,7 +16,7 @@ export function spentByTime(): SpentByTime {
   return {
     add(amount, atMs) {
       let at = entries.length
-      // Only what is settled long after it was reserved has to look for its place.
+      // Only an amount that was settled long after its reservation has to search for its place.
       while (at > 0 && entries[at - 1]!.atMs > atMs) at--
       const near = [entries[at], entries[at - 1]].find(
         entry => entry && secondOf(entry.atMs) === secondOf(atMs),

@@ -1,4 +1,4 @@
-/** One process. Sold windows in a map; each is forgotten when it ends. */
+/** One process. Sold windows in a map. Each is deleted when it ends. */
 import { type Clock, systemClock } from '../../ports/clock.js'
 import type { SubscriptionRecord, SubscriptionStore } from '../../ports/subscriptions.js'
 import { Expiry } from './expiry.js'

@@ -1,30 +1,30 @@
-/** Counts calls for Prometheus. Its labels are names that the seller chose and statuses, so series are bounded. */
+/** Counts calls for Prometheus. The labels are names of endpoints and statuses, so the number of series is bounded. */
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
 import { recentBookings } from '../../domain/bookings.js'
 import { usdNumber } from '../../domain/price-of.js'
-import type { EndedCall, Witness } from '../../ports/witness.js'
+import type { CallObserver, EndedCall } from '../../ports/call-observer.js'
 
-export interface Metrics extends Witness {
+export interface Metrics extends CallObserver {
   readonly contentType: string
-  /** What Prometheus reads: ours, then Node's. */
+  /** The text that Prometheus reads: our metrics, then Node's. */
   text(): Promise<string>
 }
 
-/** From a quote to the slowest handler, in seconds. */
+/** Buckets from a quote to the slowest handler, in seconds. */
 const DURATION_BUCKETS = [0.001, 0.005, 0.025, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300]
 
-/** What is asked when Prometheus asks. */
+/** Values that are read when Prometheus reads the metrics. */
 export interface MetricsSources {
   readonly inFlight: () => number
-  /** Calls that wait for the journal, and calls that it could not keep; `undefined` where there is no journal. */
+  /** The calls that wait for the journal, and the calls that it lost; `undefined` where there is no journal. */
   readonly journal?: () => { readonly waiting: number; readonly lost: number } | undefined
 }
 
-/** One registry a server. */
+/** Makes one registry for each server. */
 export function prometheusMetrics({ inFlight, journal }: MetricsSources): Metrics {
   const registry = new Registry()
   const registers = [registry]
-  /** Counted here and handed over when Prometheus asks: the library's labels are hashed at each increment. */
+  /** Counted here and copied when Prometheus reads: the library hashes the labels at each increment. */
   const ended = new Map<string, Map<number, number>>()
   new Counter({
     name: 'svc_requests_total',
@@ -76,7 +76,7 @@ export function prometheusMetrics({ inFlight, journal }: MetricsSources): Metric
       const counts = ended.get(endpoint) ?? new Map<number, number>()
       if (counts.size === 0) ended.set(endpoint, counts)
       counts.set(status, (counts.get(status) ?? 0) + 1)
-      // A clock that is set back must not break the sum, which may only grow.
+      // The sum may only grow, also when the clock is set back.
       duration.observe(Math.max(0, ms) / 1_000)
       if (bookings.books(call)) {
         settled.inc()
@@ -108,7 +108,7 @@ function journalMetrics(condition: NonNullable<MetricsSources['journal']>, regis
   })
 }
 
-/** Gauges that Prometheus' own linter refuses for their names; each has a twin without `_total` that says as much. */
+/** Gauges whose names Prometheus' linter refuses. Each has a twin without `_total` and with the same value. */
 const MISNAMED = [
   'nodejs_active_handles_total',
   'nodejs_active_requests_total',
@@ -117,7 +117,7 @@ const MISNAMED = [
 
 let ofProcess: Registry | undefined
 
-/** Node's metrics are the process's, whatever number of servers is in it; their observers begin with the first reader. */
+/** Node's metrics are of the whole process, whatever number of servers it has. The first reader starts their observers. */
 function processRegistry(): Registry {
   if (ofProcess === undefined) {
     ofProcess = new Registry()

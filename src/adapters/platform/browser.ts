@@ -6,18 +6,14 @@ import { ed25519 } from '@noble/curves/ed25519'
 import { sha512_256 as hash } from '@noble/hashes/sha2'
 import { SdkError } from '../../domain/errors.js'
 import { wakefulClock } from '../../ports/clock.js'
-import { deadline } from '../../ports/waiting.js'
 import {
-  ANSWER_BYTES_MAX,
-  answerIn,
-  askedAt,
-  NODE_TIMEOUT_MS,
   type NodeClient,
   type NodeOptions,
-  present,
+  nodeClientOver,
+  RESPONSE_BYTES_MAX,
   unavailable,
-  unavailableBy,
-} from '../algorand/node-answers.js'
+} from '../algorand/node-response.js'
+
 /** In a browser the key stays in a wallet. */
 export type KeyOptions = object
 
@@ -55,23 +51,16 @@ export function verifySignature(publicKey: Uint8Array, bytes: Uint8Array, signat
   }
 }
 
-/** Over the global fetch: browsers pool connections themselves. */
+/** Over the global `fetch`: browsers pool connections themselves. */
 export function nodeClient(options: NodeOptions, tokenHeader: string): NodeClient {
-  const { base, headers } = askedAt(options, tokenHeader)
-
-  async function find(path: string): Promise<Record<string, unknown> | undefined> {
-    const { signal, clear } = deadline(wakefulClock, options.nodeTimeoutMs ?? NODE_TIMEOUT_MS)
-    try {
-      const response = await fetch(base + path, { headers, signal, credentials: 'omit' })
+  return nodeClientOver(options, tokenHeader, {
+    clock: wakefulClock,
+    async send(url, request) {
+      const response = await fetch(url, { ...request, credentials: 'omit' })
       const text = await response.text()
-      if (text.length > ANSWER_BYTES_MAX) throw unavailable('an answer too large to be one')
-      return answerIn(response.status, text)
-    } catch (error) {
-      throw unavailableBy(error)
-    } finally {
-      clear()
-    }
-  }
-
-  return { find, get: path => present(find(path)), close: async () => {} }
+      if (text.length > RESPONSE_BYTES_MAX) throw unavailable('an answer too large to be one')
+      return { status: response.status, text }
+    },
+    close: async () => {},
+  })
 }

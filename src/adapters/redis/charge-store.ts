@@ -1,6 +1,6 @@
 /**
- * Claims and payments as hashes, each move one script: atomic, one round trip, on the server's clock. Promise: see the
- * port. Redis must keep what it acknowledged (`noeviction`, an append-only file): see docs/storage.md.
+ * Claims and payments as hashes. Each move is one script: atomic, one round trip, on the server's clock. Promise: see the
+ * port. Redis must keep acknowledged writes (`noeviction`, an append-only file): see docs/storage.md.
  */
 import type {
   ChargeStore,
@@ -23,14 +23,14 @@ import { serverTime } from './server-time.js'
 /** The scripts' names for the keys: c the claim, p the presented payment, r the recorded one. */
 type Roles = Readonly<Partial<Record<'c' | 'p' | 'r', string | undefined>>>
 
-/** What the store uses of a connection. */
+/** The part of a connection that the store uses. */
 export type ChargeConnection = Pick<Connection, 'commandTimeoutMs' | 'onUp' | 'script' | 'send'>
 
 export function redisChargeStore(
   connection: ChargeConnection,
   prefix: string,
   time = serverTime(connection),
-  /** For what must be known to outlive a failover before money moves. */
+  /** The connection of moves that must survive a failover before money moves. */
   replicated = connection,
 ): ChargeStore {
   const keys = chargeKeys(prefix)
@@ -46,7 +46,7 @@ export function redisChargeStore(
       )
     }
   }
-  /** A move that does nothing after its deadline, which is when its caller gives up. */
+  /** A move with a deadline, the time when its caller gives up. After it the move does nothing. */
   const inTime = (name: string, lua: string, on = connection) => {
     const send = move(name, lua, on)
     return async (roles: Roles, token: string, args: readonly (string | number | Buffer)[]) => {
@@ -55,8 +55,7 @@ export function redisChargeStore(
       const reply = await attempt(await time.now())
       const serverMs = lateAt(reply)
       if (serverMs === undefined) return reply
-      // It came at once and is late all the same: this server's clock is another than the one that is known. A cluster
-      // has several.
+      // The move came at once and is late: the server's clock is not the one that was read. A cluster has several clocks.
       time.forget()
       const again = await attempt(serverMs)
       if (lateAt(again) !== undefined) throw new Error('Redis came to this move after its deadline')
@@ -78,7 +77,7 @@ export function redisChargeStore(
   return {
     async open(hold) {
       const opened = await openBy(open, hold)
-      // Its successor may settle the recorded payment, and the call that recorded it may have died while it waited.
+      // The successor may settle the recorded payment, and the call that recorded it may have died while it waited.
       return opened.verdict === 'orphaned' && replicated !== connection
         ? openBy(openReplicated, hold)
         : opened
@@ -92,7 +91,7 @@ export function redisChargeStore(
       return String(reply) as 'recorded' | 'superseded'
     },
 
-    /** Sent in one go. On a cluster the payers' keys live on several nodes, so one script cannot touch them all. */
+    /** Sends all at once. On a cluster the payers' keys are on several nodes, so one script cannot reach them all. */
     async renew(holds, leaseMs) {
       const replies = holds.map(hold => renew(rolesOf(hold), hold.token, [leaseMs]))
       return (await Promise.all(replies)).map(reply => reply === 1)
@@ -111,7 +110,7 @@ export function redisChargeStore(
   }
 }
 
-/** The server's time where it came to a move after its deadline. */
+/** The server's time, where a move came after its deadline. */
 function lateAt(reply: unknown): number | undefined {
   return Array.isArray(reply) && String(reply[0]) === 'late' ? Number(reply[1]) : undefined
 }

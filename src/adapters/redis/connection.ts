@@ -1,6 +1,6 @@
 /**
- * One connection to a Redis (single, Sentinel or Cluster) that fails fast: a command is answered within its time or
- * rejects, is never queued for later and never sent twice by itself. Reconnecting goes on in the background.
+ * One connection to a Redis (single, Sentinel or Cluster) that fails fast: a command is answered within its time limit or
+ * rejects. It is never queued for later, and never sent twice. The connection reconnects in the background.
  */
 import { type Cluster, Redis } from 'ioredis'
 import { systemClock } from '../../ports/clock.js'
@@ -22,12 +22,12 @@ export interface Connection {
   readonly client: RedisClient
   /** How long a command may take. */
   readonly commandTimeoutMs: number
-  /** The command's reply; a rejection within the time limit, whatever the server does. */
+  /** The command's reply. Rejects at the time limit, whatever the server does. */
   send<T>(command: (client: RedisClient) => Promise<T>): Promise<T>
   script(name: string, lua: string): Script
   /** Whether a command sent now would reach a server. */
   isUp(): boolean
-  /** Told each time a server has been reached, also again. */
+  /** Calls the listener each time that a server is reached, also after a reconnection. */
   onUp(listener: () => void): void
   close(): Promise<void>
 }
@@ -39,9 +39,9 @@ export function connect(
   { commandTimeoutMs }: ConnectionOptions,
 ): Connection {
   const client = openClient(redisOrUrl, commandTimeoutMs)
-  // What fails is told to whoever waits for it; without a listener ioredis prints each attempt to reconnect.
+  // Each command reports its own failure. Without a listener ioredis prints each attempt to reconnect.
   client.on('error', () => {})
-  // The first attempt is waited for, so that a server that has just started need not refuse its first calls.
+  // Commands wait for the first attempt to connect, so that a server that has just started does not refuse its first calls.
   let attempting = true
   const attempted = new Promise<void>(resolve => {
     for (const event of ['ready', 'close', 'end', 'error']) client.once(event, () => resolve())
@@ -78,17 +78,17 @@ export function connect(
   }
 }
 
-/** A client that was given is left as it is: its options may queue commands, and its owner may be subscribed with it. */
+/** A client of the seller stays as it is: its options may queue commands, and the seller may use it to subscribe. */
 function openClient(redisOrUrl: RedisClient | string, commandTimeoutMs: number): RedisClient {
   const failFast = {
     enableOfflineQueue: false,
     autoResendUnfulfilledCommands: false,
     maxRetriesPerRequest: 0,
     connectTimeout: commandTimeoutMs,
-    // A server that hangs is left; without this the commands that follow would each wait for it in turn.
+    // Disconnects from a server that hangs. Otherwise each later command would wait for it too.
     socketTimeout: commandTimeoutMs,
     retryStrategy: reconnectAfterMs,
-    // After a failover behind one name, the old primary answers READONLY until the name is resolved again.
+    // After a failover behind one host name, the old primary answers READONLY until the name is resolved again.
     reconnectOnError: (error: Error) => error.message.startsWith('READONLY'),
   }
   if (typeof redisOrUrl === 'string') return new Redis(redisOrUrl, failFast)

@@ -1,4 +1,4 @@
-/** A counter for each payer, counted among all processes. Promise: see the port. */
+/** A counter for each payer, shared by all processes. Promise: see the port. */
 import { createHash } from 'node:crypto'
 import type { CreditStore } from '../../ports/credit.js'
 import type { Connection } from './connection.js'
@@ -11,7 +11,7 @@ redis.call('SET', KEYS[1], left - 1, 'PX', ARGV[2])
 return 1
 `
 
-/** runs, max, idleMs. A payer who was forgotten meanwhile has a new start already. */
+/** runs, max, idleMs. A payer whose counter has expired has begun anew already. */
 export const GIVE = /* lua */ `
 local left = tonumber(redis.call('GET', KEYS[1]))
 if left then redis.call('SET', KEYS[1], math.min(left + ARGV[1], tonumber(ARGV[2])), 'PX', ARGV[3]) end
@@ -20,7 +20,7 @@ if left then redis.call('SET', KEYS[1], math.min(left + ARGV[1], tonumber(ARGV[2
 export function redisCredit(connection: Connection, prefix: string): CreditStore {
   const take = connection.script('svcCreditTake', TAKE)
   const give = connection.script('svcCreditGive', GIVE)
-  // Hashed: where no payer can be read, the name holds the caller's network address.
+  // The name is hashed: where no payer can be read, it holds the caller's network address.
   const keyOf = (payer: string) =>
     `${prefix}credit:${createHash('sha256').update(payer).digest('base64url').slice(0, 22)}`
   return {

@@ -1,4 +1,4 @@
-/** A fixed window a key, opened by its first call, counted among all processes. Promise: see the port. */
+/** A fixed period for each key, begun by its first call and shared by all processes. Promise: see the port. */
 import { RateLimiterRedis, RateLimiterRes } from 'rate-limiter-flexible'
 import type { RateLimit } from '../../ports/rate-limit.js'
 import type { Connection } from './connection.js'
@@ -6,7 +6,7 @@ import type { Connection } from './connection.js'
 const MINUTE_SECONDS = 60
 
 export interface RedisRateLimitOptions {
-  /** What the port calls a minute; shorter where a test cannot wait for one. @default 60 */
+  /** The length of the port's minute; shorter in tests that cannot wait. @default 60 */
   readonly windowSeconds?: number
 }
 

@@ -1,9 +1,9 @@
 /**
- * A connection whose commands are answered when enough replicas of Redis have what they wrote (`WAIT`), so that a failover
- * to one of those replicas does not forget it. It needs a socket of its own: WAIT holds up every command behind it.
+ * A connection that answers a command when enough replicas of Redis have its writes (`WAIT`), so that a failover to one of
+ * them keeps the writes. It needs a socket of its own, because WAIT delays every command behind it.
  *
- * WAIT undoes nothing. A command that is rejected for too few replicas has been carried out by the primary; its caller
- * treats it as any command that it has no answer to.
+ * WAIT undoes nothing. The primary has carried out a command that is rejected for too few replicas; its caller treats it like
+ * a command without an answer.
  */
 import type { Redis } from 'ioredis'
 import { systemClock } from '../../ports/clock.js'
@@ -12,17 +12,17 @@ import type { Connection } from './connection.js'
 
 export type ReplicatedConnection = Pick<Connection, 'close' | 'commandTimeoutMs' | 'onUp' | 'script' | 'send'>
 
-/** Not for a Cluster: WAIT asks one node, and which one a command went to is not known here. */
+/** Not for a Cluster: WAIT asks one node, and this code does not know which node a command went to. */
 export function replicated(connection: Connection, replicas: number): ReplicatedConnection {
   const { client, commandTimeoutMs } = connection
-  // Half of the time: a write may wait for the WAIT before it, and then for its own. What takes longer is cut off below.
+  // Half of the time limit: a write may wait for the WAIT before it, and then for its own. The limit below ends both.
   const waitMs = Math.ceil(commandTimeoutMs / 2)
   let links = 0
   client.on('close', () => links++)
 
   let sent: Promise<void> | undefined
   let next: Promise<number> | undefined
-  /** Replicas that have all that was written before. Writes share a WAIT, but never one that was sent before them. */
+  /** The replicas that have all earlier writes. Writes share a WAIT, but never one that was sent before them. */
   function reached(): Promise<number> {
     next ??= Promise.resolve(sent).then(() => {
       next = undefined
@@ -40,7 +40,7 @@ export function replicated(connection: Connection, replicas: number): Replicated
     const link = links
     const reply = await command()
     const reachedBy = await reached()
-    // Another server would count its own replicas, for a write that it never had.
+    // Another server would count its own replicas, for a write that it does not have.
     if (links !== link) throw new Error('the connection was lost before replicas confirmed a write')
     if (reachedBy < replicas)
       throw new Error(`${reachedBy} of ${replicas} replicas confirmed a write within ${waitMs} ms`)

@@ -1,15 +1,16 @@
 /**
- * The last calls of all processes, in a list that Redis keeps short. Writing is sent and forgotten: no call waits for it,
- * and what is lost is lost. Reading shows what this process knows and asks Redis for the next time.
+ * The last calls of all processes, in a list that Redis keeps short. No call waits for a write, and a lost write is not
+ * repeated. A read returns what this process knows, and asks Redis in the background for the next read.
  */
+
+import type { EndedCall } from '../../ports/call-observer.js'
 import { type Cancel, systemClock } from '../../ports/clock.js'
 import type { Runs } from '../../ports/runs.js'
-import type { EndedCall } from '../../ports/witness.js'
 import type { Connection } from './connection.js'
 
-/** After a day without any call the list is forgotten. */
+/** The list expires after a day without a call. */
 const KEPT_MS = 86_400_000
-/** Told together: one by one they made every quote a command, and their key the busiest of a cluster. */
+/** Runs are written together: one by one, every quote was a command, and their key was the busiest of a cluster. */
 const TOLD_EVERY_MS = 100
 
 const PUSH = /* lua */ `
@@ -23,7 +24,7 @@ export function redisRuns(connection: Connection, prefix: string, capacity: numb
   const push = connection.script('svcRun', PUSH)
   /** As last read, newest first. */
   let shared: readonly EndedCall[] = []
-  /** What has ended here since that reading began, and what Redis was not told yet; oldest first. */
+  /** The calls that ended here since that read began, and those that are not sent to Redis yet; oldest first. */
   let own: EndedCall[] = []
   let untold: EndedCall[] = []
   let telling: Cancel | undefined
@@ -74,7 +75,7 @@ export function redisRuns(connection: Connection, prefix: string, capacity: numb
     },
   }
 
-  /** Cut in halves, so that a call does not move them all. */
+  /** Drops half of them at once, so that most calls move none. */
   function newest(calls: EndedCall[], call: EndedCall): EndedCall[] {
     calls.push(call)
     return calls.length > 2 * capacity ? calls.slice(-capacity) : calls

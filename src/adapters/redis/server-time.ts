@@ -1,14 +1,14 @@
 /**
- * The server's time, as far as it is certain: never ahead of it. Moves are given a deadline in it, so that a server that
- * stood still does not carry a command out whose caller has been refused long ago.
+ * A lower bound of the server's time. The deadlines of moves are in this time, so that a server that stood still does not
+ * carry out a command whose caller was refused long ago.
  */
 import { systemClock } from '../../ports/clock.js'
 import type { Connection } from './connection.js'
 
 export interface ServerTime {
-  /** The server's time now, or a little before it; asks the server where it is not known. */
+  /** The server's time now, or a little earlier. Asks the server where it is not known. */
   now(): number | Promise<number>
-  /** Its clock was set, or another server has taken its place: it is asked again. */
+  /** Asks the server again: its clock was set, or another server has taken its place. */
   forget(): void
 }
 
@@ -24,7 +24,7 @@ export function serverTime(
 
   async function learn(): Promise<number> {
     const [seconds, microseconds] = await connection.send(redis => redis.time())
-    // Counted from the answer: the server's clock has gone on since it wrote it.
+    // Counted from the response: the server's clock has gone on since it wrote the response.
     learntMs = monotonicMs()
     const serverMs = Number(seconds) * 1_000 + Math.floor(Number(microseconds) / 1_000)
     aheadMs = serverMs - learntMs
@@ -34,7 +34,7 @@ export function serverTime(
   const forget = () => {
     aheadMs = undefined
   }
-  // Another server may have taken its place, with another clock.
+  // After a reconnection another server, with another clock, may have taken its place.
   connection.onUp(forget)
   return {
     forget,

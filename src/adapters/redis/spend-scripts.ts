@@ -1,13 +1,13 @@
 /**
- * The moves of the spend ledger, each one atomic script on the server's clock.
+ * The moves of the spend ledger. Each is one atomic script on the server's clock.
  *
- * `entries` has `reserved:<id>` and `spent:<second>` by the time that each counts from, `amounts` their base units and the
- * `sum`. What is spent within one second is one entry, so that a day never holds more than 86,400 of them. `payments` and
- * `due` hold what the chain has to be asked about open reservations: earlier versions of this package wrote neither, and
- * read nothing but the first two, in the same form.
+ * `entries` has `reserved:<id>` and `spent:<second>` by the time from which each counts; `amounts` has their base units and
+ * the `sum`. The amounts of one second are one entry, so that a day has at most 86,400 of them. `payments` and `due` hold the
+ * open reservations that the chain must be asked about. Earlier versions of this package wrote neither, and read only the
+ * first two, in the same form.
  */
 
-/** About 60 MB. Beyond it the open reservations that are due first count as spent: they are never forgotten early. */
+/** About 60 MB. Above it the open reservations that are due first count as spent; none is dropped early. */
 export const OPEN_MAX = 100_000
 
 /** KEYS: entries, amounts, payments, due on mainnet, due on testnet. ARGV: windowMs, lifeMs, id, and each script's own. */
@@ -116,7 +116,7 @@ end
 return answer(1)
 `
 
-/** ARGV: how it ends. */
+/** ARGV: `spent` or `dead`. */
 export const SETTLE = /* lua */ `${LEDGER}
 if redis.call('HEXISTS', payments, entry) == 0 then return answer(0) end
 if ARGV[4] == 'spent' then spend(entry) else forget(entry) end

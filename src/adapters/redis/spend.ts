@@ -1,6 +1,6 @@
 /**
- * A budget that several paying processes share: what each spent in the last 24 hours, by the server's clock, and which
- * payments are open. Promise: see the port.
+ * A budget that several paying processes share: the amounts that they spent in the last 24 hours, by the server's clock, and
+ * the open payments. Promise: see the port.
  */
 import type { Network } from '../../domain/network.js'
 import { type OpenSpend, PAYMENT_LIFE_MAX_MS, type SpendLedger } from '../../ports/spend.js'
@@ -9,15 +9,15 @@ import { ATTACH, DUE, POSTPONE, RELEASE, RESERVE, SETTLE } from './spend-scripts
 
 const DAY_MS = 86_400_000
 
-/** Lua counts in doubles, exactly up to here: nine billion USDC. */
+/** Lua counts in doubles, which are exact up to here: nine billion USDC. */
 const EXACT_MAX = BigInt(Number.MAX_SAFE_INTEGER)
 
 export interface RedisSpendOptions {
-  /** Payers of one budget name it alike. */
+  /** The budget's name. Payers that use the same name share the budget. */
   readonly budget: string
-  /** What the port calls 24 hours; shorter where a test cannot wait for a day. @default 86400000 */
+  /** The length of the port's 24 hours; shorter in tests that cannot wait. @default 86400000 */
   readonly windowMs?: number
-  /** How long a payment can land; shorter for the same reason. @default PAYMENT_LIFE_MAX_MS */
+  /** How long a payment can land; shorter in tests. @default PAYMENT_LIFE_MAX_MS */
   readonly lifeMs?: number
 }
 
@@ -25,7 +25,7 @@ export function redisSpendLedger(
   connection: Connection,
   prefix: string,
   { budget, windowMs = DAY_MS, lifeMs = PAYMENT_LIFE_MAX_MS }: RedisSpendOptions,
-  /** For what must outlive a failover before a payment leaves. */
+  /** The connection of moves that must survive a failover before a payment is sent. */
   replicated: Pick<Connection, 'script'> = connection,
 ): SpendLedger {
   const place = `${prefix}{spend:${encodeURIComponent(budget)}}`
@@ -33,7 +33,7 @@ export function redisSpendLedger(
     name => `${place}:${name}`,
   )
   let sum = 0n
-  /** Each script answers its result and the sum. */
+  /** Each script returns its result and the sum. */
   const move = (name: string, lua: string, { script: define }: Pick<Connection, 'script'> = connection) => {
     const script = define(name, lua)
     return async (id: string, ...more: ScriptArgument[]): Promise<unknown> => {
@@ -74,7 +74,7 @@ export function redisSpendLedger(
 
 const PAYMENT = /^(mainnet|testnet) ([A-Z2-7]{52}) (\d{1,20}) (\d{1,20})$/
 
-/** What is stored is data from outside: a row that does not read as one of ours stays counted and is not asked about. */
+/** Stored rows are foreign input. A row that is malformed stays counted, and the chain is not asked about it. */
 function openSpendIn([id, amount, payment]: readonly string[], network: Network): OpenSpend | undefined {
   const [, of, txId, firstValid, lastValid] = PAYMENT.exec(payment ?? '') ?? []
   if (!id || !/^\d{1,16}$/.test(amount ?? '') || !txId || of !== network) return undefined

@@ -1,4 +1,4 @@
-/** Everything that replicas share, on one Redis. */
+/** The stores that replicas share, on one Redis. */
 import type { ChargeStore } from '../../ports/charge-store.js'
 import { systemClock } from '../../ports/clock.js'
 import type { CreditStore } from '../../ports/credit.js'
@@ -10,8 +10,8 @@ import type { SubscriptionStore } from '../../ports/subscriptions.js'
 import { redisChargeStore } from './charge-store.js'
 import { type Connection, connect, type RedisClient } from './connection.js'
 import { redisCredit } from './credit.js'
+import { durabilityWarnings } from './durability-check.js'
 import { checkedPrefix } from './keys.js'
-import { postureOf } from './posture.js'
 import { redisRateLimit } from './rate-limit.js'
 import { replicated } from './replicated.js'
 import { redisRuns } from './runs.js'
@@ -21,21 +21,21 @@ import { redisSubscriptions } from './subscriptions.js'
 
 /** How keys are named, and how long Redis may take. */
 export interface RedisStoresOptions {
-  /** Begins every key. Agents with different `payTo` must not share one. @default 'svc:' */
+  /** The beginning of every key. Agents with different `payTo` must not share it. @default 'svc:' */
   readonly prefix?: string
   /** Milliseconds after which a command counts as unanswered, and the call as refused. @default 2000 */
   readonly commandTimeoutMs?: number
   /**
-   * How many replicas of Redis must have confirmed a record before money moves for it: with all that may be promoted, a
-   * failover charges nobody twice and loses no answer. Where fewer confirm in time, calls are refused and nobody is
-   * charged. Opens a second connection; not for a Cluster. @default 0
+   * How many replicas of Redis must confirm a record before money moves for it. Where that is every replica that a failover
+   * may promote, a failover charges nobody twice and loses no answer. Where fewer confirm in time, calls are refused and
+   * not charged. It opens a second connection, and is not for a Cluster. @default 0
    */
   readonly waitReplicas?: number
   /** How many runs are kept, for all replicas together. @default 100 */
   readonly runsCapacity?: number
-  /** Whose spending `spend` counts: payers that name the same budget share it. @default 'default' */
+  /** The budget of `spend`. Payers that name the same budget share it. @default 'default' */
   readonly budget?: string
-  /** Told, at each connection, what about the server endangers what it keeps. @default warnings of the process */
+  /** Gets a warning, at each connection, of each setting that endangers stored records. @default warnings of the process */
   readonly logger?: Logger
 }
 
@@ -53,27 +53,27 @@ export interface RedisStores {
   readonly runs: Runs
   /** For the client: `new SvcClient({ mnemonic, maxPrice, maxPerDay, ledger: stores.spend })`. */
   readonly spend: SpendLedger
-  /** Resolves where Redis answers; for `serve({ healthChecks: { redis: stores.ping } })`. */
+  /** Resolves when Redis answers; for `serve({ healthChecks: { redis: stores.ping } })`. */
   ping(): Promise<void>
-  /** How Redis is, for people and dashboards; never rejects. */
+  /** The health of Redis, for people and dashboards. Never rejects. */
   health(): Promise<RedisHealth>
   /** Ends the connections. */
   close(): Promise<void>
 }
 
-/** Whether Redis answers, how fast, and what about its configuration endangers what it keeps. */
+/** Whether Redis answers, how fast, and which of its settings endanger stored records. */
 export type RedisHealth =
   | { readonly ok: true; readonly roundTripMs: number; readonly warnings: readonly string[] }
   | { readonly ok: false; readonly error: string }
 
 /**
- * Stores for `serve({ stores })`, on connections of their own: a client that is given (single, Sentinel or Cluster) lends
- * its address and credentials. Nothing waits for Redis here; until it answers, calls that need it are refused.
+ * Stores for `serve({ stores })`, on connections of their own. Of a client (single, Sentinel or Cluster) they use the address
+ * and the credentials. The function does not wait for Redis; until Redis answers, calls that need it are refused.
  *
  * @example
  * serve(agent, { stores: redisStores('redis://localhost:6379') })
  *
- * @throws Error for a prefix with braces or white space, and for `waitReplicas` that is no count or is asked of a Cluster.
+ * @throws Error for a prefix with braces or white space, and for `waitReplicas` that is no count or meets a Cluster.
  */
 export function redisStores(redisOrUrl: RedisClient | string, options: RedisStoresOptions = {}): RedisStores {
   const { commandTimeoutMs = 2_000 } = options
@@ -84,8 +84,8 @@ export function redisStores(redisOrUrl: RedisClient | string, options: RedisStor
   const waiting =
     waitReplicas > 0 ? replicated(connect(redisOrUrl, { commandTimeoutMs }), waitReplicas) : undefined
   const time = serverTime(connection)
-  const posture = () => postureOf(connection, waitReplicas)
-  warnOfPosture(connection, posture, logger)
+  const checkDurability = () => durabilityWarnings(connection, waitReplicas)
+  warnAtEachConnection(connection, checkDurability, logger)
   const ping = async () => void (await connection.send(redis => redis.ping()))
   return {
     charges: redisChargeStore(connection, prefix, time, waiting),
@@ -100,7 +100,7 @@ export function redisStores(redisOrUrl: RedisClient | string, options: RedisStor
       try {
         await ping()
         const roundTripMs = systemClock.monotonic() - sinceMs
-        return { ok: true, roundTripMs, warnings: await posture() }
+        return { ok: true, roundTripMs, warnings: await checkDurability() }
       } catch (cause) {
         return { ok: false, error: cause instanceof Error ? cause.message : String(cause) }
       }
@@ -121,15 +121,15 @@ function checkedReplicas(count: number, redisOrUrl: RedisClient | string): numbe
   return count
 }
 
-function warnOfPosture(
+function warnAtEachConnection(
   connection: Connection,
-  posture: () => Promise<readonly string[]>,
+  check: () => Promise<readonly string[]>,
   logger: Logger | undefined,
 ): void {
   const warn = (warning: string) =>
     logger ? logger.warn({}, warning) : process.emitWarning(warning, { code: 'SVC_REDIS' })
   connection.onUp(() => {
-    posture().then(
+    check().then(
       warnings => warnings.forEach(warn),
       () => {},
     )

@@ -1,4 +1,4 @@
-/** Sold windows, a string each, which Redis drops when they end. Promise: see the port. */
+/** Sold windows. Each is a string that Redis deletes when the window ends. Promise: see the port. */
 import type { SubscriptionRecord, SubscriptionStore } from '../../ports/subscriptions.js'
 import type { Connection } from './connection.js'
 import { serverTime } from './server-time.js'
@@ -7,7 +7,7 @@ export function redisSubscriptions(
   connection: Connection,
   prefix: string,
   time = serverTime(connection),
-  /** For a sale, which must outlive a failover before it is paid for. */
+  /** The connection of a sale, which must survive a failover before it is paid for. */
   replicated: Pick<Connection, 'send'> = connection,
 ) {
   const keyOf = (id: string) => `${prefix}window:${id}`
@@ -21,7 +21,7 @@ export function redisSubscriptions(
       await replicated.send(redis => redis.set(keyOf(id), stored, 'PXAT', Math.ceil(expiresAtMs)))
     },
     now: time.now,
-    /** Nothing to do: Redis collects by itself. */
+    /** Does nothing: Redis deletes windows by itself. */
     sweep() {},
     async delete(id) {
       await connection.send(redis => redis.del(keyOf(id)))

@@ -1,6 +1,6 @@
 /**
- * One OpenTelemetry span for each ended call, and in it one event for each state that the call passed. It speaks to the
- * API alone: unless the process registers an SDK, nothing is made and nothing leaves.
+ * One OpenTelemetry span for each ended call, with one event for each state that the call passed. It uses the API alone:
+ * unless the process registers an SDK, no span is made or sent.
  */
 import {
   type Context,
@@ -11,9 +11,9 @@ import {
   TraceFlags,
   trace,
 } from '@opentelemetry/api'
-import type { EndedCall, Witness } from '../../ports/witness.js'
+import type { CallObserver, EndedCall } from '../../ports/call-observer.js'
 
-export function callSpans(): Witness {
+export function callSpans(): CallObserver {
   const tracer = trace.getTracer('@svc/sdk')
   return {
     ended(call) {
@@ -30,19 +30,19 @@ export function callSpans(): Witness {
   }
 }
 
-/** Where no instrumentation of HTTP has read the caller's `traceparent`, the span is the caller's child all the same. */
+/** The caller's span is the parent, also where no instrumentation of HTTP has read its `traceparent`. */
 function callersContext(around: Context, { traceId, parentSpan }: EndedCall): Context {
   if (parentSpan === undefined) return around
   const traceFlags = parentSpan.sampled ? TraceFlags.SAMPLED : TraceFlags.NONE
   return trace.setSpanContext(around, { traceId, spanId: parentSpan.id, traceFlags, isRemote: true })
 }
 
-/** No payer: whoever reads traces is not who keeps the books. */
+/** The payer is left out: the readers of traces do not need it. */
 function tell(span: Span, call: EndedCall): void {
   const { id, traceId, endpoint, final, code, charged, status, txId, amount, asset, mismatch } = call
   span.setAttributes({
     'svc.call_id': id,
-    // What the answer's own header says, where this span is in another trace.
+    // The trace id of the answer's header, where this span is in another trace.
     'svc.trace_id': traceId,
     'svc.endpoint': endpoint,
     'svc.final': final,

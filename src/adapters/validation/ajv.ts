@@ -1,4 +1,4 @@
-/** JSON Schema 2020-12 by Ajv. One instance a schema, so that no two sellers' schemas can meet. */
+/** JSON Schema 2020-12 by Ajv. Each schema has an instance of its own, so that two schemas cannot affect each other. */
 import { Ajv2020, type ErrorObject } from 'ajv/dist/2020.js'
 import addFormatsModule from 'ajv-formats'
 import { LRUCache } from 'lru-cache'
@@ -11,13 +11,13 @@ import { linearPattern } from './linear-pattern.js'
 import { refuseSlowNesting, refuseSlowText } from './slow-schema.js'
 import { beginCheck, TooManySteps } from './steps.js'
 
-// The package's typings describe a CommonJS default export that Node's ESM loader hands over one level deeper.
+// The package's types describe a CommonJS default export. In Node's ESM loader it is one level deeper.
 const addFormats = addFormatsModule as unknown as (ajv: Ajv2020) => void
 
-/** More distinct schemas than a process of endpoints written by people has. */
+/** More different schemas than any process has whose endpoints are written by people. */
 const CHECKS_MAX = 10_000
 
-/** By schema and coercion: an endpoint's schema is compiled when it is defined, and equal ones for all their endpoints. */
+/** Checks by schema and coercion: equal schemas of several endpoints are compiled once. */
 const checks = new LRUCache<string, InputCheck>({ max: CHECKS_MAX })
 
 export function ajvValidator(): InputValidator {
@@ -33,14 +33,16 @@ export function ajvValidator(): InputValidator {
   }
 }
 
-let judge: Ajv2020 | undefined
+let metaSchema: Ajv2020 | undefined
 
 function compiled(schema: JSONSchema, coerce: boolean, allowSlow: boolean): InputCheck {
-  // A copy: whoever changes the schema later changes neither this nor the next endpoint's input.
+  // A copy: a later change of the seller's schema must change no check.
   const own = withoutIds(structuredClone(schema)) as Schema
-  // One instance compiles the meta-schema for all; in each of a thousand instances that took 7 of its 9 ms.
-  judge ??= new Ajv2020({ strict: false, logger: false })
-  if (!judge.validateSchema(own)) throw new Error(`schema is invalid: ${judge.errorsText(judge.errors)}`)
+  // One instance compiles the meta-schema for all schemas. In each of a thousand instances it took 7 of 9 ms.
+  metaSchema ??= new Ajv2020({ strict: false, logger: false })
+  if (!metaSchema.validateSchema(own)) {
+    throw new Error(`schema is invalid: ${metaSchema.errorsText(metaSchema.errors)}`)
+  }
   if (!allowSlow) refuseSlowText(own)
   const coerceTypes = coerce ? 'array' : false
   const ajv = new Ajv2020({
@@ -56,7 +58,7 @@ function compiled(schema: JSONSchema, coerce: boolean, allowSlow: boolean): Inpu
   const validate = ajv.compile(own)
   if (!allowSlow) refuseSlowNesting(own)
   return input => {
-    // Coercion writes into what it checks; the request stays as received.
+    // Coercion changes the value that it checks; the request must stay as received.
     const value = coerce ? structuredClone(input) : input
     try {
       beginCheck()
@@ -68,7 +70,7 @@ function compiled(schema: JSONSchema, coerce: boolean, allowSlow: boolean): Inpu
   }
 }
 
-/** Ajv makes a number of every text that is one to JavaScript: Infinity of `1e999`, whatever `strictNumbers` says. */
+/** Ajv coerces every text that JavaScript reads as a number: `1e999` becomes Infinity, whatever `strictNumbers` is. */
 function coerced(value: unknown): { value: unknown } | { invalid: InvalidInput } {
   try {
     return { value: plainNumbers(value) }
@@ -78,16 +80,16 @@ function coerced(value: unknown): { value: unknown } | { invalid: InvalidInput }
   }
 }
 
-/** In the form in which Ajv takes another engine. */
+/** A regular expression engine, in the form that Ajv accepts. */
 const LINEAR = Object.assign((pattern: string) => linearPattern(pattern).matcher, { code: 'linearPattern' })
 
-/** V8's own engine runs out of stack on texts of some megabytes. */
+/** Turns a check that was stopped into invalid input. V8's engine throws a RangeError on texts of some megabytes. */
 function unchecked(cause: unknown): InvalidInput {
   if (!(cause instanceof TooManySteps || cause instanceof RangeError)) throw cause
   return { field: '', message: 'The input has more in it than can be checked in time; send less' }
 }
 
-/** `$schema` and `$id` name documents elsewhere; the Bazaar refuses them, and here they could only collide. */
+/** `$schema` and `$id` name other documents. The Bazaar refuses them, and here they could only collide. */
 function withoutIds(schema: JSONSchema): JSONSchema {
   if (typeof schema !== 'object' || schema === null) return schema
   const { $schema: _, $id: __, ...rest } = schema as Record<string, unknown>

@@ -1,18 +1,18 @@
 /**
- * Keywords of Ajv's again, with a bound. As they are, `uniqueItems` compares each item with each other and `enum` each value
- * with each choice. Others take long for each byte of a dense body: a union and `contains` make an error for whatever does
- * not match, and a property that is not there is looked up in 30 ns. These are counted.
+ * Keywords of Ajv with a bound. Ajv's own `uniqueItems` compares each item with each other item, and its `enum` compares
+ * each value with each choice. Other keywords take long for each byte of a dense body: a union and `contains` make an error
+ * for each mismatch, and the look-up of a missing property takes 30 ns. The steps of these are counted.
  */
 import { _, type Ajv, type Code, type CodeKeywordDefinition, type KeywordCxt, str } from 'ajv'
 import { identityOf, spend } from './steps.js'
 
-/** Fewer choices are compared in code that is written out, which is faster than a set. */
+/** Up to this number, generated comparisons are faster than a set. */
 const COMPARED_MAX = 16
-/** An item that `contains` does not want has an error made for it; one of a unique list goes into two maps. */
+/** `contains` makes an error for each item that does not match; each item of a unique list goes into two maps. */
 const STEPS_AN_ITEM_SEARCHED = 3
 const STEPS_AN_ITEM_KEPT = 5
 
-/** Messages, parameters and order stay Ajv's: `before` names the keyword that stands behind each. */
+/** Messages, parameters and order stay as in Ajv: `before` names the keyword that follows each. */
 export function useLinearKeywords(ajv: Ajv): void {
   const replace = (keyword: string, before: string, own: (theirs: CodeKeywordDefinition) => object) => {
     const theirs = ajv.getKeyword(keyword) as CodeKeywordDefinition
@@ -30,7 +30,7 @@ export function useLinearKeywords(ajv: Ajv): void {
   replace('contains', 'uniqueItems', counted(items))
 }
 
-/** How many steps one look at a value takes. */
+/** The number of steps of one check of a value. */
 type Steps = (cxt: KeywordCxt) => Code | number
 
 const branches: Steps = ({ schema }) => schema.length
@@ -50,7 +50,7 @@ function count({ gen }: KeywordCxt, steps: Code | number): void {
   gen.code(_`${gen.scopeValue('keyword', { ref: spend })}(${steps})`)
 }
 
-/** Ajv's own comparison calls what an input has under the names `toString` and `valueOf`, and throws where it is no function. */
+/** Replaces Ajv's comparison, which calls the input's own `toString` and `valueOf`, and throws where they are no functions. */
 function chosen(cxt: KeywordCxt, choices: readonly unknown[], { code }: CodeKeywordDefinition): void {
   const { gen, data } = cxt
   const kept = (ref: unknown) => gen.scopeValue('keyword', { ref })
@@ -91,7 +91,7 @@ const UNIQUE_ITEMS: CodeKeywordDefinition = {
   },
 }
 
-/** Where the first two equal items are. */
+/** The indexes of the first two equal items. */
 function firstEqual(items: readonly unknown[]): readonly [number, number] | undefined {
   if (items.length < 2) return undefined
   const places = new Map<number, number>()

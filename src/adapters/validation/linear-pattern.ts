@@ -1,26 +1,26 @@
-/** Patterns that take time in proportion to the text, whatever the text: none goes back and tries again. */
+/** Patterns whose time is proportional to the length of the text: no engine here backtracks. */
 import { LRUCache } from 'lru-cache'
 import { RE2JS } from 're2js'
 import { isPlainSequence } from './plain-sequence.js'
 import { STEPS_MAX, spend } from './steps.js'
 
 export interface LinearPattern {
-  /** As Ajv calls it: its text must be another one for another pattern. */
+  /** The object that Ajv calls. Its text must differ for each pattern. */
   readonly matcher: { test(text: string): boolean; toString(): string }
-  /** How long one text may be; beyond it the check ends by itself. */
+  /** The longest text. The check of a longer text ends by itself. */
   readonly lengthMax: number
 }
 
-/** What a test costs besides its characters, counted in steps. */
+/** The fixed cost of one test, in steps. */
 const STEPS_A_TEST = 20
-/** More distinct patterns than a process of schemas written by people has. */
+/** More different patterns than any process has whose schemas are written by people. */
 const PATTERNS_MAX = 1_000
 
 const patterns = new LRUCache<string, LinearPattern>({ max: PATTERNS_MAX })
 
 /**
- * @throws SyntaxError for what is no pattern
- * @throws Error for one that cannot be tested in linear time: it looks around, or refers back
+ * @throws SyntaxError for a malformed pattern
+ * @throws Error for a pattern that cannot be tested in linear time, because of look-around or back references
  */
 export function linearPattern(pattern: string): LinearPattern {
   const known = patterns.get(pattern)
@@ -35,7 +35,7 @@ export function linearPattern(pattern: string): LinearPattern {
 
 function inRe2(pattern: string): LinearPattern {
   const engine = RE2JS.compile(RE2JS.translateRegExp(inRe2Syntax(pattern)))
-  // At worst every character is held against every state: measured, 40 to 80 ns each.
+  // In the worst case each character is compared with each state: 40 to 80 ns for one comparison, as measured.
   const states = engine.programSize()
   return {
     matcher: {
@@ -55,7 +55,7 @@ const NO_SPACE =
   '\\x00-\\x08\\x0E-\\x1F!-\\x{9F}\\x{A1}-\\x{167F}\\x{1681}-\\x{1FFF}\\x{200B}-\\x{2027}\\x{202A}-\\x{202E}\\x{2030}-\\x{205E}\\x{2060}-\\x{2FFF}\\x{3001}-\\x{FEFE}\\x{FF00}-\\x{10FFFF}'
 const TOKEN = /\\u(d[89ab][\da-f]{2})\\u(d[c-f][\da-f]{2})|\\.|[[\].]/gisu
 
-/** `\s` and `.` mean fewer and more characters to RE2 than to JavaScript, and a surrogate pair is two. */
+/** Rewrites the parts that RE2 reads differently: `\s` is fewer characters, `.` is more, and a surrogate pair is two. */
 function inRe2Syntax(pattern: string): string {
   let inClass = false
   return pattern.replace(TOKEN, (token, high?: string, low?: string) => {

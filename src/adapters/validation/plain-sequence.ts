@@ -1,10 +1,10 @@
 /**
- * Which patterns V8 tests in one pass over the text. V8 goes back and tries again where a part may end at several places;
- * a pattern that never leaves it a choice cannot be made slow. Most patterns of schemas are of this kind, and V8 tests a
- * short text ten times faster than the engine that all others need.
+ * Finds the patterns that V8 tests in one pass over the text. V8 backtracks where a part may end at several places; where a
+ * pattern leaves no such choice, no text makes it slow. Most patterns of schemas are of this kind, and V8 tests a short text
+ * ten times faster than the engine of the other patterns.
  */
 
-/** A character, a class, an escape for a class or a character; with how often it may stand there. */
+/** A part: a character, a class, or an escape of either; and its quantifier. */
 const PART =
   /(\\(?:[dDwWsSfnrtv0^$\\.*+?()[\]{}|/-]|x[\da-f]{2}|u[\da-f]{4}|u\{[\da-f]+\}|[pP]\{[\w=]+\})|\[(?:\\.|[^\]\\])*\]|[^\\^$*+?()[\]{}|])(?:([*+?])|\{(\d+)(,?)(\d*)\})?\??/iuy
 
@@ -15,8 +15,8 @@ interface Part {
 }
 
 /**
- * Whether the pattern is `^`, parts in a row, and perhaps `$`, where a part that may be longer or shorter shares no
- * character with what may follow it: then the text alone says where it ends.
+ * Whether the pattern is `^`, a sequence of parts, and perhaps `$`, where a part of variable length shares no character with
+ * a part that may follow it. Then the text alone decides where each part ends.
  */
 export function isPlainSequence(pattern: string): boolean {
   const parts = partsOf(pattern)
@@ -48,7 +48,7 @@ function maxOf(sign: string | undefined, min: number, most: string | undefined):
   return sign === '?' ? 1 : most ? Number(most) : min
 }
 
-/** V8 itself says what a class has in it: no second reading of classes can differ from the first. */
+/** The characters of a class, as V8 itself matches them: a parser of our own could differ from V8. */
 function overlap(one: string, other: string): boolean {
   return new RegExp(`(?=${one})${other}`, 'u').test(everyCharacter())
 }
@@ -56,7 +56,7 @@ function overlap(one: string, other: string): boolean {
 const CHUNK = 0x4000
 let kept: WeakRef<{ readonly text: string }> | undefined
 
-/** Each character of Unicode. Low surrogates stand before the high ones, or pairs of them would be other characters. */
+/** Each character of Unicode. Low surrogates come before high ones, because a high and a low one make another character. */
 function everyCharacter(): string {
   const known = kept?.deref()
   if (known) return known.text

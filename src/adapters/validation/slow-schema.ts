@@ -1,15 +1,15 @@
-/** Finds what in a schema would let a stranger's input keep the event loop busy, before anything is served. */
+/** Refuses a schema that lets a caller's input block the event loop, before anything is served. */
 import { costlyPlace } from '../../domain/schema-cost.js'
 import { type Place, placesOf, type Schema } from '../../domain/schema-places.js'
 import { SlowSchema } from '../../ports/input-validator.js'
 import { linearPattern } from './linear-pattern.js'
 
-/** Of one value of the input. The densest body of 1 MiB has half a million values, and a check takes some nanoseconds. */
+/** The most checks of one value of the input. A body of 1 MiB has at most half a million values; a check takes nanoseconds. */
 const CHECKS_A_VALUE_MAX = 128
-/** Formats of ajv-formats whose regular expression takes a time that grows with the square of the text. */
+/** Formats of ajv-formats whose regular expression takes time that grows with the square of the text's length. */
 const SLOW_FORMATS: Readonly<Record<string, string>> = { url: "use the format 'uri'" }
 
-/** @throws SlowSchema @throws SyntaxError for what is no pattern */
+/** @throws SlowSchema @throws SyntaxError for a malformed pattern */
 export function refuseSlowText(root: Schema): void {
   for (const place of placesOf(root)) {
     const { format, pattern, patternProperties, maxLength } = place.schema
@@ -46,7 +46,7 @@ function refuseSlowPattern(place: Place, keyword: string, pattern: string, maxLe
   }
 }
 
-/** A reference first: what it refers to is looked at again for it. Else whichever keyword has the most in it. */
+/** The keyword to name: a reference, because it leads to more checks; else the keyword with the most entries. */
 function keywordOf(schema: Schema): string {
   const reference = ['$ref', '$dynamicRef'].find(keyword => keyword in schema)
   if (reference !== undefined) return reference

@@ -1,15 +1,15 @@
-/** What one check of one input may take. Checks are synchronous, so that there is one at a time. */
+/** The steps that the check of one input may take. Checks are synchronous, so there is one at a time. */
 
-/** Of patterns and of the keywords that take long for each byte: at 25 to 100 ns, some tenths of a second. */
+/** Patterns, and keywords that take long for each byte, count steps of 25 to 100 ns: a few tenths of a second together. */
 export const STEPS_MAX = 4_000_000
 
 let stepsLeft = 0
 let identities: Identities | undefined
 
-/** Ends a check. The input was neither found valid nor invalid. */
+/** Ends a check without a result: the input is neither valid nor invalid. */
 export class TooManySteps extends Error {}
 
-/** Before each check. */
+/** Call it before each check. */
 export function beginCheck(): void {
   stepsLeft = STEPS_MAX
   identities = undefined
@@ -21,17 +21,17 @@ export function spend(steps: number): void {
   if (stepsLeft < 0) throw new TooManySteps()
 }
 
-/** Equal values have one number each, and others have others, within one check. */
+/** A number that is the same for equal values and differs for others, within one check. */
 export function identityOf(value: unknown): number {
   identities ??= new Identities()
   return identities.of(value)
 }
 
-/** Each value is looked at once a check, however many arrays around it must have unique items. */
+/** Reads each value once in a check, however many arrays around it must have unique items. */
 class Identities {
   readonly #ofObjects = new Map<object, number>()
   readonly #ofScalars = new Map<unknown, number>()
-  /** By the identities of what is in a list or a record. */
+  /** Identities of lists and records, by the identities of their contents. */
   readonly #ofContents = new Map<string, number>()
   #next = 0
 

@@ -1,7 +1,11 @@
-/** Which addresses are the public internet's. Everything else is somebody's inside: nothing a stranger may point us at. */
+/** The addresses of the public internet. All others are of private networks, to which a stranger's URL must not lead us. */
 import { BlockList, isIP } from 'node:net'
 
-/** IANA's special-purpose registry of IPv4, and multicast. */
+/**
+ * The special-purpose addresses of IPv4, and multicast.
+ *
+ * @see https://www.iana.org/assignments/iana-ipv4-special-registry/
+ */
 const SPECIAL_IPV4 = [
   '0.0.0.0/8', // this network
   '10.0.0.0/8', // private
@@ -23,10 +27,10 @@ const SPECIAL_IPV4 = [
   '240.0.0.0/4', // reserved, broadcast
 ]
 
-/** Only these are routed; mapped, NAT64, unique-local, link-local and multicast addresses are all outside. */
+/** The routed block. Mapped, NAT64, unique-local, link-local and multicast addresses are outside it. */
 const GLOBAL_IPV6 = ['2000::/3']
 
-/** Inside the routed block, and yet not public: examples, and tunnels that lead to any IPv4 address. */
+/** Inside the routed block, but not public: documentation, and tunnels that lead to any IPv4 address. */
 const SPECIAL_IPV6 = [
   '2001::/23', // Teredo, benchmarks, ORCHID and other protocol assignments
   '2001:db8::/32', // documentation
@@ -39,7 +43,7 @@ const specialIpv4 = listOf(SPECIAL_IPV4, 'ipv4')
 const globalIpv6 = listOf(GLOBAL_IPV6, 'ipv6')
 const specialIpv6 = listOf(SPECIAL_IPV6, 'ipv6')
 
-/** False for anything that is not an IP address. */
+/** False for text that is no IP address. */
 export function isPublicAddress(address: string): boolean {
   switch (isIP(address)) {
     case 4:

@@ -1,6 +1,6 @@
 /**
- * Connects to public addresses only. The address is judged where the connection is made: of a name, by the answer that
- * the connection then uses, so that a name which resolves to the inside a moment later reaches nothing.
+ * Connects to public addresses only. The check is part of connecting: of a host name it checks the address that the connection
+ * uses, so a name that resolves to a private address a moment later reaches nothing.
  */
 import { type LookupAddress, type LookupOptions, lookup as systemLookup } from 'node:dns'
 import { isIP, type LookupFunction } from 'node:net'
@@ -22,7 +22,7 @@ export interface ConnectorOptions {
   readonly lookup?: Lookup
 }
 
-/** Where web services are, and nothing that understands other words: mail, shells, databases below 1024. */
+/** Ports of web services. The other ports below 1024 are of mail, shells and databases. */
 const LOW_PORTS: ReadonlySet<number> = new Set([80, 443])
 const LOW_PORT_MAX = 1_023
 
@@ -37,7 +37,7 @@ export function guardedConnector({
     if (refusal) return callback(refusal, null)
     connect(options, (error, socket) => {
       if (error) return callback(error, null)
-      // The last word: whatever was looked up, this is where the bytes would go.
+      // The final check: this is the address that the bytes would go to, whatever the look-up returned.
       const { remoteAddress = '' } = socket
       if (isAllowed(remoteAddress)) return callback(null, socket)
       socket.destroy()
@@ -46,7 +46,7 @@ export function guardedConnector({
   }
 }
 
-/** No name is looked up for an address, so it is judged here. */
+/** An address needs no look-up, so it is checked here. */
 function addressRefusal(hostname: string, isAllowed: (address: string) => boolean): Refused | undefined {
   const host = hostname.replace(/^\[|\]$/g, '')
   return isIP(host) !== 0 && !isAllowed(host) ? inside(host) : undefined
@@ -63,7 +63,7 @@ function guardedLookup(lookup: Lookup, isAllowed: (address: string) => boolean):
   return (hostname, options, callback) => {
     lookup(hostname, { ...options, all: true }, (error, addresses) => {
       if (error) return callback(error, '', 0)
-      // One inside address among public ones is reason enough: no public service has any.
+      // One private address among public ones is enough to refuse: no public service has one.
       const refused = addresses.length === 0 || !addresses.every(({ address }) => isAllowed(address))
       if (refused) return callback(inside(hostname), '', 0)
       if (options.all) return callback(null, addresses)

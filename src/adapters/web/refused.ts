@@ -1,6 +1,6 @@
 /** Why a stranger's URL was not read. */
 export type RefusedReason =
-  /** No http(s) URL, or one with credentials. */
+  /** It is no http(s) URL, or it has credentials. */
   | 'url'
   | 'port'
   /** It leads to an address that is not public. */
@@ -8,7 +8,7 @@ export type RefusedReason =
   | 'redirects'
   | 'size'
   | 'time'
-  /** Nothing answered, or not in HTTP. */
+  /** No server answered, or it did not answer in HTTP. */
   | 'silence'
 
 export class Refused extends Error {

@@ -1,6 +1,6 @@
 /**
- * Reads a URL that a stranger named: over http or https, from public addresses only, after every redirect anew; bounded
- * in bytes and in time, with no credentials of ours and no connection that is used twice.
+ * Reads a URL of a stranger over http or https. It reads from public addresses only, also after each redirect, with bounds of
+ * bytes and of time, without credentials, and with a new connection for each call.
  */
 import { Agent, request } from 'undici'
 import { systemClock } from '../../ports/clock.js'
@@ -9,7 +9,7 @@ import { type ConnectorOptions, guardedConnector } from './connector.js'
 import { Refused } from './refused.js'
 
 export interface SafeFetchOptions extends Partial<ConnectorOptions> {
-  /** For everything together, redirects and bodies included. @default 10000 */
+  /** The time limit of the whole call, redirects and bodies included. @default 10000 */
   readonly timeoutMs?: number
   /** @default 262144 */
   readonly bodyBytesMax?: number
@@ -21,13 +21,13 @@ export interface SafeFetchOptions extends Partial<ConnectorOptions> {
 
 export interface SafeRequest {
   readonly method: 'GET' | 'POST'
-  /** JSON. */
+  /** JSON text. */
   readonly body?: string
   readonly signal?: AbortSignal
 }
 
 export interface SafeAnswer {
-  /** What was read in the end. */
+  /** The URL after redirects. */
   readonly url: URL
   readonly redirects: readonly string[]
   readonly status: number
@@ -50,7 +50,7 @@ export function safeFetch(options: SafeFetchOptions = {}): SafeFetch {
   const connect = guardedConnector({ ...options, timeoutMs })
 
   return async (start, { method, body, signal: stopped }) => {
-    // Of one call only: what a stranger's server keeps open ends with it.
+    // The dispatcher is of this call only, so connections that the server keeps open end with the call.
     const dispatcher = new Agent({ connect, pipelining: 0, maxHeaderSize: HEADER_BYTES_MAX })
     const redirects: string[] = []
     let url = webUrl(start)
@@ -70,7 +70,7 @@ export function safeFetch(options: SafeFetchOptions = {}): SafeFetch {
           throw new Refused('redirects', `more than ${redirectsMax} redirects`)
         url = webUrl(location, url)
         redirects.push(url.href)
-        // As browsers do: only 307 and 308 carry what was sent on.
+        // As in browsers, only 307 and 308 send the body again.
         if (status < 307) sent = { method: 'GET', body: undefined }
       }
     } catch (error) {
@@ -113,7 +113,7 @@ async function read(
   }
 }
 
-/** Not decompressed: a small answer stays small. */
+/** Reads the body without decompressing it, so that a small response stays small. */
 async function boundedBytes(body: AsyncIterable<Buffer>, bytesMax: number): Promise<Buffer> {
   const chunks: Buffer[] = []
   let length = 0

@@ -1,14 +1,14 @@
-/** What a settlement webhook tells of a call. */
+/** The message of a settlement webhook. */
 import { reportsCharge } from '../../domain/bookings.js'
-import type { EndedCall } from '../../ports/witness.js'
+import type { EndedCall } from '../../ports/call-observer.js'
 
 /** The body of a settlement webhook. Later versions may add fields, and types. */
 export interface SettlementMessage {
-  /** A payment landed: its call settled it, or a later call found it landed. */
+  /** A payment landed: its call settled it, or a later call found that it had landed. */
   readonly type: 'call.settled'
   /**
-   * The payment's transaction id, or the call's id where `txId` is null; also the message's `webhook-id`. One payment is one
-   * event: two processes may report the same payment, so receivers drop an id that they have seen.
+   * The payment's transaction id, or the call's id where `txId` is null. The header `webhook-id` has it too. One payment is
+   * one event. Two processes may report the same payment, so a receiver ignores an id that it has seen.
    */
   readonly id: string
   /** The id of the call that reports the payment, as in runs and logs. */
@@ -16,15 +16,14 @@ export interface SettlementMessage {
   /** The name of the endpoint that was called. */
   readonly endpoint: string
   /**
-   * The payment's transaction id; null where no transaction could be read in the payment, and the facilitator named
-   * none.
+   * The payment's transaction id; null where the payment has no readable transaction and the facilitator named none.
    */
   readonly txId: string | null
   /** Base units of the asset. */
   readonly amount: string
   /** The asset's id, in decimal. */
   readonly asset: string
-  /** Who paid; null where nobody could tell. */
+  /** The payer; null where it is unknown. */
   readonly payer: string | null
   /** When the call ended, ISO 8601. */
   readonly at: string

@@ -1,40 +1,40 @@
 /**
- * Posts a signed message for each payment that landed. It never delays an answer, and it is no ledger: messages wait in
- * this process's memory. A process that is killed loses them, nothing sends them after a restart, and a receiver that is
- * down for long misses what was sent meanwhile. The journal has every payment.
+ * Posts a signed message for each payment that landed. It never delays an answer, and it is no ledger: messages wait in the
+ * memory of this process. A process that is killed loses them, and a receiver that is down for long misses messages. The
+ * journal has every payment.
  */
 import { bulkhead, ExponentialBackoff, handleAll, retry, wrap } from 'cockatiel'
 import { Agent, request } from 'undici'
 import { recentBookings } from '../../domain/bookings.js'
 import { SvcError } from '../../domain/errors.js'
+import type { CallObserver } from '../../ports/call-observer.js'
 import { systemClock, wakefulClock } from '../../ports/clock.js'
 import type { Logger } from '../../ports/logger.js'
 import { deadline, withTimeout } from '../../ports/waiting.js'
-import type { Witness } from '../../ports/witness.js'
 import { type SettlementMessage, settlementMessage } from './settlement-message.js'
 import { secretKey, signedHeaders } from './standard-signature.js'
 
-/** Who is told of each settled payment, and how they know that it was this server who said so. */
+/** The receiver of messages about settled payments, and the secret that signs them. */
 export interface WebhookOptions {
-  /** Where to post, http or https: whether the way there is private is the seller's to know. */
+  /** The receiver's URL, http or https. The seller decides whether the network is private enough for http. */
   readonly url: string
   /** `whsec_` and base64 of 24 to 64 bytes, shared with the receiver. */
   readonly secret: string
 }
 
 export interface WebhookLimits {
-  /** @default 12, about five minutes in all */
+  /** Attempts of one message, about five minutes together. @default 12 */
   readonly attemptsMax?: number
-  /** Pause after the first failed attempt; about doubled after each further one, up to a minute. @default 500 */
+  /** The pause after the first failed attempt. It about doubles after each further one, up to a minute. @default 500 */
   readonly retryMs?: number
-  /** One attempt. @default 10000 */
+  /** The time limit of one attempt. @default 10000 */
   readonly timeoutMs?: number
-  /** Messages that are not delivered yet; the next one is dropped. @default 1000 */
+  /** The most messages that wait for delivery. Above it new messages are dropped. @default 1000 */
   readonly pendingMax?: number
 }
 
-export interface SettlementWebhook extends Witness {
-  /** Resolves when all is delivered, or after `graceMs`; what is left then is given up. */
+export interface SettlementWebhook extends CallObserver {
+  /** Resolves when all messages are delivered, or after `graceMs`. Then the rest is dropped. */
   close(graceMs: number): Promise<void>
 }
 
@@ -56,7 +56,7 @@ export function settlementWebhook(
     maxAttempts: attemptsMax - 1,
     backoff: new ExponentialBackoff({ initialDelay: retryMs, maxDelay: RETRY_MAX_MS }),
   }).dangerouslyUnref()
-  // The bulkhead is inside: a message that waits for its next attempt holds no place among those at work.
+  // The bulkhead is inside the retry: a message that waits for its next attempt takes no place of a message that is sent.
   const policy = wrap(again, bulkhead(CONNECTIONS_MAX, pendingMax))
   const pending = new Map<SettlementMessage, Promise<void>>()
   const bookings = recentBookings()
@@ -71,7 +71,7 @@ export function settlementWebhook(
       dispatcher: agent,
       signal,
     })
-      // Read to its end, within bounds, so that the connection can be used again; what it says is of no interest.
+      // The body is read to its end, within bounds, so that the connection can be used again. Its content is ignored.
       .then(answer =>
         answer.body.dump({ limit: ANSWER_BYTES_MAX, signal }).then(
           () => answer.statusCode,
@@ -103,7 +103,7 @@ export function settlementWebhook(
       if (message === undefined) return
       if (closing) lost(message, new Error('the server is closed'))
       else if (pending.size >= pendingMax) lost(message, new Error(`${pendingMax} messages wait already`))
-      // Begun by its own turn, so that an entry is there before it can be deleted.
+      // The delivery begins in a turn of its own, so that its entry exists before it can be deleted.
       else pending.set(message, Promise.resolve(message).then(deliver))
     },
     async close(graceMs) {
@@ -116,7 +116,7 @@ export function settlementWebhook(
   }
 }
 
-/** Its timer keeps the process alive: between two attempts nothing else would. */
+/** The timer keeps the process alive: between two attempts nothing else does. */
 async function settledWithin(graceMs: number, deliveries: readonly Promise<void>[]): Promise<void> {
   if (deliveries.length === 0) return
   await withTimeout(wakefulClock, graceMs, Promise.all(deliveries)).catch(() => {})
@@ -126,6 +126,6 @@ function webhookUrl(text: unknown): URL {
   const url = typeof text === 'string' && URL.canParse(text) ? new URL(text) : undefined
   const web = url?.protocol === 'https:' || url?.protocol === 'http:'
   if (url && web && !url.username && !url.password) return url
-  // Not quoted: a webhook's URL may itself be a secret.
+  // The URL is not quoted: a webhook's URL may itself be a secret.
   throw new SvcError("A webhook's url is an http(s) URL without a user name", 'invalid_options')
 }

@@ -1,12 +1,12 @@
 /**
- * Which payments are booked already, at 16 to 32 bytes each: 64 bits of a salted hash of the transaction id, in an open
- * table that doubles. Among a hundred million payments, two share a hash once in some thousand audits.
+ * The payments that are booked already, in 16 to 32 bytes each: 64 bits of a salted hash of the transaction id, in an open
+ * table that doubles. Of a hundred million payments, two share a hash in about one of some thousand audits.
  */
 import { systemRandom } from '../../ports/random.js'
 import { mix } from './fingerprints.js'
 
 export interface Booked {
-  /** Whether this is the first time; it is remembered from now on. */
+  /** Adds the payment. Returns whether it is new. */
   add(txId: string): boolean
 }
 
@@ -18,7 +18,7 @@ export function createBooked(): Booked {
   let slots = new Uint32Array(SLOTS_FIRST * 2)
   let count = 0
 
-  /** The slot of this hash, or the empty one where it belongs. A hash of two zeros stands for "empty", and is made another. */
+  /** The slot of this hash, or the empty slot for it. Two zeros mean "empty", so a hash of two zeros is changed. */
   function slotOf(into: Uint32Array, high: number, low: number): number {
     const mask = into.length / 2 - 1
     for (let slot = high & mask; ; slot = (slot + 1) & mask) {

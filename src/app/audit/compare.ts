@@ -1,10 +1,10 @@
-/** The chain's side of an audit: every charge that a run reports has its transaction, every transaction has its run. */
+/** Compares runs with the chain: each reported charge has a transaction, and each transaction has a run. */
 import type { JournalPiece } from '../../adapters/journal/read-journal.js'
 import { reportsCharge } from '../../domain/bookings.js'
 import { formatUsd } from '../../domain/money.js'
-import type { Books } from '../../ports/books.js'
+import type { EndedCall } from '../../ports/call-observer.js'
 import type { IncomingTransfers, Period, Transfer } from '../../ports/incoming-transfers.js'
-import type { EndedCall } from '../../ports/witness.js'
+import type { JournalHeader } from '../../ports/journal-header.js'
 import { bySeverity, type Difference, differenceOf } from './differences.js'
 import { type Fingerprints, landedPaymentOf, paymentOf, type Unequal } from './fingerprints.js'
 import { misdated, reportedTwice, unbooked, unequalParts } from './payments.js'
@@ -12,29 +12,29 @@ import { within } from './period.js'
 
 export interface ComparisonOptions {
   readonly journal: () => AsyncIterable<JournalPiece>
-  readonly transfers: (books: Books) => IncomingTransfers
-  readonly confirmedRound?: (books: Books, txId: string) => Promise<bigint | undefined>
-  readonly books: Books
-  /** Holds the runs that report a charge already. */
+  readonly transfers: (header: JournalHeader) => IncomingTransfers
+  readonly confirmedRound?: (header: JournalHeader, txId: string) => Promise<bigint | undefined>
+  readonly header: JournalHeader
+  /** Has the runs that report a charge already. */
   readonly prints: Fingerprints
   readonly runsIn: Period
   readonly transfersIn: Period
-  /** What is asked of the chain: wider than both. */
+  /** The period of the transfers that the chain is asked for: wider than both. */
   readonly listed: Period
 }
 
-/** Payments that are looked into one by one; some hundred bytes each. */
+/** The most payments that are compared one by one; some hundred bytes each. */
 const PAYMENTS_MAX = 100_000
-/** Longer lists are read by nobody; each entry may cost a question to the chain. */
+/** The longest list of differences. Each entry may cost a request to the chain. */
 const DIFFERENCES_MAX = 1_000
 
 export async function compareWithChain(
   options: ComparisonOptions,
 ): Promise<{ readonly differences: readonly Difference[]; readonly more: boolean }> {
-  const { books, prints, listed } = options
-  const transfers = options.transfers(books)
+  const { header, prints, listed } = options
+  const transfers = options.transfers(header)
   try {
-    for await (const page of transfers.to(books.payTo, books.asset, listed)) {
+    for await (const page of transfers.to(header.payTo, header.asset, listed)) {
       for (const transfer of page) prints.add('chain', landedPaymentOf(transfer))
     }
     const unequal = prints.unequal(PAYMENTS_MAX)
@@ -52,23 +52,23 @@ export async function compareWithChain(
 }
 
 interface Found {
-  /** Runs that speak of a payment, by its transaction id. */
+  /** The runs that name a payment, by its transaction id. */
   readonly runs: ReadonlyMap<string, readonly EndedCall[]>
   readonly landed: ReadonlyMap<string, Transfer>
   readonly more: boolean
 }
 
 /**
- * Reads both sides again, and keeps what lies in the buckets that differ. The chain first: of the runs that report no
- * charge, only those matter whose payment landed. Refused payments can be made up in any number.
+ * Reads both sides again, and keeps the payments in the buckets that differ. It reads the chain first: a run without a charge
+ * matters only where its payment landed, and callers can send refused payments in any number.
  */
 async function collect(
-  { journal, books, listed }: ComparisonOptions,
+  { journal, header, listed }: ComparisonOptions,
   transfers: IncomingTransfers,
   unequal: Unequal,
 ): Promise<Found> {
   const landed = new Map<string, Transfer>()
-  for await (const page of transfers.to(books.payTo, books.asset, listed)) {
+  for await (const page of transfers.to(header.payTo, header.asset, listed)) {
     for (const transfer of page) if (unequal.has(transfer.txId)) landed.set(transfer.txId, transfer)
   }
   const runs = new Map<string, EndedCall[]>()
@@ -94,7 +94,7 @@ function differencesOfTransfers(
     .flatMap(transfer => {
       const of = runs.get(transfer.txId) ?? []
       const [first] = of.filter(reportsCharge)
-      // Runs of the period are held against their transfers below.
+      // Runs of the period are compared with their transfers below.
       const booked = first && !within(first.startedMs, runsIn) ? misdated(first, transfer) : undefined
       return unbooked(transfer, of) ?? booked ?? []
     })
@@ -114,7 +114,7 @@ async function differencesOfRuns(
     differences.push(...reportedTwice(bookings))
     const transfer = await transferOf(inPeriod[0]!, landed, transfers)
     if (transfer === undefined) differences.push(await absent(inPeriod[0]!, options))
-    else for (const run of inPeriod) differences.push(...unequalParts(run, transfer, options.books))
+    else for (const run of inPeriod) differences.push(...unequalParts(run, transfer, options.header))
   }
   return differences
 }
@@ -123,8 +123,8 @@ async function transferOf({ txId }: EndedCall, landed: Found['landed'], transfer
   return txId === undefined ? undefined : (landed.get(txId) ?? (await transfers.find(txId)))
 }
 
-async function absent(run: EndedCall, { books, confirmedRound }: ComparisonOptions): Promise<Difference> {
-  const round = run.txId === undefined ? undefined : await confirmedRound?.(books, run.txId)
+async function absent(run: EndedCall, { header, confirmedRound }: ComparisonOptions): Promise<Difference> {
+  const round = run.txId === undefined ? undefined : await confirmedRound?.(header, run.txId)
   if (round !== undefined) return differenceOf(run, 'indexer_behind', `the node has it in round ${round}`)
   const named = run.txId === undefined ? 'it names no transaction' : 'its transaction has not landed'
   const amount = formatUsd(paymentOf(run).amount)

@@ -1,5 +1,5 @@
-/** What an audit may find, the worst first, and what to do about each. */
-import type { EndedCall } from '../../ports/witness.js'
+/** The findings of an audit, the worst first, and what to do about each. */
+import type { EndedCall } from '../../ports/call-observer.js'
 
 export const FINDINGS = {
   told_not_charged:
@@ -37,7 +37,7 @@ export type Finding = keyof typeof FINDINGS
 
 export interface Difference {
   readonly finding: Finding
-  /** What differs, in one line. */
+  /** The difference, in one line. */
   readonly says: string
   readonly txId?: string
   /** The run's id, where there is a run. */
@@ -56,7 +56,7 @@ export function differenceOf(
 
 const RANKS = new Map(Object.keys(FINDINGS).map((finding, rank) => [finding, rank]))
 
-/** The worst findings first, each in order of time. */
+/** Sorts the worst findings first, and equal ones by time. */
 export function bySeverity(a: Difference, b: Difference): number {
   return RANKS.get(a.finding)! - RANKS.get(b.finding)! || a.atMs - b.atMs
 }

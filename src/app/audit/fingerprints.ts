@@ -1,14 +1,14 @@
 /**
- * Whether two heaps of payments are the same, without keeping either: each is thrown into one of 65,536 buckets by its
- * transaction id, and a bucket keeps a number and a sum. A bucket whose sides agree holds the same payments on both; the
- * few that do not are looked into one by one afterwards.
+ * Compares two large sets of payments without keeping either. Each payment belongs to one of 65,536 buckets by its
+ * transaction id, and a bucket has a count and a sum for each side. Where both sides of a bucket are equal, their payments are
+ * the same. The payments of the other buckets are compared one by one afterwards.
  *
- * The sums are salted for each audit: a payer who could foresee them could hide a payment behind another.
+ * Each audit has a salt of its own for the sums: a payer who knew the sums could hide one payment behind another.
  */
 
+import type { EndedCall } from '../../ports/call-observer.js'
 import type { Transfer } from '../../ports/incoming-transfers.js'
 import { systemRandom } from '../../ports/random.js'
-import type { EndedCall } from '../../ports/witness.js'
 
 export type Side = 'runs' | 'chain'
 
@@ -16,26 +16,26 @@ export interface Payment {
   readonly txId: string
   readonly amount: bigint
   readonly asset: string
-  /** Empty where a run does not name its payer, as on audit pages: its bucket differs, and the run is looked into. */
+  /** Empty where a run names no payer, as on audit pages. Then its bucket differs, and the run is compared by itself. */
   readonly payer: string
-  /** Days since the epoch, UTC. A payment that lands after midnight differs from its run, and is looked into. */
+  /** Days since the epoch, UTC. A payment that lands after midnight differs from its run, and is compared by itself. */
   readonly day: number
 }
 
 export interface Fingerprints {
   add(side: Side, payment: Payment): void
-  /** The buckets on which the sides disagree, as many of them as hold no more than so many payments together. */
+  /** The buckets whose sides differ, as many of them as have at most `paymentsMax` payments together. */
   unequal(paymentsMax: number): Unequal
 }
 
 export interface Unequal {
   readonly buckets: number
-  /** How many of them would have been too many. */
+  /** How many of these buckets were left out. */
   readonly skipped: number
   has(txId: string): boolean
 }
 
-/** What a charged run says was paid. One that can name no transaction has none to be found by. */
+/** The payment that a charged run reports. Without a transaction id it cannot be found on the chain. */
 export function paymentOf({
   txId = '',
   amount = '0',
@@ -69,7 +69,7 @@ export function fingerprints(): Fingerprints {
       const [id, rest] = [mix(txId, saltA), mix(`${amount} ${asset} ${payer} ${day}`, saltC)]
       const bucket = id >>> 16
       counts[bucket]!++
-      // Typed arrays of 32 bits wrap around by themselves.
+      // Typed arrays of 32 bits wrap around.
       sumsA[bucket]! += finished(id ^ rest)
       sumsB[bucket]! += finished(mix(txId, saltB) + rest)
     },
@@ -101,7 +101,7 @@ function emptySide() {
   }
 }
 
-/** Unsigned 32 bits: MurmurHash3's steps over the text's code units, and its finish. */
+/** An unsigned hash of 32 bits: the steps of MurmurHash3 over the text's code units, and its final mix. */
 export function mix(text: string, seed: number): number {
   let hash = seed
   for (let at = 0; at < text.length; at++) {

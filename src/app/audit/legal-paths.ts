@@ -1,4 +1,4 @@
-/** Holds the paths in a journal against the drawing: each distinct one is walked once by xstate itself, not by our table. */
+/** Checks the paths of a journal against the machine. xstate itself walks each distinct path once, not our table. */
 import { createActor } from 'xstate'
 import {
   type Charged,
@@ -6,16 +6,16 @@ import {
   chargeMachine,
   OUTCOMES,
 } from '../../domain/machines/charge.machine.js'
-import type { EndedCall } from '../../ports/witness.js'
+import type { EndedCall } from '../../ports/call-observer.js'
 
 export interface LegalPaths {
-  /** Why a run cannot have ended as it says; `undefined` where it can. */
+  /** Why a run's path is impossible; `undefined` where it is possible. */
   objection(run: EndedCall): string | undefined
-  /** How many distinct ways were taken. */
+  /** The number of distinct paths. */
   readonly distinct: number
 }
 
-/** The machine has a few hundred ways. A journal with more distinct paths than this is made up; they are walked and not kept. */
+/** The machine has a few hundred paths. A journal with more than this is forged: further paths are checked but not kept. */
 const KEPT_MAX = 10_000
 
 export function legalPaths(): LegalPaths {

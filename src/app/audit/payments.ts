@@ -1,15 +1,15 @@
-/** What the runs of one payment say of it, held against the transfer that landed. */
+/** Compares the runs of one payment with the transfer that landed. */
 import { reportsCharge } from '../../domain/bookings.js'
 import type { ChargeFinal } from '../../domain/machines/charge.machine.js'
 import { formatUsd } from '../../domain/money.js'
-import type { Books } from '../../ports/books.js'
+import type { EndedCall } from '../../ports/call-observer.js'
 import type { Transfer } from '../../ports/incoming-transfers.js'
-import type { EndedCall } from '../../ports/witness.js'
+import type { JournalHeader } from '../../ports/journal-header.js'
 import { type Difference, differenceOf } from './differences.js'
 import { paymentOf } from './fingerprints.js'
 import { isNear } from './period.js'
 
-/** Runs that charged nothing themselves, and do not say that their payment was not charged: they name it as taken. */
+/** Runs that charged nothing, and name their payment as taken: they do not say that it was not charged. */
 const NAMES_AS_TAKEN: ReadonlySet<string> = new Set<ChargeFinal>([
   'paymentSpent',
   'paymentInUse',
@@ -19,8 +19,8 @@ const NAMES_AS_TAKEN: ReadonlySet<string> = new Set<ChargeFinal>([
 ])
 
 /**
- * Of the runs that report one charge: two that settled it themselves are two answers for one payment, and a run that is
- * there again is a doubled line. One that settled it and one that found it landed are as it should be: the first was slow.
+ * Checks the runs that report one charge. Two runs that settled it are two answers for one payment. The same run twice is a
+ * doubled line. One run that settled it and one that found it landed are correct: the first was slow.
  */
 export function reportedTwice(bookings: readonly EndedCall[]): Difference[] {
   const differences: Difference[] = []
@@ -37,18 +37,18 @@ export function reportedTwice(bookings: readonly EndedCall[]): Difference[] {
   return differences
 }
 
-/** All that differs between a run that reports a charge and the transfer. */
-export function unequalParts(run: EndedCall, landed: Transfer, books: Books): Difference[] {
+/** The differences between a run that reports a charge and its transfer. */
+export function unequalParts(run: EndedCall, landed: Transfer, header: JournalHeader): Difference[] {
   const differs = (finding: Parameters<typeof differenceOf>[1], says: string) =>
     differenceOf(run, finding, says)
   const { amount } = paymentOf(run)
   const found: Difference[] = []
-  if (landed.asset !== books.asset || (run.asset ?? books.asset) !== landed.asset)
+  if (landed.asset !== header.asset || (run.asset ?? header.asset) !== landed.asset)
     found.push(
-      differs('wrong_asset', `it moved asset ${landed.asset || 'none'}, not ${run.asset ?? books.asset}`),
+      differs('wrong_asset', `it moved asset ${landed.asset || 'none'}, not ${run.asset ?? header.asset}`),
     )
-  if (landed.receiver !== books.payTo)
-    found.push(differs('wrong_receiver', `it paid ${landed.receiver}, not ${books.payTo}`))
+  if (landed.receiver !== header.payTo)
+    found.push(differs('wrong_receiver', `it paid ${landed.receiver}, not ${header.payTo}`))
   if (landed.amount !== amount)
     found.push(
       differs('wrong_amount', `${formatUsd(landed.amount)} landed, ${formatUsd(amount)} was recorded`),
@@ -59,7 +59,7 @@ export function unequalParts(run: EndedCall, landed: Transfer, books: Books): Di
   return timed ? [...found, timed] : found
 }
 
-/** A run that settled was there when its payment landed; one that learned of it later came after. */
+/** A run that settled is as old as its payment; a run that found it landed is younger. */
 export function misdated(run: EndedCall, { landedMs }: Transfer): Difference | undefined {
   const { startedMs, ms, charged } = run
   const fromMs = charged === 'yes' ? startedMs : Number.NEGATIVE_INFINITY
@@ -69,8 +69,8 @@ export function misdated(run: EndedCall, { landedMs }: Transfer): Difference | u
 }
 
 /**
- * What a transfer is without a run that books it. Of several runs that speak of it the last one counts: a payment that one
- * call did not charge may be brought again.
+ * The finding for a transfer that no run books. Of several runs that name it the last one counts: a caller may present a
+ * payment again after a call that did not charge it.
  */
 export function unbooked(transfer: Transfer, runs: readonly EndedCall[]): Difference | undefined {
   if (runs.some(reportsCharge)) return undefined
@@ -89,8 +89,8 @@ export function unbooked(transfer: Transfer, runs: readonly EndedCall[]): Differ
 }
 
 /**
- * Whether a run without a charge says something of the payment. One that was refused before it held the payment speaks of
- * its own request alone: another call may be settling the payment, and what that one said counts.
+ * Whether a run without a charge states what became of the payment. A run that was refused before it held the payment states
+ * only what became of its own request: another call may be settling the payment, and the run of that call counts.
  */
 function speaksOf({ final, path }: EndedCall): boolean {
   return !NAMES_AS_TAKEN.has(final) && (path.includes('opening.opened') || path.includes('recovering.absent'))

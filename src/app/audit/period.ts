@@ -1,24 +1,24 @@
-/** Which moments an audit is about. */
+/** The period of an audit. */
 import type { Period } from '../../ports/incoming-transfers.js'
 
-/** Clocks differ, and what was asked for before midnight may land after it. */
+/** Clocks differ, and the payment of a call before midnight may land after it. */
 const SLACK_MS = 600_000
 
 export function within(ms: number, { fromMs, toMs }: Period): boolean {
   return ms >= fromMs && ms < toMs
 }
 
-/** So much longer that every run of the period has its transaction in it, and every transaction its run. */
+/** A period that is long enough to have the transaction of each run, and the run of each transaction. */
 export function widened({ fromMs, toMs }: Period): Period {
   return { fromMs: fromMs - SLACK_MS, toMs: toMs + SLACK_MS }
 }
 
-/** The shortest that holds both. */
+/** The shortest period that includes both. */
 export function spanning(a: Period, b: Period): Period {
   return { fromMs: Math.min(a.fromMs, b.fromMs), toMs: Math.max(a.toMs, b.toMs) }
 }
 
-/** Whether a payment that landed then can belong to a run of this time, as far as clocks agree. */
+/** Whether a payment that landed at that time can be of a run of this time, given that clocks differ. */
 export function isNear(landedMs: number, { fromMs, toMs }: Period): boolean {
   return landedMs >= fromMs - SLACK_MS && landedMs <= toMs + SLACK_MS
 }

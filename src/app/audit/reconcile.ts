@@ -1,15 +1,15 @@
 /**
- * Holds a journal of calls against the chain, both ways, and against the machine. It reads the journal once, and a second
- * time only where something differs; it remembers neither, however long they are, but for 16 to 32 bytes a payment.
+ * Compares a journal of calls with the chain, in both directions, and with the machine. It reads the journal once, and a
+ * second time only where they differ. Of a journal and a chain of any length it keeps 16 to 32 bytes for each payment.
  */
 import type { LineFlaw } from '../../adapters/journal/line-order.js'
 import type { JournalPiece } from '../../adapters/journal/read-journal.js'
 import { reportsCharge } from '../../domain/bookings.js'
 import { SvcError } from '../../domain/errors.js'
-import type { Books } from '../../ports/books.js'
+import type { EndedCall } from '../../ports/call-observer.js'
 import { systemClock } from '../../ports/clock.js'
 import type { IncomingTransfers, Period } from '../../ports/incoming-transfers.js'
-import type { EndedCall } from '../../ports/witness.js'
+import type { JournalHeader } from '../../ports/journal-header.js'
 import { createBooked } from './booked.js'
 import { compareWithChain } from './compare.js'
 import { bySeverity, type Difference, differenceOf } from './differences.js'
@@ -19,39 +19,39 @@ import { spanning, widened, within } from './period.js'
 import { createSummary, type DayOfEndpoint } from './summary.js'
 
 export interface AuditOptions {
-  /** The journals from their beginning, whenever they are asked for. */
+  /** Reads the journals from their beginning, at each call. */
   readonly journal: () => AsyncIterable<JournalPiece>
-  readonly transfers: (books: Books) => IncomingTransfers
-  /** The round that a node has a transaction in, where it knows of it. */
-  readonly confirmedRound?: (books: Books, txId: string) => Promise<bigint | undefined>
-  /** @default from the moment when the first journal was begun, to a minute ago */
+  readonly transfers: (header: JournalHeader) => IncomingTransfers
+  /** The round in which a node has a transaction; `undefined` where it has none. */
+  readonly confirmedRound?: (header: JournalHeader, txId: string) => Promise<bigint | undefined>
+  /** @default from the beginning of the first journal to a minute ago */
   readonly period?: Partial<Period>
   readonly nowMs?: () => number
-  /** Given each run of the period that books a payment, in the journals' order. */
+  /** Called with each run of the period that books a payment, in the journals' order. */
   readonly onBooked?: (run: EndedCall) => void
 }
 
 export interface AuditReport {
-  readonly books: Books
+  readonly header: JournalHeader
   readonly period: Period
   readonly runs: number
-  /** Distinct ways through the machine that the runs took. */
+  /** The number of distinct paths of the runs. */
   readonly paths: number
   readonly days: readonly DayOfEndpoint[]
   /** The worst first. */
   readonly differences: readonly Difference[]
-  /** Differences were more than could be listed; mend these and audit again. */
+  /** There are more differences than the list can have. Correct these and audit again. */
   readonly more: boolean
   readonly lost: number
   readonly unreadable: number
 }
 
-/** Calls may still be at work: their transactions land before their runs end. */
+/** Calls may still be at work: their transactions land before their runs are written. */
 const AT_WORK_MS = 60_000
-/** Differences of the journal with itself. */
+/** The most errors of the journal itself that are listed. */
 const OBJECTIONS_MAX = 100
 
-/** @throws SvcError `empty_journal`, `mixed_journal`; and whatever the chain's adapters throw. */
+/** @throws SvcError `empty_journal`, `mixed_journal`, and the errors of the chain's adapters. */
 export async function audit(options: AuditOptions): Promise<AuditReport> {
   const { nowMs = systemClock.now } = options
   const { fromMs = Number.NEGATIVE_INFINITY, toMs = Number.POSITIVE_INFINITY } = options.period ?? {}
@@ -63,7 +63,7 @@ export async function audit(options: AuditOptions): Promise<AuditReport> {
   const endpoints = new Set<string>()
   const objections: Difference[] = []
   const seen = { fromMs: Number.POSITIVE_INFINITY, toMs: Number.NEGATIVE_INFINITY }
-  let books: Books | undefined
+  let header: JournalHeader | undefined
   let openedMs = Number.POSITIVE_INFINITY
   let [runs, lost, unreadable] = [0, 0, 0]
   const object = (difference: Difference | undefined) => {
@@ -71,16 +71,16 @@ export async function audit(options: AuditOptions): Promise<AuditReport> {
   }
 
   for await (const piece of options.journal()) {
-    for (const head of piece.books) {
-      books = sameBooks(books, head)
-      openedMs = Math.min(openedMs, wholeSeconds(head.openedMs ?? openedMs))
-      for (const name of head.endpoints ?? []) endpoints.add(name)
+    for (const read of piece.headers) {
+      header = sameHeader(header, read)
+      openedMs = Math.min(openedMs, wholeSeconds(read.openedMs ?? openedMs))
+      for (const name of read.endpoints ?? []) endpoints.add(name)
     }
     lost += piece.lost
     unreadable += piece.unreadable
     for (const flaw of piece.flaws) if (within(flaw.atMs, named) || flaw.atMs === 0) object(flawed(flaw))
     for (const run of piece.runs) {
-      // Also outside the period: a payment that two runs report is booked by the first of them.
+      // Runs outside the period count here too: of two runs that report a payment, the first books it.
       const isBooking = reportsCharge(run) && (run.txId === undefined || booked.add(run.txId))
       if (!within(run.startedMs, widened(named))) continue
       if (reportsCharge(run)) prints.add('runs', paymentOf(run))
@@ -96,7 +96,7 @@ export async function audit(options: AuditOptions): Promise<AuditReport> {
       if (isBooking) options.onBooked?.(run)
     }
   }
-  if (books === undefined)
+  if (header === undefined)
     throw new SvcError('The journal does not say whose it is: its first line is missing', 'empty_journal')
   if (runs === 0) throw new SvcError('The journal has no run in this period', 'empty_journal')
 
@@ -106,14 +106,14 @@ export async function audit(options: AuditOptions): Promise<AuditReport> {
   }
   const { differences, more } = await compareWithChain({
     ...options,
-    books,
+    header,
     prints,
     runsIn: named,
     transfersIn: period,
     listed: widened(spanning(period, seen)),
   })
   return {
-    books,
+    header,
     period: spanning(period, seen),
     runs,
     paths: paths.distinct,
@@ -125,12 +125,12 @@ export async function audit(options: AuditOptions): Promise<AuditReport> {
   }
 }
 
-/** As blocks are dated: a payment of the first second would otherwise have landed before it. */
+/** Blocks have times in whole seconds: otherwise a payment of the first second would have landed too early. */
 function wholeSeconds(ms: number): number {
   return Math.floor(ms / 1_000) * 1_000
 }
 
-function sameBooks(known: Books | undefined, read: Books): Books {
+function sameHeader(known: JournalHeader | undefined, read: JournalHeader): JournalHeader {
   const { journal, agent, network, payTo, asset } = read
   if (known === undefined) return { journal, agent, network, payTo, asset }
   if (known.network === network && known.payTo === payTo && known.asset === asset) return known
@@ -144,7 +144,7 @@ function flawed({ flaw, says, run, atMs }: LineFlaw): Difference {
   return run ? differenceOf(run, flaw, says) : { finding: flaw, says, atMs }
 }
 
-/** A doubled line that books a payment shows by its number, and beside the chain. */
+/** A doubled line that books a payment is found twice: by its number, and by the comparison with the chain. */
 function eachOnce(differences: readonly Difference[]): Difference[] {
   const doubled = new Set<string>()
   return differences.filter(({ finding, run }) => {

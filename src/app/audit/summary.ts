@@ -1,12 +1,12 @@
-/** What was earned, by day (UTC) and endpoint, each payment once. As long as days and endpoints are many, not calls. */
-import type { EndedCall } from '../../ports/witness.js'
+/** The income by day (UTC) and endpoint, each payment once. Its size depends on days and endpoints, not on calls. */
+import type { EndedCall } from '../../ports/call-observer.js'
 
 export interface DayOfEndpoint {
-  /** `2026-01-31`. */
+  /** The date, such as `2026-01-31`. */
   readonly day: string
   readonly endpoint: string
   readonly calls: number
-  /** Payments that were booked. */
+  /** The number of booked payments. */
   readonly charged: number
   readonly inDoubt: number
   readonly takenBaseUnits: bigint

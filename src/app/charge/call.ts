@@ -2,11 +2,11 @@
 import type { Answer } from '../../domain/answer.js'
 import { parseBaseUnits } from '../../domain/money.js'
 import { isRecord, type PaymentPayload, type PaymentRequirements } from '../../domain/x402.js'
+import type { EndedCall } from '../../ports/call-observer.js'
 import type { ChargeRequest, Problem } from '../../ports/charge.js'
 import type { Hold, Recorded } from '../../ports/charge-store.js'
 import type { ReadPayment } from '../../ports/payment-reader.js'
-import type { EndedCall } from '../../ports/witness.js'
-import type { Listing, World } from './world.js'
+import type { ChargeDeps, EndpointEntry } from './deps.js'
 
 export interface Call {
   readonly id: string
@@ -15,7 +15,7 @@ export interface Call {
   readonly startedMs: number
   readonly startedMonotonicMs: number
   readonly request: ChargeRequest
-  readonly listing: Listing
+  readonly endpoint: EndpointEntry
   /** The body, or for a GET the query, as the handler shall see it. */
   input: unknown
   /** Asks for the price alone: nothing was validated, so no window may let it run. */
@@ -80,19 +80,19 @@ const LOGS_MAX = 20
 const TRACEPARENT = /^00-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})$/
 const NO_TRACE = '0'.repeat(32)
 
-export function newCall(world: World, listing: Listing, request: ChargeRequest): Call {
-  const id = world.random.uuid()
+export function newCall(deps: ChargeDeps, endpoint: EndpointEntry, request: ChargeRequest): Call {
+  const id = deps.random.uuid()
   const trace = callersTrace(request.headers.traceparent)
   const payload = request.payment.kind === 'read' ? request.payment.value : undefined
-  const read = payload && world.reader.read(payload)
+  const read = payload && deps.reader.read(payload)
   return {
     id,
     traceId: trace?.traceId ?? hexOf(id),
     parentSpan: trace?.parentSpan,
-    startedMs: world.clock.now(),
-    startedMonotonicMs: world.clock.monotonic(),
+    startedMs: deps.clock.now(),
+    startedMonotonicMs: deps.clock.monotonic(),
     request,
-    listing,
+    endpoint,
     input: undefined,
     isProbe: false,
     payload,
@@ -106,7 +106,7 @@ export function newCall(world: World, listing: Listing, request: ChargeRequest):
     recorded: undefined,
     requirements: undefined,
     payer: read?.payer,
-    handlerMs: listing.def.timeout,
+    handlerMs: endpoint.def.timeout,
     settleByMs: Number.POSITIVE_INFINITY,
     settlingSinceMs: 0,
     answer: undefined,
@@ -189,18 +189,18 @@ export function claimedPayer(payload: PaymentPayload | undefined): string | unde
  * The payer who signed this payment for us, whether or not it has landed. Payments that landed are public, so this is
  * enough only beside a secret: an idempotency key that cannot be guessed.
  */
-export function signingPayer(world: World, { read, listing }: Call): string | undefined {
-  if (read === undefined || !paysUs(world, read)) return undefined
-  const fixed = listing.terms.fixedAmount
+export function signingPayer(deps: ChargeDeps, { read, endpoint }: Call): string | undefined {
+  if (read === undefined || !paysUs(deps, read)) return undefined
+  const fixed = endpoint.terms.fixedAmount
   if (fixed !== undefined ? read.amount !== fixed : read.amount <= 0n) return undefined
   return read.proven() ? read.payer : undefined
 }
 
-export function paysUs(world: World, read: ReadPayment): boolean {
-  return read.receiver === world.payTo && read.network === world.network && read.asset === world.assetId
+export function paysUs(deps: ChargeDeps, read: ReadPayment): boolean {
+  return read.receiver === deps.payTo && read.network === deps.network && read.asset === deps.assetId
 }
 
 /** Whether a readable payment moves exactly what we asked for. */
-export function meetsTerms(world: World, read: ReadPayment, requirements: PaymentRequirements): boolean {
-  return paysUs(world, read) && read.amount === parseBaseUnits(requirements.amount)
+export function meetsTerms(deps: ChargeDeps, read: ReadPayment, requirements: PaymentRequirements): boolean {
+  return paysUs(deps, read) && read.amount === parseBaseUnits(requirements.amount)
 }

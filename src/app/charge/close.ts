@@ -4,8 +4,8 @@ import type { Closed, CloseMove } from '../../ports/charge-store.js'
 import type { Call } from './call.js'
 import { seal } from './claim.js'
 import { settleCredit } from './credit.js'
+import type { ChargeDeps, InFlight } from './deps.js'
 import { replayedAnswer } from './effects/record.js'
-import type { InFlight, World } from './world.js'
 
 /**
  * A release is awaited, because "not charged" is said only once the payment is free again. A completion is sent and not
@@ -14,19 +14,19 @@ import type { InFlight, World } from './world.js'
  * key or the payment by now, and nothing where nothing has to be waited for.
  */
 export function closeCall(
-  world: World,
+  deps: ChargeDeps,
   call: Call,
   final: ChargeFinal,
   inFlight: InFlight,
 ): Promise<'superseded' | undefined> | undefined {
   const { closing } = OUTCOMES[final]
-  if (call.creditor !== undefined) settleCredit(world, call.creditor, final)
-  if (closing === 'release' && (call.held || call.window)) return release(world, call)
-  if (call.hold) world.leases[closing === 'keep' ? 'pass' : 'drop'](call.hold.token)
+  if (call.creditor !== undefined) settleCredit(deps, call.creditor, final)
+  if (closing === 'release' && (call.held || call.window)) return release(deps, call)
+  if (call.hold) deps.leases[closing === 'keep' ? 'pass' : 'drop'](call.hold.token)
   if (!call.held || closing === 'keep') return undefined
-  const finish = (how: CloseMove['how']) => void close(world, call, how).finally(inFlight.leave)
+  const finish = (how: CloseMove['how']) => void close(deps, call, how).finally(inFlight.leave)
   inFlight.enter()
-  const { idempotency } = world.rules
+  const { idempotency } = deps.rules
   const hasKey = idempotency !== undefined && call.request.idempotencyKey !== undefined
   // The specification's row: an answer that its caller never got frees the claim, and a retry may be charged again.
   // Sellers that ask for replay keep whatever was charged for.
@@ -44,11 +44,11 @@ export function closeCall(
  * process that was suspended while it verified said 402 with a new quote, and "you were not charged", of a payment that
  * another process had settled meanwhile.) Where the store is silent, a lease that may have lapsed is taken for lapsed.
  */
-async function release(world: World, call: Call): Promise<'superseded' | undefined> {
+async function release(deps: ChargeDeps, call: Call): Promise<'superseded' | undefined> {
   const { hold } = call
-  const mayBeTaken = hold !== undefined && world.leases.mayHaveLapsed(hold.token)
-  if (hold) world.leases.drop(hold.token)
-  const given = await giveBack(world, call)
+  const mayBeTaken = hold !== undefined && deps.leases.mayHaveLapsed(hold.token)
+  if (hold) deps.leases.drop(hold.token)
+  const given = await giveBack(deps, call)
   return given === 'released' || (given === 'storeDown' && !mayBeTaken) ? undefined : 'superseded'
 }
 
@@ -56,48 +56,51 @@ async function release(world: World, call: Call): Promise<'superseded' | undefin
  * Gives back what the call holds, and drops the window that it was selling. `released` where all of it was still this
  * call's own; a call that took it over may owe the recorded answer, and the window's key in it.
  */
-export async function giveBack(world: World, call: Call): Promise<'released' | 'superseded' | 'storeDown'> {
+export async function giveBack(
+  deps: ChargeDeps,
+  call: Call,
+): Promise<'released' | 'superseded' | 'storeDown'> {
   if (call.storeSilent) {
-    world.pendingCloses.add({ ...call.hold!, how: 'release', windowMs: 0 })
+    deps.pendingCloses.add({ ...call.hold!, how: 'release', windowMs: 0 })
     return 'storeDown'
   }
-  const closed = call.held ? await close(world, call, 'release') : 'closed'
+  const closed = call.held ? await close(deps, call, 'release') : 'closed'
   if (closed === undefined) return 'storeDown'
   call.held = false
   if (closed === 'superseded') return closed
-  if (call.window !== undefined) await dropWindow(world, call.window.id)
+  if (call.window !== undefined) await dropWindow(deps, call.window.id)
   call.window = undefined
   return 'released'
 }
 
 /** `undefined` where the store does not say what it did. */
-async function close(world: World, call: Call, how: CloseMove['how']): Promise<Closed | undefined> {
+async function close(deps: ChargeDeps, call: Call, how: CloseMove['how']): Promise<Closed | undefined> {
   const hold = call.hold!
   // A call that settled has stored its answer already; one that a window covered stores it here.
   const isUnrecorded = how === 'complete' && call.requirements === undefined
-  const unrecorded = isUnrecorded ? replayedAnswer(world, call) : undefined
+  const unrecorded = isUnrecorded ? replayedAnswer(deps, call) : undefined
   const move = {
     ...hold,
     how,
-    windowMs: world.rules.keptMs,
-    ...(unrecorded && { answer: seal(unrecorded, call.secret!, hold.claim!.name, world.random) }),
+    windowMs: deps.rules.keptMs,
+    ...(unrecorded && { answer: seal(unrecorded, call.secret!, hold.claim!.name, deps.random) }),
   }
   try {
-    return await world.store.close(move)
+    return await deps.store.close(move)
   } catch (cause) {
-    world.logger.error(
+    deps.logger.error(
       { err: cause, how, txId: call.txId },
       'the charge store did not close; it is asked again',
     )
-    world.pendingCloses.add(move)
+    deps.pendingCloses.add(move)
     return undefined
   }
 }
 
-async function dropWindow(world: World, id: string): Promise<void> {
+async function dropWindow(deps: ChargeDeps, id: string): Promise<void> {
   try {
-    await world.subscriptions.delete?.(id)
+    await deps.subscriptions.delete?.(id)
   } catch (cause) {
-    world.logger.warn({ err: cause }, 'an unsold window was not deleted; its key was never given to a caller')
+    deps.logger.warn({ err: cause }, 'an unsold window was not deleted; its key was never given to a caller')
   }
 }

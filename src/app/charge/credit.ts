@@ -1,23 +1,23 @@
 /** Whose credit a run takes, and what the end of its call gives back. */
 import { type ChargeFinal, OUTCOMES, type RunCredit } from '../../domain/machines/charge.machine.js'
-import type { World } from './world.js'
+import type { ChargeDeps } from './deps.js'
 
 const RUNS_GIVEN = { earned: 2, returned: 1, spent: 0, none: 0 } as const satisfies Record<RunCredit, number>
 
 /** Two sellers that share a store count each payer apart. */
-export function creditorOf({ payTo }: World, payer: string): string {
+export function creditorOf({ payTo }: ChargeDeps, payer: string): string {
   return `${payTo}:${payer}`
 }
 
-export function settleCredit(world: World, creditor: string, final: ChargeFinal): void {
+export function settleCredit(deps: ChargeDeps, creditor: string, final: ChargeFinal): void {
   const runs = RUNS_GIVEN[OUTCOMES[final].credit]
-  if (runs !== 0) giveCredit(world, creditor, runs)
+  if (runs !== 0) giveCredit(deps, creditor, runs)
 }
 
 /** Sent and not awaited: the call is over, and a payer whose credit is late waits for it. */
-export function giveCredit(world: World, creditor: string, runs: 1 | 2): void {
-  const give = async () => world.credit.give(creditor, runs, world.rules.credit!)
+export function giveCredit(deps: ChargeDeps, creditor: string, runs: 1 | 2): void {
+  const give = async () => deps.credit.give(creditor, runs, deps.rules.credit!)
   give().catch(cause =>
-    world.logger.warn({ err: cause }, 'credit was not given back; in time it is forgotten'),
+    deps.logger.warn({ err: cause }, 'credit was not given back; in time it is forgotten'),
   )
 }

@@ -11,7 +11,7 @@ export interface JsonMistake {
   readonly at: string
 }
 
-/** Deeper values fit neither a recursion nor the doors that parse the answer again. */
+/** Deeper values fit neither a recursion nor the transports that parse the answer again. */
 const DEPTH_MAX = 512
 /** A part that is shared counts each time: thirty objects that hold each other twice have a billion values. */
 const VALUES_MAX = 10_000_000

@@ -1,4 +1,4 @@
-/** Turns the record of a finished call into what its door is told. */
+/** Turns the record of a finished call into its outcome, which a transport then words. */
 
 import { reportsCharge } from '../../domain/bookings.js'
 import type { ChargeDrawing } from '../../domain/machines/charge.machine.js'
@@ -6,13 +6,17 @@ import { type ChargeFinal, OUTCOMES } from '../../domain/machines/charge.machine
 import { CAIP2 } from '../../domain/network.js'
 import type { Walked } from '../../domain/run.js'
 import type { Receipt } from '../../domain/x402.js'
+import type { EndedCall } from '../../ports/call-observer.js'
 import type { Challenge, ChargeOutcome, Problem } from '../../ports/charge.js'
-import type { EndedCall } from '../../ports/witness.js'
 import { type Call, spanIdOf } from './call.js'
+import type { ChargeDeps } from './deps.js'
 import { MESSAGES } from './messages.js'
-import type { World } from './world.js'
 
-export function outcomeOf(world: World, call: Call, { final, path }: Walked<ChargeDrawing>): ChargeOutcome {
+export function outcomeOf(
+  deps: ChargeDeps,
+  call: Call,
+  { final, path }: Walked<ChargeDrawing>,
+): ChargeOutcome {
   const { traceId, replayed } = call
   const { kind, charged } = OUTCOMES[final]
   const answer = final === 'replayed' ? replayed!.answer : call.answer
@@ -26,7 +30,7 @@ export function outcomeOf(world: World, call: Call, { final, path }: Walked<Char
       ? { answer }
       : { problem: problemOf(call, final) }),
     challenge: kind === 'payment' ? challengeOf(call) : undefined,
-    receipt: receiptOf(world, call, final),
+    receipt: receiptOf(deps, call, final),
     subscription: final === 'settled' ? call.window : charged === 'earlier' ? replayed!.window : undefined,
     retryAfterMs: retryAfterOf(call, final),
   }
@@ -36,17 +40,17 @@ export function outcomeOf(world: World, call: Call, { final, path }: Walked<Char
  * A call that ended without a charge of its own, and found that another call holds its key or its payment: it slept, or
  * the store did. The other call may charge that very payment, so nothing is said about the charge, and nothing is quoted.
  */
-export function takenOver(world: World, call: Call, walked: Walked<ChargeDrawing>): ChargeOutcome {
+export function takenOver(deps: ChargeDeps, call: Call, walked: Walked<ChargeDrawing>): ChargeOutcome {
   call.problem = undefined
   call.refusal = undefined
   call.retryAfterMs = TAKEN_OVER_RETRY_MS
-  return outcomeOf(world, call, { ...walked, final: 'superseded' })
+  return outcomeOf(deps, call, { ...walked, final: 'superseded' })
 }
 
 const TAKEN_OVER_RETRY_MS = 2_000
 
 export function endedCall(
-  world: World,
+  deps: ChargeDeps,
   call: Call,
   outcome: ChargeOutcome,
   { final, path, timingsMs }: Walked<ChargeDrawing>,
@@ -58,7 +62,7 @@ export function endedCall(
     id: call.id,
     traceId,
     parentSpan: call.parentSpan,
-    endpoint: call.listing.def.name,
+    endpoint: call.endpoint.def.name,
     final,
     path,
     timingsMs,
@@ -66,7 +70,7 @@ export function endedCall(
     code: problem?.code ?? code,
     charged,
     startedMs: call.startedMs,
-    ms: Math.round(world.clock.monotonic() - call.startedMonotonicMs),
+    ms: Math.round(deps.clock.monotonic() - call.startedMonotonicMs),
     txId: receipt?.txId || call.txId,
     payer: receipt?.payer ?? call.payer,
     ...(reportsCharge({ charged, path }) && { amount: receipt?.amount, asset: receipt?.asset }),
@@ -108,18 +112,18 @@ function problemOf(call: Call, final: ChargeFinal): Problem {
   }
 }
 
-function challengeOf({ listing, requirements, request, refusal }: Call): Challenge | undefined {
+function challengeOf({ endpoint, requirements, request, refusal }: Call): Challenge | undefined {
   if (requirements === undefined) return undefined
-  return listing.terms.challenge(request.baseUrl, requirements, refusal ?? MESSAGES.unsettled)
+  return endpoint.terms.challenge(request.baseUrl, requirements, refusal ?? MESSAGES.unsettled)
 }
 
-function receiptOf(world: World, call: Call, final: ChargeFinal): Receipt | undefined {
+function receiptOf(deps: ChargeDeps, call: Call, final: ChargeFinal): Receipt | undefined {
   const { requirements, payer, txId, replayed, refusal = MESSAGES.unsettled } = call
-  if (final === 'unsettled') return receipt(world, { ...requirements!, payer }, refusal)
+  if (final === 'unsettled') return receipt(deps, { ...requirements!, payer }, refusal)
   const { charged } = OUTCOMES[final]
-  if (charged === 'yes') return receipt(world, { ...requirements!, payer, txId })
+  if (charged === 'yes') return receipt(deps, { ...requirements!, payer, txId })
   // What a window covered was paid for by no call of its own.
-  if (charged === 'earlier' && replayed!.amount !== '0') return receipt(world, replayed!)
+  if (charged === 'earlier' && replayed!.amount !== '0') return receipt(deps, replayed!)
   return undefined
 }
 
@@ -131,8 +135,12 @@ interface Settled {
 }
 
 /** A superset of the official receipt's fields and of this specification's. */
-function receipt(world: World, { amount, asset, txId = '', payer }: Settled, errorReason?: string): Receipt {
+function receipt(
+  deps: ChargeDeps,
+  { amount, asset, txId = '', payer }: Settled,
+  errorReason?: string,
+): Receipt {
   const success = errorReason === undefined
-  const network = CAIP2[world.network]
+  const network = CAIP2[deps.network]
   return { success, errorReason, transaction: txId, network, payer, txId, amount, asset }
 }

@@ -1,6 +1,6 @@
 /** Subscription keys: made here, stored as their hash, shown once. */
 import { hash } from 'node:crypto'
-import type { World } from './world.js'
+import type { ChargeDeps } from './deps.js'
 
 /**
  * By the store's time, where it has one. By each replica's own, a window of ten minutes that was sold by one whose clock
@@ -9,11 +9,11 @@ import type { World } from './world.js'
 export function windowsNow({
   subscriptions,
   clock,
-}: Pick<World, 'subscriptions' | 'clock'>): number | Promise<number> {
+}: Pick<ChargeDeps, 'subscriptions' | 'clock'>): number | Promise<number> {
   return subscriptions.now?.() ?? clock.now()
 }
 
-export function newKey({ random }: World): string {
+export function newKey({ random }: ChargeDeps): string {
   return `svc_${Buffer.from(random.bytes(32)).toString('base64url')}`
 }
 

@@ -1,5 +1,5 @@
 /** The paying account's balance, read from a node. */
-import type { Algod } from '../../adapters/algorand/algod-questions.js'
+import type { Algod } from '../../adapters/algorand/algod-api.js'
 import { type Network, USDC_ASSET_ID } from '../../domain/network.js'
 import { usdNumber } from '../../domain/price-of.js'
 

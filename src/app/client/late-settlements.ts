@@ -2,9 +2,9 @@
  * Settles the reservations of payments that were sent and whose end is not known, whichever process sent them. Sellers
  * hold the signed bytes and can submit them until the last valid round, so only the chain is asked.
  */
-import type { Algod } from '../../adapters/algorand/algod-questions.js'
+import type { Algod } from '../../adapters/algorand/algod-api.js'
 import { algorandChain } from '../../adapters/algorand/chain.js'
-import type { Indexer } from '../../adapters/algorand/indexer-questions.js'
+import type { Indexer } from '../../adapters/algorand/indexer-api.js'
 import type { Network } from '../../domain/network.js'
 import type { Chain } from '../../ports/chain.js'
 import type { Clock } from '../../ports/clock.js'

@@ -1,8 +1,8 @@
 /** The client's options, and what they mean: read once, into `Settings`. */
 import { type KeyOptions, keyPairOf, nodeClient, sandboxUrl, warn } from '#platform'
 import { encodeAddress } from '../../adapters/algorand/address.js'
-import { ALGOD_TOKEN_HEADER, type Algod, algodOver } from '../../adapters/algorand/algod-questions.js'
-import { INDEXER_TOKEN_HEADER, type Indexer, indexerOver } from '../../adapters/algorand/indexer-questions.js'
+import { ALGOD_TOKEN_HEADER, type Algod, algodOver } from '../../adapters/algorand/algod-api.js'
+import { INDEXER_TOKEN_HEADER, type Indexer, indexerOver } from '../../adapters/algorand/indexer-api.js'
 import { algorandPaymentSigner } from '../../adapters/algorand/payment-signer.js'
 import { memorySpendLedger } from '../../adapters/memory/spend.js'
 import { SdkError, type SvcError } from '../../domain/errors.js'

@@ -1,6 +1,6 @@
 /** A registry's public constructor: which applications, read from which node. */
 import { nodeClient, sandboxUrl } from '#platform'
-import { ALGOD_TOKEN_HEADER } from '../../adapters/algorand/algod-questions.js'
+import { ALGOD_TOKEN_HEADER } from '../../adapters/algorand/algod-api.js'
 import { algorandRegistry } from '../../adapters/algorand/registry.js'
 import { DEFAULT_ALGOD, type Network } from '../../domain/network.js'
 import type { RegistryApps } from '../../domain/registry.js'

@@ -1,111 +1,68 @@
-/** Plugs the adapters into the ports. What a seller got wrong is refused before anything is opened. */
-import { ALGOD_TOKEN_HEADER, algodOver } from '../../adapters/algorand/algod-questions.js'
+/** Plugs the adapters into the ports, as the settings say. What a seller got wrong is refused before anything is opened. */
+import { ALGOD_TOKEN_HEADER, algodOver } from '../../adapters/algorand/algod-api.js'
 import { algorandChain } from '../../adapters/algorand/chain.js'
-import { INDEXER_TOKEN_HEADER, indexerOver } from '../../adapters/algorand/indexer-questions.js'
-import { isValidAddress } from '../../adapters/algorand/keys.js'
+import { INDEXER_TOKEN_HEADER, indexerOver } from '../../adapters/algorand/indexer-api.js'
 import { algorandPaymentReader } from '../../adapters/algorand/payment-reader.js'
 import { facilitatorList } from '../../adapters/facilitator/failover.js'
-import {
-  type FacilitatorOptions,
-  type X402Facilitator,
-  x402Facilitator,
-} from '../../adapters/facilitator/x402-facilitator.js'
+import { type X402Facilitator, x402Facilitator } from '../../adapters/facilitator/x402-facilitator.js'
 import { httpApp } from '../../adapters/http/app.js'
+import { BodyBudget } from '../../adapters/http/body-budget.js'
 import { freeRoutes } from '../../adapters/http/free-routes/index.js'
 import { pathsOf } from '../../adapters/http/routes.js'
-import { quietLogger } from '../../adapters/log/quiet-logger.js'
 import { memoryChargeStore } from '../../adapters/memory/charge-store.js'
 import { memoryCredit } from '../../adapters/memory/credit.js'
 import { memoryRateLimit } from '../../adapters/memory/rate-limit.js'
 import { memorySubscriptions } from '../../adapters/memory/subscriptions.js'
-import type { AgentDef } from '../../domain/agent.js'
 import { SvcError } from '../../domain/errors.js'
 import { USDC_ASSET_ID } from '../../domain/network.js'
-import { type Logger, silentLogger } from '../../ports/logger.js'
 import { createCharge } from '../charge/charge.js'
+import type { ChargeDeps } from '../charge/deps.js'
 import { leasesIn } from '../charge/leases.js'
 import { pendingCloses } from '../charge/pending-closes.js'
-import type { World } from '../charge/world.js'
-import { checkedSigner } from '../manifest-signature.js'
 import { auditingOf } from './audit.js'
-import type { Warn } from './bazaar-extension.js'
-import { boundedSubscriptions } from './bounded-subscriptions.js'
-import { checkedHealthChecks } from './checks.js'
-import { discoveryOf } from './documents.js'
+import { documentsOf } from './documents.js'
 import type { Drain } from './drain.js'
-import { listingsOf } from './endpoints.js'
+import { endpointEntries } from './endpoints.js'
 import { healthOf, readinessOf } from './health.js'
 import { nodeWatch } from './node-watch.js'
 import { observersOf } from './observers.js'
-import {
-  checkedBasePath,
-  checkedHops,
-  checkedHosts,
-  DEFAULT_BODY_BYTES_MAX,
-  deployed,
-  positive,
-  remotes,
-  type ServerOptions,
-} from './options.js'
-import { releasingBodies, unpaidBodies } from './paid-bodies.js'
-import { rulesOf } from './rules.js'
+import type { Settings } from './settings.js'
 import type { Surroundings } from './surroundings.js'
-import { sweeping } from './sweep.js'
-import { doorsOf } from './transports.js'
+import { transportsOf } from './transports.js'
+import { boundedSubscriptions, sweeping } from './windows.js'
 
-/** What a seller's own store of windows may take to answer. */
-const WINDOW_STORE_MS = 5_000
-
-export function assemble(definition: AgentDef, options: ServerOptions, drain: Drain, around: Surroundings) {
+/** @throws SvcError `invalid_options`, `invalid_facilitator`, `journal_locked`, `journal_unwritable` */
+export function assemble(settings: Settings, drain: Drain, around: Surroundings) {
+  const { agent, basePath, bodyBytesMax, logger, rules, stores } = settings
   const { clock, random } = around
-  const agent = deployed(definition, options)
-  const basePath = checkedBasePath(options.basePath)
-  const logger = options.logger === undefined ? silentLogger : quietLogger(options.logger)
-  const warn = warner(options.logger && logger)
-  if (!isValidAddress(agent.payTo))
-    warn(`payTo ${agent.payTo} is no address: its checksum does not hold, and nobody can pay it`)
-  const rules = rulesOf(options)
-  const signer = checkedSigner(options.signManifest)
-  const healthChecks = checkedHealthChecks(options.healthChecks)
-  const auditing = auditingOf(agent, options, logger)
+  const auditing = auditingOf(settings)
   const { journal } = auditing
-  const observers = observersOf(options, logger, { inFlight: drain.count, journal })
-  const bodyBytesMax = positive('maxBodyBytes', options.maxBodyBytes ?? DEFAULT_BODY_BYTES_MAX)
-  const bodies = unpaidBodies(agent, bodyBytesMax, options.maxUnpaidBodyBytes)
-  const listings = listingsOf(releasingBodies(agent, bodies), options, warn)
-
-  const { facilitatorUrls, algodUrl, indexerUrl } = remotes(options, agent.network)
-  const facilitators = facilitatorsOf(facilitatorUrls, {
+  const observers = observersOf(settings, { inFlight: drain.count, journal })
+  const bodies = new BodyBudget(settings.unpaidBodyBytesMax)
+  const endpoints = endpointEntries(settings, bodies)
+  const facilitators = facilitatorsOf(settings, around)
+  const remotes = nodesOf(settings, around)
+  const store = stores.charges ?? memoryChargeStore({ clock, max: settings.answersMax })
+  const chain = algorandChain({
     network: agent.network,
-    allowHttp: options.allowHttp,
-    // Waiting adds up where one after the other is asked.
-    verifyTimeoutMs: Math.ceil(rules.budgets.verifyMs / facilitatorUrls.length),
-    settleTimeoutMs: rules.budgets.settleMs,
-    logger,
+    ...remotes,
+    watch: nodeWatch(settings.warn, logger),
     clock,
-    transport: around.transport,
   })
-  const algod = algodOver(around.node({ url: algodUrl, token: options.algodToken }, ALGOD_TOKEN_HEADER))
-  const indexer =
-    indexerUrl === undefined ? undefined : indexerOver(around.node({ url: indexerUrl }, INDEXER_TOKEN_HEADER))
-  const store = options.stores?.charges ?? memoryChargeStore({ clock, max: options.idempotency?.max })
-  const watch = nodeWatch(warn, logger)
-  const chain = algorandChain({ network: agent.network, algod, indexer, watch, clock })
-  const windows = options.subscriptions?.store ?? options.stores?.subscriptions
-  const world: World = {
+  const deps: ChargeDeps = {
     network: agent.network,
     payTo: agent.payTo,
     assetId: String(USDC_ASSET_ID[agent.network]),
-    listings,
+    endpoints,
     facilitator: facilitatorList(facilitators, { clock }),
     chain,
     store,
-    subscriptions: windows
-      ? boundedSubscriptions(windows, WINDOW_STORE_MS, clock)
+    subscriptions: stores.subscriptions
+      ? boundedSubscriptions(stores.subscriptions, clock)
       : memorySubscriptions({ clock }),
-    rateLimit: options.stores?.rateLimit ?? memoryRateLimit({ clock }),
-    credit: options.stores?.credit ?? memoryCredit({ clock }),
-    leases: leasesIn(store, rules.budgets.leaseMs, logger, clock),
+    rateLimit: stores.rateLimit ?? memoryRateLimit({ clock }),
+    credit: stores.credit ?? memoryCredit({ clock }),
+    leases: leasesIn(store, rules.timeouts.leaseMs, logger, clock),
     pendingCloses: pendingCloses(store, logger, clock),
     reader: algorandPaymentReader(),
     clock,
@@ -114,34 +71,34 @@ export function assemble(definition: AgentDef, options: ServerOptions, drain: Dr
     logger,
     rules,
   }
-  const stopSweeping = sweeping(world.subscriptions, clock, logger)
-  const condition = { agent, facilitators, world, healthChecks, journal }
+  const stopSweeping = sweeping(deps.subscriptions, clock, logger)
+  const charge = createCharge(deps, [...observers.callObservers, ...auditing.callObservers], drain.inFlight)
   const facilitatorUrl = facilitators[0].url
-  const documents = discoveryOf({ agent, basePath, facilitatorUrl, signer, logger, clock })
-  const charge = createCharge(world, [...observers.witnesses, ...auditing.witnesses], drain.inFlight)
+  const documents = documentsOf({ agent, basePath, facilitatorUrl, signer: settings.signer, logger, clock })
   const mount = {
     basePath,
     bodyBytesMax,
     bodies,
-    trustProxyHops: checkedHops(options.trustProxy),
+    trustProxyHops: settings.trustProxyHops,
     idempotency: rules.idempotency !== undefined,
     logger,
   }
-  const doors = doorsOf({ ...mount, agent, charge, documents, facilitatorUrl, algodUrl, around }, options)
+  const transports = transportsOf({ ...mount, charge, documents, facilitatorUrl, around }, settings)
+  const condition = { agent, facilitators, deps, healthChecks: settings.healthChecks, journal }
   const free = freeRoutes({
     documents,
     health: healthOf(condition),
     readiness: readinessOf(condition),
     metrics: observers.metrics,
     runs: observers.runs,
-    operationsHosts: checkedHosts('operationsHosts', options.operationsHosts),
-  }).concat(doors.routes, auditing.routes)
+    operationsHosts: settings.operationsHosts,
+  }).concat(transports.routes, auditing.routes)
   const app = httpApp({
     ...mount,
     charge,
     endpoints: agent.endpoints,
     freeRoutes: free,
-    cors: options.cors ?? true,
+    cors: settings.cors,
   })
   // Last, when nothing else can be refused any more: what it locks is given back by `closeObservers`.
   auditing.openJournal()
@@ -155,10 +112,11 @@ export function assemble(definition: AgentDef, options: ServerOptions, drain: Dr
     ],
     async closeRemotes() {
       stopSweeping()
-      world.leases.close()
-      world.pendingCloses.close()
+      deps.leases.close()
+      deps.pendingCloses.close()
       chain.close()
-      await Promise.all([...facilitators, algod, indexer, doors].map(remote => remote?.close()))
+      const { algod, indexer } = remotes
+      await Promise.all([...facilitators, algod, indexer, transports].map(remote => remote?.close()))
     },
     endStreams: auditing.endStreams,
     closeObservers: () => Promise.all([observers.close(), auditing.close()]),
@@ -167,13 +125,29 @@ export function assemble(definition: AgentDef, options: ServerOptions, drain: Dr
 
 type Facilitators = readonly [X402Facilitator, ...X402Facilitator[]]
 
-function facilitatorsOf(urls: readonly string[], options: Omit<FacilitatorOptions, 'url'>): Facilitators {
-  const [first, ...others] = urls.map(url => x402Facilitator({ ...options, url }))
+function facilitatorsOf(settings: Settings, { clock, transport }: Surroundings): Facilitators {
+  const { agent, facilitatorUrls, allowHttp, logger, rules } = settings
+  const [first, ...others] = facilitatorUrls.map(url =>
+    x402Facilitator({
+      url,
+      network: agent.network,
+      allowHttp,
+      // Waiting adds up where one after the other is asked.
+      verifyTimeoutMs: Math.ceil(rules.timeouts.verifyMs / facilitatorUrls.length),
+      settleTimeoutMs: rules.timeouts.settleMs,
+      logger,
+      clock,
+      transport,
+    }),
+  )
   if (first === undefined) throw new SvcError('facilitatorUrl names no facilitator', 'invalid_options')
   return [first, ...others]
 }
 
-/** A seller without a logger still reads the console while starting: what is warned of here loses money or callers. */
-function warner(logger: Logger | undefined): Warn {
-  return (message, fields = {}) => (logger ? logger.warn(fields, message) : console.warn(message))
+function nodesOf({ algodUrl, algodToken, indexerUrl }: Settings, { node }: Surroundings) {
+  return {
+    algod: algodOver(node({ url: algodUrl, token: algodToken }, ALGOD_TOKEN_HEADER)),
+    indexer:
+      indexerUrl === undefined ? undefined : indexerOver(node({ url: indexerUrl }, INDEXER_TOKEN_HEADER)),
+  }
 }

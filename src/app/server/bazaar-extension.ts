@@ -3,9 +3,7 @@ import { bazaarOf, listableOf, unlistable } from '../../domain/bazaar.js'
 import type { EndpointDef } from '../../domain/endpoint.js'
 import { examplesOf } from '../../domain/example.js'
 import type { InputCheck } from '../../ports/input-validator.js'
-
-/** Told what is wrong with an agent that can be served all the same. */
-export type Warn = (message: string, fields?: object) => void
+import type { Warn } from './settings.js'
 
 /** The challenge's `extensions`. A schema that no index would take is declared in part, and the seller is warned. */
 export function extensionsOf(

@@ -7,7 +7,7 @@ import type { Clock } from '../../ports/clock.js'
 import type { Logger } from '../../ports/logger.js'
 import { type ManifestSigner, signedManifest } from '../manifest-signature.js'
 
-export interface DiscoveryOptions {
+export interface DocumentsOptions {
   readonly agent: AgentDef
   readonly basePath: string
   readonly facilitatorUrl: string
@@ -17,7 +17,7 @@ export interface DiscoveryOptions {
 }
 
 /** JSON texts, by the origin that a request came to. */
-export interface Discovery {
+export interface Documents {
   manifest(origin: string): Promise<string>
   openapi(origin: string): string
 }
@@ -25,14 +25,14 @@ export interface Discovery {
 /** More than any honest deployment has; a forged Host header cannot grow a cache beyond it. */
 const ORIGINS_MAX = 64
 
-export function discoveryOf({
+export function documentsOf({
   agent,
   basePath,
   facilitatorUrl,
   signer,
   logger,
   clock,
-}: DiscoveryOptions): Discovery {
+}: DocumentsOptions): Documents {
   const x402 = manifestX402(agent.network, facilitatorUrl)
   const manifestAt = (origin: string): Manifest => ({ ...manifest(agent, origin + basePath), x402 })
   const unsigned = perOrigin(origin => JSON.stringify(manifestAt(origin)))

@@ -4,7 +4,7 @@ import { type ShutdownDrawing, shutdownTable } from '../../domain/machines/shutd
 import { type Effects, run } from '../../domain/run.js'
 import type { Clock } from '../../ports/clock.js'
 import { sleep } from '../../ports/waiting.js'
-import type { InFlight, Stop } from '../charge/world.js'
+import type { InFlight, Stop } from '../charge/deps.js'
 
 /** How a server's end went. */
 export interface ShutdownReport {

@@ -1,39 +1,47 @@
 /** Everything about an agent's endpoints that is worked out once, at start. */
+
+import type { BodyBudget } from '../../adapters/http/body-budget.js'
 import { ajvValidator } from '../../adapters/validation/ajv.js'
-import type { AgentDef } from '../../domain/agent.js'
-import type { EndpointDef } from '../../domain/endpoint.js'
+import type { EndpointDef, Handler } from '../../domain/endpoint.js'
 import { periodMs } from '../../domain/period.js'
+import type { EndpointEntry, Rate } from '../charge/deps.js'
 import { termsOf } from '../charge/terms.js'
-import type { Listing } from '../charge/world.js'
-import { extensionsOf, type Warn } from './bazaar-extension.js'
-import { positive, type ServerOptions } from './options.js'
-import { rateOf } from './rules.js'
+import { extensionsOf } from './bazaar-extension.js'
+import type { Settings } from './settings.js'
 
-/** What the reference challenge says; a payment's own validity window is what really ends it. */
-const MAX_TIMEOUT_SECONDS = 300
-
-export function listingsOf(
-  agent: AgentDef,
-  options: ServerOptions,
-  warn: Warn,
-): ReadonlyMap<string, Listing> {
+export function endpointEntries(
+  { agent, quoteTimeoutSeconds, rate, warn }: Settings,
+  bodies: BodyBudget,
+): ReadonlyMap<string, EndpointEntry> {
   const validator = ajvValidator()
-  const terms = {
-    network: agent.network,
-    payTo: agent.payTo,
-    maxTimeoutSeconds: positive('maxTimeoutSeconds', options.maxTimeoutSeconds ?? MAX_TIMEOUT_SECONDS),
-  }
-  const listingOf = (def: EndpointDef): Listing => {
+  // A payment's own validity is what really ends it.
+  const terms = { network: agent.network, payTo: agent.payTo, maxTimeoutSeconds: quoteTimeoutSeconds }
+  const listingOf = (def: EndpointDef): EndpointEntry => {
     const { input, method, allowSlowInput: allowSlow } = def
     const check =
       input === undefined ? undefined : validator.compile(input, { coerce: method === 'GET', allowSlow })
     return {
-      def,
+      def: releasing(def, bodies),
       terms: termsOf(def, terms, extensionsOf(def, check, warn)),
       check,
       periodMs: def.subscription && periodMs(def.subscription.period),
-      rate: rateOf(def, options),
+      rate: rateOf(def, rate),
     }
   }
   return new Map(agent.endpoints.map(def => [def.name, listingOf(def)]))
+}
+
+/** A handler begins only when its call is paid. From then on its body counts no longer. */
+function releasing(def: EndpointDef, bodies: BodyBudget): EndpointDef {
+  const handler: Handler<never> = context => {
+    bodies.paid(context.headers)
+    return def.handler(context)
+  }
+  return { ...def, handler }
+}
+
+/** An endpoint's own limit, else the server's; `undefined` where neither counts. */
+function rateOf({ name, rateLimit: own }: EndpointDef, rate: Rate | undefined): Rate | undefined {
+  if (own === false) return undefined
+  return own ? { perMinute: own.perMinute, per: own.per ?? 'payer', bucket: `${name}:` } : rate
 }

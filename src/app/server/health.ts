@@ -2,22 +2,24 @@
 import type { X402Facilitator } from '../../adapters/facilitator/x402-facilitator.js'
 import type { AgentDef } from '../../domain/agent.js'
 import { CAIP2 } from '../../domain/network.js'
-import type { World } from '../charge/world.js'
-import { type HealthCheck, type NamedChecks, namedChecks } from './checks.js'
+import type { Clock } from '../../ports/clock.js'
+import type { Logger } from '../../ports/logger.js'
+import { withTimeout } from '../../ports/waiting.js'
+import type { ChargeDeps } from '../charge/deps.js'
 
 const CHECK_TIMEOUT_MS = 2_000
 
-export interface ConditionOptions {
+export interface HealthOptions {
   readonly agent: AgentDef
   readonly facilitators: readonly [X402Facilitator, ...X402Facilitator[]]
-  readonly world: World
+  readonly deps: ChargeDeps
   readonly healthChecks: NamedChecks
   /** How the journal is doing; `undefined` where there is none. */
   readonly journal?: () => object | undefined
 }
 
 /** A body, and whether it is good news. */
-export interface Condition {
+export interface HealthReport {
   readonly ok: boolean
   readonly [field: string]: unknown
 }
@@ -27,10 +29,10 @@ export interface Condition {
  * be written is told and is no failure: to restart the process, which is what follows from bad health, would not mend it, and
  * would lose what waits for the journal.
  */
-export function healthOf({ agent, facilitators, world, healthChecks, journal }: ConditionOptions) {
-  const ask = namedChecks(healthChecks, { ...world, timeoutMs: CHECK_TIMEOUT_MS })
+export function healthOf({ agent, facilitators, deps, healthChecks, journal }: HealthOptions) {
+  const ask = namedChecks(healthChecks, { ...deps, timeoutMs: CHECK_TIMEOUT_MS })
   const named = Object.keys(healthChecks).length > 0
-  return async (): Promise<Condition> => {
+  return async (): Promise<HealthReport> => {
     const checks = await ask()
     return {
       ok: Object.values(checks).every(result => result === 'ok'),
@@ -39,7 +41,7 @@ export function healthOf({ agent, facilitators, world, healthChecks, journal }: 
       facilitator: facilitators[0].url,
       network: CAIP2[agent.network],
       facilitators: facilitators.map(({ url, status }) => ({ url, ...status })),
-      node: world.chain.status(),
+      node: deps.chain.status(),
       ...(journal && { journal: journal() }),
       ...(named && { checks }),
     }
@@ -57,18 +59,18 @@ const REASONS = {
 
 type Reason = keyof typeof REASONS
 
-export function readinessOf({ agent, facilitators, world }: ConditionOptions) {
+export function readinessOf({ agent, facilitators, deps }: HealthOptions) {
   const sells = agent.endpoints.some(({ subscription }) => subscription !== undefined)
   const questions: Readonly<Record<Reason, HealthCheck>> = {
-    shutting_down: () => !world.stop.draining(),
-    store_unavailable: () => touch(world),
-    subscriptions_unavailable: sells ? () => touchWindows(world) : () => true,
+    shutting_down: () => !deps.stop.draining(),
+    store_unavailable: () => touch(deps),
+    subscriptions_unavailable: sells ? () => touchWindows(deps) : () => true,
     facilitator_unavailable: () => facilitators.some(({ status }) => status.answered),
     // One that only does not answer leads to none of its words being used, as a server without a node would.
-    wrong_network: () => world.chain.status() !== 'wrongNetwork',
+    wrong_network: () => deps.chain.status() !== 'wrongNetwork',
   }
-  const ask = namedChecks(questions, { ...world, timeoutMs: CHECK_TIMEOUT_MS })
-  return async (): Promise<Condition> => {
+  const ask = namedChecks(questions, { ...deps, timeoutMs: CHECK_TIMEOUT_MS })
+  return async (): Promise<HealthReport> => {
     const answers = Object.entries(await ask()) as [Reason, string][]
     const why = answers
       .filter(([, result]) => result !== 'ok')
@@ -78,10 +80,54 @@ export function readinessOf({ agent, facilitators, world }: ConditionOptions) {
 }
 
 /** One round trip that changes nothing: a close is a no-op for whatever does not bear its token. */
-async function touch({ store, random }: World): Promise<void> {
+async function touch({ store, random }: ChargeDeps): Promise<void> {
   await store.close({ slot: 'ready', token: random.uuid(), payment: 'ready', how: 'release', windowMs: 0 })
 }
 
-async function touchWindows({ subscriptions }: World): Promise<void> {
+async function touchWindows({ subscriptions }: ChargeDeps): Promise<void> {
   await subscriptions.get('ready')
+}
+
+/** Fails by answering `false`, by throwing, by rejecting, or by taking too long. */
+export type HealthCheck = () => unknown
+
+type NamedChecks = Readonly<Record<string, HealthCheck>>
+
+export type CheckResult = 'ok' | 'failed' | 'timed_out'
+
+interface ChecksOptions {
+  readonly timeoutMs: number
+  readonly logger: Logger
+  readonly clock: Pick<Clock, 'after'>
+}
+
+/** Asks all of them at once. Why one failed is logged and not answered: its words may name hosts and users. */
+export function namedChecks(
+  checks: NamedChecks,
+  options: ChecksOptions,
+): () => Promise<Readonly<Record<string, CheckResult>>> {
+  const asked = Object.entries(checks).map(
+    ([name, check]) => [name, oneAtATime(name, check, options)] as const,
+  )
+  return async () =>
+    Object.fromEntries(await Promise.all(asked.map(async ([name, ask]) => [name, await ask()])))
+}
+
+/** Whoever asks while a check is at work joins it: many requests for health, or a check that hangs, are one check. */
+function oneAtATime(name: string, check: HealthCheck, { timeoutMs, logger, clock }: ChecksOptions) {
+  let running: Promise<CheckResult> | undefined
+  const run = async (): Promise<CheckResult> => {
+    try {
+      return (await check()) === false ? 'failed' : 'ok'
+    } catch (err) {
+      logger.warn({ err, check: name }, 'a check failed')
+      return 'failed'
+    }
+  }
+  return (): Promise<CheckResult> => {
+    running ??= run().finally(() => {
+      running = undefined
+    })
+    return withTimeout(clock, timeoutMs, running).catch(() => 'timed_out' as const)
+  }
 }

@@ -1,7 +1,7 @@
 /** What a seller reads of the Algorand node: each change of what it says of itself, once. */
 import type { NodeWatch } from '../../adapters/algorand/checked-node.js'
 import type { Logger } from '../../ports/logger.js'
-import type { Warn } from './bazaar-extension.js'
+import type { Warn } from './settings.js'
 
 const CHECK_EVERY_MS = 30_000
 

@@ -1,17 +1,7 @@
-/** What `serve` and `createServer` can be told, and what they assume where they are told nothing. */
+/** The options of `serve` and `createServer`. */
 
-import { sandboxUrl } from '#platform'
 import type { WebhookOptions } from '../../adapters/webhook/settlement-webhook.js'
-import { isAddress } from '../../domain/address.js'
-import type { AgentDef } from '../../domain/agent.js'
-import { SvcError, shown } from '../../domain/errors.js'
-import {
-  DEFAULT_ALGOD,
-  DEFAULT_FACILITATOR,
-  DEFAULT_INDEXER,
-  isNetwork,
-  type Network,
-} from '../../domain/network.js'
+import type { Network } from '../../domain/network.js'
 import type { RegistryIdentity } from '../../domain/registry.js'
 import type { ChargeStore } from '../../ports/charge-store.js'
 import type { Clock } from '../../ports/clock.js'
@@ -20,13 +10,13 @@ import type { Logger } from '../../ports/logger.js'
 import type { RateLimit } from '../../ports/rate-limit.js'
 import type { Runs } from '../../ports/runs.js'
 import type { SubscriptionStore } from '../../ports/subscriptions.js'
-import type { Budgets } from '../charge/world.js'
+import type { Timeouts } from '../charge/deps.js'
 import type { ManifestSigner } from '../manifest-signature.js'
-import type { AuditingOptions } from './audit.js'
-import type { HealthCheck } from './checks.js'
+import type { ShutdownReport } from './drain.js'
+import type { HealthCheck } from './health.js'
 
 /** What {@link createServer} can be told. Nothing is required; what is wrong is refused at once. */
-export interface ServerOptions extends AuditingOptions {
+export interface ServerOptions {
   /**
    * The facilitator's URL; or several in order of preference: a verification moves on from one that does not answer, a
    * settlement never.
@@ -57,7 +47,7 @@ export interface ServerOptions extends AuditingOptions {
    * How many runs of a handler a payer may have that are not settled: a payment can be verified and still fail to settle,
    * and a caller can hang up. A run takes one; when it is settled, it comes back with one more; when it fails by the
    * seller's fault, it comes back; after a hang-up or a payment that did not settle it does not. A call without credit
-   * waits up to `budgets.creditMs` and is then answered 429 `too_many_unpaid_calls`. `false` sets no bound.
+   * waits up to `timeouts.creditMs` and is then answered 429 `too_many_unpaid_calls`. `false` sets no bound.
    *
    * @default `{ start: 8, max: 64, idleMs: 600000 }`
    */
@@ -100,7 +90,7 @@ export interface ServerOptions extends AuditingOptions {
   /** Whose word settles: `chain` looks every settlement up before its answer leaves. @default 'facilitator' */
   readonly confirm?: 'facilitator' | 'chain'
   /** How long the steps of a call may take. */
-  readonly budgets?: Partial<Budgets>
+  readonly timeouts?: Partial<Timeouts>
   /**
    * Asked at `GET /health`, all at once, each for at most two seconds. One that answers `false`, throws or takes longer
    * makes health 503 and is named in it.
@@ -141,6 +131,33 @@ export interface ServerOptions extends AuditingOptions {
    * @default silent, but for warnings at start, which go to the console
    */
   readonly logger?: Logger
+  /**
+   * Serves the page `/_svc/audit`, to this machine only; or, with a token of at least 16 characters, to whoever presents
+   * it as the password. Behind a proxy on the same machine, set a token or do not pass `/_svc/` on.
+   *
+   * @default whether the environment variable `SVC_AUDIT` is `1`, as `svc dev` sets it
+   */
+  readonly audit?:
+    | boolean
+    | {
+        /** The password, 16 or more visible ASCII characters. */
+        readonly token: string | undefined
+      }
+  /**
+   * Appends every ended call to this file, for `svc audit` and for accountants: payers are in it. At `maxBytes` the file
+   * is set aside under a number. One process writes to one file, which `<path>.lock` says; a file that cannot be locked
+   * (`journal_locked`) or written (`journal_unwritable`) is refused at start.
+   *
+   * @default off
+   */
+  readonly journal?:
+    | string
+    | {
+        /** The file. */
+        readonly path: string
+        /** How large it may become, in bytes. @default 268435456 */
+        readonly maxBytes?: number
+      }
   /** Time, so that tests can own it. @default the system's */
   readonly clock?: Partial<Clock>
 }
@@ -179,68 +196,34 @@ export interface Stores {
   readonly runs?: Runs
 }
 
-export const DEFAULT_BODY_BYTES_MAX = 1_048_576
-
-/** The agent as this deployment serves it: `network` and `payTo` may be overridden. */
-export function deployed(
-  agent: AgentDef,
-  { network = agent.network, payTo = agent.payTo }: ServerOptions,
-): AgentDef {
-  if (!isNetwork(network)) throw invalid(`network is mainnet or testnet, not ${JSON.stringify(network)}`)
-  if (!isAddress(payTo)) {
-    throw new SvcError(
-      `payTo is an Algorand address of 58 base32 characters, not '${payTo}'`,
-      'invalid_address',
-    )
-  }
-  return { ...agent, network, payTo }
+/** What {@link serve} can be told: all that {@link createServer} can, and how to listen and how to end. */
+export interface ServeOptions extends ServerOptions {
+  /** 0 takes any that is free. @default the environment variable `PORT`, else 4021 */
+  readonly port?: number
+  /** The address to listen on. @default every interface */
+  readonly host?: string
+  /** How long the headers of a request may take to arrive, in milliseconds. @default 10000 */
+  readonly headersTimeout?: number
+  /** How long a whole request may take to arrive, in milliseconds; not less than `headersTimeout`. @default 30000 */
+  readonly requestTimeout?: number
+  /** How many connections are kept open at once; more are closed unanswered. @default 4096 */
+  readonly maxConnections?: number
+  /** How long calls in flight may take once the server is told to stop, in milliseconds. @default 30000 */
+  readonly shutdownTimeoutMs?: number
+  /** Drain on SIGTERM and SIGINT. @default true */
+  readonly handleSignals?: boolean
+  /** Called when the server has ended. @default exits the process: 0 where it was drained, else 1 */
+  readonly onShutdown?: (report: ShutdownReport) => void
+  /** Called when the server listens. @default says so on stdout */
+  readonly onReady?: (ready: Ready) => void
 }
 
-/** Where the facilitator and the node are; `SVC_SANDBOX` stands in for both, so that an agent runs offline unchanged. */
-export function remotes({ facilitatorUrl, algodUrl, indexerUrl }: ServerOptions, network: Network) {
-  const sandbox = sandboxUrl()
-  return {
-    facilitatorUrls: [facilitatorUrl ?? sandbox ?? DEFAULT_FACILITATOR].flat() as readonly string[],
-    algodUrl: algodUrl ?? sandbox ?? DEFAULT_ALGOD[network],
-    indexerUrl: indexerUrl ?? ((algodUrl ?? sandbox) ? undefined : DEFAULT_INDEXER[network]),
-  }
-}
-
-const BASE_PATH = /^(\/[A-Za-z0-9._~-]+)*$/
-
-export function checkedBasePath(basePath = ''): string {
-  const path = basePath.replace(/\/+$/, '')
-  if (BASE_PATH.test(path)) return path
-  throw invalid(`basePath is a path such as '/api', not ${JSON.stringify(basePath)}`)
-}
-
-export function positive(name: string, value: number): number {
-  if (Number.isInteger(value) && value > 0) return value
-  throw invalid(`${name} is a positive whole number, not ${shown(value)}`)
-}
-
-/** @throws SvcError `invalid_options` for anything but one of these words. */
-export function oneOf<Word extends string>(name: string, value: Word, words: readonly Word[]): Word {
-  if (words.includes(value)) return value
-  throw invalid(`${name} is ${words.join(' or ')}, not ${shown(value)}`)
-}
-
-/** @throws SvcError `invalid_options` for what is no count of proxies. */
-export function checkedHops(trustProxy = 0): number {
-  if (Number.isInteger(trustProxy) && trustProxy >= 0) return trustProxy
-  throw invalid(`trustProxy is how many proxies are in front, 0 or more, not ${shown(trustProxy)}`)
-}
-
-const HOST_NAME = /^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$/
-
-/** @throws SvcError `invalid_options` for what is no list of host names. */
-export function checkedHosts(name: string, hosts: readonly string[] = []): ReadonlySet<string> {
-  const names = [hosts].flat().map(host => (typeof host === 'string' ? host.toLowerCase() : host))
-  const wrong = names.find(host => typeof host !== 'string' || !HOST_NAME.test(host))
-  if (wrong === undefined) return new Set(names)
-  throw invalid(`${name} lists host names without ports, such as 'ops.example.com', not ${shown(wrong)}`)
-}
-
-export function invalid(message: string): SvcError {
-  return new SvcError(message, 'invalid_options')
+/** What a server that listens says of itself. */
+export interface Ready {
+  /** The port that it listens on. */
+  readonly port: number
+  /** Every path that answers, each as a method and a path; the free ones at the root and under `basePath`. */
+  readonly routes: readonly string[]
+  /** Where it is paid. */
+  readonly network: Network
 }

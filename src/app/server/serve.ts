@@ -8,14 +8,9 @@ import { systemClock } from '../../ports/clock.js'
 import { every } from '../../ports/waiting.js'
 import { assemble } from './assemble.js'
 import { createDrain, type ShutdownReport } from './drain.js'
-import { positive, type ServerOptions } from './options.js'
-import {
-  checkedPatience,
-  checkedPort,
-  DEFAULT_SHUTDOWN_TIMEOUT_MS,
-  type Ready,
-  type ServeOptions,
-} from './serve-options.js'
+import { listeningOf, SHUTDOWN_TIMEOUT_DEFAULT_MS } from './listening.js'
+import type { Ready, ServeOptions, ServerOptions } from './options.js'
+import { settingsOf } from './settings.js'
 import { surroundingsOf } from './surroundings.js'
 
 /** Node's own HTTP server, which knows how to end without losing a paid call. */
@@ -37,7 +32,8 @@ export interface SvcServer extends Server {
  */
 export function createServer(agent: AgentDef, options: ServerOptions = {}): Koa {
   const around = surroundingsOf(options)
-  return assemble(agent, options, createDrain(DEFAULT_SHUTDOWN_TIMEOUT_MS, around.clock), around).app
+  const drain = createDrain(SHUTDOWN_TIMEOUT_DEFAULT_MS, around.clock)
+  return assemble(settingsOf(agent, options), drain, around).app
 }
 
 /**
@@ -49,14 +45,10 @@ export function createServer(agent: AgentDef, options: ServerOptions = {}): Koa 
  * @throws SvcError `invalid_options`, `invalid_address`, `invalid_facilitator`
  */
 export function serve(agent: AgentDef, options: ServeOptions = {}): SvcServer {
-  const port = checkedPort(options.port)
-  const { maxConnections, ...timeouts } = checkedPatience(options)
+  const { port, maxConnections, shutdownTimeoutMs, ...timeouts } = listeningOf(options)
   const around = surroundingsOf(options)
-  const drain = createDrain(
-    positive('shutdownTimeoutMs', options.shutdownTimeoutMs ?? DEFAULT_SHUTDOWN_TIMEOUT_MS),
-    around.clock,
-  )
-  const assembled = assemble(agent, options, drain, around)
+  const drain = createDrain(shutdownTimeoutMs, around.clock)
+  const assembled = assemble(settingsOf(agent, options), drain, around)
   const { app, routes, network, endStreams, closeRemotes, closeObservers } = assembled
   const server = createHttpServer(
     { ...timeouts, connectionsCheckingInterval: TIMEOUTS_CHECKED_MS },

@@ -7,62 +7,9 @@
  * that gave back what it still held.
  */
 import { type DrawnMachine, type FinalOf, machineOf, type StateOf, tableOf } from '../table.js'
+import { answer, type Outcome, payment, problem, unknown } from './charge.outcome.js'
 
-/**
- * Whether the caller was charged. `maybe`: submitted, and neither proof nor disproof was had in time. `earlier`: by the
- * call that is being replayed.
- */
-export type Charged = 'no' | 'yes' | 'earlier' | 'maybe'
-
-/**
- * What becomes of the idempotency key and the payment that the call holds: done with, kept for its successor, given
- * back.
- */
-export type Closing = 'complete' | 'keep' | 'release'
-
-/**
- * What becomes of the credit that a run of the handler took from its payer: `earned` gives it back and one more,
- * `returned` gives it back, `spent` does not; `none` where no run can have been made.
- */
-export type RunCredit = 'earned' | 'returned' | 'spent' | 'none'
-
-/**
- * What the caller gets: the handler's `answer`, a `payment` to make, or a `problem` in words. A handler that failed in its own
- * words is a problem with an answer.
- */
-export type OutcomeKind = 'answer' | 'payment' | 'problem'
-
-/** How a call ended, for every transport. */
-export interface Outcome {
-  /** What the caller gets. */
-  readonly kind: OutcomeKind
-  /** HTTP status. 200 stands for the status that the handler chose. */
-  readonly status: number
-  /** Stable, for programs; `docs/guides/errors.md` lists them. */
-  readonly code: string
-  /** Whether the caller paid for it. */
-  readonly charged: Charged
-  /** What becomes of what the call held. */
-  readonly closing: Closing
-  /** What becomes of the credit that its run took. */
-  readonly credit: RunCredit
-}
-
-const answer = (code: string, charged: Charged, closing: Closing, credit: RunCredit) =>
-  ({ kind: 'answer', status: 200, code, charged, closing, credit }) as const satisfies Outcome
-const payment = (code: string, credit: RunCredit = 'none') =>
-  ({
-    kind: 'payment',
-    status: 402,
-    code,
-    charged: 'no',
-    closing: 'release',
-    credit,
-  }) as const satisfies Outcome
-const problem = (status: number, code: string, credit: RunCredit = 'none') =>
-  ({ kind: 'problem', status, code, charged: 'no', closing: 'release', credit }) as const satisfies Outcome
-const unknown = (credit: RunCredit) =>
-  ({ ...problem(503, 'settlement_unknown', credit), charged: 'maybe', closing: 'keep' }) as const
+export type { Charged, Closing, Outcome, OutcomeKind, RunCredit } from './charge.outcome.js'
 
 const drawing = {
   id: 'charge',

@@ -1,7 +1,7 @@
 import type { TestRunner } from '../runner.js'
 import { type MakeChargeStore, type Scene, scene } from './scene.js'
 
-/** For stores in bounded memory: `max` completed answers, and `max` calls at work, all in the store that `make` makes. */
+/** For stores in bounded memory. The store of `make` holds `max` completed answers and `max` calls at work. */
 export function bounded({ expect, it }: TestRunner, make: MakeChargeStore, max: number): void {
   const complete = async (s: Scene, key: string) => {
     const call = s.call(`token of ${key}`, { key, payment: key })

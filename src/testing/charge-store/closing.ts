@@ -1,13 +1,10 @@
 import type { TestRunner } from '../runner.js'
-import { type MakeChargeStore, orphan, scene, text } from './scene.js'
+import { closedCall, type MakeChargeStore, orphan, scene, text } from './scene.js'
 
 export function closing({ expect, it }: TestRunner, make: MakeChargeStore): void {
   it('a completed claim is replayed to every caller of its window, and then forgotten', async () => {
     const s = await scene(make)
-    const a = s.call('a')
-    await s.open(a)
-    await s.record(a, 'the answer')
-    await s.close(a, 'complete')
+    await closedCall(s, 'complete', 'the answer')
     for (const token of ['a', 'b', 'c']) {
       const again = await s.open(s.call(token, { payment: token }))
       expect(again.verdict === 'replayable' && text(again.answer)).toBe('the answer')
@@ -18,10 +15,7 @@ export function closing({ expect, it }: TestRunner, make: MakeChargeStore): void
 
   it('a completed payment stays spent, whatever leases and windows do', async () => {
     const s = await scene(make)
-    const a = s.call('a')
-    await s.open(a)
-    await s.record(a)
-    await s.close(a, 'complete')
+    const a = await closedCall(s, 'complete')
     await s.advance(s.windowMs + s.leaseMs)
     expect(await s.open(s.call('b', { key: null }))).toEqual({ verdict: 'spent' })
     expect(await s.open(s.call('c'))).toEqual({ verdict: 'spent' })
@@ -30,10 +24,7 @@ export function closing({ expect, it }: TestRunner, make: MakeChargeStore): void
 
   it('forfeit gives the key back and keeps the payment spent', async () => {
     const s = await scene(make)
-    const a = s.call('a')
-    await s.open(a)
-    await s.record(a)
-    await s.close(a, 'forfeit')
+    await closedCall(s, 'forfeit')
     expect(await s.open(s.call('b'))).toEqual({ verdict: 'spent' })
     expect(await s.open(s.call('c', { payment: 'q' }))).toEqual({ verdict: 'opened' })
   })
@@ -75,7 +66,7 @@ export function closing({ expect, it }: TestRunner, make: MakeChargeStore): void
         await s.open(a)
         await s.record(a)
         expect(await s.close(a, how)).toBe('closed')
-        // Sent again it cannot tell its own work from another's, and says so.
+        // The same move sent again cannot tell its own work from another call's, and says so.
         expect(await s.close(a, how)).toBe('superseded')
       }
     }

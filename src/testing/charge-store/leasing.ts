@@ -12,27 +12,21 @@ export function leasing({ expect, it }: TestRunner, make: MakeChargeStore): void
     expect(await s.open(s.call('d'))).toEqual({ verdict: 'opened' })
   })
 
-  it('a lapsed payment goes to the next call, and its first holder can no longer charge for it', async () => {
-    const s = await scene(make)
-    const a = s.call('a')
-    const b = s.call('b', { key: null })
-    await s.open(a)
-    await s.advance(s.leaseMs)
-    expect(await s.open(b)).toEqual({ verdict: 'opened' })
-    expect(await s.record(a)).toBe('superseded')
-    expect(await s.record(b)).toBe('recorded')
-  })
-
-  it('a lapsed claim goes to the next call, and its first holder can no longer charge for it', async () => {
-    const s = await scene(make)
-    const a = s.call('a')
-    const b = s.call('b', { payment: 'q' })
-    await s.open(a)
-    await s.advance(s.leaseMs)
-    expect(await s.open(b)).toEqual({ verdict: 'opened' })
-    expect(await s.record(a)).toBe('superseded')
-    expect(await s.record(b)).toBe('recorded')
-  })
+  for (const [half, over] of [
+    ['payment', { key: null }],
+    ['claim', { payment: 'q' }],
+  ] as const) {
+    it(`a lapsed ${half} goes to the next call, and its first holder can no longer charge for it`, async () => {
+      const s = await scene(make)
+      const a = s.call('a')
+      const b = s.call('b', over)
+      await s.open(a)
+      await s.advance(s.leaseMs)
+      expect(await s.open(b)).toEqual({ verdict: 'opened' })
+      expect(await s.record(a)).toBe('superseded')
+      expect(await s.record(b)).toBe('recorded')
+    })
+  }
 
   it('a lapsed holder may still record where nobody took its place', async () => {
     const s = await scene(make)

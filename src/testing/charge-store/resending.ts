@@ -1,7 +1,7 @@
 import type { TestRunner } from '../runner.js'
-import { type MakeChargeStore, orphan, scene, text } from './scene.js'
+import { closedCall, type MakeChargeStore, orphan, scene, text } from './scene.js'
 
-/** A connection may be lost after a move was made and before its answer came: the same token sends it again. */
+/** A connection may be lost after a move and before its answer: then the same token sends the move again. */
 export function resending({ expect, it }: TestRunner, make: MakeChargeStore): void {
   it('the same token may open twice', async () => {
     const s = await scene(make)
@@ -45,10 +45,7 @@ export function resending({ expect, it }: TestRunner, make: MakeChargeStore): vo
 
   it('the same token may complete twice, and the window is not lengthened', async () => {
     const s = await scene(make)
-    const a = s.call('a')
-    await s.open(a)
-    await s.record(a)
-    await s.close(a, 'complete')
+    const a = await closedCall(s, 'complete')
     await s.advance(s.windowMs / 2)
     await s.close(a, 'complete')
     await s.advance(s.windowMs / 2)

@@ -1,4 +1,4 @@
-/** What every charge store test starts from: a fresh slot in the store under test, and short names for the moves. */
+/** The start of every charge store test: a fresh slot in the store under test, and short names for the moves. */
 import { randomUUID } from 'node:crypto'
 import type {
   ChargeStore,
@@ -11,15 +11,15 @@ import type {
 
 /** A {@link ChargeStore} under test, and its time. */
 export interface ChargeStoreHarness {
-  /** Other tests may have left something in it, under slots of their own. */
+  /** May hold records of other tests, under other slots. */
   readonly store: ChargeStore
-  /** Lets time pass for the store: moves its clock, or waits. */
+  /** Lets time pass for the store: it moves the store's clock, or waits. */
   advance(ms: number): Promise<void> | void
-  /** Milliseconds: long enough for a handful of moves to happen within it, short enough to be waited out. */
+  /** Milliseconds: long enough for a few moves, short enough to wait for its end. */
   readonly leaseMs: number
 }
 
-/** Makes what one test is run on: called once a test. */
+/** Makes the store of one test. Called once for each test. */
 export type MakeChargeStore = () => ChargeStoreHarness | Promise<ChargeStoreHarness>
 
 export type Scene = Awaited<ReturnType<typeof scene>>
@@ -39,7 +39,7 @@ export async function scene(make: MakeChargeStore) {
     leaseMs,
     windowMs,
     txId,
-    /** A call under the slot's one key, for the payment `p`; `null` leaves a half out. */
+    /** A call under the key `key`, for the payment `p`. `null` leaves the key or the payment out. */
     call(token: string, over: { key?: string | null; body?: string; payment?: string | null } = {}): Hold {
       const { key = 'key', body = 'body', payment = 'p' } = over
       return {
@@ -75,7 +75,16 @@ export function text(answer: Uint8Array): string {
   return new TextDecoder().decode(answer)
 }
 
-/** A call that opened, recorded and died, and whose lease is over. */
+/** The call `a`, after it has recorded an answer and closed. */
+export async function closedCall(s: Scene, how: CloseMove['how'], answer = 'answer'): Promise<Hold> {
+  const a = s.call('a')
+  await s.open(a)
+  await s.record(a, answer)
+  await s.close(a, how)
+  return a
+}
+
+/** A call that opened, recorded and died, and whose lease has ended. */
 export async function orphan(s: Scene, answer = 'answer'): Promise<Hold> {
   const dead = s.call('dead')
   await s.open(dead)

@@ -1,7 +1,7 @@
 /** Who may see the audit page: this machine, or whoever holds the token. It is read-only, but not for strangers. */
 import { createHash, timingSafeEqual } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
-import { HttpRefusal } from '../refusal.js'
+import { HttpError } from '../errors.js'
 import { isForeignScript } from './private-route.js'
 
 const LOOPBACK_ADDRESS = /^(127\.\d+\.\d+\.\d+|::1|::ffff:127\.\d+\.\d+\.\d+)$/
@@ -20,14 +20,14 @@ export function admitToAudit(req: IncomingMessage, token: string | undefined): v
     )
   }
   if (isToken(presentedToken(req.headers.authorization), token)) return
-  throw new HttpRefusal(401, 'audit_token_required', 'The audit page asks for its token, as the password.', [
+  throw new HttpError(401, 'audit_token_required', 'The audit page asks for its token, as the password.', [
     'WWW-Authenticate',
     'Basic realm="audit", charset="UTF-8"',
   ])
 }
 
-function refused(message: string): HttpRefusal {
-  return new HttpRefusal(403, 'audit_forbidden', message)
+function refused(message: string): HttpError {
+  return new HttpError(403, 'audit_forbidden', message)
 }
 
 function isThisMachine({ socket, headers }: IncomingMessage): boolean {

@@ -1,8 +1,8 @@
 /** The audit page, what it is told while it is open, and the remembered calls as JSON lines. */
 import { Readable } from 'node:stream'
-import { HttpRefusal } from '../refusal.js'
+import { HttpError } from '../errors.js'
 import type { Reply } from '../reply.js'
-import type { FreeRoute, Incoming } from '../routes.js'
+import type { FreeRoute, NodeRequest } from '../routes.js'
 import { admitToAudit } from './audit-access.js'
 import { privateRoute } from './private-route.js'
 
@@ -38,11 +38,15 @@ export function auditRoutes({ page, feed, token }: AuditRoutesOptions): readonly
   ]
 }
 
-function guarded(path: string, token: string | undefined, answer: (incoming: Incoming) => Reply): FreeRoute {
+function guarded(
+  path: string,
+  token: string | undefined,
+  answer: (incoming: NodeRequest) => Reply,
+): FreeRoute {
   return privateRoute(path, ({ req }) => admitToAudit(req, token), answer)
 }
 
-function watch({ req }: Incoming, feed: AuditRoutesOptions['feed']): Reply {
+function watch({ req }: NodeRequest, feed: AuditRoutesOptions['feed']): Reply {
   // Proxies that collect an answer before they pass it on would pass nothing on.
   const headers = ['Content-Type', 'text/event-stream', 'X-Accel-Buffering', 'no']
   if (req.method === 'HEAD') return { status: 200, headers }
@@ -56,7 +60,7 @@ function watch({ req }: Incoming, feed: AuditRoutesOptions['feed']): Reply {
   })
   seat = feed.join({ write: text => stream.push(text), end: () => stream.push(null) })
   if (seat === undefined) {
-    throw new HttpRefusal(503, 'audit_busy', 'Too many are watching already.', ['Retry-After', '30'])
+    throw new HttpError(503, 'audit_busy', 'Too many are watching already.', ['Retry-After', '30'])
   }
   return { status: 200, headers, body: stream }
 }

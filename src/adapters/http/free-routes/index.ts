@@ -1,6 +1,6 @@
 /** What an agent tells everybody without payment, at the root and under its base path. */
 import type { FreeRoute } from '../routes.js'
-import { type DiscoveryRoutesOptions, discoveryRoutes } from './discovery.js'
+import { type DiscoveryRoutesOptions, discoveryRoutes } from './manifest.js'
 import { type OperationsRoutesOptions, operationsRoutes } from './operations.js'
 
 export interface FreeRoutesOptions extends DiscoveryRoutesOptions, OperationsRoutesOptions {}

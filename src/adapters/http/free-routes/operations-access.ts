@@ -5,7 +5,7 @@
  */
 import type { IncomingMessage } from 'node:http'
 import { isIP } from 'node:net'
-import { HttpRefusal } from '../refusal.js'
+import { HttpError } from '../errors.js'
 import { isForeignScript } from './private-route.js'
 
 /** Names that public DNS never answers for: RFC 6761, 6762, 8375, ICANN's `internal`, and Kubernetes' own. */
@@ -24,8 +24,8 @@ export function admitToOperations({ headers }: IncomingMessage, hosts: Hosts): v
   }
 }
 
-function refused(message: string): HttpRefusal {
-  return new HttpRefusal(403, 'operations_forbidden', message)
+function refused(message: string): HttpError {
+  return new HttpError(403, 'operations_forbidden', message)
 }
 
 /** Programs send no Origin. Browsers do with whatever a script may read. */

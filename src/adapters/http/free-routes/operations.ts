@@ -1,6 +1,7 @@
 /** For whoever runs the agent: is it well, is it ready, what has it done. No payer is in it. */
+
+import type { EndedCall } from '../../../ports/call-observer.js'
 import type { Runs } from '../../../ports/runs.js'
-import type { EndedCall } from '../../../ports/witness.js'
 import { jsonReply, type Reply } from '../reply.js'
 import type { FreeRoute } from '../routes.js'
 import { admitToOperations, type Hosts } from './operations-access.js'

@@ -1,6 +1,6 @@
 /** Routes that pages of other sites can neither call nor read. Paid routes are for every page; these are not. */
 import type { IncomingHttpHeaders } from 'node:http'
-import type { FreeRoute, Incoming } from '../routes.js'
+import type { FreeRoute, NodeRequest } from '../routes.js'
 
 const PRIVATE = Object.freeze([
   'Cache-Control',
@@ -18,7 +18,7 @@ const PRIVATE = Object.freeze([
 /** `admit` throws an HttpRefusal for whoever may not see the answer. */
 export function privateRoute(
   path: string,
-  admit: (incoming: Incoming) => void,
+  admit: (incoming: NodeRequest) => void,
   answer: FreeRoute['handle'],
 ): FreeRoute {
   return {

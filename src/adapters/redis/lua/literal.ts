@@ -1,9 +1,9 @@
-/** Writes tables that TypeScript owns, the drawings above all, into the text of a Lua script. */
+/** Writes tables of TypeScript, above all the machines, into the text of a Lua script. */
 import type { Drawing, Table } from '../../../domain/table.js'
 
 type Literal = string | readonly Literal[] | { readonly [key: string]: Literal }
 
-/** @throws Error for text that would need escaping: nothing that is written here does. */
+/** @throws Error for text that needs escaping. No table of ours has such text. */
 export function luaLiteral(value: Literal): string {
   if (typeof value === 'string') return quoted(value)
   if (Array.isArray(value)) return `{${value.map(luaLiteral).join(',')}}`
@@ -11,7 +11,7 @@ export function luaLiteral(value: Literal): string {
   return `{${entries.join(',')}}`
 }
 
-/** A lifecycle as scripts read it: where it begins, and where each event leads from each state. */
+/** A machine as scripts read it: its initial state, and the target of each event of each state. */
 export function luaDrawing<D extends Drawing>({ initial, rows }: Table<D>): string {
   const moves = Object.entries<{ readonly on: Readonly<Record<string, string>> }>(rows)
   return luaLiteral({ initial, rows: Object.fromEntries(moves.map(([state, { on }]) => [state, on])) })

@@ -1,7 +1,7 @@
-import { RECORDS } from './records.js'
+import { PRELUDE } from './prelude.js'
 
 /** roles, token, deadlineMs, bodyHash, leaseMs -> a verdict, and what comes with it; late after the deadline. */
-export const OPEN = /* lua */ `${RECORDS}
+export const OPEN = /* lua */ `${PRELUDE}
 if nowMs > tonumber(ARGV[3]) then return { 'late', nowMs } end
 local bodyHash, leaseMs = ARGV[4], tonumber(ARGV[5])
 local claim, payment = find(CLAIM, key.c), find(PAYMENT, key.p)

@@ -1,7 +1,7 @@
-import { RECORDS } from './records.js'
+import { PRELUDE } from './prelude.js'
 
 /** roles, token, deadlineMs, leaseMs, claimTtlMs, paymentTtlMs, answer, then txId, firstValid, lastValid or nothing -> a verdict. */
-export const RECORD = /* lua */ `${RECORDS}
+export const RECORD = /* lua */ `${PRELUDE}
 if nowMs > tonumber(ARGV[3]) then return { 'late', nowMs } end
 local leaseEndsMs, claimTtlMs, paymentTtlMs = nowMs + tonumber(ARGV[4]), ARGV[5], ARGV[6]
 local claim, payment = find(CLAIM, key.c), find(PAYMENT, key.p)

@@ -1,7 +1,8 @@
-import { LAPSED_KEPT_MS, RECORDS } from './records.js'
+import { LAPSED_KEPT_MS } from '../../../domain/machines/store-rules.js'
+import { PRELUDE } from './prelude.js'
 
 /** roles, token, leaseMs -> 1 where the whole hold is still ours. */
-export const RENEW = /* lua */ `${RECORDS}
+export const RENEW = /* lua */ `${PRELUDE}
 local leaseMs = tonumber(ARGV[3])
 local claim, payment = find(CLAIM, key.c), find(PAYMENT, key.p)
 
@@ -14,7 +15,7 @@ if key.p and not ours(payment) then return 0 end
 for _, record in ipairs({ claim or payment, claim and payment }) do
   move(record, 'renewed')
   keep(record, 'leaseEndsMs', nowMs + leaseMs)
-  -- What is recorded lives as long as its payment matters; what is not, as long as a call works for it.
+  -- A recorded claim or payment has an expiry of its own. Before that, the lease decides.
   if lists(record, 'recorded') then redis.call('PEXPIRE', record.name, leaseMs + ${LAPSED_KEPT_MS}) end
 end
 return 1

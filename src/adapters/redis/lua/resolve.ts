@@ -1,7 +1,7 @@
-import { RECORDS } from './records.js'
+import { PRELUDE } from './prelude.js'
 
 /** roles, token, deadlineMs, verdict, txId, windowMs, leaseMs -> completed, opened, spent or moved; late after the deadline. */
-export const RESOLVE = /* lua */ `${RECORDS}
+export const RESOLVE = /* lua */ `${PRELUDE}
 if nowMs > tonumber(ARGV[3]) then return { 'late', nowMs } end
 local verdict, txId, windowMs, leaseMs = ARGV[4], ARGV[5], ARGV[6], tonumber(ARGV[7])
 local claim, recorded = find(CLAIM, key.c), find(PAYMENT, key.r)
@@ -12,13 +12,13 @@ local ours = claim and claim.token == token
 if not ours then return 'moved' end
 if lists(claim, 'evicted') then return 'completed' end
 if not lists(claim, 'orphaned') then
-  -- It was sent before, and by it the claim is at work for this call.
+  -- This resolve is sent again: the first one has given the claim to this call.
   local held = not key.p or (payment and payment.token == token)
   return held and 'opened' or 'moved'
 end
 if redis.call('HGET', claim.name, 'txId') ~= txId then return 'moved' end
 
--- Only a payment that is still settling waits for this verdict; a spent one stays spent whatever a node says.
+-- The verdict counts for a payment that is still settling. A spent payment stays spent, whatever a node answers.
 local decides = recorded and lists(recorded, 'found')
 if decides then move(recorded, verdict) end
 

@@ -2,7 +2,7 @@ import { sleep } from '../../../ports/waiting.js'
 import { thenMaybe } from '../../then-maybe.js'
 import { type Call, storeDown } from '../call.js'
 import { creditorOf } from '../credit.js'
-import type { World } from '../world.js'
+import type { ChargeDeps } from '../deps.js'
 
 /** How soon credit is seen that another process gave back. */
 const ASK_EVERY_MS = 250
@@ -13,38 +13,38 @@ const EXHAUSTED_RETRY_MS = 5_000
  * Takes one run of the payer's credit, and waits a little where none is left. Without credit a wallet of one cent had
  * twenty runs at once: each of its payments was verified, and only one could settle.
  */
-export function credit(world: World, call: Call) {
-  if (world.rules.credit === undefined) return 'credited'
-  return thenMaybe(take(world, call), taken => taken ?? wait(world, call))
+export function credit(deps: ChargeDeps, call: Call) {
+  if (deps.rules.credit === undefined) return 'credited'
+  return thenMaybe(take(deps, call), taken => taken ?? wait(deps, call))
 }
 
 type Taken = 'credited' | 'storeDown' | undefined
 
-function take(world: World, call: Call): Taken | Promise<Taken> {
+function take(deps: ChargeDeps, call: Call): Taken | Promise<Taken> {
   // The facilitator has verified the payer; where no payer can be read, the caller's address stands for one.
-  const creditor = creditorOf(world, call.payer ?? call.request.clientAddress)
+  const creditor = creditorOf(deps, call.payer ?? call.request.clientAddress)
   const granted = (isGranted: boolean): Taken => {
     if (!isGranted) return undefined
     call.creditor = creditor
     return 'credited'
   }
-  const taken = world.credit.take(creditor, world.rules.credit!)
+  const taken = deps.credit.take(creditor, deps.rules.credit!)
   if (typeof taken === 'boolean') return granted(taken)
   return taken.then(granted, cause => {
-    world.logger.error({ err: cause }, 'the credit store did not answer')
+    deps.logger.error({ err: cause }, 'the credit store did not answer')
     return storeDown(call)
   })
 }
 
-async function wait(world: World, call: Call) {
-  const untilMs = world.clock.monotonic() + world.rules.budgets.creditMs
+async function wait(deps: ChargeDeps, call: Call) {
+  const untilMs = deps.clock.monotonic() + deps.rules.timeouts.creditMs
   for (;;) {
-    const leftMs = untilMs - world.clock.monotonic()
+    const leftMs = untilMs - deps.clock.monotonic()
     if (leftMs <= 0) break
-    await sleep(world.clock, Math.min(ASK_EVERY_MS, leftMs))
+    await sleep(deps.clock, Math.min(ASK_EVERY_MS, leftMs))
     if (call.request.caller.gone()) return 'abandoned'
-    if (world.stop.cutting()) return 'stopped'
-    const taken = await take(world, call)
+    if (deps.stop.cutting()) return 'stopped'
+    const taken = await take(deps, call)
     if (taken !== undefined) return taken
   }
   call.retryAfterMs = EXHAUSTED_RETRY_MS

@@ -2,19 +2,19 @@ import type { Handler, HandlerContext } from '../../../domain/endpoint.js'
 import { parseBaseUnits } from '../../../domain/money.js'
 import { usdNumber } from '../../../domain/price-of.js'
 import { type Call, log } from '../call.js'
+import type { ChargeDeps, EndpointEntry } from '../deps.js'
 import { answeredFailure, resemblesFailure, type ToldFailure, thrownFailure } from '../handler-failure.js'
 import { NoAnswer, render } from '../render.js'
-import type { Listing, World } from '../world.js'
 
 type Ended = 'delivered' | 'failed' | 'timedOut' | 'abandoned' | 'stopped'
 
 /** Runs the handler for a verified payment. Nothing is charged by this. */
-export async function deliver(world: World, call: Call): Promise<Ended | 'expired'> {
+export async function deliver(deps: ChargeDeps, call: Call): Promise<Ended | 'expired'> {
   // What verifying and waiting took is gone from what can still settle.
-  const leftMs = call.settleByMs - world.clock.monotonic()
+  const leftMs = call.settleByMs - deps.clock.monotonic()
   const deadlineMs = Math.min(call.handlerMs, leftMs)
-  const how = deadlineMs > 0 ? await work(world, call, deadlineMs) : 'timedOut'
-  if (how !== 'timedOut' || deadlineMs >= call.listing.def.timeout) return how
+  const how = deadlineMs > 0 ? await work(deps, call, deadlineMs) : 'timedOut'
+  if (how !== 'timedOut' || deadlineMs >= call.endpoint.def.timeout) return how
   // The payer chose how long the payment is valid: a run that this cut is not the handler's failure.
   call.refusal =
     'The payment expires before this work is done; nothing was charged. Sign one that is valid for longer'
@@ -22,18 +22,18 @@ export async function deliver(world: World, call: Call): Promise<Ended | 'expire
 }
 
 /** Runs it for a caller whose window is paid. */
-export function serve(world: World, call: Call): Promise<Ended> {
-  return work(world, call, call.listing.def.timeout)
+export function serve(deps: ChargeDeps, call: Call): Promise<Ended> {
+  return work(deps, call, call.endpoint.def.timeout)
 }
 
 /**
  * The handler against its deadline, the caller's patience and the end of the process: whichever comes first decides,
  * and what the handler does after that is ignored.
  */
-function work(world: World, call: Call, deadlineMs: number): Promise<Ended> {
+function work(deps: ChargeDeps, call: Call, deadlineMs: number): Promise<Ended> {
   const { caller } = call.request
   if (caller.gone()) return Promise.resolve('abandoned')
-  if (world.stop.cutting()) return Promise.resolve('stopped')
+  if (deps.stop.cutting()) return Promise.resolve('stopped')
   const cancellation = new Cancellation()
   return new Promise(resolve => {
     const end = (how: Ended) => {
@@ -43,12 +43,12 @@ function work(world: World, call: Call, deadlineMs: number): Promise<Ended> {
       resolve(how)
       if (how !== 'delivered' && how !== 'failed') cancellation.cancel(`the call ended: ${how}`)
     }
-    const stopTimer = world.clock.after(deadlineMs, () => end('timedOut'))
+    const stopTimer = deps.clock.after(deadlineMs, () => end('timedOut'))
     const stopListening = caller.onGone(() => end('abandoned'))
-    const stopWaiting = world.stop.onCut(() => end('stopped'))
-    answer(world, call, cancellation).then(end, (cause: unknown) => {
+    const stopWaiting = deps.stop.onCut(() => end('stopped'))
+    answer(deps, call, cancellation).then(end, (cause: unknown) => {
       try {
-        if (!cancellation.isCancelled) fail(world, call, cause)
+        if (!cancellation.isCancelled) fail(deps, call, cause)
       } catch {
         // What was thrown cannot even be looked at; the final state says enough.
       } finally {
@@ -58,18 +58,22 @@ function work(world: World, call: Call, deadlineMs: number): Promise<Ended> {
   })
 }
 
-async function answer(world: World, call: Call, cancellation: Cancellation): Promise<'delivered' | 'failed'> {
-  const returned = await (call.listing.def.handler as Handler)(contextOf(world, call, cancellation))
+async function answer(
+  deps: ChargeDeps,
+  call: Call,
+  cancellation: Cancellation,
+): Promise<'delivered' | 'failed'> {
+  const returned = await (call.endpoint.def.handler as Handler)(contextOf(deps, call, cancellation))
   const rendered = await render(returned)
   if (cancellation.isCancelled) return 'failed'
   if (rendered.status < 400) {
-    if (resemblesFailure(returned)) warnOnce(world, call.listing)
+    if (resemblesFailure(returned)) warnOnce(deps, call.endpoint)
     call.answer = rendered
     return 'delivered'
   }
   const failure = answeredFailure(rendered)
   if (failure === undefined) call.answer = rendered
-  else tell(world, call, failure)
+  else tell(deps, call, failure)
   return 'failed'
 }
 
@@ -110,13 +114,13 @@ const LAZY_SIGNAL: PropertyDescriptor & ThisType<{ [CANCELLATION]: Cancellation 
   configurable: true,
 }
 
-function contextOf(world: World, call: Call, cancellation: Cancellation): HandlerContext {
+function contextOf(deps: ChargeDeps, call: Call, cancellation: Cancellation): HandlerContext {
   const { request, requirements, payer, txId } = call
   const context = {
     body: call.input,
     headers: request.headers,
     query: request.query,
-    log: (message: string, data?: unknown) => log(call, world.clock.now(), message, data),
+    log: (message: string, data?: unknown) => log(call, deps.clock.now(), message, data),
     payment: requirements
       ? {
           txId,
@@ -125,7 +129,7 @@ function contextOf(world: World, call: Call, cancellation: Cancellation): Handle
           usd: usdNumber(parseBaseUnits(requirements.amount)!),
           asset: requirements.asset,
         }
-      : { amount: '0', asset: world.assetId },
+      : { amount: '0', asset: deps.assetId },
     idempotencyKey: request.idempotencyKey,
     traceId: call.traceId,
     [CANCELLATION]: cancellation,
@@ -133,30 +137,30 @@ function contextOf(world: World, call: Call, cancellation: Cancellation): Handle
   return Object.defineProperty(context, 'signal', LAZY_SIGNAL) as typeof context & { signal: AbortSignal }
 }
 
-function fail(world: World, call: Call, cause: unknown): void {
-  world.logger.error(
-    { err: cause, endpoint: call.listing.def.name, traceId: call.traceId },
+function fail(deps: ChargeDeps, call: Call, cause: unknown): void {
+  deps.logger.error(
+    { err: cause, endpoint: call.endpoint.def.name, traceId: call.traceId },
     cause instanceof NoAnswer ? cause.message : 'a handler failed',
   )
-  tell(world, call, thrownFailure(cause))
+  tell(deps, call, thrownFailure(cause))
 }
 
-function tell(world: World, call: Call, { problem, withheld }: ToldFailure): void {
+function tell(deps: ChargeDeps, call: Call, { problem, withheld }: ToldFailure): void {
   call.problem = problem
   if (withheld === undefined) return
-  world.logger.warn(
-    { withheld, endpoint: call.listing.def.name, traceId: call.traceId },
+  deps.logger.warn(
+    { withheld, endpoint: call.endpoint.def.name, traceId: call.traceId },
     'a handler failed in words that only the server may say; callers are told others',
   )
 }
 
-const warned = new WeakSet<Listing>()
+const warned = new WeakSet<EndpointEntry>()
 
-function warnOnce(world: World, listing: Listing): void {
-  if (warned.has(listing)) return
-  warned.add(listing)
-  world.logger.warn(
-    { endpoint: listing.def.name },
+function warnOnce(deps: ChargeDeps, endpoint: EndpointEntry): void {
+  if (warned.has(endpoint)) return
+  warned.add(endpoint)
+  deps.logger.warn(
+    { endpoint: endpoint.def.name },
     'a handler returned an object with a status of 400 or above: it is an answer, and charged; to fail, throw an SvcError or return a Response',
   )
 }

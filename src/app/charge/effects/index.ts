@@ -2,7 +2,7 @@
 import type { ChargeDrawing } from '../../../domain/machines/charge.machine.js'
 import type { Effects } from '../../../domain/run.js'
 import type { Call } from '../call.js'
-import type { World } from '../world.js'
+import type { ChargeDeps } from '../deps.js'
 import { admit } from './admit.js'
 import { credit } from './credit.js'
 import { deliver, serve } from './deliver.js'
@@ -17,21 +17,21 @@ import { settle } from './settle.js'
 import { validate } from './validate.js'
 import { verify } from './verify.js'
 
-export function chargeEffects(world: World): Effects<ChargeDrawing, Call> {
+export function chargeEffects(deps: ChargeDeps): Effects<ChargeDrawing, Call> {
   return {
-    admit: call => admit(world, call),
-    open: call => open(world, call),
-    recover: call => recover(world, call),
-    validate: call => validate(world, call),
-    entitle: call => entitle(world, call),
-    price: call => price(world, call),
-    verify: call => verify(world, call),
-    credit: call => credit(world, call),
-    deliver: call => deliver(world, call),
-    record: call => record(world, call),
-    settle: call => settle(world, call),
-    reconcile: call => reconcile(world, call),
-    release: call => release(world, call),
-    serve: call => serve(world, call),
+    admit: call => admit(deps, call),
+    open: call => open(deps, call),
+    recover: call => recover(deps, call),
+    validate: call => validate(deps, call),
+    entitle: call => entitle(deps, call),
+    price: call => price(deps, call),
+    verify: call => verify(deps, call),
+    credit: call => credit(deps, call),
+    deliver: call => deliver(deps, call),
+    record: call => record(deps, call),
+    settle: call => settle(deps, call),
+    reconcile: call => reconcile(deps, call),
+    release: call => release(deps, call),
+    serve: call => serve(deps, call),
   }
 }

@@ -2,8 +2,8 @@ import type { Hold, Opened } from '../../../ports/charge-store.js'
 import type { ReadPayment } from '../../../ports/payment-reader.js'
 import { type Call, claimedPayer, signingPayer, storeDown } from '../call.js'
 import { bodyHash, claimName, unseal } from '../claim.js'
+import type { ChargeDeps } from '../deps.js'
 import { keyId } from '../subscription-key.js'
-import type { World } from '../world.js'
 
 /** A lease says how long a call that stopped still blocks; one at work may be done at any moment. */
 const RETRY_MAX_MS = 2_000
@@ -11,23 +11,23 @@ const RETRY_MAX_MS = 2_000
 const SECRET_KEY_LENGTH_MIN = 16
 
 /** Takes the idempotency key and the payment together. Where there is neither, nothing is at stake and nobody is asked. */
-export function open(world: World, call: Call) {
-  const hold = holdOf(world, call)
-  return hold === undefined ? 'opened' : take(world, call, hold)
+export function open(deps: ChargeDeps, call: Call) {
+  const hold = holdOf(deps, call)
+  return hold === undefined ? 'opened' : take(deps, call, hold)
 }
 
-async function take(world: World, call: Call, hold: Hold) {
-  if (isGuessable(world, call) && call.read) {
-    const refused = await landedWithShortKey(world, call.read, call)
+async function take(deps: ChargeDeps, call: Call, hold: Hold) {
+  if (isGuessable(deps, call) && call.read) {
+    const refused = await landedWithShortKey(deps, call.read, call)
     if (refused !== undefined) return refused
   }
   call.hold = hold
-  const opened = await attempt(world, hold)
+  const opened = await attempt(deps, hold)
   if (opened === undefined || opened.verdict === 'full') return storeDown(call)
   switch (opened.verdict) {
     case 'opened':
       call.held = true
-      world.leases.keep(hold, call.startedMonotonicMs)
+      deps.leases.keep(hold, call.startedMonotonicMs)
       return 'opened'
     case 'replayable':
       call.replayed = unseal(opened.answer, call.secret!, hold.claim!.name)
@@ -35,38 +35,38 @@ async function take(world: World, call: Call, hold: Hold) {
     case 'orphaned':
       call.recorded = opened.recorded
       // The key is taken over, and no payment yet.
-      world.leases.keep({ slot: hold.slot, token: hold.token, claim: hold.claim! }, call.startedMonotonicMs)
+      deps.leases.keep({ slot: hold.slot, token: hold.token, claim: hold.claim! }, call.startedMonotonicMs)
       return 'orphaned'
     case 'spent':
       return 'spent'
     default:
-      return refusedFor(world, call, opened)
+      return refusedFor(deps, call, opened)
   }
 }
 
 type Refused = Extract<Opened, { verdict: 'reused' | 'inProgress' | 'inUse' }>
 
 /** Without a key of the caller's, what is in use is the payment. */
-async function refusedFor(world: World, call: Call, opened: Refused) {
+async function refusedFor(deps: ChargeDeps, call: Call, opened: Refused) {
   const waitMs = opened.verdict === 'reused' ? 0 : opened.retryAfterMs
-  const isOfKey = opened.verdict !== 'inUse' && keyOf(world, call) !== undefined
-  if (!isOfKey && waitMs <= 0 && (await landed(world, call.read!))) return 'spent'
+  const isOfKey = opened.verdict !== 'inUse' && keyOf(deps, call) !== undefined
+  if (!isOfKey && waitMs <= 0 && (await landed(deps, call.read!))) return 'spent'
   if (isOfKey && opened.verdict === 'reused') return 'reused'
   call.retryAfterMs = Math.min(waitMs, RETRY_MAX_MS)
   return isOfKey ? 'inProgress' : 'inUse'
 }
 
 /** A payment whose call stopped while settling, presented in another way than that call did: the chain knows how it ended. */
-async function landed(world: World, read: ReadPayment): Promise<boolean> {
-  return (await world.chain.lookup(read.txId, read)) === 'found'
+async function landed(deps: ChargeDeps, read: ReadPayment): Promise<boolean> {
+  return (await deps.chain.lookup(read.txId, read)) === 'found'
 }
 
 /**
  * A payment that landed is public. With a key that can be guessed it would open a stranger's answer, or tell by the
  * refusal which keys exist, so it is refused before the key is looked up: the answer is the same for every key.
  */
-async function landedWithShortKey(world: World, read: ReadPayment, call: Call) {
-  const round = await world.chain.round()
+async function landedWithShortKey(deps: ChargeDeps, read: ReadPayment, call: Call) {
+  const round = await deps.chain.round()
   if (round !== undefined && read.lastValid < round) {
     // Not looked up: proof would cost the node a request for each of its rounds, and strangers may ask for it.
     call.problem = {
@@ -74,7 +74,7 @@ async function landedWithShortKey(world: World, read: ReadPayment, call: Call) {
     }
     return 'spent'
   }
-  const landed = await world.chain.hasLanded(read.txId)
+  const landed = await deps.chain.hasLanded(read.txId)
   if (landed === false) return undefined
   if (landed) return 'spent'
   call.retryAfterMs = RETRY_MAX_MS
@@ -85,27 +85,27 @@ async function landedWithShortKey(world: World, read: ReadPayment, call: Call) {
   return 'storeDown'
 }
 
-function isGuessable(world: World, call: Call): boolean {
-  const key = keyOf(world, call)
+function isGuessable(deps: ChargeDeps, call: Call): boolean {
+  const key = keyOf(deps, call)
   return key !== undefined && key.length < SECRET_KEY_LENGTH_MIN
 }
 
-async function attempt(world: World, hold: Hold): Promise<Opened | undefined> {
+async function attempt(deps: ChargeDeps, hold: Hold): Promise<Opened | undefined> {
   try {
-    return await world.store.open({ ...hold, leaseMs: world.leases.leaseMs })
+    return await deps.store.open({ ...hold, leaseMs: deps.leases.leaseMs })
   } catch (cause) {
-    world.logger.error({ err: cause }, 'the charge store did not open')
+    deps.logger.error({ err: cause }, 'the charge store did not open')
     // It may have, before its answer was lost.
-    world.pendingCloses.add({ ...hold, how: 'release', windowMs: 0 })
+    deps.pendingCloses.add({ ...hold, how: 'release', windowMs: 0 })
     return undefined
   }
 }
 
 /** A claim protects a payment or a window's key; a request with neither has nothing to claim. */
-function holdOf(world: World, call: Call): Hold | undefined {
-  const { read, payload, listing } = call
-  const key = keyOf(world, call)
-  const scope = key === undefined ? paymentScope(call) : scopeOf(world, call)
+function holdOf(deps: ChargeDeps, call: Call): Hold | undefined {
+  const { read, payload, endpoint } = call
+  const key = keyOf(deps, call)
+  const scope = key === undefined ? paymentScope(call) : scopeOf(deps, call)
   if (read === undefined && scope === undefined) return undefined
   call.secret = key ?? read!.signature
   return {
@@ -115,15 +115,15 @@ function holdOf(world: World, call: Call): Hold | undefined {
     ...(read && { payment: read.txId }),
     ...(scope !== undefined && {
       claim: {
-        name: claimName(world.payTo, listing.def.name, scope, key ?? ''),
+        name: claimName(deps.payTo, endpoint.def.name, scope, key ?? ''),
         bodyHash: bodyHash(rawInput(call)),
       },
     }),
   }
 }
 
-function keyOf(world: World, { request }: Call): string | undefined {
-  return world.rules.idempotency && request.idempotencyKey
+function keyOf(deps: ChargeDeps, { request }: Call): string | undefined {
+  return deps.rules.idempotency && request.idempotencyKey
 }
 
 /**
@@ -136,19 +136,19 @@ function paymentScope({ read }: Call): string | undefined {
 }
 
 /** Whose key it is. A payer who proves nothing shares a scope with nobody but their own address on the network. */
-function scopeOf(world: World, call: Call): string | undefined {
+function scopeOf(deps: ChargeDeps, call: Call): string | undefined {
   const { request, payload } = call
   if (payload !== undefined) {
-    const payer = signingPayer(world, call)
+    const payer = signingPayer(deps, call)
     if (payer !== undefined) return `payer:${payer}`
     return `address:${request.clientAddress}:${call.read?.payer ?? claimedPayer(payload) ?? ''}`
   }
   return request.subscriptionKey === undefined
     ? undefined
-    : `window:${keyId(world.payTo, request.subscriptionKey)}`
+    : `window:${keyId(deps.payTo, request.subscriptionKey)}`
 }
 
-function rawInput({ request, listing }: Call): unknown {
-  if (listing.def.method === 'GET') return request.query
+function rawInput({ request, endpoint }: Call): unknown {
+  if (endpoint.def.method === 'GET') return request.query
   return request.body.kind === 'read' ? request.body.value : undefined
 }

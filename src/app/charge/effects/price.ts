@@ -3,29 +3,29 @@ import { isRecord, sameTerms } from '../../../domain/x402.js'
 import { withTimeout } from '../../../ports/waiting.js'
 import { thenMaybe } from '../../then-maybe.js'
 import { type Call, meetsTerms } from '../call.js'
+import type { ChargeDeps } from '../deps.js'
 import { quotedPrice } from '../quoted-price.js'
 import { UNPAID } from '../terms.js'
-import type { World } from '../world.js'
 
 /** Works out our terms and holds the payment against them, before the facilitator hears of it. */
-export function price(world: World, call: Call) {
-  const { fixedAmount } = call.listing.terms
-  return fixedAmount === undefined ? priced(world, call) : asked(world, call, fixedAmount)
+export function price(deps: ChargeDeps, call: Call) {
+  const { fixedAmount } = call.endpoint.terms
+  return fixedAmount === undefined ? priced(deps, call) : asked(deps, call, fixedAmount)
 }
 
-async function priced(world: World, call: Call) {
-  const amount = await priceNow(world, call)
-  return amount === undefined ? 'unpriceable' : asked(world, call, amount)
+async function priced(deps: ChargeDeps, call: Call) {
+  const amount = await priceNow(deps, call)
+  return amount === undefined ? 'unpriceable' : asked(deps, call, amount)
 }
 
-function asked(world: World, call: Call, amount: bigint) {
-  return thenMaybe(world.facilitator.supported(), supported => {
-    call.requirements = call.listing.terms.requirements(amount, supported)
-    return judged(world, call)
+function asked(deps: ChargeDeps, call: Call, amount: bigint) {
+  return thenMaybe(deps.facilitator.supported(), supported => {
+    call.requirements = call.endpoint.terms.requirements(amount, supported)
+    return judged(deps, call)
   })
 }
 
-function judged(world: World, call: Call) {
+function judged(deps: ChargeDeps, call: Call) {
   const { payment } = call.request
   if (payment.kind === 'none') {
     call.refusal = UNPAID
@@ -35,18 +35,18 @@ function judged(world: World, call: Call) {
     call.refusal = payment.why
     return 'malformed'
   }
-  const mismatch = mismatchOf(world, call)
+  const mismatch = mismatchOf(deps, call)
   if (mismatch === undefined) return 'presented'
   call.refusal = mismatch
   return 'mismatched'
 }
 
-async function priceNow(world: World, call: Call): Promise<bigint | undefined> {
+async function priceNow(deps: ChargeDeps, call: Call): Promise<bigint | undefined> {
   try {
-    return await withTimeout(world.clock, world.rules.budgets.priceMs, quotedPrice(call))
+    return await withTimeout(deps.clock, deps.rules.timeouts.priceMs, quotedPrice(call))
   } catch (cause) {
-    const endpoint = call.listing.def.name
-    world.logger.error({ err: cause, endpoint }, 'the price function gave no price')
+    const endpoint = call.endpoint.def.name
+    deps.logger.error({ err: cause, endpoint }, 'the price function gave no price')
     const isNoPrice = cause instanceof SvcError && cause.code === 'invalid_price'
     const what = isNoPrice ? 'did not return a positive USD amount' : 'failed'
     call.problem = {
@@ -56,7 +56,7 @@ async function priceNow(world: World, call: Call): Promise<bigint | undefined> {
   }
 }
 
-function mismatchOf(world: World, call: Call): string | undefined {
+function mismatchOf(deps: ChargeDeps, call: Call): string | undefined {
   const { payload, read } = call
   const requirements = call.requirements!
   const accepted = payload!.accepted
@@ -64,11 +64,9 @@ function mismatchOf(world: World, call: Call): string | undefined {
     return 'The payment was made for other terms than these; read them again and sign anew'
   }
   if (read === undefined) {
-    return world.rules.requireReadable
-      ? 'No signed payment transaction can be read in the payment'
-      : undefined
+    return deps.rules.requireReadable ? 'No signed payment transaction can be read in the payment' : undefined
   }
-  return meetsTerms(world, read, requirements)
+  return meetsTerms(deps, read, requirements)
     ? undefined
     : 'The signed transaction does not pay the amount, asset and receiver that are asked for'
 }

@@ -3,8 +3,8 @@ import type { Recorded } from '../../../ports/charge-store.js'
 import type { Call } from '../call.js'
 import { unseal } from '../claim.js'
 import { creditorOf, giveCredit } from '../credit.js'
+import type { ChargeDeps } from '../deps.js'
 import { untilCut } from '../until-cut.js'
-import type { World } from '../world.js'
 import { settlementOf } from './settle.js'
 
 const UNDECIDED_RETRY_MS = 5_000
@@ -14,47 +14,47 @@ const UNDECIDED_RETRY_MS = 5_000
  * owed: what landed, or is landed here, is replayed in every mode. (In release mode the answer was dropped once and the
  * new payment charged too: two charges for a call that was only slow.)
  */
-export async function recover(world: World, call: Call) {
+export async function recover(deps: ChargeDeps, call: Call) {
   const recorded = call.recorded!
-  const landing = await landingOf(world, call, recorded)
+  const landing = await landingOf(deps, call, recorded)
   if (landing === 'unknown') return undecided(call)
-  const sinceMs = world.clock.monotonic()
+  const sinceMs = deps.clock.monotonic()
   try {
-    const resolved = await world.store.resolve({
+    const resolved = await deps.store.resolve({
       ...call.hold!,
       txId: recorded.payment!.txId,
       verdict: landing === 'absent' ? 'dead' : 'found',
-      windowMs: world.rules.keptMs,
-      leaseMs: world.leases.leaseMs,
+      windowMs: deps.rules.keptMs,
+      leaseMs: deps.leases.leaseMs,
     })
     switch (resolved) {
       case 'completed':
-        return owed(world, call, recorded)
+        return owed(deps, call, recorded)
       case 'opened':
         call.held = true
-        world.leases.keep(call.hold!, sinceMs)
+        deps.leases.keep(call.hold!, sinceMs)
         return 'absent'
       default:
         return resolved
     }
   } catch (cause) {
-    world.logger.error({ err: cause }, 'a call that stopped while settling was not resolved')
+    deps.logger.error({ err: cause }, 'a call that stopped while settling was not resolved')
     // What has landed is owed whatever the store has heard: whoever asks next resolves it again, and books it if need be.
-    if (landing === 'found') return owed(world, call, recorded)
+    if (landing === 'found') return owed(deps, call, recorded)
     call.retryAfterMs = UNDECIDED_RETRY_MS
     return 'storeDown'
   }
 }
 
-function owed(world: World, call: Call, recorded: Recorded): 'found' | 'notKept' {
+function owed(deps: ChargeDeps, call: Call, recorded: Recorded): 'found' | 'notKept' {
   call.replayed = unseal(recorded.answer, call.secret!, call.hold!.claim!.name)
-  earn(world, call)
+  earn(deps, call)
   return call.replayed.answer === undefined ? 'notKept' : 'found'
 }
 
 /** The run that recovery found paid was on its payer's credit. */
-function earn(world: World, { read }: Call): void {
-  if (world.rules.credit && read) giveCredit(world, creditorOf(world, read.payer), 2)
+function earn(deps: ChargeDeps, { read }: Call): void {
+  if (deps.rules.credit && read) giveCredit(deps, creditorOf(deps, read.payer), 2)
 }
 
 function undecided(call: Call): 'undecided' {
@@ -64,13 +64,13 @@ function undecided(call: Call): 'undecided' {
 }
 
 /** The very payment is settled again where the caller brought it along: it lands once, however often it is sent. */
-async function landingOf(world: World, call: Call, { payment }: Recorded): Promise<Landing> {
+async function landingOf(deps: ChargeDeps, call: Call, { payment }: Recorded): Promise<Landing> {
   if (payment === undefined) return 'unknown'
-  const { read, payload, listing } = call
+  const { read, payload, endpoint } = call
   if (read?.txId === payment.txId) {
-    const requirements = listing.terms.requirements(read.amount, await world.facilitator.supported())
-    const settlement = await settlementOf(world, payload!, requirements)
-    if (settlement.verdict === 'settled' && !world.rules.confirmOnChain) return 'found'
+    const requirements = endpoint.terms.requirements(read.amount, await deps.facilitator.supported())
+    const settlement = await settlementOf(deps, payload!, requirements)
+    if (settlement.verdict === 'settled' && !deps.rules.confirmOnChain) return 'found'
   }
-  return untilCut(world.stop, world.chain.lookup(payment.txId, payment), 'unknown')
+  return untilCut(deps.stop, deps.chain.lookup(payment.txId, payment), 'unknown')
 }

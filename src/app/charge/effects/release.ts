@@ -1,6 +1,6 @@
 import type { Call } from '../call.js'
 import { giveBack } from '../close.js'
-import type { World } from '../world.js'
+import type { ChargeDeps } from '../deps.js'
 
 const IN_DOUBT_RETRY_MS = 5_000
 
@@ -8,8 +8,8 @@ const IN_DOUBT_RETRY_MS = 5_000
  * After settling began, "not charged" may be said only of a payment that this call still holds: a call that took it over
  * may have settled it meanwhile, and may owe its answer.
  */
-export async function release(world: World, call: Call) {
-  const given = await giveBack(world, call)
+export async function release(deps: ChargeDeps, call: Call) {
+  const given = await giveBack(deps, call)
   if (given !== 'released') call.retryAfterMs = IN_DOUBT_RETRY_MS
   return given
 }

@@ -2,24 +2,24 @@ import { networkOf } from '../../../domain/network.js'
 import type { PaymentPayload, PaymentRequirements } from '../../../domain/x402.js'
 import type { Settlement } from '../../../ports/facilitator.js'
 import type { Call } from '../call.js'
+import type { ChargeDeps } from '../deps.js'
 import { untilCut } from '../until-cut.js'
-import type { World } from '../world.js'
 
-export async function settle(world: World, call: Call) {
-  call.settlingSinceMs = world.clock.monotonic()
-  const settlement = await settlementOf(world, call.payload!, call.requirements!)
+export async function settle(deps: ChargeDeps, call: Call) {
+  call.settlingSinceMs = deps.clock.monotonic()
+  const settlement = await settlementOf(deps, call.payload!, call.requirements!)
   switch (settlement.verdict) {
     case 'settled':
-      return (await accept(world, call, settlement)) ? 'settled' : 'unknown'
+      return (await accept(deps, call, settlement)) ? 'settled' : 'unknown'
     case 'refused':
       call.refusal = settlement.reason
       // Where the chain has the word, the facilitator's no is no more than its yes.
-      return world.rules.confirmOnChain ? 'unknown' : 'refused'
+      return deps.rules.confirmOnChain ? 'unknown' : 'refused'
     case 'spent':
       // By our own first attempt, or by the payer: the chain says which, and whether it stays.
       return 'unknown'
     case 'unknown':
-      world.logger.warn({ cause: settlement.cause, txId: call.txId }, 'a settlement has no clear answer')
+      deps.logger.warn({ cause: settlement.cause, txId: call.txId }, 'a settlement has no clear answer')
       return 'unknown'
   }
 }
@@ -28,13 +28,13 @@ const STOPPING = { verdict: 'unknown', cause: 'the server is stopping' } as cons
 
 /** A server that is told to stop answers that the settlement is unknown; it does not reset the connection. */
 export function settlementOf(
-  world: World,
+  deps: ChargeDeps,
   payment: PaymentPayload,
   requirements: PaymentRequirements,
 ): Promise<Settlement> {
-  if (world.stop.cutting()) return Promise.resolve(STOPPING)
-  const settling = world.facilitator.settle(payment, requirements)
-  return untilCut(world.stop, settling, STOPPING)
+  if (deps.stop.cutting()) return Promise.resolve(STOPPING)
+  const settling = deps.facilitator.settle(payment, requirements)
+  return untilCut(deps.stop, settling, STOPPING)
 }
 
 /**
@@ -42,7 +42,7 @@ export function settlementOf(
  * payment's is delivered and flagged: the caller did what was asked, and the seller learns that the facilitator errs.
  */
 export async function accept(
-  world: World,
+  deps: ChargeDeps,
   call: Call,
   settlement: Extract<Settlement, { verdict: 'settled' }>,
 ): Promise<boolean> {
@@ -50,20 +50,20 @@ export async function accept(
   call.payer ??= settlement.payer
   call.txId ??= settlement.txId
   if (read === undefined) return true
-  call.mismatch = mismatchOf(settlement, call, world)
+  call.mismatch = mismatchOf(settlement, call, deps)
   if (call.mismatch !== undefined) {
-    world.logger.error({ mismatch: call.mismatch, txId: read.txId }, 'the facilitator settled something else')
+    deps.logger.error({ mismatch: call.mismatch, txId: read.txId }, 'the facilitator settled something else')
   }
-  return !world.rules.confirmOnChain || (await world.chain.lookup(read.txId, read)) === 'found'
+  return !deps.rules.confirmOnChain || (await deps.chain.lookup(read.txId, read)) === 'found'
 }
 
 function mismatchOf(
   { txId, network, payer }: Extract<Settlement, { verdict: 'settled' }>,
   { read }: Call,
-  world: World,
+  deps: ChargeDeps,
 ): string | undefined {
   if (txId === undefined || !read!.isOfGroup(txId)) return 'transaction'
-  if (network !== undefined && networkOf(network) !== world.network) return 'network'
+  if (network !== undefined && networkOf(network) !== deps.network) return 'network'
   if (payer !== undefined && payer !== read!.payer) return 'payer'
   return undefined
 }

@@ -1,12 +1,12 @@
 import type { Problem } from '../../../ports/charge.js'
 import type { Call } from '../call.js'
-import type { World } from '../world.js'
+import type { ChargeDeps } from '../deps.js'
 import { entitle } from './entitle.js'
 
 /** A probe asks for the price: it carries nothing that could be validated, and nothing will be run for it. */
-export function validate(world: World, call: Call) {
-  const { request, listing } = call
-  const isGet = listing.def.method === 'GET'
+export function validate(deps: ChargeDeps, call: Call) {
+  const { request, endpoint } = call
+  const isGet = endpoint.def.method === 'GET'
   const isBare = request.payment.kind === 'none' && request.body.kind === 'none'
   if (isBare && request.subscriptionKey === undefined) return probe(call)
   if (request.body.kind === 'malformed') {
@@ -14,21 +14,21 @@ export function validate(world: World, call: Call) {
     return 'invalid'
   }
   const input = isGet ? request.query : request.body.kind === 'read' ? request.body.value : {}
-  const checked = listing.check === undefined ? { value: input } : listing.check(input)
+  const checked = endpoint.check === undefined ? { value: input } : endpoint.check(input)
   if ('value' in checked) {
     call.input = checked.value
     return 'valid'
   }
   const { field, message } = checked.invalid
-  const problem = { message, fields: { field, schema: listing.def.input } }
-  if (isBare) return probeUnlessCovered(world, call, problem)
+  const problem = { message, fields: { field, schema: endpoint.def.input } }
+  if (isBare) return probeUnlessCovered(deps, call, problem)
   call.problem = problem
   return 'invalid'
 }
 
 function probe(call: Call) {
   call.isProbe = true
-  call.input = call.listing.def.method === 'GET' ? call.request.query : {}
+  call.input = call.endpoint.def.method === 'GET' ? call.request.query : {}
   return 'probe' as const
 }
 
@@ -36,8 +36,8 @@ function probe(call: Call) {
  * A key that opens nothing is as good as none, so what comes with it alone is a probe. Where the store cannot tell, the input is
  * refused: a quote would have a subscriber pay again.
  */
-async function probeUnlessCovered(world: World, call: Call, problem: Problem) {
-  if ((await entitle(world, call)) === 'uncovered') return probe(call)
+async function probeUnlessCovered(deps: ChargeDeps, call: Call, problem: Problem) {
+  if ((await entitle(deps, call)) === 'uncovered') return probe(call)
   call.problem = problem
   call.retryAfterMs = undefined
   return 'invalid' as const

@@ -1,6 +1,6 @@
 import type { ReadPayment } from '../../../ports/payment-reader.js'
 import type { Call } from '../call.js'
-import type { World } from '../world.js'
+import type { ChargeDeps } from '../deps.js'
 import { countVerified } from './admit.js'
 
 /** Rounds are produced about every 2.8 s; counting 2.5 s for each errs towards cutting the handler early. */
@@ -13,20 +13,20 @@ const HANDLER_MIN_MS = 1_000
 
 const UNREACHABLE_RETRY_MS = 5_000
 
-export async function verify(world: World, call: Call) {
-  const leftMs = await lifetimeMs(world, call)
+export async function verify(deps: ChargeDeps, call: Call) {
+  const leftMs = await lifetimeMs(deps, call)
   if (leftMs < HANDLER_MIN_MS) {
-    if (await landedBefore(world, call.read!)) return 'spent'
+    if (await landedBefore(deps, call.read!)) return 'spent'
     call.refusal = 'The payment expires before it could be settled; sign a new one'
     return 'expiring'
   }
-  call.handlerMs = Math.min(call.listing.def.timeout, leftMs)
-  call.settleByMs = world.clock.monotonic() + leftMs + SLACK_MS
-  const verification = await world.facilitator.verify(call.payload!, call.requirements!)
+  call.handlerMs = Math.min(call.endpoint.def.timeout, leftMs)
+  call.settleByMs = deps.clock.monotonic() + leftMs + SLACK_MS
+  const verification = await deps.facilitator.verify(call.payload!, call.requirements!)
   switch (verification.verdict) {
     case 'valid':
       call.payer ??= verification.payer
-      return call.listing.rate === undefined ? 'verified' : countVerified(world, call, call.listing.rate)
+      return call.endpoint.rate === undefined ? 'verified' : countVerified(deps, call, call.endpoint.rate)
     case 'spent':
       // Paid once, delivered once, and no reason to ask the caller for another payment.
       if (call.read) return 'spent'
@@ -36,21 +36,21 @@ export async function verify(world: World, call: Call) {
       call.refusal = verification.reason
       return 'refused'
     case 'unreachable':
-      world.logger.warn({ cause: verification.cause }, 'the facilitator did not answer a verification')
+      deps.logger.warn({ cause: verification.cause }, 'the facilitator did not answer a verification')
       call.retryAfterMs = UNREACHABLE_RETRY_MS
       return 'unreachable'
   }
 }
 
 /** A store that forgot must not make its payer pay again. Only for a payer's own signature is the chain asked. */
-async function landedBefore(world: World, read: ReadPayment): Promise<boolean> {
-  return read.proven() && (await world.chain.hasLanded(read.txId)) === true
+async function landedBefore(deps: ChargeDeps, read: ReadPayment): Promise<boolean> {
+  return read.proven() && (await deps.chain.hasLanded(read.txId)) === true
 }
 
 /** How long the handler may take so that the payment can still land; unlimited where a round is not known. */
-async function lifetimeMs(world: World, { read }: Call): Promise<number> {
+async function lifetimeMs(deps: ChargeDeps, { read }: Call): Promise<number> {
   if (read === undefined) return Number.POSITIVE_INFINITY
-  const round = await world.chain.round()
+  const round = await deps.chain.round()
   if (round === undefined) return Number.POSITIVE_INFINITY
   return (Number(read.lastValid - round) - ROUNDS_TO_SETTLE) * ROUND_MS - SLACK_MS
 }

@@ -1,0 +1,84 @@
+/**
+ * The part of algod's REST API that we use. A response that is late, too large or malformed throws `node_unavailable`: a
+ * caller must not take a missing response for "not there".
+ *
+ * @see https://developer.algorand.org/docs/rest-apis/algod/
+ */
+import { isRecord } from '../../domain/x402.js'
+import { bigintIn, type NodeClient, textIn, unavailable } from './node-response.js'
+
+export interface Algod {
+  suggestedParams(): Promise<SuggestedParams>
+  lastRound(): Promise<bigint>
+  /** The round that a transaction landed in. `undefined` proves nothing: this node does not know of one. */
+  confirmedRound(txId: string): Promise<bigint | undefined>
+  blockTxIds(round: bigint): Promise<readonly string[]>
+  account(address: string): Promise<AccountState>
+  /** Base units held; `undefined` where the account has not opted in to the asset. */
+  assetHolding(address: string, assetId: number): Promise<AssetHolding | undefined>
+  close(): Promise<void>
+}
+
+export interface SuggestedParams {
+  readonly lastRound: bigint
+  readonly minFeeMicroAlgos: bigint
+  /** Above zero only while the network is congested. */
+  readonly feePerByteMicroAlgos: bigint
+  readonly genesisHash: string
+}
+
+export interface AccountState {
+  /** 0 for an account that does not exist: the ledger does not tell the two apart. */
+  readonly microAlgos: bigint
+  /** What the account must keep; more with every asset it holds. */
+  readonly minBalanceMicroAlgos: bigint
+}
+
+export interface AssetHolding {
+  readonly amount: bigint
+  readonly frozen: boolean
+}
+
+export const ALGOD_TOKEN_HEADER = 'X-Algo-API-Token'
+
+export function algodOver(node: NodeClient): Algod {
+  return {
+    async suggestedParams() {
+      const body = await node.get('/v2/transactions/params')
+      return {
+        lastRound: bigintIn(body, 'last-round'),
+        minFeeMicroAlgos: bigintIn(body, 'min-fee'),
+        feePerByteMicroAlgos: body.fee === undefined ? 0n : bigintIn(body, 'fee'),
+        genesisHash: textIn(body, 'genesis-hash'),
+      }
+    },
+    lastRound: async () => bigintIn(await node.get('/v2/status'), 'last-round'),
+    async confirmedRound(txId) {
+      const body = await node.find(`/v2/transactions/pending/${encodeURIComponent(txId)}?format=json`)
+      const round = body?.['confirmed-round']
+      return round === undefined || round === 0 ? undefined : bigintIn(body!, 'confirmed-round')
+    },
+    async blockTxIds(round) {
+      const body = await node.get(`/v2/blocks/${round}/txids`)
+      const ids = body.blockTxids
+      // An empty block may leave the list out; any other value is malformed.
+      if (ids === undefined || ids === null) return []
+      if (!Array.isArray(ids) || !ids.every(id => typeof id === 'string'))
+        throw unavailable('blockTxids is no list')
+      return ids
+    },
+    async account(address) {
+      // A node refuses to list every asset of a large account; the balance is enough here.
+      const body = await node.get(`/v2/accounts/${encodeURIComponent(address)}?exclude=all`)
+      return { microAlgos: bigintIn(body, 'amount'), minBalanceMicroAlgos: bigintIn(body, 'min-balance') }
+    },
+    async assetHolding(address, assetId) {
+      const body = await node.find(`/v2/accounts/${encodeURIComponent(address)}/assets/${assetId}`)
+      if (!body || body['asset-holding'] === undefined) return undefined
+      const holding = body['asset-holding']
+      if (!isRecord(holding)) throw unavailable('asset-holding is no object')
+      return { amount: bigintIn(holding, 'amount'), frozen: holding['is-frozen'] === true }
+    },
+    close: () => node.close(),
+  }
+}

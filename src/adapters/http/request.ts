@@ -1,0 +1,59 @@
+/** Reads an HTTP request for every transport: body, payment, keys, the caller, and the URL that the caller used. */
+import { parse } from 'node:querystring'
+import { isIdempotencyKey } from '../../domain/idempotency-key.js'
+import type { Parsed } from '../../ports/charge.js'
+import type { IncomingRequest } from '../../ports/transport.js'
+import type { BodyBudget } from './body-budget.js'
+import { callerOf } from './caller.js'
+import { HttpError } from './errors.js'
+import { clientAddressOf, rootOf } from './origin.js'
+import { readPayment } from './payment-header.js'
+import type { NodeRequest } from './routes.js'
+
+export interface RequestOptions {
+  readonly basePath: string
+  readonly bodyBytesMax: number
+  /** What all bodies that are not paid yet may hold together. */
+  readonly bodies: BodyBudget
+  readonly trustProxyHops: number
+  /** Whether keys mean anything here; what is no key is refused only then. */
+  readonly idempotency: boolean
+}
+
+/** @throws HttpRefusal for a key that is none. */
+export function requestOf(
+  incoming: NodeRequest,
+  body: Parsed<unknown>,
+  options: RequestOptions,
+): IncomingRequest {
+  const { req, res } = incoming
+  const rootUrl = rootOf(incoming)
+  const headers = req.headers as Record<string, string | undefined>
+  return {
+    headers,
+    query: queryOf(req.url!),
+    body,
+    payment: readPayment(req.headers),
+    subscriptionKey: headers['x-svc-subscription'],
+    idempotencyKey: idempotencyKeyOf(headers['idempotency-key'], options),
+    rootUrl,
+    baseUrl: rootUrl + options.basePath,
+    clientAddress: clientAddressOf(req, options.trustProxyHops),
+    caller: callerOf(res),
+  }
+}
+
+function queryOf(url: string) {
+  const mark = url.indexOf('?')
+  return parse(mark === -1 ? '' : url.slice(mark + 1))
+}
+
+function idempotencyKeyOf(header: string | undefined, { idempotency }: RequestOptions): string | undefined {
+  if (header === undefined || isIdempotencyKey(header)) return header
+  if (!idempotency) return undefined
+  throw new HttpError(
+    400,
+    'invalid_idempotency_key',
+    'An Idempotency-Key is 1 to 255 visible ASCII characters. You were not charged.',
+  )
+}

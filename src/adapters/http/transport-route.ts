@@ -1,0 +1,73 @@
+/** The route of a transport: HTTP around a protocol that knows nothing of it. */
+import { unwritten } from '../../domain/unwritten.js'
+import type { Parsed } from '../../ports/charge.js'
+import type { Logger } from '../../ports/logger.js'
+import { type Transport, type TransportResponse, Unwritten } from '../../ports/transport.js'
+import { readBody } from './body.js'
+import { callHeaders } from './call-headers.js'
+import { reportUndelivered } from './caller.js'
+import { HttpError } from './errors.js'
+import type { Reply } from './reply.js'
+import { type RequestOptions, requestOf } from './request.js'
+import type { FreeRoute } from './routes.js'
+
+export interface TransportRouteOptions extends RequestOptions {
+  readonly logger: Logger
+}
+
+/** The route itself is free: what is asked for inside may not be. */
+export function transportRoute(
+  path: string,
+  method: FreeRoute['method'],
+  transport: Transport,
+  options: TransportRouteOptions,
+): FreeRoute {
+  return {
+    path,
+    method,
+    headers: ['Cache-Control', 'no-store'],
+    async handle(incoming) {
+      let asked: Parsed<unknown> | undefined
+      const share = options.bodies.open(incoming.req)
+      try {
+        asked = await readBody(incoming, options.bodyBytesMax, share)
+        const answer = await transport.answer(requestOf(incoming, asked, options))
+        const { outcome } = answer
+        if (!outcome) return replyOf(answer)
+        const instead = () => replyOf({ ...transport.refuse(unwritten(outcome), asked), outcome })
+        return { ...replyOf(answer), instead }
+      } catch (cause) {
+        if (cause instanceof Unwritten) reportUndelivered(incoming.res)
+        return replyOf(refusalBy(transport, cause, asked, options.logger), cause)
+      } finally {
+        share.close()
+      }
+    },
+  }
+}
+
+/** If a transport breaks after a call, it throws `Unwritten` with the outcome; any other error came before the call. */
+function refusalBy(
+  transport: Transport,
+  cause: unknown,
+  asked: Parsed<unknown> | undefined,
+  logger: Logger,
+): TransportResponse {
+  if (cause instanceof HttpError) return transport.refuse(cause, asked)
+  if (!(cause instanceof Unwritten)) {
+    logger.error({ err: cause }, 'a transport broke')
+    return transport.refuse(
+      { status: 500, code: 'internal_error', message: 'Something broke on our side.' },
+      asked,
+    )
+  }
+  const { outcome } = cause
+  logger.error({ err: cause.cause, traceId: outcome.traceId }, 'an answer could not be written')
+  return { ...transport.refuse(unwritten(outcome), asked), outcome }
+}
+
+function replyOf({ status, headers, body, outcome }: TransportResponse, cause?: unknown): Reply {
+  const refused = cause instanceof HttpError ? cause.headers : []
+  const own = [...Object.entries(headers).flat(), ...refused]
+  return { status, headers: outcome ? callHeaders(outcome).concat(own) : own, body }
+}

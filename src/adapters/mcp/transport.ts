@@ -1,0 +1,179 @@
+/**
+ * `POST {basePath}/mcp`: streamable HTTP without sessions, of both generations of the protocol. One message a request, so
+ * that a request is at most one call, and a call at most one payment.
+ */
+import type { CallToolResult } from '@modelcontextprotocol/server'
+import type { AgentDef } from '../../domain/agent.js'
+import { MCP_PATH } from '../../domain/card.js'
+import { isIdempotencyKey } from '../../domain/idempotency-key.js'
+import { isTooLarge } from '../../domain/input-size.js'
+import { isRecord, type PaymentPayload } from '../../domain/x402.js'
+import type { Charge, ChargeOutcome, Parsed } from '../../ports/charge.js'
+import {
+  type IncomingRequest,
+  type Transport,
+  type TransportResponse,
+  Unwritten,
+} from '../../ports/transport.js'
+import {
+  FREE_TOOLS,
+  type FreeToolsOptions,
+  GET_MANIFEST,
+  getManifest,
+  SEARCH_AGENTS,
+  searchAgents,
+} from './free-tools.js'
+import { failure } from './results.js'
+import type { ToolCall } from './server.js'
+import { IDEMPOTENCY_KEY_META, PAYMENT_META, resultOf, SUBSCRIPTION_META } from './tool-answer.js'
+import { type EndpointTool, endpointTools } from './tools.js'
+import { foreignPage } from './web-origin.js'
+
+export interface McpOptions extends FreeToolsOptions {
+  readonly agent: AgentDef
+  readonly charge: Charge
+  /** The largest input of an endpoint that does not say so itself. */
+  readonly bodyBytesMax: number
+}
+
+export interface McpDoor extends Transport {
+  /** Exactly as clients will see them. */
+  readonly toolNames: readonly string[]
+}
+
+export function mcpTransport(options: McpOptions): McpDoor {
+  const { agent, logger } = options
+  const paid = endpointTools(agent.endpoints)
+  const tools = [...[...paid.values()].map(({ tool }) => tool), ...FREE_TOOLS]
+  const instructions = `${agent.description}\nTools that cost are paid per call with x402: _meta["${PAYMENT_META}"].`
+  return {
+    toolNames: tools.map(({ name }) => name),
+    refuse({ status, code, message, fields }, asked) {
+      return refused(status, status >= 500 ? -32603 : -32600, message, { ...fields, code }, idIn(asked))
+    },
+    async answer(incoming) {
+      const foreign = foreignPage(incoming)
+      if (foreign !== undefined) return refused(403, -32600, foreign)
+      const { body } = incoming
+      if (body.kind !== 'read') {
+        const why = body.kind === 'malformed' ? body.why : 'The body is empty.'
+        return refused(400, -32700, why, { code: 'invalid_json' })
+      }
+      if (Array.isArray(body.value)) return refused(400, -32600, 'Batches are not answered.')
+      let outcome: ChargeOutcome | undefined
+      let broken: unknown
+      const call = (called: ToolCall) =>
+        callTool(called, incoming, options, paid, ended => {
+          outcome = ended
+        }).catch(cause => {
+          broken = cause
+          throw cause
+        })
+      const broke = (cause: unknown) => logger.error({ err: cause }, 'a tool broke')
+      const { name, version } = agent
+      const toolbox = { name, version, instructions, tools, call, broke }
+      // Loaded when first asked for: 0.3 s and 30 MB that most agents' callers never need.
+      const { exchange } = await import('./exchange.js')
+      const request = requestOf(incoming)
+      try {
+        const response = await exchange(toolbox, request, body.value, cause =>
+          logger.debug({ err: cause }, 'an MCP request was refused'),
+        )
+        const type = response.headers.get('content-type')
+        const answer = new Uint8Array(await response.arrayBuffer())
+        if (outcome && broken !== undefined) throw broken
+        // The SDK checks what a tool answered; what it does not pass on is an error of the protocol, and has no result.
+        if (outcome && !hasResult(answer)) throw new Error('the SDK did not pass on the result of a tool')
+        return {
+          status: response.status,
+          headers: type === null ? {} : { 'content-type': type },
+          body: answer,
+          outcome,
+        }
+      } catch (cause) {
+        throw outcome ? new Unwritten(outcome, cause) : cause
+      }
+    },
+  }
+}
+
+async function callTool(
+  { name, args, meta }: ToolCall,
+  incoming: IncomingRequest,
+  options: McpOptions,
+  paid: ReadonlyMap<string, EndpointTool>,
+  onEnded: (outcome: ChargeOutcome) => void,
+): Promise<CallToolResult> {
+  if (name === GET_MANIFEST) return getManifest(options, incoming.rootUrl)
+  if (name === SEARCH_AGENTS) return searchAgents(options, args)
+  const { def, inputOf } = paid.get(name)!
+  const input = inputOf(args)
+  if (isTooLarge(def, input, options.bodyBytesMax)) {
+    return failure('body_too_large', 'The arguments are larger than this tool reads. You were not charged.')
+  }
+  const idempotencyKey = meta[IDEMPOTENCY_KEY_META] ?? incoming.idempotencyKey
+  const subscriptionKey = meta[SUBSCRIPTION_META] ?? incoming.subscriptionKey
+  if (!isKey(idempotencyKey) || !isKey(subscriptionKey)) {
+    return failure(
+      'invalid_input',
+      'A key in _meta is 1 to 255 visible ASCII characters. You were not charged.',
+    )
+  }
+  const outcome = await options.charge.call(def.name, {
+    ...incoming,
+    body: { kind: 'read', value: input },
+    query: def.method === 'GET' && isRecord(input) ? input : {},
+    payment: paymentIn(meta),
+    idempotencyKey,
+    subscriptionKey,
+  })
+  onEnded(outcome)
+  return resultOf(outcome)
+}
+
+function isKey(value: unknown): value is string | undefined {
+  return value === undefined || isIdempotencyKey(value)
+}
+
+/** A payment in a header is not looked at: it would be for the whole connection, and a payment is for one call. */
+function paymentIn(meta: Readonly<Record<string, unknown>>): Parsed<PaymentPayload> {
+  const payment = meta[PAYMENT_META]
+  if (payment === undefined) return { kind: 'none' }
+  if (isRecord(payment)) return { kind: 'read', value: payment }
+  return { kind: 'malformed', why: `_meta["${PAYMENT_META}"] is not an object` }
+}
+
+/** The SDK is shown what is MCP's in the request, and nothing else. */
+function requestOf({ headers, baseUrl }: IncomingRequest): Request {
+  const shown = Object.entries(headers).filter(([name]) => name === 'content-type' || name.startsWith('mcp-'))
+  const accept = headers.accept ?? '*/*'
+  // What accepts everything accepts the two types that the protocol wants to see named.
+  const both = accept.includes('*/*') ? 'application/json, text/event-stream' : accept
+  const init = { ...Object.fromEntries(shown), accept: both } as Record<string, string>
+  return new Request(baseUrl + MCP_PATH, { method: 'POST', headers: init })
+}
+
+/** Of the one message in an answer, as JSON or as the last event of a stream. */
+function hasResult(answer: Uint8Array): boolean {
+  const text = Buffer.from(answer.buffer, answer.byteOffset, answer.byteLength).toString('utf8')
+  const event = text.split('\n').findLast(line => line.startsWith('data:'))
+  const message: unknown = JSON.parse(event?.slice('data:'.length) ?? text)
+  return isRecord(message) && message.result !== undefined
+}
+
+function idIn(asked: Parsed<unknown> | undefined): string | number | null {
+  const message = asked?.kind === 'read' ? asked.value : undefined
+  const id = isRecord(message) ? message.id : undefined
+  return typeof id === 'string' || typeof id === 'number' ? id : null
+}
+
+function refused(
+  status: number,
+  code: number,
+  message: string,
+  data?: Readonly<Record<string, unknown>>,
+  id: string | number | null = null,
+): TransportResponse {
+  const body = JSON.stringify({ jsonrpc: '2.0', id, error: { code, message, data } })
+  return { status, headers: { 'content-type': 'application/json' }, body }
+}

@@ -1,0 +1,88 @@
+/**
+ * The beginning of every script: the machines, the server's time, the keys, and the functions that find, move and keep a
+ * record.
+ *
+ * A script reads first, then moves, then writes. Redis does not roll back a script that fails half way, so an error (an event
+ * that the machine does not list, no memory for the first HSET) must come before the first change.
+ */
+import { claimTable } from '../../../domain/machines/claim.machine.js'
+import { paymentTable } from '../../../domain/machines/payment.machine.js'
+import { LAPSED_KEPT_MS, VERDICT_FOR_OTHERS } from '../../../domain/machines/store-rules.js'
+import { luaDrawing, luaLiteral } from './literal.js'
+
+/** ARGV[1] names the keys, one letter for each: c the claim, p the presented payment, r the recorded payment. */
+export const PRELUDE = /* lua */ `
+local CLAIM = ${luaDrawing(claimTable)}
+local PAYMENT = ${luaDrawing(paymentTable)}
+local VERDICT_FOR_OTHERS = ${luaLiteral(VERDICT_FOR_OTHERS)}
+
+local time = redis.call('TIME')
+local nowMs = time[1] * 1000 + math.floor(time[2] / 1000)
+
+local key = {}
+for at = 1, #KEYS do key[ARGV[1]:sub(at, at)] = KEYS[at] end
+local token = ARGV[2]
+
+local function lists(record, event)
+  return record.drawing.rows[record.state][event] ~= nil
+end
+
+local function move(record, event)
+  local state = record.drawing.rows[record.state][event]
+  if not state then error('state ' .. record.state .. ' does not list the event ' .. event) end
+  record.state = state
+end
+
+local function moveAlong(record, events)
+  for _, event in ipairs(events) do
+    if lists(record, event) then
+      move(record, event)
+      return true
+    end
+  end
+end
+
+-- No command writes that a lease has run out: each script that reads the record finds it.
+local function find(drawing, name)
+  if not name then return nil end
+  local stored = redis.call('HMGET', name, 'state', 'token', 'leaseEndsMs')
+  if not stored[1] then return nil end
+  local record = { drawing = drawing, name = name, state = stored[1], token = stored[2] }
+  record.leaseEndsMs = tonumber(stored[3])
+  if nowMs >= record.leaseEndsMs and lists(record, 'lapsed') then move(record, 'lapsed') end
+  return record
+end
+
+local function new(drawing, name)
+  return { drawing = drawing, name = name, state = drawing.initial }
+end
+
+-- A record that returns to the initial state is deleted.
+local function keep(record, ...)
+  if record.state == record.drawing.initial then
+    redis.call('DEL', record.name)
+  else
+    redis.call('HSET', record.name, 'state', record.state, ...)
+  end
+end
+
+-- Gives a record to this call, and deletes the fields of the call before it.
+local function hold(record, leaseMs, ...)
+  keep(record, 'token', token, 'leaseEndsMs', nowMs + leaseMs, ...)
+  redis.call('HDEL', record.name, 'answer', 'txId', 'firstValid', 'lastValid', 'recordedBy')
+  redis.call('PEXPIRE', record.name, leaseMs + ${LAPSED_KEPT_MS})
+end
+
+-- A final answer no longer needs its payment, which is a quarter of the claim's memory.
+local function keepFinal(claim, windowMs, ...)
+  keep(claim, ...)
+  redis.call('HDEL', claim.name, 'txId', 'firstValid', 'lastValid')
+  redis.call('PEXPIRE', claim.name, windowMs)
+end
+
+local function presented(payment)
+  if not payment then return 'opened' end
+  if payment.token == token and lists(payment, 'opened') then return 'opened' end
+  return VERDICT_FOR_OTHERS[payment.state]
+end
+`

@@ -1,0 +1,25 @@
+/** What more than one option has to be. Each check throws SvcError `invalid_options`, and names the option. */
+import { SvcError, shown } from '../../domain/errors.js'
+
+export function invalid(message: string): SvcError {
+  return new SvcError(message, 'invalid_options')
+}
+
+export function positive(name: string, value: number): number {
+  if (Number.isInteger(value) && value > 0) return value
+  throw invalid(`${name} is a positive whole number, not ${shown(value)}`)
+}
+
+export function oneOf<Word extends string>(name: string, value: Word, words: readonly Word[]): Word {
+  if (words.includes(value)) return value
+  throw invalid(`${name} is ${words.join(' or ')}, not ${shown(value)}`)
+}
+
+const HOST_NAME = /^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$/
+
+export function hostNames(name: string, hosts: readonly string[] = []): ReadonlySet<string> {
+  const names = [hosts].flat().map(host => (typeof host === 'string' ? host.toLowerCase() : host))
+  const wrong = names.find(host => typeof host !== 'string' || !HOST_NAME.test(host))
+  if (wrong === undefined) return new Set(names)
+  throw invalid(`${name} lists host names without ports, such as 'ops.example.com', not ${shown(wrong)}`)
+}

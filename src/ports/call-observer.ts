@@ -1,0 +1,61 @@
+import type { Charged, ChargeFinal } from '../domain/machines/charge.machine.js'
+import type { Path } from '../domain/run.js'
+
+/**
+ * Observes every call that has ended: runs, metrics, logs, webhooks. An observer cannot change or delay an answer; an error
+ * that it throws is logged and has no other effect.
+ */
+export interface CallObserver {
+  /** Called once for each call, after its answer is decided. */
+  ended(call: EndedCall): void
+}
+
+/**
+ * The record of an ended call. It never holds a body, a header or a key. The payer is for accounting, not for anything
+ * that strangers can read.
+ */
+export interface EndedCall {
+  /** The call's id, as in logs. */
+  readonly id: string
+  /** W3C trace id. */
+  readonly traceId: string
+  /** The caller's span, where the caller traces too. */
+  readonly parentSpan?: {
+    /** 16 hexadecimal digits. */
+    readonly id: string
+    /** Whether the caller records it. */
+    readonly sampled: boolean
+  }
+  /** The endpoint's name. */
+  readonly endpoint: string
+  /** The final state. */
+  readonly final: ChargeFinal
+  /** The path to that state. */
+  readonly path: Path
+  /** How long each step of the path took, in milliseconds with fractions. */
+  readonly timingsMs: readonly number[]
+  /** HTTP status of the answer. */
+  readonly status: number
+  /** The code of the outcome, or of the handler. */
+  readonly code: string
+  /** Whether the caller was charged. */
+  readonly charged: Charged
+  /** When the call began, in milliseconds since the epoch. */
+  readonly startedMs: number
+  /** How long it took, in milliseconds. */
+  readonly ms: number
+  /** The payment's transaction id. */
+  readonly txId?: string
+  /** The payer; of a replay, the payer of the first call. */
+  readonly payer?: string
+  /**
+   * Base units of the payment. Only where the call reports a charge: it settled the payment, or it is the first to learn
+   * that the payment of an earlier call landed (its last step is then `recovering.found` or `recovering.notKept`). Two calls
+   * may report one payment, so sums count each `txId` once.
+   */
+  readonly amount?: string
+  /** The asset's id, in decimal. Present where `amount` is. */
+  readonly asset?: string
+  /** What the facilitator reported differently from the payment when it settled. */
+  readonly mismatch?: string
+}

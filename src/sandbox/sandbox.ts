@@ -1,0 +1,188 @@
+/**
+ * All services that a paid call needs, on one loopback origin and without a network: a ledger, a node's REST interface, a
+ * facilitator and a faucet. The keys derive from the seed, and the money is play money.
+ */
+import { createHash } from 'node:crypto'
+import { isValidAddress, mnemonicOf, type SigningKey, signingKeyFromSeed } from '../adapters/algorand/keys.js'
+import { SvcError } from '../domain/errors.js'
+import { CAIP2 } from '../domain/network.js'
+import { systemClock } from '../ports/clock.js'
+import { algodRoutes } from './algod.js'
+import { createCatalogue } from './catalogue.js'
+import { controlRoutes } from './control.js'
+import { facilitatorRoutes } from './facilitator.js'
+import { createFaults, type Faults, parseFaults } from './fault-settings.js'
+import { serveRoutes } from './http.js'
+import { indexerRoutes } from './indexer.js'
+import { type Credit, createLedger, type LandedTransaction } from './ledger.js'
+import { createRegistry, type SandboxRegistry } from './registry.js'
+import { createRounds } from './rounds.js'
+
+/** Options of {@link startSandbox}. */
+export interface SandboxOptions {
+  /** 0 lets the system choose. The interface is always 127.0.0.1. @default 0 */
+  readonly port?: number
+  /** The same seed gives the same accounts. @default 'svc-sandbox' */
+  readonly seed?: string
+  /** How long a round takes, in milliseconds; a payment lives for ten or more of them. @default 2800 */
+  readonly roundMs?: number
+  /** The network that it emulates. @default 'testnet' */
+  readonly network?: 'testnet'
+  /**
+   * The facilitator's faults from the start, such as `settle=hang` or `verify=500:2,settle=late`.
+   *
+   * @default none
+   */
+  readonly fault?: string
+}
+
+/** An account, and the key to it. */
+export interface SandboxAccount {
+  /** Its Algorand address. */
+  readonly address: string
+  /** The 25 words. */
+  readonly mnemonic: string
+}
+
+/** A transaction that has landed. */
+export interface SandboxTransaction extends Omit<LandedTransaction, 'signed'> {}
+
+/** A running sandbox: its addresses, its accounts and its faults. */
+export interface Sandbox {
+  /** Its origin; what the environment variable `SVC_SANDBOX` is set to. */
+  readonly url: string
+  /** The URL of its node. */
+  readonly algodUrl: string
+  /** The URL of its facilitator. */
+  readonly facilitatorUrl: string
+  /** A payer with 10 ALGO and 100 USDC. */
+  readonly wallet: SandboxAccount
+  /** Opted in to USDC, of which it has none yet. */
+  readonly seller: SandboxAccount
+  /** The address that sponsors the network's fees. */
+  readonly feePayer: string
+  /** An account by any name. The first call funds it like the wallet. */
+  accounts(label: string): SandboxAccount
+  /** The balance of an account, in millionths; `usdc` is null where it has not opted in. */
+  balance(address: string): { microAlgos: bigint; usdc: bigint | null }
+  /** Mints money for an account. Any USDC opts the account in. */
+  fund(address: string, credit: Credit): void
+  /** Freezes an account's USDC, or thaws it. */
+  freeze(address: string, frozen: boolean): void
+  /** The transactions that have landed, oldest first. */
+  transactions(): readonly SandboxTransaction[]
+  /** The last round. */
+  round(): bigint
+  /** Produces rounds at once. */
+  advanceRounds(rounds: number): void
+  /** The facilitator's faults. */
+  readonly faults: Faults
+  /** The on-chain registry of agents. It begins empty. */
+  readonly registry: SandboxRegistry
+  /** Stops the sandbox and forgets everything in it. */
+  close(): Promise<void>
+}
+
+const ROUND_MS = 2_800
+const WALLET: Credit = { microAlgos: 10_000_000n, usdc: 100_000_000n }
+const SPONSOR: Credit = { microAlgos: 1_000_000_000_000n }
+
+/**
+ * Starts a sandbox on this machine: a ledger with real Algorand transactions and signatures, a node's REST interface and a
+ * facilitator. Its keys derive from the seed, and its money is play money.
+ *
+ * @example
+ * const sandbox = await startSandbox()
+ * const { algodUrl, wallet } = sandbox
+ * const caps = { maxPrice: '$0.01', maxPerDay: '$1' }
+ * const client = new SvcClient({ mnemonic: wallet.mnemonic, network: 'testnet', algodUrl, ...caps })
+ *
+ * @throws SvcError `invalid_sandbox`, `invalid_fault`
+ */
+export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
+  const { port = 0, seed = 'svc-sandbox', roundMs = ROUND_MS, network = 'testnet', fault } = options
+  if (!(roundMs >= 1)) throw new SvcError('roundMs is at least 1', 'invalid_sandbox')
+  const keys = accountsOf(seed)
+  const rounds = createRounds({ roundMs })
+  const ledger = createLedger({ network, rounds, feeSink: keys('fee sink').address })
+  const faults = createFaults()
+  for (const { stage, behaviour, times } of fault ? parseFaults(fault) : []) {
+    faults.set(stage, behaviour, { times: times ?? undefined })
+  }
+
+  const sponsor = keys('sponsor')
+  ledger.credit(sponsor.address, SPONSOR)
+  ledger.credit(keys('fee sink').address, { microAlgos: 1_000_000n })
+  const funded = new Map<string, SandboxAccount>()
+  const open = (label: string, credit: Credit): SandboxAccount => {
+    const known = funded.get(label)
+    if (known) return known
+    const { address, mnemonic } = keys(`account ${label}`)
+    const account = Object.freeze({ address, mnemonic })
+    funded.set(label, account)
+    ledger.credit(address, credit)
+    return account
+  }
+
+  const money = {
+    feePayer: sponsor.address,
+    faults,
+    round: rounds.current,
+    advanceRounds: rounds.advance,
+    balance(address: string) {
+      const { microAlgos, holdings } = ledger.account(address)
+      return { microAlgos, usdc: holdings.get(ledger.assetId)?.amount ?? null }
+    },
+    fund(address: string, credit: Credit) {
+      if (!isValidAddress(address))
+        throw new SvcError('Only a valid address can be funded', 'invalid_address')
+      ledger.credit(address, credit)
+    },
+  }
+  const wallet = open('wallet', WALLET)
+  const seller = open('seller', { microAlgos: 1_000_000n, optIn: true })
+  const { routes: registryRoutes, ...registry } = createRegistry(systemClock.now)
+  const strangers = { address: keys('stranger').address, network: CAIP2.mainnet }
+  const server = await serveRoutes(
+    [
+      ...facilitatorRoutes({
+        ledger,
+        sponsor: sponsor.key,
+        catalogue: createCatalogue(systemClock.now),
+        faults,
+        strangers,
+        clock: systemClock,
+      }),
+      ...algodRoutes(ledger),
+      ...indexerRoutes(ledger),
+      ...registryRoutes,
+      ...controlRoutes({ ...money, network: CAIP2[network], seller: seller.address }),
+    ],
+    port,
+  )
+
+  return {
+    ...money,
+    registry,
+    url: server.url,
+    algodUrl: server.url,
+    facilitatorUrl: server.url,
+    wallet,
+    seller,
+    accounts: label => open(label, WALLET),
+    freeze: ledger.freeze,
+    transactions: () => ledger.transactions().map(({ signed: _, ...transaction }) => transaction),
+    async close() {
+      rounds.close()
+      await server.close()
+    },
+  }
+}
+
+function accountsOf(seed: string): (label: string) => SandboxAccount & { readonly key: SigningKey } {
+  return label => {
+    const secret = createHash('sha256').update(`${seed}\n${label}`).digest()
+    const key = signingKeyFromSeed(secret)
+    return { key, address: key.address, mnemonic: mnemonicOf(secret) }
+  }
+}

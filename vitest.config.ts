@@ -5,7 +5,7 @@ import { defineConfig } from 'vitest/config'
 export default defineConfig({
   // Node takes the built file by package.json's "imports"; tests are of the source.
   resolve: {
-    alias: { '#primitives': fileURLToPath(new URL('src/adapters/algorand/primitives.ts', import.meta.url)) },
+    alias: { '#platform': fileURLToPath(new URL('src/adapters/platform/node.ts', import.meta.url)) },
   },
   test: {
     include: ['test/**/*.test.ts'],

@@ -2,13 +2,13 @@ import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'vitest/config'
 import { SCOPES } from './test/mutation/scopes.mjs'
 
-const scope: { tests: string[]; primitives?: string } = SCOPES[process.env.SVC_MUTATE as keyof typeof SCOPES]
-const primitives = scope.primitives ?? 'src/adapters/algorand/primitives.ts'
+const scope: { tests: string[]; platform?: string } = SCOPES[process.env.SVC_MUTATE as keyof typeof SCOPES]
+const platform = scope.platform ?? 'src/adapters/platform/node.ts'
 
 /** The tests of one scope alone: each mutant runs them. */
 export default defineConfig({
   resolve: {
-    alias: { '#primitives': fileURLToPath(new URL(primitives, import.meta.url)) },
+    alias: { '#platform': fileURLToPath(new URL(platform, import.meta.url)) },
   },
   test: {
     include: scope.tests,

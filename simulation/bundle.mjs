@@ -33,7 +33,7 @@ export async function bundled(outfile, edits = [], entry = 'simulation/main.ts')
     format: 'esm',
     target: 'node20',
     packages: 'external',
-    alias: { '#primitives': join(ROOT, 'simulation/kernel/primitives.ts') },
+    alias: { '#platform': join(ROOT, 'simulation/kernel/platform.ts') },
     plugins: [editing],
     logLevel: 'error',
   })

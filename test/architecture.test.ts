@@ -66,12 +66,20 @@ describe('imports', () => {
     expect(offences(under('src/ports/'), (_, { target }) => !isOurs(target))).toEqual([])
   })
 
-  it('of an adapter never reach into another adapter’s folder', () => {
+  it('of an adapter never reach into another adapter’s folder, but for the platform', () => {
     const sideways = offences(under('src/adapters/'), ({ path }, { target }) => {
-      const to = adapterOf(target)
-      return to !== undefined && to !== adapterOf(path)
+      const [from, to] = [adapterOf(path), adapterOf(target)]
+      // The platform gathers those parts of its neighbours that are different in a browser.
+      return to !== undefined && to !== from && from !== 'platform'
     })
     expect(sideways).toEqual([])
+  })
+
+  it('of the platform are by its name, which a bundler resolves to the browser’s', () => {
+    const named = offences(sources, ({ path }, { target }) => {
+      return target.startsWith('src/adapters/platform/') && adapterOf(path) !== 'platform'
+    })
+    expect(named).toEqual([])
   })
 
   it('of the sandbox reach the domain, the ports and Algorand’s adapter', () => {

@@ -10,7 +10,7 @@ import { formatUsd } from '../../src/domain/money.js'
 import { DEFAULT_ALGOD, DEFAULT_INDEXER } from '../../src/domain/network.js'
 import type { JournalHeader } from '../../src/ports/journal-header.js'
 import { momentArgument } from '../arguments.js'
-import { CSV_HEAD, csvRow } from '../audit/csv.js'
+import { CSV_HEAD, csvOf } from '../audit/csv.js'
 import { fetchJournal } from '../audit/fetch-journal.js'
 import { columns, json, note, print, printable } from '../output.js'
 
@@ -74,7 +74,7 @@ async function runAudit(sources: readonly string[], flags: AuditFlags): Promise<
       }
     },
     period: { fromMs: flags.from, toMs: flags.to },
-    onBooked: flags.csv ? run => print(csvRow(run)) : undefined,
+    onBooked: flags.csv ? run => print(csvOf(run)) : undefined,
   })
   if (flags.json) print(json(asJson(report), 2))
   else if (flags.csv) note(...described(report))

@@ -2,8 +2,8 @@
 import { algodOver } from '../../src/adapters/algorand/algod-api.js'
 import { algorandPaymentSigner } from '../../src/adapters/algorand/payment-signer.js'
 import { memorySpendLedger } from '../../src/adapters/memory/spend.js'
-import { PayingClient } from '../../src/app/client/paying-client.js'
-import { type BaseOptions, type Settings, settingsOver } from '../../src/app/client/settings.js'
+import { PayingClient } from '../../src/app/client/client.js'
+import { type ClientOptions, type Settings, settingsOver } from '../../src/app/client/options.js'
 import type { PaymentSigner } from '../../src/ports/payment-signer.js'
 import type { SpendLedger } from '../../src/ports/spend.js'
 import { seededRandom } from '../kernel/dice.js'
@@ -15,7 +15,7 @@ import type { World } from '../world/world.js'
 /** Answers of a host that is not the seller's. */
 export type Host = (url: URL, init: RequestInit) => Promise<Response>
 
-export interface BuyerOptions extends BaseOptions {
+export interface BuyerOptions extends ClientOptions {
   readonly hosts?: Readonly<Record<string, Host>>
 }
 

@@ -74,7 +74,7 @@ export const ONCE_THERE = [
           "if (charged.charged === 'yes') await reservation.spent()\n  else if (charged.charged === 'no') await reservation.release()",
       },
       {
-        file: 'src/app/client/purse.ts',
+        file: 'src/app/client/spending-limits.ts',
         find: 'const release = () => tolerated(() => ledger.release(id))',
         replace: "const release = () => tolerated(() => (ledger.release(id), ledger.settle(id, 'dead')))",
       },
@@ -260,7 +260,7 @@ export const MADE_UP = [
     says: 'The cap on a price is a base unit too high.',
     edits: [
       {
-        file: 'src/app/client/purse.ts',
+        file: 'src/app/client/spending-limits.ts',
         find: 'if (maxPrice === undefined || amount <= maxPrice) return undefined',
         replace: 'if (maxPrice === undefined || amount <= maxPrice + 1n) return undefined',
       },

@@ -10,7 +10,7 @@ import {
   unavailableBy,
 } from '../../src/adapters/algorand/node-response.js'
 import { GENESIS_HASH } from '../../src/domain/network.js'
-import { within } from '../../src/ports/waiting.js'
+import { withTimeout } from '../../src/ports/waiting.js'
 import { algodRoutes } from '../../src/sandbox/algod.js'
 import { BadRequest } from '../../src/sandbox/http.js'
 import type { Ledger } from '../../src/sandbox/ledger.js'
@@ -38,7 +38,7 @@ export class Node {
         this.#world.point(from, place)
         const asked = network.ask(from, this.#process, place, conditions.links.node, () => this.#serve(path))
         try {
-          const { status, text } = await within(from.clock, nodeTimeoutMs, asked)
+          const { status, text } = await withTimeout(from.clock, nodeTimeoutMs, asked)
           return responseBody(status, text)
         } catch (error) {
           throw unavailableBy(error)

@@ -6,7 +6,7 @@ import { memorySubscriptions } from '../../src/adapters/memory/subscriptions.js'
 import { type ChargeConnection, redisChargeStore } from '../../src/adapters/redis/charge-store.js'
 import { serverTime } from '../../src/adapters/redis/server-time.js'
 import type { Stores } from '../../src/app/server/options.js'
-import { within } from '../../src/ports/waiting.js'
+import { withTimeout } from '../../src/ports/waiting.js'
 import { NO_FAULTS } from '../kernel/network.js'
 import { Process } from '../kernel/process.js'
 import { redisModel } from '../stores/redis-model.js'
@@ -57,7 +57,7 @@ export function sharedStores(world: World): StoresFor {
       world.point(from, place)
       const faults = recordsLate(world, from, place) ? { ...NO_FAULTS, late: 1 } : conditions.links.store
       const asked = network.ask(from, redis, place, faults, serve)
-      return within(from.clock, COMMAND_TIMEOUT_MS, asked).finally(() => world.point(from, `${place}<`))
+      return withTimeout(from.clock, COMMAND_TIMEOUT_MS, asked).finally(() => world.point(from, `${place}<`))
     }
     const connection: ChargeConnection = {
       commandTimeoutMs: COMMAND_TIMEOUT_MS,

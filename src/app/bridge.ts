@@ -1,6 +1,6 @@
 /**
- * Another agent's endpoints as tools of an MCP server of one's own, paid from one's own wallet: for clients that can
- * start a program and cannot pay. The limits are the client's; no text of the agent can raise them.
+ * A local MCP server whose tools are another agent's endpoints, paid from the user's own wallet. It is for MCP clients that
+ * can start a program and cannot pay. The limits are the `SvcClient`'s; no text of the agent can raise them.
  */
 
 import type { CallToolResult } from '@modelcontextprotocol/server'
@@ -16,14 +16,14 @@ import type { ManifestEndpoint } from '../domain/manifest.js'
 import { isRecord } from '../domain/x402.js'
 import { wakefulClock } from '../ports/clock.js'
 import type { SvcClient } from './client/client.js'
-import { exchangeOver } from './client/exchange.js'
-import { urlOf } from './client/request.js'
+import { exchangeOver } from './client/http-exchange.js'
+import { urlOf } from './client/http-request.js'
 import type { CallResult } from './client/results.js'
 
 const TOOL_NAME = /^[A-Za-z0-9_-]{1,128}$/
 const FREE_CALL_TIMEOUT_MS = 30_000
 
-/** Who runs it says which program that is, and where its breakdowns are told. */
+/** The program that runs the bridge adds its version, and a listener for breakdowns. */
 export type Bridge = Omit<Toolbox, 'version' | 'broke'>
 
 /** @throws SvcError as `client.discover` does. */
@@ -55,8 +55,8 @@ export async function bridgeTo(agentUrl: string, client: SvcClient): Promise<Bri
 }
 
 /**
- * A manifest may name any host; what is paid is paid at the one that this program was started for. The path is set and
- * not joined: to a URL parser a path such as `//10.0.0.1/x` is another host.
+ * A manifest may name any host. The bridge pays only at the host that it was started for. The path is set and not joined:
+ * to a URL parser a path such as `//10.0.0.1/x` is another host.
  */
 function targetAt(base: URL, url: string): URL {
   const target = new URL(base.origin)
@@ -98,7 +98,7 @@ function contentOf(data: unknown): AnswerContent {
   }
 }
 
-/** A free tool is asked for at the agent itself, with the one message that this takes. */
+/** Calls a free tool at the agent itself, with a single message. */
 async function remoteTool(base: URL, { name, args, signal }: ToolCall): Promise<CallToolResult> {
   const url = new URL(base.origin + base.pathname.replace(/\/+$/, '') + MCP_PATH)
   const message = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name, arguments: args } }
@@ -113,7 +113,7 @@ async function remoteTool(base: URL, { name, args, signal }: ToolCall): Promise<
   return failure('call_failed', `${base.host} answered ${status} without a result`, { detail: answer?.error })
 }
 
-/** JSON as it is, or as the data of the last event of a stream. */
+/** The answer is JSON, or the data of the last event of a stream. */
 function messageIn(text: string): Record<string, unknown> | undefined {
   const data = text.split('\n').findLast(line => line.startsWith('data:'))
   try {

@@ -1,25 +1,25 @@
-/** Signed manifests: proof, wherever a manifest was found, that the owner of an address vouches for every word of it. */
-import { verifySignature } from '#primitives'
+/** Signed manifests: a proof that the owner of an address vouches for the whole content, wherever the manifest was found. */
+import { verifySignature } from '#platform'
 import { decodeAddress } from '../adapters/algorand/address.js'
 import { fromBase64, toBase64 } from '../domain/base64.js'
 import { canonicalJson } from '../domain/canonical-json.js'
 import type { Manifest, ManifestSignature } from '../domain/manifest.js'
 import { isRecord } from '../domain/x402.js'
 import type { Clock } from '../ports/clock.js'
-import { within } from '../ports/waiting.js'
+import { withTimeout } from '../ports/waiting.js'
 
 /** Who vouches for a manifest, and for which origin. */
 export interface ManifestSigner {
   /**
-   * The agent's own origin, such as `https://agent.example`. Only a manifest that is asked for there is signed: a `Host`
-   * header is anybody's word, and nobody may have the key vouch for URLs of theirs.
+   * The agent's own origin, such as `https://agent.example`. Only a manifest that is requested there is signed: every caller
+   * chooses its `Host` header, and the key must not vouch for a caller's URLs.
    */
   readonly origin: string
   /** The Algorand address whose key signs. Readers expect the manifest's `payTo`, unless they know better. */
   readonly address: string
   /**
    * A plain ed25519 signature (64 bytes) over exactly these bytes: JSON, so never a transaction, and without the `MX` that
-   * algosdk's `signBytes` puts before them. Called once, not for every request. The server never sees the key.
+   * algosdk's `signBytes` puts before them. It is called once, not for each request. The server never sees the key.
    */
   sign(bytes: Uint8Array): Uint8Array | Promise<Uint8Array>
 }
@@ -34,7 +34,7 @@ export async function signedManifest(
 ): Promise<Manifest> {
   const { address } = signer
   const signing = Promise.resolve(signer.sign(signedBytes(manifest)))
-  const value = toBase64(await within(clock, SIGN_TIMEOUT_MS, signing))
+  const value = toBase64(await withTimeout(clock, SIGN_TIMEOUT_MS, signing))
   const signed: Manifest = { ...manifest, signature: { alg: 'ed25519', address, value } }
   const verdict = verifyManifest(signed, { address })
   if (!verdict.ok) throw new Error(`the signer's signature is refused: ${verdict.reason}`)

@@ -1,5 +1,6 @@
 /** What all paid operations of an OpenAPI document have in common: the x402 headers, and the ways to be refused. */
 import type { Schema } from './embedded-schema.js'
+import { IDEMPOTENCY_KEY_HEADER, IDEMPOTENCY_KEY_LENGTH_MAX } from './idempotency-key.js'
 import { OUTCOMES } from './machines/charge.machine.js'
 import {
   LEGACY_PAYMENT_HEADER,
@@ -37,12 +38,12 @@ export const PARAMETERS = {
     schema: text,
   },
   idempotencyKey: {
-    name: 'Idempotency-Key',
+    name: IDEMPOTENCY_KEY_HEADER,
     in: 'header',
     required: false,
     description:
       'Names this request: where the server remembers keys, a retry with the same key and body is the same call.',
-    schema: { type: 'string', minLength: 1, maxLength: 255 },
+    schema: { type: 'string', minLength: 1, maxLength: IDEMPOTENCY_KEY_LENGTH_MAX },
   },
   subscriptionKey: {
     name: 'x-svc-subscription',

@@ -1,4 +1,4 @@
-/** Reads the price out of whatever states one, in USD as a number: for people and dashboards, never for payment. */
+/** Reads a price in USD as a number, for people and dashboards, never for payment. */
 import { parseBaseUnits, usdToBaseUnits } from './money.js'
 import { USDC_ASSET_ID, USDC_DECIMALS } from './network.js'
 import { isRecord } from './x402.js'
@@ -8,6 +8,10 @@ const USDC_IDS: ReadonlySet<string> = new Set(Object.values(USDC_ASSET_ID).map(S
 /**
  * USD of a challenge, an `accepts` array, one of its entries, or any object with `price` (USD), `amount` or
  * `maxAmountRequired` (base units), as text or as a number. `null` where no price can be read, or where the asset is not USDC.
+ *
+ * @example
+ * const { requirements } = await client.quote('https://agent.example/summarize')
+ * console.log(priceOf(requirements)) // 0.02
  */
 export function priceOf(requirements: unknown): number | null {
   if (Array.isArray(requirements)) return first(requirements)

@@ -1,4 +1,5 @@
-/** What everybody builds from a clock's timers. */
+/** Waiting, built from a clock's timers and a caller's signal. */
+import { SdkError } from '../domain/errors.js'
 import type { Cancel, Clock } from './clock.js'
 
 type Timers = Pick<Clock, 'after'>
@@ -8,7 +9,7 @@ export function sleep(clock: Timers, ms: number): Promise<void> {
   return new Promise(resolve => clock.after(ms, resolve))
 }
 
-/** Calls back every `ms` milliseconds, until it is told to stop. */
+/** Calls back every `ms` milliseconds, until it is cancelled. */
 export function every(clock: Timers, ms: number, callback: () => void): Cancel {
   const tick = () => {
     cancel = clock.after(ms, tick)
@@ -19,7 +20,7 @@ export function every(clock: Timers, ms: number, callback: () => void): Cancel {
 }
 
 /** The promise's value, or after `ms` milliseconds a rejection with `late`. The work itself goes on. */
-export function within<T>(
+export function withTimeout<T>(
   clock: Timers,
   ms: number,
   promise: Promise<T>,
@@ -31,10 +32,29 @@ export function within<T>(
   })
 }
 
+/**
+ * The promise's value, or as soon as the signal fires a rejection with `aborted` and this message. The work itself goes on.
+ *
+ * @throws SvcError `aborted`
+ */
+export function unlessAborted<T>(
+  promise: Promise<T>,
+  signal: AbortSignal | undefined,
+  message: string,
+): Promise<T> {
+  if (!signal) return promise
+  return new Promise((resolve, reject) => {
+    const abort = () => reject(new SdkError(message, 'aborted'))
+    if (signal.aborted) abort()
+    signal.addEventListener('abort', abort)
+    promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort))
+  })
+}
+
 export interface Deadline {
   /** Aborts after `ms` milliseconds, or when `signal` does. */
   readonly signal: AbortSignal
-  /** To be called when the work has ended: a busy client would collect minutes of timers. */
+  /** Call it when the work has ended: a busy client would collect minutes of timers. */
   clear(): void
 }
 

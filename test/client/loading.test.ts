@@ -1,4 +1,4 @@
-/** What loading the client brings into a process. It is told of the built package. */
+/** Which modules the built package loads into a process that imports the client. */
 import { execFile } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'

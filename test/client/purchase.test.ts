@@ -1,9 +1,8 @@
-/** What a delivery says about its payment, and what the purchase then books, tells and returns. */
+/** What a purchase books, reports and returns, by what its delivery brought back. */
 import { describe, expect, it } from 'vitest'
-import type { Reply } from '../../src/app/client/exchange.js'
-import { type Means, purchase } from '../../src/app/client/purchase.js'
+import type { HttpReply } from '../../src/app/client/http-exchange.js'
+import { type PurchaseDeps, purchase } from '../../src/app/client/purchase.js'
 import type { Delivery } from '../../src/app/client/retry.js'
-import { chargedBy, isSuccess } from '../../src/app/client/verdict.js'
 import { encodeHeader } from '../../src/domain/x402.js'
 import { systemClock } from '../../src/ports/clock.js'
 import type { SignedPayment } from '../../src/ports/payment-signer.js'
@@ -17,7 +16,7 @@ const OURS = 'O'.repeat(52)
 const OTHERS = 'T'.repeat(52)
 const signed = { txId: OURS, payload: {}, firstValid: 1n, lastValid: 100n } as unknown as SignedPayment
 
-function reply(status: number, headers: Record<string, string> = {}, body: object = {}): Reply {
+function reply(status: number, headers: Record<string, string> = {}, body: object = {}): HttpReply {
   return { status, headers: new Headers(headers), bytes: Buffer.from(JSON.stringify(body)), oversized: false }
 }
 const failed = (status: number, code: string, txId?: string) => reply(status, {}, { error: { code, txId } })
@@ -26,60 +25,16 @@ const replay = (receipt?: object, said = 'true') =>
     'idempotency-replayed': said,
     ...(receipt && { 'PAYMENT-RESPONSE': encodeHeader(receipt) }),
   })
-const settled = (status: number, over: object = {}) =>
-  reply(status, { 'PAYMENT-RESPONSE': encodeHeader({ success: true, transaction: OURS, ...over }) })
-const delivered = (of: Reply | undefined, everLost = false): Delivery => ({
+const delivered = (of: HttpReply | undefined, everLost = false): Delivery => ({
   ...(of ? { reply: of } : { cause: 'reset' }),
   attempts: 1,
   everLost,
 })
 
-describe('a delivery says of its payment', () => {
-  const unnamed = ['payment_spent', 'settlement_unknown', 'payment_in_use', 'answer_not_written']
-  const cases: [string, string, Reply | undefined, boolean][] = [
-    ['maybe', 'without any answer', undefined, true],
-    ['yes', '200', reply(200), false],
-    ['yes', '299', reply(299), true],
-    ['yes', 'an answer that is called no replay', replay(undefined, 'false'), false],
-    ['no', 'a replay without a receipt', replay(), false],
-    ['no', 'a replay with a receipt of nothing', replay({ success: true }), false],
-    ['maybe', 'such a replay after a loss', replay(undefined, 'TRUE'), true],
-    ['yes', 'a replay that names it', replay({ txId: OURS }), true],
-    ['no', 'a replay that names another', replay({ txId: OTHERS }), true],
-    ['maybe', 'a redirect', reply(300), false],
-    ['maybe', 'a redirect, as far as they go', reply(399), false],
-    ['yes', 'a redirect with a receipt of it', settled(303), false],
-    ['yes', 'an error with a receipt of it', settled(500), true],
-    ['no', 'an error with a receipt of another', settled(500, { transaction: OTHERS }), false],
-    ['no', 'an error with a receipt that it failed', settled(402, { success: false }), false],
-    ['no', '400', reply(400), false],
-    ['no', '404', failed(404, 'not_found', OURS), false],
-    ['maybe', '404 after a loss', failed(404, 'not_found', OURS), true],
-    ['no', 'a body without a code', reply(500), false],
-    ['yes', 'payment_spent of it', failed(409, 'payment_spent', OURS), false],
-    ['yes', 'answer_not_written of it', failed(500, 'answer_not_written', OURS), false],
-    ['yes', 'answer_not_kept of it', failed(409, 'answer_not_kept', OURS), false],
-    ['no', 'answer_not_kept of another', failed(409, 'answer_not_kept', OTHERS), false],
-    ['maybe', 'settlement_unknown of it', failed(503, 'settlement_unknown', OURS), false],
-    ...unnamed.map(
-      code =>
-        ['maybe', `${code} of another`, failed(409, code, OTHERS), false] as [string, string, Reply, boolean],
-    ),
-  ]
-  it.each(cases)('%s: %s', (charged, _, of, everLost) => {
-    expect(chargedBy(delivered(of, everLost), signed)).toBe(charged)
-  })
-
-  it('nothing good where it was sent elsewhere, or was no last answer', () => {
-    expect(isSuccess({ ...reply(200), location: 'https://other.example/' } as Reply)).toBe(false)
-    expect(isSuccess(reply(103))).toBe(false)
-  })
-})
-
-/** Buys once, from a seller whose delivery is told; with what was booked. */
+/** Buys once, with this delivery for an answer, and says what was booked. */
 async function bought(
   delivery: Delivery,
-  { landed = false, over = {} as Partial<Means>, signal = undefined as AbortSignal | undefined } = {},
+  { landed = false, over = {} as Partial<PurchaseDeps>, signal = undefined as AbortSignal | undefined } = {},
 ) {
   const booked: string[] = []
   const updates: object[] = []
@@ -88,10 +43,10 @@ async function bought(
     spent: async () => void booked.push('spent'),
     release: async () => void booked.push('released'),
   }
-  const means = {
+  const deps = {
     network: 'testnet',
     signer: { address: 'P', sign: async () => signed },
-    purse: { reserve: async () => reservation },
+    limits: { reserve: async () => reservation },
     receipts: { sent: () => {}, update: (_: string, change: object) => updates.push(change) },
     strictResource: false,
     clock: systemClock,
@@ -102,10 +57,10 @@ async function bought(
       return landed
     },
     ...over,
-  } as unknown as Means
+  } as unknown as PurchaseDeps
   const request = { url: new URL('https://agent.example/a'), method: 'POST', headers: {}, signal }
   const quoted = reply(402, { 'PAYMENT-REQUIRED': vector!.paymentRequiredHeader })
-  const outcome = await purchase(request, quoted, means).then(
+  const outcome = await purchase(request, quoted, deps).then(
     result => ({ result, error: undefined }),
     error => ({ result: undefined, error }),
   )

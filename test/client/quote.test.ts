@@ -1,12 +1,15 @@
-/** Which entry of a quote is payable, what a quote says it is for, and what a receipt says otherwise than was signed. */
+/** Which entry of a quote is payable, and what a quote says it is for. */
 import { describe, expect, it } from 'vitest'
-import { agreementOn } from '../../src/app/client/agreement.js'
-import type { Reply } from '../../src/app/client/exchange.js'
-import { foreignOrigin, payableEntry } from '../../src/app/client/quote.js'
-import { contradictions, receiptOf } from '../../src/app/client/receipt.js'
+import type { HttpReply } from '../../src/app/client/http-exchange.js'
+import {
+  estimateOf,
+  foreignOrigin,
+  isQuote,
+  payableEntry,
+  selectRequirements,
+} from '../../src/app/client/quote.js'
 import { CAIP2, GENESIS_HASH, USDC_ASSET_ID } from '../../src/domain/network.js'
-import { encodeHeader, type PaymentRequired, type PaymentRequirements } from '../../src/domain/x402.js'
-import type { SignedPayment } from '../../src/ports/payment-signer.js'
+import type { PaymentRequired } from '../../src/domain/x402.js'
 import vectors from '../vectors/payments.json' with { type: 'json' }
 
 const [vector] = vectors.payments
@@ -53,7 +56,7 @@ describe('an entry', () => {
 
 describe('a quote', () => {
   const asked = new URL('https://seller.example/a')
-  const quoted = (body: object): Reply => ({
+  const quoted = (body: object): HttpReply => ({
     status: 402,
     headers: new Headers(),
     bytes: Buffer.from(JSON.stringify(body)),
@@ -69,9 +72,27 @@ describe('a quote', () => {
     }
   })
 
+  it('is a 402 of the address that was asked, not of one behind a redirect', () => {
+    const reply = quoted(challenge([entry()]))
+    expect(isQuote(reply)).toBe(true)
+    expect(isQuote({ ...reply, location: 'https://other.example/a' })).toBe(false)
+    expect(isQuote({ ...reply, status: 200 })).toBe(false)
+  })
+
+  it('is not estimated as refused where the limits cannot be read', async () => {
+    const down = new Error('the ledger is down')
+    const limits = { refusalOf: () => Promise.reject(down) }
+    const estimated = estimateOf(asked, quoted(challenge([entry()])), {
+      network: 'testnet',
+      strictResource: false,
+      limits,
+    })
+    await expect(estimated).rejects.toBe(down)
+  })
+
   it('that offers no way to pay says so', () => {
     const terms = { network: 'testnet', strictResource: false } as const
-    expect(() => agreementOn(asked, quoted(challenge([])), terms)).toThrow(
+    expect(() => selectRequirements(asked, quoted(challenge([])), terms)).toThrow(
       expect.objectContaining({
         code: 'unreadable_quote',
         status: 402,
@@ -84,82 +105,14 @@ describe('a quote', () => {
   it('for a resource elsewhere is warned of, and refused where the caller is strict', () => {
     const elsewhere = quoted(challenge([entry()], { resource: { url: 'https://other.example/a' } }))
     const message = 'The quote of https://seller.example is for a resource at https://other.example'
-    const { warnings } = agreementOn(asked, elsewhere, { network: 'testnet', strictResource: false })
+    const { warnings } = selectRequirements(asked, elsewhere, { network: 'testnet', strictResource: false })
     expect(warnings).toEqual([{ code: 'resource_elsewhere', message }])
-    expect(() => agreementOn(asked, elsewhere, { network: 'testnet', strictResource: true })).toThrow(
+    expect(() => selectRequirements(asked, elsewhere, { network: 'testnet', strictResource: true })).toThrow(
       expect.objectContaining({
         code: 'resource_elsewhere',
         status: 402,
         message: `${message}; nothing was paid`,
       }),
     )
-  })
-})
-
-describe('a receipt', () => {
-  const read = (value: unknown, header = 'PAYMENT-RESPONSE') =>
-    receiptOf(new Headers({ [header]: encodeHeader(value as object) }))
-  const full = {
-    success: true,
-    txId: 'TX',
-    amount: '1',
-    asset: '2',
-    network: 'N',
-    payer: 'P',
-    payTo: 'R',
-    errorReason: 'why',
-  }
-
-  it('is read from either header, and either name of the transaction', () => {
-    expect(read(full)).toEqual(full)
-    expect(read(full, 'X-PAYMENT-RESPONSE')).toEqual(full)
-    expect(read({ transaction: 'TX' })?.txId).toBe('TX')
-    expect(read({ txId: 'ours', transaction: 'other' })?.txId).toBe('ours')
-    expect(receiptOf(new Headers())).toBeUndefined()
-  })
-
-  it('says nothing where it says no text', () => {
-    const unsaid = Object.fromEntries(Object.keys(full).map(key => [key, undefined]))
-    for (const value of ['', 5, null, ['TX']]) {
-      const wrong = Object.fromEntries(Object.keys(full).map(key => [key, value]))
-      expect(read(wrong)).toEqual(unsaid)
-    }
-    expect(read({ success: 'true' })?.success).toBeUndefined()
-    expect(read({ success: false })?.success).toBe(false)
-  })
-
-  const accepted = entry() as PaymentRequirements
-  const signed = { txId: 'TX' } as SignedPayment
-  const honest = {
-    success: true,
-    txId: 'TX',
-    amount: '10000',
-    asset: String(USDC_ASSET_ID.testnet),
-    network: `algorand:${GENESIS_HASH.testnet}`,
-    payer: 'P',
-    payTo: PAY_TO,
-  }
-  const said = (changes: object) => contradictions({ ...honest, ...changes }, accepted, signed, 'P')
-
-  it('that says what was signed, or less, contradicts nothing', () => {
-    expect(said({})).toEqual([])
-    expect(contradictions({}, accepted, signed, 'P')).toEqual([])
-  })
-
-  it.each([
-    [{ txId: 'OTHER' }, 'transaction OTHER instead of TX'],
-    [{ amount: '10001' }, 'amount 10001 instead of 10000'],
-    [{ asset: '5' }, `asset 5 instead of ${USDC_ASSET_ID.testnet}`],
-    [{ payer: 'Q' }, 'payer Q instead of P'],
-    [{ payTo: 'R' }, `receiver R instead of ${PAY_TO}`],
-    [{ network: CAIP2.mainnet }, `network ${CAIP2.mainnet} instead of ${CAIP2.testnet}`],
-    [{ network: 'elsewhere' }, `network elsewhere instead of ${CAIP2.testnet}`],
-    [{ success: false }, 'no success'],
-  ])('that says %j is told by it', (changes, phrase) => {
-    expect(said(changes)).toEqual([phrase])
-  })
-
-  it('is told by all that it says otherwise', () => {
-    expect(said({ txId: 'OTHER', success: false })).toEqual(['transaction OTHER instead of TX', 'no success'])
   })
 })

@@ -1,7 +1,7 @@
 /** What the client remembers of its payments, and how that reads in a spreadsheet. */
 import { describe, expect, it } from 'vitest'
-import { csvOf } from '../../src/app/client/csv.js'
 import { receiptBook } from '../../src/app/client/receipts.js'
+import { csvRow } from '../../src/domain/csv.js'
 import type { PaymentRequirements } from '../../src/domain/x402.js'
 import { failure, honest, marketForFile, PRICE_USD, type Script, txIdIn } from './market.js'
 
@@ -128,13 +128,13 @@ describe('CSV', () => {
 
   for (const text of ['=1+1', '+1', '-1', '@SUM(A1)', '\t=1', '\r=1', '\n=1', ' =1', '|calc', '%0a', '＝1']) {
     it(`makes no formula of ${JSON.stringify(text)}`, () => {
-      expect(csvOf([[text]])).toMatch(/^"'/)
+      expect(csvRow([text])).toMatch(/^"'/)
     })
   }
 
   it('quotes what would end a field or a line', () => {
-    expect(csvOf([['a,b', 'c"d', 'e\nf', '', null, undefined, 1.5, 'plain']])).toBe(
-      '"a,b","c""d","e\nf",,,,1.5,plain\r\n',
+    expect(csvRow(['a,b', 'c"d', 'e\nf', '', null, undefined, 1.5, 'plain'])).toBe(
+      '"a,b","c""d","e\nf",,,,1.5,plain',
     )
   })
 })

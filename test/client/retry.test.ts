@@ -1,18 +1,18 @@
 import { describe, expect, it } from 'vitest'
-import type { Exchange, Sent } from '../../src/app/client/exchange.js'
-import { deliver, type Presented, retryAfterMs } from '../../src/app/client/retry.js'
+import type { Exchange, ExchangeResult } from '../../src/app/client/http-exchange.js'
+import { ask, askBriefly, deliver, retryAfterMs, type SentPayment } from '../../src/app/client/retry.js'
 import { systemClock } from '../../src/ports/clock.js'
 import { systemRandom } from '../../src/ports/random.js'
 
 const request = { url: new URL('https://agent.example/'), method: 'POST', headers: {} }
 const policy = { attempts: 3, baseMs: 0, maxMs: 0 }
-const lost: Sent = { kind: 'lost', cause: 'reset' }
+const lost: ExchangeResult = { kind: 'lost', cause: 'reset' }
 
 const OURS = 'O'.repeat(52)
-const presented: Presented = { txId: OURS, landsUntilMs: Number.POSITIVE_INFINITY }
+const payment: SentPayment = { txId: OURS, landsUntilMs: Number.POSITIVE_INFINITY }
 
 /** As our server answers: with the payment's id, and when to come back. */
-function answer(status: number, code?: string, txId: string | undefined = OURS, after = '0'): Sent {
+function answer(status: number, code?: string, txId: string | undefined = OURS, after = '0'): ExchangeResult {
   const bytes = Buffer.from(JSON.stringify({ error: { code, txId } }))
   const headers = new Headers(after ? { 'retry-after': after } : {})
   return { kind: 'answered', reply: { status, headers, bytes, oversized: false } }
@@ -20,14 +20,14 @@ function answer(status: number, code?: string, txId: string | undefined = OURS, 
 const bare = (status: number, code: string) => answer(status, code, '', '')
 const foreign = (status: number, code: string) => answer(status, code, 'F'.repeat(52))
 
-const means = (exchange: Exchange, attempts = policy.attempts) => ({
+const depsFor = (exchange: Exchange, attempts = policy.attempts) => ({
   exchange,
   retry: { ...policy, attempts },
   clock: systemClock,
   random: systemRandom,
 })
 
-function scripted(...steps: readonly Sent[]): Exchange {
+function scripted(...steps: readonly ExchangeResult[]): Exchange {
   const left = [...steps]
   return async () => left.shift() ?? Promise.reject(new Error('sent once too often'))
 }
@@ -88,7 +88,7 @@ describe('between two attempts', () => {
       { exchange, retry: { attempts: 3, baseMs: 0, maxMs: 0 }, clock, random: half },
       request,
       60_000,
-      presented,
+      payment,
     )
     expect(delivery).toMatchObject({ attempts: 5, reply: { status: 200 } })
   })
@@ -97,12 +97,7 @@ describe('between two attempts', () => {
     const { clock } = quick()
     const working = answer(409, 'idempotency_in_progress', OURS, '1')
     const exchange = scripted(lost, working)
-    const delivery = await deliver(
-      { exchange, retry: policy, clock, random: half },
-      request,
-      1_000,
-      presented,
-    )
+    const delivery = await deliver({ exchange, retry: policy, clock, random: half }, request, 1_000, payment)
     expect(delivery).toMatchObject({ attempts: 2, reply: { status: 409 }, everLost: true })
   })
 
@@ -147,7 +142,7 @@ describe('between two attempts', () => {
 })
 
 describe('a request is sent', () => {
-  const cases: [string, readonly Sent[], number, number | undefined, boolean][] = [
+  const cases: [string, readonly ExchangeResult[], number, number | undefined, boolean][] = [
     ['once for a success', [answer(200)], 1, 200, false],
     ['once for 4xx', [answer(404)], 1, 404, false],
     ['once for 409 where nothing was lost', [answer(409, 'payment_in_use')], 1, 409, false],
@@ -218,7 +213,7 @@ describe('a request is sent', () => {
   ]
   for (const [name, steps, attempts, status, everLost] of cases) {
     it(name, async () => {
-      const delivery = await deliver(means(scripted(...steps)), request, 60_000, presented)
+      const delivery = await deliver(depsFor(scripted(...steps)), request, 60_000, payment)
       expect({ ...delivery, reply: delivery.reply?.status }).toMatchObject({
         attempts,
         reply: status,
@@ -229,22 +224,96 @@ describe('a request is sent', () => {
 
   it('once without retries, whatever happens', async () => {
     for (const sent of [lost, answer(500), answer(503), answer(429, 'too_many_unpaid_calls')]) {
-      const delivery = deliver(means(scripted(sent), 1), request, 60_000, presented)
+      const delivery = deliver(depsFor(scripted(sent), 1), request, 60_000, payment)
       expect((await delivery).attempts).toBe(1)
     }
   })
 
   it('once where no payment is in it, and runs are not settled', async () => {
     expect(
-      (await deliver(means(scripted(answer(429, 'too_many_unpaid_calls'))), request, 60_000)).attempts,
+      (await deliver(depsFor(scripted(answer(429, 'too_many_unpaid_calls'))), request, 60_000)).attempts,
     ).toBe(1)
   })
 
   it('not again where the payment would be too late, or the time is up', async () => {
     const asked = answer(429, 'too_many_unpaid_calls', OURS, '2')
     const landsUntilMs = performance.now() + 1_000
-    const late = deliver(means(scripted(asked)), request, 60_000, { txId: OURS, landsUntilMs })
+    const late = deliver(depsFor(scripted(asked)), request, 60_000, { txId: OURS, landsUntilMs })
     expect((await late).attempts).toBe(1)
-    expect((await deliver(means(scripted(asked)), request, 1_000, presented)).attempts).toBe(1)
+    expect((await deliver(depsFor(scripted(asked)), request, 1_000, payment)).attempts).toBe(1)
+  })
+})
+
+describe('a request without a payment', () => {
+  const replied = (status: number, headers: Record<string, string> = {}): ExchangeResult => {
+    const reply = { status, headers: new Headers(headers), bytes: new Uint8Array(), oversized: false }
+    return { kind: 'answered', reply }
+  }
+  const wantsGet = replied(405, { allow: 'HEAD, GET' })
+
+  /** The methods and the times that an exchange is asked for. */
+  function recorded(...steps: readonly ExchangeResult[]) {
+    const next = scripted(...steps)
+    const methods: string[] = []
+    const times: number[] = []
+    const exchange: Exchange = (sent, timeoutMs) => {
+      methods.push(sent.method)
+      times.push(timeoutMs)
+      return next(sent, timeoutMs)
+    }
+    return { methods, times, deps: depsFor(exchange, 1) }
+  }
+
+  it('is sent again as a GET where the endpoint allows only that', async () => {
+    const { methods, deps } = recorded(wantsGet, replied(200))
+    const { request: answered, reply } = await ask(deps, request, {}, 1_000)
+    expect({ methods, answered: answered.method, status: reply.status }).toEqual({
+      methods: ['POST', 'GET'],
+      answered: 'GET',
+      status: 200,
+    })
+  })
+
+  it.each<[string, ExchangeResult, object, { method?: string }]>([
+    ['has a body', wantsGet, { body: '{}' }, {}],
+    ['has a method of the caller’s', wantsGet, {}, { method: 'POST' }],
+    ['meets another status', replied(403, { allow: 'GET' }), {}, {}],
+    ['meets an endpoint for another method', replied(405, { allow: 'PUT, WIDGET' }), {}, {}],
+    ['meets an endpoint that names no method', replied(405), {}, {}],
+  ])('is sent once where it %s', async (_, step, changes, options) => {
+    const { methods, deps } = recorded(step)
+    await ask(deps, { ...request, ...changes }, options, 1_000)
+    expect(methods).toEqual(['POST'])
+  })
+
+  it('waits half a minute at most where the answer takes no work', async () => {
+    for (const [timeoutMs, asked] of [
+      [360_000, 30_000],
+      [10, 10],
+    ] as const) {
+      const { times, deps } = recorded(replied(200))
+      await askBriefly({ ...deps, timeoutMs }, request, {})
+      expect(times).toEqual([asked])
+    }
+  })
+
+  it('whose pause is given up leaves no timer', async () => {
+    const giveUp = new AbortController()
+    const timers: string[] = []
+    const clock = {
+      ...systemClock,
+      after() {
+        timers.push('set')
+        giveUp.abort()
+        return () => timers.push('cancelled')
+      },
+    }
+    const waiting = deliver(
+      { ...depsFor(scripted(lost)), clock },
+      { ...request, signal: giveUp.signal },
+      1_000,
+    )
+    await expect(waiting).rejects.toMatchObject({ code: 'aborted' })
+    expect(timers).toEqual(['set', 'cancelled'])
   })
 })

@@ -1,7 +1,6 @@
 /** A client that pays whatever is quoted says so once. A file of its own: once is once a process. */
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { afterAll, beforeAll, expect, it, vi } from 'vitest'
 import { signingKey } from '../../src/adapters/algorand/keys.js'
-import { SvcClient as BrowserClient } from '../../src/client.browser.js'
 import { type ClientOptions, SvcClient } from '../../src/client.js'
 import { type Sandbox, startSandbox } from '../../src/sandbox.js'
 
@@ -40,6 +39,9 @@ it('a key for mainnet without any cap is warned of once, in Node and in browsers
   const inNode = await warnings(() => [new SvcClient({ mnemonic }), new SvcClient({ signer })])
   expect(inNode).toEqual([expect.stringMatching(/^SVC_UNCAPPED: .*maxPrice.*maxPerDay/)])
 
+  vi.resetModules()
+  vi.doMock('#platform', () => import('../../src/adapters/platform/browser.js'))
+  const { SvcClient: BrowserClient } = await import('../../src/client.js')
   expect(await warnings(() => new BrowserClient({ signer, maxPrice: '$1' }))).toEqual([])
   const inBrowsers = await warnings(() => [new BrowserClient({ signer }), new BrowserClient({ signer })])
   expect(inBrowsers).toEqual([expect.stringMatching(/^console: .*maxPrice.*maxPerDay/)])

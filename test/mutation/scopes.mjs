@@ -22,21 +22,16 @@ export const SCOPES = {
     ],
   },
   spending: {
-    mutate: ['src/app/client/purse.ts', 'src/app/client/open-payments.ts'],
-    tests: ['test/client/{hoarding.attacks,open-payments,purse,spend,uncapped}.test.ts'],
+    mutate: ['src/app/client/spending-limits.ts', 'src/app/client/late-settlements.ts'],
+    tests: ['test/client/{hoarding.attacks,late-settlements,spending-limits,spend,uncapped}.test.ts'],
   },
   quotes: {
-    mutate: [
-      'src/app/client/agreement.ts',
-      'src/app/client/quote.ts',
-      'src/app/client/receipt.ts',
-      'src/app/client/key-ring.ts',
-    ],
-    tests: ['test/client/{quote,key-ring,price.attacks,client,receipts}.test.ts'],
+    mutate: ['src/app/client/quote.ts', 'src/app/client/subscription-keys.ts'],
+    tests: ['test/client/{quote,subscription-keys,price.attacks,client,estimate}.test.ts'],
   },
   delivery: {
-    mutate: ['src/app/client/purchase.ts', 'src/app/client/retry.ts', 'src/app/client/verdict.ts'],
-    tests: ['test/client/{purchase,retry,delivery.attacks,receipts}.test.ts'],
+    mutate: ['src/app/client/{purchase,retry,charged}.ts'],
+    tests: ['test/client/{purchase,retry,charged,client,delivery.attacks,receipts}.test.ts'],
   },
   // Of all that follow, what is written is left out: a person reads it, and the codes are held elsewhere.
   effects: {
@@ -45,7 +40,7 @@ export const SCOPES = {
     ignorers: ['logs'],
     tests: ['test/mutation/charge.simulation.ts', 'test/app/{settling,recording}.test.ts'],
     // Signatures that were verified once are not computed again.
-    primitives: 'simulation/kernel/primitives.ts',
+    platform: 'simulation/kernel/platform.ts',
     // Many a mutant never comes to an end: each costs this, and half as much again as its episodes.
     timeoutMs: 2_000,
     onlyAsked: true,

@@ -56,6 +56,22 @@ it('holds what users need and nothing else', () => {
 
 it('compiles a TypeScript consumer against its types, bodies inferred from schemas', async () => {
   await cp(join(root, 'test/package/consumer.ts'), join(project, 'consumer.ts'))
+  expect(await compiled('consumer.ts')).toBe('')
+})
+
+it('under the condition of bundlers for browsers, takes a signer and no key', async () => {
+  const program = `
+    import { SvcClient } from '@svc/sdk/client'
+    new SvcClient({ signer: { address: 'A', sign: bytes => bytes }, network: 'testnet' })
+    // @ts-expect-error: keys stay in a wallet
+    new SvcClient({ mnemonic: 'words' })
+  `
+  await writeFile(join(project, 'page.ts'), program)
+  expect(await compiled('page.ts', ['browser'])).toBe('')
+})
+
+/** What the compiler complains of. */
+async function compiled(file: string, customConditions: readonly string[] = []): Promise<string> {
   await writeFile(
     join(project, 'tsconfig.json'),
     JSON.stringify({
@@ -67,13 +83,14 @@ it('compiles a TypeScript consumer against its types, bodies inferred from schem
         skipLibCheck: false,
         types: ['node'],
         typeRoots: [join(root, 'node_modules/@types')],
+        customConditions,
       },
-      files: ['consumer.ts'],
+      files: [file],
     }),
   )
-  const compiled = await run(join(root, 'node_modules/.bin/tsc'), ['-p', project]).catch(failed => failed)
-  expect(compiled.stdout).toBe('')
-})
+  const { stdout } = await run(join(root, 'node_modules/.bin/tsc'), ['-p', project]).catch(failed => failed)
+  return stdout
+}
 
 it('runs from the empty project: doors open, the command answers', async () => {
   const script = `

@@ -3,7 +3,7 @@
  *
  * @see https://developer.algorand.org/docs/get-details/encoding/#address
  */
-import { sha512_256 } from '#primitives'
+import { sha512_256 } from '#platform'
 import { isAddress } from '../../domain/address.js'
 import { concatBytes, equalBytes } from '../../domain/bytes.js'
 import { decodeBase32, encodeBase32 } from './base32.js'

@@ -1,10 +1,10 @@
 /** The group of a payment and, before it, the sponsor's transaction, ready to be signed. */
 
-import { sha512_256 } from '#primitives'
+import { sha512_256 } from '#platform'
 import { concatBytes } from '../../domain/bytes.js'
 import { SdkError } from '../../domain/errors.js'
 import { X402_VERSION } from '../../domain/x402.js'
-import type { SuggestedParams } from './algod.js'
+import type { SuggestedParams } from './algod-api.js'
 import { encodeBase32 } from './base32.js'
 import {
   type AssetPayment,

@@ -2,7 +2,7 @@
  * Builds and signs the same group as the official client, byte for byte. Where the quote names a fee payer, an unsigned
  * payment of zero from the sponsor to itself stands before the payment and carries both fees.
  */
-import { verifySignature } from '#primitives'
+import { verifySignature } from '#platform'
 import { toBase64 } from '../../domain/base64.js'
 import { SdkError, type SvcError } from '../../domain/errors.js'
 import { parseBaseUnits } from '../../domain/money.js'
@@ -13,7 +13,7 @@ import type { PaymentSigner, Signer } from '../../ports/payment-signer.js'
 import { type Random, systemRandom } from '../../ports/random.js'
 import { randomId } from '../../ports/random-id.js'
 import { decodeAddress } from './address.js'
-import type { Algod } from './algod.js'
+import type { Algod } from './algod-api.js'
 import { type PaymentGroup, paymentGroup, signatureIn, signedText, withSignature } from './payment-group.js'
 import { cachedParams } from './suggested-params.js'
 
@@ -22,7 +22,7 @@ export interface PaymentSignerOptions {
   readonly network: Network
   readonly algod: Pick<Algod, 'suggestedParams'>
   /** Whether the key is external, such as a wallet. Its signatures are verified before use. @default false */
-  readonly foreignKey?: boolean
+  readonly externalKey?: boolean
   /** The end of both notes. It must never repeat: two payments with equal terms and notes are one transaction. */
   readonly noteSource?: () => string
   /** How long a node's suggested parameters are used; 0 asks for every payment. */
@@ -40,7 +40,7 @@ const PARAMS_MAX_AGE_MS = 3_000
 
 /** @throws SvcError `invalid_key` where the key has no valid address */
 export function algorandPaymentSigner(options: PaymentSignerOptions): PaymentSigner {
-  const { key, network, foreignKey = false, clock = systemClock, random = systemRandom } = options
+  const { key, network, externalKey = false, clock = systemClock, random = systemRandom } = options
   const { noteSource = () => randomId(random), paramsMaxAgeMs = PARAMS_MAX_AGE_MS } = options
   const params = cachedParams(options.algod, paramsMaxAgeMs, clock.monotonic)
   const sender = decodeAddress(key.address)
@@ -56,7 +56,7 @@ export function algorandPaymentSigner(options: PaymentSignerOptions): PaymentSig
       }
       const group = paymentGroup({ ...terms, sender, network, suggested, note: noteSource() })
       const signature = await signatureBy(key, group)
-      if (foreignKey && !isSignedBy(sender, group, signature)) {
+      if (externalKey && !isSignedBy(sender, group, signature)) {
         throw new SdkError(
           `The signer did not sign the payment as ${key.address}; nothing was paid`,
           'invalid_key',

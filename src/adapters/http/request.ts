@@ -1,5 +1,6 @@
 /** Reads an HTTP request for every transport: body, payment, keys, the caller, and the URL that the caller used. */
 import { parse } from 'node:querystring'
+import { isIdempotencyKey } from '../../domain/idempotency-key.js'
 import type { Parsed } from '../../ports/charge.js'
 import type { IncomingRequest } from '../../ports/transport.js'
 import type { BodyBudget } from './body-budget.js'
@@ -47,10 +48,8 @@ function queryOf(url: string) {
   return parse(mark === -1 ? '' : url.slice(mark + 1))
 }
 
-const IDEMPOTENCY_KEY = /^[\x21-\x7e]{1,255}$/
-
 function idempotencyKeyOf(header: string | undefined, { idempotency }: RequestOptions): string | undefined {
-  if (header === undefined || IDEMPOTENCY_KEY.test(header)) return header
+  if (header === undefined || isIdempotencyKey(header)) return header
   if (!idempotency) return undefined
   throw new HttpError(
     400,

@@ -5,6 +5,7 @@
 import type { CallToolResult } from '@modelcontextprotocol/server'
 import type { AgentDef } from '../../domain/agent.js'
 import { MCP_PATH } from '../../domain/card.js'
+import { isIdempotencyKey } from '../../domain/idempotency-key.js'
 import { isTooLarge } from '../../domain/input-size.js'
 import { isRecord, type PaymentPayload } from '../../domain/x402.js'
 import type { Charge, ChargeOutcome, Parsed } from '../../ports/charge.js'
@@ -131,7 +132,7 @@ async function callTool(
 }
 
 function isKey(value: unknown): value is string | undefined {
-  return value === undefined || (typeof value === 'string' && /^[\x21-\x7e]{1,255}$/.test(value))
+  return value === undefined || isIdempotencyKey(value)
 }
 
 /** A payment in a header is not looked at: it would be for the whole connection, and a payment is for one call. */

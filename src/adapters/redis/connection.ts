@@ -4,7 +4,7 @@
  */
 import { type Cluster, Redis } from 'ioredis'
 import { systemClock } from '../../ports/clock.js'
-import { within } from '../../ports/waiting.js'
+import { withTimeout } from '../../ports/waiting.js'
 
 /** An ioredis client: single, Sentinel or Cluster. */
 export type RedisClient = Redis | Cluster
@@ -105,5 +105,5 @@ function reconnectAfterMs(attempt: number): number {
 }
 
 function inTime<T>(ms: number, reply: Promise<T>): Promise<T> {
-  return within(systemClock, ms, reply, `Redis did not answer within ${ms} ms`)
+  return withTimeout(systemClock, ms, reply, `Redis did not answer within ${ms} ms`)
 }

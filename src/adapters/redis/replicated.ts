@@ -7,7 +7,7 @@
  */
 import type { Redis } from 'ioredis'
 import { systemClock } from '../../ports/clock.js'
-import { within } from '../../ports/waiting.js'
+import { withTimeout } from '../../ports/waiting.js'
 import type { Connection } from './connection.js'
 
 export type ReplicatedConnection = Pick<Connection, 'close' | 'commandTimeoutMs' | 'onUp' | 'script' | 'send'>
@@ -48,7 +48,7 @@ export function replicated(connection: Connection, replicas: number): Replicated
   }
 
   const inTime = <T>(command: () => Promise<T>) =>
-    within(systemClock, commandTimeoutMs, confirmed(command), 'replicas did not confirm a write in time')
+    withTimeout(systemClock, commandTimeoutMs, confirmed(command), 'replicas did not confirm a write in time')
   return {
     commandTimeoutMs,
     onUp: connection.onUp,

@@ -10,7 +10,7 @@ import { SvcError } from '../../domain/errors.js'
 import type { CallObserver } from '../../ports/call-observer.js'
 import { systemClock, wakefulClock } from '../../ports/clock.js'
 import type { Logger } from '../../ports/logger.js'
-import { deadline, within } from '../../ports/waiting.js'
+import { deadline, withTimeout } from '../../ports/waiting.js'
 import { type SettlementMessage, settlementMessage } from './settlement-message.js'
 import { secretKey, signedHeaders } from './standard-signature.js'
 
@@ -119,7 +119,7 @@ export function settlementWebhook(
 /** The timer keeps the process alive: between two attempts nothing else does. */
 async function settledWithin(graceMs: number, deliveries: readonly Promise<void>[]): Promise<void> {
   if (deliveries.length === 0) return
-  await within(wakefulClock, graceMs, Promise.all(deliveries)).catch(() => {})
+  await withTimeout(wakefulClock, graceMs, Promise.all(deliveries)).catch(() => {})
 }
 
 function webhookUrl(text: unknown): URL {

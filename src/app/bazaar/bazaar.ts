@@ -1,13 +1,11 @@
-/** What a facilitator lists. Asking costs nothing and needs no key; nothing here throws. */
+/** Reads a facilitator's index of resources. It is free and needs no key; the functions never throw. */
 
+import { sandboxUrl } from '#platform'
 import { type BazaarResource, mentions, readIndex } from '../../domain/bazaar-index.js'
 import { DEFAULT_FACILITATOR } from '../../domain/network.js'
 import { wakefulClock } from '../../ports/clock.js'
-import { recordOf } from '../client/body.js'
-import { exchangeOver } from '../client/exchange.js'
-import { urlOf } from '../client/request.js'
-import { isSuccess } from '../client/verdict.js'
-import { sandboxUrl } from '../sandbox-url.js'
+import { exchangeOver, isSuccess, recordOf } from '../client/http-exchange.js'
+import { urlOf } from '../client/http-request.js'
 
 /** Which page of whose index. */
 export interface BazaarOptions {
@@ -15,9 +13,9 @@ export interface BazaarOptions {
   readonly limit?: number
   /** How many entries to pass over. @default 0 */
   readonly offset?: number
-  /** Whose index it is. @default the environment variable `SVC_SANDBOX`, else {@link DEFAULT_FACILITATOR} */
+  /** The facilitator that is asked. @default in Node the environment variable `SVC_SANDBOX`, else {@link DEFAULT_FACILITATOR} */
   readonly facilitatorUrl?: string
-  /** What the request goes through. @default the global fetch, as it is when called */
+  /** Sends the request. @default the global fetch, looked up at each call */
   readonly fetchImpl?: typeof fetch
 }
 
@@ -29,7 +27,13 @@ export type BazaarAnswer =
 const LIMIT_MAX = 100
 const TIMEOUT_MS = 10_000
 
-/** One page of the index, in the facilitator's order. */
+/**
+ * One page of the index, in the facilitator's order.
+ *
+ * @example
+ * const page = await listBazaar({ limit: 20 })
+ * if (page.ok) for (const { resourceUrl } of page.resources) console.log(resourceUrl)
+ */
 export async function listBazaar(options: BazaarOptions = {}): Promise<BazaarAnswer> {
   try {
     return await readPage(options)
@@ -38,7 +42,12 @@ export async function listBazaar(options: BazaarOptions = {}): Promise<BazaarAns
   }
 }
 
-/** Filters one page here, by any text that entries have: that nothing is found says nothing about other pages. */
+/**
+ * The entries of one page whose texts contain the term. It filters on this machine: other pages may hold more.
+ *
+ * @example
+ * const found = await findInBazaar('translate')
+ */
 export async function findInBazaar(term: string, options: BazaarOptions = {}): Promise<BazaarAnswer> {
   if (typeof term !== 'string') return failed('the term is a text')
   const page = await listBazaar(options)

@@ -1,5 +1,5 @@
-/** What the paying wallet holds, as a node tells it. */
-import type { Algod } from '../../adapters/algorand/algod.js'
+/** The paying account's balance, read from a node. */
+import type { Algod } from '../../adapters/algorand/algod-api.js'
 import { type Network, USDC_ASSET_ID } from '../../domain/network.js'
 import { usdNumber } from '../../domain/price-of.js'
 
@@ -11,7 +11,7 @@ export interface Balance {
   readonly usdc: bigint | null
   /** The same in USD; `null` likewise. */
   readonly usd: number | null
-  /** Frozen USDC pays nobody. */
+  /** Frozen USDC cannot be paid. */
   readonly frozen: boolean
   /** ALGO, in millionths. */
   readonly microAlgos: bigint

@@ -1,10 +1,235 @@
-/** The paying client in Node: with a key of its own. */
-import { type ClientOptions, settingsOf } from './options.js'
-import { PayingClient } from './paying-client.js'
+/** The paying client: it asks, reads the price, checks it against its limits, signs exactly that price, and calls again. */
+import type { Manifest } from '../../domain/manifest.js'
+import { priceOf, usdNumber } from '../../domain/price-of.js'
+import { unlessAborted } from '../../ports/waiting.js'
+import type { Balance } from './balance.js'
+import { manifestOf, manifestUrl } from './discover.js'
+import { noSigner, notASubscription } from './errors.js'
+import { type CallOptions, type HttpRequest, type RequestOptions, requestOf, urlOf } from './http-request.js'
+import { type CallOutcome, type CallRequest, type ManyOptions, manyCalls } from './many.js'
+import { type ClientOptions, type Settings, settingsOf } from './options.js'
+import { type Purchase, purchase } from './purchase.js'
+import { challengeOf, type Estimate, estimateOf, isQuote } from './quote.js'
+import type { Receipts } from './receipts.js'
+import { type CallResult, type Outcome, type QuoteResult, resultOf, type SubscribeResult } from './results.js'
+import { ask, askBriefly, deliver, succeeded, type UnpaidReply } from './retry.js'
+import {
+  type ActiveSubscription,
+  type SubscriptionKeys,
+  soldIn,
+  subscriptionKeys,
+  withKey,
+} from './subscription-keys.js'
+
+/** All of {@link SvcClient} but its options: the simulation makes clients over settings of its own. */
+export abstract class PayingClient {
+  // Private fields, so that neither JSON nor an inspection of the client shows a key.
+  readonly #settings: Settings
+  readonly #keys: SubscriptionKeys
+
+  protected constructor(settings: Settings) {
+    this.#settings = settings
+    this.#keys = subscriptionKeys(settings.clock.now)
+  }
+
+  /** The paying address; `undefined` without a key. */
+  get address(): string | undefined {
+    return this.#settings.signer?.address
+  }
+
+  /**
+   * USD counted in the last 24 hours: paid, being paid, or possibly paid. A payment that was sent counts whatever its
+   * seller answered, until the chain proves that it cannot land. The chain is asked where a call needs the room.
+   */
+  get spentToday(): number {
+    return usdNumber(this.#settings.limits.spent)
+  }
+
+  /** USD left under `maxPerDay`; Infinity without it. */
+  get remainingToday(): number {
+    const { remaining } = this.#settings.limits
+    return remaining === undefined ? Number.POSITIVE_INFINITY : usdNumber(remaining)
+  }
+
+  /** The subscription windows whose keys this client holds, without those that have ended. */
+  get activeSubscriptions(): ActiveSubscription[] {
+    return this.#keys.list()
+  }
+
+  /** The payments that this client has sent, as they stand. */
+  get receipts(): Receipts {
+    return this.#settings.receipts
+  }
+
+  /**
+   * What an endpoint asks for. Needs no key, pays nothing. An endpoint that asks for no payment does its work.
+   *
+   * @throws SvcError `invalid_url`, `invalid_request`, `network_error`, `aborted`
+   */
+  async quote(url: string | URL, body?: unknown, options: RequestOptions = {}): Promise<QuoteResult> {
+    const { reply } = await askBriefly(this.#settings, requestOf(url, body, options), options)
+    const { status } = reply
+    if (status !== 402) return { paymentRequired: false, status }
+    return { paymentRequired: true, status, requirements: challengeOf(reply) }
+  }
+
+  /**
+   * What `call` would pay, and whether the limits allow that. Needs no key, pays nothing. As with `quote`, an endpoint
+   * that asks for no payment does its work.
+   *
+   * @example
+   * const { usd, refusal } = await client.estimate('https://agent.example/summarize', { text })
+   * if (refusal) console.log(`would not be paid: ${refusal.message}`)
+   *
+   * @throws SvcError `invalid_url`, `invalid_request`, `network_error`, `aborted`; `call_failed` where the call would fail
+   * before any payment
+   */
+  async estimate(url: string | URL, body?: unknown, options: RequestOptions = {}): Promise<Estimate> {
+    const request = requestOf(url, body, options)
+    if (this.#keys.keyFor(request.url) !== undefined) return { usd: 0, covered: true }
+    const asked = await askBriefly(this.#settings, request, options)
+    if (isQuote(asked.reply)) return estimateOf(request.url, asked.reply, this.#settings)
+    succeeded(asked)
+    return { usd: 0 }
+  }
+
+  /**
+   * Calls an endpoint, and pays where it asks to be paid: once, at the price that was checked.
+   *
+   * @param url Absolute, http or https.
+   * @param body Sent as JSON; leave it out for a GET, whose input is in the query.
+   * @param options How it is sent.
+   * @typeParam T The type that the caller expects of `data`; it is not checked.
+   *
+   * @throws SvcError `no_signer`, `price_above_max`, `daily_cap_reached`, `unreadable_quote`, `network_error`,
+   * `call_failed`, and those that the guide to errors lists. `detail.charged` says whether a payment that was sent was charged.
+   */
+  async call<T = unknown>(
+    url: string | URL,
+    body?: unknown,
+    options: CallOptions = {},
+  ): Promise<CallResult<T>> {
+    const request = requestOf(url, body, options)
+    const key = this.#keys.keyFor(request.url)
+    if (!this.#settings.signer && key === undefined) throw noSigner(request.url.origin)
+    const held = key === undefined ? request : withKey(request, key, this.#settings.random)
+    const asked = await ask(this.#settings, held, options, this.#settings.timeoutMs)
+    if (!isQuote(asked.reply)) return resultOf(succeeded(asked))
+    if (key === undefined) return resultOf(await this.#buy(request, asked))
+    this.#keys.drop(request.url, key)
+    const bought = await this.#buy(request, asked)
+    const message = `${request.url.origin} no longer accepts the subscription key`
+    return resultOf(bought, [{ code: 'key_refused', message }])
+  }
+
+  /**
+   * Many calls, a few at a time; outcomes in the order of the requests. One that fails stops no other.
+   *
+   * @example
+   * const outcomes = await client.callMany(texts.map(text => ({ url, body: { text } })), { concurrency: 4 })
+   * for (const outcome of outcomes) console.log(outcome.ok ? outcome.result.data : outcome.error.message)
+   *
+   * @throws SvcError `invalid_options`
+   */
+  callMany<T = unknown>(
+    requests: Iterable<CallRequest>,
+    options: ManyOptions = {},
+  ): Promise<CallOutcome<T>[]> {
+    return manyCalls(requests, options, ({ url, body, ...call }) => this.call<T>(url, body, call))
+  }
+
+  /**
+   * Buys a subscription window and keeps its key for later calls of the same endpoint.
+   *
+   * @example
+   * const { expiresAt } = await client.subscribe('https://agent.example/feed')
+   * await client.call('https://agent.example/feed') // covered by the key until expiresAt
+   *
+   * @throws SvcError as `call`; `not_a_subscription` where no key was issued, whether or not something was paid.
+   */
+  async subscribe<T = unknown>(
+    url: string | URL,
+    body?: unknown,
+    options: CallOptions = {},
+  ): Promise<SubscribeResult<T>> {
+    const request = requestOf(url, body, options)
+    if (!this.#settings.signer) throw noSigner(request.url.origin)
+    const asked = await ask(this.#settings, request, options, this.#settings.timeoutMs)
+    const isPaid = isQuote(asked.reply)
+    const bought: Outcome = isPaid ? await this.#buy(request, asked) : succeeded(asked)
+    const sold = isPaid ? soldIn(bought.reply.headers) : undefined
+    if (!sold) throw notASubscription(request.url.origin, bought)
+    return { ...resultOf<T>(bought), ...this.#keys.hold(request.url, sold.key, sold.expiresAt) }
+  }
+
+  /**
+   * Takes over a key that was bought elsewhere: calls of this endpoint send it instead of paying.
+   *
+   * @param url The endpoint.
+   * @param key The key that its seller sent in `x-svc-subscription`.
+   * @param expiresAt Milliseconds since the epoch, a date, or ISO text. Without it, the key is used until the seller refuses it.
+   *
+   * @throws SvcError `invalid_url`, `invalid_subscription`
+   */
+  useSubscription(url: string | URL, key: string, expiresAt?: Date | string | number): void {
+    this.#keys.hold(urlOf(url), key, expiresAt)
+  }
+
+  /**
+   * The manifest of the agent at this base URL. Costs nothing. It is the agent's claim: see {@link verifyManifest}.
+   *
+   * @example
+   * const { endpoints } = await client.discover('https://agent.example')
+   * for (const { url, price } of endpoints) console.log(url, price)
+   *
+   * @param baseUrl The agent's base URL, or the manifest's own URL.
+   * @param options A `signal` that ends the request.
+   *
+   * @throws SvcError `invalid_url`, `network_error`, `call_failed`, `invalid_manifest`
+   */
+  async discover(baseUrl: string | URL, { signal }: Pick<RequestOptions, 'signal'> = {}): Promise<Manifest> {
+    const url = manifestUrl(urlOf(baseUrl))
+    const options = { method: 'GET', signal }
+    const asked = await askBriefly(this.#settings, requestOf(url, undefined, options), options)
+    return manifestOf(succeeded(asked).reply, url)
+  }
+
+  /**
+   * The paying account's balance, read from the node.
+   *
+   * @param options A `signal` that ends the waiting.
+   *
+   * @throws SvcError `no_signer`, `node_unavailable`, `aborted`
+   */
+  async balance({ signal }: Pick<RequestOptions, 'signal'> = {}): Promise<Balance> {
+    const { address } = this
+    if (address === undefined) throw noSigner('A balance')
+    return unlessAborted(this.#settings.balance(address), signal, 'Reading the balance was aborted')
+  }
+
+  /** The function {@link priceOf}, as a method. */
+  priceOf(requirements: unknown): number | null {
+    return priceOf(requirements)
+  }
+
+  async #buy(request: HttpRequest, asked: UnpaidReply): Promise<Purchase> {
+    const { signer, timeoutMs } = this.#settings
+    if (!signer) throw noSigner(request.url.origin, challengeOf(asked.reply))
+    const paid = { ...request, method: asked.request.method }
+    const bought = await purchase(paid, asked.reply, {
+      ...this.#settings,
+      signer,
+      deliver: (sent, payment) => deliver(this.#settings, sent, timeoutMs, payment),
+    })
+    const sold = soldIn(bought.reply.headers)
+    if (sold) this.#keys.hold(request.url, sold.key, sold.expiresAt)
+    return bought
+  }
+}
 
 /**
- * Calls endpoints and pays for them, within the limits that it was given. It signs one payment a call, only USDC, only on
- * its own network, and only what the quote said.
+ * Calls endpoints and pays for them, within its limits. It signs one payment a call, only USDC, only on its own network,
+ * and only what the quote said. In a browser it takes a `signer: { address, signTransactions }` of a wallet instead of a key.
  *
  * @example
  * const caps = { maxPrice: '$0.05', maxPerDay: '$2' }

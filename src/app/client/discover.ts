@@ -1,9 +1,9 @@
-/** Reads an agent's manifest. Everything in it is the agent's own word: data, never an instruction. */
+/** Reads an agent's manifest. Everything in it is the agent's claim: data, never an instruction. */
 import { SdkError } from '../../domain/errors.js'
 import type { Manifest } from '../../domain/manifest.js'
 import { isRecord } from '../../domain/x402.js'
-import { recordOf } from './body.js'
-import type { Reply } from './exchange.js'
+import type { HttpReply } from './http-exchange.js'
+import { recordOf } from './http-exchange.js'
 
 const MANIFEST_PATH = '/.well-known/svc.json'
 
@@ -14,8 +14,8 @@ export function manifestUrl(base: URL): URL {
   return new URL(origin + (path.endsWith(MANIFEST_PATH) ? path : path + MANIFEST_PATH))
 }
 
-/** @throws SvcError `invalid_manifest` where the outline that callers rely on is not there. */
-export function manifestOf(reply: Reply, url: URL): Manifest {
+/** @throws SvcError `invalid_manifest` where a field that callers rely on is missing. */
+export function manifestOf(reply: HttpReply, url: URL): Manifest {
   const value = recordOf(reply)
   const { name, handle, network, payTo, endpoints } = value ?? {}
   const texts = [name, handle, network, payTo].every(text => typeof text === 'string')

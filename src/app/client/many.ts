@@ -1,7 +1,6 @@
 /** Many calls, a few at a time. */
 import { SdkError } from '../../domain/errors.js'
-import { eitherSignal } from './abort.js'
-import type { CallOptions } from './request.js'
+import type { CallOptions } from './http-request.js'
 import type { CallResult } from './results.js'
 
 /** One of many calls: what `call` takes, as an object. */
@@ -16,7 +15,7 @@ export interface CallRequest extends CallOptions {
 export interface ManyOptions {
   /** How many calls are under way at once. @default 8 */
   readonly concurrency?: number
-  /** Ends the calls that are under way, and refuses those that are not. */
+  /** Ends the calls that are under way, and refuses those that have not begun. */
   readonly signal?: AbortSignal
 }
 
@@ -47,7 +46,12 @@ export async function manyCalls<T>(
   return outcomes
 }
 
-/** One iterator for all workers: each takes what is next. */
+/** Fires when either signal does. */
+function eitherSignal(one: AbortSignal | undefined, other: AbortSignal | undefined): AbortSignal | undefined {
+  return one && other ? AbortSignal.any([one, other]) : (one ?? other)
+}
+
+/** One iterator for all workers: each worker takes the next request. */
 function* entriesOf<T>(items: Iterable<T>): Generator<[number, T]> {
   let at = 0
   for (const item of items) yield [at++, item]

@@ -1,7 +1,8 @@
 /**
- * Pays one quote, once: what is signed is the very entry that was checked, and what is sent again is the very payment
- * that was signed. No answer, least of all another 402, makes it sign a second one.
+ * Pays one quote, once. It signs the same entry that it checked, and sends the same payment at each attempt. No answer,
+ * least of all another 402, makes it sign a second payment.
  */
+import { IDEMPOTENCY_KEY_HEADER } from '../../domain/idempotency-key.js'
 import type { Network } from '../../domain/network.js'
 import { usdNumber } from '../../domain/price-of.js'
 import { encodeHeader, PAYMENT_SIGNATURE_HEADER, type PaymentRequirements } from '../../domain/x402.js'
@@ -9,78 +10,81 @@ import type { Clock } from '../../ports/clock.js'
 import type { PaymentSigner, SignedPayment } from '../../ports/payment-signer.js'
 import type { Random } from '../../ports/random.js'
 import { randomId } from '../../ports/random-id.js'
-import { unlessAborted } from './abort.js'
-import { type Agreement, agreementOn } from './agreement.js'
-import type { Outgoing, Reply } from './exchange.js'
-import { aborted, type Charged, callFailed, networkError } from './failures.js'
-import type { Purse, Reservation } from './purse.js'
-import { contradictions, receiptOf } from './receipt.js'
+import { unlessAborted } from '../../ports/waiting.js'
+import { type Charged, chargedBy, contradictions, isReplay, receiptOf } from './charged.js'
+import { aborted, callFailed, networkError } from './errors.js'
+import { type HttpReply, isSuccess } from './http-exchange.js'
+import type { HttpRequest } from './http-request.js'
+import { type SelectedRequirements, selectRequirements } from './quote.js'
 import type { ReceiptBook } from './receipts.js'
-import { IDEMPOTENCY_KEY_HEADER } from './request.js'
 import type { CallPayment, Warning } from './results.js'
-import type { Delivery, Presented } from './retry.js'
-import { chargedBy, isReplay, isSuccess } from './verdict.js'
+import type { Delivery, SentPayment } from './retry.js'
+import type { Reservation, SpendingLimits } from './spending-limits.js'
 
-export interface Means {
+export interface PurchaseDeps {
   readonly network: Network
   readonly signer: PaymentSigner
-  readonly purse: Purse
+  readonly limits: SpendingLimits
   readonly receipts: ReceiptBook
   readonly strictResource: boolean
   readonly clock: Clock
   readonly random: Random
-  deliver(request: Outgoing, presented: Presented): Promise<Delivery>
-  /** Whether the node knows a transaction as landed. False says nothing. */
+  deliver(request: HttpRequest, payment: SentPayment): Promise<Delivery>
+  /** Whether the node knows a transaction as landed. False proves nothing. */
   landed(txId: string): Promise<boolean>
 }
 
 export interface Purchase {
-  readonly reply: Reply
+  readonly reply: HttpReply
   readonly attempts: number
   readonly payment?: CallPayment
   readonly replayed: boolean
   readonly warnings: readonly Warning[]
 }
 
-export async function purchase(request: Outgoing, quoted: Reply, means: Means): Promise<Purchase> {
-  const agreement = agreementOn(request.url, quoted, means)
-  const { accepted, warnings } = agreement
-  const reservation = await means.purse.reserve(accepted, request.signal)
-  const begunMs = means.clock.monotonic()
-  const signed = await signOrRelease(request, agreement, means.signer, reservation)
+export async function purchase(
+  request: HttpRequest,
+  quoted: HttpReply,
+  deps: PurchaseDeps,
+): Promise<Purchase> {
+  const selected = selectRequirements(request.url, quoted, deps)
+  const { accepted, warnings } = selected
+  const reservation = await deps.limits.reserve(accepted, request.signal)
+  const begunMs = deps.clock.monotonic()
+  const signed = await signOrRelease(request, selected, deps.signer, reservation)
   const { txId } = signed
   await reservation.attach(signed)
-  means.receipts.sent({ txId, method: request.method, url: request.url, accepted })
-  const delivery = await deliverPaid(request, signed, means, {
+  deps.receipts.sent({ txId, method: request.method, url: request.url, accepted })
+  const delivery = await deliverPaid(request, signed, deps, {
     txId,
     landsUntilMs: begunMs + landsForMs(signed),
   })
 
-  const charged = await chargedAfter(delivery, signed, means)
+  const charged = await chargedAfter(delivery, signed, deps)
   const { reply, attempts, cause } = delivery
   const status = reply?.status
-  means.receipts.update(txId, { charged: charged.charged, ...(status !== undefined && { status }) })
+  deps.receipts.update(txId, { charged: charged.charged, ...(status !== undefined && { status }) })
   if (charged.charged === 'yes') await reservation.spent()
 
   const { origin } = request.url
   if (!reply) throw networkError(origin, cause, charged)
   if (!isSuccess(reply) || reply.oversized) throw callFailed(origin, reply, charged)
   const replayed = isReplay(reply) && charged.charged === 'no'
-  const found = replayed ? [] : receiptWarnings(reply, accepted, signed, means.signer.address)
+  const found = replayed ? [] : receiptWarnings(reply, accepted, signed, deps.signer.address)
   const payment = replayed ? earlierPayment(reply) : paymentOf(signed.txId, accepted)
   return { reply, attempts, payment, replayed, warnings: [...warnings, ...found] }
 }
 
 async function signOrRelease(
-  { url, signal }: Outgoing,
-  { challenge, accepted }: Agreement,
+  { url, signal }: HttpRequest,
+  { challenge, accepted }: SelectedRequirements,
   signer: PaymentSigner,
   reservation: Reservation,
 ): Promise<SignedPayment> {
-  const told = `The call to ${url.origin} was aborted; nothing was paid`
+  const message = `The call to ${url.origin} was aborted; nothing was paid`
   try {
     // A node may be slow, and a wallet may ask a person.
-    return await unlessAborted(signer.sign(challenge, accepted), signal, told)
+    return await unlessAborted(signer.sign(challenge, accepted), signal, message)
   } catch (error) {
     await reservation.release()
     throw error
@@ -88,33 +92,33 @@ async function signOrRelease(
 }
 
 async function deliverPaid(
-  request: Outgoing,
+  request: HttpRequest,
   signed: SignedPayment,
-  means: Means,
-  presented: Presented,
+  deps: PurchaseDeps,
+  payment: SentPayment,
 ): Promise<Delivery> {
   const headers = {
-    [IDEMPOTENCY_KEY_HEADER]: randomId(means.random),
+    [IDEMPOTENCY_KEY_HEADER]: randomId(deps.random),
     ...request.headers,
     [PAYMENT_SIGNATURE_HEADER]: encodeHeader(signed.payload),
   }
   try {
-    return await means.deliver({ ...request, headers }, presented)
+    return await deps.deliver({ ...request, headers }, payment)
   } catch {
-    // Only the caller's own signal ends a delivery without an outcome, and by then the payment may be out.
+    // Only the caller's own signal ends a delivery without an outcome. The payment may have been sent by then.
     throw aborted(request.url.origin, { txId: signed.txId, charged: 'maybe' })
   }
 }
 
-/** What the seller does not admit is looked up at once: the reader of the outcome should not have to. */
-async function chargedAfter(delivery: Delivery, signed: SignedPayment, means: Means): Promise<Charged> {
+/** Looks the payment up on the chain where the seller does not say that it was charged, to spare the caller that work. */
+async function chargedAfter(delivery: Delivery, signed: SignedPayment, deps: PurchaseDeps): Promise<Charged> {
   const { txId } = signed
   const charged = chargedBy(delivery, signed)
-  const landed = charged !== 'yes' && (await means.landed(txId))
+  const landed = charged !== 'yes' && (await deps.landed(txId))
   return { txId, charged: landed ? 'yes' : charged }
 }
 
-/** A round takes 2.8 s; less is counted, as sellers do, and the parameters that were signed may be a round old. */
+/** A round takes 2.8 s. Sellers count 2.5 s, and so does the client; the signed parameters may be a round old. */
 const ROUND_MS_MIN = 2_500
 const ROUNDS_TO_SETTLE = 4
 
@@ -123,7 +127,7 @@ function landsForMs({ firstValid, lastValid }: SignedPayment): number {
 }
 
 function receiptWarnings(
-  reply: Reply,
+  reply: HttpReply,
   accepted: PaymentRequirements,
   signed: SignedPayment,
   payer: string,
@@ -143,7 +147,7 @@ function paymentOf(
   return { txId, amount, usd: usdNumber(BigInt(amount)), asset }
 }
 
-function earlierPayment(reply: Reply): CallPayment | undefined {
+function earlierPayment(reply: HttpReply): CallPayment | undefined {
   const { txId, amount, asset } = receiptOf(reply.headers) ?? {}
   if (amount === undefined || asset === undefined || !/^\d{1,20}$/.test(amount))
     return txId ? { txId } : undefined

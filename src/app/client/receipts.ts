@@ -1,11 +1,11 @@
-/** What this client has paid, for whoever has to account for it. In memory, and bounded: the oldest go first. */
+/** The payments that this client has sent, for accounting. In memory, and bounded: the oldest go first. */
 
+import { csvRow } from '../../domain/csv.js'
 import { usdNumber } from '../../domain/price-of.js'
 import type { PaymentRequirements } from '../../domain/x402.js'
-import { csvOf } from './csv.js'
-import type { Charged } from './failures.js'
+import type { Charged } from './charged.js'
 
-/** One payment that was sent. All but `status` and `charged` is what was signed, whatever the seller says about it. */
+/** One payment that was sent. All fields but `status` and `charged` are what was signed, whatever the seller says. */
 export interface PaymentRecord {
   /** When it was sent; ISO 8601. */
   readonly at: string
@@ -16,8 +16,8 @@ export interface PaymentRecord {
   /** Of the answer; absent until there is one, and where none came. */
   readonly status?: number
   /**
-   * `maybe` until the answer is there, and where nobody can tell. `no` is the seller's word, and stays counted against
-   * `maxPerDay`. Where a call needs that room, the chain is asked: it makes `yes` or `no` of payments that could land.
+   * `maybe` until there is an answer, and where the answer does not show it. `no` is the seller's claim, and stays counted
+   * against `maxPerDay`. Where a call needs that room, the chain is asked, and its answer replaces `maybe` or `no`.
    */
   readonly charged: Charged['charged']
   /** The payment's transaction id. */
@@ -41,11 +41,11 @@ export interface PaymentRecord {
 export interface Receipts extends Iterable<PaymentRecord> {
   /** How many are remembered. */
   readonly length: number
-  /** How many older ones are gone. */
+  /** How many older ones were dropped. */
   readonly dropped: number
   /** Oldest first; what `JSON.stringify` shows. */
   toJSON(): PaymentRecord[]
-  /** With a head, a line each; no field can become a formula. */
+  /** A line of column names, then a line for each payment. No field can become a formula in a spreadsheet. */
   toCSV(): string
 }
 
@@ -101,7 +101,10 @@ export function receiptBook(max: number, now: () => number): ReceiptBook {
     },
     [Symbol.iterator]: () => records.values(),
     toJSON: () => [...records.values()],
-    toCSV: () => csvOf([COLUMNS, ...[...records.values()].map(record => COLUMNS.map(name => record[name]))]),
+    toCSV() {
+      const rows = [COLUMNS, ...[...records.values()].map(record => COLUMNS.map(name => record[name]))]
+      return rows.map(row => `${csvRow(row)}\r\n`).join('')
+    },
   }
 }
 

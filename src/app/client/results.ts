@@ -1,7 +1,8 @@
-/** What the client's methods answer. */
+/** The results of the client's methods. */
 import type { PaymentRequired } from '../../domain/x402.js'
-import { dataOf } from './body.js'
-import type { Reply } from './exchange.js'
+import type { HttpReply } from './http-exchange.js'
+import { dataOf } from './http-exchange.js'
+import type { ActiveSubscription } from './subscription-keys.js'
 
 /** What an endpoint asks for. */
 export interface QuoteResult {
@@ -29,19 +30,22 @@ export interface CallPayment {
 export interface CallResult<T = unknown> {
   /** Parsed by content type: JSON, a string for text, bytes for anything else, `null` for an empty body. */
   readonly data: T
-  /** What was signed and accepted; for a replay, what its first payment was. Absent where nothing was paid. */
+  /** The payment that was signed and accepted; for a replay, the first payment. Absent where nothing was paid. */
   readonly payment?: CallPayment
   /** HTTP status of the answer. */
   readonly status: number
-  /** How often the request that was answered had been sent. */
+  /** How often the answered request had been sent. */
   readonly attempts?: number
   /** The seller answered an earlier call again; this one cost nothing. */
   readonly replayed?: true
-  /** What did not add up without being a reason to fail. */
+  /** Contradictions that are no reason to fail. */
   readonly warnings?: readonly Warning[]
 }
 
-/** Something that did not add up. */
+/** A new subscription, and the answer of the call that bought it. */
+export interface SubscribeResult<T = unknown> extends CallResult<T>, ActiveSubscription {}
+
+/** A contradiction that is no reason to fail. */
 export interface Warning {
   /** For programs. */
   readonly code: WarningCode
@@ -67,14 +71,14 @@ export type WarningCode =
 
 /** A success, before its body is read. */
 export interface Outcome {
-  readonly reply: Reply
+  readonly reply: HttpReply
   readonly attempts: number
   readonly payment?: CallPayment
   readonly replayed?: boolean
   readonly warnings?: readonly Warning[]
 }
 
-/** `data` is what the seller sent; that it is a `T` is the caller's belief. */
+/** `data` is what the seller sent. Its type `T` is the caller's claim, and is not checked. */
 export function resultOf<T>(outcome: Outcome, added: readonly Warning[] = []): CallResult<T> {
   const { reply, attempts, payment, replayed } = outcome
   const { data, unreadable } = dataOf(reply)

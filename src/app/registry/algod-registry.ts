@@ -1,11 +1,10 @@
-/** The public way to a registry: which applications, read from which node. */
+/** A registry's public constructor: which applications, read from which node. */
+import { nodeClient, sandboxUrl } from '#platform'
 import { ALGOD_TOKEN_HEADER } from '../../adapters/algorand/algod-api.js'
-import { nodeClient } from '../../adapters/algorand/node-client.js'
 import { algorandRegistry } from '../../adapters/algorand/registry.js'
 import { DEFAULT_ALGOD, type Network } from '../../domain/network.js'
 import type { RegistryApps } from '../../domain/registry.js'
 import type { Registry } from '../../ports/registry.js'
-import { sandboxUrl } from '../sandbox-url.js'
 
 /** Which registry, read from which node. */
 export interface AlgodRegistryOptions extends RegistryApps {
@@ -13,14 +12,14 @@ export interface AlgodRegistryOptions extends RegistryApps {
   readonly identityApp: number
   /** Which public node is asked where `algodUrl` is not given. @default 'mainnet' */
   readonly network?: Network
-  /** The node that is asked. @default the environment variable `SVC_SANDBOX`, else a public node of the network */
+  /** The node that is asked. @default in Node the environment variable `SVC_SANDBOX`, else a public node of the network */
   readonly algodUrl?: string
   /** The node's API token. @default none */
   readonly algodToken?: string
 }
 
 /**
- * Reads a registry from a node. Nothing is asked before the first question.
+ * Reads a registry from a node. No request is sent before the first question.
  *
  * @param options Which applications, on which node.
  *

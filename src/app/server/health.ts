@@ -4,7 +4,7 @@ import type { AgentDef } from '../../domain/agent.js'
 import { CAIP2 } from '../../domain/network.js'
 import type { Clock } from '../../ports/clock.js'
 import type { Logger } from '../../ports/logger.js'
-import { within } from '../../ports/waiting.js'
+import { withTimeout } from '../../ports/waiting.js'
 import type { ChargeDeps } from '../charge/deps.js'
 
 const CHECK_TIMEOUT_MS = 2_000
@@ -128,6 +128,6 @@ function oneAtATime(name: string, check: HealthCheck, { timeoutMs, logger, clock
     running ??= run().finally(() => {
       running = undefined
     })
-    return within(clock, timeoutMs, running).catch(() => 'timed_out' as const)
+    return withTimeout(clock, timeoutMs, running).catch(() => 'timed_out' as const)
   }
 }

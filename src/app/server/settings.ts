@@ -2,6 +2,7 @@
  * The options of a server, read once: every option is checked here, and every default is given here. Nothing else sees the
  * options. Options that are objects with checks of their own (webhooks, stores) are checked by what is made of them.
  */
+import { sandboxUrl } from '#platform'
 import { isValidAddress } from '../../adapters/algorand/keys.js'
 import { quietLogger } from '../../adapters/log/quiet-logger.js'
 import { isAddress } from '../../domain/address.js'
@@ -19,7 +20,6 @@ import type { RegistryIdentity } from '../../domain/registry.js'
 import { type Logger, silentLogger } from '../../ports/logger.js'
 import type { Rate, Rules } from '../charge/deps.js'
 import type { ManifestSigner } from '../manifest-signature.js'
-import { sandboxUrl } from '../sandbox-url.js'
 import { hostNames, invalid, oneOf, positive } from './option-checks.js'
 import type { ServerOptions, Stores } from './options.js'
 import { rulesOf } from './rules.js'

@@ -2,7 +2,7 @@
 import type { Clock } from '../../ports/clock.js'
 import type { Logger } from '../../ports/logger.js'
 import type { SubscriptionStore } from '../../ports/subscriptions.js'
-import { every, within } from '../../ports/waiting.js'
+import { every, withTimeout } from '../../ports/waiting.js'
 import { windowsNow } from '../charge/subscription-key.js'
 
 /** What a seller's own store may take to answer. */
@@ -17,7 +17,7 @@ export function boundedSubscriptions(
   clock: Pick<Clock, 'after'>,
 ): SubscriptionStore {
   const bounded = <T>(answer: T): T =>
-    answer instanceof Promise ? (within(clock, STORE_TIMEOUT_MS, answer) as T) : answer
+    answer instanceof Promise ? (withTimeout(clock, STORE_TIMEOUT_MS, answer) as T) : answer
   return {
     get: id => bounded(store.get(id)),
     put: (id, record) => bounded(store.put(id, record)),

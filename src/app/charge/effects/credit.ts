@@ -1,5 +1,5 @@
 import { sleep } from '../../../ports/waiting.js'
-import { onceKnown } from '../../once-known.js'
+import { thenMaybe } from '../../then-maybe.js'
 import { type Call, storeDown } from '../call.js'
 import { creditorOf } from '../credit.js'
 import type { ChargeDeps } from '../deps.js'
@@ -15,7 +15,7 @@ const EXHAUSTED_RETRY_MS = 5_000
  */
 export function credit(deps: ChargeDeps, call: Call) {
   if (deps.rules.credit === undefined) return 'credited'
-  return onceKnown(take(deps, call), taken => taken ?? wait(deps, call))
+  return thenMaybe(take(deps, call), taken => taken ?? wait(deps, call))
 }
 
 type Taken = 'credited' | 'storeDown' | undefined

@@ -1,7 +1,7 @@
 import { SvcError } from '../../../domain/errors.js'
 import { isRecord, sameTerms } from '../../../domain/x402.js'
-import { within } from '../../../ports/waiting.js'
-import { onceKnown } from '../../once-known.js'
+import { withTimeout } from '../../../ports/waiting.js'
+import { thenMaybe } from '../../then-maybe.js'
 import { type Call, meetsTerms } from '../call.js'
 import type { ChargeDeps } from '../deps.js'
 import { quotedPrice } from '../quoted-price.js'
@@ -19,7 +19,7 @@ async function priced(deps: ChargeDeps, call: Call) {
 }
 
 function asked(deps: ChargeDeps, call: Call, amount: bigint) {
-  return onceKnown(deps.facilitator.supported(), supported => {
+  return thenMaybe(deps.facilitator.supported(), supported => {
     call.requirements = call.endpoint.terms.requirements(amount, supported)
     return judged(deps, call)
   })
@@ -43,7 +43,7 @@ function judged(deps: ChargeDeps, call: Call) {
 
 async function priceNow(deps: ChargeDeps, call: Call): Promise<bigint | undefined> {
   try {
-    return await within(deps.clock, deps.rules.timeouts.priceMs, quotedPrice(call))
+    return await withTimeout(deps.clock, deps.rules.timeouts.priceMs, quotedPrice(call))
   } catch (cause) {
     const endpoint = call.endpoint.def.name
     deps.logger.error({ err: cause, endpoint }, 'the price function gave no price')

@@ -1,5 +1,5 @@
 import type { Landing } from '../../../ports/chain.js'
-import { sleep, within } from '../../../ports/waiting.js'
+import { sleep, withTimeout } from '../../../ports/waiting.js'
 import type { Call } from '../call.js'
 import type { ChargeDeps } from '../deps.js'
 import { untilCut } from '../until-cut.js'
@@ -28,7 +28,7 @@ export async function reconcile(deps: ChargeDeps, call: Call) {
 
 /** One attempt may take longer than the caller is to wait; what it finds later is found by recovery. */
 async function atMost({ clock }: ChargeDeps, ms: number, attempted: Promise<Landing>): Promise<Landing> {
-  return within(clock, Math.max(ms, 1), attempted).catch(() => 'unknown')
+  return withTimeout(clock, Math.max(ms, 1), attempted).catch(() => 'unknown')
 }
 
 async function attempt(deps: ChargeDeps, call: Call): Promise<Landing> {

@@ -1,9 +1,8 @@
 /** What gives money back is a proof: everything short of it leaves the payment counted. */
-
 import { describe, expect, it } from 'vitest'
 import type { Algod } from '../../src/adapters/algorand/algod.js'
 import type { Indexer } from '../../src/adapters/algorand/indexer.js'
-import { type OpenPaymentsOptions, openPayments } from '../../src/app/client/open-payments.js'
+import { type LateSettlementsOptions, lateSettlements } from '../../src/app/client/late-settlements.js'
 import { memorySpendLedger } from '../../src/client.js'
 import type { Network } from '../../src/domain/network.js'
 import { systemClock as clock } from '../../src/ports/clock.js'
@@ -23,7 +22,7 @@ async function open(ledger: SpendLedger, id: string, window: [bigint, bigint], n
 async function settled(
   changes: Partial<Algod>,
   window: [bigint, bigint] = [100n, 110n],
-  options: Partial<OpenPaymentsOptions> = {},
+  options: Partial<LateSettlementsOptions> = {},
 ) {
   const ledger = memorySpendLedger()
   await open(ledger, 'a', window)
@@ -32,7 +31,7 @@ async function settled(
     expect(txId).toBe(txIdOf('a'))
     ends.push(end)
   }
-  await openPayments({
+  await lateSettlements({
     clock,
     ledger,
     network: 'testnet',
@@ -82,7 +81,7 @@ describe('an open payment', () => {
   it('of another network is not asked about: its rounds are others', async () => {
     const ledger = memorySpendLedger()
     await open(ledger, 'a', [1n, 5n], 'mainnet')
-    await openPayments({ clock, ledger, network: 'testnet', algod: node(), settled: () => {} }).settle()
+    await lateSettlements({ clock, ledger, network: 'testnet', algod: node(), settled: () => {} }).settle()
     expect(ledger.spentBaseUnits).toBe(1n)
   })
 })
@@ -107,8 +106,8 @@ describe('many open payments', () => {
         return []
       },
     })
-    const payments = openPayments({ clock, ledger, network: 'testnet', algod: counted, settled: () => {} })
-    await Promise.all([payments.settle(), payments.settle()])
+    const late = lateSettlements({ clock, ledger, network: 'testnet', algod: counted, settled: () => {} })
+    await Promise.all([late.settle(), late.settle()])
     expect(ledger.spentBaseUnits).toBe(0n)
     const blocks = Array.from({ length: 11 }, (_, at) => `block ${100 + at}`)
     expect(asked.sort()).toEqual([...blocks, 'params', 'round'].sort())
@@ -122,8 +121,8 @@ describe('many open payments', () => {
       lastRound: async () => 160n,
       blockTxIds: async round => (round < 140n ? down() : []),
     })
-    const payments = openPayments({ clock, ledger, network: 'testnet', algod, settled: () => {} })
-    await payments.settle()
+    const late = lateSettlements({ clock, ledger, network: 'testnet', algod, settled: () => {} })
+    await late.settle()
     expect(ledger.spentBaseUnits).toBe(200n)
     // They are looked up again later, not by each call that needs room.
     expect(await ledger.due('testnet', 160n, 1_000)).toEqual([])
@@ -135,7 +134,7 @@ describe('many open payments', () => {
     await open(ledger, 'a', [100n, 110n])
     const answered = gate()
     const algod = node({ blockTxIds: () => answered.opened.then(() => []) })
-    const payments = openPayments({
+    const late = lateSettlements({
       clock,
       ledger,
       network: 'testnet',
@@ -143,7 +142,7 @@ describe('many open payments', () => {
       settled: () => {},
       settlingMaxMs: 20,
     })
-    await payments.settle()
+    await late.settle()
     expect(ledger.spentBaseUnits).toBe(1n)
     answered.open()
     await expect.poll(() => ledger.spentBaseUnits).toBe(0n)
@@ -160,14 +159,14 @@ describe('many open payments', () => {
       return 105n
     }
     const ends: SpendEnd[] = []
-    const payments = openPayments({
+    const late = lateSettlements({
       clock: standing,
       ledger,
       network: 'testnet',
       algod: node({ confirmedRound }),
       settled: (_, end) => ends.push(end),
     })
-    await payments.settle()
+    await late.settle()
     expect(ends).toHaveLength(4)
   })
 
@@ -179,14 +178,14 @@ describe('many open payments', () => {
         waiting--
       }
     }
-    const payments = openPayments({
+    const late = lateSettlements({
       clock: { ...clock, after },
       ledger: memorySpendLedger(),
       network: 'testnet',
       algod: node(),
       settled: () => {},
     })
-    const settled = payments.settle()
+    const settled = late.settle()
     expect(waiting).toBeGreaterThan(0)
     await settled
     expect(waiting).toBe(0)
@@ -197,14 +196,15 @@ describe('many open payments', () => {
     for (const id of ['a', 'b', 'c']) await open(ledger, id, [100n, 1_099n])
     const algod = node({ lastRound: async () => 1_150n, blockTxIds: down })
     const indexer = index(false, 1_100n)
-    await openPayments({ clock, ledger, network: 'testnet', algod, indexer, settled: () => {} }).settle()
+    await lateSettlements({ clock, ledger, network: 'testnet', algod, indexer, settled: () => {} }).settle()
     expect(ledger.spentBaseUnits).toBe(0n)
   })
 
   it('are settled once by processes that look at the same time', async () => {
     const ledger = memorySpendLedger()
     for (let at = 0; at < 20; at++) await open(ledger, `${at}`, [100n, 110n])
-    const make = () => openPayments({ clock, ledger, network: 'testnet', algod: node(), settled: () => {} })
+    const make = () =>
+      lateSettlements({ clock, ledger, network: 'testnet', algod: node(), settled: () => {} })
     await Promise.all([make(), make(), make()].map(({ settle }) => settle()))
     expect(ledger.spentBaseUnits).toBe(0n)
     expect(ledger.reserve({ id: 'b', amount: 5n }, 5n)).toBe(true)

@@ -1,18 +1,10 @@
-/** The client's exceptions. Each says what happened to the money, because that is what the reader asks first. */
+/** The client's exceptions. Each says what happened to the money, because readers ask that first. */
 import { SdkError, type SvcError } from '../../domain/errors.js'
 import type { PaymentRequired } from '../../domain/x402.js'
-import { dataOf, errorBodyOf, errorCodeOf, errorMessageOf } from './body.js'
-import type { Reply } from './exchange.js'
+import { type Charged, receiptOf } from './charged.js'
+import { dataOf, errorBodyOf, errorCodeOf, errorMessageOf, type HttpReply } from './http-exchange.js'
 import { challengeOf } from './quote.js'
-import { receiptOf } from './receipt.js'
 import type { Outcome } from './results.js'
-
-/** How a failed call stands towards the payment that it sent. */
-export interface Charged {
-  readonly txId: string
-  /** `no` is the seller's word, and was looked up once. Each counts against the daily cap until the chain has proved a no. */
-  readonly charged: 'no' | 'maybe' | 'yes'
-}
 
 export function noSigner(origin: string, requirements?: PaymentRequired): SvcError {
   return new SdkError(
@@ -24,17 +16,17 @@ export function noSigner(origin: string, requirements?: PaymentRequired): SvcErr
 }
 
 export function networkError(origin: string, cause: string | undefined, payment?: Charged): SvcError {
-  const told = payment
+  const message = payment
     ? `${origin} stopped answering after the payment was sent (${cause}); ${fate(payment)}`
     : `${origin} did not answer (${cause})`
-  return new SdkError(told, 'network_error', undefined, { cause, ...payment })
+  return new SdkError(message, 'network_error', undefined, { cause, ...payment })
 }
 
-export function callFailed(origin: string, reply: Reply, payment?: Charged): SvcError {
+export function callFailed(origin: string, reply: HttpReply, payment?: Charged): SvcError {
   const { status, location } = reply
   const reason = reasonOf(reply)
-  const told = [`${origin} answered ${status}`, reason && `: ${reason}`, payment && `; ${fate(payment)}`]
-  return new SdkError(told.filter(Boolean).join(''), 'call_failed', status, {
+  const parts = [`${origin} answered ${status}`, reason && `: ${reason}`, payment && `; ${fate(payment)}`]
+  return new SdkError(parts.filter(Boolean).join(''), 'call_failed', status, {
     status,
     body: errorBodyOf(reply),
     ...(reason !== undefined && { reason }),
@@ -48,17 +40,17 @@ export function aborted(origin: string, payment: Charged): SvcError {
 }
 
 export function notASubscription(origin: string, { reply, payment }: Outcome): SvcError {
-  const told = payment ? 'took a payment' : 'asked for no payment'
+  const did = payment ? 'took a payment' : 'asked for no payment'
   const detail = { ...payment, data: dataOf(reply).data }
   return new SdkError(
-    `${origin} ${told} and issued no subscription key`,
+    `${origin} ${did} and issued no subscription key`,
     'not_a_subscription',
     reply.status,
     detail,
   )
 }
 
-function reasonOf(reply: Reply): string | undefined {
+function reasonOf(reply: HttpReply): string | undefined {
   if (reply.location !== undefined) return `redirects to ${reply.location}, which is not followed`
   if (reply.oversized) return 'the body is too large to be read'
   if (reply.status === 402) {

@@ -1,6 +1,6 @@
-/** Turns what a caller passes into the request that is sent, the same for the quote and for the paid call. */
+/** Turns a caller's arguments into the request that is sent, the same for the quote and for the paid call. */
 import { SdkError } from '../../domain/errors.js'
-import type { Outgoing } from './exchange.js'
+import { IDEMPOTENCY_KEY_HEADER } from '../../domain/idempotency-key.js'
 
 /** How a request is sent. */
 export interface RequestOptions {
@@ -8,21 +8,26 @@ export interface RequestOptions {
   readonly method?: string
   /** Sent as they are, beside those that the client needs. */
   readonly headers?: ConstructorParameters<typeof Headers>[0]
-  /** Ends the waiting with the code `aborted`. What was sent by then may still be paid and done. */
+  /** Ends the waiting with the code `aborted`. A request that was sent by then may still be paid and done. */
   readonly signal?: AbortSignal
 }
 
 /** How a paid call is sent. */
 export interface CallOptions extends RequestOptions {
-  /** Makes calls of the same body one call, for sellers that support it. Without it every call has its own. */
+  /** Calls with the same key and body are one call, for sellers that support it. @default a new key for each call */
   readonly idempotencyKey?: string
 }
 
-/** One spelling: two of one header in a plain object would be sent as one, joined. */
-export const IDEMPOTENCY_KEY_HEADER = 'Idempotency-Key'
+export interface HttpRequest {
+  readonly url: URL
+  readonly method: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly body?: string
+  readonly signal?: AbortSignal
+}
 
 /** @throws SvcError `invalid_url`, `invalid_request` */
-export function requestOf(url: string | URL, body: unknown, options: CallOptions): Outgoing {
+export function requestOf(url: string | URL, body: unknown, options: CallOptions): HttpRequest {
   const { method = 'POST', signal } = options
   const target = urlOf(url)
   const text = bodyOf(body)
@@ -54,7 +59,7 @@ function bodyOf(body: unknown): string | undefined {
     const text = JSON.stringify(body)
     if (typeof text === 'string') return text
   } catch {
-    // Falls through: cycles and bigints are as unsendable as functions.
+    // Falls through: cycles and bigints cannot be sent either.
   }
   throw new SdkError('The body cannot be written as JSON', 'invalid_request')
 }
@@ -64,7 +69,7 @@ function headersOf(
   text: string | undefined,
 ): Record<string, string> {
   try {
-    // Headers checks every character as fetch will, but before anything is signed.
+    // `Headers` checks every character as fetch does, but before anything is signed.
     const own = new Headers(headers)
     if (idempotencyKey !== undefined) own.set(IDEMPOTENCY_KEY_HEADER, idempotencyKey)
     if (text !== undefined && !own.has('content-type')) own.set('content-type', 'application/json')

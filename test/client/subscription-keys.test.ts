@@ -1,6 +1,6 @@
 /** Subscription keys as the client keeps them: for whom, until when, and what counts as one. */
 import { describe, expect, it } from 'vitest'
-import { keyRing, soldIn, withKey } from '../../src/app/client/key-ring.js'
+import { soldIn, subscriptionKeys, withKey } from '../../src/app/client/subscription-keys.js'
 import { systemRandom } from '../../src/ports/random.js'
 
 const url = new URL('https://seller.example/reports?day=1')
@@ -12,7 +12,7 @@ function ring(startMs = END_MS - 1_000) {
   const at = (ms: number) => {
     nowMs = ms
   }
-  return { keys: keyRing(() => nowMs), at }
+  return { keys: subscriptionKeys(() => nowMs), at }
 }
 
 describe('a key that is held', () => {

@@ -1,9 +1,9 @@
-/** Subscription keys, each for the one endpoint that sold it. They live in memory, and in no inspection of the client. */
+/** Subscription keys, each for the one endpoint that sold it. They live in memory; no inspection of the client shows them. */
 import { SdkError } from '../../domain/errors.js'
+import { IDEMPOTENCY_KEY_HEADER } from '../../domain/idempotency-key.js'
 import type { Random } from '../../ports/random.js'
 import { randomId } from '../../ports/random-id.js'
-import type { Outgoing } from './exchange.js'
-import { IDEMPOTENCY_KEY_HEADER } from './request.js'
+import type { HttpRequest } from './http-request.js'
 
 export const SUBSCRIPTION_HEADER = 'x-svc-subscription'
 export const SUBSCRIPTION_EXPIRES_HEADER = 'x-svc-subscription-expires'
@@ -12,20 +12,20 @@ export const SUBSCRIPTION_EXPIRES_HEADER = 'x-svc-subscription-expires'
 export interface ActiveSubscription {
   /** The endpoint, without query. */
   readonly url: string
-  /** Sent instead of a payment. Whoever has it can use the window. */
+  /** Sent instead of a payment. Every holder of the key can use the window. */
   readonly key: string
   /** Milliseconds since the epoch; absent where the seller did not say. */
   readonly expiresAt?: number
 }
 
-export interface KeyRing {
+export interface SubscriptionKeys {
   hold(url: URL, key: string, expiresAt?: Date | string | number): ActiveSubscription
   keyFor(url: URL): string | undefined
   drop(url: URL, key: string): void
   list(): ActiveSubscription[]
 }
 
-/** The key that an answer carries, where it carries one that can be sent again. */
+/** The key in an answer's headers; `undefined` where there is none, or none that a header can carry. */
 export function soldIn(headers: Headers): { readonly key: string; readonly expiresAt?: number } | undefined {
   const key = headers.get(SUBSCRIPTION_HEADER)
   if (key === null || !KEY.test(key)) return undefined
@@ -35,7 +35,7 @@ export function soldIn(headers: Headers): { readonly key: string; readonly expir
 
 const KEY = /^[\x21-\x7e]{1,4096}$/
 
-export function keyRing(now: () => number): KeyRing {
+export function subscriptionKeys(now: () => number): SubscriptionKeys {
   const held = new Map<string, ActiveSubscription>()
 
   function current(url: string): ActiveSubscription | undefined {
@@ -66,8 +66,8 @@ export function keyRing(now: () => number): KeyRing {
   }
 }
 
-export function withKey(request: Outgoing, key: string, random: Random): Outgoing {
-  // A window is worth protecting too: a repeated attempt must not run the work twice.
+export function withKey(request: HttpRequest, key: string, random: Random): HttpRequest {
+  // Calls in a window need an idempotency key too: a repeated attempt must not run the work twice.
   const headers = {
     [IDEMPOTENCY_KEY_HEADER]: randomId(random),
     ...request.headers,

@@ -1,4 +1,4 @@
-/** What this client may spend: a price per call, an amount per 24 hours. Money is set aside before anything is signed. */
+/** The limits on spending: a price per call, an amount per 24 hours. Money is reserved before anything is signed. */
 import { SdkError, type SvcError } from '../../domain/errors.js'
 import { formatUsd } from '../../domain/money.js'
 import type { Network } from '../../domain/network.js'
@@ -7,19 +7,19 @@ import type { SignedPayment } from '../../ports/payment-signer.js'
 import type { Random } from '../../ports/random.js'
 import { randomId } from '../../ports/random-id.js'
 import type { SpendLedger } from '../../ports/spend.js'
-import { unlessAborted } from './abort.js'
-import type { OpenPayments } from './open-payments.js'
+import { unlessAborted } from '../../ports/waiting.js'
+import type { LateSettlements } from './late-settlements.js'
 
 export interface Caps {
   readonly maxPrice?: bigint
   readonly maxPerDay?: bigint
 }
 
-export interface Purse {
+export interface SpendingLimits {
   readonly spent: bigint
   /** `undefined` without a cap. */
   readonly remaining: bigint | undefined
-  /** Why this would not be paid, by the limits as this process knows them; nothing is set aside. */
+  /** Why the limits, as this process knows them, would refuse this payment. Reserves nothing. */
   refusalOf(accepted: PaymentRequirements): Promise<SvcError | undefined>
   /** @throws SvcError `price_above_max`, `daily_cap_reached`, `aborted` */
   reserve(accepted: PaymentRequirements, signal?: AbortSignal): Promise<Reservation>
@@ -27,27 +27,33 @@ export interface Purse {
 
 export interface Reservation {
   /**
-   * Before the payment leaves this process. From here on the amount stays counted until the chain proves that the payment
-   * cannot land: a seller has the signed bytes, whatever it answers.
+   * Call it before the payment leaves this process. From here on the amount stays counted until the chain proves that the
+   * payment cannot land: a seller has the signed bytes, whatever it answers.
    *
    * @throws SvcError `reservation_lost`: the payment must not leave
    */
   attach(signed: SignedPayment): Promise<void>
-  /** The payment was delivered for, or landed: it is not looked up any more. */
+  /** The payment was charged. It is not looked up any more. */
   spent(): Promise<void>
   /** No payment has left this process. */
   release(): Promise<void>
 }
 
-export interface PurseOptions {
+export interface SpendingLimitsOptions {
   readonly ledger: SpendLedger
   readonly network: Network
   readonly caps: Caps
-  readonly open: OpenPayments
+  readonly late: LateSettlements
   readonly random: Random
 }
 
-export function purse({ ledger, network, caps, open, random }: PurseOptions): Purse {
+export function spendingLimits({
+  ledger,
+  network,
+  caps,
+  late,
+  random,
+}: SpendingLimitsOptions): SpendingLimits {
   const { maxPrice, maxPerDay } = caps
   const fits = (amount: string) =>
     maxPerDay === undefined || ledger.spentBaseUnits + BigInt(amount) <= maxPerDay
@@ -76,7 +82,7 @@ export function purse({ ledger, network, caps, open, random }: PurseOptions): Pu
     async refusalOf(accepted) {
       const refused = aboveMaxPrice(accepted)
       if (refused || fits(accepted.amount)) return refused
-      await open.settle()
+      await late.settle()
       return fits(accepted.amount) ? undefined : beyondTheDay(accepted)
     },
     async reserve(accepted, signal) {
@@ -87,13 +93,13 @@ export function purse({ ledger, network, caps, open, random }: PurseOptions): Pu
         try {
           return await ledger.reserve(spend, maxPerDay)
         } catch (error) {
-          // The ledger may have counted it all the same. Not awaited: it is most likely down.
+          // The ledger may have counted it all the same. Not awaited: the ledger is most likely down.
           void tolerated(() => ledger.release(spend.id))
           throw error
         }
       }
       if (!(await reserved())) {
-        await unlessAborted(open.settle(), signal, 'The call was aborted; nothing was paid')
+        await unlessAborted(late.settle(), signal, 'The call was aborted; nothing was paid')
         if (!(await reserved())) throw beyondTheDay(accepted)
       }
       return reservation(ledger, network, spend.id)
@@ -118,7 +124,7 @@ function reservation(ledger: SpendLedger, network: Network, id: string): Reserva
   }
 }
 
-/** A ledger that fails here leaves the reservation counted, which is safe; an answer that was paid for is not withheld. */
+/** Where the ledger fails, the reservation stays counted, which is safe. An answer that was paid for is not withheld. */
 async function tolerated(move: () => unknown): Promise<void> {
   try {
     await move()

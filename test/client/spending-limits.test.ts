@@ -1,6 +1,6 @@
-/** What the purse sets aside and refuses, without a seller: the ledger and the look-ups are told by the test. */
+/** What the limits set aside and refuse, without a seller: the test plays the ledger and the look-ups. */
 import { describe, expect, it } from 'vitest'
-import { type Caps, purse } from '../../src/app/client/purse.js'
+import { type Caps, spendingLimits } from '../../src/app/client/spending-limits.js'
 import { memorySpendLedger } from '../../src/client.js'
 import type { PaymentRequirements } from '../../src/domain/x402.js'
 import type { SignedPayment } from '../../src/ports/payment-signer.js'
@@ -14,7 +14,7 @@ const signed = { txId: 'A'.repeat(52), firstValid: 1n, lastValid: 9n } as Signed
 function make(caps: Caps, changes: Partial<SpendLedger> = {}, settle: () => Promise<void> = async () => {}) {
   const ledger = memorySpendLedger()
   let settled = 0
-  const open = {
+  const late = {
     settle() {
       settled++
       return settle()
@@ -22,8 +22,8 @@ function make(caps: Caps, changes: Partial<SpendLedger> = {}, settle: () => Prom
   }
   // Not spread: the sum is a getter.
   const used: SpendLedger = Object.create(ledger, Object.getOwnPropertyDescriptors(changes))
-  const made = purse({ ledger: used, network: 'testnet', caps, open, random: systemRandom })
-  return { purse: made, ledger, settled: () => settled }
+  const made = spendingLimits({ ledger: used, network: 'testnet', caps, late, random: systemRandom })
+  return { limits: made, ledger, settled: () => settled }
 }
 
 describe('the price limit', () => {
@@ -35,24 +35,24 @@ describe('the price limit', () => {
   }
 
   it('refuses what is a unit above it, and sets nothing aside', async () => {
-    const { purse, ledger, settled } = make({ maxPrice: 10_000n })
-    expect(await purse.refusalOf(asking('10001'))).toMatchObject(aboveMax)
-    await expect(purse.reserve(asking('10001'))).rejects.toMatchObject(aboveMax)
+    const { limits, ledger, settled } = make({ maxPrice: 10_000n })
+    expect(await limits.refusalOf(asking('10001'))).toMatchObject(aboveMax)
+    await expect(limits.reserve(asking('10001'))).rejects.toMatchObject(aboveMax)
     expect(ledger.spentBaseUnits).toBe(0n)
     expect(settled()).toBe(0)
   })
 
   it('admits its own amount', async () => {
-    const { purse, ledger } = make({ maxPrice: 10_000n })
-    expect(await purse.refusalOf(asking('10000'))).toBeUndefined()
-    await purse.reserve(asking('10000'))
+    const { limits, ledger } = make({ maxPrice: 10_000n })
+    expect(await limits.refusalOf(asking('10000'))).toBeUndefined()
+    await limits.reserve(asking('10000'))
     expect(ledger.spentBaseUnits).toBe(10_000n)
   })
 
   it('refuses also where the day’s limit would admit it', async () => {
-    const { purse } = make({ maxPrice: 1n, maxPerDay: 100n })
-    await expect(purse.reserve(asking('2'))).rejects.toMatchObject({ code: 'price_above_max' })
-    expect(await purse.refusalOf(asking('2'))).toMatchObject({ code: 'price_above_max' })
+    const { limits } = make({ maxPrice: 1n, maxPerDay: 100n })
+    await expect(limits.reserve(asking('2'))).rejects.toMatchObject({ code: 'price_above_max' })
+    expect(await limits.refusalOf(asking('2'))).toMatchObject({ code: 'price_above_max' })
   })
 })
 
@@ -64,20 +64,20 @@ describe('the day’s limit', () => {
   }
 
   it('admits the last unit under it, and asks no chain as long as there is room', async () => {
-    const { purse, settled } = make({ maxPerDay: 50_000n })
-    expect(await purse.refusalOf(asking('50000'))).toBeUndefined()
-    await purse.reserve(asking('20000'))
-    expect(await purse.refusalOf(asking('30000'))).toBeUndefined()
-    await purse.reserve(asking('30000'))
-    expect(purse.remaining).toBe(0n)
+    const { limits, settled } = make({ maxPerDay: 50_000n })
+    expect(await limits.refusalOf(asking('50000'))).toBeUndefined()
+    await limits.reserve(asking('20000'))
+    expect(await limits.refusalOf(asking('30000'))).toBeUndefined()
+    await limits.reserve(asking('30000'))
+    expect(limits.remaining).toBe(0n)
     expect(settled()).toBe(0)
   })
 
   it('refuses what would exceed it once the chain has been asked', async () => {
-    const { purse, ledger, settled } = make({ maxPerDay: 50_000n })
-    await purse.reserve(asking('20001'))
-    expect(await purse.refusalOf(asking('30000'))).toMatchObject(beyond)
-    await expect(purse.reserve(asking('30000'))).rejects.toMatchObject(beyond)
+    const { limits, ledger, settled } = make({ maxPerDay: 50_000n })
+    await limits.reserve(asking('20001'))
+    expect(await limits.refusalOf(asking('30000'))).toMatchObject(beyond)
+    await expect(limits.reserve(asking('30000'))).rejects.toMatchObject(beyond)
     expect(settled()).toBe(2)
     expect(ledger.spentBaseUnits).toBe(20_001n)
   })
@@ -85,27 +85,27 @@ describe('the day’s limit', () => {
   it('admits what there is room for again once the chain has been asked', async () => {
     const old = { id: 'old', amount: 40_000n }
     for (const how of ['refusalOf', 'reserve'] as const) {
-      const { purse, ledger } = make({ maxPerDay: 50_000n }, {}, async () => ledger.settle(old.id, 'dead'))
+      const { limits, ledger } = make({ maxPerDay: 50_000n }, {}, async () => ledger.settle(old.id, 'dead'))
       ledger.reserve(old, undefined)
       ledger.attach(old.id, { network: 'testnet', ...signed })
-      if (how === 'refusalOf') expect(await purse.refusalOf(asking('30000'))).toBeUndefined()
-      else await purse.reserve(asking('30000'))
+      if (how === 'refusalOf') expect(await limits.refusalOf(asking('30000'))).toBeUndefined()
+      else await limits.reserve(asking('30000'))
       expect(ledger.spentBaseUnits).toBe(how === 'reserve' ? 30_000n : 0n)
     }
   })
 
   it('leaves nothing where more than it is spent', () => {
-    const { purse, ledger } = make({ maxPerDay: 3n })
+    const { limits, ledger } = make({ maxPerDay: 3n })
     ledger.reserve({ id: 'another client', amount: 5n }, undefined)
-    expect(purse.remaining).toBe(0n)
-    expect(purse.spent).toBe(5n)
+    expect(limits.remaining).toBe(0n)
+    expect(limits.spent).toBe(5n)
   })
 
   it('that is none is never reached, and asks no chain', async () => {
-    const { purse, settled } = make({})
-    expect(await purse.refusalOf(asking('9007199254740993'))).toBeUndefined()
-    await purse.reserve(asking('9007199254740993'))
-    expect(purse.remaining).toBeUndefined()
+    const { limits, settled } = make({})
+    expect(await limits.refusalOf(asking('9007199254740993'))).toBeUndefined()
+    await limits.reserve(asking('9007199254740993'))
+    expect(limits.remaining).toBeUndefined()
     expect(settled()).toBe(0)
   })
 })
@@ -113,9 +113,9 @@ describe('the day’s limit', () => {
 describe('a reservation', () => {
   it('ends with the caller’s patience while the chain is asked', async () => {
     const never = gate()
-    const { purse } = make({ maxPerDay: 1n }, {}, () => never.opened)
+    const { limits } = make({ maxPerDay: 1n }, {}, () => never.opened)
     const giveUp = new AbortController()
-    const reserved = purse.reserve(asking('2'), giveUp.signal)
+    const reserved = limits.reserve(asking('2'), giveUp.signal)
     giveUp.abort()
     await expect(reserved).rejects.toMatchObject({
       code: 'aborted',
@@ -125,7 +125,7 @@ describe('a reservation', () => {
 
   it('that the ledger failed to answer for is released: it may have been counted', async () => {
     const down = new Error('the ledger is down')
-    const { purse, ledger } = make(
+    const { limits, ledger } = make(
       {},
       {
         reserve(spend, cap) {
@@ -134,21 +134,21 @@ describe('a reservation', () => {
         },
       },
     )
-    await expect(purse.reserve(asking('5'))).rejects.toBe(down)
+    await expect(limits.reserve(asking('5'))).rejects.toBe(down)
     expect(ledger.spentBaseUnits).toBe(0n)
   })
 
   it('whose payment could not be attached is released, and the ledger’s error told', async () => {
     const down = new Error('the ledger is down')
-    const { purse, ledger } = make({}, { attach: () => Promise.reject(down) })
-    const reservation = await purse.reserve(asking('5'))
+    const { limits, ledger } = make({}, { attach: () => Promise.reject(down) })
+    const reservation = await limits.reserve(asking('5'))
     await expect(reservation.attach(signed)).rejects.toBe(down)
     expect(ledger.spentBaseUnits).toBe(0n)
   })
 
   it('that is gone lets no payment leave', async () => {
-    const { purse, ledger } = make({})
-    const reservation = await purse.reserve(asking('5'))
+    const { limits, ledger } = make({})
+    const reservation = await limits.reserve(asking('5'))
     await reservation.release()
     await expect(reservation.attach(signed)).rejects.toMatchObject({ code: 'reservation_lost' })
     expect(ledger.spentBaseUnits).toBe(0n)

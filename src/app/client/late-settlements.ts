@@ -1,40 +1,40 @@
 /**
- * Settles the reservations of payments that were handed over and whose end is not known, whichever process made them.
- * Sellers hold the signed bytes and can submit them until the last valid round, so only the chain is asked.
+ * Settles the reservations of payments that were sent and whose end is not known, whichever process sent them. Sellers
+ * hold the signed bytes and can submit them until the last valid round, so only the chain is asked.
  */
-import type { Algod } from '../../adapters/algorand/algod.js'
+import type { Algod } from '../../adapters/algorand/algod-api.js'
 import { algorandChain } from '../../adapters/algorand/chain.js'
 import type { Indexer } from '../../adapters/algorand/indexer-api.js'
 import type { Network } from '../../domain/network.js'
 import type { Chain } from '../../ports/chain.js'
 import type { Clock } from '../../ports/clock.js'
 import type { OpenSpend, SpendEnd, SpendLedger } from '../../ports/spend.js'
-import { within } from '../../ports/waiting.js'
+import { withTimeout } from '../../ports/waiting.js'
 
-export interface OpenPayments {
-  /** Settles those that can no longer land, within a bounded time. Never rejects: what is not proved stays counted. */
+export interface LateSettlements {
+  /** Settles payments that landed or can no longer land, in bounded time. Never rejects: a payment without proof stays counted. */
   settle(): Promise<void>
 }
 
-export interface OpenPaymentsOptions {
+export interface LateSettlementsOptions {
   readonly ledger: SpendLedger
   readonly network: Network
   readonly algod: Algod
   readonly indexer?: Indexer
   readonly clock: Clock
-  /** Told of each payment that was settled. */
+  /** Called for each payment that was settled. */
   readonly settled: (txId: string, end: SpendEnd) => void
-  /** A call waits for this; what is left over by then is looked up when room is needed again. */
+  /** A call waits at most this long. The remaining payments are looked up when a call needs room again. */
   readonly settlingMaxMs?: number
 }
 
 const SETTLING_MAX_MS = 5_000
 const PAGE = 64
 const LOOKUPS_AT_ONCE = 4
-/** What could not be proved (a block that the node keeps no more, a wide window without an indexer) waits for half a minute. */
+/** Without proof (the node no longer keeps a block, the validity is wide and there is no indexer) the next look-up waits half a minute. */
 const POSTPONED_ROUNDS = 10n
 
-export function openPayments(options: OpenPaymentsOptions): OpenPayments {
+export function lateSettlements(options: LateSettlementsOptions): LateSettlements {
   const { settlingMaxMs = SETTLING_MAX_MS, clock } = options
   let settling: Promise<void> | undefined
   return {
@@ -45,14 +45,14 @@ export function openPayments(options: OpenPaymentsOptions): OpenPayments {
         .finally(() => {
           settling = undefined
         })
-      return within(clock, settlingMaxMs, settling).catch(() => {})
+      return withTimeout(clock, settlingMaxMs, settling).catch(() => {})
     },
   }
 }
 
-async function settleDue(options: OpenPaymentsOptions, endMs: number): Promise<void> {
+async function settleDue(options: LateSettlementsOptions, endMs: number): Promise<void> {
   const { ledger, network, algod, clock } = options
-  // Read before any block: what is absent from all blocks of its window afterwards can never land.
+  // Read before any block: a payment that is absent from all blocks of its validity afterwards can never land.
   const round = await algod.lastRound()
   for (let more = true; more && clock.monotonic() < endMs; ) {
     const page = await ledger.due(network, round, PAGE)
@@ -65,7 +65,7 @@ async function settlePage(
   page: readonly OpenSpend[],
   round: bigint,
   endMs: number,
-  { ledger, network, algod, indexer, settled, clock }: OpenPaymentsOptions,
+  { ledger, network, algod, indexer, settled, clock }: LateSettlementsOptions,
 ): Promise<void> {
   const chain = algorandChain({ network, algod: askedOnce(algod, page), indexer, clock })
   const queue = page.values()
@@ -90,7 +90,7 @@ async function endOf({ payment }: OpenSpend, chain: Chain): Promise<SpendEnd | u
   return landing === 'found' ? 'spent' : 'dead'
 }
 
-/** Windows overlap: of 64 payments of one minute, each block is read once. Of a block only our own ids are kept. */
+/** Validities overlap: for 64 payments of one minute, each block is read once. Of a block only our own ids are kept. */
 function askedOnce(algod: Algod, page: readonly OpenSpend[]): Algod {
   const ours = new Set(page.map(({ payment }) => payment.txId))
   const blocks = new Map<bigint, Promise<readonly string[]>>()

@@ -1,0 +1,66 @@
+/**
+ * What browsers do in their own way; each name is described in the file for Node. Their own ed25519 is missing in some
+ * browsers, and asynchronous in all, so signatures are verified in JavaScript.
+ */
+import { ed25519 } from '@noble/curves/ed25519'
+import { sha512_256 as hash } from '@noble/hashes/sha2'
+import { SdkError } from '../../domain/errors.js'
+import { wakefulClock } from '../../ports/clock.js'
+import {
+  type NodeClient,
+  type NodeOptions,
+  nodeClientOver,
+  RESPONSE_BYTES_MAX,
+  unavailable,
+} from '../algorand/node-response.js'
+
+/** In a browser the key stays in a wallet. */
+export type KeyOptions = object
+
+/** @throws SvcError `invalid_options` for any key */
+export function keyPairOf(
+  options: KeyOptions,
+): { readonly publicKey: Uint8Array; sign(bytes: Uint8Array): Uint8Array } | undefined {
+  if ('mnemonic' in options || 'secretKey' in options)
+    throw new SdkError('SvcClient: in a browser keys stay in a wallet: give a signer', 'invalid_options')
+  return undefined
+}
+
+/** Pages have no environment. */
+export function sandboxUrl(): string | undefined {
+  return undefined
+}
+
+export function warn(message: string, _code: string): void {
+  console.warn(message)
+}
+
+/** None of our own: the browser decides which addresses a page may reach. */
+export const publicFetch: typeof fetch | undefined = undefined
+
+export function sha512_256(bytes: Uint8Array): Uint8Array {
+  return hash(bytes)
+}
+
+export function verifySignature(publicKey: Uint8Array, bytes: Uint8Array, signature: Uint8Array): boolean {
+  try {
+    // RFC 8032 to the letter, as OpenSSL verifies.
+    return ed25519.verify(signature, bytes, publicKey, { zip215: false })
+  } catch {
+    return false
+  }
+}
+
+/** Over the global `fetch`: browsers pool connections themselves. */
+export function nodeClient(options: NodeOptions, tokenHeader: string): NodeClient {
+  return nodeClientOver(options, tokenHeader, {
+    clock: wakefulClock,
+    async send(url, request) {
+      const response = await fetch(url, { ...request, credentials: 'omit' })
+      const text = await response.text()
+      if (text.length > RESPONSE_BYTES_MAX) throw unavailable('an answer too large to be one')
+      return { status: response.status, text }
+    },
+    close: async () => {},
+  })
+}

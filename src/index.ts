@@ -39,6 +39,7 @@ export {
   chargeMachine,
   OUTCOMES,
   type Outcome,
+  type OutcomeKind,
   type RunCredit,
 } from './domain/machines/charge.machine.js'
 export { claimMachine } from './domain/machines/claim.machine.js'

@@ -21,7 +21,7 @@ export interface ServerOptions {
    * The facilitator's URL; or several in order of preference: a verification moves on from one that does not answer, a
    * settlement never.
    *
-   * @default {@link DEFAULT_FACILITATOR}, or the sandbox that the environment variable `SVC_SANDBOX` names
+   * @default `DEFAULT_FACILITATOR`, or the sandbox that the environment variable `SVC_SANDBOX` names
    */
   readonly facilitatorUrl?: string | readonly string[]
   /** Accept a facilitator on plain http at a public host. @default false */

@@ -55,6 +55,20 @@ describe('imports', () => {
     expect(outward).toEqual([])
   })
 
+  it('go round in no circle, types included', () => {
+    const known = new Map(sources.map(source => [source.path, source.imports.map(({ target }) => target)]))
+    const done = new Set<string>()
+    const circles: string[] = []
+    const visit = (path: string, above: readonly string[]): void => {
+      if (above.includes(path)) circles.push([...above.slice(above.indexOf(path)), path].join(' -> '))
+      if (done.has(path) || above.includes(path)) return
+      for (const target of known.get(path) ?? []) visit(target, [...above, path])
+      done.add(path)
+    }
+    for (const path of known.keys()) visit(path, [])
+    expect(circles).toEqual([])
+  })
+
   it('of the domain are xstate alone, besides types of JSON schemas', () => {
     const foreign = offences(under('src/domain/'), (_, { target, typeOnly }) => {
       return !isOurs(target) && target !== 'xstate' && !(typeOnly && target === 'json-schema-to-ts')

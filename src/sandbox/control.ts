@@ -5,7 +5,7 @@ import { SvcError } from '../domain/errors.js'
 import { isRecord } from '../domain/x402.js'
 import { readFault, STAGES } from './fault-settings.js'
 import { BadRequest, json, jsonBody, type Reply, type Route, type SandboxRequest } from './http.js'
-import type { Sandbox } from './sandbox.js'
+import type { Sandbox } from './interface.js'
 
 const ADVANCE_MAX = 100_000
 

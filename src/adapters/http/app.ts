@@ -8,14 +8,8 @@ import type { BodyHolder } from './left-body.js'
 import { closeWithSocket } from './pipelined.js'
 import type { Reply } from './reply.js'
 import { responder } from './respond.js'
-import {
-  freeRoutesByPath,
-  type HttpOptions,
-  type Methods,
-  otherMethod,
-  paidRoutes,
-  type Route,
-} from './routes.js'
+import type { Route } from './route.js'
+import { freeRoutesByPath, type HttpOptions, type Methods, otherMethod, paidRoutes } from './routes.js'
 
 /** Paths match exactly: another case, a trailing or doubled slash, an encoded letter are other paths. */
 const EXACT = { sensitive: true, strict: true }

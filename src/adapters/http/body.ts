@@ -6,7 +6,7 @@ import { type BodyShare, overloaded } from './body-budget.js'
 import { HttpError, tooLarge } from './errors.js'
 import { parseBody } from './json-body.js'
 import { leftBody } from './left-body.js'
-import type { NodeRequest } from './routes.js'
+import type { NodeRequest } from './route.js'
 
 /** How long an over-long body is still read and thrown away, so that its sender gets to see the refusal. */
 const LINGER_MS = 5_000

@@ -1,7 +1,7 @@
 /** Who the caller is, and under which URL the caller reaches us: as far as a header may be believed. */
 import type { IncomingMessage } from 'node:http'
 import { isIP } from 'node:net'
-import type { NodeRequest } from './routes.js'
+import type { NodeRequest } from './route.js'
 
 /** A DNS name or an IP address, and a port. Whatever else a header holds is never echoed into a URL. */
 const HOST = /^(?:[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?|\[[0-9a-f:.]{2,45}\])(?::\d{1,5})?$/i

@@ -7,7 +7,7 @@ import { readBody } from './body.js'
 import { reportUndelivered } from './caller.js'
 import { lifecycleHeaders } from './lifecycle-headers.js'
 import { type RequestOptions, requestOf } from './request.js'
-import type { NodeRequest, Route } from './routes.js'
+import type { NodeRequest, Route } from './route.js'
 
 export interface PaidRouteOptions extends RequestOptions {
   readonly charge: Charge

@@ -8,7 +8,7 @@ import { callerOf } from './caller.js'
 import { HttpError } from './errors.js'
 import { clientAddressOf, rootOf } from './origin.js'
 import { readPayment } from './payment-header.js'
-import type { NodeRequest } from './routes.js'
+import type { NodeRequest } from './route.js'
 
 export interface RequestOptions {
   readonly basePath: string

@@ -1,5 +1,4 @@
 /** Every path that is answered, and by which methods. */
-import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { EndpointDef } from '../../domain/endpoint.js'
 import { SvcError } from '../../domain/errors.js'
 import type { Charge } from '../../ports/charge.js'
@@ -7,9 +6,9 @@ import type { Logger } from '../../ports/logger.js'
 import type { BodyBudget } from './body-budget.js'
 import { CORS_HEADERS, CORS_PREFLIGHT_HEADERS } from './cors.js'
 import { HttpError } from './errors.js'
-import type { BodyHolder } from './left-body.js'
 import { paidRoute } from './paid-route.js'
 import type { Reply } from './reply.js'
+import type { FreeRoute, Route } from './route.js'
 
 export interface HttpOptions {
   readonly charge: Charge
@@ -23,30 +22,6 @@ export interface HttpOptions {
   readonly idempotency: boolean
   readonly cors: boolean
   readonly logger: Logger
-}
-
-/** A request as Node has read its head. */
-export interface NodeRequest {
-  readonly req: IncomingMessage
-  readonly res: ServerResponse
-  /** Where another app has mounted us; empty where none has. */
-  readonly mountedAt: string
-  /** Where that app's parser leaves a body that it read, beside the request itself. */
-  readonly holder?: BodyHolder
-}
-
-export interface Route {
-  /** What each of its answers says, refusals too: names and values in turn. */
-  readonly headers: readonly string[]
-  handle(incoming: NodeRequest): Reply | Promise<Reply>
-}
-
-/** Answers without payment, at the root and under `basePath`. */
-export interface FreeRoute extends Route {
-  readonly path: string
-  readonly method: 'GET' | 'POST'
-  /** For pages of this origin only. @default false */
-  readonly sameOrigin?: boolean
 }
 
 /** Where a free route answers. */

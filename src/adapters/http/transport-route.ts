@@ -9,7 +9,7 @@ import { reportUndelivered } from './caller.js'
 import { HttpError } from './errors.js'
 import type { Reply } from './reply.js'
 import { type RequestOptions, requestOf } from './request.js'
-import type { FreeRoute } from './routes.js'
+import type { FreeRoute } from './route.js'
 
 export interface TransportRouteOptions extends RequestOptions {
   readonly logger: Logger

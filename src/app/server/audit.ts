@@ -2,7 +2,7 @@
 import { createFeed, type Feed } from '../../adapters/audit/feed.js'
 import { auditPage } from '../../adapters/audit/page.js'
 import { auditRoutes } from '../../adapters/http/free-routes/audit.js'
-import type { FreeRoute } from '../../adapters/http/routes.js'
+import type { FreeRoute } from '../../adapters/http/route.js'
 import { type Journal, type JournalCondition, journal } from '../../adapters/journal/journal.js'
 import { callSpans } from '../../adapters/traces/spans.js'
 import type { AgentDef } from '../../domain/agent.js'

@@ -3,7 +3,7 @@ import { cardTransport, descriptorTransport } from '../../adapters/a2a/agent-car
 import { a2aTransport } from '../../adapters/a2a/transport.js'
 import { ALGOD_TOKEN_HEADER } from '../../adapters/algorand/algod-api.js'
 import { algorandRegistry } from '../../adapters/algorand/registry.js'
-import type { FreeRoute } from '../../adapters/http/routes.js'
+import type { FreeRoute } from '../../adapters/http/route.js'
 import { type TransportRouteOptions, transportRoute } from '../../adapters/http/transport-route.js'
 import { mcpTransport } from '../../adapters/mcp/transport.js'
 import { A2A_PATH, CARD_PATHS, MCP_PATH } from '../../domain/card.js'

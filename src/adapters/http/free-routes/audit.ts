@@ -2,7 +2,7 @@
 import { Readable } from 'node:stream'
 import { HttpError } from '../errors.js'
 import type { Reply } from '../reply.js'
-import type { FreeRoute, NodeRequest } from '../routes.js'
+import type { FreeRoute, NodeRequest } from '../route.js'
 import { admitToAudit } from './audit-access.js'
 import { privateRoute } from './private-route.js'
 

@@ -1,5 +1,5 @@
 /** What an agent tells everybody without payment, at the root and under its base path. */
-import type { FreeRoute } from '../routes.js'
+import type { FreeRoute } from '../route.js'
 import { type DiscoveryRoutesOptions, discoveryRoutes } from './manifest.js'
 import { type OperationsRoutesOptions, operationsRoutes } from './operations.js'
 

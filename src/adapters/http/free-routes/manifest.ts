@@ -1,7 +1,7 @@
 /** The manifest and the OpenAPI document, under the URLs by which this caller reaches the agent. */
 import { rootOf } from '../origin.js'
 import { jsonTextReply } from '../reply.js'
-import type { FreeRoute } from '../routes.js'
+import type { FreeRoute } from '../route.js'
 import { UNCACHED } from './uncached.js'
 
 export interface DiscoveryRoutesOptions {

@@ -1,0 +1,28 @@
+/** A route is data: a path, methods, and a function from a request to a reply. */
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { BodyHolder } from './left-body.js'
+import type { Reply } from './reply.js'
+
+/** A request as Node has read its head. */
+export interface NodeRequest {
+  readonly req: IncomingMessage
+  readonly res: ServerResponse
+  /** Where another app has mounted us; empty where none has. */
+  readonly mountedAt: string
+  /** Where that app's parser leaves a body that it read, beside the request itself. */
+  readonly holder?: BodyHolder
+}
+
+export interface Route {
+  /** What each of its answers says, refusals too: names and values in turn. */
+  readonly headers: readonly string[]
+  handle(incoming: NodeRequest): Reply | Promise<Reply>
+}
+
+/** Answers without payment, at the root and under `basePath`. */
+export interface FreeRoute extends Route {
+  readonly path: string
+  readonly method: 'GET' | 'POST'
+  /** For pages of this origin only. @default false */
+  readonly sameOrigin?: boolean
+}

@@ -7,7 +7,7 @@
  * @packageDocumentation
  */
 
-export { memorySpendLedger } from './adapters/memory/spend.js'
+export { memorySpendLedger } from './adapters/memory/spend-ledger.js'
 export { type BazaarAnswer, type BazaarOptions, findInBazaar, listBazaar } from './app/bazaar/bazaar.js'
 export type { Balance } from './app/client/balance.js'
 export { SvcClient } from './app/client/client.js'
@@ -51,4 +51,4 @@ export type { RegisteredAgent, RegistryApps, RegistryIdentity, Score } from './d
 export type { PaymentRequired, PaymentRequirements, ResourceInfo } from './domain/x402.js'
 export type { ByteSigner, GroupSigner, Signer } from './ports/payment-signer.js'
 export type { Registry } from './ports/registry.js'
-export type { OpenSpend, Spend, SpendEnd, SpendLedger, SpendPayment } from './ports/spend.js'
+export type { OpenSpend, Spend, SpendEnd, SpendLedger, SpendPayment } from './ports/spend-ledger.js'

@@ -8,7 +8,7 @@
 export type { SettlementMessage } from './adapters/webhook/settlement-message.js'
 export type { WebhookOptions } from './adapters/webhook/settlement-webhook.js'
 export type { Timeouts } from './app/charge/deps.js'
-export { defineAgent, defineEndpoint } from './app/define.js'
+export { defineAgent, defineEndpoint } from './app/define-agent.js'
 export type { ShutdownReport } from './app/server/drain.js'
 export type { HealthCheck } from './app/server/health.js'
 export type { IdempotencyOptions, Ready, ServeOptions, ServerOptions, Stores } from './app/server/options.js'

@@ -1,10 +1,10 @@
 /** `svc machines`: the drawings that run, every path through them, and what is proved of them on the spot. */
 import { readFile } from 'node:fs/promises'
 import { type Command, Option } from 'commander'
+import { type Way, waysOf } from '../../src/domain/drawing/machine-paths.js'
 import { mermaid } from '../../src/domain/drawing/mermaid.js'
 import { holds, type Proof } from '../../src/domain/drawing/proof.js'
 import { stately } from '../../src/domain/drawing/stately.js'
-import { type Way, waysOf } from '../../src/domain/drawing/ways.js'
 import { SvcError } from '../../src/domain/errors.js'
 import { type Drawn, MACHINES } from '../../src/domain/machines/all.js'
 import { columns, json, print } from '../output.js'

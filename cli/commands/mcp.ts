@@ -45,7 +45,7 @@ async function bridge({ url, maxPrice, maxPerDay, network }: McpFlags, version: 
   // Loaded here and not above: no other command pays for it.
   const [{ SvcClient }, { bridgeTo }, { serveStdio }, { toolServer }] = await Promise.all([
     import('../../src/client.js'),
-    import('../../src/app/bridge.js'),
+    import('../../src/app/mcp-bridge.js'),
     import('@modelcontextprotocol/server/stdio'),
     import('../../src/adapters/mcp/server.js'),
   ])

@@ -6,7 +6,7 @@ import type { Network } from '../../src/domain/network.js'
 import { algorandNode, usdcAsset } from './algorand-node.js'
 import { facilitatorFindings } from './facilitator.js'
 import type { Finding } from './finding.js'
-import { nodeVersion } from './node-version.js'
+import { nodeVersion } from './node-check.js'
 import { payTo, usdcOptIn } from './pay-to.js'
 
 export interface Examined {

@@ -1,11 +1,11 @@
 /** Who buys: the real client over the simulated wire. */
 import { algodOver } from '../../src/adapters/algorand/algod-api.js'
 import { algorandPaymentSigner } from '../../src/adapters/algorand/payment-signer.js'
-import { memorySpendLedger } from '../../src/adapters/memory/spend.js'
+import { memorySpendLedger } from '../../src/adapters/memory/spend-ledger.js'
 import { PayingClient } from '../../src/app/client/client.js'
 import { type ClientOptions, type Settings, settingsOver } from '../../src/app/client/options.js'
 import type { PaymentSigner } from '../../src/ports/payment-signer.js'
-import type { SpendLedger } from '../../src/ports/spend.js'
+import type { SpendLedger } from '../../src/ports/spend-ledger.js'
 import { seededRandom } from '../kernel/dice.js'
 import { Process } from '../kernel/process.js'
 import { keyOf } from '../world/accounts.js'

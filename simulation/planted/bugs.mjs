@@ -190,7 +190,7 @@ export const ONCE_THERE = [
     says: 'Windows are swept by a replica’s own clock.',
     edits: [
       {
-        file: 'src/app/server/windows.ts',
+        file: 'src/app/server/subscription-windows.ts',
         find: 'await store.sweep(await windowsNow({ subscriptions: store, clock }))',
         replace: 'await store.sweep(clock.now())',
       },

@@ -1,5 +1,5 @@
 /** Unions whose branches one property tells apart, so that no more than one of them looks at the rest of the value. */
-import { listOf, type Schema } from './schema-places.js'
+import { listOf, type Schema } from './subschemas.js'
 import { isRecord } from './x402.js'
 
 /** Checked before `properties`, or no check at all. Anything else in a branch may look at the value before its tag does. */

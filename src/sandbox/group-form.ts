@@ -4,7 +4,7 @@ import { LRUCache } from 'lru-cache'
 import { encodeBase32 } from '../adapters/algorand/base32.js'
 import { verifySignature } from '../adapters/algorand/keys.js'
 import { GROUP_SIZE_MAX, groupIdOf, hashOf } from '../adapters/algorand/transaction.js'
-import { encoded } from './encoded.js'
+import { encoded } from './encoded-transactions.js'
 import type { Refusal } from './refusal.js'
 
 const VALIDITY_ROUNDS_MAX = 1_000n

@@ -1,7 +1,7 @@
 /** The sandbox's web server: a list of routes over node:http, bodies bounded, on the loopback interface only. */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { foreign } from './foreign.js'
+import { foreign } from './foreign-requests.js'
 
 export interface SandboxRequest {
   readonly query: URLSearchParams

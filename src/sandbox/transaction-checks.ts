@@ -9,7 +9,7 @@ import { parseBaseUnits } from '../domain/money.js'
 import { networkOf } from '../domain/network.js'
 import { isRecord, X402_VERSION } from '../domain/x402.js'
 import { isCanonical } from './algod.js'
-import { encoded } from './encoded.js'
+import { encoded } from './encoded-transactions.js'
 import { isSignedBy } from './group-form.js'
 import { type Ledger, MIN_FEE_MICRO_ALGOS } from './ledger.js'
 

@@ -1,6 +1,6 @@
-/** The promises of `src/ports/spend.ts`, for any implementation of it. */
+/** The promises of `src/ports/spend-ledger.ts`, for any implementation of it. */
 import { randomUUID } from 'node:crypto'
-import type { SpendLedger, SpendPayment } from '../ports/spend.js'
+import type { SpendLedger, SpendPayment } from '../ports/spend-ledger.js'
 import type { TestRunner } from './runner.js'
 
 /** A {@link SpendLedger} under test, and its time. */

@@ -5,8 +5,8 @@ import { gzipSync } from 'node:zlib'
 import { afterEach, describe, expect, it } from 'vitest'
 import { isPublicAddress } from '../../src/adapters/web/addresses.js'
 import type { Lookup } from '../../src/adapters/web/connector.js'
-import type { RefusedReason } from '../../src/adapters/web/refused.js'
 import { safeFetch } from '../../src/adapters/web/safe-fetch.js'
+import type { RefusedReason } from '../../src/adapters/web/url-refusal.js'
 
 const servers: Server[] = []
 afterEach(() => {

@@ -1,7 +1,7 @@
 /** What becomes of what a handler returned: the bytes that are sold, and what is refused because no caller could get it. */
 import { runInNewContext } from 'node:vm'
 import { describe, expect, it } from 'vitest'
-import { NoAnswer, render } from '../../src/app/charge/render.js'
+import { NoAnswer, render } from '../../src/app/charge/render-answer.js'
 
 const JSON_TYPE = { 'content-type': 'application/json; charset=utf-8' }
 const BYTES_TYPE = { 'content-type': 'application/octet-stream' }

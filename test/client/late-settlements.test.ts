@@ -6,7 +6,7 @@ import { type LateSettlementsOptions, lateSettlements } from '../../src/app/clie
 import { memorySpendLedger } from '../../src/client.js'
 import type { Network } from '../../src/domain/network.js'
 import { systemClock as clock } from '../../src/ports/clock.js'
-import type { SpendEnd, SpendLedger } from '../../src/ports/spend.js'
+import type { SpendEnd, SpendLedger } from '../../src/ports/spend-ledger.js'
 import { down, indexAt as index, emptyNode as node, otherNetwork } from '../support/empty-node.js'
 import { gate } from '../support/gate.js'
 

@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest'
 import { memorySpendLedger } from '../../src/client.js'
 import { encodeHeader } from '../../src/domain/x402.js'
-import { PAYMENT_LIFE_MAX_MS } from '../../src/ports/spend.js'
+import { PAYMENT_LIFE_MAX_MS } from '../../src/ports/spend-ledger.js'
 import { ANSWER, distinctPayments, honest, marketForFile, PRICE, PRICE_USD } from './market.js'
 
 const market = marketForFile()

@@ -5,7 +5,7 @@ import { memorySpendLedger } from '../../src/client.js'
 import type { PaymentRequirements } from '../../src/domain/x402.js'
 import type { SignedPayment } from '../../src/ports/payment-signer.js'
 import { systemRandom } from '../../src/ports/random.js'
-import type { SpendLedger } from '../../src/ports/spend.js'
+import type { SpendLedger } from '../../src/ports/spend-ledger.js'
 import { gate } from '../support/gate.js'
 
 const asking = (amount: string) => ({ amount }) as PaymentRequirements

@@ -4,9 +4,9 @@ import { memoryChargeStore } from '../../src/adapters/memory/charge-store.js'
 import { memoryCredit } from '../../src/adapters/memory/credit.js'
 import { memoryRateLimit } from '../../src/adapters/memory/rate-limit.js'
 import { memoryRuns } from '../../src/adapters/memory/runs.js'
-import { memorySpendLedger } from '../../src/adapters/memory/spend.js'
+import { memorySpendLedger } from '../../src/adapters/memory/spend-ledger.js'
 import { memorySubscriptions } from '../../src/adapters/memory/subscriptions.js'
-import { PAYMENT_LIFE_MAX_MS } from '../../src/ports/spend.js'
+import { PAYMENT_LIFE_MAX_MS } from '../../src/ports/spend-ledger.js'
 import {
   boundedChargeStoreContract,
   chargeStoreContract,

@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto'
 import { redisChargeStore } from '../../src/adapters/redis/charge-store.js'
 import { redisCredit } from '../../src/adapters/redis/credit.js'
-import { redisSpendLedger } from '../../src/adapters/redis/spend.js'
+import { redisSpendLedger } from '../../src/adapters/redis/spend-ledger.js'
 import { chargeStoreContract, creditContract, spendContract, type TestRunner } from '../../src/testing.js'
 import type { VirtualRedis } from '../support/redis-virtual.js'
 import { redisDeadlines } from './redis-deadlines.js'

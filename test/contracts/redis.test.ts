@@ -6,7 +6,7 @@ import { type Connection, connect } from '../../src/adapters/redis/connection.js
 import { redisCredit } from '../../src/adapters/redis/credit.js'
 import { redisRateLimit } from '../../src/adapters/redis/rate-limit.js'
 import { redisRuns } from '../../src/adapters/redis/runs.js'
-import { redisSpendLedger } from '../../src/adapters/redis/spend.js'
+import { redisSpendLedger } from '../../src/adapters/redis/spend-ledger.js'
 import { redisSubscriptions } from '../../src/adapters/redis/subscriptions.js'
 import type { EndedCall } from '../../src/ports/call-observer.js'
 import {

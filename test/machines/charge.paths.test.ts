@@ -1,7 +1,7 @@
 /** The charge machine is proved by the very code that `svc machines charge --prove` runs; here it must hold. */
 import { afterAll, describe, expect, it } from 'vitest'
+import { type Way, waysOf } from '../../src/domain/drawing/machine-paths.js'
 import { holds, type Property, proveWays } from '../../src/domain/drawing/proof.js'
-import { type Way, waysOf } from '../../src/domain/drawing/ways.js'
 import { proveCharge } from '../../src/domain/machines/all.js'
 import {
   type ChargeFinal,

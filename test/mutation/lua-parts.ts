@@ -14,7 +14,7 @@ import {
   RELEASE,
   RESERVE,
   SETTLE,
-} from '../../src/adapters/redis/spend-scripts.js'
+} from '../../src/adapters/redis/lua/spend-ledger.js'
 import { TIME_READ } from '../support/redis-virtual.js'
 
 /**

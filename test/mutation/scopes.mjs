@@ -6,7 +6,7 @@ export const SCOPES = {
       'src/adapters/memory/charge-*.ts',
       'src/adapters/memory/lifecycle-records.ts',
       'src/adapters/memory/expiry.ts',
-      'src/adapters/memory/spend.ts',
+      'src/adapters/memory/spend-ledger.ts',
       'src/adapters/memory/spent-by-time.ts',
       'src/adapters/memory/credit.ts',
       'src/adapters/memory/rate-limit.ts',
@@ -54,7 +54,7 @@ export const SCOPES = {
   admission: {
     mutate: [
       'src/app/charge/effects/{admit,open,validate,entitle,price,verify}.ts',
-      'src/app/charge/{claim,window}.ts',
+      'src/app/charge/{claim,subscription-key}.ts',
     ],
     excludedMutations: ['StringLiteral'],
     ignorers: ['logs'],
@@ -73,7 +73,7 @@ export const SCOPES = {
     tests: ['test/app/{charge,call,closing,outcome,ended-call}.test.ts'],
   },
   answers: {
-    mutate: ['src/app/charge/{render,json-mistakes,handler-failure,terms,quoted-price}.ts'],
+    mutate: ['src/app/charge/{render-answer,json-mistakes,handler-failure,terms,quoted-price}.ts'],
     excludedMutations: ['StringLiteral'],
     ignorers: ['logs'],
     tests: ['test/app/{render,json-mistakes,handler-failure,prices}.test.ts'],

@@ -7,8 +7,8 @@ import type { CallObserver, EndedCall } from '../../ports/call-observer.js'
 import { type Cancel, type Clock, systemClock } from '../../ports/clock.js'
 import type { JournalHeader } from '../../ports/journal-header.js'
 import { every } from '../../ports/waiting.js'
-import { createTally, rounded } from './tally.js'
-import type { AuditEvents, Hello, RunView } from './wire.js'
+import { createTally, rounded } from './move-counts.js'
+import type { AuditEvents, Hello, RunView } from './page-events.js'
 
 /** The target of events. `write` returns whether more may follow at once. */
 export interface Viewer {

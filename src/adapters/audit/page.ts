@@ -1,8 +1,8 @@
 /** The audit page: one document that loads nothing from other hosts, and the policy that enforces it. */
 import { createHash } from 'node:crypto'
 import type { Table } from '../../domain/table.js'
-import { drawingOf } from './drawing.js'
 import { NARROW, WIDE } from './lanes.js'
+import { drawingOf } from './machine-svg.js'
 import { SCRIPT, STYLE } from './page.generated.js'
 
 export interface AuditPage {

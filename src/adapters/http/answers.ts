@@ -1,6 +1,7 @@
 /** How HTTP answers each way in which a call can end: by the kind of its outcome. */
+
+import { unwritten } from '../../domain/answer-not-written.js'
 import { OUTCOMES } from '../../domain/machines/charge.machine.js'
-import { unwritten } from '../../domain/unwritten.js'
 import type { ChargeOutcome } from '../../ports/charge.js'
 import { callHeaders } from './call-headers.js'
 import { errorBody } from './errors.js'

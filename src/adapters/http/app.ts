@@ -1,10 +1,10 @@
 /** HTTP on Node: one Koa app, which `serve` listens with, and which `createServer` gives to be mounted. */
 import Router from '@koa/router'
 import Koa, { type Context, type Middleware } from 'koa'
+import type { BodyHolder } from './already-read-body.js'
 import { skipBody } from './body.js'
 import { CORS_HEADERS } from './cors.js'
 import { HttpError, replyToError } from './errors.js'
-import type { BodyHolder } from './left-body.js'
 import { closeWithSocket } from './pipelined.js'
 import type { Reply } from './reply.js'
 import { responder } from './respond.js'

@@ -2,10 +2,10 @@
 import type { IncomingMessage } from 'node:http'
 import type { Parsed } from '../../ports/charge.js'
 import { systemClock } from '../../ports/clock.js'
+import { leftBody } from './already-read-body.js'
 import { type BodyShare, overloaded } from './body-budget.js'
 import { HttpError, tooLarge } from './errors.js'
 import { parseBody } from './json-body.js'
-import { leftBody } from './left-body.js'
 import type { NodeRequest } from './route.js'
 
 /** How long an over-long body is still read and thrown away, so that its sender gets to see the refusal. */

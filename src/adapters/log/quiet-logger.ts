@@ -3,7 +3,7 @@
  * because they cannot be reported anywhere.
  */
 import type { Logger } from '../../ports/logger.js'
-import { reportable } from './reportable.js'
+import { reportable } from './redacted-error.js'
 
 export function quietLogger(logger: Logger): Logger {
   const say = (level: keyof Logger) => (fields: object, message: string) => {

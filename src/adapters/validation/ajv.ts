@@ -4,12 +4,12 @@ import addFormatsModule from 'ajv-formats'
 import { LRUCache } from 'lru-cache'
 import type { JSONSchema } from '../../domain/endpoint.js'
 import { escapePointer, NumberOverflow, plainNumbers } from '../../domain/json-numbers.js'
-import type { Schema } from '../../domain/schema-places.js'
+import type { Schema } from '../../domain/subschemas.js'
 import type { InputCheck, InputValidator, InvalidInput } from '../../ports/input-validator.js'
+import { beginCheck, TooManySteps } from './check-steps.js'
 import { useLinearKeywords } from './linear-keywords.js'
 import { linearPattern } from './linear-pattern.js'
-import { refuseSlowNesting, refuseSlowText } from './slow-schema.js'
-import { beginCheck, TooManySteps } from './steps.js'
+import { refuseSlowNesting, refuseSlowText } from './schema-refusal.js'
 
 // The package's types describe a CommonJS default export. In Node's ESM loader it is one level deeper.
 const addFormats = addFormatsModule as unknown as (ajv: Ajv2020) => void

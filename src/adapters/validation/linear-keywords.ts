@@ -4,7 +4,7 @@
  * for each mismatch, and the look-up of a missing property takes 30 ns. The steps of these are counted.
  */
 import { _, type Ajv, type Code, type CodeKeywordDefinition, type KeywordCxt, str } from 'ajv'
-import { identityOf, spend } from './steps.js'
+import { identityOf, spend } from './check-steps.js'
 
 /** Up to this number, generated comparisons are faster than a set. */
 const COMPARED_MAX = 16

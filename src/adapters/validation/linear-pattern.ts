@@ -1,8 +1,8 @@
 /** Patterns whose time is proportional to the length of the text: no engine here backtracks. */
 import { LRUCache } from 'lru-cache'
 import { RE2JS } from 're2js'
+import { STEPS_MAX, spend } from './check-steps.js'
 import { isPlainSequence } from './plain-sequence.js'
-import { STEPS_MAX, spend } from './steps.js'
 
 export interface LinearPattern {
   /** The object that Ajv calls. Its text must differ for each pattern. */

@@ -6,7 +6,7 @@ import { type LookupAddress, type LookupOptions, lookup as systemLookup } from '
 import { isIP, type LookupFunction } from 'node:net'
 import { buildConnector } from 'undici'
 import { isPublicAddress } from './addresses.js'
-import { Refused } from './refused.js'
+import { Refused } from './url-refusal.js'
 
 /** As `dns.lookup` with `all: true`. */
 export type Lookup = (

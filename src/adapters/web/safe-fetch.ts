@@ -6,7 +6,7 @@ import { Agent, request } from 'undici'
 import { systemClock } from '../../ports/clock.js'
 import { deadline } from '../../ports/waiting.js'
 import { type ConnectorOptions, guardedConnector } from './connector.js'
-import { Refused } from './refused.js'
+import { Refused } from './url-refusal.js'
 
 export interface SafeFetchOptions extends Partial<ConnectorOptions> {
   /** The time limit of the whole call, redirects and bodies included. @default 10000 */

@@ -10,13 +10,13 @@ import type { EndedCall } from '../../ports/call-observer.js'
 import { systemClock } from '../../ports/clock.js'
 import type { IncomingTransfers, Period } from '../../ports/incoming-transfers.js'
 import type { JournalHeader } from '../../ports/journal-header.js'
-import { createBooked } from './booked.js'
+import { createBooked } from './booked-payments.js'
 import { compareWithChain } from './compare.js'
 import { bySeverity, type Difference, differenceOf } from './differences.js'
 import { fingerprints, paymentOf } from './fingerprints.js'
+import { createSummary, type DayOfEndpoint } from './income.js'
 import { legalPaths } from './legal-paths.js'
 import { spanning, widened, within } from './period.js'
-import { createSummary, type DayOfEndpoint } from './summary.js'
 
 export interface AuditOptions {
   /** Reads the journals from their beginning, at each call. */

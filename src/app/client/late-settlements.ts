@@ -8,7 +8,7 @@ import type { Indexer } from '../../adapters/algorand/indexer-api.js'
 import type { Network } from '../../domain/network.js'
 import type { Chain } from '../../ports/chain.js'
 import type { Clock } from '../../ports/clock.js'
-import type { OpenSpend, SpendEnd, SpendLedger } from '../../ports/spend.js'
+import type { OpenSpend, SpendEnd, SpendLedger } from '../../ports/spend-ledger.js'
 import { withTimeout } from '../../ports/waiting.js'
 
 export interface LateSettlements {

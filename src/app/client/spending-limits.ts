@@ -6,7 +6,7 @@ import type { PaymentRequirements } from '../../domain/x402.js'
 import type { SignedPayment } from '../../ports/payment-signer.js'
 import type { Random } from '../../ports/random.js'
 import { randomId } from '../../ports/random-id.js'
-import type { SpendLedger } from '../../ports/spend.js'
+import type { SpendLedger } from '../../ports/spend-ledger.js'
 import { unlessAborted } from '../../ports/waiting.js'
 import type { LateSettlements } from './late-settlements.js'
 

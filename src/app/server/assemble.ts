@@ -26,10 +26,10 @@ import { endpointEntries } from './endpoints.js'
 import { healthOf, readinessOf } from './health.js'
 import { nodeWatch } from './node-watch.js'
 import { observersOf } from './observers.js'
+import type { Surroundings } from './platform-services.js'
 import type { Settings } from './settings.js'
-import type { Surroundings } from './surroundings.js'
+import { boundedSubscriptions, sweeping } from './subscription-windows.js'
 import { transportsOf } from './transports.js'
-import { boundedSubscriptions, sweeping } from './windows.js'
 
 /** @throws SvcError `invalid_options`, `invalid_facilitator`, `journal_locked`, `journal_unwritable` */
 export function assemble(settings: Settings, drain: Drain, around: Surroundings) {

@@ -10,8 +10,8 @@ import { assemble } from './assemble.js'
 import { createDrain, type ShutdownReport } from './drain.js'
 import { listeningOf, SHUTDOWN_TIMEOUT_DEFAULT_MS } from './listening.js'
 import type { Ready, ServeOptions, ServerOptions } from './options.js'
+import { surroundingsOf } from './platform-services.js'
 import { settingsOf } from './settings.js'
-import { surroundingsOf } from './surroundings.js'
 
 /** Node's own HTTP server, which knows how to end without losing a paid call. */
 export interface SvcServer extends Server {

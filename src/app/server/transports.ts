@@ -9,8 +9,8 @@ import { mcpTransport } from '../../adapters/mcp/transport.js'
 import { A2A_PATH, CARD_PATHS, MCP_PATH } from '../../domain/card.js'
 import type { Charge } from '../../ports/charge.js'
 import type { Documents } from './documents.js'
+import type { Surroundings } from './platform-services.js'
 import type { Settings } from './settings.js'
-import type { Surroundings } from './surroundings.js'
 
 export interface TransportsOptions extends TransportRouteOptions {
   readonly charge: Charge

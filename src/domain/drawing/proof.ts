@@ -1,6 +1,6 @@
 /** Holds a machine against its properties, on every way through it or on every state: no examples, nothing sampled. */
 import type { Table } from '../table.js'
-import { type Way, waysOf } from './ways.js'
+import { type Way, waysOf } from './machine-paths.js'
 
 /** Something that is true of each of `some`. Of nothing at all everything is true: so there must be any. */
 export interface Property<Subject> {

@@ -1,6 +1,7 @@
 /** What must be true of the charge machine, each said as an auditor would ask it, and checked on every way through. */
+
+import type { Way } from '../drawing/machine-paths.js'
 import type { Property } from '../drawing/proof.js'
-import type { Way } from '../drawing/ways.js'
 import type { Table } from '../table.js'
 import { CHARGE_ANSWERS } from './charge.answers.js'
 import type { Charged, Outcome } from './charge.machine.js'

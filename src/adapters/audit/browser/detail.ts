@@ -1,5 +1,5 @@
 /** One run in full: what it did, how long each state took, what it moved. */
-import type { Hello, RunView } from '../wire.js'
+import type { Hello, RunView } from '../page-events.js'
 import { byId, element } from './elements.js'
 import { duration, timeOfDay, usd } from './format.js'
 

@@ -1,5 +1,5 @@
 /** The three filters over the list. */
-import type { Hello } from '../wire.js'
+import type { Hello } from '../page-events.js'
 import { byId, element } from './elements.js'
 import type { Filter } from './runs.js'
 

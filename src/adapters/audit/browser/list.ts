@@ -1,5 +1,5 @@
 /** The list of runs, newest first. Only the rows in sight exist, so ten thousand runs weigh no more than twenty. */
-import type { RunView } from '../wire.js'
+import type { RunView } from '../page-events.js'
 import { byId, element } from './elements.js'
 import { duration, timeOfDay, usd } from './format.js'
 

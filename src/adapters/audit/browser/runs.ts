@@ -1,5 +1,5 @@
 /** The runs that the page knows, those of them that the filters let through, and what they add up to. */
-import type { Hello, RunView } from '../wire.js'
+import type { Hello, RunView } from '../page-events.js'
 
 export interface Filter {
   readonly endpoint: string

@@ -4,7 +4,7 @@ import { usdNumber } from '../../../domain/price-of.js'
 import { type Call, log } from '../call.js'
 import type { ChargeDeps, EndpointEntry } from '../deps.js'
 import { answeredFailure, resemblesFailure, type ToldFailure, thrownFailure } from '../handler-failure.js'
-import { NoAnswer, render } from '../render.js'
+import { NoAnswer, render } from '../render-answer.js'
 
 type Ended = 'delivered' | 'failed' | 'timedOut' | 'abandoned' | 'stopped'
 

@@ -1,5 +1,5 @@
 /** The drawn machine: numbers on its edges, and the way that one run took. */
-import type { EdgeView, Hello, RunView } from '../wire.js'
+import type { EdgeView, Hello, RunView } from '../page-events.js'
 import { count, duration } from './format.js'
 
 export class Drawing {

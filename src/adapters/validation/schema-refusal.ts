@@ -1,6 +1,6 @@
 /** Refuses a schema that lets a caller's input block the event loop, before anything is served. */
-import { costlyPlace } from '../../domain/schema-cost.js'
-import { type Place, placesOf, type Schema } from '../../domain/schema-places.js'
+import { costlyPlace } from '../../domain/schema-check-cost.js'
+import { type Place, placesOf, type Schema } from '../../domain/subschemas.js'
 import { SlowSchema } from '../../ports/input-validator.js'
 import { linearPattern } from './linear-pattern.js'
 

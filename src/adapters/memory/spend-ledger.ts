@@ -5,7 +5,7 @@ import {
   PAYMENT_LIFE_MAX_MS,
   type SpendLedger,
   type SpendPayment,
-} from '../../ports/spend.js'
+} from '../../ports/spend-ledger.js'
 import { spentByTime } from './spent-by-time.js'
 
 const DAY_MS = 86_400_000

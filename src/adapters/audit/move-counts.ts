@@ -1,5 +1,5 @@
 /** Counts each move of a machine, and keeps the last durations of its state. */
-import type { EdgeView } from './wire.js'
+import type { EdgeView } from './page-events.js'
 
 export interface Tally {
   add(path: readonly number[], timingsMs: readonly number[]): void

@@ -3,9 +3,9 @@
  * the open payments. Promise: see the port.
  */
 import type { Network } from '../../domain/network.js'
-import { type OpenSpend, PAYMENT_LIFE_MAX_MS, type SpendLedger } from '../../ports/spend.js'
+import { type OpenSpend, PAYMENT_LIFE_MAX_MS, type SpendLedger } from '../../ports/spend-ledger.js'
 import type { Connection, ScriptArgument } from './connection.js'
-import { ATTACH, DUE, POSTPONE, RELEASE, RESERVE, SETTLE } from './spend-scripts.js'
+import { ATTACH, DUE, POSTPONE, RELEASE, RESERVE, SETTLE } from './lua/spend-ledger.js'
 
 const DAY_MS = 86_400_000
 

@@ -3,7 +3,7 @@
  * references lead to the same value, that number multiplies at each level of nesting: a schema whose two branches both
  * refer back to it looks 2^64 times at a value 64 levels down.
  */
-import { listOf, type Place, placesOf, referencesIn, type Schema } from './schema-places.js'
+import { listOf, type Place, placesOf, referencesIn, type Schema } from './subschemas.js'
 import { taggedIn } from './tagged-union.js'
 import { isRecord } from './x402.js'
 

@@ -26,13 +26,13 @@ import { endpointEntries } from './endpoints.js'
 import { healthOf, readinessOf } from './health.js'
 import { nodeWatch } from './node-watch.js'
 import { observersOf } from './observers.js'
-import type { Surroundings } from './platform-services.js'
+import type { PlatformServices } from './platform-services.js'
 import type { Settings } from './settings.js'
 import { boundedSubscriptions, sweeping } from './subscription-windows.js'
 import { transportsOf } from './transports.js'
 
 /** @throws SvcError `invalid_options`, `invalid_facilitator`, `journal_locked`, `journal_unwritable` */
-export function assemble(settings: Settings, drain: Drain, around: Surroundings) {
+export function assemble(settings: Settings, drain: Drain, around: PlatformServices) {
   const { agent, basePath, bodyBytesMax, logger, rules, stores } = settings
   const { clock, random } = around
   const auditing = auditingOf(settings)
@@ -125,7 +125,7 @@ export function assemble(settings: Settings, drain: Drain, around: Surroundings)
 
 type Facilitators = readonly [X402Facilitator, ...X402Facilitator[]]
 
-function facilitatorsOf(settings: Settings, { clock, transport }: Surroundings): Facilitators {
+function facilitatorsOf(settings: Settings, { clock, transport }: PlatformServices): Facilitators {
   const { agent, facilitatorUrls, allowHttp, logger, rules } = settings
   const [first, ...others] = facilitatorUrls.map(url =>
     x402Facilitator({
@@ -144,7 +144,7 @@ function facilitatorsOf(settings: Settings, { clock, transport }: Surroundings):
   return [first, ...others]
 }
 
-function nodesOf({ algodUrl, algodToken, indexerUrl }: Settings, { node }: Surroundings) {
+function nodesOf({ algodUrl, algodToken, indexerUrl }: Settings, { node }: PlatformServices) {
   return {
     algod: algodOver(node({ url: algodUrl, token: algodToken }, ALGOD_TOKEN_HEADER)),
     indexer:

@@ -6,7 +6,7 @@ import { type Clock, systemClock } from '../../ports/clock.js'
 import { type Random, systemRandom } from '../../ports/random.js'
 import type { ServerOptions } from './options.js'
 
-export interface Surroundings {
+export interface PlatformServices {
   readonly clock: Clock
   readonly random: Random
   /** How facilitators are reached. */
@@ -15,7 +15,7 @@ export interface Surroundings {
   readonly node: typeof nodeClient
 }
 
-export function surroundingsOf({ clock }: Pick<ServerOptions, 'clock'>): Surroundings {
+export function platformServices({ clock }: Pick<ServerOptions, 'clock'>): PlatformServices {
   return {
     clock: bound({ ...systemClock, ...clock }),
     random: systemRandom,

@@ -10,7 +10,7 @@ import { assemble } from './assemble.js'
 import { createDrain, type ShutdownReport } from './drain.js'
 import { listeningOf, SHUTDOWN_TIMEOUT_DEFAULT_MS } from './listening.js'
 import type { Ready, ServeOptions, ServerOptions } from './options.js'
-import { surroundingsOf } from './platform-services.js'
+import { platformServices } from './platform-services.js'
 import { settingsOf } from './settings.js'
 
 /** Node's own HTTP server, which knows how to end without losing a paid call. */
@@ -31,7 +31,7 @@ export interface SvcServer extends Server {
  * @throws SvcError `invalid_options`, `invalid_address`, `invalid_facilitator`
  */
 export function createServer(agent: AgentDef, options: ServerOptions = {}): Koa {
-  const around = surroundingsOf(options)
+  const around = platformServices(options)
   const drain = createDrain(SHUTDOWN_TIMEOUT_DEFAULT_MS, around.clock)
   return assemble(settingsOf(agent, options), drain, around).app
 }
@@ -46,7 +46,7 @@ export function createServer(agent: AgentDef, options: ServerOptions = {}): Koa 
  */
 export function serve(agent: AgentDef, options: ServeOptions = {}): SvcServer {
   const { port, maxConnections, shutdownTimeoutMs, ...timeouts } = listeningOf(options)
-  const around = surroundingsOf(options)
+  const around = platformServices(options)
   const drain = createDrain(shutdownTimeoutMs, around.clock)
   const assembled = assemble(settingsOf(agent, options), drain, around)
   const { app, routes, network, endStreams, closeRemotes, closeObservers } = assembled

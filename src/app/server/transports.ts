@@ -9,14 +9,14 @@ import { mcpTransport } from '../../adapters/mcp/transport.js'
 import { A2A_PATH, CARD_PATHS, MCP_PATH } from '../../domain/card.js'
 import type { Charge } from '../../ports/charge.js'
 import type { Documents } from './documents.js'
-import type { Surroundings } from './platform-services.js'
+import type { PlatformServices } from './platform-services.js'
 import type { Settings } from './settings.js'
 
 export interface TransportsOptions extends TransportRouteOptions {
   readonly charge: Charge
   readonly documents: Documents
   readonly facilitatorUrl: string
-  readonly around: Surroundings
+  readonly around: PlatformServices
 }
 
 export interface Transports {

@@ -75,7 +75,7 @@ export interface Rules {
   /** Whether callers' keys count, and what becomes of one whose answer was not handed over. */
   readonly idempotency: { readonly onLostResponse: 'release' | 'replay' } | undefined
   /** How long an answer is kept that may be asked for again. */
-  readonly keptMs: number
+  readonly retentionMs: number
   /** The largest answer that is kept. */
   readonly answerBytesMax: number
   /** How many runs a payer may have that are not settled; `undefined` for any number. */

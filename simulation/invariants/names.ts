@@ -3,6 +3,7 @@ export const INVARIANTS = {
   'no-charge-without-answer':
     'A payment is sent to be settled only after a run of the handler for it has returned.',
   'recorded-before-settling': 'A payment is sent to be settled only after its call was recorded.',
+  'moves-in-time': 'A record that its call has given up on is not made later.',
   'no-answer-without-payment':
     'An answer leaves only for a payment that has landed, or in a window whose payment has landed.',
   'the-right-answer': 'An answer is the one of the run that was paid for, and of what was asked.',

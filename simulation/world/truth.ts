@@ -79,6 +79,9 @@ export interface Violation {
   readonly atMs: number
 }
 
+/** Redis is asked for its time, for the move, and once more where its clock was not the known one: 2 s each. */
+const RECORD_MAX_MS = 6_500
+
 export class Truth {
   readonly handlerRuns: Run[] = []
   readonly askings: Asking[] = []
@@ -192,7 +195,10 @@ export class Truth {
 
   recordApplied(call: string): void {
     const record = this.records.findLast(each => each.call === call)
-    if (record) record.appliedMs ??= this.#now()
+    if (!record || record.appliedMs !== undefined) return
+    record.appliedMs = this.#now()
+    const ms = record.appliedMs - record.atMs
+    if (ms > RECORD_MAX_MS) this.violated('moves-in-time', `${record.txId} was recorded after ${ms} ms`)
   }
 
   asked(asking: Omit<Asking, 'payment' | 'atMs' | 'reply' | 'isLost'>): Asking {

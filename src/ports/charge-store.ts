@@ -114,7 +114,7 @@ export interface CloseMove extends Hold {
   /** `complete`: landed and owed. `forfeit`: landed, the claim is given up. `release`: nothing landed. */
   readonly how: 'complete' | 'forfeit' | 'release'
   /** How long a completed claim is replayed. */
-  readonly windowMs: number
+  readonly retentionMs: number
   /** The answer of a call that recorded nothing, because a window covered it; without one the claim is given back. */
   readonly answer?: Uint8Array
 }
@@ -129,7 +129,7 @@ export interface ResolveMove extends Hold {
   /** `found`: the recorded answer is owed. `dead`: the payment can never land. */
   readonly verdict: 'found' | 'dead'
   /** How long a completed claim is replayed. */
-  readonly windowMs: number
+  readonly retentionMs: number
   /** For how long nobody else may take what is taken now. */
   readonly leaseMs: number
 }

@@ -120,7 +120,7 @@ describe('the room of the charge store', () => {
     const { store, hold, room, advance, open } = charges(2)
     await open(0)
     await open(1)
-    await store.close({ ...hold(0), how: 'release', windowMs: 0 })
+    await store.close({ ...hold(0), how: 'release', retentionMs: 0 })
     advance(120_000)
     expect(await room(100)).toBe(2)
   })

@@ -58,7 +58,7 @@ describe('a call that charged', () => {
     const it = held({ rules, request: key === undefined ? {} : { idempotencyKey: key } })
     const { said, closes } = await closed(it, 'settled')
     expect(said).toBeUndefined()
-    expect(closes).toEqual([{ ...HOLD, how, windowMs: 500 }])
+    expect(closes).toEqual([{ ...HOLD, how, retentionMs: 500 }])
   })
 
   it.each([
@@ -88,7 +88,7 @@ describe('a call that charged', () => {
     const { said, closes, pending, inFlight } = await closed(keyed(REPLAY, { closed: DOWN }), 'settled')
     expect(said).toBeUndefined()
     expect(pending).toEqual(closes)
-    expect(pending).toMatchObject([{ ...HOLD, how: 'complete', windowMs: 500 }])
+    expect(pending).toMatchObject([{ ...HOLD, how: 'complete', retentionMs: 500 }])
     expect(inFlight).toBe(0)
   })
 })
@@ -109,12 +109,12 @@ describe('the answer of a call that a window covered', () => {
     await closed(it, 'served')
     it.seen.end!(false)
     await rest()
-    expect(it.seen.closes).toEqual([{ ...HOLD, how: 'forfeit', windowMs: 500 }])
+    expect(it.seen.closes).toEqual([{ ...HOLD, how: 'forfeit', retentionMs: 500 }])
   })
 
   it('of another final state is not stored', async () => {
     const { closes } = await closed(keyed(REPLAY, { call: covered }), 'failed')
-    expect(closes).toEqual([{ ...HOLD, how: 'release', windowMs: 500 }])
+    expect(closes).toEqual([{ ...HOLD, how: 'release', retentionMs: 500 }])
   })
 })
 
@@ -193,7 +193,7 @@ describe('a call that did not charge', () => {
   it('that a store left without an answer is given back in the background, and does not wait for it again', async () => {
     const it = held({ call: { storeSilent: true, window: WINDOW } })
     expect(await closed(it, 'unavailable')).toMatchObject({ said: undefined, hows: [], deleted: [] })
-    expect(it.seen.pending).toEqual([{ ...HOLD, how: 'release', windowMs: 0 }])
+    expect(it.seen.pending).toEqual([{ ...HOLD, how: 'release', retentionMs: 0 }])
     const lapsed = held({ call: { storeSilent: true }, mayHaveLapsed: true })
     expect((await closed(lapsed, 'unavailable')).said).toBe('superseded')
   })

@@ -98,7 +98,7 @@ describe('a call that does not get what it asked for', () => {
     const { answer, call, pending, kept } = await opened({ ...keyed, says: new Error('down') })
     expect(answer).toBe('storeDown')
     expect(call).toMatchObject({ held: false, problem: { code: 'store_unavailable' } })
-    expect(pending).toEqual([{ ...call.hold, how: 'release', windowMs: 0 }])
+    expect(pending).toEqual([{ ...call.hold, how: 'release', retentionMs: 0 }])
     expect(kept).toEqual([])
   })
 })

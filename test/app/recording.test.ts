@@ -25,7 +25,7 @@ function scene(
   const base = {
     payTo: 'SELLER',
     random,
-    rules: { keptMs: 500, answerBytesMax: 4, confirmOnChain: false, credit: { runs: 1 } },
+    rules: { retentionMs: 500, answerBytesMax: 4, confirmOnChain: false, credit: { runs: 1 } },
     leases: { leaseMs: 15_000, keep: () => seen.kept++ },
     clock: { monotonic: () => NOW_MS, now: () => NOW_MS },
     stop: { cutting: world.isCutting ?? (() => false), onCut: () => () => {} },
@@ -159,7 +159,7 @@ describe('recovery', () => {
     const verdicts: ResolveMove['verdict'][] = []
     const { credit = { runs: 1 }, confirmOnChain = false } = rest
     const { seen, world, call } = scene({ recorded: { answer: kept, payment }, ...rest.call }, {
-      rules: { keptMs: 500, confirmOnChain, credit },
+      rules: { retentionMs: 500, confirmOnChain, credit },
       chain: {
         lookup: async () => {
           seen.lookups++

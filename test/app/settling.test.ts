@@ -35,7 +35,7 @@ function scene({ says = UNCLEAR, landing = 'unknown', ...trouble }: Trouble) {
   const seen = { lookups: 0, isCutting: trouble.isCutting ?? false, cut: () => {} }
   const world = {
     network: 'testnet',
-    rules: { confirmOnChain: trouble.confirmOnChain ?? false, timeouts: DEFAULT_TIMEOUTS, keptMs: 1 },
+    rules: { confirmOnChain: trouble.confirmOnChain ?? false, timeouts: DEFAULT_TIMEOUTS, retentionMs: 1 },
     clock: clockOf(timeline),
     facilitator: {
       settle: async () => {

@@ -12,7 +12,7 @@ const hold = (token: string): Hold => ({ slot: 'PAYER', token })
 const move = (token: string, how: CloseMove['how'] = 'complete'): CloseMove => ({
   ...hold(token),
   how,
-  windowMs: 1,
+  retentionMs: 1,
 })
 
 function leasing() {

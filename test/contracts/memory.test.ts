@@ -88,7 +88,7 @@ describe('memory is bounded', () => {
     clock.advance(10_000)
     const keyless = { ...call, token: 'other', claim: undefined }
     expect((await store.open({ ...keyless, leaseMs: 1_000 })).verdict).toBe('opened')
-    await store.close({ ...keyless, how: 'release', windowMs: 0 })
+    await store.close({ ...keyless, how: 'release', retentionMs: 0 })
     const again = { ...hold(0), token: 'again', payment: 'another', leaseMs: 1_000 }
     expect((await store.open(again)).verdict).toBe('orphaned')
     clock.advance(12_000)

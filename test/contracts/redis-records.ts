@@ -108,7 +108,7 @@ export function redisRecords({ describe, it }: TestRunner, redis: () => VirtualR
       for (const gone of ['txId', 'firstValid', 'lastValid']) {
         expect(await fieldsOf(world, 'claim')).not.toHaveProperty(gone)
       }
-      await livesFor(world, 'claim', s.windowMs)
+      await livesFor(world, 'claim', s.retentionMs)
       expect(await fieldsOf(world, 'payment')).toMatchObject({ state: 'spent' })
       await livesFor(world, 'payment', 50 * s.leaseMs)
     })
@@ -119,7 +119,7 @@ export function redisRecords({ describe, it }: TestRunner, redis: () => VirtualR
       await s.open(a)
       await s.close(a, 'complete', 'covered')
       expect(await fieldsOf(world, 'claim')).toMatchObject({ state: 'completed', answer: 'covered' })
-      await livesFor(world, 'claim', s.windowMs)
+      await livesFor(world, 'claim', s.retentionMs)
       expect(await record(world, 'payment')).toBeUndefined()
     })
 
@@ -144,7 +144,7 @@ export function redisRecords({ describe, it }: TestRunner, redis: () => VirtualR
       const claim = (await fieldsOf(world, 'claim'))!
       expect(claim).toMatchObject({ state: 'completed', answer: 'answer' })
       expect(Object.keys(claim)).not.toContain('txId')
-      await livesFor(world, 'claim', s.windowMs)
+      await livesFor(world, 'claim', s.retentionMs)
       expect(await fieldsOf(world, 'payment')).toMatchObject({ state: 'spent' })
     })
 

@@ -80,7 +80,7 @@ describe('with a replica that receives nothing', () => {
     expect(await waiting.spend.reserve({ id: 'another', amount: 1n }, undefined)).toBe(true)
     await expect(waiting.spend.attach('another', payment)).rejects.toThrow(LACKING)
     // WAIT undoes nothing: what was refused is there, and is given back as after any command without an answer.
-    expect(await waiting.charges.close({ ...hold, how: 'release', windowMs: 0 })).toBe('closed')
+    expect(await waiting.charges.close({ ...hold, how: 'release', retentionMs: 0 })).toBe('closed')
     expect(await waiting.charges.open({ ...hold, token: 'next' })).toEqual({ verdict: 'opened' })
   })
 
@@ -122,7 +122,7 @@ describe('by Sentinel', () => {
         () => 'refused',
       )
     await expect.poll(opened).toBe('inProgress')
-    expect(await waiting.charges.close({ ...hold, how: 'complete', windowMs: LEASE_MS })).toBe('closed')
+    expect(await waiting.charges.close({ ...hold, how: 'complete', retentionMs: LEASE_MS })).toBe('closed')
     await expect.poll(opened).toBe('replayable')
   }, 60_000)
 })

@@ -15,7 +15,7 @@ async function server(...args: Parameters<typeof startRedis>): Promise<RedisServ
 /** Everything that a script or a command of ours does, once. */
 async function useAll({ charges, subscriptions, rateLimit, spend, health }: RedisStores): Promise<void> {
   const call = { slot: '{a}} payer {', token: 'a', claim: { name: 'name', bodyHash: 'body' }, payment: 'p1' }
-  const rest = { leaseMs: 1, windowMs: 60_000, paymentTtlMs: 60_000, claimTtlMs: 60_000 }
+  const rest = { leaseMs: 1, retentionMs: 60_000, paymentTtlMs: 60_000, claimTtlMs: 60_000 }
   const payment = { txId: 'p1', firstValid: 1n, lastValid: 2n }
   const recorded = { answer: new Uint8Array([0, 255]), payment }
   expect(await charges.open({ ...call, ...rest })).toEqual({ verdict: 'opened' })

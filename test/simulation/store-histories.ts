@@ -172,12 +172,12 @@ export function made(
       return store.record({ ...hold, ...LIVES, recorded })
     }
     case 'close':
-      return store.close({ ...hold, how: step.how, windowMs: WINDOW_MS, answer: step.answer })
+      return store.close({ ...hold, how: step.how, retentionMs: WINDOW_MS, answer: step.answer })
     case 'renew':
       return store.renew([hold], LEASE_MS)
     case 'resolve': {
       const { verdict, txId } = step
-      return store.resolve({ ...hold, verdict, txId, windowMs: WINDOW_MS, leaseMs: LEASE_MS })
+      return store.resolve({ ...hold, verdict, txId, retentionMs: WINDOW_MS, leaseMs: LEASE_MS })
     }
   }
 }

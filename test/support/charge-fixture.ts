@@ -78,7 +78,7 @@ export function scene(given: Scene = {}) {
     payTo: 'SELLER',
     assetId: ASSET,
     endpoints: new Map([['work', endpoint]]),
-    rules: { keptMs: 500, answerBytesMax: 100, credit: {}, timeouts: DEFAULT_TIMEOUTS, ...given.rules },
+    rules: { retentionMs: 500, answerBytesMax: 100, credit: {}, timeouts: DEFAULT_TIMEOUTS, ...given.rules },
     clock: { monotonic: () => NOW_MS, now: () => NOW_MS + 7 },
     random: { uuid: () => UUID, bytes: (length: number) => new Uint8Array(length) },
     reader: { read: (_: PaymentPayload) => (read === null ? undefined : { ...READ, ...read }) },

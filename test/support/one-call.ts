@@ -76,7 +76,7 @@ export function oneCall(given: Given = {}) {
     rules: {
       uncountedAdmitted: false,
       idempotency: { onLostResponse: 'replay' },
-      keptMs: 60_000,
+      retentionMs: 60_000,
       answerBytesMax: 1_000,
       credit: { start: 1, max: 3, idleMs: 60_000 },
       requireReadable: false,

@@ -4,7 +4,7 @@ import type { Move } from '../redis-model.js'
 import { CLAIM, PAYMENT } from './prelude.js'
 
 /** `lua/close.ts`. */
-export const close: Move = (records, [, , asked, windowMs, given]) => {
+export const close: Move = (records, [, , asked, retentionMs, given]) => {
   const { hashes, key, token } = records
   let how = asked as CloseMove['how']
   let answer = given
@@ -24,7 +24,7 @@ export const close: Move = (records, [, , asked, windowMs, given]) => {
     claimMoved = records.moveAlong(claim, CLOSING_EVENTS[how].claim)
   }
 
-  if (claimMoved) records.keepFinal(claim!, windowMs!, ...(answer === undefined ? [] : ['answer', answer]))
+  if (claimMoved) records.keepFinal(claim!, retentionMs!, ...(answer === undefined ? [] : ['answer', answer]))
   if (paymentMoved) records.keep(payment)
   return (!key.c || claimMoved) && (!key.p || paymentMoved) ? 'closed' : 'superseded'
 }

@@ -80,10 +80,10 @@ export class Records {
     this.hashes.expire(record.name, leaseMs + LAPSED_KEPT_MS)
   }
 
-  keepFinal(claim: Stored, windowMs: string, ...pairs: readonly string[]): void {
+  keepFinal(claim: Stored, retentionMs: string, ...pairs: readonly string[]): void {
     this.keep(claim, ...pairs)
     this.hashes.drop(claim.name, 'txId', 'firstValid', 'lastValid')
-    this.hashes.expire(claim.name, windowMs)
+    this.hashes.expire(claim.name, retentionMs)
   }
 
   presented(payment: Stored | undefined): string {

@@ -2,7 +2,7 @@ import type { Move } from '../redis-model.js'
 import { CLAIM, PAYMENT } from './prelude.js'
 
 /** `lua/resolve.ts`. */
-export const resolve: Move = (records, [, , deadlineMs, verdict, txId, windowMs, lease]) => {
+export const resolve: Move = (records, [, , deadlineMs, verdict, txId, retentionMs, lease]) => {
   const { hashes, key, nowMs, token } = records
   if (records.isLate(deadlineMs)) return ['late', nowMs]
   const leaseMs = Number(lease)
@@ -20,7 +20,7 @@ export const resolve: Move = (records, [, , deadlineMs, verdict, txId, windowMs,
 
   if (verdict === 'found') {
     records.move(claim, 'found')
-    records.keepFinal(claim, windowMs!)
+    records.keepFinal(claim, retentionMs!)
     if (decides) records.keep(recorded)
     return 'completed'
   }

@@ -100,7 +100,7 @@ function closeClaim(claims: ChargeRecords['claims'], claim: Claim, move: CloseMo
   // Without an answer there is nothing to replay, so the key is released.
   const how = claim.kept ? move.how : 'release'
   const moved = claims.moveAlong(claim, CLOSING_EVENTS[how].claim)
-  if (moved) claims.expireAt(claim, nowMs + move.windowMs)
+  if (moved) claims.expireAt(claim, nowMs + move.retentionMs)
   return moved
 }
 
@@ -116,7 +116,7 @@ export function resolve(records: ChargeRecords, move: ResolveMove): Resolved {
   if (recorded && payments.lists(recorded, 'found')) payments.move(recorded, move.verdict)
   if (move.verdict === 'found') {
     claims.move(claim, 'found')
-    claims.expireAt(claim, nowMs + move.windowMs)
+    claims.expireAt(claim, nowMs + move.retentionMs)
     return 'completed'
   }
   const verdict = presented(records, move, payments.find(move.payment, nowMs))

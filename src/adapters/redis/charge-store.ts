@@ -99,13 +99,13 @@ export function redisChargeStore(
 
     async close(hold) {
       const answer = hold.answer ? [bytesOf(hold.answer)] : []
-      return String(await close(rolesOf(hold), hold.token, [hold.how, hold.windowMs, ...answer])) as Closed
+      return String(await close(rolesOf(hold), hold.token, [hold.how, hold.retentionMs, ...answer])) as Closed
     },
 
     async resolve(hold) {
       const roles = { ...rolesOf(hold), r: keys.payment(hold.slot, hold.txId) }
-      const { verdict, txId, windowMs, leaseMs } = hold
-      return String(await resolve(roles, hold.token, [verdict, txId, windowMs, leaseMs])) as Resolved
+      const { verdict, txId, retentionMs, leaseMs } = hold
+      return String(await resolve(roles, hold.token, [verdict, txId, retentionMs, leaseMs])) as Resolved
     },
   }
 }

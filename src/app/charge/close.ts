@@ -62,7 +62,7 @@ export async function giveBack(
   call: Call,
 ): Promise<'released' | 'superseded' | 'storeDown'> {
   if (call.storeSilent) {
-    deps.pendingCloses.add({ ...call.hold!, how: 'release', windowMs: 0 })
+    deps.pendingCloses.add({ ...call.hold!, how: 'release', retentionMs: 0 })
     return 'storeDown'
   }
   const closed = call.held ? await close(deps, call, 'release') : 'closed'
@@ -83,7 +83,7 @@ async function close(deps: ChargeDeps, call: Call, how: CloseMove['how']): Promi
   const move = {
     ...hold,
     how,
-    windowMs: deps.rules.keptMs,
+    retentionMs: deps.rules.retentionMs,
     ...(unrecorded && { answer: seal(unrecorded, call.secret!, hold.claim!.name, deps.random) }),
   }
   try {

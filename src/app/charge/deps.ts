@@ -75,7 +75,7 @@ export interface Rules {
   /** Whether idempotency keys count, and what happens to a key whose answer was not delivered. */
   readonly idempotency: { readonly onLostResponse: 'release' | 'replay' } | undefined
   /** How long an answer is kept for replay. */
-  readonly keptMs: number
+  readonly retentionMs: number
   /** The largest answer that is kept. */
   readonly answerBytesMax: number
   /** How many unsettled runs a payer may have; `undefined` for any number. */

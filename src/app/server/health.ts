@@ -81,7 +81,7 @@ export function readinessOf({ agent, facilitators, deps }: HealthOptions) {
 
 /** One round trip that changes nothing: a close is a no-op for any record that does not have its token. */
 async function touch({ store, random }: ChargeDeps): Promise<void> {
-  await store.close({ slot: 'ready', token: random.uuid(), payment: 'ready', how: 'release', windowMs: 0 })
+  await store.close({ slot: 'ready', token: random.uuid(), payment: 'ready', how: 'release', retentionMs: 0 })
 }
 
 async function touchWindows({ subscriptions }: ChargeDeps): Promise<void> {

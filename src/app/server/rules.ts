@@ -19,7 +19,7 @@ export function rulesOf(options: ServerOptions): Rules {
         'replay',
       ]),
     },
-    keptMs: positive('idempotency.windowMs', idempotency?.windowMs ?? KEPT_DEFAULT_MS),
+    retentionMs: positive('idempotency.windowMs', idempotency?.windowMs ?? KEPT_DEFAULT_MS),
     answerBytesMax: positive(
       'idempotency.maxAnswerBytes',
       idempotency?.maxAnswerBytes ?? ANSWER_BYTES_DEFAULT_MAX,

@@ -9,14 +9,14 @@ export function closing({ expect, it }: TestRunner, make: MakeChargeStore): void
       const again = await s.open(s.call(token, { payment: token }))
       expect(again.verdict === 'replayable' && text(again.answer)).toBe('the answer')
     }
-    await s.advance(s.windowMs)
+    await s.advance(s.retentionMs)
     expect(await s.open(s.call('d', { payment: 'q' }))).toEqual({ verdict: 'opened' })
   })
 
   it('a completed payment stays spent, whatever leases and windows do', async () => {
     const s = await scene(make)
     const a = await closedCall(s, 'complete')
-    await s.advance(s.windowMs + s.leaseMs)
+    await s.advance(s.retentionMs + s.leaseMs)
     expect(await s.open(s.call('b', { key: null }))).toEqual({ verdict: 'spent' })
     expect(await s.open(s.call('c'))).toEqual({ verdict: 'spent' })
     expect(await s.open(a)).toEqual({ verdict: 'spent' })
@@ -81,7 +81,7 @@ export function closing({ expect, it }: TestRunner, make: MakeChargeStore): void
       await s.open(successor)
       if (next !== 'nothing') await s.resolve(successor, next)
       expect(await s.close(dead, 'release')).toBe('superseded')
-      if (next === 'found') await s.advance(s.windowMs)
+      if (next === 'found') await s.advance(s.retentionMs)
       expect(await s.close(dead, 'release')).toBe('superseded')
     }
   })

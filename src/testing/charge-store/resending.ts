@@ -46,9 +46,9 @@ export function resending({ expect, it }: TestRunner, make: MakeChargeStore): vo
   it('the same token may complete twice, and the window is not lengthened', async () => {
     const s = await scene(make)
     const a = await closedCall(s, 'complete')
-    await s.advance(s.windowMs / 2)
+    await s.advance(s.retentionMs / 2)
     await s.close(a, 'complete')
-    await s.advance(s.windowMs / 2)
+    await s.advance(s.retentionMs / 2)
     expect(await s.open(s.call('b', { payment: 'q' }))).toEqual({ verdict: 'opened' })
   })
 

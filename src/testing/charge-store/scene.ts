@@ -27,7 +27,7 @@ export type Scene = Awaited<ReturnType<typeof scene>>
 export async function scene(make: MakeChargeStore) {
   const { store, advance, leaseMs } = await make()
   const slot = `slot-${randomUUID()}`
-  const windowMs = 4 * leaseMs
+  const retentionMs = 4 * leaseMs
   const txId = (name: string) => `${name}-${slot}`
   const recordedOf = (hold: Hold, answer: string): Recorded => ({
     answer: bytes(answer),
@@ -37,7 +37,7 @@ export async function scene(make: MakeChargeStore) {
     store,
     advance,
     leaseMs,
-    windowMs,
+    retentionMs,
     txId,
     /** A call under the key `key`, for the payment `p`. `null` leaves the key or the payment out. */
     call(token: string, over: { key?: string | null; body?: string; payment?: string | null } = {}): Hold {
@@ -60,10 +60,15 @@ export async function scene(make: MakeChargeStore) {
         ...over,
       }),
     close: (hold: Hold, how: CloseMove['how'], answer?: string) =>
-      store.close({ ...hold, how, windowMs, ...(answer !== undefined && { answer: bytes(answer) }) }),
+      store.close({
+        ...hold,
+        how,
+        retentionMs: retentionMs,
+        ...(answer !== undefined && { answer: bytes(answer) }),
+      }),
     renew: async (hold: Hold) => (await store.renew([hold], leaseMs))[0],
     resolve: (hold: Hold, verdict: ResolveMove['verdict'], payment = 'p') =>
-      store.resolve({ ...hold, verdict, txId: txId(payment), windowMs, leaseMs }),
+      store.resolve({ ...hold, verdict, txId: txId(payment), retentionMs: retentionMs, leaseMs }),
   }
 }
 

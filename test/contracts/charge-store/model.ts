@@ -74,7 +74,7 @@ export async function histories(make: MakeChargeStore, runs: number, seed?: numb
 }
 
 async function replay(s: Scene, moves: readonly (typeof move extends fc.Arbitrary<infer M> ? M : never)[]) {
-  const reference = new Reference(s.leaseMs, s.windowMs)
+  const reference = new Reference(s.leaseMs, s.retentionMs)
   const invariants = new Invariants()
   const calls: Call[] = []
   const openAs = async (call: Call) => {
@@ -111,8 +111,8 @@ async function replay(s: Scene, moves: readonly (typeof move extends fc.Arbitrar
     }
     if (step.kind === 'renew') expect(await s.renew(hold)).toBe(reference.renew(hold))
     if (step.kind === 'resolve' && call.orphanTxId) {
-      const { windowMs, leaseMs } = s
-      const resolving = { ...hold, verdict: step.verdict, txId: call.orphanTxId, windowMs, leaseMs }
+      const { retentionMs, leaseMs } = s
+      const resolving = { ...hold, verdict: step.verdict, txId: call.orphanTxId, retentionMs, leaseMs }
       const verdict: Resolved = await s.store.resolve(resolving)
       expect(verdict).toBe(reference.resolve(hold, call.orphanTxId, step.verdict))
       invariants.resolved(call.orphanTxId, step.verdict)

@@ -25,7 +25,7 @@ export class Reference {
 
   constructor(
     readonly leaseMs: number,
-    readonly windowMs: number,
+    readonly retentionMs: number,
   ) {}
 
   open(call: Hold): string {
@@ -89,7 +89,7 @@ export class Reference {
     else {
       claim.answer ??= answer
       claim.state = 'completed'
-      claim.windowEndsMs = this.nowMs + this.windowMs
+      claim.windowEndsMs = this.nowMs + this.retentionMs
     }
     return ended ? 'closed' : 'superseded'
   }
@@ -108,7 +108,7 @@ export class Reference {
       else recorded.state = 'spent'
     }
     if (verdict === 'found') {
-      Object.assign(claim, { state: 'completed', windowEndsMs: this.nowMs + this.windowMs })
+      Object.assign(claim, { state: 'completed', windowEndsMs: this.nowMs + this.retentionMs })
       return 'completed'
     }
     this.#claims.delete(call.claim!.name)

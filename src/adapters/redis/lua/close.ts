@@ -2,10 +2,10 @@ import { CLOSING_EVENTS } from '../../../domain/machines/store-rules.js'
 import { luaLiteral } from './literal.js'
 import { PRELUDE } from './prelude.js'
 
-/** roles, token, how, windowMs, then the answer or nothing -> closed or superseded. */
+/** roles, token, how, retentionMs, then the answer or nothing -> closed or superseded. */
 export const CLOSE = /* lua */ `${PRELUDE}
 local CLOSING_EVENTS = ${luaLiteral(CLOSING_EVENTS)}
-local how, windowMs, answer = ARGV[3], ARGV[4], ARGV[5]
+local how, retentionMs, answer = ARGV[3], ARGV[4], ARGV[5]
 local claim, payment = find(CLAIM, key.c), find(PAYMENT, key.p)
 -- A call that took a recorded claim over may resolve it but not close it: another call recorded the answer.
 local function recordedByUs()
@@ -26,7 +26,7 @@ if claimOurs then
 end
 
 if claimMoved then
-  if answer then keepFinal(claim, windowMs, 'answer', answer) else keepFinal(claim, windowMs) end
+  if answer then keepFinal(claim, retentionMs, 'answer', answer) else keepFinal(claim, retentionMs) end
 end
 if paymentMoved then keep(payment) end
 return (not key.c or claimMoved) and (not key.p or paymentMoved) and 'closed' or 'superseded'

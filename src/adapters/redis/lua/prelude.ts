@@ -74,10 +74,10 @@ local function hold(record, leaseMs, ...)
 end
 
 -- A final answer no longer needs its payment, which is a quarter of the claim's memory.
-local function keepFinal(claim, windowMs, ...)
+local function keepFinal(claim, retentionMs, ...)
   keep(claim, ...)
   redis.call('HDEL', claim.name, 'txId', 'firstValid', 'lastValid')
-  redis.call('PEXPIRE', claim.name, windowMs)
+  redis.call('PEXPIRE', claim.name, retentionMs)
 end
 
 local function presented(payment)

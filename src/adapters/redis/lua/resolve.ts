@@ -1,9 +1,9 @@
 import { PRELUDE } from './prelude.js'
 
-/** roles, token, deadlineMs, verdict, txId, windowMs, leaseMs -> completed, opened, spent or moved; late after the deadline. */
+/** roles, token, deadlineMs, verdict, txId, retentionMs, leaseMs -> completed, opened, spent or moved; late after the deadline. */
 export const RESOLVE = /* lua */ `${PRELUDE}
 if nowMs > tonumber(ARGV[3]) then return { 'late', nowMs } end
-local verdict, txId, windowMs, leaseMs = ARGV[4], ARGV[5], ARGV[6], tonumber(ARGV[7])
+local verdict, txId, retentionMs, leaseMs = ARGV[4], ARGV[5], ARGV[6], tonumber(ARGV[7])
 local claim, recorded = find(CLAIM, key.c), find(PAYMENT, key.r)
 local payment = recorded
 if key.p ~= key.r then payment = find(PAYMENT, key.p) end
@@ -24,7 +24,7 @@ if decides then move(recorded, verdict) end
 
 if verdict == 'found' then
   move(claim, 'found')
-  keepFinal(claim, windowMs)
+  keepFinal(claim, retentionMs)
   if decides then keep(recorded) end
   return 'completed'
 end

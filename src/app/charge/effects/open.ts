@@ -107,7 +107,7 @@ async function attempt(deps: ChargeDeps, hold: Hold): Promise<Opened | undefined
   } catch (cause) {
     deps.logger.error({ err: cause }, 'the charge store did not open')
     // The store may have opened the call before its answer was lost.
-    deps.pendingCloses.add({ ...hold, how: 'release', windowMs: 0 })
+    deps.pendingCloses.add({ ...hold, how: 'release', retentionMs: 0 })
     return undefined
   }
 }

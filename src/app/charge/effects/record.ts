@@ -53,7 +53,7 @@ function keep(deps: ChargeDeps, call: Call) {
     },
     leaseMs: deps.leases.leaseMs,
     paymentTtlMs,
-    claimTtlMs: paymentTtlMs + deps.rules.keptMs,
+    claimTtlMs: paymentTtlMs + deps.rules.retentionMs,
   })
 }
 

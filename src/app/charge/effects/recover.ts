@@ -24,7 +24,7 @@ export async function recover(deps: ChargeDeps, call: Call) {
       ...call.hold!,
       txId: recorded.payment!.txId,
       verdict: landing === 'absent' ? 'dead' : 'found',
-      windowMs: deps.rules.keptMs,
+      retentionMs: deps.rules.retentionMs,
       leaseMs: deps.leases.leaseMs,
     })
     switch (resolved) {

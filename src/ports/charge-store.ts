@@ -116,7 +116,7 @@ export interface RecordMove extends Hold {
   readonly leaseMs: number
   /** For garbage collection: how long the payment can still land, in milliseconds. */
   readonly paymentTtlMs: number
-  /** And when, on top, no replay is owed any more. */
+  /** For garbage collection: how long the payment can still land and then a replay may be owed, in milliseconds. */
   readonly claimTtlMs: number
 }
 

@@ -28,7 +28,10 @@ export interface SpendLedger {
   /** Ends a reservation whose payment was not sent: it no longer counts. Does nothing to an open one. */
   release(id: string): void | Promise<void>
 
-  /** Open reservations of the network that are due before `round`, first due first, at most `max`. One is due at its `lastValid`. */
+  /**
+   * Open reservations of the network that are due before `round`, first due first, at most `max`. A reservation is
+   * first due at its payment's `lastValid`.
+   */
   due(network: Network, round: bigint, max: number): readonly OpenSpend[] | Promise<readonly OpenSpend[]>
 
   /**

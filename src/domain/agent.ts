@@ -32,9 +32,10 @@ export interface AgentDef extends Required<AgentOptions> {}
 const HANDLE = /^[a-z0-9-]{3,40}$/
 
 /**
- * Checks an agent and fills its defaults in.
+ * Checks an agent and fills in its defaults.
  *
- * @throws SvcError `invalid_agent`, `invalid_handle`, `invalid_address`, `duplicate_endpoint`, and an endpoint's own codes
+ * @throws SvcError `invalid_agent`, `invalid_handle`, `invalid_address`, `duplicate_endpoint`, and an endpoint's own
+ * codes
  */
 export function agent(options: AgentOptions): AgentDef {
   const { name, handle, description, payTo, endpoints } = options

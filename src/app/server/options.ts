@@ -58,7 +58,7 @@ export interface ServerOptions {
     /** The store of the windows; the same as `stores.subscriptions`. @default this process's memory */
     readonly store?: SubscriptionStore
   }
-  /** State that replicas share. A store that is not given is this process's memory. */
+  /** State that replicas share. Without a store, that state is in this process's memory. */
   readonly stores?: Stores
   /** How many runs `/_svc/runs` shows. @default 100 */
   readonly runsCapacity?: number
@@ -130,8 +130,6 @@ export interface ServerOptions {
    * accounting record.
    *
    * @default none
-   *
-   * @see Standard Webhooks
    */
   readonly webhooks?: readonly WebhookOptions[]
   /**

@@ -2,8 +2,8 @@
  * One limit for the bodies of all unpaid requests, while they arrive and while their calls wait. Without it, six
  * hundred sockets that sent a body of 1 MiB each and kept back its last byte held 700 MiB.
  *
- * A body that is still arriving is dropped for a body that arrives now: a slow sender delays only itself. A complete
- * body stays until its call ends or its handler begins.
+ * Above the limit, a body that is still arriving is dropped for a body that arrives now: a slow sender delays only
+ * itself. A complete body stays until its call ends or its handler begins.
  */
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
 import { HttpError } from './errors.js'

@@ -35,8 +35,8 @@ function isForeignOrigin(origin: string | undefined, host: string | undefined): 
 }
 
 /**
- * Every browser sends a host. A person typed or configured an address in it: an attacker cannot make a name point
- * there.
+ * Every browser sends a host. If the host is an IP address, a person typed or configured it: an attacker cannot make
+ * it point to another machine.
  */
 function isAllowed(host: string | undefined, hosts: Hosts): boolean {
   if (!host) return true

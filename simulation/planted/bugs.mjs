@@ -196,6 +196,22 @@ export const ONCE_THERE = [
       },
     ],
   },
+  {
+    name: 'redirect-is-denied',
+    says: 'The client reports a redirect that was settled as not charged.',
+    edits: [
+      {
+        file: 'src/app/client/charged.ts',
+        find: "  if (isSettlementOf(reply, signed)) return 'yes'\n",
+        replace: '',
+      },
+      {
+        file: 'src/app/client/charged.ts',
+        find: "  if (reply.status < 400) return 'maybe'\n",
+        replace: '',
+      },
+    ],
+  },
 ]
 
 /** @type {readonly Bug[]} */

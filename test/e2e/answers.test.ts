@@ -1,7 +1,7 @@
 /** How answers leave: the same alone and mounted in a Koa app, which sees them; whole, and in the bytes that were meant. */
 import { once } from 'node:events'
 import { createServer as createHttpServer, type Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { type AddressInfo, connect } from 'node:net'
 import Koa from 'koa'
 import mount from 'koa-mount'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -187,6 +187,23 @@ describe('the mounting app', () => {
     expect(paid.headers.getSetCookie()).toEqual(['before=1', 'too=2', 'a=1', 'b=2; Path=/'])
     server.close()
   })
+})
+
+it('connections that callers reset are no warning: they would fill the log', async () => {
+  const logged: string[] = []
+  const says = (level: string) => (_: object, message: string) => void logged.push(`${level} ${message}`)
+  const logger = { debug: says('debug'), info: () => {}, warn: says('warn'), error: says('error') }
+  const own = await openSeller(endpoints, { sandbox, logger })
+  const { port } = new URL(own.url)
+  const head = 'POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n\r\n{"a'
+  for (let at = 0; at < 3; at++) {
+    const socket = connect(Number(port), '127.0.0.1')
+    socket.write(head)
+    await once(own.server, 'request')
+    socket.resetAndDestroy()
+  }
+  await expect.poll(() => logged).toEqual(Array(3).fill('debug a response could not be written'))
+  await own.close()
 })
 
 it('says each header once', async () => {

@@ -14,6 +14,14 @@ import { freeRoutesByPath, type HttpOptions, type Methods, otherMethod, paidRout
 /** Paths match exactly: another case, a trailing or doubled slash, or an encoded letter makes another path. */
 const EXACT = { sensitive: true, strict: true }
 
+/** Node's codes for a connection that its caller ended. */
+const HANG_UPS: ReadonlySet<unknown> = new Set([
+  'ECONNRESET',
+  'ECONNABORTED',
+  'EPIPE',
+  'ERR_STREAM_PREMATURE_CLOSE',
+])
+
 export function httpApp(options: HttpOptions): Koa {
   const { logger } = options
   const shared = options.cors ? CORS_HEADERS : []
@@ -21,7 +29,11 @@ export function httpApp(options: HttpOptions): Koa {
   const paid = paidRoutes(options, free)
 
   const app = new Koa()
-  app.on('error', err => logger.warn({ err }, 'a response could not be written'))
+  app.on('error', err => {
+    // A caller can reset as many connections as it likes, and would fill the log.
+    const level = HANG_UPS.has(err?.code) ? 'debug' : 'warn'
+    logger[level]({ err }, 'a response could not be written')
+  })
   const isOutermost = (ctx: Context) => ctx.app === app && app.middleware[0] === paidEndpoints
   const respond = responder(isOutermost, logger)
 

@@ -1,4 +1,4 @@
-/** Arguments as people type them, turned into what the SDK takes. */
+/** Turns arguments that people type into values that the SDK takes. */
 import { InvalidArgumentError } from 'commander'
 import { isNetwork, type Network } from '../src/domain/network.js'
 
@@ -33,7 +33,7 @@ export function methodArgument(text: string): string {
   throw new InvalidArgumentError('It is GET or POST.')
 }
 
-/** A day or a moment, in UTC unless it says otherwise; milliseconds since the epoch. */
+/** A day or a moment, in UTC unless the text names another zone; in milliseconds since the epoch. */
 export function momentArgument(text: string): number {
   const zoned = /T\d{2}:\d{2}(:\d{2}(\.\d+)?)?$/.test(text) ? `${text}Z` : text
   const ms = /^\d{4}-\d{2}-\d{2}/.test(text) ? Date.parse(zoned) : Number.NaN

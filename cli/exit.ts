@@ -1,4 +1,4 @@
-/** How a command ends: one line on stderr and a code that a script can act upon. Never a stack trace. */
+/** Ends a command: one line on stderr, and an exit code for scripts. Never a stack trace. */
 import { CommanderError } from 'commander'
 import { SvcError } from '../src/domain/errors.js'
 import { isRecord } from '../src/domain/x402.js'
@@ -41,11 +41,11 @@ const REFUSED_CODES: ReadonlySet<string> = new Set([
   'unreadable_quote',
 ])
 
-/** Says what went wrong; the exit code. */
+/** Prints the error. Returns the exit code. */
 export function report(error: unknown): number {
-  // Help and version are answers, not errors, and are printed already.
+  // Help and version are not errors, and are printed already.
   if (error instanceof CommanderError && error.exitCode === 0) return 0
-  // No command was named, and help has said which there are.
+  // The user named no command, and the help has listed the commands.
   if (error instanceof CommanderError && error.code === 'commander.help') return EXIT.usage
   const { message, code, exitCode } = told(error)
   note(`svc: ${printable(message)} (${printable(code)})`)

@@ -1,10 +1,13 @@
 #!/usr/bin/env node
-/** The command line: parses, calls the SDK, prints. One file a command; nothing here knows how anything works. */
+/** The command line: parses, calls the SDK, prints. Each command has one file; this file knows no details of them. */
 import { Command } from 'commander'
 import { EXIT_HELP, report } from './exit.js'
 import { packageFacts } from './package.js'
 
-/** In the order of help. Loaded when named, so that a command starts with what it needs itself, and help with them all. */
+/**
+ * The commands in the order of the help. Each is loaded when it is named, so that a command loads only its own needs.
+ * The help loads them all.
+ */
 const COMMANDS: Readonly<Record<string, () => Promise<(program: Command) => void>>> = {
   init: async () => (await import('./commands/init.js')).initCommand,
   dev: async () => (await import('./commands/dev.js')).devCommand,
@@ -44,7 +47,7 @@ const program = new Command('svc')
 
 for (const load of commandsFor(process.argv[2])) (await load())(program)
 
-// Whoever reads us may stop early (`svc manifest … | head`); that is no error.
+// The reader of stdout may stop early (`svc manifest … | head`). That is not an error.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code !== 'EPIPE') throw error
   process.exit()

@@ -1,11 +1,11 @@
-/** What the Node that runs us can do. */
+/** The abilities of the running Node version. */
 
 export const TYPESCRIPT_SINCE = '22.6'
 
-/** Flags under which this Node runs TypeScript directly; `undefined` where none do. */
+/** Flags with which this Node runs TypeScript directly; `undefined` where no flags help. */
 export function typeScriptFlags(): readonly string[] | undefined {
   const { typescript } = process.features as { typescript?: string | false }
-  // Said on every start until 24.3, and to nobody who chose TypeScript is it news.
+  // Node prints this warning on every start until 24.3, and a developer who chose TypeScript knows it.
   const quiet = '--disable-warning=ExperimentalWarning'
   if (typescript) return [quiet]
   return isAtLeast(TYPESCRIPT_SINCE) ? ['--experimental-strip-types', quiet] : undefined

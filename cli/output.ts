@@ -1,30 +1,33 @@
-/** What the commands print. Others' words are data here too: they reach a terminal only with their controls made visible. */
+/**
+ * Prints the commands' output. Text from other parties is data: its control characters are made visible before it
+ * reaches a terminal.
+ */
 
-/** Control characters, and the marks that turn the direction of writing. */
+/** Control characters, and the marks that change the direction of text. */
 const CONTROLS = /[\p{Cc}\p{Bidi_Control}]/gu
 const CONTROLS_BUT_LAYOUT = /(?![\n\t])[\p{Cc}\p{Bidi_Control}]/gu
 
-/** One line, whatever the text. */
+/** Makes one line of any text. */
 export function printable(text: unknown): string {
   return String(text).replace(CONTROLS, escaped)
 }
 
-/** JSON escapes the first set of controls itself; what is left is escaped so that it stays the same JSON. */
+/** JSON itself escapes the first set of control characters (C0). This escapes the others, and keeps the same JSON value. */
 export function json(value: unknown, indent?: number): string {
   return (JSON.stringify(value, undefined, indent) ?? 'null').replace(CONTROLS_BUT_LAYOUT, escaped)
 }
 
-/** Results, on stdout. */
+/** Prints results on stdout. */
 export function print(...lines: readonly string[]): void {
   process.stdout.write(`${lines.join('\n')}\n`)
 }
 
-/** Everything about a result that is not the result, on stderr. */
+/** Prints everything except the result, on stderr. */
 export function note(...lines: readonly string[]): void {
   process.stderr.write(`${lines.join('\n')}\n`)
 }
 
-/** Names and values in two columns; entries without a value are left out. */
+/** Names and values in two columns; omits entries without a value. */
 export function columns(entries: readonly (readonly [name: string, value: string | undefined])[]): string[] {
   const width = Math.max(...entries.map(([name]) => name.length))
   return entries.flatMap(([name, value]) =>
@@ -32,7 +35,7 @@ export function columns(entries: readonly (readonly [name: string, value: string
   )
 }
 
-/** A result as the caller of a shell pipe wants it: text and bytes as they came, anything else as JSON. */
+/** Prints a result for a shell pipe: text and bytes unchanged, anything else as JSON. */
 export function printData(data: unknown): void {
   if (data instanceof Uint8Array) process.stdout.write(data)
   else if (typeof data !== 'string') print(json(data, 2))

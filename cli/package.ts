@@ -1,8 +1,8 @@
-/** The package this command line came in: its version, its place, what it asks of Node. */
+/** The package of this command line: its version, its folder, and the Node version that it requires. */
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 
-/** From `dist/cli`, which is where this runs. */
+/** Relative to `dist/cli`, where this file runs. */
 export const PACKAGE_FOLDER = fileURLToPath(new URL('../../', import.meta.url))
 
 export interface PackageFacts {

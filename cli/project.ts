@@ -1,4 +1,4 @@
-/** Copies a template and makes it a project: under a name of its own, on this very copy of the SDK. */
+/** Copies a template and makes it a project, with its own name, on this copy of the SDK. */
 import { existsSync } from 'node:fs'
 import { cp, mkdir, readdir, readFile, rename, writeFile } from 'node:fs/promises'
 import { basename, join, relative, resolve } from 'node:path'
@@ -10,14 +10,14 @@ export type Template = (typeof TEMPLATES)[number]
 
 export interface Project {
   readonly name: string
-  /** Absolute. */
+  /** The absolute path. */
   readonly folder: string
   readonly template: Template
 }
 
-/** What every template calls itself: it is a program as it stands, and the tests run it as one. */
+/** The name in every template: a template is a complete program, and the tests run it. */
 const TEMPLATE_NAME = 'my-agent'
-/** npm leaves `.gitignore` out of packages, so templates keep theirs without the dot. */
+/** npm leaves `.gitignore` out of packages, so templates store it without the dot. */
 const GITIGNORE = 'gitignore'
 
 /** @throws SvcError `directory_not_empty` */
@@ -36,7 +36,7 @@ export async function projectFrom(template: Template, place: string): Promise<Pr
   return { name, folder, template }
 }
 
-/** A handle and a package name at once: 3 to 40 lowercase letters, digits and hyphens. */
+/** A name that is valid as a handle and as a package name: 3 to 40 lowercase letters, digits and hyphens. */
 export function nameFrom(folder: string): string {
   const plain = folder
     .toLowerCase()
@@ -53,14 +53,14 @@ async function checkEmpty(folder: string): Promise<void> {
   throw new SvcError(`${relative('', folder) || 'This folder'} is not empty`, 'directory_not_empty')
 }
 
-/** By path, because no registry has it yet: the project runs on the copy that made it. */
+/** Depends on the SDK by path, because no registry has it yet: the project runs on the copy that made it. */
 function dependingOnUs(manifest: string): string {
   const project = JSON.parse(manifest) as { dependencies: Record<string, string> }
   project.dependencies[packageFacts().name] = `file:${PACKAGE_FOLDER.replace(/[\\/]$/, '')}`
   return `${JSON.stringify(project, undefined, 2)}\n`
 }
 
-/** Whoever tried a template out in place has left these there. */
+/** A template that was run in its own folder leaves these behind. */
 function isSource(path: string): boolean {
   return !/[\\/]templates[\\/][^\\/]+[\\/](node_modules|dist|package-lock\.json)$/.test(path)
 }

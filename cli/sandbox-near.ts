@@ -1,9 +1,9 @@
-/** Starts a sandbox where people expect it, so that what they exported once stays true. */
+/** Starts a sandbox at the usual address, so that variables that a developer exported once stay valid. */
 import type { Sandbox, SandboxOptions } from '../src/sandbox.js'
 
 export const SANDBOX_PORT = 4402
 
-/** On its usual port, or on any where that is taken; on the given one or not at all. */
+/** Uses the usual port, or any free port where the usual one is taken. A given port is the only choice. */
 export async function startSandboxNear(options: SandboxOptions, port?: number): Promise<Sandbox> {
   const { startSandbox } = await import('../src/sandbox.js')
   if (port !== undefined) return startSandbox({ ...options, port })

@@ -1,4 +1,7 @@
-/** Text as one word of a POSIX shell, to be pasted: never more than one, whatever a stranger has put into it. */
+/**
+ * Quotes text as one word of a POSIX shell, for pasting. It is never more than one word, whatever text a stranger has
+ * chosen.
+ */
 import { printable } from './output.js'
 
 export function shellWord(text: string): string {

@@ -1,8 +1,8 @@
-/** Something that moves while we wait; on a terminal only, and on stderr, where no pipe reads it. */
+/** Shows a spinner while a command waits; only on a terminal, and on stderr, which a pipe does not read. */
 
 const FRAMES = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏']
 const FRAME_MS = 80
-/** Below this, a spinner is a flicker. */
+/** For a shorter wait, a spinner only flickers. */
 const DELAY_MS = 200
 const CLEAR_LINE = '\r\u001b[2K'
 

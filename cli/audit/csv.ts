@@ -1,4 +1,4 @@
-/** Payments as a spreadsheet reads them, each beside the run that books it. */
+/** Writes payments as CSV for spreadsheets, each with the run that books it. */
 import { csvRow } from '../../src/domain/csv.js'
 import { formatUsd } from '../../src/domain/money.js'
 import type { EndedCall } from '../../src/ports/call-observer.js'

@@ -1,4 +1,4 @@
-/** The last calls of a running agent, from its audit page: as many as it remembers, and without payers. */
+/** Fetches the last calls of a running agent from its audit page: as many as the agent remembers, without payers. */
 import { type JournalPiece, readPieces } from '../../src/adapters/journal/read-journal.js'
 import { SvcError } from '../../src/client.js'
 
@@ -16,7 +16,7 @@ export async function fetchJournal(agentUrl: string): Promise<() => AsyncIterabl
       response.status,
     )
   }
-  // Kept, for it is read twice and would not be the same the second time.
+  // Keep the pieces: they are read twice, and a second request could get other calls.
   const pieces: JournalPiece[] = []
   for await (const piece of readPieces(response.body)) pieces.push(piece)
   return async function* () {

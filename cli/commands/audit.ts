@@ -1,4 +1,7 @@
-/** `svc audit`: journals of calls against the chain and against the machine. Exit code 1 if anything differs, is lost or unreadable. */
+/**
+ * `svc audit`: compares journals of calls with the chain and with the machine. Exit code 1 if anything differs, is
+ * lost or unreadable.
+ */
 import type { Command } from 'commander'
 import { algodClient } from '../../src/adapters/algorand/algod.js'
 import { indexedTransfers } from '../../src/adapters/algorand/incoming.js'
@@ -91,7 +94,7 @@ async function runAudit(sources: readonly string[], flags: AuditFlags): Promise<
   if (holes.length > 0) throw new SvcError(holes.join(', '), 'journal_incomplete')
 }
 
-/** Files are read together; what an agent remembers is asked for once. */
+/** Reads all files together. Fetches an agent's remembered calls once. */
 async function journalsIn(sources: readonly string[]): Promise<() => AsyncIterable<JournalPiece>> {
   const isUrl = (source: string) => /^https?:\/\//.test(source)
   const remembered = await Promise.all(sources.filter(isUrl).map(fetchJournal))
@@ -163,7 +166,7 @@ function describedDifference({ finding, says, txId, run, endpoint, atMs }: Diffe
   ]
 }
 
-/** Amounts are text: a JSON number is not made for money. */
+/** Amounts are strings: a JSON number is not exact enough for money. */
 function asJson({ header, days, differences, ...report }: AuditReport) {
   return {
     books: header,

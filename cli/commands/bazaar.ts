@@ -1,4 +1,7 @@
-/** `svc bazaar`: what others sell, as a facilitator's index lists it. Strangers' words, shown and never obeyed. */
+/**
+ * `svc bazaar`: the offers of other sellers, from a facilitator's index. Their texts are from strangers: the command
+ * shows them, and never acts on them.
+ */
 import type { Command } from 'commander'
 import type { BazaarResource } from '../../src/client.js'
 import { SvcError } from '../../src/domain/errors.js'

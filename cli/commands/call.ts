@@ -1,4 +1,7 @@
-/** `svc call`: quote, check, sign, call. The wallet comes from `SVC_MNEMONIC`; a flag would end up in shell histories. */
+/**
+ * `svc call`: quotes, checks, signs, calls. The wallet comes from `SVC_MNEMONIC`, because shell histories would keep
+ * a flag.
+ */
 import type { Command } from 'commander'
 import type { CallResult, Network } from '../../src/client.js'
 import { SvcError } from '../../src/domain/errors.js'
@@ -47,7 +50,8 @@ Example:
 async function call(url: string, flags: CallFlags): Promise<void> {
   const { maxPrice, network, body, method, idempotencyKey } = flags
   const mnemonic = process.env.SVC_MNEMONIC || undefined
-  // Out of the environment before anything is sent: no child process or crash report finds it there.
+  // Remove the mnemonic from the environment before anything is sent, so that no child process or crash report
+  // contains it.
   delete process.env.SVC_MNEMONIC
   if (mnemonic === undefined)
     throw new SvcError('SVC_MNEMONIC is not set: it holds the 25 words of the wallet', 'no_signer')

@@ -1,4 +1,7 @@
-/** `svc dev`: an agent while it is being written. TypeScript as it stands, a restart at each change, play money on request. */
+/**
+ * `svc dev`: runs an agent during development. Runs TypeScript directly, restarts at each change, and provides play
+ * money on request.
+ */
 import { dirname, relative } from 'node:path'
 import type { Command } from 'commander'
 import type { Sandbox } from '../../src/sandbox.js'
@@ -77,12 +80,12 @@ function environment({ port }: DevFlags, sandbox: Sandbox | undefined): NodeJS.P
   }
   if (!sandbox) return env
   const payTo = process.env.SVC_PAY_TO || sandbox.seller.address
-  // Somebody's own address is not opted in to anything here; a payment to it would be refused.
+  // The developer's own address is not opted in to USDC in this sandbox, so a payment to it would be refused.
   if (payTo !== sandbox.seller.address) sandbox.fund(payTo, { optIn: true })
   return { ...env, SVC_SANDBOX: sandbox.url, SVC_NETWORK: 'testnet', SVC_PAY_TO: payTo }
 }
 
-/** Tells an offer when it is new: a restart that changed nothing of it is a line. */
+/** Prints an offer when it is new. A restart that did not change the offer prints one line. */
 function offerTeller(sandbox: Sandbox | undefined, { json: asJson }: DevFlags): (port: number) => void {
   let last = ''
   const tell = async (port: number) => {

@@ -1,4 +1,4 @@
-/** `svc doctor`: a line for each thing that must be right before anybody can pay, and what to do where it is not. */
+/** `svc doctor`: one line for each condition that must hold before a caller can pay, and how to fix it if it does not. */
 import type { Command } from 'commander'
 import { SvcError } from '../../src/domain/errors.js'
 import { isNetwork, type Network } from '../../src/domain/network.js'

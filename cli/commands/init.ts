@@ -1,4 +1,4 @@
-/** `svc init`: a new agent from a template, that runs, is tested and can be paid before a line of it is changed. */
+/** `svc init`: makes a new agent from a template. The agent runs, has tests and can be paid before any line is changed. */
 import { type Command, Option } from 'commander'
 import { json, print, printable } from '../output.js'
 import { projectFrom, TEMPLATES, type Template } from '../project.js'

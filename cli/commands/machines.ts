@@ -1,4 +1,4 @@
-/** `svc machines`: the drawings that run, every path through them, and what is proved of them on the spot. */
+/** `svc machines`: prints the drawings that run, every path through them, and the proof of their properties. */
 import { readFile } from 'node:fs/promises'
 import { type Command, Option } from 'commander'
 import { type Way, waysOf } from '../../src/domain/drawing/machine-paths.js'
@@ -61,7 +61,7 @@ function named(name: string): Drawn {
 async function drawingOf({ machine, table }: Drawn, format: Format): Promise<string> {
   if (format === 'json') return stately(machine)
   if (format === 'mermaid') return mermaid(table)
-  // Laid out when it was drawn, and committed: whoever prints it needs no Graphviz.
+  // The SVG was laid out when the machine was drawn, and is committed: printing it needs no Graphviz.
   return readFile(new URL(`../../../docs/machines/${table.id}.svg`, import.meta.url), 'utf8')
 }
 

@@ -1,4 +1,4 @@
-/** `svc manifest`: what an agent offers, in its own words. */
+/** `svc manifest`: prints an agent's manifest. */
 import type { Command } from 'commander'
 import type { ManifestEndpoint } from '../../src/client.js'
 import { columns, json, print, printable } from '../output.js'

@@ -1,4 +1,4 @@
-/** `svc mcp`: an agent's endpoints as tools for desktop clients, over stdio. Stdout belongs to the protocol. */
+/** `svc mcp`: serves an agent's endpoints as tools for desktop clients, over stdio. Stdout carries only the protocol. */
 import type { Command } from 'commander'
 import type { Network } from '../../src/client.js'
 import { networkArgument } from '../arguments.js'
@@ -11,7 +11,7 @@ interface McpFlags {
   readonly network?: Network
 }
 
-/** A model decides what is called, so there is always a limit. */
+/** A model decides which tools it calls, so there is always a limit. */
 const DEFAULT_MAX_PRICE = '0.10'
 const DEFAULT_MAX_PER_DAY = '1.00'
 
@@ -40,9 +40,10 @@ Example:
 
 async function bridge({ url, maxPrice, maxPerDay, network }: McpFlags, version: string): Promise<void> {
   const mnemonic = process.env.SVC_MNEMONIC || undefined
-  // Out of the environment before anything is sent: no child process or crash report finds it there.
+  // Remove the mnemonic from the environment before anything is sent, so that no child process or crash report
+  // contains it.
   delete process.env.SVC_MNEMONIC
-  // Loaded here and not above: no other command pays for it.
+  // Loaded here and not above, so that no other command loads it.
   const [{ SvcClient }, { bridgeTo }, { serveStdio }, { toolServer }] = await Promise.all([
     import('../../src/client.js'),
     import('../../src/app/mcp-bridge.js'),

@@ -1,4 +1,4 @@
-/** `svc quote`: what an endpoint asks for. Free, and without a wallet. */
+/** `svc quote`: prints an endpoint's price. Free, and without a wallet. */
 import type { Command } from 'commander'
 import { SvcError } from '../../src/domain/errors.js'
 import { networkOf } from '../../src/domain/network.js'
@@ -46,7 +46,7 @@ async function quote(url: string, { body, method, json: asJson }: QuoteFlags): P
     )
 }
 
-/** The entries of a quote, readable or not: what somebody else's client may be asked to pay. */
+/** The entries of a quote, even those that this client cannot pay: another client may be able to. */
 function described({ accepts, resource }: PaymentRequired): string[] {
   const about: Record<string, unknown> = isRecord(resource) ? resource : {}
   const entries = (accepts as readonly unknown[]).filter(isRecord).map(describedEntry)

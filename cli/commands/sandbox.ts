@@ -1,4 +1,7 @@
-/** `svc sandbox`: a network to practise on. Loopback only, play money only; it forgets everything when it stops. */
+/**
+ * `svc sandbox`: runs a network for practice. It uses loopback and play money only, and forgets everything when it
+ * stops.
+ */
 import type { Command } from 'commander'
 import { formatUsd } from '../../src/domain/money.js'
 import type { Sandbox } from '../../src/sandbox.js'

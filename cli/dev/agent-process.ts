@@ -1,17 +1,17 @@
-/** The agent in a process of its own, told to end at most as often as somebody wants it to end. */
+/** Runs the agent in its own process. Sends it no more stop signals than the developer asks for. */
 import { spawn } from 'node:child_process'
 import type { Announcement } from './announce.js'
 import type { Entry } from './entry.js'
 
 export interface AgentProcess {
-  /** Its exit code; `null` where a signal ended it. */
+  /** The process's exit code; `null` where a signal ended it. */
   readonly ended: Promise<number | null>
-  /** Asks it to end, and ends it when it has not within its own time and some. */
+  /** Asks the process to end. If it does not end within its own shutdown time and a margin, kills it. */
   stop(signal: NodeJS.Signals): Promise<void>
   signal(signal: NodeJS.Signals): void
 }
 
-/** `serve` lets calls in flight finish for 30 s, and then cuts them: a restart must not cut a payment short. */
+/** `serve` lets running calls finish for 30 s, and then cuts them. A restart must not cut a payment. */
 const PATIENCE_MS = 35_000
 const ANNOUNCE = new URL('./announce.js', import.meta.url).href
 
@@ -23,8 +23,8 @@ export function startAgent(
   const child = spawn(process.execPath, [...nodeFlags, '--import', ANNOUNCE, path], {
     env,
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
-    // A terminal sends Ctrl-C to all of its foreground group. In a group of its own the agent hears of it once, from us:
-    // a second signal means "at once" to it.
+    // A terminal sends Ctrl-C to its whole foreground group. In a separate group the agent receives one signal, from
+    // this process. To the agent, a second signal means "stop at once".
     detached: true,
   })
   child.on('message', message => {

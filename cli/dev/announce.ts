@@ -1,6 +1,6 @@
 /**
- * Loaded into the agent before its own code. Tells `svc dev` which ports are opened, whatever the agent itself prints,
- * and has the agent end when `svc dev` is gone, however that came.
+ * Loaded into the agent before its own code. Reports to `svc dev` which ports the agent opens, whatever the agent
+ * itself prints, and ends the agent when `svc dev` has ended for any reason.
  */
 import { subscribe } from 'node:diagnostics_channel'
 import type { Server } from 'node:net'
@@ -16,5 +16,5 @@ subscribe('tracing:net.server.listen:asyncEnd', message => {
 })
 
 process.once('disconnect', () => process.kill(process.pid, 'SIGTERM'))
-// Listening for the end of the channel must not keep the agent from ending.
+// A listener for the channel's end must not keep the agent running.
 process.channel?.unref()

@@ -1,4 +1,4 @@
-/** Runs the agent, and runs it anew whenever its sources have changed, until somebody says stop. */
+/** Runs the agent, and restarts it at each change of its sources, until a signal stops the loop. */
 import { startAgent } from './agent-process.js'
 import type { Entry } from './entry.js'
 import type { Interruption } from './interruption.js'
@@ -7,7 +7,7 @@ import type { SourceChanges } from './source-changes.js'
 export interface DevLoop {
   readonly entry: Entry
   readonly env: NodeJS.ProcessEnv
-  /** None: the agent runs once. */
+  /** Absent: the agent runs once. */
   readonly changes?: SourceChanges
   readonly interruption: Interruption
   onListening(port: number): void
@@ -16,7 +16,7 @@ export interface DevLoop {
 
 const NEVER = new Promise<never>(() => {})
 
-/** The exit code: the agent's own; 0 where it was a signal that ended it, as we asked it to. */
+/** Returns the agent's exit code; 0 where the agent ended by the signal that this loop sent. */
 export async function runDevLoop(loop: DevLoop): Promise<number> {
   const { entry, env, changes, interruption, onListening, say } = loop
   const interrupted = interruption.first.then(signal => ({ signal }))

@@ -1,4 +1,4 @@
-/** Which program `svc dev` runs, and whether this Node can run it. */
+/** Finds the program that `svc dev` runs, and checks that this Node can run it. */
 import { existsSync, readFileSync, statSync } from 'node:fs'
 import { extname, relative, resolve } from 'node:path'
 import { SvcError } from '../../src/domain/errors.js'
@@ -6,14 +6,14 @@ import { isRecord } from '../../src/domain/x402.js'
 import { TYPESCRIPT_SINCE, typeScriptFlags } from '../node-version.js'
 
 export interface Entry {
-  /** Absolute. */
+  /** The absolute path. */
   readonly path: string
-  /** As people see it. */
+  /** The path as messages show it. */
   readonly shown: string
   readonly nodeFlags: readonly string[]
 }
 
-/** Sources before `main`, which in a project that is built names what the build has made of them. */
+/** Look for sources before `main`: in a project that is built, `main` names the build's output. */
 const PLACES = ['src/index', 'index', 'agent']
 const EXTENSIONS = ['.ts', '.mts', '.js', '.mjs']
 const TYPESCRIPT = new Set(['.ts', '.mts', '.cts'])

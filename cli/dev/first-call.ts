@@ -1,4 +1,4 @@
-/** What an agent offers, as it says itself, and a first call of it that may be pasted into a shell. */
+/** Reads an agent's offer from its manifest, and makes a first call of it that can be pasted into a shell. */
 import { type Manifest, type ManifestEndpoint, priceOf, SvcClient } from '../../src/client.js'
 import { examplesOf } from '../../src/domain/example.js'
 
@@ -10,9 +10,9 @@ export interface Offer {
 
 export interface FirstCall {
   readonly url: string
-  /** JSON; none for a GET. */
+  /** JSON; absent for a GET. */
   readonly body?: string
-  /** USD that the call costs. */
+  /** The price of the call in USD. */
   readonly price: string
 }
 
@@ -23,7 +23,8 @@ export async function offerAt(port: number): Promise<Offer | undefined> {
   const manifest = await client.discover(url).catch(() => undefined)
   if (!manifest) return undefined
   for (const endpoint of manifest.endpoints) {
-    // A call that is shown to be pasted, and is asked here first, stays with the agent that listens on this port.
+    // Skip endpoints at other origins: the shown call, and the test of it here, go only to the agent that listens on
+    // this port.
     if (!URL.canParse(endpoint.url) || new URL(endpoint.url).origin !== url) continue
     const call = await firstCall(endpoint, client)
     if (call) return { url, manifest, call }
@@ -31,7 +32,7 @@ export async function offerAt(port: number): Promise<Offer | undefined> {
   return { url, manifest }
 }
 
-/** The agent is the judge of an example: one that it quotes a price for is valid. */
+/** The agent itself checks an example: if it quotes a price for it, the example is valid. */
 async function firstCall(endpoint: ManifestEndpoint, client: SvcClient): Promise<FirstCall | undefined> {
   const { url, method, input } = endpoint
   for (const example of examplesOf(input)) {
@@ -53,7 +54,7 @@ function queryOf(example: unknown): string {
   return entries.length > 0 ? `?${new URLSearchParams(entries)}` : ''
 }
 
-/** `0.000001`, where a number would print itself as `1e-6`. */
+/** Writes `0.000001`, where a number would print as `1e-6`. */
 function plain(usd: number): string {
   return usd.toFixed(6).replace(/0+$/, '').replace(/\.$/, '')
 }

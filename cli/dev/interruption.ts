@@ -1,15 +1,15 @@
-/** Ctrl-C, and what else asks us to end. */
+/** Signals that ask this process to end: Ctrl-C and others. */
 
 export interface Interruption {
   /** Resolves with the first signal. */
   readonly first: Promise<NodeJS.Signals>
-  /** Whether it has come. */
+  /** Whether the first signal has come. */
   readonly hasCome: boolean
-  /** Whoever asks again wants it now. */
+  /** Calls back at a second signal, which means "stop now". */
   onAgain(hurry: (signal: NodeJS.Signals) => void): void
 }
 
-/** `npm run` passes on a signal that the terminal has sent us already: one Ctrl-C arrives twice. */
+/** `npm run` forwards a signal that the terminal has sent already, so one Ctrl-C arrives twice. */
 const SAME_KEY_MS = 500
 
 export function interruption(): Interruption {

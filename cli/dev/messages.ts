@@ -1,4 +1,4 @@
-/** What `svc dev` says. The agent speaks for itself besides; these lines hold whatever it prints. */
+/** The messages of `svc dev`. The agent prints its own output too; these lines are true whatever it prints. */
 import type { ManifestEndpoint } from '../../src/client.js'
 import type { Sandbox } from '../../src/sandbox.js'
 import { printable } from '../output.js'
@@ -39,7 +39,10 @@ function bodyFlag(body: string | undefined): string {
   return body === undefined ? '' : ` --body ${shellWord(body)}`
 }
 
-/** In a project's own scripts `svc` is not on the path. `--no`: never fetch a stranger's package of that name. */
+/**
+ * If an npm script started `svc dev`, `svc` need not be on the developer's path. `--no` prevents npx from fetching
+ * another author's package of that name.
+ */
 function svc(): string {
   return process.env.npm_lifecycle_event ? 'npx --no svc' : 'svc'
 }

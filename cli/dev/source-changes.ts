@@ -1,21 +1,21 @@
 /**
- * Notices that sources changed: code and JSON in the entry's folder and below it. Not what is installed, built or hidden,
- * and not the files of other kinds that an agent may itself write.
+ * Notices changed sources: code and JSON in the entry's folder and below. Ignores installed, built and hidden files,
+ * and other kinds of files, which the agent itself may write.
  */
 import { type Dirent, type FSWatcher, readdirSync, watch } from 'node:fs'
 import { extname, join } from 'node:path'
 
 export interface SourceChanges {
-  /** Resolves at the next change, or at once where one has gone unnoticed. */
+  /** Resolves at the next change, or at once if a change has not been reported yet. */
   next(): Promise<void>
   close(): void
 }
 
 const SOURCES = new Set(['.ts', '.mts', '.cts', '.js', '.mjs', '.cjs', '.json'])
 const FOREIGN = new Set(['node_modules', 'dist', 'build', 'coverage'])
-/** Editors write in several steps, and a checkout changes many files. */
+/** Waits this long without a change: editors write in several steps, and a checkout changes many files. */
 const QUIET_MS = 100
-/** The system's watches are few, and an entry in somebody's home folder has much below it. */
+/** The system allows few watches, and an entry in a home folder has many folders below it. */
 const FOLDERS_MAX = 500
 
 export function sourceChanges(root: string): SourceChanges {
@@ -72,7 +72,7 @@ export function sourceChanges(root: string): SourceChanges {
   }
 }
 
-/** A folder may be gone by the time that we hear of it. */
+/** A folder may be deleted before its event arrives. */
 function entriesOf(folder: string): Dirent[] {
   try {
     return readdirSync(folder, { withFileTypes: true })

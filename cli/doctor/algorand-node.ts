@@ -1,4 +1,4 @@
-/** Whether the node answers, is on the network that was meant, and knows USDC by the id that we quote. */
+/** Checks that the node answers, is on the configured network, and knows USDC by the id in quotes. */
 import type { Algod } from '../../src/adapters/algorand/algod.js'
 import type { NodeClient } from '../../src/adapters/algorand/node-client.js'
 import { GENESIS_HASH, type Network, USDC_ASSET_ID, USDC_DECIMALS } from '../../src/domain/network.js'
@@ -33,7 +33,7 @@ export async function algorandNode(
 
 export async function usdcAsset(network: Network, node: Pick<NodeClient, 'find'>, isSandbox: boolean) {
   const id = USDC_ASSET_ID[network]
-  // A sandbox has one asset, which is testnet's, and no route to describe it.
+  // A sandbox has one asset, testnet's, and no route that describes it.
   if (isSandbox && network === 'testnet') return ok(ASSET, `${id}, play money with the id of USDC on testnet`)
   try {
     const asset = await node.find(`/v2/assets/${id}`)

@@ -1,4 +1,4 @@
-/** All checks, at once: none waits for another. */
+/** Runs all checks at once: none waits for another. */
 import { algodClient } from '../../src/adapters/algorand/algod.js'
 import { nodeClient } from '../../src/adapters/algorand/node-client.js'
 import { remotesOf } from '../../src/app/server/settings.js'

@@ -1,4 +1,4 @@
-/** Whether somebody will verify and settle payments here, and pay the network's fees for the callers. */
+/** Checks that the facilitator verifies and settles payments on this network, and pays the callers' network fees. */
 import { x402Facilitator } from '../../src/adapters/facilitator/x402-facilitator.js'
 import type { Network } from '../../src/domain/network.js'
 import { type Finding, failed, messageOf, ok, skipped } from './finding.js'
@@ -21,7 +21,7 @@ async function asked(url: string, network: Network): Promise<Finding[]> {
     network,
     supportedTimeoutMs: ANSWER_TIMEOUT_MS,
     firstWaitMs: ANSWER_TIMEOUT_MS,
-    // One answer is wanted, and a second question would outlive us.
+    // The check needs one answer, and a retry would outlast the command.
     retryMs: 60 * 60_000,
   })
   try {

@@ -1,8 +1,8 @@
-/** What a check has found, and what to do about it. */
+/** The result of a check, and how to fix a problem. */
 
 export interface Finding {
   readonly check: string
-  /** `skipped` where another check's failure leaves nothing to ask. */
+  /** `skipped` where another check failed, so that this one cannot be made. */
   readonly status: 'ok' | 'failed' | 'skipped'
   readonly message: string
   readonly cure?: string

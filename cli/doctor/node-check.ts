@@ -1,4 +1,4 @@
-/** Whether this Node runs the SDK, and whether `svc dev` can run TypeScript on it. */
+/** Checks that this Node version runs the SDK, and that `svc dev` can run TypeScript on it. */
 import { isAtLeast, TYPESCRIPT_SINCE, typeScriptFlags } from '../node-version.js'
 import { packageFacts } from '../package.js'
 import { type Finding, failed, ok } from './finding.js'

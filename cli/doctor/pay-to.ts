@@ -1,4 +1,4 @@
-/** Whether there is an address to be paid at, and whether a payment could arrive there. */
+/** Checks that the agent has an address for payments, and that a payment could arrive there. */
 
 import { isValidAddress } from '../../src/adapters/algorand/address.js'
 import type { Algod } from '../../src/adapters/algorand/algod.js'
@@ -32,7 +32,7 @@ export function payTo(address: string | undefined): Finding {
   return ok(PAY_TO, address)
 }
 
-/** A payment to an account that has not opted in is refused by the network, after the work was done. */
+/** The network refuses a payment to an account that has not opted in, and it does so after the handler has worked. */
 export async function usdcOptIn(
   address: string | undefined,
   network: Network,

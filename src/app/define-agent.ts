@@ -1,4 +1,4 @@
-/** The public way to define endpoints and agents: the domain's checks, and a compiler for the schemas. */
+/** The public functions that define endpoints and agents: the domain's checks, and a compiler for the schemas. */
 import { ajvValidator } from '../adapters/validation/ajv.js'
 import { type AgentDef, type AgentOptions, agent } from '../domain/agent.js'
 import { type EndpointDef, type EndpointOptions, endpoint, type JSONSchema } from '../domain/endpoint.js'
@@ -29,9 +29,19 @@ export function defineEndpoint<const Input extends JSONSchema | undefined = unde
 }
 
 /**
- * Defines an agent: who is paid, on which network, for which endpoints.
+ * Defines an agent: the address that is paid, the network, and the endpoints.
  *
- * @throws SvcError `invalid_agent`, `invalid_handle`, `invalid_address`, `duplicate_endpoint`, and an endpoint's codes
+ * @example
+ * defineAgent({
+ *   name: 'Shouter',
+ *   handle: 'shouter',
+ *   description: 'Writes text in capital letters.',
+ *   payTo: 'SELLER_ADDRESS',
+ *   endpoints: [shout],
+ * })
+ *
+ * @throws SvcError `invalid_agent`, `invalid_handle`, `invalid_address`, `duplicate_endpoint`, and an endpoint's
+ * codes
  */
 export function defineAgent(options: AgentOptions): AgentDef {
   const def = agent(options)

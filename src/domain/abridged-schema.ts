@@ -1,4 +1,7 @@
-/** What can be left out of a schema without refusing anything that the whole accepts: words first, then all but the top. */
+/**
+ * Abridges a schema so that it refuses nothing that the whole schema accepts: first the descriptions go, then all but
+ * the top level.
+ */
 import { DATA, mapped, NAMED, type Schema } from './embedded-schema.js'
 import type { JSONSchema } from './endpoint.js'
 import { isRecord } from './x402.js'
@@ -19,7 +22,7 @@ function unworded(node: unknown): unknown {
   })
 }
 
-/** Rules on a value itself; all others hold schemas or point at some. */
+/** Keywords with rules on the value itself. All other keywords hold schemas or refer to some. */
 const OWN_RULES = [
   'type',
   'enum',

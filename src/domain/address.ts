@@ -1,4 +1,4 @@
-/** The shape of an Algorand address: 58 base32 characters. Whether its checksum holds is the Algorand adapter's to say. */
+/** The shape of an Algorand address: 58 base32 characters. The Algorand adapter checks the checksum. */
 const ADDRESS = /^[A-Z2-7]{58}$/
 
 export function isAddress(value: unknown): value is string {

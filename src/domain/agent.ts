@@ -4,25 +4,25 @@ import { type EndpointDef, endpoint } from './endpoint.js'
 import { SvcError, shown } from './errors.js'
 import { isNetwork, type Network } from './network.js'
 
-/** What {@link defineAgent} is told. */
+/** The options of {@link defineAgent}. */
 export interface AgentOptions {
-  /** For people. */
+  /** The name, for people. */
   readonly name: string
   /** 3 to 40 lowercase letters, digits and hyphens; unique on the network. */
   readonly handle: string
-  /** What the agent does, in a line. */
+  /** What the agent does, in one line. */
   readonly description: string
   /** The agent's own version. @default '0.1.0' */
   readonly version?: string
-  /** What it is good at, in words of your own; the manifest lists them. @default none */
+  /** Its skills, in your own words; the manifest lists them. @default none */
   readonly skills?: readonly string[]
-  /** The Algorand address that is paid: 58 base32 characters, opted in to USDC. */
+  /** The Algorand address that receives payments: 58 base32 characters, opted in to USDC. */
   readonly payTo: string
-  /** Where it is paid. @default 'mainnet' */
+  /** The network that it is paid on. @default 'mainnet' */
   readonly network?: Network
   /** At least one, each from {@link defineEndpoint}. */
   readonly endpoints: readonly EndpointDef[]
-  /** Reserved: nothing reads it, and no value of it is wrong. */
+  /** Reserved: the package does not read it, and every value is valid. */
   readonly bidsOn?: unknown
 }
 
@@ -32,9 +32,10 @@ export interface AgentDef extends Required<AgentOptions> {}
 const HANDLE = /^[a-z0-9-]{3,40}$/
 
 /**
- * Checks an agent and fills its defaults in.
+ * Checks an agent and fills in its defaults.
  *
- * @throws SvcError `invalid_agent`, `invalid_handle`, `invalid_address`, `duplicate_endpoint`, and an endpoint's own codes
+ * @throws SvcError `invalid_agent`, `invalid_handle`, `invalid_address`, `duplicate_endpoint`, and an endpoint's own
+ * codes
  */
 export function agent(options: AgentOptions): AgentDef {
   const { name, handle, description, payTo, endpoints } = options

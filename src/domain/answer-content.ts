@@ -1,4 +1,4 @@
-/** What a delivered answer holds, for transports that carry data instead of bytes. */
+/** The content of a delivered answer, for transports that carry data instead of bytes. */
 import type { Answer } from './answer.js'
 import { deeperThan } from './json-depth.js'
 import { mayHoldUnusualNumbers, plainNumbers } from './json-numbers.js'
@@ -8,12 +8,12 @@ export type AnswerContent =
   | { readonly kind: 'text'; readonly text: string }
   | { readonly kind: 'bytes'; readonly base64: string; readonly mediaType: string }
 
-/** Deeper, it could be parsed and not be written again. */
+/** A deeper value can be parsed, but cannot be written again. */
 const DEPTH_MAX = 512
 
 /**
- * What calls itself JSON and is none is told as the text that it is, and so is JSON with a number that would be written as
- * another value. An answer without a body is an empty text.
+ * A body that claims to be JSON but is not becomes text. So does JSON with a number that would be written as another
+ * value. An answer without a body is an empty text.
  */
 export function contentOf({ headers, body }: Answer): AnswerContent {
   const mediaType = (headers['content-type'] ?? '').split(';', 1)[0]!.trim().toLowerCase()

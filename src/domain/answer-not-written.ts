@@ -1,4 +1,4 @@
-/** The error in place of an answer that cannot be written: it always says how the call ended. */
+/** The error that replaces an answer that cannot be written: it always says how the call ended. */
 import { type ChargeFinal, OUTCOMES } from './machines/charge.machine.js'
 
 /** How a call ended, as far as the money is concerned. */

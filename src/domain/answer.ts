@@ -1,15 +1,15 @@
-/** What a handler delivered, rendered: it can be stored, replayed and sent, and no longer fail. */
+/** A handler's answer, rendered: it can be stored, replayed and sent without failing. */
 export interface Answer {
   readonly status: number
-  /** Lower-case names; among them `content-type` where there is a body. */
+  /** Lower-case names. `content-type` is among them where there is a body. */
   readonly headers: Readonly<Record<string, string>>
   /** Each value of `set-cookie`: the one header that may come several times and cannot be joined (RFC 6265, section 3). */
   readonly cookies?: readonly string[]
-  /** Well-formed text, which goes out as UTF-8, or bytes. */
+  /** Well-formed text, which is sent as UTF-8, or bytes. */
   readonly body: string | Uint8Array
 }
 
-/** How many bytes it takes to send or to keep. */
+/** How many bytes the body takes to send or to keep. */
 export function bodyBytes({ body }: Answer): number {
   return typeof body === 'string' ? Buffer.byteLength(body) : body.byteLength
 }

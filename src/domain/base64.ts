@@ -1,4 +1,7 @@
-/** Bytes and text as standard base64: by Buffer where there is one, which is ten times as fast as what browsers have. */
+/**
+ * Converts bytes and text to and from standard base64. Uses Buffer where it exists: it is ten times as fast as what
+ * browsers have.
+ */
 
 const isNode = typeof Buffer !== 'undefined'
 
@@ -9,7 +12,7 @@ export function toBase64(bytes: Uint8Array): string {
   return btoa(binary)
 }
 
-/** As lenient as Buffer: of anything else than base64, some bytes or none. */
+/** As lenient as Buffer: text that is not base64 gives some bytes or none. */
 export function fromBase64(text: string): Uint8Array {
   if (isNode) return Buffer.from(text, 'base64')
   try {

@@ -1,22 +1,25 @@
 /**
- * Reads a facilitator's index of paid resources. Facilitators differ in nearly every field; whatever of an entry can be
- * understood is kept, and an entry without an address or without terms is passed over. All of it is strangers' text.
+ * Reads a facilitator's index of paid resources. Facilitators differ in nearly every field. The reader keeps every
+ * field that it understands, and skips an entry without an address or without terms. All text is from strangers.
  */
 import { isRecord } from './x402.js'
 
-/** A paid resource, as a facilitator lists it. All of it is strangers' text. */
+/** A paid resource, as a facilitator lists it. All text is from strangers. */
 export interface BazaarResource {
-  /** Where it is called. */
+  /** The URL at which it is called. */
   readonly resourceUrl: string
-  /** The ways to pay, as the facilitator shows them; `amount` is there also where it was called `maxAmountRequired`. */
+  /**
+   * The ways to pay, as the facilitator shows them. `amount` is present even where the facilitator names it
+   * `maxAmountRequired`.
+   */
   readonly accepts: readonly Readonly<Record<string, unknown>>[]
-  /** Such as `http`. */
+  /** The type of the resource, such as `http`. */
   readonly type?: string
   /** What it does. */
   readonly description?: string
   /** Who offers it. */
   readonly serviceName?: string
-  /** What it is about. */
+  /** Its topics. */
   readonly tags?: readonly string[]
   /** When the entry was last renewed, in milliseconds since the epoch. */
   readonly lastUpdatedMs?: number
@@ -24,14 +27,14 @@ export interface BazaarResource {
   readonly info?: Readonly<Record<string, unknown>>
 }
 
-/** `undefined` where this is no index at all. */
+/** `undefined` where the body is not an index. */
 export function readIndex(body: unknown): readonly BazaarResource[] | undefined {
   if (!isRecord(body)) return undefined
   const entries = [body.items, body.resources].find(Array.isArray)
   return entries?.flatMap(entry => readEntry(entry) ?? [])
 }
 
-/** Whether the term stands somewhere in what the resource says of itself. */
+/** Whether the resource's own texts contain the term. */
 export function mentions(resource: BazaarResource, term: string): boolean {
   const { resourceUrl, description = '', serviceName = '', tags = [] } = resource
   const wanted = term.trim().toLowerCase()
@@ -66,7 +69,7 @@ function infoOf(entry: Record<string, unknown>, accepts: readonly Record<string,
   return [said, entry.discoveryInfo, accepts[0]?.outputSchema, entry.metadata].find(isRecord)
 }
 
-/** ISO text, or a number of seconds; from the year 5138 on, one of milliseconds. */
+/** Reads ISO text, or a number of seconds; numbers from the year 5138 on are milliseconds. */
 function momentOf(value: unknown): number | undefined {
   const SECONDS_MAX = 1e11
   const ms =

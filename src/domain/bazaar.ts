@@ -1,6 +1,6 @@
 /**
- * What an endpoint declares about itself in its 402, so that a facilitator can list it (x402's `bazaar` extension, version
- * 2): a schema of how it is called, and one call that satisfies it.
+ * What an endpoint declares about itself in its 402, so that a facilitator can list it (x402's `bazaar` extension,
+ * version 2): a schema of its calls, and one call that satisfies it.
  */
 import { requiredOnly, requiredTypes, withoutWords } from './abridged-schema.js'
 import { embeddedAt, type Schema } from './embedded-schema.js'
@@ -13,20 +13,20 @@ export interface BazaarDeclaration {
   readonly schema: Schema
 }
 
-/** It travels in a header, in both directions, with every payment: Node reads 16 KiB of headers in all. */
+/** The declaration is part of a header in both directions, with every payment. Node reads 16 KiB of headers in all. */
 export const BAZAAR_BYTES_MAX = 3_072
 
 const INPUT = '#/properties/input/properties'
 
 interface Abridgement {
-  /** What is not declared, for a warning. */
+  /** The part that is not declared, for a warning. */
   readonly leftOut?: string
   of(input: JSONSchema): JSONSchema
-  /** Whether nothing is left that a made-up example could break. */
+  /** Whether no declared rule is left that a made-up example could break. */
   readonly acceptsMadeUp?: boolean
 }
 
-/** How much of an endpoint's schema is declared, the most first. */
+/** The parts of an endpoint's schema that can be declared, the largest first. */
 const ABRIDGEMENTS: readonly Abridgement[] = [
   { of: input => input },
   { leftOut: 'its descriptions', of: withoutWords },
@@ -41,13 +41,13 @@ const ABRIDGEMENTS: readonly Abridgement[] = [
 
 export interface Listable {
   readonly declared: BazaarDeclaration
-  /** What of the schema is not declared; absent where all of it is. */
+  /** The part of the schema that is not declared; absent where the whole schema is declared. */
   readonly leftOut?: string
 }
 
 /**
- * The fullest declaration that facilitators list; there always is one. `accepted` are inputs that the endpoint accepts; where none
- * of them fits, the example is one that satisfies what is declared.
+ * The fullest declaration that facilitators list; there always is one. `accepted` are inputs that the endpoint
+ * accepts. If none of them fits, the example is one that satisfies the declared schema.
  */
 export function listableOf(def: Called, accepted: readonly unknown[]): Listable {
   for (const candidate of candidates(def, accepted)) {
@@ -68,7 +68,7 @@ function* candidates({ method, input = {} }: Called, accepted: readonly unknown[
 
 type Called = Pick<EndpointDef, 'method' | 'input'>
 
-/** `example` is a body, or a GET's query, that satisfies `input`; the caller has checked it. */
+/** `example` is a body, or a GET's query, that satisfies `input`. The caller has checked it. */
 export function bazaarOf({ method, input }: Called, example: unknown): BazaarDeclaration {
   return method === 'GET'
     ? declaration(
@@ -109,14 +109,14 @@ function declaration(input: Schema, parts: Schema, required: readonly string[]):
   }
 }
 
-/** Why no facilitator would list it, or `undefined`. */
+/** The reason why no facilitator would list the declaration, or `undefined`. */
 export function unlistable(declared: BazaarDeclaration): string | undefined {
   if (refersElsewhere(declared.schema)) return 'its schema refers to another document ($ref, $id)'
   const bytes = Buffer.byteLength(JSON.stringify(declared))
   return bytes > BAZAAR_BYTES_MAX ? `it has ${bytes} bytes, more than ${BAZAAR_BYTES_MAX}` : undefined
 }
 
-/** The facilitators' own rule: it does not ask whether the key is a keyword or a property's name. */
+/** The facilitators' own rule. It does not distinguish a keyword from a property's name. */
 function refersElsewhere(node: unknown): boolean {
   if (Array.isArray(node)) return node.some(refersElsewhere)
   if (!isRecord(node)) return false

@@ -1,4 +1,4 @@
-/** Which run books a payment as income: one payment is one booking, whichever runs report it. */
+/** Decides which run books a payment as income: one payment is one booking, whichever runs report it. */
 import type { Charged } from './machines/charge.machine.js'
 
 export interface BookableRun {
@@ -8,7 +8,7 @@ export interface BookableRun {
   readonly txId?: string
 }
 
-/** Steps by which a run learns that an earlier call's payment landed, and ends that call's record in the store. */
+/** The steps by which a run learns that an earlier call's payment landed, and ends that call's record in the store. */
 const LEARNS: ReadonlySet<string> = new Set(['recovering.found', 'recovering.notKept'])
 
 /**
@@ -24,12 +24,12 @@ export interface Bookings {
   books(run: BookableRun): boolean
 }
 
-/** Both reports of one payment come within the minute that settling may take. */
+/** Both reports of one payment arrive within the minute that settling may take. */
 const RECENT_MAX = 10_000
 
 /**
- * The bookings of one process. A call that is slow to settle and the call that recovers its payment may both report it, so
- * the transaction ids of the latest bookings are remembered: at least `max`, at most twice as many.
+ * The bookings of one process. A call that settles slowly and the call that recovers its payment may both report the
+ * payment, so this remembers the transaction ids of the latest bookings: at least `max`, at most twice as many.
  */
 export function recentBookings(max = RECENT_MAX): Bookings {
   let recent = new Set<string>()
@@ -37,7 +37,7 @@ export function recentBookings(max = RECENT_MAX): Bookings {
   return {
     books(run) {
       if (!reportsCharge(run)) return false
-      // Nothing to compare by: payments that cannot be read are reported by their own call alone.
+      // There is no id to compare: only its own call reports a payment that cannot be read.
       if (run.txId === undefined) return true
       if (recent.has(run.txId) || older.has(run.txId)) return false
       if (recent.size >= max) {

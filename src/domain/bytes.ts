@@ -1,4 +1,4 @@
-/** Bytes without Buffer, for what browsers load as well. */
+/** Functions on bytes without Buffer, for code that browsers load too. */
 
 export function concatBytes(parts: readonly Uint8Array[]): Uint8Array {
   const whole = new Uint8Array(parts.reduce((length, part) => length + part.length, 0))

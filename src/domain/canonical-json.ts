@@ -1,8 +1,10 @@
 /**
- * The one text of a JSON value (RFC 8785): no white space, keys in order of their UTF-16 code units. Two values that are
- * equal have equal texts, whoever wrote them. The caller bounds the depth.
+ * The canonical text of a JSON value: no white space, keys in order of their UTF-16 code units. Equal values have
+ * equal texts, whatever program wrote them. The caller limits the depth.
  *
- * @throws RangeError for NaN and the infinities, which no JSON text can say (RFC 8785, section 3.2.2.3)
+ * @see RFC 8785
+ *
+ * @throws RangeError for NaN and the infinities, which JSON text cannot express (RFC 8785, section 3.2.2.3)
  */
 export function canonicalJson(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`

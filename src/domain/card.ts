@@ -1,6 +1,6 @@
 /**
- * The agent card: what an A2A client needs to find the agent's skills, and what a payer needs on top of it. One document
- * for both generations of clients: those of 0.3 read `url`, those of 1.0 read `supportedInterfaces`.
+ * The agent card: how an A2A client finds the agent's skills, and what a payer needs besides. One document serves
+ * both generations of clients: those of 0.3 read `url`, those of 1.0 read `supportedInterfaces`.
  */
 import type { AgentDef } from './agent.js'
 import type { EndpointDef } from './endpoint.js'
@@ -20,14 +20,14 @@ export interface CardOptions {
   readonly rootUrl: string
   readonly baseUrl: string
   readonly facilitatorUrl: string
-  /** Where the URIs of the three extensions begin. */
+  /** The base of the three extensions' URIs. */
   readonly extBase: string
   readonly registry: RegistryIdentity
-  /** Names of the MCP server's tools, exactly. */
+  /** The exact names of the MCP server's tools. */
   readonly tools: readonly string[]
 }
 
-/** What a skill costs; `amount` in base units is null where it is worked out for each request. */
+/** The price of a skill. `amount` in base units is null where each request has its own price. */
 export interface SkillPrice {
   readonly skill: string
   readonly pricing: 'fixed' | 'dynamic' | 'subscription'

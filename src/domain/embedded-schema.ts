@@ -1,10 +1,10 @@
-/** Puts an endpoint's schema into a larger document, where its local references must begin at another place. */
+/** Puts an endpoint's schema into a larger document, where its local references need another prefix. */
 import type { JSONSchema } from './endpoint.js'
 import { isRecord } from './x402.js'
 
 export type Schema = Readonly<Record<string, unknown>>
 
-/** Keywords whose values are data: a `$ref` in there refers to nothing. */
+/** Keywords whose values are data: a `$ref` inside them is not a reference. */
 export const DATA: ReadonlySet<string> = new Set(['const', 'enum', 'default', 'examples'])
 
 /** Keywords whose keys are names that the author chose, not keywords. */
@@ -18,7 +18,7 @@ export const NAMED: ReadonlySet<string> = new Set([
 
 /**
  * The schema as it reads at `pointer` (such as `#/components/schemas/echo`), without `$schema` and `$id`: those name
- * documents of their own.
+ * separate documents.
  */
 export function embeddedAt(pointer: string, schema: JSONSchema | undefined): Schema {
   if (!isRecord(schema)) return {}
@@ -28,7 +28,7 @@ export function embeddedAt(pointer: string, schema: JSONSchema | undefined): Sch
 
 function moved(node: unknown, pointer: string): unknown {
   if (Array.isArray(node)) return node.map(member => moved(member, pointer))
-  // A schema with an id of its own is a document of its own: its local references stay within it.
+  // A schema with its own id is a separate document: its local references stay inside it.
   if (!isRecord(node) || '$id' in node) return node
   return mapped(node, (value, keyword) => {
     if (DATA.has(keyword)) return value

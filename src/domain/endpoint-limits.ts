@@ -1,19 +1,23 @@
 /** The limits of one endpoint, checked. */
 import { SvcError, shown } from './errors.js'
 
-/** What one endpoint may ask of its callers otherwise than its server does. */
+/** The limits that one endpoint may set differently from its server. */
 export interface EndpointLimits {
   /** The largest body that is read, in bytes. @default the server's `maxBodyBytes` */
   readonly maxBodyBytes?: number
-  /** Calls a minute of this endpoint alone, counted apart from all others; `false` exempts it. @default the server's `rateLimit` */
+  /**
+   * Calls a minute of this endpoint alone, counted separately from all others; `false` exempts it.
+   *
+   * @default the server's `rateLimit`
+   */
   readonly rateLimit?: EndpointRateLimit | false
 }
 
-/** How many calls each caller has. */
+/** The rate limit of each caller. */
 export interface EndpointRateLimit {
   /** Calls a minute. */
   readonly perMinute: number
-  /** Who counts as one caller: whoever pays, or an address. @default 'payer' */
+  /** What identifies one caller: the payer, or the network address. @default 'payer' */
   readonly per?: 'payer' | 'ip'
 }
 

@@ -1,4 +1,4 @@
-/** What a seller writes for one paid route, checked when its module loads. */
+/** The definition of one paid route, checked when its module loads. */
 import type { FromSchema, JSONSchema } from 'json-schema-to-ts'
 import { type EndpointLimits, limitsOf } from './endpoint-limits.js'
 import { SvcError, shown } from './errors.js'
@@ -11,11 +11,11 @@ export type { JSONSchema }
 /** The HTTP methods that an endpoint can have. */
 export type Method = 'GET' | 'POST'
 
-/** What a price function and a handler are told about the request. A request without a body has the body `{}`. */
+/** The request, as a price function and a handler receive it. A request without a body has the body `{}`. */
 export interface PriceContext<Body = unknown> {
-  /** The body; of a GET, the query. Checked, where the endpoint has an `input`. */
+  /** The body, or the query of a GET; checked where the endpoint has an `input`. */
   readonly body: Body
-  /** By their names in lower case. */
+  /** Header values by lower-case name. */
   readonly headers: Readonly<Record<string, string | undefined>>
   /** The query's parameters. */
   readonly query: Readonly<Record<string, unknown>>
@@ -25,23 +25,26 @@ export interface PriceContext<Body = unknown> {
 export interface HandlerPayment {
   /** Its transaction id; absent where no transaction could be read in it. */
   readonly txId?: string
-  /** Who pays. */
+  /** The payer's address. */
   readonly payer?: string
   /** Base units of the asset. */
   readonly amount: string
-  /** The same in USD, where the asset's decimals are known. */
+  /** The same amount in USD, where the asset's decimals are known. */
   readonly usd?: number
   /** The asset's id, in decimal. */
   readonly asset: string
 }
 
-/** What a handler is told: the request, who pays, and when to give up. */
+/** The argument of a handler: the request, the payment, and the signal to stop. */
 export interface HandlerContext<Body = unknown> extends PriceContext<Body> {
-  /** Kept per request; the last 20 entries are attached to an error answer, where the caller reads them. */
+  /** Logs an entry for this request. An error answer contains the last 20 entries, so the caller reads them. */
   log(message: string, data?: unknown): void
-  /** What is about to be settled; of a call that a window covers, what bought nothing: its `amount` is `0`. */
+  /** The payment that will be settled. In a call that a window covers, no payment is settled, and its `amount` is `0`. */
   readonly payment: HandlerPayment
-  /** Aborts when the answer can no longer be delivered: timed out, the caller hung up, the server is stopping. */
+  /**
+   * Aborts when the answer can no longer be delivered: the handler timed out, the caller hung up, or the server is
+   * stopping.
+   */
   readonly signal: AbortSignal
   /** The caller's `Idempotency-Key`. A handler may be started more than once under one key, and is settled at most once. */
   readonly idempotencyKey?: string
@@ -50,27 +53,28 @@ export interface HandlerContext<Body = unknown> extends PriceContext<Body> {
 }
 
 /**
- * Does an endpoint's work. Data is answered as JSON with status 200; a `Uint8Array`, `ArrayBuffer` or `Blob` as its bytes;
- * a WHATWG `Response` with its own status, headers and bytes. What JSON would drop or change (`undefined`, `NaN`, functions,
- * Errors, Maps, promises, bytes inside) is no answer: the call fails with `handler_error`, and the log says where it is.
+ * Does an endpoint's work. Data is answered as JSON with status 200; a `Uint8Array`, `ArrayBuffer` or `Blob` as its
+ * bytes; a WHATWG `Response` with its own status, headers and bytes. A value that JSON would drop or change
+ * (`undefined`, `NaN`, functions, Errors, Maps, promises, bytes inside) is not an answer: the call fails with
+ * `handler_error`, and the log says where the value is.
  *
- * What is thrown, and a `Response` of status 400 or above, is a failure: the caller is not charged. An `SvcError`, or an
- * error whose `expose` is true, chooses the message, code and status (400 to 599, but not 402) that the caller is told.
- * Any other error is 500 `handler_error`, and its message is for the log alone.
+ * A thrown error, or a `Response` of status 400 or above, is a failure: the caller is not charged. An `SvcError`, or
+ * an error whose `expose` is true, sets the message, code and status (400 to 599, but not 402) that the caller
+ * receives. Any other error is 500 `handler_error`, and only the log has its message.
  */
 export type Handler<Body = unknown> = (ctx: HandlerContext<Body>) => unknown
 /**
- * Gives a price in USD, such as `$0.01`: cheap, and the same for the same request. It is also asked before there is a
- * body (a probe): then `body` is `{}`, which is why none of its fields is sure to be there. Where it throws on that, it is
- * asked again with an example of the input; what it throws is for the log alone.
+ * Returns a price in USD, such as `$0.01`. It must be cheap, and give the same price for the same request. A probe
+ * calls it before there is a body: then `body` is `{}`, so every field may be missing. If it throws for a probe, it
+ * is called again with an example of the input. Only the log has the errors that it throws.
  */
 export type PriceFunction<Body = unknown> = (
   ctx: PriceContext<Body extends object ? Partial<Body> : Body>,
 ) => string | Promise<string>
 
-/** What one payment buys instead of one call: a window of time in which calls are free. */
+/** A window of time that one payment buys instead of one call. Calls in the window are free. */
 export interface Subscription {
-  /** USD for one window, such as `$5`. */
+  /** The price of one window in USD, such as `$5`. */
   readonly price: string
   /**
    * How long a window stays open: a whole number of `ms`, `s`, `m`, `h`, `d` or `w`, such as `30d`; ten years at most.
@@ -81,25 +85,29 @@ export interface Subscription {
 /** The type of a body that satisfies a JSON Schema; `unknown` without one. */
 export type BodyOf<Input> = Input extends JSONSchema ? FromSchema<Input> : unknown
 
-/** What {@link defineEndpoint} is told. */
+/** The options of {@link defineEndpoint}. */
 export interface EndpointOptions<Input extends JSONSchema | undefined = undefined> extends EndpointLimits {
   /** The URL segment and the discovery name: lowercase letters, digits, `-` and `/`. */
   readonly name: string
-  /** One line for a stranger's agent; a quote carries its first 500 characters. @default '' */
+  /** One line that tells other agents what it does; a quote has its first 500 characters. @default '' */
   readonly description?: string
-  /** USD, `$0.01` or `0.01`; or a cheap, deterministic function of the request. Exactly one of `price` and `subscription`. */
+  /**
+   * The price in USD, `$0.01` or `0.01`, or a cheap, deterministic function of the request. Set either `price` or
+   * `subscription`.
+   */
   readonly price?: string | PriceFunction<BodyOf<Input>>
-  /** Sells windows instead of calls. Exactly one of `price` and `subscription`. */
+  /** Sells windows instead of calls. Set either `price` or `subscription`. */
   readonly subscription?: Subscription
   /** Shown in the manifest where `price` is a function. */
   readonly priceHint?: string
   /** HTTP method. @default 'POST' */
   readonly method?: Method
-  /** JSON Schema (2020-12) of the body, or of the query of a GET; published, and enforced before payment. */
+  /** JSON Schema (2020-12) of the body, or of the query of a GET. It is published, and checked before payment. */
   readonly input?: Input
   /**
-   * Accept an `input` that a stranger's body could make slow to check: the check runs before payment and stops everything
-   * else meanwhile. Without it such schemas are refused. Its patterns are then V8's, with look-around and back references.
+   * Accept an `input` schema whose check a stranger's body could make slow: the check runs before payment and blocks
+   * the process. Without this option such schemas are refused. With it, patterns are V8's, with look-around and back
+   * references.
    *
    * @default false
    */
@@ -112,11 +120,11 @@ export interface EndpointOptions<Input extends JSONSchema | undefined = undefine
   readonly listed?: boolean
   /** What it is about; discovery shows them. @default none */
   readonly tags?: readonly string[]
-  /** Since when callers should use something else: a date, or its ISO 8601 text. Every answer says so (RFC 9745). */
+  /** From when callers should use another endpoint: a date, or its ISO 8601 text. Every answer says so (RFC 9745). */
   readonly deprecated?: Date | string
-  /** When this endpoint is expected to go, not before `deprecated`. Every answer says so (RFC 8594). */
+  /** When this endpoint is expected to stop, not before `deprecated`. Every answer says so (RFC 8594). */
   readonly sunset?: Date | string
-  /** Does the work: for a verified payment, or in a window that was bought. A failure charges nobody. */
+  /** Does the work, for a verified payment or in a window that was bought. A failure is not charged. */
   readonly handler: Handler<BodyOf<Input>>
 }
 
@@ -124,11 +132,11 @@ export interface EndpointOptions<Input extends JSONSchema | undefined = undefine
 export interface EndpointDef extends Lifecycle, EndpointLimits {
   /** The URL segment and the discovery name. */
   readonly name: string
-  /** One line for a stranger's agent; may be empty. */
+  /** One line that tells other agents what it does; may be empty. */
   readonly description: string
-  /** USD, or a function that gives it; absent where windows are sold. */
+  /** USD, or a function that returns it; absent where the endpoint sells windows. */
   readonly price?: string | PriceFunction<never>
-  /** The windows that it sells; absent where calls are sold. */
+  /** The windows that it sells; absent where it sells calls. */
   readonly subscription?: Subscription
   /** Shown in the manifest where `price` is a function. */
   readonly priceHint?: string
@@ -156,12 +164,12 @@ export const TIMEOUT_DEFAULT_MS = 30_000
 
 const NAME = /^[a-z0-9-]+(\/[a-z0-9-]+)*$/
 
-/** Names whose path is a free route's: an endpoint there could never be reached. */
+/** Names whose path is a free route's path: an endpoint there could never be reached. */
 const FREE_NAMES: ReadonlySet<string> = new Set(['health', 'ready', 'metrics', 'a2a', 'mcp'])
 
 /**
- * Checks an endpoint and fills its defaults in. Whether `input` compiles as a schema is checked by the public
- * `defineEndpoint`, which has a compiler.
+ * Checks an endpoint and fills in its defaults. The public `defineEndpoint` has a schema compiler, and checks that
+ * `input` compiles.
  *
  * @throws SvcError `invalid_name`, `invalid_price`, `invalid_timeout`, `invalid_endpoint`
  */

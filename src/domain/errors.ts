@@ -1,10 +1,10 @@
 /**
- * The one error type that users of the SDK see.
+ * The error type that users of the SDK see.
  *
- * Its `code` is for programs: it stays where the words of `message` change.
+ * Its `code` is for programs: it stays the same when the text of `message` changes.
  */
 export class SvcError extends Error {
-  /** Tells it from other errors, also across copies of this package. */
+  /** Identifies this error, also across copies of this package. */
   override readonly name = 'SvcError'
 
   /**
@@ -17,7 +17,7 @@ export class SvcError extends Error {
     message: string,
     /** Stable, for programs. */
     readonly code: string,
-    /** The HTTP status that belongs to it, where one does. */
+    /** The HTTP status that belongs to the error, if any. */
     readonly status?: number,
     /** The evidence: a response body, the payment requirements, the offending value. */
     readonly detail?: unknown,
@@ -26,8 +26,8 @@ export class SvcError extends Error {
   }
 
   /**
-   * Whether a caller is told its message, code and status when a handler throws it. Errors of other libraries say the same
-   * by a property of this name (http-errors does).
+   * Whether a caller receives its message, code and status when a handler throws it. Errors of other libraries have a
+   * property of the same name and meaning (http-errors has it).
    */
   get expose(): boolean {
     return true
@@ -35,12 +35,12 @@ export class SvcError extends Error {
 }
 
 /**
- * An `SvcError` of this package's own work, such as a purchase that failed. It is for whoever asked for that work: a
- * handler that buys elsewhere and lets it through has chosen no words for its own callers.
+ * An `SvcError` from this package's own work, such as a purchase that failed. It is for the code that asked for that
+ * work. If a handler buys elsewhere and does not catch it, the handler has not chosen its text for callers.
  */
 export class SdkError extends SvcError {
   static {
-    // To its readers it is the one type that they know.
+    // Users of the SDK see one error type.
     Object.defineProperty(SdkError, 'name', { value: 'SvcError' })
   }
 
@@ -51,7 +51,7 @@ export class SdkError extends SvcError {
 
 const SHOWN_LENGTH_MAX = 60
 
-/** A wrong value as a message shows it: whatever it is, and not much of it. */
+/** Shows any wrong value in a message, shortened. */
 export function shown(value: unknown): string {
   const text = typeof value === 'string' ? `'${value}'` : plain(value)
   return text.length > SHOWN_LENGTH_MAX ? `${text.slice(0, SHOWN_LENGTH_MAX)}…` : text

@@ -1,7 +1,7 @@
 /** Numbers and texts that satisfy the simple rules of a JSON Schema. */
 import type { Schema } from './embedded-schema.js'
 
-/** 1 where it may be, else the first number near a limit that keeps all of them. */
+/** 1 if the schema allows it, else the first number near a limit that satisfies all limits. */
 export function exampleNumber(schema: Schema, whole: boolean): number {
   const { minimum, exclusiveMinimum, maximum, exclusiveMaximum, multipleOf } = schema
   const above = numbersIn(minimum, exclusiveMinimum)
@@ -54,7 +54,7 @@ const FORMATS: Readonly<Record<string, string>> = {
 
 const FILLER = 'example '
 const TEXT_MAX = 2_048
-/** A pattern is guessed at, by runs of one character: enough for codes, digits, addresses and words. */
+/** A pattern's example is a guess from runs of one character: enough for codes, digits, addresses and words. */
 const RUN_CHARACTERS = ['a', 'A', '1', '0']
 const RUN_MAX = 64
 

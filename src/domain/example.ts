@@ -1,6 +1,6 @@
 /**
- * Inputs that a JSON Schema would accept, as far as can be told without a validator. They are guesses, best first, and
- * few: whoever shows one to a stranger has it validated, and takes the next where it is not valid.
+ * Inputs that a JSON Schema probably accepts, found without a validator. They are few guesses, best first. Code that
+ * shows one to a stranger validates it first, and uses the next guess if it is invalid.
  */
 
 import type { Schema } from './embedded-schema.js'
@@ -8,14 +8,14 @@ import type { JSONSchema } from './endpoint.js'
 import { exampleNumber, exampleText } from './example-scalars.js'
 import { isRecord } from './x402.js'
 
-/** Which of the ways to satisfy a schema a guess takes. */
+/** How a guess chooses among the ways to satisfy a schema. */
 interface Guess {
   readonly root: Schema
-  /** Whether properties that are not required are there: a reader learns from them, but some exclude each other. */
+  /** Whether optional properties are present: readers learn from them, but some exclude each other. */
   readonly optional: boolean
-  /** Which member of every `anyOf` and `oneOf`. */
+  /** The member to use of every `anyOf` and `oneOf`. */
   readonly branch: number
-  /** How many more schemas may be looked at: one that refers to itself twice would never end. */
+  /** How many more schemas may be visited: a schema that refers to itself twice would never end. */
   schemasLeft: number
 }
 
@@ -37,7 +37,7 @@ export function* examplesOf(schema: JSONSchema | undefined): Generator<unknown> 
   }
 }
 
-/** `undefined` where the schema goes deeper, or wider, than any example should. */
+/** `undefined` where the schema is deeper or wider than an example should be. */
 function exampleOf(schema: unknown, guess: Guess, depth: number): unknown {
   if (depth > DEPTH_MAX || guess.schemasLeft <= 0) return undefined
   const flat = flattened(schema, guess, depth)
@@ -84,7 +84,7 @@ function arrayOf(flat: Schema, guess: Guess, depth: number): readonly unknown[] 
   ).filter(value => value !== undefined)
 }
 
-/** One schema in place of a reference and of what must hold as well. Where two of them disagree, the outermost is kept. */
+/** Merges a reference and its `allOf` members into one schema. If two of them disagree, the outermost is kept. */
 function flattened(schema: unknown, guess: Guess, depth: number): Schema {
   if (!isRecord(schema) || depth > DEPTH_MAX || guess.schemasLeft-- <= 0) return {}
   const { $ref, allOf, anyOf, oneOf, ...own } = schema
@@ -108,7 +108,7 @@ function chosen(branches: unknown, { branch }: Guess): unknown {
   return list[branch % list.length]
 }
 
-/** What a local reference points at. */
+/** The target of a local reference. */
 function target(reference: unknown, root: Schema): unknown {
   if (typeof reference !== 'string' || !reference.startsWith('#')) return undefined
   const steps = reference.slice(1).split('/').slice(1)
@@ -126,7 +126,7 @@ function typeOf({ type, properties, required, items, prefixItems, ...rest }: Sch
   if (items !== undefined || prefixItems !== undefined) return 'array'
   if (rest.minimum !== undefined || rest.maximum !== undefined || rest.multipleOf !== undefined)
     return 'number'
-  // An input without any rule is an object, because that is what callers send.
+  // An input without any rule is an object, because callers send objects.
   return depth === 0 ? 'object' : 'string'
 }
 

@@ -4,7 +4,7 @@
  * @see https://datatracker.ietf.org/doc/draft-ietf-httpapi-idempotency-key-header/
  */
 
-/** The one spelling: a plain object with two spellings of a header would send both values, joined. */
+/** The only spelling: a plain object with two spellings of a header would send both values, joined. */
 export const IDEMPOTENCY_KEY_HEADER = 'Idempotency-Key'
 
 export const IDEMPOTENCY_KEY_LENGTH_MAX = 255

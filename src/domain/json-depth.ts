@@ -1,4 +1,4 @@
-/** Whether a JSON text nests deeper than this: brackets outside strings are counted, before a parser builds anything. */
+/** Whether a JSON text nests deeper than `depthMax`. Counts brackets outside strings, before a parser builds anything. */
 export function deeperThan(text: string, depthMax: number): boolean {
   let depth = 0
   let inString = false

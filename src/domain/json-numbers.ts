@@ -1,9 +1,9 @@
 /**
- * The numbers of a parsed JSON text. JSON.parse makes Infinity of `1e999`, which no JSON text can say again: written anew it
- * is `null`, another input. And it keeps `-0` apart from `0`, which RFC 8785 writes as one.
+ * The numbers of a parsed JSON text. JSON.parse turns `1e999` into Infinity, which JSON text cannot express: written
+ * again it is `null`, another input. And JSON.parse distinguishes `-0` from `0`, which RFC 8785 writes alike.
  *
- * A whole number beyond 2^53 becomes the nearest double, as JSON.parse has it: what is validated, hashed and charged is what
- * the handler sees. Who needs every digit sends a string.
+ * A whole number beyond 2^53 becomes the nearest double, as in JSON.parse: the value that is validated, hashed and
+ * charged is the value that the handler receives. Send a string if every digit matters.
  */
 
 /** Thrown for a number that a double cannot hold. */
@@ -15,17 +15,21 @@ export class NumberOverflow extends RangeError {
 }
 
 /**
- * An exponent, more digits than a double has, or a minus before a zero: nothing else is changed by being parsed. Digits are
- * counted from the first of a run only: counted from each, a text of 1 MB took a second.
+ * An exponent, more digits than a double has, or a minus before a zero: parsing changes no other number. The pattern
+ * counts digits from the start of a run only: counting from each digit, a text of 1 MB took a second.
  */
 const UNUSUAL = /\d[eE]|(?<!\d)\d{309}|-0/
 
-/** Whether `plainNumbers` could find anything in the value of this text. Most texts need not be walked. */
+/** Whether `plainNumbers` could find anything in this text's value. Most texts need no walk. */
 export function mayHoldUnusualNumbers(text: string): boolean {
   return UNUSUAL.test(text)
 }
 
-/** The value with 0 for -0, in place where it has members. @throws NumberOverflow. The caller bounds the depth. */
+/**
+ * The value with 0 for -0; changes objects and arrays in place. The caller limits the depth.
+ *
+ * @throws NumberOverflow
+ */
 export function plainNumbers(value: unknown): unknown {
   if (typeof value === 'number') {
     if (Number.isFinite(value)) return value + 0
@@ -35,11 +39,11 @@ export function plainNumbers(value: unknown): unknown {
   return value
 }
 
-/** The way to a number is put together once it is found, and not for each that is fine. */
+/** Builds the path to a number only for a number that is wrong. */
 function settleMembers(members: Record<string | number, unknown>): void {
   let name: string | number = ''
   try {
-    // The places of an array as texts took four times as long.
+    // String indexes of an array took four times as long.
     for (name of Array.isArray(members) ? members.keys() : Object.keys(members)) {
       const member = members[name]
       const plain = plainNumbers(member)
@@ -51,7 +55,11 @@ function settleMembers(members: Record<string | number, unknown>): void {
   }
 }
 
-/** A member's name in a JSON pointer (RFC 6901). */
+/**
+ * Escapes a member's name for a JSON pointer.
+ *
+ * @see RFC 6901
+ */
 export function escapePointer(name: string): string {
   return name.replaceAll('~', '~0').replaceAll('/', '~1')
 }

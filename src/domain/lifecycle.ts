@@ -1,17 +1,28 @@
-/** When an endpoint stopped being the one to use, and when it will stop answering. */
+/** When an endpoint became deprecated, and when it will stop answering. */
 import { SvcError } from './errors.js'
 
 /** ISO 8601 moments in UTC, as `Date.toISOString` writes them. */
 export interface Lifecycle {
-  /** Since when callers should use something else. */
+  /**
+   * From when callers should use another endpoint.
+   *
+   * @see RFC 9745
+   */
   readonly deprecated?: string
-  /** When it is expected to go. */
+  /**
+   * When it is expected to stop.
+   *
+   * @see RFC 8594
+   */
   readonly sunset?: string
 }
 
 const ISO_8601 = /^\d{4}-(\d{2})-(\d{2})(T\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:\d{2}))?$/
 
-/** @throws SvcError `invalid_endpoint` for what is no moment, and for an end that comes before the deprecation (RFC 9745). */
+/**
+ * @throws SvcError `invalid_endpoint` for a value that is not a moment, and for a sunset before the deprecation (RFC
+ * 9745).
+ */
 export function lifecycleOf(
   name: string,
   { deprecated, sunset }: { readonly deprecated?: unknown; readonly sunset?: unknown },
@@ -35,7 +46,7 @@ function moment(name: string, option: string, value: unknown): string {
   )
 }
 
-/** JavaScript reads the 30th of February as the 2nd of March. */
+/** JavaScript reads the 30th of February as the 2nd of March, so this compares the parsed date with its text. */
 function isReal(value: unknown): value is string {
   const match = typeof value === 'string' ? ISO_8601.exec(value) : null
   if (!match) return false

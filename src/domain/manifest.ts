@@ -1,10 +1,10 @@
-/** The manifest: what a stranger needs to know to call and pay this agent. */
+/** The manifest: the facts that a stranger needs to call and pay this agent. */
 import type { AgentDef } from './agent.js'
 import type { EndpointDef, JSONSchema, Method } from './endpoint.js'
 import { formatUsd, usdToBaseUnits } from './money.js'
 import { CAIP2, type Network, USDC_ASSET_ID, USDC_DECIMALS } from './network.js'
 
-/** What an agent says of itself, at `/.well-known/svc.json`. */
+/** An agent's description of itself, at `/.well-known/svc.json`. */
 export interface Manifest {
   /** For people. */
   readonly name: string
@@ -20,17 +20,17 @@ export interface Manifest {
   readonly network: Network
   /** The Algorand address that is paid. */
   readonly payTo: string
-  /** Those that are listed. */
+  /** The listed endpoints. */
   readonly endpoints: readonly ManifestEndpoint[]
-  /** How it is paid; a served manifest has it. */
+  /** How the agent is paid. A manifest from a server has it. */
   readonly x402?: ManifestX402
-  /** Who vouches for it, where somebody does. */
+  /** The signature of the manifest, if it is signed. */
   readonly signature?: ManifestSignature
 }
 
-/** Who vouches for a manifest: over the canonical JSON (RFC 8785) of all of it but this block, in UTF-8. */
+/** The signature of a manifest: over the canonical JSON (RFC 8785) of the whole manifest except this block, in UTF-8. */
 export interface ManifestSignature {
-  /** The one algorithm there is. */
+  /** The only supported algorithm. */
   readonly alg: 'ed25519'
   /** The Algorand address whose key signed. */
   readonly address: string
@@ -40,44 +40,50 @@ export interface ManifestSignature {
 
 /** One endpoint, as strangers see it. */
 export interface ManifestEndpoint {
-  /** As its route is called. */
+  /** The name of its route. */
   readonly name: string
   /** What it does, in a line. */
   readonly description: string
-  /** Absolute. */
+  /** The absolute URL at which it is called. */
   readonly url: string
   /** HTTP method. */
   readonly method: Method
-  /** USD, such as `$0.01`; for a price function its hint, else `dynamic`. */
+  /** USD, such as `$0.01`. For a price function its hint, else `dynamic`. */
   readonly price: string
-  /** Whether `price` is what every call costs, depends on the call, or buys a window. */
+  /** Whether every call costs `price`, the price depends on the call, or `price` buys a window. */
   readonly pricing: 'fixed' | 'dynamic' | 'subscription'
   /** How long a window stays open, such as `30d`; of subscriptions only. */
   readonly period?: string
-  /** JSON Schema of the body, or of the query of a GET; `{}` where anything is taken. */
+  /** JSON Schema of the body, or of the query of a GET; `{}` where every input is accepted. */
   readonly input: JSONSchema
   /** What it is about. */
   readonly tags: readonly string[]
 }
 
-/** Through whom, where and in what the agent is paid. */
+/** How the agent is paid: the facilitator, the network and the asset. */
 export interface ManifestX402 {
   /** The URL of the facilitator that the seller prefers. */
   readonly facilitator: string
   /** CAIP-2 id. */
   readonly network: string
-  /** USDC, as this network has it. */
+  /** USDC on this network. */
   readonly asset: {
-    /** As in {@link USDC_ASSET_ID}. */
+    /** The asset's id; see {@link USDC_ASSET_ID}. */
     readonly id: number
     /** For people. */
     readonly symbol: 'USDC'
-    /** How many digits of an amount in base units come after the point: 6. */
+    /** How many decimals an amount in base units has: 6. */
     readonly decimals: number
   }
 }
 
-/** The manifest of an agent whose endpoints are reached under `baseUrl` (an absolute URL, with or without a trailing slash). */
+/**
+ * Makes the manifest of an agent. Its endpoints are reached under `baseUrl` (an absolute URL, with or without a
+ * trailing slash).
+ *
+ * @example
+ * manifest(agent, 'https://agent.example').endpoints[0].url // https://agent.example/summarize
+ */
 export function manifest(agent: AgentDef, baseUrl: string): Manifest {
   const base = baseUrl.replace(/\/+$/, '')
   const { name, handle, description, version, skills, network, payTo } = agent
@@ -98,7 +104,7 @@ function entry(def: EndpointDef, url: string): ManifestEndpoint {
   return { name, description, url, method, ...priceShown(def), input, tags }
 }
 
-/** How an endpoint's price is shown wherever it is shown: the manifest, the card, the command line. */
+/** An endpoint's price, as the manifest, the card and the command line show it. */
 export function priceShown(def: EndpointDef): Pick<ManifestEndpoint, 'price' | 'pricing' | 'period'> {
   if (def.subscription) {
     const { price, period } = def.subscription

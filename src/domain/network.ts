@@ -1,4 +1,4 @@
-/** The two networks, under every name that the protocol gives them. */
+/** The two networks, with every name that the protocol gives them. */
 
 /** A network of Algorand. On `testnet` USDC costs nothing. */
 export type Network = 'mainnet' | 'testnet'
@@ -15,14 +15,24 @@ export const GENESIS_ID: Readonly<Record<Network, string>> = Object.freeze({
 })
 
 /**
- * Mainnet's CAIP-2 id: `algorand:` and the first 32 characters of the genesis hash in URL-safe base64 (the CAIP-2 profile
- * for Algorand allows no more than 32). The 44-character form that some facilitators print is understood too.
+ * Mainnet's CAIP-2 id: `algorand:` and the first 32 characters of the genesis hash in URL-safe base64 (the CAIP-2
+ * profile for Algorand allows at most 32). The 44-character form that some facilitators print is accepted too.
+ *
+ * @see CAIP-2
  */
 export const ALGORAND_MAINNET = 'algorand:wGHE2Pwdvd7S12BL5FaOP20EGYesN73k'
-/** Testnet's CAIP-2 id. */
+/**
+ * Testnet's CAIP-2 id.
+ *
+ * @see CAIP-2
+ */
 export const ALGORAND_TESTNET = 'algorand:SGO1GKSzyE7IEPItTxCByw9x8FmnrCDe'
 
-/** Each network's CAIP-2 id. */
+/**
+ * Each network's CAIP-2 id.
+ *
+ * @see CAIP-2
+ */
 export const CAIP2: Readonly<Record<Network, string>> = Object.freeze({
   mainnet: ALGORAND_MAINNET,
   testnet: ALGORAND_TESTNET,

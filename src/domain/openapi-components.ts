@@ -1,4 +1,4 @@
-/** What all paid operations of an OpenAPI document have in common: the x402 headers, and the ways to be refused. */
+/** The parts that all paid operations of an OpenAPI document share: the x402 headers, and the refusals. */
 import type { Schema } from './embedded-schema.js'
 import { IDEMPOTENCY_KEY_HEADER, IDEMPOTENCY_KEY_LENGTH_MAX } from './idempotency-key.js'
 import { OUTCOMES } from './machines/charge.machine.js'
@@ -74,13 +74,16 @@ export const HEADERS = {
 
 const JSON_ERROR = { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } }
 
-/** Statuses that no caller sees: 402 has an answer of its own, and who hung up reads none. */
+/** Statuses that no error response lists: 402 has its own response, and a caller who hung up reads none. */
 const UNLISTED_STATUSES: ReadonlySet<number> = new Set([200, 402, 499])
 
 const RETRIED_STATUSES: ReadonlySet<string> = new Set(['409', '429', '503'])
 const RETRY_HEADERS = { 'Retry-After': { $ref: '#/components/headers/retryAfter' } }
 
-/** By status, as the charge machine's final states say: whatever it can end in is in the document. */
+/**
+ * The responses by status, from the charge machine's final states: the document contains every way in which a call
+ * can end.
+ */
 export const ERROR_RESPONSES: Schema = {
   '402': {
     description: 'To be paid for. The header says what and how; pay, and send the same request again.',
@@ -103,7 +106,7 @@ export const ERROR_RESPONSES: Schema = {
   },
 }
 
-/** All of them, as an operation lists them. */
+/** References to all error responses, for an operation. */
 export const REFUSALS: Schema = Object.fromEntries(
   Object.keys(ERROR_RESPONSES).map(status => [status, { $ref: `#/components/responses/${status}` }]),
 )

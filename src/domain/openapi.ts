@@ -1,4 +1,4 @@
-/** The listed endpoints as an OpenAPI 3.1 document: for tools that know HTTP, and nothing yet of x402. */
+/** The listed endpoints as an OpenAPI 3.1 document, for tools that support HTTP but not x402. */
 import type { AgentDef } from './agent.js'
 import { embeddedAt, type Schema } from './embedded-schema.js'
 import type { EndpointDef } from './endpoint.js'
@@ -23,7 +23,10 @@ export interface OpenApi {
   readonly components: Schema
 }
 
-/** Of an agent whose endpoints are reached under `baseUrl`. Prices are for readers: a call's own 402 is what counts. */
+/**
+ * The document of an agent whose endpoints are reached under `baseUrl`. Its prices are for readers: a call's own 402
+ * decides.
+ */
 export function openapi(agent: AgentDef, baseUrl: string): OpenApi {
   const listed = agent.endpoints.filter(def => def.listed)
   const tags = new Set(listed.flatMap(def => def.tags))
@@ -103,7 +106,7 @@ function bodySchema(def: EndpointDef, body: Body): Schema {
   return def[body] === undefined ? {} : { $ref: bodyPointer(def, body) }
 }
 
-/** A dot is no character of endpoints' names, and so the names of two bodies, or of a body and ours, never meet. */
+/** Endpoint names contain no dot, so the names of two bodies, or of a body and this file's own schemas, never collide. */
 function bodyName({ name }: EndpointDef, body: Body): string {
   return `${name.replaceAll('/', '.')}.${body}`
 }

@@ -12,10 +12,13 @@ const UNIT_MS: Readonly<Record<string, number>> = {
 
 const PERIOD = /^([1-9]\d{0,8})(ms|s|m|h|d|w)$/
 
-/** Ten years: beyond it, dates in stores and headers stop being dates. */
+/** Ten years: later dates can be invalid in stores and headers. */
 const PERIOD_MAX_MS = 3_653 * UNIT_MS.d!
 
-/** @throws SvcError `invalid_endpoint` for anything but a positive whole number of ms, s, m, h, d or w, up to ten years. */
+/**
+ * @throws SvcError `invalid_endpoint` for any value except a positive whole number of ms, s, m, h, d or w, up to ten
+ * years.
+ */
 export function periodMs(period: unknown): number {
   const match = typeof period === 'string' ? PERIOD.exec(period) : null
   const ms = match ? Number(match[1]) * UNIT_MS[match[2]!]! : Number.POSITIVE_INFINITY

@@ -6,8 +6,9 @@ import { isRecord } from './x402.js'
 const USDC_IDS: ReadonlySet<string> = new Set(Object.values(USDC_ASSET_ID).map(String))
 
 /**
- * USD of a challenge, an `accepts` array, one of its entries, or any object with `price` (USD), `amount` or
- * `maxAmountRequired` (base units), as text or as a number. `null` where no price can be read, or where the asset is not USDC.
+ * The price in USD of a challenge, an `accepts` array, one of its entries, or any object with `price` (USD), `amount`
+ * or `maxAmountRequired` (base units), as text or as a number. `null` where no price can be read, or where the asset
+ * is not USDC.
  *
  * @example
  * const { requirements } = await client.quote('https://agent.example/summarize')
@@ -19,7 +20,7 @@ export function priceOf(requirements: unknown): number | null {
   if (Array.isArray(requirements.accepts)) return first(requirements.accepts)
   const { price, amount, maxAmountRequired, asset } = requirements
   if (typeof price === 'string') return usdOf(price)
-  // Its digits beyond base units are those of floating point.
+  // Digits beyond base units come from floating point.
   if (typeof price === 'number') return usdOf(price.toFixed(USDC_DECIMALS))
   if (asset !== undefined && !USDC_IDS.has(String(asset))) return null
   const stated = amount ?? maxAmountRequired

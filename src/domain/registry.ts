@@ -1,11 +1,11 @@
-/** The on-chain registry: who claims which domain, from which address, and what they were paid for. */
+/** The on-chain registry: the domains that agents claim, their addresses, and the payments that were counted for them. */
 import { isAddress } from './address.js'
 
-/** An agent as the registry has it. Anybody may register anything: see {@link verifyAgent}. */
+/** An agent in the registry. Anyone may register anything: see {@link verifyAgent}. */
 export interface RegisteredAgent {
   /** Its id in the registry. */
   readonly agentId: bigint
-  /** As it was registered: a stranger's text, not necessarily a host. */
+  /** The registered text. A stranger chose it, and it need not be a host. */
   readonly domain: string
   /** The Algorand address that registered it. */
   readonly address: string
@@ -15,9 +15,9 @@ export interface RegisteredAgent {
   readonly updatedAt: number
 }
 
-/** What the reputation application has counted. */
+/** The reputation application's counts. */
 export interface Score {
-  /** Whose score it is. */
+  /** The agent's id. */
   readonly agentId: bigint
   /** How many payments were counted. */
   readonly jobsPaid: bigint
@@ -33,7 +33,7 @@ export interface Score {
   readonly lastAt: number
 }
 
-/** The applications that hold a registry. They move with every deployment: always configured, never constants. */
+/** The applications that hold a registry. Every deployment has other ids, so they are configured, never constants. */
 export interface RegistryApps {
   /** The id of the application that holds the registered agents. */
   readonly identityApp?: number
@@ -43,7 +43,7 @@ export interface RegistryApps {
   readonly validationApp?: number
 }
 
-/** An agent's own place in it. */
+/** An agent's own entry in the registry. */
 export interface RegistryIdentity extends RegistryApps {
   /** The agent's id; absent until it is registered. */
   readonly agentId?: number
@@ -51,7 +51,7 @@ export interface RegistryIdentity extends RegistryApps {
 
 const CARD_PATH = '/.well-known/agent.json'
 
-/** Where the card of a domain is; `null` where the registered text is no host, so that it leads nowhere. */
+/** The URL of a domain's card; `null` where the registered text is not a host. */
 export function cardUrlOf(domain: string): string | null {
   return hostOf(domain) === undefined ? null : `https://${domain}${CARD_PATH}`
 }
@@ -63,7 +63,10 @@ export function hostOf(domain: string): string | undefined {
   return href === `https://${host}/` && /^[^\s/\\?#@]+$/.test(domain) ? host : undefined
 }
 
-/** Blank: all. Digits: that id, first. An address: its agent. Anything else, and digits too: part of a domain. */
+/**
+ * Filters agents. Blank: all. Digits: the agent of that id first. An address: its agent. Any other text, and digits
+ * too: part of a domain.
+ */
 export function matching(
   agents: readonly RegisteredAgent[],
   query: string,

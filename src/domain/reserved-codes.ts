@@ -1,7 +1,10 @@
-/** Codes by which this server says what became of a call and its payment: callers, ours among them, act on them. */
+/**
+ * Codes by which this server reports the outcome of a call and its payment. Callers, this package's client among
+ * them, act on them.
+ */
 import { OUTCOMES } from './machines/charge.machine.js'
 
-/** What a final state's own code is replaced by, where a call knows better, and what is said before a call is made. */
+/** Codes that replace a final state's own code where a call knows more, and codes that are sent before a call exists. */
 const SAID_BESIDE = ['invalid_json', 'invalid_idempotency_key', 'node_unavailable', 'store_unavailable']
 
 const RESERVED: ReadonlySet<string> = new Set([
@@ -9,12 +12,13 @@ const RESERVED: ReadonlySet<string> = new Set([
   ...SAID_BESIDE,
 ])
 
-/** Whatever is ever said about payments and keys begins so; also what only later versions say. */
+/** All codes about payments and keys begin like this, also codes of later versions. */
 const FAMILY = /^(?:payment|settlement|idempotency|facilitator|answer)_/
 
 /**
- * Whether a handler may not choose this code for its failure: `payment_spent` from a handler would be believed to be
- * about the payment. A handler's failure is called {@link OUTCOMES}' `handler_error` unless it chooses another code.
+ * Whether a handler may not choose this code for its failure: callers would believe that `payment_spent` from a
+ * handler is about the payment. A handler's failure has {@link OUTCOMES}' code `handler_error` unless the handler
+ * chooses another.
  */
 export function isReservedCode(code: string): boolean {
   return code !== OUTCOMES.failed.code && (RESERVED.has(code) || FAMILY.test(code))

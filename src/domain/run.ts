@@ -1,7 +1,7 @@
-/** The only loop: it walks a drawn machine from its initial state to a final one, an effect a state. */
+/** The only loop: it walks a drawn machine from its initial state to a final one, with one effect for each state. */
 import { type AnswersOf, type Drawing, type FinalOf, next, type StateOf, type Table } from './table.js'
 
-/** The event that stands for an effect that threw. Effects never answer it themselves. */
+/** The event of an effect that threw. Effects never return it themselves. */
 export const BROKE = 'broke'
 
 export type Effects<D extends Drawing, Call> = {
@@ -21,9 +21,9 @@ export interface Walked<D extends Drawing> {
 }
 
 /**
- * @param onBroke is given what an effect threw, before the walk goes on along the state's `broke` edge.
- * @param nowMs is a clock that nobody sets back.
- * @throws what an effect threw where its state has no such edge, and Error after more steps than the table has states.
+ * @param onBroke receives the error that an effect threw, before the walk continues along the state's `broke` edge.
+ * @param nowMs is a clock that is never set back.
+ * @throws the error of an effect whose state has no such edge, and Error after more steps than the table has states.
  */
 export async function run<D extends Drawing, Call>(
   table: Table<D>,
@@ -43,7 +43,7 @@ export async function run<D extends Drawing, Call>(
     let event: string
     try {
       const answer = byName[row.effect]!(call)
-      // An answer that is ready is not awaited: a microtask a state is a tenth of an unpaid request.
+      // Do not await an answer that is ready: one microtask for each state is a tenth of an unpaid request.
       event = typeof answer === 'string' ? answer : await answer
     } catch (cause) {
       if (row.on[BROKE] === undefined) throw cause

@@ -1,20 +1,20 @@
 /**
- * How often the check of a JSON Schema may look at one value of its input, from the schema alone. Where branches and
- * references lead to the same value, that number multiplies at each level of nesting: a schema whose two branches both
- * refer back to it looks 2^64 times at a value 64 levels down.
+ * How often the check of a JSON Schema may look at one value of its input, computed from the schema alone. If
+ * branches and references lead to the same value, that number multiplies at each level of nesting: a schema whose two
+ * branches both refer back to it looks 2^64 times at a value 64 levels down.
  */
 import { listOf, type Place, placesOf, referencesIn, type Schema } from './subschemas.js'
 import { taggedIn } from './tagged-union.js'
 import { isRecord } from './x402.js'
 
-/** How deep the input of a call may be nested. */
+/** The greatest depth of a call's input. */
 const DEPTH_MAX = 64
-/** So many properties that are required, or places in a list, are looked at in the time of one check. */
+/** This many required properties, or places in a list, take the time of one check. */
 const MEMBERS_A_CHECK = 16
-/** A reference that leaves the document: what it costs cannot be known. */
+/** The target of a reference that leaves the document: its cost cannot be known. */
 const ELSEWHERE: Schema = Object.freeze({})
 
-/** The innermost schema that looks at one value more than `checksMax` times, or `undefined` where none does. */
+/** The innermost schema that looks at one value more than `checksMax` times, or `undefined` where there is none. */
 export function costlyPlace(root: Schema, checksMax: number): Place | undefined {
   const places = placesOf(root)
   const costs = costsOf(places, checksMax)
@@ -25,7 +25,7 @@ export function costlyPlace(root: Schema, checksMax: number): Place | undefined 
   )
 }
 
-/** What applies to the value that a schema is given: all of `every`, and of each union one branch. */
+/** The schemas that apply to a schema's value: all of `every`, and one branch of each union. */
 interface Applied {
   readonly every: readonly Schema[]
   readonly unions: readonly Union[]
@@ -33,19 +33,20 @@ interface Applied {
 
 interface Union {
   readonly branches: readonly Schema[]
-  /** The property by which the branches are told apart. Each branch looks at it before it looks at any other. */
+  /** The property that distinguishes the branches. Each branch looks at it before any other property. */
   readonly tag: string | undefined
 }
 
 /**
- * The most checks of any one value, by the schema that the value or one around it is given to. Counted for flat inputs,
- * then for ever deeper ones, until nothing grows any more. It ends above `checksMax`: how far above does not matter.
+ * The most checks of any one value, by the schema of that value or of a value around it. It counts for flat inputs,
+ * then for deeper and deeper ones, until no count grows. It stops above `checksMax`: the exact excess does not
+ * matter.
  */
 function costsOf(places: readonly Place[], checksMax: number): ReadonlyMap<Schema, number> {
   const targetsOf = referencesIn(places)
   const applied = remembered((schema: Schema) => appliedBy(schema, targetsOf))
   const own = new Map<Schema, number>([[ELSEWHERE, Number.POSITIVE_INFINITY]])
-  /** Checks of the value itself. A schema that leads back to itself without going deeper never ends. */
+  /** The checks of the value itself. A schema that leads back to itself without going deeper has no end. */
   const ownCost = (schema: Schema): number => {
     const known = own.get(schema)
     if (known !== undefined) return known
@@ -70,11 +71,11 @@ function costsOf(places: readonly Place[], checksMax: number): ReadonlyMap<Schem
   return costs
 }
 
-/** The checks of the most checked member of a value, where `costs` has what each schema takes of a member. */
+/** The checks of a value's most checked member; `costs` has each schema's checks of a member. */
 function countingOn(costs: ReadonlyMap<Schema, number>, applied: (schema: Schema) => Applied) {
   const cost = (schema: unknown): number => (isRecord(schema) ? costs.get(schema)! : 0)
 
-  /** Of the property of this name; `undefined` is one that no schema names. */
+  /** The checks of the property of this name; `undefined` is a property that no schema names. */
   const namedCost = (schema: Schema, name: string | undefined, names: ReadonlySet<string>): number => {
     const { properties, patternProperties, additionalProperties, propertyNames, unevaluatedProperties } =
       schema
@@ -93,7 +94,7 @@ function countingOn(costs: ReadonlyMap<Schema, number>, applied: (schema: Schema
     return direct + appliedCost(schema, name, each => namedCost(each, name, names))
   }
 
-  /** Of the item at this place; `undefined` is one behind all of `prefixItems`. */
+  /** The checks of the item at this place; `undefined` is an item after all `prefixItems`. */
   const itemCost = (schema: Schema, place: number | undefined): number => {
     const { prefixItems, items, contains, unevaluatedItems } = schema
     const fixed = place === undefined ? undefined : listOf(prefixItems)[place]
@@ -118,7 +119,7 @@ function countingOn(costs: ReadonlyMap<Schema, number>, applied: (schema: Schema
   }
 }
 
-/** The properties and places in a list that a schema, or one that applies to the same value, treats apart. */
+/** The properties and list places that a schema, or another schema for the same value, treats separately. */
 interface Members {
   readonly names: ReadonlySet<string>
   readonly places: ReadonlySet<number>
@@ -161,7 +162,7 @@ function appliedBy(schema: Schema, targetsOf: (reference: unknown) => readonly S
   return { every: every.filter(isRecord), unions }
 }
 
-/** A branch that is a reference and nothing else is what it refers to. */
+/** Replaces a branch that is only a reference with its target. */
 function followed(branch: Schema, targetsOf: (reference: unknown) => readonly Schema[]): Schema {
   const [target] = Object.keys(branch).length === 1 ? targetsOf(branch.$ref) : []
   return isRecord(target) ? target : branch

@@ -1,11 +1,11 @@
-/** Every schema inside a JSON Schema with the place where it stands, and what its local references refer to. */
+/** Finds every schema inside a JSON Schema with its place, and the targets of its local references. */
 import { escapePointer } from './json-numbers.js'
 import { isRecord } from './x402.js'
 
 export type Schema = Readonly<Record<string, unknown>>
 
 export interface Place {
-  /** RFC 6901; `''` is the whole schema. */
+  /** A JSON pointer (RFC 6901); `''` is the whole schema. */
   readonly pointer: string
   readonly schema: Schema
 }
@@ -48,9 +48,12 @@ export function placesOf(schema: unknown, pointer = ''): readonly Place[] {
   ]
 }
 
-/** From a `$ref` or `$dynamicRef` to the places that it may mean; none where it leaves them. The first place is the root. */
+/**
+ * Maps a `$ref` or `$dynamicRef` to the places that it may mean; none for a reference that leaves them. The first
+ * place is the root.
+ */
 export function referencesIn(places: readonly Place[]): (reference: unknown) => readonly Schema[] {
-  // Inside a schema with an id of its own, the same reference means something else.
+  // Inside a schema with its own id, the same reference means something else.
   if (places.some(({ pointer, schema }) => pointer !== '' && '$id' in schema)) return () => []
   return reference => {
     if (typeof reference !== 'string' || !reference.startsWith('#')) return []

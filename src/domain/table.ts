@@ -1,37 +1,37 @@
 /**
- * Reads a drawn machine into the frozen table that the program runs on, and refuses every drawing it cannot represent
- * exactly: if the process is up, the table is the machine.
+ * Reads a drawn machine into the frozen table that the program runs on. Refuses every drawing that it cannot
+ * represent exactly: if the process runs, the table is the machine.
  *
- * Why not let xstate run it: `npm run bench` (row "one paid walk") measures xstate's own `transition()` and a live actor
- * at two to three orders of magnitude above a table look-up, and a walk takes ten of them per request. A test holds the
- * two equal on every state and event. One difference is wanted: xstate stays put on an event that a state does not list,
- * while `next` throws, because here such an event is a bug.
+ * Why xstate does not run it: `npm run bench` (row "one paid walk") measures xstate's own `transition()` and a live
+ * actor at two to three orders of magnitude above a table look-up, and a walk does ten look-ups per request. A test
+ * proves that both are equal for every state and event. One difference is intended: xstate stays in its state on an
+ * event that the state does not list, while `next` throws, because such an event is a bug here.
  */
 import { type AnyStateMachine, createMachine } from 'xstate'
 
-/** All that a drawing may hold: flat states, plain moves, and one named effect a state. */
+/** The content that a drawing may have: flat states, plain moves, and one named effect for each state. */
 export interface Drawing {
   /** Its name. */
   readonly id: string
-  /** What it is the life of. */
+  /** The thing whose life it describes. */
   readonly description?: string
-  /** The state that it begins in. */
+  /** The initial state. */
   readonly initial: string
-  /** By name. */
+  /** The states by name. */
   readonly states: Readonly<Record<string, DrawnState>>
 }
 
-/** One state of a drawing: its effect, and where each event leads. */
+/** One state of a drawing: its effect, and the target of each event. */
 export interface DrawnState {
-  /** For people. */
+  /** A description for people. */
   readonly description?: string
-  /** Nothing leads out of it. */
+  /** No event leads out of a final state. */
   readonly type?: 'final'
-  /** The effect that is run in it. */
+  /** The effect that runs in this state. */
   readonly entry?: string
   /** Each event, and the state that it leads to. */
   readonly on?: Readonly<Record<string, string>>
-  /** `durable`: a crash must not forget it. */
+  /** `durable`: a crash must not lose this state. */
   readonly tags?: string
   /** What a final state means. */
   readonly meta?: Readonly<Record<string, unknown>>
@@ -43,7 +43,7 @@ export type FinalOf<D extends Drawing> = {
   [S in StateOf<D>]: D['states'][S] extends { type: 'final' } ? S : never
 }[StateOf<D>]
 
-/** Effect name to the events that its state lists: an effect that answers anything else does not compile. */
+/** Maps an effect's name to the events that its state lists: an effect that returns any other event does not compile. */
 export type AnswersOf<D extends Drawing> = {
   [S in StateOf<D> as D['states'][S] extends { entry: infer E extends string } ? E : never]: EventOf<D, S>
 }
@@ -65,13 +65,13 @@ export interface Table<D extends Drawing = Drawing> {
   readonly id: string
   readonly initial: StateOf<D>
   readonly rows: Readonly<Record<StateOf<D>, Row<D>>>
-  /** More steps than this can only be a loop that the drawing does not show. */
+  /** More steps than this mean a loop that the drawing does not show. */
   readonly stepsMax: number
 }
 
-/** An xstate machine that remembers its drawing's type. It draws itself in Stately, and drives xstate's actors. */
+/** An xstate machine with its drawing's type. Stately can draw it, and xstate's actors can run it. */
 export type DrawnMachine<D extends Drawing> = AnyStateMachine & {
-  /** Never there: a place for the type. */
+  /** Never set: it only carries the type. */
   readonly __drawing?: D
 }
 
@@ -85,19 +85,24 @@ export function tableOf<D extends Drawing>(machine: DrawnMachine<D>): Table<D> {
   return read(machine, (row, refuse, state) => {
     if (row.final && row.effect !== null) refuse('is final and has an effect')
     if (!row.final && row.effect === null) refuse('is not final and has no effect')
-    // xstate enters a state again only where a move says so, and would not run its effect a second time.
+    // xstate re-enters a state only where a move says so. Otherwise it would not run the state's effect a second
+    // time.
     if (Object.values(row.on).includes(state)) refuse('leads back to itself')
   })
 }
 
-/** The table of a record's life: moved from outside, by a store. No state has an effect. */
+/** The table of a record's life. A store moves the record, so no state has an effect. */
 export function lifecycleOf<D extends Drawing>(machine: DrawnMachine<D>): Table<D> {
   return read(machine, (row, refuse) => {
     if (row.effect !== null) refuse('has an effect, which a lifecycle cannot run')
   })
 }
 
-/** Where an event leads. @throws Error where the state does not list the event: a bug, never a caller's mistake. */
+/**
+ * The state to which an event leads.
+ *
+ * @throws Error where the state does not list the event: a bug, never a caller's mistake.
+ */
 export function next<D extends Drawing>(table: Table<D>, state: StateOf<D>, event: string): StateOf<D> {
   const target = table.rows[state].on[event]
   if (target === undefined)
@@ -105,7 +110,7 @@ export function next<D extends Drawing>(table: Table<D>, state: StateOf<D>, even
   return target
 }
 
-/** A read-only view of the fields of xstate's normalised nodes that are looked at. */
+/** The fields of xstate's normalised nodes that this file reads. */
 interface Node {
   readonly key: string
   readonly type: string

@@ -1,8 +1,11 @@
-/** Unions whose branches one property tells apart, so that no more than one of them looks at the rest of the value. */
+/** Finds unions whose branches differ in one property, so that at most one branch looks at the rest of the value. */
 import { listOf, type Schema } from './subschemas.js'
 import { isRecord } from './x402.js'
 
-/** Checked before `properties`, or no check at all. Anything else in a branch may look at the value before its tag does. */
+/**
+ * Keywords that are checked before `properties`, or not checked at all. Any other keyword in a branch may look at the
+ * value before its tag does.
+ */
 const CHECKED_BEFORE: ReadonlySet<string> = new Set([
   'type',
   'required',
@@ -15,8 +18,8 @@ const CHECKED_BEFORE: ReadonlySet<string> = new Set([
 ])
 
 /**
- * The branches that require one property, look at it before any other, and allow one value of it, which is no other
- * branch's. None where a value may belong to two: then each branch may look at the whole.
+ * The branches that require one property, look at it before any other, and allow one value of it that no other branch
+ * allows. None where a value may match two branches: then each branch may look at the whole value.
  */
 export function taggedIn(branches: readonly Schema[], meant: (branch: Schema) => Schema) {
   const firstNames = branches.map(branch => firstProperty(meant(branch))).filter(name => name !== undefined)

@@ -1,6 +1,8 @@
 /**
- * x402 version 2 on the wire: the challenge, the payment, the receipt, and the base64 JSON that carries them in headers.
- * Everything that arrives is `unknown` until one of the readers here has looked at it.
+ * x402 version 2 on the wire: the challenge, the payment, the receipt, and the base64 JSON that carries them in
+ * headers. Received values are `unknown` until a reader in this file has checked them.
+ *
+ * @see x402 v2
  */
 import { textFromBase64, textToBase64 } from './base64.js'
 import { parseBaseUnits } from './money.js'
@@ -10,52 +12,65 @@ export const X402_VERSION = 2
 export const PAYMENT_REQUIRED_HEADER = 'PAYMENT-REQUIRED'
 export const PAYMENT_SIGNATURE_HEADER = 'PAYMENT-SIGNATURE'
 export const PAYMENT_RESPONSE_HEADER = 'PAYMENT-RESPONSE'
-/** The name that version 1 gave the payment header; still accepted. */
+/** The name of the payment header in version 1. It is still accepted. */
 export const LEGACY_PAYMENT_HEADER = 'X-PAYMENT'
 
-/** One way to pay, as a quote offers it. Numbers that are money are strings of digits. */
+/**
+ * One way to pay, as a quote offers it. Amounts of money are strings of digits.
+ *
+ * @see x402 v2
+ */
 export interface PaymentRequirements {
-  /** How it is paid; `exact` here. */
+  /** The payment scheme; `exact` here. */
   readonly scheme: string
-  /** CAIP-2 id. */
+  /** The network's CAIP-2 id. */
   readonly network: string
   /** Base units of the asset. */
   readonly amount: string
-  /** The asset's id; USDC's is in {@link USDC_ASSET_ID}. */
+  /** The asset's id; USDC's id is in {@link USDC_ASSET_ID}. */
   readonly asset: string
   /** The address that is paid. */
   readonly payTo: string
   /** How long a payment may take to settle, in seconds. */
   readonly maxTimeoutSeconds: number
-  /** What the scheme adds, such as who pays the network's fee. */
+  /** Fields of the scheme, such as who pays the network's fee. */
   readonly extra: Readonly<Record<string, unknown>>
 }
 
 /** What is paid for. */
 export interface ResourceInfo {
-  /** Where it is called, as its seller sees it. */
+  /** The URL at which it is called, as its seller sees it. */
   readonly url: string
   /** What it does. */
   readonly description?: string
-  /** Of its answer. */
+  /** The MIME type of its answer. */
   readonly mimeType?: string
 }
 
-/** What a 402 says (the decoded `PAYMENT-REQUIRED` header). */
+/**
+ * The content of a 402 (the decoded `PAYMENT-REQUIRED` header).
+ *
+ * @see x402 v2
+ */
 export interface PaymentRequired {
-  /** 2. */
+  /** The protocol version, 2. */
   readonly x402Version: number
-  /** Why there is no answer, for people. */
+  /** Why the call is not answered, for people. */
   readonly error?: string
   /** What is paid for. */
   readonly resource: ResourceInfo
-  /** The ways to pay, any one of which will do. */
+  /** The ways to pay. The payer chooses one. */
   readonly accepts: readonly PaymentRequirements[]
-  /** What extensions of the protocol add. */
+  /** Fields of protocol extensions. */
   readonly extensions?: Readonly<Record<string, unknown>>
 }
 
-/** What a payer sends. All but the two versions is the payer's word; only what a check has read may be relied on. */
+/**
+ * What a payer sends. Except for the two versions, all of it is the payer's claim: rely only on fields that a check
+ * has read.
+ *
+ * @see x402 v2
+ */
 export interface PaymentPayload {
   readonly x402Version?: unknown
   readonly payload?: unknown
@@ -64,7 +79,11 @@ export interface PaymentPayload {
   readonly extensions?: unknown
 }
 
-/** The decoded `PAYMENT-RESPONSE` header: the official receipt's fields and this specification's, side by side. */
+/**
+ * The decoded `PAYMENT-RESPONSE` header: the official receipt's fields and this specification's fields.
+ *
+ * @see x402 v2
+ */
 export interface Receipt {
   readonly success: boolean
   readonly transaction: string
@@ -82,7 +101,7 @@ export function encodeHeader(value: unknown): string {
 
 const BASE64 = /^[A-Za-z0-9+/]+={0,2}$/
 
-/** The JSON object in a header; `undefined` where it is not standard base64 of one. */
+/** Decodes the JSON object in a header; `undefined` where the text is not standard base64 of a JSON object. */
 export function decodeHeader(text: string): Record<string, unknown> | undefined {
   if (!BASE64.test(text)) return undefined
   try {
@@ -94,8 +113,9 @@ export function decodeHeader(text: string): Record<string, unknown> | undefined 
 }
 
 /**
- * As `decodeHeader`, and of base64url as well, which some sellers write. For readers of answers only: a payment header is standard
- * base64 to every server of x402, so a lenient one would take what a proxy or a second server of the same seller refuses.
+ * Like `decodeHeader`, but also accepts base64url, which some sellers write. Use it for answers only: every x402
+ * server reads a payment header as standard base64. A lenient server would accept payments that a proxy or a second
+ * server of the same seller refuses.
  */
 export function decodeAnswerHeader(text: string): Record<string, unknown> | undefined {
   return decodeHeader(text.replaceAll('-', '+').replaceAll('_', '/'))
@@ -105,7 +125,7 @@ export function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** Whether an `accepted` speaks of the same payment as our requirements; both forms of a network's id are one network. */
+/** Whether an `accepted` means the same payment as these requirements. Both forms of a network's id mean one network. */
 export function sameTerms(accepted: Record<string, unknown>, requirements: PaymentRequirements): boolean {
   const network = networkOf(accepted.network)
   return (
@@ -118,7 +138,7 @@ export function sameTerms(accepted: Record<string, unknown>, requirements: Payme
   )
 }
 
-/** Reads one entry of `accepts`; `undefined` where a field that a payer must rely on is missing or of a wrong type. */
+/** Reads one entry of `accepts`; `undefined` where a field that a payer relies on is missing or has a wrong type. */
 export function readRequirements(value: unknown): PaymentRequirements | undefined {
   if (!isRecord(value)) return undefined
   const { scheme, network, amount, asset, payTo, maxTimeoutSeconds, extra } = value

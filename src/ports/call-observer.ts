@@ -19,7 +19,7 @@ export interface EndedCall {
   readonly id: string
   /** W3C trace id. */
   readonly traceId: string
-  /** The caller's span, where the caller traces too. */
+  /** The caller's span, where the caller sends a trace. */
   readonly parentSpan?: {
     /** 16 hexadecimal digits. */
     readonly id: string
@@ -49,13 +49,13 @@ export interface EndedCall {
   /** The payer; of a replay, the payer of the first call. */
   readonly payer?: string
   /**
-   * Base units of the payment. Only where the call reports a charge: it settled the payment, or it is the first to learn
-   * that the payment of an earlier call landed (its last step is then `recovering.found` or `recovering.notKept`). Two calls
-   * may report one payment, so sums count each `txId` once.
+   * Base units of the payment. Present only where the call reports a charge: it settled the payment, or it is the
+   * first to learn that the payment of an earlier call landed (its last step is then `recovering.found` or
+   * `recovering.notKept`). Two calls may report one payment, so sums count each `txId` once.
    */
   readonly amount?: string
   /** The asset's id, in decimal. Present where `amount` is. */
   readonly asset?: string
-  /** What the facilitator reported differently from the payment when it settled. */
+  /** The fields in which the facilitator's settlement differs from the payment. */
   readonly mismatch?: string
 }

@@ -1,30 +1,30 @@
 /**
- * What the chain says. A node that does not answer, lags, errs or is of another network leads to `undefined` or `unknown`,
- * never to a guess.
+ * Reads the chain. If a node does not answer, lags, errs or is of another network, the result is `undefined` or
+ * `unknown`, never a guess.
  */
 export interface Chain {
   /**
-   * An estimate of the current round from a recently read one, never above what has been produced. `undefined` where no
-   * node has answered recently. Cheap enough for every paid request: an implementation caches, refreshes in the
-   * background, and does not make callers wait again and again for a node that is down.
+   * An estimate of the current round, from a recently read one. It is never above the newest round. `undefined` where
+   * no node has answered recently. Cheap enough for every paid request: an implementation caches, refreshes in the
+   * background, and does not make callers wait repeatedly for a node that is down.
    */
   round(): Promise<bigint | undefined>
 
   /**
    * Whether a transaction has landed.
    *
-   * `absent` is a proof, not an impression: a round past `lastValid` was read first, then every block of the window
-   * (or an indexer that is past it), all answered, none of them holds the id. Anything less is `unknown`.
+   * `absent` is a proof: first a round past `lastValid` was read, then every block of the window (or an indexer that
+   * is past it). All of them answered, and none of them holds the id. With less than that, the result is `unknown`.
    */
   lookup(txId: string, window: Validity): Promise<Landing>
 
   /**
-   * Whether a transaction has landed in the node's last thousand rounds, so that everybody can read it. Quick, and no
-   * proof: false says only that the node knows of none. `undefined` where it does not answer.
+   * Whether a transaction has landed in the node's last thousand rounds, so that anyone can read it. Fast, but no
+   * proof: false says only that the node does not know it. `undefined` where the node does not answer.
    */
   hasLanded(txId: string): Promise<boolean | undefined>
 
-  /** What the node last said of itself; asks nothing. A node can be replaced, so no status is kept for ever. */
+  /** The node's last known status; sends no request. A node can be replaced, so no status is kept forever. */
   status(): ChainStatus
 }
 
@@ -34,7 +34,7 @@ export interface Validity {
   readonly lastValid: bigint
 }
 
-/** `wrongNetwork` lasts until the node says otherwise: to fall silent does not make it ours. */
+/** `wrongNetwork` lasts until the node reports the right network: a node that stops answering keeps this status. */
 export type ChainStatus = 'unasked' | 'ok' | 'wrongNetwork' | 'unanswered'
 
 export type Landing = 'found' | 'absent' | 'unknown'

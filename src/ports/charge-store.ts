@@ -1,74 +1,85 @@
 /**
- * Where idempotency keys (claims) and payments are held while they are worth money.
+ * Holds idempotency keys (claims) and payments as long as a charge depends on them.
  *
- * Five moves. Each is atomic over the claim and the payment together, takes one round trip, uses the store's own clock,
- * and may be sent again by the same token without doing anything twice. That forbids read-then-write implementations,
- * and an implementation whose two halves can succeed apart. After a crash every recorded payment is still there: only
- * the chain's verdict ends `settling`, a lease never does. Expiry only collects what can no longer matter.
+ * Five moves. Each is atomic over the claim and the payment together, takes one round trip, uses the store's own
+ * clock, and is idempotent: the same token may send it again. This forbids implementations that read and then write,
+ * and implementations whose two halves can succeed separately. After a crash every recorded payment is still there:
+ * only the chain's verdict ends `settling`, a lease never does. Expiry only removes records that no longer matter.
  *
- * A lease says that a call is alive, not how long it takes: calls at work renew theirs. A call whose lease lapsed goes
- * on until it finds that another call took its place; every move is fenced by the token, so it changes nothing then.
+ * A lease says that a call is alive, not how long it takes: running calls renew theirs. A call whose lease lapsed
+ * continues until it finds that another call took its place. The token fences every move, so the replaced call
+ * changes nothing.
  *
- * A store that cannot be reached rejects. Whether a rejected `open`, `record` or `resolve` happened is unknown, but it
- * does not happen any more: each carries a deadline in the store's own time, so that a store that stood still does not
- * make a move come true whose caller was refused. The caller sends a release afterwards, for the case that it happened.
+ * If the store cannot be reached, a move rejects. It is unknown whether a rejected `open`, `record` or `resolve`
+ * happened, but it cannot happen later: each carries a deadline in the store's own time. So a store that was
+ * suspended does not carry out a move whose caller was refused. The caller sends a release afterwards, for the case
+ * that the move happened.
  */
 export interface ChargeStore {
   /**
-   * Takes the claim and the payment, or neither. Verdicts in this order: reused, replayable, orphaned (which takes the
-   * claim's token over), inProgress, spent, inUse, opened.
+   * Takes the claim and the payment, or neither. Checks the verdicts in this order: reused, replayable, orphaned
+   * (which takes over the claim's token), inProgress, spent, inUse, opened.
    */
   open(move: OpenMove): Promise<Opened>
 
-  /** Before settling: both must still bear our token. Keeps what a successor needs to finish or to replay the call. */
+  /**
+   * Called before settling: claim and payment must still have the call's token. Keeps what a successor needs to
+   * finish or to replay the call.
+   */
   record(move: RecordMove): Promise<'recorded' | 'superseded'>
 
   /**
-   * Renews the leases of calls at work, in one trip for all of them. Answers for each whether all that it holds still
-   * bears its token; one that does not is left as it is.
+   * Renews the leases of running calls, in one request for all of them. Returns for each hold whether everything in
+   * it still has its token. A record with another token stays unchanged.
    */
   renew(holds: readonly Hold[], leaseMs: number): Promise<readonly boolean[]>
 
   /**
-   * Moves both at once; a no-op for whatever does not bear our token, and for a recorded claim that another call
-   * recorded: a successor resolves it and never closes it. `closed` where this move ended all that the call
-   * holds; `superseded` where anything of it was not there, not ours, or could not be moved. After `closed` a `release`
-   * proves that no other call has the payment.
+   * Closes the claim and the payment together. Changes nothing that does not have the call's token, and no claim that
+   * another call recorded: a successor resolves such a claim and never closes it. `closed`: this move ended
+   * everything that the call holds. `superseded`: a part of it was missing, had another token, or could not be moved.
+   * After `closed`, a `release` proves that no other call has the payment.
    */
   close(move: CloseMove): Promise<Closed>
 
   /**
-   * After an `orphaned` open: the chain's verdict on the recorded payment, fenced by the token that the open took. A
-   * token that is not the claim's gets `moved`, also where the claim is completed by now: the answer in it may be owed to
-   * another payment. Sent again, each verdict gives the same result.
+   * Called after an `orphaned` open: applies the chain's verdict on the recorded payment, fenced by the token that
+   * `open` took. If the claim has another token, returns `moved`, even if the claim is completed by now: its answer
+   * may be owed to another payment. Sent again, each verdict gives the same result.
    */
   resolve(move: ResolveMove): Promise<Resolved>
 }
 
-/** What a call holds. Everything under one `slot` (the payer) lives together, so that moves can be atomic. */
+/**
+ * The records that a call holds. Everything under one `slot` (the payer) is stored together, so that moves can be
+ * atomic.
+ */
 export interface Hold {
-  /** The payer, or whoever else the key belongs to. */
+  /** The payer, or another owner of the key. */
   readonly slot: string
   /** Unique per call: a fencing token. */
   readonly token: string
-  /** The idempotency key, and what it was sent with. */
+  /** The idempotency key, and the hash of the body that came with it. */
   readonly claim?: {
     /** The key, in its caller's scope. */
     readonly name: string
-    /** Tells a call that is sent again from another one under the same key. */
+    /** Distinguishes a retry from another call under the same key. */
     readonly bodyHash: string
   }
   /** The transaction id. */
   readonly payment?: string
 }
 
-/** What `open` takes. */
+/** The arguments of `open`. */
 export interface OpenMove extends Hold {
-  /** For how long no other call may take either, unless it is renewed. */
+  /** How long no other call may take the claim or the payment, in milliseconds, unless the lease is renewed. */
   readonly leaseMs: number
 }
 
-/** What `open` found. `full`: there are too many calls at work. Nothing that was paid for makes room for them. */
+/**
+ * The result of `open`. `full`: too many calls are running. A record that was paid for is never dropped to make room
+ * for them.
+ */
 export type Opened =
   | { readonly verdict: 'opened' }
   | { readonly verdict: 'reused' }
@@ -79,15 +90,15 @@ export type Opened =
   | { readonly verdict: 'spent' }
   | { readonly verdict: 'full' }
 
-/** What a successor finds of a call that stopped while settling. */
+/** What a successor finds after a call that stopped while settling. */
 export interface Recorded {
-  /** As it is to be sent. */
+  /** The answer, in the form in which it is sent. */
   readonly answer: Uint8Array
-  /** The payment that was being settled; without it, no chain can be asked and only time ends the claim. */
+  /** The payment that was being settled. Without it, the chain cannot be asked, and only time ends the claim. */
   readonly payment?: RecordedPayment
 }
 
-/** A payment, as the chain can be asked about it. */
+/** The facts by which the chain can be asked about a payment. */
 export interface RecordedPayment {
   /** The transaction id. */
   readonly txId: string
@@ -97,46 +108,49 @@ export interface RecordedPayment {
   readonly lastValid: bigint
 }
 
-/** What `record` takes. */
+/** The arguments of `record`. */
 export interface RecordMove extends Hold {
-  /** What a successor will need. */
+  /** What a successor needs. */
   readonly recorded: Recorded
-  /** After this a successor may ask the chain, unless it is renewed. */
+  /** How long a successor must wait before it may ask the chain, in milliseconds, unless the lease is renewed. */
   readonly leaseMs: number
-  /** Garbage collection: when the payment can no longer land. */
+  /** For garbage collection: how long the payment can still land, in milliseconds. */
   readonly paymentTtlMs: number
-  /** And when, on top, no replay is owed any more. */
+  /** For garbage collection: how long the payment can still land and then a replay may be owed, in milliseconds. */
   readonly claimTtlMs: number
 }
 
-/** What `close` takes. */
+/** The arguments of `close`. */
 export interface CloseMove extends Hold {
-  /** `complete`: landed and owed. `forfeit`: landed, the claim is given up. `release`: nothing landed. */
+  /**
+   * `complete`: the payment landed, and the answer is owed. `forfeit`: it landed, and the claim is given up.
+   * `release`: nothing landed.
+   */
   readonly how: 'complete' | 'forfeit' | 'release'
   /** How long a completed claim is replayed. */
   readonly retentionMs: number
-  /** The answer of a call that recorded nothing, because a window covered it; without one the claim is given back. */
+  /** The answer of a call that recorded nothing, because a window covered it. Without an answer the claim is released. */
   readonly answer?: Uint8Array
 }
 
-/** What `close` did. */
+/** The result of `close`. */
 export type Closed = 'closed' | 'superseded'
 
-/** What `resolve` takes. */
+/** The arguments of `resolve`. */
 export interface ResolveMove extends Hold {
-  /** The recorded payment's. */
+  /** The recorded payment's transaction id. */
   readonly txId: string
   /** `found`: the recorded answer is owed. `dead`: the payment can never land. */
   readonly verdict: 'found' | 'dead'
   /** How long a completed claim is replayed. */
   readonly retentionMs: number
-  /** For how long nobody else may take what is taken now. */
+  /** How long no other call may take what this move takes, in milliseconds. */
   readonly leaseMs: number
 }
 
 /**
- * What `resolve` did. `completed`: the recorded answer is to be replayed. `opened`: claim and presented payment are ours,
- * as after `open`. `spent`: the presented payment is another call's and spent. `moved`: another call resolved it first, or
- * holds the presented payment.
+ * The result of `resolve`. `completed`: the recorded answer is to be replayed. `opened`: this call holds the claim
+ * and the presented payment, as after `open`. `spent`: the presented payment belongs to another call and is spent.
+ * `moved`: another call resolved the claim first, or holds the presented payment.
  */
 export type Resolved = 'completed' | 'opened' | 'spent' | 'moved'

@@ -4,9 +4,9 @@ import type { Path } from '../domain/run.js'
 import type { PaymentPayload, PaymentRequired, Receipt } from '../domain/x402.js'
 
 /**
- * What every transport calls: one request in, one outcome out. It walks the charge machine and has
- * already closed what the call held when it answers. What an effect throws is an outcome, not a rejection; only an
- * endpoint that does not exist rejects, and asking for one is the transport's bug.
+ * What every transport calls: one request in, one outcome out. It walks the charge machine, and has closed what the
+ * call held before it answers. An error that an effect throws becomes an outcome, not a rejection. It rejects only
+ * for an endpoint that does not exist, which is a bug of the transport.
  */
 export interface Charge {
   call(endpoint: string, request: ChargeRequest): Promise<ChargeOutcome>
@@ -19,9 +19,12 @@ export interface ChargeRequest {
   readonly payment: Parsed<PaymentPayload>
   readonly subscriptionKey?: string
   readonly idempotencyKey?: string
-  /** Absolute URL of the agent as this caller reaches it, without a trailing slash; the challenge's resource is under it. */
+  /**
+   * Absolute URL of the agent as this caller reaches it, without a trailing slash. The challenge's resource is under
+   * it.
+   */
   readonly baseUrl: string
-  /** Where the request came from, as far as the transport trusts to know. */
+  /** The address that the request came from, as far as the transport can trust it. */
   readonly clientAddress: string
   readonly caller: Caller
 }
@@ -35,9 +38,9 @@ export type Parsed<T> =
 export interface Caller {
   /** Whether the caller has hung up. */
   gone(): boolean
-  /** Calls back once if the caller hangs up; returns how to stop listening. */
+  /** Calls back once if the caller hangs up. Returns a function that stops listening. */
   onGone(listener: () => void): () => void
-  /** Calls back once: `true` when the answer has reached the socket, `false` when it cannot any more. */
+  /** Calls back once: `true` when the answer has reached the socket, `false` when it cannot reach it any more. */
   onEnd(listener: (arrived: boolean) => void): void
 }
 
@@ -45,13 +48,13 @@ export interface ChargeOutcome {
   readonly final: ChargeFinal
   readonly path: Path
   readonly traceId: string
-  /** 16 hexadecimal digits, of this call alone. */
+  /** 16 hexadecimal digits; identifies this call alone. */
   readonly spanId: string
-  /** What the handler delivered: for settled, served and replayed, and for a failure that it answered itself. */
+  /** The handler's answer: for settled, served and replayed calls, and for a failure that the handler answered itself. */
   readonly answer?: Answer
   /** Why there is no answer. */
   readonly problem?: Problem
-  /** For 402: what to pay. */
+  /** For 402: the challenge to pay. */
   readonly challenge?: Challenge
   readonly receipt?: Receipt
   readonly subscription?: { readonly key: string; readonly expiresAtMs: number }
@@ -60,11 +63,11 @@ export interface ChargeOutcome {
 
 export interface Challenge {
   readonly required: PaymentRequired
-  /** The same, as the header carries it. */
+  /** The same challenge, encoded for the header. */
   readonly header: string
 }
 
-/** Overrides what the final state says, where a call knows better; `fields` are added to the error body. */
+/** Replaces the final state's own message, where a call knows more. `fields` are added to the error body. */
 export interface Problem {
   readonly message: string
   readonly status?: number

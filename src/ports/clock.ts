@@ -1,14 +1,17 @@
-/** Time. Nothing else in the source reads a clock or sets a timer, so that tests and simulations can own it. */
+/** Time. Only implementations of this port read a clock or set a timer, so that tests and simulations can control time. */
 export interface Clock {
   /** The time of day, in milliseconds since the epoch. It may be set back. */
   now(): number
-  /** Milliseconds since some moment, with fractions. Never set back: for durations and deadlines of one process. */
+  /**
+   * Milliseconds since an arbitrary moment, with fractions. Never set back: for durations and deadlines within one
+   * process.
+   */
   monotonic(): number
-  /** Calls back once after `ms` milliseconds; the function it returns takes that back. */
+  /** Calls back once after `ms` milliseconds. The returned function cancels the timer. */
   after(ms: number, callback: () => void): Cancel
 }
 
-/** Takes back what was to be called. */
+/** Cancels a timer. */
 export type Cancel = () => void
 
 /** For servers: its timers do not keep the process alive. */
@@ -22,7 +25,10 @@ export const systemClock: Clock = {
   },
 }
 
-/** For clients: a program that waits for an answer, or to ask again, is not over. */
+/**
+ * For clients: its timers keep the process alive, because a program that waits for an answer or a retry is not
+ * finished.
+ */
 export const wakefulClock: Clock = {
   ...systemClock,
   after(ms, callback) {

@@ -1,39 +1,42 @@
 import type { PaymentPayload, PaymentRequirements } from '../domain/x402.js'
 
 /**
- * The three verbs of an x402 facilitator. A refusal, an outage and an answer that decides nothing are different
- * verdicts, because only the first may be told to a payer as "no". Nothing here throws or retries.
+ * The three operations of an x402 facilitator. A refusal, an outage and an answer that decides nothing are different
+ * verdicts, because only a refusal may be reported to a payer as "no". No method throws or retries.
  */
 export interface Facilitator {
   readonly url: string
 
-  /** What the facilitator last said it supports for our network, at once where it is known; `undefined` until it has ever said so. */
+  /**
+   * What the facilitator last reported as supported for this network, without waiting where it is known. `undefined`
+   * until it has reported it once.
+   */
   supported(): Supported | undefined | Promise<Supported | undefined>
 
-  /** Asked about *our* requirements, never about the payer's copy of them. Moves no money. */
+  /** Verifies the payment against *our* requirements, never against the payer's copy of them. Moves no money. */
   verify(payment: PaymentPayload, requirements: PaymentRequirements): Promise<Verification>
 
   /**
-   * Submits the payment. Idempotent by the payment itself: a group lands only once, so the same payload may be sent
-   * again after `unknown`. `refused` means that nothing was submitted by this call: it is said only for verdicts that
-   * are given before anything is submitted. It decides nothing about an earlier call.
+   * Submits the payment. The payment itself makes this idempotent: a group lands only once, so the same payload may
+   * be sent again after `unknown`. `refused` means that this call submitted nothing: only verdicts that come before
+   * submission say it. It decides nothing about an earlier call.
    */
   settle(payment: PaymentPayload, requirements: PaymentRequirements): Promise<Settlement>
 }
 
 export interface Supported {
-  /** The network id exactly as the facilitator spells it; used when speaking to it. */
+  /** The network id exactly as the facilitator spells it; requests to the facilitator use it. */
   readonly network: string
-  /** The address that sponsors network fees, where the facilitator offers to. */
+  /** The address that sponsors network fees, where the facilitator offers this. */
   readonly feePayer?: string
 }
 
 export type Verification =
   | { readonly verdict: 'valid'; readonly payer?: string }
   | { readonly verdict: 'refused'; readonly reason: string }
-  /** The payment is in the ledger already, by whatever name the facilitator calls it. */
+  /** The payment is in the ledger already, whatever code the facilitator has for this. */
   | { readonly verdict: 'spent'; readonly reason: string }
-  /** `down`: the trouble is the facilitator's own, whatever payment it is asked about. */
+  /** `down`: the facilitator itself has a problem, whatever the payment is. */
   | { readonly verdict: 'unreachable'; readonly cause: string; readonly down?: boolean }
 
 export type Settlement =
@@ -44,6 +47,9 @@ export type Settlement =
       readonly payer?: string
     }
   | { readonly verdict: 'refused'; readonly reason: string }
-  /** In the ledger or on its way there, perhaps by an earlier attempt of ours: the chain says what became of it. */
+  /**
+   * The payment is in the ledger or on its way there, perhaps by an earlier attempt of this server: the chain knows
+   * its outcome.
+   */
   | { readonly verdict: 'spent'; readonly reason: string }
   | { readonly verdict: 'unknown'; readonly cause: string }

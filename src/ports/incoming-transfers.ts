@@ -1,13 +1,16 @@
-/** What the chain says an account has received. It rejects where the chain does not answer: silence is no empty list. */
+/**
+ * The transfers that an account has received, as the chain reports them. If the chain does not answer, it rejects: no
+ * answer is not an empty list.
+ */
 export interface IncomingTransfers {
-  /** Every transfer of the asset to the account that landed in the period, a page at a time, in any order. */
+  /** Every transfer of the asset to the account that landed in the period, in pages, in any order. */
   to(payTo: string, asset: string, period: Period): AsyncIterable<readonly Transfer[]>
-  /** One transaction, whatever it moved to whomever; `undefined` where none of this id has landed. */
+  /** One transaction of any kind; `undefined` where no transaction of this id has landed. */
   find(txId: string): Promise<Transfer | undefined>
   close(): Promise<void>
 }
 
-/** From the first moment, up to the second. */
+/** A period that includes its first moment and excludes its second. */
 export interface Period {
   readonly fromMs: number
   readonly toMs: number

@@ -3,17 +3,17 @@ import type { JSONSchema } from '../domain/endpoint.js'
 /** Compiles a JSON Schema (2020-12) once. The check itself never throws. */
 export interface InputValidator {
   /**
-   * @throws SlowSchema where an input could take much longer to check than its size says, unless `allowSlow`
-   * @throws Error for what is no schema
+   * @throws SlowSchema where an input's check could take much longer than its size suggests, unless `allowSlow`
+   * @throws Error for an invalid schema
    */
   compile(schema: JSONSchema, options: { readonly coerce: boolean; readonly allowSlow?: boolean }): InputCheck
 }
 
-/** A schema that is well formed, and whose check a stranger could make slow. */
+/** The schema is valid, but a stranger's input could make its check slow. */
 export class SlowSchema extends Error {
   constructor(
     readonly keyword: string,
-    /** RFC 6901; of the schema in which the keyword stands. */
+    /** A JSON pointer (RFC 6901) to the schema that has the keyword. */
     readonly pointer: string,
     why: string,
   ) {
@@ -21,7 +21,7 @@ export class SlowSchema extends Error {
   }
 }
 
-/** `value` is the input as the handler shall see it: coerced where the schema describes a query. */
+/** `value` is the input as the handler receives it: coerced where the schema describes a query. */
 export type InputCheck = (input: unknown) => { readonly value: unknown } | { readonly invalid: InvalidInput }
 
 export interface InvalidInput {

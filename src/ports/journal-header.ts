@@ -1,4 +1,4 @@
-/** The header of a journal: whose calls it holds. With it a journal can be audited years later. */
+/** The header of a journal: the seller whose calls it holds. With it a journal can be audited years later. */
 import type { Network } from '../domain/network.js'
 
 export interface JournalHeader {

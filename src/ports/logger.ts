@@ -1,12 +1,15 @@
-/** The subset of pino's interface that is used: any pino-compatible logger fits. It may throw; nobody notices. */
+/**
+ * The part of pino's interface that this package uses: any pino-compatible logger fits. If it throws, the error is
+ * ignored.
+ */
 export interface Logger {
-  /** What helps to find a bug. */
+  /** For details that help to find a bug. */
   debug(fields: object, message: string): void
-  /** What happened. */
+  /** For events. */
   info(fields: object, message: string): void
-  /** What an operator should look at. */
+  /** For problems that an operator should look at. */
   warn(fields: object, message: string): void
-  /** What an operator must look at. */
+  /** For problems that an operator must look at. */
   error(fields: object, message: string): void
 }
 

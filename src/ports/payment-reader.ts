@@ -2,11 +2,11 @@ import type { Network } from '../domain/network.js'
 import type { PaymentPayload } from '../domain/x402.js'
 
 /**
- * Reads the signed transaction inside a payment payload, so that one payment can be told from another.
+ * Reads the signed transaction inside a payment payload, so that payments can be told apart.
  *
- * Promise: `txId` is computed over the canonical encoding of the decoded transaction, so the same payment re-encoded
- * (base64 padding, key order, white space, unsorted msgpack) reads as the same id. `undefined` means that no signed
- * payment transaction can be read: nothing about such a payload may be relied on. Never throws, whatever the payload.
+ * `txId` is computed over the canonical encoding of the decoded transaction, so the same payment in another encoding
+ * (base64 padding, key order, white space, unsorted msgpack) has the same id. `undefined` means that the payload has
+ * no readable signed payment transaction: nothing in it may be relied on. Never throws, whatever the payload.
  */
 export interface PaymentReader {
   read(payload: PaymentPayload): ReadPayment | undefined
@@ -23,10 +23,16 @@ export interface ReadPayment {
   readonly lastValid: bigint
   /** The network whose genesis hash the transaction names; `undefined` for any other chain. */
   readonly network: Network | undefined
-  /** The payer's ed25519 signature in base64; `undefined` for other kinds. In no store of ours; public once it landed. */
+  /**
+   * The payer's ed25519 signature in base64; `undefined` for other kinds of signature. The stores never hold it. It
+   * is public once the payment landed.
+   */
   readonly signature: string | undefined
-  /** Whether a transaction of the payment's group has this id; the others' ids are worked out on first use. Never throws. */
+  /**
+   * Whether a transaction of the payment's group has this id. The other transactions' ids are computed on first use.
+   * Never throws.
+   */
   isOfGroup(txId: string): boolean
-  /** Whether the ed25519 signature is the payer's own over these bytes. Computed on first use (about 150 µs). */
+  /** Whether the ed25519 signature over these bytes is the payer's own. Computed on first use (about 150 µs). */
   proven(): boolean
 }

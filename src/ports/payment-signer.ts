@@ -1,8 +1,8 @@
 import type { PaymentPayload, PaymentRequired, PaymentRequirements } from '../domain/x402.js'
 
 /**
- * Signs exactly the requirements it is given, once. Two payments signed for equal terms in the same instant are two
- * transactions (a random note), never one presented twice. Keys do not leave it.
+ * Signs exactly the given requirements, once. Two payments for equal terms in the same instant are two transactions
+ * (each has a random note), never one that is presented twice. The keys stay inside the signer.
  */
 export interface PaymentSigner {
   readonly address: string
@@ -16,10 +16,10 @@ export interface SignedPayment {
   readonly lastValid: bigint
 }
 
-/** Who holds the key: this process, a key service, a person's wallet. It is shown what it signs, and may refuse. */
+/** The holder of the key: this process, a key service, a person's wallet. It sees what it signs, and may refuse. */
 export type Signer = ByteSigner | GroupSigner
 
-/** Whoever signs bytes: a key service, a hardware module. */
+/** A signer of bytes: a key service, a hardware module. */
 export interface ByteSigner {
   /** The paying address. */
   readonly address: string
@@ -27,11 +27,11 @@ export interface ByteSigner {
   sign(bytes: Uint8Array): Uint8Array | Promise<Uint8Array>
 }
 
-/** What wallets offer (ARC-1), and the official x402 client takes. */
+/** A signer of transaction groups: wallets offer it (ARC-1), and the official x402 client accepts it. */
 export interface GroupSigner {
   /** The paying address. */
   readonly address: string
-  /** Given unsigned transactions, answers the signed ones at these indexes, and `null` at others. */
+  /** Takes unsigned transactions. Returns the signed ones at these indexes, and `null` at the others. */
   signTransactions(
     transactions: Uint8Array[],
     indexesToSign: number[],

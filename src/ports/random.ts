@@ -1,10 +1,10 @@
-/** Randomness. Nothing else in the source makes any, so that a simulation can repeat a run. */
+/** Randomness. Only implementations of this port make any, so that a simulation can repeat a run. */
 export interface Random {
-  /** Bytes that nobody can guess. */
+  /** Unpredictable bytes. */
   bytes(length: number): Uint8Array
-  /** A UUID of version 4 (RFC 9562), which nobody can guess. */
+  /** An unpredictable UUID of version 4 (RFC 9562). */
   uuid(): string
-  /** From 0 up to 1, which it never is: for pauses. Somebody may guess it. */
+  /** A number from 0 (included) to 1 (excluded), for pauses. It may be predictable. */
   fraction(): number
 }
 

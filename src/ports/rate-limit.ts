@@ -1,13 +1,14 @@
 /**
- * Counts calls per key in a minute. Bounded memory whatever the number of keys; where several processes share it, a
- * limit of N admits N among all of them. Rejects when it cannot count: the caller decides whether to fail open.
+ * Counts calls per key in a minute. Memory is bounded for any number of keys. If several processes share the limit, a
+ * limit of N admits N calls in all of them together. Rejects when it cannot count: the caller decides whether to
+ * admit the call.
  */
 export interface RateLimit {
   /** Counts one more call under this key, unless that would be more than `perMinute`. */
   take(key: string, perMinute: number): Promise<RateVerdict> | RateVerdict
-  /** What `take` would answer now. Counts nothing. */
+  /** The verdict that `take` would give now. Counts nothing. */
   peek(key: string, perMinute: number): Promise<RateVerdict> | RateVerdict
-  /** Takes one call back that was counted in the minute that is running; nothing where that minute is over. */
+  /** Uncounts one call that was counted in the current minute. Does nothing if that minute is over. */
   giveBack(key: string, perMinute: number): Promise<void> | void
 }
 

@@ -1,14 +1,14 @@
 import type { RegisteredAgent, RegistryApps, Score } from '../domain/registry.js'
 
 /**
- * Reads the on-chain registry. What it answers is what somebody registered, not what is true of them: an id is bound to a
- * domain and an address, and only that domain's own card can point back (`verifyAgent`).
+ * Reads the on-chain registry. Its records are what an agent registered, not a proof: an id is bound to a domain and
+ * an address, and only that domain's own card can confirm this (`verifyAgent`).
  *
- * `undefined` says that the chain holds no such record. A node that does not answer is a rejection (`node_unavailable`),
- * never an empty answer: nobody must take an outage for "not registered".
+ * `undefined` means that the chain holds no such record. If the node does not answer, the method rejects
+ * (`node_unavailable`) and never returns an empty result: an outage must not look like "not registered".
  */
 export interface Registry {
-  /** The applications that are read. */
+  /** The registry applications that it reads. */
   readonly apps: RegistryApps & { readonly identityApp: number }
   /** The agent of this id. */
   byId(agentId: bigint): Promise<RegisteredAgent | undefined>
@@ -16,10 +16,13 @@ export interface Registry {
   byDomain(domain: string): Promise<RegisteredAgent | undefined>
   /** The agent registered from this address. */
   byAddress(address: string): Promise<RegisteredAgent | undefined>
-  /** `undefined` for an agent that was never paid, and where no reputation application is configured. Kept for seconds. */
+  /**
+   * The agent's score; `undefined` for an agent that was never paid, and where no reputation application is
+   * configured. Cached for seconds.
+   */
   score(agentId: bigint): Promise<Score | undefined>
-  /** Everybody, by id. Shared and kept for some seconds: strangers may ask for it without paying. */
+  /** All agents, by id. The result is shared and cached for some seconds: strangers may ask for it without paying. */
   list(): Promise<readonly RegisteredAgent[]>
-  /** Ends its connections to the node. */
+  /** Closes the connections to the node. */
   close(): Promise<void>
 }

@@ -1,36 +1,43 @@
 import type { Network } from '../domain/network.js'
 
 /**
- * What a payer has spent in the last 24 hours, counted before it is spent.
+ * Counts what a payer has spent in the last 24 hours, before the payer spends it.
  *
- * `reserve` decides and counts in one move: of two calls that fit under the cap only one at a time, one is refused. That
- * forbids reading the sum and writing it back.
+ * `reserve` decides and counts in one move: if only one of two calls fits under the cap, one is refused. This forbids
+ * reading the sum and then writing it back.
  *
- * A reservation is in one of two states. *Reserved*: no payment has left the process, and `release` ends it. *Open*: a
- * payment was attached, because it is about to be handed over; from then on only `settle` ends it. The ledger holds what
- * the chain has to be asked, so that any later process can settle the reservations of one that has ended. A reservation
- * that is never ended counts for 24 hours; an open one for an hour longer, because its payment may land until then.
+ * A reservation is in one of two states. *Reserved*: no payment has left the process, and `release` ends the
+ * reservation. *Open*: a payment was attached, because it is about to be sent; from then on only `settle` ends it.
+ * The ledger holds the facts that a chain look-up needs, so that any later process can settle the reservations of a
+ * process that has ended. A reservation that is never ended counts for 24 hours. An open one counts for an hour
+ * longer, because its payment may land until then.
  *
- * Each move is atomic, and idempotent for its reservation: several processes may settle the same one. Processes with one
- * budget share one implementation; a ledger that rejects is down, and nothing is paid.
+ * Each move is atomic, and idempotent for its reservation: several processes may settle the same one. Processes with
+ * one budget share one implementation. A ledger that rejects is down, and nothing is paid.
  */
 export interface SpendLedger {
-  /** Counts the spend, unless the sum would then exceed `capBaseUnits`; whether it was counted. */
+  /** Counts the spend, unless the sum would then exceed `capBaseUnits`. Returns whether it was counted. */
   reserve(spend: Spend, capBaseUnits: bigint | undefined): boolean | Promise<boolean>
 
   /**
-   * Names the payment that is about to be handed over. False where the reservation is gone, or has another payment
-   * already: then the payment must not leave the process.
+   * Attaches the payment that is about to be sent. Returns false where the reservation is gone, or has another
+   * payment already: then the payment must not leave the process.
    */
   attach(id: string, payment: SpendPayment): boolean | Promise<boolean>
 
-  /** No payment was handed over: the reservation no longer counts. Does nothing to an open one. */
+  /** Ends a reservation whose payment was not sent: it no longer counts. Does nothing to an open one. */
   release(id: string): void | Promise<void>
 
-  /** Open reservations of the network that are due before `round`, first due first, at most `max`. One is due at its `lastValid`. */
+  /**
+   * Open reservations of the network that are due before `round`, first due first, at most `max`. A reservation is
+   * first due at its payment's `lastValid`.
+   */
   due(network: Network, round: bigint, max: number): readonly OpenSpend[] | Promise<readonly OpenSpend[]>
 
-  /** The chain did not say what became of an open reservation: it is due at `round`, behind those that were not asked about. */
+  /**
+   * Called when the chain did not report an open reservation's payment: the reservation is due again at `round`,
+   * after those that were not looked up yet.
+   */
   postpone(id: string, round: bigint): void | Promise<void>
 
   /**
@@ -39,7 +46,7 @@ export interface SpendLedger {
    */
   settle(id: string, end: SpendEnd): void | Promise<void>
 
-  /** The sum that counts now, as far as this process knows without asking anybody; for display. */
+  /** The sum that counts now, as far as this process knows without a request; for display. */
   readonly spentBaseUnits: bigint
 }
 
@@ -51,9 +58,9 @@ export interface Spend {
   readonly amount: bigint
 }
 
-/** What a chain has to be asked to learn what became of a payment. */
+/** The facts that the chain needs to report a payment's outcome. */
 export interface SpendPayment {
-  /** Rounds of one network say nothing about another's. */
+  /** The network whose rounds these are. */
   readonly network: Network
   /** Its transaction id. */
   readonly txId: string
@@ -63,9 +70,9 @@ export interface SpendPayment {
   readonly lastValid: bigint
 }
 
-/** A reservation whose payment was handed over. */
+/** A reservation whose payment was sent. */
 export interface OpenSpend extends Spend {
-  /** What was handed over. */
+  /** The payment that was sent. */
   readonly payment: SpendPayment
 }
 

@@ -1,17 +1,21 @@
 import type { ChargeOutcome, ChargeRequest, Parsed } from './charge.js'
 
 /**
- * A protocol inside HTTP, with messages of its own: A2A, MCP. HTTP reads the request and writes the response; the transport
- * reads the message in it and words the answer. So a body, a forwarded header or a hang-up is read in one way only.
+ * A protocol inside HTTP that has its own messages: A2A, MCP. HTTP reads the request and writes the response. The
+ * transport reads the message in it and renders the answer. So one place reads bodies, forwarded headers and
+ * hang-ups.
  */
 export interface Transport {
-  /** @throws Unwritten where a call has ended, and its answer cannot be worded. */
+  /** @throws Unwritten where a call has ended, and its answer cannot be rendered. */
   answer(incoming: IncomingRequest): TransportResponse | Promise<TransportResponse>
-  /** The transport's words for an error of the HTTP layer; `asked` is the body, if it was read. */
+  /** Renders an error of the HTTP layer in the transport's format; `asked` is the body, if it was read. */
   refuse(refusal: Refusal, asked?: Parsed<unknown>): TransportResponse
 }
 
-/** A call has ended, and the transport cannot word its answer. HTTP reports it as undelivered, and answers how it ended. */
+/**
+ * A call has ended, and the transport cannot render its answer. HTTP reports the answer as undelivered, and answers
+ * how the call ended.
+ */
 export class Unwritten extends Error {
   constructor(
     readonly outcome: ChargeOutcome,
@@ -21,9 +25,12 @@ export class Unwritten extends Error {
   }
 }
 
-/** A request as HTTP has read it: what a call needs to know, whichever endpoint it is for. */
+/** A request after HTTP has read it: the facts that a call needs, for any endpoint. */
 export interface IncomingRequest extends ChargeRequest {
-  /** Absolute URL of the free routes as this caller reaches them, without a trailing slash; `baseUrl` is it, or under it. */
+  /**
+   * Absolute URL of the free routes as this caller reaches them, without a trailing slash. `baseUrl` equals it or is
+   * under it.
+   */
   readonly rootUrl: string
 }
 
@@ -31,7 +38,7 @@ export interface Refusal {
   readonly status: number
   readonly code: string
   readonly message: string
-  /** What a program may read beside the code. */
+  /** Fields for programs, in addition to the code. */
   readonly fields?: Readonly<Record<string, unknown>>
 }
 
@@ -41,6 +48,9 @@ export interface TransportResponse {
   /** Lower-case names. */
   readonly headers: Readonly<Record<string, string>>
   readonly body: string | Uint8Array
-  /** The call that this answers, where there was one: HTTP sets the headers of paid calls, and tells when it was handed over. */
+  /**
+   * The outcome of the call that this answers, where there was one. HTTP sets the headers of paid calls, and reports
+   * when the answer was delivered.
+   */
   readonly outcome?: ChargeOutcome
 }

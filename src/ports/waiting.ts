@@ -1,4 +1,4 @@
-/** Waiting, built from a clock's timers and a caller's signal. */
+/** Functions that wait, built from a clock's timers and a caller's signal. */
 import { SdkError } from '../domain/errors.js'
 import type { Cancel, Clock } from './clock.js'
 
@@ -9,7 +9,7 @@ export function sleep(clock: Timers, ms: number): Promise<void> {
   return new Promise(resolve => clock.after(ms, resolve))
 }
 
-/** Calls back every `ms` milliseconds, until it is cancelled. */
+/** Calls back every `ms` milliseconds, until cancelled. */
 export function every(clock: Timers, ms: number, callback: () => void): Cancel {
   const tick = () => {
     cancel = clock.after(ms, tick)
@@ -19,7 +19,7 @@ export function every(clock: Timers, ms: number, callback: () => void): Cancel {
   return () => cancel()
 }
 
-/** The promise's value, or after `ms` milliseconds a rejection with `late`. The work itself goes on. */
+/** The promise's value, or a rejection with `late` after `ms` milliseconds. The work continues. */
 export function withTimeout<T>(
   clock: Timers,
   ms: number,
@@ -33,7 +33,8 @@ export function withTimeout<T>(
 }
 
 /**
- * The promise's value, or as soon as the signal fires a rejection with `aborted` and this message. The work itself goes on.
+ * The promise's value, or a rejection with `aborted` and this message as soon as the signal aborts. The work
+ * continues.
  *
  * @throws SvcError `aborted`
  */
@@ -54,7 +55,7 @@ export function unlessAborted<T>(
 export interface Deadline {
   /** Aborts after `ms` milliseconds, or when `signal` does. */
   readonly signal: AbortSignal
-  /** Call it when the work has ended: a busy client would collect minutes of timers. */
+  /** Call it when the work has ended; otherwise a busy client collects minutes of timers. */
   clear(): void
 }
 

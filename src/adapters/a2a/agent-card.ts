@@ -1,4 +1,4 @@
-/** What can be read about the agent without paying: its card, and `GET /a2a`. */
+/** The free documents about the agent: its card, and `GET /a2a`. */
 import type { AgentDef } from '../../domain/agent.js'
 import { A2A_PATH, agentCard, CARD_PATHS, type CardOptions, skillPrice } from '../../domain/card.js'
 import type { IncomingRequest, Transport } from '../../ports/transport.js'

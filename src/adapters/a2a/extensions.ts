@@ -1,4 +1,7 @@
-/** Which of our extensions a client activates: it names them in a header, and is told back those that took effect. */
+/**
+ * The extensions that a client activates: it names them in a header, and the answer's header names those that took
+ * effect.
+ */
 import { extensionUris } from '../../domain/card.js'
 
 /** The header's names in A2A 1.0 and 0.3. */

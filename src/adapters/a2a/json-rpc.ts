@@ -1,4 +1,4 @@
-/** JSON-RPC 2.0, as much of it as one method needs. */
+/** The part of JSON-RPC 2.0 that one method needs. */
 import { isRecord } from '../../domain/x402.js'
 import type { Parsed } from '../../ports/charge.js'
 
@@ -7,9 +7,9 @@ export const INVALID_REQUEST = -32600
 export const METHOD_NOT_FOUND = -32601
 export const INVALID_PARAMS = -32602
 export const INTERNAL_ERROR = -32603
-/** A call that was refused for the state of something, not for what it asked: `data.code` says which. */
+/** The server refused the call because of a state, not because of its content. `data.code` says which. */
 export const CALL_REFUSED = -32000
-/** A2A's own. */
+/** Defined by A2A. */
 export const TASK_NOT_FOUND = -32001
 export const CONTENT_TYPE_NOT_SUPPORTED = -32005
 /** Not -32002, which A2A reserves for tasks that cannot be cancelled. */
@@ -29,7 +29,7 @@ export interface RpcError {
   readonly data?: unknown
 }
 
-/** Thrown for a request that is no good, and caught in one place. */
+/** Thrown for an invalid request, and caught in one place. */
 export class RpcRefusal extends Error implements RpcError {
   constructor(
     readonly code: number,
@@ -64,7 +64,7 @@ export function readRequest(body: Parsed<unknown>): RpcRequest {
   return { id, method, params }
 }
 
-/** The id of whatever was sent, for an error about it; null where there is none that could be told back. */
+/** The id of the received message, for an error about it; null where it has no usable id. */
 export function idIn(body: Parsed<unknown>): Id | null {
   const request = body.kind === 'read' ? body.value : undefined
   return isRecord(request) && isId(request.id) ? request.id : null

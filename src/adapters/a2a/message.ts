@@ -1,4 +1,4 @@
-/** Reads a message of either generation: which skill it asks for, and the input that its parts make up. */
+/** Reads a message of either generation of A2A: the skill that it asks for, and the input in its parts. */
 import type { EndpointDef } from '../../domain/endpoint.js'
 import { isRecord } from '../../domain/x402.js'
 import { CONTENT_TYPE_NOT_SUPPORTED, INVALID_PARAMS, RpcRefusal, TASK_NOT_FOUND } from './json-rpc.js'
@@ -6,9 +6,9 @@ import { CONTENT_TYPE_NOT_SUPPORTED, INVALID_PARAMS, RpcRefusal, TASK_NOT_FOUND 
 export interface Message {
   readonly skillId: string | undefined
   readonly contextId: string | undefined
-  /** All text parts, a line each; `undefined` without any. */
+  /** All text parts, one line each; `undefined` where there are none. */
   readonly text: string | undefined
-  /** All data parts, later ones over earlier ones; `undefined` without any. */
+  /** All data parts, merged; later parts override earlier ones. `undefined` where there are none. */
   readonly data: Readonly<Record<string, unknown>> | undefined
 }
 
@@ -41,7 +41,11 @@ export function readMessage(params: unknown): Message {
   }
 }
 
-/** The skill that was named, else the first listed one. @throws RpcRefusal */
+/**
+ * The named skill, else the first listed one.
+ *
+ * @throws RpcRefusal
+ */
 export function skillOf({ skillId }: Message, endpoints: readonly EndpointDef[]): EndpointDef {
   const listed = endpoints.filter(def => def.listed)
   const skill = skillId === undefined ? listed[0] : endpoints.find(({ name }) => name === skillId)
@@ -51,8 +55,8 @@ export function skillOf({ skillId }: Message, endpoints: readonly EndpointDef[])
 }
 
 /**
- * Text fills the one required string of the schema, data is laid over it. Text that has no place of its own is taken for
- * a remark where there is data, and refused where there is none.
+ * Text becomes the one required string of the schema; data overrides it. Text that fits no field is ignored as a
+ * remark where there is data, and refused where there is none.
  *
  * @throws RpcRefusal
  */

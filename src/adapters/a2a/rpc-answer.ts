@@ -1,4 +1,4 @@
-/** How A2A answers each way in which a call can end: by the kind of its outcome. */
+/** How A2A answers each final state of a call, by the kind of its outcome. */
 import { contentOf } from '../../domain/answer-content.js'
 import type { EndpointDef } from '../../domain/endpoint.js'
 import { OUTCOMES, type ProblemFinal } from '../../domain/machines/charge.machine.js'
@@ -20,11 +20,11 @@ import { type TaskContext, taskOf03, taskOf10 } from './task.js'
 export interface Asked extends TaskContext {
   readonly request: RpcRequest
   readonly def: EndpointDef
-  /** Path of the endpoint that sells the same over plain HTTP. */
+  /** Path of the endpoint that sells the same skill over plain HTTP. */
   readonly restPath: string
 }
 
-/** The two spellings of the one method, and the shape in which each expects its task. */
+/** The two names of the one method, and the shape of the task that each expects. */
 export const TASK_BY_METHOD: ReadonlyMap<string, typeof taskOf03 | typeof taskOf10> = new Map<
   string,
   typeof taskOf03 | typeof taskOf10
@@ -55,7 +55,7 @@ const RPC_CODES = {
   shuttingDown: CALL_REFUSED,
 } as const satisfies Record<ProblemFinal, number>
 
-/** HTTP's status is the one that the endpoint itself would answer: paying clients act upon a 402, proxies upon a 503. */
+/** The HTTP status is the one that the endpoint itself would answer: paying clients act on a 402, proxies on a 503. */
 export function answerOf(outcome: ChargeOutcome, asked: Asked): TransportResponse {
   const { id, method } = asked.request
   const headers = { 'content-type': 'application/json' }

@@ -11,7 +11,7 @@ export interface TaskContext {
   readonly random: Pick<Random, 'uuid'>
 }
 
-/** One of: the text, the data behind it, or bytes. */
+/** A part holds one of these: text, data, or bytes. */
 type Part =
   | { readonly text: string }
   | { readonly data: object }
@@ -73,7 +73,7 @@ function completed(outcome: ChargeOutcome, { clock, random, contextId = random.u
   }
 }
 
-/** Objects and arrays come twice: as text for a reader, as data for a program. */
+/** Objects and arrays are sent twice: as text for a reader, as data for a program. */
 function partsOf(content: AnswerContent): readonly Part[] {
   switch (content.kind) {
     case 'json': {

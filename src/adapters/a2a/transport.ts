@@ -1,4 +1,4 @@
-/** `POST /a2a`: one method under its two spellings, over the same charge as every other transport. */
+/** `POST /a2a`: one method under its two names, over the same charge as every other transport. */
 import type { EndpointDef } from '../../domain/endpoint.js'
 import { isTooLarge } from '../../domain/input-size.js'
 import type { Charge } from '../../ports/charge.js'
@@ -29,7 +29,7 @@ import { answerOf, TASK_BY_METHOD } from './rpc-answer.js'
 export interface A2aOptions {
   readonly charge: Charge
   readonly endpoints: readonly EndpointDef[]
-  /** The largest input of an endpoint that does not say so itself. */
+  /** The largest input of an endpoint that does not set its own limit. */
   readonly bodyBytesMax: number
   readonly extBase: string
   readonly clock: Pick<Clock, 'now'>
@@ -72,7 +72,7 @@ async function send(incoming: IncomingRequest, options: A2aOptions): Promise<Tra
     })
   }
   const restPath = new URL(`${incoming.baseUrl}/${def.name}`).pathname
-  // An endpoint reads its input from the body or, for a GET, from the query: here both are the message.
+  // An endpoint reads its input from the body or, for a GET, from the query. Here the message is both.
   const outcome = await charge.call(def.name, {
     ...incoming,
     body: { kind: 'read', value: input },

@@ -1,6 +1,6 @@
 /**
- * The body of a request that was read before it came here, as Express's parsers, koa-bodyparser and the like leave it: as
- * `rawBody`, or as `body` in bytes, in text or parsed. The rules are those of a body that we read.
+ * The body of a request that other middleware has read, as Express's parsers, koa-bodyparser and similar leave it: as
+ * `rawBody`, or as `body` in bytes, in text or parsed. It follows the same rules as a body that this server reads.
  */
 import type { IncomingMessage } from 'node:http'
 import { NumberOverflow } from '../../domain/json-numbers.js'
@@ -8,16 +8,16 @@ import type { Parsed } from '../../ports/charge.js'
 import { HttpError, tooLarge } from './errors.js'
 import { malformed, parseBody, parseText, TOO_DEEP } from './json-body.js'
 
-/** Where parsers leave what they read: Express's request, Koa's `ctx.request`. */
+/** Where parsers leave the body that they read: Express's request, Koa's `ctx.request`. */
 export interface BodyHolder {
   readonly body?: unknown
   readonly rawBody?: unknown
 }
 
-/** What a form says is text without types, and another input than the JSON that was asked for. */
+/** A form's values are text without types, so they are not the JSON input that the endpoint asks for. */
 const FORM = /^\s*(?:application\/x-www-form-urlencoded|multipart\/form-data)\b/i
 
-/** @throws HttpRefusal `body_already_read` where nothing is left of it, `body_too_large` */
+/** @throws HttpRefusal `body_already_read` where the parser left nothing of it, `body_too_large` */
 export function leftBody(
   req: IncomingMessage,
   holder: BodyHolder | undefined,
@@ -35,12 +35,15 @@ export function leftBody(
   if (FORM.test(req.headers['content-type'] ?? '')) {
     return malformed('The body was read as a form: send JSON, and Content-Type: application/json.')
   }
-  // Parsers leave `{}` of an empty body, too. With a length there was something in it.
+  // Parsers leave `{}` for an empty body too. A length means that the body was not empty.
   if (req.headers['content-length'] === undefined && isEmpty(body)) return { kind: 'none' }
   return reparsed(body, bytesMax)
 }
 
-/** Text as it came, or the text that a JSON string says: that one is shorter than what came, by its quotes at least. */
+/**
+ * The text as it arrived, or the value of a JSON string. That value is shorter than the received text, at least by
+ * its quotes.
+ */
 function parseLeftText(req: IncomingMessage, text: string, bytesMax: number): Parsed<unknown> {
   const length = bounded(Buffer.from(text), bytesMax).length
   const came = req.headers['content-length']
@@ -48,7 +51,10 @@ function parseLeftText(req: IncomingMessage, text: string, bytesMax: number): Pa
   return length === 0 ? { kind: 'none' } : parseText(text)
 }
 
-/** Written and read again: so whatever a parser allowed is held to our own rules, and no value is shared with it. */
+/**
+ * Writes and parses the value again. So this server's rules apply whatever a parser allowed, and no value is shared
+ * with the parser.
+ */
 function reparsed(body: unknown, bytesMax: number): Parsed<unknown> {
   let text: string | undefined
   try {

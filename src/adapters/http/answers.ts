@@ -1,4 +1,4 @@
-/** How HTTP answers each way in which a call can end: by the kind of its outcome. */
+/** How HTTP answers each final state of a call, by the kind of its outcome. */
 
 import { unwritten } from '../../domain/answer-not-written.js'
 import { OUTCOMES } from '../../domain/machines/charge.machine.js'
@@ -7,7 +7,7 @@ import { callHeaders } from './call-headers.js'
 import { errorBody } from './errors.js'
 import { jsonReply, jsonTextReply, type Reply } from './reply.js'
 
-/** @param taken lower-case names of headers that the route says already: a handler's `Response` does not say them again. */
+/** @param taken lower-case names of headers that the route sets already: a handler's `Response` does not set them again. */
 export function replyOf(outcome: ChargeOutcome, taken: ReadonlySet<string>): Reply {
   const { kind, charged, closing } = OUTCOMES[outcome.final]
   const reply =
@@ -16,7 +16,10 @@ export function replyOf(outcome: ChargeOutcome, taken: ReadonlySet<string>): Rep
   return { ...reply, instead: () => unwrittenReply(outcome) }
 }
 
-/** For an answer that cannot be written: how the call ended, with its receipt and the key of a window that it bought. */
+/**
+ * The reply for an answer that cannot be written: how the call ended, with its receipt and the key of a window that
+ * it bought.
+ */
 export function unwrittenReply(outcome: ChargeOutcome): Reply {
   const { status, code, message, fields } = unwritten(outcome)
   return jsonReply(status, errorBody(code, message, fields), callHeaders(outcome))
@@ -30,7 +33,7 @@ function delivered(outcome: ChargeOutcome, taken: ReadonlySet<string>): Reply {
   return { status, headers: all, body }
 }
 
-/** A 402's body is the empty object: all that it says is in the header. */
+/** A 402's body is the empty object. The header carries everything. */
 function quote(outcome: ChargeOutcome): Reply {
   return jsonTextReply(OUTCOMES[outcome.final].status, '{}', callHeaders(outcome))
 }

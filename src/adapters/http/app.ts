@@ -1,4 +1,4 @@
-/** HTTP on Node: one Koa app, which `serve` listens with, and which `createServer` gives to be mounted. */
+/** HTTP on Node: one Koa app. `serve` listens with it, and `createServer` returns it for mounting. */
 import Router from '@koa/router'
 import Koa, { type Context, type Middleware } from 'koa'
 import type { BodyHolder } from './already-read-body.js'
@@ -11,7 +11,7 @@ import { responder } from './respond.js'
 import type { Route } from './route.js'
 import { freeRoutesByPath, type HttpOptions, type Methods, otherMethod, paidRoutes } from './routes.js'
 
-/** Paths match exactly: another case, a trailing or doubled slash, an encoded letter are other paths. */
+/** Paths match exactly: another case, a trailing or doubled slash, or an encoded letter makes another path. */
 const EXACT = { sensitive: true, strict: true }
 
 /** Node's codes for a connection that its caller ended. */
@@ -55,7 +55,7 @@ export function httpApp(options: HttpOptions): Koa {
     handle: ({ req }) => otherMethod(req.method!, methods, options.cors),
   })
 
-  /** One look-up, so that a thousand endpoints cost what one does: a router asks each route in turn. */
+  /** One look-up, so that a thousand endpoints cost the same as one: a router tests each route in turn. */
   const paidEndpoints: Middleware = (ctx, next) => {
     const methods = paid.get(pathOf(ctx.req.url!))
     return methods ? answer(ctx, methods.get(ctx.req.method!) ?? otherwise(methods)) : next()
@@ -65,7 +65,7 @@ export function httpApp(options: HttpOptions): Koa {
     for (const [method, route] of methods) router.register(path, [method], ctx => answer(ctx, route))
     router.all(path, ctx => answer(ctx, otherwise(methods)))
   }
-  /** What a mounting app does not find either is its own to say. */
+  /** The mounting app answers paths that it does not find either. */
   const notFound: Middleware = async (ctx, next) => {
     await next()
     if (!isOutermost(ctx) || ctx.status !== 404 || ctx.body !== undefined || ctx.headerSent) return
@@ -86,11 +86,11 @@ function pathOf(url: string): string {
   return end === -1 ? url : url.slice(0, end)
 }
 
-/** Routes match `url` exactly, so what stands before it is the mounting app's word, not the caller's. */
+/** Routes match `url` exactly, so the mounting app decides what stands before it, not the caller. */
 function prefixOf({ req, originalUrl, url }: Context): string {
-  // Express shortens the request's own URL before Koa sees it, and keeps the whole beside it.
+  // Express shortens the request's own URL before Koa sees it, and keeps the whole URL beside it.
   const { originalUrl: whole = originalUrl } = req as { originalUrl?: string }
   const prefix = whole.endsWith(url) ? whole.slice(0, -url.length) : ''
-  // Anything but a path would make another host of the origin that it is put behind.
+  // Any other prefix would change the host of the origin that it is appended to.
   return prefix.startsWith('/') ? prefix : ''
 }

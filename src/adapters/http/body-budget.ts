@@ -1,15 +1,18 @@
 /**
- * One bound for the bodies of all requests that are not paid yet, while they arrive and while their calls wait. Without it
- * six hundred sockets that sent a body of 1 MiB each and kept its last byte held 700 MiB.
+ * One limit for the bodies of all unpaid requests, while they arrive and while their calls wait. Without it, six
+ * hundred sockets that sent a body of 1 MiB each and kept back its last byte held 700 MiB.
  *
- * A body that is still arriving makes way for one that arrives now: a sender that is slow waits for itself, and nobody
- * else has to. A body that is complete stays until its call ends or its handler begins.
+ * Above the limit, a body that is still arriving is dropped for a body that arrives now: a slow sender delays only
+ * itself. A complete body stays until its call ends or its handler begins.
  */
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
 import { HttpError } from './errors.js'
 
 const RETRY_SECONDS = '5'
-/** What Node keeps beside the bytes of each piece of a body, measured; a body in pieces of a byte is mostly that. */
+/**
+ * Node's memory for each chunk of a body besides the bytes (measured). For a body in chunks of one byte it is nearly
+ * all of the memory.
+ */
 const PIECE_BYTES = 200
 
 export class BodyBudget {
@@ -23,17 +26,20 @@ export class BodyBudget {
     this.#bytesMax = bytesMax
   }
 
-  /** A share is closed when the call has ended. */
+  /** Opens a share of the budget. The route closes the share when the call has ended. */
   open({ headers }: IncomingMessage): BodyShare {
     return new BodyShare(this, headers)
   }
 
-  /** The call with these headers is paid: what it holds is no stranger's any more. */
+  /** The call with these headers is paid: its body no longer counts as a stranger's. */
   paid(headers: object): void {
     this.#shares.get(headers)?.close()
   }
 
-  /** Whether there is room, if need be in place of bodies that began to arrive before this one. */
+  /**
+   * Takes these bytes. Returns whether there is room, if needed by dropping bodies that began to arrive before this
+   * one.
+   */
   take(share: BodyShare, bytes: number): boolean {
     while (this.#bytes + bytes > this.#bytesMax) {
       const [oldest] = this.#arriving
@@ -58,10 +64,10 @@ export class BodyBudget {
   }
 }
 
-/** What one request holds of the budget. */
+/** One request's part of the budget. */
 export class BodyShare {
   bytes = 0
-  /** Called where this body must make way. */
+  /** Called when this body is dropped for another. */
   onCut: () => void = () => {}
   readonly #budget: BodyBudget
   readonly headers: IncomingHttpHeaders

@@ -1,4 +1,4 @@
-/** Reads a request body: bounded in bytes, once, and where something in front has read it, from what that left. */
+/** Reads a request body once, up to a limit in bytes. If middleware has read it already, uses what the middleware left. */
 import type { IncomingMessage } from 'node:http'
 import type { Parsed } from '../../ports/charge.js'
 import { systemClock } from '../../ports/clock.js'
@@ -8,12 +8,12 @@ import { HttpError, tooLarge } from './errors.js'
 import { parseBody } from './json-body.js'
 import type { NodeRequest } from './route.js'
 
-/** How long an over-long body is still read and thrown away, so that its sender gets to see the refusal. */
+/** How long the server reads and discards a body that is too large, so that its sender can read the refusal. */
 const LINGER_MS = 5_000
 
 const NONE = { kind: 'none' } as const
 
-/** @throws HttpRefusal for what cannot be read, or is too large to be. */
+/** @throws HttpRefusal for a body that cannot be read, or is too large. */
 export function readBody(
   { req, holder }: NodeRequest,
   bytesMax: number,
@@ -31,7 +31,10 @@ export function readBody(
   return readBytes(req, bytesMax, share).then(parseBody)
 }
 
-/** A body that stays unread stops the socket, and a socket that is stopped cannot say that the caller has hung up. */
+/**
+ * Discards an unread body. An unread body pauses the socket, and a paused socket cannot report that the caller has
+ * hung up.
+ */
 export function skipBody(req: IncomingMessage): void {
   if (req.readableFlowing === null && carriesBody(req)) req.resume()
 }
@@ -42,7 +45,10 @@ function carriesBody(req: IncomingMessage): boolean {
   return length !== undefined && length !== '0'
 }
 
-/** Written here: a general reader's checks, which Node's parser has made already, cost a tenth of an unpaid request. */
+/**
+ * This reader is our own: a general reader repeats checks that Node's parser has made, which cost a tenth of an
+ * unpaid request.
+ */
 function readBytes(req: IncomingMessage, bytesMax: number, share: BodyShare): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     let chunks: Buffer[] = []
@@ -62,11 +68,11 @@ function readBytes(req: IncomingMessage, bytesMax: number, share: BodyShare): Pr
       chunks.push(chunk)
     }
     share.onCut = () => refuse(overloaded())
-    // Closed while something around us was busy: it would say so to nobody any more.
+    // The request closed while other middleware was busy. Its events have fired already.
     if (req.destroyed) return incomplete()
     if (Number(req.headers['content-length']) > bytesMax) return refuse(tooLarge(bytesMax))
     req.on('data', take)
-    // A listener alone does not start a stream that something in front has paused.
+    // A listener alone does not resume a stream that other middleware has paused.
     if (req.isPaused()) req.resume()
     req.on('end', () => {
       share.arrived()
@@ -78,7 +84,10 @@ function readBytes(req: IncomingMessage, bytesMax: number, share: BodyShare): Pr
   })
 }
 
-/** Closing at once would reset the connection under a sender who is still writing, and the refusal would be lost. */
+/**
+ * Keeps reading before it closes. Closing at once would reset the connection while the sender still writes, and the
+ * refusal would be lost.
+ */
 function linger(req: IncomingMessage): void {
   req.once(
     'close',

@@ -1,4 +1,4 @@
-/** Answers what Node's parser refuses before a request exists, in the same JSON as every other error. */
+/** Answers requests that Node's parser refuses, in the same JSON as every other error. */
 import type { Server } from 'node:http'
 import { systemClock } from '../../ports/clock.js'
 import { errorBody } from './errors.js'
@@ -12,7 +12,7 @@ const REFUSALS: Readonly<Record<string, readonly [line: string, code: string, me
   ERR_HTTP_REQUEST_TIMEOUT: ['408 Request Timeout', 'request_timeout', 'The request did not arrive in time.'],
 }
 
-/** How long the sender may take to read why it was refused. */
+/** How long the sender has to read the refusal. */
 const LINGER_MS = 1_000
 
 const MALFORMED = ['400 Bad Request', 'bad_request', 'This is not an HTTP request that can be read.'] as const
@@ -20,7 +20,7 @@ const MALFORMED = ['400 Bad Request', 'bad_request', 'This is not an HTTP reques
 export function answerBrokenRequests(server: Server): void {
   server.on('clientError', (cause: NodeJS.ErrnoException, socket) => {
     if (!socket.writable || cause.code === 'ECONNRESET') return void socket.destroy()
-    // A caller that does not end its own side would keep the connection, and all that it had sent.
+    // A caller that does not close its own side would keep the connection, and the memory of all that it sent.
     systemClock.after(LINGER_MS, () => socket.destroy())
     const [line, code, message] = REFUSALS[cause.code ?? ''] ?? MALFORMED
     const body = JSON.stringify(errorBody(code, message))

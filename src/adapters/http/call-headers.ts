@@ -1,4 +1,4 @@
-/** The headers of every answer to a paid call, whatever language its body speaks. */
+/** The headers of every answer to a paid call, on every transport. */
 import { encodeHeader, PAYMENT_REQUIRED_HEADER, PAYMENT_RESPONSE_HEADER } from '../../domain/x402.js'
 import type { ChargeOutcome } from '../../ports/charge.js'
 

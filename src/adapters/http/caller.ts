@@ -1,18 +1,21 @@
-/** Who waits for the answer of one request: whether they have hung up, and whether the answer reached their socket. */
+/** The caller of one request: whether they have hung up, and whether the answer reached their socket. */
 import type { ServerResponse } from 'node:http'
 import type { Caller } from '../../ports/charge.js'
 
-/** Responses whose own answer could not be written. What was sent in its place may have arrived, and is not that answer. */
+/**
+ * Responses whose own answer could not be written. The replacement that was sent may have arrived, but it is not that
+ * answer.
+ */
 const undelivered = new WeakSet<ServerResponse>()
 
-/** The answer of this request could not be written: its caller's `onEnd` says that it has not arrived. */
+/** Reports that this request's answer could not be written: its caller's `onEnd` then receives `false`. */
 export function reportUndelivered(res: ServerResponse): void {
   undelivered.add(res)
 }
 
 export function callerOf(res: ServerResponse): Caller {
   return {
-    // A pipelined request's response has no socket until its turn; the request has.
+    // A pipelined request's response has no socket until its turn. The request has one.
     gone: () => res.closed || res.req.socket.destroyed,
     onGone(listener) {
       res.once('close', listener)

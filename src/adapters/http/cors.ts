@@ -1,4 +1,4 @@
-/** Any page may call a paid route: payment is the permission, and no cookie is ever read. */
+/** Any page may call a paid route: the payment is the permission, and the server reads no cookies. */
 const EXPOSED = [
   'PAYMENT-REQUIRED',
   'PAYMENT-RESPONSE',
@@ -19,7 +19,7 @@ export const CORS_HEADERS = Object.freeze([
   EXPOSED,
 ])
 
-/** `Access-Control-Expose-Headers` is among them because the official clients send it as a request header. */
+/** The list contains `Access-Control-Expose-Headers` because the official clients send it as a request header. */
 export const CORS_PREFLIGHT_HEADERS = Object.freeze([
   'Access-Control-Allow-Headers',
   [

@@ -18,12 +18,12 @@ export function tooLarge(bytesMax: number): HttpError {
   return new HttpError(413, 'body_too_large', `The body is larger than the ${bytesMax} bytes that are read.`)
 }
 
-/** The one shape of every error body: `{"error": {"code", "message", …}}`. */
+/** The shape of every error body: `{"error": {"code", "message", …}}`. */
 export function errorBody(code: string, message: string, fields?: Readonly<Record<string, unknown>>) {
   return { error: { code, message, ...fields } }
 }
 
-/** Says no for whatever was thrown on the way to an answer. */
+/** The reply to any error that was thrown before an answer existed. */
 export function replyToError(cause: unknown, logger: Logger): Reply {
   if (cause instanceof HttpError) {
     return jsonReply(cause.status, errorBody(cause.code, cause.message), cause.headers)

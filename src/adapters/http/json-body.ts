@@ -1,10 +1,10 @@
-/** The text of a body as the input that it is: JSON, whatever its content type says. */
+/** Parses a body's text as the input: JSON, whatever its content type is. */
 import secureJson from 'secure-json-parse'
 import { deeperThan } from '../../domain/json-depth.js'
 import { mayHoldUnusualNumbers, NumberOverflow, plainNumbers } from '../../domain/json-numbers.js'
 import type { Parsed } from '../../ports/charge.js'
 
-/** Deeper than any schema for people; shallow enough that no recursion over a body can exhaust the stack. */
+/** Deeper than any schema that people write, and shallow enough that no recursion over a body exhausts the stack. */
 const DEPTH_MAX = 64
 
 export function parseBody(bytes: Buffer): Parsed<unknown> {

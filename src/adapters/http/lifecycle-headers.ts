@@ -1,4 +1,8 @@
-/** `Deprecation` (RFC 9745: a moment in Unix seconds) and `Sunset` (RFC 8594: an HTTP date). */
+/**
+ * The headers `Deprecation` (a moment in Unix seconds) and `Sunset` (an HTTP date).
+ *
+ * @see RFC 9745 for `Deprecation`, RFC 8594 for `Sunset`
+ */
 import type { Lifecycle } from '../../domain/lifecycle.js'
 
 /** Names and values in turn. */

@@ -1,4 +1,4 @@
-/** One paid route: read the request, let the charge machine walk, say how it ended. */
+/** One paid route: reads the request, walks the charge machine, returns the reply. */
 import type { EndpointDef } from '../../domain/endpoint.js'
 import type { Charge } from '../../ports/charge.js'
 import type { Logger } from '../../ports/logger.js'
@@ -14,7 +14,7 @@ export interface PaidRouteOptions extends RequestOptions {
   readonly logger: Logger
 }
 
-/** Paid bytes are for one payer, once: no cache may keep them or hand them to anybody else. */
+/** Paid bytes are for one payer, once: no cache may keep them or send them to another caller. */
 const UNCACHED = [
   'Cache-Control',
   'no-store',

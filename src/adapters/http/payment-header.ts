@@ -1,4 +1,8 @@
-/** The payment in a request's headers: `PAYMENT-SIGNATURE`, or `X-PAYMENT` as version 1 named it. */
+/**
+ * The payment in a request's headers: `PAYMENT-SIGNATURE`, or `X-PAYMENT`, its name in version 1.
+ *
+ * @see x402 v2
+ */
 import type { IncomingHttpHeaders } from 'node:http'
 import { decodeHeader, type PaymentPayload } from '../../domain/x402.js'
 import type { Parsed } from '../../ports/charge.js'

@@ -2,13 +2,16 @@
 import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 
-/** One listener a socket: one for each of 200 pipelined requests would be a leak to Node, which warns of eleven. */
+/**
+ * One listener for each socket: for 200 pipelined requests, one listener each would look like a leak to Node, which
+ * warns from eleven.
+ */
 const waiting = new WeakMap<Socket, Set<ServerResponse>>()
 
 /**
- * Node closes the response that has the socket, and only that one. A pipelined response whose socket ends before its turn
- * would never be closed, nor would what waits for it: its call, its stream, its idempotency key. Here it closes with its
- * socket. A request that is not pipelined costs one comparison.
+ * Closes a pipelined response with its socket. Node closes only the response that has the socket. A pipelined
+ * response whose socket ends before its turn would never close, and its call, its stream and its idempotency key
+ * would wait forever. A request that is not pipelined costs one comparison.
  */
 export function closeWithSocket(res: ServerResponse): void {
   if (res.socket !== null) return
@@ -24,7 +27,7 @@ function watched(socket: Socket): Set<ServerResponse> {
   waiting.set(socket, responses)
   socket.once('close', () => {
     for (const res of responses) {
-      // Those that had their turn are Node's to close.
+      // Node closes the responses that had their turn.
       if (res.socket !== null || res.writableFinished) continue
       res.destroy()
       res.emit('close')

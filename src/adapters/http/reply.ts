@@ -1,13 +1,13 @@
-/** What HTTP answers: whole before its first byte leaves, so that it is sent in one piece or not at all. */
+/** An HTTP answer, complete before its first byte is sent, so that it is sent in one piece or not at all. */
 import type { Readable } from 'node:stream'
 
 export interface Reply {
   readonly status: number
-  /** Names and values in turn, as `writeHead` takes them: none is looked up, merged or set twice on the way. */
+  /** Names and values in turn, as `writeHead` takes them: no header is looked up, merged or set twice. */
   readonly headers: readonly string[]
-  /** A stream is sent as it comes. */
+  /** A stream is sent as its chunks arrive. */
   readonly body?: string | Uint8Array | Readable
-  /** What is said in its place where it cannot be written: how the call ended stays true. */
+  /** The reply to send if this one cannot be written: it still says how the call ended. */
   instead?(): Reply
 }
 

@@ -13,14 +13,14 @@ import type { NodeRequest } from './route.js'
 export interface RequestOptions {
   readonly basePath: string
   readonly bodyBytesMax: number
-  /** What all bodies that are not paid yet may hold together. */
+  /** The limit for the bodies of all unpaid requests together. */
   readonly bodies: BodyBudget
   readonly trustProxyHops: number
-  /** Whether keys mean anything here; what is no key is refused only then. */
+  /** Whether idempotency keys count here. Only then is an invalid key refused. */
   readonly idempotency: boolean
 }
 
-/** @throws HttpRefusal for a key that is none. */
+/** @throws HttpRefusal for an invalid key. */
 export function requestOf(
   incoming: NodeRequest,
   body: Parsed<unknown>,

@@ -1,4 +1,7 @@
-/** How a reply leaves: in one write where our app is alone, and through Koa's context where something around it may look. */
+/**
+ * Writes a reply: in one write where this app is alone, and through Koa's context where other middleware may look at
+ * it.
+ */
 import type { ServerResponse } from 'node:http'
 import { pipeline, Readable } from 'node:stream'
 import type { Context } from 'koa'
@@ -10,8 +13,8 @@ import type { Reply } from './reply.js'
 export type Respond = (ctx: Context, reply: Reply) => void
 
 /**
- * If a reply cannot be written, the call is reported as undelivered, and what the reply says in its place is written where
- * anything can still be said.
+ * If a reply cannot be written, report the call as undelivered, and write the reply's `instead` where that is still
+ * possible.
  *
  * @param isOutermost whether no other Koa middleware sees this response
  */
@@ -28,7 +31,8 @@ export function responder(isOutermost: (ctx: Context) => boolean, logger: Logger
         if (res.headersSent) res.destroy()
         else write(ctx, reply.instead?.() ?? refusal)
       } catch (err) {
-        // A connection that ends says less than a false word about money, and an error here would end the process.
+        // Close the connection: a closed connection is better than a wrong statement about money, and an error here
+        // would end the process.
         logger.error({ err }, 'an answer could not be written, nor what is said in its place')
         res.destroy()
       }
@@ -37,8 +41,8 @@ export function responder(isOutermost: (ctx: Context) => boolean, logger: Logger
 }
 
 /**
- * Middleware of Express may have set headers, or wait for them in a `writeHead` of its own. (Node 20 also loses the first
- * `Set-Cookie` that was set before, where `writeHead` is given a list.)
+ * Express middleware may have set headers, or may wait for them in its own `writeHead`. (Node 20 also loses the first
+ * `Set-Cookie` that was set before, where `writeHead` receives a list.)
  */
 function isUntouched(res: ServerResponse): boolean {
   return !Object.hasOwn(res, 'writeHead') && res.getHeaderNames().length === 0
@@ -57,7 +61,7 @@ function writeAtOnce(ctx: Context, { status, headers, body }: Reply): void {
   const framed = isBodiless(status) ? headers : [...headers, 'Content-Length', String(length)]
   res.writeHead(status, framed as string[])
   if (body instanceof Uint8Array) res.end(body)
-  // Node writes the head in the encoding of a text that follows it, and UTF-8 is slow: ASCII need not be written so.
+  // Node writes the head in the encoding of the text that follows it, and UTF-8 is slow. ASCII text can use latin1.
   else res.end(body, length === body?.length ? 'latin1' : 'utf8')
 }
 
@@ -65,7 +69,7 @@ function handToKoa(ctx: Context, reply: Reply): void {
   try {
     put(ctx, reply)
   } catch (cause) {
-    // What is said in its place must not wear its headers.
+    // The replacement must not carry the headers of the first reply.
     for (let at = 0; at < reply.headers.length; at += 2) ctx.remove(reply.headers[at]!)
     throw cause
   }
@@ -75,17 +79,17 @@ function put(ctx: Context, { status, headers, body }: Reply): void {
   ctx.status = status
   for (let at = 0; at < headers.length; at += 2) {
     const name = headers[at]!
-    // The one header that may stand there several times, and is never joined.
+    // The only header that may occur several times and is never joined.
     if (name === 'set-cookie') ctx.append(name, headers[at + 1]!)
     else ctx.set(name, headers[at + 1]!)
   }
   const isTyped = ctx.res.hasHeader('Content-Type')
   if (isBodiless(status)) return
-  // Koa renders a Uint8Array that is no Buffer as a JSON object.
+  // Koa renders a Uint8Array that is not a Buffer as a JSON object.
   ctx.body =
     body instanceof Uint8Array ? Buffer.from(body.buffer, body.byteOffset, body.byteLength) : (body ?? '')
   if (!isTyped) ctx.remove('Content-Type')
-  // Set again: assigning a body has its own idea of the status.
+  // Set the status again: assigning a body changes it.
   ctx.status = status
 }
 

@@ -3,23 +3,23 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { BodyHolder } from './already-read-body.js'
 import type { Reply } from './reply.js'
 
-/** A request as Node has read its head. */
+/** A request after Node has parsed its head. */
 export interface NodeRequest {
   readonly req: IncomingMessage
   readonly res: ServerResponse
-  /** Where another app has mounted us; empty where none has. */
+  /** The path at which another app mounts this one; empty where there is none. */
   readonly mountedAt: string
-  /** Where that app's parser leaves a body that it read, beside the request itself. */
+  /** Where that app's parser leaves a body that it read, besides the request itself. */
   readonly holder?: BodyHolder
 }
 
 export interface Route {
-  /** What each of its answers says, refusals too: names and values in turn. */
+  /** Headers of every answer of the route, refusals too: names and values in turn. */
   readonly headers: readonly string[]
   handle(incoming: NodeRequest): Reply | Promise<Reply>
 }
 
-/** Answers without payment, at the root and under `basePath`. */
+/** A route without payment, at the root and under `basePath`. */
 export interface FreeRoute extends Route {
   readonly path: string
   readonly method: 'GET' | 'POST'

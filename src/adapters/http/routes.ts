@@ -1,4 +1,4 @@
-/** Every path that is answered, and by which methods. */
+/** Every path that the server answers, and its methods. */
 import type { EndpointDef } from '../../domain/endpoint.js'
 import { SvcError } from '../../domain/errors.js'
 import type { Charge } from '../../ports/charge.js'
@@ -24,7 +24,7 @@ export interface HttpOptions {
   readonly logger: Logger
 }
 
-/** Where a free route answers. */
+/** The paths at which a free route answers. */
 export function pathsOf({ path }: FreeRoute, basePath: string): readonly string[] {
   return [...new Set(['', basePath])].map(prefix => prefix + path)
 }
@@ -49,9 +49,9 @@ export function freeRoutesByPath({ freeRoutes, basePath, cors }: HttpOptions): P
 }
 
 /**
- * HEAD is not a GET here: it would run a handler, or promise one, for an answer that is thrown away.
+ * HEAD is not a GET here: it would run a handler, or promise to, for an answer that is discarded.
  *
- * @throws SvcError `invalid_options` where an endpoint would be at a free route's path.
+ * @throws SvcError `invalid_options` where an endpoint's path is a free route's path.
  */
 export function paidRoutes(options: HttpOptions, free: Paths): Paths {
   const { endpoints, basePath, cors } = options

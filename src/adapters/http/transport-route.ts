@@ -1,4 +1,4 @@
-/** The route of a transport: HTTP around a protocol that knows nothing of it. */
+/** The route of a transport: HTTP around a protocol that does not depend on it. */
 import { unwritten } from '../../domain/answer-not-written.js'
 import type { Parsed } from '../../ports/charge.js'
 import type { Logger } from '../../ports/logger.js'
@@ -15,7 +15,7 @@ export interface TransportRouteOptions extends RequestOptions {
   readonly logger: Logger
 }
 
-/** The route itself is free: what is asked for inside may not be. */
+/** The route itself is free. The endpoint that a message names may need payment. */
 export function transportRoute(
   path: string,
   method: FreeRoute['method'],

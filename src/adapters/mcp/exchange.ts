@@ -1,4 +1,4 @@
-/** One request to an MCP server that exists for it alone. */
+/** Handles one request with an MCP server that exists only for it. */
 import { createMcpHandler } from '@modelcontextprotocol/server'
 import { type Toolbox, toolServer } from './server.js'
 
@@ -8,7 +8,7 @@ export function exchange(
   message: unknown,
   onRefused: (cause: Error) => void,
 ): Promise<Response> {
-  // Nothing here ever changes, so there is nothing to subscribe to. Making a handler takes 3 µs.
+  // No tool ever changes, so clients have nothing to subscribe to. Making a handler takes 3 µs.
   const handler = createMcpHandler(() => toolServer(toolbox), { maxSubscriptions: 0, onerror: onRefused })
   return handler.fetch(request, { parsedBody: message })
 }

@@ -1,4 +1,4 @@
-/** Tools that cost nothing: what this agent sells, and which other agents there are. */
+/** Free tools: what this agent sells, and which other agents exist. */
 import type { CallToolResult, Tool } from '@modelcontextprotocol/server'
 import type { Network } from '../../domain/network.js'
 import { cardUrlOf, matching, type RegisteredAgent, type Score } from '../../domain/registry.js'
@@ -8,7 +8,7 @@ import { failure, said } from './results.js'
 
 export interface FreeToolsOptions {
   readonly network: Network
-  /** The manifest's JSON text, for a caller who reaches the agent's free routes under this URL. */
+  /** The manifest's JSON text, for a caller who reaches the agent's free routes at this URL. */
   manifest(rootUrl: string): string | Promise<string>
   readonly registry: Registry | undefined
   readonly logger: Logger
@@ -50,7 +50,7 @@ export async function getManifest(options: FreeToolsOptions, rootUrl: string): P
   return { content: [{ type: 'text', text }], structuredContent: JSON.parse(text) }
 }
 
-/** An outage is said, never shown as an empty list. */
+/** Reports an outage as an error, never as an empty list. */
 export async function searchAgents(
   { registry, network, logger }: FreeToolsOptions,
   { query = '', limit = LIMIT_DEFAULT, withReputation = false }: Readonly<Record<string, unknown>>,
@@ -118,7 +118,7 @@ function scoreShown(score: Score | undefined) {
   }
 }
 
-/** A number, or its digits where a JSON number would lose some. */
+/** The value as a number, or as a string of digits where a JSON number would lose some. */
 function shown(value: bigint): number | string {
   return value <= Number.MAX_SAFE_INTEGER ? Number(value) : value.toString()
 }

@@ -1,9 +1,9 @@
-/** Results of tools, in MCP's words. */
+/** Results of tools, in MCP's format. */
 import type { CallToolResult } from '@modelcontextprotocol/server'
 import type { AnswerContent } from '../../domain/answer-content.js'
 import { isRecord } from '../../domain/x402.js'
 
-/** An object as text and as structured content: some clients drop the one, some the other. */
+/** An object as text and as structured content: some clients drop the first, others the second. */
 export function said(value: Readonly<Record<string, unknown>>): CallToolResult {
   return {
     content: [{ type: 'text', text: JSON.stringify(value, undefined, 2) }],

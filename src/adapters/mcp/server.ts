@@ -1,4 +1,4 @@
-/** An MCP server over a set of tools: over HTTP for one request, over stdio for one connection. */
+/** An MCP server for a set of tools: over HTTP for one request, over stdio for one connection. */
 import {
   type CallToolResult,
   ProtocolError,
@@ -13,9 +13,9 @@ export interface Toolbox {
   readonly version: string
   readonly instructions: string
   readonly tools: readonly Tool[]
-  /** Called for a tool of the list only. */
+  /** Called only for a tool in the list. */
   call(call: ToolCall): Promise<CallToolResult>
-  /** Told what a tool threw: strangers are not. */
+  /** Receives the error that a tool threw. Callers do not receive it. */
   broke(cause: unknown): void
 }
 

@@ -1,4 +1,4 @@
-/** How MCP answers each way in which a call can end: by the kind of its outcome. */
+/** How MCP answers each final state of a call, by the kind of its outcome. */
 import type { CallToolResult } from '@modelcontextprotocol/server'
 import { contentOf } from '../../domain/answer-content.js'
 import { OUTCOMES, type OutcomeKind } from '../../domain/machines/charge.machine.js'
@@ -7,7 +7,10 @@ import { contentResult, failure } from './results.js'
 
 export const PAYMENT_META = 'x402/payment'
 export const RECEIPT_META = 'x402/payment-response'
-/** A window's key: presented in a call's `_meta`, and shown in that of the call that bought it. */
+/**
+ * The name of a window's key: the caller sends it in a call's `_meta`, and the answer of the call that bought it
+ * carries it in its `_meta`.
+ */
 export const SUBSCRIPTION_META = 'svc/subscription'
 export const IDEMPOTENCY_KEY_META = 'svc/idempotency-key'
 
@@ -34,7 +37,7 @@ function delivered({ final, answer, receipt, subscription }: ChargeOutcome): Cal
   return { ...contentResult(contentOf(answer!)), ...(Object.keys(meta).length > 0 && { _meta: meta }) }
 }
 
-/** Paying clients look for the challenge in either place, and each of them needs `isError`. */
+/** Paying clients look for the challenge in one of these two places, and all of them need `isError`. */
 function paymentRequired(outcome: ChargeOutcome): CallToolResult {
   if (!outcome.challenge) return problem(outcome)
   const { required } = outcome.challenge

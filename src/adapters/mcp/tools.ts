@@ -1,4 +1,4 @@
-/** A tool for each listed endpoint: its name, its schema as MCP wants one, and how its arguments become an input. */
+/** Makes a tool for each listed endpoint: its name, its schema in MCP's form, and how its arguments become an input. */
 import type { Tool } from '@modelcontextprotocol/server'
 import { embeddedAt, type Schema } from '../../domain/embedded-schema.js'
 import type { EndpointDef } from '../../domain/endpoint.js'
@@ -13,13 +13,13 @@ export interface EndpointTool {
   inputOf(args: Readonly<Record<string, unknown>>): unknown
 }
 
-/** What of an endpoint a tool is made of; a manifest tells as much. */
+/** The fields of an endpoint that a tool needs. A manifest has them too. */
 export type ToolSource = Pick<EndpointDef, 'name' | 'description' | 'input'> & {
   readonly price: string
   readonly period?: string
 }
 
-/** @throws SvcError `invalid_endpoint` where a tool would have a free tool's name. */
+/** @throws SvcError `invalid_endpoint` where a tool's name is a free tool's name. */
 export function endpointTools(endpoints: readonly EndpointDef[]): ReadonlyMap<string, EndpointTool> {
   return new Map(
     endpoints
@@ -36,7 +36,7 @@ export function endpointTools(endpoints: readonly EndpointDef[]): ReadonlyMap<st
   )
 }
 
-/** Arguments of a tool are always an object: an input that is none is asked for as the member `input`. */
+/** A tool's arguments are always an object. An input that is not an object becomes the member `input`. */
 export function toolOf({ name, description, input, price, period }: ToolSource) {
   const wraps = isRecord(input) ? input.type !== undefined && input.type !== 'object' : input === false
   const cost = `Costs ${price} in USDC${period === undefined ? '' : ` for ${period}`}, paid with x402.`
@@ -52,7 +52,7 @@ export function toolOf({ name, description, input, price, period }: ToolSource) 
   }
 }
 
-/** Clients read `properties` strictly: where JSON Schema allows a boolean for a schema, they want an object. */
+/** Clients read `properties` strictly: JSON Schema allows a boolean as a schema, but they need an object. */
 function argumentsSchema(input: EndpointDef['input']): Schema {
   const { properties, ...schema } = embeddedAt('#', input)
   if (!isRecord(properties)) return { ...schema, type: 'object' }

@@ -1,6 +1,6 @@
 /**
- * `POST {basePath}/mcp`: streamable HTTP without sessions, of both generations of the protocol. One message a request, so
- * that a request is at most one call, and a call at most one payment.
+ * `POST {basePath}/mcp`: streamable HTTP without sessions, for both generations of the protocol. One message for each
+ * request, so a request is at most one call, and a call is at most one payment.
  */
 import type { CallToolResult } from '@modelcontextprotocol/server'
 import type { AgentDef } from '../../domain/agent.js'
@@ -32,12 +32,12 @@ import { foreignPage } from './web-origin.js'
 export interface McpOptions extends FreeToolsOptions {
   readonly agent: AgentDef
   readonly charge: Charge
-  /** The largest input of an endpoint that does not say so itself. */
+  /** The largest input of an endpoint that does not set its own limit. */
   readonly bodyBytesMax: number
 }
 
 export interface McpDoor extends Transport {
-  /** Exactly as clients will see them. */
+  /** The names as clients see them. */
   readonly toolNames: readonly string[]
 }
 
@@ -72,7 +72,7 @@ export function mcpTransport(options: McpOptions): McpDoor {
       const broke = (cause: unknown) => logger.error({ err: cause }, 'a tool broke')
       const { name, version } = agent
       const toolbox = { name, version, instructions, tools, call, broke }
-      // Loaded when first asked for: 0.3 s and 30 MB that most agents' callers never need.
+      // Load the SDK on first use: it takes 0.3 s and 30 MB, and most agents' callers never need it.
       const { exchange } = await import('./exchange.js')
       const request = requestOf(incoming)
       try {
@@ -82,7 +82,8 @@ export function mcpTransport(options: McpOptions): McpDoor {
         const type = response.headers.get('content-type')
         const answer = new Uint8Array(await response.arrayBuffer())
         if (outcome && broken !== undefined) throw broken
-        // The SDK checks what a tool answered; what it does not pass on is an error of the protocol, and has no result.
+        // The SDK checks a tool's answer. If it does not pass the answer on, it sends a protocol error, which has no
+        // result.
         if (outcome && !hasResult(answer)) throw new Error('the SDK did not pass on the result of a tool')
         return {
           status: response.status,
@@ -135,7 +136,7 @@ function isKey(value: unknown): value is string | undefined {
   return value === undefined || isIdempotencyKey(value)
 }
 
-/** A payment in a header is not looked at: it would be for the whole connection, and a payment is for one call. */
+/** Ignores a payment in a header: a header belongs to the whole connection, and a payment belongs to one call. */
 function paymentIn(meta: Readonly<Record<string, unknown>>): Parsed<PaymentPayload> {
   const payment = meta[PAYMENT_META]
   if (payment === undefined) return { kind: 'none' }
@@ -143,17 +144,17 @@ function paymentIn(meta: Readonly<Record<string, unknown>>): Parsed<PaymentPaylo
   return { kind: 'malformed', why: `_meta["${PAYMENT_META}"] is not an object` }
 }
 
-/** The SDK is shown what is MCP's in the request, and nothing else. */
+/** Passes only the MCP part of the request to the SDK. */
 function requestOf({ headers, baseUrl }: IncomingRequest): Request {
   const shown = Object.entries(headers).filter(([name]) => name === 'content-type' || name.startsWith('mcp-'))
   const accept = headers.accept ?? '*/*'
-  // What accepts everything accepts the two types that the protocol wants to see named.
+  // A client that accepts everything also accepts the two types that the protocol requires by name.
   const both = accept.includes('*/*') ? 'application/json, text/event-stream' : accept
   const init = { ...Object.fromEntries(shown), accept: both } as Record<string, string>
   return new Request(baseUrl + MCP_PATH, { method: 'POST', headers: init })
 }
 
-/** Of the one message in an answer, as JSON or as the last event of a stream. */
+/** Whether the one message in an answer has a result; the answer is JSON, or the last event of a stream. */
 function hasResult(answer: Uint8Array): boolean {
   const text = Buffer.from(answer.buffer, answer.byteOffset, answer.byteLength).toString('utf8')
   const event = text.split('\n').findLast(line => line.startsWith('data:'))

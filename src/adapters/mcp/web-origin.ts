@@ -1,11 +1,11 @@
-/** Which web pages may speak MCP to us. Programs that are no browsers send no Origin, and are not asked. */
+/** Decides which web pages may call MCP. Programs other than browsers send no Origin, and are not checked. */
 import { isIP } from 'node:net'
 import type { IncomingRequest } from '../../ports/transport.js'
 
 /**
- * Why a request is refused, or `undefined`. A page may call from the agent's own origin, or from this machine (an
- * inspector). A browser on the server's own machine that knows the agent by a foreign name has had that name rebound to
- * us: what it believes to be its own origin is not.
+ * The reason for a refusal, or `undefined`. A page may call from the agent's own origin, or from this machine (an
+ * inspector). If a browser on the server's own machine uses a foreign name for the agent, an attacker made that name
+ * point to this server. Then the browser's "own origin" is the attacker's.
  */
 export function foreignPage({ headers, baseUrl, clientAddress }: IncomingRequest): string | undefined {
   const { origin } = headers

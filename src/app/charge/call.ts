@@ -16,32 +16,35 @@ export interface Call {
   readonly startedMonotonicMs: number
   readonly request: ChargeRequest
   readonly endpoint: EndpointEntry
-  /** The body, or for a GET the query, as the handler shall see it. */
+  /** The body, or the query of a GET, as the handler receives it. */
   input: unknown
-  /** Asks for the price alone: nothing was validated, so no window may let it run. */
+  /** The request asks for the price alone. Nothing was validated, so no window may let it run. */
   isProbe: boolean
 
-  /** The presented payment and what could be read in it. */
+  /** The presented payment, and the transaction that was read from it. */
   readonly payload: PaymentPayload | undefined
   readonly read: ReadPayment | undefined
 
-  /** What this call may hold in the store, and whether it does. */
+  /** What this call may hold in the store, and whether it holds it. */
   hold: Hold | undefined
   held: boolean
-  /** What the kept answer is sealed with: the caller's key, or without one the signature of the payment. */
+  /** The secret that seals the kept answer: the caller's key, or the payment's signature where there is no key. */
   secret: string | undefined
-  /** The store did not say what it did for this call: what it holds is given back in the background. */
+  /** The store did not answer what it did for this call. Then what the call holds is given back in the background. */
   storeSilent: boolean
-  /** Whose credit the run took; `undefined` where it took none. */
+  /** The payer whose credit the run took; `undefined` where it took none. */
   creditor: string | undefined
-  /** Where an unverified payment was counted: it is given back once the payment is verified. */
+  /** The rate-limit key that counted the unverified payment. It gets the count back once the payment is verified. */
   countedUnder: string | undefined
-  /** Left by a call that stopped while settling. */
+  /** The record of an earlier call that stopped while settling. */
   recorded: Recorded | undefined
 
   requirements: PaymentRequirements | undefined
   payer: string | undefined
-  /** The handler's deadline in milliseconds, and by the monotonic clock the moments after which the payment cannot settle and since when it settles. */
+  /**
+   * `handlerMs` is the handler's deadline in milliseconds. The other two are moments of the monotonic clock: the
+   * payment cannot settle after the first, and it settles since the second.
+   */
   handlerMs: number
   settleByMs: number
   settlingSinceMs: number
@@ -53,15 +56,15 @@ export interface Call {
   mismatch: string | undefined
 
   problem: Problem | undefined
-  /** Why a 402 is a 402; it becomes the challenge's `error`. */
+  /** Why the call ended with 402; the challenge's `error` repeats it. */
   refusal: string | undefined
   retryAfterMs: number | undefined
   readonly logs: LogEntry[]
 }
 
-/** What is kept of a settled call, to be replayed to the caller that holds its key. */
+/** The part of a settled call that is kept, to be replayed to the caller that holds its key. */
 export interface ReplayedAnswer {
-  /** `undefined` where it was too large to be kept. */
+  /** `undefined` where the answer was too large to keep. */
   readonly answer: Answer | undefined
   readonly txId: string | undefined
   readonly payer: string | undefined
@@ -124,7 +127,10 @@ export function newCall(deps: ChargeDeps, endpoint: EndpointEntry, request: Char
 const LOG_MESSAGE_LENGTH_MAX = 1_000
 const LOG_DATA_LENGTH_MAX = 2_000
 
-/** Rendered when it is logged: an entry cannot change afterwards, nor break or swell the error answer it ends up in. */
+/**
+ * The entry is rendered when it is logged: later changes to `data` do not change it, and it cannot break or swell the
+ * error answer that carries it.
+ */
 export function log(call: Call, atMs: number, message: string, data?: unknown): void {
   if (call.logs.length === LOGS_MAX) call.logs.shift()
   const entry = { atMs, message: String(message).slice(0, LOG_MESSAGE_LENGTH_MAX) }
@@ -140,7 +146,10 @@ function loggable(data: unknown): unknown {
   }
 }
 
-/** Entries reach callers, and errors carry what does not belong there: an HTTP library's hold the request's headers. */
+/**
+ * Leaves errors out of log entries. Callers read the entries, and errors hold private data: the errors of an HTTP
+ * library hold the request's headers.
+ */
 function withoutErrors(this: Record<string, unknown>, key: string, value: unknown): unknown {
   const original = this[key]
   return original instanceof Error ? original.name : value
@@ -148,7 +157,7 @@ function withoutErrors(this: Record<string, unknown>, key: string, value: unknow
 
 const STORE_RETRY_MS = 2_000
 
-/** No store, no call: what cannot be held cannot be charged for once. */
+/** Without a store there is no call: a payment that cannot be held cannot be charged exactly once. */
 export function storeDown(call: Call): 'storeDown' {
   call.retryAfterMs = STORE_RETRY_MS
   call.problem = {
@@ -159,12 +168,12 @@ export function storeDown(call: Call): 'storeDown' {
   return 'storeDown'
 }
 
-/** The random half of the call's own id: random bytes for another took 7 % of a call in a window. */
+/** The random half of the call's own id. Making other random bytes took 7 % of a call in a window. */
 export function spanIdOf({ id }: Call): string {
   return id.slice(19, 23) + id.slice(24)
 }
 
-/** By place: a global replacement takes as long as making the id. */
+/** Cuts the hyphens by position: a global replacement takes as long as making the id. */
 function hexOf(uuid: string): string {
   return uuid.slice(0, 8) + uuid.slice(9, 13) + uuid.slice(14, 18) + uuid.slice(19, 23) + uuid.slice(24)
 }
@@ -176,7 +185,7 @@ function callersTrace(traceparent: string | undefined) {
   return { traceId: traceId!, parentSpan: { id: spanId!, sampled: (Number.parseInt(flags!, 16) & 1) === 1 } }
 }
 
-/** Who a payment claims to come from, where no transaction in it can be read: a bare claim. */
+/** The payer that a payment claims, where no transaction in it can be read. It is a claim without proof. */
 export function claimedPayer(payload: PaymentPayload | undefined): string | undefined {
   const inner = payload?.payload
   if (!isRecord(inner)) return undefined
@@ -186,8 +195,8 @@ export function claimedPayer(payload: PaymentPayload | undefined): string | unde
 }
 
 /**
- * The payer who signed this payment for us, whether or not it has landed. Payments that landed are public, so this is
- * enough only beside a secret: an idempotency key that cannot be guessed.
+ * The payer who signed this payment for this seller, landed or not. Payments that landed are public, so this proves a
+ * caller only together with a secret: an idempotency key that cannot be guessed.
  */
 export function signingPayer(deps: ChargeDeps, { read, endpoint }: Call): string | undefined {
   if (read === undefined || !paysUs(deps, read)) return undefined
@@ -200,7 +209,7 @@ export function paysUs(deps: ChargeDeps, read: ReadPayment): boolean {
   return read.receiver === deps.payTo && read.network === deps.network && read.asset === deps.assetId
 }
 
-/** Whether a readable payment moves exactly what we asked for. */
+/** Whether a readable payment transfers exactly what the requirements ask for. */
 export function meetsTerms(deps: ChargeDeps, read: ReadPayment, requirements: PaymentRequirements): boolean {
   return paysUs(deps, read) && read.amount === parseBaseUnits(requirements.amount)
 }

@@ -1,4 +1,4 @@
-/** The driving port: it walks the machine for one request, closes what the call held, and says how it ended. */
+/** Implements the driving port: walks the machine for one request, closes what the call held, and returns the outcome. */
 import { chargeTable } from '../../domain/machines/charge.machine.js'
 import { run } from '../../domain/run.js'
 import type { CallObserver, EndedCall } from '../../ports/call-observer.js'

@@ -1,18 +1,21 @@
-/** Names of claims, and the sealing of what they keep. */
+/** Names claims, and seals what they keep. */
 import { createCipheriv, createDecipheriv, hash, hkdfSync } from 'node:crypto'
 import { canonicalJson } from '../../domain/canonical-json.js'
 import type { Random } from '../../ports/random.js'
 import type { ReplayedAnswer } from './call.js'
 
 /**
- * The name holds the key's hash, never the key: it is what the sealed answer is opened with. Two sellers that share a
- * store by mistake do not answer each other's keys.
+ * The name holds the key's hash, never the key, because the key opens the sealed answer. The name includes the
+ * seller, so two sellers that share a store by mistake do not answer each other's keys.
  */
 export function claimName(payTo: string, endpoint: string, scope: string, key: string): string {
   return sha256(JSON.stringify([payTo, endpoint, scope, key]))
 }
 
-/** Equal for bodies that are the same JSON value, whatever their white space and order of keys; their depth is bounded where they are parsed. */
+/**
+ * Equal for bodies that are the same JSON value, whatever their white space and order of keys. The parsers limit
+ * their depth.
+ */
 export function bodyHash(body: unknown): string {
   return sha256(canonicalJson(body))
 }
@@ -27,8 +30,8 @@ const TAG_BYTES = 16
 const KEY_BYTES = 32
 
 /**
- * AES-256-GCM under a key derived from the idempotency key, bound to the claim's name: whoever reads the store, without
- * the caller's key, reads neither answers nor subscription keys. Layout: iv, tag, ciphertext.
+ * AES-256-GCM under a key that is derived from the idempotency key, bound to the claim's name. A reader of the store
+ * who lacks the caller's key can read neither answers nor subscription keys. Layout: iv, tag, ciphertext.
  */
 export function seal(
   kept: ReplayedAnswer,
@@ -46,14 +49,14 @@ export function seal(
   const sealed = [
     cipher.update(length),
     cipher.update(head),
-    // Where it is bytes, the encoding is ignored.
+    // For bytes, Node ignores the encoding.
     cipher.update(body as string, 'utf8'),
     cipher.final(),
   ]
   return Buffer.concat([iv, cipher.getAuthTag(), ...sealed])
 }
 
-/** @throws Error where the bytes are not what `seal` made under this key and name. */
+/** @throws Error where `seal` did not make the bytes under this key and name. */
 export function unseal(sealed: Uint8Array, idempotencyKey: string, claim: string): ReplayedAnswer {
   const bytes = Buffer.from(sealed)
   const decipher = createDecipheriv(ALGORITHM, sealingKey(idempotencyKey, claim), bytes.subarray(0, IV_BYTES))

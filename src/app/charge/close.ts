@@ -1,4 +1,4 @@
-/** The end of a call: what its final state says is done to the claim, the payment and the credit that it holds. */
+/** The end of a call: applies what its final state says to the claim, the payment and the credit that it holds. */
 import { type ChargeFinal, OUTCOMES } from '../../domain/machines/charge.machine.js'
 import type { Closed, CloseMove } from '../../ports/charge-store.js'
 import type { Call } from './call.js'
@@ -8,10 +8,10 @@ import type { ChargeDeps, InFlight } from './deps.js'
 import { replayedAnswer } from './effects/record.js'
 
 /**
- * A release is awaited, because "not charged" is said only once the payment is free again. A completion is sent and not
- * awaited: after a settlement no answer is withheld for a store's error. It stays in flight until the store was asked
- * once, so that a server that is told to stop asks before it leaves. Answers `superseded` where another call may hold the
- * key or the payment by now, and nothing where nothing has to be waited for.
+ * Waits for a release, because the answer says "not charged" only once the payment is free again. Sends a completion
+ * without waiting: after a settlement, a store's error never withholds an answer. The completion counts as in flight
+ * until the store was asked once, so a server that stops still asks. Returns `superseded` where another call may hold
+ * the key or the payment by now, and nothing where there is nothing to wait for.
  */
 export function closeCall(
   deps: ChargeDeps,
@@ -28,21 +28,22 @@ export function closeCall(
   inFlight.enter()
   const { idempotency } = deps.rules
   const hasKey = idempotency !== undefined && call.request.idempotencyKey !== undefined
-  // The specification's row: an answer that its caller never got frees the claim, and a retry may be charged again.
-  // Sellers that ask for replay keep whatever was charged for.
+  // The specification says: an answer that its caller never received frees the claim, and a retry may be charged
+  // again. With `replay`, the store keeps whatever was charged for.
   if (hasKey && idempotency.onLostResponse === 'release') {
     call.request.caller.onEnd(arrived => finish(arrived ? 'complete' : 'forfeit'))
     return undefined
   }
-  // A call without a key has no answer kept once its outcome is known.
+  // Without a key, no answer is kept once the outcome is known.
   finish(hasKey ? 'complete' : 'forfeit')
   return undefined
 }
 
 /**
- * A call that was taken over is superseded, however it ended: it charged nothing, but the call in its place may have. (A
- * process that was suspended while it verified said 402 with a new quote, and "you were not charged", of a payment that
- * another process had settled meanwhile.) Where the store is silent, a lease that may have lapsed is taken for lapsed.
+ * A call that was taken over is superseded, however it ended: it charged nothing, but its successor may have charged.
+ * (A process was suspended while it verified. It then answered 402 with a new quote and "you were not charged" for a
+ * payment that another process had settled meanwhile.) If the store does not answer, a lease that may have lapsed
+ * counts as lapsed.
  */
 async function release(deps: ChargeDeps, call: Call): Promise<'superseded' | undefined> {
   const { hold } = call
@@ -53,8 +54,8 @@ async function release(deps: ChargeDeps, call: Call): Promise<'superseded' | und
 }
 
 /**
- * Gives back what the call holds, and drops the window that it was selling. `released` where all of it was still this
- * call's own; a call that took it over may owe the recorded answer, and the window's key in it.
+ * Gives back what the call holds, and drops the window that it was selling. Returns `released` where all of it was
+ * still this call's own. A call that took it over may owe the recorded answer and the window's key in it.
  */
 export async function giveBack(
   deps: ChargeDeps,
@@ -73,10 +74,10 @@ export async function giveBack(
   return 'released'
 }
 
-/** `undefined` where the store does not say what it did. */
+/** `undefined` where the store does not answer what it did. */
 async function close(deps: ChargeDeps, call: Call, how: CloseMove['how']): Promise<Closed | undefined> {
   const hold = call.hold!
-  // A call that settled has stored its answer already; one that a window covered stores it here.
+  // A call that settled has stored its answer already. A call that a window covered stores its answer here.
   const isUnrecorded = how === 'complete' && call.requirements === undefined
   const unrecorded = isUnrecorded ? replayedAnswer(deps, call) : undefined
   const move = {

@@ -1,10 +1,10 @@
-/** Whose credit a run takes, and what the end of its call gives back. */
+/** The payer whose credit a run takes, and the credit that the end of its call gives back. */
 import { type ChargeFinal, OUTCOMES, type RunCredit } from '../../domain/machines/charge.machine.js'
 import type { ChargeDeps } from './deps.js'
 
 const RUNS_GIVEN = { earned: 2, returned: 1, spent: 0, none: 0 } as const satisfies Record<RunCredit, number>
 
-/** Two sellers that share a store count each payer apart. */
+/** The seller is part of the name: two sellers that share a store count each payer separately. */
 export function creditorOf({ payTo }: ChargeDeps, payer: string): string {
   return `${payTo}:${payer}`
 }
@@ -14,7 +14,7 @@ export function settleCredit(deps: ChargeDeps, creditor: string, final: ChargeFi
   if (runs !== 0) giveCredit(deps, creditor, runs)
 }
 
-/** Sent and not awaited: the call is over, and a payer whose credit is late waits for it. */
+/** Sends the credit without waiting: the call is over. If the credit arrives late, the payer's next call waits for it. */
 export function giveCredit(deps: ChargeDeps, creditor: string, runs: 1 | 2): void {
   const give = async () => deps.credit.give(creditor, runs, deps.rules.credit!)
   give().catch(cause =>

@@ -1,4 +1,4 @@
-/** What the effects work with: the ports, the seller's terms, and the timeouts. Nothing here belongs to one call. */
+/** What the effects use: the ports, the seller's terms, and the timeouts. Nothing here belongs to one call. */
 import type { EndpointDef } from '../../domain/endpoint.js'
 import type { Network } from '../../domain/network.js'
 import type { Chain } from '../../ports/chain.js'
@@ -19,7 +19,7 @@ import type { Terms } from './terms.js'
 export interface ChargeDeps {
   readonly network: Network
   readonly payTo: string
-  /** Decimal id of USDC on our network. */
+  /** Decimal id of USDC on this server's network. */
   readonly assetId: string
   readonly endpoints: ReadonlyMap<string, EndpointEntry>
   readonly facilitator: Facilitator
@@ -38,7 +38,7 @@ export interface ChargeDeps {
   readonly rules: Rules
 }
 
-/** A checked endpoint with all that is computed once about it. */
+/** A checked endpoint, with all values that are computed once for it. */
 export interface EndpointEntry {
   readonly def: EndpointDef
   readonly terms: Terms
@@ -51,17 +51,17 @@ export interface EndpointEntry {
 export interface Rate {
   readonly perMinute: number
   readonly per: 'payer' | 'ip'
-  /** Sets the counts of an endpoint with a limit of its own apart from the others'. */
+  /** Separates the counts of an endpoint with its own limit from the counts of other endpoints. */
   readonly bucket: string
 }
 
-/** Told when calls begin and end, so that a server can drain. */
+/** Learns when calls begin and end, so that a server can drain. */
 export interface InFlight {
   enter(): void
   leave(): void
 }
 
-/** Whether the process still takes calls, and whether it still lets them charge. */
+/** Whether the process still accepts calls, and whether it still lets them charge. */
 export interface Stop {
   draining(): boolean
   /** Once true, no call may pass recording any more. */
@@ -70,17 +70,17 @@ export interface Stop {
 }
 
 export interface Rules {
-  /** Let calls through that cannot be counted. */
+  /** Admit calls that cannot be counted. */
   readonly uncountedAdmitted: boolean
-  /** Whether callers' keys count, and what becomes of one whose answer was not handed over. */
+  /** Whether idempotency keys count, and what happens to a key whose answer was not delivered. */
   readonly idempotency: { readonly onLostResponse: 'release' | 'replay' } | undefined
-  /** How long an answer is kept that may be asked for again. */
+  /** How long an answer is kept for replay. */
   readonly retentionMs: number
   /** The largest answer that is kept. */
   readonly answerBytesMax: number
-  /** How many runs a payer may have that are not settled; `undefined` for any number. */
+  /** How many unsettled runs a payer may have; `undefined` for any number. */
   readonly credit: CreditTerms | undefined
-  /** Refuse payments in which no signed transaction can be read, instead of trusting the facilitator alone. */
+  /** Refuse payments in which no signed transaction can be read, instead of relying on the facilitator alone. */
   readonly requireReadable: boolean
   /** Look every settlement up on chain before delivering. */
   readonly confirmOnChain: boolean
@@ -89,21 +89,23 @@ export interface Rules {
 
 /** How long the steps of a call may take, in milliseconds. */
 export interface Timeouts {
-  /** Working out a price. @default 5000 */
+  /** Computing a price. @default 5000 */
   readonly priceMs: number
-  /** A facilitator's word on a payment. @default 10000 */
+  /** The facilitator's verification of a payment. @default 10000 */
   readonly verifyMs: number
   /** One attempt to settle. @default 20000 */
   readonly settleMs: number
-  /** Settling and reconciling together: how long a caller waits for certainty. @default 45000 */
+  /** Settling and reconciling together: how long a caller waits until the payment's outcome is certain. @default 45000 */
   readonly certaintyMs: number
-  /** Pause before the same payment is settled again; doubled each time. @default 500 */
+  /** Pause before the same payment is settled again. Each further pause is twice as long. @default 500 */
   readonly reconcilePauseMs: number
-  /** How long a call without credit waits for some. @default 5000 */
+  /** How long a call waits for credit where its payer has none. @default 5000 */
   readonly creditMs: number
   /**
-   * How long a call that stopped keeps its key and its payment before another call may take them over. Calls at work
-   * renew it three times in that time. @default 15000
+   * How long a call that stopped keeps its key and its payment before another call may take them over. A running call
+   * renews them three times in that time.
+   *
+   * @default 15000
    */
   readonly leaseMs: number
 }

@@ -1,6 +1,7 @@
 /**
- * What a caller is told of a handler's failure. An error's words are for the seller's log unless the handler chose them
- * for callers, and no words of a handler pass for this server's own about a payment.
+ * What the answer says about a handler's failure. The caller reads an error's message only if the handler chose it
+ * for callers; otherwise the message goes to the seller's log. A handler's message must not look like this server's
+ * own statement about a payment.
  */
 import type { Answer } from '../../domain/answer.js'
 import { OUTCOMES } from '../../domain/machines/charge.machine.js'
@@ -11,16 +12,16 @@ import { MESSAGES } from './messages.js'
 
 export interface ToldFailure {
   readonly problem: Problem
-  /** What the handler chose and callers are not told, in words for the seller's log. */
+  /** The part of the handler's choice that is not sent to callers, in words for the seller's log. */
   readonly withheld?: string
 }
 
 const UNCHOSEN: ToldFailure = { problem: { message: MESSAGES.failed } }
 
 /**
- * An error is told where its `expose` is true: that of every `SvcError` is, of whichever copy of this package, and that
- * of http-errors where it was made for callers. Others carry a `status` and a `code` that say nothing of the sort: those
- * of the SDKs that handlers use name keys and accounts.
+ * Callers read an error where its `expose` is true: this holds for every `SvcError`, from any copy of this package,
+ * and for errors that http-errors made for callers. Other errors may have a `status` and a `code` that were not
+ * chosen for callers: those of SDKs that handlers use name keys and accounts.
  */
 export function thrownFailure(cause: unknown): ToldFailure {
   if (typeof cause !== 'object' || cause === null) return UNCHOSEN
@@ -41,7 +42,10 @@ export function thrownFailure(cause: unknown): ToldFailure {
   }
 }
 
-/** Another server's quote, or its words about a payment, passed on: here they would be read as ours. */
+/**
+ * The handler passed on another server's quote, or that server's statement about a payment. Callers of this server
+ * would read it as this server's own.
+ */
 export function answeredFailure({ status, body }: Answer): ToldFailure | undefined {
   const answered = jsonObjectIn(body)
   const code = isRecord(answered?.error) ? answered.error.code : undefined
@@ -57,10 +61,10 @@ export function answeredFailure({ status, body }: Answer): ToldFailure | undefin
   return { problem: { message: MESSAGES.failed, ...(isFailure(status) && { status }) }, withheld }
 }
 
-/** Says "pay this": clients pay on it, and only the charge machine may say it. */
+/** Means "pay this": clients pay when they read it, and only the charge machine may send it. */
 const QUOTE_STATUS = OUTCOMES.quoted.status
 
-/** Whether a handler may fail with this status; any other becomes that of `handler_error`. */
+/** Whether a handler may fail with this status. Any other status becomes that of `handler_error`. */
 function isFailure(status: unknown): status is number {
   return (
     Number.isInteger(status) &&
@@ -70,18 +74,21 @@ function isFailure(status: unknown): status is number {
   )
 }
 
-/** Read as JSON whatever its type says, because clients do. */
+/** Reads the body as JSON whatever its content type is, because clients do the same. */
 function jsonObjectIn(body: string | Uint8Array): Record<string, unknown> | undefined {
   let value: unknown
   try {
     value = JSON.parse(typeof body === 'string' ? body : new TextDecoder().decode(body))
   } catch {
-    // It is not JSON.
+    // The body is not JSON.
   }
   return isRecord(value) ? value : undefined
 }
 
-/** `{ status: 404, error: … }` is data, answered with 200 and charged; who wrote it probably meant a failure. */
+/**
+ * `{ status: 404, error: … }` is data: it is answered with 200 and charged. The handler's author probably meant a
+ * failure.
+ */
 export function resemblesFailure(returned: unknown): boolean {
   if (typeof returned !== 'object' || returned === null) return false
   const { status } = returned as { status?: unknown }

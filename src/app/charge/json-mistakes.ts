@@ -1,5 +1,5 @@
 /**
- * Finds what JSON would drop or silently replace in a value: `NaN` becomes `null`, a `Map` becomes `{}`, a function
+ * Finds the values that JSON would drop or silently replace: `NaN` becomes `null`, a `Map` becomes `{}`, a function
  * vanishes. The walk runs before `JSON.stringify`, because the text no longer shows what was lost.
  */
 import { types } from 'node:util'
@@ -11,14 +11,14 @@ export interface JsonMistake {
   readonly at: string
 }
 
-/** Deeper values fit neither a recursion nor the transports that parse the answer again. */
+/** Neither a recursion nor a transport that parses the answer again can handle deeper values. */
 const DEPTH_MAX = 512
-/** A part that is shared counts each time: thirty objects that hold each other twice have a billion values. */
+/** A shared part counts each time: thirty objects that hold each other twice have a billion values. */
 const VALUES_MAX = 10_000_000
 const POINTER_LENGTH_MAX = 200
 const NAME_LENGTH_MAX = 60
 
-/** `undefined` where JSON carries the value as it is. Getters and `toJSON` run, and may throw. */
+/** `undefined` where JSON carries the value unchanged. Calls getters and `toJSON`, which may throw. */
 export function jsonMistakeIn(value: unknown): JsonMistake | undefined {
   const walk: Walk = { ancestors: [], valuesLeft: VALUES_MAX, path: [] }
   const what = value === undefined ? 'undefined (is a `return` missing?)' : mistakeIn(value, '', walk)
@@ -26,10 +26,10 @@ export function jsonMistakeIn(value: unknown): JsonMistake | undefined {
 }
 
 interface Walk {
-  /** The objects that hold the present one. */
+  /** The objects that contain the current one. */
   readonly ancestors: object[]
   valuesLeft: number
-  /** From the mistake outwards: written on the way back, so that a sound value pays for none. */
+  /** From the mistake outwards. It is built on the way back, so a valid value costs nothing. */
   readonly path: (string | number)[]
 }
 
@@ -63,7 +63,7 @@ function mistakeInObject(value: object, key: string | number, walk: Walk): Mista
   )
 }
 
-/** JSON puts what `toJSON` gives in the value's place, and does not ask that for its own `toJSON`. */
+/** JSON replaces the value with the result of `toJSON`, and does not call `toJSON` on that result. */
 function mistakeInRendered(value: HasToJson, key: string | number, walk: Walk): Mistake {
   if (types.isDate(value) && Number.isNaN(value.getTime())) return 'an invalid Date'
   const rendered = value.toJSON(String(key))
@@ -100,7 +100,7 @@ function mistakeInMembers(value: object, plain: boolean, walk: Walk): Mistake {
   let isEmpty = true
   for (const key of keys) {
     const member = (value as Record<string, unknown>)[key]
-    // JSON leaves it out, and typed code counts on that for optional fields.
+    // JSON omits `undefined`, and typed code relies on that for optional fields.
     if (member === undefined) continue
     isEmpty = false
     const mistake = mistakeIn(member, key, walk)
@@ -110,7 +110,7 @@ function mistakeInMembers(value: object, plain: boolean, walk: Walk): Mistake {
   return holdsMore ? `${named(value)}, which JSON renders as {}` : undefined
 }
 
-/** Objects that JSON renders as something else than what they hold, whatever fields or `toJSON` they have. */
+/** Objects that JSON renders as something other than their content, whatever fields or `toJSON` they have. */
 function misplaced(value: object): Mistake {
   if (types.isNativeError(value) || value instanceof Error) return `an Error (${named(value)}); throw it`
   if (ArrayBuffer.isView(value) || types.isAnyArrayBuffer(value)) {
@@ -131,7 +131,7 @@ function hasToJson(value: unknown): value is HasToJson {
   return typeof (value as HasToJson).toJSON === 'function'
 }
 
-/** An array, or an object without a class: its prototype is `Object.prototype`, of whichever realm, or there is none. */
+/** An array, or an object without a class: its prototype is `Object.prototype` of any realm, or it has none. */
 function isPlain(value: object): boolean {
   if (Array.isArray(value)) return true
   const prototype: unknown = Object.getPrototypeOf(value)
@@ -148,7 +148,11 @@ function placed(mistake: string, key: string | number, { path }: Walk): string {
   return mistake
 }
 
-/** RFC 6901. */
+/**
+ * A JSON pointer.
+ *
+ * @see RFC 6901
+ */
 function pointerOf(path: readonly (string | number)[]): string {
   const pointer = path
     .toReversed()

@@ -1,8 +1,8 @@
 /**
- * Keeps calls alive in the store while they work: one timer and one trip for all of them.
+ * Renews the leases of running calls in the store: one timer and one request for all of them.
  *
- * A lease cannot be sized to the work. First it was 15 s for settling, which may take 45 s: a retry took a live call
- * over and was charged again.
+ * A lease cannot be sized to the work. An earlier version gave 15 s for settling, which may take 45 s: a retry took
+ * over a running call and was charged again.
  */
 import type { ChargeStore, Hold } from '../../ports/charge-store.js'
 import type { Cancel, Clock } from '../../ports/clock.js'
@@ -17,18 +17,18 @@ export interface Leases {
    * @param sinceMs by the monotonic clock, no later than the store gave the lease
    */
   keep(hold: Hold, sinceMs: number): void
-  /** The call that bears this token has ended, and has closed what it held. */
+  /** The call with this token has ended, and has closed what it held. */
   drop(token: string): void
-  /** It has ended with its outcome open: the next call need not wait for the lease to run out. */
+  /** The call has ended and its payment's outcome is unknown: the next call need not wait until the lease ends. */
   pass(token: string): void
-  /** Whether another call may hold what this token held: its lease was not renewed in time, or it has none. */
+  /** Whether another call may hold what this token held: the lease was not renewed in time, or there is none. */
   mayHaveLapsed(token: string): boolean
   close(): void
 }
 
 interface Kept {
   readonly hold: Hold
-  /** When it was last taken or renewed; the store's own moment is later. */
+  /** When the lease was last taken or renewed. The store's own moment is later. */
   sinceMs: number
 }
 
@@ -61,7 +61,10 @@ export function leasesIn(
     }
   }
 
-  /** The call goes on: its payment may have landed. The store refuses whatever it does to what is not its own any more. */
+  /**
+   * The call goes on, because its payment may have landed. The store refuses its moves on anything that it no longer
+   * holds.
+   */
   function lost(one: Kept): void {
     const { token, payment } = one.hold
     if (kept.get(token) !== one) return
@@ -86,7 +89,7 @@ export function leasesIn(
       kept.delete(token)
       if (one === undefined) return
       store.renew([one.hold], LAPSES_NOW_MS).catch(() => {
-        // It runs out by itself.
+        // The lease ends by itself.
       })
     },
     mayHaveLapsed(token) {

@@ -1,4 +1,7 @@
-/** What each final state says to a caller who has no answer: what happened, whether it cost, and what to do next. */
+/**
+ * The message of each final state for a caller who gets no answer: what happened, whether it was charged, and what to
+ * do next.
+ */
 import type { ChargeFinal } from '../../domain/machines/charge.machine.js'
 
 export const MESSAGES = {

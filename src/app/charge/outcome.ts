@@ -1,4 +1,4 @@
-/** Turns the record of a finished call into its outcome, which a transport then words. */
+/** Turns the record of a finished call into its outcome. A transport then renders the outcome. */
 
 import { reportsCharge } from '../../domain/bookings.js'
 import type { ChargeDrawing } from '../../domain/machines/charge.machine.js'
@@ -25,7 +25,7 @@ export function outcomeOf(
     path,
     traceId,
     spanId: spanIdOf(call),
-    // A failure leaves in the handler's own bytes, where it answered with some.
+    // If the handler answered its failure with a body, send that body.
     ...((kind === 'answer' || final === 'failed') && answer
       ? { answer }
       : { problem: problemOf(call, final) }),
@@ -37,8 +37,9 @@ export function outcomeOf(
 }
 
 /**
- * A call that ended without a charge of its own, and found that another call holds its key or its payment: it slept, or
- * the store did. The other call may charge that very payment, so nothing is said about the charge, and nothing is quoted.
+ * The outcome of a call that ended without its own charge and found that another call holds its key or its payment:
+ * the process was suspended, or the store was. The other call may charge the same payment, so the answer says nothing
+ * about a charge and quotes no price.
  */
 export function takenOver(deps: ChargeDeps, call: Call, walked: Walked<ChargeDrawing>): ChargeOutcome {
   call.problem = undefined
@@ -78,7 +79,7 @@ export function endedCall(
   }
 }
 
-/** States in which a caller may have paid and needs the id to find out. */
+/** In these states the caller may have paid, and needs the transaction id to find out. */
 const NAMES_TX: ReadonlySet<ChargeFinal> = new Set([
   'paymentSpent',
   'paymentInUse',
@@ -90,7 +91,7 @@ const NAMES_TX: ReadonlySet<ChargeFinal> = new Set([
 
 const UNAVAILABLE_RETRY_MS = 5_000
 
-/** Every 503 says when to come back, whichever edge led to it. */
+/** Every 503 says when to retry, whichever event led to it. */
 function retryAfterOf({ retryAfterMs }: Call, final: ChargeFinal): number | undefined {
   const usual = OUTCOMES[final].status === 503 ? UNAVAILABLE_RETRY_MS : undefined
   return retryAfterMs === undefined ? usual : Math.max(0, retryAfterMs)
@@ -99,7 +100,8 @@ function retryAfterOf({ retryAfterMs }: Call, final: ChargeFinal): number | unde
 function problemOf(call: Call, final: ChargeFinal): Problem {
   const { problem, logs } = call
   const txId = final === 'answerNotKept' ? call.replayed!.txId : call.txId
-  // Of a payment in doubt it may say "not charged", while another call that has it may charge it.
+  // The refusal may say "not charged" about a payment whose outcome is unknown, while another call that holds the
+  // payment may charge it.
   const refusal = OUTCOMES[final].status === 402 ? call.refusal : undefined
   return {
     ...problem,
@@ -122,7 +124,7 @@ function receiptOf(deps: ChargeDeps, call: Call, final: ChargeFinal): Receipt | 
   if (final === 'unsettled') return receipt(deps, { ...requirements!, payer }, refusal)
   const { charged } = OUTCOMES[final]
   if (charged === 'yes') return receipt(deps, { ...requirements!, payer, txId })
-  // What a window covered was paid for by no call of its own.
+  // A call that a window covered has no payment of its own.
   if (charged === 'earlier' && replayed!.amount !== '0') return receipt(deps, replayed!)
   return undefined
 }
@@ -134,7 +136,7 @@ interface Settled {
   readonly payer?: string
 }
 
-/** A superset of the official receipt's fields and of this specification's. */
+/** Has the official receipt's fields and those of this specification. */
 function receipt(
   deps: ChargeDeps,
   { amount, asset, txId = '', payer }: Settled,

@@ -1,23 +1,23 @@
 /**
- * Closing moves that the store did not answer, sent again until it does. A completion that was lost let the same key be
- * charged again after its answer was delivered; a release that was lost locked the key for its lease.
+ * Sends closing moves again until the store answers them. Before this existed, a lost completion let the same key be
+ * charged again after its answer was delivered, and a lost release locked the key until its lease ended.
  *
- * Every one of them is fenced by its call's token, so a late one changes nothing that another call holds. They live in
- * this process: where it ends first, leases and the chain do the same work later.
+ * Each move is fenced by its call's token, so a late move changes nothing that another call holds. The moves live in
+ * this process: if it ends first, leases and the chain do the same work later.
  */
 import type { ChargeStore, CloseMove } from '../../ports/charge-store.js'
 import type { Cancel, Clock } from '../../ports/clock.js'
 import type { Logger } from '../../ports/logger.js'
 
 export interface PendingCloses {
-  /** Sends this move until the store answers it, however it answers. */
+  /** Sends this move until the store answers it with any verdict. */
   add(move: CloseMove): void
   close(): void
 }
 
 const RETRY_MIN_MS = 250
 const RETRY_MAX_MS = 5_000
-/** A store that is down for a minute and a half under a hundred calls a second. */
+/** Enough for a store that is down for a minute and a half under a hundred calls a second. */
 const PENDING_MAX = 10_000
 const AT_ONCE = 32
 
@@ -30,7 +30,7 @@ export function pendingCloses(
   let waitMs = RETRY_MIN_MS
   let cancel: Cancel | undefined
 
-  /** One at first: a store that is still down is not asked thirty-two times. */
+  /** Sends one move first: a store that is still down does not get thirty-two requests. */
   async function send(): Promise<void> {
     for (let count = 1; pending.length > 0; count = AT_ONCE) {
       const moves = pending.splice(0, count)
@@ -54,7 +54,7 @@ export function pendingCloses(
   return {
     add(move) {
       if (pending.length === PENDING_MAX) {
-        // A release is made up by its lease; a completion keeps an answer.
+        // Drop a release first: its lease ends anyway. A completion keeps an answer.
         const release = pending.findIndex(({ how }) => how === 'release')
         const [{ how, payment }] = pending.splice(Math.max(release, 0), 1) as [CloseMove]
         logger.error(

@@ -1,4 +1,4 @@
-/** Renders what a handler returned. What cannot be rendered was not delivered, and is not charged for. */
+/** Renders what a handler returned. If rendering fails, the answer is not delivered and not charged. */
 import { validateHeaderValue } from 'node:http'
 import { types } from 'node:util'
 import type { Answer } from '../../domain/answer.js'
@@ -6,7 +6,7 @@ import { jsonMistakeIn } from './json-mistakes.js'
 
 const JSON_HEADERS = Object.freeze({ 'content-type': 'application/json; charset=utf-8' })
 
-/** Headers of a handler's `Response` that belong to the connection, or to us. */
+/** Headers of a handler's `Response` that belong to the connection, or to this server. */
 const NOT_THEIRS: ReadonlySet<string> = new Set([
   'access-control-allow-origin',
   'access-control-expose-headers',
@@ -29,14 +29,14 @@ const NOT_THEIRS: ReadonlySet<string> = new Set([
 const BYTES = 'application/octet-stream'
 
 /**
- * Clients of Node read 16 KiB of headers in all and proxies less, and ours come on top: an answer with more was charged and
- * reached no caller.
+ * Node clients read 16 KiB of headers in all, proxies read less, and this server adds its own. An answer with more
+ * was charged and reached no caller.
  */
 const HEADER_BYTES_MAX = 8_192
 /** A colon, a space and the end of the line. */
 const HEADER_FRAMING_BYTES = 4
 
-/** What a handler returned is no answer: JSON would drop a part of it, or say something else in its place. */
+/** The handler's return value is not an answer: JSON would drop or replace a part of it. */
 export class NoAnswer extends TypeError {
   constructor(what: string, at = '') {
     super(`a handler returned what is no answer: ${what}${at && ` at ${at}`}`)
@@ -46,11 +46,11 @@ export class NoAnswer extends TypeError {
 /** @throws NoAnswer, and whatever getters, `toJSON` and a Response's stream throw. */
 export function render(returned: unknown): Answer | Promise<Answer> {
   if (typeof returned !== 'object' || returned === null) return renderJson(returned)
-  // Copied: the handler may use its buffer again while the answer waits to be settled.
+  // Copy the bytes: the handler may reuse its buffer while the answer waits for settlement.
   if (types.isUint8Array(returned)) return bytesAnswer(new Uint8Array(returned))
   if (types.isAnyArrayBuffer(returned)) return bytesAnswer(new Uint8Array(returned).slice())
   switch (Object.prototype.toString.call(returned)) {
-    // By its tag: undici's and a polyfill's are other classes than the global ones.
+    // Compare the tag: undici's Response and a polyfill's are other classes than the global one.
     case '[object Response]':
       return renderResponse(returned as Response)
     case '[object Blob]':
@@ -80,7 +80,10 @@ async function renderBlob(blob: Blob): Promise<Answer> {
   return bytesAnswer(new Uint8Array(await blob.arrayBuffer()), type)
 }
 
-/** @throws Error for what HTTP cannot carry (`Response.error()`, a control character in a header): it was not delivered. */
+/**
+ * @throws Error for what HTTP cannot carry (`Response.error()`, a control character in a header). Then the answer
+ * counts as not delivered.
+ */
 async function renderResponse(response: Response): Promise<Answer> {
   if (response.bodyUsed) throw new NoAnswer('a Response whose body was read already')
   if (response.status < 200 || response.status > 599) {
@@ -91,7 +94,7 @@ async function renderResponse(response: Response): Promise<Answer> {
   let bytes = 0
   for (const [name, value] of response.headers) {
     if (NOT_THEIRS.has(name)) continue
-    // What fetch() answered has been decoded already; saying otherwise makes the bytes unreadable.
+    // fetch() has already decoded its answer. Sending its `content-encoding` makes the bytes unreadable.
     if (name === 'content-encoding' && response.type !== 'default') continue
     validateHeaderValue(name, value)
     bytes += name.length + value.length + HEADER_FRAMING_BYTES

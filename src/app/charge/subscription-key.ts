@@ -3,8 +3,8 @@ import { hash } from 'node:crypto'
 import type { ChargeDeps } from './deps.js'
 
 /**
- * By the store's time, where it has one. By each replica's own, a window of ten minutes that was sold by one whose clock
- * was an hour behind had ended before it was paid for.
+ * The store's time, where the store has one. When each replica used its own clock, a replica that was an hour behind
+ * sold a window of ten minutes that had ended before it was paid for.
  */
 export function windowsNow({
   subscriptions,
@@ -18,8 +18,8 @@ export function newKey({ random }: ChargeDeps): string {
 }
 
 /**
- * The name under which a window is stored: a store that leaks gives no key away, and a seller who shares the store by
- * mistake does not open what another has sold.
+ * The name under which a window is stored. A store that leaks reveals no key, and sellers that share a store by
+ * mistake do not open each other's windows.
  */
 export function keyId(payTo: string, key: string): string {
   return hash('sha256', payTo + key, 'base64url')

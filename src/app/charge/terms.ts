@@ -1,4 +1,7 @@
-/** What an endpoint costs, and the challenge that says so. A fixed price's challenge is encoded once per base URL. */
+/**
+ * The price of an endpoint, and the challenge that states it. The challenge of a fixed price is encoded once for each
+ * base URL.
+ */
 import type { EndpointDef } from '../../domain/endpoint.js'
 import { usdToBaseUnits } from '../../domain/money.js'
 import { CAIP2, type Network, USDC_ASSET_ID } from '../../domain/network.js'
@@ -21,22 +24,22 @@ export interface Terms {
   /** Base units of a fixed price or of a window; `undefined` for a price function. */
   readonly fixedAmount: bigint | undefined
   requirements(amount: bigint, supported: Supported | undefined): PaymentRequirements
-  /** The challenge for `amount`; `error` says why there is one. */
+  /** The challenge for these requirements; `error` says why the call is not answered. */
   challenge(baseUrl: string, requirements: PaymentRequirements, error: string): Challenge
 }
 
 export const UNPAID = 'Payment required'
 
-/** More base URLs than any honest deployment has; a forged Host header cannot grow the cache beyond it. */
+/** More base URLs than a real deployment has. Forged Host headers cannot grow the cache beyond it. */
 const BASE_URLS_MAX = 64
 
 /**
- * Of the endpoint's description, which the manifest has in full. The challenge is one header, and clients of Node read 16 KiB
- * of headers: with a description of 10,000 characters nobody could read the quote, nor pay.
+ * Limits the endpoint's description in a challenge; the manifest has the full text. The challenge is one header, and
+ * Node clients read 16 KiB of headers: with a description of 10,000 characters no client could read the quote or pay.
  */
 const DESCRIPTION_LENGTH_MAX = 500
 
-/** By whole characters: half of one could not be encoded. */
+/** Cuts between whole characters: half a surrogate pair cannot be encoded. */
 function shortened(description: string): string {
   const characters = [...description]
   if (characters.length <= DESCRIPTION_LENGTH_MAX) return description
@@ -83,7 +86,8 @@ export function termsOf(
     fixedAmount,
     requirements(amount, supported) {
       if (amount !== fixedAmount) return build(amount, supported)
-      // The same object as long as the facilitator says the same: its identity is the cache's validity.
+      // The facilitator returns the same object until its answer changes, so identity shows whether the cache is
+      // valid.
       if (fixed === undefined || fixed.supported !== supported) {
         fixed = { supported, requirements: build(amount, supported) }
       }
@@ -95,7 +99,8 @@ export function termsOf(
       const known = encoded.get(baseUrl)
       if (known?.requirements === requirements) return known.challenge
       const challenge = encode(baseUrl, requirements, error)
-      // Begun anew, not least recently used: a cache that keeps order costs every quote more than the rare encoding.
+      // Clear the whole cache instead of the least recently used entry: keeping an order costs every quote more than
+      // encoding again now and then.
       if (encoded.size >= BASE_URLS_MAX) encoded.clear()
       encoded.set(baseUrl, { requirements, challenge })
       return challenge

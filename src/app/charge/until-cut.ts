@@ -1,6 +1,6 @@
 import type { Stop } from './deps.js'
 
-/** The work's result, or `cut` as soon as the server stops waiting for its calls. The work itself goes on. */
+/** The work's result, or `cut` as soon as the server stops waiting for its calls. The work continues. */
 export function untilCut<T>(stop: Stop, work: Promise<T>, cut: T): Promise<T> {
   if (stop.cutting()) return Promise.resolve(cut)
   return new Promise((resolve, reject) => {

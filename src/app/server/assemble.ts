@@ -1,4 +1,4 @@
-/** Plugs the adapters into the ports, as the settings say. What a seller got wrong is refused before anything is opened. */
+/** Plugs the adapters into the ports, as the settings say. Refuses the seller's mistakes before it opens anything. */
 import { ALGOD_TOKEN_HEADER, algodOver } from '../../adapters/algorand/algod-api.js'
 import { algorandChain } from '../../adapters/algorand/chain.js'
 import { INDEXER_TOKEN_HEADER, indexerOver } from '../../adapters/algorand/indexer-api.js'
@@ -100,7 +100,7 @@ export function assemble(settings: Settings, drain: Drain, around: PlatformServi
     freeRoutes: free,
     cors: settings.cors,
   })
-  // Last, when nothing else can be refused any more: what it locks is given back by `closeObservers`.
+  // Open the journal last, when nothing else can fail: `closeObservers` releases its lock.
   auditing.openJournal()
   const paid = agent.endpoints.map(({ name, method }) => `${method} ${basePath}/${name}`)
   return {
@@ -132,7 +132,7 @@ function facilitatorsOf(settings: Settings, { clock, transport }: PlatformServic
       url,
       network: agent.network,
       allowHttp,
-      // Waiting adds up where one after the other is asked.
+      // Facilitators are asked one after the other, so their timeouts add up.
       verifyTimeoutMs: Math.ceil(rules.timeouts.verifyMs / facilitatorUrls.length),
       settleTimeoutMs: rules.timeouts.settleMs,
       logger,

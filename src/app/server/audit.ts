@@ -1,4 +1,4 @@
-/** Everything that an operator may switch on to see what became of each call: the page, the journal, traces. */
+/** Everything that an operator may switch on to see how each call ended: the page, the journal, traces. */
 import { createFeed, type Feed } from '../../adapters/audit/feed.js'
 import { auditPage } from '../../adapters/audit/page.js'
 import { auditRoutes } from '../../adapters/http/free-routes/audit.js'
@@ -14,12 +14,12 @@ import type { Settings } from './settings.js'
 
 export interface Auditing {
   readonly callObservers: readonly CallObserver[]
-  /** How the journal is doing; absent where there is none. */
+  /** The journal's condition; absent where there is no journal. */
   readonly journal?: () => JournalCondition | undefined
   /** @throws SvcError `journal_locked`, `journal_unwritable` */
   openJournal(): void
   readonly routes: readonly FreeRoute[]
-  /** Lets go of whoever is watching: a connection without an end would keep a server from closing. */
+  /** Ends the audit page's streams: an endless connection would keep a server from closing. */
   endStreams(): void
   close(): Promise<void>
 }

@@ -1,11 +1,14 @@
-/** What a listed endpoint's 402 declares to the Bazaar, with an example that the endpoint would itself accept. */
+/** What a listed endpoint's 402 declares to the Bazaar, with an example that the endpoint itself would accept. */
 import { bazaarOf, listableOf, unlistable } from '../../domain/bazaar.js'
 import type { EndpointDef } from '../../domain/endpoint.js'
 import { examplesOf } from '../../domain/example.js'
 import type { InputCheck } from '../../ports/input-validator.js'
 import type { Warn } from './settings.js'
 
-/** The challenge's `extensions`. A schema that no index would take is declared in part, and the seller is warned. */
+/**
+ * The challenge's `extensions`. If no index would accept the whole schema, it is declared in part, and the seller is
+ * warned.
+ */
 export function extensionsOf(
   def: EndpointDef,
   check: InputCheck | undefined,
@@ -26,12 +29,12 @@ export function extensionsOf(
   return { bazaar: declared }
 }
 
-/** The first example that satisfies the schema, as it was checked. */
+/** The first example that satisfies the schema, in its checked form. */
 export function acceptedExample(def: EndpointDef, check: InputCheck | undefined) {
   return acceptedExamples(def, check).next().value ?? undefined
 }
 
-/** The values are the checked ones: of a query's, the coerced ones, which are what the schema describes. */
+/** Yields the checked values. For a query these are the coerced values, which the schema describes. */
 function* acceptedExamples({ input }: EndpointDef, check: InputCheck | undefined) {
   for (const example of examplesOf(input)) {
     const checked = check === undefined ? { value: example } : check(example)

@@ -1,4 +1,7 @@
-/** The documents that describe an agent, as each caller reaches it. They are written once for each base URL. */
+/**
+ * The documents that describe an agent, with the URLs by which each caller reaches it. They are rendered once for
+ * each base URL.
+ */
 import { LRUCache } from 'lru-cache'
 import type { AgentDef } from '../../domain/agent.js'
 import { type Manifest, manifest, manifestX402 } from '../../domain/manifest.js'
@@ -16,13 +19,13 @@ export interface DocumentsOptions {
   readonly clock: Pick<Clock, 'after'>
 }
 
-/** JSON texts, by the origin that a request came to. */
+/** JSON texts, by the origin of the request. */
 export interface Documents {
   manifest(origin: string): Promise<string>
   openapi(origin: string): string
 }
 
-/** More than any honest deployment has; a forged Host header cannot grow a cache beyond it. */
+/** More origins than a real deployment has. Forged Host headers cannot grow a cache beyond it. */
 const ORIGINS_MAX = 64
 
 export function documentsOf({
@@ -38,7 +41,7 @@ export function documentsOf({
   const unsigned = perOrigin(origin => JSON.stringify(manifestAt(origin)))
   let signing: Promise<string> | undefined
 
-  /** A signer that failed is asked again by the next request; until then the manifest goes without. */
+  /** If the signer fails, the next request asks it again. Until then the manifest has no signature. */
   async function signed(by: ManifestSigner): Promise<string> {
     try {
       return JSON.stringify(await signedManifest(manifestAt(by.origin), by, clock))

@@ -1,4 +1,7 @@
-/** How a server ends, by the shutdown machine: stop taking calls, wait for those in flight, cut what outlasts them. */
+/**
+ * Ends a server by the shutdown machine: stop accepting calls, wait for running calls, cut those that outlast the
+ * deadline.
+ */
 
 import { type ShutdownDrawing, shutdownTable } from '../../domain/machines/shutdown.machine.js'
 import { type Effects, run } from '../../domain/run.js'
@@ -6,15 +9,15 @@ import type { Clock } from '../../ports/clock.js'
 import { sleep } from '../../ports/waiting.js'
 import type { InFlight, Stop } from '../charge/deps.js'
 
-/** How a server's end went. */
+/** The result of a server's shutdown. */
 export interface ShutdownReport {
-  /** The signal's name, or what `shutdown` was given. */
+  /** The signal's name, or the argument of `shutdown`. */
   readonly reason: string
   /** `drained`: every call in flight was answered. `timedOut`: some were cut. */
   readonly outcome: 'drained' | 'timedOut'
   /** Calls that were cut; none of them was charged unless its payment had already been submitted. */
   readonly abandoned: number
-  /** From the first word to the last call, in milliseconds. */
+  /** From the request to stop until the last call ended, in milliseconds. */
   readonly ms: number
 }
 
@@ -22,11 +25,11 @@ export interface Drain {
   readonly stop: Stop
   readonly inFlight: InFlight
   count(): number
-  /** Begins to drain; a second call cuts. Both get the same report. */
+  /** Begins to drain. A second call cuts the running calls. Both return the same report. */
   shutdown(reason: string): Promise<ShutdownReport>
 }
 
-/** What a cut call is given to notice it, release what it holds and answer. */
+/** The time that a cut call has to notice the cut, release what it holds and answer. */
 const CUT_GRACE_MS = 2_000
 
 export function createDrain(deadlineMs: number, clock: Clock): Drain {
@@ -65,7 +68,7 @@ export function createDrain(deadlineMs: number, clock: Clock): Drain {
     const startedMs = clock.monotonic()
     if (stopped.isOpen()) secondSignal.open()
     stopped.open(reason)
-    // Before any await: no call that arrives after this line is admitted.
+    // Set before any await: no call that arrives after this line is admitted.
     draining = true
     const { final } = await ended
     return {
@@ -97,8 +100,9 @@ interface Seat {
 }
 
 /**
- * Opens once and stays open. Its listeners sit in an array in no order: a Set that every call enters and leaves keeps what
- * its outgrown tables held alive until the next full collection: 2 MB of each 16 MB that calls in a window left behind.
+ * Opens once and stays open. Its listeners are in an unordered array. A Set that every call enters and leaves keeps
+ * the content of its outgrown tables alive until the next full collection: 2 MB of each 16 MB that calls in a window
+ * left behind.
  */
 function latch<T>() {
   const seats: Seat[] = []

@@ -1,4 +1,4 @@
-/** Everything about an agent's endpoints that is worked out once, at start. */
+/** All values about an agent's endpoints that are computed once, at start. */
 
 import type { BodyBudget } from '../../adapters/http/body-budget.js'
 import { ajvValidator } from '../../adapters/validation/ajv.js'
@@ -14,7 +14,7 @@ export function endpointEntries(
   bodies: BodyBudget,
 ): ReadonlyMap<string, EndpointEntry> {
   const validator = ajvValidator()
-  // A payment's own validity is what really ends it.
+  // The real limit is the payment's own validity.
   const terms = { network: agent.network, payTo: agent.payTo, maxTimeoutSeconds: quoteTimeoutSeconds }
   const listingOf = (def: EndpointDef): EndpointEntry => {
     const { input, method, allowSlowInput: allowSlow } = def
@@ -31,7 +31,7 @@ export function endpointEntries(
   return new Map(agent.endpoints.map(def => [def.name, listingOf(def)]))
 }
 
-/** A handler begins only when its call is paid. From then on its body counts no longer. */
+/** A handler begins only after its call is paid. From then on, its body no longer counts. */
 function releasing(def: EndpointDef, bodies: BodyBudget): EndpointDef {
   const handler: Handler<never> = context => {
     bodies.paid(context.headers)
@@ -40,7 +40,7 @@ function releasing(def: EndpointDef, bodies: BodyBudget): EndpointDef {
   return { ...def, handler }
 }
 
-/** An endpoint's own limit, else the server's; `undefined` where neither counts. */
+/** The endpoint's own limit, else the server's; `undefined` where there is neither. */
 function rateOf({ name, rateLimit: own }: EndpointDef, rate: Rate | undefined): Rate | undefined {
   if (own === false) return undefined
   return own ? { perMinute: own.perMinute, per: own.per ?? 'payer', bucket: `${name}:` } : rate

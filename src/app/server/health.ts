@@ -1,4 +1,4 @@
-/** Whether the process is well (`/health`), and whether calls should be sent to it now (`/ready`). */
+/** Whether the process is healthy (`/health`), and whether it can accept calls now (`/ready`). */
 import type { X402Facilitator } from '../../adapters/facilitator/x402-facilitator.js'
 import type { AgentDef } from '../../domain/agent.js'
 import { CAIP2 } from '../../domain/network.js'
@@ -14,20 +14,20 @@ export interface HealthOptions {
   readonly facilitators: readonly [X402Facilitator, ...X402Facilitator[]]
   readonly deps: ChargeDeps
   readonly healthChecks: NamedChecks
-  /** How the journal is doing; `undefined` where there is none. */
+  /** The journal's condition; `undefined` where there is no journal. */
   readonly journal?: () => object | undefined
 }
 
-/** A body, and whether it is good news. */
+/** A body, and whether it reports a good condition. */
 export interface HealthReport {
   readonly ok: boolean
   readonly [field: string]: unknown
 }
 
 /**
- * Speaks of the process and its own checks. A facilitator that is down, a node of another network or a journal that cannot
- * be written is told and is no failure: to restart the process, which is what follows from bad health, would not mend it, and
- * would lose what waits for the journal.
+ * Reports on the process and the seller's own checks. A facilitator that is down, a node of another network or a
+ * journal that cannot be written appears in the report, but does not make it unhealthy. An unhealthy process is
+ * restarted: a restart would not fix these, and would lose what waits for the journal.
  */
 export function healthOf({ agent, facilitators, deps, healthChecks, journal }: HealthOptions) {
   const ask = namedChecks(healthChecks, { ...deps, timeoutMs: CHECK_TIMEOUT_MS })
@@ -48,7 +48,7 @@ export function healthOf({ agent, facilitators, deps, healthChecks, journal }: H
   }
 }
 
-/** Why a call that was sent here now would be refused. */
+/** The reasons for which a call that arrives now would be refused. */
 const REASONS = {
   shutting_down: 'The server is shutting down.',
   store_unavailable: 'The store that guards against double charges does not answer.',
@@ -66,7 +66,7 @@ export function readinessOf({ agent, facilitators, deps }: HealthOptions) {
     store_unavailable: () => touch(deps),
     subscriptions_unavailable: sells ? () => touchWindows(deps) : () => true,
     facilitator_unavailable: () => facilitators.some(({ status }) => status.answered),
-    // One that only does not answer leads to none of its words being used, as a server without a node would.
+    // A node that only does not answer counts as no node: calls continue without it.
     wrong_network: () => deps.chain.status() !== 'wrongNetwork',
   }
   const ask = namedChecks(questions, { ...deps, timeoutMs: CHECK_TIMEOUT_MS })
@@ -79,7 +79,7 @@ export function readinessOf({ agent, facilitators, deps }: HealthOptions) {
   }
 }
 
-/** One round trip that changes nothing: a close is a no-op for whatever does not bear its token. */
+/** One round trip that changes nothing: a close is a no-op for any record that does not have its token. */
 async function touch({ store, random }: ChargeDeps): Promise<void> {
   await store.close({ slot: 'ready', token: random.uuid(), payment: 'ready', how: 'release', retentionMs: 0 })
 }
@@ -88,7 +88,7 @@ async function touchWindows({ subscriptions }: ChargeDeps): Promise<void> {
   await subscriptions.get('ready')
 }
 
-/** Fails by answering `false`, by throwing, by rejecting, or by taking too long. */
+/** Fails if it returns `false`, throws, rejects, or takes too long. */
 export type HealthCheck = () => unknown
 
 type NamedChecks = Readonly<Record<string, HealthCheck>>
@@ -101,7 +101,7 @@ interface ChecksOptions {
   readonly clock: Pick<Clock, 'after'>
 }
 
-/** Asks all of them at once. Why one failed is logged and not answered: its words may name hosts and users. */
+/** Runs all checks at once. The reason for a failure is logged and not sent: it may contain names of hosts and users. */
 export function namedChecks(
   checks: NamedChecks,
   options: ChecksOptions,
@@ -113,7 +113,7 @@ export function namedChecks(
     Object.fromEntries(await Promise.all(asked.map(async ([name, ask]) => [name, await ask()])))
 }
 
-/** Whoever asks while a check is at work joins it: many requests for health, or a check that hangs, are one check. */
+/** Concurrent callers share one running check: many health requests, or a check that hangs, cause one check. */
 function oneAtATime(name: string, check: HealthCheck, { timeoutMs, logger, clock }: ChecksOptions) {
   let running: Promise<CheckResult> | undefined
   const run = async (): Promise<CheckResult> => {

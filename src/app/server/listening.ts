@@ -1,4 +1,4 @@
-/** The options of `serve` alone, read once: where it listens, and how patient it is with callers. */
+/** The options of `serve` alone, read once: the address, and the timeouts for callers. */
 import { invalid, positive } from './option-checks.js'
 import type { ServeOptions } from './options.js'
 
@@ -38,7 +38,7 @@ export function listeningOf(options: ServeOptions): Listening {
   }
 }
 
-/** 0 takes any port that is free. */
+/** 0 takes any free port. */
 function portOf(port: number | undefined): number {
   const chosen = port ?? (process.env.PORT ? Number(process.env.PORT) : DEFAULT_PORT)
   if (Number.isInteger(chosen) && chosen >= 0 && chosen <= 65_535) return chosen

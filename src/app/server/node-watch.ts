@@ -1,4 +1,4 @@
-/** What a seller reads of the Algorand node: each change of what it says of itself, once. */
+/** Logs each change in the Algorand node's status once, for the seller. */
 import type { NodeWatch } from '../../adapters/algorand/checked-node.js'
 import type { Logger } from '../../ports/logger.js'
 import type { Warn } from './settings.js'

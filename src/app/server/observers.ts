@@ -1,4 +1,4 @@
-/** Who is told of every call when it has ended: runs, metrics, the log, webhooks. None of them can delay an answer. */
+/** The observers of every ended call: runs, metrics, the log, webhooks. None of them can delay an answer. */
 import { requestLog } from '../../adapters/log/request-log.js'
 import { memoryRuns } from '../../adapters/memory/runs.js'
 import { type Metrics, type MetricsSources, prometheusMetrics } from '../../adapters/metrics/prometheus.js'
@@ -11,14 +11,14 @@ export interface Observers {
   readonly runs: Runs
   readonly metrics: Metrics
   readonly callObservers: readonly CallObserver[]
-  /** Waits for webhooks that are under way, for a bounded while. */
+  /** Waits for running webhooks, for a limited time. */
   close(): Promise<unknown>
 }
 
-/** On top of the time that calls have to drain. */
+/** Added to the time that calls have to drain. */
 const WEBHOOK_GRACE_MS = 5_000
 
-/** @throws SvcError `invalid_options` for a webhook that could not be delivered. */
+/** @throws SvcError `invalid_options` for a webhook that cannot be delivered. */
 export function observersOf(settings: Settings, sources: MetricsSources): Observers {
   const { logger } = settings
   const runs = settings.stores.runs ?? memoryRuns(settings.runsCapacity)

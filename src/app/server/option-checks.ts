@@ -1,4 +1,4 @@
-/** What more than one option has to be. Each check throws SvcError `invalid_options`, and names the option. */
+/** Checks that several options share. Each check throws SvcError `invalid_options`, and names the option. */
 import { SvcError, shown } from '../../domain/errors.js'
 
 export function invalid(message: string): SvcError {

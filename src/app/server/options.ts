@@ -15,85 +15,92 @@ import type { ManifestSigner } from '../manifest-signature.js'
 import type { ShutdownReport } from './drain.js'
 import type { HealthCheck } from './health.js'
 
-/** What {@link createServer} can be told. Nothing is required; what is wrong is refused at once. */
+/** The options of {@link createServer}. None is required. An invalid option is refused at once. */
 export interface ServerOptions {
   /**
-   * The facilitator's URL; or several in order of preference: a verification moves on from one that does not answer, a
-   * settlement never.
+   * The facilitator's URL, or several in order of preference. If one does not answer, a verification moves on to the
+   * next; a settlement never does.
    *
    * @default `DEFAULT_FACILITATOR`, or the sandbox that the environment variable `SVC_SANDBOX` names
    */
   readonly facilitatorUrl?: string | readonly string[]
   /** Accept a facilitator on plain http at a public host. @default false */
   readonly allowHttp?: boolean
-  /** Where this deployment is paid. @default the agent's `network` */
+  /** The network on which this deployment is paid. @default the agent's `network` */
   readonly network?: Network
-  /** The address that this deployment is paid at. @default the agent's `payTo` */
+  /** The address that receives this deployment's payments. @default the agent's `payTo` */
   readonly payTo?: string
   /** Mount prefix of every route. @default '' */
   readonly basePath?: string
-  /** How many calls each caller has a minute. @default off */
+  /** The rate limit of each caller. @default off */
   readonly rateLimit?: {
-    /** Calls of all endpoints together, but for those with a limit of their own. */
+    /** Calls a minute to all endpoints together, except endpoints with their own limit. */
     readonly perMinute: number
-    /** Who counts as one caller: whoever pays, or an address. @default 'payer' */
+    /** What identifies one caller: the payer, or the network address. @default 'payer' */
     readonly per?: 'payer' | 'ip'
-    /** What becomes of calls that cannot be counted. @default 'refuse' */
+    /** What happens to calls that cannot be counted. @default 'refuse' */
     readonly onStoreDown?: 'refuse' | 'admit'
   }
-  /** Calls under one `Idempotency-Key` are one call. @default off: every call is one of its own */
+  /** Calls under one `Idempotency-Key` are one call. @default off: every call is separate */
   readonly idempotency?: IdempotencyOptions
   /**
-   * How many runs of a handler a payer may have that are not settled: a payment can be verified and still fail to settle,
-   * and a caller can hang up. A run takes one; when it is settled, it comes back with one more; when it fails by the
-   * seller's fault, it comes back; after a hang-up or a payment that did not settle it does not. A call without credit
-   * waits up to `timeouts.creditMs` and is then answered 429 `too_many_unpaid_calls`. `false` sets no bound.
+   * How many unsettled runs of a handler a payer may have: a payment can be verified and still fail to settle, and a
+   * caller can hang up. A run takes one credit. If the call settles, the payer gets it back and one more. If the call
+   * fails by the seller's fault, the payer gets it back. After a hang-up, or a payment that did not settle, the payer
+   * does not get it back. A call without credit waits up to `timeouts.creditMs`, then ends with 429
+   * `too_many_unpaid_calls`. `false` sets no limit.
    *
    * @default `{ start: 8, max: 64, idleMs: 600000 }`
    */
   readonly credit?: false | Partial<CreditTerms>
   /** Subscription windows. */
   readonly subscriptions?: {
-    /** Where they are kept; as `stores.subscriptions`. @default this process's memory */
+    /** The store of the windows; the same as `stores.subscriptions`. @default this process's memory */
     readonly store?: SubscriptionStore
   }
-  /** State that replicas share; whatever is not given lives in this process's memory. */
+  /** State that replicas share. Without a store, that state is in this process's memory. */
   readonly stores?: Stores
   /** How many runs `/_svc/runs` shows. @default 100 */
   readonly runsCapacity?: number
-  /** A node, for rounds and for proof of what landed. @default a public node of the network */
+  /** An Algorand node, for rounds and for proof that a payment landed. @default a public node of the network */
   readonly algodUrl?: string
   /** The API token of the node at `algodUrl`. @default none */
   readonly algodToken?: string
-  /** An indexer, for proof of what landed too long ago for a node. @default a public one, unless `algodUrl` is set */
+  /**
+   * An indexer, for proof of payments that landed too long ago for a node.
+   *
+   * @default a public one, unless `algodUrl` is set
+   */
   readonly indexerUrl?: string
-  /** How many proxies in front may be believed about the caller's address. @default 0 */
+  /** How many proxies in front of the server are trusted to report the caller's address. @default 0 */
   readonly trustProxy?: number
   /** The largest body that is read, in bytes. @default 1048576 */
   readonly maxBodyBytes?: number
   /**
-   * How many bytes the bodies of all requests that are not paid yet may hold together. Above it the body that began to
-   * arrive first is refused with 503 `overloaded`, or the new one where all others are complete.
+   * How many bytes the bodies of all unpaid requests may hold together. Above it, the body that began to arrive first
+   * is refused with 503 `overloaded`, or the new body if all others are complete.
    *
    * @default 16777216, or four times the largest body that is read
    */
   readonly maxUnpaidBodyBytes?: number
-  /** Let web pages of any origin call. @default true */
+  /** Allow web pages of any origin to call. @default true */
   readonly cors?: boolean
-  /** Seconds that a quote says a payment may take to settle. @default 300 */
+  /** How many seconds a payment may take to settle, as quotes say. @default 300 */
   readonly maxTimeoutSeconds?: number
   /**
-   * Refuse payments in which no signed transaction can be read. Without it they rest on the facilitator alone: there is no
-   * id to hold them by, so one of them may run the handler more than once. @default true
+   * Refuse payments in which no signed transaction can be read. If such payments are accepted, only the facilitator
+   * checks them: they have no id, so one payment may run the handler more than once.
+   *
+   * @default true
    */
   readonly requireReadable?: boolean
-  /** Whose word settles: `chain` looks every settlement up before its answer leaves. @default 'facilitator' */
+  /** What confirms a settlement. `chain` looks every settlement up before the answer is sent. @default 'facilitator' */
   readonly confirm?: 'facilitator' | 'chain'
   /** How long the steps of a call may take. */
   readonly timeouts?: Partial<Timeouts>
   /**
-   * Asked at `GET /health`, all at once, each for at most two seconds. One that answers `false`, throws or takes longer
-   * makes health 503 and is named in it.
+   * Checks that run at `GET /health`, all at once, each for at most two seconds. A check that returns `false`, throws
+   * or takes longer makes health 503, and the answer names it.
    *
    * @default none
    *
@@ -102,16 +109,16 @@ export interface ServerOptions {
    */
   readonly healthChecks?: Readonly<Record<string, HealthCheck>>
   /**
-   * Public names, such as `ops.example.com`, under which `/metrics` and `/_svc/runs` are answered. IP addresses, names
-   * without a dot, and names of inner networks need not be listed; pages of other sites are refused under any name.
+   * Public host names, such as `ops.example.com`, under which `/metrics` and `/_svc/runs` answer. IP addresses, names
+   * without a dot, and names of inner networks need not be listed. Pages of other sites are refused under any name.
    *
    * @default none
    */
   readonly operationsHosts?: readonly string[]
-  /** Where the URIs of the agent card's extensions begin. @default 'https://svc.example' */
+  /** The base of the URIs of the agent card's extensions. @default 'https://svc.example' */
   readonly extBase?: string
   /**
-   * The agent's own id in the on-chain registry, and the applications of the registry that `search_agents` reads.
+   * The agent's own id in the on-chain registry, and the registry applications that `search_agents` reads.
    *
    * @default none
    */
@@ -119,21 +126,23 @@ export interface ServerOptions {
   /** Signs the manifest once, for readers who know the address. @default unsigned */
   readonly signManifest?: ManifestSigner
   /**
-   * Told of each settled payment, signed as Standard Webhooks, retried for some minutes; never an accounting record.
+   * Webhooks that receive each settled payment, signed as Standard Webhooks and retried for some minutes. Never an
+   * accounting record.
    *
    * @default none
    */
   readonly webhooks?: readonly WebhookOptions[]
   /**
-   * Any pino-compatible logger: a line for each call that has ended, and whatever goes wrong. Never bodies, never payment
-   * headers.
+   * Any pino-compatible logger. It receives a line for each ended call, and all warnings and errors. It never
+   * receives bodies or payment headers.
    *
-   * @default silent, but for warnings at start, which go to the console
+   * @default silent, except for warnings at start, which go to the console
    */
   readonly logger?: Logger
   /**
-   * Serves the page `/_svc/audit`, to this machine only; or, with a token of at least 16 characters, to whoever presents
-   * it as the password. Behind a proxy on the same machine, set a token or do not pass `/_svc/` on.
+   * Serves the page `/_svc/audit` to this machine only. With a token of at least 16 characters, serves it to every
+   * client that presents the token as the password. Behind a proxy on the same machine, set a token or do not forward
+   * `/_svc/`.
    *
    * @default whether the environment variable `SVC_AUDIT` is `1`, as `svc dev` sets it
    */
@@ -144,37 +153,39 @@ export interface ServerOptions {
         readonly token: string | undefined
       }
   /**
-   * Appends every ended call to this file, for `svc audit` and for accountants: payers are in it. At `maxBytes` the file
-   * is set aside under a number. One process writes to one file, which `<path>.lock` says; a file that cannot be locked
-   * (`journal_locked`) or written (`journal_unwritable`) is refused at start.
+   * Appends every ended call to this file, for `svc audit` and for accountants. The file names payers. At `maxBytes`
+   * the file is renamed with a number. One process writes to one file, and `<path>.lock` marks it. A file that cannot
+   * be locked (`journal_locked`) or written (`journal_unwritable`) is refused at start.
    *
    * @default off
    */
   readonly journal?:
     | string
     | {
-        /** The file. */
+        /** The file's path. */
         readonly path: string
-        /** How large it may become, in bytes. @default 268435456 */
+        /** The largest size of the file, in bytes. @default 268435456 */
         readonly maxBytes?: number
       }
-  /** Time, so that tests can own it. @default the system's */
+  /** The clock, so that tests can control time. @default the system's */
   readonly clock?: Partial<Clock>
 }
 
-/** How long answers are kept for callers that ask again under the same key. */
+/** How long answers are kept for callers that retry with the same key. */
 export interface IdempotencyOptions {
   /** How long a completed answer is replayed, in milliseconds. @default 600000 */
   readonly windowMs?: number
-  /** How many answers are kept, in this process's memory; the oldest makes way. @default 500 */
+  /** How many answers are kept in this process's memory. A new answer replaces the oldest. @default 500 */
   readonly max?: number
   /**
-   * When an answer was settled and could not be handed over: `release` frees the key, and a retry may be charged again;
-   * `replay` keeps the answer, and a retry gets it. @default 'release'
+   * What happens when an answer was settled but could not be delivered. `release` frees the key, and a retry may be
+   * charged again. `replay` keeps the answer, and a retry receives it.
+   *
+   * @default 'release'
    */
   readonly onLostResponse?: 'release' | 'replay'
   /**
-   * The largest answer that is kept, in bytes. A larger one is delivered and charged; a retry with its key is 409
+   * The largest answer that is kept, in bytes. A larger one is delivered and charged. A retry with its key is 409
    * `answer_not_kept` with the transaction id.
    *
    * @default 1048576
@@ -182,7 +193,7 @@ export interface IdempotencyOptions {
   readonly maxAnswerBytes?: number
 }
 
-/** What replicas share, as `redisStores` of `@svc/sdk/redis` makes it for Redis. */
+/** The stores that replicas share. `redisStores` of `@svc/sdk/redis` makes them for Redis. */
 export interface Stores {
   /** Idempotency keys and payments. */
   readonly charges?: ChargeStore
@@ -190,15 +201,15 @@ export interface Stores {
   readonly subscriptions?: SubscriptionStore
   /** The counts of the rate limit. */
   readonly rateLimit?: RateLimit
-  /** How many runs each payer may have that are not settled. */
+  /** How many unsettled runs each payer may have. */
   readonly credit?: CreditStore
   /** The last calls. */
   readonly runs?: Runs
 }
 
-/** What {@link serve} can be told: all that {@link createServer} can, and how to listen and how to end. */
+/** The options of {@link serve}: those of {@link createServer}, and how to listen and how to stop. */
 export interface ServeOptions extends ServerOptions {
-  /** 0 takes any that is free. @default the environment variable `PORT`, else 4021 */
+  /** The port; 0 takes any free port. @default the environment variable `PORT`, else 4021 */
   readonly port?: number
   /** The address to listen on. @default every interface */
   readonly host?: string
@@ -206,24 +217,24 @@ export interface ServeOptions extends ServerOptions {
   readonly headersTimeout?: number
   /** How long a whole request may take to arrive, in milliseconds; not less than `headersTimeout`. @default 30000 */
   readonly requestTimeout?: number
-  /** How many connections are kept open at once; more are closed unanswered. @default 4096 */
+  /** How many connections may be open at once. More connections are closed without an answer. @default 4096 */
   readonly maxConnections?: number
-  /** How long calls in flight may take once the server is told to stop, in milliseconds. @default 30000 */
+  /** How long running calls may take after the server begins to stop, in milliseconds. @default 30000 */
   readonly shutdownTimeoutMs?: number
   /** Drain on SIGTERM and SIGINT. @default true */
   readonly handleSignals?: boolean
-  /** Called when the server has ended. @default exits the process: 0 where it was drained, else 1 */
+  /** Called when the server has stopped. @default exits the process: 0 if it drained, else 1 */
   readonly onShutdown?: (report: ShutdownReport) => void
-  /** Called when the server listens. @default says so on stdout */
+  /** Called when the server listens. @default prints it on stdout */
   readonly onReady?: (ready: Ready) => void
 }
 
-/** What a server that listens says of itself. */
+/** The facts about a listening server. */
 export interface Ready {
   /** The port that it listens on. */
   readonly port: number
-  /** Every path that answers, each as a method and a path; the free ones at the root and under `basePath`. */
+  /** Every route, as a method and a path; free routes at the root and under `basePath`. */
   readonly routes: readonly string[]
-  /** Where it is paid. */
+  /** The network on which it is paid. */
   readonly network: Network
 }

@@ -1,4 +1,4 @@
-/** What a server takes from its machine and from the network: everything that a simulation has to replace. */
+/** What a server takes from its machine and from the network. A simulation has to replace all of it. */
 
 import { nodeClient } from '../../adapters/algorand/node-client.js'
 import { jsonTransport } from '../../adapters/facilitator/json-transport.js'
@@ -24,7 +24,7 @@ export function platformServices({ clock }: Pick<ServerOptions, 'clock'>): Platf
   }
 }
 
-/** Its functions are handed on by themselves, and a seller's may need their own clock. */
+/** Binds the functions: they are passed on separately, and a seller's functions may need their own clock as `this`. */
 function bound(clock: Clock): Clock {
   return {
     now: () => clock.now(),

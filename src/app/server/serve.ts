@@ -1,4 +1,4 @@
-/** From an agent and options to a Koa app, and from that to a listening server that knows how to stop. */
+/** Turns an agent and options into a Koa app, and the app into a listening server that can stop. */
 import { createServer as createHttpServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type Koa from 'koa'
@@ -13,11 +13,11 @@ import type { Ready, ServeOptions, ServerOptions } from './options.js'
 import { platformServices } from './platform-services.js'
 import { settingsOf } from './settings.js'
 
-/** Node's own HTTP server, which knows how to end without losing a paid call. */
+/** Node's HTTP server, with a shutdown that loses no paid call. */
 export interface SvcServer extends Server {
   /**
-   * Stops taking calls, waits for those in flight, cuts what outlasts `shutdownTimeoutMs`, then closes. A second call
-   * cuts at once.
+   * Stops accepting calls, waits for running calls, cuts calls that outlast `shutdownTimeoutMs`, then closes. A
+   * second call of `shutdown` cuts at once.
    */
   shutdown(reason?: string): Promise<ShutdownReport>
   /** Stops listening for SIGTERM and SIGINT. */
@@ -25,8 +25,11 @@ export interface SvcServer extends Server {
 }
 
 /**
- * The configured Koa app, without listening: to be mounted in another, or given to a server of one's own. Nothing waits
- * for the network.
+ * Makes the configured Koa app without listening. Mount it in another app, or give it to your own HTTP server;
+ * `serve` also listens and drains. Does not wait for the network.
+ *
+ * @example
+ * http.createServer(createServer(agent).callback()).listen(4021)
  *
  * @throws SvcError `invalid_options`, `invalid_address`, `invalid_facilitator`
  */
@@ -68,7 +71,7 @@ export function serve(agent: AgentDef, options: ServeOptions = {}): SvcServer {
       await closeServer(server, ended)
       const closed = closeRemotes()
       await closeObservers()
-      // A payment that was posted is not waited for twice: it is recorded, and whoever comes next finds it.
+      // Do not wait for a submitted payment twice: it is recorded, and the next call finds it.
       if (ended.outcome === 'drained') await closed
       uninstallSignals()
       ;(options.onShutdown ?? exit)(ended)
@@ -80,7 +83,7 @@ export function serve(agent: AgentDef, options: ServeOptions = {}): SvcServer {
   return Object.assign(server, { shutdown, uninstallSignals })
 }
 
-/** How late a timeout may be noticed. Node looks every 30 s by itself: as long as a whole request may take. */
+/** How late Node may notice a timeout. By default it checks every 30 s: as long as a whole request may take. */
 const TIMEOUTS_CHECKED_MS = 1_000
 
 function installSignals(shutdown: (reason: string) => unknown): () => void {
@@ -92,15 +95,15 @@ function installSignals(shutdown: (reason: string) => unknown): () => void {
   }
 }
 
-/** A drained call's answer is still being written; its connection is idle a moment later, and would be kept alive. */
+/** A drained call's answer is still being written. Its connection becomes idle a moment later, and would be kept alive. */
 const IDLE_SWEEP_MS = 20
-/** What callers are given to read their last answer, and what those of cut calls are given to read their 503. */
+/** How long callers have to read their last answer, and callers of cut calls to read their 503. */
 const ANSWERS_MS = 10_000
 const CUT_ANSWERS_MS = 500
 
 function closeServer(server: Server, { outcome }: ShutdownReport): Promise<void> {
   return new Promise(resolve => {
-    // These connections are the machine's, whatever clock the calls were given.
+    // These connections use the machine's time, whatever clock the calls use.
     const stopSweeping = every(systemClock, IDLE_SWEEP_MS, () => server.closeIdleConnections())
     const answersMs = outcome === 'timedOut' ? CUT_ANSWERS_MS : ANSWERS_MS
     const stopCut = systemClock.after(answersMs, () => server.closeAllConnections())

@@ -1,6 +1,6 @@
 /**
- * The options of a server, read once: every option is checked here, and every default is given here. Nothing else sees the
- * options. Options that are objects with checks of their own (webhooks, stores) are checked by what is made of them.
+ * The options of a server, read once: this file checks every option and sets every default. No other file sees the
+ * options. Options that are objects with their own checks (webhooks, stores) are checked where they are used.
  */
 import { sandboxUrl } from '#platform'
 import { isValidAddress } from '../../adapters/algorand/keys.js'
@@ -25,14 +25,14 @@ import type { ServerOptions, Stores } from './options.js'
 import { rulesOf } from './rules.js'
 
 export interface Settings {
-  /** As this deployment serves it: `network` and `payTo` may be overridden. */
+  /** The agent as this deployment serves it: `network` and `payTo` may be overridden. */
   readonly agent: AgentDef
   readonly basePath: string
-  /** The largest body that is read where the endpoint does not say so itself. */
+  /** The largest body of an endpoint that does not set its own limit. */
   readonly bodyBytesMax: number
   /** The largest body that any endpoint reads. */
   readonly largestBodyBytes: number
-  /** What the bodies of all unpaid requests may hold together. */
+  /** How many bytes the bodies of all unpaid requests may hold together. */
   readonly unpaidBodyBytesMax: number
   readonly cors: boolean
   readonly trustProxyHops: number
@@ -45,7 +45,7 @@ export interface Settings {
   /** Seconds. */
   readonly quoteTimeoutSeconds: number
   readonly rules: Rules
-  /** Of endpoints that have no limit of their own. */
+  /** The rate limit of endpoints without their own limit. */
   readonly rate: Rate | undefined
   /** How many answers are kept in this process's memory. */
   readonly answersMax: number | undefined
@@ -59,10 +59,10 @@ export interface Settings {
   /** Whether the audit page is served, and to whom. */
   readonly audit: { readonly token: string | undefined } | undefined
   readonly journal: { readonly path: string; readonly bytesMax: number } | undefined
-  /** Silent where the seller gave none. */
+  /** Silent where the seller gave no logger. */
   readonly logger: Logger
   readonly isLogged: boolean
-  /** Says what is wrong with an agent that can be served all the same. */
+  /** Warns about an agent that has a mistake but can be served. */
   readonly warn: Warn
 }
 
@@ -135,7 +135,7 @@ function deployed(
   return { ...agent, network, payTo }
 }
 
-/** A seller without a logger still reads the console while starting: what is warned of here loses money or callers. */
+/** A seller without a logger still reads the console at start. These warnings are about losing money or callers. */
 function warner(logger: Logger | undefined): Warn {
   return (message, fields = {}) => (logger ? logger.warn(fields, message) : console.warn(message))
 }
@@ -148,9 +148,9 @@ function basePathOf(basePath = ''): string {
   throw invalid(`basePath is a path such as '/api', not ${JSON.stringify(basePath)}`)
 }
 
-/** A parsed body takes up to 21 times its bytes, measured: this much leaves room for that in 512 MiB. */
+/** A parsed body takes up to 21 times its bytes (measured). This limit keeps that within 512 MiB. */
 const UNPAID_BYTES_DEFAULT = 16_777_216
-/** Of the largest body that any endpoint reads. */
+/** The default is at least this many times the largest body that any endpoint reads. */
 const LARGEST_BODIES = 4
 
 function unpaidBytesOf(largest: number, bytesMax: number | undefined): number {
@@ -166,7 +166,7 @@ function hopsOf(trustProxy = 0): number {
   throw invalid(`trustProxy is how many proxies are in front, 0 or more, not ${shown(trustProxy)}`)
 }
 
-/** Where the facilitator and the node are; `SVC_SANDBOX` stands in for both, so that an agent runs offline unchanged. */
+/** The URLs of the facilitator and the node. `SVC_SANDBOX` replaces both, so an unchanged agent runs offline. */
 export function remotesOf({ facilitatorUrl, algodUrl, indexerUrl }: ServerOptions, network: Network) {
   const sandbox = sandboxUrl()
   return {
@@ -190,7 +190,7 @@ function healthChecksOf(checks: ServerOptions['healthChecks'] = {}): Settings['h
 }
 
 function extBaseOf(extBase = DEFAULT_EXT_BASE): string {
-  // It is said in headers, which carry no other characters: found out behind a charge, that would be too late.
+  // Headers carry this value, and they allow no other characters. A check after a charge would be too late.
   if (URL.canParse(extBase) && /^[\x21-\x7e]+$/.test(extBase)) return extBase
   throw invalid(`extBase is an absolute URL in ASCII, not ${JSON.stringify(extBase)}`)
 }

@@ -1,16 +1,16 @@
-/** The store of subscription windows, kept from waiting for ever and from growing for ever. */
+/** Gives the store of subscription windows a timeout and a regular sweep. */
 import type { Clock } from '../../ports/clock.js'
 import type { Logger } from '../../ports/logger.js'
 import type { SubscriptionStore } from '../../ports/subscriptions.js'
 import { every, withTimeout } from '../../ports/waiting.js'
 import { windowsNow } from '../charge/subscription-key.js'
 
-/** What a seller's own store may take to answer. */
+/** How long a seller's own store may take to answer. */
 const STORE_TIMEOUT_MS = 5_000
 
 /**
- * A seller's own store of windows, which counts as down where it does not answer in time. A call that waited for it for
- * ever would hold its key and its payment for as long.
+ * A seller's own store of windows, which counts as down if it does not answer in time. A call that waits forever
+ * would hold its key and its payment forever.
  */
 export function boundedSubscriptions(
   store: SubscriptionStore,
@@ -29,11 +29,11 @@ export function boundedSubscriptions(
 
 const SWEEP_EVERY_MS = 60_000
 
-/** Sweeps until told to stop. The timer keeps no process alive, and a store that fails is asked again next time. */
+/** Sweeps until it is stopped. The timer keeps no process alive. If the store fails, the next sweep asks it again. */
 export function sweeping(store: SubscriptionStore, clock: Clock, logger: Logger): () => void {
   const sweep = async () => {
     try {
-      // By the store's time, as windows end: a replica whose clock is ahead swept windows that were still open.
+      // Uses the store's time, as windows do: a replica whose clock was ahead swept windows that were still open.
       await store.sweep(await windowsNow({ subscriptions: store, clock }))
     } catch (cause) {
       logger.warn({ err: cause }, 'the window store was not swept')

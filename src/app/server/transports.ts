@@ -1,4 +1,4 @@
-/** What other agents call: the card, A2A and MCP, each at a path of this server, over the same charge. */
+/** The transports for other agents: the agent card, A2A and MCP, each at a path of this server, over the same charge. */
 import { cardTransport, descriptorTransport } from '../../adapters/a2a/agent-card.js'
 import { a2aTransport } from '../../adapters/a2a/transport.js'
 import { ALGOD_TOKEN_HEADER } from '../../adapters/algorand/algod-api.js'
@@ -47,7 +47,7 @@ export function transportsOf(options: TransportsOptions, settings: Settings): Tr
   })
   const card = cardTransport(agent, { facilitatorUrl, extBase, registry: identity, tools: mcp.toolNames })
   const a2a = a2aTransport({ ...around, charge, endpoints: agent.endpoints, bodyBytesMax, extBase })
-  // A message is read as far as the largest of the inputs that it may carry.
+  // A message may be as large as the largest input that it can carry.
   const mount = { ...options, bodyBytesMax: settings.largestBodyBytes }
   return {
     routes: [

@@ -1,6 +1,6 @@
 /**
- * A machine in Graphviz' language. A final state is drawn once for each state that enters it: no line crosses the page
- * to a distant end, and every way out is read where it is taken.
+ * Writes a machine in Graphviz' language. A final state is drawn once for each state that leads to it: no line
+ * crosses the page, and each way out is shown where it begins.
  */
 import type { Row, Table } from '../table.js'
 import { moves } from './mermaid.js'

@@ -1,15 +1,15 @@
-/** Every way through a drawn machine, from its initial state to a final one. */
+/** Finds every path through a drawn machine, from its initial state to a final one. */
 import type { Table } from '../table.js'
 
 export interface Way {
-  /** `state.event`, in order: what `run` tells as its path. */
+  /** `state.event`, in order, like the path that `run` returns. */
   readonly steps: readonly string[]
-  /** The states that the way passes, without the final one. */
+  /** The states on the path, without the final one. */
   readonly states: readonly string[]
   readonly final: string
 }
 
-/** @throws Error where a way passes a state twice: there would be no end of ways. */
+/** @throws Error where a path passes a state twice: there would be infinitely many paths. */
 export function waysOf(table: Table): readonly Way[] {
   const ways: Way[] = []
   const walk = (state: string, steps: readonly string[], states: readonly string[]): void => {

@@ -1,4 +1,4 @@
-/** The page of one machine in docs/machines: drawn, told state by state, and proved. */
+/** Writes the page of one machine in docs/machines: its drawing, its states, and its proof. */
 import type { Drawn } from '../machines/all.js'
 import type { Drawing, Row } from '../table.js'
 import { mermaid } from './mermaid.js'
@@ -45,7 +45,7 @@ function movesOf({ on }: Row): string {
     .join('<br>')
 }
 
-/** Whatever a final state says of itself: its columns are those of its meta. */
+/** The table of the final states. Its columns are the fields of their meta. */
 function ends(finals: readonly (readonly [string, Row])[]): string[] {
   const [first] = finals
   if (first === undefined) return []

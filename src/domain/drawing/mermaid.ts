@@ -1,4 +1,4 @@
-/** A machine as a Mermaid state diagram, which GitHub draws where it stands in Markdown. */
+/** Writes a machine as a Mermaid state diagram, which GitHub draws inside Markdown. */
 import type { Row, Table } from '../table.js'
 
 export function mermaid(table: Table): string {
@@ -21,7 +21,7 @@ export function moves(on: Row['on']): readonly (readonly [to: string, events: st
   return [...byTarget].map(([to, events]) => [to, events.join(', ')])
 }
 
-/** What a final state says of itself: `402, charged no`. */
+/** The meaning of a final state: `402, charged no`. */
 function meaning({ meta }: Row): string {
   const { status, charged, outcome } = meta
   return status === undefined ? String(outcome) : `${status}, charged ${charged}`

@@ -1,8 +1,8 @@
-/** Holds a machine against its properties, on every way through it or on every state: no examples, nothing sampled. */
+/** Checks a machine's properties on every path through it or on every state, not on samples. */
 import type { Table } from '../table.js'
 import { type Way, waysOf } from './machine-paths.js'
 
-/** Something that is true of each of `some`. Of nothing at all everything is true: so there must be any. */
+/** A property that holds for each of `some`. Everything holds for an empty set, so `some` must not be empty. */
 export interface Property<Subject> {
   readonly says: string
   some(all: readonly Subject[], table: Table): readonly Subject[]
@@ -12,13 +12,13 @@ export interface Property<Subject> {
 export interface Proof {
   readonly says: string
   readonly of: 'ways' | 'states'
-  /** On how many of them it was checked. */
+  /** How many of them were checked. */
   readonly checked: number
-  /** Those of which it is not true, as text. */
+  /** Those for which the property does not hold, as text. */
   readonly refuted: readonly string[]
 }
 
-/** True of every machine here, whatever it is for. */
+/** The properties that every machine has. */
 const SOUND: readonly Property<string>[] = [
   {
     says: 'every state is reached from the initial one',
@@ -42,7 +42,7 @@ export function proveStates(table: Table, properties = SOUND): readonly Proof[] 
   return properties.map(property => proved(property, 'states', states, table, state => state))
 }
 
-/** @throws Error where the machine comes back to a state, and so has no end of ways. */
+/** @throws Error where a path returns to a state: there would be infinitely many paths. */
 export function proveWays(table: Table, properties: readonly Property<Way>[]): readonly Proof[] {
   const ways = waysOf(table)
   return properties.map(property => proved(property, 'ways', ways, table, wayText))

@@ -1,4 +1,4 @@
-/** A machine as the JSON that xstate's `createMachine` takes and Stately's editor opens. */
+/** Writes a machine as the JSON that xstate's `createMachine` takes and Stately's editor opens. */
 import type { Drawing, DrawnMachine } from '../table.js'
 
 export function stately(machine: DrawnMachine<Drawing>): string {

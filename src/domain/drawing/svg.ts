@@ -1,4 +1,4 @@
-/** Dresses what Graphviz lays out: colours by what a state means, in light and in dark, without a word of script. */
+/** Styles Graphviz' output: colours by the meaning of a state, in light and dark mode, without any script. */
 
 const STYLE = `<style>
 text { fill: #1f2328; stroke: none }
@@ -22,7 +22,7 @@ export function dressed(svg: string, title: string): string {
   const body = svg
     .slice(svg.indexOf('<svg'))
     .replace(/<!--[\s\S]*?-->\n?/g, '')
-    // Node names are ours, not a reader's: what a pointer rests on says nothing that is not drawn.
+    // Remove the titles: node names are internal, and a tooltip would show nothing that is not drawn.
     .replace(/<title>[^<]*<\/title>\n?/g, '')
   return body.replace(/>/, `>\n<title>${title}</title>\n${STYLE}`)
 }

@@ -1,6 +1,7 @@
 /**
- * The charge once more, written from what each event means and without looking at the drawing, so that the drawing can be
- * held against it: what the caller is told when the event ends the call, and `null` where the call goes on.
+ * The charge again, written from the meaning of each event and without looking at the drawing, so that the drawing
+ * can be compared with it: the answer to the caller where the event ends the call, and `null` where the call
+ * continues.
  */
 export const CHARGE_ANSWERS: Readonly<Record<string, Readonly<Record<string, string | null>>>> = {
   received: {

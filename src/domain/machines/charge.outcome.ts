@@ -1,26 +1,26 @@
-/** What an end of the charge means: the words in which its drawing says so. */
+/** The terms in which the drawing says what a final state of the charge means. */
 
 /**
- * Whether the caller was charged. `maybe`: submitted, and neither proof nor disproof was had in time. `earlier`: by the
- * call that is being replayed.
+ * Whether the caller was charged. `maybe`: the payment was submitted, and its outcome was not proved in time.
+ * `earlier`: the call that is being replayed charged it.
  */
 export type Charged = 'no' | 'yes' | 'earlier' | 'maybe'
 
 /**
- * What becomes of the idempotency key and the payment that the call holds: done with, kept for its successor, given
- * back.
+ * What happens to the idempotency key and the payment that the call holds: they are completed, kept for its
+ * successor, or released.
  */
 export type Closing = 'complete' | 'keep' | 'release'
 
 /**
- * What becomes of the credit that a run of the handler took from its payer: `earned` gives it back and one more,
- * `returned` gives it back, `spent` does not; `none` where no run can have been made.
+ * What happens to the credit that a run of the handler took from its payer: `earned` gives it back and one more,
+ * `returned` gives it back, `spent` does not; `none` where no run can have happened.
  */
 export type RunCredit = 'earned' | 'returned' | 'spent' | 'none'
 
 /**
- * What the caller gets: the handler's `answer`, a `payment` to make, or a `problem` in words. A handler that failed in its own
- * words is a problem with an answer.
+ * What the caller gets: the handler's `answer`, a `payment` to make, or a `problem` with a message. If a handler
+ * answered its failure itself, the outcome is a problem with an answer.
  */
 export type OutcomeKind = 'answer' | 'payment' | 'problem'
 
@@ -34,9 +34,9 @@ export interface Outcome {
   readonly code: string
   /** Whether the caller paid for it. */
   readonly charged: Charged
-  /** What becomes of what the call held. */
+  /** What happens to the key and the payment that the call held. */
   readonly closing: Closing
-  /** What becomes of the credit that its run took. */
+  /** What happens to the credit that the call's run took. */
   readonly credit: RunCredit
 }
 

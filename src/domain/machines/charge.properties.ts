@@ -1,4 +1,4 @@
-/** What must be true of the charge machine, each said as an auditor would ask it, and checked on every way through. */
+/** The properties of the charge machine, each in an auditor's terms, and checked on every path. */
 
 import type { Way } from '../drawing/machine-paths.js'
 import type { Property } from '../drawing/proof.js'
@@ -8,7 +8,7 @@ import type { Charged, Outcome } from './charge.machine.js'
 
 type Ways = readonly Way[]
 
-/** What a call does that ends up charged, in this order. A key whose earlier call died is taken by recovering it. */
+/** The steps of a call that ends charged, in this order. If an earlier call with the key died, recovering takes the key. */
 const CHARGE = [
   /^opening\.(opened|orphaned)$/,
   /^verifying\.verified$/,
@@ -18,12 +18,12 @@ const CHARGE = [
   /^settling\./,
 ]
 const HANDLING = ['delivering', 'serving']
-/** The call asked what became of an earlier one's payment, and could not learn it. */
+/** The call asked for the outcome of an earlier call's payment, and could not learn it. */
 const EARLIER_IN_DOUBT = ['recovering.undecided', 'recovering.storeDown', 'recovering.broke']
-/** States in which money may be on its way: an effect that throws there proves nothing. */
+/** States in which a payment may be on its way: an effect that throws there proves nothing. */
 const MONEY_MOVING = ['settling', 'reconciling', 'releasing', 'recovering']
 
-/** States that may be come to by these steps alone, and what that means. */
+/** States that only these steps can reach, and what that means. */
 const ONLY_AFTER: Readonly<Record<string, readonly [says: string, steps: readonly string[]]>> = {
   opening: ['nothing is held for a call that was not admitted', ['received.admitted']],
   recovering: ['an earlier call is looked into only where one was found orphaned', ['opening.orphaned']],
@@ -52,7 +52,7 @@ const passing = (ways: Ways, ...states: string[]) =>
 const taking = (ways: Ways, ...steps: string[]) =>
   ways.filter(way => steps.some(step => way.steps.includes(step)))
 const lastStep = ({ steps }: Way) => steps.at(-1)!
-/** The step by which a way came to a state. */
+/** The step by which a path reached a state. */
 const stepBefore = ({ states, steps }: Way, state: string) => steps[states.indexOf(state) - 1]
 const handled = ({ states }: Way) => states.filter(state => HANDLING.includes(state))
 const handledWell = ({ steps }: Way) => HANDLING.some(state => steps.includes(`${state}.delivered`))
@@ -69,8 +69,8 @@ export const CHARGE_PROPERTIES: readonly Property<Way>[] = [
     holds: way => inChargeOrder(way) && ['reconciling', 'releasing'].includes(way.states.at(-1)!),
   },
   {
-    // The one `maybe` that is not this call's doing. The earlier call had recorded: an orphan is a claim in `settling`,
-    // which the claim machine enters by `recorded` alone. This call did nothing yet but ask.
+    // The only `maybe` that an earlier call caused. The earlier call had recorded: an orphan is a claim in
+    // `settling`, which the claim machine enters by `recorded` alone. This call has only asked so far.
     says: 'charged maybe by an earlier call: found orphaned, nothing of this call’s own was verified, run or settled',
     some: ways => ways.filter(isEarlierInDoubt),
     holds: ({ final, states }) =>

@@ -1,7 +1,8 @@
 /**
  * The life of one idempotency key in one caller's scope. Only the chain ends `settling`; a lease never does.
  *
- * A token that lapsed may still record, if nobody took the claim meanwhile; a token that was replaced may do nothing.
+ * A token whose lease lapsed may still record if no other call took the claim meanwhile. A token that was replaced
+ * may do nothing.
  */
 import { type DrawnMachine, lifecycleOf, machineOf, type StateOf } from '../table.js'
 
@@ -59,6 +60,6 @@ const drawing = {
 
 export type ClaimDrawing = typeof drawing
 export type ClaimState = StateOf<ClaimDrawing>
-/** The life of one idempotency key: absent, at work, settling, completed. */
+/** The life of one idempotency key: absent, held by a running call, settling, completed. */
 export const claimMachine: DrawnMachine<ClaimDrawing> = machineOf(drawing)
 export const claimTable = lifecycleOf(claimMachine)

@@ -1,4 +1,7 @@
-/** The life of one payment, by its transaction id: delivered for at most once, whoever presents it and however often. */
+/**
+ * The life of one payment, by its transaction id: a handler's answer is delivered for it at most once, for any
+ * presenter and any number of requests.
+ */
 import { type DrawnMachine, lifecycleOf, machineOf, type StateOf } from '../table.js'
 
 const drawing = {
@@ -30,6 +33,6 @@ const drawing = {
 
 export type PaymentDrawing = typeof drawing
 export type PaymentState = StateOf<PaymentDrawing>
-/** The life of one payment, by its transaction id: delivered for at most once, whoever presents it. */
+/** The life of one payment, by its transaction id: a handler's answer is delivered for it at most once. */
 export const paymentMachine: DrawnMachine<PaymentDrawing> = machineOf(drawing)
 export const paymentTable = lifecycleOf(paymentMachine)

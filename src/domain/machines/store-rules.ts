@@ -1,4 +1,7 @@
-/** Rules of the charge stores that the machines of a claim and of a payment do not show. Memory and Redis read the same. */
+/**
+ * Rules of the charge stores that the claim machine and the payment machine do not show. Memory and Redis use the
+ * same rules.
+ */
 
 import type { Drawing, EventOf, StateOf } from '../table.js'
 import type { ClaimDrawing } from './claim.machine.js'
@@ -12,7 +15,7 @@ interface Closing {
   readonly payment: readonly AnyEventOf<PaymentDrawing>[]
 }
 
-/** What `open` answers about a payment to every call but its holder. */
+/** What `open` returns about a payment to every call except its holder. */
 export const VERDICT_FOR_OTHERS = {
   free: 'opened',
   held: 'inUse',
@@ -22,8 +25,9 @@ export const VERDICT_FOR_OTHERS = {
 } as const satisfies Record<PaymentState, string>
 
 /**
- * The events of each way of closing. The record takes the first one that its state lists, and stays where it lists none. A
- * call that a window covered has recorded nothing: its claim is `served`, and its payment, if it sent one, is released.
+ * The events of each way of closing. The record takes the first one that its state lists, and stays unchanged where
+ * it lists none. A call that a window covered has recorded nothing: its claim is `served`, and its payment, if it
+ * sent one, is released.
  */
 export const CLOSING_EVENTS = {
   complete: { claim: ['completed', 'served'], payment: ['completed', 'released'] },

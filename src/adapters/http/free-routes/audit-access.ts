@@ -1,13 +1,16 @@
-/** Who may see the audit page: this machine, or whoever holds the token. It is read-only, but not for strangers. */
+/**
+ * Who may see the audit page: clients on this machine, or clients with the token. The page is read-only, but not for
+ * strangers.
+ */
 import { createHash, timingSafeEqual } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import { HttpError } from '../errors.js'
 import { isForeignScript } from './private-route.js'
 
 const LOOPBACK_ADDRESS = /^(127\.\d+\.\d+\.\d+|::1|::ffff:127\.\d+\.\d+\.\d+)$/
-/** A page of another site whose name was made to point here still says its own name. */
+/** If another site's name is made to point to this machine, the browser still sends that site's name. */
 const LOOPBACK_HOST = /^(localhost|([a-z0-9-]+\.)+localhost|127\.\d+\.\d+\.\d+|\[::1\])(:\d+)?$/i
-/** Whoever sends one of these speaks for somebody else, who may be anywhere. */
+/** A request with one of these headers comes through a proxy, so its caller may be anywhere. */
 const FORWARDING = ['forwarded', 'x-forwarded-for', 'x-forwarded-host', 'x-real-ip', 'via'] as const
 
 /** @throws HttpRefusal */
@@ -38,7 +41,7 @@ function isThisMachine({ socket, headers }: IncomingMessage): boolean {
   )
 }
 
-/** `Bearer <token>`, or as browsers ask for it: any user name, the token as the password. */
+/** `Bearer <token>`, or the form that browsers send: any user name, with the token as the password. */
 function presentedToken(authorization = ''): string {
   const [scheme = '', value = ''] = authorization.split(' ', 2)
   if (scheme.toLowerCase() === 'bearer') return value
@@ -47,7 +50,7 @@ function presentedToken(authorization = ''): string {
   return pair.slice(pair.indexOf(':') + 1)
 }
 
-/** Hashes are of one length, so neither length nor place of a difference shows in the time it takes. */
+/** Compares hashes, which have one length: neither the token's length nor the position of a difference affects the time. */
 function isToken(presented: string, token: string): boolean {
   const [a, b] = [presented, token].map(text => createHash('sha256').update(text).digest())
   return timingSafeEqual(a!, b!)

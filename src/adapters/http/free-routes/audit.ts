@@ -1,4 +1,4 @@
-/** The audit page, what it is told while it is open, and the remembered calls as JSON lines. */
+/** The audit page, its stream of events, and the remembered calls as JSON lines. */
 import { Readable } from 'node:stream'
 import { HttpError } from '../errors.js'
 import type { Reply } from '../reply.js'
@@ -12,7 +12,7 @@ export interface AuditRoutesOptions {
     join(viewer: { write(text: string): boolean; end(): void }): Seat | undefined
     lines(): Iterable<string>
   }
-  /** Whoever presents it may look, from anywhere. Without one, only this machine may. */
+  /** A client that presents the token may look from anywhere. Without a token, only this machine may. */
   readonly token: string | undefined
 }
 
@@ -47,7 +47,7 @@ function guarded(
 }
 
 function watch({ req }: NodeRequest, feed: AuditRoutesOptions['feed']): Reply {
-  // Proxies that collect an answer before they pass it on would pass nothing on.
+  // Without this header, proxies that buffer an answer before they forward it would forward nothing.
   const headers = ['Content-Type', 'text/event-stream', 'X-Accel-Buffering', 'no']
   if (req.method === 'HEAD') return { status: 200, headers }
   let seat: Seat | undefined

@@ -1,4 +1,4 @@
-/** What an agent tells everybody without payment, at the root and under its base path. */
+/** The routes that an agent answers without payment, at the root and under its base path. */
 import type { FreeRoute } from '../route.js'
 import { type DiscoveryRoutesOptions, discoveryRoutes } from './manifest.js'
 import { type OperationsRoutesOptions, operationsRoutes } from './operations.js'

@@ -1,11 +1,11 @@
-/** The manifest and the OpenAPI document, under the URLs by which this caller reaches the agent. */
+/** The manifest and the OpenAPI document, with the URLs by which this caller reaches the agent. */
 import { rootOf } from '../origin.js'
 import { jsonTextReply } from '../reply.js'
 import type { FreeRoute } from '../route.js'
 import { UNCACHED } from './uncached.js'
 
 export interface DiscoveryRoutesOptions {
-  /** JSON texts, by the origin that a request came to. */
+  /** JSON texts, by the origin of the request. */
   readonly documents: {
     manifest(origin: string): string | Promise<string>
     openapi(origin: string): string | Promise<string>

@@ -1,4 +1,4 @@
-/** For whoever runs the agent: is it well, is it ready, what has it done. No payer is in it. */
+/** For operators of the agent: its health, its readiness and its last calls. Names no payer. */
 
 import type { EndedCall } from '../../../ports/call-observer.js'
 import type { Runs } from '../../../ports/runs.js'
@@ -17,13 +17,13 @@ export interface OperationsRoutesOptions {
   readonly operationsHosts: Hosts
 }
 
-/** A body, and whether it is good news. */
+/** A body, and whether it reports a good condition. */
 interface Condition {
   readonly ok: boolean
   readonly [field: string]: unknown
 }
 
-/** Long enough not to be a burden, short enough that a process which became ready is soon found to be. */
+/** Long enough to cause little load, short enough to notice soon when a process becomes ready. */
 const RETRY_SECONDS = '5'
 
 export function operationsRoutes(options: OperationsRoutesOptions): readonly FreeRoute[] {

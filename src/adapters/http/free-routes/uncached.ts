@@ -1,5 +1,5 @@
 /**
- * Health is true for a moment only. And documents name the host that they were asked at, which may be a forwarded one: a
- * shared cache that kept one would serve one caller's word to all others.
+ * Health is valid only for a moment. Documents contain the host of their request, which may be a forwarded one: a
+ * shared cache would send one caller's host to all others.
  */
 export const UNCACHED = Object.freeze(['Cache-Control', 'no-store'])

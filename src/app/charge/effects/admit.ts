@@ -4,7 +4,7 @@ import { keyId } from '../subscription-key.js'
 
 const DRAINING_RETRY_MS = 5_000
 
-/** Draining first: a process that is leaving counts no calls. */
+/** Checks draining first: a process that stops counts no calls. */
 export function admit(deps: ChargeDeps, call: Call) {
   if (deps.stop.draining()) {
     call.retryAfterMs = DRAINING_RETRY_MS
@@ -33,7 +33,7 @@ function verdictOf(deps: ChargeDeps, call: Call, rate: Rate) {
   if (rate.per === 'ip')
     return deps.rateLimit.take(`${rate.bucket}ip:${request.clientAddress}`, rate.perMinute)
   if (request.payment.kind !== 'none') return unverified(deps, call, rate)
-  // Unpaid calls are not limited here; calls that present a window's key are counted by it.
+  // Unpaid calls are not limited here. Calls that present a window's key are counted by that key.
   return request.subscriptionKey === undefined
     ? ADMITTED
     : deps.rateLimit.take(
@@ -43,9 +43,9 @@ function verdictOf(deps: ChargeDeps, call: Call, rate: Rate) {
 }
 
 /**
- * A payment proves its payer only once the facilitator has verified it: until then it is counted under the caller's
- * address, so that fresh keys without money buy no fresh limits, and payments that landed (they are public) use up
- * nobody else's. A payer who is over the limit already is refused before the facilitator is asked.
+ * Until the facilitator has verified a payment, the payment proves no payer, so it is counted under the caller's
+ * address. Thus new keys without money get no new limits, and payments that landed (they are public) use up no other
+ * caller's limit. A payer who is already over the limit is refused before the facilitator is asked.
  */
 async function unverified(deps: ChargeDeps, call: Call, rate: Rate) {
   const payer = call.read?.payer ?? claimedPayer(call.payload)
@@ -59,7 +59,7 @@ async function unverified(deps: ChargeDeps, call: Call, rate: Rate) {
   return verdict
 }
 
-/** Counts a verified payment under its payer, and no longer under the caller's address. */
+/** Counts a verified payment under its payer, and takes back the count under the caller's address. */
 export async function countVerified(deps: ChargeDeps, call: Call, rate: Rate) {
   if (rate.per !== 'payer' || call.payer === undefined) return 'verified'
   try {

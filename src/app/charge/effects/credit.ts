@@ -4,14 +4,14 @@ import { type Call, storeDown } from '../call.js'
 import { creditorOf } from '../credit.js'
 import type { ChargeDeps } from '../deps.js'
 
-/** How soon credit is seen that another process gave back. */
+/** How often to look for credit that another process gave back. */
 const ASK_EVERY_MS = 250
-/** Credit comes back as soon as one of the payer's calls is settled. */
+/** A payer's credit comes back as soon as one of their calls is settled. */
 const EXHAUSTED_RETRY_MS = 5_000
 
 /**
- * Takes one run of the payer's credit, and waits a little where none is left. Without credit a wallet of one cent had
- * twenty runs at once: each of its payments was verified, and only one could settle.
+ * Takes one run of the payer's credit, and waits a short time where none is left. Without credit a wallet of one cent
+ * had twenty runs at once: each of its payments was verified, and only one could settle.
  */
 export function credit(deps: ChargeDeps, call: Call) {
   if (deps.rules.credit === undefined) return 'credited'
@@ -21,7 +21,7 @@ export function credit(deps: ChargeDeps, call: Call) {
 type Taken = 'credited' | 'storeDown' | undefined
 
 function take(deps: ChargeDeps, call: Call): Taken | Promise<Taken> {
-  // The facilitator has verified the payer; where no payer can be read, the caller's address stands for one.
+  // The facilitator has verified the payer. Where the payer cannot be read, the caller's address replaces it.
   const creditor = creditorOf(deps, call.payer ?? call.request.clientAddress)
   const granted = (isGranted: boolean): Taken => {
     if (!isGranted) return undefined

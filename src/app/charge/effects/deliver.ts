@@ -8,27 +8,27 @@ import { NoAnswer, render } from '../render-answer.js'
 
 type Ended = 'delivered' | 'failed' | 'timedOut' | 'abandoned' | 'stopped'
 
-/** Runs the handler for a verified payment. Nothing is charged by this. */
+/** Runs the handler for a verified payment. Charges nothing. */
 export async function deliver(deps: ChargeDeps, call: Call): Promise<Ended | 'expired'> {
-  // What verifying and waiting took is gone from what can still settle.
+  // Verifying and waiting took part of the time in which the payment can settle.
   const leftMs = call.settleByMs - deps.clock.monotonic()
   const deadlineMs = Math.min(call.handlerMs, leftMs)
   const how = deadlineMs > 0 ? await work(deps, call, deadlineMs) : 'timedOut'
   if (how !== 'timedOut' || deadlineMs >= call.endpoint.def.timeout) return how
-  // The payer chose how long the payment is valid: a run that this cut is not the handler's failure.
+  // The payer chose how long the payment is valid. If the payment's end cuts the run, the handler did not fail.
   call.refusal =
     'The payment expires before this work is done; nothing was charged. Sign one that is valid for longer'
   return 'expired'
 }
 
-/** Runs it for a caller whose window is paid. */
+/** Runs the handler for a caller whose window is paid. */
 export function serve(deps: ChargeDeps, call: Call): Promise<Ended> {
   return work(deps, call, call.endpoint.def.timeout)
 }
 
 /**
- * The handler against its deadline, the caller's patience and the end of the process: whichever comes first decides,
- * and what the handler does after that is ignored.
+ * Waits for the handler, its deadline, the caller's hang-up or the end of the process. The first of them decides the
+ * event; what the handler does later is ignored.
  */
 function work(deps: ChargeDeps, call: Call, deadlineMs: number): Promise<Ended> {
   const { caller } = call.request
@@ -50,7 +50,7 @@ function work(deps: ChargeDeps, call: Call, deadlineMs: number): Promise<Ended> 
       try {
         if (!cancellation.isCancelled) fail(deps, call, cause)
       } catch {
-        // What was thrown cannot even be looked at; the final state says enough.
+        // The thrown value cannot even be inspected. The final state says enough.
       } finally {
         end('failed')
       }
@@ -77,7 +77,10 @@ async function answer(
   return 'failed'
 }
 
-/** The handler's signal, made when it is first looked at: most never do, and making one costs more than the whole walk. */
+/**
+ * The handler's signal, made on first access: most handlers never use it, and making one costs more than the whole
+ * walk.
+ */
 class Cancellation {
   #controller: AbortController | undefined
   #reason: Error | undefined
@@ -103,8 +106,8 @@ class Cancellation {
 const CANCELLATION = Symbol('cancellation')
 
 /**
- * One descriptor for all contexts: a getter written in each literal would give each a shape of its own, which V8 keeps
- * until its next full collection. Its own property, so that a context that is spread takes its signal along.
+ * One descriptor for all contexts: a getter in each literal would give each context its own shape, which V8 keeps
+ * until its next full collection. The property is the context's own, so a spread copies the signal.
  */
 const LAZY_SIGNAL: PropertyDescriptor & ThisType<{ [CANCELLATION]: Cancellation }> = {
   get() {

@@ -2,7 +2,7 @@ import { type Call, storeDown } from '../call.js'
 import type { ChargeDeps } from '../deps.js'
 import { keyId, windowsNow } from '../subscription-key.js'
 
-/** A key opens the endpoint that sold it, until the moment its window ends. Any other key is as good as none. */
+/** A key opens the endpoint that sold it until its window ends. Any other key counts as absent. */
 export function entitle(deps: ChargeDeps, call: Call) {
   const key = call.request.subscriptionKey
   if (key === undefined || call.endpoint.periodMs === undefined || call.isProbe) return 'uncovered'

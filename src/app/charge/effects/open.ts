@@ -5,12 +5,18 @@ import { bodyHash, claimName, unseal } from '../claim.js'
 import type { ChargeDeps } from '../deps.js'
 import { keyId } from '../subscription-key.js'
 
-/** A lease says how long a call that stopped still blocks; one at work may be done at any moment. */
+/**
+ * The lease says how long a stopped call still blocks its key. A running call may end sooner, so the caller retries
+ * after this time at the latest.
+ */
 const RETRY_MAX_MS = 2_000
-/** Shorter keys can be guessed: a counter, a word, a date. */
+/** Shorter keys can be guessed: a counter, a common word, a date. */
 const SECRET_KEY_LENGTH_MIN = 16
 
-/** Takes the idempotency key and the payment together. Where there is neither, nothing is at stake and nobody is asked. */
+/**
+ * Takes the idempotency key and the payment together. With neither, there is nothing to protect, and the store is not
+ * asked.
+ */
 export function open(deps: ChargeDeps, call: Call) {
   const hold = holdOf(deps, call)
   return hold === undefined ? 'opened' : take(deps, call, hold)
@@ -34,7 +40,7 @@ async function take(deps: ChargeDeps, call: Call, hold: Hold) {
       return call.replayed.answer === undefined ? 'notKept' : 'replayable'
     case 'orphaned':
       call.recorded = opened.recorded
-      // The key is taken over, and no payment yet.
+      // This call takes over the key, but no payment yet.
       deps.leases.keep({ slot: hold.slot, token: hold.token, claim: hold.claim! }, call.startedMonotonicMs)
       return 'orphaned'
     case 'spent':
@@ -46,7 +52,7 @@ async function take(deps: ChargeDeps, call: Call, hold: Hold) {
 
 type Refused = Extract<Opened, { verdict: 'reused' | 'inProgress' | 'inUse' }>
 
-/** Without a key of the caller's, what is in use is the payment. */
+/** If the caller sent no key, the refusal is about the payment. */
 async function refusedFor(deps: ChargeDeps, call: Call, opened: Refused) {
   const waitMs = opened.verdict === 'reused' ? 0 : opened.retryAfterMs
   const isOfKey = opened.verdict !== 'inUse' && keyOf(deps, call) !== undefined
@@ -56,19 +62,24 @@ async function refusedFor(deps: ChargeDeps, call: Call, opened: Refused) {
   return isOfKey ? 'inProgress' : 'inUse'
 }
 
-/** A payment whose call stopped while settling, presented in another way than that call did: the chain knows how it ended. */
+/**
+ * The call of this payment stopped while settling, and now the payment comes with another key or body: the chain
+ * knows whether it landed.
+ */
 async function landed(deps: ChargeDeps, read: ReadPayment): Promise<boolean> {
   return (await deps.chain.lookup(read.txId, read)) === 'found'
 }
 
 /**
- * A payment that landed is public. With a key that can be guessed it would open a stranger's answer, or tell by the
- * refusal which keys exist, so it is refused before the key is looked up: the answer is the same for every key.
+ * A payment that landed is public. With a key that can be guessed it would open another caller's answer, or the
+ * refusal would show which keys exist. So it is refused before the key is looked up: the answer is the same for every
+ * key.
  */
 async function landedWithShortKey(deps: ChargeDeps, read: ReadPayment, call: Call) {
   const round = await deps.chain.round()
   if (round !== undefined && read.lastValid < round) {
-    // Not looked up: proof would cost the node a request for each of its rounds, and strangers may ask for it.
+    // Do not ask for proof: it would cost the node one request for each round of the payment, and any stranger may
+    // send this request.
     call.problem = {
       message: 'This payment can no longer land. With this Idempotency-Key it opens nothing; look txId up.',
     }
@@ -95,13 +106,13 @@ async function attempt(deps: ChargeDeps, hold: Hold): Promise<Opened | undefined
     return await deps.store.open({ ...hold, leaseMs: deps.leases.leaseMs })
   } catch (cause) {
     deps.logger.error({ err: cause }, 'the charge store did not open')
-    // It may have, before its answer was lost.
+    // The store may have opened the call before its answer was lost.
     deps.pendingCloses.add({ ...hold, how: 'release', retentionMs: 0 })
     return undefined
   }
 }
 
-/** A claim protects a payment or a window's key; a request with neither has nothing to claim. */
+/** A claim protects a payment or a window's key. A request with neither needs no claim. */
 function holdOf(deps: ChargeDeps, call: Call): Hold | undefined {
   const { read, payload, endpoint } = call
   const key = keyOf(deps, call)
@@ -110,7 +121,7 @@ function holdOf(deps: ChargeDeps, call: Call): Hold | undefined {
   call.secret = key ?? read!.signature
   return {
     token: call.id,
-    // Everything that one payer holds lives together, so that a claim and its payment move in one step.
+    // Everything that one payer holds is in one slot, so that a claim and its payment move in one step.
     slot: read?.payer ?? claimedPayer(payload) ?? scope!,
     ...(read && { payment: read.txId }),
     ...(scope !== undefined && {
@@ -127,15 +138,15 @@ function keyOf(deps: ChargeDeps, { request }: Call): string | undefined {
 }
 
 /**
- * Without a key the payment itself is one while its outcome is open: the same payment with the same body gets the
- * answer of a call that ended in doubt. The answer is sealed with the payment's signature, so that another signature over
+ * Without a key, the payment itself is the key while its outcome is open: the same payment with the same body gets
+ * the answer of a call whose outcome was unknown. The payment's signature seals the answer, so another signature over
  * the same transaction opens nothing.
  */
 function paymentScope({ read }: Call): string | undefined {
   return read?.signature && `payment:${read.txId}:${read.signature}`
 }
 
-/** Whose key it is. A payer who proves nothing shares a scope with nobody but their own address on the network. */
+/** The owner of the key. A payer without proof shares a scope only with callers from the same network address. */
 function scopeOf(deps: ChargeDeps, call: Call): string | undefined {
   const { request, payload } = call
   if (payload !== undefined) {

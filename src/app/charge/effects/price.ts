@@ -7,7 +7,7 @@ import type { ChargeDeps } from '../deps.js'
 import { quotedPrice } from '../quoted-price.js'
 import { UNPAID } from '../terms.js'
 
-/** Works out our terms and holds the payment against them, before the facilitator hears of it. */
+/** Computes the terms and compares the payment with them, before the facilitator is asked. */
 export function price(deps: ChargeDeps, call: Call) {
   const { fixedAmount } = call.endpoint.terms
   return fixedAmount === undefined ? priced(deps, call) : asked(deps, call, fixedAmount)

@@ -9,9 +9,9 @@ const IN_DOUBT_RETRY_MS = 5_000
 const PAUSE_MAX_MS = 4_000
 
 /**
- * The payment may or may not have been submitted. A group lands only once, so the same payload is settled again and
- * again, and the chain is asked in between: only it may say no, because a facilitator that lost track answers "txn dead"
- * for what has landed.
+ * The payment may have been submitted. A group lands only once, so the same payload is settled repeatedly, and the
+ * chain is asked in between. Only the chain may say no: a facilitator that lost track answers "txn dead" for a
+ * payment that has landed.
  */
 export async function reconcile(deps: ChargeDeps, call: Call) {
   const untilMs = call.settlingSinceMs + deps.rules.timeouts.certaintyMs
@@ -26,7 +26,7 @@ export async function reconcile(deps: ChargeDeps, call: Call) {
   return 'unknown'
 }
 
-/** One attempt may take longer than the caller is to wait; what it finds later is found by recovery. */
+/** One attempt may take longer than the caller waits. Recovery finds its later result. */
 async function atMost({ clock }: ChargeDeps, ms: number, attempted: Promise<Landing>): Promise<Landing> {
   return withTimeout(clock, Math.max(ms, 1), attempted).catch(() => 'unknown')
 }
@@ -35,7 +35,7 @@ async function attempt(deps: ChargeDeps, call: Call): Promise<Landing> {
   const { read } = call
   const settlement = await settlementOf(deps, call.payload!, call.requirements!)
   if (settlement.verdict === 'settled' && (await accept(deps, call, settlement))) return 'found'
-  // Nothing in it names a transaction, so there is nothing to look up, and no later no can take the unknown back.
+  // The payload names no transaction, so there is nothing to look up, and a later refusal cannot resolve the unknown.
   if (read === undefined) return 'unknown'
   const landing = await untilCut(deps.stop, deps.chain.lookup(read.txId, read), 'unknown')
   if (landing === 'absent')

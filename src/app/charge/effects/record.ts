@@ -4,7 +4,7 @@ import { seal } from '../claim.js'
 import type { ChargeDeps } from '../deps.js'
 import { keyId, newKey, windowsNow } from '../subscription-key.js'
 
-/** Garbage collection, generously: slow rounds, and an hour for clocks and operators. */
+/** Generous limits for garbage collection: slow rounds, and an hour for clocks and operators. */
 const ROUND_SLOW_MS = 4_000
 const SLACK_MS = 3_600_000
 /** The widest window that Algorand allows, for payments whose rounds are not known. */
@@ -13,8 +13,8 @@ const ROUNDS_MAX = 1_000
 const NOTHING = new Uint8Array()
 
 /**
- * The last exit without a charge. From here on the answer, and the window that is being sold, are kept until it is known
- * whether the payment landed.
+ * The last state that can end without a charge. From here on, the answer and the window that is being sold are kept
+ * until it is known whether the payment landed.
  */
 export async function record(deps: ChargeDeps, call: Call) {
   const stop = stopReason(deps, call)
@@ -25,7 +25,7 @@ export async function record(deps: ChargeDeps, call: Call) {
     if (hold !== undefined && (await keep(deps, call)) === 'superseded') return 'superseded'
   } catch (cause) {
     deps.logger.error({ err: cause }, 'a store did not record; nothing is charged')
-    // A window that could not be stored is no word of the charge store's.
+    // A failure to store the window says nothing about the charge store.
     call.storeSilent = call.endpoint.periodMs === undefined || call.window !== undefined
     return storeDown(call)
   }
@@ -57,13 +57,16 @@ function keep(deps: ChargeDeps, call: Call) {
   })
 }
 
-/** All rounds that the payment was signed for, not those it has left: no clock has to be trusted. */
+/** Uses all rounds that the payment was signed for, not the rounds that are left: this needs no clock. */
 function lifetimeMs({ read }: Call): number {
   const rounds = read ? Number(read.lastValid - read.firstValid) : ROUNDS_MAX
   return Math.min(rounds, ROUNDS_MAX) * ROUND_SLOW_MS
 }
 
-/** An answer that is too large to be kept is delivered and charged; its key then says so instead of charging again. */
+/**
+ * An answer that is too large to keep is delivered and charged. A retry with its key is then refused instead of
+ * charged again.
+ */
 export function replayedAnswer(deps: ChargeDeps, call: Call): ReplayedAnswer {
   const { answer, txId, payer, requirements, window } = call
   const isKept = bodyBytes(answer!) <= deps.rules.answerBytesMax
@@ -77,11 +80,11 @@ export function replayedAnswer(deps: ChargeDeps, call: Call): ReplayedAnswer {
   }
 }
 
-/** Stored before its payment settles: a key that cannot be kept is never charged for. */
+/** Stores the window before its payment settles, so a key that cannot be kept is never charged for. */
 async function storeWindow(deps: ChargeDeps, call: Call, periodMs: number): Promise<void> {
   const key = newKey(deps)
-  // The period starts at the last moment the payment can land, so that no paid minute is lost to settling; but a payment
-  // signed for longer than was asked does not stretch it.
+  // The period starts at the last moment at which the payment can land, so settling takes no paid minute. A payment
+  // that was signed for longer than the quote asks does not extend it.
   const landsWithinMs = Math.min(lifetimeMs(call), call.requirements!.maxTimeoutSeconds * 1_000)
   const leftMs = Math.min(call.settleByMs - deps.clock.monotonic(), landsWithinMs)
   const expiresAtMs = Math.ceil((await windowsNow(deps)) + leftMs) + periodMs

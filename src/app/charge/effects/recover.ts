@@ -10,9 +10,9 @@ import { settlementOf } from './settle.js'
 const UNDECIDED_RETRY_MS = 5_000
 
 /**
- * A call under this key stopped after it recorded, or is slow. Whether its payment landed decides whether its answer is
- * owed: what landed, or is landed here, is replayed in every mode. (In release mode the answer was dropped once and the
- * new payment charged too: two charges for a call that was only slow.)
+ * An earlier call under this key stopped after it recorded, or is slow. If its payment landed, or lands now, its
+ * answer is owed and is replayed in every mode. (An earlier version dropped the answer in release mode and charged
+ * the new payment too: two charges for a call that was only slow.)
  */
 export async function recover(deps: ChargeDeps, call: Call) {
   const recorded = call.recorded!
@@ -39,7 +39,8 @@ export async function recover(deps: ChargeDeps, call: Call) {
     }
   } catch (cause) {
     deps.logger.error({ err: cause }, 'a call that stopped while settling was not resolved')
-    // What has landed is owed whatever the store has heard: whoever asks next resolves it again, and books it if need be.
+    // If the payment landed, the answer is owed, even if the store does not answer. The next call resolves the claim
+    // again, and books the payment if needed.
     if (landing === 'found') return owed(deps, call, recorded)
     call.retryAfterMs = UNDECIDED_RETRY_MS
     return 'storeDown'
@@ -52,7 +53,7 @@ function owed(deps: ChargeDeps, call: Call, recorded: Recorded): 'found' | 'notK
   return call.replayed.answer === undefined ? 'notKept' : 'found'
 }
 
-/** The run that recovery found paid was on its payer's credit. */
+/** The run that recovery found paid had taken its payer's credit. */
 function earn(deps: ChargeDeps, { read }: Call): void {
   if (deps.rules.credit && read) giveCredit(deps, creditorOf(deps, read.payer), 2)
 }
@@ -63,7 +64,7 @@ function undecided(call: Call): 'undecided' {
   return 'undecided'
 }
 
-/** The very payment is settled again where the caller brought it along: it lands once, however often it is sent. */
+/** If the caller sent the same payment again, settle it again: it lands once, however often it is sent. */
 async function landingOf(deps: ChargeDeps, call: Call, { payment }: Recorded): Promise<Landing> {
   if (payment === undefined) return 'unknown'
   const { read, payload, endpoint } = call

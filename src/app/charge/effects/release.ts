@@ -5,7 +5,7 @@ import type { ChargeDeps } from '../deps.js'
 const IN_DOUBT_RETRY_MS = 5_000
 
 /**
- * After settling began, "not charged" may be said only of a payment that this call still holds: a call that took it over
+ * After settling began, "not charged" is true only of a payment that this call still holds. A call that took it over
  * may have settled it meanwhile, and may owe its answer.
  */
 export async function release(deps: ChargeDeps, call: Call) {

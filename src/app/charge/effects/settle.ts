@@ -13,10 +13,11 @@ export async function settle(deps: ChargeDeps, call: Call) {
       return (await accept(deps, call, settlement)) ? 'settled' : 'unknown'
     case 'refused':
       call.refusal = settlement.reason
-      // Where the chain has the word, the facilitator's no is no more than its yes.
+      // With `confirmOnChain` the chain decides: the facilitator's refusal is not final, and neither is its
+      // confirmation.
       return deps.rules.confirmOnChain ? 'unknown' : 'refused'
     case 'spent':
-      // By our own first attempt, or by the payer: the chain says which, and whether it stays.
+      // This call's first attempt or the payer submitted it. The chain says which, and whether it stays.
       return 'unknown'
     case 'unknown':
       deps.logger.warn({ cause: settlement.cause, txId: call.txId }, 'a settlement has no clear answer')
@@ -26,7 +27,7 @@ export async function settle(deps: ChargeDeps, call: Call) {
 
 const STOPPING = { verdict: 'unknown', cause: 'the server is stopping' } as const
 
-/** A server that is told to stop answers that the settlement is unknown; it does not reset the connection. */
+/** A server that stops answers that the settlement is unknown. It does not reset the connection. */
 export function settlementOf(
   deps: ChargeDeps,
   payment: PaymentPayload,
@@ -38,8 +39,9 @@ export function settlementOf(
 }
 
 /**
- * Takes a yes at its word, but for `confirmOnChain`. One that names another transaction, network or payer than the
- * payment's is delivered and flagged: the caller did what was asked, and the seller learns that the facilitator errs.
+ * Accepts the facilitator's confirmation, unless `confirmOnChain` is set. A confirmation that names another
+ * transaction, network or payer than the payment's is delivered and flagged: the caller did what was asked, and the
+ * seller learns that the facilitator is wrong.
  */
 export async function accept(
   deps: ChargeDeps,

@@ -3,7 +3,7 @@ import type { Call } from '../call.js'
 import type { ChargeDeps } from '../deps.js'
 import { entitle } from './entitle.js'
 
-/** A probe asks for the price: it carries nothing that could be validated, and nothing will be run for it. */
+/** A probe asks for the price: it has no input to validate, and no handler runs for it. */
 export function validate(deps: ChargeDeps, call: Call) {
   const { request, endpoint } = call
   const isGet = endpoint.def.method === 'GET'
@@ -33,8 +33,8 @@ function probe(call: Call) {
 }
 
 /**
- * A key that opens nothing is as good as none, so what comes with it alone is a probe. Where the store cannot tell, the input is
- * refused: a quote would have a subscriber pay again.
+ * A key that opens nothing counts as absent, so a request with only such a key is a probe. If the store does not
+ * answer, the input is refused: a quote would make a subscriber pay again.
  */
 async function probeUnlessCovered(deps: ChargeDeps, call: Call, problem: Problem) {
   if ((await entitle(deps, call)) === 'uncovered') return probe(call)

@@ -3,12 +3,15 @@ import type { Call } from '../call.js'
 import type { ChargeDeps } from '../deps.js'
 import { countVerified } from './admit.js'
 
-/** Rounds are produced about every 2.8 s; counting 2.5 s for each errs towards cutting the handler early. */
+/**
+ * Algorand produces a round about every 2.8 s. Counting 2.5 s for each makes the deadline rather too early than too
+ * late.
+ */
 const ROUND_MS = 2_500
-/** Kept free for submitting: a group signed up to round R must be in a block by then. */
+/** Rounds that are left for submitting: a group that is valid until round R must be in a block by then. */
 const ROUNDS_TO_SETTLE = 3
 const SLACK_MS = 1_000
-/** Less than this and no handler can be expected to finish. */
+/** With less time than this, no handler can be expected to finish. */
 const HANDLER_MIN_MS = 1_000
 
 const UNREACHABLE_RETRY_MS = 5_000
@@ -28,7 +31,7 @@ export async function verify(deps: ChargeDeps, call: Call) {
       call.payer ??= verification.payer
       return call.endpoint.rate === undefined ? 'verified' : countVerified(deps, call, call.endpoint.rate)
     case 'spent':
-      // Paid once, delivered once, and no reason to ask the caller for another payment.
+      // The payment was paid once and delivered for once. The caller need not pay again.
       if (call.read) return 'spent'
       call.refusal = verification.reason
       return 'refused'
@@ -42,12 +45,12 @@ export async function verify(deps: ChargeDeps, call: Call) {
   }
 }
 
-/** A store that forgot must not make its payer pay again. Only for a payer's own signature is the chain asked. */
+/** If the store lost its records, the payer must not pay again. The chain is asked only for a payer's own signature. */
 async function landedBefore(deps: ChargeDeps, read: ReadPayment): Promise<boolean> {
   return read.proven() && (await deps.chain.hasLanded(read.txId)) === true
 }
 
-/** How long the handler may take so that the payment can still land; unlimited where a round is not known. */
+/** How long the handler may take so that the payment can still land; unlimited where the round is unknown. */
 async function lifetimeMs(deps: ChargeDeps, { read }: Call): Promise<number> {
   if (read === undefined) return Number.POSITIVE_INFINITY
   const round = await deps.chain.round()

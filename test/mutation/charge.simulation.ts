@@ -12,16 +12,16 @@ import type { ChargeFinal } from '../../src/domain/machines/charge.machine.js'
  */
 const EPISODES: readonly (readonly [seed: string, ends: readonly ChargeFinal[]])[] = [
   ['126', ['quoted', 'failed', 'served', 'keyReused']],
-  ['94', ['inProgress', 'unsettled', 'served']],
+  ['94', ['inProgress', 'served', 'replayed']],
   ['141', ['shuttingDown', 'settled', 'paymentSpent', 'timedOut']],
   ['85', ['replayed', 'unavailable', 'refused']],
   ['118', ['limited', 'paymentInUse']],
   ['110', ['inProgress', 'replayed']],
   ['182', ['unsettled', 'paymentSpent']],
-  ['98', ['abandoned', 'settled', 'timedOut']],
+  ['29', ['abandoned', 'inDoubt', 'answerNotKept', 'unavailable']],
   ['145', ['inDoubt', 'answerNotKept', 'paymentInUse']],
-  ['174', ['tooManyUnpaid', 'abandoned', 'replayed']],
-  ['90', ['tooManyUnpaid', 'paymentInUse']],
+  ['14', ['unsettled', 'tooManyUnpaid', 'settled']],
+  ['90', ['tooManyUnpaid', 'limited', 'replayed']],
 ]
 
 for (const [seed, ends] of EPISODES) {

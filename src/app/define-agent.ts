@@ -37,7 +37,7 @@ export function defineEndpoint<const Input extends JSONSchema | undefined = unde
  *   handle: 'shouter',
  *   description: 'Writes text in capital letters.',
  *   payTo: 'SELLER_ADDRESS',
- *   endpoints: [shout],
+ *   endpoints: [defineEndpoint({ name: 'shout', price: '$0.01', handler: () => 'HELLO' })],
  * })
  *
  * @throws SvcError `invalid_agent`, `invalid_handle`, `invalid_address`, `duplicate_endpoint`, and an endpoint's

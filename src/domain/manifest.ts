@@ -82,7 +82,7 @@ export interface ManifestX402 {
  * trailing slash).
  *
  * @example
- * manifest(agent, 'https://agent.example').endpoints[0].url // https://agent.example/summarize
+ * manifest(agent, 'https://agent.example').endpoints.map(({ url }) => url) // ['https://agent.example/summarize']
  */
 export function manifest(agent: AgentDef, baseUrl: string): Manifest {
   const base = baseUrl.replace(/\/+$/, '')

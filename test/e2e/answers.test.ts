@@ -1,12 +1,18 @@
 /** How answers leave: the same alone and mounted in a Koa app, which sees them; whole, and in the bytes that were meant. */
 import { once } from 'node:events'
-import { createServer as createHttpServer, type Server } from 'node:http'
+import {
+  createServer as createHttpServer,
+  type IncomingMessage,
+  type Server,
+  type ServerResponse,
+} from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
 import Koa from 'koa'
 import mount from 'koa-mount'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createServer, defineAgent, defineEndpoint, type HandlerContext } from '../../src/index.js'
 import { type Sandbox, startSandbox } from '../../src/sandbox.js'
+import { closing } from '../support/closing.js'
 import { gate } from '../support/gate.js'
 import { rawRequest, sendRaw } from '../support/raw-http.js'
 import { ask, openSeller, pay, type Seller } from '../support/seller.js'
@@ -187,6 +193,80 @@ describe('the mounting app', () => {
     expect(paid.headers.getSetCookie()).toEqual(['before=1', 'too=2', 'a=1', 'b=2; Path=/'])
     server.close()
   })
+})
+
+describe('what stands in front of the app on Node', () => {
+  async function behind(front: (req: IncomingMessage, res: ServerResponse) => void, after?: Koa.Middleware) {
+    const { facilitatorUrl, algodUrl } = sandbox
+    const app = createServer(agentOf(), { facilitatorUrl, algodUrl })
+    if (after) app.use(after)
+    const server = createHttpServer((req, res) => {
+      front(req, res)
+      app.callback()(req, res)
+    }).listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    closing({ close: () => server.close() })
+    return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  }
+
+  it('may set headers when the body ends: a paid answer arrives with them', async () => {
+    const url = await behind((_, res) => {
+      const { end } = res
+      res.end = function (this: ServerResponse, ...args: unknown[]) {
+        res.setHeader('x-time', '1')
+        return (end as (...all: unknown[]) => ServerResponse).apply(this, args)
+      } as typeof end
+    })
+    const paid = await pay({ ...seller, url }, `${url}/echo`, { body: { text: 'a' } })
+    expect([paid.status, paid.headers.get('x-time'), await paid.text()]).toEqual([200, '1', '{"text":"a"}'])
+  })
+
+  it('may have answered itself: that answer is left alone', async () => {
+    const url = await behind((_, res) => res.writeHead(503).end('busy'))
+    const answer = await ask(`${url}/echo`, { method: 'POST', body: {} })
+    expect([answer.status, await answer.text()]).toEqual([503, 'busy'])
+  })
+
+  it('and what comes after it may answer later, by itself', async () => {
+    const url = await behind(
+      () => {},
+      ctx => {
+        ctx.respond = false
+        setImmediate(() => ctx.res.writeHead(200).end('late'))
+      },
+    )
+    expect(await (await ask(`${url}/late-path`)).text()).toBe('late')
+  })
+})
+
+describe('a path matches as it was sent', () => {
+  for (const target of [
+    '/health#f',
+    '/\\health',
+    'http://[/',
+    'http://a:b:c/',
+    '/_svc\\runs',
+    '/_svc\\runs#',
+  ]) {
+    it(target, async () => {
+      const warned: string[] = []
+      const logger = {
+        debug() {},
+        info() {},
+        warn: (_: object, m: string) => void warned.push(m),
+        error() {},
+      }
+      const own = await openSeller(endpoints, { sandbox, logger })
+      const { head, body } = await sendRaw(
+        own.url,
+        `GET ${target} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n`,
+      )
+      expect(head).toMatch(/^HTTP\/1\.1 404/)
+      expect(JSON.parse(body)).toMatchObject({ error: { code: 'not_found' } })
+      expect(warned).toEqual([])
+      await own.close()
+    })
+  }
 })
 
 it('connections that callers reset are no warning: they would fill the log', async () => {

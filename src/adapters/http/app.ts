@@ -65,14 +65,18 @@ export function httpApp(options: HttpOptions): Koa {
     for (const [method, route] of methods) router.register(path, [method], ctx => answer(ctx, route))
     router.all(path, ctx => answer(ctx, otherwise(methods)))
   }
-  /** The mounting app answers paths that it does not find either. */
+  const routed = router.routes() as Middleware
+  /** By the path as it was sent: Koa's own reads a backslash as a slash, cuts at `#`, and throws for what is no URL. */
+  const freePaths: Middleware = (ctx, next) => (free.has(pathOf(ctx.req.url!)) ? routed(ctx, next) : next())
+  /** In a mounting app it is the app that answers for paths that nobody has. */
   const notFound: Middleware = async (ctx, next) => {
     await next()
-    if (!isOutermost(ctx) || ctx.status !== 404 || ctx.body !== undefined || ctx.headerSent) return
+    const isAnswered = ctx.status !== 404 || ctx.body !== undefined || ctx.headerSent || ctx.respond === false
+    if (ctx.app !== app || isAnswered) return
     await answer(ctx, { headers: shared, handle: noSuchPath })
   }
   app.use(paidEndpoints)
-  app.use(router.routes() as Middleware)
+  app.use(freePaths)
   app.use(notFound)
   return app
 }

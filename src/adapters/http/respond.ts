@@ -21,6 +21,8 @@ export type Respond = (ctx: Context, reply: Reply) => void
 export function responder(isOutermost: (ctx: Context) => boolean, logger: Logger): Respond {
   return (ctx, reply) => {
     const { res } = ctx
+    // Something in front has answered already, as a middleware with a timeout does.
+    if (res.headersSent) return reportUndelivered(res)
     const write = isOutermost(ctx) && isUntouched(res) ? writeAtOnce : handToKoa
     try {
       write(ctx, reply)
@@ -45,8 +47,11 @@ export function responder(isOutermost: (ctx: Context) => boolean, logger: Logger
  * `Set-Cookie` that was set before, where `writeHead` receives a list.)
  */
 function isUntouched(res: ServerResponse): boolean {
-  return !Object.hasOwn(res, 'writeHead') && res.getHeaderNames().length === 0
+  return res.getHeaderNames().length === 0 && WRAPPED.every(name => !Object.hasOwn(res, name))
 }
+
+/** What Express middleware puts functions of its own in the place of: some set headers when the body ends. */
+const WRAPPED = ['writeHead', 'end', 'write', 'setHeader', 'flushHeaders'] as const
 
 /** Koa's own setters and `respond` are a third of what an unpaid answer costs. */
 function writeAtOnce(ctx: Context, { status, headers, body }: Reply): void {

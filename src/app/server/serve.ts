@@ -29,7 +29,7 @@ export interface SvcServer extends Server {
  * `serve` also listens and drains. Does not wait for the network.
  *
  * @example
- * http.createServer(createServer(agent).callback()).listen(4021)
+ * createServer(agent).listen(4021)
  *
  * @throws SvcError `invalid_options`, `invalid_address`, `invalid_facilitator`
  */

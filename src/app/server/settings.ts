@@ -103,10 +103,7 @@ export function settingsOf(definition: AgentDef, options: ServerOptions): Settin
     rules: rulesOf(options),
     rate: rateOf(options.rateLimit),
     answersMax: options.idempotency?.max,
-    stores: {
-      ...options.stores,
-      ...(options.subscriptions?.store && { subscriptions: options.subscriptions.store }),
-    },
+    stores: storesOf(options),
     runsCapacity: positive('runsCapacity', options.runsCapacity ?? RUNS_CAPACITY_DEFAULT),
     healthChecks: healthChecksOf(options.healthChecks),
     extBase: extBaseOf(options.extBase),
@@ -173,6 +170,17 @@ export function remotesOf({ facilitatorUrl, algodUrl, indexerUrl }: ServerOption
     facilitatorUrls: [facilitatorUrl ?? sandbox ?? DEFAULT_FACILITATOR].flat() as readonly string[],
     algodUrl: algodUrl ?? sandbox ?? DEFAULT_ALGOD[network],
     indexerUrl: indexerUrl ?? ((algodUrl ?? sandbox) ? undefined : DEFAULT_INDEXER[network]),
+  }
+}
+
+/** By name: a seller's stores may be getters of a class, which a spread would lose. */
+function storesOf({ stores, subscriptions }: ServerOptions): Stores {
+  return {
+    charges: stores?.charges,
+    subscriptions: subscriptions?.store ?? stores?.subscriptions,
+    rateLimit: stores?.rateLimit,
+    credit: stores?.credit,
+    runs: stores?.runs,
   }
 }
 

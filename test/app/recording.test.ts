@@ -245,6 +245,9 @@ describe('recovery', () => {
     expect(call.replayed).toMatchObject({ txId: 'TX', answer: { status: 200 } })
     const without = await recovered({ landing: 'found', credit: null })
     expect(without.seen.given).toEqual([])
+    // The same request may be sent again and again while the store is silent.
+    const silent = await recovered({ landing: 'found', resolved: new Error('down') })
+    expect(silent).toMatchObject({ answer: 'found', seen: { given: [] } })
   })
 
   it('keeps the lease of what it took over', async () => {

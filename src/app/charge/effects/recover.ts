@@ -29,7 +29,8 @@ export async function recover(deps: ChargeDeps, call: Call) {
     })
     switch (resolved) {
       case 'completed':
-        return owed(deps, call, recorded)
+        earn(deps, call)
+        return owed(call, recorded)
       case 'opened':
         call.held = true
         deps.leases.keep(call.hold!, sinceMs)
@@ -40,16 +41,15 @@ export async function recover(deps: ChargeDeps, call: Call) {
   } catch (cause) {
     deps.logger.error({ err: cause }, 'a call that stopped while settling was not resolved')
     // If the payment landed, the answer is owed, even if the store does not answer. The next call resolves the claim
-    // again, and books the payment if needed.
-    if (landing === 'found') return owed(deps, call, recorded)
+    // again, and books the payment if needed. Only a resolved claim earns credit: each retry would earn it again.
+    if (landing === 'found') return owed(call, recorded)
     call.retryAfterMs = UNDECIDED_RETRY_MS
     return 'storeDown'
   }
 }
 
-function owed(deps: ChargeDeps, call: Call, recorded: Recorded): 'found' | 'notKept' {
+function owed(call: Call, recorded: Recorded): 'found' | 'notKept' {
   call.replayed = unseal(recorded.answer, call.secret!, call.hold!.claim!.name)
-  earn(deps, call)
   return call.replayed.answer === undefined ? 'notKept' : 'found'
 }
 

@@ -58,13 +58,13 @@ function checkQuote(truth: Truth, ledger: Ledger, { act, payment, endpoint, atMs
 const ARRIVAL_MS = 120_000
 
 /** Whether a request that is sent now arrives while the window is open. */
-export function isOpen({ expiresAtMs }: Window, atMs: number): boolean {
+export function isWindowOpen({ expiresAtMs }: Window, atMs: number): boolean {
   return expiresAtMs >= EPOCH_MS + atMs + ARRIVAL_MS
 }
 
 function checkWindow(truth: Truth, { act, window, endpoint, atMs, payment }: Asking): void {
   const sold = window === undefined || payment ? undefined : truth.windows.get(window)
-  if (!sold || endpoint !== 'feed' || !isOpen(sold, atMs)) return
+  if (!sold || endpoint !== 'feed' || !isWindowOpen(sold, atMs)) return
   truth.violated('windows-hold', `${act} was quoted in a window that it had paid for with ${sold.txId}`)
 }
 

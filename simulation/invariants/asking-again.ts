@@ -6,7 +6,7 @@ import type { Work } from '../world/seller.js'
 import type { Asking } from '../world/truth.js'
 import type { WireReply } from '../world/wire.js'
 import { type World, workRequest } from '../world/world.js'
-import { isOpen as isWindowOpen } from './answers.js'
+import { isWindowOpen } from './answers.js'
 
 /** Of fewer characters than a secret has. */
 export const GUESSABLE = 'short'

@@ -5,21 +5,9 @@ import { type HttpReply, isSuccess } from '../../src/app/client/http-exchange.js
 import { CAIP2, GENESIS_HASH, USDC_ASSET_ID } from '../../src/domain/network.js'
 import { encodeHeader, type PaymentRequirements } from '../../src/domain/x402.js'
 import type { SignedPayment } from '../../src/ports/payment-signer.js'
+import { failed, OTHERS, OURS, replay, reply, signed } from '../support/seller-replies.js'
 
 const PAY_TO = 'R'.repeat(58)
-const OURS = 'O'.repeat(52)
-const OTHERS = 'T'.repeat(52)
-const signed = { txId: OURS, payload: {}, firstValid: 1n, lastValid: 100n } as unknown as SignedPayment
-
-function reply(status: number, headers: Record<string, string> = {}, body: object = {}): HttpReply {
-  return { status, headers: new Headers(headers), bytes: Buffer.from(JSON.stringify(body)), oversized: false }
-}
-const failed = (status: number, code: string, txId?: string) => reply(status, {}, { error: { code, txId } })
-const replay = (receipt?: object, said = 'true') =>
-  reply(200, {
-    'idempotency-replayed': said,
-    ...(receipt && { 'PAYMENT-RESPONSE': encodeHeader(receipt) }),
-  })
 const settled = (status: number, over: object = {}) =>
   reply(status, { 'PAYMENT-RESPONSE': encodeHeader({ success: true, transaction: OURS, ...over }) })
 

@@ -3,28 +3,14 @@ import { describe, expect, it } from 'vitest'
 import type { HttpReply } from '../../src/app/client/http-exchange.js'
 import { type PurchaseDeps, purchase } from '../../src/app/client/purchase.js'
 import type { Delivery } from '../../src/app/client/retry.js'
-import { encodeHeader } from '../../src/domain/x402.js'
 import { systemClock } from '../../src/ports/clock.js'
-import type { SignedPayment } from '../../src/ports/payment-signer.js'
 import { systemRandom } from '../../src/ports/random.js'
 import { gate } from '../support/gate.js'
+import { failed, OTHERS, OURS, replay, reply, signed } from '../support/seller-replies.js'
 import vectors from '../vectors/payments.json' with { type: 'json' }
 
 const [vector] = vectors.payments
 const { amount, asset } = vector!.facilitatorBody.paymentRequirements
-const OURS = 'O'.repeat(52)
-const OTHERS = 'T'.repeat(52)
-const signed = { txId: OURS, payload: {}, firstValid: 1n, lastValid: 100n } as unknown as SignedPayment
-
-function reply(status: number, headers: Record<string, string> = {}, body: object = {}): HttpReply {
-  return { status, headers: new Headers(headers), bytes: Buffer.from(JSON.stringify(body)), oversized: false }
-}
-const failed = (status: number, code: string, txId?: string) => reply(status, {}, { error: { code, txId } })
-const replay = (receipt?: object, said = 'true') =>
-  reply(200, {
-    'idempotency-replayed': said,
-    ...(receipt && { 'PAYMENT-RESPONSE': encodeHeader(receipt) }),
-  })
 const delivered = (of: HttpReply | undefined, everLost = false): Delivery => ({
   ...(of ? { reply: of } : { cause: 'reset' }),
   attempts: 1,

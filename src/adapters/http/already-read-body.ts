@@ -17,7 +17,7 @@ export interface BodyHolder {
 /** A form's values are text without types, so they are not the JSON input that the endpoint asks for. */
 const FORM = /^\s*(?:application\/x-www-form-urlencoded|multipart\/form-data)\b/i
 
-/** @throws HttpRefusal `body_already_read` where the parser left nothing of it, `body_too_large` */
+/** @throws HttpError `body_already_read` where the parser left nothing of it, `body_too_large` */
 export function leftBody(
   req: IncomingMessage,
   holder: BodyHolder | undefined,

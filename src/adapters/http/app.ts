@@ -3,7 +3,7 @@ import Router from '@koa/router'
 import Koa, { type Context, type Middleware } from 'koa'
 import type { BodyHolder } from './already-read-body.js'
 import { skipBody } from './body.js'
-import { CORS_HEADERS } from './cors.js'
+import { sharedHeaders } from './cors.js'
 import { HttpError, replyToError } from './errors.js'
 import { closeWithSocket } from './pipelined.js'
 import type { Reply } from './reply.js'
@@ -24,7 +24,7 @@ const HANG_UPS: ReadonlySet<unknown> = new Set([
 
 export function httpApp(options: HttpOptions): Koa {
   const { logger } = options
-  const shared = options.cors ? CORS_HEADERS : []
+  const shared = sharedHeaders(options.cors)
   const free = freeRoutesByPath(options)
   const paid = paidRoutes(options, free)
 
@@ -37,7 +37,7 @@ export function httpApp(options: HttpOptions): Koa {
   const isOutermost = (ctx: Context) => ctx.app === app && app.middleware[0] === paidEndpoints
   const respond = responder(isOutermost, logger)
 
-  async function answer(ctx: Context, route: Pick<Route, 'headers' | 'handle'>): Promise<void> {
+  async function answer(ctx: Context, route: Route): Promise<void> {
     const { req, res, request } = ctx
     closeWithSocket(res)
     let reply: Reply
@@ -66,9 +66,9 @@ export function httpApp(options: HttpOptions): Koa {
     router.all(path, ctx => answer(ctx, otherwise(methods)))
   }
   const routed = router.routes() as Middleware
-  /** By the path as it was sent: Koa's own reads a backslash as a slash, cuts at `#`, and throws for what is no URL. */
+  /** Compares the path as it was sent. Koa's `ctx.path` turns `\` into `/` and cuts at `#`. It throws for a malformed URL. */
   const freePaths: Middleware = (ctx, next) => (free.has(pathOf(ctx.req.url!)) ? routed(ctx, next) : next())
-  /** In a mounting app it is the app that answers for paths that nobody has. */
+  /** Answers unknown paths. Where another app mounts this one, that app answers them. */
   const notFound: Middleware = async (ctx, next) => {
     await next()
     const isAnswered = ctx.status !== 404 || ctx.body !== undefined || ctx.headerSent || ctx.respond === false

@@ -13,7 +13,7 @@ const LINGER_MS = 5_000
 
 const NONE = { kind: 'none' } as const
 
-/** @throws HttpRefusal for a body that cannot be read, or is too large. */
+/** @throws HttpError for a body that cannot be read, or is too large. */
 export function readBody(
   { req, holder }: NodeRequest,
   bytesMax: number,

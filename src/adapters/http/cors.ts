@@ -12,7 +12,7 @@ const EXPOSED = [
 ].join(', ')
 
 /** Names and values in turn. */
-export const CORS_HEADERS = Object.freeze([
+const CORS_HEADERS = Object.freeze([
   'Access-Control-Allow-Origin',
   '*',
   'Access-Control-Expose-Headers',
@@ -40,3 +40,8 @@ export const CORS_PREFLIGHT_HEADERS = Object.freeze([
   'Access-Control-Max-Age',
   '600',
 ])
+
+/** The headers of every answer that pages of any origin may read. */
+export function sharedHeaders(cors: boolean): readonly string[] {
+  return cors ? CORS_HEADERS : []
+}

@@ -20,7 +20,7 @@ export interface RequestOptions {
   readonly idempotency: boolean
 }
 
-/** @throws HttpRefusal for an invalid key. */
+/** @throws HttpError for an invalid key. */
 export function requestOf(
   incoming: NodeRequest,
   body: Parsed<unknown>,

@@ -10,7 +10,7 @@ import { reportUndelivered } from './caller.js'
 import { replyToError } from './errors.js'
 import type { Reply } from './reply.js'
 
-export type Respond = (ctx: Context, reply: Reply) => void
+type Respond = (ctx: Context, reply: Reply) => void
 
 /**
  * If a reply cannot be written, report the call as undelivered, and write the reply's `instead` where that is still
@@ -21,7 +21,7 @@ export type Respond = (ctx: Context, reply: Reply) => void
 export function responder(isOutermost: (ctx: Context) => boolean, logger: Logger): Respond {
   return (ctx, reply) => {
     const { res } = ctx
-    // Something in front has answered already, as a middleware with a timeout does.
+    // Another middleware has answered already, for example one that limits the time of a request.
     if (res.headersSent) return reportUndelivered(res)
     const write = isOutermost(ctx) && isUntouched(res) ? writeAtOnce : handToKoa
     try {
@@ -50,7 +50,7 @@ function isUntouched(res: ServerResponse): boolean {
   return res.getHeaderNames().length === 0 && WRAPPED.every(name => !Object.hasOwn(res, name))
 }
 
-/** What Express middleware puts functions of its own in the place of: some set headers when the body ends. */
+/** Functions that Express middleware replaces. Some replacements set headers when the body ends. */
 const WRAPPED = ['writeHead', 'end', 'write', 'setHeader', 'flushHeaders'] as const
 
 /** Koa's own setters and `respond` are a third of what an unpaid answer costs. */

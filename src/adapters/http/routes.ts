@@ -4,7 +4,7 @@ import { SvcError } from '../../domain/errors.js'
 import type { Charge } from '../../ports/charge.js'
 import type { Logger } from '../../ports/logger.js'
 import type { BodyBudget } from './body-budget.js'
-import { CORS_HEADERS, CORS_PREFLIGHT_HEADERS } from './cors.js'
+import { CORS_PREFLIGHT_HEADERS, sharedHeaders } from './cors.js'
 import { HttpError } from './errors.js'
 import { paidRoute } from './paid-route.js'
 import type { Reply } from './reply.js'
@@ -35,7 +35,7 @@ export type Methods = ReadonlyMap<string, Route>
 export type Paths = ReadonlyMap<string, Methods>
 
 export function freeRoutesByPath({ freeRoutes, basePath, cors }: HttpOptions): Paths {
-  const shared = cors ? CORS_HEADERS : []
+  const shared = sharedHeaders(cors)
   const paths = new Map<string, Map<string, Route>>()
   for (const free of freeRoutes) {
     const route = free.sameOrigin ? free : { ...free, headers: shared.concat(free.headers) }
@@ -55,7 +55,7 @@ export function freeRoutesByPath({ freeRoutes, basePath, cors }: HttpOptions): P
  */
 export function paidRoutes(options: HttpOptions, free: Paths): Paths {
   const { endpoints, basePath, cors } = options
-  const shared = cors ? CORS_HEADERS : []
+  const shared = sharedHeaders(cors)
   const paths = new Map<string, Map<string, Route>>()
   for (const def of endpoints) {
     const path = `${basePath}/${def.name}`
@@ -71,7 +71,7 @@ export function paidRoutes(options: HttpOptions, free: Paths): Paths {
   return paths
 }
 
-/** @throws HttpRefusal for any method but OPTIONS. */
+/** @throws HttpError for any method but OPTIONS. */
 export function otherMethod(method: string, methods: Methods, cors: boolean): Reply {
   const allow = [...methods.keys(), 'OPTIONS'].join(', ')
   if (method !== 'OPTIONS') {

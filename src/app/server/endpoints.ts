@@ -16,7 +16,7 @@ export function endpointEntries(
   const validator = ajvValidator()
   // The real limit is the payment's own validity.
   const terms = { network: agent.network, payTo: agent.payTo, maxTimeoutSeconds: quoteTimeoutSeconds }
-  const listingOf = (def: EndpointDef): EndpointEntry => {
+  const entryOf = (def: EndpointDef): EndpointEntry => {
     const { input, method, allowSlowInput: allowSlow } = def
     const check =
       input === undefined ? undefined : validator.compile(input, { coerce: method === 'GET', allowSlow })
@@ -28,7 +28,7 @@ export function endpointEntries(
       rate: rateOf(def, rate),
     }
   }
-  return new Map(agent.endpoints.map(def => [def.name, listingOf(def)]))
+  return new Map(agent.endpoints.map(def => [def.name, entryOf(def)]))
 }
 
 /** A handler begins only after its call is paid. From then on, its body no longer counts. */

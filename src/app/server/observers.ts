@@ -4,6 +4,7 @@ import { memoryRuns } from '../../adapters/memory/runs.js'
 import { type Metrics, type MetricsSources, prometheusMetrics } from '../../adapters/metrics/prometheus.js'
 import { settlementWebhook } from '../../adapters/webhook/settlement-webhook.js'
 import type { CallObserver } from '../../ports/call-observer.js'
+import { silentLogger } from '../../ports/logger.js'
 import type { Runs } from '../../ports/runs.js'
 import type { Settings } from './settings.js'
 
@@ -24,7 +25,7 @@ export function observersOf(settings: Settings, sources: MetricsSources): Observ
   const runs = settings.stores.runs ?? memoryRuns(settings.runsCapacity)
   const metrics = prometheusMetrics(sources)
   const webhooks = settings.webhooks.map(webhook => settlementWebhook(webhook, logger))
-  const logged = settings.isLogged ? [requestLog(logger)] : []
+  const logged = logger === silentLogger ? [] : [requestLog(logger)]
   return {
     runs,
     metrics,

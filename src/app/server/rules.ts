@@ -4,7 +4,7 @@ import { DEFAULT_TIMEOUTS, type Rules, type Timeouts } from '../charge/deps.js'
 import { invalid, oneOf, positive } from './option-checks.js'
 import type { ServerOptions } from './options.js'
 
-const KEPT_DEFAULT_MS = 600_000
+const RETENTION_DEFAULT_MS = 600_000
 const ANSWER_BYTES_DEFAULT_MAX = 1_048_576
 
 /** @throws SvcError `invalid_options` */
@@ -19,7 +19,7 @@ export function rulesOf(options: ServerOptions): Rules {
         'replay',
       ]),
     },
-    retentionMs: positive('idempotency.windowMs', idempotency?.windowMs ?? KEPT_DEFAULT_MS),
+    retentionMs: positive('idempotency.windowMs', idempotency?.windowMs ?? RETENTION_DEFAULT_MS),
     answerBytesMax: positive(
       'idempotency.maxAnswerBytes',
       idempotency?.maxAnswerBytes ?? ANSWER_BYTES_DEFAULT_MAX,

@@ -61,7 +61,6 @@ export interface Settings {
   readonly journal: { readonly path: string; readonly bytesMax: number } | undefined
   /** Silent where the seller gave no logger. */
   readonly logger: Logger
-  readonly isLogged: boolean
   /** Warns about an agent that has a mistake but can be served. */
   readonly warn: Warn
 }
@@ -113,7 +112,6 @@ export function settingsOf(definition: AgentDef, options: ServerOptions): Settin
     audit: auditOf(options.audit),
     journal: journalOf(options.journal),
     logger,
-    isLogged: options.logger !== undefined,
     warn,
   }
 }
@@ -173,7 +171,7 @@ export function remotesOf({ facilitatorUrl, algodUrl, indexerUrl }: ServerOption
   }
 }
 
-/** By name: a seller's stores may be getters of a class, which a spread would lose. */
+/** Reads each store by its name: a spread would lose the getters of a class. */
 function storesOf({ stores, subscriptions }: ServerOptions): Stores {
   return {
     charges: stores?.charges,

@@ -13,7 +13,7 @@ const LOOPBACK_HOST = /^(localhost|([a-z0-9-]+\.)+localhost|127\.\d+\.\d+\.\d+|\
 /** A request with one of these headers comes through a proxy, so its caller may be anywhere. */
 const FORWARDING = ['forwarded', 'x-forwarded-for', 'x-forwarded-host', 'x-real-ip', 'via'] as const
 
-/** @throws HttpRefusal */
+/** @throws HttpError */
 export function admitToAudit(req: IncomingMessage, token: string | undefined): void {
   if (isForeignScript(req.headers)) throw refused('Other sites’ pages may not read the audit page.')
   if (token === undefined) {

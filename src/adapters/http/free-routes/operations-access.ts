@@ -13,7 +13,7 @@ const INNER_NAME = /(^[^.]+|\.(localhost|local|internal|home\.arpa|svc|svc\.clus
 
 export type Hosts = ReadonlySet<string>
 
-/** @throws HttpRefusal */
+/** @throws HttpError */
 export function admitToOperations({ headers }: IncomingMessage, hosts: Hosts): void {
   if (isForeignScript(headers) || isForeignOrigin(headers.origin, headers.host)) {
     throw refused('Other sites’ pages may not read this.')

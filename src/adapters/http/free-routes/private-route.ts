@@ -15,7 +15,7 @@ const PRIVATE = Object.freeze([
   'nosniff',
 ])
 
-/** `admit` throws an HttpRefusal for a caller that may not see the answer. */
+/** `admit` throws an HttpError for a caller that may not see the answer. */
 export function privateRoute(
   path: string,
   admit: (incoming: NodeRequest) => void,

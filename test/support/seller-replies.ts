@@ -1,0 +1,20 @@
+/** Replies of a seller, as the client has read them. */
+import type { HttpReply } from '../../src/app/client/http-exchange.js'
+import { encodeHeader } from '../../src/domain/x402.js'
+import type { SignedPayment } from '../../src/ports/payment-signer.js'
+
+/** Ids of the payment that was sent, and of another one. */
+export const OURS = 'O'.repeat(52)
+export const OTHERS = 'T'.repeat(52)
+export const signed = { txId: OURS, payload: {}, firstValid: 1n, lastValid: 100n } as unknown as SignedPayment
+
+export function reply(status: number, headers: Record<string, string> = {}, body: object = {}): HttpReply {
+  return { status, headers: new Headers(headers), bytes: Buffer.from(JSON.stringify(body)), oversized: false }
+}
+export const failed = (status: number, code: string, txId?: string) =>
+  reply(status, {}, { error: { code, txId } })
+export const replay = (receipt?: object, said = 'true') =>
+  reply(200, {
+    'idempotency-replayed': said,
+    ...(receipt && { 'PAYMENT-RESPONSE': encodeHeader(receipt) }),
+  })

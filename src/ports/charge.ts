@@ -27,6 +27,8 @@ export interface ChargeRequest {
   /** The address that the request came from, as far as the transport can trust it. */
   readonly clientAddress: string
   readonly caller: Caller
+  /** Called once, when the call is paid for or covered by a window and its handler is about to start. */
+  onPaid?(): void
 }
 
 /** Something that a request may carry: absent, read by the transport, or malformed. */

@@ -1,4 +1,5 @@
 /** What a store learns of keys and answers: names that cannot be turned back, and bytes that open for the caller's key alone. */
+import { createDecipheriv, hkdfSync } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import type { ReplayedAnswer } from '../../src/app/charge/call.js'
 import { bodyHash, claimName, seal, unseal } from '../../src/app/charge/claim.js'
@@ -26,6 +27,14 @@ describe('a kept answer', () => {
   it('is the answer again under the key and the name that it was kept with', () => {
     const { answer, ...rest } = unseal(sealed, KEY, 'claim')
     expect({ ...rest, answer: { ...answer, body: String(answer!.body) } }).toEqual(KEPT)
+  })
+
+  it('is encrypted under the key that HKDF (RFC 5869) derives from the key, with the name of the claim as salt', () => {
+    const derived = Buffer.from(hkdfSync('sha256', KEY, 'claim', 'svc stored answer', 32))
+    const decipher = createDecipheriv('aes-256-gcm', derived, sealed.subarray(0, 12))
+    decipher.setAuthTag(sealed.subarray(12, 28))
+    const plain = Buffer.concat([decipher.update(sealed.subarray(28)), decipher.final()])
+    expect(plain.toString('utf8')).toContain('a body with an ü')
   })
 
   it('keeps bytes as bytes, no bytes at all, and what is known of an answer that was too large', () => {

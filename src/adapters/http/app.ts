@@ -10,6 +10,7 @@ import type { Reply } from './reply.js'
 import { responder } from './respond.js'
 import type { Route } from './route.js'
 import { freeRoutesByPath, type HttpOptions, type Methods, otherMethod, paidRoutes } from './routes.js'
+import { turns } from './turns.js'
 
 /** Paths match exactly: another case, a trailing or doubled slash, or an encoded letter makes another path. */
 const EXACT = { sensitive: true, strict: true }
@@ -36,6 +37,7 @@ export function httpApp(options: HttpOptions): Koa {
   })
   const isOutermost = (ctx: Context) => ctx.app === app && app.middleware[0] === paidEndpoints
   const respond = responder(isOutermost, logger)
+  const turnEnd = turns()
 
   async function answer(ctx: Context, route: Route): Promise<void> {
     const { req, res, request } = ctx
@@ -47,6 +49,8 @@ export function httpApp(options: HttpOptions): Koa {
       reply = replyToError(cause, logger)
     }
     skipBody(req)
+    const end = turnEnd()
+    if (end !== undefined) await end
     const { headers } = route
     respond(ctx, headers.length === 0 ? reply : { ...reply, headers: [...headers, ...reply.headers] })
   }

@@ -27,10 +27,10 @@ export function paidRoute(def: EndpointDef, options: PaidRouteOptions): Route {
   const headers = [...UNCACHED, ...lifecycleHeaders(def)]
   const taken = new Set(headers.map(name => name.toLowerCase()))
   const called = async (incoming: NodeRequest) => {
-    const share = options.bodies.open(incoming.req)
+    const share = options.bodies.open()
     try {
       const body = await readBody(incoming, bodyBytesMax, share)
-      return await options.charge.call(def.name, requestOf(incoming, body, options))
+      return await options.charge.call(def.name, requestOf(incoming, body, share, options))
     } finally {
       share.close()
     }

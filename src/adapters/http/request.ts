@@ -3,7 +3,7 @@ import { parse } from 'node:querystring'
 import { isIdempotencyKey } from '../../domain/idempotency-key.js'
 import type { Parsed } from '../../ports/charge.js'
 import type { IncomingRequest } from '../../ports/transport.js'
-import type { BodyBudget } from './body-budget.js'
+import type { BodyBudget, BodyShare } from './body-budget.js'
 import { callerOf } from './caller.js'
 import { HttpError } from './errors.js'
 import { clientAddressOf, rootOf } from './origin.js'
@@ -24,6 +24,7 @@ export interface RequestOptions {
 export function requestOf(
   incoming: NodeRequest,
   body: Parsed<unknown>,
+  share: BodyShare,
   options: RequestOptions,
 ): IncomingRequest {
   const { req, res } = incoming
@@ -40,6 +41,7 @@ export function requestOf(
     baseUrl: rootUrl + options.basePath,
     clientAddress: clientAddressOf(req, options.trustProxyHops),
     caller: callerOf(res),
+    onPaid: () => share.close(),
   }
 }
 

@@ -28,10 +28,10 @@ export function transportRoute(
     headers: ['Cache-Control', 'no-store'],
     async handle(incoming) {
       let asked: Parsed<unknown> | undefined
-      const share = options.bodies.open(incoming.req)
+      const share = options.bodies.open()
       try {
         asked = await readBody(incoming, options.bodyBytesMax, share)
-        const answer = await transport.answer(requestOf(incoming, asked, options))
+        const answer = await transport.answer(requestOf(incoming, asked, share, options))
         const { outcome } = answer
         if (!outcome) return replyOf(answer)
         const instead = () => replyOf({ ...transport.refuse(unwritten(outcome), asked), outcome })

@@ -1,5 +1,5 @@
 /** Names claims, and seals what they keep. */
-import { createCipheriv, createDecipheriv, hash, hkdfSync } from 'node:crypto'
+import { createCipheriv, createDecipheriv, createHmac, hash } from 'node:crypto'
 import { canonicalJson } from '../../domain/canonical-json.js'
 import type { Random } from '../../ports/random.js'
 import type { ReplayedAnswer } from './call.js'
@@ -27,7 +27,6 @@ function sha256(text: string): string {
 const ALGORITHM = 'aes-256-gcm'
 const IV_BYTES = 12
 const TAG_BYTES = 16
-const KEY_BYTES = 32
 
 /**
  * AES-256-GCM under a key that is derived from the idempotency key, bound to the claim's name. A reader of the store
@@ -46,14 +45,11 @@ export function seal(
   const head = Buffer.from(JSON.stringify({ ...rest, ...told }), 'utf8')
   const length = Buffer.alloc(4)
   length.writeUInt32BE(head.length)
-  const sealed = [
-    cipher.update(length),
-    cipher.update(head),
-    // For bytes, Node ignores the encoding.
-    cipher.update(body as string, 'utf8'),
-    cipher.final(),
-  ]
-  return Buffer.concat([iv, cipher.getAuthTag(), ...sealed])
+  const bytes = typeof body === 'string' ? Buffer.from(body, 'utf8') : body
+  // In this mode the last block adds nothing, so the first piece is all of the ciphertext.
+  const sealed = cipher.update(Buffer.concat([length, head, bytes]))
+  cipher.final()
+  return Buffer.concat([iv, cipher.getAuthTag(), sealed])
 }
 
 /** @throws Error where `seal` did not make the bytes under this key and name. */
@@ -69,6 +65,12 @@ export function unseal(sealed: Uint8Array, idempotencyKey: string, claim: string
   return { ...rest, answer }
 }
 
+/**
+ * HKDF-SHA-256 with the claim's name as the salt, for one block of 32 bytes: two HMACs take 6 µs, `hkdfSync` takes 21.
+ *
+ * @see RFC 5869, section 2
+ */
 function sealingKey(idempotencyKey: string, claim: string): Buffer {
-  return Buffer.from(hkdfSync('sha256', idempotencyKey, claim, 'svc stored answer', KEY_BYTES))
+  const extracted = createHmac('sha256', claim).update(idempotencyKey).digest()
+  return createHmac('sha256', extracted).update('svc stored answer\x01').digest()
 }

@@ -39,7 +39,7 @@ export function assemble(settings: Settings, drain: Drain, around: PlatformServi
   const { journal } = auditing
   const observers = observersOf(settings, { inFlight: drain.count, journal })
   const bodies = new BodyBudget(settings.unpaidBodyBytesMax)
-  const endpoints = endpointEntries(settings, bodies)
+  const endpoints = endpointEntries(settings)
   const facilitators = facilitatorsOf(settings, around)
   const remotes = nodesOf(settings, around)
   const store = stores.charges ?? memoryChargeStore({ clock, max: settings.answersMax })

@@ -1,18 +1,18 @@
 /** All values about an agent's endpoints that are computed once, at start. */
-
-import type { BodyBudget } from '../../adapters/http/body-budget.js'
 import { ajvValidator } from '../../adapters/validation/ajv.js'
-import type { EndpointDef, Handler } from '../../domain/endpoint.js'
+import type { EndpointDef } from '../../domain/endpoint.js'
 import { periodMs } from '../../domain/period.js'
 import type { EndpointEntry, Rate } from '../charge/deps.js'
 import { termsOf } from '../charge/terms.js'
 import { extensionsOf } from './bazaar-extension.js'
 import type { Settings } from './settings.js'
 
-export function endpointEntries(
-  { agent, quoteTimeoutSeconds, rate, warn }: Settings,
-  bodies: BodyBudget,
-): ReadonlyMap<string, EndpointEntry> {
+export function endpointEntries({
+  agent,
+  quoteTimeoutSeconds,
+  rate,
+  warn,
+}: Settings): ReadonlyMap<string, EndpointEntry> {
   const validator = ajvValidator()
   // The real limit is the payment's own validity.
   const terms = { network: agent.network, payTo: agent.payTo, maxTimeoutSeconds: quoteTimeoutSeconds }
@@ -21,7 +21,7 @@ export function endpointEntries(
     const check =
       input === undefined ? undefined : validator.compile(input, { coerce: method === 'GET', allowSlow })
     return {
-      def: releasing(def, bodies),
+      def,
       terms: termsOf(def, terms, extensionsOf(def, check, warn)),
       check,
       periodMs: def.subscription && periodMs(def.subscription.period),
@@ -29,15 +29,6 @@ export function endpointEntries(
     }
   }
   return new Map(agent.endpoints.map(def => [def.name, entryOf(def)]))
-}
-
-/** A handler begins only after its call is paid. From then on, its body no longer counts. */
-function releasing(def: EndpointDef, bodies: BodyBudget): EndpointDef {
-  const handler: Handler<never> = context => {
-    bodies.paid(context.headers)
-    return def.handler(context)
-  }
-  return { ...def, handler }
 }
 
 /** The endpoint's own limit, else the server's; `undefined` where there is neither. */

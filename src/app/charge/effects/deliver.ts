@@ -34,6 +34,7 @@ function work(deps: ChargeDeps, call: Call, deadlineMs: number): Promise<Ended> 
   const { caller } = call.request
   if (caller.gone()) return Promise.resolve('abandoned')
   if (deps.stop.cutting()) return Promise.resolve('stopped')
+  call.request.onPaid?.()
   const cancellation = new Cancellation()
   return new Promise(resolve => {
     const end = (how: Ended) => {

@@ -178,7 +178,7 @@ export const ONCE_THERE = [
         replace: "return charged === 'yes'",
       },
       {
-        file: 'src/app/audit/payments.ts',
+        file: 'src/app/reconciliation/compare-one-payment.ts',
         find: "import { reportsCharge } from '../../domain/bookings.js'",
         replace:
           "const reportsCharge = ({ charged, path }: EndedCall) => charged === 'yes' || path === undefined",

@@ -7,8 +7,8 @@ import { ROOT } from '../cli/project-folder.js'
 
 /** Files and folders whose words_with_underscores are no codes of ours. */
 const FOREIGN: Readonly<Record<string, string>> = {
-  'src/app/audit/compare.ts': 'findings of an audit',
-  'src/app/audit/payments.ts': 'findings of an audit',
+  'src/app/reconciliation/compare-with-chain.ts': 'findings of an audit',
+  'src/app/reconciliation/compare-one-payment.ts': 'findings of an audit',
   'src/adapters/journal/line-order.ts': 'findings of an audit',
   'src/adapters/facilitator/verdicts.ts': 'reasons of facilitators',
   'src/adapters/metrics/prometheus.ts': 'names of metrics',

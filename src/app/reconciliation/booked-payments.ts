@@ -3,7 +3,7 @@
  * table that doubles. Of a hundred million payments, two share a hash in about one of some thousand audits.
  */
 import { systemRandom } from '../../ports/random.js'
-import { mix } from './fingerprints.js'
+import { mix } from './payment-fingerprints.js'
 
 export interface Booked {
   /** Adds the payment. Returns whether it is new. */

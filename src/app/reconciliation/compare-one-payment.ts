@@ -5,9 +5,9 @@ import { formatUsd } from '../../domain/money.js'
 import type { EndedCall } from '../../ports/call-observer.js'
 import type { Transfer } from '../../ports/incoming-transfers.js'
 import type { JournalHeader } from '../../ports/journal-header.js'
-import { type Difference, differenceOf } from './differences.js'
-import { paymentOf } from './fingerprints.js'
-import { isNear } from './period.js'
+import { isNear } from './audited-period.js'
+import { type Difference, differenceOf } from './findings.js'
+import { paymentOf } from './payment-fingerprints.js'
 
 /** Runs that charged nothing, and name their payment as taken: they do not say that it was not charged. */
 const NAMES_AS_TAKEN: ReadonlySet<string> = new Set<ChargeFinal>([

@@ -10,15 +10,15 @@ import type { EndedCall } from '../../ports/call-observer.js'
 import { systemClock } from '../../ports/clock.js'
 import type { IncomingTransfers, Period } from '../../ports/incoming-transfers.js'
 import type { JournalHeader } from '../../ports/journal-header.js'
+import { spanning, widened, within } from './audited-period.js'
 import { createBooked } from './booked-payments.js'
-import { compareWithChain } from './compare.js'
-import { bySeverity, type Difference, differenceOf } from './differences.js'
-import { fingerprints, paymentOf } from './fingerprints.js'
-import { createSummary, type DayOfEndpoint } from './income.js'
+import { compareWithChain } from './compare-with-chain.js'
+import { bySeverity, type Difference, differenceOf } from './findings.js'
+import { createSummary, type DayOfEndpoint } from './income-by-day.js'
 import { legalPaths } from './legal-paths.js'
-import { spanning, widened, within } from './period.js'
+import { fingerprints, paymentOf } from './payment-fingerprints.js'
 
-export interface AuditOptions {
+export interface ReconciliationOptions {
   /** Reads the journals from their beginning, at each call. */
   readonly journal: () => AsyncIterable<JournalPiece>
   readonly transfers: (header: JournalHeader) => IncomingTransfers
@@ -31,7 +31,7 @@ export interface AuditOptions {
   readonly onBooked?: (run: EndedCall) => void
 }
 
-export interface AuditReport {
+export interface ReconciliationReport {
   readonly header: JournalHeader
   readonly period: Period
   readonly runs: number
@@ -52,7 +52,7 @@ const AT_WORK_MS = 60_000
 const OBJECTIONS_MAX = 100
 
 /** @throws SvcError `empty_journal`, `mixed_journal`, and the errors of the chain's adapters. */
-export async function audit(options: AuditOptions): Promise<AuditReport> {
+export async function reconcileJournal(options: ReconciliationOptions): Promise<ReconciliationReport> {
   const { nowMs = systemClock.now } = options
   const { fromMs = Number.NEGATIVE_INFINITY, toMs = Number.POSITIVE_INFINITY } = options.period ?? {}
   const named = { fromMs, toMs }

@@ -1,6 +1,6 @@
 /** The drawn machine: numbers on its edges, and the way that one run took. */
 import type { EdgeView, Hello, RunView } from '../page-events.js'
-import { count, duration } from './format.js'
+import { count, duration } from './number-format.js'
 
 export class Drawing {
   #steps: readonly string[] = []

@@ -1,6 +1,6 @@
 /** The three filters over the list. */
 import type { Hello } from '../page-events.js'
-import { byId, element } from './elements.js'
+import { byId, element } from './dom-elements.js'
 import type { Filter } from './runs.js'
 
 const CHARGED = { yes: 'yes', maybe: 'in doubt', earlier: 'earlier', no: 'no' }

@@ -3,7 +3,7 @@ import { Readable } from 'node:stream'
 import { HttpError } from '../errors.js'
 import type { Reply } from '../reply.js'
 import type { FreeRoute, NodeRequest } from '../route.js'
-import { admitToAudit } from './audit-access.js'
+import { admitToAudit } from './audit-page-access.js'
 import { privateRoute } from './private-route.js'
 
 export interface AuditRoutesOptions {

@@ -1,7 +1,7 @@
 /** The list of runs, newest first. Only the rows in sight exist, so ten thousand runs weigh no more than twenty. */
 import type { RunView } from '../page-events.js'
-import { byId, element } from './elements.js'
-import { duration, timeOfDay, usd } from './format.js'
+import { byId, element } from './dom-elements.js'
+import { duration, timeOfDay, usd } from './number-format.js'
 
 const ROW_PX = 46
 /** Rows beyond each edge of what is in sight, so that a slow scroll never shows nothing. */

@@ -1,7 +1,8 @@
 /** Everything that an operator may switch on to see how each call ended: the page, the journal, traces. */
-import { createFeed, type Feed } from '../../adapters/audit/feed.js'
-import { auditPage } from '../../adapters/audit/page.js'
-import { auditRoutes } from '../../adapters/http/free-routes/audit.js'
+
+import { auditPage } from '../../adapters/audit-page/page.js'
+import { createFeed, type Feed } from '../../adapters/audit-page/viewer-feed.js'
+import { auditRoutes } from '../../adapters/http/free-routes/audit-page.js'
 import type { FreeRoute } from '../../adapters/http/route.js'
 import { type Journal, type JournalCondition, journal } from '../../adapters/journal/journal.js'
 import { callSpans } from '../../adapters/traces/spans.js'

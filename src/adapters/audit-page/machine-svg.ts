@@ -1,6 +1,14 @@
 /** The machine's layout as SVG. Every move has its name in `data-step`, so that the page can write its count there. */
 import type { Table } from '../../domain/table.js'
-import { BOX, EXIT, type Form, lanesOf, type PlacedExit, type PlacedLink, type PlacedState } from './lanes.js'
+import {
+  BOX,
+  EXIT,
+  type Form,
+  lanesOf,
+  type PlacedExit,
+  type PlacedLink,
+  type PlacedState,
+} from './machine-layout.js'
 
 export function drawingOf(table: Table, form: Form, className: string): string {
   const { width, height, states, exits, links } = lanesOf(table, form)

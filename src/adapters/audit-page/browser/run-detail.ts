@@ -1,7 +1,7 @@
 /** One run in full: what it did, how long each state took, what it moved. */
 import type { Hello, RunView } from '../page-events.js'
-import { byId, element } from './elements.js'
-import { duration, timeOfDay, usd } from './format.js'
+import { byId, element } from './dom-elements.js'
+import { duration, timeOfDay, usd } from './number-format.js'
 
 const CHARGED: Readonly<Record<string, string>> = {
   yes: 'charged',

@@ -5,10 +5,10 @@ import { formatUsd } from '../../domain/money.js'
 import type { EndedCall } from '../../ports/call-observer.js'
 import type { IncomingTransfers, Period, Transfer } from '../../ports/incoming-transfers.js'
 import type { JournalHeader } from '../../ports/journal-header.js'
-import { bySeverity, type Difference, differenceOf } from './differences.js'
-import { type Fingerprints, landedPaymentOf, paymentOf, type Unequal } from './fingerprints.js'
-import { misdated, reportedTwice, unbooked, unequalParts } from './payments.js'
-import { within } from './period.js'
+import { within } from './audited-period.js'
+import { misdated, reportedTwice, unbooked, unequalParts } from './compare-one-payment.js'
+import { bySeverity, type Difference, differenceOf } from './findings.js'
+import { type Fingerprints, landedPaymentOf, paymentOf, type Unequal } from './payment-fingerprints.js'
 
 export interface ComparisonOptions {
   readonly journal: () => AsyncIterable<JournalPiece>

@@ -1,11 +1,11 @@
 /** The page's own program: it listens to the server's events and draws what they say. */
 import type { AuditEvents, Hello, Totals } from '../page-events.js'
-import { showDetail } from './detail.js'
-import { byId, say } from './elements.js'
+import { byId, say } from './dom-elements.js'
 import { Filters } from './filters.js'
-import { count, usd } from './format.js'
-import { RunList } from './list.js'
 import { Drawing } from './machine-view.js'
+import { count, usd } from './number-format.js'
+import { showDetail } from './run-detail.js'
+import { RunList } from './run-list.js'
 import { Runs } from './runs.js'
 
 const runs = new Runs()

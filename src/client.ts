@@ -8,6 +8,14 @@
  */
 
 export { memorySpendLedger } from './adapters/memory/spend-ledger.js'
+export { type AlgodRegistryOptions, algodRegistry } from './app/agent-identity/agent-registry-over-algod.js'
+export {
+  type AgentVerdict,
+  type AskedRegistry,
+  type Unverified,
+  type VerifyAgentOptions,
+  verifyAgent,
+} from './app/agent-identity/verify-agent.js'
 export { type BazaarAnswer, type BazaarOptions, findInBazaar, listBazaar } from './app/bazaar/bazaar.js'
 export type { Balance } from './app/client/balance.js'
 export { SvcClient } from './app/client/client.js'
@@ -27,14 +35,7 @@ export type {
 export type { RetryOptions } from './app/client/retry.js'
 export type { ActiveSubscription } from './app/client/subscription-keys.js'
 export { type ManifestSigner, type ManifestVerdict, verifyManifest } from './app/manifest-signature.js'
-export { type AlgodRegistryOptions, algodRegistry } from './app/registry/algod-registry.js'
-export {
-  type AgentVerdict,
-  type AskedRegistry,
-  type Unverified,
-  type VerifyAgentOptions,
-  verifyAgent,
-} from './app/registry/verify-agent.js'
+export type { RegisteredAgent, RegistryApps, RegistryIdentity, Score } from './domain/agent-registry.js'
 export type { BazaarResource } from './domain/bazaar-index.js'
 export { SvcError } from './domain/errors.js'
 export type { Manifest, ManifestEndpoint, ManifestSignature, ManifestX402 } from './domain/manifest.js'
@@ -47,8 +48,7 @@ export {
   USDC_ASSET_ID,
 } from './domain/network.js'
 export { priceOf } from './domain/price-of.js'
-export type { RegisteredAgent, RegistryApps, RegistryIdentity, Score } from './domain/registry.js'
 export type { PaymentRequired, PaymentRequirements, ResourceInfo } from './domain/x402.js'
+export type { Registry } from './ports/agent-registry.js'
 export type { ByteSigner, GroupSigner, Signer } from './ports/payment-signer.js'
-export type { Registry } from './ports/registry.js'
 export type { OpenSpend, Spend, SpendEnd, SpendLedger, SpendPayment } from './ports/spend-ledger.js'

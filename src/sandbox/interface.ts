@@ -1,7 +1,8 @@
 /** A running sandbox, and its options. */
+
+import type { SandboxRegistry } from './agent-registry.js'
 import type { Faults } from './fault-settings.js'
 import type { Credit, LandedTransaction } from './ledger.js'
-import type { SandboxRegistry } from './registry.js'
 
 /** Options of `startSandbox`. */
 export interface SandboxOptions {

@@ -14,7 +14,7 @@ const FOREIGN: Readonly<Record<string, string>> = {
   'src/adapters/metrics/prometheus.ts': 'names of metrics',
   'src/adapters/redis/durability-check.ts': "Redis's own words",
   'src/sandbox/transaction-checks.ts': "reasons of the sandbox's facilitator, spelled as a real one's",
-  'src/sandbox/registry.ts': 'fields of a contract',
+  'src/sandbox/agent-registry.ts': 'fields of a contract',
 }
 
 /** Words with underscores that are no codes, and why. */

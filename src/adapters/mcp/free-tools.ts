@@ -1,9 +1,9 @@
 /** Free tools: what this agent sells, and which other agents exist. */
 import type { CallToolResult, Tool } from '@modelcontextprotocol/server'
+import { cardUrlOf, matching, type RegisteredAgent, type Score } from '../../domain/agent-registry.js'
 import type { Network } from '../../domain/network.js'
-import { cardUrlOf, matching, type RegisteredAgent, type Score } from '../../domain/registry.js'
+import type { Registry } from '../../ports/agent-registry.js'
 import type { Logger } from '../../ports/logger.js'
-import type { Registry } from '../../ports/registry.js'
 import { failure, said } from './results.js'
 
 export interface FreeToolsOptions {

@@ -1,8 +1,8 @@
 /** The options of `serve` and `createServer`. */
 
 import type { WebhookOptions } from '../../adapters/webhook/settlement-webhook.js'
+import type { RegistryIdentity } from '../../domain/agent-registry.js'
 import type { Network } from '../../domain/network.js'
-import type { RegistryIdentity } from '../../domain/registry.js'
 import type { ChargeStore } from '../../ports/charge-store.js'
 import type { Clock } from '../../ports/clock.js'
 import type { CreditStore, CreditTerms } from '../../ports/credit.js'

@@ -7,6 +7,7 @@ import { isValidAddress } from '../../adapters/algorand/keys.js'
 import { quietLogger } from '../../adapters/log/quiet-logger.js'
 import { isAddress } from '../../domain/address.js'
 import type { AgentDef } from '../../domain/agent.js'
+import type { RegistryIdentity } from '../../domain/agent-registry.js'
 import { DEFAULT_EXT_BASE } from '../../domain/card.js'
 import { SvcError, shown } from '../../domain/errors.js'
 import {
@@ -16,7 +17,6 @@ import {
   isNetwork,
   type Network,
 } from '../../domain/network.js'
-import type { RegistryIdentity } from '../../domain/registry.js'
 import { type Logger, silentLogger } from '../../ports/logger.js'
 import type { Rate, Rules } from '../charge/deps.js'
 import type { ManifestSigner } from '../manifest-signature.js'

@@ -1,10 +1,10 @@
 /** The registry, read from the boxes of one node. Promises: see the port. */
+
+import type { RegisteredAgent, RegistryApps, Score } from '../../domain/agent-registry.js'
 import { fromBase64, toBase64 } from '../../domain/base64.js'
-import type { RegisteredAgent, RegistryApps, Score } from '../../domain/registry.js'
 import { isRecord } from '../../domain/x402.js'
+import type { Registry } from '../../ports/agent-registry.js'
 import { systemClock } from '../../ports/clock.js'
-import type { Registry } from '../../ports/registry.js'
-import { type NodeClient, unavailable } from './node-response.js'
 import {
   AGENT_BOXES,
   addressBox,
@@ -15,7 +15,8 @@ import {
   readAgentId,
   readScore,
   scoreBox,
-} from './registry-boxes.js'
+} from './agent-registry-boxes.js'
+import { type NodeClient, unavailable } from './node-response.js'
 
 export interface RegistryOptions {
   readonly node: NodeClient

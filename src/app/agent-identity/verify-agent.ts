@@ -3,11 +3,11 @@
  * registration: only both together, pointing at each other, bind a domain to an on-chain address.
  */
 import { publicFetch } from '#platform'
+import { hostOf, type RegisteredAgent } from '../../domain/agent-registry.js'
 import { CARD_PATHS } from '../../domain/card.js'
-import { hostOf, type RegisteredAgent } from '../../domain/registry.js'
 import { isRecord } from '../../domain/x402.js'
+import type { Registry } from '../../ports/agent-registry.js'
 import { wakefulClock } from '../../ports/clock.js'
-import type { Registry } from '../../ports/registry.js'
 import { exchangeOver, isSuccess, recordOf } from '../client/http-exchange.js'
 
 /** The part of a registry that a verdict needs. */

@@ -8,8 +8,8 @@ import {
   writeAgent,
   writeAgentId,
   writeScore,
-} from '../adapters/algorand/registry-boxes.js'
-import type { RegisteredAgent, Score } from '../domain/registry.js'
+} from '../adapters/algorand/agent-registry-boxes.js'
+import type { RegisteredAgent, Score } from '../domain/agent-registry.js'
 import { BadRequest, json, type Reply, type Route } from './http.js'
 
 /** The sandbox's registry of agents. It is written without a contract. */

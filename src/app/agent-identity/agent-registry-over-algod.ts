@@ -1,10 +1,10 @@
 /** A registry's public constructor: which applications, read from which node. */
 import { nodeClient, sandboxUrl } from '#platform'
+import { algorandRegistry } from '../../adapters/algorand/agent-registry.js'
 import { ALGOD_TOKEN_HEADER } from '../../adapters/algorand/algod-api.js'
-import { algorandRegistry } from '../../adapters/algorand/registry.js'
+import type { RegistryApps } from '../../domain/agent-registry.js'
 import { DEFAULT_ALGOD, type Network } from '../../domain/network.js'
-import type { RegistryApps } from '../../domain/registry.js'
-import type { Registry } from '../../ports/registry.js'
+import type { Registry } from '../../ports/agent-registry.js'
 
 /** Which registry, read from which node. */
 export interface AlgodRegistryOptions extends RegistryApps {

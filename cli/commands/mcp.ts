@@ -48,7 +48,7 @@ async function bridge({ url, maxPrice, maxPerDay, network }: McpFlags, version: 
     import('../../src/client.js'),
     import('../../src/app/mcp-bridge.js'),
     import('@modelcontextprotocol/server/stdio'),
-    import('../../src/adapters/mcp/server.js'),
+    import('../../src/adapters/mcp/tool-server.js'),
   ])
   const client = new SvcClient({ mnemonic, network, maxPrice, maxPerDay })
   const toolbox = await bridgeTo(url, client)

@@ -85,7 +85,7 @@ export const ONCE_THERE = [
     says: 'A Host header that is no URL breaks the A2A door after the charge.',
     edits: [
       {
-        file: 'src/adapters/http/origin.ts',
+        file: 'src/adapters/http/forwarded-address.ts',
         find: '    webOrigin(scheme, req.headers.host) ??\n',
         replace: `    \`\${scheme}://\${req.headers.host}\` ??\n`,
       },

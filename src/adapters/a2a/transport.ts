@@ -23,8 +23,8 @@ import {
   RpcRefusal,
   readRequest,
 } from './json-rpc.js'
-import { inputOf, readMessage, skillOf } from './message.js'
-import { answerOf, TASK_BY_METHOD } from './rpc-answer.js'
+import { answerOf, TASK_BY_METHOD } from './outcome-to-rpc-response.js'
+import { inputOf, readMessage, skillOf } from './read-message.js'
 
 export interface A2aOptions {
   readonly charge: Charge

@@ -2,12 +2,12 @@
 import type { EndpointDef } from '../../domain/endpoint.js'
 import type { Charge } from '../../ports/charge.js'
 import type { Logger } from '../../ports/logger.js'
-import { replyOf, unwrittenReply } from './answers.js'
-import { readBody } from './body.js'
-import { reportUndelivered } from './caller.js'
-import { lifecycleHeaders } from './lifecycle-headers.js'
-import { type RequestOptions, requestOf } from './request.js'
-import type { NodeRequest, Route } from './route.js'
+import { reportUndelivered } from './caller-connection.js'
+import { lifecycleHeaders } from './deprecation-headers.js'
+import { replyOf, unwrittenReply } from './outcome-to-reply.js'
+import { readBody } from './read-body.js'
+import { type RequestOptions, requestOf } from './read-request.js'
+import type { NodeRequest, Route } from './route-types.js'
 
 export interface PaidRouteOptions extends RequestOptions {
   readonly charge: Charge

@@ -4,7 +4,7 @@ import { cardUrlOf, matching, type RegisteredAgent, type Score } from '../../dom
 import type { Network } from '../../domain/network.js'
 import type { Registry } from '../../ports/agent-registry.js'
 import type { Logger } from '../../ports/logger.js'
-import { failure, said } from './results.js'
+import { failure, said } from './tool-result-content.js'
 
 export interface FreeToolsOptions {
   readonly network: Network

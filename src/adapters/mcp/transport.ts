@@ -15,6 +15,7 @@ import {
   type TransportResponse,
   Unwritten,
 } from '../../ports/transport.js'
+import { foreignPage } from './allowed-web-origins.js'
 import {
   FREE_TOOLS,
   type FreeToolsOptions,
@@ -23,11 +24,10 @@ import {
   SEARCH_AGENTS,
   searchAgents,
 } from './free-tools.js'
-import { failure } from './results.js'
-import type { ToolCall } from './server.js'
-import { IDEMPOTENCY_KEY_META, PAYMENT_META, resultOf, SUBSCRIPTION_META } from './tool-answer.js'
-import { type EndpointTool, endpointTools } from './tools.js'
-import { foreignPage } from './web-origin.js'
+import { IDEMPOTENCY_KEY_META, PAYMENT_META, resultOf, SUBSCRIPTION_META } from './outcome-to-tool-result.js'
+import { failure } from './tool-result-content.js'
+import type { ToolCall } from './tool-server.js'
+import { type EndpointTool, endpointTools } from './tools-of-endpoints.js'
 
 export interface McpOptions extends FreeToolsOptions {
   readonly agent: AgentDef
@@ -73,7 +73,7 @@ export function mcpTransport(options: McpOptions): McpDoor {
       const { name, version } = agent
       const toolbox = { name, version, instructions, tools, call, broke }
       // Load the SDK on first use: it takes 0.3 s and 30 MB, and most agents' callers never need it.
-      const { exchange } = await import('./exchange.js')
+      const { exchange } = await import('./tool-server.js')
       const request = requestOf(incoming)
       try {
         const response = await exchange(toolbox, request, body.value, cause =>

@@ -1,6 +1,6 @@
 /** All values about an agent's endpoints that are computed once, at start. */
 
-import type { BodyBudget } from '../../adapters/http/body-budget.js'
+import type { BodyBudget } from '../../adapters/http/body-memory-limit.js'
 import { ajvValidator } from '../../adapters/validation/ajv.js'
 import type { EndpointDef, Handler } from '../../domain/endpoint.js'
 import { periodMs } from '../../domain/period.js'

@@ -3,7 +3,7 @@
 import { auditPage } from '../../adapters/audit-page/page.js'
 import { createFeed, type Feed } from '../../adapters/audit-page/viewer-feed.js'
 import { auditRoutes } from '../../adapters/http/free-routes/audit-page.js'
-import type { FreeRoute } from '../../adapters/http/route.js'
+import type { FreeRoute } from '../../adapters/http/route-types.js'
 import { type Journal, type JournalCondition, journal } from '../../adapters/journal/journal.js'
 import { callSpans } from '../../adapters/traces/spans.js'
 import type { AgentDef } from '../../domain/agent.js'

@@ -1,9 +1,9 @@
 /** The transports for other agents: the agent card, A2A and MCP, each at a path of this server, over the same charge. */
-import { cardTransport, descriptorTransport } from '../../adapters/a2a/agent-card.js'
+import { cardTransport, descriptorTransport } from '../../adapters/a2a/agent-card-routes.js'
 import { a2aTransport } from '../../adapters/a2a/transport.js'
 import { algorandRegistry } from '../../adapters/algorand/agent-registry.js'
 import { ALGOD_TOKEN_HEADER } from '../../adapters/algorand/algod-api.js'
-import type { FreeRoute } from '../../adapters/http/route.js'
+import type { FreeRoute } from '../../adapters/http/route-types.js'
 import { type TransportRouteOptions, transportRoute } from '../../adapters/http/transport-route.js'
 import { mcpTransport } from '../../adapters/mcp/transport.js'
 import { A2A_PATH, CARD_PATHS, MCP_PATH } from '../../domain/card.js'

@@ -1,8 +1,8 @@
 /** The audit page, its stream of events, and the remembered calls as JSON lines. */
 import { Readable } from 'node:stream'
-import { HttpError } from '../errors.js'
+import { HttpError } from '../error-to-reply.js'
 import type { Reply } from '../reply.js'
-import type { FreeRoute, NodeRequest } from '../route.js'
+import type { FreeRoute, NodeRequest } from '../route-types.js'
 import { admitToAudit } from './audit-page-access.js'
 import { privateRoute } from './private-route.js'
 

@@ -2,11 +2,11 @@
 import type { IncomingMessage } from 'node:http'
 import type { Parsed } from '../../ports/charge.js'
 import { systemClock } from '../../ports/clock.js'
-import { leftBody } from './already-read-body.js'
-import { type BodyShare, overloaded } from './body-budget.js'
-import { HttpError, tooLarge } from './errors.js'
-import { parseBody } from './json-body.js'
-import type { NodeRequest } from './route.js'
+import { leftBody } from './body-left-by-middleware.js'
+import { type BodyShare, overloaded } from './body-memory-limit.js'
+import { HttpError, tooLarge } from './error-to-reply.js'
+import { parseBody } from './parse-json-body.js'
+import type { NodeRequest } from './route-types.js'
 
 /** How long the server reads and discards a body that is too large, so that its sender can read the refusal. */
 const LINGER_MS = 5_000

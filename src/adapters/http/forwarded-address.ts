@@ -1,7 +1,7 @@
 /** The caller's address, and the URL by which the caller reaches this server, as far as headers can be trusted. */
 import type { IncomingMessage } from 'node:http'
 import { isIP } from 'node:net'
-import type { NodeRequest } from './route.js'
+import type { NodeRequest } from './route-types.js'
 
 /** A DNS name or an IP address, and an optional port. Other header content is never copied into a URL. */
 const HOST = /^(?:[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?|\[[0-9a-f:.]{2,45}\])(?::\d{1,5})?$/i

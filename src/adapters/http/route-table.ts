@@ -3,12 +3,12 @@ import type { EndpointDef } from '../../domain/endpoint.js'
 import { SvcError } from '../../domain/errors.js'
 import type { Charge } from '../../ports/charge.js'
 import type { Logger } from '../../ports/logger.js'
-import type { BodyBudget } from './body-budget.js'
+import type { BodyBudget } from './body-memory-limit.js'
 import { CORS_PREFLIGHT_HEADERS, sharedHeaders } from './cors.js'
-import { HttpError } from './errors.js'
+import { HttpError } from './error-to-reply.js'
 import { paidRoute } from './paid-route.js'
 import type { Reply } from './reply.js'
-import type { FreeRoute, Route } from './route.js'
+import type { FreeRoute, Route } from './route-types.js'
 
 export interface HttpOptions {
   readonly charge: Charge

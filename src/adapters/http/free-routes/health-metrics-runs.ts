@@ -3,8 +3,8 @@
 import type { EndedCall } from '../../../ports/call-observer.js'
 import type { Runs } from '../../../ports/runs.js'
 import { jsonReply, type Reply } from '../reply.js'
-import type { FreeRoute } from '../route.js'
-import { admitToOperations, type Hosts } from './operations-access.js'
+import type { FreeRoute } from '../route-types.js'
+import { admitToOperations, type Hosts } from './metrics-and-runs-access.js'
 import { privateRoute } from './private-route.js'
 import { UNCACHED } from './uncached.js'
 

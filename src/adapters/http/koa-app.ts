@@ -1,15 +1,15 @@
 /** HTTP on Node: one Koa app. `serve` listens with it, and `createServer` returns it for mounting. */
 import Router from '@koa/router'
 import Koa, { type Context, type Middleware } from 'koa'
-import type { BodyHolder } from './already-read-body.js'
-import { skipBody } from './body.js'
+import type { BodyHolder } from './body-left-by-middleware.js'
 import { sharedHeaders } from './cors.js'
-import { HttpError, replyToError } from './errors.js'
-import { closeWithSocket } from './pipelined.js'
+import { HttpError, replyToError } from './error-to-reply.js'
+import { closeWithSocket } from './pipelined-responses.js'
+import { skipBody } from './read-body.js'
 import type { Reply } from './reply.js'
-import { responder } from './respond.js'
-import type { Route } from './route.js'
-import { freeRoutesByPath, type HttpOptions, type Methods, otherMethod, paidRoutes } from './routes.js'
+import { freeRoutesByPath, type HttpOptions, type Methods, otherMethod, paidRoutes } from './route-table.js'
+import type { Route } from './route-types.js'
+import { responder } from './write-reply.js'
 
 /** Paths match exactly: another case, a trailing or doubled slash, or an encoded letter makes another path. */
 const EXACT = { sensitive: true, strict: true }

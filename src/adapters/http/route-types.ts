@@ -1,6 +1,6 @@
 /** A route is data: a path, methods, and a function from a request to a reply. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { BodyHolder } from './already-read-body.js'
+import type { BodyHolder } from './body-left-by-middleware.js'
 import type { Reply } from './reply.js'
 
 /** A request after Node has parsed its head. */

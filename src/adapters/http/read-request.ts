@@ -3,12 +3,12 @@ import { parse } from 'node:querystring'
 import { isIdempotencyKey } from '../../domain/idempotency-key.js'
 import type { Parsed } from '../../ports/charge.js'
 import type { IncomingRequest } from '../../ports/transport.js'
-import type { BodyBudget } from './body-budget.js'
-import { callerOf } from './caller.js'
-import { HttpError } from './errors.js'
-import { clientAddressOf, rootOf } from './origin.js'
-import { readPayment } from './payment-header.js'
-import type { NodeRequest } from './route.js'
+import type { BodyBudget } from './body-memory-limit.js'
+import { callerOf } from './caller-connection.js'
+import { HttpError } from './error-to-reply.js'
+import { clientAddressOf, rootOf } from './forwarded-address.js'
+import { readPayment } from './read-payment-header.js'
+import type { NodeRequest } from './route-types.js'
 
 export interface RequestOptions {
   readonly basePath: string

@@ -1,7 +1,7 @@
 /** Answers requests that Node's parser refuses, in the same JSON as every other error. */
 import type { Server } from 'node:http'
 import { systemClock } from '../../ports/clock.js'
-import { errorBody } from './errors.js'
+import { errorBody } from './error-to-reply.js'
 
 const REFUSALS: Readonly<Record<string, readonly [line: string, code: string, message: string]>> = {
   HPE_HEADER_OVERFLOW: [

@@ -3,8 +3,8 @@
 import { unwritten } from '../../domain/answer-not-written.js'
 import { OUTCOMES } from '../../domain/machines/charge.machine.js'
 import type { ChargeOutcome } from '../../ports/charge.js'
-import { callHeaders } from './call-headers.js'
-import { errorBody } from './errors.js'
+import { callHeaders } from './charge-reply-headers.js'
+import { errorBody } from './error-to-reply.js'
 import { jsonReply, jsonTextReply, type Reply } from './reply.js'
 
 /** @param taken lower-case names of headers that the route sets already: a handler's `Response` does not set them again. */

@@ -6,7 +6,7 @@
  * itself. A complete body stays until its call ends or its handler begins.
  */
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
-import { HttpError } from './errors.js'
+import { HttpError } from './error-to-reply.js'
 
 const RETRY_SECONDS = '5'
 /**

@@ -5,7 +5,7 @@
  */
 import type { IncomingMessage } from 'node:http'
 import { isIP } from 'node:net'
-import { HttpError } from '../errors.js'
+import { HttpError } from '../error-to-reply.js'
 import { isForeignScript } from './private-route.js'
 
 /** Names that public DNS never resolves: RFC 6761, 6762, 8375, ICANN's `internal`, and Kubernetes' own. */

@@ -1,7 +1,7 @@
 /** The manifest and the OpenAPI document, with the URLs by which this caller reaches the agent. */
-import { rootOf } from '../origin.js'
+import { rootOf } from '../forwarded-address.js'
 import { jsonTextReply } from '../reply.js'
-import type { FreeRoute } from '../route.js'
+import type { FreeRoute } from '../route-types.js'
 import { UNCACHED } from './uncached.js'
 
 export interface DiscoveryRoutesOptions {

@@ -5,8 +5,8 @@
 import type { IncomingMessage } from 'node:http'
 import { NumberOverflow } from '../../domain/json-numbers.js'
 import type { Parsed } from '../../ports/charge.js'
-import { HttpError, tooLarge } from './errors.js'
-import { malformed, parseBody, parseText, TOO_DEEP } from './json-body.js'
+import { HttpError, tooLarge } from './error-to-reply.js'
+import { malformed, parseBody, parseText, TOO_DEEP } from './parse-json-body.js'
 
 /** Where parsers leave the body that they read: Express's request, Koa's `ctx.request`. */
 export interface BodyHolder {

@@ -3,7 +3,7 @@ import type { CallToolResult } from '@modelcontextprotocol/server'
 import { contentOf } from '../../domain/answer-content.js'
 import { OUTCOMES, type OutcomeKind } from '../../domain/machines/charge.machine.js'
 import type { ChargeOutcome } from '../../ports/charge.js'
-import { contentResult, failure } from './results.js'
+import { contentResult, failure } from './tool-result-content.js'
 
 export const PAYMENT_META = 'x402/payment'
 export const RECEIPT_META = 'x402/payment-response'

@@ -6,8 +6,8 @@ import type { ServerResponse } from 'node:http'
 import { pipeline, Readable } from 'node:stream'
 import type { Context } from 'koa'
 import type { Logger } from '../../ports/logger.js'
-import { reportUndelivered } from './caller.js'
-import { replyToError } from './errors.js'
+import { reportUndelivered } from './caller-connection.js'
+import { replyToError } from './error-to-reply.js'
 import type { Reply } from './reply.js'
 
 type Respond = (ctx: Context, reply: Reply) => void

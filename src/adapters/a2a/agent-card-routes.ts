@@ -2,7 +2,7 @@
 import type { AgentDef } from '../../domain/agent.js'
 import { A2A_PATH, agentCard, CARD_PATHS, type CardOptions, skillPrice } from '../../domain/card.js'
 import type { IncomingRequest, Transport } from '../../ports/transport.js'
-import { TASK_BY_METHOD } from './rpc-answer.js'
+import { TASK_BY_METHOD } from './outcome-to-rpc-response.js'
 
 export type CardDoorOptions = Omit<CardOptions, 'rootUrl' | 'baseUrl'>
 

@@ -5,6 +5,7 @@ import { OUTCOMES, type ProblemFinal } from '../../domain/machines/charge.machin
 import { LEGACY_PAYMENT_HEADER, PAYMENT_SIGNATURE_HEADER } from '../../domain/x402.js'
 import type { ChargeOutcome } from '../../ports/charge.js'
 import type { TransportResponse } from '../../ports/transport.js'
+import { type TaskContext, taskOf03, taskOf10 } from './answer-to-task.js'
 import {
   CALL_REFUSED,
   errorText,
@@ -15,7 +16,6 @@ import {
   type RpcRequest,
   resultText,
 } from './json-rpc.js'
-import { type TaskContext, taskOf03, taskOf10 } from './task.js'
 
 export interface Asked extends TaskContext {
   readonly request: RpcRequest

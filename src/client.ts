@@ -47,7 +47,7 @@ export {
   type Network,
   USDC_ASSET_ID,
 } from './domain/network.js'
-export { priceOf } from './domain/price-of.js'
+export { priceOf } from './domain/usd-price-for-display.js'
 export type { PaymentRequired, PaymentRequirements, ResourceInfo } from './domain/x402.js'
 export type { Registry } from './ports/agent-registry.js'
 export type { ByteSigner, GroupSigner, Signer } from './ports/payment-signer.js'

@@ -47,8 +47,8 @@ export { paymentMachine } from './domain/machines/payment.machine.js'
 export { shutdownMachine } from './domain/machines/shutdown.machine.js'
 export { subscriptionMachine } from './domain/machines/subscription.machine.js'
 export { type Manifest, type ManifestEndpoint, manifest } from './domain/manifest.js'
-export type { Path } from './domain/run.js'
-export type { Drawing, DrawnMachine, DrawnState } from './domain/table.js'
+export type { Path } from './domain/state-machine/run-machine.js'
+export type { Drawing, DrawnMachine, DrawnState } from './domain/state-machine/transition-table.js'
 export type { CallObserver, EndedCall } from './ports/call-observer.js'
 // Ports, for those who bring their own stores
 export type {

@@ -173,13 +173,13 @@ export const ONCE_THERE = [
     says: 'What recovery earns stands in no books.',
     edits: [
       {
-        file: 'src/domain/bookings.ts',
+        file: 'src/domain/income-bookings.ts',
         find: "return charged === 'yes' || (charged === 'earlier' && LEARNS.has(path.at(-1) ?? ''))",
         replace: "return charged === 'yes'",
       },
       {
         file: 'src/app/reconciliation/compare-one-payment.ts',
-        find: "import { reportsCharge } from '../../domain/bookings.js'",
+        find: "import { reportsCharge } from '../../domain/income-bookings.js'",
         replace:
           "const reportsCharge = ({ charged, path }: EndedCall) => charged === 'yes' || path === undefined",
       },

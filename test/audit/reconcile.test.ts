@@ -6,7 +6,7 @@ import {
   type ReconciliationOptions,
   reconcileJournal,
 } from '../../src/app/reconciliation/reconcile-journal.js'
-import { reportsCharge } from '../../src/domain/bookings.js'
+import { reportsCharge } from '../../src/domain/income-bookings.js'
 import type { EndedCall } from '../../src/ports/call-observer.js'
 import type { IncomingTransfers, Transfer } from '../../src/ports/incoming-transfers.js'
 import {

@@ -1,8 +1,6 @@
 /** The charge machine is proved by the very code that `svc machines charge --prove` runs; here it must hold. */
 import { afterAll, describe, expect, it } from 'vitest'
-import { type Way, waysOf } from '../../src/domain/drawing/machine-paths.js'
-import { holds, type Property, proveWays } from '../../src/domain/drawing/proof.js'
-import { proveCharge } from '../../src/domain/machines/all.js'
+import { proveCharge } from '../../src/domain/machines/all-machines.js'
 import {
   type ChargeFinal,
   chargeTable,
@@ -10,6 +8,8 @@ import {
   type Outcome,
 } from '../../src/domain/machines/charge.machine.js'
 import { claimTable } from '../../src/domain/machines/claim.machine.js'
+import { type Way, waysOf } from '../../src/domain/state-machine/all-paths.js'
+import { holds, type Property, proveWays } from '../../src/domain/state-machine/check-properties.js'
 
 const ways = waysOf(chargeTable)
 const charged = (kind: Outcome['charged']) =>

@@ -2,7 +2,7 @@
 export const SCOPES = {
   memory: {
     mutate: [
-      'src/domain/machines/store-rules.ts',
+      'src/domain/machines/claim-and-payment.rules.ts',
       'src/adapters/memory/charge-*.ts',
       'src/adapters/memory/lifecycle-records.ts',
       'src/adapters/memory/expiry.ts',

@@ -4,7 +4,7 @@ import type { SafeAnswer, SafeFetch } from '../../../src/adapters/web/safe-fetch
 import { Refused } from '../../../src/adapters/web/url-refusal.js'
 import { SvcError } from '../../../src/domain/errors.js'
 import type { Network } from '../../../src/domain/network.js'
-import { priceOf } from '../../../src/domain/price-of.js'
+import { priceOf } from '../../../src/domain/usd-price-for-display.js'
 import { isRecord, type PaymentRequirements } from '../../../src/domain/x402.js'
 import type { ChainReader } from '../chain/chain-reader.js'
 import { allPass, type Check, failed, passed, quoted } from '../checks.js'

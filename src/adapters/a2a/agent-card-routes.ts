@@ -1,6 +1,6 @@
 /** The free documents about the agent: its card, and `GET /a2a`. */
 import type { AgentDef } from '../../domain/agent.js'
-import { A2A_PATH, agentCard, CARD_PATHS, type CardOptions, skillPrice } from '../../domain/card.js'
+import { A2A_PATH, agentCard, CARD_PATHS, type CardOptions, skillPrice } from '../../domain/agent-card.js'
 import type { IncomingRequest, Transport } from '../../ports/transport.js'
 import { TASK_BY_METHOD } from './outcome-to-rpc-response.js'
 

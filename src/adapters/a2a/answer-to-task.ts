@@ -1,5 +1,5 @@
 /** A delivered answer as a completed task, in the shape of either generation of A2A. */
-import { type AnswerContent, contentOf } from '../../domain/answer-content.js'
+import { type AnswerContent, contentOf } from '../../domain/handler-answer-content.js'
 import type { ChargeOutcome } from '../../ports/charge.js'
 import type { Clock } from '../../ports/clock.js'
 import type { Random } from '../../ports/random.js'

@@ -1,6 +1,7 @@
 /** How A2A answers each final state of a call, by the kind of its outcome. */
-import { contentOf } from '../../domain/answer-content.js'
+
 import type { EndpointDef } from '../../domain/endpoint.js'
+import { contentOf } from '../../domain/handler-answer-content.js'
 import { OUTCOMES, type ProblemFinal } from '../../domain/machines/charge.machine.js'
 import { LEGACY_PAYMENT_HEADER, PAYMENT_SIGNATURE_HEADER } from '../../domain/x402.js'
 import type { ChargeOutcome } from '../../ports/charge.js'

@@ -1,6 +1,6 @@
 /** `POST /a2a`: one method under its two names, over the same charge as every other transport. */
 import type { EndpointDef } from '../../domain/endpoint.js'
-import { isTooLarge } from '../../domain/input-size.js'
+import { isTooLarge } from '../../domain/input-size-limit.js'
 import type { Charge } from '../../ports/charge.js'
 import type { Clock } from '../../ports/clock.js'
 import type { Random } from '../../ports/random.js'

@@ -1,7 +1,7 @@
 /** The registry's boxes: raw names (a prefix and a key), ABI-encoded values. */
 
 import type { RegisteredAgent, Score } from '../../domain/agent-registry.js'
-import { concatBytes, equalBytes } from '../../domain/bytes.js'
+import { concatBytes, equalBytes } from '../../domain/byte-arrays.js'
 import { decodeAddress, encodeAddress, PUBLIC_KEY_BYTES } from './address.js'
 
 const AGENT_PREFIX = 'ag_'

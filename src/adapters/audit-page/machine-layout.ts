@@ -2,7 +2,7 @@
  * The layout of a machine for a screen: its states one below the other in the order in which calls pass them, and beside each
  * state its exits. It is made from the table when the process starts, so the page shows the machine that runs.
  */
-import type { Row, Table } from '../../domain/table.js'
+import type { Row, Table } from '../../domain/state-machine/transition-table.js'
 
 export interface Form {
   /** The most exits in one row beside a state. */

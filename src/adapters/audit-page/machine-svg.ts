@@ -1,5 +1,5 @@
 /** The machine's layout as SVG. Every move has its name in `data-step`, so that the page can write its count there. */
-import type { Table } from '../../domain/table.js'
+import type { Table } from '../../domain/state-machine/transition-table.js'
 import {
   BOX,
   EXIT,

@@ -1,6 +1,6 @@
 /** The audit page: one document that loads nothing from other hosts, and the policy that enforces it. */
 import { createHash } from 'node:crypto'
-import type { Table } from '../../domain/table.js'
+import type { Table } from '../../domain/state-machine/transition-table.js'
 import { NARROW, WIDE } from './machine-layout.js'
 import { drawingOf } from './machine-svg.js'
 import { SCRIPT, STYLE } from './page.generated.js'

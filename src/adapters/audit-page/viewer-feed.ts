@@ -2,7 +2,7 @@
  * Keeps the last calls and sends them to the viewers. Each viewer has a position of its own: a slow viewer gets events later,
  * or fewer events, and delays neither the other viewers nor any call.
  */
-import { recentBookings } from '../../domain/bookings.js'
+import { recentBookings } from '../../domain/income-bookings.js'
 import type { CallObserver, EndedCall } from '../../ports/call-observer.js'
 import { type Cancel, type Clock, systemClock } from '../../ports/clock.js'
 import type { JournalHeader } from '../../ports/journal-header.js'

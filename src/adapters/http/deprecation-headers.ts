@@ -3,7 +3,7 @@
  *
  * @see RFC 9745 for `Deprecation`, RFC 8594 for `Sunset`
  */
-import type { Lifecycle } from '../../domain/lifecycle.js'
+import type { Lifecycle } from '../../domain/deprecation.js'
 
 /** Names and values in turn. */
 export function lifecycleHeaders({ deprecated, sunset }: Lifecycle): readonly string[] {

@@ -1,7 +1,7 @@
 /** How HTTP answers each final state of a call, by the kind of its outcome. */
 
-import { unwritten } from '../../domain/answer-not-written.js'
 import { OUTCOMES } from '../../domain/machines/charge.machine.js'
+import { unwritten } from '../../domain/unwritten-answer-error.js'
 import type { ChargeOutcome } from '../../ports/charge.js'
 import { callHeaders } from './charge-reply-headers.js'
 import { errorBody } from './error-to-reply.js'

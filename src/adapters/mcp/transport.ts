@@ -4,9 +4,9 @@
  */
 import type { CallToolResult } from '@modelcontextprotocol/server'
 import type { AgentDef } from '../../domain/agent.js'
-import { MCP_PATH } from '../../domain/card.js'
+import { MCP_PATH } from '../../domain/agent-card.js'
 import { isIdempotencyKey } from '../../domain/idempotency-key.js'
-import { isTooLarge } from '../../domain/input-size.js'
+import { isTooLarge } from '../../domain/input-size-limit.js'
 import { isRecord, type PaymentPayload } from '../../domain/x402.js'
 import type { Charge, ChargeOutcome, Parsed } from '../../ports/charge.js'
 import {

@@ -5,7 +5,7 @@
  * when the record is next read.
  */
 import { LRUCache } from 'lru-cache'
-import { type Drawing, next, type StateOf, type Table } from '../../domain/table.js'
+import { type Drawing, next, type StateOf, type Table } from '../../domain/state-machine/transition-table.js'
 import { Expiry } from './expiry.js'
 
 export interface LifecycleRecord<State extends string> {

@@ -5,8 +5,8 @@
  */
 import { bulkhead, ExponentialBackoff, handleAll, retry, wrap } from 'cockatiel'
 import { Agent, request } from 'undici'
-import { recentBookings } from '../../domain/bookings.js'
 import { SvcError } from '../../domain/errors.js'
+import { recentBookings } from '../../domain/income-bookings.js'
 import type { CallObserver } from '../../ports/call-observer.js'
 import { systemClock, wakefulClock } from '../../ports/clock.js'
 import type { Logger } from '../../ports/logger.js'

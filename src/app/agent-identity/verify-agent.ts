@@ -3,8 +3,8 @@
  * registration: only both together, pointing at each other, bind a domain to an on-chain address.
  */
 import { publicFetch } from '#platform'
+import { CARD_PATHS } from '../../domain/agent-card.js'
 import { hostOf, type RegisteredAgent } from '../../domain/agent-registry.js'
-import { CARD_PATHS } from '../../domain/card.js'
 import { isRecord } from '../../domain/x402.js'
 import type { Registry } from '../../ports/agent-registry.js'
 import { wakefulClock } from '../../ports/clock.js'

@@ -1,5 +1,5 @@
 /** The record of one call: written by one effect, read by the next. It lives as long as the walk. */
-import type { Answer } from '../../domain/answer.js'
+import type { Answer } from '../../domain/handler-answer.js'
 import { parseBaseUnits } from '../../domain/money.js'
 import { isRecord, type PaymentPayload, type PaymentRequirements } from '../../domain/x402.js'
 import type { EndedCall } from '../../ports/call-observer.js'

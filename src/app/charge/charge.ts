@@ -1,6 +1,6 @@
 /** Implements the driving port: walks the machine for one request, closes what the call held, and returns the outcome. */
 import { chargeTable } from '../../domain/machines/charge.machine.js'
-import { run } from '../../domain/run.js'
+import { run } from '../../domain/state-machine/run-machine.js'
 import type { CallObserver, EndedCall } from '../../ports/call-observer.js'
 import type { Charge } from '../../ports/charge.js'
 import type { Logger } from '../../ports/logger.js'

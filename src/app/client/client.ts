@@ -1,6 +1,6 @@
 /** The paying client: it asks, reads the price, checks it against its limits, signs exactly that price, and calls again. */
 import type { Manifest } from '../../domain/manifest.js'
-import { priceOf, usdNumber } from '../../domain/price-of.js'
+import { priceOf, usdNumber } from '../../domain/usd-price-for-display.js'
 import { unlessAborted } from '../../ports/waiting.js'
 import type { Balance } from './balance.js'
 import { manifestOf, manifestUrl } from './discover.js'

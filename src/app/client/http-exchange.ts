@@ -3,7 +3,7 @@
  * (a payment, a subscription key, the caller's own headers) is meant for the address that was named. Answers are bounded
  * in time and in bytes.
  */
-import { concatBytes } from '../../domain/bytes.js'
+import { concatBytes } from '../../domain/byte-arrays.js'
 import { SdkError } from '../../domain/errors.js'
 import { isRecord } from '../../domain/x402.js'
 import type { Clock } from '../../ports/clock.js'

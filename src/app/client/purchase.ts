@@ -4,7 +4,7 @@
  */
 import { IDEMPOTENCY_KEY_HEADER } from '../../domain/idempotency-key.js'
 import type { Network } from '../../domain/network.js'
-import { usdNumber } from '../../domain/price-of.js'
+import { usdNumber } from '../../domain/usd-price-for-display.js'
 import { encodeHeader, PAYMENT_SIGNATURE_HEADER, type PaymentRequirements } from '../../domain/x402.js'
 import type { Clock } from '../../ports/clock.js'
 import type { PaymentSigner, SignedPayment } from '../../ports/payment-signer.js'

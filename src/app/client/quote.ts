@@ -3,7 +3,7 @@ import { isValidAddress } from '../../adapters/algorand/address.js'
 import { SdkError, SvcError } from '../../domain/errors.js'
 import { parseBaseUnits } from '../../domain/money.js'
 import { type Network, networkOf, USDC_ASSET_ID } from '../../domain/network.js'
-import { usdNumber } from '../../domain/price-of.js'
+import { usdNumber } from '../../domain/usd-price-for-display.js'
 import {
   decodeAnswerHeader,
   isRecord,

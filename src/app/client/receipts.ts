@@ -1,7 +1,7 @@
 /** The payments that this client has sent, for accounting. In memory, and bounded: the oldest go first. */
 
 import { csvRow } from '../../domain/csv.js'
-import { usdNumber } from '../../domain/price-of.js'
+import { usdNumber } from '../../domain/usd-price-for-display.js'
 import type { PaymentRequirements } from '../../domain/x402.js'
 import type { Charged } from './charged.js'
 

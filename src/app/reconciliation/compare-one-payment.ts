@@ -1,5 +1,5 @@
 /** Compares the runs of one payment with the transfer that landed. */
-import { reportsCharge } from '../../domain/bookings.js'
+import { reportsCharge } from '../../domain/income-bookings.js'
 import { type ChargeFinal, OUTCOMES } from '../../domain/machines/charge.machine.js'
 import { formatUsd } from '../../domain/money.js'
 import type { EndedCall } from '../../ports/call-observer.js'

@@ -1,6 +1,6 @@
 /** Compares runs with the chain: each reported charge has a transaction, and each transaction has a run. */
 import type { JournalPiece } from '../../adapters/journal/read-journal.js'
-import { reportsCharge } from '../../domain/bookings.js'
+import { reportsCharge } from '../../domain/income-bookings.js'
 import { formatUsd } from '../../domain/money.js'
 import type { EndedCall } from '../../ports/call-observer.js'
 import type { IncomingTransfers, Period, Transfer } from '../../ports/incoming-transfers.js'

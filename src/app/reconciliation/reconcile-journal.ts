@@ -4,8 +4,8 @@
  */
 import type { LineFlaw } from '../../adapters/journal/line-order.js'
 import type { JournalPiece } from '../../adapters/journal/read-journal.js'
-import { reportsCharge } from '../../domain/bookings.js'
 import { SvcError } from '../../domain/errors.js'
+import { reportsCharge } from '../../domain/income-bookings.js'
 import type { EndedCall } from '../../ports/call-observer.js'
 import { systemClock } from '../../ports/clock.js'
 import type { IncomingTransfers, Period } from '../../ports/incoming-transfers.js'

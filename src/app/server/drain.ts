@@ -4,7 +4,7 @@
  */
 
 import { type ShutdownDrawing, shutdownTable } from '../../domain/machines/shutdown.machine.js'
-import { type Effects, run } from '../../domain/run.js'
+import { type Effects, run } from '../../domain/state-machine/run-machine.js'
 import type { Clock } from '../../ports/clock.js'
 import { sleep } from '../../ports/waiting.js'
 import type { InFlight, Stop } from '../charge/deps.js'

@@ -3,7 +3,7 @@
 import type { BodyBudget } from '../../adapters/http/body-memory-limit.js'
 import { ajvValidator } from '../../adapters/validation/ajv.js'
 import type { EndpointDef, Handler } from '../../domain/endpoint.js'
-import { periodMs } from '../../domain/period.js'
+import { periodMs } from '../../domain/subscription-period.js'
 import type { EndpointEntry, Rate } from '../charge/deps.js'
 import { termsOf } from '../charge/terms.js'
 import { extensionsOf } from './bazaar-extension.js'

@@ -7,8 +7,8 @@ import { isValidAddress } from '../../adapters/algorand/keys.js'
 import { quietLogger } from '../../adapters/log/quiet-logger.js'
 import { isAddress } from '../../domain/address.js'
 import type { AgentDef } from '../../domain/agent.js'
+import { DEFAULT_EXT_BASE } from '../../domain/agent-card.js'
 import type { RegistryIdentity } from '../../domain/agent-registry.js'
-import { DEFAULT_EXT_BASE } from '../../domain/card.js'
 import { SvcError, shown } from '../../domain/errors.js'
 import {
   DEFAULT_ALGOD,

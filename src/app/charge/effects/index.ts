@@ -1,6 +1,6 @@
 /** The charge machine's effects, by the names that the drawing gives them. */
 import type { ChargeDrawing } from '../../../domain/machines/charge.machine.js'
-import type { Effects } from '../../../domain/run.js'
+import type { Effects } from '../../../domain/state-machine/run-machine.js'
 import type { Call } from '../call.js'
 import type { ChargeDeps } from '../deps.js'
 import { admit } from './admit.js'

@@ -1,4 +1,4 @@
-import { bodyBytes } from '../../../domain/answer.js'
+import { bodyBytes } from '../../../domain/handler-answer.js'
 import { type Call, type ReplayedAnswer, storeDown } from '../call.js'
 import { seal } from '../claim.js'
 import type { ChargeDeps } from '../deps.js'

@@ -1,6 +1,7 @@
 /** Checks a machine's properties on every path through it or on every state, not on samples. */
-import type { Table } from '../table.js'
-import { type Way, waysOf } from './machine-paths.js'
+
+import { type Way, waysOf } from './all-paths.js'
+import type { Table } from './transition-table.js'
 
 /** A property that holds for each of `some`. Everything holds for an empty set, so `some` must not be empty. */
 export interface Property<Subject> {

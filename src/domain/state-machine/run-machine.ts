@@ -1,5 +1,12 @@
 /** The only loop: it walks a drawn machine from its initial state to a final one, with one effect for each state. */
-import { type AnswersOf, type Drawing, type FinalOf, next, type StateOf, type Table } from './table.js'
+import {
+  type AnswersOf,
+  type Drawing,
+  type FinalOf,
+  next,
+  type StateOf,
+  type Table,
+} from './transition-table.js'
 
 /** The event of an effect that threw. Effects never return it themselves. */
 export const BROKE = 'broke'

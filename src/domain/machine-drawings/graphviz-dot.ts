@@ -2,8 +2,8 @@
  * Writes a machine in Graphviz' language. A final state is drawn once for each state that leads to it: no line
  * crosses the page, and each way out is shown where it begins.
  */
-import type { Row, Table } from '../table.js'
-import { moves } from './mermaid.js'
+import type { Row, Table } from '../state-machine/transition-table.js'
+import { moves } from './mermaid-diagram.js'
 
 const GRAPH = `
   rankdir=TB bgcolor="transparent" nodesep=0.18 ranksep=0.42 pad=0.2

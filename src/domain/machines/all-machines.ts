@@ -1,8 +1,8 @@
 /** The five machines, each with the table that the program runs on and what is proved of it. */
-import { type Proof, proveStates, proveWays } from '../drawing/proof.js'
-import type { Drawing, DrawnMachine, Table } from '../table.js'
+import { type Proof, proveStates, proveWays } from '../state-machine/check-properties.js'
+import type { Drawing, DrawnMachine, Table } from '../state-machine/transition-table.js'
 import { chargeMachine, chargeTable } from './charge.machine.js'
-import { CHARGE_PROPERTIES, CHARGE_STATE_PROPERTIES } from './charge.properties.js'
+import { CHARGE_PROPERTIES, CHARGE_STATE_PROPERTIES } from './charge.proved-properties.js'
 import { claimMachine, claimTable } from './claim.machine.js'
 import { paymentMachine, paymentTable } from './payment.machine.js'
 import { shutdownMachine, shutdownTable } from './shutdown.machine.js'

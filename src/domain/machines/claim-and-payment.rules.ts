@@ -3,7 +3,7 @@
  * same rules.
  */
 
-import type { Drawing, EventOf, StateOf } from '../table.js'
+import type { Drawing, EventOf, StateOf } from '../state-machine/transition-table.js'
 import type { ClaimDrawing } from './claim.machine.js'
 import type { PaymentDrawing, PaymentState } from './payment.machine.js'
 

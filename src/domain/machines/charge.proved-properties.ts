@@ -1,9 +1,9 @@
 /** The properties of the charge machine, each in an auditor's terms, and checked on every path. */
 
-import type { Way } from '../drawing/machine-paths.js'
-import type { Property } from '../drawing/proof.js'
-import type { Table } from '../table.js'
-import { CHARGE_ANSWERS } from './charge.answers.js'
+import type { Way } from '../state-machine/all-paths.js'
+import type { Property } from '../state-machine/check-properties.js'
+import type { Table } from '../state-machine/transition-table.js'
+import { CHARGE_ANSWERS } from './charge.expected-answers.js'
 import type { Charged, Outcome } from './charge.machine.js'
 
 type Ways = readonly Way[]

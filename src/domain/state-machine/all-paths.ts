@@ -1,5 +1,5 @@
 /** Finds every path through a drawn machine, from its initial state to a final one. */
-import type { Table } from '../table.js'
+import type { Table } from './transition-table.js'
 
 export interface Way {
   /** `state.event`, in order, like the path that `run` returns. */

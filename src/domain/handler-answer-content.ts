@@ -1,5 +1,5 @@
 /** The content of a delivered answer, for transports that carry data instead of bytes. */
-import type { Answer } from './answer.js'
+import type { Answer } from './handler-answer.js'
 import { deeperThan } from './json-depth.js'
 import { mayHoldUnusualNumbers, plainNumbers } from './json-numbers.js'
 

@@ -1,7 +1,7 @@
 /** Writes the page of one machine in docs/machines: its drawing, its states, and its proof. */
-import type { Drawn } from '../machines/all.js'
-import type { Drawing, Row } from '../table.js'
-import { mermaid } from './mermaid.js'
+import type { Drawn } from '../machines/all-machines.js'
+import type { Drawing, Row } from '../state-machine/transition-table.js'
+import { mermaid } from './mermaid-diagram.js'
 
 const INTRO =
   'Written by `npm run draw` from the machine that the program runs on; a test fails when this page is stale.'

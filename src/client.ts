@@ -18,11 +18,11 @@ export {
 } from './app/agent-identity/verify-agent.js'
 export { type BazaarAnswer, type BazaarOptions, findInBazaar, listBazaar } from './app/bazaar/bazaar.js'
 export type { Balance } from './app/client/balance.js'
+export type { CallOptions, RequestOptions } from './app/client/build-request.js'
+export type { CallOutcome, CallRequest, ManyOptions } from './app/client/call-many.js'
 export { SvcClient } from './app/client/client.js'
-export type { CallOptions, RequestOptions } from './app/client/http-request.js'
-export type { CallOutcome, CallRequest, ManyOptions } from './app/client/many.js'
-export type { ClientOptions } from './app/client/options.js'
-export type { Estimate } from './app/client/quote.js'
+export type { ClientOptions } from './app/client/client-options.js'
+export type { Estimate } from './app/client/read-quote.js'
 export type { PaymentRecord, Receipts } from './app/client/receipts.js'
 export type {
   CallPayment,
@@ -31,7 +31,7 @@ export type {
   SubscribeResult,
   Warning,
   WarningCode,
-} from './app/client/results.js'
+} from './app/client/result-types.js'
 export type { RetryOptions } from './app/client/retry.js'
 export type { ActiveSubscription } from './app/client/subscription-keys.js'
 export { type ManifestSigner, type ManifestVerdict, verifyManifest } from './app/manifest-signature.js'

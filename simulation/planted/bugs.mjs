@@ -201,12 +201,12 @@ export const ONCE_THERE = [
     says: 'The client reports a redirect that was settled as not charged.',
     edits: [
       {
-        file: 'src/app/client/charged.ts',
+        file: 'src/app/client/charge-evidence.ts',
         find: "  if (isSettlementOf(reply, signed)) return 'yes'\n",
         replace: '',
       },
       {
-        file: 'src/app/client/charged.ts',
+        file: 'src/app/client/charge-evidence.ts',
         find: "  if (reply.status < 400) return 'maybe'\n",
         replace: '',
       },

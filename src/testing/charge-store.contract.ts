@@ -1,15 +1,15 @@
 /** The promises of `src/ports/charge-store.ts`, for any implementation of it. */
-import { bounded } from './charge-store/bounded.js'
-import { closing } from './charge-store/closing.js'
-import { leasing } from './charge-store/leasing.js'
-import { opening } from './charge-store/opening.js'
-import { racing } from './charge-store/racing.js'
-import { resending } from './charge-store/resending.js'
-import { resolving } from './charge-store/resolving.js'
-import type { MakeChargeStore } from './charge-store/scene.js'
+import { bounded } from './charge-store/bounded-memory.cases.js'
+import { closing } from './charge-store/close.cases.js'
+import { racing } from './charge-store/concurrent-calls.cases.js'
+import type { MakeChargeStore } from './charge-store/fixture.js'
+import { leasing } from './charge-store/lease.cases.js'
+import { opening } from './charge-store/open.cases.js'
+import { resending } from './charge-store/resent-moves.cases.js'
+import { resolving } from './charge-store/resolve.cases.js'
 import type { TestRunner } from './runner.js'
 
-export type { ChargeStoreHarness, MakeChargeStore } from './charge-store/scene.js'
+export type { ChargeStoreHarness, MakeChargeStore } from './charge-store/fixture.js'
 
 /**
  * Defines the tests that every `ChargeStore` has to pass.

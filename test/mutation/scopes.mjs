@@ -26,11 +26,11 @@ export const SCOPES = {
     tests: ['test/client/{hoarding.attacks,late-settlements,spending-limits,spend,uncapped}.test.ts'],
   },
   quotes: {
-    mutate: ['src/app/client/quote.ts', 'src/app/client/subscription-keys.ts'],
+    mutate: ['src/app/client/read-quote.ts', 'src/app/client/subscription-keys.ts'],
     tests: ['test/client/{quote,subscription-keys,price.attacks,client,estimate}.test.ts'],
   },
   delivery: {
-    mutate: ['src/app/client/{purchase,retry,charged}.ts'],
+    mutate: ['src/app/client/{purchase,retry,charge-evidence}.ts'],
     tests: ['test/client/{purchase,retry,charged,client,delivery.attacks,receipts}.test.ts'],
   },
   // Of all that follow, what is written is left out: a person reads it, and the codes are held elsewhere.

@@ -4,8 +4,8 @@ import { sandboxUrl } from '#platform'
 import { type BazaarResource, mentions, readIndex } from '../../domain/bazaar-index.js'
 import { DEFAULT_FACILITATOR } from '../../domain/network.js'
 import { wakefulClock } from '../../ports/clock.js'
-import { exchangeOver, isSuccess, recordOf } from '../client/http-exchange.js'
-import { urlOf } from '../client/http-request.js'
+import { urlOf } from '../client/build-request.js'
+import { exchangeOver, isSuccess, recordOf } from '../client/send-request.js'
 
 /** Which page of whose index. */
 export interface BazaarOptions {

@@ -2,7 +2,8 @@
 import type { Cancel, Clock } from '../../ports/clock.js'
 import type { Random } from '../../ports/random.js'
 import { unlessAborted } from '../../ports/waiting.js'
-import { callFailed, networkError } from './errors.js'
+import type { HttpRequest, RequestOptions } from './build-request.js'
+import { callFailed, networkError } from './client-errors.js'
 import {
   type Exchange,
   type ExchangeResult,
@@ -10,8 +11,7 @@ import {
   type HttpReply,
   isSuccess,
   namesPayment,
-} from './http-exchange.js'
-import type { HttpRequest, RequestOptions } from './http-request.js'
+} from './send-request.js'
 
 /**
  * How often a request is sent, and how long the client pauses in between: a random time, bounded by `baseMs` doubled

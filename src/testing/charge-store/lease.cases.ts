@@ -1,5 +1,5 @@
 import type { TestRunner } from '../runner.js'
-import { type MakeChargeStore, orphan, scene, text } from './scene.js'
+import { type MakeChargeStore, orphan, scene, text } from './fixture.js'
 
 export function leasing({ expect, it }: TestRunner, make: MakeChargeStore): void {
   it('a lease outlives its holder, and not by much', async () => {

@@ -1,5 +1,5 @@
 import type { TestRunner } from '../runner.js'
-import { closedCall, type MakeChargeStore, orphan, scene, text } from './scene.js'
+import { closedCall, type MakeChargeStore, orphan, scene, text } from './fixture.js'
 
 /** A connection may be lost after a move and before its answer: then the same token sends the move again. */
 export function resending({ expect, it }: TestRunner, make: MakeChargeStore): void {

@@ -14,10 +14,10 @@ import type { PaymentSigner, Signer } from '../../ports/payment-signer.js'
 import { type Random, systemRandom } from '../../ports/random.js'
 import type { SpendEnd, SpendLedger } from '../../ports/spend-ledger.js'
 import { type Balance, balanceOf } from './balance.js'
-import { type Exchange, exchangeOver } from './http-exchange.js'
 import { lateSettlements } from './late-settlements.js'
 import { type ReceiptBook, receiptBook } from './receipts.js'
 import type { RetryOptions, RetryPolicy } from './retry.js'
+import { type Exchange, exchangeOver } from './send-request.js'
 import { type SpendingLimits, spendingLimits } from './spending-limits.js'
 
 /** Who pays, on which network, and how much at most. Without a key or a signer the client can only make free calls. */

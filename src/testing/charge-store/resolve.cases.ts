@@ -1,5 +1,5 @@
 import type { TestRunner } from '../runner.js'
-import { type MakeChargeStore, orphan, scene, text } from './scene.js'
+import { type MakeChargeStore, orphan, scene, text } from './fixture.js'
 
 export function resolving({ expect, it }: TestRunner, make: MakeChargeStore): void {
   it('found: the recorded answer is owed, and its payment is spent', async () => {

@@ -1,5 +1,5 @@
 import type { TestRunner } from '../runner.js'
-import { closedCall, type MakeChargeStore, orphan, scene, text } from './scene.js'
+import { closedCall, type MakeChargeStore, orphan, scene, text } from './fixture.js'
 
 export function closing({ expect, it }: TestRunner, make: MakeChargeStore): void {
   it('a completed claim is replayed to every caller of its window, and then forgotten', async () => {

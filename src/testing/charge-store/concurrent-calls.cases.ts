@@ -1,6 +1,6 @@
 import type { Hold } from '../../ports/charge-store.js'
 import type { TestRunner } from '../runner.js'
-import { type MakeChargeStore, orphan, type Scene, scene } from './scene.js'
+import { type MakeChargeStore, orphan, type Scene, scene } from './fixture.js'
 
 const RACERS = 64
 

@@ -1,7 +1,7 @@
 /** Many calls, a few at a time. */
 import { SdkError } from '../../domain/errors.js'
-import type { CallOptions } from './http-request.js'
-import type { CallResult } from './results.js'
+import type { CallOptions } from './build-request.js'
+import type { CallResult } from './result-types.js'
 
 /** One of many calls: what `call` takes, as an object. */
 export interface CallRequest extends CallOptions {

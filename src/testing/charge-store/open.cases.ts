@@ -1,5 +1,5 @@
 import type { TestRunner } from '../runner.js'
-import { type MakeChargeStore, orphan, scene } from './scene.js'
+import { type MakeChargeStore, orphan, scene } from './fixture.js'
 
 export function opening({ expect, it }: TestRunner, make: MakeChargeStore): void {
   it('a claim is held by one call at a time, and refusals say for how long', async () => {

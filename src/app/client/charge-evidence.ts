@@ -10,7 +10,7 @@ import {
   type PaymentRequirements,
 } from '../../domain/x402.js'
 import type { SignedPayment } from '../../ports/payment-signer.js'
-import { errorCodeOf, type HttpReply, isSuccess, namesPayment } from './http-exchange.js'
+import { errorCodeOf, type HttpReply, isSuccess, namesPayment } from './send-request.js'
 
 /** Whether a failed call's payment was charged. */
 export interface Charged {

@@ -1,5 +1,5 @@
 import type { TestRunner } from '../runner.js'
-import { type MakeChargeStore, type Scene, scene } from './scene.js'
+import { type MakeChargeStore, type Scene, scene } from './fixture.js'
 
 /** For stores in bounded memory. The store of `make` holds `max` completed answers and `max` calls at work. */
 export function bounded({ expect, it }: TestRunner, make: MakeChargeStore, max: number): void {

@@ -8,7 +8,7 @@ import { SdkError } from '../../domain/errors.js'
 import { isRecord } from '../../domain/x402.js'
 import type { Clock } from '../../ports/clock.js'
 import { deadline } from '../../ports/waiting.js'
-import type { HttpRequest } from './http-request.js'
+import type { HttpRequest } from './build-request.js'
 
 export interface HttpReply {
   readonly status: number

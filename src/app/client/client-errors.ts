@@ -1,10 +1,10 @@
 /** The client's exceptions. Each says what happened to the money, because readers ask that first. */
 import { SdkError, type SvcError } from '../../domain/errors.js'
 import type { PaymentRequired } from '../../domain/x402.js'
-import { type Charged, receiptOf } from './charged.js'
-import { dataOf, errorBodyOf, errorCodeOf, errorMessageOf, type HttpReply } from './http-exchange.js'
-import { challengeOf } from './quote.js'
-import type { Outcome } from './results.js'
+import { type Charged, receiptOf } from './charge-evidence.js'
+import { challengeOf } from './read-quote.js'
+import type { Outcome } from './result-types.js'
+import { dataOf, errorBodyOf, errorCodeOf, errorMessageOf, type HttpReply } from './send-request.js'
 
 export function noSigner(origin: string, requirements?: PaymentRequired): SvcError {
   return new SdkError(

@@ -7,12 +7,18 @@
 // Define and serve
 export type { SettlementMessage } from './adapters/webhook/settlement-message.js'
 export type { WebhookOptions } from './adapters/webhook/settlement-webhook.js'
-export type { Timeouts } from './app/charge/deps.js'
+export type { Timeouts } from './app/charge/charge-deps.js'
 export { defineAgent, defineEndpoint } from './app/define-agent.js'
 export type { ShutdownReport } from './app/server/drain.js'
 export type { HealthCheck } from './app/server/health.js'
-export type { IdempotencyOptions, Ready, ServeOptions, ServerOptions, Stores } from './app/server/options.js'
 export { createServer, type SvcServer, serve } from './app/server/serve.js'
+export type {
+  IdempotencyOptions,
+  Ready,
+  ServeOptions,
+  ServerOptions,
+  Stores,
+} from './app/server/server-options.js'
 
 // Call and pay
 export * from './client.js'

@@ -6,7 +6,7 @@
 /** @typedef {{ file: string, find: string, replace: string }} Edit */
 /** @typedef {{ name: string, says: string, edits: readonly Edit[] }} Bug */
 
-const CLOSE = 'src/app/charge/close.ts'
+const CLOSE = 'src/app/charge/close-call.ts'
 const OPEN = 'src/app/charge/effects/open.ts'
 const RECOVER = 'src/app/charge/effects/recover.ts'
 
@@ -190,7 +190,7 @@ export const ONCE_THERE = [
     says: 'Windows are swept by a replica’s own clock.',
     edits: [
       {
-        file: 'src/app/server/subscription-windows.ts',
+        file: 'src/app/server/subscription-store-upkeep.ts',
         find: 'await store.sweep(await windowsNow({ subscriptions: store, clock }))',
         replace: 'await store.sweep(clock.now())',
       },

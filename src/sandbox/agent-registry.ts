@@ -10,7 +10,7 @@ import {
   writeScore,
 } from '../adapters/algorand/agent-registry-boxes.js'
 import type { RegisteredAgent, Score } from '../domain/agent-registry.js'
-import { BadRequest, json, type Reply, type Route } from './http.js'
+import { BadRequest, json, type Reply, type Route } from './web-server.js'
 
 /** The sandbox's registry of agents. It is written without a contract. */
 export interface SandboxRegistry {

@@ -8,9 +8,9 @@ import { decodeMember, GROUP_SIZE_MAX } from '../adapters/algorand/transaction.j
 import { parseBaseUnits } from '../domain/money.js'
 import { networkOf } from '../domain/network.js'
 import { isRecord, X402_VERSION } from '../domain/x402.js'
-import { isCanonical } from './algod.js'
+import { isCanonical } from './algod-routes.js'
 import { encoded } from './encoded-transactions.js'
-import { isSignedBy } from './group-form.js'
+import { isSignedBy } from './group-checks.js'
 import { type Ledger, MIN_FEE_MICRO_ALGOS } from './ledger.js'
 
 export interface Refused {

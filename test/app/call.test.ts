@@ -1,7 +1,14 @@
 /** The record of one call: whose trace it is part of, what its log may say, and who its payment is proven to come from. */
 import { describe, expect, it } from 'vitest'
-import { claimedPayer, log, meetsTerms, paysUs, signingPayer, spanIdOf } from '../../src/app/charge/call.js'
-import type { Terms } from '../../src/app/charge/terms.js'
+import {
+  claimedPayer,
+  log,
+  meetsTerms,
+  paysUs,
+  signingPayer,
+  spanIdOf,
+} from '../../src/app/charge/call-record.js'
+import type { Terms } from '../../src/app/charge/payment-challenge.js'
 import type { ReadPayment } from '../../src/ports/payment-reader.js'
 import { NOW_MS, PAYMENT, READ, REQUIREMENTS, type Scene, scene, UUID } from '../support/charge-fixture.js'
 

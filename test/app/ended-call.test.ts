@@ -1,7 +1,7 @@
 /** The record of an ended call that observers get: who was charged what, once, and what the caller got. */
 import { describe, expect, it } from 'vitest'
-import type { Call } from '../../src/app/charge/call.js'
-import { endedCall, outcomeOf, takenOver } from '../../src/app/charge/outcome.js'
+import { endedCall, outcomeOf, takenOver } from '../../src/app/charge/call-outcome.js'
+import type { Call } from '../../src/app/charge/call-record.js'
 import type { ChargeFinal } from '../../src/domain/machines/charge.machine.js'
 import { ASSET, NOW_MS, UUID } from '../support/charge-fixture.js'
 import { ANSWER, FINALS, full, REPLAYED, walked } from '../support/ended-call.js'

@@ -1,8 +1,8 @@
 /** What a call's door is told: no answer that was not paid for, no quote that would be paid twice. */
 import { describe, expect, it } from 'vitest'
-import type { Call } from '../../src/app/charge/call.js'
-import { MESSAGES } from '../../src/app/charge/messages.js'
-import { outcomeOf, takenOver } from '../../src/app/charge/outcome.js'
+import { outcomeOf, takenOver } from '../../src/app/charge/call-outcome.js'
+import type { Call } from '../../src/app/charge/call-record.js'
+import { MESSAGES } from '../../src/app/charge/outcome-messages.js'
 import { type ChargeFinal, OUTCOMES } from '../../src/domain/machines/charge.machine.js'
 import { CAIP2 } from '../../src/domain/network.js'
 import { ASSET, REQUIREMENTS } from '../support/charge-fixture.js'

@@ -54,26 +54,28 @@ export const SCOPES = {
   admission: {
     mutate: [
       'src/app/charge/effects/{admit,open,validate,entitle,price,verify}.ts',
-      'src/app/charge/{claim,subscription-key}.ts',
+      'src/app/charge/{claim-name-and-seal,subscription-key}.ts',
     ],
     excludedMutations: ['StringLiteral'],
     ignorers: ['logs'],
     tests: ['test/app/{admitting,holding,opening,quoting,sealing,verifying}.test.ts'],
   },
   runs: {
-    mutate: ['src/app/charge/effects/{credit,deliver}.ts', 'src/app/charge/{credit,until-cut}.ts'],
+    mutate: ['src/app/charge/effects/{credit,deliver}.ts', 'src/app/charge/{handler-credit,until-cut}.ts'],
     excludedMutations: ['StringLiteral'],
     ignorers: ['logs'],
     tests: ['test/app/{crediting,cutting,delivering}.test.ts'],
   },
   endings: {
-    mutate: ['src/app/charge/{charge,call,close,outcome}.ts'],
+    mutate: ['src/app/charge/{charge,call-record,close-call,call-outcome}.ts'],
     excludedMutations: ['StringLiteral'],
     ignorers: ['logs'],
     tests: ['test/app/{charge,call,closing,outcome,ended-call}.test.ts'],
   },
   answers: {
-    mutate: ['src/app/charge/{render-answer,json-mistakes,handler-failure,terms,quoted-price}.ts'],
+    mutate: [
+      'src/app/charge/{render-answer,json-mistakes,handler-failure,payment-challenge,price-from-function}.ts',
+    ],
     excludedMutations: ['StringLiteral'],
     ignorers: ['logs'],
     tests: ['test/app/{render,json-mistakes,handler-failure,prices}.test.ts'],

@@ -1,6 +1,6 @@
 /** A world of fakes and a call in it, for tests of one part of a charge by itself. What the fakes were asked is in `seen`. */
-import { type Call, newCall } from '../../src/app/charge/call.js'
-import { type ChargeDeps, DEFAULT_TIMEOUTS, type EndpointEntry } from '../../src/app/charge/deps.js'
+import { type Call, newCall } from '../../src/app/charge/call-record.js'
+import { type ChargeDeps, DEFAULT_TIMEOUTS, type EndpointEntry } from '../../src/app/charge/charge-deps.js'
 import type { PaymentPayload } from '../../src/domain/x402.js'
 import type { ChargeRequest } from '../../src/ports/charge.js'
 import type { Closed, CloseMove } from '../../src/ports/charge-store.js'

@@ -1,6 +1,6 @@
 /** Calls at their end, for tests of what is told of them. */
-import type { Call, ReplayedAnswer } from '../../src/app/charge/call.js'
-import { termsOf } from '../../src/app/charge/terms.js'
+import type { Call, ReplayedAnswer } from '../../src/app/charge/call-record.js'
+import { termsOf } from '../../src/app/charge/payment-challenge.js'
 import type { EndpointDef } from '../../src/domain/endpoint.js'
 import { type ChargeFinal, OUTCOMES } from '../../src/domain/machines/charge.machine.js'
 import { ASSET, PAYMENT, REQUIREMENTS, type Scene, scene } from './charge-fixture.js'

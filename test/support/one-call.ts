@@ -3,14 +3,14 @@ import { Timeline } from '../../simulation/kernel/timeline.js'
 import { memoryCredit } from '../../src/adapters/memory/credit.js'
 import { memoryRateLimit } from '../../src/adapters/memory/rate-limit.js'
 import { memorySubscriptions } from '../../src/adapters/memory/subscriptions.js'
-import { type Call, newCall } from '../../src/app/charge/call.js'
+import { type Call, newCall } from '../../src/app/charge/call-record.js'
 import {
   type ChargeDeps,
   DEFAULT_TIMEOUTS,
   type EndpointEntry,
   type Rules,
-} from '../../src/app/charge/deps.js'
-import { termsOf } from '../../src/app/charge/terms.js'
+} from '../../src/app/charge/charge-deps.js'
+import { termsOf } from '../../src/app/charge/payment-challenge.js'
 import { endpoint as defined, type EndpointDef } from '../../src/domain/endpoint.js'
 import type { PaymentPayload } from '../../src/domain/x402.js'
 import type { ChargeRequest } from '../../src/ports/charge.js'

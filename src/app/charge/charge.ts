@@ -4,11 +4,11 @@ import { run } from '../../domain/state-machine/run-machine.js'
 import type { CallObserver, EndedCall } from '../../ports/call-observer.js'
 import type { Charge } from '../../ports/charge.js'
 import type { Logger } from '../../ports/logger.js'
-import { type Call, newCall } from './call.js'
-import { closeCall } from './close.js'
-import type { ChargeDeps, InFlight } from './deps.js'
+import { endedCall, outcomeOf, takenOver } from './call-outcome.js'
+import { type Call, newCall } from './call-record.js'
+import type { ChargeDeps, InFlight } from './charge-deps.js'
+import { closeCall } from './close-call.js'
 import { chargeEffects } from './effects/index.js'
-import { endedCall, outcomeOf, takenOver } from './outcome.js'
 
 export function createCharge(
   deps: ChargeDeps,

@@ -3,7 +3,7 @@ import { bazaarOf, listableOf, unlistable } from '../../domain/bazaar.js'
 import type { EndpointDef } from '../../domain/endpoint.js'
 import { examplesOf } from '../../domain/example.js'
 import type { InputCheck } from '../../ports/input-validator.js'
-import type { Warn } from './settings.js'
+import type { Warn } from './settings-from-options.js'
 
 /**
  * The challenge's `extensions`. If no index would accept the whole schema, it is declared in part, and the seller is

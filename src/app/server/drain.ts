@@ -7,7 +7,7 @@ import { type ShutdownDrawing, shutdownTable } from '../../domain/machines/shutd
 import { type Effects, run } from '../../domain/state-machine/run-machine.js'
 import type { Clock } from '../../ports/clock.js'
 import { sleep } from '../../ports/waiting.js'
-import type { InFlight, Stop } from '../charge/deps.js'
+import type { InFlight, Stop } from '../charge/charge-deps.js'
 
 /** The result of a server's shutdown. */
 export interface ShutdownReport {

@@ -5,7 +5,7 @@ import { CAIP2 } from '../../domain/network.js'
 import type { Clock } from '../../ports/clock.js'
 import type { Logger } from '../../ports/logger.js'
 import { withTimeout } from '../../ports/waiting.js'
-import type { ChargeDeps } from '../charge/deps.js'
+import type { ChargeDeps } from '../charge/charge-deps.js'
 
 const CHECK_TIMEOUT_MS = 2_000
 

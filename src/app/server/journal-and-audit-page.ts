@@ -11,7 +11,7 @@ import { chargeTable, OUTCOMES } from '../../domain/machines/charge.machine.js'
 import { USDC_ASSET_ID } from '../../domain/network.js'
 import type { CallObserver, EndedCall } from '../../ports/call-observer.js'
 import type { JournalHeader } from '../../ports/journal-header.js'
-import type { Settings } from './settings.js'
+import type { Settings } from './settings-from-options.js'
 
 export interface Auditing {
   readonly callObservers: readonly CallObserver[]

@@ -4,7 +4,7 @@ import { nodeClient } from '../../adapters/algorand/node-client.js'
 import { jsonTransport } from '../../adapters/facilitator/json-transport.js'
 import { type Clock, systemClock } from '../../ports/clock.js'
 import { type Random, systemRandom } from '../../ports/random.js'
-import type { ServerOptions } from './options.js'
+import type { ServerOptions } from './server-options.js'
 
 export interface PlatformServices {
   readonly clock: Clock

@@ -8,10 +8,10 @@ import { systemClock } from '../../ports/clock.js'
 import { every } from '../../ports/waiting.js'
 import { assemble } from './assemble.js'
 import { createDrain, type ShutdownReport } from './drain.js'
-import { listeningOf, SHUTDOWN_TIMEOUT_DEFAULT_MS } from './listening.js'
-import type { Ready, ServeOptions, ServerOptions } from './options.js'
+import { listeningOf, SHUTDOWN_TIMEOUT_DEFAULT_MS } from './listen-options.js'
 import { platformServices } from './platform-services.js'
-import { settingsOf } from './settings.js'
+import type { Ready, ServeOptions, ServerOptions } from './server-options.js'
+import { settingsOf } from './settings-from-options.js'
 
 /** Node's HTTP server, with a shutdown that loses no paid call. */
 export interface SvcServer extends Server {

@@ -8,9 +8,9 @@ import { type TransportRouteOptions, transportRoute } from '../../adapters/http/
 import { mcpTransport } from '../../adapters/mcp/transport.js'
 import { A2A_PATH, CARD_PATHS, MCP_PATH } from '../../domain/agent-card.js'
 import type { Charge } from '../../ports/charge.js'
-import type { Documents } from './documents.js'
+import type { Documents } from './agent-documents.js'
 import type { PlatformServices } from './platform-services.js'
-import type { Settings } from './settings.js'
+import type { Settings } from './settings-from-options.js'
 
 export interface TransportsOptions extends TransportRouteOptions {
   readonly charge: Charge

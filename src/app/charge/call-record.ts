@@ -6,7 +6,7 @@ import type { EndedCall } from '../../ports/call-observer.js'
 import type { ChargeRequest, Problem } from '../../ports/charge.js'
 import type { Hold, Recorded } from '../../ports/charge-store.js'
 import type { ReadPayment } from '../../ports/payment-reader.js'
-import type { ChargeDeps, EndpointEntry } from './deps.js'
+import type { ChargeDeps, EndpointEntry } from './charge-deps.js'
 
 export interface Call {
   readonly id: string

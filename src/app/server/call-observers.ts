@@ -6,7 +6,7 @@ import { settlementWebhook } from '../../adapters/webhook/settlement-webhook.js'
 import type { CallObserver } from '../../ports/call-observer.js'
 import { silentLogger } from '../../ports/logger.js'
 import type { Runs } from '../../ports/runs.js'
-import type { Settings } from './settings.js'
+import type { Settings } from './settings-from-options.js'
 
 export interface Observers {
   readonly runs: Runs

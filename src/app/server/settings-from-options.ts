@@ -18,11 +18,11 @@ import {
   type Network,
 } from '../../domain/network.js'
 import { type Logger, silentLogger } from '../../ports/logger.js'
-import type { Rate, Rules } from '../charge/deps.js'
+import type { Rate, Rules } from '../charge/charge-deps.js'
 import type { ManifestSigner } from '../manifest-signature.js'
+import { rulesOf } from './charge-rules-from-options.js'
 import { hostNames, invalid, oneOf, positive } from './option-checks.js'
-import type { ServerOptions, Stores } from './options.js'
-import { rulesOf } from './rules.js'
+import type { ServerOptions, Stores } from './server-options.js'
 
 export interface Settings {
   /** The agent as this deployment serves it: `network` and `payTo` may be overridden. */

@@ -1,11 +1,11 @@
 /** The end of a call: applies what its final state says to the claim, the payment and the credit that it holds. */
 import { type ChargeFinal, OUTCOMES } from '../../domain/machines/charge.machine.js'
 import type { Closed, CloseMove } from '../../ports/charge-store.js'
-import type { Call } from './call.js'
-import { seal } from './claim.js'
-import { settleCredit } from './credit.js'
-import type { ChargeDeps, InFlight } from './deps.js'
+import type { Call } from './call-record.js'
+import type { ChargeDeps, InFlight } from './charge-deps.js'
+import { seal } from './claim-name-and-seal.js'
 import { replayedAnswer } from './effects/record.js'
+import { settleCredit } from './handler-credit.js'
 
 /**
  * Waits for a release, because the answer says "not charged" only once the payment is free again. Sends a completion

@@ -1,6 +1,6 @@
 /** The options of `serve` alone, read once: the address, and the timeouts for callers. */
 import { invalid, positive } from './option-checks.js'
-import type { ServeOptions } from './options.js'
+import type { ServeOptions } from './server-options.js'
 
 export const DEFAULT_PORT = 4021
 export const SHUTDOWN_TIMEOUT_DEFAULT_MS = 30_000

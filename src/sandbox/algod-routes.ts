@@ -11,9 +11,9 @@ import { isValidAddress } from '../adapters/algorand/keys.js'
 import { endOfValue, splitValues } from '../adapters/algorand/msgpack.js'
 import { decodeMember, GROUP_SIZE_MAX, txIdOf } from '../adapters/algorand/transaction.js'
 import { GENESIS_HASH, GENESIS_ID } from '../domain/network.js'
-import { minBalanceMicroAlgos } from './accounts.js'
-import { BadRequest, json, type Reply, type Route, type SandboxRequest } from './http.js'
+import { minBalanceMicroAlgos } from './account-balances.js'
 import { type Ledger, MIN_FEE_MICRO_ALGOS } from './ledger.js'
+import { BadRequest, json, type Reply, type Route, type SandboxRequest } from './web-server.js'
 
 const WAIT_FOR_BLOCK_MS_MAX = 60_000
 const CONSENSUS = 'https://github.com/algorandfoundation/specs/tree/sandbox'

@@ -1,7 +1,7 @@
 /** Logs each change in the Algorand node's status once, for the seller. */
 import type { NodeWatch } from '../../adapters/algorand/checked-node.js'
 import type { Logger } from '../../ports/logger.js'
-import type { Warn } from './settings.js'
+import type { Warn } from './settings-from-options.js'
 
 const CHECK_EVERY_MS = 30_000
 

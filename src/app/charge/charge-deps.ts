@@ -13,8 +13,8 @@ import type { Random } from '../../ports/random.js'
 import type { RateLimit } from '../../ports/rate-limit.js'
 import type { SubscriptionStore } from '../../ports/subscriptions.js'
 import type { Leases } from './leases.js'
+import type { Terms } from './payment-challenge.js'
 import type { PendingCloses } from './pending-closes.js'
-import type { Terms } from './terms.js'
 
 export interface ChargeDeps {
   readonly network: Network

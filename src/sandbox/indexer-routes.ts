@@ -5,8 +5,8 @@
 import { stringifyJSON } from 'algosdk'
 import { decodeAddress } from '../adapters/algorand/address.js'
 import { GENESIS_HASH, GENESIS_ID } from '../domain/network.js'
-import { BadRequest, type Reply, type Route } from './http.js'
 import type { LandedTransaction, Ledger } from './ledger.js'
+import { BadRequest, type Reply, type Route } from './web-server.js'
 
 const LIMIT_DEFAULT = 1_000
 const LIMIT_MAX = 10_000

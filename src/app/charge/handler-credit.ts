@@ -1,6 +1,6 @@
 /** The payer whose credit a run takes, and the credit that the end of its call gives back. */
 import { type ChargeFinal, OUTCOMES, type RunCredit } from '../../domain/machines/charge.machine.js'
-import type { ChargeDeps } from './deps.js'
+import type { ChargeDeps } from './charge-deps.js'
 
 const RUNS_GIVEN = { earned: 2, returned: 1, spent: 0, none: 0 } as const satisfies Record<RunCredit, number>
 

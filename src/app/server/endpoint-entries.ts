@@ -4,10 +4,10 @@ import type { BodyBudget } from '../../adapters/http/body-memory-limit.js'
 import { ajvValidator } from '../../adapters/validation/ajv.js'
 import type { EndpointDef, Handler } from '../../domain/endpoint.js'
 import { periodMs } from '../../domain/subscription-period.js'
-import type { EndpointEntry, Rate } from '../charge/deps.js'
-import { termsOf } from '../charge/terms.js'
+import type { EndpointEntry, Rate } from '../charge/charge-deps.js'
+import { termsOf } from '../charge/payment-challenge.js'
 import { extensionsOf } from './bazaar-extension.js'
-import type { Settings } from './settings.js'
+import type { Settings } from './settings-from-options.js'
 
 export function endpointEntries(
   { agent, quoteTimeoutSeconds, rate, warn }: Settings,

@@ -1,8 +1,8 @@
 /** The rules of the charge, from the options that a seller gave. */
 import type { CreditTerms } from '../../ports/credit.js'
-import { DEFAULT_TIMEOUTS, type Rules, type Timeouts } from '../charge/deps.js'
+import { DEFAULT_TIMEOUTS, type Rules, type Timeouts } from '../charge/charge-deps.js'
 import { invalid, oneOf, positive } from './option-checks.js'
-import type { ServerOptions } from './options.js'
+import type { ServerOptions } from './server-options.js'
 
 const RETENTION_DEFAULT_MS = 600_000
 const ANSWER_BYTES_DEFAULT_MAX = 1_048_576

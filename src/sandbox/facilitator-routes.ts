@@ -9,12 +9,12 @@ import { CAIP2, GENESIS_HASH } from '../domain/network.js'
 import { encodeHeader, isRecord, X402_VERSION } from '../domain/x402.js'
 import type { Clock } from '../ports/clock.js'
 import { sleep } from '../ports/waiting.js'
-import type { Catalogue } from './catalogue.js'
+import type { Catalogue } from './bazaar-index.js'
 import { cut, transportFault } from './fault-replies.js'
 import type { Fault, FaultSource, Stage } from './fault-settings.js'
-import { BadRequest, json, jsonBody, type Reply, type Route } from './http.js'
 import type { Ledger } from './ledger.js'
 import { type Accepted, checkTransactions, type Refused } from './transaction-checks.js'
+import { BadRequest, json, jsonBody, type Reply, type Route } from './web-server.js'
 
 export interface FacilitatorOptions {
   readonly ledger: Ledger

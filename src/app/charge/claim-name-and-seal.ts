@@ -2,7 +2,7 @@
 import { createCipheriv, createDecipheriv, hash, hkdfSync } from 'node:crypto'
 import { canonicalJson } from '../../domain/canonical-json.js'
 import type { Random } from '../../ports/random.js'
-import type { ReplayedAnswer } from './call.js'
+import type { ReplayedAnswer } from './call-record.js'
 
 /**
  * The name holds the key's hash, never the key, because the key opens the sealed answer. The name includes the

@@ -8,9 +8,9 @@ import type { Walked } from '../../domain/state-machine/run-machine.js'
 import type { Receipt } from '../../domain/x402.js'
 import type { EndedCall } from '../../ports/call-observer.js'
 import type { Challenge, ChargeOutcome, Problem } from '../../ports/charge.js'
-import { type Call, spanIdOf } from './call.js'
-import type { ChargeDeps } from './deps.js'
-import { MESSAGES } from './messages.js'
+import { type Call, spanIdOf } from './call-record.js'
+import type { ChargeDeps } from './charge-deps.js'
+import { MESSAGES } from './outcome-messages.js'
 
 export function outcomeOf(
   deps: ChargeDeps,

@@ -5,7 +5,7 @@ import { encodeBase32 } from '../adapters/algorand/base32.js'
 import { verifySignature } from '../adapters/algorand/keys.js'
 import { GROUP_SIZE_MAX, groupIdOf, hashOf } from '../adapters/algorand/transaction.js'
 import { encoded } from './encoded-transactions.js'
-import type { Refusal } from './refusal.js'
+import type { Refusal } from './node-refusal.js'
 
 const VALIDITY_ROUNDS_MAX = 1_000n
 

@@ -4,8 +4,8 @@ import { isValidAddress } from '../adapters/algorand/keys.js'
 import { SvcError } from '../domain/errors.js'
 import { isRecord } from '../domain/x402.js'
 import { readFault, STAGES } from './fault-settings.js'
-import { BadRequest, json, jsonBody, type Reply, type Route, type SandboxRequest } from './http.js'
-import type { Sandbox } from './interface.js'
+import type { Sandbox } from './sandbox-options.js'
+import { BadRequest, json, jsonBody, type Reply, type Route, type SandboxRequest } from './web-server.js'
 
 const ADVANCE_MAX = 100_000
 

@@ -71,8 +71,8 @@ export type {
   ResolveMove,
 } from './ports/charge-store.js'
 export type { Cancel, Clock } from './ports/clock.js'
-export type { CreditStore, CreditTerms } from './ports/credit.js'
+export type { CreditStore, CreditTerms } from './ports/handler-credit.js'
 export type { Logger } from './ports/logger.js'
 export type { RateLimit, RateVerdict } from './ports/rate-limit.js'
-export type { Runs } from './ports/runs.js'
+export type { Runs } from './ports/recent-runs.js'
 export type { SubscriptionRecord, SubscriptionStore } from './ports/subscriptions.js'

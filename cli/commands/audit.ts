@@ -4,8 +4,8 @@
  */
 import type { Command } from 'commander'
 import { algodClient } from '../../src/adapters/algorand/algod.js'
-import { indexedTransfers } from '../../src/adapters/algorand/incoming.js'
-import { type JournalPiece, readJournals, readPieces } from '../../src/adapters/journal/read-journal.js'
+import { indexedTransfers } from '../../src/adapters/algorand/incoming-transfers.js'
+import { type JournalPiece, readJournals, readPieces } from '../../src/adapters/journal/journal-reader.js'
 import { type Difference, FINDINGS } from '../../src/app/reconciliation/findings.js'
 import {
   type ReconciliationReport,

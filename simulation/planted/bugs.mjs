@@ -17,7 +17,7 @@ export const ONCE_THERE = [
     says: 'A facilitator’s general error is taken for its verdict on the payment.',
     edits: [
       {
-        file: 'src/adapters/facilitator/verdicts.ts',
+        file: 'src/adapters/facilitator/verdict-of-response.ts',
         find: "if (isFinalNo(body) && !DECIDES_NOTHING.test(letters)) return { verdict: 'refused', reason }",
         replace: "return { verdict: 'refused', reason }",
       },
@@ -221,12 +221,12 @@ export const MADE_UP = [
     says: 'A payment counts as absent from the chain before its last round is past.',
     edits: [
       {
-        file: 'src/adapters/algorand/chain.ts',
+        file: 'src/adapters/algorand/chain-reader.ts',
         find: "if (tip <= lastValid) return 'unknown'",
         replace: '',
       },
       {
-        file: 'src/adapters/algorand/chain.ts',
+        file: 'src/adapters/algorand/chain-reader.ts',
         find: 'await inBlocks(algod, txId, firstValid, lastValid)',
         replace: 'await inBlocks(algod, txId, firstValid, tip < lastValid ? tip : lastValid)',
       },

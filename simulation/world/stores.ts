@@ -1,6 +1,6 @@
 /** The stores of a seller: in its process's own memory, or shared by all its replicas behind a network. */
 import { memoryChargeStore } from '../../src/adapters/memory/charge-store.js'
-import { memoryCredit } from '../../src/adapters/memory/credit.js'
+import { memoryCredit } from '../../src/adapters/memory/handler-credit.js'
 import { memoryRateLimit } from '../../src/adapters/memory/rate-limit.js'
 import { memorySubscriptions } from '../../src/adapters/memory/subscriptions.js'
 import { type ChargeConnection, redisChargeStore } from '../../src/adapters/redis/charge-store.js'

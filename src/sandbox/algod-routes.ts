@@ -7,8 +7,8 @@ import {
   type SignedTransaction,
   stringifyJSON,
 } from 'algosdk'
-import { isValidAddress } from '../adapters/algorand/keys.js'
 import { endOfValue, splitValues } from '../adapters/algorand/msgpack.js'
+import { isValidAddress } from '../adapters/algorand/signing-keys.js'
 import { decodeMember, GROUP_SIZE_MAX, txIdOf } from '../adapters/algorand/transaction.js'
 import { GENESIS_HASH, GENESIS_ID } from '../domain/network.js'
 import { minBalanceMicroAlgos } from './account-balances.js'

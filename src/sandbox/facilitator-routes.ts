@@ -3,8 +3,8 @@
  * It sponsors fees, and answers wrongly where a fault is set.
  */
 
-import type { SigningKey } from '../adapters/algorand/keys.js'
-import { algorandPaymentReader } from '../adapters/algorand/payment-reader.js'
+import { algorandPaymentReader } from '../adapters/algorand/read-payment.js'
+import type { SigningKey } from '../adapters/algorand/signing-keys.js'
 import { CAIP2, GENESIS_HASH } from '../domain/network.js'
 import { encodeHeader, isRecord, X402_VERSION } from '../domain/x402.js'
 import type { Clock } from '../ports/clock.js'

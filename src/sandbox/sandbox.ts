@@ -3,7 +3,12 @@
  * facilitator and a faucet. The keys derive from the seed, and the money is play money.
  */
 import { createHash } from 'node:crypto'
-import { isValidAddress, mnemonicOf, type SigningKey, signingKeyFromSeed } from '../adapters/algorand/keys.js'
+import {
+  isValidAddress,
+  mnemonicOf,
+  type SigningKey,
+  signingKeyFromSeed,
+} from '../adapters/algorand/signing-keys.js'
 import { SvcError } from '../domain/errors.js'
 import { CAIP2 } from '../domain/network.js'
 import { systemClock } from '../ports/clock.js'

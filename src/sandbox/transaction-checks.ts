@@ -3,7 +3,7 @@
  * ones.
  */
 import { SignedTransaction, type Transaction } from 'algosdk'
-import type { SigningKey } from '../adapters/algorand/keys.js'
+import type { SigningKey } from '../adapters/algorand/signing-keys.js'
 import { decodeMember, GROUP_SIZE_MAX } from '../adapters/algorand/transaction.js'
 import { parseBaseUnits } from '../domain/money.js'
 import { networkOf } from '../domain/network.js'

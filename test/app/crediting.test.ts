@@ -1,6 +1,6 @@
 /** Credit for a run, by itself on virtual time: whose it is, how long one is waited for, and what the end of a call gives back. */
 import { describe, expect, it } from 'vitest'
-import { memoryCredit } from '../../src/adapters/memory/credit.js'
+import { memoryCredit } from '../../src/adapters/memory/handler-credit.js'
 import type { ChargeDeps } from '../../src/app/charge/charge-deps.js'
 import { credit } from '../../src/app/charge/effects/credit.js'
 import { creditorOf, settleCredit } from '../../src/app/charge/handler-credit.js'

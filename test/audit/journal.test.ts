@@ -16,7 +16,6 @@ import {
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { type JournalOptions, journal } from '../../src/adapters/journal/journal.js'
 import { olderFiles } from '../../src/adapters/journal/journal-file.js'
 import {
   type JournalPiece,
@@ -24,7 +23,8 @@ import {
   readJournal,
   readJournals,
   readPieces,
-} from '../../src/adapters/journal/read-journal.js'
+} from '../../src/adapters/journal/journal-reader.js'
+import { type JournalOptions, journal } from '../../src/adapters/journal/journal-writer.js'
 import { defineEndpoint } from '../../src/index.js'
 import { silentLogger } from '../../src/ports/logger.js'
 import { openSeller, pay } from '../support/seller.js'

@@ -1,6 +1,6 @@
 /** What an audit finds: each planted difference, and nothing where nothing differs. */
 import { describe, expect, it } from 'vitest'
-import { type JournalPiece, pieceOf } from '../../src/adapters/journal/read-journal.js'
+import { type JournalPiece, pieceOf } from '../../src/adapters/journal/journal-reader.js'
 import type { Difference } from '../../src/app/reconciliation/findings.js'
 import {
   type ReconciliationOptions,

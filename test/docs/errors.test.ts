@@ -9,9 +9,9 @@ import { ROOT } from '../cli/project-folder.js'
 const FOREIGN: Readonly<Record<string, string>> = {
   'src/app/reconciliation/compare-with-chain.ts': 'findings of an audit',
   'src/app/reconciliation/compare-one-payment.ts': 'findings of an audit',
-  'src/adapters/journal/line-order.ts': 'findings of an audit',
-  'src/adapters/facilitator/verdicts.ts': 'reasons of facilitators',
-  'src/adapters/metrics/prometheus.ts': 'names of metrics',
+  'src/adapters/journal/line-order-check.ts': 'findings of an audit',
+  'src/adapters/facilitator/verdict-of-response.ts': 'reasons of facilitators',
+  'src/adapters/metrics/prometheus-metrics.ts': 'names of metrics',
   'src/adapters/redis/durability-check.ts': "Redis's own words",
   'src/sandbox/transaction-checks.ts': "reasons of the sandbox's facilitator, spelled as a real one's",
   'src/sandbox/agent-registry.ts': 'fields of a contract',

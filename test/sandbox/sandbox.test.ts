@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { algodClient } from '../../src/adapters/algorand/algod.js'
-import { signingKey } from '../../src/adapters/algorand/keys.js'
 import { algorandPaymentSigner } from '../../src/adapters/algorand/payment-signer.js'
+import { signingKey } from '../../src/adapters/algorand/signing-keys.js'
 import { ALGORAND_TESTNET, GENESIS_HASH } from '../../src/domain/network.js'
 import { type Sandbox, startSandbox } from '../../src/sandbox.js'
 import { answerOf } from '../support/answers.js'

@@ -1,7 +1,7 @@
 /** Asks a stranger's endpoint for its price, and says what keeps callers from paying it. */
 
-import type { SafeAnswer, SafeFetch } from '../../../src/adapters/web/safe-fetch.js'
-import { Refused } from '../../../src/adapters/web/url-refusal.js'
+import type { SafeAnswer, SafeFetch } from '../../../src/adapters/safe-fetch/safe-fetch.js'
+import { Refused } from '../../../src/adapters/safe-fetch/url-refusal.js'
 import { SvcError } from '../../../src/domain/errors.js'
 import type { Network } from '../../../src/domain/network.js'
 import { priceOf } from '../../../src/domain/usd-price-for-display.js'

@@ -10,7 +10,7 @@ import { SdkError } from '../../domain/errors.js'
 import { type KeyPair, keyPairFromSecret } from '../algorand/key-pair.js'
 
 export { nodeClient } from '../algorand/node-client.js'
-export { publicFetch } from '../web/public-fetch.js'
+export { publicFetch } from '../safe-fetch/public-fetch.js'
 
 /** The paying account's key, where the program holds it. */
 export interface KeyOptions {

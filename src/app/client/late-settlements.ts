@@ -3,7 +3,7 @@
  * hold the signed bytes and can submit them until the last valid round, so only the chain is asked.
  */
 import type { Algod } from '../../adapters/algorand/algod-api.js'
-import { algorandChain } from '../../adapters/algorand/chain.js'
+import { algorandChain } from '../../adapters/algorand/chain-reader.js'
 import type { Indexer } from '../../adapters/algorand/indexer-api.js'
 import type { Network } from '../../domain/network.js'
 import type { Chain } from '../../ports/chain.js'

@@ -2,8 +2,9 @@
  * Compares a journal of calls with the chain, in both directions, and with the machine. It reads the journal once, and a
  * second time only where they differ. Of a journal and a chain of any length it keeps 16 to 32 bytes for each payment.
  */
-import type { LineFlaw } from '../../adapters/journal/line-order.js'
-import type { JournalPiece } from '../../adapters/journal/read-journal.js'
+
+import type { JournalPiece } from '../../adapters/journal/journal-reader.js'
+import type { LineFlaw } from '../../adapters/journal/line-order-check.js'
 import { SvcError } from '../../domain/errors.js'
 import { reportsCharge } from '../../domain/income-bookings.js'
 import type { EndedCall } from '../../ports/call-observer.js'

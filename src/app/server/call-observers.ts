@@ -1,11 +1,15 @@
 /** The observers of every ended call: runs, metrics, the log, webhooks. None of them can delay an answer. */
 import { requestLog } from '../../adapters/log/request-log.js'
-import { memoryRuns } from '../../adapters/memory/runs.js'
-import { type Metrics, type MetricsSources, prometheusMetrics } from '../../adapters/metrics/prometheus.js'
+import { memoryRuns } from '../../adapters/memory/recent-runs.js'
+import {
+  type Metrics,
+  type MetricsSources,
+  prometheusMetrics,
+} from '../../adapters/metrics/prometheus-metrics.js'
 import { settlementWebhook } from '../../adapters/webhook/settlement-webhook.js'
 import type { CallObserver } from '../../ports/call-observer.js'
 import { silentLogger } from '../../ports/logger.js'
-import type { Runs } from '../../ports/runs.js'
+import type { Runs } from '../../ports/recent-runs.js'
 import type { Settings } from './settings-from-options.js'
 
 export interface Observers {

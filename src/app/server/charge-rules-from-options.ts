@@ -1,5 +1,5 @@
 /** The rules of the charge, from the options that a seller gave. */
-import type { CreditTerms } from '../../ports/credit.js'
+import type { CreditTerms } from '../../ports/handler-credit.js'
 import { DEFAULT_TIMEOUTS, type Rules, type Timeouts } from '../charge/charge-deps.js'
 import { invalid, oneOf, positive } from './option-checks.js'
 import type { ServerOptions } from './server-options.js'

@@ -3,7 +3,7 @@
  * options. Options that are objects with their own checks (webhooks, stores) are checked where they are used.
  */
 import { sandboxUrl } from '#platform'
-import { isValidAddress } from '../../adapters/algorand/keys.js'
+import { isValidAddress } from '../../adapters/algorand/signing-keys.js'
 import { quietLogger } from '../../adapters/log/quiet-logger.js'
 import { isAddress } from '../../domain/address.js'
 import type { AgentDef } from '../../domain/agent.js'

@@ -4,7 +4,7 @@ import type { EndedCall } from '../../ports/call-observer.js'
 import { olderFiles } from './journal-file.js'
 import { type HeaderLine, readLine } from './journal-lines.js'
 import { isLocked } from './journal-lock.js'
-import { type LineFlaw, type LineOrder, lineOrder } from './line-order.js'
+import { type LineFlaw, type LineOrder, lineOrder } from './line-order-check.js'
 
 /** The contents of some consecutive lines. */
 export interface JournalPiece {

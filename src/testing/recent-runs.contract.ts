@@ -1,7 +1,7 @@
-/** The promises of `src/ports/runs.ts`, for any implementation of it. */
+/** The promises of `src/ports/recent-runs.ts`, for any implementation of it. */
 
 import type { EndedCall } from '../ports/call-observer.js'
-import type { Runs } from '../ports/runs.js'
+import type { Runs } from '../ports/recent-runs.js'
 import type { TestRunner } from './runner.js'
 
 /**

@@ -1,7 +1,7 @@
 /** One process. A counter for each payer; the payers that changed longest ago make room for new ones. */
 import { LRUCache } from 'lru-cache'
 import { type Clock, systemClock } from '../../ports/clock.js'
-import type { CreditStore } from '../../ports/credit.js'
+import type { CreditStore } from '../../ports/handler-credit.js'
 
 export interface MemoryCreditOptions {
   readonly clock?: Pick<Clock, 'monotonic'>

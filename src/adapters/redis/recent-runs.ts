@@ -5,7 +5,7 @@
 
 import type { EndedCall } from '../../ports/call-observer.js'
 import { type Cancel, systemClock } from '../../ports/clock.js'
-import type { Runs } from '../../ports/runs.js'
+import type { Runs } from '../../ports/recent-runs.js'
 import type { Connection } from './connection.js'
 
 /** The list expires after a day without a call. */

@@ -1,6 +1,6 @@
 /** A counter for each payer, shared by all processes. Promise: see the port. */
 import { createHash } from 'node:crypto'
-import type { CreditStore } from '../../ports/credit.js'
+import type { CreditStore } from '../../ports/handler-credit.js'
 import type { Connection } from './connection.js'
 
 /** start, idleMs -> 1 where a run was taken. */

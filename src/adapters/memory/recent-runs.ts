@@ -1,7 +1,7 @@
 /** One process. The last calls in a ring: a call overwrites the oldest one. */
 
 import type { EndedCall } from '../../ports/call-observer.js'
-import type { Runs } from '../../ports/runs.js'
+import type { Runs } from '../../ports/recent-runs.js'
 
 export function memoryRuns(capacity: number): Runs {
   const ring: EndedCall[] = []

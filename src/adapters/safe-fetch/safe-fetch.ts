@@ -5,7 +5,7 @@
 import { Agent, request } from 'undici'
 import { systemClock } from '../../ports/clock.js'
 import { deadline } from '../../ports/waiting.js'
-import { type ConnectorOptions, guardedConnector } from './connector.js'
+import { type ConnectorOptions, guardedConnector } from './public-connector.js'
 import { Refused } from './url-refusal.js'
 
 export interface SafeFetchOptions extends Partial<ConnectorOptions> {

@@ -1,6 +1,6 @@
-/** The promises of `src/ports/credit.ts`, for any implementation of it. */
+/** The promises of `src/ports/handler-credit.ts`, for any implementation of it. */
 import { randomUUID } from 'node:crypto'
-import type { CreditStore } from '../ports/credit.js'
+import type { CreditStore } from '../ports/handler-credit.js'
 import type { TestRunner } from './runner.js'
 
 /** A {@link CreditStore} under test, and its time. */

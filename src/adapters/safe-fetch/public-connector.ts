@@ -5,7 +5,7 @@
 import { type LookupAddress, type LookupOptions, lookup as systemLookup } from 'node:dns'
 import { isIP, type LookupFunction } from 'node:net'
 import { buildConnector } from 'undici'
-import { isPublicAddress } from './addresses.js'
+import { isPublicAddress } from './public-addresses.js'
 import { Refused } from './url-refusal.js'
 
 /** As `dns.lookup` with `all: true`. */

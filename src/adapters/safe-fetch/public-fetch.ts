@@ -1,6 +1,6 @@
 /** A `fetch` for URLs of strangers: it connects to public addresses only. */
 import { Agent, fetch as undiciFetch } from 'undici'
-import { guardedConnector } from './connector.js'
+import { guardedConnector } from './public-connector.js'
 
 const CONNECT_TIMEOUT_MS = 10_000
 

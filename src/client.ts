@@ -16,7 +16,6 @@ export {
   type VerifyAgentOptions,
   verifyAgent,
 } from './app/agent-identity/verify-agent.js'
-export { type BazaarAnswer, type BazaarOptions, findInBazaar, listBazaar } from './app/bazaar/bazaar.js'
 export type { Balance } from './app/client/balance.js'
 export type { CallOptions, RequestOptions } from './app/client/build-request.js'
 export type { CallOutcome, CallRequest, ManyOptions } from './app/client/call-many.js'
@@ -32,11 +31,16 @@ export type {
   Warning,
   WarningCode,
 } from './app/client/result-types.js'
-export type { RetryOptions } from './app/client/retry.js'
+export {
+  type BazaarAnswer,
+  type BazaarOptions,
+  findInBazaar,
+  listBazaar,
+} from './app/client/search-bazaar.js'
+export type { RetryOptions } from './app/client/send-with-retries.js'
 export type { ActiveSubscription } from './app/client/subscription-keys.js'
 export { type ManifestSigner, type ManifestVerdict, verifyManifest } from './app/manifest-signature.js'
 export type { RegisteredAgent, RegistryApps, RegistryIdentity, Score } from './domain/agent-registry.js'
-export type { BazaarResource } from './domain/bazaar-index.js'
 export { SvcError } from './domain/errors.js'
 export type { Manifest, ManifestEndpoint, ManifestSignature, ManifestX402 } from './domain/manifest.js'
 export {
@@ -47,6 +51,7 @@ export {
   type Network,
   USDC_ASSET_ID,
 } from './domain/network.js'
+export type { BazaarResource } from './domain/read-bazaar-index.js'
 export { priceOf } from './domain/usd-price-for-display.js'
 export type { PaymentRequired, PaymentRequirements, ResourceInfo } from './domain/x402.js'
 export type { Registry } from './ports/agent-registry.js'

@@ -3,7 +3,7 @@
  * lost or unreadable.
  */
 import type { Command } from 'commander'
-import { algodClient } from '../../src/adapters/algorand/algod.js'
+import { algodClient } from '../../src/adapters/algorand/algod-client.js'
 import { indexedTransfers } from '../../src/adapters/algorand/incoming-transfers.js'
 import { type JournalPiece, readJournals, readPieces } from '../../src/adapters/journal/journal-reader.js'
 import { type Difference, FINDINGS } from '../../src/app/reconciliation/findings.js'

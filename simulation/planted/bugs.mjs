@@ -287,7 +287,7 @@ export const MADE_UP = [
     says: 'A call whose caller is gone is never counted as ended.',
     edits: [
       {
-        file: 'src/app/charge/charge.ts',
+        file: 'src/app/charge/walk-charge-machine.ts',
         find: '      } finally {\n        inFlight.leave()\n      }',
         replace: '      } finally {\n        if (!request.caller.gone()) inFlight.leave()\n      }',
       },

@@ -1,6 +1,6 @@
 /** A node over the sandbox's ledger: behind by some rounds, each answer by itself, as behind a balancer. */
 
-import type { nodeClient } from '../../src/adapters/algorand/node-client.js'
+import type { nodeClient } from '../../src/adapters/algorand/node-connection.js'
 import {
   NODE_TIMEOUT_MS,
   type NodeClient,
@@ -8,9 +8,9 @@ import {
   responseBody,
   unavailable,
   unavailableBy,
-} from '../../src/adapters/algorand/node-response.js'
+} from '../../src/adapters/algorand/node-requests.js'
 import { GENESIS_HASH } from '../../src/domain/network.js'
-import { withTimeout } from '../../src/ports/waiting.js'
+import { withTimeout } from '../../src/ports/timeouts-and-aborts.js'
 import { algodRoutes } from '../../src/sandbox/algod-routes.js'
 import type { Ledger } from '../../src/sandbox/ledger.js'
 import { BadRequest } from '../../src/sandbox/web-server.js'

@@ -9,7 +9,7 @@ import {
 } from 'algosdk'
 import { endOfValue, splitValues } from '../adapters/algorand/msgpack.js'
 import { isValidAddress } from '../adapters/algorand/signing-keys.js'
-import { decodeMember, GROUP_SIZE_MAX, txIdOf } from '../adapters/algorand/transaction.js'
+import { decodeMember, GROUP_SIZE_MAX, txIdOf } from '../adapters/algorand/transaction-bytes.js'
 import { GENESIS_HASH, GENESIS_ID } from '../domain/network.js'
 import { minBalanceMicroAlgos } from './account-balances.js'
 import { type Ledger, MIN_FEE_MICRO_ALGOS } from './ledger.js'

@@ -3,7 +3,7 @@ import type { SignedTransaction } from 'algosdk'
 import { LRUCache } from 'lru-cache'
 import { encodeBase32 } from '../adapters/algorand/base32.js'
 import { verifySignature } from '../adapters/algorand/signing-keys.js'
-import { GROUP_SIZE_MAX, groupIdOf, hashOf } from '../adapters/algorand/transaction.js'
+import { GROUP_SIZE_MAX, groupIdOf, hashOf } from '../adapters/algorand/transaction-bytes.js'
 import { encoded } from './encoded-transactions.js'
 import type { Refusal } from './node-refusal.js'
 

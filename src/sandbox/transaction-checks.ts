@@ -4,7 +4,7 @@
  */
 import { SignedTransaction, type Transaction } from 'algosdk'
 import type { SigningKey } from '../adapters/algorand/signing-keys.js'
-import { decodeMember, GROUP_SIZE_MAX } from '../adapters/algorand/transaction.js'
+import { decodeMember, GROUP_SIZE_MAX } from '../adapters/algorand/transaction-bytes.js'
 import { parseBaseUnits } from '../domain/money.js'
 import { networkOf } from '../domain/network.js'
 import { isRecord, X402_VERSION } from '../domain/x402.js'

@@ -1,8 +1,8 @@
 /** The walk of one call through the machine, seen from its door: what it is told, and who else is told when it has ended. */
 import { describe, expect, it } from 'vitest'
-import { createCharge } from '../../src/app/charge/charge.js'
 import { MESSAGES } from '../../src/app/charge/outcome-messages.js'
 import { termsOf } from '../../src/app/charge/payment-challenge.js'
+import { createCharge } from '../../src/app/charge/walk-charge-machine.js'
 import type { EndpointDef } from '../../src/domain/endpoint.js'
 import type { EndedCall } from '../../src/ports/call-observer.js'
 import { NOW_MS, PAYMENT, type Scene, scene } from '../support/charge-fixture.js'

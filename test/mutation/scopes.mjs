@@ -30,7 +30,7 @@ export const SCOPES = {
     tests: ['test/client/{quote,subscription-keys,price.attacks,client,estimate}.test.ts'],
   },
   delivery: {
-    mutate: ['src/app/client/{purchase,retry,charge-evidence}.ts'],
+    mutate: ['src/app/client/{purchase,send-with-retries,charge-evidence}.ts'],
     tests: ['test/client/{purchase,retry,charged,client,delivery.attacks,receipts}.test.ts'],
   },
   // Of all that follow, what is written is left out: a person reads it, and the codes are held elsewhere.
@@ -67,7 +67,7 @@ export const SCOPES = {
     tests: ['test/app/{crediting,cutting,delivering}.test.ts'],
   },
   endings: {
-    mutate: ['src/app/charge/{charge,call-record,close-call,call-outcome}.ts'],
+    mutate: ['src/app/charge/{walk-charge-machine,call-record,close-call,call-outcome}.ts'],
     excludedMutations: ['StringLiteral'],
     ignorers: ['logs'],
     tests: ['test/app/{charge,call,closing,outcome,ended-call}.test.ts'],

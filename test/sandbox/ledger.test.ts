@@ -10,7 +10,7 @@ import {
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { encodeBase32 } from '../../src/adapters/algorand/base32.js'
-import { bytesToSign, groupIdOf, hashOf, txIdOf } from '../../src/adapters/algorand/transaction.js'
+import { bytesToSign, groupIdOf, hashOf, txIdOf } from '../../src/adapters/algorand/transaction-bytes.js'
 import { GENESIS_HASH } from '../../src/domain/network.js'
 import { algoText } from '../../src/sandbox/node-refusal.js'
 import { createRounds } from '../../src/sandbox/rounds.js'

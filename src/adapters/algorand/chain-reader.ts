@@ -3,7 +3,7 @@ import type { Network } from '../../domain/network.js'
 import type { Chain, Landing, Validity } from '../../ports/chain.js'
 import { type Clock, systemClock } from '../../ports/clock.js'
 import type { Algod } from './algod-api.js'
-import { checkedNode, type NodeWatch } from './checked-node.js'
+import { checkedNode, type NodeWatch } from './checked-last-round.js'
 import type { Indexer } from './indexer-api.js'
 import { roundEstimate } from './round-estimate.js'
 

@@ -6,7 +6,14 @@ import type { PaymentReader, ReadPayment } from '../../ports/payment-reader.js'
 import { encodeAddress } from './address.js'
 import { encodeBase32 } from './base32.js'
 import { verifySignature } from './signing-keys.js'
-import { bytesToSign, decodeMember, GROUP_SIZE_MAX, type GroupMember, hashOf, txIdOf } from './transaction.js'
+import {
+  bytesToSign,
+  decodeMember,
+  GROUP_SIZE_MAX,
+  type GroupMember,
+  hashOf,
+  txIdOf,
+} from './transaction-bytes.js'
 
 /** The length of a group's base64 texts together. A sponsored payment is below 1 kB. */
 const GROUP_TEXT_MAX = 65_536

@@ -1,7 +1,7 @@
 /** Signing keys: a key pair, and the address that it signs for. */
 import { mnemonicFromSeed } from 'algosdk'
 import { encodeAddress } from './address.js'
-import { invalidKey, type KeyPair, keyPairFromSecret, keyPairFromSeed, SEED_BYTES } from './key-pair.js'
+import { invalidKey, type KeyPair, keyPairFromSecret, keyPairFromSeed, SEED_BYTES } from './node-key-pair.js'
 
 export { verifySignature } from '#platform'
 export { decodeAddress, encodeAddress, isValidAddress } from './address.js'

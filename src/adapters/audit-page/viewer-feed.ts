@@ -6,7 +6,7 @@ import { recentBookings } from '../../domain/income-bookings.js'
 import type { CallObserver, EndedCall } from '../../ports/call-observer.js'
 import { type Cancel, type Clock, systemClock } from '../../ports/clock.js'
 import type { JournalHeader } from '../../ports/journal-header.js'
-import { every } from '../../ports/waiting.js'
+import { every } from '../../ports/timeouts-and-aborts.js'
 import { createTally, rounded } from './move-counts.js'
 import type { AuditEvents, Hello, RunView } from './page-events.js'
 

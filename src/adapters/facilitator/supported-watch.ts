@@ -7,7 +7,7 @@ import { type Network, networkOf } from '../../domain/network.js'
 import { isRecord, X402_VERSION } from '../../domain/x402.js'
 import type { Cancel, Clock } from '../../ports/clock.js'
 import type { Supported } from '../../ports/facilitator.js'
-import { sleep } from '../../ports/waiting.js'
+import { sleep } from '../../ports/timeouts-and-aborts.js'
 import type { Answer } from './read-response.js'
 
 export interface SupportedWatch {

@@ -7,7 +7,7 @@
  */
 import type { Redis } from 'ioredis'
 import { systemClock } from '../../ports/clock.js'
-import { withTimeout } from '../../ports/waiting.js'
+import { withTimeout } from '../../ports/timeouts-and-aborts.js'
 import type { Connection } from './connection.js'
 
 export type ReplicatedConnection = Pick<Connection, 'close' | 'commandTimeoutMs' | 'onUp' | 'script' | 'send'>

@@ -4,7 +4,7 @@
  */
 import { Agent, request } from 'undici'
 import { systemClock } from '../../ports/clock.js'
-import { deadline } from '../../ports/waiting.js'
+import { deadline } from '../../ports/timeouts-and-aborts.js'
 import { type ConnectorOptions, guardedConnector } from './public-connector.js'
 import { Refused } from './url-refusal.js'
 

@@ -1,6 +1,6 @@
 /** The price that a price function gives for a call. A probe has no input, so it uses an example of one. */
 import { usdToBaseUnits } from '../../domain/money.js'
-import { acceptedExample } from '../server/bazaar-extension.js'
+import { acceptedExample } from '../server/bazaar-example.js'
 import type { Call } from './call-record.js'
 import type { EndpointEntry } from './charge-deps.js'
 

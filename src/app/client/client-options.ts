@@ -16,8 +16,8 @@ import type { SpendEnd, SpendLedger } from '../../ports/spend-ledger.js'
 import { type Balance, balanceOf } from './balance.js'
 import { lateSettlements } from './late-settlements.js'
 import { type ReceiptBook, receiptBook } from './receipts.js'
-import type { RetryOptions, RetryPolicy } from './retry.js'
 import { type Exchange, exchangeOver } from './send-request.js'
+import type { RetryOptions, RetryPolicy } from './send-with-retries.js'
 import { type SpendingLimits, spendingLimits } from './spending-limits.js'
 
 /** Who pays, on which network, and how much at most. Without a key or a signer the client can only make free calls. */

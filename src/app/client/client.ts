@@ -1,7 +1,7 @@
 /** The paying client: it asks, reads the price, checks it against its limits, signs exactly that price, and calls again. */
 import type { Manifest } from '../../domain/manifest.js'
 import { priceOf, usdNumber } from '../../domain/usd-price-for-display.js'
-import { unlessAborted } from '../../ports/waiting.js'
+import { unlessAborted } from '../../ports/timeouts-and-aborts.js'
 import type { Balance } from './balance.js'
 import { type CallOptions, type HttpRequest, type RequestOptions, requestOf, urlOf } from './build-request.js'
 import { type CallOutcome, type CallRequest, type ManyOptions, manyCalls } from './call-many.js'
@@ -18,7 +18,7 @@ import {
   resultOf,
   type SubscribeResult,
 } from './result-types.js'
-import { ask, askBriefly, deliver, succeeded, type UnpaidReply } from './retry.js'
+import { ask, askBriefly, deliver, succeeded, type UnpaidReply } from './send-with-retries.js'
 import {
   type ActiveSubscription,
   type SubscriptionKeys,

@@ -9,7 +9,7 @@ import type { Network } from '../../domain/network.js'
 import type { Chain } from '../../ports/chain.js'
 import type { Clock } from '../../ports/clock.js'
 import type { OpenSpend, SpendEnd, SpendLedger } from '../../ports/spend-ledger.js'
-import { withTimeout } from '../../ports/waiting.js'
+import { withTimeout } from '../../ports/timeouts-and-aborts.js'
 
 export interface LateSettlements {
   /** Settles payments that landed or can no longer land, in bounded time. Never rejects: a payment without proof stays counted. */

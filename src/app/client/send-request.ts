@@ -7,7 +7,7 @@ import { concatBytes } from '../../domain/byte-arrays.js'
 import { SdkError } from '../../domain/errors.js'
 import { isRecord } from '../../domain/x402.js'
 import type { Clock } from '../../ports/clock.js'
-import { deadline } from '../../ports/waiting.js'
+import { deadline } from '../../ports/timeouts-and-aborts.js'
 import type { HttpRequest } from './build-request.js'
 
 export interface HttpReply {

@@ -6,7 +6,7 @@ import type { EndpointDef, Handler } from '../../domain/endpoint.js'
 import { periodMs } from '../../domain/subscription-period.js'
 import type { EndpointEntry, Rate } from '../charge/charge-deps.js'
 import { termsOf } from '../charge/payment-challenge.js'
-import { extensionsOf } from './bazaar-extension.js'
+import { extensionsOf } from './bazaar-example.js'
 import type { Settings } from './settings-from-options.js'
 
 export function endpointEntries(

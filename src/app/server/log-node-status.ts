@@ -1,5 +1,5 @@
 /** Logs each change in the Algorand node's status once, for the seller. */
-import type { NodeWatch } from '../../adapters/algorand/checked-node.js'
+import type { NodeWatch } from '../../adapters/algorand/checked-last-round.js'
 import type { Logger } from '../../ports/logger.js'
 import type { Warn } from './settings-from-options.js'
 

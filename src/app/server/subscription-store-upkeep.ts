@@ -2,7 +2,7 @@
 import type { Clock } from '../../ports/clock.js'
 import type { Logger } from '../../ports/logger.js'
 import type { SubscriptionStore } from '../../ports/subscriptions.js'
-import { every, withTimeout } from '../../ports/waiting.js'
+import { every, withTimeout } from '../../ports/timeouts-and-aborts.js'
 import { windowsNow } from '../charge/subscription-key.js'
 
 /** How long a seller's own store may take to answer. */

@@ -1,4 +1,4 @@
-import { sleep } from '../../../ports/waiting.js'
+import { sleep } from '../../../ports/timeouts-and-aborts.js'
 import { thenMaybe } from '../../then-maybe.js'
 import { type Call, storeDown } from '../call-record.js'
 import type { ChargeDeps } from '../charge-deps.js'

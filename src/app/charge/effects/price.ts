@@ -1,6 +1,6 @@
 import { SvcError } from '../../../domain/errors.js'
 import { isRecord, sameTerms } from '../../../domain/x402.js'
-import { withTimeout } from '../../../ports/waiting.js'
+import { withTimeout } from '../../../ports/timeouts-and-aborts.js'
 import { thenMaybe } from '../../then-maybe.js'
 import { type Call, meetsTerms } from '../call-record.js'
 import type { ChargeDeps } from '../charge-deps.js'

@@ -1,5 +1,5 @@
 import type { Landing } from '../../../ports/chain.js'
-import { sleep, withTimeout } from '../../../ports/waiting.js'
+import { sleep, withTimeout } from '../../../ports/timeouts-and-aborts.js'
 import type { Call } from '../call-record.js'
 import type { ChargeDeps } from '../charge-deps.js'
 import { untilCut } from '../until-cut.js'

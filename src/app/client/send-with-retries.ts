@@ -1,7 +1,7 @@
 /** Decides when a request is sent again, and after how long. It is the same request each time, with the same payment. */
 import type { Cancel, Clock } from '../../ports/clock.js'
 import type { Random } from '../../ports/random.js'
-import { unlessAborted } from '../../ports/waiting.js'
+import { unlessAborted } from '../../ports/timeouts-and-aborts.js'
 import type { HttpRequest, RequestOptions } from './build-request.js'
 import { callFailed, networkError } from './client-errors.js'
 import {

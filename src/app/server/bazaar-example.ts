@@ -1,7 +1,7 @@
 /** What a listed endpoint's 402 declares to the Bazaar, with an example that the endpoint itself would accept. */
-import { bazaarOf, listableOf, unlistable } from '../../domain/bazaar.js'
+import { bazaarOf, listableOf, unlistable } from '../../domain/bazaar-declaration.js'
 import type { EndpointDef } from '../../domain/endpoint.js'
-import { examplesOf } from '../../domain/example.js'
+import { examplesOf } from '../../domain/example-input.js'
 import type { InputCheck } from '../../ports/input-validator.js'
 import type { Warn } from './settings-from-options.js'
 

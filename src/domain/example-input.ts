@@ -5,7 +5,7 @@
 
 import type { Schema } from './embedded-schema.js'
 import type { JSONSchema } from './endpoint.js'
-import { exampleNumber, exampleText } from './example-scalars.js'
+import { exampleNumber, exampleText } from './example-input-scalars.js'
 import { isRecord } from './x402.js'
 
 /** How a guess chooses among the ways to satisfy a schema. */

@@ -2,7 +2,7 @@
 import { SdkError, SvcError } from '../../domain/errors.js'
 import { isRecord } from '../../domain/x402.js'
 import type { Clock } from '../../ports/clock.js'
-import { deadline } from '../../ports/waiting.js'
+import { deadline } from '../../ports/timeouts-and-aborts.js'
 
 export interface NodeOptions {
   readonly url: string

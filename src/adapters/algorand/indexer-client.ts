@@ -1,6 +1,6 @@
 /** A client of an indexer, on connections of its own. */
 import { INDEXER_TOKEN_HEADER, type Indexer, indexerOver } from './indexer-api.js'
-import { type NodeOptions, nodeClient } from './node-client.js'
+import { type NodeOptions, nodeClient } from './node-connection.js'
 
 export type { Indexer } from './indexer-api.js'
 

@@ -1,11 +1,11 @@
 /** Reads a facilitator's index of resources. It is free and needs no key; the functions never throw. */
 
 import { sandboxUrl } from '#platform'
-import { type BazaarResource, mentions, readIndex } from '../../domain/bazaar-index.js'
 import { DEFAULT_FACILITATOR } from '../../domain/network.js'
+import { type BazaarResource, mentions, readIndex } from '../../domain/read-bazaar-index.js'
 import { wakefulClock } from '../../ports/clock.js'
-import { urlOf } from '../client/build-request.js'
-import { exchangeOver, isSuccess, recordOf } from '../client/send-request.js'
+import { urlOf } from './build-request.js'
+import { exchangeOver, isSuccess, recordOf } from './send-request.js'
 
 /** Which page of whose index. */
 export interface BazaarOptions {

@@ -5,7 +5,7 @@
 import { requiredOnly, requiredTypes, withoutWords } from './abridged-schema.js'
 import { embeddedAt, type Schema } from './embedded-schema.js'
 import type { EndpointDef, JSONSchema } from './endpoint.js'
-import { examplesOf } from './example.js'
+import { examplesOf } from './example-input.js'
 import { isRecord } from './x402.js'
 
 export interface BazaarDeclaration {

@@ -11,9 +11,9 @@ import {
   nodeClientOver,
   RESPONSE_BYTES_MAX,
   unavailable,
-} from './node-response.js'
+} from './node-requests.js'
 
-export { bigintIn, type NodeClient, type NodeOptions, textIn, unavailable } from './node-response.js'
+export { bigintIn, type NodeClient, type NodeOptions, textIn, unavailable } from './node-requests.js'
 
 const CONNECTIONS_MAX = 16
 

@@ -3,7 +3,7 @@
  * that answered the request. Any other answer decides nothing.
  */
 import type { Settlement, Verification } from '../../ports/facilitator.js'
-import type { Answer } from './read-response.js'
+import type { Answer } from './facilitator-response.js'
 
 const TEXT_LENGTH_MAX = 300
 

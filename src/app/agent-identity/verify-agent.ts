@@ -8,7 +8,8 @@ import { hostOf, type RegisteredAgent } from '../../domain/agent-registry.js'
 import { isRecord } from '../../domain/x402.js'
 import type { Registry } from '../../ports/agent-registry.js'
 import { wakefulClock } from '../../ports/clock.js'
-import { exchangeOver, isSuccess, recordOf } from '../client/send-request.js'
+import { isSuccess, recordOf } from '../client/read-response.js'
+import { exchangeOver } from '../client/send-request.js'
 
 /** The part of a registry that a verdict needs. */
 export type AskedRegistry = Pick<Registry, 'byId' | 'apps'>

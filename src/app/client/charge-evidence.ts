@@ -10,7 +10,8 @@ import {
   type PaymentRequirements,
 } from '../../domain/x402.js'
 import type { SignedPayment } from '../../ports/payment-signer.js'
-import { errorCodeOf, type HttpReply, isSuccess, namesPayment } from './send-request.js'
+import { errorCodeOf, isSuccess, namesPayment } from './read-response.js'
+import type { HttpReply } from './send-request.js'
 
 /** Whether a failed call's payment was charged. */
 export interface Charged {

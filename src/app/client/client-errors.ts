@@ -3,8 +3,9 @@ import { SdkError, type SvcError } from '../../domain/errors.js'
 import type { PaymentRequired } from '../../domain/x402.js'
 import { type Charged, receiptOf } from './charge-evidence.js'
 import { challengeOf } from './read-quote.js'
+import { dataOf, errorBodyOf, errorCodeOf, errorMessageOf } from './read-response.js'
 import type { Outcome } from './result-types.js'
-import { dataOf, errorBodyOf, errorCodeOf, errorMessageOf, type HttpReply } from './send-request.js'
+import type { HttpReply } from './send-request.js'
 
 export function noSigner(origin: string, requirements?: PaymentRequired): SvcError {
   return new SdkError(

@@ -2,8 +2,8 @@
 import { SdkError } from '../../domain/errors.js'
 import type { Manifest } from '../../domain/manifest.js'
 import { isRecord } from '../../domain/x402.js'
+import { recordOf } from './read-response.js'
 import type { HttpReply } from './send-request.js'
-import { recordOf } from './send-request.js'
 
 const MANIFEST_PATH = '/.well-known/svc.json'
 

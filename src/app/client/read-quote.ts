@@ -13,8 +13,9 @@ import {
   readRequirements,
   X402_VERSION,
 } from '../../domain/x402.js'
+import { recordOf } from './read-response.js'
 import type { Warning } from './result-types.js'
-import { type HttpReply, recordOf } from './send-request.js'
+import type { HttpReply } from './send-request.js'
 import type { SpendingLimits } from './spending-limits.js'
 
 /** A 402 behind a redirect, which a caller's own fetch may have followed, is another host's quote. */

@@ -1,7 +1,7 @@
 /** The results of the client's methods. */
 import type { PaymentRequired } from '../../domain/x402.js'
+import { dataOf } from './read-response.js'
 import type { HttpReply } from './send-request.js'
-import { dataOf } from './send-request.js'
 import type { ActiveSubscription } from './subscription-keys.js'
 
 /** What an endpoint asks for. */

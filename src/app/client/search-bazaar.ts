@@ -5,7 +5,8 @@ import { DEFAULT_FACILITATOR } from '../../domain/network.js'
 import { type BazaarResource, mentions, readIndex } from '../../domain/read-bazaar-index.js'
 import { wakefulClock } from '../../ports/clock.js'
 import { urlOf } from './build-request.js'
-import { exchangeOver, isSuccess, recordOf } from './send-request.js'
+import { isSuccess, recordOf } from './read-response.js'
+import { exchangeOver } from './send-request.js'
 
 /** Which page of whose index. */
 export interface BazaarOptions {

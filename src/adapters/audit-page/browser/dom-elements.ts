@@ -1,4 +1,4 @@
-/** Making elements. Text is always set as text: nothing that anybody sent is ever read as markup. */
+/** Makes DOM elements. Text is always set as text, so the browser never reads a caller's text as markup. */
 
 type Child = Node | string | undefined
 

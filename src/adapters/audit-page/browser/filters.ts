@@ -16,7 +16,7 @@ export class Filters {
     offer(this.#selects.charged, Object.entries(CHARGED))
     byId('filters').addEventListener('change', () => onChange(this.chosen))
     byId('filters').addEventListener('submit', event => event.preventDefault())
-    // A final state in the drawing is its own filter, and clears it when it is asked for again.
+    // A click on a final state in the drawing filters by this state. A second click clears the filter.
     byId('drawing').addEventListener('click', event => {
       const final = (event.target as Element).closest<SVGElement>('.exit')?.dataset.final
       if (final === undefined) return
@@ -44,7 +44,7 @@ export class Filters {
   }
 }
 
-/** What was chosen stays chosen when the page connects anew. */
+/** Replaces the options of a select, and keeps its value. The page does this at each new connection. */
 function offer(
   select: HTMLSelectElement,
   options: readonly (readonly [value: string, text: string])[],

@@ -1,4 +1,4 @@
-/** The drawn machine: numbers on its edges, and the way that one run took. */
+/** The drawing of the machine: the counts on its edges, and the path of one run. */
 import type { EdgeView, Hello, RunView } from '../page-events.js'
 import { count, duration } from './number-format.js'
 
@@ -33,11 +33,11 @@ export class Drawing {
         `[data-step="${CSS.escape(step)}"], [data-steps~="${CSS.escape(step)}"], [data-state="${CSS.escape(state!)}"]`,
       )) {
         drawn.classList.add('lit')
-        // What is lit is drawn last, over the lines that share its way.
+        // SVG draws later elements above earlier ones. Highlighted exits go last, above the lines that they share.
         if (drawn.classList.contains('exit')) drawn.parentNode!.append(drawn)
       }
     }
-    // Only where the drawing scrolls by itself: a page that jumps away from the list on a phone helps nobody.
+    // On a phone the whole page would scroll, and the list would go out of view. So scroll only the wide drawing.
     const end = all('.wide .exit.lit')[0]
     if (matchMedia('(min-width: 901px)').matches) end?.scrollIntoView({ block: 'nearest', inline: 'nearest' })
   }

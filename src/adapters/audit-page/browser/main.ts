@@ -1,4 +1,4 @@
-/** The page's own program: it listens to the server's events and draws what they say. */
+/** The page's program: it receives the server's events and draws their content. */
 import type { AuditEvents, Hello, Totals } from '../page-events.js'
 import { byId, say } from './dom-elements.js'
 import { Filters } from './filters.js'
@@ -40,7 +40,7 @@ on('hello', told => {
 on('runs', told => show(runs.add(told)))
 on('edges', told => drawing.tell(told))
 on('totals', showTotals)
-// EventSource connects again by itself, and is greeted anew; what was shown stays until then.
+// EventSource connects again by itself, and the server then sends its first event again. The page keeps its content until then.
 events.addEventListener('error', () => live('no connection, trying again'))
 
 function on<E extends keyof AuditEvents>(name: E, listener: (data: AuditEvents[E]) => void): void {

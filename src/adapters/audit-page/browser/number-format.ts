@@ -1,4 +1,4 @@
-/** Numbers as people read them. */
+/** Formats numbers, durations and amounts for people. */
 
 const NUMBER = new Intl.NumberFormat('en-US')
 const SHORT = new Intl.NumberFormat('en-US', { notation: 'compact', maximumFractionDigits: 1 })
@@ -8,7 +8,7 @@ export function count(value: number): string {
 }
 
 export function duration(ms: number): string {
-  // What a clock of whole milliseconds could not see.
+  // The server's clock may have whole milliseconds only.
   if (ms === 0) return '<1 ms'
   if (ms < 0.0995) return `${Math.round(ms * 1_000)} µs`
   if (ms < 9.95) return `${ms.toFixed(1)} ms`

@@ -1,4 +1,4 @@
-/** One run in full: what it did, how long each state took, what it moved. */
+/** The details of one run: its result, the duration of each state, its payment. */
 import type { Hello, RunView } from '../page-events.js'
 import { byId, element } from './dom-elements.js'
 import { duration, timeOfDay, usd } from './number-format.js'
@@ -28,7 +28,7 @@ function heading({ endpoint, status, final, charged, ms }: RunView): HTMLElement
   )
 }
 
-/** A bar for each state on one common scale, as long as the state took. */
+/** One bar for each state. Its length is the duration of the state; all bars have the same scale. */
 function timings({ path, timingsMs, final }: RunView, { steps }: Hello): HTMLElement {
   const longestMs = Math.max(...timingsMs, 0.001)
   const table = element('table', 'timings')

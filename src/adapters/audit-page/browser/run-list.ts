@@ -1,10 +1,10 @@
-/** The list of runs, newest first. Only the rows in sight exist, so ten thousand runs weigh no more than twenty. */
+/** The list of runs, newest first. Only visible rows have elements, so ten thousand runs need no more than twenty. */
 import type { RunView } from '../page-events.js'
 import { byId, element } from './dom-elements.js'
 import { duration, timeOfDay, usd } from './number-format.js'
 
 const ROW_PX = 46
-/** Rows beyond each edge of what is in sight, so that a slow scroll never shows nothing. */
+/** Extra rows above and below the visible ones, so that a slow scroll shows no empty space. */
 const SPARE = 6
 
 export class RunList {
@@ -24,7 +24,7 @@ export class RunList {
     this.#list.addEventListener('keydown', event => this.#key(event))
   }
 
-  /** `added` is how many of them are new since the last time: whoever has scrolled keeps seeing what they were seeing. */
+  /** `added` is the number of runs that are new since the last call. If the user has scrolled, the same rows stay visible. */
   show(runs: readonly RunView[], added: number): void {
     this.#runs = runs
     this.#spacer.style.height = `${runs.length * ROW_PX}px`
@@ -90,7 +90,7 @@ export class RunList {
       place.setAttribute('aria-setsize', String(this.#runs.length))
       drawn.set(run.id, place)
     }
-    // In the order in which they are seen: a screen reader goes by that.
+    // Keep the elements in their visible order: screen readers read them in this order.
     const same = drawn.size === this.#rows.size && [...drawn.keys()].every(id => this.#rows.has(id))
     if (!same) this.#spacer.replaceChildren(...drawn.values())
     this.#rows = drawn

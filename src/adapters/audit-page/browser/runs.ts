@@ -1,4 +1,4 @@
-/** The runs that the page knows, those of them that the filters let through, and what they add up to. */
+/** All runs of the page, and the runs that pass the filters. */
 import type { Hello, RunView } from '../page-events.js'
 
 export interface Filter {
@@ -20,12 +20,12 @@ export class Runs {
     this.shown = []
   }
 
-  /** How many of them the filters let through. */
+  /** Returns how many of the runs pass the filters. */
   add(runs: readonly RunView[]): number {
     this.#all.push(...runs)
     const passed = runs.filter(run => this.#passes(run))
     this.shown.push(...passed)
-    // Dropped in bulk: to drop one at a time would move ten thousand for each.
+    // Drop old runs in bulk: each drop moves all ten thousand entries of the array.
     if (this.#all.length > this.#capacity * 1.1) {
       this.#all.splice(0, this.#all.length - this.#capacity)
       this.shown = this.#all.filter(run => this.#passes(run))

@@ -5,7 +5,7 @@
 import { toClientAvmSigner } from '@x402/avm'
 import { ExactAvmScheme } from '@x402/avm/exact/client'
 import { x402Client, x402HTTPClient } from '@x402/core/client'
-import { algodClient } from '../../dist/src/adapters/algorand/algod-client.js'
+import { algodClient } from '../../dist/src/adapters/algorand/node-clients.js'
 import { algorandPaymentSigner } from '../../dist/src/adapters/algorand/payment-signer.js'
 import { signingKey } from '../../dist/src/adapters/algorand/signing-keys.js'
 import { encodeHeader } from '../../dist/src/domain/x402.js'

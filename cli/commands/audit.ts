@@ -3,8 +3,8 @@
  * lost or unreadable.
  */
 import type { Command } from 'commander'
-import { algodClient } from '../../src/adapters/algorand/algod-client.js'
 import { indexedTransfers } from '../../src/adapters/algorand/incoming-transfers.js'
+import { algodClient } from '../../src/adapters/algorand/node-clients.js'
 import { type JournalPiece, readJournals, readPieces } from '../../src/adapters/journal/journal-reader.js'
 import { type Difference, FINDINGS } from '../../src/app/reconciliation/findings.js'
 import {

@@ -1,6 +1,5 @@
 /** Runs all checks at once: none waits for another. */
-import { algodClient } from '../../src/adapters/algorand/algod-client.js'
-import { nodeClient } from '../../src/adapters/algorand/node-connection.js'
+import { algodClient, nodeClient } from '../../src/adapters/algorand/node-clients.js'
 import { remotesOf } from '../../src/app/server/settings-from-options.js'
 import type { Network } from '../../src/domain/network.js'
 import { algorandNode, usdcAsset } from './algorand-node.js'

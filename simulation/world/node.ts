@@ -1,6 +1,6 @@
 /** A node over the sandbox's ledger: behind by some rounds, each answer by itself, as behind a balancer. */
 
-import type { nodeClient } from '../../src/adapters/algorand/node-connection.js'
+import type { nodeClient } from '../../src/adapters/algorand/node-clients.js'
 import {
   NODE_TIMEOUT_MS,
   type NodeClient,
@@ -8,7 +8,7 @@ import {
   responseBody,
   unavailable,
   unavailableBy,
-} from '../../src/adapters/algorand/node-requests.js'
+} from '../../src/adapters/algorand/node-response-reader.js'
 import { GENESIS_HASH } from '../../src/domain/network.js'
 import { withTimeout } from '../../src/ports/timeouts-and-aborts.js'
 import { algodRoutes } from '../../src/sandbox/algod-routes.js'

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { SuggestedParams } from '../../src/adapters/algorand/algod-client.js'
+import type { SuggestedParams } from '../../src/adapters/algorand/node-clients.js'
 import { algorandPaymentSigner } from '../../src/adapters/algorand/payment-signer.js'
 import { algorandPaymentReader } from '../../src/adapters/algorand/read-payment.js'
 import { mnemonicOf, signingKey, signingKeyFromSeed } from '../../src/adapters/algorand/signing-keys.js'

@@ -1,6 +1,6 @@
 import { request } from 'undici'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { algodClient } from '../../src/adapters/algorand/algod-client.js'
+import { algodClient } from '../../src/adapters/algorand/node-clients.js'
 import { algorandPaymentSigner } from '../../src/adapters/algorand/payment-signer.js'
 import { signingKey } from '../../src/adapters/algorand/signing-keys.js'
 import { ALGORAND_MAINNET } from '../../src/domain/network.js'

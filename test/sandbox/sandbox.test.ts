@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { algodClient } from '../../src/adapters/algorand/algod-client.js'
+import { algodClient } from '../../src/adapters/algorand/node-clients.js'
 import { algorandPaymentSigner } from '../../src/adapters/algorand/payment-signer.js'
 import { signingKey } from '../../src/adapters/algorand/signing-keys.js'
 import { ALGORAND_TESTNET, GENESIS_HASH } from '../../src/domain/network.js'

@@ -6,8 +6,10 @@ import {
   type AccountState,
   type AssetHolding,
   algodClient,
-} from '../../../src/adapters/algorand/algod-client.js'
-import { bigintIn, nodeClient, unavailable } from '../../../src/adapters/algorand/node-connection.js'
+  bigintIn,
+  nodeClient,
+  unavailable,
+} from '../../../src/adapters/algorand/node-clients.js'
 import { type Network, USDC_ASSET_ID } from '../../../src/domain/network.js'
 import { isRecord } from '../../../src/domain/x402.js'
 import { toldOutOfReach } from '../out-of-reach.js'

@@ -16,7 +16,7 @@ import {
   readScore,
   scoreBox,
 } from './agent-registry-boxes.js'
-import { type NodeClient, unavailable } from './node-requests.js'
+import { type NodeClient, unavailable } from './node-response-reader.js'
 
 export interface RegistryOptions {
   readonly node: NodeClient

@@ -5,8 +5,8 @@
 import { GENESIS_HASH, type Network } from '../../domain/network.js'
 import type { ChainStatus } from '../../ports/chain.js'
 import type { Cancel, Clock } from '../../ports/clock.js'
-import type { Algod } from './algod-client.js'
-import { unavailable } from './node-requests.js'
+import type { Algod } from './algod-api.js'
+import { unavailable } from './node-response-reader.js'
 
 export interface CheckedNode {
   readonly status: ChainStatus

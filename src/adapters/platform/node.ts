@@ -9,7 +9,7 @@ import { LRUCache } from 'lru-cache'
 import { SdkError } from '../../domain/errors.js'
 import { type KeyPair, keyPairFromSecret } from '../algorand/node-key-pair.js'
 
-export { nodeClient } from '../algorand/node-connection.js'
+export { nodeClient } from '../algorand/node-clients.js'
 export { publicFetch } from '../safe-fetch/public-fetch.js'
 
 /** The paying account's key, where the program holds it. */

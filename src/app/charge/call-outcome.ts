@@ -1,8 +1,7 @@
 /** Turns the record of a finished call into its outcome. A transport then renders the outcome. */
 
 import { reportsCharge } from '../../domain/income-bookings.js'
-import type { ChargeDrawing } from '../../domain/machines/charge.machine.js'
-import { type ChargeFinal, OUTCOMES } from '../../domain/machines/charge.machine.js'
+import { type ChargeDrawing, type ChargeFinal, OUTCOMES } from '../../domain/machines/charge.machine.js'
 import { CAIP2 } from '../../domain/network.js'
 import type { Walked } from '../../domain/state-machine/run-machine.js'
 import type { Receipt } from '../../domain/x402.js'

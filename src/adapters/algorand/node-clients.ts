@@ -1,9 +1,11 @@
 /**
- * GET and JSON over kept-alive connections, for nodes and indexers. A response that is late, too large or malformed throws
- * `node_unavailable`.
+ * Clients of algod and of the indexer, each on kept-alive connections of its own: GET requests with JSON responses. A response
+ * that is late, too large or malformed throws `node_unavailable`.
  */
 import { Agent, request } from 'undici'
 import { systemClock } from '../../ports/clock.js'
+import { ALGOD_TOKEN_HEADER, type Algod, algodOver } from './algod-api.js'
+import { INDEXER_TOKEN_HEADER, type Indexer, indexerOver } from './indexer-api.js'
 import {
   NODE_TIMEOUT_MS,
   type NodeClient,
@@ -11,11 +13,21 @@ import {
   nodeClientOver,
   RESPONSE_BYTES_MAX,
   unavailable,
-} from './node-requests.js'
+} from './node-response-reader.js'
 
-export { bigintIn, type NodeClient, type NodeOptions, textIn, unavailable } from './node-requests.js'
+export type { AccountState, Algod, AssetHolding, SuggestedParams } from './algod-api.js'
+export type { Indexer } from './indexer-api.js'
+export { bigintIn, type NodeClient, type NodeOptions, textIn, unavailable } from './node-response-reader.js'
 
 const CONNECTIONS_MAX = 16
+
+export function algodClient(options: NodeOptions): Algod {
+  return algodOver(nodeClient(options, ALGOD_TOKEN_HEADER))
+}
+
+export function indexerClient(options: NodeOptions): Indexer {
+  return indexerOver(nodeClient(options, INDEXER_TOKEN_HEADER))
+}
 
 export function nodeClient(options: NodeOptions, tokenHeader: string): NodeClient {
   const timeout = options.nodeTimeoutMs ?? NODE_TIMEOUT_MS

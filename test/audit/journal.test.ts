@@ -134,7 +134,7 @@ describe('a journal', () => {
       let number = 0
       setInterval(() => { for (let at = 0; at < 50; at++) writing.ended({ ...${JSON.stringify(callOf(0))}, id: 'call-' + number++ }) }, 1)
     `
-    const module = new URL('../../dist/src/adapters/journal/journal.js', import.meta.url).href
+    const module = new URL('../../dist/src/adapters/journal/journal-writer.js', import.meta.url).href
     const child = spawn(process.execPath, ['--input-type=module', '-e', script, module], { stdio: 'inherit' })
     await vi.waitFor(async () => expect((await read()).ids.length).toBeGreaterThan(100), { timeout: 10_000 })
     child.kill('SIGKILL')
@@ -189,7 +189,7 @@ async function withoutDisk(): Promise<() => Promise<void>> {
 }
 
 describe('two writers', () => {
-  const module = new URL('../../dist/src/adapters/journal/journal.js', import.meta.url).href
+  const module = new URL('../../dist/src/adapters/journal/journal-writer.js', import.meta.url).href
 
   /** Another process that writes a call; it says `ready`, or why it does not. */
   async function writer(id: string): Promise<{ child: ChildProcess; said: string }> {

@@ -4,9 +4,9 @@ import { A2A_PATH, agentCard, CARD_PATHS, type CardOptions, skillPrice } from '.
 import type { IncomingRequest, Transport } from '../../ports/transport.js'
 import { TASK_BY_METHOD } from './outcome-to-rpc-response.js'
 
-export type CardDoorOptions = Omit<CardOptions, 'rootUrl' | 'baseUrl'>
+export type CardRouteOptions = Omit<CardOptions, 'rootUrl' | 'baseUrl'>
 
-export function cardTransport(agent: AgentDef, options: CardDoorOptions): Transport {
+export function cardTransport(agent: AgentDef, options: CardRouteOptions): Transport {
   return document(({ rootUrl, baseUrl }) => agentCard(agent, { ...options, rootUrl, baseUrl }))
 }
 

@@ -57,7 +57,7 @@ const RPC_CODES = {
 } as const satisfies Record<ProblemFinal, number>
 
 /** The HTTP status is the one that the endpoint itself would answer: paying clients act on a 402, proxies on a 503. */
-export function answerOf(outcome: ChargeOutcome, asked: Asked): TransportResponse {
+export function rpcResponseOf(outcome: ChargeOutcome, asked: Asked): TransportResponse {
   const { id, method } = asked.request
   const headers = { 'content-type': 'application/json' }
   const { kind } = OUTCOMES[outcome.final]

@@ -23,7 +23,7 @@ import {
   RpcRefusal,
   readRequest,
 } from './json-rpc.js'
-import { answerOf, TASK_BY_METHOD } from './outcome-to-rpc-response.js'
+import { rpcResponseOf, TASK_BY_METHOD } from './outcome-to-rpc-response.js'
 import { inputOf, readMessage, skillOf } from './read-message.js'
 
 export interface A2aOptions {
@@ -80,7 +80,7 @@ async function send(incoming: IncomingRequest, options: A2aOptions): Promise<Tra
   })
   try {
     const context = { skill: def.name, contextId: message.contextId, clock, random }
-    return answerOf(outcome, { request, def, restPath, ...context })
+    return rpcResponseOf(outcome, { request, def, restPath, ...context })
   } catch (cause) {
     throw new Unwritten(outcome, cause)
   }

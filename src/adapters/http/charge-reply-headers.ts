@@ -3,7 +3,7 @@ import { encodeHeader, PAYMENT_REQUIRED_HEADER, PAYMENT_RESPONSE_HEADER } from '
 import type { ChargeOutcome } from '../../ports/charge.js'
 
 /** Names and values in turn. */
-export function callHeaders(outcome: ChargeOutcome): string[] {
+export function chargeReplyHeaders(outcome: ChargeOutcome): string[] {
   const { final, challenge, receipt, subscription, retryAfterMs } = outcome
   const headers: string[] = []
   if (challenge) headers.push(PAYMENT_REQUIRED_HEADER, challenge.header)

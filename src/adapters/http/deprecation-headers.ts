@@ -6,7 +6,7 @@
 import type { Lifecycle } from '../../domain/deprecation.js'
 
 /** Names and values in turn. */
-export function lifecycleHeaders({ deprecated, sunset }: Lifecycle): readonly string[] {
+export function deprecationHeaders({ deprecated, sunset }: Lifecycle): readonly string[] {
   return [
     ...(deprecated === undefined ? [] : ['Deprecation', `@${Math.floor(Date.parse(deprecated) / 1_000)}`]),
     ...(sunset === undefined ? [] : ['Sunset', new Date(sunset).toUTCString()]),

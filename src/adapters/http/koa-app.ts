@@ -22,7 +22,7 @@ const HANG_UPS: ReadonlySet<unknown> = new Set([
   'ERR_STREAM_PREMATURE_CLOSE',
 ])
 
-export function httpApp(options: HttpOptions): Koa {
+export function koaApp(options: HttpOptions): Koa {
   const { logger } = options
   const shared = sharedHeaders(options.cors)
   const free = freeRoutesByPath(options)

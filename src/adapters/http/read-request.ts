@@ -21,7 +21,7 @@ export interface RequestOptions {
 }
 
 /** @throws HttpError for an invalid key. */
-export function requestOf(
+export function readRequest(
   incoming: NodeRequest,
   body: Parsed<unknown>,
   options: RequestOptions,

@@ -4,10 +4,10 @@ import type { Parsed } from '../../ports/charge.js'
 import type { Logger } from '../../ports/logger.js'
 import { type Transport, type TransportResponse, Unwritten } from '../../ports/transport.js'
 import { reportUndelivered } from './caller-connection.js'
-import { callHeaders } from './charge-reply-headers.js'
+import { chargeReplyHeaders } from './charge-reply-headers.js'
 import { HttpError } from './error-to-reply.js'
 import { readBody } from './read-body.js'
-import { type RequestOptions, requestOf } from './read-request.js'
+import { type RequestOptions, readRequest } from './read-request.js'
 import type { Reply } from './reply.js'
 import type { FreeRoute } from './route-types.js'
 
@@ -31,7 +31,7 @@ export function transportRoute(
       const share = options.bodies.open(incoming.req)
       try {
         asked = await readBody(incoming, options.bodyBytesMax, share)
-        const answer = await transport.answer(requestOf(incoming, asked, options))
+        const answer = await transport.answer(readRequest(incoming, asked, options))
         const { outcome } = answer
         if (!outcome) return replyOf(answer)
         const instead = () => replyOf({ ...transport.refuse(unwritten(outcome), asked), outcome })
@@ -69,5 +69,5 @@ function refusalBy(
 function replyOf({ status, headers, body, outcome }: TransportResponse, cause?: unknown): Reply {
   const refused = cause instanceof HttpError ? cause.headers : []
   const own = [...Object.entries(headers).flat(), ...refused]
-  return { status, headers: outcome ? callHeaders(outcome).concat(own) : own, body }
+  return { status, headers: outcome ? chargeReplyHeaders(outcome).concat(own) : own, body }
 }

@@ -17,7 +17,7 @@ const LINGER_MS = 1_000
 
 const MALFORMED = ['400 Bad Request', 'bad_request', 'This is not an HTTP request that can be read.'] as const
 
-export function answerBrokenRequests(server: Server): void {
+export function answerUnparsableRequests(server: Server): void {
   server.on('clientError', (cause: NodeJS.ErrnoException, socket) => {
     if (!socket.writable || cause.code === 'ECONNRESET') return void socket.destroy()
     // A caller that does not close its own side would keep the connection, and the memory of all that it sent.

@@ -7,7 +7,7 @@ import type { IncomingRequest } from '../../ports/transport.js'
  * inspector). If a browser on the server's own machine uses a foreign name for the agent, an attacker made that name
  * point to this server. Then the browser's "own origin" is the attacker's.
  */
-export function foreignPage({ headers, baseUrl, clientAddress }: IncomingRequest): string | undefined {
+export function webOriginRefusal({ headers, baseUrl, clientAddress }: IncomingRequest): string | undefined {
   const { origin } = headers
   if (origin === undefined) return undefined
   const page = URL.canParse(origin) ? new URL(origin) : undefined

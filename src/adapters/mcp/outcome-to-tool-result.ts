@@ -3,7 +3,7 @@ import type { CallToolResult } from '@modelcontextprotocol/server'
 import { contentOf } from '../../domain/handler-answer-content.js'
 import { OUTCOMES, type OutcomeKind } from '../../domain/machines/charge.machine.js'
 import type { ChargeOutcome } from '../../ports/charge.js'
-import { contentResult, failure } from './tool-result-content.js'
+import { contentResult, errorResult } from './tool-result-content.js'
 
 export const PAYMENT_META = 'x402/payment'
 export const RECEIPT_META = 'x402/payment-response'
@@ -51,7 +51,7 @@ function paymentRequired(outcome: ChargeOutcome): CallToolResult {
 function problem({ final, problem, answer, retryAfterMs }: ChargeOutcome): CallToolResult {
   const { code } = OUTCOMES[final]
   if (answer) return { ...contentResult(contentOf(answer)), isError: true }
-  return failure(problem?.code ?? code, problem?.message ?? code, {
+  return errorResult(problem?.code ?? code, problem?.message ?? code, {
     ...problem?.fields,
     ...(retryAfterMs !== undefined && { retryAfterMs }),
   })

@@ -4,19 +4,19 @@ import type { AnswerContent } from '../../domain/handler-answer-content.js'
 import { isRecord } from '../../domain/x402.js'
 
 /** An object as text and as structured content: some clients drop the first, others the second. */
-export function said(value: Readonly<Record<string, unknown>>): CallToolResult {
+export function objectResult(value: Readonly<Record<string, unknown>>): CallToolResult {
   return {
     content: [{ type: 'text', text: JSON.stringify(value, undefined, 2) }],
     structuredContent: { ...value },
   }
 }
 
-export function failure(
+export function errorResult(
   code: string,
   message: string,
   fields?: Readonly<Record<string, unknown>>,
 ): CallToolResult {
-  return { ...said({ error: { code, message, ...fields } }), isError: true }
+  return { ...objectResult({ error: { code, message, ...fields } }), isError: true }
 }
 
 export function contentResult(content: AnswerContent): CallToolResult {

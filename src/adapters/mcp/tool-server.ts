@@ -7,7 +7,7 @@ import {
   Server,
   type Tool,
 } from '@modelcontextprotocol/server'
-import { failure } from './tool-result-content.js'
+import { errorResult } from './tool-result-content.js'
 
 export interface Toolbox {
   readonly name: string
@@ -45,14 +45,14 @@ export function toolServer(toolbox: Toolbox): Server {
       return await toolbox.call(call)
     } catch (cause) {
       toolbox.broke(cause)
-      return failure('internal_error', 'Something broke on our side.')
+      return errorResult('internal_error', 'Something broke on our side.')
     }
   })
   return server
 }
 
 /** Handles one HTTP request with a server that exists only for it. */
-export function exchange(
+export function answerOneRequest(
   toolbox: Toolbox,
   request: Request,
   message: unknown,

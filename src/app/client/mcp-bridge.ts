@@ -6,7 +6,7 @@
 import type { CallToolResult } from '@modelcontextprotocol/server'
 import { FREE_TOOLS, GET_MANIFEST, SEARCH_AGENTS } from '../../adapters/mcp/free-tools.js'
 import { RECEIPT_META } from '../../adapters/mcp/outcome-to-tool-result.js'
-import { contentResult, failure, said } from '../../adapters/mcp/tool-result-content.js'
+import { contentResult, errorResult, objectResult } from '../../adapters/mcp/tool-result-content.js'
 import type { Toolbox, ToolCall } from '../../adapters/mcp/tool-server.js'
 import { toolOf } from '../../adapters/mcp/tools-of-endpoints.js'
 import { MCP_PATH } from '../../domain/agent-card.js'
@@ -42,13 +42,13 @@ export async function bridgeTo(agentUrl: string, client: SvcClient): Promise<Bri
     tools: [...[...paid.values()].map(({ tool }) => tool), ...FREE_TOOLS],
     async call(called) {
       try {
-        if (called.name === GET_MANIFEST) return said({ ...(await client.discover(base)) })
+        if (called.name === GET_MANIFEST) return objectResult({ ...(await client.discover(base)) })
         if (called.name === SEARCH_AGENTS) return await remoteTool(base, called)
         const { endpoint, inputOf } = paid.get(called.name)!
         return paidResult(await callEndpoint(client, base, endpoint, inputOf(called.args), called.signal))
       } catch (cause) {
         if (!(cause instanceof SvcError)) throw cause
-        return failure(cause.code, cause.message, { detail: cause.detail })
+        return errorResult(cause.code, cause.message, { detail: cause.detail })
       }
     },
   }
@@ -105,12 +105,14 @@ async function remoteTool(base: URL, { name, args, signal }: ToolCall): Promise<
   const headers = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' }
   const request = { url, method: 'POST', headers, body: JSON.stringify(message), signal }
   const sent = await exchangeOver(undefined, wakefulClock)(request, FREE_CALL_TIMEOUT_MS)
-  if (sent.kind === 'lost') return failure('network_error', `${base.host} did not answer (${sent.cause})`)
+  if (sent.kind === 'lost') return errorResult('network_error', `${base.host} did not answer (${sent.cause})`)
   const { status, bytes } = sent.reply
   const answer = messageIn(Buffer.from(bytes).toString('utf8'))
   const result = answer?.result
   if (isRecord(result) && Array.isArray(result.content)) return result as CallToolResult
-  return failure('call_failed', `${base.host} answered ${status} without a result`, { detail: answer?.error })
+  return errorResult('call_failed', `${base.host} answered ${status} without a result`, {
+    detail: answer?.error,
+  })
 }
 
 /** The answer is JSON, or the data of the last event of a stream. */

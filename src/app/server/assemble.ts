@@ -7,7 +7,7 @@ import { facilitatorList } from '../../adapters/facilitator/failover.js'
 import { type X402Facilitator, x402Facilitator } from '../../adapters/facilitator/x402-facilitator.js'
 import { BodyBudget } from '../../adapters/http/body-memory-limit.js'
 import { freeRoutes } from '../../adapters/http/free-routes/index.js'
-import { httpApp } from '../../adapters/http/koa-app.js'
+import { koaApp } from '../../adapters/http/koa-app.js'
 import { pathsOf } from '../../adapters/http/route-table.js'
 import { memoryChargeStore } from '../../adapters/memory/charge-store.js'
 import { memoryCredit } from '../../adapters/memory/handler-credit.js'
@@ -24,8 +24,8 @@ import { observersOf } from './call-observers.js'
 import type { Drain } from './drain.js'
 import { endpointEntries } from './endpoint-entries.js'
 import { healthOf, readinessOf } from './health.js'
-import { auditingOf } from './journal-and-audit-page.js'
-import { nodeWatch } from './log-node-status.js'
+import { journalAndAuditPageOf } from './journal-and-audit-page.js'
+import { nodeStatusLog } from './log-node-status.js'
 import type { PlatformServices } from './platform-services.js'
 import type { Settings } from './settings-from-options.js'
 import { boundedSubscriptions, sweeping } from './subscription-store-upkeep.js'
@@ -35,7 +35,7 @@ import { transportsOf } from './transports.js'
 export function assemble(settings: Settings, drain: Drain, around: PlatformServices) {
   const { agent, basePath, bodyBytesMax, logger, rules, stores } = settings
   const { clock, random } = around
-  const auditing = auditingOf(settings)
+  const auditing = journalAndAuditPageOf(settings)
   const { journal } = auditing
   const observers = observersOf(settings, { inFlight: drain.count, journal })
   const bodies = new BodyBudget(settings.unpaidBodyBytesMax)
@@ -46,7 +46,7 @@ export function assemble(settings: Settings, drain: Drain, around: PlatformServi
   const chain = algorandChain({
     network: agent.network,
     ...remotes,
-    watch: nodeWatch(settings.warn, logger),
+    watch: nodeStatusLog(settings.warn, logger),
     clock,
   })
   const deps: ChargeDeps = {
@@ -93,7 +93,7 @@ export function assemble(settings: Settings, drain: Drain, around: PlatformServi
     runs: observers.runs,
     operationsHosts: settings.operationsHosts,
   }).concat(transports.routes, auditing.routes)
-  const app = httpApp({
+  const app = koaApp({
     ...mount,
     charge,
     endpoints: agent.endpoints,

@@ -13,7 +13,7 @@ import type { CallObserver, EndedCall } from '../../ports/call-observer.js'
 import type { JournalHeader } from '../../ports/journal-header.js'
 import type { Settings } from './settings-from-options.js'
 
-export interface Auditing {
+export interface JournalAndAuditPage {
   readonly callObservers: readonly CallObserver[]
   /** The journal's condition; absent where there is no journal. */
   readonly journal?: () => JournalCondition | undefined
@@ -25,7 +25,12 @@ export interface Auditing {
   close(): Promise<void>
 }
 
-export function auditingOf({ agent, audit, journal: kept, logger }: Settings): Auditing {
+export function journalAndAuditPageOf({
+  agent,
+  audit,
+  journal: kept,
+  logger,
+}: Settings): JournalAndAuditPage {
   const header = headerOf(agent)
   const feed = audit && feedOf(agent, header)
   let file: Journal | undefined

@@ -5,7 +5,7 @@ import type { Warn } from './settings-from-options.js'
 
 const CHECK_EVERY_MS = 30_000
 
-export function nodeWatch(warn: Warn, logger: Logger): NodeWatch {
+export function nodeStatusLog(warn: Warn, logger: Logger): NodeWatch {
   return {
     everyMs: CHECK_EVERY_MS,
     onChange(status, genesisHash) {

@@ -2,7 +2,7 @@
 import { createServer as createHttpServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type Koa from 'koa'
-import { answerBrokenRequests } from '../../adapters/http/unparsable-requests.js'
+import { answerUnparsableRequests } from '../../adapters/http/unparsable-requests.js'
 import type { AgentDef } from '../../domain/agent.js'
 import { systemClock } from '../../ports/clock.js'
 import { every } from '../../ports/timeouts-and-aborts.js'
@@ -58,7 +58,7 @@ export function serve(agent: AgentDef, options: ServeOptions = {}): SvcServer {
     app.callback(),
   )
   server.maxConnections = maxConnections
-  answerBrokenRequests(server)
+  answerUnparsableRequests(server)
   server.listen(port, options.host, () => {
     const ready = { port: (server.address() as AddressInfo).port, routes, network }
     ;(options.onReady ?? sayReady)(ready)

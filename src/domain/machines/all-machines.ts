@@ -1,5 +1,5 @@
 /** The five machines, each with the table that the program runs on and what is proved of it. */
-import { type Proof, proveStates, proveWays } from '../state-machine/check-properties.js'
+import { type Proof, provePaths, proveStates } from '../state-machine/check-properties.js'
 import type { Drawing, DrawnMachine, Table } from '../state-machine/transition-table.js'
 import { chargeMachine, chargeTable } from './charge.machine.js'
 import { CHARGE_PROPERTIES, CHARGE_STATE_PROPERTIES } from './charge.proved-properties.js'
@@ -26,7 +26,7 @@ export const MACHINES: readonly Drawn[] = [
 
 export function proveCharge(table: Table): readonly Proof[] {
   return [
-    ...proveWays(table, CHARGE_PROPERTIES),
+    ...provePaths(table, CHARGE_PROPERTIES),
     ...proveStates(table),
     ...proveStates(table, CHARGE_STATE_PROPERTIES),
   ]

@@ -1,12 +1,12 @@
 /** The properties of the charge machine, each in an auditor's terms, and checked on every path. */
 
-import type { Way } from '../state-machine/all-paths.js'
+import type { MachinePath } from '../state-machine/all-paths.js'
 import type { Property } from '../state-machine/check-properties.js'
 import type { Table } from '../state-machine/transition-table.js'
 import { CHARGE_ANSWERS } from './charge.expected-answers.js'
 import type { Charged, Outcome } from './charge.machine.js'
 
-type Ways = readonly Way[]
+type Ways = readonly MachinePath[]
 
 /** The steps of a call that ends charged, in this order. If an earlier call with the key died, recovering takes the key. */
 const CHARGE = [
@@ -44,20 +44,20 @@ const ONLY_AFTER: Readonly<Record<string, readonly [says: string, steps: readonl
   ],
 }
 
-const outcomeOf = ({ final }: Way, table: Table) => table.rows[final]!.meta as unknown as Outcome
+const outcomeOf = ({ final }: MachinePath, table: Table) => table.rows[final]!.meta as unknown as Outcome
 const charging = (ways: Ways, table: Table, kind: Charged) =>
   ways.filter(way => outcomeOf(way, table).charged === kind)
 const passing = (ways: Ways, ...states: string[]) =>
   ways.filter(way => states.some(state => way.states.includes(state)))
 const taking = (ways: Ways, ...steps: string[]) =>
   ways.filter(way => steps.some(step => way.steps.includes(step)))
-const lastStep = ({ steps }: Way) => steps.at(-1)!
+const lastStep = ({ steps }: MachinePath) => steps.at(-1)!
 /** The step by which a path reached a state. */
-const stepBefore = ({ states, steps }: Way, state: string) => steps[states.indexOf(state) - 1]
-const handled = ({ states }: Way) => states.filter(state => HANDLING.includes(state))
-const handledWell = ({ steps }: Way) => HANDLING.some(state => steps.includes(`${state}.delivered`))
+const stepBefore = ({ states, steps }: MachinePath, state: string) => steps[states.indexOf(state) - 1]
+const handled = ({ states }: MachinePath) => states.filter(state => HANDLING.includes(state))
+const handledWell = ({ steps }: MachinePath) => HANDLING.some(state => steps.includes(`${state}.delivered`))
 
-export const CHARGE_PROPERTIES: readonly Property<Way>[] = [
+export const CHARGE_PROPERTIES: readonly Property<MachinePath>[] = [
   {
     says: 'charged yes: opened, verified, credited, delivered, recorded, then settled, in that order',
     some: (ways, table) => charging(ways, table, 'yes'),
@@ -127,7 +127,7 @@ export const CHARGE_PROPERTIES: readonly Property<Way>[] = [
       outcomeOf(way, table).charged === 'no',
   },
   ...Object.entries(ONLY_AFTER).map(
-    ([state, [says, steps]]): Property<Way> => ({
+    ([state, [says, steps]]): Property<MachinePath> => ({
       says,
       some: ways => passing(ways, state),
       holds: way => steps.includes(stepBefore(way, state)!),
@@ -203,7 +203,7 @@ export const CHARGE_STATE_PROPERTIES: readonly Property<string>[] = [
   },
 ]
 
-function isEarlierInDoubt(way: Way): boolean {
+function isEarlierInDoubt(way: MachinePath): boolean {
   return taking([way], ...EARLIER_IN_DOUBT).length > 0
 }
 
@@ -211,7 +211,7 @@ function isFree({ charged, closing }: Outcome): boolean {
   return charged === 'no' && closing === 'release'
 }
 
-function inChargeOrder(way: Way): boolean {
+function inChargeOrder(way: MachinePath): boolean {
   const at = CHARGE.map(step => way.steps.findIndex(taken => step.test(taken)))
   const ordered = at.every((place, index) => place >= 0 && (index === 0 || place > at[index - 1]!))
   if (!way.steps.includes('opening.orphaned')) return ordered

@@ -1,7 +1,7 @@
 /** Finds every path through a drawn machine, from its initial state to a final one. */
 import type { Table } from './transition-table.js'
 
-export interface Way {
+export interface MachinePath {
   /** `state.event`, in order, like the path that `run` returns. */
   readonly steps: readonly string[]
   /** The states on the path, without the final one. */
@@ -10,8 +10,8 @@ export interface Way {
 }
 
 /** @throws Error where a path passes a state twice: there would be infinitely many paths. */
-export function waysOf(table: Table): readonly Way[] {
-  const ways: Way[] = []
+export function allPathsOf(table: Table): readonly MachinePath[] {
+  const ways: MachinePath[] = []
   const walk = (state: string, steps: readonly string[], states: readonly string[]): void => {
     if (states.includes(state)) throw new Error(`machine ${table.id} comes back to ${state}`)
     const { on, final } = table.rows[state]!

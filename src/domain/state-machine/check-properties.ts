@@ -1,6 +1,6 @@
 /** Checks a machine's properties on every path through it or on every state, not on samples. */
 
-import { type Way, waysOf } from './all-paths.js'
+import { allPathsOf, type MachinePath } from './all-paths.js'
 import type { Table } from './transition-table.js'
 
 /** A property that holds for each of `some`. Everything holds for an empty set, so `some` must not be empty. */
@@ -44,16 +44,16 @@ export function proveStates(table: Table, properties = SOUND): readonly Proof[] 
 }
 
 /** @throws Error where a path returns to a state: there would be infinitely many paths. */
-export function proveWays(table: Table, properties: readonly Property<Way>[]): readonly Proof[] {
-  const ways = waysOf(table)
-  return properties.map(property => proved(property, 'ways', ways, table, wayText))
+export function provePaths(table: Table, properties: readonly Property<MachinePath>[]): readonly Proof[] {
+  const ways = allPathsOf(table)
+  return properties.map(property => proved(property, 'ways', ways, table, pathText))
 }
 
 export function holds({ checked, refuted }: Proof): boolean {
   return checked > 0 && refuted.length === 0
 }
 
-export function wayText({ steps, final }: Way): string {
+export function pathText({ steps, final }: MachinePath): string {
   return [...steps, final].join(' → ')
 }
 

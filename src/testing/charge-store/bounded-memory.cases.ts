@@ -2,7 +2,7 @@ import type { TestRunner } from '../runner.js'
 import { type MakeChargeStore, type Scene, scene } from './fixture.js'
 
 /** For stores in bounded memory. The store of `make` holds `max` completed answers and `max` calls at work. */
-export function bounded({ expect, it }: TestRunner, make: MakeChargeStore, max: number): void {
+export function boundedMemoryCases({ expect, it }: TestRunner, make: MakeChargeStore, max: number): void {
   const complete = async (s: Scene, key: string) => {
     const call = s.call(`token of ${key}`, { key, payment: key })
     await s.open(call)

@@ -1,7 +1,7 @@
 import type { TestRunner } from '../runner.js'
 import { closedCall, type MakeChargeStore, orphan, scene, text } from './fixture.js'
 
-export function closing({ expect, it }: TestRunner, make: MakeChargeStore): void {
+export function closeCases({ expect, it }: TestRunner, make: MakeChargeStore): void {
   it('a completed claim is replayed to every caller of its window, and then forgotten', async () => {
     const s = await scene(make)
     await closedCall(s, 'complete', 'the answer')

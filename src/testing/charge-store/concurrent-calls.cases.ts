@@ -4,7 +4,7 @@ import { type MakeChargeStore, orphan, type Scene, scene } from './fixture.js'
 
 const RACERS = 64
 
-export function racing({ expect, it }: TestRunner, make: MakeChargeStore): void {
+export function concurrentCallsCases({ expect, it }: TestRunner, make: MakeChargeStore): void {
   it(`${RACERS} racing opens of one claim have one winner`, async () => {
     const s = await scene(make)
     const verdicts = await race(token => s.call(token, { payment: token }), s)

@@ -1,7 +1,7 @@
 import type { TestRunner } from '../runner.js'
 import { type MakeChargeStore, orphan, scene, text } from './fixture.js'
 
-export function leasing({ expect, it }: TestRunner, make: MakeChargeStore): void {
+export function leaseCases({ expect, it }: TestRunner, make: MakeChargeStore): void {
   it('a lease outlives its holder, and not by much', async () => {
     const s = await scene(make)
     await s.open(s.call('a'))

@@ -1,7 +1,7 @@
 import type { TestRunner } from '../runner.js'
 import { type MakeChargeStore, orphan, scene } from './fixture.js'
 
-export function opening({ expect, it }: TestRunner, make: MakeChargeStore): void {
+export function openCases({ expect, it }: TestRunner, make: MakeChargeStore): void {
   it('a claim is held by one call at a time, and refusals say for how long', async () => {
     const s = await scene(make)
     expect(await s.open(s.call('a'))).toEqual({ verdict: 'opened' })

@@ -2,7 +2,7 @@ import type { TestRunner } from '../runner.js'
 import { closedCall, type MakeChargeStore, orphan, scene, text } from './fixture.js'
 
 /** A connection may be lost after a move and before its answer: then the same token sends the move again. */
-export function resending({ expect, it }: TestRunner, make: MakeChargeStore): void {
+export function resentMovesCases({ expect, it }: TestRunner, make: MakeChargeStore): void {
   it('the same token may open twice', async () => {
     const s = await scene(make)
     for (const over of [{}, { key: null, payment: 'q' }, { key: 'other', payment: null }]) {

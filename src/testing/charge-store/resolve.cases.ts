@@ -1,7 +1,7 @@
 import type { TestRunner } from '../runner.js'
 import { type MakeChargeStore, orphan, scene, text } from './fixture.js'
 
-export function resolving({ expect, it }: TestRunner, make: MakeChargeStore): void {
+export function resolveCases({ expect, it }: TestRunner, make: MakeChargeStore): void {
   it('found: the recorded answer is owed, and its payment is spent', async () => {
     const s = await scene(make)
     await orphan(s, 'owed')

@@ -1,7 +1,7 @@
 /** Payments signed before anything is measured. All are different: ours refuses a payment that is presented twice. */
 import { createHash } from 'node:crypto'
-import { signingKeyFromSeed } from '../dist/src/adapters/algorand/keys.js'
 import { algorandPaymentSigner } from '../dist/src/adapters/algorand/payment-signer.js'
+import { signingKeyFromSeed } from '../dist/src/adapters/algorand/signing-keys.js'
 
 const seedOf = name => createHash('sha256').update(name).digest()
 

@@ -8,7 +8,7 @@
  */
 import { cpus, loadavg } from 'node:os'
 import { parseArgs } from 'node:util'
-import { algodClient } from '../dist/src/adapters/algorand/algod.js'
+import { algodClient } from '../dist/src/adapters/algorand/node-clients.js'
 import { CONNECTIONS } from './load.mjs'
 import { inMarket } from './market.mjs'
 import { keyOf, quoteOf, SECRET_KEY } from './payments.mjs'

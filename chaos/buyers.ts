@@ -1,6 +1,6 @@
 /** Clients that want one answer each, under one key each, and ask with it until they have it. */
 import { createHash, randomUUID } from 'node:crypto'
-import { mnemonicOf, signingKeyFromSeed } from '../src/adapters/algorand/keys.js'
+import { mnemonicOf, signingKeyFromSeed } from '../src/adapters/algorand/signing-keys.js'
 import { SvcClient, SvcError } from '../src/client.js'
 
 /** A payer of one purchase: what left its account is what this key was charged. */

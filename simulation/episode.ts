@@ -1,7 +1,6 @@
 /** One episode: a world with its trouble, what its buyers do in it, its healing, and what must hold at the end. */
 import { CAPS } from './caps.js'
-import type { Conditions } from './conditions.js'
-import { conditionsOf } from './conditions.js'
+import { type Conditions, conditionsOf } from './conditions.js'
 import { checkedAtTheEnd } from './invariants/at-the-end.js'
 import type { Strike } from './kernel/fate.js'
 import { quiet } from './machine.js'

@@ -8,13 +8,20 @@
  */
 
 export { memorySpendLedger } from './adapters/memory/spend-ledger.js'
-export { type BazaarAnswer, type BazaarOptions, findInBazaar, listBazaar } from './app/bazaar/bazaar.js'
+export { type AlgodRegistryOptions, algodRegistry } from './app/agent-identity/agent-registry-over-algod.js'
+export {
+  type AgentVerdict,
+  type AskedRegistry,
+  type Unverified,
+  type VerifyAgentOptions,
+  verifyAgent,
+} from './app/agent-identity/verify-agent.js'
 export type { Balance } from './app/client/balance.js'
+export type { CallOptions, RequestOptions } from './app/client/build-request.js'
+export type { CallOutcome, CallRequest, ManyOptions } from './app/client/call-many.js'
 export { SvcClient } from './app/client/client.js'
-export type { CallOptions, RequestOptions } from './app/client/http-request.js'
-export type { CallOutcome, CallRequest, ManyOptions } from './app/client/many.js'
-export type { ClientOptions } from './app/client/options.js'
-export type { Estimate } from './app/client/quote.js'
+export type { ClientOptions } from './app/client/client-options.js'
+export type { Estimate } from './app/client/read-quote.js'
 export type { PaymentRecord, Receipts } from './app/client/receipts.js'
 export type {
   CallPayment,
@@ -23,19 +30,17 @@ export type {
   SubscribeResult,
   Warning,
   WarningCode,
-} from './app/client/results.js'
-export type { RetryOptions } from './app/client/retry.js'
+} from './app/client/result-types.js'
+export {
+  type BazaarAnswer,
+  type BazaarOptions,
+  findInBazaar,
+  listBazaar,
+} from './app/client/search-bazaar.js'
+export type { RetryOptions } from './app/client/send-with-retries.js'
 export type { ActiveSubscription } from './app/client/subscription-keys.js'
 export { type ManifestSigner, type ManifestVerdict, verifyManifest } from './app/manifest-signature.js'
-export { type AlgodRegistryOptions, algodRegistry } from './app/registry/algod-registry.js'
-export {
-  type AgentVerdict,
-  type AskedRegistry,
-  type Unverified,
-  type VerifyAgentOptions,
-  verifyAgent,
-} from './app/registry/verify-agent.js'
-export type { BazaarResource } from './domain/bazaar-index.js'
+export type { RegisteredAgent, RegistryApps, RegistryIdentity, Score } from './domain/agent-registry.js'
 export { SvcError } from './domain/errors.js'
 export type { Manifest, ManifestEndpoint, ManifestSignature, ManifestX402 } from './domain/manifest.js'
 export {
@@ -46,9 +51,9 @@ export {
   type Network,
   USDC_ASSET_ID,
 } from './domain/network.js'
-export { priceOf } from './domain/price-of.js'
-export type { RegisteredAgent, RegistryApps, RegistryIdentity, Score } from './domain/registry.js'
+export type { BazaarResource } from './domain/read-bazaar-index.js'
+export { priceOf } from './domain/usd-price-for-display.js'
 export type { PaymentRequired, PaymentRequirements, ResourceInfo } from './domain/x402.js'
+export type { Registry } from './ports/agent-registry.js'
 export type { ByteSigner, GroupSigner, Signer } from './ports/payment-signer.js'
-export type { Registry } from './ports/registry.js'
 export type { OpenSpend, Spend, SpendEnd, SpendLedger, SpendPayment } from './ports/spend-ledger.js'

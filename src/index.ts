@@ -7,12 +7,18 @@
 // Define and serve
 export type { SettlementMessage } from './adapters/webhook/settlement-message.js'
 export type { WebhookOptions } from './adapters/webhook/settlement-webhook.js'
-export type { Timeouts } from './app/charge/deps.js'
+export type { Timeouts } from './app/charge/charge-deps.js'
 export { defineAgent, defineEndpoint } from './app/define-agent.js'
 export type { ShutdownReport } from './app/server/drain.js'
 export type { HealthCheck } from './app/server/health.js'
-export type { IdempotencyOptions, Ready, ServeOptions, ServerOptions, Stores } from './app/server/options.js'
 export { createServer, type SvcServer, serve } from './app/server/serve.js'
+export type {
+  IdempotencyOptions,
+  Ready,
+  ServeOptions,
+  ServerOptions,
+  Stores,
+} from './app/server/server-options.js'
 
 // Call and pay
 export * from './client.js'
@@ -47,8 +53,8 @@ export { paymentMachine } from './domain/machines/payment.machine.js'
 export { shutdownMachine } from './domain/machines/shutdown.machine.js'
 export { subscriptionMachine } from './domain/machines/subscription.machine.js'
 export { type Manifest, type ManifestEndpoint, manifest } from './domain/manifest.js'
-export type { Path } from './domain/run.js'
-export type { Drawing, DrawnMachine, DrawnState } from './domain/table.js'
+export type { Path } from './domain/state-machine/run-machine.js'
+export type { Drawing, DrawnMachine, DrawnState } from './domain/state-machine/transition-table.js'
 export type { CallObserver, EndedCall } from './ports/call-observer.js'
 // Ports, for those who bring their own stores
 export type {
@@ -65,8 +71,8 @@ export type {
   ResolveMove,
 } from './ports/charge-store.js'
 export type { Cancel, Clock } from './ports/clock.js'
-export type { CreditStore, CreditTerms } from './ports/credit.js'
+export type { CreditStore, CreditTerms } from './ports/handler-credit.js'
 export type { Logger } from './ports/logger.js'
 export type { RateLimit, RateVerdict } from './ports/rate-limit.js'
-export type { Runs } from './ports/runs.js'
+export type { Runs } from './ports/recent-runs.js'
 export type { SubscriptionRecord, SubscriptionStore } from './ports/subscriptions.js'

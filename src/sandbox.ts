@@ -3,9 +3,10 @@
  *
  * @packageDocumentation
  */
+
+export type { SandboxRegistry } from './sandbox/agent-registry.js'
 export type { Fault, FaultName, FaultOptions, Faults, Stage } from './sandbox/fault-settings.js'
 export type { Credit } from './sandbox/ledger.js'
-export type { SandboxRegistry } from './sandbox/registry.js'
 export {
   type Sandbox,
   type SandboxAccount,

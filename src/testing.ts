@@ -17,15 +17,15 @@ export {
   chargeStoreContract,
   type MakeChargeStore,
 } from './testing/charge-store.contract.js'
-export { type CreditHarness, creditContract, type MakeCredit } from './testing/credit.contract.js'
+export { type CreditHarness, creditContract, type MakeCredit } from './testing/handler-credit.contract.js'
 export {
   type MakeRateLimit,
   type RateLimitHarness,
   rateLimitContract,
 } from './testing/rate-limit.contract.js'
+export { runsContract } from './testing/recent-runs.contract.js'
 export type { Expect, Expected, TestRunner } from './testing/runner.js'
-export { runsContract } from './testing/runs.contract.js'
-export { type MakeSpend, type SpendHarness, spendContract } from './testing/spend.contract.js'
+export { type MakeSpend, type SpendHarness, spendContract } from './testing/spend-ledger.contract.js'
 export {
   type MakeSubscriptions,
   type SubscriptionsHarness,

@@ -1,5 +1,5 @@
 /** The reference agent as it is deployed: everything it needs to know is in the environment. */
-import type { RegistryIdentity } from '../../src/domain/registry.js'
+import type { RegistryIdentity } from '../../src/domain/agent-registry.js'
 import { type Network, SvcError, type SvcServer, serve } from '../../src/index.js'
 import { redisStores } from '../../src/redis.js'
 import { BASE_PATH, referenceAgent } from './agent.js'

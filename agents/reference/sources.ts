@@ -1,6 +1,6 @@
 /** What the agent reads: both networks' chains, the index, the registry, and other people's endpoints. */
 
-import { type SafeFetch, safeFetch } from '../../src/adapters/web/safe-fetch.js'
+import { type SafeFetch, safeFetch } from '../../src/adapters/safe-fetch/safe-fetch.js'
 import { DEFAULT_ALGOD, DEFAULT_FACILITATOR, DEFAULT_INDEXER } from '../../src/domain/network.js'
 import { algodRegistry, type Network, type Registry } from '../../src/index.js'
 import { type ChainReader, chainReader } from './chain/chain-reader.js'

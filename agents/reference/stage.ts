@@ -1,8 +1,8 @@
 /** The reference agent on a sandbox of its own: real HTTP, real transactions and signatures, play money. */
 import type { AddressInfo } from 'node:net'
-import { memoryRuns } from '../../src/adapters/memory/runs.js'
+import { memoryRuns } from '../../src/adapters/memory/recent-runs.js'
 import { serve } from '../../src/index.js'
-import type { Runs } from '../../src/ports/runs.js'
+import type { Runs } from '../../src/ports/recent-runs.js'
 import { type Sandbox, startSandbox } from '../../src/sandbox.js'
 import { BASE_PATH, referenceAgent } from './agent.js'
 import { summarizeEndpoint } from './endpoints/summarize.js'

@@ -4,7 +4,7 @@
  * shows one paid call and stays up for more; `SVC_SANDBOX` names a sandbox that runs already, whose seller is then paid.
  */
 import { parseArgs } from 'node:util'
-import { DEFAULT_PORT } from '../../src/app/server/listening.js'
+import { DEFAULT_PORT } from '../../src/app/server/listen-options.js'
 import { SvcError } from '../../src/index.js'
 import { BASE_PATH } from './agent.js'
 import { bold, dim } from './paint.js'

@@ -4,7 +4,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Redis } from 'ioredis'
-import { algodClient } from '../../dist/src/adapters/algorand/algod.js'
+import { algodClient } from '../../dist/src/adapters/algorand/node-clients.js'
 import { serve } from '../../dist/src/index.js'
 import { redisStores } from '../../dist/src/redis.js'
 import { paymentHeader, paymentPool, quoteOf } from '../payments.mjs'

@@ -1,7 +1,7 @@
 /** One paid walk of the charge machine, from received to settled, with effects that only say what happened. */
 import { createActor, initialTransition, transition } from 'xstate'
 import { chargeMachine, chargeTable } from '../../dist/src/domain/machines/charge.machine.js'
-import { run } from '../../dist/src/domain/run.js'
+import { run } from '../../dist/src/domain/state-machine/run-machine.js'
 import { median } from '../table.mjs'
 import { config } from './child.mjs'
 

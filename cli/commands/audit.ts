@@ -3,19 +3,27 @@
  * lost or unreadable.
  */
 import type { Command } from 'commander'
-import { algodClient } from '../../src/adapters/algorand/algod.js'
-import { indexedTransfers } from '../../src/adapters/algorand/incoming.js'
-import { type JournalPiece, readJournals } from '../../src/adapters/journal/read-journal.js'
-import { type Difference, FINDINGS } from '../../src/app/audit/differences.js'
-import { type AuditReport, audit } from '../../src/app/audit/reconcile.js'
+import { indexedTransfers } from '../../src/adapters/algorand/incoming-transfers.js'
+import { algodClient } from '../../src/adapters/algorand/node-clients.js'
+import { type JournalPiece, readJournals, readPieces } from '../../src/adapters/journal/journal-reader.js'
+import { type Difference, FINDINGS } from '../../src/app/reconciliation/findings.js'
+import {
+  type ReconciliationReport,
+  reconcileJournal,
+} from '../../src/app/reconciliation/reconcile-journal.js'
 import { SvcError } from '../../src/client.js'
+import { csvRow } from '../../src/domain/csv.js'
 import { formatUsd } from '../../src/domain/money.js'
 import { DEFAULT_ALGOD, DEFAULT_INDEXER } from '../../src/domain/network.js'
+import type { EndedCall } from '../../src/ports/call-observer.js'
 import type { JournalHeader } from '../../src/ports/journal-header.js'
 import { momentArgument } from '../arguments.js'
-import { CSV_HEAD, csvOf } from '../audit/csv.js'
-import { fetchJournal } from '../audit/fetch-journal.js'
 import { columns, json, note, print, printable } from '../output.js'
+
+/** The columns of `--csv`: one payment in each row, with the run that books it. */
+const COLUMNS = ['time', 'endpoint', 'usd', 'base units', 'asset', 'transaction', 'payer', 'run'] as const
+
+const CSV_HEAD = csvRow(COLUMNS)
 
 interface AuditFlags {
   readonly algod?: string
@@ -64,7 +72,7 @@ async function runAudit(sources: readonly string[], flags: AuditFlags): Promise<
   const algod = ({ network }: JournalHeader) =>
     algodClient({ url: flags.algod ?? sandbox ?? DEFAULT_ALGOD[network] })
   if (flags.csv) print(CSV_HEAD)
-  const report = await audit({
+  const report = await reconcileJournal({
     journal: await journalsIn(sources),
     transfers: ({ network }) =>
       indexedTransfers({ url: flags.indexer ?? sandbox ?? DEFAULT_INDEXER[network] }),
@@ -119,7 +127,7 @@ function described({
   more,
   lost,
   unreadable,
-}: AuditReport): string[] {
+}: ReconciliationReport): string[] {
   const moment = (ms: number) => new Date(ms).toISOString()
   const charged = days.reduce((sum, day) => sum + day.charged, 0)
   const taken = days.reduce((sum, day) => sum + day.takenBaseUnits, 0n)
@@ -167,11 +175,39 @@ function describedDifference({ finding, says, txId, run, endpoint, atMs }: Diffe
 }
 
 /** Amounts are strings: a JSON number is not exact enough for money. */
-function asJson({ header, days, differences, ...report }: AuditReport) {
+function asJson({ header, days, differences, ...report }: ReconciliationReport) {
   return {
     books: header,
     ...report,
     days: days.map(({ takenBaseUnits, ...day }) => ({ ...day, takenBaseUnits: String(takenBaseUnits) })),
     differences: differences.map(difference => ({ ...difference, do: FINDINGS[difference.finding] })),
+  }
+}
+
+function csvOf({ startedMs, endpoint, amount = '0', asset, txId, payer, id }: EndedCall): string {
+  const usd = formatUsd(BigInt(amount)).slice(1)
+  return csvRow([new Date(startedMs).toISOString(), endpoint, usd, amount, asset, txId, payer, id])
+}
+
+/** Fetches the last calls of a running agent from its audit page: as many as the agent remembers, without payers. */
+async function fetchJournal(agentUrl: string): Promise<() => AsyncIterable<JournalPiece>> {
+  const url = `${agentUrl.replace(/\/+$/, '')}/_svc/audit/runs.jsonl`
+  const token = process.env.SVC_AUDIT_TOKEN
+  const response = await fetch(url, {
+    redirect: 'error',
+    headers: token ? { authorization: `Bearer ${token}` } : {},
+  })
+  if (!response.ok || response.body === null) {
+    throw new SvcError(
+      `${url} answered ${response.status}. The agent is served with { audit: true } and asked from its own machine, or with { audit: { token } } and SVC_AUDIT_TOKEN`,
+      'audit_unavailable',
+      response.status,
+    )
+  }
+  // Keep the pieces: they are read twice, and a second request could get other calls.
+  const pieces: JournalPiece[] = []
+  for await (const piece of readPieces(response.body)) pieces.push(piece)
+  return async function* () {
+    yield* pieces
   }
 }

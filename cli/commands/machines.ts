@@ -1,12 +1,12 @@
 /** `svc machines`: prints the drawings that run, every path through them, and the proof of their properties. */
 import { readFile } from 'node:fs/promises'
 import { type Command, Option } from 'commander'
-import { type Way, waysOf } from '../../src/domain/drawing/machine-paths.js'
-import { mermaid } from '../../src/domain/drawing/mermaid.js'
-import { holds, type Proof } from '../../src/domain/drawing/proof.js'
-import { stately } from '../../src/domain/drawing/stately.js'
 import { SvcError } from '../../src/domain/errors.js'
-import { type Drawn, MACHINES } from '../../src/domain/machines/all.js'
+import { mermaid } from '../../src/domain/machine-drawings/mermaid-diagram.js'
+import { stately } from '../../src/domain/machine-drawings/stately-json.js'
+import { type Drawn, MACHINES } from '../../src/domain/machines/all-machines.js'
+import { allPathsOf, type MachinePath } from '../../src/domain/state-machine/all-paths.js'
+import { holds, type Proof } from '../../src/domain/state-machine/check-properties.js'
 import { columns, json, print } from '../output.js'
 
 type Format = 'mermaid' | 'svg' | 'json'
@@ -97,13 +97,13 @@ function printPaths(chosen: readonly Drawn[], flags: MachinesFlags): void {
   }
 }
 
-function allWays(table: Drawn['table']): readonly Way[] {
+function allWays(table: Drawn['table']): readonly MachinePath[] {
   const finals = Object.values(table.rows).some(({ final }) => final)
-  if (finals) return waysOf(table)
+  if (finals) return allPathsOf(table)
   throw new SvcError(`The ${table.id} machine has no final state: its paths have no end`, 'invalid_request')
 }
 
-function told({ final }: Way, { rows }: Drawn['table']) {
+function told({ final }: MachinePath, { rows }: Drawn['table']) {
   const { status = '-', code = final, charged = 'no' } = rows[final]!.meta
   return { final, status, code: String(code), charged }
 }

@@ -46,9 +46,9 @@ async function bridge({ url, maxPrice, maxPerDay, network }: McpFlags, version: 
   // Loaded here and not above, so that no other command loads it.
   const [{ SvcClient }, { bridgeTo }, { serveStdio }, { toolServer }] = await Promise.all([
     import('../../src/client.js'),
-    import('../../src/app/mcp-bridge.js'),
+    import('../../src/app/client/mcp-bridge.js'),
     import('@modelcontextprotocol/server/stdio'),
-    import('../../src/adapters/mcp/server.js'),
+    import('../../src/adapters/mcp/tool-server.js'),
   ])
   const client = new SvcClient({ mnemonic, network, maxPrice, maxPerDay })
   const toolbox = await bridgeTo(url, client)

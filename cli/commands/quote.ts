@@ -2,7 +2,7 @@
 import type { Command } from 'commander'
 import { SvcError } from '../../src/domain/errors.js'
 import { networkOf } from '../../src/domain/network.js'
-import { priceOf } from '../../src/domain/price-of.js'
+import { priceOf } from '../../src/domain/usd-price-for-display.js'
 import { isRecord, type PaymentRequired } from '../../src/domain/x402.js'
 import { jsonArgument, methodArgument } from '../arguments.js'
 import { columns, json, print } from '../output.js'

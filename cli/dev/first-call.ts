@@ -1,6 +1,6 @@
 /** Reads an agent's offer from its manifest, and makes a first call of it that can be pasted into a shell. */
 import { type Manifest, type ManifestEndpoint, priceOf, SvcClient } from '../../src/client.js'
-import { examplesOf } from '../../src/domain/example.js'
+import { examplesOf } from '../../src/domain/example-input.js'
 
 export interface Offer {
   readonly url: string

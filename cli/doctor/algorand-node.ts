@@ -1,6 +1,5 @@
 /** Checks that the node answers, is on the configured network, and knows USDC by the id in quotes. */
-import type { Algod } from '../../src/adapters/algorand/algod.js'
-import type { NodeClient } from '../../src/adapters/algorand/node-client.js'
+import type { Algod, NodeClient } from '../../src/adapters/algorand/node-clients.js'
 import { GENESIS_HASH, type Network, USDC_ASSET_ID, USDC_DECIMALS } from '../../src/domain/network.js'
 import { isRecord } from '../../src/domain/x402.js'
 import { type Finding, failed, messageOf, ok } from './finding.js'

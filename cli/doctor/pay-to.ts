@@ -1,8 +1,7 @@
 /** Checks that the agent has an address for payments, and that a payment could arrive there. */
 
 import { isValidAddress } from '../../src/adapters/algorand/address.js'
-import type { Algod } from '../../src/adapters/algorand/algod.js'
-import { bigintIn, type NodeClient } from '../../src/adapters/algorand/node-client.js'
+import { type Algod, bigintIn, type NodeClient } from '../../src/adapters/algorand/node-clients.js'
 import { isAddress } from '../../src/domain/address.js'
 import { formatUsd } from '../../src/domain/money.js'
 import { type Network, USDC_ASSET_ID } from '../../src/domain/network.js'

@@ -1,6 +1,6 @@
 /** What is checked when all trouble is over, every lease has lapsed and every payment has landed or can land no more. */
 
-import { reportsCharge } from '../../src/domain/bookings.js'
+import { reportsCharge } from '../../src/domain/income-bookings.js'
 import { OUTCOMES } from '../../src/domain/machines/charge.machine.js'
 import type { EndedCall } from '../../src/ports/call-observer.js'
 import type { Buyer } from '../parties/buyer.js'

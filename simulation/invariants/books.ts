@@ -1,6 +1,6 @@
 /** The real audit over the journal of all processes, against what has landed. */
-import type { Finding } from '../../src/app/audit/differences.js'
-import { audit } from '../../src/app/audit/reconcile.js'
+import type { Finding } from '../../src/app/reconciliation/findings.js'
+import { reconcileJournal } from '../../src/app/reconciliation/reconcile-journal.js'
 import { USDC_ASSET_ID } from '../../src/domain/network.js'
 import type { IncomingTransfers, Transfer } from '../../src/ports/incoming-transfers.js'
 import { ENDPOINTS } from '../world/seller.js'
@@ -36,7 +36,7 @@ export async function audited(world: World): Promise<void> {
     unreadable: 0,
     flaws: [],
   }
-  const report = await audit({
+  const report = await reconcileJournal({
     async *journal() {
       yield piece
     },

@@ -1,9 +1,8 @@
 /** What buyers do, honest ones and others. Each act is a little story of its own, rolled from its name. */
 import { SvcError } from '../../src/domain/errors.js'
-import type { PaymentRequired } from '../../src/domain/x402.js'
-import { decodeAnswerHeader } from '../../src/domain/x402.js'
+import { decodeAnswerHeader, type PaymentRequired } from '../../src/domain/x402.js'
 import type { SignedPayment } from '../../src/ports/payment-signer.js'
-import { sleep } from '../../src/ports/waiting.js'
+import { sleep } from '../../src/ports/timeouts-and-aborts.js'
 import type { Dice } from '../kernel/dice.js'
 import { ConnectionLost } from '../kernel/network.js'
 import { type EndpointName, ORIGIN, type Work } from '../world/seller.js'

@@ -6,7 +6,7 @@
 /** @typedef {{ file: string, find: string, replace: string }} Edit */
 /** @typedef {{ name: string, says: string, edits: readonly Edit[] }} Bug */
 
-const CLOSE = 'src/app/charge/close.ts'
+const CLOSE = 'src/app/charge/close-call.ts'
 const OPEN = 'src/app/charge/effects/open.ts'
 const RECOVER = 'src/app/charge/effects/recover.ts'
 
@@ -17,7 +17,7 @@ export const ONCE_THERE = [
     says: 'A facilitator’s general error is taken for its verdict on the payment.',
     edits: [
       {
-        file: 'src/adapters/facilitator/verdicts.ts',
+        file: 'src/adapters/facilitator/verdict-of-response.ts',
         find: "if (isFinalNo(body) && !DECIDES_NOTHING.test(letters)) return { verdict: 'refused', reason }",
         replace: "return { verdict: 'refused', reason }",
       },
@@ -85,7 +85,7 @@ export const ONCE_THERE = [
     says: 'A Host header that is no URL breaks the A2A door after the charge.',
     edits: [
       {
-        file: 'src/adapters/http/origin.ts',
+        file: 'src/adapters/http/forwarded-address.ts',
         find: '    webOrigin(scheme, req.headers.host) ??\n',
         replace: `    \`\${scheme}://\${req.headers.host}\` ??\n`,
       },
@@ -173,13 +173,13 @@ export const ONCE_THERE = [
     says: 'What recovery earns stands in no books.',
     edits: [
       {
-        file: 'src/domain/bookings.ts',
+        file: 'src/domain/income-bookings.ts',
         find: "return charged === 'yes' || (charged === 'earlier' && LEARNS.has(path.at(-1) ?? ''))",
         replace: "return charged === 'yes'",
       },
       {
-        file: 'src/app/audit/payments.ts',
-        find: "import { reportsCharge } from '../../domain/bookings.js'",
+        file: 'src/app/reconciliation/compare-one-payment.ts',
+        find: "import { reportsCharge } from '../../domain/income-bookings.js'",
         replace:
           "const reportsCharge = ({ charged, path }: EndedCall) => charged === 'yes' || path === undefined",
       },
@@ -190,7 +190,7 @@ export const ONCE_THERE = [
     says: 'Windows are swept by a replica’s own clock.',
     edits: [
       {
-        file: 'src/app/server/subscription-windows.ts',
+        file: 'src/app/server/subscription-store-upkeep.ts',
         find: 'await store.sweep(await windowsNow({ subscriptions: store, clock }))',
         replace: 'await store.sweep(clock.now())',
       },
@@ -201,12 +201,12 @@ export const ONCE_THERE = [
     says: 'The client reports a redirect that was settled as not charged.',
     edits: [
       {
-        file: 'src/app/client/charged.ts',
+        file: 'src/app/client/charge-evidence.ts',
         find: "  if (isSettlementOf(reply, signed)) return 'yes'\n",
         replace: '',
       },
       {
-        file: 'src/app/client/charged.ts',
+        file: 'src/app/client/charge-evidence.ts',
         find: "  if (reply.status < 400) return 'maybe'\n",
         replace: '',
       },
@@ -221,12 +221,12 @@ export const MADE_UP = [
     says: 'A payment counts as absent from the chain before its last round is past.',
     edits: [
       {
-        file: 'src/adapters/algorand/chain.ts',
+        file: 'src/adapters/algorand/chain-reader.ts',
         find: "if (tip <= lastValid) return 'unknown'",
         replace: '',
       },
       {
-        file: 'src/adapters/algorand/chain.ts',
+        file: 'src/adapters/algorand/chain-reader.ts',
         find: 'await inBlocks(algod, txId, firstValid, lastValid)',
         replace: 'await inBlocks(algod, txId, firstValid, tip < lastValid ? tip : lastValid)',
       },
@@ -287,7 +287,7 @@ export const MADE_UP = [
     says: 'A call whose caller is gone is never counted as ended.',
     edits: [
       {
-        file: 'src/app/charge/charge.ts',
+        file: 'src/app/charge/walk-charge-machine.ts',
         find: '      } finally {\n        inFlight.leave()\n      }',
         replace: '      } finally {\n        if (!request.caller.gone()) inFlight.leave()\n      }',
       },

@@ -1,6 +1,6 @@
 /** Accounts by name. Their keys are the same in every episode: making one takes longer than a call. */
 import { createHash } from 'node:crypto'
-import { type SigningKey, signingKeyFromSeed } from '../../src/adapters/algorand/keys.js'
+import { type SigningKey, signingKeyFromSeed } from '../../src/adapters/algorand/signing-keys.js'
 
 const keys = new Map<string, SigningKey>()
 

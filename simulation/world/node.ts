@@ -1,6 +1,6 @@
 /** A node over the sandbox's ledger: behind by some rounds, each answer by itself, as behind a balancer. */
 
-import type { nodeClient } from '../../src/adapters/algorand/node-client.js'
+import type { nodeClient } from '../../src/adapters/algorand/node-clients.js'
 import {
   NODE_TIMEOUT_MS,
   type NodeClient,
@@ -8,12 +8,12 @@ import {
   responseBody,
   unavailable,
   unavailableBy,
-} from '../../src/adapters/algorand/node-response.js'
+} from '../../src/adapters/algorand/node-response-reader.js'
 import { GENESIS_HASH } from '../../src/domain/network.js'
-import { withTimeout } from '../../src/ports/waiting.js'
-import { algodRoutes } from '../../src/sandbox/algod.js'
-import { BadRequest } from '../../src/sandbox/http.js'
+import { withTimeout } from '../../src/ports/timeouts-and-aborts.js'
+import { algodRoutes } from '../../src/sandbox/algod-routes.js'
 import type { Ledger } from '../../src/sandbox/ledger.js'
+import { BadRequest } from '../../src/sandbox/web-server.js'
 import { Process } from '../kernel/process.js'
 import { textOf } from './wire.js'
 import type { World } from './world.js'

@@ -1,6 +1,6 @@
 /** One episode's world: its time, its chain, its facilitator, its seller, and what really happened. */
 
-import { decodeMember } from '../../src/adapters/algorand/transaction.js'
+import { decodeMember } from '../../src/adapters/algorand/transaction-bytes.js'
 import type { Cancel } from '../../src/ports/clock.js'
 import type { Logger } from '../../src/ports/logger.js'
 import type { SignedPayment } from '../../src/ports/payment-signer.js'

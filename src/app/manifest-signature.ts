@@ -6,7 +6,7 @@ import { canonicalJson } from '../domain/canonical-json.js'
 import type { Manifest, ManifestSignature } from '../domain/manifest.js'
 import { isRecord } from '../domain/x402.js'
 import type { Clock } from '../ports/clock.js'
-import { withTimeout } from '../ports/waiting.js'
+import { withTimeout } from '../ports/timeouts-and-aborts.js'
 
 /** Who vouches for a manifest, and for which origin. */
 export interface ManifestSigner {

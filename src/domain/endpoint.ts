@@ -1,10 +1,10 @@
 /** The definition of one paid route, checked when its module loads. */
 import type { FromSchema, JSONSchema } from 'json-schema-to-ts'
+import { type Lifecycle, lifecycleOf } from './deprecation.js'
 import { type EndpointLimits, limitsOf } from './endpoint-limits.js'
 import { SvcError, shown } from './errors.js'
-import { type Lifecycle, lifecycleOf } from './lifecycle.js'
 import { usdToBaseUnits } from './money.js'
-import { periodMs } from './period.js'
+import { periodMs } from './subscription-period.js'
 
 export type { JSONSchema }
 

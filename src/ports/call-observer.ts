@@ -1,5 +1,5 @@
 import type { Charged, ChargeFinal } from '../domain/machines/charge.machine.js'
-import type { Path } from '../domain/run.js'
+import type { Path } from '../domain/state-machine/run-machine.js'
 
 /**
  * Observes every call that has ended: runs, metrics, logs, webhooks. An observer cannot change or delay an answer; an error

@@ -1,6 +1,6 @@
-import type { Answer } from '../domain/answer.js'
+import type { Answer } from '../domain/handler-answer.js'
 import type { ChargeFinal } from '../domain/machines/charge.machine.js'
-import type { Path } from '../domain/run.js'
+import type { Path } from '../domain/state-machine/run-machine.js'
 import type { PaymentPayload, PaymentRequired, Receipt } from '../domain/x402.js'
 
 /**

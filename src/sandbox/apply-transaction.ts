@@ -1,8 +1,8 @@
 /** Applies one transaction to a draft of the ledger. Each function returns the message of a refusal, or nothing. */
 import type { AssetTransferTransactionFields, PaymentTransactionFields, Transaction } from 'algosdk'
 import { BASE_UNITS_MAX } from '../domain/money.js'
-import type { Draft } from './accounts.js'
-import { algoText } from './refusal.js'
+import type { Draft } from './account-balances.js'
+import { algoText } from './node-refusal.js'
 
 export interface ApplyRules {
   readonly assetId: bigint

@@ -4,7 +4,7 @@
  */
 import type { Transaction } from 'algosdk'
 import { encodeBase32 } from '../adapters/algorand/base32.js'
-import { bytesToSign, hashOf } from '../adapters/algorand/transaction.js'
+import { bytesToSign, hashOf } from '../adapters/algorand/transaction-bytes.js'
 
 export interface Encoded {
   /** The bytes that are signed. */

@@ -1,7 +1,7 @@
 /** What the facilitator sends for each transport fault. */
 import type { ServerResponse } from 'node:http'
 import type { FaultName } from './fault-settings.js'
-import { json, type Reply } from './http.js'
+import { json, type Reply } from './web-server.js'
 
 /** The reply of a transport fault; `undefined` for a fault that changes the content of an answer. */
 export function transportFault(behaviour: FaultName): Reply | undefined {

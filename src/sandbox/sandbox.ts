@@ -3,23 +3,28 @@
  * facilitator and a faucet. The keys derive from the seed, and the money is play money.
  */
 import { createHash } from 'node:crypto'
-import { isValidAddress, mnemonicOf, type SigningKey, signingKeyFromSeed } from '../adapters/algorand/keys.js'
+import {
+  isValidAddress,
+  mnemonicOf,
+  type SigningKey,
+  signingKeyFromSeed,
+} from '../adapters/algorand/signing-keys.js'
 import { SvcError } from '../domain/errors.js'
 import { CAIP2 } from '../domain/network.js'
 import { systemClock } from '../ports/clock.js'
-import { algodRoutes } from './algod.js'
-import { createCatalogue } from './catalogue.js'
-import { controlRoutes } from './control.js'
-import { facilitatorRoutes } from './facilitator.js'
+import { createRegistry } from './agent-registry.js'
+import { algodRoutes } from './algod-routes.js'
+import { createCatalogue } from './bazaar-catalogue.js'
+import { controlRoutes } from './control-routes.js'
+import { facilitatorRoutes } from './facilitator-routes.js'
 import { createFaults, parseFaults } from './fault-settings.js'
-import { serveRoutes } from './http.js'
-import { indexerRoutes } from './indexer.js'
-import type { Sandbox, SandboxAccount, SandboxOptions } from './interface.js'
+import { indexerRoutes } from './indexer-routes.js'
 import { type Credit, createLedger } from './ledger.js'
-import { createRegistry } from './registry.js'
 import { createRounds } from './rounds.js'
+import type { Sandbox, SandboxAccount, SandboxOptions } from './sandbox-options.js'
+import { serveRoutes } from './web-server.js'
 
-export type { Sandbox, SandboxAccount, SandboxOptions, SandboxTransaction } from './interface.js'
+export type { Sandbox, SandboxAccount, SandboxOptions, SandboxTransaction } from './sandbox-options.js'
 
 const ROUND_MS = 2_800
 const WALLET: Credit = { microAlgos: 10_000_000n, usdc: 100_000_000n }

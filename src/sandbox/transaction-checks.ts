@@ -3,14 +3,14 @@
  * ones.
  */
 import { SignedTransaction, type Transaction } from 'algosdk'
-import type { SigningKey } from '../adapters/algorand/keys.js'
-import { decodeMember, GROUP_SIZE_MAX } from '../adapters/algorand/transaction.js'
+import type { SigningKey } from '../adapters/algorand/signing-keys.js'
+import { decodeMember, GROUP_SIZE_MAX } from '../adapters/algorand/transaction-bytes.js'
 import { parseBaseUnits } from '../domain/money.js'
 import { networkOf } from '../domain/network.js'
 import { isRecord, X402_VERSION } from '../domain/x402.js'
-import { isCanonical } from './algod.js'
+import { isCanonical } from './algod-routes.js'
 import { encoded } from './encoded-transactions.js'
-import { isSignedBy } from './group-form.js'
+import { isSignedBy } from './group-checks.js'
 import { type Ledger, MIN_FEE_MICRO_ALGOS } from './ledger.js'
 
 export interface Refused {

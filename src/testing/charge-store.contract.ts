@@ -1,15 +1,15 @@
 /** The promises of `src/ports/charge-store.ts`, for any implementation of it. */
-import { bounded } from './charge-store/bounded.js'
-import { closing } from './charge-store/closing.js'
-import { leasing } from './charge-store/leasing.js'
-import { opening } from './charge-store/opening.js'
-import { racing } from './charge-store/racing.js'
-import { resending } from './charge-store/resending.js'
-import { resolving } from './charge-store/resolving.js'
-import type { MakeChargeStore } from './charge-store/scene.js'
+import { boundedMemoryCases } from './charge-store/bounded-memory.cases.js'
+import { closeCases } from './charge-store/close.cases.js'
+import { concurrentCallsCases } from './charge-store/concurrent-calls.cases.js'
+import type { MakeChargeStore } from './charge-store/fixture.js'
+import { leaseCases } from './charge-store/lease.cases.js'
+import { openCases } from './charge-store/open.cases.js'
+import { resentMovesCases } from './charge-store/resent-moves.cases.js'
+import { resolveCases } from './charge-store/resolve.cases.js'
 import type { TestRunner } from './runner.js'
 
-export type { ChargeStoreHarness, MakeChargeStore } from './charge-store/scene.js'
+export type { ChargeStoreHarness, MakeChargeStore } from './charge-store/fixture.js'
 
 /**
  * Defines the tests that every `ChargeStore` has to pass.
@@ -21,12 +21,12 @@ export type { ChargeStoreHarness, MakeChargeStore } from './charge-store/scene.j
 export function chargeStoreContract(runner: TestRunner, name: string, make: MakeChargeStore): void {
   const { describe } = runner
   describe(`charge store: ${name}`, () => {
-    describe('opening', () => opening(runner, make))
-    describe('racing', () => racing(runner, make))
-    describe('leasing', () => leasing(runner, make))
-    describe('closing', () => closing(runner, make))
-    describe('resolving', () => resolving(runner, make))
-    describe('resending', () => resending(runner, make))
+    describe('opening', () => openCases(runner, make))
+    describe('racing', () => concurrentCallsCases(runner, make))
+    describe('leasing', () => leaseCases(runner, make))
+    describe('closing', () => closeCases(runner, make))
+    describe('resolving', () => resolveCases(runner, make))
+    describe('resending', () => resentMovesCases(runner, make))
   })
 }
 
@@ -44,5 +44,5 @@ export function boundedChargeStoreContract(
   make: MakeChargeStore,
   max: number,
 ): void {
-  runner.describe(`bounded charge store: ${name}`, () => bounded(runner, make, max))
+  runner.describe(`bounded charge store: ${name}`, () => boundedMemoryCases(runner, make, max))
 }

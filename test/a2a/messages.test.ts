@@ -1,8 +1,8 @@
 /** How a message becomes a skill's input, and an answer a task. */
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type TaskContext, taskOf03, taskOf10 } from '../../src/adapters/a2a/task.js'
-import { contentOf } from '../../src/domain/answer-content.js'
+import { type TaskContext, taskOf03, taskOf10 } from '../../src/adapters/a2a/answer-to-task.js'
+import { contentOf } from '../../src/domain/handler-answer-content.js'
 import { defineEndpoint } from '../../src/index.js'
 import type { ChargeOutcome } from '../../src/ports/charge.js'
 import { systemClock } from '../../src/ports/clock.js'

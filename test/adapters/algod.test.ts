@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest'
-import { algodClient } from '../../src/adapters/algorand/algod.js'
+import { algodClient } from '../../src/adapters/algorand/node-clients.js'
 import { type FakeNode, fakeNode } from '../support/fake-node.js'
 
 const PARAMS = { 'last-round': 7, 'min-fee': 1000, fee: 0, 'genesis-hash': 'hash', 'genesis-id': 'x' }

@@ -1,9 +1,13 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
-import { type Algod, algodClient } from '../../src/adapters/algorand/algod.js'
-import { algorandChain } from '../../src/adapters/algorand/chain.js'
-import { type Indexer, indexerClient } from '../../src/adapters/algorand/indexer.js'
-import { signingKey } from '../../src/adapters/algorand/keys.js'
+import { algorandChain } from '../../src/adapters/algorand/chain-reader.js'
+import {
+  type Algod,
+  algodClient,
+  type Indexer,
+  indexerClient,
+} from '../../src/adapters/algorand/node-clients.js'
 import { algorandPaymentSigner } from '../../src/adapters/algorand/payment-signer.js'
+import { signingKey } from '../../src/adapters/algorand/signing-keys.js'
 import { GENESIS_HASH } from '../../src/domain/network.js'
 import { systemClock } from '../../src/ports/clock.js'
 import { type Sandbox, startSandbox } from '../../src/sandbox.js'

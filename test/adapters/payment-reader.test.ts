@@ -2,8 +2,8 @@ import { Address, Transaction, TransactionType } from 'algosdk'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { endOfValue } from '../../src/adapters/algorand/msgpack.js'
-import { algorandPaymentReader } from '../../src/adapters/algorand/payment-reader.js'
-import { decodeMember, signedBytes } from '../../src/adapters/algorand/transaction.js'
+import { algorandPaymentReader } from '../../src/adapters/algorand/read-payment.js'
+import { decodeMember, signedBytes } from '../../src/adapters/algorand/transaction-bytes.js'
 import type { PaymentPayload } from '../../src/domain/x402.js'
 import payments from '../vectors/payments.json' with { type: 'json' }
 import verdicts from '../vectors/verdicts.json' with { type: 'json' }

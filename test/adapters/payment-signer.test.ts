@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
-import type { SuggestedParams } from '../../src/adapters/algorand/algod.js'
-import { mnemonicOf, signingKey, signingKeyFromSeed } from '../../src/adapters/algorand/keys.js'
-import { algorandPaymentReader } from '../../src/adapters/algorand/payment-reader.js'
+import type { SuggestedParams } from '../../src/adapters/algorand/node-clients.js'
 import { algorandPaymentSigner } from '../../src/adapters/algorand/payment-signer.js'
+import { algorandPaymentReader } from '../../src/adapters/algorand/read-payment.js'
+import { mnemonicOf, signingKey, signingKeyFromSeed } from '../../src/adapters/algorand/signing-keys.js'
 import { GENESIS_HASH, type Network } from '../../src/domain/network.js'
 import type { PaymentRequired, PaymentRequirements } from '../../src/domain/x402.js'
 import keys from '../vectors/keys.json' with { type: 'json' }

@@ -3,10 +3,10 @@ import { createServer, type RequestListener, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { gzipSync } from 'node:zlib'
 import { afterEach, describe, expect, it } from 'vitest'
-import { isPublicAddress } from '../../src/adapters/web/addresses.js'
-import type { Lookup } from '../../src/adapters/web/connector.js'
-import { safeFetch } from '../../src/adapters/web/safe-fetch.js'
-import type { RefusedReason } from '../../src/adapters/web/url-refusal.js'
+import { isPublicAddress } from '../../src/adapters/safe-fetch/public-addresses.js'
+import type { Lookup } from '../../src/adapters/safe-fetch/public-connector.js'
+import { safeFetch } from '../../src/adapters/safe-fetch/safe-fetch.js'
+import type { RefusedReason } from '../../src/adapters/safe-fetch/url-refusal.js'
 
 const servers: Server[] = []
 afterEach(() => {

@@ -1,7 +1,7 @@
 /** Rates, each by itself: under whose name a call is counted, and when. */
 import { describe, expect, it } from 'vitest'
 import { memoryRateLimit } from '../../src/adapters/memory/rate-limit.js'
-import type { ChargeDeps, Rate } from '../../src/app/charge/deps.js'
+import type { ChargeDeps, Rate } from '../../src/app/charge/charge-deps.js'
 import { admit } from '../../src/app/charge/effects/admit.js'
 import { verify } from '../../src/app/charge/effects/verify.js'
 import type { Verification } from '../../src/ports/facilitator.js'

@@ -1,9 +1,17 @@
 /** The record of one call: whose trace it is part of, what its log may say, and who its payment is proven to come from. */
 import { describe, expect, it } from 'vitest'
-import { claimedPayer, log, meetsTerms, paysUs, signingPayer, spanIdOf } from '../../src/app/charge/call.js'
-import type { Terms } from '../../src/app/charge/terms.js'
+import {
+  claimedPayer,
+  log,
+  meetsTerms,
+  paysUs,
+  signingPayer,
+  spanIdOf,
+} from '../../src/app/charge/call-record.js'
+import type { Terms } from '../../src/app/charge/payment-challenge.js'
 import type { ReadPayment } from '../../src/ports/payment-reader.js'
-import { NOW_MS, PAYMENT, READ, REQUIREMENTS, type Scene, scene, UUID } from '../support/charge-fixture.js'
+import { PAYMENT, REQUIREMENTS, type Scene, scene, UUID } from '../support/charge-fixture.js'
+import { READ, START_MS } from '../support/one-call.js'
 
 const TRACE = '0af7651916cd43dd8448eb211c80319c'
 const SPAN = 'b7ad6b7169203331'
@@ -14,7 +22,7 @@ const traced = (traceparent: string | undefined) => scene({ request: { headers: 
 describe('a new call', () => {
   it('holds nothing, owes nothing, and knows what can be read in its payment', () => {
     const { call } = scene({ request: { payment: PAYMENT } })
-    expect(call).toMatchObject({ id: UUID, startedMs: NOW_MS + 7, startedMonotonicMs: NOW_MS })
+    expect(call).toMatchObject({ id: UUID, startedMs: START_MS + 7, startedMonotonicMs: START_MS })
     expect(call).toMatchObject({ payload: {}, read: { txId: 'TX' }, txId: 'TX', payer: 'PAYER' })
     expect(call).toMatchObject({ held: false, storeSilent: false, isProbe: false, logs: [] })
     expect(call).toMatchObject({ handlerMs: 10_000, settleByMs: Number.POSITIVE_INFINITY })

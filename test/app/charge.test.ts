@@ -1,11 +1,12 @@
 /** The walk of one call through the machine, seen from its door: what it is told, and who else is told when it has ended. */
 import { describe, expect, it } from 'vitest'
-import { createCharge } from '../../src/app/charge/charge.js'
-import { MESSAGES } from '../../src/app/charge/messages.js'
-import { termsOf } from '../../src/app/charge/terms.js'
+import { MESSAGES } from '../../src/app/charge/outcome-messages.js'
+import { termsOf } from '../../src/app/charge/payment-challenge.js'
+import { createCharge } from '../../src/app/charge/walk-charge-machine.js'
 import type { EndpointDef } from '../../src/domain/endpoint.js'
 import type { EndedCall } from '../../src/ports/call-observer.js'
-import { NOW_MS, PAYMENT, type Scene, scene } from '../support/charge-fixture.js'
+import { PAYMENT, type Scene, scene } from '../support/charge-fixture.js'
+import { START_MS } from '../support/one-call.js'
 
 const DEF = { name: 'work', description: 'Works.', price: '$0.01', timeout: 10_000 } as EndpointDef
 const TERMS = termsOf(DEF, { network: 'testnet', payTo: 'SELLER', maxTimeoutSeconds: 60 })
@@ -83,7 +84,7 @@ describe('a call', () => {
       chain: { round: () => 100n },
       stop: { draining: () => false, cutting: () => false, onCut: () => () => {} },
       store: { record: async () => 'recorded' },
-      clock: { now: () => NOW_MS, monotonic: () => NOW_MS, after: () => () => {} },
+      clock: { now: () => START_MS, monotonic: () => START_MS, after: () => () => {} },
     }
     const it = seller({ ...paid, read: {}, closed: closed!, rules: { credit: undefined }, endpoint: SELLING })
     Object.assign(it.world, { ...ports, store: { ...it.world.store, ...ports.store } })

@@ -1,8 +1,8 @@
 /** The end of a call: who gets back what it held, what is kept of its answer, and what its caller may then be told. */
 import { describe, expect, it } from 'vitest'
-import type { ReplayedAnswer } from '../../src/app/charge/call.js'
-import { unseal } from '../../src/app/charge/claim.js'
-import { closeCall, giveBack } from '../../src/app/charge/close.js'
+import type { ReplayedAnswer } from '../../src/app/charge/call-record.js'
+import { unseal } from '../../src/app/charge/claim-name-and-seal.js'
+import { closeCall, giveBack } from '../../src/app/charge/close-call.js'
 import { type ChargeFinal, type Closing, OUTCOMES } from '../../src/domain/machines/charge.machine.js'
 import { HOLD, PAYMENT, REQUIREMENTS, type Scene, SECRET, scene, UUID } from '../support/charge-fixture.js'
 import { FINALS } from '../support/ended-call.js'

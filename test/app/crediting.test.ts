@@ -1,9 +1,9 @@
 /** Credit for a run, by itself on virtual time: whose it is, how long one is waited for, and what the end of a call gives back. */
 import { describe, expect, it } from 'vitest'
-import { memoryCredit } from '../../src/adapters/memory/credit.js'
-import { creditorOf, settleCredit } from '../../src/app/charge/credit.js'
-import type { ChargeDeps } from '../../src/app/charge/deps.js'
+import { memoryCredit } from '../../src/adapters/memory/handler-credit.js'
+import type { ChargeDeps } from '../../src/app/charge/charge-deps.js'
 import { credit } from '../../src/app/charge/effects/credit.js'
+import { creditorOf, settleCredit } from '../../src/app/charge/handler-credit.js'
 import type { ChargeFinal } from '../../src/domain/machines/charge.machine.js'
 import { ADDRESS, DOWN, type Given, oneCall, SELLER, START_MS } from '../support/one-call.js'
 

@@ -1,10 +1,11 @@
 /** The record of an ended call that observers get: who was charged what, once, and what the caller got. */
 import { describe, expect, it } from 'vitest'
-import type { Call } from '../../src/app/charge/call.js'
-import { endedCall, outcomeOf, takenOver } from '../../src/app/charge/outcome.js'
+import { endedCall, outcomeOf, takenOver } from '../../src/app/charge/call-outcome.js'
+import type { Call } from '../../src/app/charge/call-record.js'
 import type { ChargeFinal } from '../../src/domain/machines/charge.machine.js'
-import { ASSET, NOW_MS, UUID } from '../support/charge-fixture.js'
+import { UUID } from '../support/charge-fixture.js'
 import { ANSWER, FINALS, full, REPLAYED, walked } from '../support/ended-call.js'
+import { START_MS, TESTNET_USDC } from '../support/one-call.js'
 
 describe('an observer of calls is told', () => {
   function ended(final: ChargeFinal, call: Partial<Call> = {}, path?: readonly string[]) {
@@ -15,7 +16,7 @@ describe('an observer of calls is told', () => {
 
   it('of a charge: its payment and what it took', () => {
     const it = full(
-      { startedMonotonicMs: NOW_MS - 12.4, mismatch: 'payer' },
+      { startedMonotonicMs: START_MS - 12.4, mismatch: 'payer' },
       { request: { headers: { traceparent: `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01` } } },
     )
     const walk = walked('settled')
@@ -30,12 +31,12 @@ describe('an observer of calls is told', () => {
       status: 201,
       code: 'settled',
       charged: 'yes',
-      startedMs: NOW_MS + 7,
+      startedMs: START_MS + 7,
       ms: 12,
       txId: 'TX',
       payer: 'PAYER',
       amount: '10000',
-      asset: ASSET,
+      asset: TESTNET_USDC,
       mismatch: 'payer',
     })
   })
@@ -46,7 +47,7 @@ describe('an observer of calls is told', () => {
     expect(ended('replayed', {}, ['recovering.found'])).toMatchObject({
       txId: 'EARLIER',
       amount: '7',
-      asset: ASSET,
+      asset: TESTNET_USDC,
     })
     expect(ended('unsettled')).not.toHaveProperty('amount')
     const free = ended('replayed', { replayed: { ...REPLAYED, amount: '0' } }, ['recovering.found'])

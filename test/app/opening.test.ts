@@ -1,6 +1,6 @@
 /** What a caller is told who does not get the key and the payment that it asked for: what is in use, spent, kept or unknown. */
 import { describe, expect, it } from 'vitest'
-import { seal } from '../../src/app/charge/claim.js'
+import { seal } from '../../src/app/charge/claim-name-and-seal.js'
 import { systemRandom } from '../../src/ports/random.js'
 import { START_MS } from '../support/one-call.js'
 import { claimOf, type Opening, opened } from '../support/opened-call.js'

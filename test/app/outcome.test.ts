@@ -1,12 +1,13 @@
 /** What a call's door is told: no answer that was not paid for, no quote that would be paid twice. */
 import { describe, expect, it } from 'vitest'
-import type { Call } from '../../src/app/charge/call.js'
-import { MESSAGES } from '../../src/app/charge/messages.js'
-import { outcomeOf, takenOver } from '../../src/app/charge/outcome.js'
+import { outcomeOf, takenOver } from '../../src/app/charge/call-outcome.js'
+import type { Call } from '../../src/app/charge/call-record.js'
+import { MESSAGES } from '../../src/app/charge/outcome-messages.js'
 import { type ChargeFinal, OUTCOMES } from '../../src/domain/machines/charge.machine.js'
 import { CAIP2 } from '../../src/domain/network.js'
-import { ASSET, REQUIREMENTS } from '../support/charge-fixture.js'
+import { REQUIREMENTS } from '../support/charge-fixture.js'
 import { ANSWER, FINALS, full, KEPT, REPLAYED, WINDOW, walked } from '../support/ended-call.js'
+import { TESTNET_USDC } from '../support/one-call.js'
 
 const CHARGED = ['settled', 'replayed', 'answerNotKept']
 const DELIVERED = ['settled', 'served', 'failed']
@@ -63,7 +64,7 @@ describe('a receipt', () => {
       network: CAIP2.testnet,
       payer: 'PAYER',
       amount: '10000',
-      asset: ASSET,
+      asset: TESTNET_USDC,
     })
     expect(told('settled', { txId: undefined }).receipt).toMatchObject({ transaction: '', txId: '' })
   })
@@ -76,7 +77,7 @@ describe('a receipt', () => {
       network: CAIP2.testnet,
       payer: 'EARLIER PAYER',
       amount: '7',
-      asset: ASSET,
+      asset: TESTNET_USDC,
     })
   })
 
@@ -97,7 +98,7 @@ describe('a receipt', () => {
       network: CAIP2.testnet,
       payer: 'PAYER',
       amount: '10000',
-      asset: ASSET,
+      asset: TESTNET_USDC,
     })
   })
 })
@@ -112,7 +113,7 @@ describe('a quote', () => {
   it('says why, and is not given where no price was worked out', () => {
     expect(told('refused', { refusal: 'too little' }).challenge?.required).toMatchObject({
       error: 'too little',
-      resource: { url: 'https://a.example/work' },
+      resource: { url: 'http://agent.test/work' },
     })
     expect(told('quoted').challenge?.required.error).toBe(MESSAGES.unsettled)
     expect(told('refused', { requirements: undefined }).challenge).toBeUndefined()

@@ -1,8 +1,8 @@
 /** Recording and recovery, each by itself: what is kept and for how long, and whose word decides what is owed. */
 import { describe, expect, it } from 'vitest'
-import type { Call } from '../../src/app/charge/call.js'
-import { seal, unseal } from '../../src/app/charge/claim.js'
-import type { ChargeDeps } from '../../src/app/charge/deps.js'
+import type { Call } from '../../src/app/charge/call-record.js'
+import type { ChargeDeps } from '../../src/app/charge/charge-deps.js'
+import { seal, unseal } from '../../src/app/charge/claim-name-and-seal.js'
 import { record } from '../../src/app/charge/effects/record.js'
 import { recover } from '../../src/app/charge/effects/recover.js'
 import type { Landing } from '../../src/ports/chain.js'

@@ -1,9 +1,9 @@
 /** What a store learns of keys and answers: names that cannot be turned back, and bytes that open for the caller's key alone. */
 import { createDecipheriv, hkdfSync } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
-import type { ReplayedAnswer } from '../../src/app/charge/call.js'
-import { bodyHash, claimName, seal, unseal } from '../../src/app/charge/claim.js'
-import type { ChargeDeps } from '../../src/app/charge/deps.js'
+import type { ReplayedAnswer } from '../../src/app/charge/call-record.js'
+import type { ChargeDeps } from '../../src/app/charge/charge-deps.js'
+import { bodyHash, claimName, seal, unseal } from '../../src/app/charge/claim-name-and-seal.js'
 import { keyId, newKey, windowsNow } from '../../src/app/charge/subscription-key.js'
 import { systemRandom } from '../../src/ports/random.js'
 

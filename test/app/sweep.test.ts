@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { sweeping } from '../../src/app/server/subscription-windows.js'
+import { sweeping } from '../../src/app/server/subscription-store-upkeep.js'
 import type { Clock } from '../../src/ports/clock.js'
 import { silentLogger } from '../../src/ports/logger.js'
 

@@ -1,6 +1,6 @@
 /** Verifying, by itself: whose word counts, and how long a handler may take so that its payment can still land. */
 import { describe, expect, it } from 'vitest'
-import type { ChargeDeps } from '../../src/app/charge/deps.js'
+import type { ChargeDeps } from '../../src/app/charge/charge-deps.js'
 import { verify } from '../../src/app/charge/effects/verify.js'
 import type { Verification } from '../../src/ports/facilitator.js'
 import { type Given, oneCall, START_MS } from '../support/one-call.js'

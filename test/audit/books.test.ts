@@ -6,12 +6,15 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
-import { indexedTransfers } from '../../src/adapters/algorand/incoming.js'
+import { indexedTransfers } from '../../src/adapters/algorand/incoming-transfers.js'
 import { numberedLine } from '../../src/adapters/journal/journal-lines.js'
-import { readJournals } from '../../src/adapters/journal/read-journal.js'
+import { readJournals } from '../../src/adapters/journal/journal-reader.js'
 import { memoryChargeStore } from '../../src/adapters/memory/charge-store.js'
-import type { Finding } from '../../src/app/audit/differences.js'
-import { type AuditOptions, audit } from '../../src/app/audit/reconcile.js'
+import type { Finding } from '../../src/app/reconciliation/findings.js'
+import {
+  type ReconciliationOptions,
+  reconcileJournal,
+} from '../../src/app/reconciliation/reconcile-journal.js'
 import { defineEndpoint } from '../../src/index.js'
 import type { EndedCall } from '../../src/ports/call-observer.js'
 import { svc } from '../cli/run.js'
@@ -84,9 +87,12 @@ async function written(contents: readonly (readonly string[])[]): Promise<string
   return paths
 }
 
-async function audited(contents: readonly (readonly string[])[], options: Partial<AuditOptions> = {}) {
+async function audited(
+  contents: readonly (readonly string[])[],
+  options: Partial<ReconciliationOptions> = {},
+) {
   const paths = await written(contents)
-  return audit({
+  return reconcileJournal({
     journal: () => readJournals(paths),
     transfers: () => indexedTransfers({ url: seller.sandbox.url }),
     // The sandbox's clock is the system's: an hour later, no call can be at work.

@@ -1,12 +1,12 @@
 /** Calls that ended, made up by walking the charge machine: every kind of end, in any number. */
 
-import { reportsCharge } from '../../src/domain/bookings.js'
-import { waysOf } from '../../src/domain/drawing/machine-paths.js'
+import { reportsCharge } from '../../src/domain/income-bookings.js'
 import { type ChargeFinal, chargeTable, OUTCOMES } from '../../src/domain/machines/charge.machine.js'
+import { allPathsOf } from '../../src/domain/state-machine/all-paths.js'
 import type { EndedCall } from '../../src/ports/call-observer.js'
 import type { JournalHeader } from '../../src/ports/journal-header.js'
 
-const ways = waysOf(chargeTable)
+const ways = allPathsOf(chargeTable)
 
 /** How many ways there are through the charge machine. */
 export const WAYS = ways.length

@@ -1,7 +1,7 @@
 /** What watching costs and what it can harm: nothing of one viewer's slowness reaches another, or any call. */
 import { describe, expect, it, vi } from 'vitest'
-import { createTally } from '../../src/adapters/audit/move-counts.js'
-import type { AuditEvents } from '../../src/adapters/audit/page-events.js'
+import { createTally } from '../../src/adapters/audit-page/move-counts.js'
+import type { AuditEvents } from '../../src/adapters/audit-page/page-events.js'
 import { callOf, callOn, PAYER, STEPS, settledPath } from './calls.js'
 import { feedOf } from './watched.js'
 

@@ -16,7 +16,6 @@ import {
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { type JournalOptions, journal } from '../../src/adapters/journal/journal.js'
 import { olderFiles } from '../../src/adapters/journal/journal-file.js'
 import {
   type JournalPiece,
@@ -24,7 +23,8 @@ import {
   readJournal,
   readJournals,
   readPieces,
-} from '../../src/adapters/journal/read-journal.js'
+} from '../../src/adapters/journal/journal-reader.js'
+import { type JournalOptions, journal } from '../../src/adapters/journal/journal-writer.js'
 import { defineEndpoint } from '../../src/index.js'
 import { silentLogger } from '../../src/ports/logger.js'
 import { openSeller, pay } from '../support/seller.js'
@@ -134,7 +134,7 @@ describe('a journal', () => {
       let number = 0
       setInterval(() => { for (let at = 0; at < 50; at++) writing.ended({ ...${JSON.stringify(callOf(0))}, id: 'call-' + number++ }) }, 1)
     `
-    const module = new URL('../../dist/src/adapters/journal/journal.js', import.meta.url).href
+    const module = new URL('../../dist/src/adapters/journal/journal-writer.js', import.meta.url).href
     const child = spawn(process.execPath, ['--input-type=module', '-e', script, module], { stdio: 'inherit' })
     await vi.waitFor(async () => expect((await read()).ids.length).toBeGreaterThan(100), { timeout: 10_000 })
     child.kill('SIGKILL')
@@ -189,7 +189,7 @@ async function withoutDisk(): Promise<() => Promise<void>> {
 }
 
 describe('two writers', () => {
-  const module = new URL('../../dist/src/adapters/journal/journal.js', import.meta.url).href
+  const module = new URL('../../dist/src/adapters/journal/journal-writer.js', import.meta.url).href
 
   /** Another process that writes a call; it says `ready`, or why it does not. */
   async function writer(id: string): Promise<{ child: ChildProcess; said: string }> {

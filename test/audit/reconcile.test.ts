@@ -1,9 +1,12 @@
 /** What an audit finds: each planted difference, and nothing where nothing differs. */
 import { describe, expect, it } from 'vitest'
-import { type JournalPiece, pieceOf } from '../../src/adapters/journal/read-journal.js'
-import type { Difference } from '../../src/app/audit/differences.js'
-import { type AuditOptions, audit } from '../../src/app/audit/reconcile.js'
-import { reportsCharge } from '../../src/domain/bookings.js'
+import { type JournalPiece, pieceOf } from '../../src/adapters/journal/journal-reader.js'
+import type { Difference } from '../../src/app/reconciliation/findings.js'
+import {
+  type ReconciliationOptions,
+  reconcileJournal,
+} from '../../src/app/reconciliation/reconcile-journal.js'
+import { reportsCharge } from '../../src/domain/income-bookings.js'
 import type { EndedCall } from '../../src/ports/call-observer.js'
 import type { IncomingTransfers, Transfer } from '../../src/ports/incoming-transfers.js'
 import {
@@ -56,10 +59,10 @@ function chainOf(landed: readonly Transfer[]): IncomingTransfers {
 function audited(
   runs: readonly EndedCall[],
   landed: readonly Transfer[] = transfersOf(runs),
-  options: Partial<AuditOptions> = {},
+  options: Partial<ReconciliationOptions> = {},
 ) {
   const piece: JournalPiece = { headers: [HEADER], runs, lost: 0, unreadable: 0, flaws: [] }
-  return audit({
+  return reconcileJournal({
     journal: async function* () {
       yield piece
     },
@@ -394,7 +397,7 @@ describe('a million runs', () => {
     })
     const heapBefore = process.memoryUsage().heapUsed
     const startedMs = performance.now()
-    const report = await audit({ journal, transfers, period: DAY })
+    const report = await reconcileJournal({ journal, transfers, period: DAY })
     const tookMs = performance.now() - startedMs
     const grewMB = (heapMax - heapBefore) / 1024 / 1024
     console.log(`a million runs: ${Math.round(tookMs)} ms, ${Math.round(grewMB)} MB of heap`)

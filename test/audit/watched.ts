@@ -2,11 +2,11 @@
 import { once } from 'node:events'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { createFeed, type Feed, type FeedOptions } from '../../src/adapters/audit/feed.js'
-import { auditPage } from '../../src/adapters/audit/page.js'
-import { httpApp } from '../../src/adapters/http/app.js'
-import { BodyBudget } from '../../src/adapters/http/body-budget.js'
-import { auditRoutes } from '../../src/adapters/http/free-routes/audit.js'
+import { auditPage } from '../../src/adapters/audit-page/page.js'
+import { createFeed, type Feed, type FeedOptions } from '../../src/adapters/audit-page/viewer-feed.js'
+import { BodyBudget } from '../../src/adapters/http/body-memory-limit.js'
+import { auditRoutes } from '../../src/adapters/http/free-routes/audit-page.js'
+import { koaApp } from '../../src/adapters/http/koa-app.js'
 import { chargeTable, OUTCOMES } from '../../src/domain/machines/charge.machine.js'
 import { silentLogger } from '../../src/ports/logger.js'
 import { HEADER, STEPS } from './calls.js'
@@ -20,7 +20,7 @@ export interface Watched {
 
 export async function openWatched(options: Partial<FeedOptions> = {}, token?: string): Promise<Watched> {
   const feed = feedOf(options)
-  const app = httpApp({
+  const app = koaApp({
     charge: { call: () => Promise.reject(new Error('nothing is for sale here')) },
     endpoints: [],
     basePath: '',

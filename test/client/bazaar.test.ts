@@ -1,7 +1,7 @@
 /** Reading a facilitator's index: every shape that is known, and nothing that makes the reader throw. */
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { readIndex } from '../../src/domain/bazaar-index.js'
+import { readIndex } from '../../src/domain/read-bazaar-index.js'
 import { defineEndpoint, findInBazaar, listBazaar } from '../../src/index.js'
 import { open, pay } from '../support/seller.js'
 

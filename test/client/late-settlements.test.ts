@@ -1,7 +1,6 @@
 /** What gives money back is a proof: everything short of it leaves the payment counted. */
 import { describe, expect, it } from 'vitest'
-import type { Algod } from '../../src/adapters/algorand/algod.js'
-import type { Indexer } from '../../src/adapters/algorand/indexer.js'
+import type { Algod, Indexer } from '../../src/adapters/algorand/node-clients.js'
 import { type LateSettlementsOptions, lateSettlements } from '../../src/app/client/late-settlements.js'
 import { memorySpendLedger } from '../../src/client.js'
 import type { Network } from '../../src/domain/network.js'

@@ -2,7 +2,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll } from 'vitest'
-import { algorandPaymentReader } from '../../src/adapters/algorand/payment-reader.js'
+import { algorandPaymentReader } from '../../src/adapters/algorand/read-payment.js'
 import { type ClientOptions, SvcClient } from '../../src/client.js'
 import { CAIP2, USDC_ASSET_ID } from '../../src/domain/network.js'
 import { decodeHeader, encodeHeader, type PaymentRequirements } from '../../src/domain/x402.js'

@@ -1,8 +1,8 @@
 /** What a purchase books, reports and returns, by what its delivery brought back. */
 import { describe, expect, it } from 'vitest'
-import type { HttpReply } from '../../src/app/client/http-exchange.js'
 import { type PurchaseDeps, purchase } from '../../src/app/client/purchase.js'
-import type { Delivery } from '../../src/app/client/retry.js'
+import type { HttpReply } from '../../src/app/client/send-request.js'
+import type { Delivery } from '../../src/app/client/send-with-retries.js'
 import { systemClock } from '../../src/ports/clock.js'
 import { systemRandom } from '../../src/ports/random.js'
 import { gate } from '../support/gate.js'

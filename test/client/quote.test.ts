@@ -1,13 +1,13 @@
 /** Which entry of a quote is payable, and what a quote says it is for. */
 import { describe, expect, it } from 'vitest'
-import type { HttpReply } from '../../src/app/client/http-exchange.js'
 import {
   estimateOf,
   foreignOrigin,
   isQuote,
   payableEntry,
   selectRequirements,
-} from '../../src/app/client/quote.js'
+} from '../../src/app/client/read-quote.js'
+import type { HttpReply } from '../../src/app/client/send-request.js'
 import { CAIP2, GENESIS_HASH, USDC_ASSET_ID } from '../../src/domain/network.js'
 import type { PaymentRequired } from '../../src/domain/x402.js'
 import vectors from '../vectors/payments.json' with { type: 'json' }

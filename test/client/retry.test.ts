@@ -1,6 +1,12 @@
 import { describe, expect, it } from 'vitest'
-import type { Exchange, ExchangeResult } from '../../src/app/client/http-exchange.js'
-import { ask, askBriefly, deliver, retryAfterMs, type SentPayment } from '../../src/app/client/retry.js'
+import type { Exchange, ExchangeResult } from '../../src/app/client/send-request.js'
+import {
+  ask,
+  askBriefly,
+  deliver,
+  retryAfterMs,
+  type SentPayment,
+} from '../../src/app/client/send-with-retries.js'
 import { systemClock } from '../../src/ports/clock.js'
 import { systemRandom } from '../../src/ports/random.js'
 

@@ -1,6 +1,6 @@
 /** A client that pays whatever is quoted says so once. A file of its own: once is once a process. */
 import { afterAll, beforeAll, expect, it, vi } from 'vitest'
-import { signingKey } from '../../src/adapters/algorand/keys.js'
+import { signingKey } from '../../src/adapters/algorand/signing-keys.js'
 import { type ClientOptions, SvcClient } from '../../src/client.js'
 import { type Sandbox, startSandbox } from '../../src/sandbox.js'
 

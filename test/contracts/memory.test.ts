@@ -1,9 +1,9 @@
 /** Every port's contract on the memory adapters, and what only they promise: bounded memory. */
 import { describe, expect, it } from 'vitest'
 import { memoryChargeStore } from '../../src/adapters/memory/charge-store.js'
-import { memoryCredit } from '../../src/adapters/memory/credit.js'
+import { memoryCredit } from '../../src/adapters/memory/handler-credit.js'
 import { memoryRateLimit } from '../../src/adapters/memory/rate-limit.js'
-import { memoryRuns } from '../../src/adapters/memory/runs.js'
+import { memoryRuns } from '../../src/adapters/memory/recent-runs.js'
 import { memorySpendLedger } from '../../src/adapters/memory/spend-ledger.js'
 import { memorySubscriptions } from '../../src/adapters/memory/subscriptions.js'
 import { PAYMENT_LIFE_MAX_MS } from '../../src/ports/spend-ledger.js'

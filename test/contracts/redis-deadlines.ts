@@ -2,7 +2,7 @@
 import { expect } from 'vitest'
 import { redisChargeStore } from '../../src/adapters/redis/charge-store.js'
 import { PRELUDE } from '../../src/adapters/redis/lua/prelude.js'
-import { orphan, type Scene, scene } from '../../src/testing/charge-store/scene.js'
+import { orphan, type Scene, scene } from '../../src/testing/charge-store/fixture.js'
 import type { TestRunner } from '../../src/testing.js'
 import type { VirtualRedis, World } from '../support/redis-virtual.js'
 

@@ -1,8 +1,8 @@
 /** What the charge store on Redis keeps of a call and for how long, as docs/storage.md says. */
 import { expect } from 'vitest'
 import { redisChargeStore } from '../../src/adapters/redis/charge-store.js'
-import { LAPSED_KEPT_MS } from '../../src/domain/machines/store-rules.js'
-import { orphan, type Scene, scene } from '../../src/testing/charge-store/scene.js'
+import { LAPSED_KEPT_MS } from '../../src/domain/machines/claim-and-payment.rules.js'
+import { orphan, type Scene, scene } from '../../src/testing/charge-store/fixture.js'
 import type { TestRunner } from '../../src/testing.js'
 import type { VirtualRedis, World } from '../support/redis-virtual.js'
 

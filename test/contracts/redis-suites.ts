@@ -1,7 +1,7 @@
 /** What every script of ours has to pass at virtual time: the contracts of its port, and what it keeps. */
 import { randomUUID } from 'node:crypto'
 import { redisChargeStore } from '../../src/adapters/redis/charge-store.js'
-import { redisCredit } from '../../src/adapters/redis/credit.js'
+import { redisCredit } from '../../src/adapters/redis/handler-credit.js'
 import { redisSpendLedger } from '../../src/adapters/redis/spend-ledger.js'
 import { chargeStoreContract, creditContract, spendContract, type TestRunner } from '../../src/testing.js'
 import type { VirtualRedis } from '../support/redis-virtual.js'

@@ -1,8 +1,8 @@
 /** What `deploy/nginx.conf` promises, held to the code behind it. nginx itself is run in nginx.run.test.ts. */
 import { maxHeaderSize } from 'node:http'
 import { expect, it } from 'vitest'
-import { DEFAULT_TIMEOUTS } from '../../src/app/charge/deps.js'
-import { DEFAULT_BODY_BYTES_MAX } from '../../src/app/server/settings.js'
+import { DEFAULT_TIMEOUTS } from '../../src/app/charge/charge-deps.js'
+import { DEFAULT_BODY_BYTES_MAX } from '../../src/app/server/settings-from-options.js'
 import { TIMEOUT_MAX_MS } from '../../src/domain/endpoint.js'
 import { nginxConf } from './nginx-conf.js'
 

@@ -7,14 +7,14 @@ import { ROOT } from '../cli/project-folder.js'
 
 /** Files and folders whose words_with_underscores are no codes of ours. */
 const FOREIGN: Readonly<Record<string, string>> = {
-  'src/app/audit/compare.ts': 'findings of an audit',
-  'src/app/audit/payments.ts': 'findings of an audit',
-  'src/adapters/journal/line-order.ts': 'findings of an audit',
-  'src/adapters/facilitator/verdicts.ts': 'reasons of facilitators',
-  'src/adapters/metrics/prometheus.ts': 'names of metrics',
+  'src/app/reconciliation/compare-with-chain.ts': 'findings of an audit',
+  'src/app/reconciliation/compare-one-payment.ts': 'findings of an audit',
+  'src/adapters/journal/line-order-check.ts': 'findings of an audit',
+  'src/adapters/facilitator/verdict-of-response.ts': 'reasons of facilitators',
+  'src/adapters/metrics/prometheus-metrics.ts': 'names of metrics',
   'src/adapters/redis/durability-check.ts': "Redis's own words",
   'src/sandbox/transaction-checks.ts': "reasons of the sandbox's facilitator, spelled as a real one's",
-  'src/sandbox/registry.ts': 'fields of a contract',
+  'src/sandbox/agent-registry.ts': 'fields of a contract',
 }
 
 /** Words with underscores that are no codes, and why. */

@@ -7,8 +7,13 @@ import {
 } from '@x402/extensions/bazaar'
 import { describe, expect, it } from 'vitest'
 import { ajvValidator } from '../../src/adapters/validation/ajv.js'
-import { extensionsOf } from '../../src/app/server/bazaar-extension.js'
-import { BAZAAR_BYTES_MAX, type BazaarDeclaration, bazaarOf, unlistable } from '../../src/domain/bazaar.js'
+import { extensionsOf } from '../../src/app/server/bazaar-example.js'
+import {
+  BAZAAR_BYTES_MAX,
+  type BazaarDeclaration,
+  bazaarOf,
+  unlistable,
+} from '../../src/domain/bazaar-declaration.js'
 import { type EndpointDef, endpoint, type JSONSchema, type Method } from '../../src/domain/endpoint.js'
 
 function defined(input: unknown, method: Method = 'POST'): EndpointDef {

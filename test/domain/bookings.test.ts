@@ -1,6 +1,6 @@
 /** One payment is one booking, whichever runs report it. */
 import { describe, expect, it } from 'vitest'
-import { type BookableRun, recentBookings, reportsCharge } from '../../src/domain/bookings.js'
+import { type BookableRun, recentBookings, reportsCharge } from '../../src/domain/income-bookings.js'
 
 const settled: BookableRun = { charged: 'yes', path: ['settling.settled'], txId: 'A' }
 const found: BookableRun = { charged: 'earlier', path: ['opening.orphaned', 'recovering.found'], txId: 'A' }

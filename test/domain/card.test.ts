@@ -1,6 +1,6 @@
 /** The agent card: one document for both generations of clients. */
 import { describe, expect, it } from 'vitest'
-import { agentCard, type CardOptions, skillPrice } from '../../src/domain/card.js'
+import { agentCard, type CardOptions, skillPrice } from '../../src/domain/agent-card.js'
 import { defineAgent, defineEndpoint } from '../../src/index.js'
 
 const handler = () => 1

@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest'
 import { ajvValidator } from '../../src/adapters/validation/ajv.js'
 import type { JSONSchema } from '../../src/domain/endpoint.js'
-import { examplesOf } from '../../src/domain/example.js'
+import { examplesOf } from '../../src/domain/example-input.js'
 
 const validator = ajvValidator()
 

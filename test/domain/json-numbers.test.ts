@@ -1,8 +1,8 @@
 /** Two bodies have one hash only where the handler sees one value. */
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { contentOf } from '../../src/domain/answer-content.js'
 import { canonicalJson } from '../../src/domain/canonical-json.js'
+import { contentOf } from '../../src/domain/handler-answer-content.js'
 import { mayHoldUnusualNumbers, NumberOverflow, plainNumbers } from '../../src/domain/json-numbers.js'
 
 const read = (text: string): unknown => {

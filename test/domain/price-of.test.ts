@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { priceOf } from '../../src/domain/price-of.js'
+import { priceOf } from '../../src/domain/usd-price-for-display.js'
 
 const entry = { scheme: 'exact', amount: '10000', asset: '31566704', payTo: 'A' }
 

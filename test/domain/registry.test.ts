@@ -14,8 +14,8 @@ import {
   writeAgent,
   writeAgentId,
   writeScore,
-} from '../../src/adapters/algorand/registry-boxes.js'
-import { cardUrlOf, hostOf, matching, type RegisteredAgent } from '../../src/domain/registry.js'
+} from '../../src/adapters/algorand/agent-registry-boxes.js'
+import { cardUrlOf, hostOf, matching, type RegisteredAgent } from '../../src/domain/agent-registry.js'
 
 interface Box {
   readonly nameBase64: string

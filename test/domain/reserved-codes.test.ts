@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { OUTCOMES } from '../../src/domain/machines/charge.machine.js'
-import { isReservedCode } from '../../src/domain/reserved-codes.js'
+import { isReservedCode } from '../../src/domain/reserved-error-codes.js'
 import { ROOT } from '../cli/project-folder.js'
 
 const free = (codes: readonly string[]) => codes.filter(code => !isReservedCode(code))

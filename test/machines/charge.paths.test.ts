@@ -1,8 +1,6 @@
 /** The charge machine is proved by the very code that `svc machines charge --prove` runs; here it must hold. */
 import { afterAll, describe, expect, it } from 'vitest'
-import { type Way, waysOf } from '../../src/domain/drawing/machine-paths.js'
-import { holds, type Property, proveWays } from '../../src/domain/drawing/proof.js'
-import { proveCharge } from '../../src/domain/machines/all.js'
+import { proveCharge } from '../../src/domain/machines/all-machines.js'
 import {
   type ChargeFinal,
   chargeTable,
@@ -10,8 +8,10 @@ import {
   type Outcome,
 } from '../../src/domain/machines/charge.machine.js'
 import { claimTable } from '../../src/domain/machines/claim.machine.js'
+import { allPathsOf, type MachinePath } from '../../src/domain/state-machine/all-paths.js'
+import { holds, type Property, provePaths } from '../../src/domain/state-machine/check-properties.js'
 
-const ways = waysOf(chargeTable)
+const ways = allPathsOf(chargeTable)
 const charged = (kind: Outcome['charged']) =>
   ways.filter(({ final }) => OUTCOMES[final as ChargeFinal].charged === kind)
 
@@ -45,10 +45,10 @@ describe('every way through the charge machine', () => {
 })
 
 describe('a proof', () => {
-  const property: Property<Way> = { says: 'all is well', some: all => all, holds: () => true }
+  const property: Property<MachinePath> = { says: 'all is well', some: all => all, holds: () => true }
 
   it('names the ways on which a property does not hold', () => {
-    const [proof] = proveWays(chargeTable, [
+    const [proof] = provePaths(chargeTable, [
       { ...property, holds: way => way.steps[0] !== 'received.limited' },
     ])
     expect(proof).toMatchObject({ checked: 247, refuted: ['received.limited → limited'] })
@@ -56,7 +56,7 @@ describe('a proof', () => {
   })
 
   it('proves nothing where there is nothing to check', () => {
-    const [proof] = proveWays(chargeTable, [{ ...property, some: () => [] }])
+    const [proof] = provePaths(chargeTable, [{ ...property, some: () => [] }])
     expect(proof).toMatchObject({ checked: 0, refuted: [] })
     expect(holds(proof!)).toBe(false)
   })

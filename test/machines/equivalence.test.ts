@@ -1,7 +1,7 @@
 /** The table is the machine: every state of all five machines, on every event, against xstate itself. */
 import { describe, expect, it } from 'vitest'
 import { createActor, initialTransition, transition } from 'xstate'
-import { next } from '../../src/domain/table.js'
+import { next } from '../../src/domain/state-machine/transition-table.js'
 import { alphabetOf, MACHINES } from './machines.js'
 
 describe.each(MACHINES)('the $machine.id machine', ({ machine, table }) => {

@@ -4,7 +4,7 @@ import { claimMachine, claimTable } from '../../src/domain/machines/claim.machin
 import { paymentMachine, paymentTable } from '../../src/domain/machines/payment.machine.js'
 import { shutdownMachine, shutdownTable } from '../../src/domain/machines/shutdown.machine.js'
 import { subscriptionMachine, subscriptionTable } from '../../src/domain/machines/subscription.machine.js'
-import type { Drawing, DrawnMachine, Table } from '../../src/domain/table.js'
+import type { Drawing, DrawnMachine, Table } from '../../src/domain/state-machine/transition-table.js'
 
 export interface Drawn {
   readonly machine: DrawnMachine<Drawing>

@@ -1,9 +1,9 @@
 /** What the proof is worth: each single edge of the charge machine dropped, and led to each other state, is noticed. */
 import { describe, expect, it } from 'vitest'
-import { holds } from '../../src/domain/drawing/proof.js'
-import { proveCharge } from '../../src/domain/machines/all.js'
+import { proveCharge } from '../../src/domain/machines/all-machines.js'
 import { chargeMachine, chargeTable } from '../../src/domain/machines/charge.machine.js'
-import { type Drawing, machineOf, tableOf } from '../../src/domain/table.js'
+import { holds } from '../../src/domain/state-machine/check-properties.js'
+import { type Drawing, machineOf, tableOf } from '../../src/domain/state-machine/transition-table.js'
 
 interface Mutant {
   /** `state.event`. */

@@ -1,7 +1,12 @@
 /** What a table cannot represent exactly is refused when its module loads. */
 import { describe, expect, it } from 'vitest'
 import { createMachine, setup } from 'xstate'
-import { type Drawing, type DrawnMachine, lifecycleOf, tableOf } from '../../src/domain/table.js'
+import {
+  type Drawing,
+  type DrawnMachine,
+  lifecycleOf,
+  tableOf,
+} from '../../src/domain/state-machine/transition-table.js'
 
 const end = { type: 'final' } as const
 

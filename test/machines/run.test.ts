@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { type Effects, run } from '../../src/domain/run.js'
-import { machineOf, type Table, tableOf } from '../../src/domain/table.js'
+import { type Effects, run } from '../../src/domain/state-machine/run-machine.js'
+import { machineOf, type Table, tableOf } from '../../src/domain/state-machine/transition-table.js'
 
 const drawing = {
   id: 'errand',

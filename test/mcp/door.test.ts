@@ -1,7 +1,7 @@
 /** What the MCP door refuses before any tool is looked at, and how endpoints become tools. */
 import { describe, expect, it } from 'vitest'
-import { endpointTools, toolOf } from '../../src/adapters/mcp/tools.js'
-import { foreignPage } from '../../src/adapters/mcp/web-origin.js'
+import { webOriginRefusal } from '../../src/adapters/mcp/allowed-web-origins.js'
+import { endpointTools, toolOf } from '../../src/adapters/mcp/tools-of-endpoints.js'
 import { defineEndpoint, type JSONSchema } from '../../src/index.js'
 import type { IncomingRequest } from '../../src/ports/transport.js'
 import { messageIn, post, rpc } from '../support/doors.js'
@@ -66,7 +66,8 @@ describe('the MCP door', () => {
 
   it('judges a page by origin, host and caller alone', () => {
     const judged = (origin: string | undefined, baseUrl: string, clientAddress: string) =>
-      foreignPage({ headers: { origin }, baseUrl, clientAddress } as unknown as IncomingRequest) === undefined
+      webOriginRefusal({ headers: { origin }, baseUrl, clientAddress } as unknown as IncomingRequest) ===
+      undefined
     expect(judged('https://agent.example', 'https://agent.example/api', '198.51.100.7')).toBe(true)
     expect(judged('https://other.example', 'https://agent.example', '198.51.100.7')).toBe(false)
     expect(judged('https://agent.example', 'https://agent.example', '127.0.0.1')).toBe(false)

@@ -1,5 +1,5 @@
 /** The parts that the scripts are made of, by the names that survivors are told by. */
-import { GIVE, TAKE } from '../../src/adapters/redis/credit.js'
+import { GIVE, TAKE } from '../../src/adapters/redis/handler-credit.js'
 import { CLOSE } from '../../src/adapters/redis/lua/close.js'
 import { OPEN } from '../../src/adapters/redis/lua/open.js'
 import { PRELUDE } from '../../src/adapters/redis/lua/prelude.js'

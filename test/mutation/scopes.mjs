@@ -2,20 +2,20 @@
 export const SCOPES = {
   memory: {
     mutate: [
-      'src/domain/machines/store-rules.ts',
+      'src/domain/machines/claim-and-payment.rules.ts',
       'src/adapters/memory/charge-*.ts',
       'src/adapters/memory/lifecycle-records.ts',
-      'src/adapters/memory/expiry.ts',
+      'src/adapters/memory/expiry-by-second.ts',
       'src/adapters/memory/spend-ledger.ts',
       'src/adapters/memory/spent-by-time.ts',
-      'src/adapters/memory/credit.ts',
+      'src/adapters/memory/handler-credit.ts',
       'src/adapters/memory/rate-limit.ts',
       'src/adapters/memory/subscriptions.ts',
     ],
     tests: ['test/contracts/memory.test.ts', 'test/adapters/memory.test.ts'],
   },
   verdicts: {
-    mutate: ['src/adapters/facilitator/verdicts.ts'],
+    mutate: ['src/adapters/facilitator/verdict-of-response.ts'],
     tests: [
       'test/adapters/facilitator/verdicts.test.ts',
       'test/adapters/facilitator/answers.property.test.ts',
@@ -26,11 +26,11 @@ export const SCOPES = {
     tests: ['test/client/{hoarding.attacks,late-settlements,spending-limits,spend,uncapped}.test.ts'],
   },
   quotes: {
-    mutate: ['src/app/client/quote.ts', 'src/app/client/subscription-keys.ts'],
+    mutate: ['src/app/client/read-quote.ts', 'src/app/client/subscription-keys.ts'],
     tests: ['test/client/{quote,subscription-keys,price.attacks,client,estimate}.test.ts'],
   },
   delivery: {
-    mutate: ['src/app/client/{purchase,retry,charged}.ts'],
+    mutate: ['src/app/client/{purchase,send-with-retries,charge-evidence}.ts'],
     tests: ['test/client/{purchase,retry,charged,client,delivery.attacks,receipts}.test.ts'],
   },
   // Of all that follow, what is written is left out: a person reads it, and the codes are held elsewhere.
@@ -54,26 +54,28 @@ export const SCOPES = {
   admission: {
     mutate: [
       'src/app/charge/effects/{admit,open,validate,entitle,price,verify}.ts',
-      'src/app/charge/{claim,subscription-key}.ts',
+      'src/app/charge/{claim-name-and-seal,subscription-key}.ts',
     ],
     excludedMutations: ['StringLiteral'],
     ignorers: ['logs'],
     tests: ['test/app/{admitting,holding,opening,quoting,sealing,verifying}.test.ts'],
   },
   runs: {
-    mutate: ['src/app/charge/effects/{credit,deliver}.ts', 'src/app/charge/{credit,until-cut}.ts'],
+    mutate: ['src/app/charge/effects/{credit,deliver}.ts', 'src/app/charge/{handler-credit,until-cut}.ts'],
     excludedMutations: ['StringLiteral'],
     ignorers: ['logs'],
     tests: ['test/app/{crediting,cutting,delivering}.test.ts'],
   },
   endings: {
-    mutate: ['src/app/charge/{charge,call,close,outcome}.ts'],
+    mutate: ['src/app/charge/{walk-charge-machine,call-record,close-call,call-outcome}.ts'],
     excludedMutations: ['StringLiteral'],
     ignorers: ['logs'],
     tests: ['test/app/{charge,call,closing,outcome,ended-call}.test.ts'],
   },
   answers: {
-    mutate: ['src/app/charge/{render-answer,json-mistakes,handler-failure,terms,quoted-price}.ts'],
+    mutate: [
+      'src/app/charge/{render-answer,json-mistakes,handler-failure,payment-challenge,price-from-function}.ts',
+    ],
     excludedMutations: ['StringLiteral'],
     ignorers: ['logs'],
     tests: ['test/app/{render,json-mistakes,handler-failure,prices}.test.ts'],

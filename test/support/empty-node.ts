@@ -1,5 +1,4 @@
-import type { Algod } from '../../src/adapters/algorand/algod.js'
-import type { Indexer } from '../../src/adapters/algorand/indexer.js'
+import type { Algod, Indexer } from '../../src/adapters/algorand/node-clients.js'
 import { GENESIS_HASH } from '../../src/domain/network.js'
 
 /** A node of testnet that has produced 111 rounds of empty blocks, unless told otherwise. */

@@ -1,9 +1,10 @@
 /** Calls at their end, for tests of what is told of them. */
-import type { Call, ReplayedAnswer } from '../../src/app/charge/call.js'
-import { termsOf } from '../../src/app/charge/terms.js'
+import type { Call, ReplayedAnswer } from '../../src/app/charge/call-record.js'
+import { termsOf } from '../../src/app/charge/payment-challenge.js'
 import type { EndpointDef } from '../../src/domain/endpoint.js'
 import { type ChargeFinal, OUTCOMES } from '../../src/domain/machines/charge.machine.js'
-import { ASSET, PAYMENT, REQUIREMENTS, type Scene, scene } from './charge-fixture.js'
+import { PAYMENT, REQUIREMENTS, type Scene, scene } from './charge-fixture.js'
+import { TESTNET_USDC } from './one-call.js'
 
 export const ANSWER = { status: 201, headers: {}, body: 'of this call' } as const
 export const KEPT = { status: 200, headers: {}, body: 'of an earlier call' } as const
@@ -13,7 +14,7 @@ export const REPLAYED: ReplayedAnswer = {
   txId: 'EARLIER',
   payer: 'EARLIER PAYER',
   amount: '7',
-  asset: ASSET,
+  asset: TESTNET_USDC,
   window: { key: 'svc_earlier', expiresAtMs: 4 },
 }
 export const FINALS = Object.keys(OUTCOMES) as ChargeFinal[]

@@ -26,7 +26,7 @@ import { seedFromMnemonic } from 'algosdk'
 import express from 'express'
 import { Hono } from 'hono'
 import type { ContentfulStatusCode } from 'hono/utils/http-status'
-import { signingKeyFromSeed } from '../../src/adapters/algorand/keys.js'
+import { signingKeyFromSeed } from '../../src/adapters/algorand/signing-keys.js'
 import { ALGORAND_TESTNET, GENESIS_HASH } from '../../src/domain/network.js'
 import type { Sandbox, SandboxAccount } from '../../src/sandbox.js'
 

@@ -1,16 +1,16 @@
 /** One call of one endpoint and the world around it, for tests of single effects: on virtual time, with the stores in memory. */
 import { Timeline } from '../../simulation/kernel/timeline.js'
-import { memoryCredit } from '../../src/adapters/memory/credit.js'
+import { memoryCredit } from '../../src/adapters/memory/handler-credit.js'
 import { memoryRateLimit } from '../../src/adapters/memory/rate-limit.js'
 import { memorySubscriptions } from '../../src/adapters/memory/subscriptions.js'
-import { type Call, newCall } from '../../src/app/charge/call.js'
+import { type Call, newCall } from '../../src/app/charge/call-record.js'
 import {
   type ChargeDeps,
   DEFAULT_TIMEOUTS,
   type EndpointEntry,
   type Rules,
-} from '../../src/app/charge/deps.js'
-import { termsOf } from '../../src/app/charge/terms.js'
+} from '../../src/app/charge/charge-deps.js'
+import { termsOf } from '../../src/app/charge/payment-challenge.js'
 import { endpoint as defined, type EndpointDef } from '../../src/domain/endpoint.js'
 import type { PaymentPayload } from '../../src/domain/x402.js'
 import type { ChargeRequest } from '../../src/ports/charge.js'
@@ -41,14 +41,14 @@ export const DOWN = new Proxy({}, { get: () => () => Promise.reject(new Error('d
 
 export interface Given {
   readonly def?: Partial<EndpointDef>
-  readonly endpoint?: Partial<EndpointEntry>
-  readonly request?: Partial<ChargeRequest>
+  readonly endpoint?: Partial<EndpointEntry> | undefined
+  readonly request?: Partial<ChargeRequest> | undefined
   /** What can be read in the payment that is presented; `unreadable` where nothing can. */
   readonly paid?: Partial<ReadPayment> | 'unreadable'
   readonly payload?: PaymentPayload
   readonly rules?: Partial<Rules>
   readonly world?: Partial<ChargeDeps>
-  readonly call?: Partial<Call>
+  readonly call?: Partial<Call> | undefined
 }
 
 export function oneCall(given: Given = {}) {
@@ -60,10 +60,21 @@ export function oneCall(given: Given = {}) {
   const said: string[] = []
   const says = (_: object, message: string) => void said.push(message)
   const { paid, payload = {} } = given
+  const payTo = given.world?.payTo ?? SELLER
+  const def = { ...defined({ name: 'work', price: '$0.01', handler: () => ({ done: true }) }), ...given.def }
+  const endpoint: EndpointEntry = {
+    def,
+    terms: termsOf(def, { network: 'testnet', payTo, maxTimeoutSeconds: 60 }),
+    check: undefined,
+    periodMs: undefined,
+    rate: undefined,
+    ...given.endpoint,
+  }
   const world = {
     network: 'testnet',
-    payTo: SELLER,
+    payTo,
     assetId: TESTNET_USDC,
+    endpoints: new Map([['work', endpoint]]),
     facilitator: { supported: () => undefined },
     subscriptions: memorySubscriptions({ clock }),
     rateLimit: memoryRateLimit({ clock, max: 100 }),
@@ -86,15 +97,6 @@ export function oneCall(given: Given = {}) {
     },
     ...given.world,
   } as unknown as ChargeDeps
-  const def = { ...defined({ name: 'work', price: '$0.01', handler: () => ({ done: true }) }), ...given.def }
-  const endpoint: EndpointEntry = {
-    def,
-    terms: termsOf(def, { network: 'testnet', payTo: world.payTo, maxTimeoutSeconds: 60 }),
-    check: undefined,
-    periodMs: undefined,
-    rate: undefined,
-    ...given.endpoint,
-  }
   const request: ChargeRequest = {
     headers: {},
     query: {},
@@ -119,6 +121,8 @@ export function oneCall(given: Given = {}) {
   }
   const it = {
     world,
+    endpoint,
+    request,
     call: Object.assign(newCall(world, endpoint, request), given.call) as Call,
     timeline,
     said,

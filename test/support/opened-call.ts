@@ -1,4 +1,4 @@
-import type { ChargeDeps } from '../../src/app/charge/deps.js'
+import type { ChargeDeps } from '../../src/app/charge/charge-deps.js'
 import { open } from '../../src/app/charge/effects/open.js'
 import type { Landing } from '../../src/ports/chain.js'
 import type { Opened, OpenMove } from '../../src/ports/charge-store.js'

@@ -3,9 +3,9 @@ import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import { expect } from 'vitest'
 import { createActor } from 'xstate'
-import { algodClient } from '../../src/adapters/algorand/algod.js'
-import { signingKey } from '../../src/adapters/algorand/keys.js'
+import { algodClient } from '../../src/adapters/algorand/node-clients.js'
 import { algorandPaymentSigner } from '../../src/adapters/algorand/payment-signer.js'
+import { signingKey } from '../../src/adapters/algorand/signing-keys.js'
 import type { PaymentRequired } from '../../src/domain/x402.js'
 import {
   chargeMachine,

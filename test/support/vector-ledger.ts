@@ -1,6 +1,6 @@
 /** The ledger that the test vectors were made on: their accounts, balances and round. */
 
-import { signingKeyFromSeed } from '../../src/adapters/algorand/keys.js'
+import { signingKeyFromSeed } from '../../src/adapters/algorand/signing-keys.js'
 import { createLedger, type Ledger } from '../../src/sandbox/ledger.js'
 import { createRounds } from '../../src/sandbox/rounds.js'
 import keys from '../vectors/keys.json' with { type: 'json' }

@@ -2,8 +2,14 @@
  * What the chain says of strangers' accounts and transactions, read from a node and an indexer. Nothing is guessed: a
  * node that does not answer is thrown as `OutOfReach`, and the caller of a paid endpoint is not charged.
  */
-import { type AccountState, type AssetHolding, algodClient } from '../../../src/adapters/algorand/algod.js'
-import { bigintIn, nodeClient, unavailable } from '../../../src/adapters/algorand/node-client.js'
+import {
+  type AccountState,
+  type AssetHolding,
+  algodClient,
+  bigintIn,
+  nodeClient,
+  unavailable,
+} from '../../../src/adapters/algorand/node-clients.js'
 import { type Network, USDC_ASSET_ID } from '../../../src/domain/network.js'
 import { isRecord } from '../../../src/domain/x402.js'
 import { toldOutOfReach } from '../out-of-reach.js'

@@ -2,7 +2,7 @@
  * Whether facilitators would list the resource. The declared schema is not compiled: it is a stranger's, and compiling it
  * would be running it.
  */
-import { type BazaarDeclaration, unlistable } from '../../../src/domain/bazaar.js'
+import { type BazaarDeclaration, unlistable } from '../../../src/domain/bazaar-declaration.js'
 import { isRecord } from '../../../src/domain/x402.js'
 import { type Check, failed, passed, quoted } from '../checks.js'
 

@@ -1,6 +1,6 @@
 /** The challenge in a stranger's 402, as far as it can be read. */
 
-import type { SafeAnswer } from '../../../src/adapters/web/safe-fetch.js'
+import type { SafeAnswer } from '../../../src/adapters/safe-fetch/safe-fetch.js'
 import { deeperThan } from '../../../src/domain/json-depth.js'
 import { networkOf, USDC_ASSET_ID } from '../../../src/domain/network.js'
 import {

@@ -1,10 +1,10 @@
 /** Asks a stranger's endpoint for its price, and says what keeps callers from paying it. */
 
-import type { SafeAnswer, SafeFetch } from '../../../src/adapters/web/safe-fetch.js'
-import { Refused } from '../../../src/adapters/web/url-refusal.js'
+import type { SafeAnswer, SafeFetch } from '../../../src/adapters/safe-fetch/safe-fetch.js'
+import { Refused } from '../../../src/adapters/safe-fetch/url-refusal.js'
 import { SvcError } from '../../../src/domain/errors.js'
 import type { Network } from '../../../src/domain/network.js'
-import { priceOf } from '../../../src/domain/price-of.js'
+import { priceOf } from '../../../src/domain/usd-price-for-display.js'
 import { isRecord, type PaymentRequirements } from '../../../src/domain/x402.js'
 import type { ChainReader } from '../chain/chain-reader.js'
 import { allPass, type Check, failed, passed, quoted } from '../checks.js'

@@ -1,6 +1,6 @@
 /** Whether the challenge names a resource that everybody can reach, and the one that was asked. */
 import { isIP } from 'node:net'
-import type { SafeAnswer } from '../../../src/adapters/web/safe-fetch.js'
+import type { SafeAnswer } from '../../../src/adapters/safe-fetch/safe-fetch.js'
 import { isRecord } from '../../../src/domain/x402.js'
 import { type Check, failed, passed, quoted } from '../checks.js'
 

@@ -1,4 +1,4 @@
-import { CLOSING_EVENTS } from '../../../src/domain/machines/store-rules.js'
+import { CLOSING_EVENTS } from '../../../src/domain/machines/claim-and-payment.rules.js'
 import type { CloseMove } from '../../../src/ports/charge-store.js'
 import type { Move } from '../redis-model.js'
 import { CLAIM, PAYMENT } from './prelude.js'

@@ -1,7 +1,7 @@
 /** What every script begins with (`lua/prelude.ts`), function for function. */
 import { claimTable } from '../../../src/domain/machines/claim.machine.js'
+import { LAPSED_KEPT_MS, VERDICT_FOR_OTHERS } from '../../../src/domain/machines/claim-and-payment.rules.js'
 import { type PaymentState, paymentTable } from '../../../src/domain/machines/payment.machine.js'
-import { LAPSED_KEPT_MS, VERDICT_FOR_OTHERS } from '../../../src/domain/machines/store-rules.js'
 import type { StoredHashes } from '../stored-hashes.js'
 
 interface Lifecycle {

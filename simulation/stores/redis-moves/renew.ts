@@ -1,4 +1,4 @@
-import { LAPSED_KEPT_MS } from '../../../src/domain/machines/store-rules.js'
+import { LAPSED_KEPT_MS } from '../../../src/domain/machines/claim-and-payment.rules.js'
 import type { Move } from '../redis-model.js'
 import { CLAIM, PAYMENT, type Stored } from './prelude.js'
 

@@ -2,7 +2,7 @@
  * The extensions that a client activates: it names them in a header, and the answer's header names those that took
  * effect.
  */
-import { extensionUris } from '../../domain/card.js'
+import { extensionUris } from '../../domain/agent-card.js'
 
 /** The header's names in A2A 1.0 and 0.3. */
 const HEADERS = ['a2a-extensions', 'x-a2a-extensions'] as const

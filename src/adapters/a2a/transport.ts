@@ -1,6 +1,6 @@
 /** `POST /a2a`: one method under its two names, over the same charge as every other transport. */
 import type { EndpointDef } from '../../domain/endpoint.js'
-import { isTooLarge } from '../../domain/input-size.js'
+import { isTooLarge } from '../../domain/input-size-limit.js'
 import type { Charge } from '../../ports/charge.js'
 import type { Clock } from '../../ports/clock.js'
 import type { Random } from '../../ports/random.js'
@@ -23,8 +23,8 @@ import {
   RpcRefusal,
   readRequest,
 } from './json-rpc.js'
-import { inputOf, readMessage, skillOf } from './message.js'
-import { answerOf, TASK_BY_METHOD } from './rpc-answer.js'
+import { rpcResponseOf, TASK_BY_METHOD } from './outcome-to-rpc-response.js'
+import { inputOf, readMessage, skillOf } from './read-message.js'
 
 export interface A2aOptions {
   readonly charge: Charge
@@ -80,7 +80,7 @@ async function send(incoming: IncomingRequest, options: A2aOptions): Promise<Tra
   })
   try {
     const context = { skill: def.name, contextId: message.contextId, clock, random }
-    return answerOf(outcome, { request, def, restPath, ...context })
+    return rpcResponseOf(outcome, { request, def, restPath, ...context })
   } catch (cause) {
     throw new Unwritten(outcome, cause)
   }

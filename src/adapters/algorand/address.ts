@@ -5,7 +5,7 @@
  */
 import { sha512_256 } from '#platform'
 import { isAddress } from '../../domain/address.js'
-import { concatBytes, equalBytes } from '../../domain/bytes.js'
+import { concatBytes, equalBytes } from '../../domain/byte-arrays.js'
 import { decodeBase32, encodeBase32 } from './base32.js'
 
 export const PUBLIC_KEY_BYTES = 32

@@ -5,7 +5,7 @@
  * @see https://developer.algorand.org/docs/rest-apis/algod/
  */
 import { isRecord } from '../../domain/x402.js'
-import { bigintIn, type NodeClient, textIn, unavailable } from './node-response.js'
+import { bigintIn, type NodeClient, textIn, unavailable } from './node-response-reader.js'
 
 export interface Algod {
   suggestedParams(): Promise<SuggestedParams>

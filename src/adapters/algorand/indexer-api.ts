@@ -4,7 +4,7 @@
  * @see https://developer.algorand.org/docs/rest-apis/indexer/
  */
 import { isRecord } from '../../domain/x402.js'
-import { bigintIn, type NodeClient, unavailable } from './node-response.js'
+import { bigintIn, type NodeClient, unavailable } from './node-response-reader.js'
 
 export interface Indexer {
   /** Whether the indexer has the transaction, and the last round that it has indexed. */

@@ -7,7 +7,7 @@
 import { setImmediate } from 'node:timers/promises'
 import { type Dispatcher, Pool } from 'undici'
 import { type Cancel, systemClock } from '../../ports/clock.js'
-import { type Answer, answerOf, outageOf } from './answers.js'
+import { type Answer, answerOf, outageOf } from './facilitator-response.js'
 
 export interface JsonTransport {
   get(path: string, timeoutMs: number): Promise<Answer>

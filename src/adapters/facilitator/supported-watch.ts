@@ -7,8 +7,8 @@ import { type Network, networkOf } from '../../domain/network.js'
 import { isRecord, X402_VERSION } from '../../domain/x402.js'
 import type { Cancel, Clock } from '../../ports/clock.js'
 import type { Supported } from '../../ports/facilitator.js'
-import { sleep } from '../../ports/waiting.js'
-import type { Answer } from './answers.js'
+import { sleep } from '../../ports/timeouts-and-aborts.js'
+import type { Answer } from './facilitator-response.js'
 
 export interface SupportedWatch {
   /** The last good answer, without waiting. */

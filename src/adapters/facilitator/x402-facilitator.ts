@@ -4,12 +4,12 @@ import type { PaymentPayload, PaymentRequirements } from '../../domain/x402.js'
 import { type Clock, systemClock } from '../../ports/clock.js'
 import type { Facilitator } from '../../ports/facilitator.js'
 import { type Logger, silentLogger } from '../../ports/logger.js'
-import type { Answer } from './answers.js'
-import { envelopes } from './envelope.js'
+import type { Answer } from './facilitator-response.js'
 import { facilitatorUrl } from './facilitator-url.js'
 import { jsonTransport } from './json-transport.js'
+import { envelopes } from './request-body.js'
 import { watchSupported } from './supported-watch.js'
-import { settlementOf, verificationOf } from './verdicts.js'
+import { settlementOf, verificationOf } from './verdict-of-response.js'
 
 export interface FacilitatorOptions {
   readonly url: string

@@ -2,12 +2,12 @@
 import type { EndpointDef } from '../../domain/endpoint.js'
 import type { Charge } from '../../ports/charge.js'
 import type { Logger } from '../../ports/logger.js'
-import { replyOf, unwrittenReply } from './answers.js'
-import { readBody } from './body.js'
-import { reportUndelivered } from './caller.js'
-import { lifecycleHeaders } from './lifecycle-headers.js'
-import { type RequestOptions, requestOf } from './request.js'
-import type { NodeRequest, Route } from './route.js'
+import { reportUndelivered } from './caller-connection.js'
+import { deprecationHeaders } from './deprecation-headers.js'
+import { replyToOutcome, unwrittenReply } from './outcome-to-reply.js'
+import { readBody } from './read-body.js'
+import { type RequestOptions, readRequest } from './read-request.js'
+import type { NodeRequest, Route } from './route-types.js'
 
 export interface PaidRouteOptions extends RequestOptions {
   readonly charge: Charge
@@ -24,13 +24,13 @@ const UNCACHED = [
 
 export function paidRoute(def: EndpointDef, options: PaidRouteOptions): Route {
   const bodyBytesMax = def.maxBodyBytes ?? options.bodyBytesMax
-  const headers = [...UNCACHED, ...lifecycleHeaders(def)]
+  const headers = [...UNCACHED, ...deprecationHeaders(def)]
   const taken = new Set(headers.map(name => name.toLowerCase()))
   const called = async (incoming: NodeRequest) => {
     const share = options.bodies.open()
     try {
       const body = await readBody(incoming, bodyBytesMax, share)
-      return await options.charge.call(def.name, requestOf(incoming, body, share, options))
+      return await options.charge.call(def.name, readRequest(incoming, body, share, options))
     } finally {
       share.close()
     }
@@ -40,7 +40,7 @@ export function paidRoute(def: EndpointDef, options: PaidRouteOptions): Route {
     async handle(incoming) {
       const outcome = await called(incoming)
       try {
-        return replyOf(outcome, taken)
+        return replyToOutcome(outcome, taken)
       } catch (cause) {
         options.logger.error({ err: cause, traceId: outcome.traceId }, 'an answer could not be written')
         reportUndelivered(incoming.res)

@@ -1,15 +1,15 @@
 /** The route of a transport: HTTP around a protocol that does not depend on it. */
-import { unwritten } from '../../domain/answer-not-written.js'
+import { unwritten } from '../../domain/unwritten-answer-error.js'
 import type { Parsed } from '../../ports/charge.js'
 import type { Logger } from '../../ports/logger.js'
 import { type Transport, type TransportResponse, Unwritten } from '../../ports/transport.js'
-import { readBody } from './body.js'
-import { callHeaders } from './call-headers.js'
-import { reportUndelivered } from './caller.js'
-import { HttpError } from './errors.js'
+import { reportUndelivered } from './caller-connection.js'
+import { chargeReplyHeaders } from './charge-reply-headers.js'
+import { HttpError } from './error-to-reply.js'
+import { readBody } from './read-body.js'
+import { type RequestOptions, readRequest } from './read-request.js'
 import type { Reply } from './reply.js'
-import { type RequestOptions, requestOf } from './request.js'
-import type { FreeRoute } from './route.js'
+import type { FreeRoute } from './route-types.js'
 
 export interface TransportRouteOptions extends RequestOptions {
   readonly logger: Logger
@@ -31,7 +31,7 @@ export function transportRoute(
       const share = options.bodies.open()
       try {
         asked = await readBody(incoming, options.bodyBytesMax, share)
-        const answer = await transport.answer(requestOf(incoming, asked, share, options))
+        const answer = await transport.answer(readRequest(incoming, asked, share, options))
         const { outcome } = answer
         if (!outcome) return replyOf(answer)
         const instead = () => replyOf({ ...transport.refuse(unwritten(outcome), asked), outcome })
@@ -69,5 +69,5 @@ function refusalBy(
 function replyOf({ status, headers, body, outcome }: TransportResponse, cause?: unknown): Reply {
   const refused = cause instanceof HttpError ? cause.headers : []
   const own = [...Object.entries(headers).flat(), ...refused]
-  return { status, headers: outcome ? callHeaders(outcome).concat(own) : own, body }
+  return { status, headers: outcome ? chargeReplyHeaders(outcome).concat(own) : own, body }
 }

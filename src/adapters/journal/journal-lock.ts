@@ -23,7 +23,7 @@ import {
 import { hostname } from 'node:os'
 import { SvcError } from '../../domain/errors.js'
 import { type Clock, systemClock } from '../../ports/clock.js'
-import { every } from '../../ports/waiting.js'
+import { every } from '../../ports/timeouts-and-aborts.js'
 
 export interface JournalLock {
   /**

@@ -1,10 +1,10 @@
 /** Free tools: what this agent sells, and which other agents exist. */
 import type { CallToolResult, Tool } from '@modelcontextprotocol/server'
+import { cardUrlOf, matching, type RegisteredAgent, type Score } from '../../domain/agent-registry.js'
 import type { Network } from '../../domain/network.js'
-import { cardUrlOf, matching, type RegisteredAgent, type Score } from '../../domain/registry.js'
+import type { Registry } from '../../ports/agent-registry.js'
 import type { Logger } from '../../ports/logger.js'
-import type { Registry } from '../../ports/registry.js'
-import { failure, said } from './results.js'
+import { errorResult, objectResult } from './tool-result-content.js'
 
 export interface FreeToolsOptions {
   readonly network: Network
@@ -56,13 +56,13 @@ export async function searchAgents(
   { query = '', limit = LIMIT_DEFAULT, withReputation = false }: Readonly<Record<string, unknown>>,
 ): Promise<CallToolResult> {
   if (typeof query !== 'string' || query.length > QUERY_LENGTH_MAX || typeof withReputation !== 'boolean') {
-    return failure('invalid_input', 'query is a short string, withReputation a boolean.')
+    return errorResult('invalid_input', 'query is a short string, withReputation a boolean.')
   }
   if (typeof limit !== 'number' || !Number.isInteger(limit) || limit < 1 || limit > LIMIT_MAX) {
-    return failure('invalid_input', `limit is a whole number from 1 to ${LIMIT_MAX}.`)
+    return errorResult('invalid_input', `limit is a whole number from 1 to ${LIMIT_MAX}.`)
   }
   if (!registry) {
-    return failure('registry_not_configured', 'This agent was given no registry to read.', {
+    return errorResult('registry_not_configured', 'This agent was given no registry to read.', {
       tool: SEARCH_AGENTS,
       note: 'Nothing was read; this is not an empty result.',
     })
@@ -71,7 +71,7 @@ export async function searchAgents(
     const all = await registry.list()
     const found = matching(all, query, limit)
     const scores = withReputation ? await scoresOf(registry, found) : undefined
-    return said({
+    return objectResult({
       network,
       identityApp: registry.apps.identityApp,
       total: all.length,
@@ -84,7 +84,7 @@ export async function searchAgents(
     })
   } catch (cause) {
     logger.warn({ err: cause }, 'the registry cannot be read')
-    return failure('registry_unavailable', 'The registry cannot be read now; try again later.', {
+    return errorResult('registry_unavailable', 'The registry cannot be read now; try again later.', {
       tool: SEARCH_AGENTS,
       note: 'Nothing was read; this is not an empty result.',
     })

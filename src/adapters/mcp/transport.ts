@@ -4,9 +4,9 @@
  */
 import type { CallToolResult } from '@modelcontextprotocol/server'
 import type { AgentDef } from '../../domain/agent.js'
-import { MCP_PATH } from '../../domain/card.js'
+import { MCP_PATH } from '../../domain/agent-card.js'
 import { isIdempotencyKey } from '../../domain/idempotency-key.js'
-import { isTooLarge } from '../../domain/input-size.js'
+import { isTooLarge } from '../../domain/input-size-limit.js'
 import { isRecord, type PaymentPayload } from '../../domain/x402.js'
 import type { Charge, ChargeOutcome, Parsed } from '../../ports/charge.js'
 import {
@@ -15,6 +15,7 @@ import {
   type TransportResponse,
   Unwritten,
 } from '../../ports/transport.js'
+import { webOriginRefusal } from './allowed-web-origins.js'
 import {
   FREE_TOOLS,
   type FreeToolsOptions,
@@ -23,11 +24,10 @@ import {
   SEARCH_AGENTS,
   searchAgents,
 } from './free-tools.js'
-import { failure } from './results.js'
-import type { ToolCall } from './server.js'
-import { IDEMPOTENCY_KEY_META, PAYMENT_META, resultOf, SUBSCRIPTION_META } from './tool-answer.js'
-import { type EndpointTool, endpointTools } from './tools.js'
-import { foreignPage } from './web-origin.js'
+import { IDEMPOTENCY_KEY_META, PAYMENT_META, resultOf, SUBSCRIPTION_META } from './outcome-to-tool-result.js'
+import { errorResult } from './tool-result-content.js'
+import type { ToolCall } from './tool-server.js'
+import { type EndpointTool, endpointTools } from './tools-of-endpoints.js'
 
 export interface McpOptions extends FreeToolsOptions {
   readonly agent: AgentDef
@@ -36,12 +36,12 @@ export interface McpOptions extends FreeToolsOptions {
   readonly bodyBytesMax: number
 }
 
-export interface McpDoor extends Transport {
+export interface McpTransport extends Transport {
   /** The names as clients see them. */
   readonly toolNames: readonly string[]
 }
 
-export function mcpTransport(options: McpOptions): McpDoor {
+export function mcpTransport(options: McpOptions): McpTransport {
   const { agent, logger } = options
   const paid = endpointTools(agent.endpoints)
   const tools = [...[...paid.values()].map(({ tool }) => tool), ...FREE_TOOLS]
@@ -52,7 +52,7 @@ export function mcpTransport(options: McpOptions): McpDoor {
       return refused(status, status >= 500 ? -32603 : -32600, message, { ...fields, code }, idIn(asked))
     },
     async answer(incoming) {
-      const foreign = foreignPage(incoming)
+      const foreign = webOriginRefusal(incoming)
       if (foreign !== undefined) return refused(403, -32600, foreign)
       const { body } = incoming
       if (body.kind !== 'read') {
@@ -73,10 +73,10 @@ export function mcpTransport(options: McpOptions): McpDoor {
       const { name, version } = agent
       const toolbox = { name, version, instructions, tools, call, broke }
       // Load the SDK on first use: it takes 0.3 s and 30 MB, and most agents' callers never need it.
-      const { exchange } = await import('./exchange.js')
+      const { answerOneRequest } = await import('./tool-server.js')
       const request = requestOf(incoming)
       try {
-        const response = await exchange(toolbox, request, body.value, cause =>
+        const response = await answerOneRequest(toolbox, request, body.value, cause =>
           logger.debug({ err: cause }, 'an MCP request was refused'),
         )
         const type = response.headers.get('content-type')
@@ -110,12 +110,15 @@ async function callTool(
   const { def, inputOf } = paid.get(name)!
   const input = inputOf(args)
   if (isTooLarge(def, input, options.bodyBytesMax)) {
-    return failure('body_too_large', 'The arguments are larger than this tool reads. You were not charged.')
+    return errorResult(
+      'body_too_large',
+      'The arguments are larger than this tool reads. You were not charged.',
+    )
   }
   const idempotencyKey = meta[IDEMPOTENCY_KEY_META] ?? incoming.idempotencyKey
   const subscriptionKey = meta[SUBSCRIPTION_META] ?? incoming.subscriptionKey
   if (!isKey(idempotencyKey) || !isKey(subscriptionKey)) {
-    return failure(
+    return errorResult(
       'invalid_input',
       'A key in _meta is 1 to 255 visible ASCII characters. You were not charged.',
     )

@@ -1,5 +1,5 @@
 /** One process. Gives a call the lease of a claim and a payment, and renews that lease. */
-import { LAPSED_KEPT_MS } from '../../domain/machines/store-rules.js'
+import { LAPSED_KEPT_MS } from '../../domain/machines/claim-and-payment.rules.js'
 import type { Hold } from '../../ports/charge-store.js'
 import {
   type ChargeRecords,

@@ -1,5 +1,5 @@
 /** One process. Four of the charge store's moves. Each is one synchronous step. */
-import { CLOSING_EVENTS, VERDICT_FOR_OTHERS } from '../../domain/machines/store-rules.js'
+import { CLOSING_EVENTS, VERDICT_FOR_OTHERS } from '../../domain/machines/claim-and-payment.rules.js'
 import type {
   Closed,
   CloseMove,

@@ -5,8 +5,8 @@
  * when the record is next read.
  */
 import { LRUCache } from 'lru-cache'
-import { type Drawing, next, type StateOf, type Table } from '../../domain/table.js'
-import { Expiry } from './expiry.js'
+import { type Drawing, next, type StateOf, type Table } from '../../domain/state-machine/transition-table.js'
+import { Expiry } from './expiry-by-second.js'
 
 export interface LifecycleRecord<State extends string> {
   readonly key: string

@@ -1,7 +1,7 @@
 /** One process. Sold windows in a map. Each is deleted when it ends. */
 import { type Clock, systemClock } from '../../ports/clock.js'
 import type { SubscriptionRecord, SubscriptionStore } from '../../ports/subscriptions.js'
-import { Expiry } from './expiry.js'
+import { Expiry } from './expiry-by-second.js'
 
 interface Window {
   readonly id: string

@@ -12,7 +12,7 @@ import {
   nodeClientOver,
   RESPONSE_BYTES_MAX,
   unavailable,
-} from '../algorand/node-response.js'
+} from '../algorand/node-response-reader.js'
 
 /** In a browser the key stays in a wallet. */
 export type KeyOptions = object

@@ -7,10 +7,10 @@
 import { createHash, createPublicKey, type KeyObject, verify } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
 import { SdkError } from '../../domain/errors.js'
-import { type KeyPair, keyPairFromSecret } from '../algorand/key-pair.js'
+import { type KeyPair, keyPairFromSecret } from '../algorand/node-key-pair.js'
 
-export { nodeClient } from '../algorand/node-client.js'
-export { publicFetch } from '../web/public-fetch.js'
+export { nodeClient } from '../algorand/node-clients.js'
+export { publicFetch } from '../safe-fetch/public-fetch.js'
 
 /** The paying account's key, where the program holds it. */
 export interface KeyOptions {

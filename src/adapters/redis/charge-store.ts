@@ -12,7 +12,7 @@ import type {
   Resolved,
 } from '../../ports/charge-store.js'
 import type { Connection } from './connection.js'
-import { chargeKeys } from './keys.js'
+import { chargeKeys } from './key-names.js'
 import { CLOSE } from './lua/close.js'
 import { OPEN } from './lua/open.js'
 import { RECORD } from './lua/record.js'

@@ -4,7 +4,7 @@
  */
 import { type Cluster, Redis } from 'ioredis'
 import { systemClock } from '../../ports/clock.js'
-import { withTimeout } from '../../ports/waiting.js'
+import { withTimeout } from '../../ports/timeouts-and-aborts.js'
 
 /** An ioredis client: single, Sentinel or Cluster. */
 export type RedisClient = Redis | Cluster

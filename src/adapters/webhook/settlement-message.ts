@@ -1,5 +1,5 @@
 /** The message of a settlement webhook. */
-import { reportsCharge } from '../../domain/bookings.js'
+import { reportsCharge } from '../../domain/income-bookings.js'
 import type { EndedCall } from '../../ports/call-observer.js'
 
 /** The body of a settlement webhook. Later versions may add fields, and types. */

@@ -5,12 +5,12 @@
  */
 import { bulkhead, ExponentialBackoff, handleAll, retry, wrap } from 'cockatiel'
 import { Agent, request } from 'undici'
-import { recentBookings } from '../../domain/bookings.js'
 import { SvcError } from '../../domain/errors.js'
+import { recentBookings } from '../../domain/income-bookings.js'
 import type { CallObserver } from '../../ports/call-observer.js'
 import { systemClock, wakefulClock } from '../../ports/clock.js'
 import type { Logger } from '../../ports/logger.js'
-import { deadline, withTimeout } from '../../ports/waiting.js'
+import { deadline, withTimeout } from '../../ports/timeouts-and-aborts.js'
 import { type SettlementMessage, settlementMessage } from './settlement-message.js'
 import { secretKey, signedHeaders } from './standard-signature.js'
 

@@ -7,7 +7,7 @@
 import type { ChargeStore, Hold } from '../../ports/charge-store.js'
 import type { Cancel, Clock } from '../../ports/clock.js'
 import type { Logger } from '../../ports/logger.js'
-import { every } from '../../ports/waiting.js'
+import { every } from '../../ports/timeouts-and-aborts.js'
 
 export interface Leases {
   readonly leaseMs: number

@@ -1,7 +1,7 @@
 /** Renders what a handler returned. If rendering fails, the answer is not delivered and not charged. */
 import { validateHeaderValue } from 'node:http'
 import { types } from 'node:util'
-import type { Answer } from '../../domain/answer.js'
+import type { Answer } from '../../domain/handler-answer.js'
 import { jsonMistakeIn } from './json-mistakes.js'
 
 const JSON_HEADERS = Object.freeze({ 'content-type': 'application/json; charset=utf-8' })

@@ -1,6 +1,6 @@
 /** Subscription keys: made here, stored as their hash, shown once. */
 import { hash } from 'node:crypto'
-import type { ChargeDeps } from './deps.js'
+import type { ChargeDeps } from './charge-deps.js'
 
 /**
  * The store's time, where the store has one. When each replica used its own clock, a replica that was an hour behind

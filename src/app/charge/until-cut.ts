@@ -1,4 +1,4 @@
-import type { Stop } from './deps.js'
+import type { Stop } from './charge-deps.js'
 
 /** The work's result, or `cut` as soon as the server stops waiting for its calls. The work continues. */
 export function untilCut<T>(stop: Stop, work: Promise<T>, cut: T): Promise<T> {

@@ -1,7 +1,7 @@
 /** The paying account's balance, read from a node. */
 import type { Algod } from '../../adapters/algorand/algod-api.js'
 import { type Network, USDC_ASSET_ID } from '../../domain/network.js'
-import { usdNumber } from '../../domain/price-of.js'
+import { usdNumber } from '../../domain/usd-price-for-display.js'
 
 /** What an account holds. */
 export interface Balance {

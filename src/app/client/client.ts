@@ -1,18 +1,24 @@
 /** The paying client: it asks, reads the price, checks it against its limits, signs exactly that price, and calls again. */
 import type { Manifest } from '../../domain/manifest.js'
-import { priceOf, usdNumber } from '../../domain/price-of.js'
-import { unlessAborted } from '../../ports/waiting.js'
+import { priceOf, usdNumber } from '../../domain/usd-price-for-display.js'
+import { unlessAborted } from '../../ports/timeouts-and-aborts.js'
 import type { Balance } from './balance.js'
-import { manifestOf, manifestUrl } from './discover.js'
-import { noSigner, notASubscription } from './errors.js'
-import { type CallOptions, type HttpRequest, type RequestOptions, requestOf, urlOf } from './http-request.js'
-import { type CallOutcome, type CallRequest, type ManyOptions, manyCalls } from './many.js'
-import { type ClientOptions, type Settings, settingsOf } from './options.js'
+import { type CallOptions, type HttpRequest, type RequestOptions, requestOf, urlOf } from './build-request.js'
+import { type CallOutcome, type CallRequest, type ManyOptions, manyCalls } from './call-many.js'
+import { noSigner, notASubscription } from './client-errors.js'
+import { type ClientOptions, type Settings, settingsOf } from './client-options.js'
+import { manifestOf, manifestUrl } from './fetch-manifest.js'
 import { type Purchase, purchase } from './purchase.js'
-import { challengeOf, type Estimate, estimateOf, isQuote } from './quote.js'
+import { challengeOf, type Estimate, estimateOf, isQuote } from './read-quote.js'
 import type { Receipts } from './receipts.js'
-import { type CallResult, type Outcome, type QuoteResult, resultOf, type SubscribeResult } from './results.js'
-import { ask, askBriefly, deliver, succeeded, type UnpaidReply } from './retry.js'
+import {
+  type CallResult,
+  type Outcome,
+  type QuoteResult,
+  resultOf,
+  type SubscribeResult,
+} from './result-types.js'
+import { ask, askBriefly, deliver, succeeded, type UnpaidReply } from './send-with-retries.js'
 import {
   type ActiveSubscription,
   type SubscriptionKeys,

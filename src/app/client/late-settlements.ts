@@ -3,13 +3,13 @@
  * hold the signed bytes and can submit them until the last valid round, so only the chain is asked.
  */
 import type { Algod } from '../../adapters/algorand/algod-api.js'
-import { algorandChain } from '../../adapters/algorand/chain.js'
+import { algorandChain } from '../../adapters/algorand/chain-reader.js'
 import type { Indexer } from '../../adapters/algorand/indexer-api.js'
 import type { Network } from '../../domain/network.js'
 import type { Chain } from '../../ports/chain.js'
 import type { Clock } from '../../ports/clock.js'
 import type { OpenSpend, SpendEnd, SpendLedger } from '../../ports/spend-ledger.js'
-import { withTimeout } from '../../ports/waiting.js'
+import { withTimeout } from '../../ports/timeouts-and-aborts.js'
 
 export interface LateSettlements {
   /** Settles payments that landed or can no longer land, in bounded time. Never rejects: a payment without proof stays counted. */

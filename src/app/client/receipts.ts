@@ -1,9 +1,9 @@
 /** The payments that this client has sent, for accounting. In memory, and bounded: the oldest go first. */
 
 import { csvRow } from '../../domain/csv.js'
-import { usdNumber } from '../../domain/price-of.js'
+import { usdNumber } from '../../domain/usd-price-for-display.js'
 import type { PaymentRequirements } from '../../domain/x402.js'
-import type { Charged } from './charged.js'
+import type { Charged } from './charge-evidence.js'
 
 /** One payment that was sent. All fields but `status` and `charged` are what was signed, whatever the seller says. */
 export interface PaymentRecord {

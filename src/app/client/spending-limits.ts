@@ -7,7 +7,7 @@ import type { SignedPayment } from '../../ports/payment-signer.js'
 import type { Random } from '../../ports/random.js'
 import { randomId } from '../../ports/random-id.js'
 import type { SpendLedger } from '../../ports/spend-ledger.js'
-import { unlessAborted } from '../../ports/waiting.js'
+import { unlessAborted } from '../../ports/timeouts-and-aborts.js'
 import type { LateSettlements } from './late-settlements.js'
 
 export interface Caps {

@@ -3,7 +3,7 @@ import { SdkError } from '../../domain/errors.js'
 import { IDEMPOTENCY_KEY_HEADER } from '../../domain/idempotency-key.js'
 import type { Random } from '../../ports/random.js'
 import { randomId } from '../../ports/random-id.js'
-import type { HttpRequest } from './http-request.js'
+import type { HttpRequest } from './build-request.js'
 
 export const SUBSCRIPTION_HEADER = 'x-svc-subscription'
 export const SUBSCRIPTION_EXPIRES_HEADER = 'x-svc-subscription-expires'

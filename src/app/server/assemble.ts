@@ -1,41 +1,41 @@
 /** Plugs the adapters into the ports, as the settings say. Refuses the seller's mistakes before it opens anything. */
 import { ALGOD_TOKEN_HEADER, algodOver } from '../../adapters/algorand/algod-api.js'
-import { algorandChain } from '../../adapters/algorand/chain.js'
+import { algorandChain } from '../../adapters/algorand/chain-reader.js'
 import { INDEXER_TOKEN_HEADER, indexerOver } from '../../adapters/algorand/indexer-api.js'
-import { algorandPaymentReader } from '../../adapters/algorand/payment-reader.js'
+import { algorandPaymentReader } from '../../adapters/algorand/read-payment.js'
 import { facilitatorList } from '../../adapters/facilitator/failover.js'
 import { type X402Facilitator, x402Facilitator } from '../../adapters/facilitator/x402-facilitator.js'
-import { httpApp } from '../../adapters/http/app.js'
-import { BodyBudget } from '../../adapters/http/body-budget.js'
+import { BodyBudget } from '../../adapters/http/body-memory-limit.js'
 import { freeRoutes } from '../../adapters/http/free-routes/index.js'
-import { pathsOf } from '../../adapters/http/routes.js'
+import { koaApp } from '../../adapters/http/koa-app.js'
+import { pathsOf } from '../../adapters/http/route-table.js'
 import { memoryChargeStore } from '../../adapters/memory/charge-store.js'
-import { memoryCredit } from '../../adapters/memory/credit.js'
+import { memoryCredit } from '../../adapters/memory/handler-credit.js'
 import { memoryRateLimit } from '../../adapters/memory/rate-limit.js'
 import { memorySubscriptions } from '../../adapters/memory/subscriptions.js'
 import { SvcError } from '../../domain/errors.js'
 import { USDC_ASSET_ID } from '../../domain/network.js'
-import { createCharge } from '../charge/charge.js'
-import type { ChargeDeps } from '../charge/deps.js'
+import type { ChargeDeps } from '../charge/charge-deps.js'
 import { leasesIn } from '../charge/leases.js'
 import { pendingCloses } from '../charge/pending-closes.js'
-import { auditingOf } from './audit.js'
-import { documentsOf } from './documents.js'
+import { createCharge } from '../charge/walk-charge-machine.js'
+import { documentsOf } from './agent-documents.js'
+import { observersOf } from './call-observers.js'
 import type { Drain } from './drain.js'
-import { endpointEntries } from './endpoints.js'
+import { endpointEntries } from './endpoint-entries.js'
 import { healthOf, readinessOf } from './health.js'
-import { nodeWatch } from './node-watch.js'
-import { observersOf } from './observers.js'
+import { journalAndAuditPageOf } from './journal-and-audit-page.js'
+import { nodeStatusLog } from './log-node-status.js'
 import type { PlatformServices } from './platform-services.js'
-import type { Settings } from './settings.js'
-import { boundedSubscriptions, sweeping } from './subscription-windows.js'
+import type { Settings } from './settings-from-options.js'
+import { boundedSubscriptions, sweeping } from './subscription-store-upkeep.js'
 import { transportsOf } from './transports.js'
 
 /** @throws SvcError `invalid_options`, `invalid_facilitator`, `journal_locked`, `journal_unwritable` */
 export function assemble(settings: Settings, drain: Drain, around: PlatformServices) {
   const { agent, basePath, bodyBytesMax, logger, rules, stores } = settings
   const { clock, random } = around
-  const auditing = auditingOf(settings)
+  const auditing = journalAndAuditPageOf(settings)
   const { journal } = auditing
   const observers = observersOf(settings, { inFlight: drain.count, journal })
   const bodies = new BodyBudget(settings.unpaidBodyBytesMax)
@@ -46,7 +46,7 @@ export function assemble(settings: Settings, drain: Drain, around: PlatformServi
   const chain = algorandChain({
     network: agent.network,
     ...remotes,
-    watch: nodeWatch(settings.warn, logger),
+    watch: nodeStatusLog(settings.warn, logger),
     clock,
   })
   const deps: ChargeDeps = {
@@ -93,7 +93,7 @@ export function assemble(settings: Settings, drain: Drain, around: PlatformServi
     runs: observers.runs,
     operationsHosts: settings.operationsHosts,
   }).concat(transports.routes, auditing.routes)
-  const app = httpApp({
+  const app = koaApp({
     ...mount,
     charge,
     endpoints: agent.endpoints,

@@ -4,10 +4,10 @@
  */
 
 import { type ShutdownDrawing, shutdownTable } from '../../domain/machines/shutdown.machine.js'
-import { type Effects, run } from '../../domain/run.js'
+import { type Effects, run } from '../../domain/state-machine/run-machine.js'
 import type { Clock } from '../../ports/clock.js'
-import { sleep } from '../../ports/waiting.js'
-import type { InFlight, Stop } from '../charge/deps.js'
+import { sleep } from '../../ports/timeouts-and-aborts.js'
+import type { InFlight, Stop } from '../charge/charge-deps.js'
 
 /** The result of a server's shutdown. */
 export interface ShutdownReport {

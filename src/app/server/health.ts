@@ -4,8 +4,8 @@ import type { AgentDef } from '../../domain/agent.js'
 import { CAIP2 } from '../../domain/network.js'
 import type { Clock } from '../../ports/clock.js'
 import type { Logger } from '../../ports/logger.js'
-import { withTimeout } from '../../ports/waiting.js'
-import type { ChargeDeps } from '../charge/deps.js'
+import { withTimeout } from '../../ports/timeouts-and-aborts.js'
+import type { ChargeDeps } from '../charge/charge-deps.js'
 
 const CHECK_TIMEOUT_MS = 2_000
 

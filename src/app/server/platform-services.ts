@@ -1,10 +1,10 @@
 /** What a server takes from its machine and from the network. A simulation has to replace all of it. */
 
-import { nodeClient } from '../../adapters/algorand/node-client.js'
+import { nodeClient } from '../../adapters/algorand/node-clients.js'
 import { jsonTransport } from '../../adapters/facilitator/json-transport.js'
 import { type Clock, systemClock } from '../../ports/clock.js'
 import { type Random, systemRandom } from '../../ports/random.js'
-import type { ServerOptions } from './options.js'
+import type { ServerOptions } from './server-options.js'
 
 export interface PlatformServices {
   readonly clock: Clock

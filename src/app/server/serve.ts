@@ -2,16 +2,16 @@
 import { createServer as createHttpServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type Koa from 'koa'
-import { answerBrokenRequests } from '../../adapters/http/broken-requests.js'
+import { answerUnparsableRequests } from '../../adapters/http/unparsable-requests.js'
 import type { AgentDef } from '../../domain/agent.js'
 import { systemClock } from '../../ports/clock.js'
-import { every } from '../../ports/waiting.js'
+import { every } from '../../ports/timeouts-and-aborts.js'
 import { assemble } from './assemble.js'
 import { createDrain, type ShutdownReport } from './drain.js'
-import { listeningOf, SHUTDOWN_TIMEOUT_DEFAULT_MS } from './listening.js'
-import type { Ready, ServeOptions, ServerOptions } from './options.js'
+import { listeningOf, SHUTDOWN_TIMEOUT_DEFAULT_MS } from './listen-options.js'
 import { platformServices } from './platform-services.js'
-import { settingsOf } from './settings.js'
+import type { Ready, ServeOptions, ServerOptions } from './server-options.js'
+import { settingsOf } from './settings-from-options.js'
 
 /** Node's HTTP server, with a shutdown that loses no paid call. */
 export interface SvcServer extends Server {
@@ -58,7 +58,7 @@ export function serve(agent: AgentDef, options: ServeOptions = {}): SvcServer {
     app.callback(),
   )
   server.maxConnections = maxConnections
-  answerBrokenRequests(server)
+  answerUnparsableRequests(server)
   server.listen(port, options.host, () => {
     const ready = { port: (server.address() as AddressInfo).port, routes, network }
     ;(options.onReady ?? sayReady)(ready)

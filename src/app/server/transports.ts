@@ -1,16 +1,16 @@
 /** The transports for other agents: the agent card, A2A and MCP, each at a path of this server, over the same charge. */
-import { cardTransport, descriptorTransport } from '../../adapters/a2a/agent-card.js'
+import { cardTransport, descriptorTransport } from '../../adapters/a2a/agent-card-routes.js'
 import { a2aTransport } from '../../adapters/a2a/transport.js'
+import { algorandRegistry } from '../../adapters/algorand/agent-registry.js'
 import { ALGOD_TOKEN_HEADER } from '../../adapters/algorand/algod-api.js'
-import { algorandRegistry } from '../../adapters/algorand/registry.js'
-import type { FreeRoute } from '../../adapters/http/route.js'
+import type { FreeRoute } from '../../adapters/http/route-types.js'
 import { type TransportRouteOptions, transportRoute } from '../../adapters/http/transport-route.js'
 import { mcpTransport } from '../../adapters/mcp/transport.js'
-import { A2A_PATH, CARD_PATHS, MCP_PATH } from '../../domain/card.js'
+import { A2A_PATH, CARD_PATHS, MCP_PATH } from '../../domain/agent-card.js'
 import type { Charge } from '../../ports/charge.js'
-import type { Documents } from './documents.js'
+import type { Documents } from './agent-documents.js'
 import type { PlatformServices } from './platform-services.js'
-import type { Settings } from './settings.js'
+import type { Settings } from './settings-from-options.js'
 
 export interface TransportsOptions extends TransportRouteOptions {
   readonly charge: Charge

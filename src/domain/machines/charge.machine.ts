@@ -6,10 +6,16 @@
  * failed, timed out or was abandoned has no way to settling; once settling began, "not charged" is said only by a call
  * that gave back what it still held.
  */
-import { type DrawnMachine, type FinalOf, machineOf, type StateOf, tableOf } from '../table.js'
-import { answer, type Outcome, payment, problem, unknown } from './charge.outcome.js'
+import {
+  type DrawnMachine,
+  type FinalOf,
+  machineOf,
+  type StateOf,
+  tableOf,
+} from '../state-machine/transition-table.js'
+import { answer, type Outcome, payment, problem, unknown } from './charge.outcome-types.js'
 
-export type { Charged, Closing, Outcome, OutcomeKind, RunCredit } from './charge.outcome.js'
+export type { Charged, Closing, Outcome, OutcomeKind, RunCredit } from './charge.outcome-types.js'
 
 const drawing = {
   id: 'charge',

@@ -4,7 +4,7 @@
  * A token whose lease lapsed may still record if no other call took the claim meanwhile. A token that was replaced
  * may do nothing.
  */
-import { type DrawnMachine, lifecycleOf, machineOf, type StateOf } from '../table.js'
+import { type DrawnMachine, lifecycleOf, machineOf, type StateOf } from '../state-machine/transition-table.js'
 
 const drawing = {
   id: 'claim',

@@ -2,7 +2,7 @@
  * The life of one payment, by its transaction id: a handler's answer is delivered for it at most once, for any
  * presenter and any number of requests.
  */
-import { type DrawnMachine, lifecycleOf, machineOf, type StateOf } from '../table.js'
+import { type DrawnMachine, lifecycleOf, machineOf, type StateOf } from '../state-machine/transition-table.js'
 
 const drawing = {
   id: 'payment',

@@ -1,5 +1,5 @@
 /** The life of one paid window. Its key opens the endpoint while it is `active` and now is before `expiresAt`. */
-import { type DrawnMachine, lifecycleOf, machineOf, type StateOf } from '../table.js'
+import { type DrawnMachine, lifecycleOf, machineOf, type StateOf } from '../state-machine/transition-table.js'
 
 const drawing = {
   id: 'subscription',

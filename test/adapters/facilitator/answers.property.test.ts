@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { settlementOf, verificationOf } from '../../../src/adapters/facilitator/verdicts.js'
+import { settlementOf, verificationOf } from '../../../src/adapters/facilitator/verdict-of-response.js'
 import { text } from '../../support/fake-facilitator.js'
 import { newPayment, REQUIREMENTS, start } from './setup.js'
 

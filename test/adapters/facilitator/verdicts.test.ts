@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { settlementOf, verificationOf } from '../../../src/adapters/facilitator/verdicts.js'
+import { settlementOf, verificationOf } from '../../../src/adapters/facilitator/verdict-of-response.js'
 import { json } from '../../support/fake-facilitator.js'
 import { newPayment, REQUIREMENTS, start, VECTORS } from './setup.js'
 

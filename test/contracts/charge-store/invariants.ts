@@ -1,6 +1,6 @@
 import { expect } from 'vitest'
 import type { CloseMove, Hold, Opened, ResolveMove } from '../../../src/ports/charge-store.js'
-import { text } from '../../../src/testing/charge-store/scene.js'
+import { text } from '../../../src/testing/charge-store/fixture.js'
 
 /** Two money rules, judged only by what the store was told and what it answered. */
 export class Invariants {

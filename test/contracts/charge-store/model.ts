@@ -2,7 +2,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { Hold, Opened, Resolved } from '../../../src/ports/charge-store.js'
-import { type MakeChargeStore, type Scene, scene, text } from '../../../src/testing/charge-store/scene.js'
+import { type MakeChargeStore, type Scene, scene, text } from '../../../src/testing/charge-store/fixture.js'
 import { Invariants } from './invariants.js'
 import { Reference } from './reference.js'
 

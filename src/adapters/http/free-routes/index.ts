@@ -1,7 +1,7 @@
 /** The routes that an agent answers without payment, at the root and under its base path. */
-import type { FreeRoute } from '../route.js'
-import { type DiscoveryRoutesOptions, discoveryRoutes } from './manifest.js'
-import { type OperationsRoutesOptions, operationsRoutes } from './operations.js'
+import type { FreeRoute } from '../route-types.js'
+import { type OperationsRoutesOptions, operationsRoutes } from './health-metrics-runs.js'
+import { type DiscoveryRoutesOptions, discoveryRoutes } from './manifest-and-openapi.js'
 
 export interface FreeRoutesOptions extends DiscoveryRoutesOptions, OperationsRoutesOptions {}
 

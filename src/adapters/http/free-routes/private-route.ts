@@ -1,6 +1,6 @@
 /** Routes that pages of other sites can neither call nor read. Paid routes are for every page; these are not. */
 import type { IncomingHttpHeaders } from 'node:http'
-import type { FreeRoute, NodeRequest } from '../route.js'
+import type { FreeRoute, NodeRequest } from '../route-types.js'
 
 const PRIVATE = Object.freeze([
   'Cache-Control',

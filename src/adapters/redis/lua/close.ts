@@ -1,4 +1,4 @@
-import { CLOSING_EVENTS } from '../../../domain/machines/store-rules.js'
+import { CLOSING_EVENTS } from '../../../domain/machines/claim-and-payment.rules.js'
 import { luaLiteral } from './literal.js'
 import { PRELUDE } from './prelude.js'
 

@@ -1,5 +1,5 @@
 /** Writes tables of TypeScript, above all the machines, into the text of a Lua script. */
-import type { Drawing, Table } from '../../../domain/table.js'
+import type { Drawing, Table } from '../../../domain/state-machine/transition-table.js'
 
 type Literal = string | readonly Literal[] | { readonly [key: string]: Literal }
 

@@ -6,8 +6,8 @@
  * that the machine does not list, no memory for the first HSET) must come before the first change.
  */
 import { claimTable } from '../../../domain/machines/claim.machine.js'
+import { LAPSED_KEPT_MS, VERDICT_FOR_OTHERS } from '../../../domain/machines/claim-and-payment.rules.js'
 import { paymentTable } from '../../../domain/machines/payment.machine.js'
-import { LAPSED_KEPT_MS, VERDICT_FOR_OTHERS } from '../../../domain/machines/store-rules.js'
 import { luaDrawing, luaLiteral } from './literal.js'
 
 /** ARGV[1] names the keys, one letter for each: c the claim, p the presented payment, r the recorded payment. */

@@ -1,4 +1,4 @@
-import { LAPSED_KEPT_MS } from '../../../domain/machines/store-rules.js'
+import { LAPSED_KEPT_MS } from '../../../domain/machines/claim-and-payment.rules.js'
 import { PRELUDE } from './prelude.js'
 
 /** roles, token, leaseMs -> 1 where the whole hold is still ours. */

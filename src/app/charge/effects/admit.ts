@@ -1,5 +1,5 @@
-import { type Call, claimedPayer, storeDown } from '../call.js'
-import type { ChargeDeps, Rate } from '../deps.js'
+import { type Call, claimedPayer, storeDown } from '../call-record.js'
+import type { ChargeDeps, Rate } from '../charge-deps.js'
 import { keyId } from '../subscription-key.js'
 
 const DRAINING_RETRY_MS = 5_000

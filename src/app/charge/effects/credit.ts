@@ -1,8 +1,8 @@
-import { sleep } from '../../../ports/waiting.js'
+import { sleep } from '../../../ports/timeouts-and-aborts.js'
 import { thenMaybe } from '../../then-maybe.js'
-import { type Call, storeDown } from '../call.js'
-import { creditorOf } from '../credit.js'
-import type { ChargeDeps } from '../deps.js'
+import { type Call, storeDown } from '../call-record.js'
+import type { ChargeDeps } from '../charge-deps.js'
+import { creditorOf } from '../handler-credit.js'
 
 /** How often to look for credit that another process gave back. */
 const ASK_EVERY_MS = 250

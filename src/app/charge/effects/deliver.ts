@@ -1,8 +1,8 @@
 import type { Handler, HandlerContext } from '../../../domain/endpoint.js'
 import { parseBaseUnits } from '../../../domain/money.js'
-import { usdNumber } from '../../../domain/price-of.js'
-import { type Call, log } from '../call.js'
-import type { ChargeDeps, EndpointEntry } from '../deps.js'
+import { usdNumber } from '../../../domain/usd-price-for-display.js'
+import { type Call, log } from '../call-record.js'
+import type { ChargeDeps, EndpointEntry } from '../charge-deps.js'
 import { answeredFailure, resemblesFailure, type ToldFailure, thrownFailure } from '../handler-failure.js'
 import { NoAnswer, render } from '../render-answer.js'
 

@@ -1,5 +1,5 @@
-import { type Call, storeDown } from '../call.js'
-import type { ChargeDeps } from '../deps.js'
+import { type Call, storeDown } from '../call-record.js'
+import type { ChargeDeps } from '../charge-deps.js'
 import { keyId, windowsNow } from '../subscription-key.js'
 
 /** A key opens the endpoint that sold it until its window ends. Any other key counts as absent. */

@@ -1,8 +1,8 @@
 /** The charge machine's effects, by the names that the drawing gives them. */
 import type { ChargeDrawing } from '../../../domain/machines/charge.machine.js'
-import type { Effects } from '../../../domain/run.js'
-import type { Call } from '../call.js'
-import type { ChargeDeps } from '../deps.js'
+import type { Effects } from '../../../domain/state-machine/run-machine.js'
+import type { Call } from '../call-record.js'
+import type { ChargeDeps } from '../charge-deps.js'
 import { admit } from './admit.js'
 import { credit } from './credit.js'
 import { deliver, serve } from './deliver.js'

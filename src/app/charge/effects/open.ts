@@ -1,8 +1,8 @@
 import type { Hold, Opened } from '../../../ports/charge-store.js'
 import type { ReadPayment } from '../../../ports/payment-reader.js'
-import { type Call, claimedPayer, signingPayer, storeDown } from '../call.js'
-import { bodyHash, claimName, unseal } from '../claim.js'
-import type { ChargeDeps } from '../deps.js'
+import { type Call, claimedPayer, signingPayer, storeDown } from '../call-record.js'
+import type { ChargeDeps } from '../charge-deps.js'
+import { bodyHash, claimName, unseal } from '../claim-name-and-seal.js'
 import { keyId } from '../subscription-key.js'
 
 /**

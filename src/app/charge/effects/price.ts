@@ -1,11 +1,11 @@
 import { SvcError } from '../../../domain/errors.js'
 import { isRecord, sameTerms } from '../../../domain/x402.js'
-import { withTimeout } from '../../../ports/waiting.js'
+import { withTimeout } from '../../../ports/timeouts-and-aborts.js'
 import { thenMaybe } from '../../then-maybe.js'
-import { type Call, meetsTerms } from '../call.js'
-import type { ChargeDeps } from '../deps.js'
-import { quotedPrice } from '../quoted-price.js'
-import { UNPAID } from '../terms.js'
+import { type Call, meetsTerms } from '../call-record.js'
+import type { ChargeDeps } from '../charge-deps.js'
+import { UNPAID } from '../payment-challenge.js'
+import { quotedPrice } from '../price-from-function.js'
 
 /** Computes the terms and compares the payment with them, before the facilitator is asked. */
 export function price(deps: ChargeDeps, call: Call) {

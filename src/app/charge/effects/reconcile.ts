@@ -1,7 +1,7 @@
 import type { Landing } from '../../../ports/chain.js'
-import { sleep, withTimeout } from '../../../ports/waiting.js'
-import type { Call } from '../call.js'
-import type { ChargeDeps } from '../deps.js'
+import { sleep, withTimeout } from '../../../ports/timeouts-and-aborts.js'
+import type { Call } from '../call-record.js'
+import type { ChargeDeps } from '../charge-deps.js'
 import { untilCut } from '../until-cut.js'
 import { accept, settlementOf } from './settle.js'
 

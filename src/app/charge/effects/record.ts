@@ -1,7 +1,7 @@
-import { bodyBytes } from '../../../domain/answer.js'
-import { type Call, type ReplayedAnswer, storeDown } from '../call.js'
-import { seal } from '../claim.js'
-import type { ChargeDeps } from '../deps.js'
+import { bodyBytes } from '../../../domain/handler-answer.js'
+import { type Call, type ReplayedAnswer, storeDown } from '../call-record.js'
+import type { ChargeDeps } from '../charge-deps.js'
+import { seal } from '../claim-name-and-seal.js'
 import { keyId, newKey, windowsNow } from '../subscription-key.js'
 
 /** Generous limits for garbage collection: slow rounds, and an hour for clocks and operators. */

@@ -1,9 +1,9 @@
 import type { Landing } from '../../../ports/chain.js'
 import type { Recorded } from '../../../ports/charge-store.js'
-import type { Call } from '../call.js'
-import { unseal } from '../claim.js'
-import { creditorOf, giveCredit } from '../credit.js'
-import type { ChargeDeps } from '../deps.js'
+import type { Call } from '../call-record.js'
+import type { ChargeDeps } from '../charge-deps.js'
+import { unseal } from '../claim-name-and-seal.js'
+import { creditorOf, giveCredit } from '../handler-credit.js'
 import { untilCut } from '../until-cut.js'
 import { settlementOf } from './settle.js'
 

@@ -1,6 +1,6 @@
-import type { Call } from '../call.js'
-import { giveBack } from '../close.js'
-import type { ChargeDeps } from '../deps.js'
+import type { Call } from '../call-record.js'
+import type { ChargeDeps } from '../charge-deps.js'
+import { giveBack } from '../close-call.js'
 
 const IN_DOUBT_RETRY_MS = 5_000
 

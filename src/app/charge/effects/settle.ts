@@ -1,8 +1,8 @@
 import { networkOf } from '../../../domain/network.js'
 import type { PaymentPayload, PaymentRequirements } from '../../../domain/x402.js'
 import type { Settlement } from '../../../ports/facilitator.js'
-import type { Call } from '../call.js'
-import type { ChargeDeps } from '../deps.js'
+import type { Call } from '../call-record.js'
+import type { ChargeDeps } from '../charge-deps.js'
 import { untilCut } from '../until-cut.js'
 
 export async function settle(deps: ChargeDeps, call: Call) {

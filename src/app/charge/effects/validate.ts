@@ -1,6 +1,6 @@
 import type { Problem } from '../../../ports/charge.js'
-import type { Call } from '../call.js'
-import type { ChargeDeps } from '../deps.js'
+import type { Call } from '../call-record.js'
+import type { ChargeDeps } from '../charge-deps.js'
 import { entitle } from './entitle.js'
 
 /** A probe asks for the price: it has no input to validate, and no handler runs for it. */

@@ -1,6 +1,6 @@
 import type { ReadPayment } from '../../../ports/payment-reader.js'
-import type { Call } from '../call.js'
-import type { ChargeDeps } from '../deps.js'
+import type { Call } from '../call-record.js'
+import type { ChargeDeps } from '../charge-deps.js'
 import { countVerified } from './admit.js'
 
 /**

@@ -1,0 +1,103 @@
+/** The chain, read from one node and, where there is one, an indexer. Promises: see the port. */
+import type { Network } from '../../domain/network.js'
+import type { Chain, Landing, Validity } from '../../ports/chain.js'
+import { type Clock, systemClock } from '../../ports/clock.js'
+import type { Algod } from './algod-api.js'
+import { checkedNode, type NodeWatch } from './checked-last-round.js'
+import type { Indexer } from './indexer-api.js'
+import { roundEstimate } from './round-estimate.js'
+
+export interface ChainOptions {
+  readonly network: Network
+  readonly algod: Algod
+  /** Asked where the node's blocks cannot answer: too many rounds to read one by one, or blocks that it no longer keeps. */
+  readonly indexer?: Indexer
+  /** The longest time of a round while the network works. Estimates grow by one round in this time. */
+  readonly roundMs?: number
+  readonly clock?: Clock
+  /** Checks the node's network at intervals, also while no call needs the node. */
+  readonly watch?: NodeWatch
+}
+
+/** About 6 minutes of rounds. A payment with the usual 60 s is valid for 22 rounds. */
+const BLOCKS_MAX = 128n
+const BLOCKS_AT_ONCE = 8
+const INDEXER_AHEAD_MAX = 1_000n
+const ROUND_MS = 3_300
+
+export function algorandChain(options: ChainOptions): Chain & { close(): void } {
+  const { network, algod, indexer, roundMs = ROUND_MS, clock = systemClock, watch } = options
+  const node = checkedNode({ network, algod, watch, clock })
+  const estimate = roundEstimate({ readRound: node.lastRound, roundMs, nowMs: clock.monotonic })
+
+  async function lookup(txId: string, { firstValid, lastValid }: Validity): Promise<Landing> {
+    // The last round is read before any block: a transaction that no block has can then never land.
+    const tip = await node.lastRound()
+    if (await landedRecently(txId)) return 'found'
+    if (tip <= lastValid) return 'unknown'
+    const narrow = lastValid - firstValid < BLOCKS_MAX
+    const inRange = narrow ? await inBlocks(algod, txId, firstValid, lastValid) : 'unknown'
+    const landing = inRange === 'unknown' && indexer ? await inIndex(indexer, txId, lastValid, tip) : inRange
+    // Blocks do not name their network, and those of another network never hold our transaction: check the node again.
+    if (landing === 'absent') await node.lastRound()
+    return landing
+  }
+
+  /** The quick check. `false` means only "not yet", so the lookup goes on after an error. */
+  async function landedRecently(txId: string): Promise<boolean | undefined> {
+    try {
+      return (await algod.confirmedRound(txId)) !== undefined
+    } catch {
+      return undefined
+    }
+  }
+
+  return {
+    async round() {
+      const known = await estimate()
+      return node.status === 'wrongNetwork' ? undefined : known
+    },
+    status: () => node.status,
+    close: node.close,
+    async lookup(txId, window) {
+      try {
+        return await lookup(txId, window)
+      } catch {
+        return 'unknown'
+      }
+    },
+    async hasLanded(txId) {
+      try {
+        await node.lastRound()
+        return await landedRecently(txId)
+      } catch {
+        return undefined
+      }
+    },
+  }
+}
+
+/** A node that does not keep old blocks fails here; an indexer may still have the transaction. */
+async function inBlocks(algod: Algod, txId: string, firstValid: bigint, lastValid: bigint): Promise<Landing> {
+  const rounds = Array.from(
+    { length: Number(lastValid - firstValid) + 1 },
+    (_, at) => firstValid + BigInt(at),
+  )
+  try {
+    for (let at = 0; at < rounds.length; at += BLOCKS_AT_ONCE) {
+      const blocks = await Promise.all(rounds.slice(at, at + BLOCKS_AT_ONCE).map(algod.blockTxIds))
+      if (blocks.some(ids => ids.includes(txId))) return 'found'
+    }
+    return 'absent'
+  } catch {
+    return 'unknown'
+  }
+}
+
+async function inIndex(indexer: Indexer, txId: string, lastValid: bigint, tip: bigint): Promise<Landing> {
+  const { found, currentRound } = await indexer.find(txId)
+  if (found) return 'found'
+  // An indexer does not name its network. One that is far ahead of our node follows another network.
+  const sameNetwork = currentRound <= tip + INDEXER_AHEAD_MAX
+  return currentRound > lastValid && sameNetwork ? 'absent' : 'unknown'
+}

@@ -1,0 +1,53 @@
+/** The transfers to an account, read from an indexer. Audits use it, so it may be slow. */
+import { isRecord } from '../../domain/x402.js'
+import type { IncomingTransfers, Transfer } from '../../ports/incoming-transfers.js'
+import { bigintIn, type NodeOptions, nodeClient, textIn, unavailable } from './node-clients.js'
+
+const PAGE = 1_000
+const TIMEOUT_MS = 30_000
+
+export function indexedTransfers(options: NodeOptions): IncomingTransfers {
+  const node = nodeClient({ nodeTimeoutMs: TIMEOUT_MS, ...options }, 'X-Indexer-API-Token')
+  return {
+    async *to(payTo, asset, { fromMs, toMs }) {
+      const query = new URLSearchParams({
+        address: payTo,
+        'address-role': 'receiver',
+        'tx-type': 'axfer',
+        'asset-id': asset,
+        'after-time': new Date(fromMs).toISOString(),
+        'before-time': new Date(toMs).toISOString(),
+        limit: String(PAGE),
+      })
+      for (let more = true; more; ) {
+        const { transactions, 'next-token': next } = await node.get(`/v2/transactions?${query}`)
+        if (!Array.isArray(transactions)) throw unavailable('transactions is no list')
+        yield transactions.map(transferOf).filter(transfer => transfer.receiver === payTo)
+        more = transactions.length > 0 && typeof next === 'string'
+        if (more) query.set('next', next as string)
+      }
+    },
+    async find(txId) {
+      const body = await node.find(`/v2/transactions/${encodeURIComponent(txId)}`)
+      return body && transferOf(body.transaction)
+    },
+    close: () => node.close(),
+  }
+}
+
+function transferOf(transaction: unknown): Transfer {
+  if (!isRecord(transaction)) throw unavailable('a transaction is no object')
+  const transfer = transaction['asset-transfer-transaction']
+  const landed = {
+    txId: textIn(transaction, 'id'),
+    payer: textIn(transaction, 'sender'),
+    landedMs: Number(bigintIn(transaction, 'round-time')) * 1_000,
+  }
+  if (!isRecord(transfer)) return { ...landed, receiver: '', asset: '', amount: 0n }
+  return {
+    ...landed,
+    receiver: textIn(transfer, 'receiver'),
+    asset: bigintIn(transfer, 'asset-id').toString(),
+    amount: bigintIn(transfer, 'amount'),
+  }
+}

@@ -1,0 +1,54 @@
+/**
+ * Clients of algod and of the indexer, each on kept-alive connections of its own: GET requests with JSON responses. A response
+ * that is late, too large or malformed throws `node_unavailable`.
+ */
+import { Agent, request } from 'undici'
+import { systemClock } from '../../ports/clock.js'
+import { ALGOD_TOKEN_HEADER, type Algod, algodOver } from './algod-api.js'
+import { INDEXER_TOKEN_HEADER, type Indexer, indexerOver } from './indexer-api.js'
+import {
+  NODE_TIMEOUT_MS,
+  type NodeClient,
+  type NodeOptions,
+  nodeClientOver,
+  RESPONSE_BYTES_MAX,
+  unavailable,
+} from './node-response-reader.js'
+
+export type { AccountState, Algod, AssetHolding, SuggestedParams } from './algod-api.js'
+export type { Indexer } from './indexer-api.js'
+export { bigintIn, type NodeClient, type NodeOptions, textIn, unavailable } from './node-response-reader.js'
+
+const CONNECTIONS_MAX = 16
+
+export function algodClient(options: NodeOptions): Algod {
+  return algodOver(nodeClient(options, ALGOD_TOKEN_HEADER))
+}
+
+export function indexerClient(options: NodeOptions): Indexer {
+  return indexerOver(nodeClient(options, INDEXER_TOKEN_HEADER))
+}
+
+export function nodeClient(options: NodeOptions, tokenHeader: string): NodeClient {
+  const timeout = options.nodeTimeoutMs ?? NODE_TIMEOUT_MS
+  const dispatcher = new Agent({ connections: CONNECTIONS_MAX, connect: { timeout } })
+  return nodeClientOver(options, tokenHeader, {
+    clock: systemClock,
+    async send(url, { headers, signal }) {
+      const { statusCode, body } = await request(url, { dispatcher, signal, headers })
+      return { status: statusCode, text: await boundedText(body) }
+    },
+    close: () => dispatcher.destroy(),
+  })
+}
+
+async function boundedText(body: AsyncIterable<Uint8Array>): Promise<string> {
+  const chunks: Uint8Array[] = []
+  let length = 0
+  for await (const chunk of body) {
+    length += chunk.length
+    if (length > RESPONSE_BYTES_MAX) throw unavailable(`an answer of more than ${RESPONSE_BYTES_MAX} bytes`)
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks).toString('utf8')
+}

@@ -1,0 +1,99 @@
+/** Reads the payment inside `payload.paymentGroup[payload.paymentIndex]`. Promise: see the port. */
+import type { AssetTransferTransactionFields, SignedTransaction, Transaction } from 'algosdk'
+import { GENESIS_HASH, type Network } from '../../domain/network.js'
+import { isRecord, type PaymentPayload } from '../../domain/x402.js'
+import type { PaymentReader, ReadPayment } from '../../ports/payment-reader.js'
+import { encodeAddress } from './address.js'
+import { encodeBase32 } from './base32.js'
+import { verifySignature } from './signing-keys.js'
+import {
+  bytesToSign,
+  decodeMember,
+  GROUP_SIZE_MAX,
+  type GroupMember,
+  hashOf,
+  txIdOf,
+} from './transaction-bytes.js'
+
+/** The length of a group's base64 texts together. A sponsored payment is below 1 kB. */
+const GROUP_TEXT_MAX = 65_536
+
+const NETWORK_BY_HASH: ReadonlyMap<string, Network> = new Map(
+  (['mainnet', 'testnet'] as const).map(network => [GENESIS_HASH[network], network]),
+)
+
+export function algorandPaymentReader(): PaymentReader {
+  return { read }
+}
+
+function read(payload: PaymentPayload): ReadPayment | undefined {
+  try {
+    const { texts, index } = groupOf(payload) ?? {}
+    if (!texts || index === undefined) return undefined
+    // As lenient about base64 as facilitators are: each payment that they can read must have an id here.
+    const group = texts.map(text => decodeMember(Buffer.from(text, 'base64')))
+    const signed = group[index]?.signed
+    const transfer = signed?.txn.assetTransfer
+    if (!group.every(isMember) || !signed || !transfer || !isSigned(signed)) return undefined
+    return readPayment(group, signed, transfer)
+  } catch {
+    return undefined
+  }
+}
+
+function readPayment(
+  group: readonly GroupMember[],
+  signed: SignedTransaction,
+  transfer: AssetTransferTransactionFields,
+): ReadPayment {
+  const { txn, sig } = signed
+  const signedText = bytesToSign(txn)
+  const txId = encodeBase32(hashOf(signedText))
+  let proven: boolean | undefined
+  return {
+    txId,
+    payer: encodeAddress(txn.sender.publicKey),
+    receiver: encodeAddress(transfer.receiver.publicKey),
+    amount: transfer.amount,
+    asset: transfer.assetIndex.toString(),
+    firstValid: txn.firstValid,
+    lastValid: txn.lastValid,
+    signature: sig && Buffer.from(sig).toString('base64'),
+    network: txn.genesisHash && NETWORK_BY_HASH.get(Buffer.from(txn.genesisHash).toString('base64')),
+    isOfGroup: id => id === txId || group.some(({ txn }) => isIdOf(id, txn)),
+    proven() {
+      proven ??= sig !== undefined && verifySignature(txn.sender.publicKey, signedText, sig)
+      return proven
+    },
+  }
+}
+
+function isIdOf(txId: string, txn: Transaction): boolean {
+  try {
+    return txIdOf(txn) === txId
+  } catch {
+    return false
+  }
+}
+
+function groupOf({ payload }: PaymentPayload): { texts: string[]; index: number } | undefined {
+  if (!isRecord(payload)) return undefined
+  const { paymentGroup, paymentIndex } = payload
+  if (!Array.isArray(paymentGroup) || paymentGroup.length > GROUP_SIZE_MAX) return undefined
+  if (typeof paymentIndex !== 'number' || !Number.isInteger(paymentIndex)) return undefined
+  let length = 0
+  for (const text of paymentGroup as unknown[]) {
+    if (typeof text !== 'string') return undefined
+    length += text.length
+    if (length > GROUP_TEXT_MAX) return undefined
+  }
+  return { texts: paymentGroup as string[], index: paymentIndex }
+}
+
+function isMember(member: GroupMember | undefined): member is GroupMember {
+  return member !== undefined
+}
+
+function isSigned({ sig, msig, lsig, pqsig }: SignedTransaction): boolean {
+  return (sig ?? msig ?? lsig ?? pqsig) !== undefined
+}

@@ -1,0 +1,35 @@
+/** Signing keys: a key pair, and the address that it signs for. */
+import { mnemonicFromSeed } from 'algosdk'
+import { encodeAddress } from './address.js'
+import { invalidKey, type KeyPair, keyPairFromSecret, keyPairFromSeed, SEED_BYTES } from './node-key-pair.js'
+
+export { verifySignature } from '#platform'
+export { decodeAddress, encodeAddress, isValidAddress } from './address.js'
+
+/** Signs for one address. */
+export interface SigningKey extends KeyPair {
+  readonly address: string
+}
+
+/**
+ * Reads the key of a 25-word mnemonic, or of a 64-byte secret key (seed, then public key).
+ *
+ * @throws SvcError `invalid_key`
+ */
+export function signingKey(secret: string | Uint8Array): SigningKey {
+  return withAddress(keyPairFromSecret(secret))
+}
+
+export function signingKeyFromSeed(seed: Uint8Array): SigningKey {
+  return withAddress(keyPairFromSeed(seed))
+}
+
+/** The 25 words of a 32-byte seed. */
+export function mnemonicOf(seed: Uint8Array): string {
+  if (seed.length !== SEED_BYTES) throw invalidKey('A seed has 32 bytes')
+  return mnemonicFromSeed(seed)
+}
+
+function withAddress({ publicKey, sign }: KeyPair): SigningKey {
+  return Object.freeze({ address: encodeAddress(publicKey), publicKey, sign })
+}

@@ -1,0 +1,19 @@
+/** Makes DOM elements. Text is always set as text, so the browser never reads a caller's text as markup. */
+
+type Child = Node | string | undefined
+
+export function element(tag: string, className = '', ...children: readonly Child[]): HTMLElement {
+  const made = document.createElement(tag)
+  if (className !== '') made.className = className
+  made.append(...children.filter(child => child !== undefined))
+  return made
+}
+
+export function byId<E extends HTMLElement = HTMLElement>(id: string): E {
+  return document.getElementById(id) as E
+}
+
+export function say(id: string, text: string): void {
+  const place = byId(id)
+  if (place.textContent !== text) place.textContent = text
+}

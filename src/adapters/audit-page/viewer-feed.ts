@@ -1,0 +1,171 @@
+/**
+ * Keeps the last calls and sends them to the viewers. Each viewer has a position of its own: a slow viewer gets events later,
+ * or fewer events, and delays neither the other viewers nor any call.
+ */
+import { recentBookings } from '../../domain/income-bookings.js'
+import type { CallObserver, EndedCall } from '../../ports/call-observer.js'
+import { type Cancel, type Clock, systemClock } from '../../ports/clock.js'
+import type { JournalHeader } from '../../ports/journal-header.js'
+import { every } from '../../ports/timeouts-and-aborts.js'
+import { createTally, rounded } from './move-counts.js'
+import type { AuditEvents, Hello, RunView } from './page-events.js'
+
+/** The target of events. `write` returns whether more may follow at once. */
+export interface Viewer {
+  write(text: string): boolean
+  end(): void
+}
+
+export interface Seat {
+  /** Call it when more may be written again. */
+  drained(): void
+  leave(): void
+}
+
+export interface Feed extends CallObserver {
+  /** `undefined` where there are too many viewers already. */
+  join(viewer: Viewer): Seat | undefined
+  /** The kept calls, oldest first, as a journal without payers. */
+  lines(): Iterable<string>
+  close(): void
+}
+
+export interface FeedOptions extends Omit<Hello, 'capacity'> {
+  readonly header: JournalHeader
+  readonly capacity?: number
+  readonly clock?: Pick<Clock, 'after'>
+}
+
+const CAPACITY = 10_000
+const VIEWERS_MAX = 16
+const TICK_MS = 250
+const RUNS_AT_ONCE = 500
+/** Proxies and browsers close a connection that is silent for long. */
+const HEARTBEAT_TICKS = 60
+
+export function createFeed({
+  capacity = CAPACITY,
+  header,
+  clock = systemClock,
+  ...agent
+}: FeedOptions): Feed {
+  const places = new Map(agent.steps.map((step, at) => [step, at]))
+  const tally = createTally(agent.steps.length)
+  const ring: RunView[] = []
+  const seats = new Set<{ tell(): void; end(): void }>()
+  const bookings = recentBookings()
+  const totals = { calls: 0, charged: 0, inDoubt: 0, takenBaseUnits: 0n }
+  let told = 0
+  let stopTicking: Cancel | undefined
+  let closed = false
+
+  function seatFor(viewer: Viewer) {
+    const seen = new Uint32Array(agent.steps.length)
+    let next = Math.max(0, told - capacity)
+    let mayWrite = true
+    let quietTicks = 0
+    const send = <E extends keyof AuditEvents>(event: E, data: AuditEvents[E]) => {
+      mayWrite = viewer.write(`event: ${event}\ndata: ${JSON.stringify(data)}\n\n`)
+      quietTicks = 0
+    }
+    const tell = () => {
+      while (mayWrite && next < told) {
+        next = Math.max(next, told - capacity)
+        const until = Math.min(told, next + RUNS_AT_ONCE)
+        const runs = Array.from({ length: until - next }, (_, at) => ring[(next + at) % capacity]!)
+        next = until
+        send('runs', runs)
+      }
+      if (!mayWrite) return
+      const edges = tally.changedSince(seen)
+      if (edges.length > 0) {
+        send('edges', edges)
+        const { takenBaseUnits, ...counted } = totals
+        send('totals', { ...counted, taken: String(takenBaseUnits) })
+      } else if (++quietTicks > HEARTBEAT_TICKS) {
+        mayWrite = viewer.write(': still here\n\n')
+        quietTicks = 0
+      }
+    }
+    send('hello', { ...agent, capacity })
+    return {
+      tell,
+      end: () => viewer.end(),
+      drained() {
+        mayWrite = true
+        tell()
+      },
+    }
+  }
+
+  function watchEnded(): void {
+    if (seats.size > 0) return
+    stopTicking?.()
+    stopTicking = undefined
+  }
+
+  return {
+    ended(call) {
+      const view = viewOf(call, places)
+      ring[told++ % capacity] = view
+      tally.add(view.path, view.timingsMs)
+      totals.calls++
+      if (call.charged === 'maybe') totals.inDoubt++
+      if (!bookings.books(call)) return
+      totals.charged++
+      totals.takenBaseUnits += BigInt(call.amount ?? 0)
+    },
+    join(viewer) {
+      if (closed || seats.size >= VIEWERS_MAX) return undefined
+      const seat = seatFor(viewer)
+      seats.add(seat)
+      seat.tell()
+      stopTicking ??= every(clock, TICK_MS, () => {
+        for (const each of seats) each.tell()
+      })
+      return {
+        drained: seat.drained,
+        leave() {
+          seats.delete(seat)
+          watchEnded()
+        },
+      }
+    },
+    *lines() {
+      yield `${JSON.stringify(header)}\n`
+      for (let at = Math.max(0, told - capacity); at < told; at++) {
+        const run = ring[at % capacity]!
+        yield `${JSON.stringify({ ...run, path: run.path.map(step => agent.steps[step]) })}\n`
+      }
+    },
+    close() {
+      closed = true
+      for (const seat of seats) seat.end()
+      seats.clear()
+      watchEnded()
+    },
+  }
+}
+
+/** Lists each field, so that a later field of an ended call is not on the page before it is added here. */
+function viewOf(call: EndedCall, places: ReadonlyMap<string, number>): RunView {
+  const { id, traceId, endpoint, final, status, code, charged, startedMs, ms, path, timingsMs } = call
+  const { txId, amount, asset, mismatch } = call
+  return {
+    id,
+    traceId,
+    endpoint,
+    final,
+    status,
+    code,
+    charged,
+    startedMs,
+    ms,
+    path: path.map(step => places.get(step)!),
+    timingsMs: timingsMs.map(rounded),
+    txId,
+    amount,
+    asset,
+    mismatch,
+  }
+}

@@ -1,0 +1,100 @@
+/**
+ * The body of a request that other middleware has read, as Express's parsers, koa-bodyparser and similar leave it: as
+ * `rawBody`, or as `body` in bytes, in text or parsed. It follows the same rules as a body that this server reads.
+ */
+import type { IncomingMessage } from 'node:http'
+import { NumberOverflow } from '../../domain/json-numbers.js'
+import type { Parsed } from '../../ports/charge.js'
+import { HttpError, tooLarge } from './error-to-reply.js'
+import { malformed, parseBody, parseText, TOO_DEEP } from './parse-json-body.js'
+
+/** Where parsers leave the body that they read: Express's request, Koa's `ctx.request`. */
+export interface BodyHolder {
+  readonly body?: unknown
+  readonly rawBody?: unknown
+}
+
+/** A form's values are text without types, so they are not the JSON input that the endpoint asks for. */
+const FORM = /^\s*(?:application\/x-www-form-urlencoded|multipart\/form-data)\b/i
+
+/** @throws HttpError `body_already_read` where the parser left nothing of it, `body_too_large` */
+export function leftBody(
+  req: IncomingMessage,
+  holder: BodyHolder | undefined,
+  bytesMax: number,
+): Parsed<unknown> {
+  const holders = [holder, req as BodyHolder]
+  const raw = holders.map(each => each?.rawBody).find(isRaw)
+  if (Number(req.headers['content-length']) > bytesMax) throw tooLarge(bytesMax)
+  if (typeof raw === 'string') return parseBody(bounded(Buffer.from(raw), bytesMax))
+  const body = raw ?? holders.map(each => each?.body).find(each => each !== undefined)
+  if (body === undefined) throw nothingLeft('left nothing of it')
+  if (isBytes(body))
+    return parseBody(bounded(Buffer.from(body.buffer, body.byteOffset, body.byteLength), bytesMax))
+  if (typeof body === 'string') return parseLeftText(req, body, bytesMax)
+  if (FORM.test(req.headers['content-type'] ?? '')) {
+    return malformed('The body was read as a form: send JSON, and Content-Type: application/json.')
+  }
+  // Parsers leave `{}` for an empty body too. A length means that the body was not empty.
+  if (req.headers['content-length'] === undefined && isEmpty(body)) return { kind: 'none' }
+  return reparsed(body, bytesMax)
+}
+
+/**
+ * The text as it arrived, or the value of a JSON string. That value is shorter than the received text, at least by
+ * its quotes.
+ */
+function parseLeftText(req: IncomingMessage, text: string, bytesMax: number): Parsed<unknown> {
+  const length = bounded(Buffer.from(text), bytesMax).length
+  const came = req.headers['content-length']
+  if (came !== undefined && Number(came) !== length) return parseText(JSON.stringify(text))
+  return length === 0 ? { kind: 'none' } : parseText(text)
+}
+
+/**
+ * Writes and parses the value again. So this server's rules apply whatever a parser allowed, and no value is shared
+ * with the parser.
+ */
+function reparsed(body: unknown, bytesMax: number): Parsed<unknown> {
+  let text: string | undefined
+  try {
+    text = JSON.stringify(body, finite)
+  } catch (cause) {
+    if (cause instanceof NumberOverflow)
+      return malformed('The body has a number that is too large to be one.')
+    if (cause instanceof RangeError) return malformed(TOO_DEEP)
+  }
+  if (text === undefined) throw nothingLeft('left something that is no JSON')
+  bounded(Buffer.from(text), bytesMax)
+  return parseText(text)
+}
+
+function finite(name: string, value: unknown): unknown {
+  if (typeof value !== 'number' || Number.isFinite(value)) return value
+  throw new NumberOverflow(name)
+}
+
+function bounded(bytes: Buffer, bytesMax: number): Buffer {
+  if (bytes.length <= bytesMax) return bytes
+  throw tooLarge(bytesMax)
+}
+
+function nothingLeft(what: string): HttpError {
+  return new HttpError(
+    500,
+    'body_already_read',
+    `Something in front of this app read the body and ${what}. Its seller mounts the app before the parser, or has the parser leave req.body or ctx.request.body. You were not charged.`,
+  )
+}
+
+function isRaw(value: unknown): value is string | Uint8Array {
+  return typeof value === 'string' || isBytes(value)
+}
+
+function isBytes(value: unknown): value is Uint8Array {
+  return value instanceof Uint8Array
+}
+
+function isEmpty(value: unknown): boolean {
+  return typeof value === 'object' && value !== null && Object.keys(value).length === 0
+}

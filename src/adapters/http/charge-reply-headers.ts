@@ -1,0 +1,22 @@
+/** The headers of every answer to a paid call, on every transport. */
+import { encodeHeader, PAYMENT_REQUIRED_HEADER, PAYMENT_RESPONSE_HEADER } from '../../domain/x402.js'
+import type { ChargeOutcome } from '../../ports/charge.js'
+
+/** Names and values in turn. */
+export function chargeReplyHeaders(outcome: ChargeOutcome): string[] {
+  const { final, challenge, receipt, subscription, retryAfterMs } = outcome
+  const headers: string[] = []
+  if (challenge) headers.push(PAYMENT_REQUIRED_HEADER, challenge.header)
+  if (receipt) headers.push(PAYMENT_RESPONSE_HEADER, encodeHeader(receipt))
+  if (retryAfterMs !== undefined) {
+    headers.push('Retry-After', String(Math.max(1, Math.ceil(retryAfterMs / 1_000))))
+  }
+  if (subscription) {
+    headers.push('x-svc-subscription', subscription.key)
+    headers.push('x-svc-subscription-expires', new Date(subscription.expiresAtMs).toISOString())
+  }
+  if (final === 'replayed') headers.push('Idempotency-Replayed', 'true')
+  if (final === 'shuttingDown') headers.push('Connection', 'close')
+  if (final !== 'quoted') headers.push('traceparent', `00-${outcome.traceId}-${outcome.spanId}-01`)
+  return headers
+}

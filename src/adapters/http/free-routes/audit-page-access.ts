@@ -1,0 +1,57 @@
+/**
+ * Who may see the audit page: clients on this machine, or clients with the token. The page is read-only, but not for
+ * strangers.
+ */
+import { createHash, timingSafeEqual } from 'node:crypto'
+import type { IncomingMessage } from 'node:http'
+import { HttpError } from '../error-to-reply.js'
+import { isForeignScript } from './private-route.js'
+
+const LOOPBACK_ADDRESS = /^(127\.\d+\.\d+\.\d+|::1|::ffff:127\.\d+\.\d+\.\d+)$/
+/** If another site's name is made to point to this machine, the browser still sends that site's name. */
+const LOOPBACK_HOST = /^(localhost|([a-z0-9-]+\.)+localhost|127\.\d+\.\d+\.\d+|\[::1\])(:\d+)?$/i
+/** A request with one of these headers comes through a proxy, so its caller may be anywhere. */
+const FORWARDING = ['forwarded', 'x-forwarded-for', 'x-forwarded-host', 'x-real-ip', 'via'] as const
+
+/** @throws HttpError */
+export function admitToAudit(req: IncomingMessage, token: string | undefined): void {
+  if (isForeignScript(req.headers)) throw refused('Other sites’ pages may not read the audit page.')
+  if (token === undefined) {
+    if (isThisMachine(req)) return
+    throw refused(
+      'The audit page answers this machine only. `audit: { token }` opens it to whoever holds the token.',
+    )
+  }
+  if (isToken(presentedToken(req.headers.authorization), token)) return
+  throw new HttpError(401, 'audit_token_required', 'The audit page asks for its token, as the password.', [
+    'WWW-Authenticate',
+    'Basic realm="audit", charset="UTF-8"',
+  ])
+}
+
+function refused(message: string): HttpError {
+  return new HttpError(403, 'audit_forbidden', message)
+}
+
+function isThisMachine({ socket, headers }: IncomingMessage): boolean {
+  return (
+    LOOPBACK_ADDRESS.test(socket.remoteAddress ?? '') &&
+    LOOPBACK_HOST.test(headers.host ?? '') &&
+    FORWARDING.every(name => headers[name] === undefined)
+  )
+}
+
+/** `Bearer <token>`, or the form that browsers send: any user name, with the token as the password. */
+function presentedToken(authorization = ''): string {
+  const [scheme = '', value = ''] = authorization.split(' ', 2)
+  if (scheme.toLowerCase() === 'bearer') return value
+  if (scheme.toLowerCase() !== 'basic') return ''
+  const pair = Buffer.from(value, 'base64').toString('utf8')
+  return pair.slice(pair.indexOf(':') + 1)
+}
+
+/** Compares hashes, which have one length: neither the token's length nor the position of a difference affects the time. */
+function isToken(presented: string, token: string): boolean {
+  const [a, b] = [presented, token].map(text => createHash('sha256').update(text).digest())
+  return timingSafeEqual(a!, b!)
+}

@@ -1,0 +1,46 @@
+/** How HTTP answers each final state of a call, by the kind of its outcome. */
+
+import { OUTCOMES } from '../../domain/machines/charge.machine.js'
+import { unwritten } from '../../domain/unwritten-answer-error.js'
+import type { ChargeOutcome } from '../../ports/charge.js'
+import { chargeReplyHeaders } from './charge-reply-headers.js'
+import { errorBody } from './error-to-reply.js'
+import { jsonReply, jsonTextReply, type Reply } from './reply.js'
+
+/** @param taken lower-case names of headers that the route sets already: a handler's `Response` does not set them again. */
+export function replyToOutcome(outcome: ChargeOutcome, taken: ReadonlySet<string>): Reply {
+  const { kind, charged, closing } = OUTCOMES[outcome.final]
+  const reply =
+    kind === 'payment' ? quote(outcome) : outcome.answer ? delivered(outcome, taken) : problem(outcome)
+  if (charged === 'no' && closing === 'release') return reply
+  return { ...reply, instead: () => unwrittenReply(outcome) }
+}
+
+/**
+ * The reply for an answer that cannot be written: how the call ended, with its receipt and the key of a window that
+ * it bought.
+ */
+export function unwrittenReply(outcome: ChargeOutcome): Reply {
+  const { status, code, message, fields } = unwritten(outcome)
+  return jsonReply(status, errorBody(code, message, fields), chargeReplyHeaders(outcome))
+}
+
+function delivered(outcome: ChargeOutcome, taken: ReadonlySet<string>): Reply {
+  const { status, headers, cookies = [], body } = outcome.answer!
+  const all = chargeReplyHeaders(outcome)
+  for (const name in headers) if (!taken.has(name)) all.push(name, headers[name]!)
+  for (const cookie of cookies) all.push('set-cookie', cookie)
+  return { status, headers: all, body }
+}
+
+/** A 402's body is the empty object. The header carries everything. */
+function quote(outcome: ChargeOutcome): Reply {
+  return jsonTextReply(OUTCOMES[outcome.final].status, '{}', chargeReplyHeaders(outcome))
+}
+
+function problem(outcome: ChargeOutcome): Reply {
+  const { final, problem } = outcome
+  const { status, code } = OUTCOMES[final]
+  const body = errorBody(problem?.code ?? code, problem?.message ?? code, problem?.fields)
+  return jsonReply(problem?.status ?? status, body, chargeReplyHeaders(outcome))
+}

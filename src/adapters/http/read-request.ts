@@ -1,0 +1,61 @@
+/** Reads an HTTP request for every transport: body, payment, keys, the caller, and the URL that the caller used. */
+import { parse } from 'node:querystring'
+import { isIdempotencyKey } from '../../domain/idempotency-key.js'
+import type { Parsed } from '../../ports/charge.js'
+import type { IncomingRequest } from '../../ports/transport.js'
+import type { BodyBudget, BodyShare } from './body-memory-limit.js'
+import { callerOf } from './caller-connection.js'
+import { HttpError } from './error-to-reply.js'
+import { clientAddressOf, rootOf } from './forwarded-address.js'
+import { readPayment } from './read-payment-header.js'
+import type { NodeRequest } from './route-types.js'
+
+export interface RequestOptions {
+  readonly basePath: string
+  readonly bodyBytesMax: number
+  /** The limit for the bodies of all unpaid requests together. */
+  readonly bodies: BodyBudget
+  readonly trustProxyHops: number
+  /** Whether idempotency keys count here. Only then is an invalid key refused. */
+  readonly idempotency: boolean
+}
+
+/** @throws HttpError for an invalid key. */
+export function readRequest(
+  incoming: NodeRequest,
+  body: Parsed<unknown>,
+  share: BodyShare,
+  options: RequestOptions,
+): IncomingRequest {
+  const { req, res } = incoming
+  const rootUrl = rootOf(incoming)
+  const headers = req.headers as Record<string, string | undefined>
+  return {
+    headers,
+    query: queryOf(req.url!),
+    body,
+    payment: readPayment(req.headers),
+    subscriptionKey: headers['x-svc-subscription'],
+    idempotencyKey: idempotencyKeyOf(headers['idempotency-key'], options),
+    rootUrl,
+    baseUrl: rootUrl + options.basePath,
+    clientAddress: clientAddressOf(req, options.trustProxyHops),
+    caller: callerOf(res),
+    onPaid: () => share.close(),
+  }
+}
+
+function queryOf(url: string) {
+  const mark = url.indexOf('?')
+  return parse(mark === -1 ? '' : url.slice(mark + 1))
+}
+
+function idempotencyKeyOf(header: string | undefined, { idempotency }: RequestOptions): string | undefined {
+  if (header === undefined || isIdempotencyKey(header)) return header
+  if (!idempotency) return undefined
+  throw new HttpError(
+    400,
+    'invalid_idempotency_key',
+    'An Idempotency-Key is 1 to 255 visible ASCII characters. You were not charged.',
+  )
+}

@@ -1,0 +1,82 @@
+/** Every path that the server answers, and its methods. */
+import type { EndpointDef } from '../../domain/endpoint.js'
+import { SvcError } from '../../domain/errors.js'
+import type { Charge } from '../../ports/charge.js'
+import type { Logger } from '../../ports/logger.js'
+import type { BodyBudget } from './body-memory-limit.js'
+import { CORS_PREFLIGHT_HEADERS, sharedHeaders } from './cors.js'
+import { HttpError } from './error-to-reply.js'
+import { paidRoute } from './paid-route.js'
+import type { Reply } from './reply.js'
+import type { FreeRoute, Route } from './route-types.js'
+
+export interface HttpOptions {
+  readonly charge: Charge
+  readonly endpoints: readonly EndpointDef[]
+  /** Empty, or a path that begins with a slash and does not end with one. Endpoints live under it only. */
+  readonly basePath: string
+  readonly freeRoutes: readonly FreeRoute[]
+  readonly bodyBytesMax: number
+  readonly bodies: BodyBudget
+  readonly trustProxyHops: number
+  readonly idempotency: boolean
+  readonly cors: boolean
+  readonly logger: Logger
+}
+
+/** The paths at which a free route answers. */
+export function pathsOf({ path }: FreeRoute, basePath: string): readonly string[] {
+  return [...new Set(['', basePath])].map(prefix => prefix + path)
+}
+
+/** The routes of one path, by method. */
+export type Methods = ReadonlyMap<string, Route>
+
+export type Paths = ReadonlyMap<string, Methods>
+
+export function freeRoutesByPath({ freeRoutes, basePath, cors }: HttpOptions): Paths {
+  const shared = sharedHeaders(cors)
+  const paths = new Map<string, Map<string, Route>>()
+  for (const free of freeRoutes) {
+    const route = free.sameOrigin ? free : { ...free, headers: shared.concat(free.headers) }
+    for (const path of pathsOf(free, basePath)) {
+      const methods = paths.get(path) ?? new Map<string, Route>()
+      paths.set(path, methods.set(free.method, route))
+      if (free.method === 'GET') methods.set('HEAD', route)
+    }
+  }
+  return paths
+}
+
+/**
+ * HEAD is not a GET here: it would run a handler, or promise to, for an answer that is discarded.
+ *
+ * @throws SvcError `invalid_options` where an endpoint's path is a free route's path.
+ */
+export function paidRoutes(options: HttpOptions, free: Paths): Paths {
+  const { endpoints, basePath, cors } = options
+  const shared = sharedHeaders(cors)
+  const paths = new Map<string, Map<string, Route>>()
+  for (const def of endpoints) {
+    const path = `${basePath}/${def.name}`
+    if (free.has(path)) {
+      throw new SvcError(
+        `Endpoint '${def.name}' would be at ${path}, which is a free route`,
+        'invalid_options',
+      )
+    }
+    const { headers, handle } = paidRoute(def, options)
+    paths.set(path, new Map([[def.method, { handle, headers: shared.concat(headers) }]]))
+  }
+  return paths
+}
+
+/** @throws HttpError for any method but OPTIONS. */
+export function otherMethod(method: string, methods: Methods, cors: boolean): Reply {
+  const allow = [...methods.keys(), 'OPTIONS'].join(', ')
+  if (method !== 'OPTIONS') {
+    throw new HttpError(405, 'method_not_allowed', `This path answers ${allow}.`, ['Allow', allow])
+  }
+  const preflight = cors ? [...CORS_PREFLIGHT_HEADERS, 'Access-Control-Allow-Methods', allow] : []
+  return { status: 204, headers: ['Allow', allow, ...preflight] }
+}

@@ -1,0 +1,107 @@
+/**
+ * Writes a reply: in one write where this app is alone, and through Koa's context where other middleware may look at
+ * it.
+ */
+import type { ServerResponse } from 'node:http'
+import { pipeline, Readable } from 'node:stream'
+import type { Context } from 'koa'
+import type { Logger } from '../../ports/logger.js'
+import { reportUndelivered } from './caller-connection.js'
+import { replyToError } from './error-to-reply.js'
+import type { Reply } from './reply.js'
+
+type Respond = (ctx: Context, reply: Reply) => void
+
+/**
+ * If a reply cannot be written, report the call as undelivered, and write the reply's `instead` where that is still
+ * possible.
+ *
+ * @param isOutermost whether no other Koa middleware sees this response
+ */
+export function responder(isOutermost: (ctx: Context) => boolean, logger: Logger): Respond {
+  return (ctx, reply) => {
+    const { res } = ctx
+    // Another middleware has answered already, for example one that limits the time of a request.
+    if (res.headersSent) return reportUndelivered(res)
+    const write = isOutermost(ctx) && isUntouched(res) ? writeAtOnce : handToKoa
+    try {
+      write(ctx, reply)
+    } catch (cause) {
+      reportUndelivered(res)
+      const refusal = replyToError(cause, logger)
+      try {
+        if (res.headersSent) res.destroy()
+        else write(ctx, reply.instead?.() ?? refusal)
+      } catch (err) {
+        // Close the connection: a closed connection is better than a wrong statement about money, and an error here
+        // would end the process.
+        logger.error({ err }, 'an answer could not be written, nor what is said in its place')
+        res.destroy()
+      }
+    }
+  }
+}
+
+/**
+ * Express middleware may have set headers, or may wait for them in its own `writeHead`. (Node 20 also loses the first
+ * `Set-Cookie` that was set before, where `writeHead` receives a list.)
+ */
+function isUntouched(res: ServerResponse): boolean {
+  return res.getHeaderNames().length === 0 && WRAPPED.every(name => !Object.hasOwn(res, name))
+}
+
+/** Functions that Express middleware replaces. Some replacements set headers when the body ends. */
+const WRAPPED = ['writeHead', 'end', 'write', 'setHeader', 'flushHeaders'] as const
+
+/** Koa's own setters and `respond` are a third of what an unpaid answer costs. */
+function writeAtOnce(ctx: Context, { status, headers, body }: Reply): void {
+  const { res } = ctx
+  ctx.respond = false
+  if (body instanceof Readable) {
+    res.writeHead(status, headers as string[])
+    pipeline(body, res, () => {})
+    return
+  }
+  const length = lengthOf(body)
+  const framed = isBodiless(status) ? headers : [...headers, 'Content-Length', String(length)]
+  res.writeHead(status, framed as string[])
+  if (body instanceof Uint8Array) res.end(body)
+  // Node writes the head in the encoding of the text that follows it, and UTF-8 is slow. ASCII text can use latin1.
+  else res.end(body, length === body?.length ? 'latin1' : 'utf8')
+}
+
+function handToKoa(ctx: Context, reply: Reply): void {
+  try {
+    put(ctx, reply)
+  } catch (cause) {
+    // The replacement must not carry the headers of the first reply.
+    for (let at = 0; at < reply.headers.length; at += 2) ctx.remove(reply.headers[at]!)
+    throw cause
+  }
+}
+
+function put(ctx: Context, { status, headers, body }: Reply): void {
+  ctx.status = status
+  for (let at = 0; at < headers.length; at += 2) {
+    const name = headers[at]!
+    // The only header that may occur several times and is never joined.
+    if (name === 'set-cookie') ctx.append(name, headers[at + 1]!)
+    else ctx.set(name, headers[at + 1]!)
+  }
+  const isTyped = ctx.res.hasHeader('Content-Type')
+  if (isBodiless(status)) return
+  // Koa renders a Uint8Array that is not a Buffer as a JSON object.
+  ctx.body =
+    body instanceof Uint8Array ? Buffer.from(body.buffer, body.byteOffset, body.byteLength) : (body ?? '')
+  if (!isTyped) ctx.remove('Content-Type')
+  // Set the status again: assigning a body changes it.
+  ctx.status = status
+}
+
+function isBodiless(status: number): boolean {
+  return status === 204 || status === 205 || status === 304
+}
+
+function lengthOf(body: string | Uint8Array = ''): number {
+  return typeof body === 'string' ? Buffer.byteLength(body) : body.byteLength
+}

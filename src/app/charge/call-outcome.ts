@@ -1,0 +1,147 @@
+/** Turns the record of a finished call into its outcome. A transport then renders the outcome. */
+
+import { reportsCharge } from '../../domain/income-bookings.js'
+import { type ChargeDrawing, type ChargeFinal, OUTCOMES } from '../../domain/machines/charge.machine.js'
+import { CAIP2 } from '../../domain/network.js'
+import type { Walked } from '../../domain/state-machine/run-machine.js'
+import type { Receipt } from '../../domain/x402.js'
+import type { EndedCall } from '../../ports/call-observer.js'
+import type { Challenge, ChargeOutcome, Problem } from '../../ports/charge.js'
+import { type Call, spanIdOf } from './call-record.js'
+import type { ChargeDeps } from './charge-deps.js'
+import { MESSAGES } from './outcome-messages.js'
+
+export function outcomeOf(
+  deps: ChargeDeps,
+  call: Call,
+  { final, path }: Walked<ChargeDrawing>,
+): ChargeOutcome {
+  const { traceId, replayed } = call
+  const { kind, charged } = OUTCOMES[final]
+  const answer = final === 'replayed' ? replayed!.answer : call.answer
+  return {
+    final,
+    path,
+    traceId,
+    spanId: spanIdOf(call),
+    // If the handler answered its failure with a body, send that body.
+    ...((kind === 'answer' || final === 'failed') && answer
+      ? { answer }
+      : { problem: problemOf(call, final) }),
+    challenge: kind === 'payment' ? challengeOf(call) : undefined,
+    receipt: receiptOf(deps, call, final),
+    subscription: final === 'settled' ? call.window : charged === 'earlier' ? replayed!.window : undefined,
+    retryAfterMs: retryAfterOf(call, final),
+  }
+}
+
+/**
+ * The outcome of a call that ended without its own charge and found that another call holds its key or its payment:
+ * the process was suspended, or the store was. The other call may charge the same payment, so the answer says nothing
+ * about a charge and quotes no price.
+ */
+export function takenOver(deps: ChargeDeps, call: Call, walked: Walked<ChargeDrawing>): ChargeOutcome {
+  call.problem = undefined
+  call.refusal = undefined
+  call.retryAfterMs = TAKEN_OVER_RETRY_MS
+  return outcomeOf(deps, call, { ...walked, final: 'superseded' })
+}
+
+const TAKEN_OVER_RETRY_MS = 2_000
+
+export function endedCall(
+  deps: ChargeDeps,
+  call: Call,
+  outcome: ChargeOutcome,
+  { final, path, timingsMs }: Walked<ChargeDrawing>,
+): EndedCall {
+  const { traceId, answer, problem, receipt } = outcome
+  const { status, code } = OUTCOMES[outcome.final]
+  const { charged } = OUTCOMES[final]
+  return {
+    id: call.id,
+    traceId,
+    parentSpan: call.parentSpan,
+    endpoint: call.endpoint.def.name,
+    final,
+    path,
+    timingsMs,
+    status: (answer ?? problem!).status ?? status,
+    code: problem?.code ?? code,
+    charged,
+    startedMs: call.startedMs,
+    ms: Math.round(deps.clock.monotonic() - call.startedMonotonicMs),
+    txId: receipt?.txId || call.txId,
+    payer: receipt?.payer ?? call.payer,
+    ...(reportsCharge({ charged, path }) && { amount: receipt?.amount, asset: receipt?.asset }),
+    mismatch: call.mismatch,
+  }
+}
+
+/** In these states the caller may have paid, and needs the transaction id to find out. */
+const NAMES_TX: ReadonlySet<ChargeFinal> = new Set([
+  'paymentSpent',
+  'paymentInUse',
+  'superseded',
+  'answerNotKept',
+  'inDoubt',
+  'undecided',
+])
+
+const UNAVAILABLE_RETRY_MS = 5_000
+
+/** Every 503 says when to retry, whichever event led to it. */
+function retryAfterOf({ retryAfterMs }: Call, final: ChargeFinal): number | undefined {
+  const usual = OUTCOMES[final].status === 503 ? UNAVAILABLE_RETRY_MS : undefined
+  return retryAfterMs === undefined ? usual : Math.max(0, retryAfterMs)
+}
+
+function problemOf(call: Call, final: ChargeFinal): Problem {
+  const { problem, logs } = call
+  const txId = final === 'answerNotKept' ? call.replayed!.txId : call.txId
+  // The refusal may say "not charged" about a payment whose outcome is unknown, while another call that holds the
+  // payment may charge it.
+  const refusal = OUTCOMES[final].status === 402 ? call.refusal : undefined
+  return {
+    ...problem,
+    message: problem?.message ?? refusal ?? MESSAGES[final],
+    fields: {
+      ...problem?.fields,
+      ...(NAMES_TX.has(final) && txId !== undefined && { txId }),
+      ...(logs.length > 0 && { logs }),
+    },
+  }
+}
+
+function challengeOf({ endpoint, requirements, request, refusal }: Call): Challenge | undefined {
+  if (requirements === undefined) return undefined
+  return endpoint.terms.challenge(request.baseUrl, requirements, refusal ?? MESSAGES.unsettled)
+}
+
+function receiptOf(deps: ChargeDeps, call: Call, final: ChargeFinal): Receipt | undefined {
+  const { requirements, payer, txId, replayed, refusal = MESSAGES.unsettled } = call
+  if (final === 'unsettled') return receipt(deps, { ...requirements!, payer }, refusal)
+  const { charged } = OUTCOMES[final]
+  if (charged === 'yes') return receipt(deps, { ...requirements!, payer, txId })
+  // A call that a window covered has no payment of its own.
+  if (charged === 'earlier' && replayed!.amount !== '0') return receipt(deps, replayed!)
+  return undefined
+}
+
+interface Settled {
+  readonly amount: string
+  readonly asset: string
+  readonly txId?: string
+  readonly payer?: string
+}
+
+/** Has the official receipt's fields and those of this specification. */
+function receipt(
+  deps: ChargeDeps,
+  { amount, asset, txId = '', payer }: Settled,
+  errorReason?: string,
+): Receipt {
+  const success = errorReason === undefined
+  const network = CAIP2[deps.network]
+  return { success, errorReason, transaction: txId, network, payer, txId, amount, asset }
+}

@@ -1,0 +1,215 @@
+/** The record of one call: written by one effect, read by the next. It lives as long as the walk. */
+import type { Answer } from '../../domain/handler-answer.js'
+import { parseBaseUnits } from '../../domain/money.js'
+import { isRecord, type PaymentPayload, type PaymentRequirements } from '../../domain/x402.js'
+import type { EndedCall } from '../../ports/call-observer.js'
+import type { ChargeRequest, Problem } from '../../ports/charge.js'
+import type { Hold, Recorded } from '../../ports/charge-store.js'
+import type { ReadPayment } from '../../ports/payment-reader.js'
+import type { ChargeDeps, EndpointEntry } from './charge-deps.js'
+
+export interface Call {
+  readonly id: string
+  readonly traceId: string
+  readonly parentSpan: EndedCall['parentSpan']
+  readonly startedMs: number
+  readonly startedMonotonicMs: number
+  readonly request: ChargeRequest
+  readonly endpoint: EndpointEntry
+  /** The body, or the query of a GET, as the handler receives it. */
+  input: unknown
+  /** The request asks for the price alone. Nothing was validated, so no window may let it run. */
+  isProbe: boolean
+
+  /** The presented payment, and the transaction that was read from it. */
+  readonly payload: PaymentPayload | undefined
+  readonly read: ReadPayment | undefined
+
+  /** What this call may hold in the store, and whether it holds it. */
+  hold: Hold | undefined
+  held: boolean
+  /** The secret that seals the kept answer: the caller's key, or the payment's signature where there is no key. */
+  secret: string | undefined
+  /** The store did not answer what it did for this call. Then what the call holds is given back in the background. */
+  storeSilent: boolean
+  /** The payer whose credit the run took; `undefined` where it took none. */
+  creditor: string | undefined
+  /** The rate-limit key that counted the unverified payment. It gets the count back once the payment is verified. */
+  countedUnder: string | undefined
+  /** The record of an earlier call that stopped while settling. */
+  recorded: Recorded | undefined
+
+  requirements: PaymentRequirements | undefined
+  payer: string | undefined
+  /**
+   * `handlerMs` is the handler's deadline in milliseconds. The other two are moments of the monotonic clock: the
+   * payment cannot settle after the first, and it settles since the second.
+   */
+  handlerMs: number
+  settleByMs: number
+  settlingSinceMs: number
+
+  answer: Answer | undefined
+  txId: string | undefined
+  window: { readonly key: string; readonly id: string; readonly expiresAtMs: number } | undefined
+  replayed: ReplayedAnswer | undefined
+  mismatch: string | undefined
+
+  problem: Problem | undefined
+  /** Why the call ended with 402; the challenge's `error` repeats it. */
+  refusal: string | undefined
+  retryAfterMs: number | undefined
+  readonly logs: LogEntry[]
+}
+
+/** The part of a settled call that is kept, to be replayed to the caller that holds its key. */
+export interface ReplayedAnswer {
+  /** `undefined` where the answer was too large to keep. */
+  readonly answer: Answer | undefined
+  readonly txId: string | undefined
+  readonly payer: string | undefined
+  readonly amount: string
+  readonly asset: string
+  readonly window: { readonly key: string; readonly expiresAtMs: number } | undefined
+}
+
+export interface LogEntry {
+  readonly atMs: number
+  readonly message: string
+  readonly data?: unknown
+}
+
+const LOGS_MAX = 20
+const TRACEPARENT = /^00-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})$/
+const NO_TRACE = '0'.repeat(32)
+
+export function newCall(deps: ChargeDeps, endpoint: EndpointEntry, request: ChargeRequest): Call {
+  const id = deps.random.uuid()
+  const trace = callersTrace(request.headers.traceparent)
+  const payload = request.payment.kind === 'read' ? request.payment.value : undefined
+  const read = payload && deps.reader.read(payload)
+  return {
+    id,
+    traceId: trace?.traceId ?? hexOf(id),
+    parentSpan: trace?.parentSpan,
+    startedMs: deps.clock.now(),
+    startedMonotonicMs: deps.clock.monotonic(),
+    request,
+    endpoint,
+    input: undefined,
+    isProbe: false,
+    payload,
+    read,
+    hold: undefined,
+    held: false,
+    secret: undefined,
+    storeSilent: false,
+    creditor: undefined,
+    countedUnder: undefined,
+    recorded: undefined,
+    requirements: undefined,
+    payer: read?.payer,
+    handlerMs: endpoint.def.timeout,
+    settleByMs: Number.POSITIVE_INFINITY,
+    settlingSinceMs: 0,
+    answer: undefined,
+    txId: read?.txId,
+    window: undefined,
+    replayed: undefined,
+    mismatch: undefined,
+    problem: undefined,
+    refusal: undefined,
+    retryAfterMs: undefined,
+    logs: [],
+  }
+}
+
+const LOG_MESSAGE_LENGTH_MAX = 1_000
+const LOG_DATA_LENGTH_MAX = 2_000
+
+/**
+ * The entry is rendered when it is logged: later changes to `data` do not change it, and it cannot break or swell the
+ * error answer that carries it.
+ */
+export function log(call: Call, atMs: number, message: string, data?: unknown): void {
+  if (call.logs.length === LOGS_MAX) call.logs.shift()
+  const entry = { atMs, message: String(message).slice(0, LOG_MESSAGE_LENGTH_MAX) }
+  call.logs.push(data === undefined ? entry : { ...entry, data: loggable(data) })
+}
+
+function loggable(data: unknown): unknown {
+  try {
+    const text = JSON.stringify(data, withoutErrors) ?? 'null'
+    return text.length > LOG_DATA_LENGTH_MAX ? `${text.slice(0, LOG_DATA_LENGTH_MAX)}…` : JSON.parse(text)
+  } catch {
+    return 'not JSON'
+  }
+}
+
+/**
+ * Leaves errors out of log entries. Callers read the entries, and errors hold private data: the errors of an HTTP
+ * library hold the request's headers.
+ */
+function withoutErrors(this: Record<string, unknown>, key: string, value: unknown): unknown {
+  const original = this[key]
+  return original instanceof Error ? original.name : value
+}
+
+const STORE_RETRY_MS = 2_000
+
+/** Without a store there is no call: a payment that cannot be held cannot be charged exactly once. */
+export function storeDown(call: Call): 'storeDown' {
+  call.retryAfterMs = STORE_RETRY_MS
+  call.problem = {
+    code: 'store_unavailable',
+    message:
+      'The store that guards against double charges does not answer, or is full. Nothing was charged by this request; try again.',
+  }
+  return 'storeDown'
+}
+
+/** The random half of the call's own id. Making other random bytes took 7 % of a call in a window. */
+export function spanIdOf({ id }: Call): string {
+  return id.slice(19, 23) + id.slice(24)
+}
+
+/** Cuts the hyphens by position: a global replacement takes as long as making the id. */
+function hexOf(uuid: string): string {
+  return uuid.slice(0, 8) + uuid.slice(9, 13) + uuid.slice(14, 18) + uuid.slice(19, 23) + uuid.slice(24)
+}
+
+function callersTrace(traceparent: string | undefined) {
+  const match = TRACEPARENT.exec(traceparent ?? '')
+  if (match === null || match[1] === NO_TRACE) return undefined
+  const [, traceId, spanId, flags] = match
+  return { traceId: traceId!, parentSpan: { id: spanId!, sampled: (Number.parseInt(flags!, 16) & 1) === 1 } }
+}
+
+/** The payer that a payment claims, where no transaction in it can be read. It is a claim without proof. */
+export function claimedPayer(payload: PaymentPayload | undefined): string | undefined {
+  const inner = payload?.payload
+  if (!isRecord(inner)) return undefined
+  const authorization = isRecord(inner.authorization) ? inner.authorization.from : undefined
+  const claimed = inner.payer ?? inner.from ?? inner.sender ?? authorization
+  return typeof claimed === 'string' && claimed.length <= 128 ? claimed : undefined
+}
+
+/**
+ * The payer who signed this payment for this seller, landed or not. Payments that landed are public, so this proves a
+ * caller only together with a secret: an idempotency key that cannot be guessed.
+ */
+export function signingPayer(deps: ChargeDeps, { read, endpoint }: Call): string | undefined {
+  if (read === undefined || !paysUs(deps, read)) return undefined
+  const fixed = endpoint.terms.fixedAmount
+  if (fixed !== undefined ? read.amount !== fixed : read.amount <= 0n) return undefined
+  return read.proven() ? read.payer : undefined
+}
+
+export function paysUs(deps: ChargeDeps, read: ReadPayment): boolean {
+  return read.receiver === deps.payTo && read.network === deps.network && read.asset === deps.assetId
+}
+
+/** Whether a readable payment transfers exactly what the requirements ask for. */
+export function meetsTerms(deps: ChargeDeps, read: ReadPayment, requirements: PaymentRequirements): boolean {
+  return paysUs(deps, read) && read.amount === parseBaseUnits(requirements.amount)
+}

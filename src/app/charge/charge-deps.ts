@@ -1,0 +1,121 @@
+/** What the effects use: the ports, the seller's terms, and the timeouts. Nothing here belongs to one call. */
+import type { EndpointDef } from '../../domain/endpoint.js'
+import type { Network } from '../../domain/network.js'
+import type { Chain } from '../../ports/chain.js'
+import type { ChargeStore } from '../../ports/charge-store.js'
+import type { Clock } from '../../ports/clock.js'
+import type { Facilitator } from '../../ports/facilitator.js'
+import type { CreditStore, CreditTerms } from '../../ports/handler-credit.js'
+import type { InputCheck } from '../../ports/input-validator.js'
+import type { Logger } from '../../ports/logger.js'
+import type { PaymentReader } from '../../ports/payment-reader.js'
+import type { Random } from '../../ports/random.js'
+import type { RateLimit } from '../../ports/rate-limit.js'
+import type { SubscriptionStore } from '../../ports/subscriptions.js'
+import type { Leases } from './leases.js'
+import type { Terms } from './payment-challenge.js'
+import type { PendingCloses } from './pending-closes.js'
+
+export interface ChargeDeps {
+  readonly network: Network
+  readonly payTo: string
+  /** Decimal id of USDC on this server's network. */
+  readonly assetId: string
+  readonly endpoints: ReadonlyMap<string, EndpointEntry>
+  readonly facilitator: Facilitator
+  readonly chain: Chain
+  readonly store: ChargeStore
+  readonly subscriptions: SubscriptionStore
+  readonly rateLimit: RateLimit
+  readonly credit: CreditStore
+  readonly leases: Leases
+  readonly pendingCloses: PendingCloses
+  readonly reader: PaymentReader
+  readonly clock: Clock
+  readonly random: Random
+  readonly stop: Stop
+  readonly logger: Logger
+  readonly rules: Rules
+}
+
+/** A checked endpoint, with all values that are computed once for it. */
+export interface EndpointEntry {
+  readonly def: EndpointDef
+  readonly terms: Terms
+  readonly check: InputCheck | undefined
+  /** Length of the window that a payment buys; `undefined` where it buys one call. */
+  readonly periodMs: number | undefined
+  readonly rate: Rate | undefined
+}
+
+export interface Rate {
+  readonly perMinute: number
+  readonly per: 'payer' | 'ip'
+  /** Separates the counts of an endpoint with its own limit from the counts of other endpoints. */
+  readonly bucket: string
+}
+
+/** Learns when calls begin and end, so that a server can drain. */
+export interface InFlight {
+  enter(): void
+  leave(): void
+}
+
+/** Whether the process still accepts calls, and whether it still lets them charge. */
+export interface Stop {
+  draining(): boolean
+  /** Once true, no call may pass recording any more. */
+  cutting(): boolean
+  onCut(listener: () => void): () => void
+}
+
+export interface Rules {
+  /** Admit calls that cannot be counted. */
+  readonly uncountedAdmitted: boolean
+  /** Whether idempotency keys count, and what happens to a key whose answer was not delivered. */
+  readonly idempotency: { readonly onLostResponse: 'release' | 'replay' } | undefined
+  /** How long an answer is kept for replay. */
+  readonly retentionMs: number
+  /** The largest answer that is kept. */
+  readonly answerBytesMax: number
+  /** How many unsettled runs a payer may have; `undefined` for any number. */
+  readonly credit: CreditTerms | undefined
+  /** Refuse payments in which no signed transaction can be read, instead of relying on the facilitator alone. */
+  readonly requireReadable: boolean
+  /** Look every settlement up on chain before delivering. */
+  readonly confirmOnChain: boolean
+  readonly timeouts: Timeouts
+}
+
+/** How long the steps of a call may take, in milliseconds. */
+export interface Timeouts {
+  /** Computing a price. @default 5000 */
+  readonly priceMs: number
+  /** The facilitator's verification of a payment. @default 10000 */
+  readonly verifyMs: number
+  /** One attempt to settle. @default 20000 */
+  readonly settleMs: number
+  /** Settling and reconciling together: how long a caller waits until the payment's outcome is certain. @default 45000 */
+  readonly certaintyMs: number
+  /** Pause before the same payment is settled again. Each further pause is twice as long. @default 500 */
+  readonly reconcilePauseMs: number
+  /** How long a call waits for credit where its payer has none. @default 5000 */
+  readonly creditMs: number
+  /**
+   * How long a call that stopped keeps its key and its payment before another call may take them over. A running call
+   * renews them three times in that time.
+   *
+   * @default 15000
+   */
+  readonly leaseMs: number
+}
+
+export const DEFAULT_TIMEOUTS: Timeouts = {
+  priceMs: 5_000,
+  verifyMs: 10_000,
+  settleMs: 20_000,
+  certaintyMs: 45_000,
+  reconcilePauseMs: 500,
+  creditMs: 5_000,
+  leaseMs: 15_000,
+}

@@ -1,0 +1,76 @@
+/** Names claims, and seals what they keep. */
+import { createCipheriv, createDecipheriv, createHmac, hash } from 'node:crypto'
+import { canonicalJson } from '../../domain/canonical-json.js'
+import type { Random } from '../../ports/random.js'
+import type { ReplayedAnswer } from './call-record.js'
+
+/**
+ * The name holds the key's hash, never the key, because the key opens the sealed answer. The name includes the
+ * seller, so two sellers that share a store by mistake do not answer each other's keys.
+ */
+export function claimName(payTo: string, endpoint: string, scope: string, key: string): string {
+  return sha256(JSON.stringify([payTo, endpoint, scope, key]))
+}
+
+/**
+ * Equal for bodies that are the same JSON value, whatever their white space and order of keys. The parsers limit
+ * their depth.
+ */
+export function bodyHash(body: unknown): string {
+  return sha256(canonicalJson(body))
+}
+
+function sha256(text: string): string {
+  return hash('sha256', text, 'base64url')
+}
+
+const ALGORITHM = 'aes-256-gcm'
+const IV_BYTES = 12
+const TAG_BYTES = 16
+
+/**
+ * AES-256-GCM under a key that is derived from the idempotency key, bound to the claim's name. A reader of the store
+ * who lacks the caller's key can read neither answers nor subscription keys. Layout: iv, tag, ciphertext.
+ */
+export function seal(
+  kept: ReplayedAnswer,
+  idempotencyKey: string,
+  claim: string,
+  random: Pick<Random, 'bytes'>,
+): Uint8Array {
+  const iv = random.bytes(IV_BYTES)
+  const cipher = createCipheriv(ALGORITHM, sealingKey(idempotencyKey, claim), iv)
+  const { answer, ...rest } = kept
+  const { body = '', ...told } = answer ?? {}
+  const head = Buffer.from(JSON.stringify({ ...rest, ...told }), 'utf8')
+  const length = Buffer.alloc(4)
+  length.writeUInt32BE(head.length)
+  const bytes = typeof body === 'string' ? Buffer.from(body, 'utf8') : body
+  // In this mode the last block adds nothing, so the first piece is all of the ciphertext.
+  const sealed = cipher.update(Buffer.concat([length, head, bytes]))
+  cipher.final()
+  return Buffer.concat([iv, cipher.getAuthTag(), sealed])
+}
+
+/** @throws Error where `seal` did not make the bytes under this key and name. */
+export function unseal(sealed: Uint8Array, idempotencyKey: string, claim: string): ReplayedAnswer {
+  const bytes = Buffer.from(sealed)
+  const decipher = createDecipheriv(ALGORITHM, sealingKey(idempotencyKey, claim), bytes.subarray(0, IV_BYTES))
+  decipher.setAuthTag(bytes.subarray(IV_BYTES, IV_BYTES + TAG_BYTES))
+  const plain = Buffer.concat([decipher.update(bytes.subarray(IV_BYTES + TAG_BYTES)), decipher.final()])
+  const headEnd = 4 + plain.readUInt32BE(0)
+  const { status, headers, cookies, ...rest } = JSON.parse(plain.subarray(4, headEnd).toString('utf8'))
+  const answer =
+    status === undefined ? undefined : { status, headers, cookies, body: plain.subarray(headEnd) }
+  return { ...rest, answer }
+}
+
+/**
+ * HKDF-SHA-256 with the claim's name as the salt, for one block of 32 bytes: two HMACs take 6 µs, `hkdfSync` takes 21.
+ *
+ * @see RFC 5869, section 2
+ */
+function sealingKey(idempotencyKey: string, claim: string): Buffer {
+  const extracted = createHmac('sha256', claim).update(idempotencyKey).digest()
+  return createHmac('sha256', extracted).update('svc stored answer\x01').digest()
+}

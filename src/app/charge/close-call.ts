@@ -1,0 +1,107 @@
+/** The end of a call: applies what its final state says to the claim, the payment and the credit that it holds. */
+import { type ChargeFinal, OUTCOMES } from '../../domain/machines/charge.machine.js'
+import type { Closed, CloseMove } from '../../ports/charge-store.js'
+import type { Call } from './call-record.js'
+import type { ChargeDeps, InFlight } from './charge-deps.js'
+import { seal } from './claim-name-and-seal.js'
+import { replayedAnswer } from './effects/record.js'
+import { settleCredit } from './handler-credit.js'
+
+/**
+ * Waits for a release, because the answer says "not charged" only once the payment is free again. Sends a completion
+ * without waiting: after a settlement, a store's error never withholds an answer. The completion counts as in flight
+ * until the store was asked once, so a server that stops still asks. Returns `superseded` where another call may hold
+ * the key or the payment by now, and nothing where there is nothing to wait for.
+ */
+export function closeCall(
+  deps: ChargeDeps,
+  call: Call,
+  final: ChargeFinal,
+  inFlight: InFlight,
+): Promise<'superseded' | undefined> | undefined {
+  const { closing } = OUTCOMES[final]
+  if (call.creditor !== undefined) settleCredit(deps, call.creditor, final)
+  if (closing === 'release' && (call.held || call.window)) return release(deps, call)
+  if (call.hold) deps.leases[closing === 'keep' ? 'pass' : 'drop'](call.hold.token)
+  if (!call.held || closing === 'keep') return undefined
+  const finish = (how: CloseMove['how']) => void close(deps, call, how).finally(inFlight.leave)
+  inFlight.enter()
+  const { idempotency } = deps.rules
+  const hasKey = idempotency !== undefined && call.request.idempotencyKey !== undefined
+  // The specification says: an answer that its caller never received frees the claim, and a retry may be charged
+  // again. With `replay`, the store keeps whatever was charged for.
+  if (hasKey && idempotency.onLostResponse === 'release') {
+    call.request.caller.onEnd(arrived => finish(arrived ? 'complete' : 'forfeit'))
+    return undefined
+  }
+  // Without a key, no answer is kept once the outcome is known.
+  finish(hasKey ? 'complete' : 'forfeit')
+  return undefined
+}
+
+/**
+ * A call that was taken over is superseded, however it ended: it charged nothing, but its successor may have charged.
+ * (A process was suspended while it verified. It then answered 402 with a new quote and "you were not charged" for a
+ * payment that another process had settled meanwhile.) If the store does not answer, a lease that may have lapsed
+ * counts as lapsed.
+ */
+async function release(deps: ChargeDeps, call: Call): Promise<'superseded' | undefined> {
+  const { hold } = call
+  const mayBeTaken = hold !== undefined && deps.leases.mayHaveLapsed(hold.token)
+  if (hold) deps.leases.drop(hold.token)
+  const given = await giveBack(deps, call)
+  return given === 'released' || (given === 'storeDown' && !mayBeTaken) ? undefined : 'superseded'
+}
+
+/**
+ * Gives back what the call holds, and drops the window that it was selling. Returns `released` where all of it was
+ * still this call's own. A call that took it over may owe the recorded answer and the window's key in it.
+ */
+export async function giveBack(
+  deps: ChargeDeps,
+  call: Call,
+): Promise<'released' | 'superseded' | 'storeDown'> {
+  if (call.storeSilent) {
+    deps.pendingCloses.add({ ...call.hold!, how: 'release', retentionMs: 0 })
+    return 'storeDown'
+  }
+  const closed = call.held ? await close(deps, call, 'release') : 'closed'
+  if (closed === undefined) return 'storeDown'
+  call.held = false
+  if (closed === 'superseded') return closed
+  if (call.window !== undefined) await dropWindow(deps, call.window.id)
+  call.window = undefined
+  return 'released'
+}
+
+/** `undefined` where the store does not answer what it did. */
+async function close(deps: ChargeDeps, call: Call, how: CloseMove['how']): Promise<Closed | undefined> {
+  const hold = call.hold!
+  // A call that settled has stored its answer already. A call that a window covered stores its answer here.
+  const isUnrecorded = how === 'complete' && call.requirements === undefined
+  const unrecorded = isUnrecorded ? replayedAnswer(deps, call) : undefined
+  const move = {
+    ...hold,
+    how,
+    retentionMs: deps.rules.retentionMs,
+    ...(unrecorded && { answer: seal(unrecorded, call.secret!, hold.claim!.name, deps.random) }),
+  }
+  try {
+    return await deps.store.close(move)
+  } catch (cause) {
+    deps.logger.error(
+      { err: cause, how, txId: call.txId },
+      'the charge store did not close; it is asked again',
+    )
+    deps.pendingCloses.add(move)
+    return undefined
+  }
+}
+
+async function dropWindow(deps: ChargeDeps, id: string): Promise<void> {
+  try {
+    await deps.subscriptions.delete?.(id)
+  } catch (cause) {
+    deps.logger.warn({ err: cause }, 'an unsold window was not deleted; its key was never given to a caller')
+  }
+}

@@ -1,0 +1,49 @@
+/** Implements the driving port: walks the machine for one request, closes what the call held, and returns the outcome. */
+import { chargeTable } from '../../domain/machines/charge.machine.js'
+import { run } from '../../domain/state-machine/run-machine.js'
+import type { CallObserver, EndedCall } from '../../ports/call-observer.js'
+import type { Charge } from '../../ports/charge.js'
+import type { Logger } from '../../ports/logger.js'
+import { endedCall, outcomeOf, takenOver } from './call-outcome.js'
+import { type Call, newCall } from './call-record.js'
+import type { ChargeDeps, InFlight } from './charge-deps.js'
+import { closeCall } from './close-call.js'
+import { chargeEffects } from './effects/index.js'
+
+export function createCharge(
+  deps: ChargeDeps,
+  callObservers: readonly CallObserver[],
+  inFlight: InFlight,
+): Charge {
+  const effects = chargeEffects(deps)
+  const onBroke = ({ traceId }: Call, cause: unknown, state: string) =>
+    deps.logger.error({ err: cause, state, traceId }, 'an effect broke')
+  return {
+    async call(name, request) {
+      const endpoint = deps.endpoints.get(name)
+      if (endpoint === undefined) throw new Error(`no endpoint is named ${name}`)
+      inFlight.enter()
+      try {
+        const call = newCall(deps, endpoint, request)
+        const walked = await run(chargeTable, effects, call, onBroke, deps.clock.monotonic)
+        const closed = closeCall(deps, call, walked.final, inFlight)
+        const isTakenOver = closed !== undefined && (await closed) === 'superseded'
+        const outcome = (isTakenOver ? takenOver : outcomeOf)(deps, call, walked)
+        tell(callObservers, endedCall(deps, call, outcome, walked), deps.logger)
+        return outcome
+      } finally {
+        inFlight.leave()
+      }
+    },
+  }
+}
+
+function tell(callObservers: readonly CallObserver[], call: EndedCall, logger: Logger): void {
+  for (const observer of callObservers) {
+    try {
+      observer.ended(call)
+    } catch (cause) {
+      logger.error({ err: cause }, 'an observer of calls threw')
+    }
+  }
+}

@@ -1,0 +1,123 @@
+/**
+ * Whether a payment was charged, as far as the seller's last answer shows. What was signed is the fact; the receipt and
+ * every error code are claims of the seller.
+ */
+import { networkOf } from '../../domain/network.js'
+import {
+  decodeAnswerHeader,
+  isRecord,
+  PAYMENT_RESPONSE_HEADER,
+  type PaymentRequirements,
+} from '../../domain/x402.js'
+import type { SignedPayment } from '../../ports/payment-signer.js'
+import { errorCodeOf, isSuccess, namesPayment } from './read-response.js'
+import type { HttpReply } from './send-request.js'
+
+/** Whether a failed call's payment was charged. */
+export interface Charged {
+  readonly txId: string
+  /** `no` is the seller's claim, and the chain was asked once. Each counts against the daily cap until the chain proves a no. */
+  readonly charged: 'no' | 'maybe' | 'yes'
+}
+
+/** Codes that are about a payment. Our server names the payment beside them; any other server may use the same code. */
+const MONEY_CODES: ReadonlySet<string | undefined> = new Set([
+  'payment_spent',
+  'settlement_unknown',
+  'payment_in_use',
+  'answer_not_written',
+])
+/** Codes that say, beside our payment's id, that it was charged. */
+const CHARGED_CODES: ReadonlySet<string | undefined> = new Set([
+  'payment_spent',
+  'answer_not_written',
+  'answer_not_kept',
+])
+
+/** `everLost`: some attempt had no whole answer, and may have been acted upon. `reply`: the last attempt's, if it had one. */
+export function chargedBy(
+  { reply, everLost }: { readonly reply?: HttpReply; readonly everLost: boolean },
+  signed: SignedPayment,
+): Charged['charged'] {
+  if (!reply) return 'maybe'
+  if (isSettlementOf(reply, signed)) return 'yes'
+  if (isSuccess(reply)) return isReplay(reply) ? chargedByReplay(reply, signed, everLost) : 'yes'
+  const code = errorCodeOf(reply)
+  if (CHARGED_CODES.has(code) && namesPayment(reply, signed.txId)) return 'yes'
+  // The same code about no payment, or about another one, does not say "not charged" either.
+  if (MONEY_CODES.has(code)) return 'maybe'
+  // x402 servers settle what is below 400: a redirect without a receipt may have been paid for.
+  if (reply.status < 400) return 'maybe'
+  // The seller may have acted upon the lost attempt, whatever it says about the last one.
+  return everLost ? 'maybe' : 'no'
+}
+
+/** The receipt stands beside any answer that was settled, also beside a redirect or an error of the handler's. */
+function isSettlementOf({ headers }: HttpReply, signed: SignedPayment): boolean {
+  const receipt = receiptOf(headers)
+  return receipt?.success === true && receipt.txId === signed.txId
+}
+
+export function isReplay({ headers }: HttpReply): boolean {
+  return headers.get('idempotency-replayed')?.toLowerCase() === 'true'
+}
+
+/** A replay belongs to an earlier payment, unless it names ours: then it repeats the answer that was lost. */
+function chargedByReplay(reply: HttpReply, signed: SignedPayment, everLost: boolean): Charged['charged'] {
+  const txId = receiptOf(reply.headers)?.txId
+  if (txId === undefined) return everLost ? 'maybe' : 'no'
+  return txId === signed.txId ? 'yes' : 'no'
+}
+
+export interface SellerReceipt {
+  readonly success?: boolean
+  readonly txId?: string
+  readonly amount?: string
+  readonly asset?: string
+  readonly network?: string
+  readonly payer?: string
+  readonly payTo?: string
+  readonly errorReason?: string
+}
+
+/** `undefined` where there is no receipt, or none that can be read. */
+export function receiptOf(headers: Headers): SellerReceipt | undefined {
+  const header = headers.get(PAYMENT_RESPONSE_HEADER) ?? headers.get(`X-${PAYMENT_RESPONSE_HEADER}`)
+  const value = header === null ? undefined : decodeAnswerHeader(header)
+  if (!isRecord(value)) return undefined
+  const text = (key: string) => (typeof value[key] === 'string' && value[key] !== '' ? value[key] : undefined)
+  return {
+    success: typeof value.success === 'boolean' ? value.success : undefined,
+    txId: text('txId') ?? text('transaction'),
+    amount: text('amount'),
+    asset: text('asset'),
+    network: text('network'),
+    payer: text('payer'),
+    payTo: text('payTo'),
+    errorReason: text('errorReason'),
+  }
+}
+
+/** The fields in which a receipt differs from what was signed, a phrase each. A field that it leaves out does not differ. */
+export function contradictions(
+  receipt: SellerReceipt,
+  accepted: PaymentRequirements,
+  signed: SignedPayment,
+  payer: string,
+): string[] {
+  const pairs: [string, string | undefined, string][] = [
+    ['transaction', receipt.txId, signed.txId],
+    ['amount', receipt.amount, accepted.amount],
+    ['asset', receipt.asset, accepted.asset],
+    ['payer', receipt.payer, payer],
+    ['receiver', receipt.payTo, accepted.payTo],
+  ]
+  const found = pairs
+    .filter(([, said, signedValue]) => said !== undefined && said !== signedValue)
+    .map(([name, said, signedValue]) => `${name} ${said} instead of ${signedValue}`)
+  if (receipt.network !== undefined && networkOf(receipt.network) !== networkOf(accepted.network)) {
+    found.push(`network ${receipt.network} instead of ${accepted.network}`)
+  }
+  if (receipt.success === false) found.push('no success')
+  return found
+}

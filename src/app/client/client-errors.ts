@@ -1,0 +1,69 @@
+/** The client's exceptions. Each says what happened to the money, because readers ask that first. */
+import { SdkError, type SvcError } from '../../domain/errors.js'
+import type { PaymentRequired } from '../../domain/x402.js'
+import { type Charged, receiptOf } from './charge-evidence.js'
+import { challengeOf } from './read-quote.js'
+import { dataOf, errorBodyOf, errorCodeOf, errorMessageOf } from './read-response.js'
+import type { Outcome } from './result-types.js'
+import type { HttpReply } from './send-request.js'
+
+export function noSigner(origin: string, requirements?: PaymentRequired): SvcError {
+  return new SdkError(
+    `${origin} has to be paid, and this client has no key: give it a mnemonic or a secretKey`,
+    'no_signer',
+    requirements && 402,
+    requirements,
+  )
+}
+
+export function networkError(origin: string, cause: string | undefined, payment?: Charged): SvcError {
+  const message = payment
+    ? `${origin} stopped answering after the payment was sent (${cause}); ${fate(payment)}`
+    : `${origin} did not answer (${cause})`
+  return new SdkError(message, 'network_error', undefined, { cause, ...payment })
+}
+
+export function callFailed(origin: string, reply: HttpReply, payment?: Charged): SvcError {
+  const { status, location } = reply
+  const reason = reasonOf(reply)
+  const parts = [`${origin} answered ${status}`, reason && `: ${reason}`, payment && `; ${fate(payment)}`]
+  return new SdkError(parts.filter(Boolean).join(''), 'call_failed', status, {
+    status,
+    body: errorBodyOf(reply),
+    ...(reason !== undefined && { reason }),
+    ...(location !== undefined && { location }),
+    ...payment,
+  })
+}
+
+export function aborted(origin: string, payment: Charged): SvcError {
+  return new SdkError(`The call to ${origin} was aborted; ${fate(payment)}`, 'aborted', undefined, payment)
+}
+
+export function notASubscription(origin: string, { reply, payment }: Outcome): SvcError {
+  const did = payment ? 'took a payment' : 'asked for no payment'
+  const detail = { ...payment, data: dataOf(reply).data }
+  return new SdkError(
+    `${origin} ${did} and issued no subscription key`,
+    'not_a_subscription',
+    reply.status,
+    detail,
+  )
+}
+
+function reasonOf(reply: HttpReply): string | undefined {
+  if (reply.location !== undefined) return `redirects to ${reply.location}, which is not followed`
+  if (reply.oversized) return 'the body is too large to be read'
+  if (reply.status === 402) {
+    const error: unknown = challengeOf(reply)?.error
+    const refusal = receiptOf(reply.headers)?.errorReason ?? (typeof error === 'string' ? error : undefined)
+    return refusal ?? 'the payment was refused'
+  }
+  return errorMessageOf(reply) ?? errorCodeOf(reply)
+}
+
+function fate({ charged, txId }: Charged): string {
+  if (charged === 'no') return `not charged, says the seller (payment ${txId})`
+  if (charged === 'yes') return `it was charged (payment ${txId})`
+  return `it may have been charged: look payment ${txId} up before paying again`
+}

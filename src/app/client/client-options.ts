@@ -1,0 +1,221 @@
+/** The client's options, and what they mean: read once, into `Settings`. */
+import { type KeyOptions, keyPairOf, nodeClient, sandboxUrl, warn } from '#platform'
+import { encodeAddress } from '../../adapters/algorand/address.js'
+import { ALGOD_TOKEN_HEADER, type Algod, algodOver } from '../../adapters/algorand/algod-api.js'
+import { INDEXER_TOKEN_HEADER, type Indexer, indexerOver } from '../../adapters/algorand/indexer-api.js'
+import { algorandPaymentSigner } from '../../adapters/algorand/payment-signer.js'
+import { memorySpendLedger } from '../../adapters/memory/spend-ledger.js'
+import { SdkError, type SvcError } from '../../domain/errors.js'
+import { usdToBaseUnits } from '../../domain/money.js'
+import { DEFAULT_ALGOD, DEFAULT_INDEXER, isNetwork, type Network } from '../../domain/network.js'
+import { isRecord } from '../../domain/x402.js'
+import { type Clock, wakefulClock } from '../../ports/clock.js'
+import type { PaymentSigner, Signer } from '../../ports/payment-signer.js'
+import { type Random, systemRandom } from '../../ports/random.js'
+import type { SpendEnd, SpendLedger } from '../../ports/spend-ledger.js'
+import { type Balance, balanceOf } from './balance.js'
+import { lateSettlements } from './late-settlements.js'
+import { type ReceiptBook, receiptBook } from './receipts.js'
+import { type Exchange, exchangeOver } from './send-request.js'
+import type { RetryOptions, RetryPolicy } from './send-with-retries.js'
+import { type SpendingLimits, spendingLimits } from './spending-limits.js'
+
+/** Who pays, on which network, and how much at most. Without a key or a signer the client can only make free calls. */
+export interface ClientOptions extends KeyOptions {
+  /** Signs instead of a key: a key service, a wallet. In a browser it is the only way to pay. */
+  readonly signer?: Signer
+  /**
+   * The only network that is paid on.
+   *
+   * @default 'mainnet'; in Node with the environment variable `SVC_SANDBOX` set, 'testnet', as in every sandbox
+   */
+  readonly network?: Network
+  /** The node that payments are built with. @default in Node `SVC_SANDBOX`, else a public node of the network */
+  readonly algodUrl?: string
+  /** The API token of the node at `algodUrl`. @default none */
+  readonly algodToken?: string
+  /**
+   * An indexer. It is asked whether a payment can still land where the node's blocks do not show it: where the node keeps no
+   * old blocks, and for payments that a quote made valid for more than 6 minutes. Without an indexer those count for a day.
+   *
+   * @default a public indexer of the network, where `algodUrl` is left out; else none
+   */
+  readonly indexerUrl?: string
+  /** USD per call, such as `$0.05`. @default none: whatever is quoted is paid; without any cap on mainnet, with a warning */
+  readonly maxPrice?: string
+  /**
+   * USD per rolling 24 hours, such as `$2`. Every payment that was signed and sent counts, until the chain proves that it
+   * cannot land: no answer of a seller gives it back.
+   *
+   * @default none
+   */
+  readonly maxPerDay?: string
+  /** Where spending is counted. @default this client's own memory */
+  readonly ledger?: SpendLedger
+  /**
+   * For 5xx and lost answers only, with the same payment; `false` sends everything once. Two kinds of answers are waited out
+   * and count as no attempt: a call that is still running after its answer was lost, and earlier runs that are not settled
+   * yet (429 `too_many_unpaid_calls`).
+   *
+   * @default `{ attempts: 3, baseMs: 250, maxMs: 8000 }`
+   */
+  readonly retry?: RetryOptions | false
+  /**
+   * The time limit for one answer, and for all waiting-out together, in milliseconds.
+   *
+   * @default 360000, which is a seller's longest handler and its settlement
+   */
+  readonly timeoutMs?: number
+  /** Sends requests to sellers. @default the global fetch */
+  readonly fetchImpl?: typeof fetch
+  /**
+   * Refuses quotes for a resource of another origin, instead of warning. Sellers behind proxies send such quotes.
+   *
+   * @default false
+   */
+  readonly strictResource?: boolean
+  /** How many payments `receipts` remembers. @default 1000 */
+  readonly receiptsMax?: number
+}
+
+export interface Settings {
+  readonly clock: Clock
+  readonly random: Random
+  readonly network: Network
+  readonly signer: PaymentSigner | undefined
+  readonly limits: SpendingLimits
+  readonly receipts: ReceiptBook
+  readonly exchange: Exchange
+  readonly retry: RetryPolicy
+  readonly timeoutMs: number
+  readonly strictResource: boolean
+  /** Whether the node knows a transaction as landed. False proves nothing. */
+  landed(txId: string): Promise<boolean>
+  balance(address: string): Promise<Balance>
+}
+
+const RETRY: RetryPolicy = { attempts: 3, baseMs: 250, maxMs: 8_000 }
+const ONCE: RetryPolicy = { attempts: 1, baseMs: 0, maxMs: 0 }
+const TIMEOUT_MS = 360_000
+const TIMEOUT_MAX_MS = 2 ** 31 - 1
+const RECEIPTS_MAX = 1_000
+
+/** @throws SvcError `invalid_key`, `invalid_price`, `invalid_options` */
+export function settingsOf(options: ClientOptions): Settings {
+  const sandbox = sandboxUrl()
+  const network = checkedNetwork(options.network ?? (sandbox ? 'testnet' : 'mainnet'))
+  const { algodUrl = sandbox, algodToken: token } = options
+  const { indexerUrl = algodUrl === undefined ? DEFAULT_INDEXER[network] : undefined } = options
+  const node = { url: algodUrl ?? DEFAULT_ALGOD[network], ...(token !== undefined && { token }) }
+  const algod = algodOver(nodeClient(node, ALGOD_TOKEN_HEADER))
+  const indexer =
+    indexerUrl === undefined ? undefined : indexerOver(nodeClient({ url: indexerUrl }, INDEXER_TOKEN_HEADER))
+  const signer = signerOf(options, network, algod)
+  const settings = settingsOver({ network, algod, indexer, signer }, options)
+  warnIfUncapped(settings, options)
+  return settings
+}
+
+export interface ClientSurroundings {
+  readonly network: Network
+  readonly algod: Algod
+  readonly indexer: Indexer | undefined
+  readonly signer: PaymentSigner | undefined
+  /** @default the system's, whose timers keep the process alive */
+  readonly clock?: Clock
+  /** @default the system's */
+  readonly random?: Random
+}
+
+/** @throws SvcError `invalid_price`, `invalid_options` */
+export function settingsOver(surroundings: ClientSurroundings, options: ClientOptions): Settings {
+  const { network, algod, indexer, signer, clock = wakefulClock, random = systemRandom } = surroundings
+  const { ledger = memorySpendLedger(clock), fetchImpl, strictResource = false } = options
+  const { timeoutMs = TIMEOUT_MS, receiptsMax = RECEIPTS_MAX } = options
+  if (!(timeoutMs > 0 && timeoutMs <= TIMEOUT_MAX_MS)) throw invalid('timeoutMs is a positive number')
+  if (!Number.isInteger(receiptsMax) || receiptsMax < 0) throw invalid('receiptsMax is a whole number from 0')
+  checkLedger(ledger)
+  const caps = { maxPrice: capOf(options.maxPrice), maxPerDay: capOf(options.maxPerDay) }
+  const receipts = receiptBook(receiptsMax, clock.now)
+  const settled = (txId: string, end: SpendEnd) =>
+    receipts.update(txId, { charged: end === 'spent' ? 'yes' : 'no' })
+  const late = lateSettlements({ ledger, network, algod, indexer, clock, settled })
+  return {
+    network,
+    signer,
+    clock,
+    random,
+    limits: spendingLimits({ ledger, network, caps, late, random }),
+    receipts,
+    exchange: exchangeOver(fetchImpl, clock),
+    retry: retryOf(options.retry),
+    timeoutMs,
+    strictResource,
+    landed: async txId => {
+      try {
+        return (await algod.confirmedRound(txId)) !== undefined
+      } catch {
+        return false
+      }
+    },
+    balance: address => balanceOf(algod, network, address),
+  }
+}
+
+/** An external signer's shape is checked here, and each of its signatures before it is used. */
+function signerOf(options: ClientOptions, network: Network, algod: Algod): PaymentSigner | undefined {
+  const { signer } = options
+  const pair = keyPairOf(options)
+  if (pair) {
+    const key = { address: encodeAddress(pair.publicKey), sign: pair.sign }
+    return algorandPaymentSigner({ key, network, algod })
+  }
+  if (!signer) return undefined
+  const { sign, signTransactions }: Record<string, unknown> = isRecord(signer) ? signer : {}
+  if (typeof sign !== 'function' && typeof signTransactions !== 'function')
+    throw invalid('signer is {address, sign} or {address, signTransactions}')
+  return algorandPaymentSigner({ key: signer, network, algod, externalKey: true })
+}
+
+let warned = false
+
+/** Once a process: a program that makes a client for each call would fill its log. */
+function warnIfUncapped({ network, signer }: Settings, { maxPrice, maxPerDay }: ClientOptions): void {
+  if (network !== 'mainnet' || !signer || maxPrice !== undefined || maxPerDay !== undefined) return
+  if (!warned) warn(UNCAPPED, 'SVC_UNCAPPED')
+  warned = true
+}
+
+const UNCAPPED =
+  'This SvcClient pays whatever is quoted on mainnet: give it maxPrice (a call) and maxPerDay (24 hours)'
+
+function checkedNetwork(network: unknown): Network {
+  if (isNetwork(network)) return network
+  throw invalid(`network is mainnet or testnet, not ${JSON.stringify(network)}`)
+}
+
+const LEDGER_MOVES = ['reserve', 'attach', 'release', 'due', 'postpone', 'settle'] as const
+
+/** Checked at once: a ledger without one of these would fail when a payment is signed already. */
+function checkLedger(ledger: SpendLedger): void {
+  const missing = LEDGER_MOVES.filter(move => typeof ledger[move] !== 'function')
+  if (missing.length > 0) throw invalid(`ledger has no ${missing.join(', ')}: see SpendLedger`)
+}
+
+function capOf(usd: string | undefined): bigint | undefined {
+  return usd === undefined ? undefined : usdToBaseUnits(usd)
+}
+
+function retryOf(retry: RetryOptions | false | undefined): RetryPolicy {
+  if (retry === false) return ONCE
+  const policy = { ...RETRY, ...retry }
+  if (!Number.isInteger(policy.attempts) || policy.attempts < 1)
+    throw invalid('retry.attempts is a whole number from 1')
+  if (!(policy.baseMs >= 0 && policy.maxMs >= 0))
+    throw invalid('retry.baseMs and retry.maxMs are milliseconds')
+  return policy
+}
+
+function invalid(why: string): SvcError {
+  return new SdkError(`SvcClient: ${why}`, 'invalid_options')
+}

@@ -1,0 +1,127 @@
+/**
+ * A local MCP server whose tools are another agent's endpoints, paid from the user's own wallet. It is for MCP clients that
+ * can start a program and cannot pay. The limits are the `SvcClient`'s; no text of the agent can raise them.
+ */
+
+import type { CallToolResult } from '@modelcontextprotocol/server'
+import { FREE_TOOLS, GET_MANIFEST, SEARCH_AGENTS } from '../../adapters/mcp/free-tools.js'
+import { RECEIPT_META } from '../../adapters/mcp/outcome-to-tool-result.js'
+import { contentResult, errorResult, objectResult } from '../../adapters/mcp/tool-result-content.js'
+import type { Toolbox, ToolCall } from '../../adapters/mcp/tool-server.js'
+import { toolOf } from '../../adapters/mcp/tools-of-endpoints.js'
+import { MCP_PATH } from '../../domain/agent-card.js'
+import { SvcError } from '../../domain/errors.js'
+import type { AnswerContent } from '../../domain/handler-answer-content.js'
+import type { ManifestEndpoint } from '../../domain/manifest.js'
+import { isRecord } from '../../domain/x402.js'
+import { wakefulClock } from '../../ports/clock.js'
+import { urlOf } from './build-request.js'
+import type { SvcClient } from './client.js'
+import type { CallResult } from './result-types.js'
+import { exchangeOver } from './send-request.js'
+
+const TOOL_NAME = /^[A-Za-z0-9_-]{1,128}$/
+const FREE_CALL_TIMEOUT_MS = 30_000
+
+/** The program that runs the bridge adds its version, and a listener for breakdowns. */
+export type Bridge = Omit<Toolbox, 'version' | 'broke'>
+
+/** @throws SvcError as `client.discover` does. */
+export async function bridgeTo(agentUrl: string, client: SvcClient): Promise<Bridge> {
+  const base = urlOf(agentUrl)
+  const manifest = await client.discover(base)
+  const paid = new Map(
+    manifest.endpoints
+      .map(endpoint => ({ endpoint, ...toolOf(endpoint) }))
+      .filter(({ tool }) => TOOL_NAME.test(tool.name) && !FREE_TOOLS.some(({ name }) => name === tool.name))
+      .map(made => [made.tool.name, made] as const),
+  )
+  return {
+    name: `svc bridge to ${base.host}`,
+    instructions: `Tools of the agent at ${base.origin}. Those that cost are paid by this program, within its limits.`,
+    tools: [...[...paid.values()].map(({ tool }) => tool), ...FREE_TOOLS],
+    async call(called) {
+      try {
+        if (called.name === GET_MANIFEST) return objectResult({ ...(await client.discover(base)) })
+        if (called.name === SEARCH_AGENTS) return await remoteTool(base, called)
+        const { endpoint, inputOf } = paid.get(called.name)!
+        return paidResult(await callEndpoint(client, base, endpoint, inputOf(called.args), called.signal))
+      } catch (cause) {
+        if (!(cause instanceof SvcError)) throw cause
+        return errorResult(cause.code, cause.message, { detail: cause.detail })
+      }
+    },
+  }
+}
+
+/**
+ * A manifest may name any host. The bridge pays only at the host that it was started for. The path is set and not joined:
+ * to a URL parser a path such as `//10.0.0.1/x` is another host.
+ */
+function targetAt(base: URL, url: string): URL {
+  const target = new URL(base.origin)
+  target.pathname = urlOf(url).pathname
+  if (target.origin === base.origin) return target
+  throw new SvcError(`The manifest of ${base.origin} leads to ${target.origin}`, 'invalid_manifest')
+}
+
+function callEndpoint(
+  client: SvcClient,
+  base: URL,
+  { url, method }: ManifestEndpoint,
+  input: unknown,
+  signal: AbortSignal,
+): Promise<CallResult> {
+  const target = targetAt(base, url)
+  if (method !== 'GET') return client.call(target, input, { method, signal })
+  for (const [name, value] of Object.entries(isRecord(input) ? input : {})) {
+    for (const each of Array.isArray(value) ? value : [value]) {
+      target.searchParams.append(name, typeof each === 'object' ? JSON.stringify(each) : String(each))
+    }
+  }
+  return client.call(target, undefined, { method, signal })
+}
+
+function paidResult({ data, payment, warnings }: CallResult): CallToolResult {
+  const receipt = payment && { success: true, transaction: payment.txId, ...payment }
+  const meta = { ...(receipt && { [RECEIPT_META]: receipt }), ...(warnings && { 'svc/warnings': warnings }) }
+  return { ...contentResult(contentOf(data)), ...(Object.keys(meta).length > 0 && { _meta: meta }) }
+}
+
+function contentOf(data: unknown): AnswerContent {
+  if (typeof data === 'string') return { kind: 'text', text: data }
+  if (!(data instanceof Uint8Array)) return { kind: 'json', value: data, text: JSON.stringify(data) }
+  return {
+    kind: 'bytes',
+    base64: Buffer.from(data).toString('base64'),
+    mediaType: 'application/octet-stream',
+  }
+}
+
+/** Calls a free tool at the agent itself, with a single message. */
+async function remoteTool(base: URL, { name, args, signal }: ToolCall): Promise<CallToolResult> {
+  const url = new URL(base.origin + base.pathname.replace(/\/+$/, '') + MCP_PATH)
+  const message = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name, arguments: args } }
+  const headers = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' }
+  const request = { url, method: 'POST', headers, body: JSON.stringify(message), signal }
+  const sent = await exchangeOver(undefined, wakefulClock)(request, FREE_CALL_TIMEOUT_MS)
+  if (sent.kind === 'lost') return errorResult('network_error', `${base.host} did not answer (${sent.cause})`)
+  const { status, bytes } = sent.reply
+  const answer = messageIn(Buffer.from(bytes).toString('utf8'))
+  const result = answer?.result
+  if (isRecord(result) && Array.isArray(result.content)) return result as CallToolResult
+  return errorResult('call_failed', `${base.host} answered ${status} without a result`, {
+    detail: answer?.error,
+  })
+}
+
+/** The answer is JSON, or the data of the last event of a stream. */
+function messageIn(text: string): Record<string, unknown> | undefined {
+  const data = text.split('\n').findLast(line => line.startsWith('data:'))
+  try {
+    const message: unknown = JSON.parse(data?.slice('data:'.length) ?? text)
+    return isRecord(message) ? message : undefined
+  } catch {
+    return undefined
+  }
+}

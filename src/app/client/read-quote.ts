@@ -1,0 +1,133 @@
+/** Reads a 402: what the seller asks, which entry this client pays, what the call would cost. */
+import { isValidAddress } from '../../adapters/algorand/address.js'
+import { SdkError, SvcError } from '../../domain/errors.js'
+import { parseBaseUnits } from '../../domain/money.js'
+import { type Network, networkOf, USDC_ASSET_ID } from '../../domain/network.js'
+import { usdNumber } from '../../domain/usd-price-for-display.js'
+import {
+  decodeAnswerHeader,
+  isRecord,
+  PAYMENT_REQUIRED_HEADER,
+  type PaymentRequired,
+  type PaymentRequirements,
+  readRequirements,
+  X402_VERSION,
+} from '../../domain/x402.js'
+import { recordOf } from './read-response.js'
+import type { Warning } from './result-types.js'
+import type { HttpReply } from './send-request.js'
+import type { SpendingLimits } from './spending-limits.js'
+
+/** A 402 behind a redirect, which a caller's own fetch may have followed, is another host's quote. */
+export function isQuote({ status, location }: HttpReply): boolean {
+  return status === 402 && location === undefined
+}
+
+/** The challenge in the header; in the body where the header holds none. `undefined` where neither lists ways to pay. */
+export function challengeOf(reply: HttpReply): PaymentRequired | undefined {
+  const header = reply.headers.get(PAYMENT_REQUIRED_HEADER)
+  return (header === null ? undefined : listing(decodeAnswerHeader(header))) ?? listing(recordOf(reply))
+}
+
+function listing(challenge: Record<string, unknown> | undefined): PaymentRequired | undefined {
+  return Array.isArray(challenge?.accepts) ? (challenge as unknown as PaymentRequired) : undefined
+}
+
+export interface SelectedRequirements {
+  readonly challenge: PaymentRequired
+  readonly accepted: PaymentRequirements
+  readonly warnings: readonly Warning[]
+}
+
+/** @throws SvcError `unreadable_quote`, `resource_elsewhere` */
+export function selectRequirements(
+  url: URL,
+  quoted: HttpReply,
+  { network, strictResource }: { readonly network: Network; readonly strictResource: boolean },
+): SelectedRequirements {
+  const challenge = challengeOf(quoted)
+  const accepted = challenge && payableEntry(challenge, network)
+  if (!challenge || !accepted) {
+    throw new SdkError(
+      `The quote of ${url.origin} offers no way to pay exactly in USDC on ${network}; nothing was paid`,
+      'unreadable_quote',
+      402,
+      challenge,
+    )
+  }
+  const elsewhere = foreignOrigin(challenge, url)
+  const message = `The quote of ${url.origin} is for a resource at ${elsewhere}`
+  if (elsewhere !== undefined && strictResource) {
+    throw new SdkError(`${message}; nothing was paid`, 'resource_elsewhere', 402, challenge)
+  }
+  const warnings: Warning[] = elsewhere === undefined ? [] : [{ code: 'resource_elsewhere', message }]
+  return { challenge, accepted, warnings }
+}
+
+/**
+ * The first entry that asks for USDC on this network under the scheme `exact`. Entries of other kinds, and entries that
+ * cannot be read, are passed over: they are meant for other payers.
+ */
+export function payableEntry(challenge: PaymentRequired, network: Network): PaymentRequirements | undefined {
+  if (challenge.x402Version !== X402_VERSION) return undefined
+  for (const entry of challenge.accepts as readonly unknown[]) {
+    const requirements = readRequirements(entry)
+    if (requirements && isPayable(requirements, network)) return requirements
+  }
+  return undefined
+}
+
+function isPayable(entry: PaymentRequirements, network: Network): boolean {
+  const { feePayer, paymentFlow } = entry.extra ?? {}
+  return (
+    entry.scheme === 'exact' &&
+    networkOf(entry.network) === network &&
+    entry.asset === String(USDC_ASSET_ID[network]) &&
+    parseBaseUnits(entry.amount)! > 0n &&
+    isValidAddress(entry.payTo) &&
+    (feePayer === undefined || feePayer === null || isValidAddress(feePayer)) &&
+    // Other flows take the money before the work is done; a failed call would be charged.
+    (paymentFlow === undefined || paymentFlow === 'authorization')
+  )
+}
+
+/** The origin of the challenge's resource, where it differs from the origin that was asked. */
+export function foreignOrigin(challenge: PaymentRequired, asked: URL): string | undefined {
+  const url: unknown = isRecord(challenge.resource) ? challenge.resource.url : undefined
+  if (typeof url !== 'string' || !URL.canParse(url)) return undefined
+  const { origin } = new URL(url)
+  return origin === asked.origin ? undefined : origin
+}
+
+/** What a call would cost, and whether it would be paid. */
+export interface Estimate {
+  /**
+   * What would be paid, in USD: 0 where nothing would be; `null` where the quote offers no way for this client to pay.
+   */
+  readonly usd: number | null
+  /** The entry of the quote that would be paid. */
+  readonly accepted?: PaymentRequirements
+  /** A held subscription key covers the call. No request was sent. */
+  readonly covered?: true
+  /** What `call` would throw instead of paying, by the limits as they stand; absent where it would pay. */
+  readonly refusal?: SvcError
+}
+
+export async function estimateOf(
+  url: URL,
+  quoted: HttpReply,
+  settings: {
+    readonly network: Network
+    readonly strictResource: boolean
+    readonly limits: Pick<SpendingLimits, 'refusalOf'>
+  },
+): Promise<Estimate> {
+  try {
+    const { accepted } = selectRequirements(url, quoted, settings)
+    const refusal = await settings.limits.refusalOf(accepted)
+    return { usd: usdNumber(BigInt(accepted.amount)), accepted, ...(refusal && { refusal }) }
+  } catch (error) {
+    if (error instanceof SvcError) return { usd: null, refusal: error }
+    throw error
+  }
+}

@@ -1,0 +1,74 @@
+/** The content of a whole HTTP response: its data, its JSON object, and the fields of its error. */
+import { isRecord } from '../../domain/x402.js'
+import type { HttpReply } from './send-request.js'
+
+export function isSuccess({ status, location }: HttpReply): boolean {
+  return status >= 200 && status < 300 && location === undefined
+}
+
+/** JSON is parsed, text is a string, anything else stays bytes, an empty body is `null`. */
+export function dataOf(reply: HttpReply): { readonly data: unknown; readonly unreadable?: true } {
+  if (reply.bytes.length === 0) return { data: null }
+  const type = mediaTypeOf(reply)
+  if (type === 'application/json' || type.endsWith('+json')) {
+    const text = textOf(reply)
+    try {
+      return { data: JSON.parse(text) }
+    } catch {
+      return { data: text, unreadable: true }
+    }
+  }
+  return { data: type.startsWith('text/') ? textOf(reply) : reply.bytes }
+}
+
+/** The JSON object in a body; `undefined` for anything else. */
+export function recordOf(reply: HttpReply): Record<string, unknown> | undefined {
+  const value = jsonOf(textOf(reply))
+  return isRecord(value) ? value : undefined
+}
+
+/** An error's body, cut to what is worth keeping in an exception. JSON is parsed, whatever the content type is. */
+export function errorBodyOf(reply: HttpReply): unknown {
+  const text = textOf(reply)
+  return jsonOf(text) ?? (text.length > ERROR_TEXT_MAX ? `${text.slice(0, ERROR_TEXT_MAX)}…` : text)
+}
+
+const ERROR_TEXT_MAX = 2_000
+
+/** The `code` of `{"error": {"code", "message"}}`. */
+export function errorCodeOf(reply: HttpReply): string | undefined {
+  return errorField(reply, 'code')
+}
+
+export function errorMessageOf(reply: HttpReply): string | undefined {
+  return errorField(reply, 'message')
+}
+
+/** Whether `{"error": {"txId"}}` is this payment. Our server sends the id with each code that is about a payment. */
+export function namesPayment(reply: HttpReply, txId: string): boolean {
+  return errorField(reply, 'txId') === txId
+}
+
+function errorField(reply: HttpReply, field: string): string | undefined {
+  const error = recordOf(reply)?.error
+  const value = isRecord(error) ? error[field] : undefined
+  return typeof value === 'string' ? value : undefined
+}
+
+function mediaTypeOf({ headers }: HttpReply): string {
+  return (headers.get('content-type') ?? '').split(';', 1)[0]!.trim().toLowerCase()
+}
+
+function textOf({ bytes }: HttpReply): string {
+  return utf8.decode(bytes)
+}
+
+const utf8 = new TextDecoder('utf-8', { ignoreBOM: true })
+
+function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}

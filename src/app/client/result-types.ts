@@ -1,0 +1,98 @@
+/** The results of the client's methods. */
+import type { PaymentRequired } from '../../domain/x402.js'
+import { dataOf } from './read-response.js'
+import type { HttpReply } from './send-request.js'
+import type { ActiveSubscription } from './subscription-keys.js'
+
+/** What an endpoint asks for. */
+export interface QuoteResult {
+  /** Whether the endpoint answered 402. */
+  readonly paymentRequired: boolean
+  /** HTTP status of the answer. */
+  readonly status: number
+  /** The decoded challenge, as it came; absent where it could not be decoded. */
+  readonly requirements?: PaymentRequired
+}
+
+/** What a call paid. */
+export interface CallPayment {
+  /** The payment's transaction id. */
+  readonly txId?: string
+  /** Base units. */
+  readonly amount?: string
+  /** The same amount in USD. */
+  readonly usd?: number
+  /** The asset's id, in decimal. */
+  readonly asset?: string
+}
+
+/** An answer, and what was paid for it. */
+export interface CallResult<T = unknown> {
+  /** Parsed by content type: JSON, a string for text, bytes for anything else, `null` for an empty body. */
+  readonly data: T
+  /** The payment that was signed and accepted; for a replay, the first payment. Absent where nothing was paid. */
+  readonly payment?: CallPayment
+  /** HTTP status of the answer. */
+  readonly status: number
+  /** How often the answered request had been sent. */
+  readonly attempts?: number
+  /** The seller answered an earlier call again; this one cost nothing. */
+  readonly replayed?: true
+  /** Contradictions that are no reason to fail. */
+  readonly warnings?: readonly Warning[]
+}
+
+/** A new subscription, and the answer of the call that bought it. */
+export interface SubscribeResult<T = unknown> extends CallResult<T>, ActiveSubscription {}
+
+/** A contradiction that is no reason to fail. */
+export interface Warning {
+  /** For programs. */
+  readonly code: WarningCode
+  /** For people. */
+  readonly message: string
+}
+
+/**
+ * What a {@link Warning} is about.
+ *
+ * - `resource_elsewhere`: the quote says it is for another origin than the one that was asked
+ * - `key_refused`: the held subscription key was refused, so that this call was paid
+ * - `receipt_missing`: a paid answer came without a receipt that can be read
+ * - `receipt_mismatch`: the receipt speaks of another payment than the one that was signed
+ * - `body_unreadable`: the body is not what its content type says; `data` is its text
+ */
+export type WarningCode =
+  | 'resource_elsewhere'
+  | 'key_refused'
+  | 'receipt_missing'
+  | 'receipt_mismatch'
+  | 'body_unreadable'
+
+/** A success, before its body is read. */
+export interface Outcome {
+  readonly reply: HttpReply
+  readonly attempts: number
+  readonly payment?: CallPayment
+  readonly replayed?: boolean
+  readonly warnings?: readonly Warning[]
+}
+
+/** `data` is what the seller sent. Its type `T` is the caller's claim, and is not checked. */
+export function resultOf<T>(outcome: Outcome, added: readonly Warning[] = []): CallResult<T> {
+  const { reply, attempts, payment, replayed } = outcome
+  const { data, unreadable } = dataOf(reply)
+  const unread: Warning = {
+    code: 'body_unreadable',
+    message: 'The body is not the JSON that it is said to be',
+  }
+  const warnings = [...(outcome.warnings ?? []), ...added, ...(unreadable ? [unread] : [])]
+  return {
+    data: data as T,
+    ...(payment && { payment }),
+    status: reply.status,
+    attempts,
+    ...(replayed && { replayed }),
+    ...(warnings.length > 0 && { warnings }),
+  }
+}

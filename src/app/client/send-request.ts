@@ -1,0 +1,90 @@
+/**
+ * Sends one HTTP request and receives its whole response. Redirects are not followed: what a call carries
+ * (a payment, a subscription key, the caller's own headers) is meant for the address that was named. Answers are bounded
+ * in time and in bytes.
+ */
+import { concatBytes } from '../../domain/byte-arrays.js'
+import { SdkError } from '../../domain/errors.js'
+import type { Clock } from '../../ports/clock.js'
+import { deadline } from '../../ports/timeouts-and-aborts.js'
+import type { HttpRequest } from './build-request.js'
+
+export interface HttpReply {
+  readonly status: number
+  readonly headers: Headers
+  readonly bytes: Uint8Array
+  /** The body was larger than the bound, and was not read. */
+  readonly oversized: boolean
+  /** Where a redirect points; never followed. */
+  readonly location?: string
+}
+
+/** `lost`: no whole answer arrived. The other side may have acted upon the request or not. */
+export type ExchangeResult =
+  | { readonly kind: 'answered'; readonly reply: HttpReply }
+  | { readonly kind: 'lost'; readonly cause: string }
+
+export type Exchange = (request: HttpRequest, timeoutMs: number) => Promise<ExchangeResult>
+
+const ANSWER_BYTES_MAX = 16 * 1024 * 1024
+
+/** @throws SvcError `aborted`, only when the caller's own signal fires. */
+export function exchangeOver(fetchImpl: typeof fetch | undefined, clock: Pick<Clock, 'after'>): Exchange {
+  return async (request, timeoutMs) => {
+    const { url, method, headers, body, signal } = request
+    const ended = deadline(clock, timeoutMs, signal)
+    try {
+      signal?.throwIfAborted()
+      // The global fetch is looked up at each call: a program may replace it later.
+      const send = fetchImpl ?? globalThis.fetch
+      const init = {
+        method,
+        headers: { ...headers },
+        body,
+        redirect: 'manual' as const,
+        signal: ended.signal,
+      }
+      return { kind: 'answered', reply: await readReply(await send(url.href, init)) }
+    } catch (error) {
+      if (signal?.aborted) throw new SdkError(`The call to ${url.origin} was aborted`, 'aborted')
+      return { kind: 'lost', cause: causeOf(error) }
+    } finally {
+      ended.clear()
+    }
+  }
+}
+
+async function readReply(response: Response): Promise<HttpReply> {
+  const { status, headers, type, redirected } = response
+  const redirect = (status >= 300 && status < 400) || type === 'opaqueredirect' || redirected
+  const location = redirect ? (headers.get('location') ?? response.url) : undefined
+  const bytes = await boundedBytes(response.body)
+  return { status, headers, bytes: bytes ?? new Uint8Array(), oversized: bytes === undefined, location }
+}
+
+async function boundedBytes(body: ReadableStream<Uint8Array> | null): Promise<Uint8Array | undefined> {
+  if (!body) return new Uint8Array()
+  const chunks: Uint8Array[] = []
+  let length = 0
+  // Not `for await`: Safari's streams cannot be iterated.
+  const reader = body.getReader()
+  for (;;) {
+    const { done, value } = await reader.read()
+    if (done) return concatBytes(chunks)
+    length += value.length
+    chunks.push(value)
+    if (length > ANSWER_BYTES_MAX) {
+      // This ends the connection, too. A failure to end it changes nothing.
+      reader.cancel().catch(() => {})
+      return undefined
+    }
+  }
+}
+
+/** Fetch says "fetch failed" and hides the reason one level deeper. */
+function causeOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error)
+  const { cause } = error
+  if (cause instanceof Error) return 'code' in cause && !cause.message ? String(cause.code) : cause.message
+  return error.message
+}

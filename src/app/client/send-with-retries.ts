@@ -1,0 +1,214 @@
+/** Decides when a request is sent again, and after how long. It is the same request each time, with the same payment. */
+import type { Cancel, Clock } from '../../ports/clock.js'
+import type { Random } from '../../ports/random.js'
+import { unlessAborted } from '../../ports/timeouts-and-aborts.js'
+import type { HttpRequest, RequestOptions } from './build-request.js'
+import { callFailed, networkError } from './client-errors.js'
+import { errorCodeOf, isSuccess, namesPayment } from './read-response.js'
+import type { Exchange, ExchangeResult, HttpReply } from './send-request.js'
+
+/**
+ * How often a request is sent, and how long the client pauses in between: a random time, bounded by `baseMs` doubled
+ * each time.
+ */
+export interface RetryOptions {
+  /** How often a request is sent at most. @default 3 */
+  readonly attempts?: number
+  /** Bound of the first pause, in milliseconds. @default 250 */
+  readonly baseMs?: number
+  /** Bound of any pause, in milliseconds. @default 8000 */
+  readonly maxMs?: number
+}
+
+export type RetryPolicy = Required<RetryOptions>
+
+/** The end of a request that may have been sent several times. */
+export interface Delivery {
+  /** The last answer; none where the last attempt was lost. */
+  readonly reply?: HttpReply
+  readonly cause?: string
+  readonly attempts: number
+  /** Some attempt was lost. The seller may have acted upon it, whatever the last answer says. */
+  readonly everLost: boolean
+}
+
+export interface DeliveryDeps {
+  readonly exchange: Exchange
+  readonly retry: RetryPolicy
+  readonly clock: Clock
+  readonly random: Random
+}
+
+/** Bounds `Retry-After`: a seller could ask for an hour. */
+const RETRY_AFTER_MAX_MS = 30_000
+
+/** The signed payment in a request. */
+export interface SentPayment {
+  readonly txId: string
+  /** When it may be too late for the payment to land, by the monotonic clock. */
+  readonly landsUntilMs: number
+}
+
+/**
+ * Sends until there is an answer to keep. 5xx and lost answers count against `attempts`. Two kinds of answers are waited
+ * out instead, for as long as one answer may take:
+ *
+ * - After an attempt was lost, an answer that says that the call is still running. Giving up would leave a payment in doubt.
+ * - An answer that says that earlier runs of this payer are not settled yet, while the payment can land.
+ */
+export async function deliver(
+  deps: DeliveryDeps,
+  request: HttpRequest,
+  timeoutMs: number,
+  payment?: SentPayment,
+): Promise<Delivery> {
+  const { exchange, retry: policy, clock } = deps
+  const endMs = clock.monotonic() + timeoutMs
+  let everLost = false
+  let failures = 0
+  for (let attempts = 1; ; attempts++) {
+    const sent = await exchange(request, timeoutMs)
+    const untilMs = policy.attempts > 1 ? waitsUntilMs(sent, everLost, endMs, payment) : undefined
+    const waits = untilMs !== undefined
+    everLost ||= isLost(sent, payment)
+    if (!waits && isFailure(sent)) failures++
+    const waitMs = waits
+      ? Math.max(pauseMs(sent, deps, attempts), policy.baseMs)
+      : pauseMs(sent, deps, failures)
+    const again = waits ? clock.monotonic() + waitMs < untilMs : isFailure(sent) && failures < policy.attempts
+    if (!again) {
+      return sent.kind === 'answered'
+        ? { reply: sent.reply, attempts, everLost }
+        : { cause: sent.cause, attempts, everLost }
+    }
+    await pause(clock, waitMs, request.signal, `The call to ${request.url.origin} was aborted`)
+  }
+}
+
+/** When waiting for another answer than this one ends; `undefined` where this one is not waited out. */
+function waitsUntilMs(
+  sent: ExchangeResult,
+  everLost: boolean,
+  endMs: number,
+  payment: SentPayment | undefined,
+): number | undefined {
+  if (sent.kind === 'lost') return undefined
+  const { reply } = sent
+  if (everLost && !isLost(sent, payment) && isStillWorking(reply, payment)) return endMs
+  return payment && isShortOfCredit(reply) ? Math.min(endMs, payment.landsUntilMs) : undefined
+}
+
+/** A 409 counts only with the field that our server sends beside its code: any server may use the same code. */
+function isStillWorking(reply: HttpReply, payment: SentPayment | undefined): boolean {
+  if (reply.status !== 409) return reply.status === 503
+  const code = errorCodeOf(reply)
+  if (code === 'idempotency_in_progress') return asksToWait(reply)
+  return code === 'payment_in_use' && payment !== undefined && namesPayment(reply, payment.txId)
+}
+
+function asksToWait({ headers }: HttpReply): boolean {
+  return retryAfterMs(headers, 0) !== undefined
+}
+
+/** The payer has too many runs that are not settled. This payment was not used, and can pay for a later attempt. */
+function isShortOfCredit(reply: HttpReply): boolean {
+  const asks = reply.status === 429 && asksToWait(reply)
+  return asks && errorCodeOf(reply) === 'too_many_unpaid_calls'
+}
+
+const GATEWAY_LOST: ReadonlySet<number> = new Set([502, 504])
+
+/**
+ * Whether this attempt ended without knowledge of its payment. A gateway answers 502 or 504 in place of an answer that it
+ * lost. "Settlement unknown" of this payment means that the seller does not know either, yet.
+ */
+function isLost(sent: ExchangeResult, payment: SentPayment | undefined): boolean {
+  if (sent.kind === 'lost') return true
+  const code = errorCodeOf(sent.reply)
+  if (code === undefined) return GATEWAY_LOST.has(sent.reply.status)
+  return code === 'settlement_unknown' && payment !== undefined && namesPayment(sent.reply, payment.txId)
+}
+
+function isFailure(sent: ExchangeResult): boolean {
+  return sent.kind === 'lost' || sent.reply.status >= 500
+}
+
+/** The seller's `Retry-After`, else full jitter: a random time up to the doubled bound, so that callers do not return together. */
+function pauseMs(
+  sent: ExchangeResult,
+  { retry: policy, clock, random }: DeliveryDeps,
+  retry: number,
+): number {
+  const askedMs = sent.kind === 'answered' ? retryAfterMs(sent.reply.headers, clock.now()) : undefined
+  const { baseMs, maxMs } = policy
+  return askedMs ?? random.fraction() * Math.min(maxMs, baseMs * 2 ** Math.max(retry - 1, 0))
+}
+
+/** `Retry-After` in seconds or as a date, bounded; `undefined` for anything else. */
+export function retryAfterMs(headers: Headers, nowMs: number): number | undefined {
+  const text = headers.get('retry-after')
+  if (text === null) return undefined
+  const askedMs = /^\d{1,9}$/.test(text) ? Number(text) * 1_000 : Date.parse(text) - nowMs
+  return Number.isNaN(askedMs) ? undefined : Math.min(Math.max(askedMs, 0), RETRY_AFTER_MAX_MS)
+}
+
+/** @throws SvcError `aborted` as soon as the signal fires. */
+async function pause(
+  clock: Pick<Clock, 'after'>,
+  ms: number,
+  signal: AbortSignal | undefined,
+  message: string,
+): Promise<void> {
+  let cancel!: Cancel
+  const waited = new Promise<void>(resolve => {
+    cancel = clock.after(ms, resolve)
+  })
+  await unlessAborted(waited, signal, message).finally(cancel)
+}
+
+export interface UnpaidReply {
+  /** The request that was answered: a GET where the endpoint wants one. */
+  readonly request: HttpRequest
+  readonly reply: HttpReply
+  readonly attempts: number
+}
+
+/**
+ * Asks an endpoint without paying.
+ *
+ * @throws SvcError `network_error`, `aborted`
+ */
+export async function ask(
+  deps: DeliveryDeps,
+  request: HttpRequest,
+  { method }: RequestOptions,
+  timeoutMs: number,
+): Promise<UnpaidReply> {
+  const send = async (sent: HttpRequest): Promise<UnpaidReply> => {
+    const { reply, attempts, cause } = await deliver(deps, sent, timeoutMs)
+    if (!reply) throw networkError(sent.url.origin, cause)
+    return { request: sent, reply, attempts }
+  }
+  const asked = await send(request)
+  const { status, headers } = asked.reply
+  if (status !== 405 || method !== undefined || request.body !== undefined) return asked
+  return headers.get('allow')?.match(/\bGET\b/) ? send({ ...request, method: 'GET' }) : asked
+}
+
+const BRIEF_TIMEOUT_MS = 30_000
+
+/** As `ask`, for quotes and manifests: they take no work, so the time is short. */
+export function askBriefly(
+  deps: DeliveryDeps & { readonly timeoutMs: number },
+  request: HttpRequest,
+  options: RequestOptions,
+): Promise<UnpaidReply> {
+  return ask(deps, request, options, Math.min(deps.timeoutMs, BRIEF_TIMEOUT_MS))
+}
+
+/** @throws SvcError `call_failed` for anything but a success. */
+export function succeeded(asked: UnpaidReply): UnpaidReply {
+  const { request, reply } = asked
+  if (isSuccess(reply) && !reply.oversized) return asked
+  throw callFailed(request.url.origin, reply)
+}

@@ -1,0 +1,104 @@
+/** Compares the runs of one payment with the transfer that landed. */
+import { reportsCharge } from '../../domain/income-bookings.js'
+import { type ChargeFinal, OUTCOMES } from '../../domain/machines/charge.machine.js'
+import { formatUsd } from '../../domain/money.js'
+import type { EndedCall } from '../../ports/call-observer.js'
+import type { Transfer } from '../../ports/incoming-transfers.js'
+import type { JournalHeader } from '../../ports/journal-header.js'
+import { isNear } from './audited-period.js'
+import { type Difference, differenceOf } from './findings.js'
+import { paymentOf } from './payment-fingerprints.js'
+
+/** Runs that charged nothing, and name their payment as taken: they do not say that it was not charged. */
+const NAMES_AS_TAKEN: ReadonlySet<string> = new Set<ChargeFinal>([
+  'paymentSpent',
+  'paymentInUse',
+  'inProgress',
+  'keyReused',
+  'superseded',
+])
+
+/**
+ * Checks the runs that report one charge. Two runs that settled it are two answers for one payment. The same run twice is a
+ * doubled line. One run that settled it and one that found it landed are correct: the first was slow.
+ */
+export function reportedTwice(bookings: readonly EndedCall[]): Difference[] {
+  const differences: Difference[] = []
+  const ids = new Set<string>()
+  for (const run of bookings) {
+    if (ids.has(run.id)) differences.push(differenceOf(run, 'doubled_line', 'the run is there again'))
+    ids.add(run.id)
+  }
+  const settled = new Set(bookings.filter(({ charged }) => charged === 'yes').map(({ id }) => id))
+  if (settled.size > 1) {
+    const says = `${settled.size} charged runs: ${[...settled].join(', ')}`
+    differences.push(differenceOf(bookings[0]!, 'charged_twice', says))
+  }
+  return differences
+}
+
+/** The differences between a run that reports a charge and its transfer. */
+export function unequalParts(run: EndedCall, landed: Transfer, header: JournalHeader): Difference[] {
+  const differs = (finding: Parameters<typeof differenceOf>[1], says: string) =>
+    differenceOf(run, finding, says)
+  const { amount } = paymentOf(run)
+  const found: Difference[] = []
+  if (landed.asset !== header.asset || (run.asset ?? header.asset) !== landed.asset)
+    found.push(
+      differs('wrong_asset', `it moved asset ${landed.asset || 'none'}, not ${run.asset ?? header.asset}`),
+    )
+  if (landed.receiver !== header.payTo)
+    found.push(differs('wrong_receiver', `it paid ${landed.receiver}, not ${header.payTo}`))
+  if (landed.amount !== amount)
+    found.push(
+      differs('wrong_amount', `${formatUsd(landed.amount)} landed, ${formatUsd(amount)} was recorded`),
+    )
+  if (run.payer !== undefined && run.payer !== landed.payer)
+    found.push(differs('wrong_payer', `${landed.payer} paid, ${run.payer} was recorded`))
+  const timed = misdated(run, landed)
+  return timed ? [...found, timed] : found
+}
+
+/** A run that settled is as old as its payment; a run that found it landed is younger. */
+export function misdated(run: EndedCall, { landedMs }: Transfer): Difference | undefined {
+  const { startedMs, ms, charged } = run
+  const fromMs = charged === 'yes' ? startedMs : Number.NEGATIVE_INFINITY
+  if (isNear(landedMs, { fromMs, toMs: startedMs + ms })) return undefined
+  const [landed, said] = [landedMs, startedMs].map(moment)
+  return differenceOf(run, 'wrong_time', `it landed at ${landed}, and the run began at ${said}`)
+}
+
+/**
+ * The finding for a transfer that no run books. Of several runs that name it the last one counts: a caller may present a
+ * payment again after a call that did not charge it.
+ */
+export function unbooked(transfer: Transfer, runs: readonly EndedCall[]): Difference | undefined {
+  if (runs.some(reportsCharge)) return undefined
+  const amount = `${formatUsd(transfer.amount)} from ${transfer.payer}`
+  const replay = runs.find(({ charged }) => charged === 'earlier')
+  if (replay) return differenceOf(replay, 'unbooked_transaction', `${amount} landed, and was replayed only`)
+  const told = runs
+    .filter(run => run.charged === 'maybe' || speaksOf(run))
+    .sort((a, b) => a.startedMs + a.ms - b.startedMs - b.ms)
+    .at(-1)
+  if (told?.charged === 'maybe') return differenceOf(told, 'settled_in_doubt', `${amount} landed`)
+  if (told)
+    return differenceOf(told, 'told_not_charged', `${amount} landed, and the caller was told ${told.code}`)
+  const says = runs.length === 0 ? amount : `${amount}; run ${runs[0]!.id} answered ${runs[0]!.code}`
+  return { finding: 'unexplained_transaction', says, txId: transfer.txId, atMs: transfer.landedMs }
+}
+
+/**
+ * Whether a run without a charge states what became of the payment. A run that was refused before it held the payment states
+ * only what became of its own request: another call may be settling the payment, and the run of that call counts.
+ */
+function speaksOf({ final, code, path }: EndedCall): boolean {
+  // A call that was taken over keeps the path that it walked; its caller got `superseded`.
+  const isTaken = NAMES_AS_TAKEN.has(final) || code === OUTCOMES.superseded.code
+  return !isTaken && (path.includes('opening.opened') || path.includes('recovering.absent'))
+}
+
+function moment(ms: number): string {
+  const date = new Date(ms)
+  return Number.isNaN(date.getTime()) ? String(ms) : date.toISOString()
+}

@@ -1,0 +1,43 @@
+/** What a listed endpoint's 402 declares to the Bazaar, with an example that the endpoint itself would accept. */
+import { bazaarOf, listableOf, unlistable } from '../../domain/bazaar-declaration.js'
+import type { EndpointDef } from '../../domain/endpoint.js'
+import { examplesOf } from '../../domain/example-input.js'
+import type { InputCheck } from '../../ports/input-validator.js'
+import type { Warn } from './settings-from-options.js'
+
+/**
+ * The challenge's `extensions`. If no index would accept the whole schema, it is declared in part, and the seller is
+ * warned.
+ */
+export function extensionsOf(
+  def: EndpointDef,
+  check: InputCheck | undefined,
+  warn: Warn,
+): Record<string, unknown> | undefined {
+  if (!def.listed) return undefined
+  const accepted = [...acceptedExamples(def, check)].map(({ value }) => value)
+  const { declared, leftOut } = listableOf(def, accepted)
+  if (leftOut !== undefined) {
+    const why =
+      accepted.length === 0
+        ? 'no example that satisfies its input could be made up; give the schema `examples`'
+        : unlistable(bazaarOf(def, accepted[0]))
+    warn(`Endpoint '${def.name}' is declared to the Bazaar without ${leftOut}: ${why}`, {
+      endpoint: def.name,
+    })
+  }
+  return { bazaar: declared }
+}
+
+/** The first example that satisfies the schema, in its checked form. */
+export function acceptedExample(def: EndpointDef, check: InputCheck | undefined) {
+  return acceptedExamples(def, check).next().value ?? undefined
+}
+
+/** Yields the checked values. For a query these are the coerced values, which the schema describes. */
+function* acceptedExamples({ input }: EndpointDef, check: InputCheck | undefined) {
+  for (const example of examplesOf(input)) {
+    const checked = check === undefined ? { value: example } : check(example)
+    if ('value' in checked) yield checked
+  }
+}

@@ -1,0 +1,50 @@
+/** The rules of the charge, from the options that a seller gave. */
+import type { CreditTerms } from '../../ports/handler-credit.js'
+import { DEFAULT_TIMEOUTS, type Rules, type Timeouts } from '../charge/charge-deps.js'
+import { invalid, oneOf, positive } from './option-checks.js'
+import type { ServerOptions } from './server-options.js'
+
+const RETENTION_DEFAULT_MS = 600_000
+const ANSWER_BYTES_DEFAULT_MAX = 1_048_576
+
+/** @throws SvcError `invalid_options` */
+export function rulesOf(options: ServerOptions): Rules {
+  const { rateLimit, idempotency, credit, requireReadable, confirm, timeouts } = options
+  return {
+    uncountedAdmitted:
+      oneOf('rateLimit.onStoreDown', rateLimit?.onStoreDown ?? 'refuse', ['refuse', 'admit']) === 'admit',
+    idempotency: idempotency && {
+      onLostResponse: oneOf('idempotency.onLostResponse', idempotency.onLostResponse ?? 'release', [
+        'release',
+        'replay',
+      ]),
+    },
+    retentionMs: positive('idempotency.windowMs', idempotency?.windowMs ?? RETENTION_DEFAULT_MS),
+    answerBytesMax: positive(
+      'idempotency.maxAnswerBytes',
+      idempotency?.maxAnswerBytes ?? ANSWER_BYTES_DEFAULT_MAX,
+    ),
+    credit: credit === false ? undefined : creditOf(credit),
+    requireReadable: requireReadable ?? true,
+    confirmOnChain: oneOf('confirm', confirm ?? 'facilitator', ['facilitator', 'chain']) === 'chain',
+    timeouts: timeoutsOf(timeouts),
+  }
+}
+
+const CREDIT: CreditTerms = { start: 8, max: 64, idleMs: 600_000 }
+
+function creditOf(given: Partial<CreditTerms> = {}): CreditTerms {
+  const { start = CREDIT.start, idleMs = CREDIT.idleMs } = given
+  const terms = { start, max: given.max ?? Math.max(start, CREDIT.max), idleMs }
+  for (const [name, value] of Object.entries(terms)) positive(`credit.${name}`, value)
+  if (terms.max >= start) return terms
+  throw invalid(`credit.max is at least credit.start, not ${terms.max}`)
+}
+
+function timeoutsOf(given: ServerOptions['timeouts'] = {}): Timeouts {
+  const chosen = Object.entries(given).filter(([, ms]) => ms !== undefined)
+  return {
+    ...DEFAULT_TIMEOUTS,
+    ...Object.fromEntries(chosen.map(([name, ms]) => [name, positive(`timeouts.${name}`, ms)])),
+  }
+}

@@ -1,0 +1,67 @@
+/** Everything that an operator may switch on to see how each call ended: the page, the journal, traces. */
+
+import { auditPage } from '../../adapters/audit-page/page.js'
+import { createFeed, type Feed } from '../../adapters/audit-page/viewer-feed.js'
+import { auditRoutes } from '../../adapters/http/free-routes/audit-page.js'
+import type { FreeRoute } from '../../adapters/http/route-types.js'
+import { type Journal, type JournalCondition, journal } from '../../adapters/journal/journal-writer.js'
+import { callSpans } from '../../adapters/traces/opentelemetry-spans.js'
+import type { AgentDef } from '../../domain/agent.js'
+import { chargeTable, OUTCOMES } from '../../domain/machines/charge.machine.js'
+import { USDC_ASSET_ID } from '../../domain/network.js'
+import type { CallObserver, EndedCall } from '../../ports/call-observer.js'
+import type { JournalHeader } from '../../ports/journal-header.js'
+import type { Settings } from './settings-from-options.js'
+
+export interface JournalAndAuditPage {
+  readonly callObservers: readonly CallObserver[]
+  /** The journal's condition; absent where there is no journal. */
+  readonly journal?: () => JournalCondition | undefined
+  /** @throws SvcError `journal_locked`, `journal_unwritable` */
+  openJournal(): void
+  readonly routes: readonly FreeRoute[]
+  /** Ends the audit page's streams: an endless connection would keep a server from closing. */
+  endStreams(): void
+  close(): Promise<void>
+}
+
+export function journalAndAuditPageOf({
+  agent,
+  audit,
+  journal: kept,
+  logger,
+}: Settings): JournalAndAuditPage {
+  const header = headerOf(agent)
+  const feed = audit && feedOf(agent, header)
+  let file: Journal | undefined
+  return {
+    callObservers: [feed, kept && { ended: (call: EndedCall) => file?.ended(call) }, callSpans()].filter(
+      observer => observer !== undefined,
+    ),
+    ...(kept && { journal: () => file?.condition() }),
+    openJournal() {
+      if (kept) file = journal({ ...kept, header, logger })
+    },
+    routes: feed ? auditRoutes({ page: auditPage(chargeTable), feed, token: audit.token }) : [],
+    endStreams: () => feed?.close(),
+    close: async () => file?.close(),
+  }
+}
+
+function headerOf({ handle, network, payTo, endpoints }: AgentDef): JournalHeader {
+  const asset = String(USDC_ASSET_ID[network])
+  return { journal: 1, agent: handle, network, payTo, asset, endpoints: endpoints.map(({ name }) => name) }
+}
+
+function feedOf(agent: AgentDef, header: JournalHeader): Feed {
+  return createFeed({
+    agent: agent.name,
+    network: agent.network,
+    endpoints: agent.endpoints.map(({ name }) => name),
+    steps: Object.entries(chargeTable.rows).flatMap(([state, { on }]) =>
+      Object.keys(on).map(event => `${state}.${event}`),
+    ),
+    outcomes: OUTCOMES,
+    header,
+  })
+}

@@ -1,0 +1,240 @@
+/** The options of `serve` and `createServer`. */
+
+import type { WebhookOptions } from '../../adapters/webhook/settlement-webhook.js'
+import type { RegistryIdentity } from '../../domain/agent-registry.js'
+import type { Network } from '../../domain/network.js'
+import type { ChargeStore } from '../../ports/charge-store.js'
+import type { Clock } from '../../ports/clock.js'
+import type { CreditStore, CreditTerms } from '../../ports/handler-credit.js'
+import type { Logger } from '../../ports/logger.js'
+import type { RateLimit } from '../../ports/rate-limit.js'
+import type { Runs } from '../../ports/recent-runs.js'
+import type { SubscriptionStore } from '../../ports/subscriptions.js'
+import type { Timeouts } from '../charge/charge-deps.js'
+import type { ManifestSigner } from '../manifest-signature.js'
+import type { ShutdownReport } from './drain.js'
+import type { HealthCheck } from './health.js'
+
+/** The options of {@link createServer}. None is required. An invalid option is refused at once. */
+export interface ServerOptions {
+  /**
+   * The facilitator's URL, or several in order of preference. If one does not answer, a verification moves on to the
+   * next; a settlement never does.
+   *
+   * @default `DEFAULT_FACILITATOR`, or the sandbox that the environment variable `SVC_SANDBOX` names
+   */
+  readonly facilitatorUrl?: string | readonly string[]
+  /** Accept a facilitator on plain http at a public host. @default false */
+  readonly allowHttp?: boolean
+  /** The network on which this deployment is paid. @default the agent's `network` */
+  readonly network?: Network
+  /** The address that receives this deployment's payments. @default the agent's `payTo` */
+  readonly payTo?: string
+  /** Mount prefix of every route. @default '' */
+  readonly basePath?: string
+  /** The rate limit of each caller. @default off */
+  readonly rateLimit?: {
+    /** Calls a minute to all endpoints together, except endpoints with their own limit. */
+    readonly perMinute: number
+    /** What identifies one caller: the payer, or the network address. @default 'payer' */
+    readonly per?: 'payer' | 'ip'
+    /** What happens to calls that cannot be counted. @default 'refuse' */
+    readonly onStoreDown?: 'refuse' | 'admit'
+  }
+  /** Calls under one `Idempotency-Key` are one call. @default off: every call is separate */
+  readonly idempotency?: IdempotencyOptions
+  /**
+   * How many unsettled runs of a handler a payer may have: a payment can be verified and still fail to settle, and a
+   * caller can hang up. A run takes one credit. If the call settles, the payer gets it back and one more. If the call
+   * fails by the seller's fault, the payer gets it back. After a hang-up, or a payment that did not settle, the payer
+   * does not get it back. A call without credit waits up to `timeouts.creditMs`, then ends with 429
+   * `too_many_unpaid_calls`. `false` sets no limit.
+   *
+   * @default `{ start: 8, max: 64, idleMs: 600000 }`
+   */
+  readonly credit?: false | Partial<CreditTerms>
+  /** Subscription windows. */
+  readonly subscriptions?: {
+    /** The store of the windows; the same as `stores.subscriptions`. @default this process's memory */
+    readonly store?: SubscriptionStore
+  }
+  /** State that replicas share. Without a store, that state is in this process's memory. */
+  readonly stores?: Stores
+  /** How many runs `/_svc/runs` shows. @default 100 */
+  readonly runsCapacity?: number
+  /** An Algorand node, for rounds and for proof that a payment landed. @default a public node of the network */
+  readonly algodUrl?: string
+  /** The API token of the node at `algodUrl`. @default none */
+  readonly algodToken?: string
+  /**
+   * An indexer, for proof of payments that landed too long ago for a node.
+   *
+   * @default a public one, unless `algodUrl` is set
+   */
+  readonly indexerUrl?: string
+  /** How many proxies in front of the server are trusted to report the caller's address. @default 0 */
+  readonly trustProxy?: number
+  /** The largest body that is read, in bytes. @default 1048576 */
+  readonly maxBodyBytes?: number
+  /**
+   * How many bytes the bodies of all unpaid requests may hold together. Above it, the body that began to arrive first
+   * is refused with 503 `overloaded`, or the new body if all others are complete.
+   *
+   * @default 16777216, or four times the largest body that is read
+   */
+  readonly maxUnpaidBodyBytes?: number
+  /** Allow web pages of any origin to call. @default true */
+  readonly cors?: boolean
+  /** How many seconds a payment may take to settle, as quotes say. @default 300 */
+  readonly maxTimeoutSeconds?: number
+  /**
+   * Refuse payments in which no signed transaction can be read. If such payments are accepted, only the facilitator
+   * checks them: they have no id, so one payment may run the handler more than once.
+   *
+   * @default true
+   */
+  readonly requireReadable?: boolean
+  /** What confirms a settlement. `chain` looks every settlement up before the answer is sent. @default 'facilitator' */
+  readonly confirm?: 'facilitator' | 'chain'
+  /** How long the steps of a call may take. */
+  readonly timeouts?: Partial<Timeouts>
+  /**
+   * Checks that run at `GET /health`, all at once, each for at most two seconds. A check that returns `false`, throws
+   * or takes longer makes health 503, and the answer names it.
+   *
+   * @default none
+   *
+   * @example
+   * healthChecks: { model: () => fetch(MODEL_URL).then(({ ok }) => ok) }
+   */
+  readonly healthChecks?: Readonly<Record<string, HealthCheck>>
+  /**
+   * Public host names, such as `ops.example.com`, under which `/metrics` and `/_svc/runs` answer. IP addresses, names
+   * without a dot, and names of inner networks need not be listed. Pages of other sites are refused under any name.
+   *
+   * @default none
+   */
+  readonly operationsHosts?: readonly string[]
+  /** The base of the URIs of the agent card's extensions. @default 'https://svc.example' */
+  readonly extBase?: string
+  /**
+   * The agent's own id in the on-chain registry, and the registry applications that `search_agents` reads.
+   *
+   * @default none
+   */
+  readonly registry?: RegistryIdentity
+  /** Signs the manifest once, for readers who know the address. @default unsigned */
+  readonly signManifest?: ManifestSigner
+  /**
+   * Webhooks that receive each settled payment, signed as Standard Webhooks and retried for some minutes. Never an
+   * accounting record.
+   *
+   * @default none
+   */
+  readonly webhooks?: readonly WebhookOptions[]
+  /**
+   * Any pino-compatible logger. It receives a line for each ended call, and all warnings and errors. It never
+   * receives bodies or payment headers.
+   *
+   * @default silent, except for warnings at start, which go to the console
+   */
+  readonly logger?: Logger
+  /**
+   * Serves the page `/_svc/audit` to this machine only. With a token of at least 16 characters, serves it to every
+   * client that presents the token as the password. Behind a proxy on the same machine, set a token or do not forward
+   * `/_svc/`.
+   *
+   * @default whether the environment variable `SVC_AUDIT` is `1`, as `svc dev` sets it
+   */
+  readonly audit?:
+    | boolean
+    | {
+        /** The password, 16 or more visible ASCII characters. */
+        readonly token: string | undefined
+      }
+  /**
+   * Appends every ended call to this file, for `svc audit` and for accountants. The file names payers. At `maxBytes`
+   * the file is renamed with a number. One process writes to one file, and `<path>.lock` marks it. A file that cannot
+   * be locked (`journal_locked`) or written (`journal_unwritable`) is refused at start.
+   *
+   * @default off
+   */
+  readonly journal?:
+    | string
+    | {
+        /** The file's path. */
+        readonly path: string
+        /** The largest size of the file, in bytes. @default 268435456 */
+        readonly maxBytes?: number
+      }
+  /** The clock, so that tests can control time. @default the system's */
+  readonly clock?: Partial<Clock>
+}
+
+/** How long answers are kept for callers that retry with the same key. */
+export interface IdempotencyOptions {
+  /** How long a completed answer is replayed, in milliseconds. @default 600000 */
+  readonly windowMs?: number
+  /** How many answers are kept in this process's memory. A new answer replaces the oldest. @default 500 */
+  readonly max?: number
+  /**
+   * What happens when an answer was settled but could not be delivered. `release` frees the key, and a retry may be
+   * charged again. `replay` keeps the answer, and a retry receives it.
+   *
+   * @default 'release'
+   */
+  readonly onLostResponse?: 'release' | 'replay'
+  /**
+   * The largest answer that is kept, in bytes. A larger one is delivered and charged. A retry with its key is 409
+   * `answer_not_kept` with the transaction id.
+   *
+   * @default 1048576
+   */
+  readonly maxAnswerBytes?: number
+}
+
+/** The stores that replicas share. `redisStores` of `@svc/sdk/redis` makes them for Redis. */
+export interface Stores {
+  /** Idempotency keys and payments. */
+  readonly charges?: ChargeStore
+  /** Subscription windows. */
+  readonly subscriptions?: SubscriptionStore
+  /** The counts of the rate limit. */
+  readonly rateLimit?: RateLimit
+  /** How many unsettled runs each payer may have. */
+  readonly credit?: CreditStore
+  /** The last calls. */
+  readonly runs?: Runs
+}
+
+/** The options of {@link serve}: those of {@link createServer}, and how to listen and how to stop. */
+export interface ServeOptions extends ServerOptions {
+  /** The port; 0 takes any free port. @default the environment variable `PORT`, else 4021 */
+  readonly port?: number
+  /** The address to listen on. @default every interface */
+  readonly host?: string
+  /** How long the headers of a request may take to arrive, in milliseconds. @default 10000 */
+  readonly headersTimeout?: number
+  /** How long a whole request may take to arrive, in milliseconds; not less than `headersTimeout`. @default 30000 */
+  readonly requestTimeout?: number
+  /** How many connections may be open at once. More connections are closed without an answer. @default 4096 */
+  readonly maxConnections?: number
+  /** How long running calls may take after the server begins to stop, in milliseconds. @default 30000 */
+  readonly shutdownTimeoutMs?: number
+  /** Drain on SIGTERM and SIGINT. @default true */
+  readonly handleSignals?: boolean
+  /** Called when the server has stopped. @default exits the process: 0 if it drained, else 1 */
+  readonly onShutdown?: (report: ShutdownReport) => void
+  /** Called when the server listens. @default prints it on stdout */
+  readonly onReady?: (ready: Ready) => void
+}
+
+/** The facts about a listening server. */
+export interface Ready {
+  /** The port that it listens on. */
+  readonly port: number
+  /** Every route, as a method and a path; free routes at the root and under `basePath`. */
+  readonly routes: readonly string[]
+  /** The network on which it is paid. */
+  readonly network: Network
+}

@@ -1,0 +1,43 @@
+/** Gives the store of subscription windows a timeout and a regular sweep. */
+import type { Clock } from '../../ports/clock.js'
+import type { Logger } from '../../ports/logger.js'
+import type { SubscriptionStore } from '../../ports/subscriptions.js'
+import { every, withTimeout } from '../../ports/timeouts-and-aborts.js'
+import { windowsNow } from '../charge/subscription-key.js'
+
+/** How long a seller's own store may take to answer. */
+const STORE_TIMEOUT_MS = 5_000
+
+/**
+ * A seller's own store of windows, which counts as down if it does not answer in time. A call that waits forever
+ * would hold its key and its payment forever.
+ */
+export function boundedSubscriptions(
+  store: SubscriptionStore,
+  clock: Pick<Clock, 'after'>,
+): SubscriptionStore {
+  const bounded = <T>(answer: T): T =>
+    answer instanceof Promise ? (withTimeout(clock, STORE_TIMEOUT_MS, answer) as T) : answer
+  return {
+    get: id => bounded(store.get(id)),
+    put: (id, record) => bounded(store.put(id, record)),
+    sweep: nowMs => bounded(store.sweep(nowMs)),
+    ...(store.now && { now: () => bounded(store.now!()) }),
+    ...(store.delete && { delete: (id: string) => bounded(store.delete!(id)) }),
+  }
+}
+
+const SWEEP_EVERY_MS = 60_000
+
+/** Sweeps until it is stopped. The timer keeps no process alive. If the store fails, the next sweep asks it again. */
+export function sweeping(store: SubscriptionStore, clock: Clock, logger: Logger): () => void {
+  const sweep = async () => {
+    try {
+      // Uses the store's time, as windows do: a replica whose clock was ahead swept windows that were still open.
+      await store.sweep(await windowsNow({ subscriptions: store, clock }))
+    } catch (cause) {
+      logger.warn({ err: cause }, 'the window store was not swept')
+    }
+  }
+  return every(clock, SWEEP_EVERY_MS, () => void sweep())
+}

@@ -1,0 +1,119 @@
+/**
+ * The agent card: how an A2A client finds the agent's skills, and what a payer needs besides. One document serves
+ * both generations of clients: those of 0.3 read `url`, those of 1.0 read `supportedInterfaces`.
+ */
+import type { AgentDef } from './agent.js'
+import type { RegistryIdentity } from './agent-registry.js'
+import type { EndpointDef } from './endpoint.js'
+import { priceShown } from './manifest.js'
+import { usdToBaseUnits } from './money.js'
+import { CAIP2, USDC_ASSET_ID, USDC_DECIMALS } from './network.js'
+import { X402_VERSION } from './x402.js'
+
+export const DEFAULT_EXT_BASE = 'https://svc.example'
+export const CARD_PATHS = ['/.well-known/agent.json', '/.well-known/agent-card.json'] as const
+export const A2A_PATH = '/a2a'
+export const MCP_PATH = '/mcp'
+
+export interface CardOptions {
+  /** Absolute URLs of the free routes and of the endpoints, without a trailing slash. */
+  readonly rootUrl: string
+  readonly baseUrl: string
+  readonly facilitatorUrl: string
+  /** The base of the three extensions' URIs. */
+  readonly extBase: string
+  readonly registry: RegistryIdentity
+  /** The exact names of the MCP server's tools. */
+  readonly tools: readonly string[]
+}
+
+/** The price of a skill. `amount` in base units is null where each request has its own price. */
+export interface SkillPrice {
+  readonly skill: string
+  readonly pricing: 'fixed' | 'dynamic' | 'subscription'
+  readonly amount: string | null
+  readonly price: string
+  readonly period?: string
+}
+
+const MODES = ['application/json', 'text/plain'] as const
+
+export function extensionUris(extBase: string) {
+  const uri = (name: string) => `${extBase.replace(/\/+$/, '')}/a2a/ext/${name}/v1`
+  return { x402: uri('x402'), registry: uri('registry'), mcp: uri('mcp') }
+}
+
+export function agentCard(agent: AgentDef, options: CardOptions) {
+  const url = options.rootUrl + A2A_PATH
+  const listed = agent.endpoints.filter(def => def.listed)
+  return {
+    protocolVersion: '0.3.0',
+    name: agent.name,
+    description: agent.description,
+    version: agent.version,
+    url,
+    preferredTransport: 'JSONRPC',
+    supportedInterfaces: [
+      { url, protocolBinding: 'JSONRPC', protocolVersion: '1.0' },
+      { url, protocolBinding: 'JSONRPC', protocolVersion: '0.3' },
+    ],
+    capabilities: {
+      streaming: false,
+      pushNotifications: false,
+      extensions: extensions(agent, listed, options),
+    },
+    defaultInputModes: MODES,
+    defaultOutputModes: MODES,
+    skills: listed.map(skill),
+  }
+}
+
+export function skillPrice(def: EndpointDef): SkillPrice {
+  const priced = def.subscription?.price ?? def.price
+  const amount = typeof priced === 'string' ? usdToBaseUnits(priced).toString() : null
+  return { skill: def.name, amount, ...priceShown(def) }
+}
+
+function extensions(agent: AgentDef, listed: readonly EndpointDef[], options: CardOptions) {
+  const uris = extensionUris(options.extBase)
+  const { agentId = null, identityApp = null, reputationApp = null, validationApp = null } = options.registry
+  return [
+    {
+      uri: uris.x402,
+      description:
+        'Every skill is paid per call with x402: send again with PAYMENT-SIGNATURE what was answered 402.',
+      required: false,
+      params: {
+        x402Version: X402_VERSION,
+        facilitator: options.facilitatorUrl,
+        network: CAIP2[agent.network],
+        payTo: agent.payTo,
+        asset: { id: USDC_ASSET_ID[agent.network], symbol: 'USDC', decimals: USDC_DECIMALS },
+        prices: listed.map(skillPrice),
+      },
+    },
+    {
+      uri: uris.registry,
+      description: 'The identity that this agent claims on chain; null where it claims none.',
+      required: false,
+      params: { network: CAIP2[agent.network], agentId, identityApp, reputationApp, validationApp },
+    },
+    {
+      uri: uris.mcp,
+      description: 'The same skills as tools of an MCP server.',
+      required: false,
+      params: { url: options.baseUrl + MCP_PATH, transport: 'streamable-http', tools: options.tools },
+    },
+  ]
+}
+
+function skill({ name, description, tags }: EndpointDef) {
+  return {
+    id: name,
+    name,
+    description: description || name,
+    tags,
+    inputModes: MODES,
+    outputModes: ['application/json'],
+  }
+}

@@ -1,0 +1,130 @@
+/**
+ * What an endpoint declares about itself in its 402, so that a facilitator can list it (x402's `bazaar` extension,
+ * version 2): a schema of its calls, and one call that satisfies it.
+ */
+import { requiredOnly, requiredTypes, withoutWords } from './abridged-schema.js'
+import { embeddedAt, type Schema } from './embedded-schema.js'
+import type { EndpointDef, JSONSchema } from './endpoint.js'
+import { examplesOf } from './example-input.js'
+import { isRecord } from './x402.js'
+
+export interface BazaarDeclaration {
+  readonly info: { readonly input: Schema }
+  readonly schema: Schema
+}
+
+/** The declaration is part of a header in both directions, with every payment. Node reads 16 KiB of headers in all. */
+export const BAZAAR_BYTES_MAX = 3_072
+
+const INPUT = '#/properties/input/properties'
+
+interface Abridgement {
+  /** The part that is not declared, for a warning. */
+  readonly leftOut?: string
+  of(input: JSONSchema): JSONSchema
+  /** Whether no declared rule is left that a made-up example could break. */
+  readonly acceptsMadeUp?: boolean
+}
+
+/** The parts of an endpoint's schema that can be declared, the largest first. */
+const ABRIDGEMENTS: readonly Abridgement[] = [
+  { of: input => input },
+  { leftOut: 'its descriptions', of: withoutWords },
+  { leftOut: 'its descriptions and what is below its required top level', of: requiredOnly },
+  {
+    leftOut: 'all but the names and types of what it requires',
+    of: requiredTypes,
+    acceptsMadeUp: true,
+  },
+  { leftOut: 'its schema', of: () => ({}), acceptsMadeUp: true },
+]
+
+export interface Listable {
+  readonly declared: BazaarDeclaration
+  /** The part of the schema that is not declared; absent where the whole schema is declared. */
+  readonly leftOut?: string
+}
+
+/**
+ * The fullest declaration that facilitators list; there always is one. `accepted` are inputs that the endpoint
+ * accepts. If none of them fits, the example is one that satisfies the declared schema.
+ */
+export function listableOf(def: Called, accepted: readonly unknown[]): Listable {
+  for (const candidate of candidates(def, accepted)) {
+    if (unlistable(candidate.declared) === undefined) return candidate
+  }
+  throw new Error('A declaration without a schema is always listable')
+}
+
+function* candidates({ method, input = {} }: Called, accepted: readonly unknown[]): Generator<Listable> {
+  for (const { leftOut, of, acceptsMadeUp = false } of ABRIDGEMENTS) {
+    const schema = of(input)
+    const madeUp = acceptsMadeUp ? [examplesOf(schema).next().value] : []
+    for (const example of [...accepted, ...madeUp]) {
+      yield { declared: bazaarOf({ method, input: schema }, example), leftOut }
+    }
+  }
+}
+
+type Called = Pick<EndpointDef, 'method' | 'input'>
+
+/** `example` is a body, or a GET's query, that satisfies `input`. The caller has checked it. */
+export function bazaarOf({ method, input }: Called, example: unknown): BazaarDeclaration {
+  return method === 'GET'
+    ? declaration(
+        { type: 'http', method, queryParams: example },
+        { queryParams: { type: 'object', ...embeddedAt(`${INPUT}/queryParams`, input) } },
+        ['type', 'method'],
+      )
+    : declaration(
+        { type: 'http', method, bodyType: 'json', body: example },
+        {
+          bodyType: { type: 'string', enum: ['json', 'form-data', 'text'] },
+          body: embeddedAt(`${INPUT}/body`, input),
+        },
+        ['type', 'method', 'bodyType', 'body'],
+      )
+}
+
+function declaration(input: Schema, parts: Schema, required: readonly string[]): BazaarDeclaration {
+  return {
+    info: { input },
+    schema: {
+      $schema: 'https://json-schema.org/draft/2020-12/schema',
+      type: 'object',
+      properties: {
+        input: {
+          type: 'object',
+          properties: {
+            type: { type: 'string', const: 'http' },
+            method: { type: 'string', enum: [input.method] },
+            ...parts,
+          },
+          required,
+          additionalProperties: false,
+        },
+      },
+      required: ['input'],
+    },
+  }
+}
+
+/** The reason why no facilitator would list the declaration, or `undefined`. */
+export function unlistable(declared: BazaarDeclaration): string | undefined {
+  if (refersElsewhere(declared.schema)) return 'its schema refers to another document ($ref, $id)'
+  const bytes = Buffer.byteLength(JSON.stringify(declared))
+  return bytes > BAZAAR_BYTES_MAX ? `it has ${bytes} bytes, more than ${BAZAAR_BYTES_MAX}` : undefined
+}
+
+/** The facilitators' own rule. It does not distinguish a keyword from a property's name. */
+function refersElsewhere(node: unknown): boolean {
+  if (Array.isArray(node)) return node.some(refersElsewhere)
+  if (!isRecord(node)) return false
+  return Object.entries(node).some(
+    ([key, value]) => ((key === '$ref' || key === '$id') && !isLocal(value)) || refersElsewhere(value),
+  )
+}
+
+function isLocal(reference: unknown): boolean {
+  return typeof reference === 'string' && reference.startsWith('#')
+}

@@ -1,0 +1,33 @@
+/** The five machines, each with the table that the program runs on and what is proved of it. */
+import { type Proof, provePaths, proveStates } from '../state-machine/check-properties.js'
+import type { Drawing, DrawnMachine, Table } from '../state-machine/transition-table.js'
+import { chargeMachine, chargeTable } from './charge.machine.js'
+import { CHARGE_PROPERTIES, CHARGE_STATE_PROPERTIES } from './charge.proved-properties.js'
+import { claimMachine, claimTable } from './claim.machine.js'
+import { paymentMachine, paymentTable } from './payment.machine.js'
+import { shutdownMachine, shutdownTable } from './shutdown.machine.js'
+import { subscriptionMachine, subscriptionTable } from './subscription.machine.js'
+
+export interface Drawn {
+  readonly machine: DrawnMachine<Drawing>
+  readonly table: Table
+  prove(): readonly Proof[]
+}
+
+const sound = (table: Table) => () => proveStates(table)
+
+export const MACHINES: readonly Drawn[] = [
+  { machine: chargeMachine, table: chargeTable, prove: () => proveCharge(chargeTable) },
+  { machine: claimMachine, table: claimTable, prove: sound(claimTable) },
+  { machine: paymentMachine, table: paymentTable, prove: sound(paymentTable) },
+  { machine: subscriptionMachine, table: subscriptionTable, prove: sound(subscriptionTable) },
+  { machine: shutdownMachine, table: shutdownTable, prove: sound(shutdownTable) },
+]
+
+export function proveCharge(table: Table): readonly Proof[] {
+  return [
+    ...provePaths(table, CHARGE_PROPERTIES),
+    ...proveStates(table),
+    ...proveStates(table, CHARGE_STATE_PROPERTIES),
+  ]
+}

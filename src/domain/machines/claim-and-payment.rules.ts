@@ -1,0 +1,42 @@
+/**
+ * Rules of the charge stores that the claim machine and the payment machine do not show. Memory and Redis use the
+ * same rules.
+ */
+
+import type { Drawing, EventOf, StateOf } from '../state-machine/transition-table.js'
+import type { ClaimDrawing } from './claim.machine.js'
+import type { PaymentDrawing, PaymentState } from './payment.machine.js'
+
+/** The events that any state of a drawing lists. */
+type AnyEventOf<D extends Drawing> = { [S in StateOf<D>]: EventOf<D, S> }[StateOf<D>]
+
+interface Closing {
+  readonly claim: readonly AnyEventOf<ClaimDrawing>[]
+  readonly payment: readonly AnyEventOf<PaymentDrawing>[]
+}
+
+/** What `open` returns about a payment to every call except its holder. */
+export const VERDICT_FOR_OTHERS = {
+  free: 'opened',
+  held: 'inUse',
+  lapsed: 'opened',
+  settling: 'inUse',
+  spent: 'spent',
+} as const satisfies Record<PaymentState, string>
+
+/**
+ * The events of each way of closing. The record takes the first one that its state lists, and stays unchanged where
+ * it lists none. A call that a window covered has recorded nothing: its claim is `served`, and its payment, if it
+ * sent one, is released.
+ */
+export const CLOSING_EVENTS = {
+  complete: { claim: ['completed', 'served'], payment: ['completed', 'released'] },
+  forfeit: { claim: ['forfeited'], payment: ['completed', 'released'] },
+  release: { claim: ['released'], payment: ['released'] },
+} as const satisfies Record<string, Closing>
+
+/**
+ * How long a claim or a payment is kept after its lease has lapsed. Until then its holder may still record, if no other call
+ * has taken it. A record that is settling does not depend on its lease.
+ */
+export const LAPSED_KEPT_MS = 60_000

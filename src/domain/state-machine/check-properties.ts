@@ -1,0 +1,76 @@
+/** Checks a machine's properties on every path through it or on every state, not on samples. */
+
+import { allPathsOf, type MachinePath } from './all-paths.js'
+import type { Table } from './transition-table.js'
+
+/** A property that holds for each of `some`. Everything holds for an empty set, so `some` must not be empty. */
+export interface Property<Subject> {
+  readonly says: string
+  some(all: readonly Subject[], table: Table): readonly Subject[]
+  holds(subject: Subject, table: Table): boolean
+}
+
+export interface Proof {
+  readonly says: string
+  readonly of: 'ways' | 'states'
+  /** How many of them were checked. */
+  readonly checked: number
+  /** Those for which the property does not hold, as text. */
+  readonly refuted: readonly string[]
+}
+
+/** The properties that every machine has. */
+const SOUND: readonly Property<string>[] = [
+  {
+    says: 'every state is reached from the initial one',
+    some: all => all,
+    holds: (state, table) => reachedFrom(table.initial, table).has(state),
+  },
+  {
+    says: 'every state that is not final has a way to a final one, or to any other state where nothing is final',
+    some: (all, table) => all.filter(state => !table.rows[state]!.final),
+    holds: (state, table) => {
+      const reached = reachedFrom(state, table)
+      const finals = Object.keys(table.rows).filter(name => table.rows[name]!.final)
+      if (finals.length > 0) return finals.some(final => reached.has(final))
+      return Object.keys(table.rows).every(other => reached.has(other))
+    },
+  },
+]
+
+export function proveStates(table: Table, properties = SOUND): readonly Proof[] {
+  const states = Object.keys(table.rows)
+  return properties.map(property => proved(property, 'states', states, table, state => state))
+}
+
+/** @throws Error where a path returns to a state: there would be infinitely many paths. */
+export function provePaths(table: Table, properties: readonly Property<MachinePath>[]): readonly Proof[] {
+  const ways = allPathsOf(table)
+  return properties.map(property => proved(property, 'ways', ways, table, pathText))
+}
+
+export function holds({ checked, refuted }: Proof): boolean {
+  return checked > 0 && refuted.length === 0
+}
+
+export function pathText({ steps, final }: MachinePath): string {
+  return [...steps, final].join(' → ')
+}
+
+function proved<Subject>(
+  { says, some, holds }: Property<Subject>,
+  of: Proof['of'],
+  all: readonly Subject[],
+  table: Table,
+  text: (subject: Subject) => string,
+): Proof {
+  const subjects = some(all, table)
+  const refuted = subjects.filter(subject => !holds(subject, table)).map(text)
+  return { says, of, checked: subjects.length, refuted }
+}
+
+function reachedFrom(state: string, table: Table): ReadonlySet<string> {
+  const reached = new Set([state])
+  for (const from of reached) for (const to of Object.values(table.rows[from]!.on)) reached.add(to)
+  return reached
+}

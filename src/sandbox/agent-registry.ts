@@ -1,0 +1,140 @@
+/** The registry's applications for readers: boxes, and the routes by which a node shows them. */
+
+import {
+  addressBox,
+  agentBox,
+  domainBox,
+  scoreBox,
+  writeAgent,
+  writeAgentId,
+  writeScore,
+} from '../adapters/algorand/agent-registry-boxes.js'
+import type { RegisteredAgent, Score } from '../domain/agent-registry.js'
+import { BadRequest, json, type Reply, type Route } from './web-server.js'
+
+/** The sandbox's registry of agents. It is written without a contract. */
+export interface SandboxRegistry {
+  /** The id of the application that holds the registered agents. */
+  readonly identityApp: number
+  /** The id of the application that holds their scores. */
+  readonly reputationApp: number
+  /** The id of the application that holds validations. */
+  readonly validationApp: number
+  /** Registers an agent, as its owner would on chain. Returns its id. */
+  register(agent: { readonly domain: string; readonly address: string }): number
+  /** Sets the score of an agent, as payers' feedback would. */
+  score(agentId: number, score: Partial<Omit<Score, 'agentId'>>): void
+  /** Writes a box, without a check. */
+  putBox(app: number, name: Uint8Array, value: Uint8Array): void
+}
+
+const APPS = { identityApp: 1001, reputationApp: 1002, validationApp: 1003 } as const
+const PAGE_BOXES_MAX = 1_000
+
+/** Boxes by the hex of their names, which sorts as their bytes do. */
+type Boxes = Map<string, Buffer>
+
+export function createRegistry(nowMs: () => number): SandboxRegistry & { readonly routes: Route[] } {
+  const apps = new Map<number, Boxes>(Object.values(APPS).map(app => [app, new Map()]))
+  let lastId = 0
+
+  function putBox(app: number, name: Uint8Array, value: Uint8Array): void {
+    boxesOf(apps, app).set(Buffer.from(name).toString('hex'), Buffer.from(value))
+  }
+
+  return {
+    ...APPS,
+    putBox,
+    register({ domain, address }) {
+      const agentId = BigInt(++lastId)
+      const seconds = Math.floor(nowMs() / 1_000)
+      const agent: RegisteredAgent = { agentId, domain, address, registeredAt: seconds, updatedAt: seconds }
+      const [byDomain, byAddress] = [domainBox(domain), addressBox(address)]
+      if (!byDomain || !byAddress) throw new RangeError('an agent has a short domain and a valid address')
+      putBox(APPS.identityApp, agentBox(agentId), writeAgent(agent))
+      putBox(APPS.identityApp, byDomain, writeAgentId(agentId))
+      putBox(APPS.identityApp, byAddress, writeAgentId(agentId))
+      return lastId
+    },
+    score(id, given) {
+      const agentId = BigInt(id)
+      const seconds = Math.floor(nowMs() / 1_000)
+      const none = { jobsPaid: 0n, volumeMicro: 0n, validated: 0n, disputed: 0n }
+      const score: Score = { ...none, firstAt: seconds, lastAt: seconds, ...given, agentId }
+      putBox(APPS.reputationApp, scoreBox(agentId), writeScore(score))
+    },
+    routes: [
+      {
+        method: 'GET',
+        path: /^\/v2\/applications\/(\d{1,15})$/,
+        handle: ({ parts }) => application(apps, Number(parts[0]), lastId),
+      },
+      {
+        method: 'GET',
+        path: /^\/v2\/applications\/(\d{1,15})\/box$/,
+        handle: ({ parts, query }) => box(boxesOf(apps, Number(parts[0])), query),
+      },
+      {
+        method: 'GET',
+        path: /^\/v2\/applications\/(\d{1,15})\/boxes$/,
+        handle: ({ parts, query }) => listed(boxesOf(apps, Number(parts[0])), query),
+      },
+    ],
+  }
+}
+
+function application(apps: ReadonlyMap<number, Boxes>, app: number, agentCount: number): Reply {
+  boxesOf(apps, app)
+  const uint = (key: string, value: number) => ({
+    key: Buffer.from(key).toString('base64'),
+    value: { type: 2, uint: value, bytes: '' },
+  })
+  const state: Readonly<Record<number, readonly object[]>> = {
+    [APPS.identityApp]: [uint('agent_count', agentCount)],
+    [APPS.reputationApp]: [
+      uint('identity_app', APPS.identityApp),
+      uint('validation_app', APPS.validationApp),
+    ],
+  }
+  return json(200, { id: app, params: { 'global-state': state[app] ?? [] } })
+}
+
+function box(boxes: Boxes, query: URLSearchParams): Reply {
+  const name = nameIn(query, 'name')
+  const value = boxes.get(name)
+  if (!value) throw new BadRequest('algod', 'box not found', 404)
+  return json(200, { round: 1, name: base64(name), value: value.toString('base64') })
+}
+
+/** Each page begins after the last name of the page before it. Values are included only where the request asks for them. */
+function listed(boxes: Boxes, query: URLSearchParams): Reply {
+  const prefix = query.has('prefix') ? nameIn(query, 'prefix') : ''
+  const after = query.has('next') ? nameIn(query, 'next') : ''
+  const limit = Math.min(Number(query.get('limit') ?? PAGE_BOXES_MAX) || PAGE_BOXES_MAX, PAGE_BOXES_MAX)
+  const names = [...boxes.keys()].filter(name => name.startsWith(prefix) && name > after).sort()
+  const page = names.slice(0, limit)
+  return json(200, {
+    round: 1,
+    boxes: page.map(name => ({
+      name: base64(name),
+      ...(query.get('values') === 'true' && { value: boxes.get(name)!.toString('base64') }),
+    })),
+    ...(page.length < names.length && { 'next-token': `b64:${base64(page.at(-1)!)}` }),
+  })
+}
+
+function boxesOf(apps: ReadonlyMap<number, Boxes>, app: number): Boxes {
+  const boxes = apps.get(app)
+  if (!boxes) throw new BadRequest('algod', 'application does not exist', 404)
+  return boxes
+}
+
+function nameIn(query: URLSearchParams, key: string): string {
+  const [, encoded] = /^b64:([A-Za-z0-9+/]*={0,2})$/.exec(query.get(key) ?? '') ?? []
+  if (encoded === undefined) throw new BadRequest('algod', `${key} is b64: and base64`)
+  return Buffer.from(encoded, 'base64').toString('hex')
+}
+
+function base64(hex: string): string {
+  return Buffer.from(hex, 'hex').toString('base64')
+}

@@ -1,0 +1,95 @@
+/** The Bazaar's index: the resources that were paid for, as `extensions.bazaar` of their payments describes them. */
+import { LRUCache } from 'lru-cache'
+import { isRecord, X402_VERSION } from '../domain/x402.js'
+import { BadRequest, json, type Reply } from './web-server.js'
+
+const RESOURCES_MAX = 1_000
+const DESCRIPTION_BYTES_MAX = 16_384
+const LIMIT_DEFAULT = 20
+const LIMIT_MAX = 100
+
+interface Listing {
+  readonly resource: string
+  readonly type: string
+  readonly accepts: readonly Record<string, unknown>[]
+  readonly [key: string]: unknown
+}
+
+export interface Catalogue {
+  /** Lists the resource of a valid payment; `false` where the payment describes no resource that can be listed. */
+  add(payload: unknown, requirements: unknown): boolean
+  list(query: URLSearchParams): Reply
+}
+
+export function createCatalogue(nowMs: () => number): Catalogue {
+  const listings = new LRUCache<string, Listing>({ max: RESOURCES_MAX })
+  return {
+    add(payload, requirements) {
+      const listing = listingOf(payload, requirements, nowMs())
+      if (listing) listings.set(listing.resource, listing)
+      return listing !== undefined
+    },
+    list(query) {
+      const limit = countIn(query, 'limit', LIMIT_DEFAULT, 1, LIMIT_MAX)
+      const offset = countIn(query, 'offset', 0, 0, Number.MAX_SAFE_INTEGER)
+      const found = [...listings.values()].filter(listing => matches(listing, query))
+      return json(200, {
+        x402Version: X402_VERSION,
+        items: found.slice(offset, offset + limit),
+        pagination: { limit, offset, total: found.length },
+      })
+    },
+  }
+}
+
+function listingOf(payload: unknown, requirements: unknown, nowMs: number): Listing | undefined {
+  if (!isRecord(payload) || !isRecord(requirements)) return undefined
+  const { extensions, resource } = payload
+  const bazaar = isRecord(extensions) ? extensions.bazaar : undefined
+  const url = isRecord(resource) ? webUrl(resource.url) : undefined
+  if (!isRecord(resource) || !url || !isRecord(bazaar)) return undefined
+  const { info } = bazaar
+  const input = isRecord(info) ? info.input : undefined
+  if (!isRecord(input) || JSON.stringify(bazaar).length > DESCRIPTION_BYTES_MAX) return undefined
+  return {
+    resource: url.origin + url.pathname,
+    type: input.type === 'mcp' ? 'mcp' : 'http',
+    x402Version: X402_VERSION,
+    accepts: [requirements],
+    lastUpdated: new Date(nowMs).toISOString(),
+    ...textsOf(resource, ['description', 'mimeType', 'serviceName']),
+    extensions: { bazaar },
+  }
+}
+
+function matches(listing: Listing, query: URLSearchParams): boolean {
+  const type = query.get('type')
+  if (type !== null && type !== listing.type) return false
+  return ['payTo', 'scheme', 'network'].every(key => {
+    const wanted = query.get(key)
+    return wanted === null || listing.accepts.some(terms => terms[key] === wanted)
+  })
+}
+
+function webUrl(value: unknown): URL | undefined {
+  if (typeof value !== 'string' || !URL.canParse(value)) return undefined
+  const url = new URL(value)
+  return url.protocol === 'https:' || url.protocol === 'http:' ? url : undefined
+}
+
+function textsOf(source: Record<string, unknown>, keys: readonly string[]): Record<string, string> {
+  const texts: Record<string, string> = {}
+  for (const key of keys) {
+    const value = source[key]
+    if (typeof value === 'string') texts[key] = value.slice(0, 1_000)
+  }
+  return texts
+}
+
+function countIn(query: URLSearchParams, key: string, fallback: number, min: number, max: number): number {
+  const text = query.get(key)
+  if (text === null) return fallback
+  const count = /^\d{1,15}$/.test(text) ? Number(text) : Number.NaN
+  if (count >= min && count <= max) return count
+  throw new BadRequest('invalid_query', `${key} is a whole number from ${min} to ${max}`)
+}

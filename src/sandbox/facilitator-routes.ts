@@ -1,0 +1,176 @@
+/**
+ * An x402 facilitator over the sandbox's ledger: `/supported`, `/verify`, `/settle`, and the Bazaar's list of resources.
+ * It sponsors fees, and answers wrongly where a fault is set.
+ */
+
+import { algorandPaymentReader } from '../adapters/algorand/read-payment.js'
+import type { SigningKey } from '../adapters/algorand/signing-keys.js'
+import { CAIP2, GENESIS_HASH } from '../domain/network.js'
+import { encodeHeader, isRecord, X402_VERSION } from '../domain/x402.js'
+import type { Clock } from '../ports/clock.js'
+import { sleep } from '../ports/timeouts-and-aborts.js'
+import type { Catalogue } from './bazaar-catalogue.js'
+import { cut, transportFault } from './fault-replies.js'
+import type { Fault, FaultSource, Stage } from './fault-settings.js'
+import type { Ledger } from './ledger.js'
+import { type Accepted, checkTransactions, type Refused } from './transaction-checks.js'
+import { BadRequest, json, jsonBody, type Reply, type Route } from './web-server.js'
+
+export interface FacilitatorOptions {
+  readonly ledger: Ledger
+  readonly sponsor: SigningKey
+  readonly catalogue: Catalogue
+  readonly faults: FaultSource
+  readonly clock: Pick<Clock, 'after'>
+  /** An address that is not the payer's and a network that is not ours, for the faults that name them. */
+  readonly strangers: { readonly address: string; readonly network: string }
+}
+
+interface Asked {
+  readonly payload: unknown
+  readonly requirements: Record<string, unknown>
+}
+
+export function facilitatorRoutes(options: FacilitatorOptions): Route[] {
+  const { faults, catalogue } = options
+  const withFault = (stage: Stage, answer: (fault: Fault | undefined) => Reply | Promise<Reply>) => {
+    const fault = faults.take(stage)
+    return (fault && transportFault(fault.behaviour)) ?? answer(fault)
+  }
+  return [
+    {
+      method: 'GET',
+      path: /^\/supported$/,
+      handle: () => withFault('supported', fault => supported(options, fault)),
+    },
+    {
+      method: 'POST',
+      path: /^\/verify$/,
+      handle: ({ body }) => {
+        const asked = askedIn(body)
+        return withFault('verify', fault => verify(options, asked, fault))
+      },
+    },
+    {
+      method: 'POST',
+      path: /^\/settle$/,
+      handle: ({ body }) => {
+        const asked = askedIn(body)
+        return withFault('settle', fault => settle(options, asked, fault))
+      },
+    },
+    { method: 'GET', path: /^\/discovery\/resources$/, handle: ({ query }) => catalogue.list(query) },
+  ]
+}
+
+/** Lists both forms of the network's id, because a server looks for the exact text that it quotes. */
+function supported({ ledger, sponsor, strangers }: FacilitatorOptions, fault?: Fault): Reply {
+  const feePayer = fault?.behaviour === 'other-payer' ? strangers.address : sponsor.address
+  const ids = [CAIP2[ledger.network], `algorand:${GENESIS_HASH[ledger.network]}`]
+  const networks = fault?.behaviour === 'other-network' ? [strangers.network] : ids
+  const kinds = networks.map(network => ({
+    x402Version: X402_VERSION,
+    scheme: 'exact',
+    network,
+    extra: { feePayer },
+  }))
+  return json(200, {
+    kinds: fault?.behaviour === 'refuse' ? [] : kinds,
+    extensions: ['bazaar'],
+    signers: { 'algorand:*': [feePayer] },
+  })
+}
+
+function verify(options: FacilitatorOptions, { payload, requirements }: Asked, fault?: Fault): Reply {
+  const { ledger, sponsor, strangers } = options
+  if (fault?.behaviour === 'refuse') return json(200, invalid('refused_by_sandbox_fault'))
+  if (fault?.behaviour === 'lie') return json(200, { isValid: true, payer: readPayment(payload)?.payer })
+  const verdict = checkTransactions(payload, requirements, ledger, sponsor)
+  if (!verdict.ok) return json(200, invalid(codeOf(verdict), verdict.message))
+  const payer = fault?.behaviour === 'other-payer' ? strangers.address : verdict.payer
+  return json(200, { isValid: yesValue(fault), payer }, listed(options, { payload, requirements }))
+}
+
+function settle(options: FacilitatorOptions, asked: Asked, fault?: Fault): Reply | Promise<Reply> {
+  const { strangers } = options
+  const { network } = asked.requirements
+  const unsettled = (errorReason: string, transaction = '', errorMessage?: string) =>
+    json(200, { success: false, errorReason, errorMessage, transaction, network })
+  switch (fault?.behaviour) {
+    case 'refuse':
+      return unsettled('insufficient_funds')
+    case 'slow-before':
+      return sleep(options.clock, fault.delayMs).then(() => settle(options, asked))
+    case 'pending':
+      return unsettled('settlement_pending', readPayment(asked.payload)?.txId)
+    case 'lie': {
+      const { txId = '', payer } = readPayment(asked.payload) ?? {}
+      return json(200, { success: true, transaction: txId, network, payer })
+    }
+    case 'die-before':
+      return cut
+    case 'late':
+      options.clock.after(fault.delayMs, () => submit(options, asked))
+      return cut
+  }
+  const verdict = submit(options, asked)
+  if (fault?.behaviour === 'die-after') return cut
+  if (fault?.behaviour === 'error-after') return unsettled('unexpected_settle_error')
+  if (!verdict.ok) return unsettled(codeOf(verdict), '', verdict.message)
+  const receipt = {
+    success: yesValue(fault),
+    transaction: fault?.behaviour === 'other-tx' ? 'A'.repeat(52) : verdict.txId,
+    network: fault?.behaviour === 'other-network' ? strangers.network : network,
+    payer: fault?.behaviour === 'other-payer' ? strangers.address : verdict.payer,
+  }
+  const reply = json(200, receipt, listed(options, asked))
+  return fault?.behaviour === 'slow-after' ? sleep(options.clock, fault.delayMs).then(() => reply) : reply
+}
+
+/** Checks and lands the payment in one step, so that of concurrent requests exactly one succeeds. */
+function submit(
+  { ledger, sponsor }: FacilitatorOptions,
+  { payload, requirements }: Asked,
+): Accepted | Refused {
+  const verdict = checkTransactions(payload, requirements, ledger, sponsor)
+  if (!verdict.ok) return verdict
+  const refusal = ledger.submit(verdict.group)
+  if (!refusal) return verdict
+  return {
+    ok: false,
+    reason: 'settlement_failed',
+    message: `Failed to submit transaction: ${refusal.message}`,
+  }
+}
+
+function askedIn(body: Buffer): Asked {
+  const value = jsonBody(body)
+  if (!isRecord(value) || !isRecord(value.paymentPayload) || !isRecord(value.paymentRequirements)) {
+    throw new BadRequest('invalid_request', 'The body has the objects paymentPayload and paymentRequirements')
+  }
+  return { payload: value.paymentPayload, requirements: value.paymentRequirements }
+}
+
+function listed({ catalogue }: FacilitatorOptions, { payload, requirements }: Asked): Record<string, string> {
+  if (!catalogue.add(payload, requirements)) return {}
+  return { 'EXTENSION-RESPONSES': encodeHeader({ bazaar: { status: 'success' } }) }
+}
+
+const reader = algorandPaymentReader()
+
+function readPayment(payload: unknown) {
+  return isRecord(payload) ? reader.read(payload) : undefined
+}
+
+function yesValue(fault: Fault | undefined): unknown {
+  if (fault?.behaviour === 'string-true') return 'true'
+  return fault?.behaviour === 'one' ? 1 : true
+}
+
+function invalid(invalidReason: string, invalidMessage?: string) {
+  return { isValid: false, invalidReason, invalidMessage }
+}
+
+function codeOf({ reason }: Refused): string {
+  return `invalid_exact_avm_${reason}`
+}

@@ -1,0 +1,172 @@
+/**
+ * The part of an indexer's REST interface that lists landed transactions, with an indexer's own words. It shares its origin
+ * with the node: where both have a path with different answers (`/v2/accounts/{address}`), the node's answer is served.
+ */
+import { stringifyJSON } from 'algosdk'
+import { decodeAddress } from '../adapters/algorand/address.js'
+import { GENESIS_HASH, GENESIS_ID } from '../domain/network.js'
+import type { LandedTransaction, Ledger } from './ledger.js'
+import { BadRequest, type Reply, type Route } from './web-server.js'
+
+const LIMIT_DEFAULT = 1_000
+const LIMIT_MAX = 10_000
+
+type Filter = (landed: LandedTransaction) => boolean
+
+export function indexerRoutes(ledger: Ledger): Route[] {
+  const get = (path: RegExp, handle: Route['handle']): Route => ({ method: 'GET', path, handle })
+  return [
+    get(/^\/v2\/transactions$/, ({ query }) => search(ledger, query, ledger.transactions())),
+    get(/^\/v2\/transactions\/([A-Z2-7]{52})$/, ({ parts }) => one(ledger, parts[0]!)),
+    get(/^\/v2\/accounts\/([^/]+)\/transactions$/, ({ parts, query }) => {
+      const address = addressIn(parts[0]!)
+      const own = ledger.transactions().filter(landed => involves(landed, address))
+      // As in the indexer, transactions of an account come newest first.
+      return search(ledger, query, own.reverse())
+    }),
+  ]
+}
+
+function one(ledger: Ledger, txId: string): Reply {
+  const landed = ledger.landed(txId)
+  if (!landed) throw new BadRequest('indexer', `no transaction found for transaction id: ${txId}`, 404)
+  return answer({ 'current-round': ledger.rounds.current(), transaction: shown(ledger, landed) })
+}
+
+function search(ledger: Ledger, query: URLSearchParams, among: readonly LandedTransaction[]): Reply {
+  const filters = filtersIn(query)
+  const limit = Math.min(numberIn(query, 'limit') ?? LIMIT_DEFAULT, LIMIT_MAX)
+  const start = numberIn(query, 'next') ?? 0
+  const found = among.filter(landed => filters.every(passes => passes(landed)))
+  const page = found.slice(start, start + limit)
+  const end = start + page.length
+  return answer({
+    'current-round': ledger.rounds.current(),
+    transactions: page.map(landed => shown(ledger, landed)),
+    // The indexer adds a token to every page that is not empty, also to the last one.
+    ...(page.length > 0 && { 'next-token': String(end) }),
+  })
+}
+
+/** Refuses an unknown parameter, because it would be a filter that is not applied. */
+function filtersIn(query: URLSearchParams): Filter[] {
+  return [...query.keys()].flatMap(key => {
+    const text = query.get(key)!
+    switch (key) {
+      case 'limit':
+      case 'next':
+      case 'address-role':
+        return []
+      case 'txid':
+        return ({ txId }: LandedTransaction) => txId === text
+      case 'tx-type':
+        return ({ signed }: LandedTransaction) => signed.txn.type === text
+      case 'address':
+        return inRole(addressIn(text), query.get('address-role'))
+      case 'asset-id':
+        return equal(key, query, ({ asset }) => asset)
+      case 'round':
+        return equal(key, query, ({ round }) => round)
+      case 'min-round':
+        return ({ round }: LandedTransaction) => round >= numberIn(query, key)!
+      case 'max-round':
+        return ({ round }: LandedTransaction) => round <= numberIn(query, key)!
+      case 'currency-greater-than':
+        return ({ amount }: LandedTransaction) => amount > numberIn(query, key)!
+      case 'currency-less-than':
+        return ({ amount }: LandedTransaction) => amount < numberIn(query, key)!
+      case 'after-time':
+        return ({ landedAt }: LandedTransaction) => landedAt > momentIn(text)
+      case 'before-time':
+        return ({ landedAt }: LandedTransaction) => landedAt < momentIn(text)
+      case 'note-prefix': {
+        const prefix = Buffer.from(text, 'base64')
+        return ({ signed }: LandedTransaction) =>
+          prefix.equals((signed.txn.note ?? new Uint8Array()).subarray(0, prefix.length))
+      }
+    }
+    throw new BadRequest('indexer', `the sandbox's indexer does not filter by ${key}`)
+  })
+}
+
+function equal(
+  key: string,
+  query: URLSearchParams,
+  read: (landed: LandedTransaction) => bigint | null,
+): Filter {
+  const wanted = BigInt(numberIn(query, key)!)
+  return landed => read(landed) === wanted
+}
+
+function inRole(address: string, role: string | null): Filter {
+  if (role === 'sender') return ({ sender }) => sender === address
+  if (role === 'receiver') return ({ receiver }) => receiver === address
+  return landed => involves(landed, address)
+}
+
+function involves({ sender, receiver }: LandedTransaction, address: string): boolean {
+  return sender === address || receiver === address
+}
+
+function shown({ network }: Ledger, { signed, txId, round, landedAt }: LandedTransaction) {
+  const { txn, sig } = signed
+  const { payment, assetTransfer } = txn
+  return {
+    id: txId,
+    'tx-type': txn.type,
+    sender: txn.sender.toString(),
+    fee: txn.fee,
+    'first-valid': txn.firstValid,
+    'last-valid': txn.lastValid,
+    'genesis-id': GENESIS_ID[network],
+    'genesis-hash': GENESIS_HASH[network],
+    'confirmed-round': round,
+    'round-time': landedAt,
+    ...(txn.note && txn.note.length > 0 && { note: base64(txn.note) }),
+    ...(txn.group && { group: base64(txn.group) }),
+    ...(sig && { signature: { sig: base64(sig) } }),
+    ...(payment && {
+      'payment-transaction': {
+        amount: payment.amount,
+        'close-amount': 0,
+        receiver: payment.receiver.toString(),
+        ...(payment.closeRemainderTo && { 'close-remainder-to': payment.closeRemainderTo.toString() }),
+      },
+    }),
+    ...(assetTransfer && {
+      'asset-transfer-transaction': {
+        amount: assetTransfer.amount,
+        'asset-id': assetTransfer.assetIndex,
+        'close-amount': 0,
+        receiver: assetTransfer.receiver.toString(),
+        ...(assetTransfer.closeRemainderTo && { 'close-to': assetTransfer.closeRemainderTo.toString() }),
+      },
+    }),
+  }
+}
+
+function answer(body: unknown): Reply {
+  return { status: 200, type: 'application/json', body: stringifyJSON(body) }
+}
+
+function addressIn(text: string): string {
+  if (decodeAddress(text)) return text
+  throw new BadRequest('indexer', `unable to parse address: ${text.slice(0, 64)}`)
+}
+
+function numberIn(query: URLSearchParams, key: string): number | undefined {
+  const text = query.get(key)
+  if (text === null) return undefined
+  if (/^\d{1,15}$/.test(text)) return Number(text)
+  throw new BadRequest('indexer', `${key} is a whole number`)
+}
+
+function momentIn(text: string): number {
+  const ms = Date.parse(text)
+  if (!Number.isNaN(ms)) return ms / 1_000
+  throw new BadRequest('indexer', 'a time is RFC 3339 text')
+}
+
+function base64(bytes: Uint8Array): string {
+  return Buffer.from(bytes).toString('base64')
+}

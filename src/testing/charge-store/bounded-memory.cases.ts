@@ -1,0 +1,86 @@
+import type { TestRunner } from '../runner.js'
+import { type MakeChargeStore, type Scene, scene } from './fixture.js'
+
+/** For stores in bounded memory. The store of `make` holds `max` completed answers and `max` calls at work. */
+export function boundedMemoryCases({ expect, it }: TestRunner, make: MakeChargeStore, max: number): void {
+  const complete = async (s: Scene, key: string) => {
+    const call = s.call(`token of ${key}`, { key, payment: key })
+    await s.open(call)
+    await s.record(call)
+    await s.close(call, 'complete')
+  }
+  const fill = async (s: Scene, count: number) => {
+    for (let at = 0; at < count; at++) {
+      const key = `filler-${at}`
+      expect(await s.open(s.call(key, { key, payment: key }))).toEqual({ verdict: 'opened' })
+    }
+  }
+
+  it('full of calls at work is refused, with a key and without', async () => {
+    const s = await scene(make)
+    await fill(s, max)
+    expect(await s.open(s.call('late', { key: 'late' }))).toEqual({ verdict: 'full' })
+    expect(await s.open(s.call('keyless', { key: null }))).toEqual({ verdict: 'full' })
+  })
+
+  it('a full store still answers for the claims it has', async () => {
+    const s = await scene(make)
+    await fill(s, max)
+    const known = { key: 'filler-0', payment: 'filler-0' }
+    expect((await s.open(s.call('other', known))).verdict).toBe('inProgress')
+    await s.advance(s.leaseMs)
+    expect(await s.open(s.call('other', known))).toEqual({ verdict: 'opened' })
+  })
+
+  it('calls at work push no completed answer out, however many they are', async () => {
+    const s = await scene(make)
+    await complete(s, 'paid')
+    await fill(s, max)
+    expect(await s.open(s.call('late', { key: 'late' }))).toEqual({ verdict: 'full' })
+    expect((await s.open(s.call('reader', { key: 'paid' }))).verdict).toBe('replayable')
+  })
+
+  it('what settles is never pushed out, and takes no room from calls at work', async () => {
+    const s = await scene(make)
+    for (let at = 0; at < 2 * max; at++) {
+      const call = s.call('token', { key: `key-${at}`, payment: `p-${at}` })
+      await s.open(call)
+      await s.record(call)
+    }
+    await s.advance(2 * s.leaseMs)
+    for (let at = 0; at < 2 * max; at++) {
+      expect((await s.open(s.call('successor', { key: `key-${at}`, payment: null }))).verdict).toBe(
+        'orphaned',
+      )
+    }
+    expect(await s.open(s.call('late', { key: 'late' }))).toEqual({ verdict: 'opened' })
+  })
+
+  it('the oldest completed answer makes room for a new one, and its payment stays spent', async () => {
+    const s = await scene(make)
+    for (let at = 0; at <= max; at++) await complete(s, `key-${at}`)
+    expect(await s.open(s.call('again', { key: 'key-0', payment: 'key-0' }))).toEqual({ verdict: 'spent' })
+    for (let at = 1; at <= max; at++) {
+      expect((await s.open(s.call('reader', { key: `key-${at}` }))).verdict).toBe('replayable')
+    }
+  })
+
+  it('answers of calls that a window covered push out none that was paid for', async () => {
+    const s = await scene(make)
+    await complete(s, 'paid')
+    for (let at = 0; at <= max; at++) {
+      const covered = s.call(`token-${at}`, { key: `covered-${at}`, payment: null })
+      await s.open(covered)
+      await s.close(covered, 'complete', 'served')
+    }
+    expect((await s.open(s.call('reader', { key: 'paid' }))).verdict).toBe('replayable')
+    expect(await s.open(s.call('reader', { key: 'covered-0', payment: null }))).toEqual({ verdict: 'opened' })
+  })
+
+  it('released claims leave room', async () => {
+    const s = await scene(make)
+    await fill(s, max)
+    await s.close(s.call('filler-0', { key: 'filler-0', payment: 'filler-0' }), 'release')
+    expect(await s.open(s.call('late', { key: 'late' }))).toEqual({ verdict: 'opened' })
+  })
+}

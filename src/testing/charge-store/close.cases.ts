@@ -1,0 +1,172 @@
+import type { TestRunner } from '../runner.js'
+import { closedCall, type MakeChargeStore, orphan, scene, text } from './fixture.js'
+
+export function closeCases({ expect, it }: TestRunner, make: MakeChargeStore): void {
+  it('a completed claim is replayed to every caller of its window, and then forgotten', async () => {
+    const s = await scene(make)
+    await closedCall(s, 'complete', 'the answer')
+    for (const token of ['a', 'b', 'c']) {
+      const again = await s.open(s.call(token, { payment: token }))
+      expect(again.verdict === 'replayable' && text(again.answer)).toBe('the answer')
+    }
+    await s.advance(s.retentionMs)
+    expect(await s.open(s.call('d', { payment: 'q' }))).toEqual({ verdict: 'opened' })
+  })
+
+  it('a completed payment stays spent, whatever leases and windows do', async () => {
+    const s = await scene(make)
+    const a = await closedCall(s, 'complete')
+    await s.advance(s.retentionMs + s.leaseMs)
+    expect(await s.open(s.call('b', { key: null }))).toEqual({ verdict: 'spent' })
+    expect(await s.open(s.call('c'))).toEqual({ verdict: 'spent' })
+    expect(await s.open(a)).toEqual({ verdict: 'spent' })
+  })
+
+  it('forfeit gives the key back and keeps the payment spent', async () => {
+    const s = await scene(make)
+    await closedCall(s, 'forfeit')
+    expect(await s.open(s.call('b'))).toEqual({ verdict: 'spent' })
+    expect(await s.open(s.call('c', { payment: 'q' }))).toEqual({ verdict: 'opened' })
+  })
+
+  it('release frees both, before recording and after', async () => {
+    const s = await scene(make)
+    for (const recorded of [false, true]) {
+      const a = s.call(`a ${recorded}`)
+      expect(await s.open(a)).toEqual({ verdict: 'opened' })
+      if (recorded) await s.record(a)
+      await s.close(a, 'release')
+    }
+    expect(await s.open(s.call('b'))).toEqual({ verdict: 'opened' })
+  })
+
+  it('release frees both or neither: a payment whose claim was taken over waits for the successor', async () => {
+    const s = await scene(make)
+    const dead = await orphan(s)
+    await s.open(s.call('successor', { payment: 'q' }))
+    await s.close(dead, 'release')
+    expect((await s.open(s.call('payer', { key: null }))).verdict).toBe('inUse')
+  })
+
+  it('a late complete of a call whose claim was taken over spends its payment and leaves the claim', async () => {
+    const s = await scene(make)
+    const dead = await orphan(s)
+    await s.open(s.call('successor', { payment: 'q' }))
+    await s.close(dead, 'complete')
+    expect(await s.open(s.call('payer', { key: null }))).toEqual({ verdict: 'spent' })
+    expect((await s.open(s.call('another', { payment: 'q' }))).verdict).toBe('inProgress')
+  })
+
+  it('says whether it ended all that the call held', async () => {
+    const s = await scene(make)
+    for (const how of ['release', 'complete', 'forfeit'] as const) {
+      for (const over of [{}, { key: null }, { payment: null }]) {
+        const name = `${how} ${Object.keys(over)}`
+        const a = s.call('a', { key: name, payment: name, ...over })
+        await s.open(a)
+        await s.record(a)
+        expect(await s.close(a, how)).toBe('closed')
+        // The same move sent again cannot tell its own work from another call's, and says so.
+        expect(await s.close(a, how)).toBe('superseded')
+      }
+    }
+    expect(await s.close(s.call('never', { key: 'never', payment: 'never' }), 'release')).toBe('superseded')
+  })
+
+  it('says superseded to a call that was taken over, whatever its successor has done since', async () => {
+    for (const next of ['nothing', 'found', 'dead'] as const) {
+      const s = await scene(make)
+      const dead = await orphan(s)
+      const successor = { ...dead, token: 'successor' }
+      await s.open(successor)
+      if (next !== 'nothing') await s.resolve(successor, next)
+      expect(await s.close(dead, 'release')).toBe('superseded')
+      if (next === 'found') await s.advance(s.retentionMs)
+      expect(await s.close(dead, 'release')).toBe('superseded')
+    }
+  })
+
+  it('a stale token cannot record, complete, forfeit or release', async () => {
+    const s = await scene(make)
+    const stale = s.call('stale')
+    const holder = s.call('holder')
+    await s.open(stale)
+    await s.advance(s.leaseMs)
+    await s.open(holder)
+    expect(await s.record(stale)).toBe('superseded')
+    for (const how of ['complete', 'forfeit', 'release'] as const) {
+      await s.close(stale, how, 'stale answer')
+      expect((await s.open(s.call('other'))).verdict).toBe('inProgress')
+      expect((await s.open(s.call('other', { key: null }))).verdict).toBe('inUse')
+    }
+    expect(await s.record(holder)).toBe('recorded')
+  })
+
+  it('a token that never opened can do nothing', async () => {
+    const s = await scene(make)
+    const nobody = s.call('nobody')
+    expect(await s.record(nobody)).toBe('superseded')
+    for (const how of ['complete', 'forfeit', 'release'] as const) await s.close(nobody, how, 'answer')
+    expect(await s.resolve(nobody, 'found')).toBe('moved')
+    expect(await s.open(s.call('a'))).toEqual({ verdict: 'opened' })
+  })
+
+  it('a call that a window covered completes with its own answer, and its payment is given back', async () => {
+    const s = await scene(make)
+    const a = s.call('a')
+    await s.open(a)
+    await s.close(a, 'complete', 'covered')
+    const again = await s.open(s.call('b'))
+    expect(again.verdict === 'replayable' && text(again.answer)).toBe('covered')
+    expect(await s.open(s.call('c', { key: null }))).toEqual({ verdict: 'opened' })
+  })
+
+  it('complete without an answer has nothing to replay: the key is given back', async () => {
+    const s = await scene(make)
+    const a = s.call('a')
+    await s.open(a)
+    expect(await s.close(a, 'complete')).toBe('closed')
+    expect(await s.open(s.call('b'))).toEqual({ verdict: 'opened' })
+  })
+
+  it('forfeit and release give the key back, whatever answer comes with them', async () => {
+    const s = await scene(make)
+    for (const how of ['forfeit', 'release'] as const) {
+      const a = s.call(how)
+      expect(await s.open(a)).toEqual({ verdict: 'opened' })
+      expect(await s.close(a, how, 'an answer')).toBe('closed')
+    }
+    expect(await s.open(s.call('b'))).toEqual({ verdict: 'opened' })
+  })
+
+  it('a completed answer never changes', async () => {
+    const s = await scene(make)
+    const a = s.call('a')
+    await s.open(a)
+    await s.record(a, 'first')
+    await s.close(a, 'complete', 'second')
+    await s.close(a, 'complete', 'third')
+    await s.record(a, 'fourth')
+    await s.close(a, 'release')
+    await s.close(a, 'forfeit')
+    const again = await s.open(s.call('b'))
+    expect(again.verdict === 'replayable' && text(again.answer)).toBe('first')
+  })
+
+  it('answers are bytes, kept exactly, and nobody’s to change', async () => {
+    const s = await scene(make)
+    const all = Uint8Array.from({ length: 100_000 }, (_, at) => at % 256)
+    const sent = all.slice()
+    const a = s.call('a')
+    await s.open(a)
+    await s.record(a, '', { recorded: { answer: sent } })
+    await s.close(a, 'complete')
+    sent.fill(0)
+    for (const token of ['b', 'c']) {
+      const again = await s.open(s.call(token))
+      if (again.verdict !== 'replayable') throw new Error(`expected replayable, not ${again.verdict}`)
+      expect(Buffer.compare(again.answer, all)).toBe(0)
+      again.answer.fill(0)
+    }
+  })
+}

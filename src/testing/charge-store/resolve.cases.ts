@@ -1,0 +1,204 @@
+import type { TestRunner } from '../runner.js'
+import { type MakeChargeStore, orphan, scene, text } from './fixture.js'
+
+export function resolveCases({ expect, it }: TestRunner, make: MakeChargeStore): void {
+  it('found: the recorded answer is owed, and its payment is spent', async () => {
+    const s = await scene(make)
+    await orphan(s, 'owed')
+    const successor = s.call('successor', { payment: 'q' })
+    await s.open(successor)
+    expect(await s.resolve(successor, 'found')).toBe('completed')
+    const again = await s.open(s.call('late'))
+    expect(again.verdict === 'replayable' && text(again.answer)).toBe('owed')
+    expect(await s.open(s.call('payer', { key: null }))).toEqual({ verdict: 'spent' })
+    expect(await s.open(s.call('other', { key: null, payment: 'q' }))).toEqual({ verdict: 'opened' })
+  })
+
+  it('dead: the successor goes on with its own payment, as after an open', async () => {
+    const s = await scene(make)
+    await orphan(s)
+    const successor = s.call('successor', { payment: 'q' })
+    await s.open(successor)
+    expect(await s.resolve(successor, 'dead')).toBe('opened')
+    expect((await s.open(s.call('late', { payment: 'r' }))).verdict).toBe('inProgress')
+    expect((await s.open(s.call('late', { key: null, payment: 'q' }))).verdict).toBe('inUse')
+    expect(await s.record(successor, 'new answer')).toBe('recorded')
+    await s.close(successor, 'complete')
+    const again = await s.open(s.call('late', { payment: 'r' }))
+    expect(again.verdict === 'replayable' && text(again.answer)).toBe('new answer')
+  })
+
+  it('dead: the same payment presented again is held again', async () => {
+    const s = await scene(make)
+    const dead = await orphan(s)
+    const successor = { ...dead, token: 'successor' }
+    await s.open(successor)
+    expect(await s.resolve(successor, 'dead')).toBe('opened')
+    expect((await s.open(s.call('other', { key: null }))).verdict).toBe('inUse')
+    expect(await s.record(dead)).toBe('superseded')
+    expect(await s.record(successor)).toBe('recorded')
+  })
+
+  it('dead: the answer that was never paid for is forgotten', async () => {
+    const s = await scene(make)
+    await orphan(s, 'never paid for')
+    const successor = s.call('successor', { payment: 'q' })
+    await s.open(successor)
+    await s.resolve(successor, 'dead')
+    await s.close(successor, 'complete', 'its own')
+    const again = await s.open(s.call('late', { payment: 'r' }))
+    expect(again.verdict === 'replayable' && text(again.answer)).toBe('its own')
+  })
+
+  it('dead: the reopened claim lapses as any other', async () => {
+    const s = await scene(make)
+    await orphan(s)
+    const successor = s.call('successor', { payment: 'q' })
+    await s.open(successor)
+    await s.resolve(successor, 'dead')
+    await s.advance(s.leaseMs)
+    expect(await s.open(s.call('next', { payment: 'q' }))).toEqual({ verdict: 'opened' })
+  })
+
+  it('dead without a presented payment: the claim alone is ours', async () => {
+    const s = await scene(make)
+    await orphan(s)
+    const successor = s.call('successor', { payment: null })
+    await s.open(successor)
+    expect(await s.resolve(successor, 'dead')).toBe('opened')
+    expect((await s.open(s.call('late', { payment: null }))).verdict).toBe('inProgress')
+  })
+
+  it('moved: where the presented payment is another’s, the key is free and nothing is held', async () => {
+    const s = await scene(make)
+    await orphan(s)
+    const successor = s.call('successor', { payment: 'q' })
+    await s.open(successor)
+    await s.open(s.call('other', { key: null, payment: 'q' }))
+    expect(await s.resolve(successor, 'dead')).toBe('moved')
+    expect(await s.open(s.call('late', { payment: 'r' }))).toEqual({ verdict: 'opened' })
+  })
+
+  it('spent: where the presented payment is another call’s and spent, the key is free', async () => {
+    const s = await scene(make)
+    await orphan(s)
+    const other = s.call('other', { key: null, payment: 'q' })
+    const successor = s.call('successor', { payment: 'q' })
+    await s.open(successor)
+    await s.open(other)
+    await s.record(other)
+    await s.close(other, 'complete')
+    expect(await s.resolve(successor, 'dead')).toBe('spent')
+    expect(await s.open(s.call('late', { payment: 'r' }))).toEqual({ verdict: 'opened' })
+  })
+
+  it('moved: a successor that was itself succeeded decides nothing, in whatever order they answer', async () => {
+    for (const verdict of ['found', 'dead'] as const) {
+      const s = await scene(make)
+      await orphan(s)
+      const slow = s.call('slow', { payment: 'q' })
+      const quick = s.call('quick', { payment: 'r' })
+      await s.open(slow)
+      await s.advance(s.leaseMs)
+      await s.open(quick)
+      expect(await s.resolve(slow, verdict)).toBe('moved')
+      expect(await s.resolve(quick, 'found')).toBe('completed')
+      expect(await s.resolve(slow, verdict)).toBe('moved')
+    }
+  })
+
+  it('moved: a verdict on another payment than the recorded one decides nothing', async () => {
+    const s = await scene(make)
+    await orphan(s)
+    const successor = s.call('successor', { payment: 'q' })
+    await s.open(successor)
+    expect(await s.resolve(successor, 'dead', 'another')).toBe('moved')
+    expect((await s.open(s.call('late', { payment: 'r' }))).verdict).toBe('inProgress')
+  })
+
+  it('moved: where no payment was recorded, no verdict decides', async () => {
+    const s = await scene(make)
+    const dead = s.call('dead', { payment: null })
+    const successor = s.call('successor', { payment: null })
+    await s.open(dead)
+    await s.record(dead)
+    await s.advance(s.leaseMs)
+    expect((await s.open(successor)).verdict).toBe('orphaned')
+    expect(await s.resolve(successor, 'found')).toBe('moved')
+  })
+
+  it('sent again it says what holds by then: the payment that it took may be another’s, or nobody’s', async () => {
+    const s = await scene(make)
+    await orphan(s)
+    const successor = s.call('successor', { payment: 'q' })
+    await s.open(successor)
+    expect(await s.resolve(successor, 'dead')).toBe('opened')
+    await s.advance(s.leaseMs)
+    const other = s.call('other', { key: null, payment: 'q' })
+    expect(await s.open(other)).toEqual({ verdict: 'opened' })
+    expect(await s.resolve(successor, 'dead')).toBe('moved')
+    await s.close(other, 'release')
+    expect(await s.resolve(successor, 'dead')).toBe('moved')
+  })
+
+  it('sent again without a payment it says what it said', async () => {
+    const s = await scene(make)
+    await orphan(s)
+    const successor = s.call('successor', { payment: null })
+    await s.open(successor)
+    expect(await s.resolve(successor, 'dead')).toBe('opened')
+    expect(await s.resolve(successor, 'dead')).toBe('opened')
+  })
+
+  it('a payment that its holder completed is not taken again, even where it is presented again and a node calls it dead', async () => {
+    const s = await scene(make)
+    const dead = await orphan(s)
+    const successor = { ...dead, token: 'successor' }
+    await s.open(successor)
+    await s.close(dead, 'complete')
+    expect(await s.resolve(successor, 'dead')).toBe('spent')
+    expect(await s.open(s.call('payer', { key: null }))).toEqual({ verdict: 'spent' })
+  })
+
+  it('a verdict on a payment that the store forgot changes no payment, nor what has taken it since', async () => {
+    for (const verdict of ['found', 'dead'] as const) {
+      for (const taken of [false, true]) {
+        const s = await scene(make)
+        const dead = s.call('dead')
+        await s.open(dead)
+        await s.record(dead, 'owed', { paymentTtlMs: s.leaseMs })
+        await s.advance(s.leaseMs)
+        const other = s.call('other', { key: null })
+        if (taken) expect(await s.open(other)).toEqual({ verdict: 'opened' })
+        const successor = s.call('successor', { payment: 'q' })
+        expect((await s.open(successor)).verdict).toBe('orphaned')
+        expect(await s.resolve(successor, verdict)).toBe(verdict === 'found' ? 'completed' : 'opened')
+        if (taken) expect(await s.record(other)).toBe('recorded')
+        else expect(await s.open(other)).toEqual({ verdict: 'opened' })
+      }
+    }
+  })
+
+  it('moved: also where the store forgot the recorded payment, and the presented one is another’s', async () => {
+    const s = await scene(make)
+    const dead = s.call('dead')
+    await s.open(dead)
+    await s.record(dead, 'never paid for', { paymentTtlMs: s.leaseMs })
+    await s.advance(s.leaseMs)
+    const successor = s.call('successor', { payment: 'q' })
+    expect((await s.open(successor)).verdict).toBe('orphaned')
+    await s.open(s.call('other', { key: null, payment: 'q' }))
+    expect(await s.resolve(successor, 'dead')).toBe('moved')
+    expect(await s.open(s.call('late', { payment: 'r' }))).toEqual({ verdict: 'opened' })
+  })
+
+  it('a payment that its holder completed stays spent, even where a node calls it dead', async () => {
+    const s = await scene(make)
+    const dead = await orphan(s)
+    const successor = s.call('successor', { payment: 'q' })
+    await s.open(successor)
+    await s.close(dead, 'complete')
+    await s.resolve(successor, 'dead')
+    expect(await s.open(s.call('payer', { key: null }))).toEqual({ verdict: 'spent' })
+  })
+}

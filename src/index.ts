@@ -9,16 +9,12 @@ export type { SettlementMessage } from './adapters/webhook/settlement-message.js
 export type { WebhookOptions } from './adapters/webhook/settlement-webhook.js'
 export type { Timeouts } from './app/charge/charge-deps.js'
 export { defineAgent, defineEndpoint } from './app/define-agent.js'
+export { type AgentHandler, createHandler } from './app/server/create-handler.js'
 export type { ShutdownReport } from './app/server/drain.js'
 export type { HealthCheck } from './app/server/health.js'
+export type { HandlerOptions, Ready, ServeOptions } from './app/server/host-options.js'
 export { createServer, type SvcServer, serve } from './app/server/serve.js'
-export type {
-  IdempotencyOptions,
-  Ready,
-  ServeOptions,
-  ServerOptions,
-  Stores,
-} from './app/server/server-options.js'
+export type { IdempotencyOptions, ServerOptions, Stores } from './app/server/server-options.js'
 
 // Call and pay
 export * from './client.js'

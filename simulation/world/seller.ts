@@ -1,5 +1,6 @@
 /** A seller: one agent, served by replicas that come and go. */
 import type { RequestListener } from 'node:http'
+import { koaHost } from '../../src/adapters/http/koa-app.js'
 import { assemble } from '../../src/app/server/assemble.js'
 import { createDrain, type Drain } from '../../src/app/server/drain.js'
 import type { ServerOptions } from '../../src/app/server/server-options.js'
@@ -101,11 +102,11 @@ export class Seller {
       node: world.node.clientFor(process),
     }
     const drain = createDrain(SHUTDOWN_MS, process.clock)
-    const { app } = assemble(
-      settingsOf(agentOf(world, process, this.payTo), optionsOf(world, this.#storesFor(process))),
-      drain,
-      around,
+    const settings = settingsOf(
+      agentOf(world, process, this.payTo),
+      optionsOf(world, this.#storesFor(process)),
     )
+    const { app } = koaHost(assemble(settings, drain, around).table, settings.logger)
     this.#replicas[place] = { process, drain, listener: app.callback() }
     world.mortal(process)
     process.onDeath(() => {

@@ -6,7 +6,8 @@ import { auditPage } from '../../src/adapters/audit-page/page.js'
 import { createFeed, type Feed, type FeedOptions } from '../../src/adapters/audit-page/viewer-feed.js'
 import { BodyBudget } from '../../src/adapters/http/body-memory-limit.js'
 import { auditRoutes } from '../../src/adapters/http/free-routes/audit-page.js'
-import { koaApp } from '../../src/adapters/http/koa-app.js'
+import { koaHost } from '../../src/adapters/http/koa-app.js'
+import { routeTable } from '../../src/adapters/http/route-table.js'
 import { chargeTable, OUTCOMES } from '../../src/domain/machines/charge.machine.js'
 import { silentLogger } from '../../src/ports/logger.js'
 import { HEADER, STEPS } from './calls.js'
@@ -20,7 +21,7 @@ export interface Watched {
 
 export async function openWatched(options: Partial<FeedOptions> = {}, token?: string): Promise<Watched> {
   const feed = feedOf(options)
-  const app = koaApp({
+  const table = routeTable({
     charge: { call: () => Promise.reject(new Error('nothing is for sale here')) },
     endpoints: [],
     basePath: '',
@@ -32,7 +33,7 @@ export async function openWatched(options: Partial<FeedOptions> = {}, token?: st
     cors: true,
     logger: silentLogger,
   })
-  const server = createServer(app.callback()).listen(0, '127.0.0.1')
+  const server = createServer(koaHost(table, silentLogger).app.callback()).listen(0, '127.0.0.1')
   await once(server, 'listening')
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,

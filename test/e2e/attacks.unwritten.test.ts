@@ -9,7 +9,8 @@ import mount from 'koa-mount'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { a2aTransport } from '../../src/adapters/a2a/transport.js'
 import { BodyBudget } from '../../src/adapters/http/body-memory-limit.js'
-import { koaApp } from '../../src/adapters/http/koa-app.js'
+import { koaHost } from '../../src/adapters/http/koa-app.js'
+import { type HttpOptions, routeTable } from '../../src/adapters/http/route-table.js'
 import { transportRoute } from '../../src/adapters/http/transport-route.js'
 import { mcpTransport } from '../../src/adapters/mcp/transport.js'
 import { type ChargeFinal, OUTCOMES } from '../../src/domain/machines/charge.machine.js'
@@ -245,9 +246,10 @@ describe('an answer that cannot be written', () => {
     return { ...shared, charge, endpoints: agent.endpoints, freeRoutes, cors: true }
   }
 
+  const appOf = (http: HttpOptions) => koaHost(routeTable(http), http.logger).app
   const servers: Readonly<Record<string, () => RequestListener>> = {
-    'a server of our own': () => koaApp(options()).callback(),
-    'a mounted app': () => new Koa().use(mount(koaApp(options()))).callback(),
+    'a server of our own': () => appOf(options()).callback(),
+    'a mounted app': () => new Koa().use(mount(appOf(options()))).callback(),
   }
 
   async function ask(listener: RequestListener, door: string): Promise<RawAnswer> {
@@ -311,7 +313,7 @@ describe('an answer that cannot be written', () => {
     ] as const) {
       outcome = ended(final, unreadable)
       for (const door of Object.keys(DOORS)) {
-        const { status, body } = await ask(koaApp(options()).callback(), door)
+        const { status, body } = await ask(appOf(options()).callback(), door)
         const { error } = JSON.parse(body)
         expect([status, door === 'HTTP' ? error : error.data]).toMatchObject([500, { code, charged }])
       }
@@ -320,7 +322,7 @@ describe('an answer that cannot be written', () => {
     const fields = { txId: TX, round: 1n }
     outcome = { ...ended('inDoubt', unreadable), answer: undefined, problem: { message: 'm', fields } }
     for (const door of Object.keys(DOORS)) {
-      const { status, body } = await ask(koaApp(options()).callback(), door)
+      const { status, body } = await ask(appOf(options()).callback(), door)
       const { error } = JSON.parse(body)
       const said = { code: 'settlement_unknown', charged: 'maybe', txId: TX }
       expect([status, door === 'HTTP' ? error : error.data]).toMatchObject([503, said])
@@ -329,7 +331,7 @@ describe('an answer that cannot be written', () => {
 
   it('a result that the MCP SDK does not pass on is not taken for an answer', async () => {
     outcome = ended('settled', { status: 200, headers: { 'content-type': 'image/\u0000' }, body: 5 })
-    const answered = await ask(koaApp(options()).callback(), 'MCP')
+    const answered = await ask(appOf(options()).callback(), 'MCP')
     expect(answered.status).toBe(500)
     expect(JSON.parse(answered.body)).toMatchObject({
       id: 1,

@@ -1,36 +1,37 @@
 /** The caller's address, and the URL by which the caller reaches this server, as far as headers can be trusted. */
-import type { IncomingMessage } from 'node:http'
 import { isIP } from 'node:net'
-import type { NodeRequest } from './route-types.js'
+import type { HostRequest } from './route-types.js'
 
 /** A DNS name or an IP address, and an optional port. Other header content is never copied into a URL. */
 const HOST = /^(?:[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?|\[[0-9a-f:.]{2,45}\])(?::\d{1,5})?$/i
 
 /** The URL by which this caller reaches this server: the origin, and the prefix at which another app mounts it. */
-export function rootOf({ req, mountedAt }: NodeRequest): string {
-  return originOf(req) + mountedAt
+export function rootOf(request: HostRequest): string {
+  return originOf(request) + request.mountedAt
 }
 
 /** Scheme and host, from a proxy's forwarded headers if there are any. The result always parses as the origin of a URL. */
-function originOf(req: IncomingMessage): string {
-  const proto = firstOf(req.headers['x-forwarded-proto'])?.toLowerCase()
-  const scheme = proto === 'http' || proto === 'https' ? proto : socketScheme(req)
+function originOf({ headers, scheme: own, localHost }: HostRequest): string {
+  const proto = firstOf(headers['x-forwarded-proto'])?.toLowerCase()
+  const scheme = proto === 'http' || proto === 'https' ? proto : own
   return (
-    webOrigin(scheme, req.headers['x-forwarded-host']) ??
-    webOrigin(scheme, req.headers.host) ??
-    `${scheme}://${socketHost(req)}`
+    webOrigin(scheme, headers['x-forwarded-host']) ??
+    webOrigin(scheme, headers.host) ??
+    `${scheme}://${localHost}`
   )
 }
 
-/** The socket's address. Behind `trustProxyHops` proxies, the address that the outermost of them saw. */
-export function clientAddressOf(req: IncomingMessage, trustProxyHops: number): string {
-  const socketAddress = req.socket.remoteAddress ?? 'unknown'
-  if (trustProxyHops === 0) return socketAddress
-  const forwarded = String(req.headers['x-forwarded-for'] ?? '')
+/** The connection's address. Behind `trustProxyHops` proxies, the address that the outermost of them saw. */
+export function clientAddressOf(
+  { headers, address = 'unknown' }: HostRequest,
+  trustProxyHops: number,
+): string {
+  if (trustProxyHops === 0) return address
+  const forwarded = String(headers['x-forwarded-for'] ?? '')
     .split(',')
-    .map(address => address.trim())
+    .map(part => part.trim())
   const seen = forwarded.at(-trustProxyHops)
-  return seen !== undefined && isIP(seen) !== 0 ? seen : socketAddress
+  return seen !== undefined && isIP(seen) !== 0 ? seen : address
 }
 
 function firstOf(header: string | string[] | undefined): string | undefined {
@@ -53,15 +54,4 @@ function webOrigin(scheme: string, header: string | string[] | undefined): strin
   if (known.size >= HOSTS_MAX) known.clear()
   known.set(text, origin)
   return origin
-}
-
-function socketScheme(req: IncomingMessage): string {
-  return 'encrypted' in req.socket ? 'https' : 'http'
-}
-
-function socketHost(req: IncomingMessage): string {
-  const { localAddress = '127.0.0.1', localPort = 80 } = req.socket
-  // Without the zone of a link-local address, which a URL cannot contain.
-  const [address] = localAddress.split('%', 1) as [string]
-  return `${address.includes(':') ? `[${address}]` : address}:${localPort}`
 }

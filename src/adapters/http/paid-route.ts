@@ -2,12 +2,11 @@
 import type { EndpointDef } from '../../domain/endpoint.js'
 import type { Charge } from '../../ports/charge.js'
 import type { Logger } from '../../ports/logger.js'
-import { reportUndelivered } from './caller-connection.js'
 import { deprecationHeaders } from './deprecation-headers.js'
 import { replyToOutcome, unwrittenReply } from './outcome-to-reply.js'
 import { readBody } from './read-body.js'
 import { type RequestOptions, readRequest } from './read-request.js'
-import type { NodeRequest, Route } from './route-types.js'
+import type { HostRequest, Route } from './route-types.js'
 
 export interface PaidRouteOptions extends RequestOptions {
   readonly charge: Charge
@@ -26,24 +25,24 @@ export function paidRoute(def: EndpointDef, options: PaidRouteOptions): Route {
   const bodyBytesMax = def.maxBodyBytes ?? options.bodyBytesMax
   const headers = [...UNCACHED, ...deprecationHeaders(def)]
   const taken = new Set(headers.map(name => name.toLowerCase()))
-  const called = async (incoming: NodeRequest) => {
+  const called = async (request: HostRequest) => {
     const share = options.bodies.open()
     try {
-      const body = await readBody(incoming, bodyBytesMax, share)
-      return await options.charge.call(def.name, readRequest(incoming, body, share, options))
+      const body = await readBody(request, bodyBytesMax, share)
+      return await options.charge.call(def.name, readRequest(request, body, share, options))
     } finally {
       share.close()
     }
   }
   return {
     headers,
-    async handle(incoming) {
-      const outcome = await called(incoming)
+    async handle(request) {
+      const outcome = await called(request)
       try {
         return replyToOutcome(outcome, taken)
       } catch (cause) {
         options.logger.error({ err: cause, traceId: outcome.traceId }, 'an answer could not be written')
-        reportUndelivered(incoming.res)
+        request.undelivered()
         return unwrittenReply(outcome)
       }
     },

@@ -1,97 +1,24 @@
-/** Reads a request body once, up to a limit in bytes. If middleware has read it already, uses what the middleware left. */
-import type { IncomingMessage } from 'node:http'
+/** Reads the body of a call, whatever its host: once, in its own encoding, up to a limit in bytes. */
 import type { Parsed } from '../../ports/charge.js'
-import { systemClock } from '../../ports/clock.js'
-import { leftBody } from './body-left-by-middleware.js'
-import { type BodyShare, overloaded } from './body-memory-limit.js'
-import { HttpError, tooLarge } from './error-to-reply.js'
-import { parseBody } from './parse-json-body.js'
-import type { NodeRequest } from './route-types.js'
-
-/** How long the server reads and discards a body that is too large, so that its sender can read the refusal. */
-const LINGER_MS = 5_000
+import type { BodyShare } from './body-memory-limit.js'
+import { HttpError } from './error-to-reply.js'
+import type { HostRequest } from './route-types.js'
 
 const NONE = { kind: 'none' } as const
 
 /** @throws HttpError for a body that cannot be read, or is too large. */
 export function readBody(
-  { req, holder }: NodeRequest,
+  request: HostRequest,
   bytesMax: number,
   share: BodyShare,
 ): Parsed<unknown> | Promise<Parsed<unknown>> {
-  if (req.method !== 'POST' || !carriesBody(req)) {
-    skipBody(req)
+  if (request.method !== 'POST' || !request.carriesBody) {
+    request.skipBody()
     return NONE
   }
-  const encoding = req.headers['content-encoding']
+  const encoding = request.headers['content-encoding']
   if (encoding !== undefined && encoding !== 'identity') {
     throw new HttpError(415, 'unsupported_encoding', 'Send the body without a Content-Encoding.')
   }
-  if (req.readableDidRead || req.readableEnded) return leftBody(req, holder, bytesMax)
-  return readBytes(req, bytesMax, share).then(parseBody)
-}
-
-/**
- * Discards an unread body. An unread body pauses the socket, and a paused socket cannot report that the caller has
- * hung up.
- */
-export function skipBody(req: IncomingMessage): void {
-  if (req.readableFlowing === null && carriesBody(req)) req.resume()
-}
-
-function carriesBody(req: IncomingMessage): boolean {
-  if (req.headers['transfer-encoding'] !== undefined) return true
-  const length = req.headers['content-length']
-  return length !== undefined && length !== '0'
-}
-
-/**
- * This reader is our own: a general reader repeats checks that Node's parser has made, which cost a tenth of an
- * unpaid request.
- */
-function readBytes(req: IncomingMessage, bytesMax: number, share: BodyShare): Promise<Buffer> {
-  return new Promise((resolve, reject) => {
-    let chunks: Buffer[] = []
-    let length = 0
-    const refuse = (refusal: HttpError) => {
-      req.off('data', take)
-      chunks = []
-      linger(req)
-      reject(refusal)
-    }
-    const incomplete = () =>
-      reject(new HttpError(400, 'incomplete_body', 'The body ended before it was complete.'))
-    const take = (chunk: Buffer) => {
-      length += chunk.length
-      if (length > bytesMax) return refuse(tooLarge(bytesMax))
-      if (!share.take(chunk.length)) return refuse(overloaded())
-      chunks.push(chunk)
-    }
-    share.onCut = () => refuse(overloaded())
-    // The request closed while other middleware was busy. Its events have fired already.
-    if (req.destroyed) return incomplete()
-    if (Number(req.headers['content-length']) > bytesMax) return refuse(tooLarge(bytesMax))
-    req.on('data', take)
-    // A listener alone does not resume a stream that other middleware has paused.
-    if (req.isPaused()) req.resume()
-    req.on('end', () => {
-      share.arrived()
-      resolve(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks))
-    })
-    req.on('close', () => {
-      if (!req.readableEnded) incomplete()
-    })
-  })
-}
-
-/**
- * Keeps reading before it closes. Closing at once would reset the connection while the sender still writes, and the
- * refusal would be lost.
- */
-function linger(req: IncomingMessage): void {
-  req.once(
-    'close',
-    systemClock.after(LINGER_MS, () => req.destroy()),
-  )
-  req.resume()
+  return request.readBody(bytesMax, share)
 }

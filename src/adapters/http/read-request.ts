@@ -4,11 +4,10 @@ import { isIdempotencyKey } from '../../domain/idempotency-key.js'
 import type { Parsed } from '../../ports/charge.js'
 import type { IncomingRequest } from '../../ports/transport.js'
 import type { BodyBudget, BodyShare } from './body-memory-limit.js'
-import { callerOf } from './caller-connection.js'
 import { HttpError } from './error-to-reply.js'
 import { clientAddressOf, rootOf } from './forwarded-address.js'
 import { readPayment } from './read-payment-header.js'
-import type { NodeRequest } from './route-types.js'
+import type { HostRequest } from './route-types.js'
 
 export interface RequestOptions {
   readonly basePath: string
@@ -22,25 +21,24 @@ export interface RequestOptions {
 
 /** @throws HttpError for an invalid key. */
 export function readRequest(
-  incoming: NodeRequest,
+  request: HostRequest,
   body: Parsed<unknown>,
   share: BodyShare,
   options: RequestOptions,
 ): IncomingRequest {
-  const { req, res } = incoming
-  const rootUrl = rootOf(incoming)
-  const headers = req.headers as Record<string, string | undefined>
+  const rootUrl = rootOf(request)
+  const headers = request.headers as Record<string, string | undefined>
   return {
     headers,
-    query: queryOf(req.url!),
+    query: queryOf(request.target),
     body,
-    payment: readPayment(req.headers),
+    payment: readPayment(request.headers),
     subscriptionKey: headers['x-svc-subscription'],
     idempotencyKey: idempotencyKeyOf(headers['idempotency-key'], options),
     rootUrl,
     baseUrl: rootUrl + options.basePath,
-    clientAddress: clientAddressOf(req, options.trustProxyHops),
-    caller: callerOf(res),
+    clientAddress: clientAddressOf(request, options.trustProxyHops),
+    caller: request.caller,
     onPaid: () => share.close(),
   }
 }

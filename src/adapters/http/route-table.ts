@@ -5,10 +5,10 @@ import type { Charge } from '../../ports/charge.js'
 import type { Logger } from '../../ports/logger.js'
 import type { BodyBudget } from './body-memory-limit.js'
 import { CORS_PREFLIGHT_HEADERS, sharedHeaders } from './cors.js'
-import { HttpError } from './error-to-reply.js'
+import { HttpError, replyToError } from './error-to-reply.js'
 import { paidRoute } from './paid-route.js'
 import type { Reply } from './reply.js'
-import type { FreeRoute, Route } from './route-types.js'
+import type { FreeRoute, HostRequest, Route } from './route-types.js'
 
 export interface HttpOptions {
   readonly charge: Charge
@@ -32,9 +32,55 @@ export function pathsOf({ path }: FreeRoute, basePath: string): readonly string[
 /** The routes of one path, by method. */
 export type Methods = ReadonlyMap<string, Route>
 
-export type Paths = ReadonlyMap<string, Methods>
+type Paths = ReadonlyMap<string, Methods>
 
-export function freeRoutesByPath({ freeRoutes, basePath, cors }: HttpOptions): Paths {
+/** The same routes for every host. */
+export interface RouteTable {
+  readonly paid: Paths
+  readonly free: Paths
+  /** Answers the methods that a path does not list: OPTIONS, or 405. */
+  otherMethods(methods: Methods): Route
+  readonly notFound: Route
+}
+
+/** @throws SvcError `invalid_options` where an endpoint's path is a free route's path. */
+export function routeTable(options: HttpOptions): RouteTable {
+  const headers = sharedHeaders(options.cors)
+  const free = freeRoutesByPath(options)
+  return {
+    paid: paidRoutes(options, free),
+    free,
+    otherMethods: methods => ({
+      headers,
+      handle: ({ method }) => otherMethod(method, methods, options.cors),
+    }),
+    notFound: { headers, handle: noSuchPath },
+  }
+}
+
+/** The path in a request's target, as it was sent. */
+export function pathOf(target: string): string {
+  const end = target.indexOf('?')
+  return end === -1 ? target : target.slice(0, end)
+}
+
+/** Whatever breaks becomes a reply, with the headers of its route. */
+export async function replyOf(route: Route, request: HostRequest, logger: Logger): Promise<Reply> {
+  let reply: Reply
+  try {
+    reply = await route.handle(request)
+  } catch (cause) {
+    reply = replyToError(cause, logger)
+  }
+  request.skipBody()
+  return route.headers.length === 0 ? reply : { ...reply, headers: [...route.headers, ...reply.headers] }
+}
+
+function noSuchPath(): never {
+  throw new HttpError(404, 'not_found', 'There is no such path here.')
+}
+
+function freeRoutesByPath({ freeRoutes, basePath, cors }: HttpOptions): Paths {
   const shared = sharedHeaders(cors)
   const paths = new Map<string, Map<string, Route>>()
   for (const free of freeRoutes) {
@@ -53,7 +99,7 @@ export function freeRoutesByPath({ freeRoutes, basePath, cors }: HttpOptions): P
  *
  * @throws SvcError `invalid_options` where an endpoint's path is a free route's path.
  */
-export function paidRoutes(options: HttpOptions, free: Paths): Paths {
+function paidRoutes(options: HttpOptions, free: Paths): Paths {
   const { endpoints, basePath, cors } = options
   const shared = sharedHeaders(cors)
   const paths = new Map<string, Map<string, Route>>()
@@ -72,7 +118,7 @@ export function paidRoutes(options: HttpOptions, free: Paths): Paths {
 }
 
 /** @throws HttpError for any method but OPTIONS. */
-export function otherMethod(method: string, methods: Methods, cors: boolean): Reply {
+function otherMethod(method: string, methods: Methods, cors: boolean): Reply {
   const allow = [...methods.keys(), 'OPTIONS'].join(', ')
   if (method !== 'OPTIONS') {
     throw new HttpError(405, 'method_not_allowed', `This path answers ${allow}.`, ['Allow', allow])

@@ -1,22 +1,36 @@
-/** A route is data: a path, methods, and a function from a request to a reply. */
-import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { BodyHolder } from './body-left-by-middleware.js'
+/** A route is data: a path, methods, and a function from a request to a reply. A host is what carries both. */
+import type { IncomingHttpHeaders } from 'node:http'
+import type { Caller, Parsed } from '../../ports/charge.js'
+import type { BodyShare } from './body-memory-limit.js'
 import type { Reply } from './reply.js'
 
-/** A request after Node has parsed its head. */
-export interface NodeRequest {
-  readonly req: IncomingMessage
-  readonly res: ServerResponse
+/** What any host (Node, or a runtime with `fetch`) can say of a request and its caller, before the body is read. */
+export interface HostRequest {
+  readonly method: string
+  /** The path below `mountedAt`, and the query, as they were sent. */
+  readonly target: string
+  readonly headers: IncomingHttpHeaders
   /** The path at which another app mounts this one; empty where there is none. */
   readonly mountedAt: string
-  /** Where that app's parser leaves a body that it read, besides the request itself. */
-  readonly holder?: BodyHolder
+  readonly scheme: 'http' | 'https'
+  /** The host and port that were reached, for requests whose headers name none. */
+  readonly localHost: string
+  /** The address at the other end of the connection, where the host knows it. */
+  readonly address: string | undefined
+  readonly caller: Caller
+  readonly carriesBody: boolean
+  /** @throws HttpError for a body that cannot be read, or is too large. */
+  readBody(bytesMax: number, share: BodyShare): Parsed<unknown> | Promise<Parsed<unknown>>
+  /** Discards a body that nothing read. */
+  skipBody(): void
+  /** Reports that this request's answer could not be written: its caller's `onEnd` then receives `false`. */
+  undelivered(): void
 }
 
 export interface Route {
   /** Headers of every answer of the route, refusals too: names and values in turn. */
   readonly headers: readonly string[]
-  handle(incoming: NodeRequest): Reply | Promise<Reply>
+  handle(request: HostRequest): Reply | Promise<Reply>
 }
 
 /** A route without payment, at the root and under `basePath`. */

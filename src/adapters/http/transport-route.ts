@@ -3,7 +3,6 @@ import { unwritten } from '../../domain/unwritten-answer-error.js'
 import type { Parsed } from '../../ports/charge.js'
 import type { Logger } from '../../ports/logger.js'
 import { type Transport, type TransportResponse, Unwritten } from '../../ports/transport.js'
-import { reportUndelivered } from './caller-connection.js'
 import { chargeReplyHeaders } from './charge-reply-headers.js'
 import { HttpError } from './error-to-reply.js'
 import { readBody } from './read-body.js'
@@ -26,18 +25,18 @@ export function transportRoute(
     path,
     method,
     headers: ['Cache-Control', 'no-store'],
-    async handle(incoming) {
+    async handle(request) {
       let asked: Parsed<unknown> | undefined
       const share = options.bodies.open()
       try {
-        asked = await readBody(incoming, options.bodyBytesMax, share)
-        const answer = await transport.answer(readRequest(incoming, asked, share, options))
+        asked = await readBody(request, options.bodyBytesMax, share)
+        const answer = await transport.answer(readRequest(request, asked, share, options))
         const { outcome } = answer
         if (!outcome) return replyOf(answer)
         const instead = () => replyOf({ ...transport.refuse(unwritten(outcome), asked), outcome })
         return { ...replyOf(answer), instead }
       } catch (cause) {
-        if (cause instanceof Unwritten) reportUndelivered(incoming.res)
+        if (cause instanceof Unwritten) request.undelivered()
         return replyOf(refusalBy(transport, cause, asked, options.logger), cause)
       } finally {
         share.close()

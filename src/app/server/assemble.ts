@@ -7,8 +7,7 @@ import { facilitatorList } from '../../adapters/facilitator/failover.js'
 import { type X402Facilitator, x402Facilitator } from '../../adapters/facilitator/x402-facilitator.js'
 import { BodyBudget } from '../../adapters/http/body-memory-limit.js'
 import { freeRoutes } from '../../adapters/http/free-routes/index.js'
-import { koaApp } from '../../adapters/http/koa-app.js'
-import { pathsOf } from '../../adapters/http/route-table.js'
+import { pathsOf, routeTable } from '../../adapters/http/route-table.js'
 import { memoryChargeStore } from '../../adapters/memory/charge-store.js'
 import { memoryCredit } from '../../adapters/memory/handler-credit.js'
 import { memoryRateLimit } from '../../adapters/memory/rate-limit.js'
@@ -93,7 +92,7 @@ export function assemble(settings: Settings, drain: Drain, around: PlatformServi
     runs: observers.runs,
     operationsHosts: settings.operationsHosts,
   }).concat(transports.routes, auditing.routes)
-  const app = koaApp({
+  const table = routeTable({
     ...mount,
     charge,
     endpoints: agent.endpoints,
@@ -104,7 +103,7 @@ export function assemble(settings: Settings, drain: Drain, around: PlatformServi
   auditing.openJournal()
   const paid = agent.endpoints.map(({ name, method }) => `${method} ${basePath}/${name}`)
   return {
-    app,
+    table,
     network: agent.network,
     routes: [
       ...paid,

@@ -1,6 +1,7 @@
 /** The options of `serve` alone, read once: the address, and the timeouts for callers. */
+
+import type { HandlerOptions, ServeOptions } from './host-options.js'
 import { invalid, positive } from './option-checks.js'
-import type { ServeOptions } from './server-options.js'
 
 export const DEFAULT_PORT = 4021
 export const SHUTDOWN_TIMEOUT_DEFAULT_MS = 30_000
@@ -14,7 +15,6 @@ export interface Listening {
   readonly headersTimeout: number
   readonly requestTimeout: number
   readonly maxConnections: number
-  readonly shutdownTimeoutMs: number
 }
 
 /** @throws SvcError `invalid_options` */
@@ -31,11 +31,14 @@ export function listeningOf(options: ServeOptions): Listening {
     headersTimeout,
     requestTimeout,
     maxConnections: positive('maxConnections', options.maxConnections ?? CONNECTIONS_DEFAULT_MAX),
-    shutdownTimeoutMs: positive(
-      'shutdownTimeoutMs',
-      options.shutdownTimeoutMs ?? SHUTDOWN_TIMEOUT_DEFAULT_MS,
-    ),
   }
+}
+
+/** @throws SvcError `invalid_options` */
+export function shutdownTimeoutOf({
+  shutdownTimeoutMs = SHUTDOWN_TIMEOUT_DEFAULT_MS,
+}: HandlerOptions): number {
+  return positive('shutdownTimeoutMs', shutdownTimeoutMs)
 }
 
 /** 0 takes any free port. */

@@ -6,12 +6,11 @@ import { answerUnparsableRequests } from '../../adapters/http/unparsable-request
 import type { AgentDef } from '../../domain/agent.js'
 import { systemClock } from '../../ports/clock.js'
 import { every } from '../../ports/timeouts-and-aborts.js'
-import { assemble } from './assemble.js'
-import { createDrain, type ShutdownReport } from './drain.js'
-import { listeningOf, SHUTDOWN_TIMEOUT_DEFAULT_MS } from './listen-options.js'
-import { platformServices } from './platform-services.js'
-import type { Ready, ServeOptions, ServerOptions } from './server-options.js'
-import { settingsOf } from './settings-from-options.js'
+import { handlerParts } from './create-handler.js'
+import type { ShutdownReport } from './drain.js'
+import type { Ready, ServeOptions } from './host-options.js'
+import { listeningOf } from './listen-options.js'
+import type { ServerOptions } from './server-options.js'
 
 /** Node's HTTP server, with a shutdown that loses no paid call. */
 export interface SvcServer extends Server {
@@ -34,9 +33,7 @@ export interface SvcServer extends Server {
  * @throws SvcError `invalid_options`, `invalid_address`, `invalid_facilitator`
  */
 export function createServer(agent: AgentDef, options: ServerOptions = {}): Koa {
-  const around = platformServices(options)
-  const drain = createDrain(SHUTDOWN_TIMEOUT_DEFAULT_MS, around.clock)
-  return assemble(settingsOf(agent, options), drain, around).app
+  return handlerParts(agent, options).app
 }
 
 /**
@@ -48,14 +45,11 @@ export function createServer(agent: AgentDef, options: ServerOptions = {}): Koa 
  * @throws SvcError `invalid_options`, `invalid_address`, `invalid_facilitator`
  */
 export function serve(agent: AgentDef, options: ServeOptions = {}): SvcServer {
-  const { port, maxConnections, shutdownTimeoutMs, ...timeouts } = listeningOf(options)
-  const around = platformServices(options)
-  const drain = createDrain(shutdownTimeoutMs, around.clock)
-  const assembled = assemble(settingsOf(agent, options), drain, around)
-  const { app, routes, network, endStreams, closeRemotes, closeObservers } = assembled
+  const { port, maxConnections, ...timeouts } = listeningOf(options)
+  const { node, routes, network, shutdown: drain } = handlerParts(agent, options)
   const server = createHttpServer(
     { ...timeouts, connectionsCheckingInterval: TIMEOUTS_CHECKED_MS },
-    app.callback(),
+    (req, res) => node(req, res),
   )
   server.maxConnections = maxConnections
   answerUnparsableRequests(server)
@@ -64,15 +58,9 @@ export function serve(agent: AgentDef, options: ServeOptions = {}): SvcServer {
     ;(options.onReady ?? sayReady)(ready)
   })
   let report: Promise<ShutdownReport> | undefined
-  const shutdown = (reason = 'shutdown') => {
-    const drained = drain.shutdown(reason)
-    report ??= drained.then(async ended => {
-      endStreams()
-      await closeServer(server, ended)
-      const closed = closeRemotes()
-      await closeObservers()
-      // Do not wait for a submitted payment twice: it is recorded, and the next call finds it.
-      if (ended.outcome === 'drained') await closed
+  const shutdown = (reason?: string) => {
+    const drained = drain(reason, ended => closeServer(server, ended))
+    report ??= drained.then(ended => {
       uninstallSignals()
       ;(options.onShutdown ?? exit)(ended)
       return ended

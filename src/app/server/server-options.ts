@@ -12,7 +12,6 @@ import type { Runs } from '../../ports/recent-runs.js'
 import type { SubscriptionStore } from '../../ports/subscriptions.js'
 import type { Timeouts } from '../charge/charge-deps.js'
 import type { ManifestSigner } from '../manifest-signature.js'
-import type { ShutdownReport } from './drain.js'
 import type { HealthCheck } from './health.js'
 
 /** The options of {@link createServer}. None is required. An invalid option is refused at once. */
@@ -205,36 +204,4 @@ export interface Stores {
   readonly credit?: CreditStore
   /** The last calls. */
   readonly runs?: Runs
-}
-
-/** The options of {@link serve}: those of {@link createServer}, and how to listen and how to stop. */
-export interface ServeOptions extends ServerOptions {
-  /** The port; 0 takes any free port. @default the environment variable `PORT`, else 4021 */
-  readonly port?: number
-  /** The address to listen on. @default every interface */
-  readonly host?: string
-  /** How long the headers of a request may take to arrive, in milliseconds. @default 10000 */
-  readonly headersTimeout?: number
-  /** How long a whole request may take to arrive, in milliseconds; not less than `headersTimeout`. @default 30000 */
-  readonly requestTimeout?: number
-  /** How many connections may be open at once. More connections are closed without an answer. @default 4096 */
-  readonly maxConnections?: number
-  /** How long running calls may take after the server begins to stop, in milliseconds. @default 30000 */
-  readonly shutdownTimeoutMs?: number
-  /** Drain on SIGTERM and SIGINT. @default true */
-  readonly handleSignals?: boolean
-  /** Called when the server has stopped. @default exits the process: 0 if it drained, else 1 */
-  readonly onShutdown?: (report: ShutdownReport) => void
-  /** Called when the server listens. @default prints it on stdout */
-  readonly onReady?: (ready: Ready) => void
-}
-
-/** The facts about a listening server. */
-export interface Ready {
-  /** The port that it listens on. */
-  readonly port: number
-  /** Every route, as a method and a path; free routes at the root and under `basePath`. */
-  readonly routes: readonly string[]
-  /** The network on which it is paid. */
-  readonly network: Network
 }

@@ -3,8 +3,8 @@
  * strangers.
  */
 import { createHash, timingSafeEqual } from 'node:crypto'
-import type { IncomingMessage } from 'node:http'
 import { HttpError } from '../error-to-reply.js'
+import type { HostRequest } from '../route-types.js'
 import { isForeignScript } from './private-route.js'
 
 const LOOPBACK_ADDRESS = /^(127\.\d+\.\d+\.\d+|::1|::ffff:127\.\d+\.\d+\.\d+)$/
@@ -14,15 +14,15 @@ const LOOPBACK_HOST = /^(localhost|([a-z0-9-]+\.)+localhost|127\.\d+\.\d+\.\d+|\
 const FORWARDING = ['forwarded', 'x-forwarded-for', 'x-forwarded-host', 'x-real-ip', 'via'] as const
 
 /** @throws HttpError */
-export function admitToAudit(req: IncomingMessage, token: string | undefined): void {
-  if (isForeignScript(req.headers)) throw refused('Other sites’ pages may not read the audit page.')
+export function admitToAudit(request: HostRequest, token: string | undefined): void {
+  if (isForeignScript(request.headers)) throw refused('Other sites’ pages may not read the audit page.')
   if (token === undefined) {
-    if (isThisMachine(req)) return
+    if (isThisMachine(request)) return
     throw refused(
       'The audit page answers this machine only. `audit: { token }` opens it to whoever holds the token.',
     )
   }
-  if (isToken(presentedToken(req.headers.authorization), token)) return
+  if (isToken(presentedToken(request.headers.authorization), token)) return
   throw new HttpError(401, 'audit_token_required', 'The audit page asks for its token, as the password.', [
     'WWW-Authenticate',
     'Basic realm="audit", charset="UTF-8"',
@@ -33,9 +33,9 @@ function refused(message: string): HttpError {
   return new HttpError(403, 'audit_forbidden', message)
 }
 
-function isThisMachine({ socket, headers }: IncomingMessage): boolean {
+function isThisMachine({ address, headers }: HostRequest): boolean {
   return (
-    LOOPBACK_ADDRESS.test(socket.remoteAddress ?? '') &&
+    LOOPBACK_ADDRESS.test(address ?? '') &&
     LOOPBACK_HOST.test(headers.host ?? '') &&
     FORWARDING.every(name => headers[name] === undefined)
   )

@@ -2,7 +2,7 @@
 import { Readable } from 'node:stream'
 import { HttpError } from '../error-to-reply.js'
 import type { Reply } from '../reply.js'
-import type { FreeRoute, NodeRequest } from '../route-types.js'
+import type { FreeRoute, HostRequest } from '../route-types.js'
 import { admitToAudit } from './audit-page-access.js'
 import { privateRoute } from './private-route.js'
 
@@ -27,7 +27,7 @@ export function auditRoutes({ page, feed, token }: AuditRoutesOptions): readonly
       const headers = ['Content-Security-Policy', page.policy, 'Content-Type', 'text/html; charset=utf-8']
       return { status: 200, headers, body: page.html }
     }),
-    guarded('/_svc/audit/events', token, incoming => watch(incoming, feed)),
+    guarded('/_svc/audit/events', token, request => watch(request, feed)),
     guarded('/_svc/audit/runs.jsonl', token, () => {
       return {
         status: 200,
@@ -41,15 +41,15 @@ export function auditRoutes({ page, feed, token }: AuditRoutesOptions): readonly
 function guarded(
   path: string,
   token: string | undefined,
-  answer: (incoming: NodeRequest) => Reply,
+  answer: (request: HostRequest) => Reply,
 ): FreeRoute {
-  return privateRoute(path, ({ req }) => admitToAudit(req, token), answer)
+  return privateRoute(path, request => admitToAudit(request, token), answer)
 }
 
-function watch({ req }: NodeRequest, feed: AuditRoutesOptions['feed']): Reply {
+function watch({ method }: HostRequest, feed: AuditRoutesOptions['feed']): Reply {
   // Without this header, proxies that buffer an answer before they forward it would forward nothing.
   const headers = ['Content-Type', 'text/event-stream', 'X-Accel-Buffering', 'no']
-  if (req.method === 'HEAD') return { status: 200, headers }
+  if (method === 'HEAD') return { status: 200, headers }
   let seat: Seat | undefined
   const stream = new Readable({
     read: () => seat?.drained(),

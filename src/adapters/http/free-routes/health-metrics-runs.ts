@@ -32,7 +32,7 @@ export function operationsRoutes(options: OperationsRoutesOptions): readonly Fre
     return { path, method: 'GET', headers: UNCACHED, handle }
   }
   const guarded = (path: string, handle: FreeRoute['handle']): FreeRoute => {
-    return privateRoute(path, ({ req }) => admitToOperations(req, operationsHosts), handle)
+    return privateRoute(path, request => admitToOperations(request, operationsHosts), handle)
   }
   return [
     get('/health', async () => tell(await options.health())),

@@ -3,9 +3,9 @@
  * only if the seller has listed it. An attacker can make a foreign name point to this machine and lead a browser
  * here. That name is public, and the Host header contains it.
  */
-import type { IncomingMessage } from 'node:http'
 import { isIP } from 'node:net'
 import { HttpError } from '../error-to-reply.js'
+import type { HostRequest } from '../route-types.js'
 import { isForeignScript } from './private-route.js'
 
 /** Names that public DNS never resolves: RFC 6761, 6762, 8375, ICANN's `internal`, and Kubernetes' own. */
@@ -14,7 +14,7 @@ const INNER_NAME = /(^[^.]+|\.(localhost|local|internal|home\.arpa|svc|svc\.clus
 export type Hosts = ReadonlySet<string>
 
 /** @throws HttpError */
-export function admitToOperations({ headers }: IncomingMessage, hosts: Hosts): void {
+export function admitToOperations({ headers }: HostRequest, hosts: Hosts): void {
   if (isForeignScript(headers) || isForeignOrigin(headers.origin, headers.host)) {
     throw refused('Other sites’ pages may not read this.')
   }

@@ -1,6 +1,6 @@
 /** Routes that pages of other sites can neither call nor read. Paid routes are for every page; these are not. */
 import type { IncomingHttpHeaders } from 'node:http'
-import type { FreeRoute, NodeRequest } from '../route-types.js'
+import type { FreeRoute, HostRequest } from '../route-types.js'
 
 const PRIVATE = Object.freeze([
   'Cache-Control',
@@ -18,7 +18,7 @@ const PRIVATE = Object.freeze([
 /** `admit` throws an HttpError for a caller that may not see the answer. */
 export function privateRoute(
   path: string,
-  admit: (incoming: NodeRequest) => void,
+  admit: (request: HostRequest) => void,
   answer: FreeRoute['handle'],
 ): FreeRoute {
   return {
@@ -26,9 +26,9 @@ export function privateRoute(
     method: 'GET',
     sameOrigin: true,
     headers: PRIVATE,
-    handle(incoming) {
-      admit(incoming)
-      return answer(incoming)
+    handle(request) {
+      admit(request)
+      return answer(request)
     },
   }
 }

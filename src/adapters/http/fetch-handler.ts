@@ -1,0 +1,84 @@
+/** HTTP for every runtime and framework that speaks the web's own `Request` and `Response`. */
+import type { Logger } from '../../ports/logger.js'
+import { replyToError } from './error-to-reply.js'
+import { type ClientAddress, type FetchCaller, FetchRequest } from './fetch-request.js'
+import type { Reply } from './reply.js'
+import { pathOf, type RouteTable, replyOf } from './route-table.js'
+
+export interface FetchHandlerOptions {
+  readonly clientAddress: ClientAddress | undefined
+  readonly logger: Logger
+}
+
+export function fetchHandler(
+  table: RouteTable,
+  { clientAddress, logger }: FetchHandlerOptions,
+): (request: Request) => Promise<Response> {
+  return async incoming => {
+    const request = new FetchRequest(incoming, clientAddress)
+    const { method } = request
+    const path = pathOf(request.target)
+    const methods = table.paid.get(path) ?? table.free.get(path)
+    const route = methods ? (methods.get(method) ?? table.otherMethods(methods)) : table.notFound
+    const reply = await replyOf(route, request, logger)
+    try {
+      return responseOf(reply, method, request.caller)
+    } catch (cause) {
+      request.undelivered()
+      const refusal = replyToError(cause, logger)
+      return responseOf(reply.instead?.() ?? refusal, method, request.caller)
+    }
+  }
+}
+
+/** @throws TypeError or RangeError for what no response can carry. */
+function responseOf({ status, headers, body = '' }: Reply, method: string, caller: FetchCaller): Response {
+  const own = new Headers()
+  for (let at = 0; at < headers.length; at += 2) own.append(headers[at]!, headers[at + 1]!)
+  const isText = typeof body === 'string'
+  if (!isText && !(body instanceof Uint8Array)) {
+    return new Response(watched(body[Symbol.asyncIterator](), caller), { status, headers: own })
+  }
+  const hasBody = method !== 'HEAD' && body.length > 0 && !BODILESS.has(status)
+  if (hasBody && caller.isAwaited) {
+    const bytes = isText ? new TextEncoder().encode(body) : body
+    own.set('content-length', String(bytes.length))
+    return new Response(watched([bytes].values(), caller), { status, headers: own })
+  }
+  const response = new Response(hasBody ? (body as ConstructorParameters<typeof Response>[0]) : null, {
+    status,
+    headers: own,
+  })
+  caller.end(!caller.gone())
+  return response
+}
+
+const BODILESS: ReadonlySet<number> = new Set([204, 205, 304])
+
+type Chunks = Iterator<string | Uint8Array> | AsyncIterator<string | Uint8Array>
+
+/** A stream that learns whether its reader took all of it. Nothing is read ahead: the next pull means that the last chunk left. */
+function watched(chunks: Chunks, caller: FetchCaller): ReadableStream<Uint8Array> {
+  const encoder = new TextEncoder()
+  caller.onGone(() => caller.end(false))
+  return new ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        try {
+          const { done, value } = await chunks.next()
+          if (!done) return controller.enqueue(typeof value === 'string' ? encoder.encode(value) : value)
+          caller.end(true)
+          controller.close()
+        } catch (cause) {
+          caller.end(false)
+          throw cause
+        }
+      },
+      async cancel() {
+        caller.end(false)
+        await chunks.return?.()
+      },
+    },
+    { highWaterMark: 0 },
+  )
+}

@@ -1,0 +1,115 @@
+/** One agent for every host: Node, Koa and Express, and runtimes and frameworks with `fetch`. */
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type Koa from 'koa'
+import { fetchHandler } from '../../adapters/http/fetch-handler.js'
+import { koaHost } from '../../adapters/http/koa-app.js'
+import { pathOf } from '../../adapters/http/route-table.js'
+import type { AgentDef } from '../../domain/agent.js'
+import type { Network } from '../../domain/network.js'
+import { assemble } from './assemble.js'
+import { createDrain, type ShutdownReport } from './drain.js'
+import type { HandlerOptions } from './host-options.js'
+import { shutdownTimeoutOf } from './listen-options.js'
+import { functionOf } from './option-checks.js'
+import { platformServices } from './platform-services.js'
+import { settingsOf } from './settings-from-options.js'
+
+/** An agent that answers requests of any host. Its functions need no `this`. */
+export interface AgentHandler {
+  /**
+   * Answers a web-standard request, unknown paths with 404. For Bun, Deno and Workers, and for frameworks such as Hono
+   * and Next. It takes `basePath` for the only prefix.
+   *
+   * @example
+   * export default { fetch: handler.fetch }
+   */
+  fetch(request: Request): Promise<Response>
+  /**
+   * Answers a request of `node:http` or Express. Leaves unknown paths to `next`; without one, answers them with 404.
+   *
+   * @example
+   * app.use('/paid', handler.node)
+   */
+  node(req: IncomingMessage, res: ServerResponse, next?: (cause?: unknown) => void): void
+  /**
+   * Makes a Koa middleware, which leaves unknown paths to the next one.
+   *
+   * @example
+   * app.use(handler.koa())
+   */
+  koa(): Koa.Middleware
+  /**
+   * Stops accepting calls (503 `shutting_down`), waits for running calls, cuts calls that outlast
+   * `shutdownTimeoutMs`, and closes what the agent has opened. A second call cuts at once. Handles no signals and
+   * closes no server: both are the host's.
+   */
+  shutdown(reason?: string): Promise<ShutdownReport>
+}
+
+/**
+ * Makes an agent for a host of your own. {@link serve} is this and a server of Node. Does not wait for the network.
+ *
+ * @example
+ * const handler = createHandler(agent)
+ * Bun.serve({ fetch: handler.fetch })
+ *
+ * @throws SvcError `invalid_options`, `invalid_address`, `invalid_facilitator`
+ */
+export function createHandler(agent: AgentDef, options: HandlerOptions = {}): AgentHandler {
+  const { fetch, node, koa, shutdown } = handlerParts(agent, options)
+  return { fetch, node, koa, shutdown: reason => shutdown(reason) }
+}
+
+export interface HandlerParts extends AgentHandler {
+  readonly app: Koa
+  readonly routes: readonly string[]
+  readonly network: Network
+  /** As the handler's own; `endConnections` runs when no call is left, and before what the agent has opened closes. */
+  shutdown(
+    reason?: string,
+    endConnections?: (report: ShutdownReport) => Promise<void>,
+  ): Promise<ShutdownReport>
+}
+
+/** The handler, and what `serve` and `createServer` need of it. */
+export function handlerParts(agent: AgentDef, options: HandlerOptions): HandlerParts {
+  const shutdownTimeoutMs = shutdownTimeoutOf(options)
+  const clientAddress = functionOf('clientAddress', options.clientAddress)
+  const around = platformServices(options)
+  const drain = createDrain(shutdownTimeoutMs, around.clock)
+  const settings = settingsOf(agent, options)
+  const { logger } = settings
+  const { table, routes, network, endStreams, closeRemotes, closeObservers } = assemble(
+    settings,
+    drain,
+    around,
+  )
+  const { app, middleware } = koaHost(table, logger)
+  const listener = app.callback()
+  const isKnown = (path: string) => table.paid.has(path) || table.free.has(path)
+  let report: Promise<ShutdownReport> | undefined
+  return {
+    app,
+    routes,
+    network,
+    fetch: fetchHandler(table, { clientAddress, logger }),
+    node(req, res, next) {
+      if (next !== undefined && !isKnown(pathOf(req.url!))) next()
+      else void listener(req, res)
+    },
+    koa: () => middleware,
+    shutdown(reason = 'shutdown', endConnections) {
+      const drained = drain.shutdown(reason)
+      report ??= drained.then(async ended => {
+        endStreams()
+        await endConnections?.(ended)
+        const closed = closeRemotes()
+        await closeObservers()
+        // Do not wait for a submitted payment twice: it is recorded, and the next call finds it.
+        if (ended.outcome === 'drained') await closed
+        return ended
+      })
+      return report
+    },
+  }
+}

@@ -1,0 +1,181 @@
+/** One contract for every host: a call in a seller's own app is the same call. */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import {
+  createHandler,
+  defineAgent,
+  defineEndpoint,
+  type EndedCall,
+  type HandlerOptions,
+} from '../../../src/index.js'
+import { type Sandbox, startSandbox } from '../../../src/sandbox.js'
+import { closing } from '../../support/closing.js'
+import { gate } from '../../support/gate.js'
+import { ask, challengeIn, receiptIn, type Seller, signFor } from '../../support/seller.js'
+import { HOSTS, type Host } from './hosts.js'
+
+const PRICE = 10_000n
+const TEXT = { text: 'hello' }
+
+let sandbox: Sandbox
+beforeAll(async () => {
+  sandbox = await startSandbox()
+})
+afterAll(() => sandbox.close())
+
+async function scene(host: Host, options: HandlerOptions = {}) {
+  const door = gate()
+  const signals: AbortSignal[] = []
+  const ended: EndedCall[] = []
+  const waiting: ((call: EndedCall) => void)[] = []
+  let runs = 0
+  const payee = sandbox.accounts(`seller in ${host.name} ${Math.random()}`)
+  const before = await sandbox.balance(payee.address)
+  const agent = defineAgent({
+    name: 'Hosted',
+    handle: 'hosted',
+    description: 'Lives in the app of another.',
+    payTo: payee.address,
+    network: 'testnet',
+    endpoints: [
+      defineEndpoint({
+        name: 'shout',
+        price: '$0.01',
+        handler: ({ body }) => ({ said: (body as typeof TEXT).text.toUpperCase(), run: ++runs }),
+      }),
+      defineEndpoint({
+        name: 'fail',
+        price: '$0.01',
+        handler() {
+          throw new Error('as planned')
+        },
+      }),
+      defineEndpoint({
+        name: 'slow',
+        price: '$0.01',
+        async handler({ signal }) {
+          signals.push(signal)
+          door.enter()
+          await door.opened
+          return { done: true }
+        },
+      }),
+    ],
+  })
+  const handler = createHandler(agent, {
+    facilitatorUrl: sandbox.facilitatorUrl,
+    algodUrl: sandbox.algodUrl,
+    ...(host.basePath && { basePath: host.basePath }),
+    stores: {
+      runs: {
+        list: () => ended,
+        ended(call) {
+          ended.push(call)
+          for (const resolve of waiting.splice(0)) resolve(call)
+        },
+      },
+    },
+    ...options,
+  })
+  const opened = closing(await host.open(handler))
+  const url = (path: string) => `${opened.url}${host.prefix}/${path}`
+  const seller = { sandbox } as Seller
+  const funded = sandbox.accounts(`buyer in ${host.name} ${Math.random()}`)
+  return {
+    handler,
+    door,
+    signals,
+    url,
+    origin: opened.url,
+    runs: () => runs,
+    earned: async () => (await sandbox.balance(payee.address)).usdc - before.usdc,
+    nextEnded: () => new Promise<EndedCall>(resolve => waiting.push(resolve)),
+    sign: (path: string) => signFor(seller, url(path), { body: TEXT, mnemonic: funded.mnemonic }),
+  }
+}
+
+describe.each(HOSTS)('an agent in $name', host => {
+  it('quotes under the URL by which its caller reached it, and runs nothing', async () => {
+    const { url, runs } = await scene(host)
+    const quoted = await ask(url('shout'), { body: TEXT })
+    expect([quoted.status, await quoted.text()]).toEqual([402, '{}'])
+    expect(challengeIn(quoted).resource.url).toBe(url('shout'))
+    expect(runs()).toBe(0)
+  })
+
+  it('answers a paid call once, with its receipt, and is paid', async () => {
+    const { url, sign, earned } = await scene(host)
+    const payment = await sign('shout')
+    const answer = await ask(url('shout'), { body: TEXT, headers: payment })
+    expect([answer.status, await answer.json()]).toEqual([200, { said: 'HELLO', run: 1 }])
+    expect(receiptIn(answer)).toMatchObject({ success: true, amount: String(PRICE) })
+    expect((await ask(url('shout'), { body: TEXT, headers: payment })).status).toBe(409)
+    expect(await earned()).toBe(PRICE)
+  })
+
+  it.each(['release', 'replay'] as const)('replays an answer under its key (%s)', async onLostResponse => {
+    const { url, sign, earned, runs } = await scene(host, { idempotency: { onLostResponse } })
+    const headers = { ...(await sign('shout')), 'idempotency-key': 'a-key-that-no-stranger-guesses' }
+    const first = await ask(url('shout'), { body: TEXT, headers })
+    expect(await first.json()).toEqual({ said: 'HELLO', run: 1 })
+    await expect
+      .poll(async () => {
+        const again = await ask(url('shout'), { body: TEXT, headers })
+        return [again.status, again.headers.get('idempotency-replayed'), await again.text()]
+      })
+      .toEqual([200, 'true', '{"said":"HELLO","run":1}'])
+    expect([runs(), await earned()]).toEqual([1, PRICE])
+  })
+
+  it('stops a handler whose caller hangs up, and charges nothing', async () => {
+    const { url, sign, door, signals, earned, nextEnded } = await scene(host)
+    const payment = await sign('slow')
+    const ended = nextEnded()
+    const caller = new AbortController()
+    const call = ask(url('slow'), { body: TEXT, headers: payment, signal: caller.signal })
+    await door.entered()
+    caller.abort()
+    await expect(call).rejects.toThrow()
+    expect((await ended).final).toBe('abandoned')
+    expect(signals[0]!.aborted).toBe(true)
+    door.open()
+    expect(await earned()).toBe(0n)
+  })
+
+  it('charges nothing for a handler that fails', async () => {
+    const { url, sign, earned } = await scene(host)
+    const answer = await ask(url('fail'), { body: TEXT, headers: await sign('fail') })
+    expect([answer.status, ((await answer.json()) as { error: { code: string } }).error.code]).toEqual([
+      500,
+      'handler_error',
+    ])
+    expect(await earned()).toBe(0n)
+  })
+
+  it('answers free routes, 405 for other methods, and leaves or refuses other paths', async () => {
+    const { url, origin } = await scene(host)
+    expect((await ask(url('health'), { method: 'GET' })).status).toBe(200)
+    const manifest = (await (await ask(url('.well-known/svc.json'), { method: 'GET' })).json()) as {
+      endpoints: { url: string }[]
+    }
+    expect(manifest.endpoints[0]!.url).toBe(url('shout'))
+    const put = await ask(url('shout'), { method: 'PUT', body: TEXT })
+    expect([put.status, put.headers.get('allow')]).toEqual([405, 'POST, OPTIONS'])
+    const unknown = await ask(`${origin}/elsewhere`, { method: 'GET' })
+    expect(unknown.status).toBe(404)
+    expect(await unknown.text()).toContain(host.notFound)
+  })
+
+  it('lets calls at work end when it stops, and refuses new ones', async () => {
+    const { handler, url, sign, door, earned } = await scene(host)
+    const payment = await sign('slow')
+    const working = ask(url('slow'), { body: TEXT, headers: payment })
+    await door.entered()
+    const stopped = handler.shutdown('a new version')
+    const refused = await ask(url('shout'), { body: TEXT })
+    expect(refused.status).toBe(503)
+    door.open()
+    expect((await working).status).toBe(200)
+    expect(await stopped).toMatchObject({ reason: 'a new version', outcome: 'drained', abandoned: 0 })
+    expect(await earned()).toBe(PRICE)
+  })
+})

@@ -1,7 +1,4 @@
 /** An app behind a parser that has read the body: real Express, and Koa with what its parsers leave, by their sources. */
-import { once } from 'node:events'
-import { createServer as createHttpServer, type RequestListener } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import express, { type RequestHandler } from 'express'
 import Koa, { type Middleware } from 'koa'
 import mount from 'koa-mount'
@@ -9,8 +6,8 @@ import rawBody from 'raw-body'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { createServer, defineAgent, defineEndpoint } from '../../src/index.js'
 import { startSandbox } from '../../src/sandbox.js'
-import { closing } from '../support/closing.js'
 import { messageOf, rpc } from '../support/doors.js'
+import { listen } from '../support/listen.js'
 import { ask, challengeIn, openSeller, type Seller, signFor } from '../support/seller.js'
 
 const MAX_BYTES = 2_000
@@ -59,18 +56,6 @@ afterAll(async () => {
 beforeEach(() => {
   seen.length = 0
 })
-
-async function listen(listener: RequestListener): Promise<string> {
-  const server = createHttpServer(listener).listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  closing({
-    close() {
-      server.closeAllConnections()
-      server.close()
-    },
-  })
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-}
 
 const behindExpress = (...before: RequestHandler[]) =>
   listen(express().use(...(before as [RequestHandler]), app.callback()))

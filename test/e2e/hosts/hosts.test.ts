@@ -29,7 +29,8 @@ async function scene(host: Host, options: HandlerOptions = {}) {
   const waiting: ((call: EndedCall) => void)[] = []
   let runs = 0
   const payee = sandbox.accounts(`seller in ${host.name} ${Math.random()}`)
-  const before = await sandbox.balance(payee.address)
+  const usdcOf = async () => (await sandbox.balance(payee.address)).usdc!
+  const before = await usdcOf()
   const agent = defineAgent({
     name: 'Hosted',
     handle: 'hosted',
@@ -87,7 +88,7 @@ async function scene(host: Host, options: HandlerOptions = {}) {
     url,
     origin: opened.url,
     runs: () => runs,
-    earned: async () => (await sandbox.balance(payee.address)).usdc - before.usdc,
+    earned: async () => (await usdcOf()) - before,
     nextEnded: () => new Promise<EndedCall>(resolve => waiting.push(resolve)),
     sign: (path: string) => signFor(seller, url(path), { body: TEXT, mnemonic: funded.mnemonic }),
   }

@@ -1,0 +1,144 @@
+/** What only a host with `fetch` does: bodies and answers as web streams, callers whose address the seller says. */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { createHandler, defineAgent, defineEndpoint, type HandlerOptions } from '../../../src/index.js'
+import { type Sandbox, startSandbox } from '../../../src/sandbox.js'
+import { listen } from '../../support/listen.js'
+import { type Seller, signFor } from '../../support/seller.js'
+
+const ORIGIN = 'https://agent.example'
+const KEY = 'a-key-that-no-stranger-guesses'
+
+let sandbox: Sandbox
+beforeAll(async () => {
+  sandbox = await startSandbox()
+})
+afterAll(() => sandbox.close())
+
+function handlerOf(options: HandlerOptions = {}) {
+  let runs = 0
+  const agent = defineAgent({
+    name: 'Fetched',
+    handle: 'fetched',
+    description: 'Answers without a server.',
+    payTo: sandbox.seller.address,
+    network: 'testnet',
+    endpoints: [
+      defineEndpoint({ name: 'work', price: '$0.01', handler: ({ body }) => ({ body, run: ++runs }) }),
+    ],
+  })
+  const { facilitatorUrl, algodUrl } = sandbox
+  return createHandler(agent, { facilitatorUrl, algodUrl, ...options })
+}
+
+const post = (body: string | ReadableStream, headers: Record<string, string> = {}) =>
+  new Request(`${ORIGIN}/work`, { method: 'POST', body, headers, duplex: 'half' } as RequestInit)
+
+const codeOf = async (response: Response) =>
+  ((await response.json()) as { error: { code: string } }).error.code
+
+describe('a request', () => {
+  it('whose body was read before is refused, and says whose mistake it is', async () => {
+    const request = post('{}')
+    await request.text()
+    const answer = await handlerOf().fetch(request)
+    expect([answer.status, await codeOf(answer)]).toEqual([500, 'body_already_read'])
+  })
+
+  it('whose body is too large is refused, and its source is told to stop', async () => {
+    let stopped = false
+    const endless = new ReadableStream({
+      pull: controller => controller.enqueue(new Uint8Array(1_000)),
+      cancel() {
+        stopped = true
+      },
+    })
+    const answer = await handlerOf({ maxBodyBytes: 5_000 }).fetch(post(endless))
+    expect([answer.status, await codeOf(answer), stopped]).toEqual([413, 'body_too_large', true])
+  })
+
+  it('whose body breaks off is refused', async () => {
+    const broken = new ReadableStream({
+      start: controller => controller.error(new Error('the network is gone')),
+    })
+    const answer = await handlerOf().fetch(post(broken))
+    expect([answer.status, await codeOf(answer)]).toEqual([400, 'incomplete_body'])
+  })
+
+  it('of HEAD gets the headers alone', async () => {
+    const answer = await handlerOf().fetch(new Request(`${ORIGIN}/health`, { method: 'HEAD' }))
+    expect([answer.status, await answer.text()]).toEqual([200, ''])
+  })
+
+  it('of a web page cannot reach what is for this machine alone', async () => {
+    const answer = await handlerOf({ audit: true }).fetch(new Request('http://localhost/_svc/audit'))
+    expect(answer.status).toBe(403)
+  })
+})
+
+describe('a limit by address', () => {
+  const rateLimit = { perMinute: 1, per: 'ip' } as const
+  const from = (address: string) => post('{}', { 'x-real-address': address, 'x-forwarded-for': address })
+  const statuses = async (options: HandlerOptions, addresses: readonly string[]) => {
+    const { fetch } = handlerOf({ rateLimit, ...options })
+    const found = []
+    for (const address of addresses) found.push((await fetch(from(address))).status)
+    return found
+  }
+
+  it('is one for all callers where nothing says their address', async () => {
+    expect(await statuses({}, ['192.0.2.1', '192.0.2.2'])).toEqual([402, 429])
+  })
+
+  it('is for each address that the seller names', async () => {
+    const clientAddress = (request: Request) => request.headers.get('x-real-address') ?? undefined
+    expect(await statuses({ clientAddress }, ['192.0.2.1', '192.0.2.2', '192.0.2.1'])).toEqual([
+      402, 402, 429,
+    ])
+  })
+
+  it('is for each address that a trusted proxy names', async () => {
+    expect(await statuses({ trustProxy: 1 }, ['192.0.2.1', '192.0.2.2', '192.0.2.1'])).toEqual([
+      402, 402, 429,
+    ])
+  })
+
+  it('is refused at start where the option is no function', () => {
+    expect(() => handlerOf({ clientAddress: 'cf-connecting-ip' as never })).toThrow('clientAddress')
+  })
+})
+
+describe('an answer under a key', () => {
+  async function bought(idempotency: HandlerOptions['idempotency']) {
+    const handler = handlerOf({ idempotency })
+    const url = await listen(handler.node)
+    const payment = await signFor({ sandbox } as Seller, `${url}/work`, { body: {} })
+    const headers = { ...payment, 'idempotency-key': KEY }
+    return {
+      answer: await handler.fetch(post('{}', headers)),
+      again: () => handler.fetch(post('{}', headers)),
+    }
+  }
+
+  it('that was taken whole is replayed', async () => {
+    const { answer, again } = await bought({})
+    expect(await answer.json()).toEqual({ body: {}, run: 1 })
+    const replayed = await again()
+    expect([replayed.headers.get('idempotency-replayed'), await replayed.json()]).toEqual([
+      'true',
+      { body: {}, run: 1 },
+    ])
+  })
+
+  it('that was not taken frees its key: the payment is spent, and nothing is replayed', async () => {
+    const { answer, again } = await bought({})
+    await answer.body!.cancel()
+    const refused = await again()
+    expect([refused.status, await codeOf(refused)]).toEqual([409, 'payment_spent'])
+  })
+
+  it('that was not taken is kept where answers are replayed', async () => {
+    const { answer, again } = await bought({ onLostResponse: 'replay' })
+    await answer.body!.cancel()
+    expect(await (await again()).json()).toEqual({ body: {}, run: 1 })
+  })
+})

@@ -1,33 +1,28 @@
 /** All values about an agent's endpoints that are computed once, at start. */
 
 import type { BodyBudget } from '../../adapters/http/body-budget.js'
-import { ajvValidator } from '../../adapters/validation/ajv.js'
 import type { EndpointDef, Handler } from '../../domain/endpoint.js'
 import { periodMs } from '../../domain/period.js'
 import type { EndpointEntry, Rate } from '../charge/deps.js'
 import { termsOf } from '../charge/terms.js'
 import { extensionsOf } from './bazaar-extension.js'
+import { answerCheck, exampleCheck, inputCheck } from './endpoint-checks.js'
 import type { Settings } from './settings.js'
 
 export function endpointEntries(
-  { agent, quoteTimeoutSeconds, rate, warn }: Settings,
+  { agent, checksAnswers, quoteTimeoutSeconds, rate, warn }: Settings,
   bodies: BodyBudget,
 ): ReadonlyMap<string, EndpointEntry> {
-  const validator = ajvValidator()
   // The real limit is the payment's own validity.
   const terms = { network: agent.network, payTo: agent.payTo, maxTimeoutSeconds: quoteTimeoutSeconds }
-  const entryOf = (def: EndpointDef): EndpointEntry => {
-    const { input, method, allowSlowInput: allowSlow } = def
-    const check =
-      input === undefined ? undefined : validator.compile(input, { coerce: method === 'GET', allowSlow })
-    return {
-      def: releasing(def, bodies),
-      terms: termsOf(def, terms, extensionsOf(def, check, warn)),
-      check,
-      periodMs: def.subscription && periodMs(def.subscription.period),
-      rate: rateOf(def, rate),
-    }
-  }
+  const entryOf = (def: EndpointDef): EndpointEntry => ({
+    def: releasing(def, bodies),
+    terms: termsOf(def, terms, extensionsOf(def, exampleCheck(def), warn)),
+    check: inputCheck(def),
+    checkAnswer: checksAnswers ? answerCheck(def, warn) : undefined,
+    periodMs: def.subscription && periodMs(def.subscription.period),
+    rate: rateOf(def, rate),
+  })
   return new Map(agent.endpoints.map(def => [def.name, entryOf(def)]))
 }
 

@@ -1,7 +1,7 @@
 /** The options of `serve` and `createServer`. */
 
 import type { WebhookOptions } from '../../adapters/webhook/settlement-webhook.js'
-import type { Network } from '../../domain/network.js'
+import type { Network, NetworkName } from '../../domain/network.js'
 import type { RegistryIdentity } from '../../domain/registry.js'
 import type { ChargeStore } from '../../ports/charge-store.js'
 import type { Clock } from '../../ports/clock.js'
@@ -27,9 +27,9 @@ export interface ServerOptions {
   /** Accept a facilitator on plain http at a public host. @default false */
   readonly allowHttp?: boolean
   /** The network on which this deployment is paid. @default the agent's `network` */
-  readonly network?: Network
+  readonly network?: NetworkName | undefined
   /** The address that receives this deployment's payments. @default the agent's `payTo` */
-  readonly payTo?: string
+  readonly payTo?: string | undefined
   /** Mount prefix of every route. @default '' */
   readonly basePath?: string
   /** The rate limit of each caller. @default off */

@@ -7,11 +7,33 @@ import type { Checked, InputCheck, InvalidInput } from '../../ports/input-valida
 const MESSAGE_LENGTH_MAX = 500
 
 /** The check throws, or its promise rejects, where the schema does. */
-export function standardCheck({ '~standard': standard }: StandardSchema): InputCheck {
+export function standardCheck(schema: StandardSchema): InputCheck {
+  const validate = validateOf(schema)
   return input => {
-    const result = standard.validate(input)
+    const result = validate(input)
     return isPromise(result) ? Promise.resolve(result).then(checkedBy) : checkedBy(result)
   }
+}
+
+type Validate = StandardSchema['~standard']['validate']
+
+/**
+ * Zod's own `validate` tries at once first. If a refinement is asynchronous, zod tries again and drops the first promise: when
+ * that is rejected, nobody catches it, and Node ends the process. So zod is told from the start that it may take its time.
+ */
+function validateOf(schema: StandardSchema): Validate {
+  const { vendor, validate } = schema['~standard']
+  if (vendor !== 'zod' || !('safeParseAsync' in schema)) return value => validate(value)
+  const zod = schema as unknown as { safeParseAsync(value: unknown): Promise<ZodResult> }
+  return async value => {
+    const { data, error } = await zod.safeParseAsync(value)
+    return error === undefined ? { value: data } : { issues: error.issues }
+  }
+}
+
+interface ZodResult {
+  readonly data?: unknown
+  readonly error?: { readonly issues: readonly StandardIssue[] }
 }
 
 /** A library may have promises of its own kind. */

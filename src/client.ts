@@ -44,6 +44,7 @@ export {
   CAIP2,
   DEFAULT_FACILITATOR,
   type Network,
+  type NetworkName,
   USDC_ASSET_ID,
 } from './domain/network.js'
 export { priceOf } from './domain/price-of.js'

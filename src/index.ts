@@ -31,6 +31,7 @@ export type {
   Subscription,
 } from './domain/endpoint.js'
 export type { EndpointLimits, EndpointRateLimit } from './domain/endpoint-limits.js'
+export type { DescribedSchema, EndpointSchema, EndpointSchemas } from './domain/endpoint-schemas.js'
 // The drawings that run
 export {
   type Charged,
@@ -48,6 +49,13 @@ export { shutdownMachine } from './domain/machines/shutdown.machine.js'
 export { subscriptionMachine } from './domain/machines/subscription.machine.js'
 export { type Manifest, type ManifestEndpoint, manifest } from './domain/manifest.js'
 export type { Path } from './domain/run.js'
+export type {
+  StandardIssue,
+  StandardProperties,
+  StandardResult,
+  StandardSchema,
+  WriteJsonSchema,
+} from './domain/standard-schema.js'
 export type { Drawing, DrawnMachine, DrawnState } from './domain/table.js'
 export type { CallObserver, EndedCall } from './ports/call-observer.js'
 // Ports, for those who bring their own stores

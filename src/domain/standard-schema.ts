@@ -18,7 +18,14 @@ export interface StandardProperties<Input = unknown, Output = Input> {
   /** Checks a value. */
   readonly validate: (value: unknown) => StandardResult<Output> | Promise<StandardResult<Output>>
   /** Exists in types alone. */
-  readonly types?: { readonly input: Input; readonly output: Output } | undefined
+  readonly types?:
+    | {
+        /** The type of what is sent. */
+        readonly input: Input
+        /** The type of what the schema makes of it. */
+        readonly output: Output
+      }
+    | undefined
   /** Writes the schema as JSON Schema. An endpoint needs it. */
   readonly jsonSchema?: {
     /** Of what is sent. It throws where JSON Schema cannot say it. */

@@ -29,19 +29,20 @@ export type BodyOf<Input> = [Input] extends [undefined]
     : Input extends { readonly schema: infer Schema extends StandardSchema }
       ? BodyOf<Schema>
       : Input extends JSONSchema
-        ? FromSchema<Input>
+        ? // Nothing fills the defaults of a JSON Schema in.
+          FromSchema<Input, { keepDefaultedPropertiesOptional: true }>
         : unknown
 
 /** The schemas of a checked endpoint: what is published, and what checks instead of it. */
 export interface EndpointSchemas {
   /** JSON Schema of the body, or of the query of a GET. */
   readonly input?: JSONSchema
-  /** The library's schema that checks the input; absent where `input` itself does. */
-  readonly inputSchema?: StandardSchema
+  /** The library's schema that checks the input, with the `input` that it published; absent where `input` itself checks. */
+  readonly inputSchema?: DescribedSchema
   /** JSON Schema of the answer's body. */
   readonly output?: JSONSchema
-  /** The library's schema that checks answers, too; absent where `output` alone does. */
-  readonly outputSchema?: StandardSchema
+  /** The library's schema that checks answers, too, with the `output` that it published; absent where `output` alone does. */
+  readonly outputSchema?: DescribedSchema
 }
 
 interface Given extends Pick<EndpointSchemas, 'inputSchema' | 'outputSchema'> {
@@ -51,34 +52,38 @@ interface Given extends Pick<EndpointSchemas, 'inputSchema' | 'outputSchema'> {
 
 type Side = 'input' | 'output'
 
-/** An endpoint that was checked before has its library's schemas beside the JSON Schemas, and keeps them. */
 export function schemasOf(given: Given, refuse: (why: string) => never): EndpointSchemas {
-  const input = publishedAs('input', given.input, given.inputSchema, refuse)
-  const output = publishedAs('output', given.output, given.outputSchema, refuse)
+  const input = described('input', given.input, given.inputSchema, refuse)
+  const output = described('output', given.output, given.outputSchema, refuse)
   return {
-    ...(input && { input: input.json, ...(input.schema && { inputSchema: input.schema }) }),
-    ...(output && { output: output.json, ...(output.schema && { outputSchema: output.schema }) }),
+    ...(input && { input: input.jsonSchema, ...(input.schema && { inputSchema: input as DescribedSchema }) }),
+    ...(output && {
+      output: output.jsonSchema,
+      ...(output.schema && { outputSchema: output as DescribedSchema }),
+    }),
   }
 }
 
-interface Published {
-  readonly json: JSONSchema
-  readonly schema?: StandardSchema
-}
+type Described = Pick<DescribedSchema, 'jsonSchema'> & Partial<DescribedSchema>
 
-function publishedAs(
+/**
+ * `known` is of an endpoint that was checked before. It counts only with the JSON Schema that it published: who copies an
+ * endpoint and gives the copy another schema means that one.
+ */
+function described(
   side: Side,
   given: EndpointSchema | undefined,
-  known: StandardSchema | undefined,
+  known: DescribedSchema | undefined,
   refuse: (why: string) => never,
-): Published | undefined {
+): Described | undefined {
   if (given === undefined) return undefined
-  if (isStandardSchema(given)) return { json: written(side, given, refuse), schema: given }
+  if (isStandardSchema(given)) return { jsonSchema: written(side, given, refuse), schema: given }
   if (!isObject(given)) return refuse(`${side} is not a JSON Schema object`)
   const { schema, jsonSchema } = given as Partial<DescribedSchema>
-  if (!isStandardSchema(schema)) return { json: given as JSONSchema, ...(known && { schema: known }) }
+  if (!isStandardSchema(schema))
+    return known?.jsonSchema === given ? known : { jsonSchema: given as JSONSchema }
   if (!isObject(jsonSchema)) return refuse(`${side}.jsonSchema is not a JSON Schema object`)
-  return { json: plainCopy(jsonSchema), schema }
+  return { jsonSchema: plainCopy(jsonSchema), schema }
 }
 
 function written(side: Side, schema: StandardSchema, refuse: (why: string) => never): JSONSchema {

@@ -25,8 +25,8 @@ describe.each(Object.entries(SCHEMAS))('a schema of %s', (vendor, schema) => {
     const { input, inputSchema, output, outputSchema } = define({ input: schema, output: schema })
     expect(input).toMatchObject(withN)
     expect(output).toMatchObject(withN)
-    expect(inputSchema).toBe(schema)
-    expect(outputSchema).toBe(schema)
+    expect(inputSchema).toEqual({ schema, jsonSchema: input })
+    expect(outputSchema).toEqual({ schema, jsonSchema: output })
     expect(schema['~standard'].vendor).toBe(vendor)
   })
 
@@ -35,7 +35,14 @@ describe.each(Object.entries(SCHEMAS))('a schema of %s', (vendor, schema) => {
     const agent = { name: 'A', handle: 'agent', description: 'D', payTo: 'A'.repeat(58) }
     const [checked] = defineAgent({ ...agent, endpoints: [work] }).endpoints
     expect(checked).toEqual(work)
-    expect(checked!.inputSchema).toBe(schema)
+    expect(checked!.inputSchema!.schema).toBe(schema)
+  })
+
+  it('is not taken along by a copy with another schema', () => {
+    const copy = define({ ...define({ input: schema, output: schema }), input: withN, output: withN })
+    expect(copy).toMatchObject({ input: withN, output: withN })
+    expect(copy).not.toHaveProperty('inputSchema')
+    expect(copy).not.toHaveProperty('outputSchema')
   })
 })
 
@@ -65,7 +72,7 @@ it('a schema may come with a JSON Schema of the seller’s own', () => {
   const schema = v.object({ n: v.number() })
   const { input, inputSchema } = define({ input: { schema, jsonSchema: withN } })
   expect(input).toEqual(withN)
-  expect(inputSchema).toBe(schema)
+  expect(inputSchema!.schema).toBe(schema)
   const miniature = mini.object({ n: mini.number() })
   const described = { schema: miniature, jsonSchema: z.toJSONSchema(miniature, { io: 'input' }) }
   expect(define({ input: described }).input).toMatchObject(withN)

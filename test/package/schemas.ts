@@ -15,12 +15,13 @@ export const json = defineEndpoint({
   input: {
     type: 'object',
     required: ['text'],
-    properties: { text: { type: 'string' } },
+    // Nothing fills in the default, and the type says so.
+    properties: { text: { type: 'string' }, times: { type: 'integer', default: 2 } },
     additionalProperties: false,
   },
   price: ({ body: { text = '' } }) => (text.length > 100 ? '$0.02' : '$0.01'),
   handler({ body }) {
-    same<typeof body, { text: string }>()
+    same<typeof body, { text: string; times?: number }>()
     // @ts-expect-error: the schema has no such property
     return body.missing
   },

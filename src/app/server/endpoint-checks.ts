@@ -12,7 +12,7 @@ const validator = ajvValidator()
 
 /** `undefined` where every input is accepted. */
 export function inputCheck({ input, inputSchema, method, allowSlowInput }: EndpointDef) {
-  if (inputSchema !== undefined) return standardCheck(inputSchema)
+  if (inputSchema !== undefined) return standardCheck(inputSchema.schema)
   if (input === undefined) return undefined
   return validator.compile(input, { coerce: method === 'GET', allowSlow: allowSlowInput })
 }
@@ -29,7 +29,7 @@ export function exampleCheck(def: EndpointDef): ExampleCheck {
   if (inputSchema === undefined)
     return validator.compile(input, { coerce: def.method === 'GET', allowSlow: def.allowSlowInput })
   const published = validator.compile(input, { coerce: false, allowSlow: true })
-  const own = standardCheck(inputSchema)
+  const own = standardCheck(inputSchema.schema)
   return example => {
     const fits = published(example)
     if ('invalid' in fits) return fits
@@ -60,7 +60,7 @@ export function answerCheck(def: EndpointDef, warn: Warn): ((answer: Answer) => 
   const { name, output, outputSchema } = def
   if (output === undefined) return undefined
   const published = validator.compile(output, { coerce: false, allowSlow: true })
-  const own = outputSchema && standardCheck(outputSchema)
+  const own = outputSchema && standardCheck(outputSchema.schema)
   const tell = (checked: Checked) => {
     if ('value' in checked) return
     const { field, message } = checked.invalid

@@ -68,8 +68,9 @@ export interface HandlerContext<Body = unknown> extends PriceContext<Body> {
 export type Handler<Body = unknown> = (ctx: HandlerContext<Body>) => unknown
 /**
  * Returns a price in USD, such as `$0.01`. It must be cheap, and give the same price for the same request. A probe
- * calls it before there is a body: then `body` is `{}`, or what a library's schema makes of that, so every field may be missing. If it throws for a probe, it
- * is called again with an example of the input. Only the log has the errors that it throws.
+ * calls it before there is a body: then `body` is `{}`, or what a library's schema makes of that, so every field may be
+ * missing. If it throws for a probe, it is called again with an example of the input. Only the log has the errors that
+ * it throws.
  */
 export type PriceFunction<Body = unknown> = (
   ctx: PriceContext<Body extends object ? Partial<Body> : Body>,

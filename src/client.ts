@@ -49,6 +49,7 @@ export {
   CAIP2,
   DEFAULT_FACILITATOR,
   type Network,
+  type NetworkName,
   USDC_ASSET_ID,
 } from './domain/network.js'
 export type { BazaarResource } from './domain/read-bazaar-index.js'

@@ -33,6 +33,7 @@ export type {
   Subscription,
 } from './domain/endpoint.js'
 export type { EndpointLimits, EndpointRateLimit } from './domain/endpoint-limits.js'
+export type { DescribedSchema, EndpointSchema, EndpointSchemas } from './domain/endpoint-schemas.js'
 // The drawings that run
 export {
   type Charged,
@@ -49,6 +50,13 @@ export { paymentMachine } from './domain/machines/payment.machine.js'
 export { shutdownMachine } from './domain/machines/shutdown.machine.js'
 export { subscriptionMachine } from './domain/machines/subscription.machine.js'
 export { type Manifest, type ManifestEndpoint, manifest } from './domain/manifest.js'
+export type {
+  StandardIssue,
+  StandardProperties,
+  StandardResult,
+  StandardSchema,
+  WriteJsonSchema,
+} from './domain/standard-schema.js'
 export type { Path } from './domain/state-machine/run-machine.js'
 export type { Drawing, DrawnMachine, DrawnState } from './domain/state-machine/transition-table.js'
 export type { CallObserver, EndedCall } from './ports/call-observer.js'

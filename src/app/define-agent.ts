@@ -2,6 +2,7 @@
 import { ajvValidator } from '../adapters/validation/ajv.js'
 import { type AgentDef, type AgentOptions, agent } from '../domain/agent.js'
 import { type EndpointDef, type EndpointOptions, endpoint, type JSONSchema } from '../domain/endpoint.js'
+import type { EndpointSchema } from '../domain/endpoint-schemas.js'
 import { SvcError } from '../domain/errors.js'
 import { SlowSchema } from '../ports/input-validator.js'
 
@@ -20,10 +21,10 @@ const validator = ajvValidator()
  *
  * @throws SvcError `invalid_name`, `invalid_price`, `invalid_timeout`, `invalid_endpoint`
  */
-export function defineEndpoint<const Input extends JSONSchema | undefined = undefined>(
+export function defineEndpoint<const Input extends EndpointSchema | undefined = undefined>(
   options: EndpointOptions<Input>,
 ): EndpointDef {
-  const def = endpoint(options)
+  const def = endpoint<Input>(options)
   checkSchemas(def)
   return def
 }
@@ -49,9 +50,11 @@ export function defineAgent(options: AgentOptions): AgentDef {
   return def
 }
 
-function checkSchemas({ name, input, output, allowSlowInput }: EndpointDef): void {
-  if (input !== undefined) checkSchema(name, 'input', input, allowSlowInput === true)
-  // What the handler answers is never checked against its schema, so that it cannot be slow to check.
+function checkSchemas({ name, input, inputSchema, output, allowSlowInput }: EndpointDef): void {
+  // A library checks with its own means: its JSON Schema is published, and a stranger's input never meets it.
+  const isNeverChecked = inputSchema !== undefined
+  if (input !== undefined) checkSchema(name, 'input', input, isNeverChecked || allowSlowInput === true)
+  // What the handler answers is the seller's own, so that its check may be slow.
   if (output !== undefined) checkSchema(name, 'output', output, true)
 }
 

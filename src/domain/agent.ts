@@ -2,7 +2,7 @@
 import { isAddress } from './address.js'
 import { type EndpointDef, endpoint } from './endpoint.js'
 import { SvcError, shown } from './errors.js'
-import { isNetwork, type Network } from './network.js'
+import { isNetwork, type Network, type NetworkName } from './network.js'
 
 /** The options of {@link defineAgent}. */
 export interface AgentOptions {
@@ -16,10 +16,13 @@ export interface AgentOptions {
   readonly version?: string
   /** Its skills, in your own words; the manifest lists them. @default none */
   readonly skills?: readonly string[]
-  /** The Algorand address that receives payments: 58 base32 characters, opted in to USDC. */
-  readonly payTo: string
-  /** The network that it is paid on. @default 'mainnet' */
-  readonly network?: Network
+  /**
+   * The Algorand address that receives payments: 58 base32 characters, opted in to USDC. Its type lets an environment
+   * variable pass; an address that is missing or malformed is refused at once.
+   */
+  readonly payTo: string | undefined
+  /** The network that it is paid on, `mainnet` or `testnet`; checked at once. @default 'mainnet' */
+  readonly network?: NetworkName | undefined
   /** At least one, each from {@link defineEndpoint}. */
   readonly endpoints: readonly EndpointDef[]
   /** Reserved: the package does not read it, and every value is valid. */
@@ -27,7 +30,12 @@ export interface AgentOptions {
 }
 
 /** A checked agent, with its defaults filled in. */
-export interface AgentDef extends Required<AgentOptions> {}
+export interface AgentDef extends Required<AgentOptions> {
+  /** The Algorand address that receives payments. */
+  readonly payTo: string
+  /** The network that it is paid on. */
+  readonly network: Network
+}
 
 const HANDLE = /^[a-z0-9-]{3,40}$/
 
@@ -51,10 +59,16 @@ export function agent(options: AgentOptions): AgentDef {
       'invalid_handle',
     )
   }
-  if (!isAddress(payTo)) {
-    refuse(`payTo is an Algorand address of 58 base32 characters, not ${shown(payTo)}`, 'invalid_address')
+  if (payTo === undefined || (payTo as unknown) === '') {
+    refuse('payTo is missing: is the environment variable set?', 'invalid_address')
   }
-  if (!isNetwork(network)) refuse(`network is mainnet or testnet, not ${shown(network)}`)
+  if (!isAddress(payTo)) {
+    return refuse(
+      `payTo is an Algorand address of 58 base32 characters, not ${shown(payTo)}`,
+      'invalid_address',
+    )
+  }
+  if (!isNetwork(network)) return refuse(`network is mainnet or testnet, not ${shown(network)}`)
   if (typeof version !== 'string' || version === '') refuse('version is not a string')
   if (!Array.isArray(skills) || skills.some(skill => typeof skill !== 'string'))
     refuse('skills is not a list of strings')

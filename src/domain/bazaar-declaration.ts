@@ -9,7 +9,7 @@ import { examplesOf } from './example-input.js'
 import { isRecord } from './x402.js'
 
 export interface BazaarDeclaration {
-  readonly info: { readonly input: Schema }
+  readonly info: { readonly input: Schema; readonly output?: Schema }
   readonly schema: Schema
 }
 
@@ -17,6 +17,7 @@ export interface BazaarDeclaration {
 export const BAZAAR_BYTES_MAX = 3_072
 
 const INPUT = '#/properties/input/properties'
+const ANSWER = '#/properties/output/properties/example'
 
 interface Abridgement {
   /** The part that is not declared, for a warning. */
@@ -47,11 +48,19 @@ export interface Listable {
 
 /**
  * The fullest declaration that facilitators list; there always is one. `accepted` are inputs that the endpoint
- * accepts. If none of them fits, the example is one that satisfies the declared schema.
+ * accepts. If none of them fits, the example is one that satisfies the declared schema. The answer is declared where
+ * there is room left for it: callers choose by the input.
  */
-export function listableOf(def: Called, accepted: readonly unknown[]): Listable {
+export function listableOf(
+  def: Called,
+  accepted: readonly unknown[],
+  answers: readonly unknown[] = [],
+): Listable {
   for (const candidate of candidates(def, accepted)) {
-    if (unlistable(candidate.declared) === undefined) return candidate
+    const { declared } = candidate
+    if (unlistable(declared) !== undefined) continue
+    const fuller = withAnswer(declared, def.output, answers).find(wider => unlistable(wider) === undefined)
+    return { ...candidate, declared: fuller ?? declared }
   }
   throw new Error('A declaration without a schema is always listable')
 }
@@ -66,7 +75,27 @@ function* candidates({ method, input = {} }: Called, accepted: readonly unknown[
   }
 }
 
-type Called = Pick<EndpointDef, 'method' | 'input'>
+type Called = Pick<EndpointDef, 'method' | 'input' | 'output'>
+
+/** The declaration with the answer's schema, with its first example and without one. */
+function withAnswer(
+  { info, schema }: BazaarDeclaration,
+  output: JSONSchema | undefined,
+  answers: readonly unknown[],
+): readonly BazaarDeclaration[] {
+  if (output === undefined) return []
+  const described = {
+    type: 'object',
+    properties: { type: { type: 'string' }, example: embeddedAt(ANSWER, output) },
+    required: ['type'],
+  }
+  const properties = { ...(schema.properties as Schema), output: described }
+  const examples = [...answers.slice(0, 1).map(example => ({ example })), {}]
+  return examples.map(example => ({
+    info: { ...info, output: { type: 'json', ...example } },
+    schema: { ...schema, properties },
+  }))
+}
 
 /** `example` is a body, or a GET's query, that satisfies `input`. The caller has checked it. */
 export function bazaarOf({ method, input }: Called, example: unknown): BazaarDeclaration {

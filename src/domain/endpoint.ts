@@ -1,19 +1,22 @@
 /** The definition of one paid route, checked when its module loads. */
-import type { FromSchema, JSONSchema } from 'json-schema-to-ts'
 import { type Lifecycle, lifecycleOf } from './deprecation.js'
 import { type EndpointLimits, limitsOf } from './endpoint-limits.js'
+import { type BodyOf, type EndpointSchema, type EndpointSchemas, schemasOf } from './endpoint-schemas.js'
 import { SvcError, shown } from './errors.js'
 import { usdToBaseUnits } from './money.js'
 import { periodMs } from './subscription-period.js'
 
-export type { JSONSchema }
+export type { BodyOf, JSONSchema } from './endpoint-schemas.js'
 
 /** The HTTP methods that an endpoint can have. */
 export type Method = 'GET' | 'POST'
 
 /** The request, as a price function and a handler receive it. A request without a body has the body `{}`. */
 export interface PriceContext<Body = unknown> {
-  /** The body, or the query of a GET; checked where the endpoint has an `input`. */
+  /**
+   * The body, or the query of a GET; checked where the endpoint has an `input`. A library's schema gives its output:
+   * with defaults and transforms.
+   */
   readonly body: Body
   /** Header values by lower-case name. */
   readonly headers: Readonly<Record<string, string | undefined>>
@@ -65,8 +68,9 @@ export interface HandlerContext<Body = unknown> extends PriceContext<Body> {
 export type Handler<Body = unknown> = (ctx: HandlerContext<Body>) => unknown
 /**
  * Returns a price in USD, such as `$0.01`. It must be cheap, and give the same price for the same request. A probe
- * calls it before there is a body: then `body` is `{}`, so every field may be missing. If it throws for a probe, it
- * is called again with an example of the input. Only the log has the errors that it throws.
+ * calls it before there is a body: then `body` is `{}`, or what a library's schema makes of that, so every field may be
+ * missing. If it throws for a probe, it is called again with an example of the input. Only the log has the errors that
+ * it throws.
  */
 export type PriceFunction<Body = unknown> = (
   ctx: PriceContext<Body extends object ? Partial<Body> : Body>,
@@ -82,11 +86,11 @@ export interface Subscription {
   readonly period: string
 }
 
-/** The type of a body that satisfies a JSON Schema; `unknown` without one. */
-export type BodyOf<Input> = Input extends JSONSchema ? FromSchema<Input> : unknown
-
 /** The options of {@link defineEndpoint}. */
-export interface EndpointOptions<Input extends JSONSchema | undefined = undefined> extends EndpointLimits {
+// `NoInfer`: nothing is inferred from the body's type. Without it and without \`strict\`, TypeScript tried to go back from
+// the parameter of a handler to its schema: 9.6 million instantiations, 14 s and an error (TypeScript 6).
+export interface EndpointOptions<Input extends EndpointSchema | undefined = undefined>
+  extends EndpointLimits {
   /** The URL segment and the discovery name: lowercase letters, digits, `-` and `/`. */
   readonly name: string
   /** One line that tells other agents what it does; a quote has its first 500 characters. @default '' */
@@ -95,25 +99,32 @@ export interface EndpointOptions<Input extends JSONSchema | undefined = undefine
    * The price in USD, `$0.01` or `0.01`, or a cheap, deterministic function of the request. Set either `price` or
    * `subscription`.
    */
-  readonly price?: string | PriceFunction<BodyOf<Input>>
+  readonly price?: string | PriceFunction<NoInfer<BodyOf<Input>>>
   /** Sells windows instead of calls. Set either `price` or `subscription`. */
   readonly subscription?: Subscription
   /** Shown in the manifest where `price` is a function. */
   readonly priceHint?: string
   /** HTTP method. @default 'POST' */
   readonly method?: Method
-  /** JSON Schema (2020-12) of the body, or of the query of a GET. It is published, and checked before payment. */
+  /**
+   * The schema of the body, or of the query of a GET: JSON Schema (2020-12), or a schema of zod, valibot, arktype or
+   * another library of the Standard Schema and Standard JSON Schema interfaces. It is published as JSON Schema, and
+   * checked before payment. A library's schema does the check itself, and the handler and the price get its output.
+   */
   readonly input?: Input
   /**
    * Accept an `input` schema whose check a stranger's body could make slow: the check runs before payment and blocks
    * the process. Without this option such schemas are refused. With it, patterns are V8's, with look-around and back
-   * references.
+   * references. It does not concern a library's schema, whose check is the library's.
    *
    * @default false
    */
   readonly allowSlowInput?: boolean
-  /** JSON Schema (2020-12) of the answer's body; published in `/openapi.json`, and not enforced. */
-  readonly output?: JSONSchema
+  /**
+   * The schema of the answer's body, of the same kinds as `input`; published in `/openapi.json` and to the Bazaar. Outside
+   * production (`NODE_ENV`) an answer that does not satisfy it is logged as a warning. It is sent and charged as it is.
+   */
+  readonly output?: EndpointSchema
   /** Milliseconds that the handler may take: 1000 to 300000. @default 30000 */
   readonly timeout?: number
   /** Whether discovery shows it. An unlisted endpoint can still be called and paid. @default true */
@@ -125,11 +136,11 @@ export interface EndpointOptions<Input extends JSONSchema | undefined = undefine
   /** When this endpoint is expected to stop, not before `deprecated`. Every answer says so (RFC 8594). */
   readonly sunset?: Date | string
   /** Does the work, for a verified payment or in a window that was bought. A failure is not charged. */
-  readonly handler: Handler<BodyOf<Input>>
+  readonly handler: Handler<NoInfer<BodyOf<Input>>>
 }
 
 /** A checked endpoint, with its defaults filled in; see {@link EndpointOptions}. */
-export interface EndpointDef extends Lifecycle, EndpointLimits {
+export interface EndpointDef extends Lifecycle, EndpointLimits, EndpointSchemas {
   /** The URL segment and the discovery name. */
   readonly name: string
   /** One line that tells other agents what it does; may be empty. */
@@ -142,12 +153,8 @@ export interface EndpointDef extends Lifecycle, EndpointLimits {
   readonly priceHint?: string
   /** HTTP method. */
   readonly method: Method
-  /** JSON Schema of the body, or of the query of a GET. */
-  readonly input?: JSONSchema
   /** An `input` that is slow to check is accepted. */
   readonly allowSlowInput?: true
-  /** JSON Schema of the answer's body. */
-  readonly output?: JSONSchema
   /** Milliseconds that the handler may take. */
   readonly timeout: number
   /** Whether discovery shows it. */
@@ -173,10 +180,10 @@ const FREE_NAMES: ReadonlySet<string> = new Set(['health', 'ready', 'metrics', '
  *
  * @throws SvcError `invalid_name`, `invalid_price`, `invalid_timeout`, `invalid_endpoint`
  */
-export function endpoint<const Input extends JSONSchema | undefined = undefined>(
+export function endpoint<const Input extends EndpointSchema | undefined = undefined>(
   options: EndpointOptions<Input>,
 ): EndpointDef {
-  const { name, description = '', price, subscription, priceHint, input, output, handler } = options
+  const { name, description = '', price, subscription, priceHint, handler } = options
   const {
     method = 'POST',
     timeout = TIMEOUT_DEFAULT_MS,
@@ -203,11 +210,7 @@ export function endpoint<const Input extends JSONSchema | undefined = undefined>
   if (subscription !== undefined) checkSubscription(subscription, refuse)
   if (priceHint !== undefined && typeof priceHint !== 'string') refuse('priceHint is not a string')
   if (method !== 'GET' && method !== 'POST') refuse(`method is GET or POST, not ${shown(method)}`)
-  for (const [what, schema] of Object.entries({ input, output })) {
-    if (schema !== undefined && (typeof schema !== 'object' || schema === null || Array.isArray(schema))) {
-      refuse(`${what} is not a JSON Schema object`)
-    }
-  }
+  const schemas = schemasOf(options as EndpointSchemas, refuse)
   if (!Number.isInteger(timeout) || timeout < TIMEOUT_MIN_MS || timeout > TIMEOUT_MAX_MS) {
     throw new SvcError(
       `Endpoint '${name}': timeout is ${TIMEOUT_MIN_MS} to ${TIMEOUT_MAX_MS} whole milliseconds, not ${shown(timeout)}`,
@@ -225,9 +228,8 @@ export function endpoint<const Input extends JSONSchema | undefined = undefined>
     ...(subscription !== undefined && { subscription: Object.freeze({ ...subscription }) }),
     ...(priceHint !== undefined && { priceHint }),
     method,
-    ...(input !== undefined && { input: input as JSONSchema }),
+    ...schemas,
     ...(allowSlowInput && { allowSlowInput }),
-    ...(output !== undefined && { output }),
     timeout,
     listed,
     tags: Object.freeze([...tags]),

@@ -3,6 +3,9 @@
 /** A network of Algorand. On `testnet` USDC costs nothing. */
 export type Network = 'mainnet' | 'testnet'
 
+/** The name of a network, or any text, such as an environment variable's, that is checked when the program starts. */
+export type NetworkName = Network | (string & Record<never, never>)
+
 /** Base64 of the 32-byte hash of each network's genesis block: what a node reports and what a transaction carries. */
 export const GENESIS_HASH: Readonly<Record<Network, string>> = Object.freeze({
   mainnet: 'wGHE2Pwdvd7S12BL5FaOP20EGYesN73ktiC1qzkkit8=',

@@ -89,8 +89,9 @@ function filesUnder(folder: string): string[] {
 it('TypeScript and JavaScript compile strictly, against the package', async () => {
   for (const block of programs) writeFileSync(join(project, nameOf(block)), completed(block))
   writeFileSync(join(project, 'reader.d.ts'), TAKEN_FOR_GRANTED)
-  // A reader who runs the store contracts has vitest; the folder has only what the package brings.
-  symlinkSync(join(ROOT, 'node_modules/vitest'), join(project, 'node_modules/vitest'))
+  // What a reader has, beside what the package brings: who runs the store contracts vitest, the others their schemas' library.
+  for (const name of ['vitest', 'zod', 'valibot', 'arktype'])
+    symlinkSync(join(ROOT, 'node_modules', name), join(project, 'node_modules', name))
   const compilerOptions = {
     module: 'NodeNext',
     target: 'ES2022',

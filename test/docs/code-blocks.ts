@@ -11,7 +11,7 @@ export interface CodeBlock {
   readonly code: string
 }
 
-/** What the blocks take for granted: the reader's own. JavaScript, too, that what must be set is set. */
+/** What the blocks take for granted: the reader's own. */
 export const TAKEN_FOR_GRANTED = `
 declare const agent: import('@svc/sdk').AgentDef
 declare const identityApp: number
@@ -24,12 +24,6 @@ declare const text: string
 declare const texts: readonly string[]
 declare const url: string
 declare function postgresChargeStore(pool: unknown): import('@svc/sdk').ChargeStore
-declare namespace NodeJS {
-  interface ProcessEnv {
-    SVC_PAY_TO: string
-    SVC_NETWORK: import('@svc/sdk').Network
-  }
-}
 `
 
 const FENCED = /^( *)```(\w*)\n([\s\S]*?)^\1```$/gm

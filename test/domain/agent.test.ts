@@ -57,6 +57,14 @@ describe('an agent', () => {
     [{}],
   ])('may not be paid at %o', address => refusedWith('invalid_address', changed({ payTo: address })))
 
+  it.each([[undefined], ['']])('may not be paid at nothing, %o, and is told where to look', nothing =>
+    refusedWith(
+      'invalid_address',
+      changed({ payTo: nothing }),
+      /^payTo is missing: is the environment variable set\?$/,
+    ),
+  )
+
   it('is not refused for an address whose checksum is wrong: that is for the doctor', () => {
     expect(define({ ...sound, payTo: `${'7'.repeat(58)}` }).payTo).toBe('7'.repeat(58))
   })

@@ -5,7 +5,7 @@ import { LRUCache } from 'lru-cache'
 import type { JSONSchema } from '../../domain/endpoint.js'
 import { escapePointer, NumberOverflow, plainNumbers } from '../../domain/json-numbers.js'
 import type { Schema } from '../../domain/subschemas.js'
-import type { InputCheck, InputValidator, InvalidInput } from '../../ports/input-validator.js'
+import type { Checked, InputValidator, InvalidInput } from '../../ports/input-validator.js'
 import { beginCheck, TooManySteps } from './check-steps.js'
 import { useLinearKeywords } from './linear-keywords.js'
 import { linearPattern } from './linear-pattern.js'
@@ -17,8 +17,10 @@ const addFormats = addFormatsModule as unknown as (ajv: Ajv2020) => void
 /** More different schemas than any process has whose endpoints are written by people. */
 const CHECKS_MAX = 10_000
 
+type SchemaCheck = (input: unknown) => Checked
+
 /** Checks by schema and coercion: equal schemas of several endpoints are compiled once. */
-const checks = new LRUCache<string, InputCheck>({ max: CHECKS_MAX })
+const checks = new LRUCache<string, SchemaCheck>({ max: CHECKS_MAX })
 
 export function ajvValidator(): InputValidator {
   return {
@@ -35,7 +37,7 @@ export function ajvValidator(): InputValidator {
 
 let metaSchema: Ajv2020 | undefined
 
-function compiled(schema: JSONSchema, coerce: boolean, allowSlow: boolean): InputCheck {
+function compiled(schema: JSONSchema, coerce: boolean, allowSlow: boolean): SchemaCheck {
   // A copy: a later change of the seller's schema must change no check.
   const own = withoutIds(structuredClone(schema)) as Schema
   // One instance compiles the meta-schema for all schemas. In each of a thousand instances it took 7 of 9 ms.
@@ -71,7 +73,7 @@ function compiled(schema: JSONSchema, coerce: boolean, allowSlow: boolean): Inpu
 }
 
 /** Ajv coerces every text that JavaScript reads as a number: `1e999` becomes Infinity, whatever `strictNumbers` is. */
-function coerced(value: unknown): { value: unknown } | { invalid: InvalidInput } {
+function coerced(value: unknown): Checked {
   try {
     return { value: plainNumbers(value) }
   } catch (cause) {

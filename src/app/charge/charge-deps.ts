@@ -1,5 +1,7 @@
 /** What the effects use: the ports, the seller's terms, and the timeouts. Nothing here belongs to one call. */
+
 import type { EndpointDef } from '../../domain/endpoint.js'
+import type { Answer } from '../../domain/handler-answer.js'
 import type { Network } from '../../domain/network.js'
 import type { Chain } from '../../ports/chain.js'
 import type { ChargeStore } from '../../ports/charge-store.js'
@@ -43,6 +45,8 @@ export interface EndpointEntry {
   readonly def: EndpointDef
   readonly terms: Terms
   readonly check: InputCheck | undefined
+  /** Warns of an answer that its schema does not describe; `undefined` in production. It never throws. */
+  readonly checkAnswer?: ((answer: Answer) => void) | undefined
   /** Length of the window that a payment buys; `undefined` where it buys one call. */
   readonly periodMs: number | undefined
   readonly rate: Rate | undefined
@@ -89,6 +93,8 @@ export interface Rules {
 
 /** How long the steps of a call may take, in milliseconds. */
 export interface Timeouts {
+  /** Checking an input, where a library's schema answers later. @default 5000 */
+  readonly inputMs: number
   /** Computing a price. @default 5000 */
   readonly priceMs: number
   /** The facilitator's verification of a payment. @default 10000 */
@@ -111,6 +117,7 @@ export interface Timeouts {
 }
 
 export const DEFAULT_TIMEOUTS: Timeouts = {
+  inputMs: 5_000,
   priceMs: 5_000,
   verifyMs: 10_000,
   settleMs: 20_000,

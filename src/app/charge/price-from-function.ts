@@ -16,19 +16,31 @@ export async function quotedPrice({ input, request, endpoint }: Call): Promise<b
     return usdToBaseUnits(await priceOf({ body: input, headers, query }))
   } catch (cause) {
     const isProbe = payment.kind === 'none' && body.kind === 'none'
-    const example = isProbe ? exampleOf(endpoint) : undefined
+    const example = isProbe ? await exampleOf(endpoint) : undefined
     if (example === undefined) throw cause
     // The specification answers every probe with a quote. The function's price for the real input is quoted later.
-    const asked = structuredClone(example.value)
-    const isGet = endpoint.def.method === 'GET'
-    return usdToBaseUnits(await priceOf({ body: asked, headers, query: isGet ? asked : query }))
+    const { inputSchema, method } = endpoint.def
+    const sent = structuredClone(inputSchema === undefined ? example.value : example.sent)
+    const asked = inputSchema === undefined ? sent : await outputFor(endpoint, sent)
+    return usdToBaseUnits(await priceOf({ body: asked, headers, query: method === 'GET' ? sent : query }))
   }
+}
+
+/** The output of a library's schema may have members that cannot be copied: it is made anew for each probe. */
+async function outputFor({ check }: EndpointEntry, input: unknown): Promise<unknown> {
+  const checked = await check?.(structuredClone(input))
+  return checked !== undefined && 'value' in checked ? checked.value : input
 }
 
 const examples = new WeakMap<EndpointEntry, ReturnType<typeof acceptedExample>>()
 
 /** Searches once, and only if a price function needs the example. */
 function exampleOf(endpoint: EndpointEntry): ReturnType<typeof acceptedExample> {
-  if (!examples.has(endpoint)) examples.set(endpoint, acceptedExample(endpoint.def, endpoint.check))
-  return examples.get(endpoint)
+  const known = examples.get(endpoint)
+  if (known !== undefined) return known
+  const found = acceptedExample(endpoint.def, endpoint.check)
+  examples.set(endpoint, found)
+  // A library's schema may fail now and not the next time.
+  found.catch(() => examples.delete(endpoint))
+  return found
 }

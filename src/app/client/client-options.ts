@@ -7,7 +7,13 @@ import { algorandPaymentSigner } from '../../adapters/algorand/payment-signer.js
 import { memorySpendLedger } from '../../adapters/memory/spend-ledger.js'
 import { SdkError, type SvcError } from '../../domain/errors.js'
 import { usdToBaseUnits } from '../../domain/money.js'
-import { DEFAULT_ALGOD, DEFAULT_INDEXER, isNetwork, type Network } from '../../domain/network.js'
+import {
+  DEFAULT_ALGOD,
+  DEFAULT_INDEXER,
+  isNetwork,
+  type Network,
+  type NetworkName,
+} from '../../domain/network.js'
 import { isRecord } from '../../domain/x402.js'
 import { type Clock, wakefulClock } from '../../ports/clock.js'
 import type { PaymentSigner, Signer } from '../../ports/payment-signer.js'
@@ -29,7 +35,7 @@ export interface ClientOptions extends KeyOptions {
    *
    * @default 'mainnet'; in Node with the environment variable `SVC_SANDBOX` set, 'testnet', as in every sandbox
    */
-  readonly network?: Network
+  readonly network?: NetworkName | undefined
   /** The node that payments are built with. @default in Node `SVC_SANDBOX`, else a public node of the network */
   readonly algodUrl?: string
   /** The API token of the node at `algodUrl`. @default none */

@@ -3,6 +3,7 @@ import { bazaarOf, listableOf, unlistable } from '../../domain/bazaar-declaratio
 import type { EndpointDef } from '../../domain/endpoint.js'
 import { examplesOf } from '../../domain/example-input.js'
 import type { InputCheck } from '../../ports/input-validator.js'
+import { answerExamples, type ExampleCheck } from './endpoint-checks.js'
 import type { Warn } from './settings-from-options.js'
 
 /**
@@ -11,12 +12,15 @@ import type { Warn } from './settings-from-options.js'
  */
 export function extensionsOf(
   def: EndpointDef,
-  check: InputCheck | undefined,
+  check: ExampleCheck,
   warn: Warn,
 ): Record<string, unknown> | undefined {
   if (!def.listed) return undefined
-  const accepted = [...acceptedExamples(def, check)].map(({ value }) => value)
-  const { declared, leftOut } = listableOf(def, accepted)
+  const accepted = [...examplesOf(def.input)].map(check).flatMap(checked => {
+    // Of a query the coerced values, which the schema describes.
+    return 'value' in checked ? [checked.value] : []
+  })
+  const { declared, leftOut } = listableOf(def, accepted, answerExamples(def))
   if (leftOut !== undefined) {
     const why =
       accepted.length === 0
@@ -29,15 +33,11 @@ export function extensionsOf(
   return { bazaar: declared }
 }
 
-/** The first example that satisfies the schema, in its checked form. */
-export function acceptedExample(def: EndpointDef, check: InputCheck | undefined) {
-  return acceptedExamples(def, check).next().value ?? undefined
-}
-
-/** Yields the checked values. For a query these are the coerced values, which the schema describes. */
-function* acceptedExamples({ input }: EndpointDef, check: InputCheck | undefined) {
+/** The first example that the endpoint accepts: as it is sent, and as the check returns it. */
+export async function acceptedExample({ input }: EndpointDef, check: InputCheck | undefined) {
   for (const example of examplesOf(input)) {
-    const checked = check === undefined ? { value: example } : check(example)
-    if ('value' in checked) yield checked
+    const checked = (await check?.(example)) ?? { value: example }
+    if ('value' in checked) return { sent: example, value: checked.value }
   }
+  return undefined
 }

@@ -21,21 +21,19 @@ export interface AgentHandler {
    * and Next. It takes `basePath` for the only prefix.
    *
    * @example
-   * export default { fetch: handler.fetch }
+   * export default { fetch: createHandler(agent).fetch }
    */
   fetch(request: Request): Promise<Response>
   /**
    * Answers a request of `node:http` or Express. Leaves unknown paths to `next`; without one, answers them with 404.
    *
    * @example
-   * app.use('/paid', handler.node)
+   * import { createServer } from 'node:http'
+   * createServer(createHandler(agent).node).listen(4021)
    */
   node(req: IncomingMessage, res: ServerResponse, next?: (cause?: unknown) => void): void
   /**
    * Makes a Koa middleware, which leaves unknown paths to the next one.
-   *
-   * @example
-   * app.use(handler.koa())
    */
   koa(): Koa.Middleware
   /**
@@ -50,8 +48,8 @@ export interface AgentHandler {
  * Makes an agent for a host of your own. {@link serve} is this and a server of Node. Does not wait for the network.
  *
  * @example
- * const handler = createHandler(agent)
- * Bun.serve({ fetch: handler.fetch })
+ * const handler = createHandler(agent, { basePath: '/paid' })
+ * const answer = await handler.fetch(new Request('https://agent.example/paid/work', { method: 'POST' }))
  *
  * @throws SvcError `invalid_options`, `invalid_address`, `invalid_facilitator`
  */

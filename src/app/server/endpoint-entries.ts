@@ -1,33 +1,29 @@
 /** All values about an agent's endpoints that are computed once, at start. */
-import { ajvValidator } from '../../adapters/validation/ajv.js'
 import type { EndpointDef } from '../../domain/endpoint.js'
 import { periodMs } from '../../domain/subscription-period.js'
 import type { EndpointEntry, Rate } from '../charge/charge-deps.js'
 import { termsOf } from '../charge/payment-challenge.js'
 import { extensionsOf } from './bazaar-example.js'
+import { answerCheck, exampleCheck, inputCheck } from './endpoint-checks.js'
 import type { Settings } from './settings-from-options.js'
 
 export function endpointEntries({
   agent,
+  checksAnswers,
   quoteTimeoutSeconds,
   rate,
   warn,
 }: Settings): ReadonlyMap<string, EndpointEntry> {
-  const validator = ajvValidator()
   // The real limit is the payment's own validity.
   const terms = { network: agent.network, payTo: agent.payTo, maxTimeoutSeconds: quoteTimeoutSeconds }
-  const entryOf = (def: EndpointDef): EndpointEntry => {
-    const { input, method, allowSlowInput: allowSlow } = def
-    const check =
-      input === undefined ? undefined : validator.compile(input, { coerce: method === 'GET', allowSlow })
-    return {
-      def,
-      terms: termsOf(def, terms, extensionsOf(def, check, warn)),
-      check,
-      periodMs: def.subscription && periodMs(def.subscription.period),
-      rate: rateOf(def, rate),
-    }
-  }
+  const entryOf = (def: EndpointDef): EndpointEntry => ({
+    def,
+    terms: termsOf(def, terms, extensionsOf(def, exampleCheck(def), warn)),
+    check: inputCheck(def),
+    checkAnswer: checksAnswers ? answerCheck(def, warn) : undefined,
+    periodMs: def.subscription && periodMs(def.subscription.period),
+    rate: rateOf(def, rate),
+  })
   return new Map(agent.endpoints.map(def => [def.name, entryOf(def)]))
 }
 

@@ -2,7 +2,7 @@
 
 import type { WebhookOptions } from '../../adapters/webhook/settlement-webhook.js'
 import type { RegistryIdentity } from '../../domain/agent-registry.js'
-import type { Network } from '../../domain/network.js'
+import type { NetworkName } from '../../domain/network.js'
 import type { ChargeStore } from '../../ports/charge-store.js'
 import type { Clock } from '../../ports/clock.js'
 import type { CreditStore, CreditTerms } from '../../ports/handler-credit.js'
@@ -26,9 +26,9 @@ export interface ServerOptions {
   /** Accept a facilitator on plain http at a public host. @default false */
   readonly allowHttp?: boolean
   /** The network on which this deployment is paid. @default the agent's `network` */
-  readonly network?: Network
+  readonly network?: NetworkName | undefined
   /** The address that receives this deployment's payments. @default the agent's `payTo` */
-  readonly payTo?: string
+  readonly payTo?: string | undefined
   /** Mount prefix of every route. @default '' */
   readonly basePath?: string
   /** The rate limit of each caller. @default off */

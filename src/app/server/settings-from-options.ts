@@ -59,6 +59,8 @@ export interface Settings {
   /** Whether the audit page is served, and to whom. */
   readonly audit: { readonly token: string | undefined } | undefined
   readonly journal: { readonly path: string; readonly bytesMax: number } | undefined
+  /** Whether answers are compared with their `output` schema: everywhere but in production. */
+  readonly checksAnswers: boolean
   /** Silent where the seller gave no logger. */
   readonly logger: Logger
   /** Warns about an agent that has a mistake but can be served. */
@@ -111,6 +113,7 @@ export function settingsOf(definition: AgentDef, options: ServerOptions): Settin
     webhooks: options.webhooks ?? [],
     audit: auditOf(options.audit),
     journal: journalOf(options.journal),
+    checksAnswers: process.env.NODE_ENV !== 'production',
     logger,
     warn,
   }

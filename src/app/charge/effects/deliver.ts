@@ -70,6 +70,7 @@ async function answer(
   if (rendered.status < 400) {
     if (resemblesFailure(returned)) warnOnce(deps, call.endpoint)
     call.answer = rendered
+    call.endpoint.checkAnswer?.(rendered)
     return 'delivered'
   }
   const failure = answeredFailure(rendered)

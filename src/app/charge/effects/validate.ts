@@ -1,4 +1,7 @@
 import type { Problem } from '../../../ports/charge.js'
+import type { Checked } from '../../../ports/input-validator.js'
+import { withTimeout } from '../../../ports/timeouts-and-aborts.js'
+import { thenMaybe } from '../../then-maybe.js'
 import type { Call } from '../call-record.js'
 import type { ChargeDeps } from '../charge-deps.js'
 import { entitle } from './entitle.js'
@@ -6,30 +9,53 @@ import { entitle } from './entitle.js'
 /** A probe asks for the price: it has no input to validate, and no handler runs for it. */
 export function validate(deps: ChargeDeps, call: Call) {
   const { request, endpoint } = call
-  const isGet = endpoint.def.method === 'GET'
   const isBare = request.payment.kind === 'none' && request.body.kind === 'none'
-  if (isBare && request.subscriptionKey === undefined) return probe(call)
+  if (isBare && request.subscriptionKey === undefined) return probe(deps, call)
   if (request.body.kind === 'malformed') {
     call.problem = { message: request.body.why, code: 'invalid_json' }
     return 'invalid'
   }
-  const input = isGet ? request.query : request.body.kind === 'read' ? request.body.value : {}
-  const checked = endpoint.check === undefined ? { value: input } : endpoint.check(input)
-  if ('value' in checked) {
-    call.input = checked.value
+  const isGet = endpoint.def.method === 'GET'
+  const input = isGet ? queryOf(call) : request.body.kind === 'read' ? request.body.value : {}
+  return thenMaybe(checked(deps, call, input), result => judged(deps, call, result, isBare))
+}
+
+/** @throws what a library's schema throws, and Error where it takes too long. */
+function checked(deps: ChargeDeps, { endpoint }: Call, input: unknown): Checked | Promise<Checked> {
+  if (endpoint.check === undefined) return { value: input }
+  const result = endpoint.check(input)
+  return result instanceof Promise ? withTimeout(deps.clock, deps.rules.timeouts.inputMs, result) : result
+}
+
+function judged(deps: ChargeDeps, call: Call, result: Checked, isBare: boolean) {
+  if ('value' in result) {
+    call.input = result.value
     return 'valid'
   }
-  const { field, message } = checked.invalid
-  const problem = { message, fields: { field, schema: endpoint.def.input } }
+  const { field, message } = result.invalid
+  const problem = { message, fields: { field, schema: call.endpoint.def.input } }
   if (isBare) return probeUnlessCovered(deps, call, problem)
   call.problem = problem
   return 'invalid'
 }
 
-function probe(call: Call) {
+/** A price function gets what it would get for the paid call, so that the quote is that call's price. */
+function probe(deps: ChargeDeps, call: Call) {
+  const { method, price, inputSchema } = call.endpoint.def
+  const sent = method === 'GET' ? queryOf(call) : {}
   call.isProbe = true
-  call.input = call.endpoint.def.method === 'GET' ? call.request.query : {}
-  return 'probe' as const
+  call.input = sent
+  if (typeof price !== 'function') return 'probe' as const
+  return thenMaybe(checked(deps, call, sent), result => {
+    // What a library's schema refuses does not have the types that the function was promised.
+    call.input = 'value' in result ? result.value : inputSchema === undefined ? sent : {}
+    return 'probe' as const
+  })
+}
+
+/** Node's parser makes a query without a prototype, which libraries may take for no object. */
+function queryOf({ endpoint, request }: Call): Readonly<Record<string, unknown>> {
+  return endpoint.def.inputSchema === undefined ? request.query : { ...request.query }
 }
 
 /**
@@ -37,7 +63,7 @@ function probe(call: Call) {
  * answer, the input is refused: a quote would make a subscriber pay again.
  */
 async function probeUnlessCovered(deps: ChargeDeps, call: Call, problem: Problem) {
-  if ((await entitle(deps, call)) === 'uncovered') return probe(call)
+  if ((await entitle(deps, call)) === 'uncovered') return probe(deps, call)
   call.problem = problem
   call.retryAfterMs = undefined
   return 'invalid' as const

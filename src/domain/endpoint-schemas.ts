@@ -1,0 +1,114 @@
+/** The schemas of an endpoint: JSON Schema, or a library's own that is published as JSON Schema. */
+import type { FromSchema, JSONSchema } from 'json-schema-to-ts'
+import { isStandardSchema, type StandardSchema } from './standard-schema.js'
+
+export type { JSONSchema }
+
+/** A library's schema with a JSON Schema written by hand, for what the library cannot write. */
+export interface DescribedSchema {
+  /** The schema that checks. */
+  readonly schema: StandardSchema
+  /** The JSON Schema (2020-12) that is published. It is not used to check. */
+  readonly jsonSchema: JSONSchema
+}
+
+/**
+ * A JSON Schema (2020-12); a schema of a library of the Standard Schema and Standard JSON Schema interfaces, such as
+ * zod 4 and arktype, or valibot's in `toStandardJsonSchema`; or a schema with its JSON Schema beside it.
+ */
+export type EndpointSchema = JSONSchema | StandardSchema | DescribedSchema
+
+/** The type of a body that a schema lets through: the output of a library's schema; `unknown` without a schema. */
+// Without strictNullChecks `undefined` extends everything, so it comes first.
+export type BodyOf<Input> = [Input] extends [undefined]
+  ? unknown
+  : Input extends { readonly '~standard': { readonly types?: infer Types } }
+    ? NonNullable<Types> extends { readonly output: infer Output }
+      ? Output
+      : unknown
+    : Input extends { readonly schema: infer Schema extends StandardSchema }
+      ? BodyOf<Schema>
+      : Input extends JSONSchema
+        ? // Nothing fills the defaults of a JSON Schema in.
+          FromSchema<Input, { keepDefaultedPropertiesOptional: true }>
+        : unknown
+
+/** The schemas of a checked endpoint: what is published, and what checks instead of it. */
+export interface EndpointSchemas {
+  /** JSON Schema of the body, or of the query of a GET. */
+  readonly input?: JSONSchema
+  /** The library's schema that checks the input, with the `input` that it published; absent where `input` itself checks. */
+  readonly inputSchema?: DescribedSchema
+  /** JSON Schema of the answer's body. */
+  readonly output?: JSONSchema
+  /** The library's schema that checks answers, too, with the `output` that it published; absent where `output` alone does. */
+  readonly outputSchema?: DescribedSchema
+}
+
+interface Given extends Pick<EndpointSchemas, 'inputSchema' | 'outputSchema'> {
+  readonly input?: EndpointSchema
+  readonly output?: EndpointSchema
+}
+
+type Side = 'input' | 'output'
+
+export function schemasOf(given: Given, refuse: (why: string) => never): EndpointSchemas {
+  const input = described('input', given.input, given.inputSchema, refuse)
+  const output = described('output', given.output, given.outputSchema, refuse)
+  return {
+    ...(input && { input: input.jsonSchema, ...(input.schema && { inputSchema: input as DescribedSchema }) }),
+    ...(output && {
+      output: output.jsonSchema,
+      ...(output.schema && { outputSchema: output as DescribedSchema }),
+    }),
+  }
+}
+
+type Described = Pick<DescribedSchema, 'jsonSchema'> & Partial<DescribedSchema>
+
+/**
+ * `known` is of an endpoint that was checked before. It counts only with the JSON Schema that it published: who copies an
+ * endpoint and gives the copy another schema means that one.
+ */
+function described(
+  side: Side,
+  given: EndpointSchema | undefined,
+  known: DescribedSchema | undefined,
+  refuse: (why: string) => never,
+): Described | undefined {
+  if (given === undefined) return undefined
+  if (isStandardSchema(given)) return { jsonSchema: written(side, given, refuse), schema: given }
+  if (!isObject(given)) return refuse(`${side} is not a JSON Schema object`)
+  const { schema, jsonSchema } = given as Partial<DescribedSchema>
+  if (!isStandardSchema(schema))
+    return known?.jsonSchema === given ? known : { jsonSchema: given as JSONSchema }
+  if (!isObject(jsonSchema)) return refuse(`${side}.jsonSchema is not a JSON Schema object`)
+  return { jsonSchema: plainCopy(jsonSchema), schema }
+}
+
+function written(side: Side, schema: StandardSchema, refuse: (why: string) => never): JSONSchema {
+  const { vendor, jsonSchema } = schema['~standard']
+  const wayOut = `give ${side}: { schema, jsonSchema }, with the JSON Schema that is published`
+  if (typeof jsonSchema?.[side] !== 'function') {
+    return refuse(
+      `${side} is a schema of ${vendor} that gives no JSON Schema. Where the library has a way, take it (valibot: toStandardJsonSchema of @valibot/to-json-schema), or ${wayOut}`,
+    )
+  }
+  try {
+    return plainCopy(jsonSchema[side]({ target: 'draft-2020-12' }))
+  } catch (cause) {
+    const why = cause instanceof Error ? cause.message : String(cause)
+    return refuse(
+      `${side} is a schema of ${vendor} that cannot be written as JSON Schema (${why}): ${wayOut}`,
+    )
+  }
+}
+
+/** Libraries add properties of their own, and what they return may change later. */
+function plainCopy(schema: unknown): JSONSchema {
+  return JSON.parse(JSON.stringify(schema))
+}
+
+function isObject(value: unknown): boolean {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

@@ -11,6 +11,16 @@ export interface EndpointLimits {
    * @default the server's `rateLimit`
    */
   readonly rateLimit?: EndpointRateLimit | false
+  /**
+   * Whether the handler may return a stream: an async iterable (each item is one server-sent event: text as it is, all
+   * else as JSON), a `ReadableStream` or Node stream of bytes or text (sent as it comes), or a `Response` (its body is
+   * not collected). The call is charged when the handler has returned the stream, before its first byte leaves.
+   *
+   * @default false: a stream is no answer, and the body of a `Response` is collected before the charge
+   */
+  readonly stream?: boolean
+  /** How long a stream may take, in milliseconds, from the charge to its last byte. @default 300000 */
+  readonly streamTimeout?: number
 }
 
 /** The rate limit of each caller. */
@@ -22,13 +32,23 @@ export interface EndpointRateLimit {
 }
 
 /** @throws SvcError `invalid_endpoint` */
-export function limitsOf(name: string, { maxBodyBytes, rateLimit }: EndpointLimits): EndpointLimits {
+export function limitsOf(
+  name: string,
+  { maxBodyBytes, rateLimit, stream, streamTimeout }: EndpointLimits,
+): EndpointLimits {
   const refuse = (why: string): never => {
     throw new SvcError(`Endpoint '${name}': ${why}`, 'invalid_endpoint')
   }
   if (maxBodyBytes !== undefined && !isCount(maxBodyBytes)) {
     refuse(`maxBodyBytes is a positive whole number, not ${shown(maxBodyBytes)}`)
   }
+  if (stream !== undefined && typeof stream !== 'boolean')
+    refuse(`stream is true or false, not ${shown(stream)}`)
+  if (streamTimeout !== undefined && !isCount(streamTimeout)) {
+    refuse(`streamTimeout is a positive whole number of milliseconds, not ${shown(streamTimeout)}`)
+  }
+  if (streamTimeout !== undefined && stream !== true)
+    refuse('streamTimeout is for endpoints with stream: true')
   if (rateLimit) {
     const { perMinute, per = 'payer' } = rateLimit
     if (!isCount(perMinute)) refuse(`rateLimit.perMinute is a positive whole number, not ${shown(perMinute)}`)
@@ -36,6 +56,7 @@ export function limitsOf(name: string, { maxBodyBytes, rateLimit }: EndpointLimi
   } else if (rateLimit !== undefined && rateLimit !== false) refuse('rateLimit is {perMinute, per} or false')
   return {
     ...(maxBodyBytes !== undefined && { maxBodyBytes }),
+    ...(stream && { stream, ...(streamTimeout !== undefined && { streamTimeout }) }),
     ...(rateLimit !== undefined && { rateLimit: rateLimit && Object.freeze({ ...rateLimit }) }),
   }
 }

@@ -7,6 +7,8 @@ export interface Answer {
   readonly cookies?: readonly string[]
   /** Well-formed text, which is sent as UTF-8, or bytes. */
   readonly body: string | Uint8Array
+  /** The body, where it is sent as it comes. Then `body` is empty, until the stream has ended whole. */
+  readonly stream?: AsyncIterable<Uint8Array>
 }
 
 /** How many bytes the body takes to send or to keep. */

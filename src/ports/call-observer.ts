@@ -56,6 +56,8 @@ export interface EndedCall {
   readonly amount?: string
   /** The asset's id, in decimal. Present where `amount` is. */
   readonly asset?: string
+  /** The answer was a stream, and its caller did not get all of it. The call stays charged. */
+  readonly streamBroken?: true
   /** The fields in which the facilitator's settlement differs from the payment. */
   readonly mismatch?: string
 }

@@ -129,7 +129,10 @@ export interface CloseMove extends Hold {
   readonly how: 'complete' | 'forfeit' | 'release'
   /** How long a completed claim is replayed. */
   readonly retentionMs: number
-  /** The answer of a call that recorded nothing, because a window covered it. Without an answer the claim is released. */
+  /**
+   * The answer that is kept from now on, instead of a recorded one: of a call that recorded nothing because a window
+   * covered it, or of a stream that has ended. If nothing was recorded and this is absent, the claim is released.
+   */
   readonly answer?: Uint8Array
 }
 

@@ -27,6 +27,8 @@ export interface ChargeRequest {
   /** The address that the request came from, as far as the transport can trust it. */
   readonly clientAddress: string
   readonly caller: Caller
+  /** Whether the transport can send an answer as it comes. Otherwise a stream is collected before the charge. */
+  readonly streams?: boolean
   /** Called once, when the call is paid for or covered by a window and its handler is about to start. */
   onPaid?(): void
 }

@@ -75,6 +75,7 @@ async function send(incoming: IncomingRequest, options: A2aOptions): Promise<Tra
   // An endpoint reads its input from the body or, for a GET, from the query. Here the message is both.
   const outcome = await charge.call(def.name, {
     ...incoming,
+    streams: false,
     body: { kind: 'read', value: input },
     query: def.method === 'GET' ? input : {},
   })

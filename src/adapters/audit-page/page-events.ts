@@ -30,6 +30,7 @@ export interface RunView {
   readonly amount?: string
   readonly asset?: string
   readonly mismatch?: string
+  readonly streamBroken?: true
 }
 
 /** How often a move was made since the server began, and the median of its state's last durations. */

@@ -150,7 +150,7 @@ export function createFeed({
 /** Lists each field, so that a later field of an ended call is not on the page before it is added here. */
 function viewOf(call: EndedCall, places: ReadonlyMap<string, number>): RunView {
   const { id, traceId, endpoint, final, status, code, charged, startedMs, ms, path, timingsMs } = call
-  const { txId, amount, asset, mismatch } = call
+  const { txId, amount, asset, mismatch, streamBroken } = call
   return {
     id,
     traceId,
@@ -167,5 +167,6 @@ function viewOf(call: EndedCall, places: ReadonlyMap<string, number>): RunView {
     amount,
     asset,
     mismatch,
+    streamBroken,
   }
 }

@@ -26,11 +26,11 @@ export function unwrittenReply(outcome: ChargeOutcome): Reply {
 }
 
 function delivered(outcome: ChargeOutcome, taken: ReadonlySet<string>): Reply {
-  const { status, headers, cookies = [], body } = outcome.answer!
+  const { status, headers, cookies = [], body, stream } = outcome.answer!
   const all = chargeReplyHeaders(outcome)
   for (const name in headers) if (!taken.has(name)) all.push(name, headers[name]!)
   for (const cookie of cookies) all.push('set-cookie', cookie)
-  return { status, headers: all, body }
+  return { status, headers: all, body: stream ?? body }
 }
 
 /** A 402's body is the empty object. The header carries everything. */

@@ -57,9 +57,11 @@ const WRAPPED = ['writeHead', 'end', 'write', 'setHeader', 'flushHeaders'] as co
 function writeAtOnce(ctx: Context, { status, headers, body }: Reply): void {
   const { res } = ctx
   ctx.respond = false
-  if (body instanceof Readable) {
+  if (isStream(body)) {
     res.writeHead(status, headers as string[])
-    pipeline(body, res, () => {})
+    // The first chunk may be late, and the receipt is in the head.
+    res.flushHeaders()
+    pipeline(Readable.from(body, { objectMode: false }), res, () => {})
     return
   }
   const length = lengthOf(body)
@@ -90,12 +92,18 @@ function put(ctx: Context, { status, headers, body }: Reply): void {
   }
   const isTyped = ctx.res.hasHeader('Content-Type')
   if (isBodiless(status)) return
+  if (isStream(body))
+    ctx.body = Readable.from(body, { objectMode: false }).once('error', () => ctx.res.destroy())
   // Koa renders a Uint8Array that is not a Buffer as a JSON object.
-  ctx.body =
-    body instanceof Uint8Array ? Buffer.from(body.buffer, body.byteOffset, body.byteLength) : (body ?? '')
+  else if (body instanceof Uint8Array) ctx.body = Buffer.from(body.buffer, body.byteOffset, body.byteLength)
+  else ctx.body = body ?? ''
   if (!isTyped) ctx.remove('Content-Type')
   // Set the status again: assigning a body changes it.
   ctx.status = status
+}
+
+function isStream(body: Reply['body']): body is AsyncIterable<Uint8Array | string> {
+  return typeof body === 'object' && !(body instanceof Uint8Array)
 }
 
 function isBodiless(status: number): boolean {

@@ -5,9 +5,12 @@ import type { Logger } from '../../ports/logger.js'
 
 export function requestLog(logger: Logger): CallObserver {
   return {
-    ended({ id, traceId, endpoint, final, status, code, charged, ms, txId, amount, asset }: EndedCall) {
+    ended(call: EndedCall) {
+      const { id, traceId, endpoint, final, status, code, charged, ms, txId, amount, asset, streamBroken } =
+        call
+      const broken = streamBroken && { streamBroken }
       logger.info(
-        { id, traceId, endpoint, final, status, code, charged, ms, txId, amount, asset },
+        { id, traceId, endpoint, final, status, code, charged, ms, txId, amount, asset, ...broken },
         'call ended',
       )
     },

@@ -125,6 +125,7 @@ async function callTool(
   }
   const outcome = await options.charge.call(def.name, {
     ...incoming,
+    streams: false,
     body: { kind: 'read', value: input },
     query: def.method === 'GET' && isRecord(input) ? input : {},
     payment: paymentIn(meta),

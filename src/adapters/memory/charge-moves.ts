@@ -96,7 +96,9 @@ export function close({ claims, payments, nowMs }: ChargeRecords, move: CloseMov
 }
 
 function closeClaim(claims: ChargeRecords['claims'], claim: Claim, move: CloseMove, nowMs: number): boolean {
-  if (move.answer) claim.kept ??= { recorded: { answer: copyOf(move.answer) } }
+  if (move.answer && !isCompleted(claims, claim)) {
+    claim.kept = { ...claim.kept, recorded: { ...claim.kept?.recorded, answer: copyOf(move.answer) } }
+  }
   // Without an answer there is nothing to replay, so the key is released.
   const how = claim.kept ? move.how : 'release'
   const moved = claims.moveAlong(claim, CLOSING_EVENTS[how].claim)

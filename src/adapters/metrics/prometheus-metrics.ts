@@ -62,6 +62,11 @@ export function prometheusMetrics({ inFlight, journal }: MetricsSources): Metric
     help: 'What these payments moved, in US dollars; for dashboards, not for accounting.',
     registers,
   })
+  const brokenStreams = new Counter({
+    name: 'svc_stream_broken_total',
+    help: 'Streams that were charged, or covered by a window, and whose callers did not get all of them.',
+    registers,
+  })
   const mismatches = new Counter({
     name: 'svc_settlement_mismatch_total',
     help: 'Settlements in which the facilitator named another transaction, network or payer than was asked for.',
@@ -72,7 +77,7 @@ export function prometheusMetrics({ inFlight, journal }: MetricsSources): Metric
   return {
     contentType: registry.contentType,
     ended(call: EndedCall) {
-      const { endpoint, status, ms, amount, mismatch } = call
+      const { endpoint, status, ms, amount, mismatch, streamBroken } = call
       const counts = ended.get(endpoint) ?? new Map<number, number>()
       if (counts.size === 0) ended.set(endpoint, counts)
       counts.set(status, (counts.get(status) ?? 0) + 1)
@@ -83,6 +88,7 @@ export function prometheusMetrics({ inFlight, journal }: MetricsSources): Metric
         settledUsd.inc(usdNumber(BigInt(amount ?? 0)))
       }
       if (mismatch !== undefined) mismatches.inc()
+      if (streamBroken) brokenStreams.inc()
     },
     text: async () => (await Promise.all([registry.metrics(), processRegistry().metrics()])).join('\n'),
   }

@@ -39,7 +39,8 @@ function callersContext(around: Context, { traceId, parentSpan }: EndedCall): Co
 
 /** The payer is left out: the readers of traces do not need it. */
 function tell(span: Span, call: EndedCall): void {
-  const { id, traceId, endpoint, final, code, charged, status, txId, amount, asset, mismatch } = call
+  const { id, traceId, endpoint, final, code, charged, status, txId, amount, asset, mismatch, streamBroken } =
+    call
   span.setAttributes({
     'svc.call_id': id,
     // The trace id of the answer's header, where this span is in another trace.
@@ -52,6 +53,7 @@ function tell(span: Span, call: EndedCall): void {
     'svc.amount': amount,
     'svc.asset': asset,
     'svc.mismatch': mismatch,
+    'svc.stream_broken': streamBroken,
     'http.response.status_code': status,
   })
   if (status >= 500) span.setStatus({ code: SpanStatusCode.ERROR, message: code })

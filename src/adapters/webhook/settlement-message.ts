@@ -27,11 +27,13 @@ export interface SettlementMessage {
   readonly payer: string | null
   /** When the call ended, ISO 8601. */
   readonly at: string
+  /** The answer was a stream, and the payer did not get all of it. */
+  readonly streamBroken?: true
 }
 
 /** `undefined` for a call that reports no charge. */
 export function settlementMessage(call: EndedCall): SettlementMessage | undefined {
-  const { id, endpoint, txId, amount, asset, payer, startedMs, ms } = call
+  const { id, endpoint, txId, amount, asset, payer, startedMs, ms, streamBroken } = call
   if (!reportsCharge(call) || amount === undefined || asset === undefined) return undefined
   return {
     type: 'call.settled',
@@ -43,5 +45,6 @@ export function settlementMessage(call: EndedCall): SettlementMessage | undefine
     asset,
     payer: payer ?? null,
     at: new Date(startedMs + ms).toISOString(),
+    ...(streamBroken && { streamBroken }),
   }
 }

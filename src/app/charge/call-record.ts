@@ -6,7 +6,9 @@ import type { EndedCall } from '../../ports/call-observer.js'
 import type { ChargeRequest, Problem } from '../../ports/charge.js'
 import type { Hold, Recorded } from '../../ports/charge-store.js'
 import type { ReadPayment } from '../../ports/payment-reader.js'
+import type { Cancellation } from './cancellation.js'
 import type { ChargeDeps, EndpointEntry } from './charge-deps.js'
+import type { StreamEnd } from './send-stream.js'
 
 export interface Call {
   readonly id: string
@@ -50,6 +52,10 @@ export interface Call {
   settlingSinceMs: number
 
   answer: Answer | undefined
+  /** Cancels the handler's signal, also while its stream leaves. */
+  cancellation: Cancellation | undefined
+  /** Resolves when the answer's stream has ended; `undefined` for any other answer. */
+  streamEnd: Promise<StreamEnd> | undefined
   txId: string | undefined
   window: { readonly key: string; readonly id: string; readonly expiresAtMs: number } | undefined
   replayed: ReplayedAnswer | undefined
@@ -113,6 +119,8 @@ export function newCall(deps: ChargeDeps, endpoint: EndpointEntry, request: Char
     settleByMs: Number.POSITIVE_INFINITY,
     settlingSinceMs: 0,
     answer: undefined,
+    cancellation: undefined,
+    streamEnd: undefined,
     txId: read?.txId,
     window: undefined,
     replayed: undefined,

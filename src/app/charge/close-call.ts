@@ -6,6 +6,7 @@ import type { ChargeDeps, InFlight } from './charge-deps.js'
 import { seal } from './claim-name-and-seal.js'
 import { replayedAnswer } from './effects/record.js'
 import { settleCredit } from './handler-credit.js'
+import { discardStream, sendStream } from './send-stream.js'
 
 /**
  * Waits for a release, because the answer says "not charged" only once the payment is free again. Sends a completion
@@ -21,22 +22,45 @@ export function closeCall(
 ): Promise<'superseded' | undefined> | undefined {
   const { closing } = OUTCOMES[final]
   if (call.creditor !== undefined) settleCredit(deps, call.creditor, final)
+  if (call.answer?.stream) {
+    if (closing === 'complete') return closeAfterStream(deps, call, inFlight)
+    discardStream(call.answer)
+  }
   if (closing === 'release' && (call.held || call.window)) return release(deps, call)
   if (call.hold) deps.leases[closing === 'keep' ? 'pass' : 'drop'](call.hold.token)
   if (!call.held || closing === 'keep') return undefined
   const finish = (how: CloseMove['how']) => void close(deps, call, how).finally(inFlight.leave)
   inFlight.enter()
-  const { idempotency } = deps.rules
-  const hasKey = idempotency !== undefined && call.request.idempotencyKey !== undefined
+  const keeps = lostAnswers(deps, call)
   // The specification says: an answer that its caller never received frees the claim, and a retry may be charged
   // again. With `replay`, the store keeps whatever was charged for.
-  if (hasKey && idempotency.onLostResponse === 'release') {
+  if (keeps === 'release') {
     call.request.caller.onEnd(arrived => finish(arrived ? 'complete' : 'forfeit'))
     return undefined
   }
   // Without a key, no answer is kept once the outcome is known.
-  finish(hasKey ? 'complete' : 'forfeit')
+  finish(keeps === undefined ? 'forfeit' : 'complete')
   return undefined
+}
+
+/** What happens to answers that do not arrive, under this call's key; `undefined` without a key. */
+function lostAnswers({ rules }: ChargeDeps, { request }: Call): 'release' | 'replay' | undefined {
+  return request.idempotencyKey === undefined ? undefined : rules.idempotency?.onLostResponse
+}
+
+/** While its stream leaves, the call keeps what it holds, and its leases: callers with its key are told that it is in progress. */
+function closeAfterStream(deps: ChargeDeps, call: Call, inFlight: InFlight): undefined {
+  const lost = lostAnswers(deps, call)
+  inFlight.enter()
+  call.streamEnd = sendStream(deps, call, lost === undefined ? 0 : deps.rules.answerBytesMax)
+  call.streamEnd
+    .then(async ({ isWhole, bytes }) => {
+      if (bytes !== undefined) call.answer = { ...call.answer!, stream: undefined, body: bytes }
+      if (call.hold) deps.leases.drop(call.hold.token)
+      const isKept = lost === 'replay' || (lost === 'release' && isWhole)
+      if (call.held) await close(deps, call, isKept ? 'complete' : 'forfeit')
+    })
+    .finally(inFlight.leave)
 }
 
 /**
@@ -77,9 +101,10 @@ export async function giveBack(
 /** `undefined` where the store does not answer what it did. */
 async function close(deps: ChargeDeps, call: Call, how: CloseMove['how']): Promise<Closed | undefined> {
   const hold = call.hold!
-  // A call that settled has stored its answer already. A call that a window covered stores its answer here.
-  const isUnrecorded = how === 'complete' && call.requirements === undefined
-  const unrecorded = isUnrecorded ? replayedAnswer(deps, call) : undefined
+  // A call that settled has stored its answer already. A call that a window covered stores its answer here, and so does a
+  // call whose stream has ended.
+  const isUnrecorded = call.requirements === undefined || call.streamEnd !== undefined
+  const unrecorded = how === 'complete' && isUnrecorded ? replayedAnswer(deps, call) : undefined
   const move = {
     ...hold,
     how,

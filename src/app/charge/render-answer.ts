@@ -57,7 +57,8 @@ export function render(returned: unknown): Answer | Promise<Answer> {
     case '[object File]':
       return renderBlob(returned as Blob)
     default:
-      if (Symbol.asyncIterator in returned) throw new NoAnswer('a stream; streams cannot be sold')
+      if (Symbol.asyncIterator in returned)
+        throw new NoAnswer('a stream; an endpoint that sells streams has `stream: true`')
       return renderJson(returned)
   }
 }
@@ -80,11 +81,16 @@ async function renderBlob(blob: Blob): Promise<Answer> {
   return bytesAnswer(new Uint8Array(await blob.arrayBuffer()), type)
 }
 
+async function renderResponse(response: Response): Promise<Answer> {
+  const head = headersOfResponse(response)
+  return { status: response.status, ...head, body: new Uint8Array(await response.arrayBuffer()) }
+}
+
 /**
  * @throws Error for what HTTP cannot carry (`Response.error()`, a control character in a header). Then the answer
  * counts as not delivered.
  */
-async function renderResponse(response: Response): Promise<Answer> {
+export function headersOfResponse(response: Response): Pick<Answer, 'headers' | 'cookies'> {
   if (response.bodyUsed) throw new NoAnswer('a Response whose body was read already')
   if (response.status < 200 || response.status > 599) {
     throw new RangeError(`a Response of status ${response.status} cannot be sent`)
@@ -104,6 +110,5 @@ async function renderResponse(response: Response): Promise<Answer> {
   if (bytes > HEADER_BYTES_MAX) {
     throw new NoAnswer(`a Response with ${bytes} bytes of headers; callers can read ${HEADER_BYTES_MAX}`)
   }
-  const body = new Uint8Array(await response.arrayBuffer())
-  return { status: response.status, headers, ...(cookies.length > 0 && { cookies }), body }
+  return { headers, ...(cookies.length > 0 && { cookies }) }
 }

@@ -29,7 +29,12 @@ export function createCharge(
         const closed = closeCall(deps, call, walked.final, inFlight)
         const isTakenOver = closed !== undefined && (await closed) === 'superseded'
         const outcome = (isTakenOver ? takenOver : outcomeOf)(deps, call, walked)
-        tell(callObservers, endedCall(deps, call, outcome, walked), deps.logger)
+        const ended = () => endedCall(deps, call, outcome, walked)
+        if (call.streamEnd === undefined) tell(callObservers, ended(), deps.logger)
+        else
+          void call.streamEnd.then(({ isWhole }) => {
+            tell(callObservers, isWhole ? ended() : { ...ended(), streamBroken: true }, deps.logger)
+          })
         return outcome
       } finally {
         inFlight.leave()

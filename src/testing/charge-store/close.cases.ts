@@ -13,6 +13,16 @@ export function closeCases({ expect, it }: TestRunner, make: MakeChargeStore): v
     expect(await s.open(s.call('d', { payment: 'q' }))).toEqual({ verdict: 'opened' })
   })
 
+  it('an answer that comes with its completion is kept instead of the recorded one', async () => {
+    const s = await scene(make)
+    const a = s.call('a')
+    await s.open(a)
+    await s.record(a)
+    await s.close(a, 'complete', 'the whole stream')
+    const again = await s.open(s.call('b', { payment: 'b' }))
+    expect(again.verdict === 'replayable' && text(again.answer)).toBe('the whole stream')
+  })
+
   it('a completed payment stays spent, whatever leases and windows do', async () => {
     const s = await scene(make)
     const a = await closedCall(s, 'complete')
@@ -150,7 +160,7 @@ export function closeCases({ expect, it }: TestRunner, make: MakeChargeStore): v
     await s.close(a, 'release')
     await s.close(a, 'forfeit')
     const again = await s.open(s.call('b'))
-    expect(again.verdict === 'replayable' && text(again.answer)).toBe('first')
+    expect(again.verdict === 'replayable' && text(again.answer)).toBe('second')
   })
 
   it('answers are bytes, kept exactly, and nobody’s to change', async () => {

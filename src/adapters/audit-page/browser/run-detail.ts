@@ -54,7 +54,7 @@ function timings({ path, timingsMs, final }: RunView, { steps }: Hello): HTMLEle
 }
 
 function facts(run: RunView, { network }: Hello): HTMLElement {
-  const { charged, txId, amount, asset, mismatch, code, startedMs, id, traceId } = run
+  const { charged, txId, amount, asset, mismatch, streamBroken, code, startedMs, id, traceId } = run
   const facts: readonly (readonly [name: string, value: string | undefined])[] = [
     ['outcome', `${code}: ${CHARGED[charged]}`],
     ['transaction', txId],
@@ -62,6 +62,7 @@ function facts(run: RunView, { network }: Hello): HTMLElement {
     ['amount', amount && `${usd(BigInt(amount))} (${amount} base units of asset ${asset})`],
     ['network', amount && network],
     ['mismatch', mismatch],
+    ['stream', streamBroken && 'broken: the caller did not get all of it'],
     ['started', `${new Date(startedMs).toISOString().slice(0, 10)} ${timeOfDay(startedMs)}`],
     ['call', id],
     ['trace', traceId],

@@ -18,10 +18,8 @@ local paymentOurs = payment and payment.token == token and (how ~= 'release' or 
 local paymentMoved = paymentOurs and moveAlong(payment, CLOSING_EVENTS[how].payment)
 local claimMoved = false
 if claimOurs then
-  local answered = redis.call('HEXISTS', claim.name, 'answer') == 1
-  if answered then answer = nil end
   -- Without an answer there is nothing to replay, so the key is released.
-  if not answered and not answer then how = 'release' end
+  if not answer and redis.call('HEXISTS', claim.name, 'answer') == 0 then how = 'release' end
   claimMoved = moveAlong(claim, CLOSING_EVENTS[how].claim)
 end
 

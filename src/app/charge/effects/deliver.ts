@@ -1,10 +1,14 @@
 import type { Handler, HandlerContext } from '../../../domain/endpoint.js'
+import type { Answer } from '../../../domain/handler-answer.js'
 import { parseBaseUnits } from '../../../domain/money.js'
 import { usdNumber } from '../../../domain/usd-price-for-display.js'
 import { type Call, log } from '../call-record.js'
+import { Cancellation } from '../cancellation.js'
 import type { ChargeDeps, EndpointEntry } from '../charge-deps.js'
 import { answeredFailure, resemblesFailure, type ToldFailure, thrownFailure } from '../handler-failure.js'
 import { NoAnswer, render } from '../render-answer.js'
+import { collected, renderStream } from '../render-stream.js'
+import { discardStream } from '../send-stream.js'
 
 type Ended = 'delivered' | 'failed' | 'timedOut' | 'abandoned' | 'stopped'
 
@@ -36,6 +40,7 @@ function work(deps: ChargeDeps, call: Call, deadlineMs: number): Promise<Ended> 
   if (deps.stop.cutting()) return Promise.resolve('stopped')
   call.request.onPaid?.()
   const cancellation = new Cancellation()
+  call.cancellation = cancellation
   return new Promise(resolve => {
     const end = (how: Ended) => {
       stopTimer()
@@ -65,12 +70,15 @@ async function answer(
   cancellation: Cancellation,
 ): Promise<'delivered' | 'failed'> {
   const returned = await (call.endpoint.def.handler as Handler)(contextOf(deps, call, cancellation))
-  const rendered = await render(returned)
-  if (cancellation.isCancelled) return 'failed'
+  const rendered = await renderFor(call, returned)
+  if (cancellation.isCancelled) {
+    discardStream(rendered)
+    return 'failed'
+  }
   if (rendered.status < 400) {
     if (resemblesFailure(returned)) warnOnce(deps, call.endpoint)
     call.answer = rendered
-    call.endpoint.checkAnswer?.(rendered)
+    if (rendered.stream === undefined) call.endpoint.checkAnswer?.(rendered)
     return 'delivered'
   }
   const failure = answeredFailure(rendered)
@@ -79,30 +87,10 @@ async function answer(
   return 'failed'
 }
 
-/**
- * The handler's signal, made on first access: most handlers never use it, and making one costs more than the whole
- * walk.
- */
-class Cancellation {
-  #controller: AbortController | undefined
-  #reason: Error | undefined
-
-  get isCancelled(): boolean {
-    return this.#reason !== undefined
-  }
-
-  get signal(): AbortSignal {
-    if (this.#controller === undefined) {
-      this.#controller = new AbortController()
-      if (this.#reason) this.#controller.abort(this.#reason)
-    }
-    return this.#controller.signal
-  }
-
-  cancel(why: string): void {
-    this.#reason = new Error(why)
-    this.#controller?.abort(this.#reason)
-  }
+function renderFor({ endpoint, request }: Call, returned: unknown): Answer | Promise<Answer> {
+  const streamed = endpoint.def.stream ? renderStream(returned) : undefined
+  if (streamed === undefined) return render(returned)
+  return request.streams ? streamed : collected(streamed)
 }
 
 const CANCELLATION = Symbol('cancellation')

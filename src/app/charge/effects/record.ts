@@ -64,12 +64,12 @@ function lifetimeMs({ read }: Call): number {
 }
 
 /**
- * An answer that is too large to keep is delivered and charged. A retry with its key is then refused instead of
+ * An answer that is too large to keep, or a stream that has not ended, is delivered and charged. A retry with its key is then refused instead of
  * charged again.
  */
 export function replayedAnswer(deps: ChargeDeps, call: Call): ReplayedAnswer {
   const { answer, txId, payer, requirements, window } = call
-  const isKept = bodyBytes(answer!) <= deps.rules.answerBytesMax
+  const isKept = answer!.stream === undefined && bodyBytes(answer!) <= deps.rules.answerBytesMax
   return {
     answer: isKept ? answer : undefined,
     txId,

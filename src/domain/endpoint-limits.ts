@@ -19,7 +19,7 @@ export interface EndpointLimits {
    * @default false: a stream is no answer, and the body of a `Response` is collected before the charge
    */
   readonly stream?: boolean
-  /** How long a stream may take, in milliseconds, from the charge to its last byte. @default 300000 */
+  /** How long a stream may take, in milliseconds, from the charge to its last byte; at most an hour. @default 300000 */
   readonly streamTimeout?: number
 }
 
@@ -30,6 +30,12 @@ export interface EndpointRateLimit {
   /** What identifies one caller: the payer, or the network address. @default 'payer' */
   readonly per?: 'payer' | 'ip'
 }
+
+/**
+ * A claim is kept for the payment's rounds and an hour. A longer stream would lose its key while it runs, and a retry would be
+ * charged again.
+ */
+const STREAM_TIMEOUT_MAX_MS = 3_600_000
 
 /** @throws SvcError `invalid_endpoint` */
 export function limitsOf(
@@ -44,8 +50,8 @@ export function limitsOf(
   }
   if (stream !== undefined && typeof stream !== 'boolean')
     refuse(`stream is true or false, not ${shown(stream)}`)
-  if (streamTimeout !== undefined && !isCount(streamTimeout)) {
-    refuse(`streamTimeout is a positive whole number of milliseconds, not ${shown(streamTimeout)}`)
+  if (streamTimeout !== undefined && !(isCount(streamTimeout) && streamTimeout <= STREAM_TIMEOUT_MAX_MS)) {
+    refuse(`streamTimeout is 1 to ${STREAM_TIMEOUT_MAX_MS} milliseconds, not ${shown(streamTimeout)}`)
   }
   if (streamTimeout !== undefined && stream !== true)
     refuse('streamTimeout is for endpoints with stream: true')

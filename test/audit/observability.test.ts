@@ -72,7 +72,7 @@ describe('the dashboard and the alerts', () => {
 
   it('the alerts each have a name, an expression, a severity and what to do', () => {
     const rules = alerts.split('- alert: ').slice(1)
-    expect(rules.length).toBe(7)
+    expect(rules.length).toBe(8)
     for (const rule of rules) {
       for (const part of ['expr:', 'severity:', 'summary:', 'description:']) expect(rule).toContain(part)
     }

@@ -19,6 +19,7 @@ export type { IdempotencyOptions, ServerOptions, Stores } from './app/server/ser
 // Call and pay
 export * from './client.js'
 export type { AgentDef, AgentOptions } from './domain/agent.js'
+export type { BodyType } from './domain/body-type.js'
 export type {
   BodyOf,
   EndpointDef,
@@ -30,6 +31,7 @@ export type {
   Method,
   PriceContext,
   PriceFunction,
+  ReadBody,
   Subscription,
 } from './domain/endpoint.js'
 export type { EndpointLimits, EndpointRateLimit } from './domain/endpoint-limits.js'

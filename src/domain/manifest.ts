@@ -48,6 +48,8 @@ export interface ManifestEndpoint {
   readonly url: string
   /** HTTP method. */
   readonly method: Method
+  /** What the body is, where it is not JSON. */
+  readonly bodyType?: 'text' | 'bytes'
   /** USD, such as `$0.01`. For a price function its hint, else `dynamic`. */
   readonly price: string
   /** Whether every call costs `price`, the price depends on the call, or `price` buys a window. */
@@ -100,8 +102,8 @@ export function manifestX402(network: Network, facilitatorUrl: string): Manifest
 }
 
 function entry(def: EndpointDef, url: string): ManifestEndpoint {
-  const { name, description, method, tags, input = {} } = def
-  return { name, description, url, method, ...priceShown(def), input, tags }
+  const { name, description, method, bodyType, tags, input = {} } = def
+  return { name, description, url, method, ...(bodyType && { bodyType }), ...priceShown(def), input, tags }
 }
 
 /** An endpoint's price, as the manifest, the card and the command line show it. */

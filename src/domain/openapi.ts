@@ -1,5 +1,7 @@
 /** The listed endpoints as an OpenAPI 3.1 document, for tools that support HTTP but not x402. */
+
 import type { AgentDef } from './agent.js'
+import { MEDIA_TYPE } from './body-type.js'
 import { embeddedAt, type Schema } from './embedded-schema.js'
 import type { EndpointDef } from './endpoint.js'
 import { priceShown } from './manifest.js'
@@ -79,8 +81,8 @@ function operation({ network, payTo }: AgentDef, def: EndpointDef): Schema {
     ...(method === 'POST' && {
       requestBody: {
         description: 'Without one, and without a payment, the answer is the price.',
-        required: input !== undefined,
-        content: { 'application/json': { schema: bodySchema(def, 'input') } },
+        required: input !== undefined || def.bodyType !== undefined,
+        content: { [MEDIA_TYPE[def.bodyType ?? 'json']]: { schema: bodySchema(def, 'input') } },
       },
     }),
     responses: { '200': paidResponse(subscription !== undefined, bodySchema(def, 'output')), ...REFUSALS },

@@ -1,5 +1,6 @@
 /** Makes a tool for each listed endpoint: its name, its schema in MCP's form, and how its arguments become an input. */
 import type { Tool } from '@modelcontextprotocol/server'
+import { messageSchema } from '../../domain/body-type.js'
 import { embeddedAt, type Schema } from '../../domain/embedded-schema.js'
 import type { EndpointDef } from '../../domain/endpoint.js'
 import { SvcError } from '../../domain/errors.js'
@@ -25,7 +26,8 @@ export function endpointTools(endpoints: readonly EndpointDef[]): ReadonlyMap<st
     endpoints
       .filter(def => def.listed)
       .map(def => {
-        const { name, description, input } = def
+        const { name, description } = def
+        const input = messageSchema(def.bodyType) ?? def.input
         const made = toolOf({ name, description, input, ...priceShown(def) })
         if (!FREE_TOOLS.some(free => free.name === made.tool.name)) return [made.tool.name, { def, ...made }]
         throw new SvcError(

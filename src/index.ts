@@ -34,7 +34,6 @@ export type {
   Method,
   PriceContext,
   PriceFunction,
-  Subscription,
 } from './domain/endpoint.js'
 export type { EndpointLimits, EndpointRateLimit } from './domain/endpoint-limits.js'
 // The drawings that run
@@ -55,6 +54,7 @@ export { subscriptionMachine } from './domain/machines/subscription.machine.js'
 export { type Manifest, type ManifestEndpoint, manifest } from './domain/manifest.js'
 export type { Path } from './domain/state-machine/run-machine.js'
 export type { Drawing, DrawnMachine, DrawnState } from './domain/state-machine/transition-table.js'
+export type { Subscription } from './domain/subscription-terms.js'
 export type { CallObserver, EndedCall } from './ports/call-observer.js'
 // Ports, for those who bring their own stores
 export type {

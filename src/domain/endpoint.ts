@@ -4,7 +4,7 @@ import { type Lifecycle, lifecycleOf } from './deprecation.js'
 import { type EndpointLimits, limitsOf } from './endpoint-limits.js'
 import { SvcError, shown } from './errors.js'
 import { usdToBaseUnits } from './money.js'
-import { periodMs } from './subscription-period.js'
+import { checkSubscription, type Subscription } from './subscription-terms.js'
 
 export type { JSONSchema }
 
@@ -71,16 +71,6 @@ export type Handler<Body = unknown> = (ctx: HandlerContext<Body>) => unknown
 export type PriceFunction<Body = unknown> = (
   ctx: PriceContext<Body extends object ? Partial<Body> : Body>,
 ) => string | Promise<string>
-
-/** A window of time that one payment buys instead of one call. Calls in the window are free. */
-export interface Subscription {
-  /** The price of one window in USD, such as `$5`. */
-  readonly price: string
-  /**
-   * How long a window stays open: a whole number of `ms`, `s`, `m`, `h`, `d` or `w`, such as `30d`; ten years at most.
-   */
-  readonly period: string
-}
 
 /** The type of a body that satisfies a JSON Schema; `unknown` without one. */
 export type BodyOf<Input> = Input extends JSONSchema ? FromSchema<Input> : unknown
@@ -235,11 +225,4 @@ export function endpoint<const Input extends JSONSchema | undefined = undefined>
     ...limitsOf(name, options),
     handler: handler as Handler<never>,
   })
-}
-
-function checkSubscription(subscription: unknown, refuse: (why: string) => never): void {
-  if (typeof subscription !== 'object' || subscription === null) refuse('subscription is not {price, period}')
-  const { price, period } = subscription as { price?: unknown; period?: unknown }
-  usdToBaseUnits(price)
-  periodMs(period)
 }

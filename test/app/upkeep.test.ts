@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest'
 import { Timeline } from '../../simulation/kernel/timeline.js'
 import { leasesIn } from '../../src/app/charge/leases.js'
-import { pendingCloses } from '../../src/app/charge/pending-closes.js'
+import { pendingCloses } from '../../src/app/charge/pending-moves.js'
 import type { ChargeStore, CloseMove, Hold } from '../../src/ports/charge-store.js'
 import { clockOf } from '../support/virtual-clock.js'
 

@@ -7,6 +7,10 @@ const url = new URL('https://seller.example/reports?day=1')
 const END_MS = Date.UTC(2030, 0, 1)
 const LONGEST = 'k'.repeat(4_096)
 
+const to = (url: URL, headers: Record<string, string> = {}) => ({ url, headers })
+
+const QUOTE = { status: 402, headers: new Headers() }
+
 function ring(startMs = END_MS - 1_000) {
   let nowMs = startMs
   const at = (ms: number) => {
@@ -18,10 +22,13 @@ function ring(startMs = END_MS - 1_000) {
 describe('a key that is held', () => {
   it('is for its endpoint, whatever the query, and for no other', () => {
     const { keys } = ring()
-    expect(keys.hold(url, 'key')).toStrictEqual({ url: 'https://seller.example/reports', key: 'key' })
-    expect(keys.keyFor(new URL('https://seller.example/reports?day=2'))).toBe('key')
+    expect(keys.hold(url, { key: 'key' })).toStrictEqual({
+      url: 'https://seller.example/reports',
+      key: 'key',
+    })
+    expect(keys.keyFor(to(new URL('https://seller.example/reports?day=2')))).toBe('key')
     for (const other of ['https://seller.example/', 'https://other.example/reports']) {
-      expect(keys.keyFor(new URL(other))).toBeUndefined()
+      expect(keys.keyFor(to(new URL(other)))).toBeUndefined()
     }
     expect(keys.list()).toEqual([{ url: 'https://seller.example/reports', key: 'key' }])
   })
@@ -32,38 +39,38 @@ describe('a key that is held', () => {
     ['milliseconds', END_MS],
   ])('is sent until its end, told as %s, and forgotten then', (_, end) => {
     const { keys, at } = ring()
-    expect(keys.hold(url, 'key', end)).toMatchObject({ expiresAt: END_MS })
+    expect(keys.hold(url, { key: 'key', expiresAt: end })).toMatchObject({ expiresAt: END_MS })
     at(END_MS - 1)
-    expect(keys.keyFor(url)).toBe('key')
+    expect(keys.keyFor(to(url))).toBe('key')
     expect(keys.list()).toHaveLength(1)
     at(END_MS)
     expect(keys.list()).toEqual([])
-    expect(keys.keyFor(url)).toBeUndefined()
+    expect(keys.keyFor(to(url))).toBeUndefined()
     // The clock may be set back: what was forgotten stays so.
     at(END_MS - 1)
-    expect(keys.keyFor(url)).toBeUndefined()
+    expect(keys.keyFor(to(url))).toBeUndefined()
   })
 
   it('without an end is kept', () => {
     const { keys, at } = ring()
-    keys.hold(url, 'key')
+    keys.hold(url, { key: 'key' })
     at(Number.MAX_SAFE_INTEGER)
-    expect(keys.keyFor(url)).toBe('key')
+    expect(keys.keyFor(to(url))).toBe('key')
   })
 
   it('is dropped by itself: a newer one stays', () => {
     const { keys } = ring()
-    keys.hold(url, 'newer')
-    keys.drop(url, 'older')
-    expect(keys.keyFor(url)).toBe('newer')
-    keys.drop(url, 'newer')
-    expect(keys.keyFor(url)).toBeUndefined()
-    keys.drop(url, 'newer')
+    keys.hold(url, { key: 'newer' })
+    keys.answered(url, 'older', QUOTE)
+    expect(keys.keyFor(to(url))).toBe('newer')
+    keys.answered(url, 'newer', QUOTE)
+    expect(keys.keyFor(to(url))).toBeUndefined()
+    keys.answered(url, 'newer', QUOTE)
   })
 
   it.each(['', 'a b', 'schlüssel', '\u007f', `${LONGEST}k`, 'a\n', 5, undefined])('is none: %j', key => {
     const { keys } = ring()
-    expect(() => keys.hold(url, key as string)).toThrow(
+    expect(() => keys.hold(url, { key: key as string })).toThrow(
       expect.objectContaining({
         code: 'invalid_subscription',
         message: 'A subscription key is printable ASCII without spaces',
@@ -72,11 +79,11 @@ describe('a key that is held', () => {
   })
 
   it.each(['!', '~', LONGEST])('may be as short or as long as %j', key => {
-    expect(ring().keys.hold(url, key)).toMatchObject({ key })
+    expect(ring().keys.hold(url, { key })).toMatchObject({ key })
   })
 
   it('ends at a point in time or not at all', () => {
-    expect(() => ring().keys.hold(url, 'key', 'some day')).toThrow(
+    expect(() => ring().keys.hold(url, { key: 'key', expiresAt: 'some day' })).toThrow(
       expect.objectContaining({ code: 'invalid_subscription', message: 'expiresAt is no point in time' }),
     )
   })

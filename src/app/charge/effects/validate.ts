@@ -1,7 +1,7 @@
 import type { Problem } from '../../../ports/charge.js'
 import type { Call } from '../call-record.js'
 import type { ChargeDeps } from '../charge-deps.js'
-import { entitle } from './entitle.js'
+import { looksCovered } from './entitle.js'
 
 /** A probe asks for the price: it has no input to validate, and no handler runs for it. */
 export function validate(deps: ChargeDeps, call: Call) {
@@ -37,7 +37,7 @@ function probe(call: Call) {
  * answer, the input is refused: a quote would make a subscriber pay again.
  */
 async function probeUnlessCovered(deps: ChargeDeps, call: Call, problem: Problem) {
-  if ((await entitle(deps, call)) === 'uncovered') return probe(call)
+  if ((await looksCovered(deps, call)) === 'uncovered') return probe(call)
   call.problem = problem
   call.retryAfterMs = undefined
   return 'invalid' as const

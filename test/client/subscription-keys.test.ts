@@ -89,6 +89,85 @@ describe('a key that is held', () => {
   })
 })
 
+describe('the calls that are left', () => {
+  const told = (remaining?: number, status = 200, headers: Record<string, string> = {}) => ({
+    status,
+    headers: new Headers({
+      ...(remaining !== undefined && { 'x-svc-subscription-remaining': String(remaining) }),
+      ...headers,
+    }),
+  })
+  const holding = (remaining?: number) => {
+    const { keys } = ring()
+    keys.hold(url, { key: 'key', ...(remaining !== undefined && { remaining }) })
+    return keys
+  }
+
+  it('are as the last answer said', () => {
+    const keys = holding(2)
+    expect(keys.list()).toMatchObject([{ key: 'key', remaining: 2 }])
+    keys.answered(url, 'key', told(1))
+    expect(keys.list()).toMatchObject([{ remaining: 1 }])
+    keys.answered(url, 'key', told(2, 500))
+    keys.answered(url, 'key', told(undefined, 503))
+    expect(keys.list()).toMatchObject([{ remaining: 2 }])
+  })
+
+  it('are learnt where the key came from elsewhere, and from answers to this key alone', () => {
+    const keys = holding()
+    keys.answered(url, 'other', told(7))
+    expect(keys.list()).toEqual([{ url: 'https://seller.example/reports', key: 'key' }])
+    keys.answered(url, 'key', told(7))
+    expect(keys.list()).toMatchObject([{ remaining: 7 }])
+  })
+
+  it('being none, the key is not sent, and is sent again when a call is given back', () => {
+    const keys = holding(1)
+    keys.answered(url, 'key', told(0))
+    expect(keys.list()).toEqual([])
+    expect(keys.covers(url)).toBe(false)
+    expect(keys.keyFor(to(url))).toBeUndefined()
+    keys.answered(url, 'key', told(1, 500))
+    expect(keys.covers(url)).toBe(true)
+    expect(keys.keyFor(to(url))).toBe('key')
+  })
+
+  it('being none, the key is still sent with a caller’s own idempotency key: its answer may be owed', () => {
+    const keys = holding(0)
+    expect(keys.keyFor(to(url, { 'Idempotency-Key': 'mine' }))).toBe('key')
+    expect(keys.covers(url)).toBe(false)
+  })
+
+  it('are not raised by a replay, which says what was left then', () => {
+    const replayed = { 'idempotency-replayed': 'true' }
+    const keys = holding(2)
+    keys.answered(url, 'key', told(9, 200, replayed))
+    expect(keys.list()).toMatchObject([{ remaining: 2 }])
+    keys.answered(url, 'key', told(1, 200, replayed))
+    expect(keys.list()).toMatchObject([{ remaining: 1 }])
+    const unknown = holding()
+    unknown.answered(url, 'key', told(9, 200, replayed))
+    expect(unknown.list()).toMatchObject([{ remaining: 9 }])
+  })
+
+  it('where a quote says none, the key is kept for calls that may still fail; else it is dropped', () => {
+    const keys = holding(1)
+    keys.answered(url, 'key', told(0, 402))
+    expect(keys.covers(url)).toBe(false)
+    keys.answered(url, 'key', told(1, 500))
+    expect(keys.keyFor(to(url))).toBe('key')
+    keys.answered(url, 'key', told(1, 402))
+    keys.answered(url, 'key', told(1))
+    expect(keys.keyFor(to(url))).toBeUndefined()
+  })
+
+  it.each(['', '-1', '1.5', 'many', '9'.repeat(11)])('are unknown where an answer says %j', said => {
+    const keys = holding(3)
+    keys.answered(url, 'key', { status: 200, headers: new Headers({ 'x-svc-subscription-remaining': said }) })
+    expect(keys.list()).toMatchObject([{ remaining: 3 }])
+  })
+})
+
 describe('an answer', () => {
   const sold = (headers: Record<string, string>) => soldIn(new Headers(headers))
 
@@ -100,6 +179,7 @@ describe('an answer', () => {
       expiresAt: END_MS,
     })
     expect(sold({ ...key, 'x-svc-subscription-expires': 'some day' })).toEqual({ key: 'key' })
+    expect(sold({ ...key, 'x-svc-subscription-remaining': '99' })).toEqual({ key: 'key', remaining: 99 })
   })
 
   it.each(['', 'a b', 'schlüssel', `${LONGEST}k`])('carries none that could not be sent again: %j', key => {

@@ -140,8 +140,8 @@ export const ONCE_THERE = [
     says: 'Moves that timed out come true later.',
     edits: [
       {
-        file: 'src/adapters/redis/charge-store.ts',
-        find: 'Math.floor(nowMs) + connection.commandTimeoutMs',
+        file: 'src/adapters/redis/move-in-time.ts',
+        find: 'Math.floor(nowMs) + commandTimeoutMs',
         replace: 'Math.floor(nowMs) + 3_600_000',
       },
     ],

@@ -10,7 +10,7 @@ export const SCOPES = {
       'src/adapters/memory/spent-by-time.ts',
       'src/adapters/memory/handler-credit.ts',
       'src/adapters/memory/rate-limit.ts',
-      'src/adapters/memory/subscriptions.ts',
+      'src/adapters/memory/{subscriptions,call-count}.ts',
     ],
     tests: ['test/contracts/memory.test.ts', 'test/adapters/memory.test.ts'],
   },
@@ -67,10 +67,10 @@ export const SCOPES = {
     tests: ['test/app/{crediting,cutting,delivering}.test.ts'],
   },
   endings: {
-    mutate: ['src/app/charge/{walk-charge-machine,call-record,close-call,call-outcome}.ts'],
+    mutate: ['src/app/charge/{walk-charge-machine,call-record,close-call,call-outcome,window-calls}.ts'],
     excludedMutations: ['StringLiteral'],
     ignorers: ['logs'],
-    tests: ['test/app/{charge,call,closing,outcome,ended-call}.test.ts'],
+    tests: ['test/app/{charge,call,closing,outcome,ended-call,window-calls}.test.ts'],
   },
   answers: {
     mutate: [

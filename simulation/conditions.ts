@@ -92,7 +92,7 @@ export function conditionsOf(seed: string): Conditions {
     buyers: kind === 'hoard' ? dice.between(1, 2) : dice.between(2, 6),
     actsPerBuyer: kind === 'hoard' ? dice.between(20, 80) : dice.between(3, 12),
     // A die of its own: the rest of an episode is as it was before windows had a count.
-    windowCalls: new Dice(`${seed}/window-calls`).chance(0.5) ? WINDOW_CALLS : undefined,
+    windowCalls: new Dice(`${seed}/window`).chance(0.5) ? WINDOW_CALLS : undefined,
     spanMs: kind === 'hoard' ? 2 * DAY_MS : dice.between(20_000, 240_000),
     links: {
       http: link(0.6, 0.12),

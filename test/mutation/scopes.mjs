@@ -38,7 +38,7 @@ export const SCOPES = {
     mutate: ['src/app/charge/effects/{settle,reconcile,release,recover,record}.ts'],
     excludedMutations: ['StringLiteral'],
     ignorers: ['logs'],
-    tests: ['test/mutation/charge.simulation.ts', 'test/app/{settling,recording}.test.ts'],
+    tests: ['test/mutation/charge.simulation.ts', 'test/app/{settling,recording,window-calls}.test.ts'],
     // Signatures that were verified once are not computed again.
     platform: 'simulation/kernel/platform.ts',
     // Many a mutant never comes to an end: each costs this, and half as much again as its episodes.
@@ -58,7 +58,7 @@ export const SCOPES = {
     ],
     excludedMutations: ['StringLiteral'],
     ignorers: ['logs'],
-    tests: ['test/app/{admitting,holding,opening,quoting,sealing,verifying}.test.ts'],
+    tests: ['test/app/{admitting,holding,opening,quoting,sealing,verifying,window-calls}.test.ts'],
   },
   runs: {
     mutate: ['src/app/charge/effects/{credit,deliver}.ts', 'src/app/charge/{handler-credit,until-cut}.ts'],

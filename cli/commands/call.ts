@@ -3,7 +3,7 @@
  * a flag.
  */
 import type { Command } from 'commander'
-import type { CallResult, Network } from '../../src/client.js'
+import type { ActiveSubscription, CallResult, Network } from '../../src/client.js'
 import { SvcError } from '../../src/domain/errors.js'
 import { jsonArgument, methodArgument, networkArgument } from '../arguments.js'
 import { columns, json, note, print, printable, printData } from '../output.js'
@@ -64,13 +64,14 @@ async function call(url: string, flags: CallFlags): Promise<void> {
     const calling = client.call(url, body, { method, idempotencyKey, signal: stop.signal })
     const result = await whileWaiting(`calling ${printable(url)}`, calling)
     if (flags.json) print(json(result, 2))
-    else printResult(result)
+    else printResult(result, client.activeSubscriptions[0])
   } finally {
     process.off('SIGINT', interrupt)
   }
 }
 
-function printResult({ data, payment, status, attempts, replayed, warnings = [] }: CallResult): void {
+function printResult(result: CallResult, window: ActiveSubscription | undefined): void {
+  const { data, payment, status, attempts, replayed, warnings = [] } = result
   note(
     ...columns([
       ['price', payment ? `$${payment.usd ?? '?'}${replayed ? ', paid earlier' : ''}` : 'nothing'],
@@ -78,6 +79,8 @@ function printResult({ data, payment, status, attempts, replayed, warnings = [] 
       ['attempts', attempts === 1 ? undefined : String(attempts)],
       ['transaction', payment?.txId],
       ['amount', payment?.amount && `${payment.amount} base units of asset ${payment.asset}`],
+      ['window ends', window?.expiresAt === undefined ? undefined : new Date(window.expiresAt).toISOString()],
+      ['calls left', window?.remaining?.toString()],
     ]),
     ...warnings.map(({ code, message }) => `warning: ${printable(message)} (${code})`),
     '',

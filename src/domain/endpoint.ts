@@ -2,11 +2,11 @@
 import { type BodyType, MEDIA_TYPE } from './body-type.js'
 import { type Lifecycle, lifecycleOf } from './deprecation.js'
 import { type EndpointLimits, limitsOf } from './endpoint-limits.js'
-import { type BodyOf, type EndpointSchema, type EndpointSchemas, schemasOf } from './endpoint-schemas.js'
+import { type EndpointSchema, type EndpointSchemas, schemasOf } from './endpoint-schemas.js'
 import { SvcError, shown } from './errors.js'
 import type { Handler, PriceFunction, ReadBody } from './handler-context.js'
 import { usdToBaseUnits } from './money.js'
-import { periodMs } from './subscription-period.js'
+import { checkSubscription, type Subscription } from './subscription-terms.js'
 
 export type { BodyOf, JSONSchema } from './endpoint-schemas.js'
 export type {
@@ -20,16 +20,6 @@ export type {
 
 /** The HTTP methods that an endpoint can have. */
 export type Method = 'GET' | 'POST'
-
-/** A window of time that one payment buys instead of one call. Calls in the window are free. */
-export interface Subscription {
-  /** The price of one window in USD, such as `$5`. */
-  readonly price: string
-  /**
-   * How long a window stays open: a whole number of `ms`, `s`, `m`, `h`, `d` or `w`, such as `30d`; ten years at most.
-   */
-  readonly period: string
-}
 
 /** The options of {@link defineEndpoint}. */
 // `NoInfer`: nothing is inferred from the body's type. Without it and without \`strict\`, TypeScript tried to go back from
@@ -200,11 +190,4 @@ export function endpoint<
     ...limitsOf(name, options),
     handler: handler as Handler<never>,
   })
-}
-
-function checkSubscription(subscription: unknown, refuse: (why: string) => never): void {
-  if (typeof subscription !== 'object' || subscription === null) refuse('subscription is not {price, period}')
-  const { price, period } = subscription as { price?: unknown; period?: unknown }
-  usdToBaseUnits(price)
-  periodMs(period)
 }

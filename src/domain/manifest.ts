@@ -56,6 +56,8 @@ export interface ManifestEndpoint {
   readonly pricing: 'fixed' | 'dynamic' | 'subscription'
   /** How long a window stays open, such as `30d`; of subscriptions only. */
   readonly period?: string
+  /** How many calls a window has; of subscriptions with a count only. */
+  readonly calls?: number
   /** JSON Schema of the body, or of the query of a GET; `{}` where every input is accepted. */
   readonly input: JSONSchema
   /** What it is about. */
@@ -107,10 +109,13 @@ function entry(def: EndpointDef, url: string): ManifestEndpoint {
 }
 
 /** An endpoint's price, as the manifest, the card and the command line show it. */
-export function priceShown(def: EndpointDef): Pick<ManifestEndpoint, 'price' | 'pricing' | 'period'> {
+export function priceShown(
+  def: EndpointDef,
+): Pick<ManifestEndpoint, 'price' | 'pricing' | 'period' | 'calls'> {
   if (def.subscription) {
-    const { price, period } = def.subscription
-    return { price: formatUsd(usdToBaseUnits(price)), pricing: 'subscription', period }
+    const { price, period, calls } = def.subscription
+    const window = { period, ...(calls !== undefined && { calls }) }
+    return { price: formatUsd(usdToBaseUnits(price)), pricing: 'subscription', ...window }
   }
   if (typeof def.price === 'string') return { price: formatUsd(usdToBaseUnits(def.price)), pricing: 'fixed' }
   return { price: def.priceHint ?? 'dynamic', pricing: 'dynamic' }

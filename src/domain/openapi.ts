@@ -57,7 +57,7 @@ export function openapi(agent: AgentDef, baseUrl: string): OpenApi {
 
 function operation({ network, payTo }: AgentDef, def: EndpointDef): Schema {
   const { description, deprecated, input, method, name, subscription, tags } = def
-  const { price, pricing, period } = priceShown(def)
+  const terms = priceShown(def)
   return {
     operationId: name.replaceAll('/', '.'),
     summary: description === '' ? name : description,
@@ -68,9 +68,7 @@ function operation({ network, payTo }: AgentDef, def: EndpointDef): Schema {
       network: CAIP2[network],
       asset: String(USDC_ASSET_ID[network]),
       payTo,
-      price,
-      pricing,
-      ...(period !== undefined && { period }),
+      ...terms,
     },
     parameters: [
       ...(method === 'GET' ? queryParameters(def) : []),
@@ -85,7 +83,7 @@ function operation({ network, payTo }: AgentDef, def: EndpointDef): Schema {
         content: { [MEDIA_TYPE[def.bodyType ?? 'json']]: { schema: bodySchema(def, 'input') } },
       },
     }),
-    responses: { '200': paidResponse(subscription !== undefined, bodySchema(def, 'output')), ...REFUSALS },
+    responses: { '200': paidResponse(subscription, bodySchema(def, 'output')), ...REFUSALS },
   }
 }
 

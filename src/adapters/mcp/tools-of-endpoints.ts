@@ -5,6 +5,7 @@ import { embeddedAt, type Schema } from '../../domain/embedded-schema.js'
 import type { EndpointDef } from '../../domain/endpoint.js'
 import { SvcError } from '../../domain/errors.js'
 import { priceShown } from '../../domain/manifest.js'
+import { windowShown } from '../../domain/subscription-terms.js'
 import { isRecord } from '../../domain/x402.js'
 import { FREE_TOOLS } from './free-tools.js'
 
@@ -18,6 +19,7 @@ export interface EndpointTool {
 export type ToolSource = Pick<EndpointDef, 'name' | 'description' | 'input'> & {
   readonly price: string
   readonly period?: string
+  readonly calls?: number
 }
 
 /** @throws SvcError `invalid_endpoint` where a tool's name is a free tool's name. */
@@ -39,9 +41,9 @@ export function endpointTools(endpoints: readonly EndpointDef[]): ReadonlyMap<st
 }
 
 /** A tool's arguments are always an object. An input that is not an object becomes the member `input`. */
-export function toolOf({ name, description, input, price, period }: ToolSource) {
+export function toolOf({ name, description, input, price, ...window }: ToolSource) {
   const wraps = isRecord(input) ? input.type !== undefined && input.type !== 'object' : input === false
-  const cost = `Costs ${price} in USDC${period === undefined ? '' : ` for ${period}`}, paid with x402.`
+  const cost = `Costs ${price} in USDC${windowShown(window)}, paid with x402.`
   const tool: Tool = {
     name: name.replaceAll('/', '_'),
     description: description ? `${description}\n${cost}` : cost,

@@ -92,7 +92,7 @@ export abstract class PayingClient {
    */
   async estimate(url: string | URL, body?: unknown, options: RequestOptions = {}): Promise<Estimate> {
     const request = requestOf(url, body, options)
-    if (this.#keys.keyFor(request.url) !== undefined) return { usd: 0, covered: true }
+    if (this.#keys.covers(request.url)) return { usd: 0, covered: true }
     const asked = await askBriefly(this.#settings, request, options)
     if (isQuote(asked.reply)) return estimateOf(request.url, asked.reply, this.#settings)
     succeeded(asked)
@@ -116,13 +116,13 @@ export abstract class PayingClient {
     options: CallOptions = {},
   ): Promise<CallResult<T>> {
     const request = requestOf(url, body, options)
-    const key = this.#keys.keyFor(request.url)
+    const key = this.#keys.keyFor(request)
     if (!this.#settings.signer && key === undefined) throw noSigner(request.url.origin)
     const held = key === undefined ? request : withKey(request, key, this.#settings.random)
     const asked = await ask(this.#settings, held, options, this.#settings.timeoutMs)
+    if (key !== undefined) this.#keys.answered(request.url, key, asked.reply)
     if (!isQuote(asked.reply)) return resultOf(succeeded(asked))
     if (key === undefined) return resultOf(await this.#buy(request, asked))
-    this.#keys.drop(request.url, key)
     const bought = await this.#buy(request, asked)
     const message = `${request.url.origin} no longer accepts the subscription key`
     return resultOf(bought, [{ code: 'key_refused', message }])
@@ -165,7 +165,7 @@ export abstract class PayingClient {
     const bought: Outcome = isPaid ? await this.#buy(request, asked) : succeeded(asked)
     const sold = isPaid ? soldIn(bought.reply.headers) : undefined
     if (!sold) throw notASubscription(request.url.origin, bought)
-    return { ...resultOf<T>(bought), ...this.#keys.hold(request.url, sold.key, sold.expiresAt) }
+    return { ...resultOf<T>(bought), ...this.#keys.hold(request.url, sold) }
   }
 
   /**
@@ -178,7 +178,7 @@ export abstract class PayingClient {
    * @throws SvcError `invalid_url`, `invalid_subscription`
    */
   useSubscription(url: string | URL, key: string, expiresAt?: Date | string | number): void {
-    this.#keys.hold(urlOf(url), key, expiresAt)
+    this.#keys.hold(urlOf(url), { key, expiresAt })
   }
 
   /**
@@ -228,7 +228,7 @@ export abstract class PayingClient {
       deliver: (sent, payment) => deliver(this.#settings, sent, timeoutMs, payment),
     })
     const sold = soldIn(bought.reply.headers)
-    if (sold) this.#keys.hold(request.url, sold.key, sold.expiresAt)
+    if (sold) this.#keys.hold(request.url, sold)
     return bought
   }
 }

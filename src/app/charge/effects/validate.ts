@@ -5,7 +5,7 @@ import { withTimeout } from '../../../ports/timeouts-and-aborts.js'
 import { thenMaybe } from '../../then-maybe.js'
 import type { Call } from '../call-record.js'
 import type { ChargeDeps } from '../charge-deps.js'
-import { entitle } from './entitle.js'
+import { looksCovered } from './entitle.js'
 
 /** A probe asks for the price: it has no input to validate, and no handler runs for it. */
 export function validate(deps: ChargeDeps, call: Call) {
@@ -71,7 +71,7 @@ function queryOf({ endpoint, request }: Call): Readonly<Record<string, unknown>>
  * answer, the input is refused: a quote would make a subscriber pay again.
  */
 async function probeUnlessCovered(deps: ChargeDeps, call: Call, problem: Problem) {
-  if ((await entitle(deps, call)) === 'uncovered') return probe(deps, call)
+  if ((await looksCovered(deps, call)) === 'uncovered') return probe(deps, call)
   call.problem = problem
   call.retryAfterMs = undefined
   return 'invalid' as const

@@ -107,8 +107,8 @@ export const ONCE_THERE = [
     edits: [
       {
         file: CLOSE,
-        find: "finish(hasKey ? 'complete' : 'forfeit')",
-        replace: "finish(hasKey && call.answer!.status < 300 ? 'complete' : 'forfeit')",
+        find: "finish(keeps === undefined ? 'forfeit' : 'complete')",
+        replace: "finish(keeps === undefined || call.answer!.status >= 300 ? 'forfeit' : 'complete')",
       },
     ],
   },

@@ -66,6 +66,9 @@ function closeAfterStream(deps: ChargeDeps, call: Call, inFlight: InFlight): und
       const isKept = lost === 'replay' || (lost === 'release' && isWhole)
       if (call.held) await close(deps, call, isKept ? 'complete' : 'forfeit')
     })
+    .catch(cause =>
+      deps.logger.error({ err: cause, txId: call.txId }, 'a call was not closed after its stream'),
+    )
     .finally(inFlight.leave)
 }
 

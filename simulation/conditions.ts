@@ -17,6 +17,8 @@ export interface Conditions {
   readonly perMinute: number | undefined
   readonly buyers: number
   readonly actsPerBuyer: number
+  /** How many calls a window has; `undefined` where only time ends it. */
+  readonly windowCalls: number | undefined
   /** Acts begin within this time. */
   readonly spanMs: number
   readonly links: Readonly<Record<Link, LinkFaults>>
@@ -58,6 +60,8 @@ export interface NodeTrouble {
 }
 
 const DAY_MS = 86_400_000
+/** Fewer than some buyers make. */
+const WINDOW_CALLS = 3
 
 export function conditionsOf(seed: string): Conditions {
   const dice = new Dice(`${seed}/conditions`)
@@ -87,6 +91,8 @@ export function conditionsOf(seed: string): Conditions {
     perMinute: dice.chance(0.15) ? dice.between(3, 30) : undefined,
     buyers: kind === 'hoard' ? dice.between(1, 2) : dice.between(2, 6),
     actsPerBuyer: kind === 'hoard' ? dice.between(20, 80) : dice.between(3, 12),
+    // A die of its own: the rest of an episode is as it was before windows had a count.
+    windowCalls: new Dice(`${seed}/window`).chance(0.5) ? WINDOW_CALLS : undefined,
     spanMs: kind === 'hoard' ? 2 * DAY_MS : dice.between(20_000, 240_000),
     links: {
       http: link(0.6, 0.12),
@@ -113,6 +119,12 @@ export function conditionsOf(seed: string): Conditions {
     },
     skewMs: dice.chance(0.4) ? dice.between(0, 10_800_000) : 0,
   }
+}
+
+/** Whether a store may not hear in time what a call of a window came to. */
+export function mayForgetCalls({ death, standstill, ambush, lateRecord, links }: Conditions): boolean {
+  const troubles = [death, standstill, ambush, lateRecord, ...Object.values(links.store)]
+  return troubles.some(often => often > 0)
 }
 
 /** The same world without trouble. */

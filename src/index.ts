@@ -19,6 +19,7 @@ export type { IdempotencyOptions, ServerOptions, Stores } from './app/server/ser
 // Call and pay
 export * from './client.js'
 export type { AgentDef, AgentOptions } from './domain/agent.js'
+export type { BodyType } from './domain/body-type.js'
 export type {
   BodyOf,
   EndpointDef,
@@ -30,7 +31,7 @@ export type {
   Method,
   PriceContext,
   PriceFunction,
-  Subscription,
+  ReadBody,
 } from './domain/endpoint.js'
 export type { EndpointLimits, EndpointRateLimit } from './domain/endpoint-limits.js'
 export type { DescribedSchema, EndpointSchema, EndpointSchemas } from './domain/endpoint-schemas.js'
@@ -59,6 +60,7 @@ export type {
 } from './domain/standard-schema.js'
 export type { Path } from './domain/state-machine/run-machine.js'
 export type { Drawing, DrawnMachine, DrawnState } from './domain/state-machine/transition-table.js'
+export type { Subscription } from './domain/subscription-terms.js'
 export type { CallObserver, EndedCall } from './ports/call-observer.js'
 // Ports, for those who bring their own stores
 export type {
@@ -79,4 +81,4 @@ export type { CreditStore, CreditTerms } from './ports/handler-credit.js'
 export type { Logger } from './ports/logger.js'
 export type { RateLimit, RateVerdict } from './ports/rate-limit.js'
 export type { Runs } from './ports/recent-runs.js'
-export type { SubscriptionRecord, SubscriptionStore } from './ports/subscriptions.js'
+export type { SubscriptionRecord, SubscriptionStore, TakeMove, Taken } from './ports/subscriptions.js'

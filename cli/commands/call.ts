@@ -3,7 +3,7 @@
  * a flag.
  */
 import type { Command } from 'commander'
-import type { CallResult, Network, StreamResult } from '../../src/client.js'
+import type { ActiveSubscription, CallResult, Network, StreamResult } from '../../src/client.js'
 import { SvcError } from '../../src/domain/errors.js'
 import { jsonArgument, methodArgument, networkArgument } from '../arguments.js'
 import { columns, json, note, print, printable, printData } from '../output.js'
@@ -73,26 +73,21 @@ async function call(url: string, flags: CallFlags): Promise<void> {
     const label = `calling ${printable(url)}`
     if (flags.stream) {
       const result = await whileWaiting(label, client.stream(url, body, options))
-      if (!flags.json) noteReceipt(result)
+      if (!flags.json) noteReceipt(result, client.activeSubscriptions[0])
       await printStream(result, flags.json === true)
       return
     }
     const result = await whileWaiting(label, client.call(url, body, options))
     if (flags.json) return print(json(result, 2))
-    noteReceipt(result)
+    noteReceipt(result, client.activeSubscriptions[0])
     printData(result.data)
   } finally {
     process.off('SIGINT', interrupt)
   }
 }
 
-function noteReceipt({
-  payment,
-  status,
-  attempts,
-  replayed,
-  warnings = [],
-}: CallResult | StreamResult): void {
+function noteReceipt(result: CallResult | StreamResult, window: ActiveSubscription | undefined): void {
+  const { payment, status, attempts, replayed, warnings = [] } = result
   note(
     ...columns([
       ['price', payment ? `$${payment.usd ?? '?'}${replayed ? ', paid earlier' : ''}` : 'nothing'],
@@ -100,6 +95,8 @@ function noteReceipt({
       ['attempts', attempts === 1 ? undefined : String(attempts)],
       ['transaction', payment?.txId],
       ['amount', payment?.amount && `${payment.amount} base units of asset ${payment.asset}`],
+      ['window ends', window?.expiresAt === undefined ? undefined : new Date(window.expiresAt).toISOString()],
+      ['calls left', window?.remaining?.toString()],
     ]),
     ...warnings.map(({ code, message }) => `warning: ${printable(message)} (${code})`),
     '',

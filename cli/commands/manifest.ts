@@ -1,6 +1,7 @@
 /** `svc manifest`: prints an agent's manifest. */
 import type { Command } from 'commander'
 import type { ManifestEndpoint } from '../../src/client.js'
+import { windowShown } from '../../src/domain/subscription-terms.js'
 import { columns, json, print, printable } from '../output.js'
 
 export function manifestCommand(program: Command): void {
@@ -29,8 +30,7 @@ async function readManifest(url: string, { json: asJson }: { json?: boolean }): 
   )
 }
 
-function described({ method, url, price, pricing, period, description }: ManifestEndpoint): string[] {
-  const window = pricing === 'subscription' && period ? ` for ${period}` : ''
-  const head = `${method} ${url}  ${price}${window}`
+function described({ method, url, price, period, calls, description }: ManifestEndpoint): string[] {
+  const head = `${method} ${url}  ${price}${windowShown({ period, calls })}`
   return ['', printable(head), ...(description ? [`  ${printable(description)}`] : [])]
 }

@@ -1,5 +1,6 @@
 /** The messages of `svc dev`. The agent prints its own output too; these lines are true whatever it prints. */
 import type { ManifestEndpoint } from '../../src/client.js'
+import { windowShown } from '../../src/domain/subscription-terms.js'
 import type { Sandbox } from '../../src/sandbox.js'
 import { printable } from '../output.js'
 import { shellWord } from '../shell-word.js'
@@ -17,8 +18,8 @@ export function offerTold({ url, manifest, call }: Offer, sandbox: Sandbox | und
   ]
 }
 
-function endpointTold({ method, url, price, pricing, period }: ManifestEndpoint): string {
-  return `  ${printable(`${method} ${url}  ${price}${pricing === 'subscription' ? ` for ${period}` : ''}`)}`
+function endpointTold({ method, url, price, period, calls }: ManifestEndpoint): string {
+  return `  ${printable(`${method} ${url}  ${price}${windowShown({ period, calls })}`)}`
 }
 
 function quoteTold({ url, body }: FirstCall): string[] {

@@ -2,16 +2,19 @@
 
 import { decodeAnswerHeader } from '../../src/domain/x402.js'
 import type { Ledger } from '../../src/sandbox/ledger.js'
+import type { Conditions } from '../conditions.js'
 import { EPOCH_MS } from '../kernel/process.js'
 import { type Asking, headerOf, type Truth, type Window } from '../world/truth.js'
 import type { WireReply } from '../world/wire.js'
 import type { World } from '../world/world.js'
 
-export function checkReply({ truth, ledger, seller }: World, asking: Asking, reply: WireReply): void {
+export function checkReply(world: World, asking: Asking, reply: WireReply): void {
+  const { truth, ledger, seller } = world
   if (reply.status >= 200 && reply.status < 400)
     checkAnswer(truth, ledger, asking, reply, seller.windowsSkewMs)
   if (reply.status === 402) checkQuote(truth, ledger, asking)
-  if (reply.status === 402) checkWindow(truth, asking)
+  if (reply.status === 402) checkWindow(world, asking)
+  if (asking.window !== undefined) checkCount(world, asking.window)
   if (reply.status >= 500) checkFailure(truth, asking, reply)
 }
 
@@ -25,11 +28,13 @@ function checkAnswer(truth: Truth, ledger: Ledger, asking: Asking, reply: WireRe
     const sold = window === undefined ? undefined : truth.windows.get(window)
     if (!sold || !ledger.landed(sold.txId))
       truth.violated('no-answer-without-payment', `${act} got run ${run.id} for nothing`)
+    sold?.runs.add(run.id)
     return
   }
   const key = headerOf(reply, 'x-svc-subscription')
   const expiresAtMs = Date.parse(headerOf(reply, 'x-svc-subscription-expires') ?? '') - skewMs
-  if (key !== undefined) truth.windows.set(key, { txId, expiresAtMs })
+  if (key !== undefined)
+    truth.windows.set(key, { txId, expiresAtMs, runs: truth.windows.get(key)?.runs ?? new Set() })
   if (!ledger.landed(txId))
     truth.violated('no-answer-without-payment', `${act} got run ${run.id} for ${txId}, which has not landed`)
   if (run.txId !== txId || !run.returned)
@@ -62,10 +67,40 @@ export function isWindowOpen({ expiresAtMs }: Window, atMs: number): boolean {
   return expiresAtMs >= EPOCH_MS + atMs + ARRIVAL_MS
 }
 
-function checkWindow(truth: Truth, { act, window, endpoint, atMs, payment }: Asking): void {
+function checkWindow({ truth, conditions }: World, asking: Asking): void {
+  const { act, window, endpoint, atMs, payment } = asking
   const sold = window === undefined || payment ? undefined : truth.windows.get(window)
   if (!sold || endpoint !== 'feed' || !isWindowOpen(sold, atMs)) return
+  if (mayBeUsedUp(truth, conditions, window!, asking)) return
   truth.violated('windows-hold', `${act} was quoted in a window that it had paid for with ${sold.txId}`)
+}
+
+/** Longer than a failed call may be reserved, and than its request may be on its way. */
+const GIVEN_BACK_MS = 300_000
+
+/** Whether as many calls were asked for in this window as it has. Those that were told of a failure long ago do not count. */
+export function mayBeUsedUp(
+  truth: Truth,
+  { windowCalls }: Conditions,
+  window: string,
+  asking: Pick<Asking, 'atMs'>,
+): boolean {
+  if (windowCalls === undefined) return false
+  const others = truth.askings.filter(
+    other =>
+      other.window === window &&
+      other !== asking &&
+      !(other.reply && other.reply.status >= 400 && other.atMs + GIVEN_BACK_MS <= asking.atMs),
+  )
+  return others.length >= windowCalls - 1
+}
+
+/** What a process has not told the store when it dies, stands still or is cut off is the buyer's: see docs/storage.md. */
+function checkCount({ truth, conditions, mayForgetCalls }: World, window: string): void {
+  const { windowCalls } = conditions
+  const runs = truth.windows.get(window)?.runs.size ?? 0
+  if (windowCalls !== undefined && !mayForgetCalls && runs > windowCalls - 1)
+    truth.violated('window-calls-counted', `a window of ${windowCalls} calls delivered ${runs + 1}`)
 }
 
 /** An answer that says nothing about money, where the call that it answers settled. */

@@ -6,7 +6,7 @@ import type { Work } from '../world/seller.js'
 import type { Asking } from '../world/truth.js'
 import type { WireReply } from '../world/wire.js'
 import { type World, workRequest } from '../world/world.js'
-import { isWindowOpen } from './answers.js'
+import { isWindowOpen, mayBeUsedUp } from './answers.js'
 
 /** Of fewer characters than a secret has. */
 export const GUESSABLE = 'short'
@@ -46,12 +46,13 @@ export async function askedAgain(world: World): Promise<void> {
   }
 }
 
-/** Every window that has not ended opens its endpoint. */
+/** Every window that has not ended, by time or by its last call, opens its endpoint. */
 async function windowsUsed(world: World, auditor: Buyer): Promise<void> {
-  const { truth, timeline } = world
+  const { truth, timeline, conditions } = world
   for (const [window, sold] of truth.windows) {
     // Asking again can take hours, where a limit is waited out.
     if (!isWindowOpen(sold, timeline.nowMs)) continue
+    if (mayBeUsedUp(truth, conditions, window, { atMs: timeline.nowMs })) continue
     const work = { act: 'auditor', does: 'return' } as const
     const headers = { 'x-svc-subscription': window }
     let reply: WireReply | undefined

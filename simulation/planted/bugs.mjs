@@ -140,8 +140,8 @@ export const ONCE_THERE = [
     says: 'Moves that timed out come true later.',
     edits: [
       {
-        file: 'src/adapters/redis/charge-store.ts',
-        find: 'Math.floor(nowMs) + connection.commandTimeoutMs',
+        file: 'src/adapters/redis/move-in-time.ts',
+        find: 'Math.floor(nowMs) + commandTimeoutMs',
         replace: 'Math.floor(nowMs) + 3_600_000',
       },
     ],
@@ -290,6 +290,28 @@ export const MADE_UP = [
         file: 'src/app/charge/walk-charge-machine.ts',
         find: '      } finally {\n        inFlight.leave()\n      }',
         replace: '      } finally {\n        if (!request.caller.gone()) inFlight.leave()\n      }',
+      },
+    ],
+  },
+  {
+    name: 'one-call-too-many',
+    says: 'A window whose calls are used covers another one.',
+    edits: [
+      {
+        file: 'src/adapters/memory/call-count.ts',
+        find: 'if (this.left(nowMs) < 1 || ',
+        replace: 'if (this.left(nowMs) < 0 || ',
+      },
+    ],
+  },
+  {
+    name: 'failed-call-counts',
+    says: 'A call of a window counts though it failed.',
+    edits: [
+      {
+        file: 'src/app/charge/window-calls.ts',
+        find: '(await deps.subscriptions.giveBack!(id, token))',
+        replace: '((await deps.subscriptions.use!(id, token)) as undefined)',
       },
     ],
   },

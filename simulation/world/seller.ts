@@ -173,6 +173,7 @@ function agentOf(world: World, process: Process, payTo: string): AgentDef {
     }
   }
   const timeout = HANDLER_TIMEOUT_MS
+  const calls = world.conditions.windowCalls
   return defineAgent({
     name: 'Simulated',
     handle: 'simulated',
@@ -191,7 +192,7 @@ function agentOf(world: World, process: Process, payTo: string): AgentDef {
       }),
       defineEndpoint({
         name: 'feed',
-        subscription: { price: '$0.03', period: '2h' },
+        subscription: { price: '$0.03', period: '2h', ...(calls !== undefined && { calls }) },
         timeout,
         handler: handler('feed'),
       }),

@@ -90,6 +90,9 @@ export function sharedStores(world: World): StoresFor {
         put: (id, record) => ask('sell', () => windows.put(id, record)),
         sweep: nowMs => ask('sweep', () => windows.sweep(nowMs)),
         delete: id => ask('unsell', () => windows.delete(id)),
+        take: (id, move) => ask('takeCall', () => windows.take(id, move)),
+        use: (id, token) => ask('useCall', () => windows.use(id, token)),
+        giveBack: (id, token) => ask('giveBackCall', () => windows.giveBack(id, token)),
         now: () => ask('now', () => clock.now()),
       },
     }

@@ -45,6 +45,8 @@ export interface Window {
   readonly txId: string
   /** By the simulation's time of day; the buyer heard the store's. */
   readonly expiresAtMs: number
+  /** The runs whose answers were heard in it, without the one that bought it. */
+  readonly runs: Set<number>
 }
 
 /** Who sent a payment to be settled, and when. */

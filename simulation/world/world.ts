@@ -6,7 +6,7 @@ import type { Logger } from '../../src/ports/logger.js'
 import type { SignedPayment } from '../../src/ports/payment-signer.js'
 import { type Credit, createLedger, type Ledger } from '../../src/sandbox/ledger.js'
 import { createRounds } from '../../src/sandbox/rounds.js'
-import { type Conditions, calm } from '../conditions.js'
+import { type Conditions, calm, mayForgetCalls } from '../conditions.js'
 import { checkReply } from '../invariants/answers.js'
 import type { Dice } from '../kernel/dice.js'
 import { Fate } from '../kernel/fate.js'
@@ -58,6 +58,7 @@ export class World {
   readonly seller: Seller
   readonly logger: Logger
   conditions: Conditions
+  readonly mayForgetCalls: boolean
   /** Acts that have begun and not ended. */
   acting = 0
   readonly #onLine: ((line: string) => void) | undefined
@@ -68,6 +69,7 @@ export class World {
   constructor({ seed, conditions, faults, onLine }: WorldOptions) {
     this.seed = seed
     this.conditions = conditions
+    this.mayForgetCalls = mayForgetCalls(conditions)
     this.#onLine = onLine
     this.fate = new Fate(seed, faults)
     this.network = new Network(this.timeline, this.fate)

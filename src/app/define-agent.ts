@@ -1,6 +1,7 @@
 /** The public functions that define endpoints and agents: the domain's checks, and a compiler for the schemas. */
 import { ajvValidator } from '../adapters/validation/ajv.js'
 import { type AgentDef, type AgentOptions, agent } from '../domain/agent.js'
+import type { BodyType } from '../domain/body-type.js'
 import { type EndpointDef, type EndpointOptions, endpoint, type JSONSchema } from '../domain/endpoint.js'
 import type { EndpointSchema } from '../domain/endpoint-schemas.js'
 import { SvcError } from '../domain/errors.js'
@@ -21,10 +22,11 @@ const validator = ajvValidator()
  *
  * @throws SvcError `invalid_name`, `invalid_price`, `invalid_timeout`, `invalid_endpoint`
  */
-export function defineEndpoint<const Input extends EndpointSchema | undefined = undefined>(
-  options: EndpointOptions<Input>,
-): EndpointDef {
-  const def = endpoint<Input>(options)
+export function defineEndpoint<
+  const Input extends EndpointSchema | undefined = undefined,
+  Type extends BodyType = 'json',
+>(options: EndpointOptions<Input, Type>): EndpointDef {
+  const def = endpoint<Input, Type>(options)
   checkSchemas(def)
   return def
 }

@@ -34,6 +34,7 @@ export interface SkillPrice {
   readonly amount: string | null
   readonly price: string
   readonly period?: string
+  readonly calls?: number
 }
 
 const MODES = ['application/json', 'text/plain'] as const

@@ -2,7 +2,9 @@
  * What an endpoint declares about itself in its 402, so that a facilitator can list it (x402's `bazaar` extension,
  * version 2): a schema of its calls, and one call that satisfies it.
  */
+
 import { requiredOnly, requiredTypes, withoutWords } from './abridged-schema.js'
+import { MEDIA_TYPE } from './body-type.js'
 import { embeddedAt, type Schema } from './embedded-schema.js'
 import type { EndpointDef, JSONSchema } from './endpoint.js'
 import { examplesOf } from './example-input.js'
@@ -65,17 +67,20 @@ export function listableOf(
   throw new Error('A declaration without a schema is always listable')
 }
 
-function* candidates({ method, input = {} }: Called, accepted: readonly unknown[]): Generator<Listable> {
+function* candidates(
+  { method, bodyType, input = {} }: Called,
+  accepted: readonly unknown[],
+): Generator<Listable> {
   for (const { leftOut, of, acceptsMadeUp = false } of ABRIDGEMENTS) {
     const schema = of(input)
     const madeUp = acceptsMadeUp ? [examplesOf(schema).next().value] : []
     for (const example of [...accepted, ...madeUp]) {
-      yield { declared: bazaarOf({ method, input: schema }, example), leftOut }
+      yield { declared: bazaarOf({ method, bodyType, input: schema }, example), leftOut }
     }
   }
 }
 
-type Called = Pick<EndpointDef, 'method' | 'input' | 'output'>
+type Called = Pick<EndpointDef, 'method' | 'bodyType' | 'input' | 'output'>
 
 /** The declaration with the answer's schema, with its first example and without one. */
 function withAnswer(
@@ -98,7 +103,8 @@ function withAnswer(
 }
 
 /** `example` is a body, or a GET's query, that satisfies `input`. The caller has checked it. */
-export function bazaarOf({ method, input }: Called, example: unknown): BazaarDeclaration {
+export function bazaarOf({ method, bodyType, input }: Called, example: unknown): BazaarDeclaration {
+  if (bodyType !== undefined) return textDeclaration(method, bodyType)
   return method === 'GET'
     ? declaration(
         { type: 'http', method, queryParams: example },
@@ -113,6 +119,16 @@ export function bazaarOf({ method, input }: Called, example: unknown): BazaarDec
         },
         ['type', 'method', 'bodyType', 'body'],
       )
+}
+
+/** The Bazaar has no word for bytes: they are declared as a text that is not one. */
+function textDeclaration(method: string, bodyType: 'text' | 'bytes'): BazaarDeclaration {
+  const body = { type: 'string', ...(bodyType === 'bytes' && { contentMediaType: MEDIA_TYPE.bytes }) }
+  return declaration(
+    { type: 'http', method, bodyType: 'text', body: '' },
+    { bodyType: { type: 'string', enum: ['json', 'form-data', 'text'] }, body },
+    ['type', 'method', 'bodyType', 'body'],
+  )
 }
 
 function declaration(input: Schema, parts: Schema, required: readonly string[]): BazaarDeclaration {

@@ -1,96 +1,33 @@
 /** The definition of one paid route, checked when its module loads. */
+import { type BodyType, MEDIA_TYPE } from './body-type.js'
 import { type Lifecycle, lifecycleOf } from './deprecation.js'
 import { type EndpointLimits, limitsOf } from './endpoint-limits.js'
-import { type BodyOf, type EndpointSchema, type EndpointSchemas, schemasOf } from './endpoint-schemas.js'
+import { type EndpointSchema, type EndpointSchemas, schemasOf } from './endpoint-schemas.js'
 import { SvcError, shown } from './errors.js'
+import type { Handler, PriceFunction, ReadBody } from './handler-context.js'
 import { usdToBaseUnits } from './money.js'
-import { periodMs } from './subscription-period.js'
+import { checkSubscription, type Subscription } from './subscription-terms.js'
 
 export type { BodyOf, JSONSchema } from './endpoint-schemas.js'
+export type {
+  Handler,
+  HandlerContext,
+  HandlerPayment,
+  PriceContext,
+  PriceFunction,
+  ReadBody,
+} from './handler-context.js'
 
 /** The HTTP methods that an endpoint can have. */
 export type Method = 'GET' | 'POST'
 
-/** The request, as a price function and a handler receive it. A request without a body has the body `{}`. */
-export interface PriceContext<Body = unknown> {
-  /**
-   * The body, or the query of a GET; checked where the endpoint has an `input`. A library's schema gives its output:
-   * with defaults and transforms.
-   */
-  readonly body: Body
-  /** Header values by lower-case name. */
-  readonly headers: Readonly<Record<string, string | undefined>>
-  /** The query's parameters. */
-  readonly query: Readonly<Record<string, unknown>>
-}
-
-/** The verified payment. It is settled after the handler has succeeded, not before. */
-export interface HandlerPayment {
-  /** Its transaction id; absent where no transaction could be read in it. */
-  readonly txId?: string
-  /** The payer's address. */
-  readonly payer?: string
-  /** Base units of the asset. */
-  readonly amount: string
-  /** The same amount in USD, where the asset's decimals are known. */
-  readonly usd?: number
-  /** The asset's id, in decimal. */
-  readonly asset: string
-}
-
-/** The argument of a handler: the request, the payment, and the signal to stop. */
-export interface HandlerContext<Body = unknown> extends PriceContext<Body> {
-  /** Logs an entry for this request. An error answer contains the last 20 entries, so the caller reads them. */
-  log(message: string, data?: unknown): void
-  /** The payment that will be settled. In a call that a window covers, no payment is settled, and its `amount` is `0`. */
-  readonly payment: HandlerPayment
-  /**
-   * Aborts when the answer can no longer be delivered: the handler timed out, the caller hung up, or the server is
-   * stopping.
-   */
-  readonly signal: AbortSignal
-  /** The caller's `Idempotency-Key`. A handler may be started more than once under one key, and is settled at most once. */
-  readonly idempotencyKey?: string
-  /** W3C trace id: the caller's `traceparent`, else a new one. */
-  readonly traceId: string
-}
-
-/**
- * Does an endpoint's work. Data is answered as JSON with status 200; a `Uint8Array`, `ArrayBuffer` or `Blob` as its
- * bytes; a WHATWG `Response` with its own status, headers and bytes. A value that JSON would drop or change
- * (`undefined`, `NaN`, functions, Errors, Maps, promises, bytes inside) is not an answer: the call fails with
- * `handler_error`, and the log says where the value is.
- *
- * A thrown error, or a `Response` of status 400 or above, is a failure: the caller is not charged. An `SvcError`, or
- * an error whose `expose` is true, sets the message, code and status (400 to 599, but not 402) that the caller
- * receives. Any other error is 500 `handler_error`, and only the log has its message.
- */
-export type Handler<Body = unknown> = (ctx: HandlerContext<Body>) => unknown
-/**
- * Returns a price in USD, such as `$0.01`. It must be cheap, and give the same price for the same request. A probe
- * calls it before there is a body: then `body` is `{}`, or what a library's schema makes of that, so every field may be
- * missing. If it throws for a probe, it is called again with an example of the input. Only the log has the errors that
- * it throws.
- */
-export type PriceFunction<Body = unknown> = (
-  ctx: PriceContext<Body extends object ? Partial<Body> : Body>,
-) => string | Promise<string>
-
-/** A window of time that one payment buys instead of one call. Calls in the window are free. */
-export interface Subscription {
-  /** The price of one window in USD, such as `$5`. */
-  readonly price: string
-  /**
-   * How long a window stays open: a whole number of `ms`, `s`, `m`, `h`, `d` or `w`, such as `30d`; ten years at most.
-   */
-  readonly period: string
-}
-
 /** The options of {@link defineEndpoint}. */
 // `NoInfer`: nothing is inferred from the body's type. Without it and without \`strict\`, TypeScript tried to go back from
 // the parameter of a handler to its schema: 9.6 million instantiations, 14 s and an error (TypeScript 6).
-export interface EndpointOptions<Input extends EndpointSchema | undefined = undefined>
-  extends EndpointLimits {
+export interface EndpointOptions<
+  Input extends EndpointSchema | undefined = undefined,
+  Type extends BodyType = 'json',
+> extends EndpointLimits {
   /** The URL segment and the discovery name: lowercase letters, digits, `-` and `/`. */
   readonly name: string
   /** One line that tells other agents what it does; a quote has its first 500 characters. @default '' */
@@ -99,13 +36,20 @@ export interface EndpointOptions<Input extends EndpointSchema | undefined = unde
    * The price in USD, `$0.01` or `0.01`, or a cheap, deterministic function of the request. Set either `price` or
    * `subscription`.
    */
-  readonly price?: string | PriceFunction<NoInfer<BodyOf<Input>>>
+  readonly price?: string | PriceFunction<NoInfer<ReadBody<Input, Type>>>
   /** Sells windows instead of calls. Set either `price` or `subscription`. */
   readonly subscription?: Subscription
   /** Shown in the manifest where `price` is a function. */
   readonly priceHint?: string
   /** HTTP method. @default 'POST' */
   readonly method?: Method
+  /**
+   * What the body of a POST is: JSON, text (UTF-8) or bytes, whatever its content type says. The handler and the price
+   * get a value, a string or a `Uint8Array`. `input` is for JSON alone.
+   *
+   * @default 'json'
+   */
+  readonly bodyType?: Type
   /**
    * The schema of the body, or of the query of a GET: JSON Schema (2020-12), or a schema of zod, valibot, arktype or
    * another library of the Standard Schema and Standard JSON Schema interfaces. It is published as JSON Schema, and
@@ -136,7 +80,7 @@ export interface EndpointOptions<Input extends EndpointSchema | undefined = unde
   /** When this endpoint is expected to stop, not before `deprecated`. Every answer says so (RFC 8594). */
   readonly sunset?: Date | string
   /** Does the work, for a verified payment or in a window that was bought. A failure is not charged. */
-  readonly handler: Handler<NoInfer<BodyOf<Input>>>
+  readonly handler: Handler<NoInfer<ReadBody<Input, Type>>>
 }
 
 /** A checked endpoint, with its defaults filled in; see {@link EndpointOptions}. */
@@ -153,6 +97,8 @@ export interface EndpointDef extends Lifecycle, EndpointLimits, EndpointSchemas 
   readonly priceHint?: string
   /** HTTP method. */
   readonly method: Method
+  /** What the body is, where it is not JSON. */
+  readonly bodyType?: Exclude<BodyType, 'json'>
   /** An `input` that is slow to check is accepted. */
   readonly allowSlowInput?: true
   /** Milliseconds that the handler may take. */
@@ -180,9 +126,10 @@ const FREE_NAMES: ReadonlySet<string> = new Set(['health', 'ready', 'metrics', '
  *
  * @throws SvcError `invalid_name`, `invalid_price`, `invalid_timeout`, `invalid_endpoint`
  */
-export function endpoint<const Input extends EndpointSchema | undefined = undefined>(
-  options: EndpointOptions<Input>,
-): EndpointDef {
+export function endpoint<
+  const Input extends EndpointSchema | undefined = undefined,
+  Type extends BodyType = 'json',
+>(options: EndpointOptions<Input, Type>): EndpointDef {
   const { name, description = '', price, subscription, priceHint, handler } = options
   const {
     method = 'POST',
@@ -191,6 +138,7 @@ export function endpoint<const Input extends EndpointSchema | undefined = undefi
     tags = [],
     allowSlowInput = false,
   } = options
+  const bodyType: BodyType = options.bodyType ?? 'json'
   if (typeof name !== 'string' || !NAME.test(name)) {
     throw new SvcError(
       `An endpoint's name is made of lowercase letters, digits, '-' and single '/', not ${shown(name)}`,
@@ -211,6 +159,10 @@ export function endpoint<const Input extends EndpointSchema | undefined = undefi
   if (priceHint !== undefined && typeof priceHint !== 'string') refuse('priceHint is not a string')
   if (method !== 'GET' && method !== 'POST') refuse(`method is GET or POST, not ${shown(method)}`)
   const schemas = schemasOf(options as EndpointSchemas, refuse)
+  if (!Object.hasOwn(MEDIA_TYPE, bodyType)) refuse(`bodyType is json, text or bytes, not ${shown(bodyType)}`)
+  if (bodyType !== 'json' && method === 'GET') refuse(`bodyType is for POST: a GET has no body`)
+  if (bodyType !== 'json' && schemas.input !== undefined)
+    refuse(`input describes JSON, and bodyType is ${bodyType}`)
   if (!Number.isInteger(timeout) || timeout < TIMEOUT_MIN_MS || timeout > TIMEOUT_MAX_MS) {
     throw new SvcError(
       `Endpoint '${name}': timeout is ${TIMEOUT_MIN_MS} to ${TIMEOUT_MAX_MS} whole milliseconds, not ${shown(timeout)}`,
@@ -228,6 +180,7 @@ export function endpoint<const Input extends EndpointSchema | undefined = undefi
     ...(subscription !== undefined && { subscription: Object.freeze({ ...subscription }) }),
     ...(priceHint !== undefined && { priceHint }),
     method,
+    ...(bodyType !== 'json' && { bodyType }),
     ...schemas,
     ...(allowSlowInput && { allowSlowInput }),
     timeout,
@@ -237,11 +190,4 @@ export function endpoint<const Input extends EndpointSchema | undefined = undefi
     ...limitsOf(name, options),
     handler: handler as Handler<never>,
   })
-}
-
-function checkSubscription(subscription: unknown, refuse: (why: string) => never): void {
-  if (typeof subscription !== 'object' || subscription === null) refuse('subscription is not {price, period}')
-  const { price, period } = subscription as { price?: unknown; period?: unknown }
-  usdToBaseUnits(price)
-  periodMs(period)
 }

@@ -48,12 +48,16 @@ export interface ManifestEndpoint {
   readonly url: string
   /** HTTP method. */
   readonly method: Method
+  /** What the body is, where it is not JSON. */
+  readonly bodyType?: 'text' | 'bytes'
   /** USD, such as `$0.01`. For a price function its hint, else `dynamic`. */
   readonly price: string
   /** Whether every call costs `price`, the price depends on the call, or `price` buys a window. */
   readonly pricing: 'fixed' | 'dynamic' | 'subscription'
   /** How long a window stays open, such as `30d`; of subscriptions only. */
   readonly period?: string
+  /** How many calls a window has; of subscriptions with a count only. */
+  readonly calls?: number
   /** JSON Schema of the body, or of the query of a GET; `{}` where every input is accepted. */
   readonly input: JSONSchema
   /** What it is about. */
@@ -100,15 +104,18 @@ export function manifestX402(network: Network, facilitatorUrl: string): Manifest
 }
 
 function entry(def: EndpointDef, url: string): ManifestEndpoint {
-  const { name, description, method, tags, input = {} } = def
-  return { name, description, url, method, ...priceShown(def), input, tags }
+  const { name, description, method, bodyType, tags, input = {} } = def
+  return { name, description, url, method, ...(bodyType && { bodyType }), ...priceShown(def), input, tags }
 }
 
 /** An endpoint's price, as the manifest, the card and the command line show it. */
-export function priceShown(def: EndpointDef): Pick<ManifestEndpoint, 'price' | 'pricing' | 'period'> {
+export function priceShown(
+  def: EndpointDef,
+): Pick<ManifestEndpoint, 'price' | 'pricing' | 'period' | 'calls'> {
   if (def.subscription) {
-    const { price, period } = def.subscription
-    return { price: formatUsd(usdToBaseUnits(price)), pricing: 'subscription', period }
+    const { price, period, calls } = def.subscription
+    const window = { period, ...(calls !== undefined && { calls }) }
+    return { price: formatUsd(usdToBaseUnits(price)), pricing: 'subscription', ...window }
   }
   if (typeof def.price === 'string') return { price: formatUsd(usdToBaseUnits(def.price)), pricing: 'fixed' }
   return { price: def.priceHint ?? 'dynamic', pricing: 'dynamic' }

@@ -2,6 +2,7 @@
 import type { Schema } from './embedded-schema.js'
 import { IDEMPOTENCY_KEY_HEADER, IDEMPOTENCY_KEY_LENGTH_MAX } from './idempotency-key.js'
 import { OUTCOMES } from './machines/charge.machine.js'
+import type { Subscription } from './subscription-terms.js'
 import {
   LEGACY_PAYMENT_HEADER,
   PAYMENT_REQUIRED_HEADER,
@@ -49,7 +50,8 @@ export const PARAMETERS = {
     name: 'x-svc-subscription',
     in: 'header',
     required: false,
-    description: 'The key of a window that was bought: the call is covered by it.',
+    description:
+      'The key of a window that was bought: the call is covered by it, until the window ends or its calls are used.',
     schema: text,
   },
 } as const satisfies Schema
@@ -69,6 +71,10 @@ export const HEADERS = {
   subscriptionExpires: {
     description: 'When the window ends.',
     schema: { type: 'string', format: 'date-time' },
+  },
+  subscriptionRemaining: {
+    description: 'How many calls the window still has, after this one.',
+    schema: { type: 'integer', minimum: 0 },
   },
 } as const satisfies Schema
 
@@ -111,7 +117,7 @@ export const REFUSALS: Schema = Object.fromEntries(
   Object.keys(ERROR_RESPONSES).map(status => [status, { $ref: `#/components/responses/${status}` }]),
 )
 
-export function paidResponse(subscription: boolean, schema: Schema): Schema {
+export function paidResponse(subscription: Subscription | undefined, schema: Schema): Schema {
   return {
     description: subscription
       ? 'The result. Where the call bought a window, its key is in a header.'
@@ -121,6 +127,9 @@ export function paidResponse(subscription: boolean, schema: Schema): Schema {
       ...(subscription && {
         'x-svc-subscription': { $ref: '#/components/headers/subscriptionKey' },
         'x-svc-subscription-expires': { $ref: '#/components/headers/subscriptionExpires' },
+      }),
+      ...(subscription?.calls !== undefined && {
+        'x-svc-subscription-remaining': { $ref: '#/components/headers/subscriptionRemaining' },
       }),
     },
     content: { 'application/json': { schema } },

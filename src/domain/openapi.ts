@@ -1,5 +1,7 @@
 /** The listed endpoints as an OpenAPI 3.1 document, for tools that support HTTP but not x402. */
+
 import type { AgentDef } from './agent.js'
+import { MEDIA_TYPE } from './body-type.js'
 import { embeddedAt, type Schema } from './embedded-schema.js'
 import type { EndpointDef } from './endpoint.js'
 import { priceShown } from './manifest.js'
@@ -55,7 +57,7 @@ export function openapi(agent: AgentDef, baseUrl: string): OpenApi {
 
 function operation({ network, payTo }: AgentDef, def: EndpointDef): Schema {
   const { description, deprecated, input, method, name, subscription, tags } = def
-  const { price, pricing, period } = priceShown(def)
+  const terms = priceShown(def)
   return {
     operationId: name.replaceAll('/', '.'),
     summary: description === '' ? name : description,
@@ -66,9 +68,7 @@ function operation({ network, payTo }: AgentDef, def: EndpointDef): Schema {
       network: CAIP2[network],
       asset: String(USDC_ASSET_ID[network]),
       payTo,
-      price,
-      pricing,
-      ...(period !== undefined && { period }),
+      ...terms,
     },
     parameters: [
       ...(method === 'GET' ? queryParameters(def) : []),
@@ -79,11 +79,11 @@ function operation({ network, payTo }: AgentDef, def: EndpointDef): Schema {
     ...(method === 'POST' && {
       requestBody: {
         description: 'Without one, and without a payment, the answer is the price.',
-        required: input !== undefined,
-        content: { 'application/json': { schema: bodySchema(def, 'input') } },
+        required: input !== undefined || def.bodyType !== undefined,
+        content: { [MEDIA_TYPE[def.bodyType ?? 'json']]: { schema: bodySchema(def, 'input') } },
       },
     }),
-    responses: { '200': paidResponse(subscription !== undefined, bodySchema(def, 'output')), ...REFUSALS },
+    responses: { '200': paidResponse(subscription, bodySchema(def, 'output')), ...REFUSALS },
   }
 }
 

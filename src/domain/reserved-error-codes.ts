@@ -5,7 +5,13 @@
 import { OUTCOMES } from './machines/charge.machine.js'
 
 /** Codes that replace a final state's own code where a call knows more, and codes that are sent before a call exists. */
-const SAID_BESIDE = ['invalid_json', 'invalid_idempotency_key', 'node_unavailable', 'store_unavailable']
+const SAID_BESIDE = [
+  'invalid_json',
+  'invalid_text',
+  'invalid_idempotency_key',
+  'node_unavailable',
+  'store_unavailable',
+]
 
 const RESERVED: ReadonlySet<string> = new Set([
   ...Object.values(OUTCOMES).map(({ code }) => code),

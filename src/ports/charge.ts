@@ -62,6 +62,11 @@ export interface ChargeOutcome {
   readonly challenge?: Challenge
   readonly receipt?: Receipt
   readonly subscription?: { readonly key: string; readonly expiresAtMs: number }
+  /**
+   * How many calls are left of the window that was sold, or whose key came with the request, where it counts them. Of a
+   * replay: as the first answer said.
+   */
+  readonly callsLeft?: number
   readonly retryAfterMs?: number
 }
 

@@ -1,11 +1,16 @@
 /**
  * Stores the windows that were sold, by the SHA-256 of their key. The key itself is never stored. A shared store
- * needs only these operations, sync or async. If a store throws, it is down: no window opens and none is sold.
+ * needs only the first three operations, sync or async. If a store throws, it is down: no window opens and none is sold.
+ *
+ * Windows with a count of calls also need `take`, `use` and `giveBack`. Each of these is one atomic step on the store's
+ * own time: an implementation that reads and then writes sells one call twice. A call that was taken is reserved until
+ * `use` or `giveBack` names its token, or until its lease ends, because its process died: then it belongs to the window
+ * again. Sent again, `use` and `giveBack` change nothing.
  */
 export interface SubscriptionStore {
   /** The window of this id, even if it has ended; nothing where there is none. */
   get(id: string): SubscriptionRecord | undefined | null | Promise<SubscriptionRecord | undefined | null>
-  /** Stores a window. A later put of the same id replaces it. */
+  /** Stores a window. A later put of the same id replaces it, with the calls that were taken from it. */
   put(id: string, record: SubscriptionRecord): unknown
   /** Drops the windows that ended before `nowMs`. */
   sweep(nowMs: number): unknown
@@ -16,7 +21,19 @@ export interface SubscriptionStore {
   now?(): number | Promise<number>
   /** Called when it is proved that nothing was charged. Without it the record stays until its window ends. */
   delete?(id: string): unknown
+  /**
+   * Reserves one call of a window. Answers a token that holds a reservation the same again. Of two tokens, only one gets
+   * the last call.
+   */
+  take?(id: string, move: TakeMove): Taken | Promise<Taken>
+  /** Counts a reserved call for good. Does nothing where the token holds none. */
+  use?(id: string, token: string): unknown
+  /** Gives a reserved call back. Answers how many calls are left; nothing where there is no such window. */
+  giveBack?(id: string, token: string): number | undefined | null | Promise<number | undefined | null>
 }
+
+/** The moves of {@link SubscriptionStore} that windows with a count of calls need. */
+export const COUNTING_MOVES = ['take', 'use', 'giveBack'] as const
 
 /** A window that was sold. */
 export interface SubscriptionRecord {
@@ -27,4 +44,28 @@ export interface SubscriptionRecord {
    * moment.
    */
   readonly expiresAtMs: number
+  /**
+   * How many more calls the window covers, without those that are reserved; absent where only time ends it. The call that
+   * bought the window is counted before it is stored.
+   */
+  readonly callsLeft?: number
 }
+
+/** The arguments of `take`. */
+export interface TakeMove {
+  /** The endpoint that is called. A window of another endpoint counts as no window, and loses no call. */
+  readonly endpoint: string
+  /** Unique per call. */
+  readonly token: string
+  /** How long the call stays reserved, in milliseconds, if nobody uses it or gives it back. */
+  readonly leaseMs: number
+}
+
+/**
+ * The result of `take`. `taken`: the call is covered; `callsLeft` is what the window has after it, and is absent where only
+ * time ends the window. `usedUp`: every call is used or reserved. `none`: there is no such window, or it has ended.
+ */
+export type Taken =
+  | { readonly verdict: 'taken'; readonly callsLeft?: number }
+  | { readonly verdict: 'usedUp' }
+  | { readonly verdict: 'none' }

@@ -1,6 +1,7 @@
 /** The promises of `src/ports/subscriptions.ts`, for any implementation of it. */
 import { randomUUID } from 'node:crypto'
 import type { SubscriptionStore } from '../ports/subscriptions.js'
+import { countedWindows } from './counted-windows.contract.js'
 import type { TestRunner } from './runner.js'
 
 /** A {@link SubscriptionStore} under test, and its time. */
@@ -19,7 +20,7 @@ export interface SubscriptionsHarness {
 export type MakeSubscriptions = () => SubscriptionsHarness | Promise<SubscriptionsHarness>
 
 /**
- * Defines the tests that every {@link SubscriptionStore} has to pass.
+ * Defines the tests that every {@link SubscriptionStore} has to pass. Those of counted windows pass a store without `take`.
  *
  * @param runner Your test runner's functions.
  * @param name The store's name in the titles of tests.
@@ -104,4 +105,5 @@ export function subscriptionsContract(
       expect((await store.get(id))?.expiresAtMs).toBeLessThan(record.expiresAtMs)
     })
   })
+  countedWindows({ describe, expect, it }, name, make)
 }

@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest'
 import { Timeline } from '../../simulation/kernel/timeline.js'
 import { leasesIn } from '../../src/app/charge/leases.js'
-import { pendingCloses } from '../../src/app/charge/pending-closes.js'
+import { pendingCloses, pendingWindowMoves, type WindowMove } from '../../src/app/charge/pending-moves.js'
 import type { ChargeStore, CloseMove, Hold } from '../../src/ports/charge-store.js'
 import { clockOf } from '../support/virtual-clock.js'
 
@@ -182,5 +182,41 @@ describe('a closing move', () => {
     expect(tokens[0]).toBe('1')
     expect(tokens).not.toContain('release')
     expect(tokens.slice(-2)).toEqual(['one more', 'another'])
+  })
+})
+
+describe('the end of a call of a window', () => {
+  it('is sent again until the store answers it', async () => {
+    const timeline = new Timeline()
+    const sent: string[] = []
+    const store = { isDown: true }
+    const move = (how: WindowMove['how']) => async (id: string, token: string) => {
+      sent.push(`${how} ${id} ${token} ${timeline.nowMs}`)
+      if (store.isDown) throw new Error('down')
+    }
+    const moves = { use: move('use'), giveBack: move('giveBack') }
+    const pending = pendingWindowMoves(moves as never, SILENT, clockOf(timeline))
+    pending.add({ how: 'use', id: 'window', token: 'one' })
+    pending.add({ how: 'giveBack', id: 'window', token: 'two' })
+    await timeline.run(500)
+    store.isDown = false
+    await timeline.run(60_000)
+    expect(sent).toEqual(['use window one 250', 'use window one 750', 'giveBack window two 750'])
+    expect(timeline.isEmpty).toBe(true)
+  })
+
+  it('is dropped by the ten thousandth after it, if it only gives back', async () => {
+    const timeline = new Timeline()
+    const sent: string[] = []
+    const move = (how: string) => async (_: string, token: string) => void sent.push(`${how} ${token}`)
+    const moves = { use: move('use'), giveBack: move('giveBack') }
+    const pending = pendingWindowMoves(moves as never, SILENT, clockOf(timeline))
+    pending.add({ how: 'use', id: 'window', token: 'used' })
+    pending.add({ how: 'giveBack', id: 'window', token: 'given' })
+    for (let at = 0; at < 9_999; at++) pending.add({ how: 'use', id: 'window', token: `${at}` })
+    await timeline.run(60_000)
+    expect(sent).toHaveLength(10_000)
+    expect(sent[0]).toBe('use used')
+    expect(sent).not.toContain('giveBack given')
   })
 })

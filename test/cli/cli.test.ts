@@ -112,6 +112,21 @@ describe('svc call', () => {
     expect(spent()).toBe(PRICE)
   })
 
+  it('prints what is left of a window that it bought', async () => {
+    const { env } = wallet()
+    const window = {
+      'x-svc-subscription': 'key',
+      'x-svc-subscription-expires': '2999-01-01T00:00:00Z',
+      'x-svc-subscription-remaining': '99',
+    }
+    const { url } = await market.seller((seen, shop) =>
+      seen.payment ? shop.sell(seen.payment, window) : shop.challenge(shop.entry()),
+    )
+    const { code, stderr } = await svc(['call', url, '--max-price', '0.01'], env)
+    expect(code).toBe(0)
+    expect(stderr).toMatch(/window ends +2999-01-01T00:00:00\.000Z\ncalls left +99\n/)
+  })
+
   it('prints one object with --json, and sends the given key', async () => {
     const { env } = wallet()
     const seller = await market.seller(honest)

@@ -58,7 +58,7 @@ describe('events', () => {
     expect(await read(bytes)).toEqual(expected)
     expect(await read(...Array.from(bytes, byte => Uint8Array.of(byte)))).toEqual(expected)
     for (let at = 1; at < bytes.length; at++) {
-      expect(await read(bytes.subarray(0, at), bytes.subarray(at))).toEqual(expected)
+      expect(await read(bytes.subarray(0, at), new Uint8Array(), bytes.subarray(at))).toEqual(expected)
     }
   })
 

@@ -7,6 +7,10 @@ const url = new URL('https://seller.example/reports?day=1')
 const END_MS = Date.UTC(2030, 0, 1)
 const LONGEST = 'k'.repeat(4_096)
 
+const to = (url: URL, headers: Record<string, string> = {}) => ({ url, headers })
+
+const QUOTE = { status: 402, headers: new Headers() }
+
 function ring(startMs = END_MS - 1_000) {
   let nowMs = startMs
   const at = (ms: number) => {
@@ -18,10 +22,13 @@ function ring(startMs = END_MS - 1_000) {
 describe('a key that is held', () => {
   it('is for its endpoint, whatever the query, and for no other', () => {
     const { keys } = ring()
-    expect(keys.hold(url, 'key')).toStrictEqual({ url: 'https://seller.example/reports', key: 'key' })
-    expect(keys.keyFor(new URL('https://seller.example/reports?day=2'))).toBe('key')
+    expect(keys.hold(url, { key: 'key' })).toStrictEqual({
+      url: 'https://seller.example/reports',
+      key: 'key',
+    })
+    expect(keys.keyFor(to(new URL('https://seller.example/reports?day=2')))).toBe('key')
     for (const other of ['https://seller.example/', 'https://other.example/reports']) {
-      expect(keys.keyFor(new URL(other))).toBeUndefined()
+      expect(keys.keyFor(to(new URL(other)))).toBeUndefined()
     }
     expect(keys.list()).toEqual([{ url: 'https://seller.example/reports', key: 'key' }])
   })
@@ -32,38 +39,38 @@ describe('a key that is held', () => {
     ['milliseconds', END_MS],
   ])('is sent until its end, told as %s, and forgotten then', (_, end) => {
     const { keys, at } = ring()
-    expect(keys.hold(url, 'key', end)).toMatchObject({ expiresAt: END_MS })
+    expect(keys.hold(url, { key: 'key', expiresAt: end })).toMatchObject({ expiresAt: END_MS })
     at(END_MS - 1)
-    expect(keys.keyFor(url)).toBe('key')
+    expect(keys.keyFor(to(url))).toBe('key')
     expect(keys.list()).toHaveLength(1)
     at(END_MS)
     expect(keys.list()).toEqual([])
-    expect(keys.keyFor(url)).toBeUndefined()
+    expect(keys.keyFor(to(url))).toBeUndefined()
     // The clock may be set back: what was forgotten stays so.
     at(END_MS - 1)
-    expect(keys.keyFor(url)).toBeUndefined()
+    expect(keys.keyFor(to(url))).toBeUndefined()
   })
 
   it('without an end is kept', () => {
     const { keys, at } = ring()
-    keys.hold(url, 'key')
+    keys.hold(url, { key: 'key' })
     at(Number.MAX_SAFE_INTEGER)
-    expect(keys.keyFor(url)).toBe('key')
+    expect(keys.keyFor(to(url))).toBe('key')
   })
 
   it('is dropped by itself: a newer one stays', () => {
     const { keys } = ring()
-    keys.hold(url, 'newer')
-    keys.drop(url, 'older')
-    expect(keys.keyFor(url)).toBe('newer')
-    keys.drop(url, 'newer')
-    expect(keys.keyFor(url)).toBeUndefined()
-    keys.drop(url, 'newer')
+    keys.hold(url, { key: 'newer' })
+    keys.answered(url, 'older', QUOTE)
+    expect(keys.keyFor(to(url))).toBe('newer')
+    keys.answered(url, 'newer', QUOTE)
+    expect(keys.keyFor(to(url))).toBeUndefined()
+    keys.answered(url, 'newer', QUOTE)
   })
 
   it.each(['', 'a b', 'schlüssel', '\u007f', `${LONGEST}k`, 'a\n', 5, undefined])('is none: %j', key => {
     const { keys } = ring()
-    expect(() => keys.hold(url, key as string)).toThrow(
+    expect(() => keys.hold(url, { key: key as string })).toThrow(
       expect.objectContaining({
         code: 'invalid_subscription',
         message: 'A subscription key is printable ASCII without spaces',
@@ -72,13 +79,92 @@ describe('a key that is held', () => {
   })
 
   it.each(['!', '~', LONGEST])('may be as short or as long as %j', key => {
-    expect(ring().keys.hold(url, key)).toMatchObject({ key })
+    expect(ring().keys.hold(url, { key })).toMatchObject({ key })
   })
 
   it('ends at a point in time or not at all', () => {
-    expect(() => ring().keys.hold(url, 'key', 'some day')).toThrow(
+    expect(() => ring().keys.hold(url, { key: 'key', expiresAt: 'some day' })).toThrow(
       expect.objectContaining({ code: 'invalid_subscription', message: 'expiresAt is no point in time' }),
     )
+  })
+})
+
+describe('the calls that are left', () => {
+  const told = (remaining?: number, status = 200, headers: Record<string, string> = {}) => ({
+    status,
+    headers: new Headers({
+      ...(remaining !== undefined && { 'x-svc-subscription-remaining': String(remaining) }),
+      ...headers,
+    }),
+  })
+  const holding = (remaining?: number) => {
+    const { keys } = ring()
+    keys.hold(url, { key: 'key', ...(remaining !== undefined && { remaining }) })
+    return keys
+  }
+
+  it('are as the last answer said', () => {
+    const keys = holding(2)
+    expect(keys.list()).toMatchObject([{ key: 'key', remaining: 2 }])
+    keys.answered(url, 'key', told(1))
+    expect(keys.list()).toMatchObject([{ remaining: 1 }])
+    keys.answered(url, 'key', told(2, 500))
+    keys.answered(url, 'key', told(undefined, 503))
+    expect(keys.list()).toMatchObject([{ remaining: 2 }])
+  })
+
+  it('are learnt where the key came from elsewhere, and from answers to this key alone', () => {
+    const keys = holding()
+    keys.answered(url, 'other', told(7))
+    expect(keys.list()).toEqual([{ url: 'https://seller.example/reports', key: 'key' }])
+    keys.answered(url, 'key', told(7))
+    expect(keys.list()).toMatchObject([{ remaining: 7 }])
+  })
+
+  it('being none, the key is not sent, and is sent again when a call is given back', () => {
+    const keys = holding(1)
+    keys.answered(url, 'key', told(0))
+    expect(keys.list()).toEqual([])
+    expect(keys.covers(url)).toBe(false)
+    expect(keys.keyFor(to(url))).toBeUndefined()
+    keys.answered(url, 'key', told(1, 500))
+    expect(keys.covers(url)).toBe(true)
+    expect(keys.keyFor(to(url))).toBe('key')
+  })
+
+  it('being none, the key is still sent with a caller’s own idempotency key: its answer may be owed', () => {
+    const keys = holding(0)
+    expect(keys.keyFor(to(url, { 'Idempotency-Key': 'mine' }))).toBe('key')
+    expect(keys.covers(url)).toBe(false)
+  })
+
+  it('are not raised by a replay, which says what was left then', () => {
+    const replayed = { 'idempotency-replayed': 'true' }
+    const keys = holding(2)
+    keys.answered(url, 'key', told(9, 200, replayed))
+    expect(keys.list()).toMatchObject([{ remaining: 2 }])
+    keys.answered(url, 'key', told(1, 200, replayed))
+    expect(keys.list()).toMatchObject([{ remaining: 1 }])
+    const unknown = holding()
+    unknown.answered(url, 'key', told(9, 200, replayed))
+    expect(unknown.list()).toMatchObject([{ remaining: 9 }])
+  })
+
+  it('where a quote says none, the key is kept for calls that may still fail; else it is dropped', () => {
+    const keys = holding(1)
+    keys.answered(url, 'key', told(0, 402))
+    expect(keys.covers(url)).toBe(false)
+    keys.answered(url, 'key', told(1, 500))
+    expect(keys.keyFor(to(url))).toBe('key')
+    keys.answered(url, 'key', told(1, 402))
+    keys.answered(url, 'key', told(1))
+    expect(keys.keyFor(to(url))).toBeUndefined()
+  })
+
+  it.each(['', '-1', '1.5', 'many', '9'.repeat(11)])('are unknown where an answer says %j', said => {
+    const keys = holding(3)
+    keys.answered(url, 'key', { status: 200, headers: new Headers({ 'x-svc-subscription-remaining': said }) })
+    expect(keys.list()).toMatchObject([{ remaining: 3 }])
   })
 })
 
@@ -93,6 +179,7 @@ describe('an answer', () => {
       expiresAt: END_MS,
     })
     expect(sold({ ...key, 'x-svc-subscription-expires': 'some day' })).toEqual({ key: 'key' })
+    expect(sold({ ...key, 'x-svc-subscription-remaining': '99' })).toEqual({ key: 'key', remaining: 99 })
   })
 
   it.each(['', 'a b', 'schlüssel', `${LONGEST}k`])('carries none that could not be sent again: %j', key => {

@@ -77,6 +77,11 @@ describe('with a replica that receives nothing', () => {
     await expect(waiting.charges.record(recorded(hold))).rejects.toThrow(LACKING)
     const window = waiting.subscriptions.put('another', { endpoint: 'e', expiresAtMs: Date.now() + 60_000 })
     await expect(window).rejects.toThrow(LACKING)
+    const record = { endpoint: 'e', expiresAtMs: Date.now() + 60_000, callsLeft: 2 }
+    await expect(waiting.subscriptions.put('counted', record)).rejects.toThrow(LACKING)
+    // A call that is forgotten is the buyer's.
+    const take = { endpoint: 'e', token: 'token', leaseMs: 60_000 }
+    expect(await waiting.subscriptions.take!('counted', take)).toEqual({ verdict: 'taken', callsLeft: 1 })
     expect(await waiting.spend.reserve({ id: 'another', amount: 1n }, undefined)).toBe(true)
     await expect(waiting.spend.attach('another', payment)).rejects.toThrow(LACKING)
     // WAIT undoes nothing: what was refused is there, and is given back as after any command without an answer.

@@ -30,6 +30,12 @@ async function useAll({ charges, subscriptions, rateLimit, spend, health }: Redi
 
   await subscriptions.put('id', { endpoint: 'e', expiresAtMs: Date.now() + 60_000 })
   expect(await subscriptions.get('id')).toMatchObject({ endpoint: 'e' })
+  await subscriptions.put('counted', { endpoint: 'e', expiresAtMs: Date.now() + 60_000, callsLeft: 2 })
+  const take = { endpoint: 'e', leaseMs: 60_000 }
+  for (const token of ['a', 'b']) await subscriptions.take!('counted', { ...take, token })
+  await subscriptions.use!('counted', 'a')
+  expect(await subscriptions.giveBack!('counted', 'b')).toBe(1)
+  expect(await subscriptions.get('counted')).toMatchObject({ callsLeft: 1 })
   expect(await rateLimit.take('caller {', 1)).toEqual({ admitted: true })
   expect(await rateLimit.take('caller {', 1)).toMatchObject({ admitted: false })
   expect(await spend.reserve({ id: 'x', amount: 3n }, 3n)).toBe(true)

@@ -36,6 +36,7 @@ const seller = agent({
     }),
     sold({ name: 'any', method: 'GET' }),
     sold({ name: 'window', subscription: { price: '$5', period: '30d' } }),
+    sold({ name: 'counted', subscription: { price: '$5', period: '30d', calls: 9 } }),
     sold({ name: 'old', deprecated: '2026-01-01', sunset: '2026-06-01', tags: ['two'] }),
     sold({ name: 'hidden', listed: false }),
     sold({ name: 'metered', price: () => '$0.02', priceHint: 'from $0.01' }),
@@ -69,6 +70,7 @@ describe('the OpenAPI document', () => {
       '/asked',
       '/any',
       '/window',
+      '/counted',
       '/old',
       '/metered',
     ])
@@ -115,6 +117,10 @@ describe('the OpenAPI document', () => {
     expect(document.components.responses['402'].headers).toHaveProperty('PAYMENT-REQUIRED')
     expect(document.components.responses['409'].description).toMatch(/payment_spent/)
     expect(document.paths['/window'].post.responses['200'].headers).toHaveProperty('x-svc-subscription')
+    expect(document.paths['/counted'].post['x-x402']).toMatchObject({ period: '30d', calls: 9 })
+    const remaining = 'x-svc-subscription-remaining'
+    expect(document.paths['/counted'].post.responses['200'].headers).toHaveProperty(remaining)
+    expect(document.paths['/window'].post.responses['200'].headers).not.toHaveProperty(remaining)
   })
 
   it('marks what is deprecated', () => {

@@ -10,7 +10,7 @@ export const SCOPES = {
       'src/adapters/memory/spent-by-time.ts',
       'src/adapters/memory/handler-credit.ts',
       'src/adapters/memory/rate-limit.ts',
-      'src/adapters/memory/subscriptions.ts',
+      'src/adapters/memory/{subscriptions,call-count}.ts',
     ],
     tests: ['test/contracts/memory.test.ts', 'test/adapters/memory.test.ts'],
   },
@@ -38,7 +38,7 @@ export const SCOPES = {
     mutate: ['src/app/charge/effects/{settle,reconcile,release,recover,record}.ts'],
     excludedMutations: ['StringLiteral'],
     ignorers: ['logs'],
-    tests: ['test/mutation/charge.simulation.ts', 'test/app/{settling,recording}.test.ts'],
+    tests: ['test/mutation/charge.simulation.ts', 'test/app/{settling,recording,window-calls}.test.ts'],
     // Signatures that were verified once are not computed again.
     platform: 'simulation/kernel/platform.ts',
     // Many a mutant never comes to an end: each costs this, and half as much again as its episodes.
@@ -46,7 +46,7 @@ export const SCOPES = {
     onlyAsked: true,
   },
   charge: {
-    mutate: ['src/app/charge/{leases,pending-closes}.ts'],
+    mutate: ['src/app/charge/{leases,pending-moves}.ts'],
     excludedMutations: ['StringLiteral'],
     ignorers: ['logs'],
     tests: ['test/app/upkeep.test.ts'],
@@ -58,7 +58,7 @@ export const SCOPES = {
     ],
     excludedMutations: ['StringLiteral'],
     ignorers: ['logs'],
-    tests: ['test/app/{admitting,holding,opening,quoting,sealing,verifying}.test.ts'],
+    tests: ['test/app/{admitting,holding,opening,quoting,sealing,verifying,window-calls}.test.ts'],
   },
   runs: {
     mutate: ['src/app/charge/effects/{credit,deliver}.ts', 'src/app/charge/{handler-credit,until-cut}.ts'],
@@ -67,10 +67,10 @@ export const SCOPES = {
     tests: ['test/app/{crediting,cutting,delivering}.test.ts'],
   },
   endings: {
-    mutate: ['src/app/charge/{walk-charge-machine,call-record,close-call,call-outcome}.ts'],
+    mutate: ['src/app/charge/{walk-charge-machine,call-record,close-call,call-outcome,window-calls}.ts'],
     excludedMutations: ['StringLiteral'],
     ignorers: ['logs'],
-    tests: ['test/app/{charge,call,closing,outcome,ended-call}.test.ts'],
+    tests: ['test/app/{charge,call,closing,outcome,ended-call,window-calls}.test.ts'],
   },
   answers: {
     mutate: [

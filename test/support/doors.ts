@@ -14,6 +14,7 @@ export interface Told {
   readonly data?: unknown
   readonly receipt?: Fields
   readonly subscriptionKey?: string
+  readonly remaining?: number
   readonly replayed?: boolean
   readonly challenge?: PaymentRequired
   readonly status: number
@@ -107,9 +108,14 @@ async function a2a(url: string, { skill, input, headers }: DoorAsk, method: stri
     code: 'ok',
     data: artifacts[0]!.parts.find(one => 'data' in one)?.data,
     receipt: (metadata['x402.payment.receipts'] as Fields[] | undefined)?.[0],
-    subscriptionKey: (metadata['svc.subscription'] as { key: string } | undefined)?.key,
+    ...windowIn(metadata['svc.subscription']),
     replayed: metadata['svc.replayed'] === true,
   }
+}
+
+function windowIn(told: unknown): Pick<Told, 'subscriptionKey' | 'remaining'> {
+  const { key, remaining } = (told ?? {}) as { key?: string; remaining?: number }
+  return { subscriptionKey: key, remaining }
 }
 
 async function mcp(url: string, { skill, input, headers = {} }: DoorAsk): Promise<Told> {
@@ -134,7 +140,7 @@ async function mcp(url: string, { skill, input, headers = {} }: DoorAsk): Promis
     code: 'ok',
     data: structuredContent,
     receipt: _meta['x402/payment-response'] as Fields | undefined,
-    subscriptionKey: (_meta['svc/subscription'] as { key: string } | undefined)?.key,
+    ...windowIn(_meta['svc/subscription']),
     replayed: _meta['svc/replayed'] === true,
   }
 }

@@ -67,6 +67,12 @@ const agent = defineAgent({
   endpoints: [
     defineEndpoint({ name: 'work', price: '$0.01', timeout, handler }),
     defineEndpoint({ name: 'window', subscription: { price: '$0.01', period: '1h' }, handler }),
+    defineEndpoint({
+      name: 'counted',
+      subscription: { price: '$0.01', period: '1h', calls: 2 },
+      timeout: 1_000,
+      handler,
+    }),
   ],
 })
 serve(agent, {

@@ -1,5 +1,6 @@
 /** A delivered answer as a completed task, in the shape of either generation of A2A. */
 import { type AnswerContent, contentOf } from '../../domain/handler-answer-content.js'
+import { subscriptionTold } from '../../domain/subscription-terms.js'
 import type { ChargeOutcome } from '../../ports/charge.js'
 import type { Clock } from '../../ports/clock.js'
 import type { Random } from '../../ports/random.js'
@@ -53,7 +54,8 @@ export function taskOf10(outcome: ChargeOutcome, context: TaskContext) {
 }
 
 function completed(outcome: ChargeOutcome, { clock, random, contextId = random.uuid() }: TaskContext) {
-  const { answer, receipt, subscription } = outcome
+  const { answer, receipt } = outcome
+  const subscription = subscriptionTold(outcome)
   return {
     id: random.uuid(),
     contextId,
@@ -62,12 +64,7 @@ function completed(outcome: ChargeOutcome, { clock, random, contextId = random.u
     metadata: {
       ...(receipt && { 'x402.payment.status': 'payment-completed', 'x402.payment.receipts': [receipt] }),
       ...(outcome.final === 'replayed' && { 'svc.replayed': true }),
-      ...(subscription && {
-        'svc.subscription': {
-          key: subscription.key,
-          expiresAt: new Date(subscription.expiresAtMs).toISOString(),
-        },
-      }),
+      ...(subscription && { 'svc.subscription': subscription }),
     },
     parts: partsOf(contentOf(answer!)),
   }

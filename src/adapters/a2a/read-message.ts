@@ -1,5 +1,5 @@
 /** Reads a message of either generation of A2A: the skill that it asks for, and the input in its parts. */
-import type { EndpointDef } from '../../domain/endpoint.js'
+import type { EndpointDef, JSONSchema } from '../../domain/endpoint.js'
 import { isRecord } from '../../domain/x402.js'
 import { CONTENT_TYPE_NOT_SUPPORTED, INVALID_PARAMS, RpcRefusal, TASK_NOT_FOUND } from './json-rpc.js'
 
@@ -60,7 +60,10 @@ export function skillOf({ skillId }: Message, endpoints: readonly EndpointDef[])
  *
  * @throws RpcRefusal
  */
-export function inputOf({ text, data }: Message, { input }: EndpointDef): Readonly<Record<string, unknown>> {
+export function inputOf(
+  { text, data }: Message,
+  input: JSONSchema | undefined,
+): Readonly<Record<string, unknown>> {
   if (text === undefined) return { ...data }
   if (input === undefined) return { text, ...data }
   const fields = requiredStrings(input)

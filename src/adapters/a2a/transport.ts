@@ -1,4 +1,6 @@
 /** `POST /a2a`: one method under its two names, over the same charge as every other transport. */
+
+import { bodyInMessage, messageSchema } from '../../domain/body-type.js'
 import type { EndpointDef } from '../../domain/endpoint.js'
 import { isTooLarge } from '../../domain/input-size-limit.js'
 import type { Charge } from '../../ports/charge.js'
@@ -65,8 +67,13 @@ async function send(incoming: IncomingRequest, options: A2aOptions): Promise<Tra
   }
   const message = readMessage(request.params)
   const def = skillOf(message, endpoints)
-  const input = inputOf(message, def)
-  if (isTooLarge(def, input, bodyBytesMax)) {
+  const schema = messageSchema(def.bodyType) ?? def.input
+  const input = inputOf(message, schema)
+  const body = bodyInMessage(def.bodyType, input)
+  if (body === undefined) {
+    throw new RpcRefusal(INVALID_PARAMS, `This skill takes ${def.bodyType}.`, { schema })
+  }
+  if (isTooLarge(def, body, bodyBytesMax)) {
     throw new RpcRefusal(INVALID_PARAMS, 'The input is larger than this skill reads.', {
       code: 'body_too_large',
     })
@@ -76,7 +83,7 @@ async function send(incoming: IncomingRequest, options: A2aOptions): Promise<Tra
   const outcome = await charge.call(def.name, {
     ...incoming,
     streams: false,
-    body: { kind: 'read', value: input },
+    body: { kind: 'read', value: body },
     query: def.method === 'GET' ? input : {},
   })
   try {

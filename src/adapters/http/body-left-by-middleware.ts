@@ -3,10 +3,12 @@
  * `rawBody`, or as `body` in bytes, in text or parsed. It follows the same rules as a body that this server reads.
  */
 import type { IncomingMessage } from 'node:http'
+import type { BodyType } from '../../domain/body-type.js'
 import { NumberOverflow } from '../../domain/json-numbers.js'
 import type { Parsed } from '../../ports/charge.js'
 import { HttpError, tooLarge } from './error-to-reply.js'
 import { malformed, parseBody, parseText, TOO_DEEP } from './parse-json-body.js'
+import type { BodyReading } from './route-types.js'
 
 /** Where parsers leave the body that they read: Express's request, Koa's `ctx.request`. */
 export interface BodyHolder {
@@ -21,16 +23,17 @@ const FORM = /^\s*(?:application\/x-www-form-urlencoded|multipart\/form-data)\b/
 export function leftBody(
   req: IncomingMessage,
   holder: BodyHolder | undefined,
-  bytesMax: number,
+  { bytesMax, type = 'json' }: BodyReading,
 ): Parsed<unknown> {
   const holders = [holder, req as BodyHolder]
   const raw = holders.map(each => each?.rawBody).find(isRaw)
   if (Number(req.headers['content-length']) > bytesMax) throw tooLarge(bytesMax)
-  if (typeof raw === 'string') return parseBody(bounded(Buffer.from(raw), bytesMax))
+  if (typeof raw === 'string') return parseBody(bounded(Buffer.from(raw), bytesMax), type)
   const body = raw ?? holders.map(each => each?.body).find(each => each !== undefined)
   if (body === undefined) throw nothingLeft('left nothing of it')
   if (isBytes(body))
-    return parseBody(bounded(Buffer.from(body.buffer, body.byteOffset, body.byteLength), bytesMax))
+    return parseBody(bounded(Buffer.from(body.buffer, body.byteOffset, body.byteLength), bytesMax), type)
+  if (type !== 'json') return leftOther(type, body, bytesMax)
   if (typeof body === 'string') return parseLeftText(req, body, bytesMax)
   if (FORM.test(req.headers['content-type'] ?? '')) {
     return malformed('The body was read as a form: send JSON, and Content-Type: application/json.')
@@ -38,6 +41,14 @@ export function leftBody(
   // Parsers leave `{}` for an empty body too. A length means that the body was not empty.
   if (req.headers['content-length'] === undefined && isEmpty(body)) return { kind: 'none' }
   return reparsed(body, bytesMax)
+}
+
+/** Text as a parser left it. Bytes cannot be had back from a text, nor a text from a parsed value. */
+function leftOther(type: BodyType, body: unknown, bytesMax: number): Parsed<unknown> {
+  if (isEmpty(body)) return { kind: 'none' }
+  if (type === 'text' && typeof body === 'string')
+    return parseBody(bounded(Buffer.from(body), bytesMax), type)
+  throw nothingLeft(`left no ${type} of it`)
 }
 
 /**

@@ -6,6 +6,7 @@ const EXPOSED = [
   'Idempotency-Replayed',
   'x-svc-subscription',
   'x-svc-subscription-expires',
+  'x-svc-subscription-remaining',
   'traceparent',
   'Deprecation',
   'Sunset',

@@ -4,7 +4,7 @@ import type { Caller, Parsed } from '../../ports/charge.js'
 import { type BodyShare, overloaded } from './body-memory-limit.js'
 import { HttpError, tooLarge } from './error-to-reply.js'
 import { parseBody } from './parse-json-body.js'
-import type { HostRequest } from './route-types.js'
+import type { BodyReading, HostRequest } from './route-types.js'
 
 /** The address of a request's caller, where the seller's runtime can say it. */
 export type ClientAddress = (request: Request) => string | undefined
@@ -50,7 +50,7 @@ export class FetchRequest implements HostRequest {
     return this.#request.body !== null && this.headers['content-length'] !== '0'
   }
 
-  async readBody(bytesMax: number, share: BodyShare): Promise<Parsed<unknown>> {
+  async readBody({ bytesMax, type }: BodyReading, share: BodyShare): Promise<Parsed<unknown>> {
     if (this.#request.bodyUsed) {
       throw new HttpError(
         500,
@@ -59,7 +59,7 @@ export class FetchRequest implements HostRequest {
       )
     }
     if (Number(this.headers['content-length']) > bytesMax) throw tooLarge(bytesMax)
-    return parseBody(await bytesOf(this.#request.body!, bytesMax, share))
+    return parseBody(await bytesOf(this.#request.body!, bytesMax, share), type)
   }
 
   /** The host does this. */

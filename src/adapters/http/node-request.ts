@@ -7,7 +7,7 @@ import type { BodyShare } from './body-memory-limit.js'
 import { callerOf, reportUndelivered } from './caller-connection.js'
 import { carriesNodeBody, readNodeBody, skipNodeBody } from './node-body.js'
 import { parseBody } from './parse-json-body.js'
-import type { HostRequest } from './route-types.js'
+import type { BodyReading, HostRequest } from './route-types.js'
 
 /** Computes what it is asked for: most routes ask for little of it. */
 export class NodeRequest implements HostRequest {
@@ -61,12 +61,12 @@ export class NodeRequest implements HostRequest {
   }
 
   /** Uses the body that middleware has read already, where some has. */
-  readBody(bytesMax: number, share: BodyShare): Parsed<unknown> | Promise<Parsed<unknown>> {
+  readBody(how: BodyReading, share: BodyShare): Parsed<unknown> | Promise<Parsed<unknown>> {
     const req = this.#req
     if (req.readableDidRead || req.readableEnded) {
-      return leftBody(req, this.#context.request as BodyHolder, bytesMax)
+      return leftBody(req, this.#context.request as BodyHolder, how)
     }
-    return readNodeBody(req, bytesMax, share).then(parseBody)
+    return readNodeBody(req, how.bytesMax, share).then(bytes => parseBody(bytes, how.type))
   }
 
   skipBody(): void {

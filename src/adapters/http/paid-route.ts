@@ -22,13 +22,13 @@ const UNCACHED = [
 ]
 
 export function paidRoute(def: EndpointDef, options: PaidRouteOptions): Route {
-  const bodyBytesMax = def.maxBodyBytes ?? options.bodyBytesMax
+  const how = { bytesMax: def.maxBodyBytes ?? options.bodyBytesMax, type: def.bodyType }
   const headers = [...UNCACHED, ...deprecationHeaders(def)]
   const taken = new Set(headers.map(name => name.toLowerCase()))
   const called = async (request: HostRequest) => {
     const share = options.bodies.open()
     try {
-      const body = await readBody(request, bodyBytesMax, share)
+      const body = await readBody(request, how, share)
       return await options.charge.call(def.name, readRequest(request, body, share, options))
     } finally {
       share.close()

@@ -1,5 +1,6 @@
-/** Parses a body's text as the input: JSON, whatever its content type is. */
+/** Parses a body as the input, whatever its content type is: JSON, text or bytes. */
 import secureJson from 'secure-json-parse'
+import type { BodyType } from '../../domain/body-type.js'
 import { deeperThan } from '../../domain/json-depth.js'
 import { mayHoldUnusualNumbers, NumberOverflow, plainNumbers } from '../../domain/json-numbers.js'
 import type { Parsed } from '../../ports/charge.js'
@@ -7,9 +8,18 @@ import type { Parsed } from '../../ports/charge.js'
 /** Deeper than any schema that people write, and shallow enough that no recursion over a body exhausts the stack. */
 const DEPTH_MAX = 64
 
-export function parseBody(bytes: Buffer): Parsed<unknown> {
-  return bytes.length === 0 ? { kind: 'none' } : parseText(bytes.toString('utf8'))
+export function parseBody(bytes: Buffer, type: BodyType = 'json'): Parsed<unknown> {
+  if (bytes.length === 0) return { kind: 'none' }
+  if (type === 'json') return parseText(bytes.toString('utf8'))
+  if (type === 'bytes') return { kind: 'read', value: new Uint8Array(bytes) }
+  try {
+    return { kind: 'read', value: UTF8.decode(bytes) }
+  } catch {
+    return malformed('The body is not UTF-8 text.')
+  }
 }
+
+const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
 export function parseText(text: string): Parsed<unknown> {
   if (deeperThan(text, DEPTH_MAX)) return malformed(TOO_DEEP)

@@ -2,14 +2,14 @@
 import type { Parsed } from '../../ports/charge.js'
 import type { BodyShare } from './body-memory-limit.js'
 import { HttpError } from './error-to-reply.js'
-import type { HostRequest } from './route-types.js'
+import type { BodyReading, HostRequest } from './route-types.js'
 
 const NONE = { kind: 'none' } as const
 
 /** @throws HttpError for a body that cannot be read, or is too large. */
 export function readBody(
   request: HostRequest,
-  bytesMax: number,
+  how: BodyReading,
   share: BodyShare,
 ): Parsed<unknown> | Promise<Parsed<unknown>> {
   if (request.method !== 'POST' || !request.carriesBody) {
@@ -20,5 +20,5 @@ export function readBody(
   if (encoding !== undefined && encoding !== 'identity') {
     throw new HttpError(415, 'unsupported_encoding', 'Send the body without a Content-Encoding.')
   }
-  return request.readBody(bytesMax, share)
+  return request.readBody(how, share)
 }

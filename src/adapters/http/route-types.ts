@@ -1,8 +1,16 @@
 /** A route is data: a path, methods, and a function from a request to a reply. A host is what carries both. */
 import type { IncomingHttpHeaders } from 'node:http'
+import type { BodyType } from '../../domain/body-type.js'
 import type { Caller, Parsed } from '../../ports/charge.js'
 import type { BodyShare } from './body-memory-limit.js'
 import type { Reply } from './reply.js'
+
+/** How a body is read. */
+export interface BodyReading {
+  readonly bytesMax: number
+  /** @default 'json' */
+  readonly type?: BodyType
+}
 
 /** What any host (Node, or a runtime with `fetch`) can say of a request and its caller, before the body is read. */
 export interface HostRequest {
@@ -20,7 +28,7 @@ export interface HostRequest {
   readonly caller: Caller
   readonly carriesBody: boolean
   /** @throws HttpError for a body that cannot be read, or is too large. */
-  readBody(bytesMax: number, share: BodyShare): Parsed<unknown> | Promise<Parsed<unknown>>
+  readBody(how: BodyReading, share: BodyShare): Parsed<unknown> | Promise<Parsed<unknown>>
   /** Discards a body that nothing read. */
   skipBody(): void
   /** Reports that this request's answer could not be written: its caller's `onEnd` then receives `false`. */

@@ -21,6 +21,7 @@ export function transportRoute(
   transport: Transport,
   options: TransportRouteOptions,
 ): FreeRoute {
+  const how = { bytesMax: options.bodyBytesMax }
   return {
     path,
     method,
@@ -29,7 +30,7 @@ export function transportRoute(
       let asked: Parsed<unknown> | undefined
       const share = options.bodies.open()
       try {
-        asked = await readBody(request, options.bodyBytesMax, share)
+        asked = await readBody(request, how, share)
         const answer = await transport.answer(readRequest(request, asked, share, options))
         const { outcome } = answer
         if (!outcome) return replyOf(answer)

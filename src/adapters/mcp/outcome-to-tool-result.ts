@@ -2,6 +2,7 @@
 import type { CallToolResult } from '@modelcontextprotocol/server'
 import { contentOf } from '../../domain/handler-answer-content.js'
 import { OUTCOMES, type OutcomeKind } from '../../domain/machines/charge.machine.js'
+import { subscriptionTold } from '../../domain/subscription-terms.js'
 import type { ChargeOutcome } from '../../ports/charge.js'
 import { contentResult, errorResult } from './tool-result-content.js'
 
@@ -23,15 +24,12 @@ export function resultOf(outcome: ChargeOutcome): CallToolResult {
   return RESULTS[OUTCOMES[outcome.final].kind](outcome)
 }
 
-function delivered({ final, answer, receipt, subscription }: ChargeOutcome): CallToolResult {
+function delivered(outcome: ChargeOutcome): CallToolResult {
+  const { final, answer, receipt } = outcome
+  const subscription = subscriptionTold(outcome)
   const meta = {
     ...(receipt && { [RECEIPT_META]: receipt }),
-    ...(subscription && {
-      [SUBSCRIPTION_META]: {
-        key: subscription.key,
-        expiresAt: new Date(subscription.expiresAtMs).toISOString(),
-      },
-    }),
+    ...(subscription && { [SUBSCRIPTION_META]: subscription }),
     ...(final === 'replayed' && { 'svc/replayed': true }),
   }
   return { ...contentResult(contentOf(answer!)), ...(Object.keys(meta).length > 0 && { _meta: meta }) }

@@ -1,9 +1,11 @@
 /** Makes a tool for each listed endpoint: its name, its schema in MCP's form, and how its arguments become an input. */
 import type { Tool } from '@modelcontextprotocol/server'
+import { messageSchema } from '../../domain/body-type.js'
 import { embeddedAt, type Schema } from '../../domain/embedded-schema.js'
 import type { EndpointDef } from '../../domain/endpoint.js'
 import { SvcError } from '../../domain/errors.js'
 import { priceShown } from '../../domain/manifest.js'
+import { windowShown } from '../../domain/subscription-terms.js'
 import { isRecord } from '../../domain/x402.js'
 import { FREE_TOOLS } from './free-tools.js'
 
@@ -17,6 +19,7 @@ export interface EndpointTool {
 export type ToolSource = Pick<EndpointDef, 'name' | 'description' | 'input'> & {
   readonly price: string
   readonly period?: string
+  readonly calls?: number
 }
 
 /** @throws SvcError `invalid_endpoint` where a tool's name is a free tool's name. */
@@ -25,7 +28,8 @@ export function endpointTools(endpoints: readonly EndpointDef[]): ReadonlyMap<st
     endpoints
       .filter(def => def.listed)
       .map(def => {
-        const { name, description, input } = def
+        const { name, description } = def
+        const input = messageSchema(def.bodyType) ?? def.input
         const made = toolOf({ name, description, input, ...priceShown(def) })
         if (!FREE_TOOLS.some(free => free.name === made.tool.name)) return [made.tool.name, { def, ...made }]
         throw new SvcError(
@@ -37,9 +41,9 @@ export function endpointTools(endpoints: readonly EndpointDef[]): ReadonlyMap<st
 }
 
 /** A tool's arguments are always an object. An input that is not an object becomes the member `input`. */
-export function toolOf({ name, description, input, price, period }: ToolSource) {
+export function toolOf({ name, description, input, price, ...window }: ToolSource) {
   const wraps = isRecord(input) ? input.type !== undefined && input.type !== 'object' : input === false
-  const cost = `Costs ${price} in USDC${period === undefined ? '' : ` for ${period}`}, paid with x402.`
+  const cost = `Costs ${price} in USDC${windowShown(window)}, paid with x402.`
   const tool: Tool = {
     name: name.replaceAll('/', '_'),
     description: description ? `${description}\n${cost}` : cost,

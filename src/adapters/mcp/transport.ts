@@ -5,6 +5,7 @@
 import type { CallToolResult } from '@modelcontextprotocol/server'
 import type { AgentDef } from '../../domain/agent.js'
 import { MCP_PATH } from '../../domain/agent-card.js'
+import { bodyInMessage } from '../../domain/body-type.js'
 import { isIdempotencyKey } from '../../domain/idempotency-key.js'
 import { isTooLarge } from '../../domain/input-size-limit.js'
 import { isRecord, type PaymentPayload } from '../../domain/x402.js'
@@ -109,7 +110,11 @@ async function callTool(
   if (name === SEARCH_AGENTS) return searchAgents(options, args)
   const { def, inputOf } = paid.get(name)!
   const input = inputOf(args)
-  if (isTooLarge(def, input, options.bodyBytesMax)) {
+  const body = bodyInMessage(def.bodyType, input)
+  if (body === undefined) {
+    return errorResult('invalid_input', `This tool takes ${def.bodyType}. You were not charged.`)
+  }
+  if (isTooLarge(def, body, options.bodyBytesMax)) {
     return errorResult(
       'body_too_large',
       'The arguments are larger than this tool reads. You were not charged.',
@@ -126,7 +131,7 @@ async function callTool(
   const outcome = await options.charge.call(def.name, {
     ...incoming,
     streams: false,
-    body: { kind: 'read', value: input },
+    body: { kind: 'read', value: body },
     query: def.method === 'GET' && isRecord(input) ? input : {},
     payment: paymentIn(meta),
     idempotencyKey,

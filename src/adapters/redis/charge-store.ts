@@ -18,6 +18,7 @@ import { OPEN } from './lua/open.js'
 import { RECORD } from './lua/record.js'
 import { RENEW } from './lua/renew.js'
 import { RESOLVE } from './lua/resolve.js'
+import { moveInTime } from './move-in-time.js'
 import { serverTime } from './server-time.js'
 
 /** The scripts' names for the keys: c the claim, p the presented payment, r the recorded one. */
@@ -46,21 +47,10 @@ export function redisChargeStore(
       )
     }
   }
-  /** A move with a deadline, the time when its caller gives up. After it the move does nothing. */
   const inTime = (name: string, lua: string, on = connection) => {
     const send = move(name, lua, on)
-    return async (roles: Roles, token: string, args: readonly (string | number | Buffer)[]) => {
-      const attempt = (nowMs: number) =>
-        send(roles, token, [Math.floor(nowMs) + connection.commandTimeoutMs, ...args])
-      const reply = await attempt(await time.now())
-      const serverMs = lateAt(reply)
-      if (serverMs === undefined) return reply
-      // The move came at once and is late: the server's clock is not the one that was read. A cluster has several clocks.
-      time.forget()
-      const again = await attempt(serverMs)
-      if (lateAt(again) !== undefined) throw new Error('Redis came to this move after its deadline')
-      return again
-    }
+    return (roles: Roles, token: string, args: readonly (string | number | Buffer)[]) =>
+      moveInTime(connection, time, deadlineMs => send(roles, token, [deadlineMs, ...args]))
   }
   const open = inTime('svcOpen', OPEN)
   const openReplicated = inTime('svcOpen', OPEN, replicated)
@@ -108,11 +98,6 @@ export function redisChargeStore(
       return String(await resolve(roles, hold.token, [verdict, txId, retentionMs, leaseMs])) as Resolved
     },
   }
-}
-
-/** The server's time, where a move came after its deadline. */
-function lateAt(reply: unknown): number | undefined {
-  return Array.isArray(reply) && String(reply[0]) === 'late' ? Number(reply[1]) : undefined
 }
 
 function readOpened([verdict, ...rest]: readonly (Buffer | number | null)[]): Opened {

@@ -31,8 +31,16 @@ export function outcomeOf(
     challenge: kind === 'payment' ? challengeOf(call) : undefined,
     receipt: receiptOf(deps, call, final),
     subscription: final === 'settled' ? call.window : charged === 'earlier' ? replayed!.window : undefined,
+    callsLeft: callsLeftOf(call, final),
     retryAfterMs: retryAfterOf(call, final),
   }
+}
+
+/** Of the window that the answer is about: the one that was sold, or the one whose key the caller sent. */
+function callsLeftOf({ window, replayed, callsLeft }: Call, final: ChargeFinal): number | undefined {
+  if (final === 'settled') return window?.callsLeft
+  if (OUTCOMES[final].charged === 'earlier') return replayed!.window?.callsLeft ?? replayed!.callsLeft
+  return callsLeft
 }
 
 /**

@@ -57,7 +57,13 @@ export interface Call {
   /** Resolves when the answer's stream has ended; `undefined` for any other answer. */
   streamEnd: Promise<StreamEnd> | undefined
   txId: string | undefined
-  window: { readonly key: string; readonly id: string; readonly expiresAtMs: number } | undefined
+  window: SoldWindow | undefined
+  /** The id of the window that this call took one of its counted calls from. */
+  takenFrom: string | undefined
+  /** How many calls the window of the caller's key has after this one; `undefined` where it has no count, or it is unknown. */
+  callsLeft: number | undefined
+  /** Why the caller's key covers nothing any more, where the quote can say it. */
+  uncovered: string | undefined
   replayed: ReplayedAnswer | undefined
   mismatch: string | undefined
 
@@ -68,6 +74,14 @@ export interface Call {
   readonly logs: LogEntry[]
 }
 
+/** The window that a call is selling. */
+export interface SoldWindow {
+  readonly key: string
+  readonly id: string
+  readonly expiresAtMs: number
+  readonly callsLeft?: number
+}
+
 /** The part of a settled call that is kept, to be replayed to the caller that holds its key. */
 export interface ReplayedAnswer {
   /** `undefined` where the answer was too large to keep. */
@@ -76,7 +90,9 @@ export interface ReplayedAnswer {
   readonly payer: string | undefined
   readonly amount: string
   readonly asset: string
-  readonly window: { readonly key: string; readonly expiresAtMs: number } | undefined
+  readonly window: Pick<SoldWindow, 'key' | 'expiresAtMs' | 'callsLeft'> | undefined
+  /** What was left of the window that covered the call. */
+  readonly callsLeft?: number
 }
 
 export interface LogEntry {
@@ -123,6 +139,9 @@ export function newCall(deps: ChargeDeps, endpoint: EndpointEntry, request: Char
     streamEnd: undefined,
     txId: read?.txId,
     window: undefined,
+    takenFrom: undefined,
+    callsLeft: undefined,
+    uncovered: undefined,
     replayed: undefined,
     mismatch: undefined,
     problem: undefined,

@@ -16,7 +16,7 @@ import type { RateLimit } from '../../ports/rate-limit.js'
 import type { SubscriptionStore } from '../../ports/subscriptions.js'
 import type { Leases } from './leases.js'
 import type { Terms } from './payment-challenge.js'
-import type { PendingCloses } from './pending-closes.js'
+import type { PendingCloses, PendingWindowMoves } from './pending-moves.js'
 
 export interface ChargeDeps {
   readonly network: Network
@@ -32,6 +32,7 @@ export interface ChargeDeps {
   readonly credit: CreditStore
   readonly leases: Leases
   readonly pendingCloses: PendingCloses
+  readonly pendingWindowMoves: PendingWindowMoves
   readonly reader: PaymentReader
   readonly clock: Clock
   readonly random: Random

@@ -17,7 +17,7 @@ export function claimName(payTo: string, endpoint: string, scope: string, key: s
  * their depth.
  */
 export function bodyHash(body: unknown): string {
-  return sha256(canonicalJson(body))
+  return body instanceof Uint8Array ? hash('sha256', body, 'base64url') : sha256(canonicalJson(body))
 }
 
 function sha256(text: string): string {

@@ -1,4 +1,4 @@
-/** The end of a call: applies what its final state says to the claim, the payment and the credit that it holds. */
+/** The end of a call: applies what its final state says to all that it holds: claim, payment, credit, a window's call. */
 import { type ChargeFinal, OUTCOMES } from '../../domain/machines/charge.machine.js'
 import type { Closed, CloseMove } from '../../ports/charge-store.js'
 import type { Call } from './call-record.js'
@@ -7,6 +7,7 @@ import { seal } from './claim-name-and-seal.js'
 import { replayedAnswer } from './effects/record.js'
 import { settleCredit } from './handler-credit.js'
 import { discardStream, sendStream } from './send-stream.js'
+import { countWindowCall, giveBackWindowCall } from './window-calls.js'
 
 /**
  * Waits for a release, because the answer says "not charged" only once the payment is free again. Sends a completion
@@ -22,11 +23,13 @@ export function closeCall(
 ): Promise<'superseded' | undefined> | undefined {
   const { closing } = OUTCOMES[final]
   if (call.creditor !== undefined) settleCredit(deps, call.creditor, final)
+  const holds = call.held || call.window !== undefined || call.takenFrom !== undefined
+  if (closing === 'complete') countWindowCall(deps, call, inFlight)
   if (call.answer?.stream) {
     if (closing === 'complete') return closeAfterStream(deps, call, inFlight)
     discardStream(call.answer)
   }
-  if (closing === 'release' && (call.held || call.window)) return release(deps, call)
+  if (closing === 'release' && holds) return release(deps, call)
   if (call.hold) deps.leases[closing === 'keep' ? 'pass' : 'drop'](call.hold.token)
   if (!call.held || closing === 'keep') return undefined
   const finish = (how: CloseMove['how']) => void close(deps, call, how).finally(inFlight.leave)
@@ -73,7 +76,7 @@ async function release(deps: ChargeDeps, call: Call): Promise<'superseded' | und
   const { hold } = call
   const mayBeTaken = hold !== undefined && deps.leases.mayHaveLapsed(hold.token)
   if (hold) deps.leases.drop(hold.token)
-  const given = await giveBack(deps, call)
+  const [given] = await Promise.all([giveBack(deps, call), giveBackWindowCall(deps, call)])
   return given === 'released' || (given === 'storeDown' && !mayBeTaken) ? undefined : 'superseded'
 }
 

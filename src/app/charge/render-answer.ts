@@ -24,6 +24,7 @@ const NOT_THEIRS: ReadonlySet<string> = new Set([
   'x-payment-response',
   'x-svc-subscription',
   'x-svc-subscription-expires',
+  'x-svc-subscription-remaining',
 ])
 
 const BYTES = 'application/octet-stream'

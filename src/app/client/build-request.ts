@@ -22,7 +22,7 @@ export interface HttpRequest {
   readonly url: URL
   readonly method: string
   readonly headers: Readonly<Record<string, string>>
-  readonly body?: string
+  readonly body?: string | Uint8Array
   readonly signal?: AbortSignal
 }
 
@@ -30,7 +30,7 @@ export interface HttpRequest {
 export function requestOf(url: string | URL, body: unknown, options: CallOptions): HttpRequest {
   const { method = 'POST', signal } = options
   const target = urlOf(url)
-  const text = bodyOf(body)
+  const text = bodyOf(body, options)
   if (text !== undefined && (method === 'GET' || method === 'HEAD')) {
     throw new SdkError(`A ${method} has no body: put its input into the query`, 'invalid_request')
   }
@@ -53,8 +53,11 @@ export function urlOf(url: string | URL): URL {
   return parsed
 }
 
-function bodyOf(body: unknown): string | undefined {
+/** Bytes are sent as they are, and so is a string whose content type is given and is no JSON. Anything else is JSON. */
+function bodyOf(body: unknown, { headers }: CallOptions): string | Uint8Array | undefined {
   if (body === undefined) return undefined
+  if (body instanceof Uint8Array) return body
+  if (typeof body === 'string' && isOfOtherType(headers)) return body
   try {
     const text = JSON.stringify(body)
     if (typeof text === 'string') return text
@@ -64,15 +67,26 @@ function bodyOf(body: unknown): string | undefined {
   throw new SdkError('The body cannot be written as JSON', 'invalid_request')
 }
 
+function isOfOtherType(headers: RequestOptions['headers']): boolean {
+  try {
+    const type = new Headers(headers).get('content-type')
+    return type !== null && !/[/+]json\b/i.test(type)
+  } catch {
+    // `headersOf` refuses these headers.
+    return false
+  }
+}
+
 function headersOf(
   { headers, idempotencyKey }: CallOptions,
-  text: string | undefined,
+  text: string | Uint8Array | undefined,
 ): Record<string, string> {
   try {
     // `Headers` checks every character as fetch does, but before anything is signed.
     const own = new Headers(headers)
     if (idempotencyKey !== undefined) own.set(IDEMPOTENCY_KEY_HEADER, idempotencyKey)
-    if (text !== undefined && !own.has('content-type')) own.set('content-type', 'application/json')
+    if (text !== undefined && !own.has('content-type'))
+      own.set('content-type', typeof text === 'string' ? 'application/json' : 'application/octet-stream')
     const key = own.get(IDEMPOTENCY_KEY_HEADER)
     own.delete(IDEMPOTENCY_KEY_HEADER)
     return { ...Object.fromEntries(own), ...(key !== null && { [IDEMPOTENCY_KEY_HEADER]: key }) }

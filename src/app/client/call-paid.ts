@@ -14,13 +14,13 @@ export async function callPaid(
   settings: Settings,
   keys: SubscriptionKeys,
 ): Promise<Outcome> {
-  const key = keys.keyFor(request.url)
+  const key = keys.keyFor(request)
   if (!settings.signer && key === undefined) throw noSigner(request.url.origin)
   const held = key === undefined ? request : withKey(request, key, settings.random)
   const asked = await ask(settings, held, options, settings.timeoutMs)
+  if (key !== undefined) keys.answered(request.url, key, asked.reply)
   if (!isQuote(asked.reply)) return succeeded(asked)
   if (key === undefined) return buy(request, asked, settings, keys)
-  keys.drop(request.url, key)
   const bought = await buy(request, asked, settings, keys)
   const message = `${request.url.origin} no longer accepts the subscription key`
   const refused: Warning = { code: 'key_refused', message }
@@ -43,6 +43,6 @@ export async function buy(
     deliver: (sent, payment) => deliver(settings, sent, timeoutMs, payment),
   })
   const sold = soldIn(bought.reply.headers)
-  if (sold) keys.hold(request.url, sold.key, sold.expiresAt)
+  if (sold) keys.hold(request.url, sold)
   return bought
 }

@@ -58,7 +58,7 @@ function isSettlementOf({ headers }: HttpReply, signed: SignedPayment): boolean 
   return receipt?.success === true && receipt.txId === signed.txId
 }
 
-export function isReplay({ headers }: HttpReply): boolean {
+export function isReplay({ headers }: Pick<HttpReply, 'headers'>): boolean {
   return headers.get('idempotency-replayed')?.toLowerCase() === 'true'
 }
 

@@ -92,7 +92,7 @@ export abstract class PayingClient {
    */
   async estimate(url: string | URL, body?: unknown, options: RequestOptions = {}): Promise<Estimate> {
     const request = requestOf(url, body, options)
-    if (this.#keys.keyFor(request.url) !== undefined) return { usd: 0, covered: true }
+    if (this.#keys.covers(request.url)) return { usd: 0, covered: true }
     const asked = await askBriefly(this.#settings, request, options)
     if (isQuote(asked.reply)) return estimateOf(request.url, asked.reply, this.#settings)
     succeeded(asked)
@@ -175,7 +175,7 @@ export abstract class PayingClient {
     const bought: Outcome = isPaid ? await buy(request, asked, this.#settings, this.#keys) : succeeded(asked)
     const sold = isPaid ? soldIn(bought.reply.headers) : undefined
     if (!sold) throw notASubscription(request.url.origin, bought)
-    return { ...resultOf<T>(bought), ...this.#keys.hold(request.url, sold.key, sold.expiresAt) }
+    return { ...resultOf<T>(bought), ...this.#keys.hold(request.url, sold) }
   }
 
   /**
@@ -188,7 +188,7 @@ export abstract class PayingClient {
    * @throws SvcError `invalid_url`, `invalid_subscription`
    */
   useSubscription(url: string | URL, key: string, expiresAt?: Date | string | number): void {
-    this.#keys.hold(urlOf(url), key, expiresAt)
+    this.#keys.hold(urlOf(url), { key, expiresAt })
   }
 
   /**

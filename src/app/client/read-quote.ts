@@ -19,7 +19,7 @@ import type { HttpReply } from './send-request.js'
 import type { SpendingLimits } from './spending-limits.js'
 
 /** A 402 behind a redirect, which a caller's own fetch may have followed, is another host's quote. */
-export function isQuote({ status, location }: HttpReply): boolean {
+export function isQuote({ status, location }: Pick<HttpReply, 'status' | 'location'>): boolean {
   return status === 402 && location === undefined
 }
 

@@ -4,9 +4,13 @@ import { IDEMPOTENCY_KEY_HEADER } from '../../domain/idempotency-key.js'
 import type { Random } from '../../ports/random.js'
 import { randomId } from '../../ports/random-id.js'
 import type { HttpRequest } from './build-request.js'
+import { isReplay } from './charge-evidence.js'
+import { isQuote } from './read-quote.js'
+import type { HttpReply } from './send-request.js'
 
 export const SUBSCRIPTION_HEADER = 'x-svc-subscription'
 export const SUBSCRIPTION_EXPIRES_HEADER = 'x-svc-subscription-expires'
+export const SUBSCRIPTION_REMAINING_HEADER = 'x-svc-subscription-remaining'
 
 /** A window that was bought, and the key that opens it. */
 export interface ActiveSubscription {
@@ -16,21 +20,47 @@ export interface ActiveSubscription {
   readonly key: string
   /** Milliseconds since the epoch; absent where the seller did not say. */
   readonly expiresAt?: number
+  /** How many calls it still has, as the last answer said; absent where the seller counts none, or has not said. */
+  readonly remaining?: number
+}
+
+/** A key, with what is known of its window. */
+export interface SoldKey {
+  readonly key: string
+  readonly expiresAt?: Date | string | number
+  readonly remaining?: number
 }
 
 export interface SubscriptionKeys {
-  hold(url: URL, key: string, expiresAt?: Date | string | number): ActiveSubscription
-  keyFor(url: URL): string | undefined
-  drop(url: URL, key: string): void
+  hold(url: URL, sold: SoldKey): ActiveSubscription
+  /** Whether a call of this endpoint costs nothing, as far as is known. */
+  covers(url: URL): boolean
+  /** The key to send with this request, if any. */
+  keyFor(request: Pick<HttpRequest, 'url' | 'headers'>): string | undefined
+  /**
+   * Learns from the answer to a request with this key how many calls are left, and drops the key where the seller asked to be
+   * paid because its window has ended.
+   */
+  answered(url: URL, key: string, reply: Pick<HttpReply, 'status' | 'headers' | 'location'>): void
   list(): ActiveSubscription[]
 }
 
 /** The key in an answer's headers; `undefined` where there is none, or none that a header can carry. */
-export function soldIn(headers: Headers): { readonly key: string; readonly expiresAt?: number } | undefined {
+export function soldIn(headers: Headers): SoldKey | undefined {
   const key = headers.get(SUBSCRIPTION_HEADER)
   if (key === null || !KEY.test(key)) return undefined
   const endMs = Date.parse(headers.get(SUBSCRIPTION_EXPIRES_HEADER) ?? '')
-  return { key, ...(!Number.isNaN(endMs) && { expiresAt: endMs }) }
+  const remaining = remainingIn(headers)
+  return {
+    key,
+    ...(!Number.isNaN(endMs) && { expiresAt: endMs }),
+    ...(remaining !== undefined && { remaining }),
+  }
+}
+
+function remainingIn(headers: Headers): number | undefined {
+  const remaining = headers.get(SUBSCRIPTION_REMAINING_HEADER)
+  return remaining !== null && /^\d{1,10}$/.test(remaining) ? Number(remaining) : undefined
 }
 
 const KEY = /^[\x21-\x7e]{1,4096}$/
@@ -47,22 +77,45 @@ export function subscriptionKeys(now: () => number): SubscriptionKeys {
   }
 
   return {
-    hold(url, key, expiresAt) {
+    hold(url, { key, expiresAt, remaining }) {
       if (typeof key !== 'string' || !KEY.test(key)) {
         throw new SdkError('A subscription key is printable ASCII without spaces', 'invalid_subscription')
       }
       const endMs = expiresAt === undefined ? undefined : new Date(expiresAt).getTime()
       if (Number.isNaN(endMs)) throw new SdkError('expiresAt is no point in time', 'invalid_subscription')
-      const subscription = { url: endpointOf(url), key, ...(endMs !== undefined && { expiresAt: endMs }) }
+      const subscription = {
+        url: endpointOf(url),
+        key,
+        ...(endMs !== undefined && { expiresAt: endMs }),
+        ...(remaining !== undefined && { remaining }),
+      }
       held.set(subscription.url, subscription)
       return subscription
     },
-    keyFor: url => current(endpointOf(url))?.key,
-    drop(url, key) {
-      // A newer key may have been bought while the old one was on its way.
-      if (held.get(endpointOf(url))?.key === key) held.delete(endpointOf(url))
+    covers(url) {
+      const subscription = current(endpointOf(url))
+      return subscription !== undefined && subscription.remaining !== 0
     },
-    list: () => [...held.keys()].flatMap(url => current(url) ?? []),
+    keyFor({ url, headers }) {
+      const subscription = current(endpointOf(url))
+      // A used-up window still owes the answer to a request that is repeated under its caller's own idempotency key.
+      const opens = subscription?.remaining !== 0 || headers[IDEMPOTENCY_KEY_HEADER] !== undefined
+      return opens ? subscription?.key : undefined
+    },
+    answered(url, key, reply) {
+      const subscription = held.get(endpointOf(url))
+      // A newer key may have been bought while this one was on its way.
+      if (subscription?.key !== key) return
+      const said = remainingIn(reply.headers)
+      // The key of a used-up window is kept: a call that is still running may fail, and then its call is left again.
+      if (isQuote(reply) && said !== 0) return void held.delete(subscription.url)
+      if (said === undefined) return
+      // A replay says what was left when its call was answered first.
+      const remaining = isReplay(reply) ? Math.min(said, subscription.remaining ?? said) : said
+      held.set(subscription.url, { ...subscription, remaining })
+    },
+    list: () =>
+      [...held.keys()].flatMap(url => current(url) ?? []).filter(({ remaining }) => remaining !== 0),
   }
 }
 

@@ -16,7 +16,7 @@ import { SvcError } from '../../domain/errors.js'
 import { USDC_ASSET_ID } from '../../domain/network.js'
 import type { ChargeDeps } from '../charge/charge-deps.js'
 import { leasesIn } from '../charge/leases.js'
-import { pendingCloses } from '../charge/pending-closes.js'
+import { pendingCloses, pendingWindowMoves } from '../charge/pending-moves.js'
 import { createCharge } from '../charge/walk-charge-machine.js'
 import { documentsOf } from './agent-documents.js'
 import { observersOf } from './call-observers.js'
@@ -27,7 +27,7 @@ import { journalAndAuditPageOf } from './journal-and-audit-page.js'
 import { nodeStatusLog } from './log-node-status.js'
 import type { PlatformServices } from './platform-services.js'
 import type { Settings } from './settings-from-options.js'
-import { boundedSubscriptions, sweeping } from './subscription-store-upkeep.js'
+import { boundedSubscriptions, checkCounting, sweeping } from './subscription-store-upkeep.js'
 import { transportsOf } from './transports.js'
 
 /** @throws SvcError `invalid_options`, `invalid_facilitator`, `journal_locked`, `journal_unwritable` */
@@ -48,6 +48,10 @@ export function assemble(settings: Settings, drain: Drain, around: PlatformServi
     watch: nodeStatusLog(settings.warn, logger),
     clock,
   })
+  checkCounting(agent, stores.subscriptions)
+  const subscriptions = stores.subscriptions
+    ? boundedSubscriptions(stores.subscriptions, clock)
+    : memorySubscriptions({ clock })
   const deps: ChargeDeps = {
     network: agent.network,
     payTo: agent.payTo,
@@ -56,13 +60,12 @@ export function assemble(settings: Settings, drain: Drain, around: PlatformServi
     facilitator: facilitatorList(facilitators, { clock }),
     chain,
     store,
-    subscriptions: stores.subscriptions
-      ? boundedSubscriptions(stores.subscriptions, clock)
-      : memorySubscriptions({ clock }),
+    subscriptions,
     rateLimit: stores.rateLimit ?? memoryRateLimit({ clock }),
     credit: stores.credit ?? memoryCredit({ clock }),
     leases: leasesIn(store, rules.timeouts.leaseMs, logger, clock),
     pendingCloses: pendingCloses(store, logger, clock),
+    pendingWindowMoves: pendingWindowMoves(subscriptions, logger, clock),
     reader: algorandPaymentReader(),
     clock,
     random,
@@ -113,6 +116,7 @@ export function assemble(settings: Settings, drain: Drain, around: PlatformServi
       stopSweeping()
       deps.leases.close()
       deps.pendingCloses.close()
+      deps.pendingWindowMoves.close()
       chain.close()
       const { algod, indexer } = remotes
       await Promise.all([...facilitators, algod, indexer, transports].map(remote => remote?.close()))

@@ -1,9 +1,11 @@
 /** Gives the store of subscription windows a timeout and a regular sweep. */
+import type { AgentDef } from '../../domain/agent.js'
 import type { Clock } from '../../ports/clock.js'
 import type { Logger } from '../../ports/logger.js'
-import type { SubscriptionStore } from '../../ports/subscriptions.js'
+import { COUNTING_MOVES, type SubscriptionStore, type TakeMove } from '../../ports/subscriptions.js'
 import { every, withTimeout } from '../../ports/timeouts-and-aborts.js'
 import { windowsNow } from '../charge/subscription-key.js'
+import { invalid } from './option-checks.js'
 
 /** How long a seller's own store may take to answer. */
 const STORE_TIMEOUT_MS = 5_000
@@ -24,7 +26,20 @@ export function boundedSubscriptions(
     sweep: nowMs => bounded(store.sweep(nowMs)),
     ...(store.now && { now: () => bounded(store.now!()) }),
     ...(store.delete && { delete: (id: string) => bounded(store.delete!(id)) }),
+    ...(store.take && { take: (id: string, move: TakeMove) => bounded(store.take!(id, move)) }),
+    ...(store.use && { use: (id: string, token: string) => bounded(store.use!(id, token)) }),
+    ...(store.giveBack && { giveBack: (id: string, token: string) => bounded(store.giveBack!(id, token)) }),
   }
+}
+
+/** @throws SvcError `invalid_options` where an endpoint sells windows with a count of calls, and the store cannot count. */
+export function checkCounting(agent: AgentDef, store: SubscriptionStore | undefined): void {
+  const counted = agent.endpoints.find(({ subscription }) => subscription?.calls !== undefined)
+  const missing = store && COUNTING_MOVES.find(move => typeof store[move] !== 'function')
+  if (counted === undefined || missing === undefined) return
+  throw invalid(
+    `The endpoint '${counted.name}' counts the calls of its windows, and the store of subscriptions has no ${missing}`,
+  )
 }
 
 const SWEEP_EVERY_MS = 60_000

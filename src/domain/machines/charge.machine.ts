@@ -68,7 +68,8 @@ const drawing = {
       on: { valid: 'entitling', probe: 'entitling', invalid: 'invalid', broke: 'broken' },
     },
     entitling: {
-      description: 'Does a subscription window already cover this call?',
+      description:
+        'Does a subscription window cover this call? Where the window has a count, take one of its calls.',
       entry: 'entitle',
       on: { covered: 'serving', uncovered: 'pricing', storeDown: 'unavailable', broke: 'broken' },
     },

@@ -126,6 +126,11 @@ export const CHARGE_PROPERTIES: readonly Property<MachinePath>[] = [
       passing([way], 'pricing', 'verifying', 'settling').length === 0 &&
       outcomeOf(way, table).charged === 'no',
   },
+  {
+    says: 'a window’s call is counted where its handler delivered, and given back at every other end',
+    some: ways => passing(ways, 'serving'),
+    holds: (way, table) => outcomeOf(way, table).closing === (handledWell(way) ? 'complete' : 'release'),
+  },
   ...Object.entries(ONLY_AFTER).map(
     ([state, [says, steps]]): Property<MachinePath> => ({
       says,

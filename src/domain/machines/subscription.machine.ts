@@ -11,7 +11,7 @@ const drawing = {
         'Stored before its payment settles, so that no key is ever charged for that could not be kept.',
       on: { settled: 'active', unsettled: 'none', ended: 'none' },
     },
-    active: { on: { ended: 'none' } },
+    active: { description: 'Open until its time or the last of its calls ends it.', on: { ended: 'none' } },
   },
 } as const
 

@@ -1,21 +1,54 @@
+import type { SubscriptionRecord } from '../../../ports/subscriptions.js'
 import { type Call, storeDown } from '../call-record.js'
 import type { ChargeDeps } from '../charge-deps.js'
 import { keyId, windowsNow } from '../subscription-key.js'
+import { takeWindowCall } from '../window-calls.js'
 
-/** A key opens the endpoint that sold it until its window ends. Any other key counts as absent. */
+/**
+ * A key opens the endpoint that sold it until its window ends, by time or by its last call. Any other key counts as absent.
+ * Where the window counts its calls, `covered` says that this call was taken.
+ */
 export function entitle(deps: ChargeDeps, call: Call) {
-  const key = call.request.subscriptionKey
-  if (key === undefined || call.endpoint.periodMs === undefined || call.isProbe) return 'uncovered'
-  return cover(deps, call, key)
+  const key = keyOf(call)
+  return key === undefined || call.isProbe ? 'uncovered' : asked(deps, call, key, cover)
 }
 
-async function cover(deps: ChargeDeps, call: Call, key: string) {
+/** Whether `entitle` would find the call covered. Takes nothing. */
+export function looksCovered(deps: ChargeDeps, call: Call) {
+  const key = keyOf(call)
+  return key === undefined ? 'uncovered' : asked(deps, call, key, look)
+}
+
+function keyOf({ request, endpoint }: Call): string | undefined {
+  return endpoint.periodMs === undefined ? undefined : request.subscriptionKey
+}
+
+type Ask = (deps: ChargeDeps, call: Call, id: string) => Promise<'covered' | 'uncovered'>
+
+async function asked(deps: ChargeDeps, call: Call, key: string, ask: Ask) {
   try {
-    const record = await deps.subscriptions.get(keyId(deps.payTo, key))
-    if (record?.endpoint !== call.endpoint.def.name) return 'uncovered'
-    return (await windowsNow(deps)) < record.expiresAtMs ? 'covered' : 'uncovered'
+    return await ask(deps, call, keyId(deps.payTo, key))
   } catch (cause) {
     deps.logger.error({ err: cause }, 'the subscription store did not answer')
     return storeDown(call)
   }
+}
+
+/** A window keeps what it was sold with: one with a count is counted after its endpoint sells windows without one. */
+async function cover(deps: ChargeDeps, call: Call, id: string) {
+  if (call.endpoint.def.subscription?.calls !== undefined) return takeWindowCall(deps, call, id)
+  const record = await openWindow(deps, call, id)
+  if (record === undefined) return 'uncovered'
+  return record.callsLeft === undefined ? 'covered' : takeWindowCall(deps, call, id)
+}
+
+async function look(deps: ChargeDeps, call: Call, id: string) {
+  const record = await openWindow(deps, call, id)
+  return record === undefined || record.callsLeft === 0 ? 'uncovered' : 'covered'
+}
+
+async function openWindow(deps: ChargeDeps, call: Call, id: string): Promise<SubscriptionRecord | undefined> {
+  const record = await deps.subscriptions.get(id)
+  if (record?.endpoint !== call.endpoint.def.name) return undefined
+  return (await windowsNow(deps)) < record.expiresAtMs ? record : undefined
 }

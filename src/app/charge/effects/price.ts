@@ -28,7 +28,7 @@ function asked(deps: ChargeDeps, call: Call, amount: bigint) {
 function judged(deps: ChargeDeps, call: Call) {
   const { payment } = call.request
   if (payment.kind === 'none') {
-    call.refusal = UNPAID
+    call.refusal = call.uncovered ?? UNPAID
     return 'unpaid'
   }
   if (payment.kind === 'malformed') {

@@ -68,7 +68,7 @@ function lifetimeMs({ read }: Call): number {
  * charged again.
  */
 export function replayedAnswer(deps: ChargeDeps, call: Call): ReplayedAnswer {
-  const { answer, txId, payer, requirements, window } = call
+  const { answer, txId, payer, requirements, window, takenFrom, callsLeft } = call
   const isKept = answer!.stream === undefined && bodyBytes(answer!) <= deps.rules.answerBytesMax
   return {
     answer: isKept ? answer : undefined,
@@ -76,7 +76,8 @@ export function replayedAnswer(deps: ChargeDeps, call: Call): ReplayedAnswer {
     payer,
     amount: requirements?.amount ?? '0',
     asset: requirements?.asset ?? '',
-    window: window && { key: window.key, expiresAtMs: window.expiresAtMs },
+    window: window && { key: window.key, expiresAtMs: window.expiresAtMs, callsLeft: window.callsLeft },
+    ...(takenFrom !== undefined && { callsLeft }),
   }
 }
 
@@ -88,10 +89,11 @@ async function storeWindow(deps: ChargeDeps, call: Call, periodMs: number): Prom
   const landsWithinMs = Math.min(lifetimeMs(call), call.requirements!.maxTimeoutSeconds * 1_000)
   const leftMs = Math.min(call.settleByMs - deps.clock.monotonic(), landsWithinMs)
   const expiresAtMs = Math.ceil((await windowsNow(deps)) + leftMs) + periodMs
-  const window = { key, id: keyId(deps.payTo, key), expiresAtMs }
-  await deps.subscriptions.put(window.id, {
-    endpoint: call.endpoint.def.name,
-    expiresAtMs: window.expiresAtMs,
-  })
+  const { name, subscription } = call.endpoint.def
+  const calls = subscription?.calls
+  // This call is the first of the window.
+  const record = { endpoint: name, expiresAtMs, ...(calls !== undefined && { callsLeft: calls - 1 }) }
+  const window = { key, id: keyId(deps.payTo, key), expiresAtMs, callsLeft: record.callsLeft }
+  await deps.subscriptions.put(window.id, record)
   call.window = window
 }

@@ -1,10 +1,11 @@
+import { emptyBody } from '../../../domain/body-type.js'
 import type { Problem } from '../../../ports/charge.js'
 import type { Checked } from '../../../ports/input-validator.js'
 import { withTimeout } from '../../../ports/timeouts-and-aborts.js'
 import { thenMaybe } from '../../then-maybe.js'
 import type { Call } from '../call-record.js'
 import type { ChargeDeps } from '../charge-deps.js'
-import { entitle } from './entitle.js'
+import { looksCovered } from './entitle.js'
 
 /** A probe asks for the price: it has no input to validate, and no handler runs for it. */
 export function validate(deps: ChargeDeps, call: Call) {
@@ -12,11 +13,18 @@ export function validate(deps: ChargeDeps, call: Call) {
   const isBare = request.payment.kind === 'none' && request.body.kind === 'none'
   if (isBare && request.subscriptionKey === undefined) return probe(deps, call)
   if (request.body.kind === 'malformed') {
-    call.problem = { message: request.body.why, code: 'invalid_json' }
+    call.problem = {
+      message: request.body.why,
+      code: endpoint.def.bodyType ? 'invalid_text' : 'invalid_json',
+    }
     return 'invalid'
   }
   const isGet = endpoint.def.method === 'GET'
-  const input = isGet ? queryOf(call) : request.body.kind === 'read' ? request.body.value : {}
+  const input = isGet
+    ? queryOf(call)
+    : request.body.kind === 'read'
+      ? request.body.value
+      : emptyBody(endpoint.def.bodyType)
   return thenMaybe(checked(deps, call, input), result => judged(deps, call, result, isBare))
 }
 
@@ -41,8 +49,8 @@ function judged(deps: ChargeDeps, call: Call, result: Checked, isBare: boolean) 
 
 /** A price function gets what it would get for the paid call, so that the quote is that call's price. */
 function probe(deps: ChargeDeps, call: Call) {
-  const { method, price, inputSchema } = call.endpoint.def
-  const sent = method === 'GET' ? queryOf(call) : {}
+  const { method, price, inputSchema, bodyType } = call.endpoint.def
+  const sent = method === 'GET' ? queryOf(call) : emptyBody(bodyType)
   call.isProbe = true
   call.input = sent
   if (typeof price !== 'function') return 'probe' as const
@@ -63,7 +71,7 @@ function queryOf({ endpoint, request }: Call): Readonly<Record<string, unknown>>
  * answer, the input is refused: a quote would make a subscriber pay again.
  */
 async function probeUnlessCovered(deps: ChargeDeps, call: Call, problem: Problem) {
-  if ((await entitle(deps, call)) === 'uncovered') return probe(deps, call)
+  if ((await looksCovered(deps, call)) === 'uncovered') return probe(deps, call)
   call.problem = problem
   call.retryAfterMs = undefined
   return 'invalid' as const

@@ -1,6 +1,6 @@
 /**
- * Sends closing moves again until the store answers them. Before this existed, a lost completion let the same key be
- * charged again after its answer was delivered, and a lost release locked the key until its lease ended.
+ * Sends the moves that end a call again until their store answers them. Before this existed, a lost completion let the same
+ * key be charged again after its answer was delivered, and a lost release locked the key until its lease ended.
  *
  * Each move is fenced by its call's token, so a late move changes nothing that another call holds. The moves live in
  * this process: if it ends first, leases and the chain do the same work later.
@@ -8,11 +8,23 @@
 import type { ChargeStore, CloseMove } from '../../ports/charge-store.js'
 import type { Cancel, Clock } from '../../ports/clock.js'
 import type { Logger } from '../../ports/logger.js'
+import type { SubscriptionStore } from '../../ports/subscriptions.js'
 
-export interface PendingCloses {
+export interface PendingMoves<Move> {
   /** Sends this move until the store answers it with any verdict. */
-  add(move: CloseMove): void
+  add(move: Move): void
   close(): void
+}
+
+export type PendingCloses = PendingMoves<CloseMove>
+export type PendingWindowMoves = PendingMoves<WindowMove>
+
+/** The end of a call that a window's count covered. */
+export interface WindowMove {
+  readonly how: 'use' | 'giveBack'
+  /** The window's id. */
+  readonly id: string
+  readonly token: string
 }
 
 const RETRY_MIN_MS = 250
@@ -26,7 +38,25 @@ export function pendingCloses(
   logger: Logger,
   clock: Pick<Clock, 'after'>,
 ): PendingCloses {
-  const pending: CloseMove[] = []
+  return pendingMoves(async move => store.close(move), 'release', logger, clock)
+}
+
+export function pendingWindowMoves(
+  store: SubscriptionStore,
+  logger: Logger,
+  clock: Pick<Clock, 'after'>,
+): PendingWindowMoves {
+  return pendingMoves(async ({ how, id, token }) => store[how]!(id, token), 'giveBack', logger, clock)
+}
+
+function pendingMoves<Move extends { readonly how: string; readonly payment?: string }>(
+  sendOne: (move: Move) => Promise<unknown>,
+  /** The kind of moves that leases do too, in time. */
+  spare: Move['how'],
+  logger: Logger,
+  clock: Pick<Clock, 'after'>,
+): PendingMoves<Move> {
+  const pending: Move[] = []
   let waitMs = RETRY_MIN_MS
   let cancel: Cancel | undefined
 
@@ -34,7 +64,7 @@ export function pendingCloses(
   async function send(): Promise<void> {
     for (let count = 1; pending.length > 0; count = AT_ONCE) {
       const moves = pending.splice(0, count)
-      const sent = await Promise.allSettled(moves.map(async move => store.close(move)))
+      const sent = await Promise.allSettled(moves.map(sendOne))
       const lost = moves.filter((_, at) => sent[at]!.status === 'rejected')
       if (lost.length === 0) continue
       pending.unshift(...lost)
@@ -55,11 +85,11 @@ export function pendingCloses(
     add(move) {
       if (pending.length === PENDING_MAX) {
         // Drop a release first: its lease ends anyway. A completion keeps an answer.
-        const release = pending.findIndex(({ how }) => how === 'release')
-        const [{ how, payment }] = pending.splice(Math.max(release, 0), 1) as [CloseMove]
+        const dropped = pending.findIndex(({ how }) => how === spare)
+        const [{ how, payment }] = pending.splice(Math.max(dropped, 0), 1) as [Move]
         logger.error(
           { how, txId: payment },
-          'too many moves wait for the charge store: leases and the chain close this one',
+          'too many moves wait for the store: leases and the chain close this one',
         )
       }
       pending.push(move)

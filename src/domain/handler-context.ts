@@ -1,0 +1,75 @@
+/** What a handler and a price function receive, and what they do. */
+import type { BodyType } from './body-type.js'
+import type { BodyOf } from './endpoint-schemas.js'
+
+/** The request, as a price function and a handler receive it. A request without a body has the body `{}`. */
+export interface PriceContext<Body = unknown> {
+  /**
+   * The body, or the query of a GET; checked where the endpoint has an `input`. A library's schema gives its output:
+   * with defaults and transforms.
+   */
+  readonly body: Body
+  /** Header values by lower-case name. */
+  readonly headers: Readonly<Record<string, string | undefined>>
+  /** The query's parameters. */
+  readonly query: Readonly<Record<string, unknown>>
+}
+
+/** The verified payment. It is settled after the handler has succeeded, not before. */
+export interface HandlerPayment {
+  /** Its transaction id; absent where no transaction could be read in it. */
+  readonly txId?: string
+  /** The payer's address. */
+  readonly payer?: string
+  /** Base units of the asset. */
+  readonly amount: string
+  /** The same amount in USD, where the asset's decimals are known. */
+  readonly usd?: number
+  /** The asset's id, in decimal. */
+  readonly asset: string
+}
+
+/** The argument of a handler: the request, the payment, and the signal to stop. */
+export interface HandlerContext<Body = unknown> extends PriceContext<Body> {
+  /** Logs an entry for this request. An error answer contains the last 20 entries, so the caller reads them. */
+  log(message: string, data?: unknown): void
+  /** The payment that will be settled. In a call that a window covers, no payment is settled, and its `amount` is `0`. */
+  readonly payment: HandlerPayment
+  /**
+   * Aborts when the answer can no longer be delivered: the handler timed out, the caller hung up, or the server is
+   * stopping.
+   */
+  readonly signal: AbortSignal
+  /** The caller's `Idempotency-Key`. A handler may be started more than once under one key, and is settled at most once. */
+  readonly idempotencyKey?: string
+  /** W3C trace id: the caller's `traceparent`, else a new one. */
+  readonly traceId: string
+}
+
+/**
+ * Does an endpoint's work. Data is answered as JSON with status 200; a `Uint8Array`, `ArrayBuffer` or `Blob` as its
+ * bytes; a WHATWG `Response` with its own status, headers and bytes. A value that JSON would drop or change
+ * (`undefined`, `NaN`, functions, Errors, Maps, promises, bytes inside) is not an answer: the call fails with
+ * `handler_error`, and the log says where the value is.
+ *
+ * A thrown error, or a `Response` of status 400 or above, is a failure: the caller is not charged. An `SvcError`, or
+ * an error whose `expose` is true, sets the message, code and status (400 to 599, but not 402) that the caller
+ * receives. Any other error is 500 `handler_error`, and only the log has its message.
+ */
+export type Handler<Body = unknown> = (ctx: HandlerContext<Body>) => unknown
+/**
+ * Returns a price in USD, such as `$0.01`. It must be cheap, and give the same price for the same request. A probe
+ * calls it before there is a body: then `body` is `{}`, or what a library's schema makes of that, so every field may be
+ * missing. If it throws for a probe, it is called again with an example of the input. Only the log has the errors that
+ * it throws.
+ */
+export type PriceFunction<Body = unknown> = (
+  ctx: PriceContext<Body extends object ? Partial<Body> : Body>,
+) => string | Promise<string>
+
+/** The body as an endpoint reads it. */
+export type ReadBody<Input, Type extends BodyType> = Type extends 'text'
+  ? string
+  : Type extends 'bytes'
+    ? Uint8Array
+    : BodyOf<Input>

@@ -1,0 +1,65 @@
+/** What a window is sold for: its price, how long it lasts, and how many calls it has. */
+import { shown } from './errors.js'
+import { usdToBaseUnits } from './money.js'
+import { periodMs } from './subscription-period.js'
+
+/**
+ * A window that one payment buys instead of one call. Calls in the window are free. It ends with its period, or with the
+ * last of its `calls`, whichever is first.
+ */
+export interface Subscription {
+  /** The price of one window in USD, such as `$5`. */
+  readonly price: string
+  /**
+   * How long a window stays open: a whole number of `ms`, `s`, `m`, `h`, `d` or `w`, such as `30d`; ten years at most.
+   */
+  readonly period: string
+  /**
+   * How many calls a window has, the call that buys it included: 1 to 1,000,000,000. A call that fails does not count.
+   * Without it, only the period ends a window.
+   */
+  readonly calls?: number
+}
+
+/** A window that lasts ten years and is called three times a second has fewer. */
+export const CALLS_MAX = 1_000_000_000
+
+/** @throws SvcError `invalid_price`, `invalid_endpoint` */
+export function checkSubscription(subscription: unknown, refuse: (why: string) => never): void {
+  if (typeof subscription !== 'object' || subscription === null)
+    refuse('subscription is not {price, period, calls?}')
+  const { price, period, calls } = subscription as { price?: unknown; period?: unknown; calls?: unknown }
+  usdToBaseUnits(price)
+  periodMs(period)
+  if (calls !== undefined && !isCount(calls))
+    refuse(`subscription.calls is a whole number from 1 to ${CALLS_MAX}, not ${shown(calls)}`)
+}
+
+function isCount(calls: unknown): boolean {
+  return Number.isInteger(calls) && (calls as number) >= 1 && (calls as number) <= CALLS_MAX
+}
+
+/** Such as ` for 30d`, and ` for 30d or 100 calls`; empty where a payment buys one call. */
+export function windowShown({ period, calls }: Partial<Subscription>): string {
+  if (!period) return ''
+  if (calls === undefined) return ` for ${period}`
+  return ` for ${period} or ${calls} ${calls === 1 ? 'call' : 'calls'}`
+}
+
+/** What A2A and MCP say of the window that a call bought or used; `undefined` where there is nothing to say. */
+export function subscriptionTold({
+  subscription,
+  callsLeft,
+}: {
+  readonly subscription?: { readonly key: string; readonly expiresAtMs: number }
+  readonly callsLeft?: number
+}) {
+  if (subscription === undefined && callsLeft === undefined) return undefined
+  return {
+    ...(subscription && {
+      key: subscription.key,
+      expiresAt: new Date(subscription.expiresAtMs).toISOString(),
+    }),
+    ...(callsLeft !== undefined && { remaining: callsLeft }),
+  }
+}

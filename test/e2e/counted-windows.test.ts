@@ -1,0 +1,300 @@
+/** Windows with a count of calls, over real HTTP: what is counted, what is given back, and what the ledger shows. */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { memorySubscriptions } from '../../src/adapters/memory/subscriptions.js'
+import { SvcClient } from '../../src/client.js'
+import { createServer, defineAgent, defineEndpoint, type HandlerContext, SvcError } from '../../src/index.js'
+import { redisStores } from '../../src/redis.js'
+import { childAgent } from '../support/child-agent.js'
+import { closing } from '../support/closing.js'
+import { DOORS } from '../support/doors.js'
+import { gate } from '../support/gate.js'
+import { type RedisServer, startRedis } from '../support/redis-server.js'
+import { openReplicas } from '../support/replicas.js'
+import { type Ask, ask, challengeIn, open, openSeller, pay, type Seller, signFor } from '../support/seller.js'
+
+const PRICE = 10_000n
+const LEASE_MS = 300
+const TIMEOUT_MS = 1_000
+const received = ({ sandbox }: Seller) => sandbox.balance(sandbox.seller.address).usdc
+const remainingOf = ({ headers }: Response) => headers.get('x-svc-subscription-remaining')
+
+/** An endpoint whose windows have so many calls. A call does what its body says. */
+function counted(calls: number) {
+  const door = gate()
+  let runs = 0
+  const endpoint = defineEndpoint({
+    name: 'counted',
+    subscription: { price: '$0.01', period: '1h', calls },
+    timeout: TIMEOUT_MS,
+    async handler({ body }: HandlerContext) {
+      runs++
+      const { does } = (body ?? {}) as { does?: string }
+      if (does === 'fail') throw new SvcError('not today', 'not_today', 422)
+      if (does === 'hang') await new Promise(() => {})
+      if (does === 'wait') {
+        door.enter()
+        await door.opened
+      }
+      return { runs }
+    },
+  })
+  return { endpoint, door, runs: () => runs }
+}
+
+const at = ({ url }: Seller) => `${url}/counted`
+
+/** Buys a window, and calls in it. */
+async function bought(seller: Seller) {
+  const sale = await pay(seller, at(seller))
+  expect(sale.status).toBe(200)
+  const key = { 'x-svc-subscription': sale.headers.get('x-svc-subscription')! }
+  const call = (request: Ask = {}, of = seller) =>
+    ask(at(of), { body: {}, ...request, headers: { ...key, ...request.headers } })
+  return { sale, key, call }
+}
+
+describe('a window with a count of calls', () => {
+  it('ends with its last call, and is bought again', async () => {
+    const { endpoint, runs } = counted(3)
+    const seller = await open([endpoint])
+    const { sale, call, key } = await bought(seller)
+    expect(remainingOf(sale)).toBe('2')
+    expect(sale.headers.get('x-svc-subscription-expires')).not.toBeNull()
+    for (const left of ['1', '0']) {
+      const covered = await call()
+      expect([covered.status, remainingOf(covered)]).toEqual([200, left])
+      expect(covered.headers.get('x-svc-subscription')).toBeNull()
+    }
+    const refused = await call()
+    expect([refused.status, remainingOf(refused)]).toEqual([402, '0'])
+    expect(challengeIn(refused).error).toMatch(/Every call of this subscription window is used/)
+    expect(runs()).toBe(3)
+    expect(received(seller)).toBe(PRICE)
+    const again = await pay(seller, at(seller), { headers: key })
+    expect([again.status, remainingOf(again)]).toEqual([200, '2'])
+    expect(again.headers.get('x-svc-subscription')).not.toBe(key['x-svc-subscription'])
+    expect(received(seller)).toBe(2n * PRICE)
+  })
+
+  it('of one call sells that call', async () => {
+    const seller = await open([counted(1).endpoint])
+    const { sale, call } = await bought(seller)
+    expect(remainingOf(sale)).toBe('0')
+    expect((await call()).status).toBe(402)
+    expect(received(seller)).toBe(PRICE)
+  })
+
+  it('tells pages of any origin what is left', async () => {
+    const seller = await open([counted(2).endpoint])
+    const { sale } = await bought(seller)
+    expect(sale.headers.get('access-control-expose-headers')).toContain('x-svc-subscription-remaining')
+  })
+
+  it('gives a call back that failed or took too long, before its caller is told', async () => {
+    const { endpoint } = counted(2)
+    const seller = await open([endpoint])
+    const { call } = await bought(seller)
+    const failed = await call({ body: { does: 'fail' } })
+    expect([failed.status, remainingOf(failed)]).toEqual([422, '1'])
+    const late = await call({ body: { does: 'hang' } })
+    expect([late.status, remainingOf(late)]).toEqual([504, '1'])
+    const delivered = await call()
+    expect([delivered.status, remainingOf(delivered)]).toEqual([200, '0'])
+    expect(received(seller)).toBe(PRICE)
+  })
+
+  it('gives a call back whose caller hung up', async () => {
+    const { endpoint, door } = counted(2)
+    const seller = await open([endpoint])
+    const { call } = await bought(seller)
+    const hangUp = new AbortController()
+    const ended = seller.nextEnded()
+    const left = call({ body: { does: 'wait' }, signal: hangUp.signal })
+    await door.entered()
+    expect((await call()).status).toBe(402)
+    hangUp.abort()
+    await expect(left).rejects.toThrow()
+    expect((await ended).final).toBe('quoted')
+    await expect.poll(() => seller.ended.at(-1)?.final).toBe('abandoned')
+    expect((await call()).status).toBe(200)
+  })
+
+  it('takes nothing for refused input, for a probe and for a replay', async () => {
+    const endpoint = defineEndpoint({
+      name: 'counted',
+      subscription: { price: '$0.01', period: '1h', calls: 3 },
+      input: { type: 'object', properties: { n: { type: 'integer' } }, required: ['n'] },
+      handler: ({ body }) => body,
+    })
+    const seller = await open([endpoint], { idempotency: { onLostResponse: 'replay' } })
+    const sale = await pay(seller, at(seller), { body: { n: 1 } })
+    const key = { 'x-svc-subscription': sale.headers.get('x-svc-subscription')! }
+    expect((await ask(at(seller), { body: { n: 'one' }, headers: key })).status).toBe(400)
+    expect((await ask(at(seller), { headers: key })).status).toBe(400)
+    const headers = { ...key, 'idempotency-key': 'a-key-of-more-than-sixteen' }
+    const first = await ask(at(seller), { body: { n: 2 }, headers })
+    expect(remainingOf(first)).toBe('1')
+    expect(remainingOf(await ask(at(seller), { body: { n: 3 }, headers: key }))).toBe('0')
+    const replay = await ask(at(seller), { body: { n: 2 }, headers })
+    expect([replay.status, replay.headers.get('idempotency-replayed')]).toEqual([200, 'true'])
+    // A replay says what its first answer said.
+    expect(remainingOf(replay)).toBe('1')
+    // With no call left, a request without input is a probe again.
+    expect((await ask(at(seller), { headers: key })).status).toBe(402)
+    expect(received(seller)).toBe(PRICE)
+  })
+
+  it('says what was left when it was sold, to whoever asks for that answer again', async () => {
+    const seller = await open([counted(3).endpoint], { idempotency: { onLostResponse: 'replay' } })
+    const headers = { 'idempotency-key': 'a-key-of-more-than-sixteen' }
+    const sale = await pay(seller, at(seller), { body: {}, headers })
+    const again = await pay(seller, at(seller), { body: {}, headers })
+    expect(again.headers.get('idempotency-replayed')).toBe('true')
+    for (const name of ['x-svc-subscription', 'x-svc-subscription-remaining'])
+      expect(again.headers.get(name)).toBe(sale.headers.get(name))
+    expect(received(seller)).toBe(PRICE)
+  })
+
+  it('tells no count where nothing was sold', async () => {
+    const seller = await open([counted(3).endpoint])
+    const unpaid = await pay(seller, at(seller), { account: 'poor', body: { does: 'fail' } })
+    expect(remainingOf(unpaid)).toBeNull()
+    expect(received(seller)).toBe(0n)
+  })
+
+  it('is published wherever its period is', async () => {
+    const seller = await open([counted(100).endpoint])
+    const window = { period: '1h', calls: 100 }
+    const read = async (path: string) => (await fetch(seller.url + path)).json()
+    expect(await read('/.well-known/svc.json')).toMatchObject({ endpoints: [window] })
+    const document = (await read('/openapi.json')) as {
+      paths: Record<string, { post: Record<string, never> }>
+    }
+    expect(document.paths['/counted']!.post['x-x402']).toMatchObject(window)
+    expect(document.paths['/counted']!.post.responses).toMatchObject({
+      200: { headers: { 'x-svc-subscription-remaining': {} } },
+    })
+    expect(JSON.stringify(await read('/.well-known/agent-card.json'))).toContain('"period":"1h","calls":100')
+  })
+
+  it('is refused at the start where the store cannot count', () => {
+    const { take: _, ...store } = memorySubscriptions()
+    const agent = defineAgent({
+      name: 'Test agent',
+      handle: 'test-agent',
+      description: 'Serves the tests.',
+      payTo: 'SVCSVCSVCSVCSVCSVCSVCSVCSVCSVCSVCSVCSVCSVCSVCSVCSVCSVCSVCS',
+      network: 'testnet',
+      endpoints: [counted(2).endpoint],
+    })
+    for (const options of [{ stores: { subscriptions: store } }, { subscriptions: { store } }])
+      expect(() => createServer(agent, options)).toThrow(
+        expect.objectContaining({ code: 'invalid_options', message: expect.stringContaining('has no take') }),
+      )
+  })
+})
+
+describe('a client', () => {
+  const clientOf = ({ sandbox }: Seller, options = {}) =>
+    new SvcClient({
+      mnemonic: sandbox.wallet.mnemonic,
+      network: 'testnet',
+      algodUrl: sandbox.algodUrl,
+      maxPrice: '$0.01',
+      maxPerDay: '$0.02',
+      ...options,
+    })
+
+  it('counts the calls of its window, and buys the next within its caps', async () => {
+    const seller = await open([counted(3).endpoint], { idempotency: {} })
+    const client = clientOf(seller)
+    expect(await client.subscribe(at(seller), {})).toMatchObject({ remaining: 2 })
+    expect(client.activeSubscriptions).toMatchObject([{ remaining: 2 }])
+    await client.call(at(seller), {})
+    await expect(client.call(at(seller), { does: 'fail' })).rejects.toMatchObject({ code: 'call_failed' })
+    expect(client.activeSubscriptions).toMatchObject([{ remaining: 1 }])
+    const last = await client.call(at(seller), {})
+    expect(last.payment).toBeUndefined()
+    expect(client.activeSubscriptions).toEqual([])
+    expect(await client.estimate(at(seller), {})).toMatchObject({ usd: 0.01 })
+    const next = await client.call(at(seller), {})
+    // The key was not sent, so it was not refused.
+    expect(next.warnings).toBeUndefined()
+    expect(next.payment).toMatchObject({ usd: 0.01 })
+    expect(client.activeSubscriptions).toMatchObject([{ remaining: 2 }])
+    for (const remaining of [1, 0]) {
+      await client.call(at(seller), {})
+      expect(client.activeSubscriptions.map(each => each.remaining)).toEqual(remaining === 0 ? [] : [1])
+    }
+    await expect(client.call(at(seller), {})).rejects.toMatchObject({ code: 'daily_cap_reached' })
+    expect(received(seller)).toBe(2n * PRICE)
+  })
+
+  it('that shares its key pays only within its caps when another holder has used the window up', async () => {
+    const seller = await open([counted(2).endpoint])
+    const client = clientOf(seller, { maxPerDay: '$0.01' })
+    const { key } = await client.subscribe(at(seller), {})
+    const other = new SvcClient({ network: 'testnet' })
+    other.useSubscription(at(seller), key)
+    await other.call(at(seller), {})
+    expect(other.activeSubscriptions).toEqual([])
+    await expect(other.call(at(seller), {})).rejects.toMatchObject({ code: 'no_signer' })
+    await expect(client.call(at(seller), {})).rejects.toMatchObject({ code: 'daily_cap_reached' })
+    expect(client.activeSubscriptions).toEqual([])
+    expect(received(seller)).toBe(PRICE)
+  })
+})
+
+describe('replicas on one Redis', () => {
+  let redis: RedisServer
+  beforeAll(async () => {
+    redis = await startRedis()
+  })
+  afterAll(() => redis.stop())
+
+  it('give the last call to one of many, whichever they ask', async () => {
+    const { endpoint, runs } = counted(4)
+    const sellers = await openReplicas(2, [endpoint], { redisUrl: redis.url })
+    const { call } = await bought(sellers[0]!)
+    const answers = await Promise.all(Array.from({ length: 20 }, (_, at) => call({}, sellers[at % 2])))
+    const statuses = answers.map(({ status }) => status).sort()
+    expect(statuses).toEqual([...Array(3).fill(200), ...Array(17).fill(402)])
+    expect(runs()).toBe(4)
+    expect(received(sellers[0]!)).toBe(PRICE)
+  })
+
+  it('have a call back when its process was killed, after its lease', async () => {
+    const seller = await openSeller([counted(2).endpoint], {
+      stores: closing(redisStores(redis.url)),
+      timeouts: { leaseMs: LEASE_MS },
+    })
+    closing(seller)
+    const { call, key } = await bought(seller)
+    const halt = { at: 'before handler', signal: 'SIGKILL' }
+    const options = { redisUrl: redis.url, timeouts: { leaseMs: LEASE_MS }, halt }
+    const child = await childAgent(seller.sandbox, options, 'halting-agent.mjs')
+    closing({ close: () => child.process.kill('SIGKILL') })
+    await expect(ask(`${child.url}/counted`, { body: {}, headers: key })).rejects.toThrow()
+    // Its call is still reserved: nobody knows yet that the process is dead.
+    expect((await call()).status).toBe(402)
+    await expect.poll(async () => (await call()).status, { timeout: 10_000 }).toBe(200)
+    expect((await call()).status).toBe(402)
+    expect(received(seller)).toBe(PRICE)
+  })
+})
+
+describe('the doors for agents', () => {
+  it.each(Object.entries(DOORS))(
+    '%s tells what is left, when it sells and in the window',
+    async (_, door) => {
+      const seller = await open([counted(3).endpoint])
+      const asks = { skill: 'counted', input: {} }
+      const sale = await door(seller.url, { ...asks, headers: await signFor(seller, at(seller)) })
+      expect(sale).toMatchObject({ code: 'ok', remaining: 2 })
+      const headers = { 'x-svc-subscription': sale.subscriptionKey! }
+      const covered = await door(seller.url, { ...asks, headers })
+      expect(covered).toMatchObject({ code: 'ok', remaining: 1, subscriptionKey: undefined })
+      expect(received(seller)).toBe(PRICE)
+    },
+  )
+})

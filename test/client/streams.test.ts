@@ -102,10 +102,11 @@ describe('a stream', () => {
   })
 
   it('in a window is paid by the call that buys it', async () => {
-    const window = { price: undefined, subscription: { price: '$0.01', period: '1h' } }
+    const window = { price: undefined, subscription: { price: '$0.01', period: '1h', calls: 2 } }
     const { client, url, spent } = await buying(words, { more: window })
     const first = await client.stream(url, {})
     expect(await all(first.events())).toHaveLength(2)
+    expect(client.activeSubscriptions).toMatchObject([{ url, remaining: 1 }])
     const second = await client.stream(url, {})
     expect(await all(second.events())).toHaveLength(2)
     expect([first.payment?.usd, second.payment, spent()]).toEqual([PRICE_USD, undefined, PRICE])

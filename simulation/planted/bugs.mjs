@@ -294,17 +294,6 @@ export const MADE_UP = [
     ],
   },
   {
-    name: 'one-call-too-many',
-    says: 'A window whose calls are used covers another one.',
-    edits: [
-      {
-        file: 'src/adapters/memory/call-count.ts',
-        find: 'if (this.left(nowMs) < 1 || ',
-        replace: 'if (this.left(nowMs) < 0 || ',
-      },
-    ],
-  },
-  {
     name: 'failed-call-counts',
     says: 'A call of a window counts though it failed.',
     edits: [

@@ -8,7 +8,14 @@ export interface Answer {
   /** Well-formed text, which is sent as UTF-8, or bytes. */
   readonly body: string | Uint8Array
   /** The body, where it is sent as it comes. Then `body` is empty, until the stream has ended whole. */
-  readonly stream?: AsyncIterable<Uint8Array>
+  readonly stream?: AnswerStream
+}
+
+/** A body that is sent as it comes. */
+export interface AnswerStream {
+  readonly chunks: AsyncIterable<Uint8Array>
+  /** Aborts where it must end now, also if its reader takes nothing. */
+  readonly cut: AbortSignal
 }
 
 /** How many bytes the body takes to send or to keep. */

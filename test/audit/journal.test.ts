@@ -57,6 +57,19 @@ const WHOLE = { lost: 0, unreadable: 0, flaws: [] }
 const idsOf = (count: number) => Array.from({ length: count }, (_, number) => `call-${number}`)
 
 describe('a journal', () => {
+  it('that was closed writes nothing more: the file may be another process’s by now', async () => {
+    const logged = vi.fn()
+    const closed = opened({ logger: { ...silentLogger, error: logged } })
+    closed.ended(callOf(0))
+    await closed.close()
+    closed.ended(callOf(1))
+    expect(closed.condition()).toMatchObject({ waiting: 0, lost: 1 })
+    expect(logged).toHaveBeenCalledOnce()
+    expect((await read()).ids).toEqual(idsOf(1))
+    const next = opened()
+    await next.close()
+  })
+
   it('keeps every call in order, headed by whose it is, for its owner’s eyes', async () => {
     const writing = opened()
     for (let number = 0; number < 300; number++) writing.ended(callOf(number))

@@ -1,4 +1,7 @@
 /** Streams that are sold: charged before their first byte, marked where they break, replayed only where they were whole. */
+import { once } from 'node:events'
+import { createReadStream } from 'node:fs'
+import { connect } from 'node:net'
 import { Readable } from 'node:stream'
 import Koa from 'koa'
 import mount from 'koa-mount'
@@ -242,6 +245,122 @@ describe('a stream that breaks', () => {
   })
 })
 
+describe('a source', () => {
+  const own = async function* () {
+    yield 'x'
+  }
+  const used = own()
+  const locked = new Response('x')
+  locked.body!.getReader()
+  const shared = new Blob(['x']).stream()
+
+  it.each<[string, Source]>([
+    ['a Response that somebody reads', () => locked],
+    ['a stream of Node that has failed', () => Readable.from(['x']).destroy(new Error('as planned'))],
+    [
+      'an iterable that cannot be opened',
+      () => ({
+        [Symbol.asyncIterator]() {
+          throw new Error('as planned')
+        },
+      }),
+    ],
+  ])('that cannot be read is no answer: %s', async (_, source) => {
+    const { seller, url, earned } = await selling(source)
+    const { answer, ended } = await buying(seller, url)
+    expect(await codeOf(answer)).toEqual([500, 'handler_error'])
+    expect((await ended).final).toBe('failed')
+    expect(await earned()).toBe(0n)
+  })
+
+  it.each<[string, Source]>([
+    ['a generator', () => used],
+    ['a web stream', () => shared],
+  ])('is sold once: %s', async (_, source) => {
+    const { seller, url, earned } = await selling(source)
+    await (await pay(seller, url, { body: {} })).text()
+    expect(await codeOf(await pay(seller, url, { body: {} }))).toEqual([500, 'handler_error'])
+    expect(await earned()).toBe(PRICE)
+  })
+
+  it('that fails before it is read breaks its own stream alone', async () => {
+    const { seller, url, earned } = await selling(() => createReadStream('/no/such/file'))
+    const { answer, ended } = await buying(seller, url)
+    await expect(answer.text()).rejects.toThrow()
+    expect(await ended).toMatchObject({ charged: 'yes', streamBroken: true })
+    expect(await earned()).toBe(PRICE)
+  })
+
+  it('may use its buffer again', async () => {
+    const { seller, url } = await selling(async function* () {
+      const buffer = Buffer.alloc(1)
+      for (let at = 0; at < 6; at++) {
+        buffer[0] = 97 + at
+        yield buffer.toString()
+      }
+    })
+    expect(await (await pay(seller, url, { body: {} })).text()).toBe(
+      [...'abcdef'].map(letter => `data: ${letter}\n\n`).join(''),
+    )
+  })
+})
+
+describe('a reader that stops reading', () => {
+  const endless: Source = () => ReadableStream.from(chunksFor(1_000_000))
+  async function* chunksFor(count: number) {
+    for (let at = 0; at < count; at++) yield Buffer.alloc(65_536)
+  }
+
+  /** A caller that reads the head of the answer, and nothing more. */
+  async function stalled(url: string, headers: Record<string, string>) {
+    const { hostname, port, pathname } = new URL(url)
+    const socket = connect(Number(port), hostname)
+    const head = once(socket, 'data')
+    const lines = Object.entries({ host: hostname, 'content-length': '2', ...headers })
+    socket.write(`POST ${pathname} HTTP/1.1\r\n${lines.map(line => line.join(': ')).join('\r\n')}\r\n\r\n{}`)
+    await head
+    socket.pause()
+    return socket
+  }
+
+  it('holds neither its key nor the server for longer than streamTimeout', async () => {
+    const { seller, url } = await selling(endless, { idempotency: {} }, { streamTimeout: 200 })
+    const headers = { ...(await signFor(seller, url, { body: {} })), ...KEY }
+    const ended = seller.nextEnded()
+    const socket = await stalled(url, headers)
+    expect(await ended).toMatchObject({ charged: 'yes', streamBroken: true })
+    await expect
+      .poll(async () => codeOf(await ask(url, { body: {}, headers })))
+      .toEqual([409, 'payment_spent'])
+    expect((await seller.server.shutdown('over')).outcome).toBe('drained')
+    socket.destroy()
+  })
+
+  it('does not hold up a stop', async () => {
+    const { seller, url } = await selling(endless, { shutdownTimeoutMs: 100 })
+    const headers = await signFor(seller, url, { body: {} })
+    const ended = seller.nextEnded()
+    const socket = await stalled(url, headers)
+    const stopped = seller.server.shutdown('over')
+    expect(await ended).toMatchObject({ charged: 'yes', streamBroken: true })
+    await stopped
+    socket.destroy()
+  })
+})
+
+it('a caller of HTTP/1.0, who could not tell a break from an end, gets the whole or nothing', async () => {
+  const { seller, url, earned } = await selling(failing)
+  const headers = await signFor(seller, url, { body: {} })
+  const { hostname, port } = new URL(url)
+  const socket = connect(Number(port), hostname).setEncoding('utf8')
+  const lines = Object.entries({ 'content-length': '2', ...headers }).map(line => line.join(': '))
+  socket.write(`POST /work HTTP/1.0\r\n${lines.join('\r\n')}\r\n\r\n{}`)
+  const [answer] = await once(socket, 'data')
+  expect(answer).toContain('500 Internal Server Error')
+  expect(await earned()).toBe(0n)
+  socket.destroy()
+})
+
 describe('a stream under a key', () => {
   it('is in progress while it runs', async () => {
     const { source, door } = paused()
@@ -315,6 +434,34 @@ describe('a transport that cannot stream', () => {
     })
     expect(JSON.stringify(await answer.json())).toContain('three')
     expect(await earned()).toBe(PRICE)
+  })
+
+  it('stops an endless stream at the handler’s timeout, and charges nothing', async () => {
+    let isReturned = false
+    let asked = 0
+    const { seller, url, earned } = await selling(
+      async function* () {
+        try {
+          for (;;) {
+            asked++
+            yield 'more'
+            await new Promise(resolve => setTimeout(resolve, 1))
+          }
+        } finally {
+          isReturned = true
+        }
+      },
+      {},
+      { timeout: 1_000 },
+    )
+    const payment = await signFor(seller, url, { body: {} })
+    await ask(`${seller.url}/a2a`, {
+      body: rpc('message/send', messageOf('work', [{ kind: 'data', data: {} }])),
+      headers: payment,
+    })
+    await expect.poll(() => isReturned).toBe(true)
+    expect(asked).toBeGreaterThan(0)
+    expect(await earned()).toBe(0n)
   })
 
   it('charges nothing for one that breaks', async () => {

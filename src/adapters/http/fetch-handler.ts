@@ -37,12 +37,14 @@ function responseOf({ status, headers, body = '' }: Reply, method: string, calle
   for (let at = 0; at < headers.length; at += 2) own.append(headers[at]!, headers[at + 1]!)
   const isText = typeof body === 'string'
   if (!isText && !(body instanceof Uint8Array)) {
-    return new Response(watched(body[Symbol.asyncIterator](), caller), { status, headers: own })
+    const chunks = body.chunks[Symbol.asyncIterator]()
+    return new Response(watched(chunks, caller, body.cut), { status, headers: own })
   }
   const hasBody = method !== 'HEAD' && body.length > 0 && !BODILESS.has(status)
   if (hasBody && caller.isAwaited) {
     const bytes = isText ? new TextEncoder().encode(body) : body
     own.set('content-length', String(bytes.length))
+    caller.endWithin(TAKEN_WITHIN_MS)
     return new Response(watched([bytes].values(), caller), { status, headers: own })
   }
   const response = new Response(hasBody ? (body as ConstructorParameters<typeof Response>[0]) : null, {
@@ -53,16 +55,23 @@ function responseOf({ status, headers, body = '' }: Reply, method: string, calle
   return response
 }
 
+/** A host that dropped the response says nothing of it. After this time the answer counts as lost. */
+const TAKEN_WITHIN_MS = 60_000
+
 const BODILESS: ReadonlySet<number> = new Set([204, 205, 304])
 
 type Chunks = Iterator<string | Uint8Array> | AsyncIterator<string | Uint8Array>
 
 /** A stream that learns whether its reader took all of it. Nothing is read ahead: the next pull means that the last chunk left. */
-function watched(chunks: Chunks, caller: FetchCaller): ReadableStream<Uint8Array> {
+function watched(chunks: Chunks, caller: FetchCaller, cut?: AbortSignal): ReadableStream<Uint8Array> {
   const encoder = new TextEncoder()
   caller.onGone(() => caller.end(false))
   return new ReadableStream<Uint8Array>(
     {
+      start(controller) {
+        cut?.addEventListener('abort', () => controller.error(cut.reason), { once: true })
+        if (cut?.aborted) controller.error(cut.reason)
+      },
       async pull(controller) {
         try {
           const { done, value } = await chunks.next()

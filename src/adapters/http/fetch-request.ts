@@ -1,6 +1,7 @@
 /** A request as runtimes with `fetch` have it: Bun, Deno, Workers, and frameworks such as Hono and Next. */
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Caller, Parsed } from '../../ports/charge.js'
+import { systemClock } from '../../ports/clock.js'
 import { type BodyShare, overloaded } from './body-memory-limit.js'
 import { HttpError, tooLarge } from './error-to-reply.js'
 import { parseBody } from './parse-json-body.js'
@@ -50,8 +51,10 @@ export class FetchRequest implements HostRequest {
     return this.#request.body !== null && this.headers['content-length'] !== '0'
   }
 
+  readonly canStream = true
+
   async readBody({ bytesMax, type }: BodyReading, share: BodyShare): Promise<Parsed<unknown>> {
-    if (this.#request.bodyUsed) {
+    if (this.#request.bodyUsed || this.#request.body!.locked) {
       throw new HttpError(
         500,
         'body_already_read',
@@ -110,6 +113,7 @@ export class FetchCaller implements Caller {
   readonly #signal: AbortSignal
   #listeners: ((arrived: boolean) => void)[] = []
   #arrived: boolean | undefined
+  #stopWaiting: () => void = () => {}
 
   constructor(signal: AbortSignal) {
     this.#signal = signal
@@ -125,6 +129,8 @@ export class FetchCaller implements Caller {
   }
 
   onGone(listener: () => void): () => void {
+    // A signal that has aborted already tells nobody again.
+    if (this.#signal.aborted) queueMicrotask(listener)
     this.#signal.addEventListener('abort', listener, { once: true })
     return () => this.#signal.removeEventListener('abort', listener)
   }
@@ -134,10 +140,16 @@ export class FetchCaller implements Caller {
     else listener(this.#arrived)
   }
 
+  /** If nothing says how the response ended, it did not arrive. */
+  endWithin(ms: number): void {
+    this.#stopWaiting = systemClock.after(ms, () => this.end(false))
+  }
+
   /** Reports once how the response ended. */
   end(arrived: boolean): void {
     if (this.#arrived !== undefined) return
     this.#arrived = arrived
+    this.#stopWaiting()
     for (const listener of this.#listeners.splice(0)) listener(arrived)
   }
 }

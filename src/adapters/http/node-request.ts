@@ -60,6 +60,10 @@ export class NodeRequest implements HostRequest {
     return carriesNodeBody(this.#req)
   }
 
+  get canStream(): boolean {
+    return this.#req.httpVersion !== '1.0'
+  }
+
   /** Uses the body that middleware has read already, where some has. */
   readBody(how: BodyReading, share: BodyShare): Parsed<unknown> | Promise<Parsed<unknown>> {
     const req = this.#req

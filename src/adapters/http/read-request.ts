@@ -39,7 +39,7 @@ export function readRequest(
     baseUrl: rootUrl + options.basePath,
     clientAddress: clientAddressOf(request, options.trustProxyHops),
     caller: request.caller,
-    streams: true,
+    streams: request.canStream,
     onPaid: () => share.close(),
   }
 }

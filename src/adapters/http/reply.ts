@@ -1,10 +1,16 @@
 /** An HTTP answer, complete before its first byte is sent, so that it is sent in one piece or not at all. */
+export interface StreamedBody {
+  readonly chunks: AsyncIterable<Uint8Array | string>
+  /** Aborts where it must end now, also if its reader takes nothing. */
+  readonly cut?: AbortSignal
+}
+
 export interface Reply {
   readonly status: number
   /** Names and values in turn, as `writeHead` takes them: no header is looked up, merged or set twice. */
   readonly headers: readonly string[]
-  /** A stream is sent as its chunks arrive. If it breaks, the response has no clean end. */
-  readonly body?: string | Uint8Array | AsyncIterable<Uint8Array | string>
+  /** A stream is sent as its chunks arrive. If it breaks, or is cut, the response has no clean end. */
+  readonly body?: string | Uint8Array | StreamedBody
   /** The reply to send if this one cannot be written: it still says how the call ended. */
   instead?(): Reply
 }

@@ -27,6 +27,8 @@ export interface HostRequest {
   readonly address: string | undefined
   readonly caller: Caller
   readonly carriesBody: boolean
+  /** Whether its caller can tell a stream that breaks from one that ends. HTTP/1.0 ends both by closing the connection. */
+  readonly canStream: boolean
   /** @throws HttpError for a body that cannot be read, or is too large. */
   readBody(how: BodyReading, share: BodyShare): Parsed<unknown> | Promise<Parsed<unknown>>
   /** Discards a body that nothing read. */

@@ -3,12 +3,12 @@
  * it.
  */
 import type { ServerResponse } from 'node:http'
-import { pipeline, Readable } from 'node:stream'
+import { addAbortSignal, pipeline, Readable } from 'node:stream'
 import type { Context } from 'koa'
 import type { Logger } from '../../ports/logger.js'
 import { reportUndelivered } from './caller-connection.js'
 import { replyToError } from './error-to-reply.js'
-import type { Reply } from './reply.js'
+import type { Reply, StreamedBody } from './reply.js'
 
 type Respond = (ctx: Context, reply: Reply) => void
 
@@ -61,7 +61,7 @@ function writeAtOnce(ctx: Context, { status, headers, body }: Reply): void {
     res.writeHead(status, headers as string[])
     // The first chunk may be late, and the receipt is in the head.
     res.flushHeaders()
-    pipeline(Readable.from(body, { objectMode: false }), res, () => {})
+    pipeline(readableOf(body), res, () => {})
     return
   }
   const length = lengthOf(body)
@@ -92,8 +92,7 @@ function put(ctx: Context, { status, headers, body }: Reply): void {
   }
   const isTyped = ctx.res.hasHeader('Content-Type')
   if (isBodiless(status)) return
-  if (isStream(body))
-    ctx.body = Readable.from(body, { objectMode: false }).once('error', () => ctx.res.destroy())
+  if (isStream(body)) ctx.body = readableOf(body).once('error', () => breakOff(ctx.res))
   // Koa renders a Uint8Array that is not a Buffer as a JSON object.
   else if (body instanceof Uint8Array) ctx.body = Buffer.from(body.buffer, body.byteOffset, body.byteLength)
   else ctx.body = body ?? ''
@@ -102,7 +101,18 @@ function put(ctx: Context, { status, headers, body }: Reply): void {
   ctx.status = status
 }
 
-function isStream(body: Reply['body']): body is AsyncIterable<Uint8Array | string> {
+function readableOf({ chunks, cut }: StreamedBody): Readable {
+  const readable = chunks instanceof Readable ? chunks : Readable.from(chunks, { objectMode: false })
+  return cut === undefined ? readable : addAbortSignal(cut, readable)
+}
+
+/** The receipt is in the head, which Koa sends with the first chunk. */
+function breakOff(res: ServerResponse): void {
+  if (!res.headersSent) res.flushHeaders()
+  res.destroy()
+}
+
+function isStream(body: Reply['body']): body is StreamedBody {
   return typeof body === 'object' && !(body instanceof Uint8Array)
 }
 

@@ -54,6 +54,7 @@ export function journal({ path, bytesMax, header, logger, clock = systemClock }:
   let lostUnwritten = 0
   let lost = 0
   let writable = true
+  let isClosed = false
   let file: JournalFile | undefined
   let cancel: Cancel | undefined
   let writing: Promise<void> | undefined
@@ -133,6 +134,12 @@ export function journal({ path, bytesMax, header, logger, clock = systemClock }:
   return {
     condition: () => ({ writable, waiting: waiting.length, lost }),
     ended(call) {
+      if (isClosed) {
+        // Another process may have the file by now.
+        lost++
+        logger.error({ path, call: call.id, txId: call.txId }, 'a call ended after the journal was closed')
+        return
+      }
       const text = runText(call)
       if (waitingBytes + text.length > WAITING_BYTES_MAX) {
         lost++
@@ -144,6 +151,7 @@ export function journal({ path, bytesMax, header, logger, clock = systemClock }:
       writeSoon(COLLECT_MS)
     },
     async close() {
+      isClosed = true
       await writing
       cancel?.()
       cancel = undefined

@@ -8,6 +8,7 @@ import type { Hold, Recorded } from '../../ports/charge-store.js'
 import type { ReadPayment } from '../../ports/payment-reader.js'
 import type { Cancellation } from './cancellation.js'
 import type { ChargeDeps, EndpointEntry } from './charge-deps.js'
+import type { StreamSource } from './render-stream.js'
 import type { StreamEnd } from './send-stream.js'
 
 export interface Call {
@@ -52,6 +53,8 @@ export interface Call {
   settlingSinceMs: number
 
   answer: Answer | undefined
+  /** The opened stream that the handler returned, until it has ended whole. */
+  source: StreamSource | undefined
   /** Cancels the handler's signal, also while its stream leaves. */
   cancellation: Cancellation | undefined
   /** Resolves when the answer's stream has ended; `undefined` for any other answer. */
@@ -135,6 +138,7 @@ export function newCall(deps: ChargeDeps, endpoint: EndpointEntry, request: Char
     settleByMs: Number.POSITIVE_INFINITY,
     settlingSinceMs: 0,
     answer: undefined,
+    source: undefined,
     cancellation: undefined,
     streamEnd: undefined,
     txId: read?.txId,

@@ -25,9 +25,9 @@ export function closeCall(
   if (call.creditor !== undefined) settleCredit(deps, call.creditor, final)
   const holds = call.held || call.window !== undefined || call.takenFrom !== undefined
   if (closing === 'complete') countWindowCall(deps, call, inFlight)
-  if (call.answer?.stream) {
+  if (call.source !== undefined) {
     if (closing === 'complete') return closeAfterStream(deps, call, inFlight)
-    discardStream(call.answer)
+    discardStream(call)
   }
   if (closing === 'release' && holds) return release(deps, call)
   if (call.hold) deps.leases[closing === 'keep' ? 'pass' : 'drop'](call.hold.token)
@@ -58,7 +58,10 @@ function closeAfterStream(deps: ChargeDeps, call: Call, inFlight: InFlight): und
   call.streamEnd = sendStream(deps, call, lost === undefined ? 0 : deps.rules.answerBytesMax)
   call.streamEnd
     .then(async ({ isWhole, bytes }) => {
-      if (bytes !== undefined) call.answer = { ...call.answer!, stream: undefined, body: bytes }
+      if (bytes !== undefined) {
+        call.source = undefined
+        call.answer = { ...call.answer!, stream: undefined, body: bytes }
+      }
       if (call.hold) deps.leases.drop(call.hold.token)
       const isKept = lost === 'replay' || (lost === 'release' && isWhole)
       if (call.held) await close(deps, call, isKept ? 'complete' : 'forfeit')

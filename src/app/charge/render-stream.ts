@@ -1,98 +1,165 @@
-/** Renders the streams that a handler may return: what is charged for is a stream, and its bytes come later. */
+/**
+ * Renders the streams that a handler may return. A stream is opened here, before anything is charged: what cannot be opened, or
+ * was read before, is no answer.
+ */
+import { Readable } from 'node:stream'
 import type { Answer } from '../../domain/handler-answer.js'
 import { jsonMistakeIn } from './json-mistakes.js'
 import { headersOfResponse, NoAnswer } from './render-answer.js'
+
+/** An opened stream. Whoever has it reads it to its end, or ends it. */
+export interface StreamSource {
+  next(): Promise<{ readonly done: boolean; readonly bytes?: Uint8Array }>
+  /** Lets the source go, whatever it is doing. May be called again. */
+  end(): void
+}
+
+export interface RenderedStream {
+  /** Status and headers; the body is empty. */
+  readonly answer: Answer
+  readonly source: StreamSource
+}
 
 /** Proxies that buffer an answer before they forward it would hold its events back. */
 const EVENTS = { 'content-type': 'text/event-stream; charset=utf-8', 'x-accel-buffering': 'no' }
 const BYTES = { 'content-type': 'application/octet-stream' }
 
-type StreamedAnswer = Answer & Required<Pick<Answer, 'stream'>>
-
 /**
- * The streamed answer; `undefined` for what is no stream, or no success: that is rendered whole.
+ * The opened stream; `undefined` for what is no stream, or no success: that is rendered whole.
  *
- * @throws NoAnswer for a stream that was read already, and for a Response that HTTP cannot carry.
+ * @throws NoAnswer for a stream that was opened before or cannot be, and Error for a Response that HTTP cannot carry.
  */
-export function renderStream(returned: unknown): StreamedAnswer | undefined {
+export function renderStream(returned: unknown): RenderedStream | undefined {
   if (typeof returned !== 'object' || returned === null) return undefined
   switch (Object.prototype.toString.call(returned)) {
     case '[object Response]':
       return streamedResponse(returned as Response)
     case '[object ReadableStream]':
-      if ((returned as ReadableStream).locked) throw new NoAnswer('a stream that is read already')
-      return { status: 200, headers: BYTES, body: '', stream: bytesOf(returned as ReadableStream) }
+      return rendered(BYTES, webSource(returned as ReadableStream))
   }
-  if (!isAsyncIterable(returned)) return undefined
+  if (!(Symbol.asyncIterator in returned)) return undefined
   // A stream of Node is an async iterable of its chunks, which are no events.
-  if ('pipe' in returned) return { status: 200, headers: BYTES, body: '', stream: bytesOf(returned) }
-  return { status: 200, headers: EVENTS, body: '', stream: eventsOf(returned) }
+  if (returned instanceof Readable) return rendered(BYTES, nodeSource(returned))
+  return rendered(EVENTS, iteratorSource(returned as AsyncIterable<unknown>, eventBytes))
 }
 
-function streamedResponse(response: Response): StreamedAnswer | undefined {
+function rendered(headers: Answer['headers'], source: StreamSource): RenderedStream {
+  return { answer: { status: 200, headers, body: '' }, source }
+}
+
+function streamedResponse(response: Response): RenderedStream | undefined {
   if (response.body === null || response.status >= 400) return undefined
   const head = headersOfResponse(response)
-  return { status: response.status, ...head, body: '', stream: bytesOf(response.body) }
+  return { answer: { status: response.status, ...head, body: '' }, source: webSource(response.body) }
 }
 
-/** Collects a stream whole, for a transport that cannot send it as it comes. */
-export async function collected({ stream, ...answer }: StreamedAnswer): Promise<Answer> {
-  const chunks: Uint8Array[] = []
-  for await (const chunk of stream) chunks.push(chunk)
-  return { ...answer, body: Buffer.concat(chunks) }
-}
-
-function isAsyncIterable(value: object): value is AsyncIterable<unknown> {
-  return Symbol.asyncIterator in value
-}
-
-function bytesOf(chunks: AsyncIterable<unknown>): AsyncIterable<Uint8Array> {
-  return mapped(chunks, chunk => {
-    if (typeof chunk === 'string') return Buffer.from(chunk)
-    if (chunk instanceof Uint8Array) return chunk
-    throw new NoAnswer('a chunk that is neither bytes nor text')
-  })
-}
-
-/**
- * Server-sent events, one an item.
- *
- * @see HTML, section 9.2
- */
-function eventsOf(items: AsyncIterable<unknown>): AsyncIterable<Uint8Array> {
-  return mapped(items, item => Buffer.from(eventOf(item)))
-}
-
-/** A generator would not hand `return` to its source before it has started. */
-function mapped(
-  items: AsyncIterable<unknown>,
-  bytes: (item: unknown) => Uint8Array,
-): AsyncIterable<Uint8Array> {
+function webSource(stream: ReadableStream): StreamSource {
+  if (stream.locked || Readable.isDisturbed(stream as never)) throw new NoAnswer(READ_BEFORE)
+  const reader = stream.getReader()
   return {
-    [Symbol.asyncIterator]() {
-      const source = items[Symbol.asyncIterator]()
-      return {
-        async next() {
-          const { done, value } = await source.next()
-          return done ? { done, value: undefined } : { done: false, value: bytes(value) }
-        },
-        async return() {
-          await source.return?.()
-          return { done: true, value: undefined }
-        },
-      }
+    async next() {
+      const { done, value } = await reader.read()
+      return done ? { done } : { done, bytes: chunkBytes(value) }
+    },
+    end: () => quietly(() => reader.cancel()),
+  }
+}
+
+function nodeSource(stream: Readable): StreamSource {
+  // It may fail while the payment settles, when nothing reads it yet: without a listener its error ends the process.
+  stream.on('error', () => {})
+  if (stream.destroyed || stream.readableEnded || Readable.isDisturbed(stream))
+    throw new NoAnswer(READ_BEFORE)
+  const { next } = iteratorSource(stream, chunkBytes)
+  return { next, end: () => void stream.destroy() }
+}
+
+/** Whatever was opened once. A generator that is returned twice is one generator, and its second buyer would get what is left. */
+const opened = new WeakSet<object>()
+
+const READ_BEFORE = 'a stream that was returned or read before'
+
+function iteratorSource(items: AsyncIterable<unknown>, bytesOf: (item: unknown) => Uint8Array): StreamSource {
+  const iterator = opening(items)
+  if (opened.has(items) || opened.has(iterator)) throw new NoAnswer(READ_BEFORE)
+  opened.add(items instanceof Readable ? items : iterator)
+  let isEnded = false
+  return {
+    async next() {
+      const { done, value } = await iterator.next()
+      return done ? { done: true } : { done: false, bytes: bytesOf(value) }
+    },
+    end() {
+      if (!isEnded) quietly(() => iterator.return?.())
+      isEnded = true
     },
   }
 }
 
-function eventOf(item: unknown): string {
+function opening(items: AsyncIterable<unknown>): AsyncIterator<unknown> {
+  try {
+    return items[Symbol.asyncIterator]()
+  } catch (cause) {
+    throw new NoAnswer(`a stream that cannot be opened (${String(cause)})`)
+  }
+}
+
+/** Nothing reads the source any more, so nothing needs its error. */
+function quietly(end: () => unknown): void {
+  Promise.resolve()
+    .then(end)
+    .catch(() => {})
+}
+
+function chunkBytes(chunk: unknown): Uint8Array {
+  if (typeof chunk === 'string') return Buffer.from(chunk)
+  if (chunk instanceof Uint8Array) return chunk
+  throw new NoAnswer('a chunk that is neither bytes nor text')
+}
+
+/**
+ * One item as a server-sent event.
+ *
+ * @see HTML, section 9.2
+ */
+function eventBytes(item: unknown): Uint8Array {
   const text = typeof item === 'string' ? item : jsonOf(item)
   const lines = text.split(/\r\n|\r|\n/).map(line => `data: ${line}\n`)
-  return `${lines.join('')}\n`
+  return Buffer.from(`${lines.join('')}\n`)
 }
 
 function jsonOf(item: unknown): string {
   const mistake = jsonMistakeIn(item)
   if (mistake !== undefined) throw new NoAnswer(mistake.what, mistake.at)
   return JSON.stringify(item)
+}
+
+/** For a transport that needs the whole answer, and holds it in memory. */
+const COLLECTED_BYTES_MAX = 16_777_216
+
+/**
+ * Reads a stream to its end, for a transport that cannot send it as it comes.
+ *
+ * @throws what the source throws, the signal's reason, and NoAnswer for too much.
+ */
+export async function collected({ answer, source }: RenderedStream, signal: AbortSignal): Promise<Answer> {
+  const chunks: Uint8Array[] = []
+  let length = 0
+  try {
+    const aborted = new Promise<never>((_, reject) => {
+      signal.addEventListener('abort', () => reject(signal.reason), { once: true })
+    })
+    for (;;) {
+      signal.throwIfAborted()
+      const { done, bytes } = await Promise.race([source.next(), aborted])
+      if (done) return { ...answer, body: Buffer.concat(chunks) }
+      length += bytes!.length
+      if (length > COLLECTED_BYTES_MAX)
+        throw new NoAnswer(`a stream of more than ${COLLECTED_BYTES_MAX} bytes`)
+      chunks.push(new Uint8Array(bytes!))
+    }
+  } catch (cause) {
+    source.end()
+    throw cause
+  }
 }

@@ -1,5 +1,5 @@
 /** The stream of a charged call while it leaves: bounded in time, cut where its caller or its server goes. */
-import type { Answer } from '../../domain/handler-answer.js'
+import type { AnswerStream } from '../../domain/handler-answer.js'
 import type { Call } from './call-record.js'
 import type { ChargeDeps } from './charge-deps.js'
 
@@ -9,83 +9,93 @@ const STREAM_TIMEOUT_DEFAULT_MS = 300_000
 export interface StreamEnd {
   /** Its source ended by itself, and the caller got all of it. */
   readonly isWhole: boolean
-  /** All of it, where it was to be kept and is small enough. */
+  /** All of it, where its source ended by itself, and it was to be kept and is small enough. */
   readonly bytes: Uint8Array | undefined
 }
 
 /**
- * Replaces the stream of the call's answer by one that is watched. If it breaks, its consumer gets the error, and closes the
- * connection without a clean end, so that no reader takes it for whole.
+ * Gives the call's answer its stream. If it breaks, its consumer gets the error and closes the connection without a clean end, so
+ * that no reader takes it for whole. It is over when the caller has it, or when it is cut: a reader that stops reading can
+ * hold neither the server nor its key for longer than `streamTimeout`.
  *
  * @param keptMax how many bytes of it are kept for callers that retry
  */
 export function sendStream(deps: ChargeDeps, call: Call, keptMax: number): Promise<StreamEnd> {
   const { caller } = call.request
-  const { streamTimeout = STREAM_TIMEOUT_DEFAULT_MS } = call.endpoint.def
-  const answer = call.answer!
-  const source = answer.stream![Symbol.asyncIterator]()
+  const { name, streamTimeout = STREAM_TIMEOUT_DEFAULT_MS } = call.endpoint.def
+  const source = call.source!
   const kept = new Kept(keptMax)
+  const cutting = new AbortController()
   let isComplete = false
-  let cause: Error | undefined
   let interrupt: (cause: Error) => void = () => {}
+  let end!: (arrived: boolean, cause?: unknown) => void
+  const ended = new Promise<StreamEnd>(resolve => {
+    let isOver = false
+    end = (arrived, cause) => {
+      if (isOver) return
+      isOver = true
+      for (const stop of stops) stop()
+      const isWhole = arrived && isComplete
+      if (!isWhole) {
+        const { traceId, txId } = call
+        deps.logger.warn({ err: cause, traceId, txId, endpoint: name }, 'a stream broke; it stays charged')
+      }
+      if (!isComplete) stopSource()
+      resolve({ isWhole, bytes: isComplete ? kept.bytes : undefined })
+    }
+  })
+  const stopSource = () => {
+    interrupt(new Error('the stream is over'))
+    discardStream(call)
+  }
   const cut = (why: string) => {
-    cause ??= new Error(why)
-    interrupt(cause)
+    const cause = new Error(why)
+    cutting.abort(cause)
+    end(false, cause)
   }
   const stops = [
     deps.clock.after(streamTimeout, () => cut(`the stream took longer than ${streamTimeout} ms`)),
     deps.stop.onCut(() => cut('the server stops')),
-    caller.onGone(() => cut('the caller has gone')),
+    caller.onGone(() => {
+      // A complete stream may have arrived: `onEnd` says so.
+      if (!isComplete) cut('the caller has gone')
+    }),
   ]
-  const release = () => {
-    for (const stop of stops.splice(0)) stop()
-    if (isComplete) return
-    call.cancellation?.cancel('the stream was cut')
-    returnQuietly(source)
-  }
-  async function* watched() {
+  async function* chunks(): AsyncGenerator<Uint8Array> {
+    let cause: unknown
     try {
       for (;;) {
-        const { done, value } = await new Promise<IteratorResult<Uint8Array>>((resolve, reject) => {
+        cutting.signal.throwIfAborted()
+        const next = await new Promise<Awaited<ReturnType<typeof source.next>>>((resolve, reject) => {
           interrupt = reject
-          if (cause === undefined) source.next().then(resolve, reject)
-          else reject(cause)
+          source.next().then(resolve, reject)
         })
-        if (done) break
-        kept.add(value)
-        yield value
+        if (next.done) break
+        // Copy it: the source may use its buffer again before this chunk has left.
+        const chunk = new Uint8Array(next.bytes!)
+        kept.add(chunk)
+        yield chunk
       }
       isComplete = true
     } catch (err) {
-      const { traceId, txId, endpoint } = call
-      deps.logger.warn(
-        { err, traceId, txId, endpoint: endpoint.def.name },
-        'a stream broke; it stays charged',
-      )
+      cause = err
       throw err
     } finally {
-      release()
+      if (!isComplete) end(false, cause)
     }
   }
-  call.answer = { ...answer, stream: watched() }
-  return new Promise(resolve => {
-    caller.onEnd(arrived => {
-      // A stream that was never pulled has run none of its own end.
-      release()
-      resolve({ isWhole: arrived && isComplete, bytes: arrived && isComplete ? kept.bytes : undefined })
-    })
-  })
+  const stream: AnswerStream = { chunks: chunks(), cut: cutting.signal }
+  call.answer = { ...call.answer!, stream }
+  caller.onEnd(arrived => end(arrived))
+  if (caller.gone()) cut('the caller has gone')
+  else if (deps.stop.cutting()) cut('the server stops')
+  return ended
 }
 
-/** Ends the stream of an answer that is not sent. */
-export function discardStream({ stream }: Answer): void {
-  if (stream !== undefined) returnQuietly(stream[Symbol.asyncIterator]())
-}
-
-function returnQuietly(source: AsyncIterator<Uint8Array>): void {
-  source.return?.().catch(() => {
-    // Nothing reads it any more, so nothing needs its error.
-  })
+/** Ends the source of an answer that is not sent, and tells the handler. */
+export function discardStream({ source, cancellation }: Call): void {
+  cancellation?.cancel('the stream is not sent to its end')
+  source?.end()
 }
 
 class Kept {
@@ -99,8 +109,7 @@ class Kept {
 
   add(chunk: Uint8Array): void {
     this.#length += chunk.length
-    // Copy it: a source may use its buffer again.
-    if (this.#length <= this.#bytesMax) this.#chunks.push(new Uint8Array(chunk))
+    if (this.#length <= this.#bytesMax) this.#chunks.push(chunk)
     else this.#chunks.length = 0
   }
 

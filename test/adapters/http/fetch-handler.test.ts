@@ -107,6 +107,23 @@ describe('a limit by address', () => {
   })
 })
 
+describe('a caller that has gone', () => {
+  it('while its call settled leaves nothing behind: the answer counts as lost, and the server can stop', async () => {
+    const handler = handlerOf({ idempotency: {} })
+    const url = await listen(handler.node)
+    const payment = await signFor({ sandbox } as Seller, `${url}/work`, { body: {} })
+    const caller = new AbortController()
+    const headers = { ...payment, 'idempotency-key': KEY, 'content-type': 'application/json' }
+    const answering = handler.fetch(
+      new Request(`${ORIGIN}/work`, { method: 'POST', body: '{}', headers, signal: caller.signal }),
+    )
+    const answer = await answering
+    caller.abort()
+    expect(answer.status).toBe(200)
+    expect(await handler.shutdown()).toMatchObject({ outcome: 'drained' })
+  })
+})
+
 describe('an answer under a key', () => {
   async function bought(idempotency: HandlerOptions['idempotency']) {
     const handler = handlerOf({ idempotency })

@@ -32,7 +32,7 @@ export function auditRoutes({ page, feed, token }: AuditRoutesOptions): readonly
       return {
         status: 200,
         headers: ['Content-Type', 'application/jsonl'],
-        body: Readable.from(feed.lines()),
+        body: { chunks: Readable.from(feed.lines()) },
       }
     }),
   ]
@@ -62,5 +62,5 @@ function watch({ method }: HostRequest, feed: AuditRoutesOptions['feed']): Reply
   if (seat === undefined) {
     throw new HttpError(503, 'audit_busy', 'Too many are watching already.', ['Retry-After', '30'])
   }
-  return { status: 200, headers, body: stream }
+  return { status: 200, headers, body: { chunks: stream } }
 }

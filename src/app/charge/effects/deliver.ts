@@ -70,15 +70,15 @@ async function answer(
   cancellation: Cancellation,
 ): Promise<'delivered' | 'failed'> {
   const returned = await (call.endpoint.def.handler as Handler)(contextOf(deps, call, cancellation))
-  const rendered = await renderFor(call, returned)
+  const rendered = await renderFor(call, returned, cancellation)
   if (cancellation.isCancelled) {
-    discardStream(rendered)
+    discardStream(call)
     return 'failed'
   }
   if (rendered.status < 400) {
     if (resemblesFailure(returned)) warnOnce(deps, call.endpoint)
     call.answer = rendered
-    if (rendered.stream === undefined) call.endpoint.checkAnswer?.(rendered)
+    if (call.source === undefined) call.endpoint.checkAnswer?.(rendered)
     return 'delivered'
   }
   const failure = answeredFailure(rendered)
@@ -87,10 +87,13 @@ async function answer(
   return 'failed'
 }
 
-function renderFor({ endpoint, request }: Call, returned: unknown): Answer | Promise<Answer> {
-  const streamed = endpoint.def.stream ? renderStream(returned) : undefined
+/** A stream is opened now, and read when it is charged for. */
+function renderFor(call: Call, returned: unknown, cancellation: Cancellation): Answer | Promise<Answer> {
+  const streamed = call.endpoint.def.stream ? renderStream(returned) : undefined
   if (streamed === undefined) return render(returned)
-  return request.streams ? streamed : collected(streamed)
+  if (!call.request.streams) return collected(streamed, cancellation.signal)
+  call.source = streamed.source
+  return streamed.answer
 }
 
 const CANCELLATION = Symbol('cancellation')

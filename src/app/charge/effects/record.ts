@@ -69,7 +69,7 @@ function lifetimeMs({ read }: Call): number {
  */
 export function replayedAnswer(deps: ChargeDeps, call: Call): ReplayedAnswer {
   const { answer, txId, payer, requirements, window, takenFrom, callsLeft } = call
-  const isKept = answer!.stream === undefined && bodyBytes(answer!) <= deps.rules.answerBytesMax
+  const isKept = call.source === undefined && bodyBytes(answer!) <= deps.rules.answerBytesMax
   return {
     answer: isKept ? answer : undefined,
     txId,

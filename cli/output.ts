@@ -39,7 +39,12 @@ export function columns(entries: readonly (readonly [name: string, value: string
 export function printData(data: unknown): void {
   if (data instanceof Uint8Array) process.stdout.write(data)
   else if (typeof data !== 'string') print(json(data, 2))
-  else print(process.stdout.isTTY ? data.replace(CONTROLS_BUT_LAYOUT, escaped) : data)
+  else print(shownText(data))
+}
+
+/** Text of another party for stdout: unchanged for a pipe, without control characters on a terminal. */
+export function shownText(text: string): string {
+  return process.stdout.isTTY ? text.replace(CONTROLS_BUT_LAYOUT, escaped) : text
 }
 
 function escaped(character: string): string {

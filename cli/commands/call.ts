@@ -3,10 +3,11 @@
  * a flag.
  */
 import type { Command } from 'commander'
-import type { ActiveSubscription, CallResult, Network } from '../../src/client.js'
+import type { ActiveSubscription, CallResult, Network, StreamResult } from '../../src/client.js'
 import { SvcError } from '../../src/domain/errors.js'
 import { jsonArgument, methodArgument, networkArgument } from '../arguments.js'
 import { columns, json, note, print, printable, printData } from '../output.js'
+import { printStream } from '../print-stream.js'
 import { whileWaiting } from '../spinner.js'
 
 interface CallFlags {
@@ -15,6 +16,7 @@ interface CallFlags {
   readonly network?: Network
   readonly method?: string
   readonly idempotencyKey?: string
+  readonly stream?: boolean
   readonly json?: boolean
 }
 
@@ -35,14 +37,20 @@ export function callCommand(program: Command): void {
       '--idempotency-key <key>',
       'lets a repeated call get the same answer, where the seller supports it',
     )
-    .option('--json', 'print data, payment and status as one JSON object')
+    .option('--stream', 'print the answer as it comes: an event a line, anything else as it is')
+    .option(
+      '--json',
+      'print data, payment and status as one JSON object; with --stream, one for each event, and one at the end',
+    )
     .addHelpText(
       'after',
       `
-The answer goes to stdout, price and receipt to stderr.
+The answer goes to stdout, price and receipt to stderr. A stream is paid before its first byte: Ctrl-C ends it, and says
+what was paid.
 
-Example:
-  $ svc call https://agent.example/summarize --body '{"text":"Hello."}' --max-price 0.05 --network testnet`,
+Examples:
+  $ svc call https://agent.example/summarize --body '{"text":"Hello."}' --max-price 0.05 --network testnet
+  $ svc call https://agent.example/tell --body '{"about":"whales"}' --max-price 0.05 --stream`,
     )
     .action(call)
 }
@@ -61,17 +69,25 @@ async function call(url: string, flags: CallFlags): Promise<void> {
   const interrupt = () => stop.abort()
   process.once('SIGINT', interrupt)
   try {
-    const calling = client.call(url, body, { method, idempotencyKey, signal: stop.signal })
-    const result = await whileWaiting(`calling ${printable(url)}`, calling)
-    if (flags.json) print(json(result, 2))
-    else printResult(result, client.activeSubscriptions[0])
+    const options = { method, idempotencyKey, signal: stop.signal }
+    const label = `calling ${printable(url)}`
+    if (flags.stream) {
+      const result = await whileWaiting(label, client.stream(url, body, options))
+      if (!flags.json) noteReceipt(result, client.activeSubscriptions[0])
+      await printStream(result, flags.json === true)
+      return
+    }
+    const result = await whileWaiting(label, client.call(url, body, options))
+    if (flags.json) return print(json(result, 2))
+    noteReceipt(result, client.activeSubscriptions[0])
+    printData(result.data)
   } finally {
     process.off('SIGINT', interrupt)
   }
 }
 
-function printResult(result: CallResult, window: ActiveSubscription | undefined): void {
-  const { data, payment, status, attempts, replayed, warnings = [] } = result
+function noteReceipt(result: CallResult | StreamResult, window: ActiveSubscription | undefined): void {
+  const { payment, status, attempts, replayed, warnings = [] } = result
   note(
     ...columns([
       ['price', payment ? `$${payment.usd ?? '?'}${replayed ? ', paid earlier' : ''}` : 'nothing'],
@@ -85,5 +101,4 @@ function printResult(result: CallResult, window: ActiveSubscription | undefined)
     ...warnings.map(({ code, message }) => `warning: ${printable(message)} (${code})`),
     '',
   )
-  printData(data)
 }

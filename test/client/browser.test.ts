@@ -35,6 +35,7 @@ const WEB = [
   'AbortController',
   'AbortSignal',
   'Headers',
+  'ReadableStream',
   'Response',
   'TextDecoder',
   'TextEncoder',
@@ -72,7 +73,7 @@ describe('the bundle', () => {
     const packages = new Set(
       inputs.flatMap(path => /node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(path)?.[1] ?? []),
     )
-    expect([...packages].sort()).toEqual(['@noble/curves', '@noble/hashes'])
+    expect([...packages].sort()).toEqual(['@noble/curves', '@noble/hashes', 'eventsource-parser'])
     const imported = Object.values(metafile.outputs).flatMap(({ imports }) => imports)
     expect(imported).toEqual([])
     expect(inputs.filter(path => /node-client\.js$|key-pair\.js$/.test(path))).toEqual([])
@@ -113,6 +114,26 @@ describe('in a page', () => {
     expect(before - market.sandbox.balance(address).usdc!).toBe(PRICE)
     expect(client.receipts.toCSV()).toContain(payment!.txId!)
     expect((await client.balance()).usdc).toBe(before - PRICE)
+  })
+
+  it('reads the events of a stream', async () => {
+    const { SvcClient } = page()
+    const { address, key } = keyOf('page')
+    const client = new SvcClient({
+      signer: { address, sign: key.sign },
+      network: 'testnet',
+      algodUrl: market.sandbox.algodUrl,
+    })
+    const seller = await market.seller(async (seen, shop) => {
+      if (!seen.payment) return shop.challenge(shop.entry())
+      const sold = await shop.sell(seen.payment, { 'content-type': 'text/event-stream' })
+      return { ...(sold as object), status: 200, body: 'data: {"ä":1}\n\ndata: two\n\n' }
+    })
+    const { events, payment } = await client.stream(seller.url, {})
+    const found: unknown[] = []
+    for await (const { data } of events()) found.push(data)
+    expect(found).toEqual([{ ä: 1 }, 'two'])
+    expect(payment?.txId).toBe(market.sandbox.transactions().at(-1)?.txId)
   })
 
   it('may read the sandbox’s node from another port', async () => {

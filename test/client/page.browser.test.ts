@@ -30,6 +30,24 @@ beforeAll(async () => {
       input: INPUT,
       handler: ({ body }) => ({ said: body.text.toUpperCase() }),
     }),
+    defineEndpoint({
+      name: 'count',
+      price: '$0.02',
+      stream: true,
+      async *handler() {
+        yield 'ä'
+        yield { two: 2 }
+      },
+    }),
+    defineEndpoint({
+      name: 'break',
+      price: '$0.02',
+      stream: true,
+      async *handler() {
+        yield 'ä'
+        throw new Error('as planned')
+      },
+    }),
   ])
   shop.listen(0, '127.0.0.1')
   await once(shop, 'listening')
@@ -105,6 +123,42 @@ it('quotes, pays, and reads receipt, manifest and bazaar, all across origins', a
   expect(seen.payment?.txId).toBe(sandbox.transactions().at(-1)?.txId)
   expect(before.payer - sandbox.balance(address).usdc!).toBe(PRICE)
   expect(balanceOfSeller() - before.seller).toBe(PRICE)
+}, 60_000)
+
+it('reads a stream, and does not take a broken one for whole', async () => {
+  const { address, mnemonic } = seller.sandbox.accounts('page of streams')
+  const key = signingKey(mnemonic)
+  const page = await browser.newPage()
+  await page.exposeFunction('sign', (bytes: number[]) => [...key.sign(Uint8Array.from(bytes))])
+  await page.goto(`http://localhost:${(shop.address() as AddressInfo).port}/`)
+  await page.addScriptTag({ content: await doorAsScript() })
+  const before = seller.sandbox.balance(address).usdc!
+  const seen = await page.evaluate(
+    async ({ url, address, algodUrl }) => {
+      const client = new svc.SvcClient({
+        signer: { address, sign: async (bytes: Uint8Array) => Uint8Array.from(await sign([...bytes])) },
+        network: 'testnet',
+        algodUrl,
+      })
+      const read = async (name: string) => {
+        const found: unknown[] = []
+        const { events } = await client.stream(`${url}/${name}`, {})
+        try {
+          for await (const { data } of events()) found.push(data)
+        } catch (error) {
+          found.push((error as { code: string }).code)
+        }
+        return found
+      }
+      return [await read('count'), await read('break')]
+    },
+    { url: seller.url, address, algodUrl: seller.sandbox.algodUrl },
+  )
+  expect(seen).toEqual([
+    ['ä', { two: 2 }],
+    ['ä', 'stream_broken'],
+  ])
+  expect(before - seller.sandbox.balance(address).usdc!).toBe(2n * PRICE)
 }, 60_000)
 
 function balanceOfSeller(): bigint {

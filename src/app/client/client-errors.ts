@@ -67,3 +67,42 @@ function fate({ charged, txId }: Charged): string {
   if (charged === 'yes') return `it was charged (payment ${txId})`
   return `it may have been charged: look payment ${txId} up before paying again`
 }
+
+/** A success is charged, unless it repeats an answer that was paid earlier. */
+function paidFor({ payment, replayed }: Outcome): { readonly said: string; readonly detail: object } {
+  if (!payment) return { said: '', detail: {} }
+  const { txId, usd } = payment
+  if (replayed) return { said: `; it was paid earlier (payment ${txId ?? 'unknown'})`, detail: { payment } }
+  return {
+    said: `; it was charged $${usd} (payment ${txId})`,
+    detail: { txId, charged: 'yes', payment },
+  }
+}
+
+export function streamBroken(origin: string, outcome: Outcome, cause: string): SvcError {
+  const { said, detail } = paidFor(outcome)
+  const told = said && '. A seller on @svc/sdk is told. Another call may pay again'
+  return new SdkError(
+    `The stream of ${origin} broke (${cause})${said}${told}`,
+    'stream_broken',
+    outcome.reply.status,
+    { cause, ...detail },
+  )
+}
+
+export function streamAborted(origin: string, outcome: Outcome): SvcError {
+  const { said, detail } = paidFor(outcome)
+  return new SdkError(`The stream of ${origin} was aborted${said}`, 'aborted', undefined, detail)
+}
+
+export function noEventStream(origin: string, outcome: Outcome, type: string): SvcError {
+  const { said, detail } = paidFor(outcome)
+  const answered = `${origin} answered ${type || 'without a content type'}, and no server-sent events`
+  return new SdkError(`${answered}${said}`, 'not_an_event_stream', outcome.reply.status, detail)
+}
+
+export function eventTooLarge(origin: string, outcome: Outcome, charactersMax: number): SvcError {
+  const { said, detail } = paidFor(outcome)
+  const message = `${origin} sent an event of more than ${charactersMax} characters${said}`
+  return new SdkError(message, 'event_too_large', outcome.reply.status, detail)
+}

@@ -25,6 +25,7 @@ import { type ReceiptBook, receiptBook } from './receipts.js'
 import { type Exchange, exchangeOver } from './send-request.js'
 import type { RetryOptions, RetryPolicy } from './send-with-retries.js'
 import { type SpendingLimits, spendingLimits } from './spending-limits.js'
+import { openReply } from './stream-body.js'
 
 /** Who pays, on which network, and how much at most. Without a key or a signer the client can only make free calls. */
 export interface ClientOptions extends KeyOptions {
@@ -67,7 +68,8 @@ export interface ClientOptions extends KeyOptions {
    */
   readonly retry?: RetryOptions | false
   /**
-   * The time limit for one answer, and for all waiting-out together, in milliseconds.
+   * The time limit for one answer, and for all waiting-out together, in milliseconds. For a stream, until its first byte
+   * may be read.
    *
    * @default 360000, which is a seller's longest handler and its settlement
    */
@@ -92,6 +94,8 @@ export interface Settings {
   readonly limits: SpendingLimits
   readonly receipts: ReceiptBook
   readonly exchange: Exchange
+  /** As `exchange`, but the body of a success is handed over. */
+  readonly openExchange: Exchange
   readonly retry: RetryPolicy
   readonly timeoutMs: number
   readonly strictResource: boolean
@@ -154,6 +158,7 @@ export function settingsOver(surroundings: ClientSurroundings, options: ClientOp
     limits: spendingLimits({ ledger, network, caps, late, random }),
     receipts,
     exchange: exchangeOver(fetchImpl, clock),
+    openExchange: exchangeOver(fetchImpl, clock, openReply),
     retry: retryOf(options.retry),
     timeoutMs,
     strictResource,

@@ -3,12 +3,12 @@ import type { Manifest } from '../../domain/manifest.js'
 import { priceOf, usdNumber } from '../../domain/usd-price-for-display.js'
 import { unlessAborted } from '../../ports/timeouts-and-aborts.js'
 import type { Balance } from './balance.js'
-import { type CallOptions, type HttpRequest, type RequestOptions, requestOf, urlOf } from './build-request.js'
+import { type CallOptions, type RequestOptions, requestOf, urlOf } from './build-request.js'
 import { type CallOutcome, type CallRequest, type ManyOptions, manyCalls } from './call-many.js'
+import { buy, callPaid } from './call-paid.js'
 import { noSigner, notASubscription } from './client-errors.js'
 import { type ClientOptions, type Settings, settingsOf } from './client-options.js'
 import { manifestOf, manifestUrl } from './fetch-manifest.js'
-import { type Purchase, purchase } from './purchase.js'
 import { challengeOf, type Estimate, estimateOf, isQuote } from './read-quote.js'
 import type { Receipts } from './receipts.js'
 import {
@@ -18,13 +18,13 @@ import {
   resultOf,
   type SubscribeResult,
 } from './result-types.js'
-import { ask, askBriefly, deliver, succeeded, type UnpaidReply } from './send-with-retries.js'
+import { ask, askBriefly, succeeded } from './send-with-retries.js'
+import { type StreamOptions, type StreamResult, streamOf, watchOf } from './stream-result.js'
 import {
   type ActiveSubscription,
   type SubscriptionKeys,
   soldIn,
   subscriptionKeys,
-  withKey,
 } from './subscription-keys.js'
 
 /** All of {@link SvcClient} but its options: the simulation makes clients over settings of its own. */
@@ -116,16 +116,26 @@ export abstract class PayingClient {
     options: CallOptions = {},
   ): Promise<CallResult<T>> {
     const request = requestOf(url, body, options)
-    const key = this.#keys.keyFor(request)
-    if (!this.#settings.signer && key === undefined) throw noSigner(request.url.origin)
-    const held = key === undefined ? request : withKey(request, key, this.#settings.random)
-    const asked = await ask(this.#settings, held, options, this.#settings.timeoutMs)
-    if (key !== undefined) this.#keys.answered(request.url, key, asked.reply)
-    if (!isQuote(asked.reply)) return resultOf(succeeded(asked))
-    if (key === undefined) return resultOf(await this.#buy(request, asked))
-    const bought = await this.#buy(request, asked)
-    const message = `${request.url.origin} no longer accepts the subscription key`
-    return resultOf(bought, [{ code: 'key_refused', message }])
+    return resultOf(await callPaid(request, options, this.#settings, this.#keys))
+  }
+
+  /**
+   * As `call`, up to the head of the answer. Then the body is handed over as it comes, without a limit of its size. Any
+   * other success than a stream is handed over, too. A failure is read whole, and thrown as `call` throws it.
+   *
+   * A stream that ends before its end throws `stream_broken` to its reader. It was charged, and is not repeated.
+   *
+   * @example
+   * const { events, payment } = await client.stream('https://agent.example/tell', { about: 'whales' })
+   * for await (const { data } of events()) console.log(data)
+   *
+   * @throws SvcError as `call`; its reader `stream_broken`, `aborted`, and those of {@link StreamResult.events}
+   */
+  async stream(url: string | URL, body?: unknown, options: StreamOptions = {}): Promise<StreamResult> {
+    const request = requestOf(url, body, options)
+    const settings = { ...this.#settings, exchange: this.#settings.openExchange }
+    const watch = watchOf(request, options, settings)
+    return streamOf(await callPaid(request, options, settings, this.#keys), watch)
   }
 
   /**
@@ -162,7 +172,7 @@ export abstract class PayingClient {
     if (!this.#settings.signer) throw noSigner(request.url.origin)
     const asked = await ask(this.#settings, request, options, this.#settings.timeoutMs)
     const isPaid = isQuote(asked.reply)
-    const bought: Outcome = isPaid ? await this.#buy(request, asked) : succeeded(asked)
+    const bought: Outcome = isPaid ? await buy(request, asked, this.#settings, this.#keys) : succeeded(asked)
     const sold = isPaid ? soldIn(bought.reply.headers) : undefined
     if (!sold) throw notASubscription(request.url.origin, bought)
     return { ...resultOf<T>(bought), ...this.#keys.hold(request.url, sold) }
@@ -216,20 +226,6 @@ export abstract class PayingClient {
   /** The function {@link priceOf}, as a method. */
   priceOf(requirements: unknown): number | null {
     return priceOf(requirements)
-  }
-
-  async #buy(request: HttpRequest, asked: UnpaidReply): Promise<Purchase> {
-    const { signer, timeoutMs } = this.#settings
-    if (!signer) throw noSigner(request.url.origin, challengeOf(asked.reply))
-    const paid = { ...request, method: asked.request.method }
-    const bought = await purchase(paid, asked.reply, {
-      ...this.#settings,
-      signer,
-      deliver: (sent, payment) => deliver(this.#settings, sent, timeoutMs, payment),
-    })
-    const sold = soldIn(bought.reply.headers)
-    if (sold) this.#keys.hold(request.url, sold)
-    return bought
   }
 }
 

@@ -55,7 +55,7 @@ function errorField(reply: HttpReply, field: string): string | undefined {
   return typeof value === 'string' ? value : undefined
 }
 
-function mediaTypeOf({ headers }: HttpReply): string {
+export function mediaTypeOf({ headers }: HttpReply): string {
   return (headers.get('content-type') ?? '').split(';', 1)[0]!.trim().toLowerCase()
 }
 

@@ -79,14 +79,14 @@ export interface Outcome {
 }
 
 /** `data` is what the seller sent. Its type `T` is the caller's claim, and is not checked. */
-export function resultOf<T>(outcome: Outcome, added: readonly Warning[] = []): CallResult<T> {
+export function resultOf<T>(outcome: Outcome): CallResult<T> {
   const { reply, attempts, payment, replayed } = outcome
   const { data, unreadable } = dataOf(reply)
   const unread: Warning = {
     code: 'body_unreadable',
     message: 'The body is not the JSON that it is said to be',
   }
-  const warnings = [...(outcome.warnings ?? []), ...added, ...(unreadable ? [unread] : [])]
+  const warnings = [...(outcome.warnings ?? []), ...(unreadable ? [unread] : [])]
   return {
     data: data as T,
     ...(payment && { payment }),

@@ -1,5 +1,5 @@
 /**
- * Sends one HTTP request and receives its whole response. Redirects are not followed: what a call carries
+ * Sends one HTTP request and receives its response. Redirects are not followed: what a call carries
  * (a payment, a subscription key, the caller's own headers) is meant for the address that was named. Answers are bounded
  * in time and in bytes.
  */
@@ -17,7 +17,12 @@ export interface HttpReply {
   readonly oversized: boolean
   /** Where a redirect points; never followed. */
   readonly location?: string
+  /** A success whose body is handed over and not read: `bytes` is empty. Only a stream is received so. */
+  readonly body?: ReadableStream<Uint8Array>
 }
+
+/** Receives a response, within the time that its exchange has. */
+export type Receive = (response: Response) => Promise<HttpReply>
 
 /** `lost`: no whole answer arrived. The other side may have acted upon the request or not. */
 export type ExchangeResult =
@@ -29,7 +34,11 @@ export type Exchange = (request: HttpRequest, timeoutMs: number) => Promise<Exch
 const ANSWER_BYTES_MAX = 16 * 1024 * 1024
 
 /** @throws SvcError `aborted`, only when the caller's own signal fires. */
-export function exchangeOver(fetchImpl: typeof fetch | undefined, clock: Pick<Clock, 'after'>): Exchange {
+export function exchangeOver(
+  fetchImpl: typeof fetch | undefined,
+  clock: Pick<Clock, 'after'>,
+  receive: Receive = wholeReply,
+): Exchange {
   return async (request, timeoutMs) => {
     const { url, method, headers, body, signal } = request
     const ended = deadline(clock, timeoutMs, signal)
@@ -44,7 +53,7 @@ export function exchangeOver(fetchImpl: typeof fetch | undefined, clock: Pick<Cl
         redirect: 'manual' as const,
         signal: ended.signal,
       }
-      return { kind: 'answered', reply: await readReply(await send(url.href, init)) }
+      return { kind: 'answered', reply: await receive(await send(url.href, init)) }
     } catch (error) {
       if (signal?.aborted) throw new SdkError(`The call to ${url.origin} was aborted`, 'aborted')
       return { kind: 'lost', cause: causeOf(error) }
@@ -54,16 +63,23 @@ export function exchangeOver(fetchImpl: typeof fetch | undefined, clock: Pick<Cl
   }
 }
 
-async function readReply(response: Response): Promise<HttpReply> {
+export async function wholeReply(response: Response): Promise<HttpReply> {
+  const bytes = await boundedBytes(response.body)
+  return { ...headOf(response), bytes: bytes ?? NO_BYTES, oversized: bytes === undefined }
+}
+
+/** Everything that comes before the body. */
+export function headOf(response: Response): HttpReply {
   const { status, headers, type, redirected } = response
   const redirect = (status >= 300 && status < 400) || type === 'opaqueredirect' || redirected
   const location = redirect ? (headers.get('location') ?? response.url) : undefined
-  const bytes = await boundedBytes(response.body)
-  return { status, headers, bytes: bytes ?? new Uint8Array(), oversized: bytes === undefined, location }
+  return { status, headers, bytes: NO_BYTES, oversized: false, location }
 }
 
+const NO_BYTES = new Uint8Array()
+
 async function boundedBytes(body: ReadableStream<Uint8Array> | null): Promise<Uint8Array | undefined> {
-  if (!body) return new Uint8Array()
+  if (!body) return NO_BYTES
   const chunks: Uint8Array[] = []
   let length = 0
   // Not `for await`: Safari's streams cannot be iterated.
@@ -82,7 +98,7 @@ async function boundedBytes(body: ReadableStream<Uint8Array> | null): Promise<Ui
 }
 
 /** Fetch says "fetch failed" and hides the reason one level deeper. */
-function causeOf(error: unknown): string {
+export function causeOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
   const { cause } = error
   if (cause instanceof Error) return 'code' in cause && !cause.message ? String(cause.code) : cause.message

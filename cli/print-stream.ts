@@ -1,0 +1,43 @@
+/** Prints the body of an answer as it comes. A slow reader of stdout slows the stream down. */
+import { once } from 'node:events'
+import type { StreamResult } from '../src/client.js'
+import { json, shownText } from './output.js'
+
+/** Events as lines, text and bytes as they are. With `asJson`, one JSON line for each event or piece, and one at the end. */
+export async function printStream(result: StreamResult, asJson: boolean): Promise<void> {
+  const { status, payment, attempts, replayed, warnings } = result
+  let complete = false
+  try {
+    for await (const piece of piecesOf(result)) await write(asJson ? `${json(piece)}\n` : plain(piece))
+    complete = true
+  } finally {
+    const head = { status, payment, attempts, replayed, warnings, complete }
+    if (asJson) await write(`${json(head)}\n`)
+  }
+}
+
+type Piece = { readonly data: unknown } | { readonly text: string } | { readonly bytes: Uint8Array }
+
+async function* piecesOf({ headers, body, events }: StreamResult): AsyncGenerator<Piece> {
+  const type = (headers.get('content-type') ?? '').split(';', 1)[0]!.trim().toLowerCase()
+  if (type === 'text/event-stream') return yield* events()
+  const isText = type.startsWith('text/') || type === 'application/json' || type.endsWith('+json')
+  const utf8 = new TextDecoder('utf-8', { ignoreBOM: true })
+  for await (const bytes of body)
+    yield isText ? { text: utf8.decode(bytes, { stream: true }) } : pieceOf(bytes)
+}
+
+/** As JSON, bytes are base64. */
+function pieceOf(bytes: Uint8Array): Piece {
+  return { bytes: Object.assign(bytes, { toJSON: () => Buffer.from(bytes).toString('base64') }) }
+}
+
+function plain(piece: Piece): string | Uint8Array {
+  if ('bytes' in piece) return piece.bytes
+  if ('text' in piece) return shownText(piece.text)
+  return `${typeof piece.data === 'string' ? shownText(piece.data) : json(piece.data)}\n`
+}
+
+async function write(output: string | Uint8Array): Promise<void> {
+  if (!process.stdout.write(output)) await once(process.stdout, 'drain')
+}

@@ -1,0 +1,97 @@
+/** The result of `stream`: the head of an answer, and its body as it comes. */
+import { SdkError } from '../../domain/errors.js'
+import type { Clock } from '../../ports/clock.js'
+import type { CallOptions, HttpRequest } from './build-request.js'
+import { eventTooLarge, noEventStream, streamAborted, streamBroken } from './client-errors.js'
+import { mediaTypeOf } from './read-response.js'
+import type { CallPayment, Outcome, Warning } from './result-types.js'
+import { watchedBody } from './stream-body.js'
+import { eventsIn, type StreamEvent } from './stream-events.js'
+
+/** How a stream is asked for. */
+export interface StreamOptions extends CallOptions {
+  /** Ends the call with the code `aborted`, and later the stream. A request that was sent by then may still be paid and done. */
+  readonly signal?: AbortSignal
+  /**
+   * The longest wait for the next bytes, in milliseconds. Only a reader that waits is timed. Node's own fetch gives up after
+   * 300000.
+   *
+   * @default the client's `timeoutMs`
+   */
+  readonly idleTimeoutMs?: number
+}
+
+/** The head of an answer, and its body as it comes. Read the body once: as bytes by `body`, or as events by `events()`. */
+export interface StreamResult {
+  /** HTTP status of the answer. */
+  readonly status: number
+  /** Of the answer. */
+  readonly headers: Headers
+  /** The payment that was signed and accepted; for a replay, the first payment. Absent where nothing was paid. */
+  readonly payment?: CallPayment
+  /**
+   * The bytes as they come. Nothing is buffered that nobody reads. It throws `stream_broken` where the stream ends before
+   * its end, and `aborted` once the caller's signal has fired. Cancelling it ends the connection.
+   */
+  readonly body: ReadableStream<Uint8Array>
+  /**
+   * The server-sent events in the body. Leaving the loop ends the connection.
+   *
+   * @typeParam T The type that the caller expects of `data`; it is not checked.
+   *
+   * @throws SvcError `not_an_event_stream` at once, where the answer is something else: its `body` can still be read. In the
+   * loop as `body`, and `event_too_large` for one of more than 16 Mi characters.
+   */
+  readonly events: <T = unknown>() => AsyncGenerator<StreamEvent<T>, void, undefined>
+  /** How often the answered request had been sent. */
+  readonly attempts: number
+  /** The seller answered an earlier call again; this one cost nothing. */
+  readonly replayed?: true
+  /** Contradictions that are no reason to fail. */
+  readonly warnings?: readonly Warning[]
+}
+
+export interface StreamSettings {
+  readonly origin: string
+  readonly signal: AbortSignal | undefined
+  readonly clock: Pick<Clock, 'after'>
+  readonly idleTimeoutMs: number
+}
+
+const TIMEOUT_MAX_MS = 2 ** 31 - 1
+
+/** @throws SvcError `invalid_options`, before anything is asked or paid */
+export function watchOf(
+  { url, signal }: HttpRequest,
+  { idleTimeoutMs }: StreamOptions,
+  { clock, timeoutMs }: { readonly clock: Clock; readonly timeoutMs: number },
+): StreamSettings {
+  const idleMs = idleTimeoutMs ?? timeoutMs
+  if (!(idleMs > 0 && idleMs <= TIMEOUT_MAX_MS))
+    throw new SdkError('SvcClient: idleTimeoutMs is a positive number', 'invalid_options')
+  return { origin: url.origin, signal, clock, idleTimeoutMs: idleMs }
+}
+
+export function streamOf(outcome: Outcome, settings: StreamSettings): StreamResult {
+  const { reply, attempts, payment, replayed, warnings = [] } = outcome
+  const { origin } = settings
+  const body = watchedBody(reply.body!, {
+    ...settings,
+    broken: cause => streamBroken(origin, outcome, cause),
+    aborted: () => streamAborted(origin, outcome),
+  })
+  return {
+    status: reply.status,
+    headers: reply.headers,
+    ...(payment && { payment }),
+    body,
+    events<T>() {
+      const type = mediaTypeOf(reply)
+      if (type !== 'text/event-stream') throw noEventStream(origin, outcome, type)
+      return eventsIn<T>(body, max => eventTooLarge(origin, outcome, max))
+    },
+    attempts,
+    ...(replayed && { replayed }),
+    ...(warnings.length > 0 && { warnings }),
+  }
+}

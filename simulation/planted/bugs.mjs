@@ -86,8 +86,8 @@ export const ONCE_THERE = [
     edits: [
       {
         file: 'src/adapters/http/forwarded-address.ts',
-        find: '    webOrigin(scheme, req.headers.host) ??\n',
-        replace: `    \`\${scheme}://\${req.headers.host}\` ??\n`,
+        find: '    webOrigin(scheme, headers.host) ??\n',
+        replace: `    \`\${scheme}://\${headers.host}\` ??\n`,
       },
       {
         file: 'src/adapters/a2a/transport.ts',

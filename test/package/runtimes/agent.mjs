@@ -1,0 +1,61 @@
+/** What every runtime sells. Each line that it prints is one fact for the test. */
+import { defineAgent, defineEndpoint } from '@svc/sdk'
+
+const tell = fact => console.log(JSON.stringify(fact))
+
+let runs = 0
+
+// Defined when the module loads: Workers let no code be made later, and a schema's check is such code.
+const endpoints = [
+  defineEndpoint({
+    name: 'shout',
+    price: '$0.01',
+    input: { type: 'object', required: ['text'], properties: { text: { type: 'string' } } },
+    handler: ({ body }) => ({ said: body.text.toUpperCase(), run: ++runs }),
+  }),
+  defineEndpoint({
+    name: 'fail',
+    price: '$0.01',
+    handler() {
+      throw new Error('as planned')
+    },
+  }),
+  defineEndpoint({
+    name: 'slow',
+    price: '$0.01',
+    handler({ signal }) {
+      tell({ entered: 'slow' })
+      return new Promise((_, reject) => {
+        signal.addEventListener('abort', () => {
+          tell({ aborted: 'slow' })
+          reject(signal.reason)
+        })
+      })
+    },
+  }),
+  // Larger than what sockets take in, so that it cannot have arrived before it is read.
+  defineEndpoint({ name: 'large', price: '$0.01', handler: () => 'x'.repeat(30_000_000) }),
+]
+
+export const agentOf = payTo =>
+  defineAgent({
+    name: 'Portable',
+    handle: 'portable',
+    description: 'The same on every runtime.',
+    payTo,
+    network: 'testnet',
+    endpoints,
+  })
+
+export const optionsOf = sandboxUrl => ({
+  facilitatorUrl: sandboxUrl,
+  algodUrl: sandboxUrl,
+  stores: {
+    runs: {
+      list: () => [],
+      ended: ({ endpoint, final, charged }) => tell({ ended: { endpoint, final, charged } }),
+    },
+  },
+})
+
+export { tell }

@@ -1,7 +1,7 @@
 /** What every runtime sells. Each line that it prints is one fact for the test. */
 import { defineAgent, defineEndpoint } from '@svc/sdk'
 
-const tell = fact => console.log(JSON.stringify(fact))
+export const tell = fact => console.log(JSON.stringify(fact))
 
 let runs = 0
 
@@ -23,17 +23,13 @@ const endpoints = [
   defineEndpoint({
     name: 'slow',
     price: '$0.01',
-    handler({ signal }) {
-      tell({ entered: 'slow' })
-      return new Promise((_, reject) => {
-        signal.addEventListener('abort', () => {
-          tell({ aborted: 'slow' })
-          reject(signal.reason)
-        })
-      })
+    input: { type: 'object', required: ['until'], properties: { until: { type: 'string' } } },
+    async handler({ body, signal }) {
+      signal.addEventListener('abort', () => tell({ aborted: 'slow' }))
+      return (await fetch(body.until, { signal })).text()
     },
   }),
-  // Larger than what sockets take in, so that it cannot have arrived before it is read.
+  // More than sockets take in, so that it cannot have arrived before it is read.
   defineEndpoint({ name: 'large', price: '$0.01', handler: () => 'x'.repeat(30_000_000) }),
 ]
 
@@ -50,12 +46,11 @@ export const agentOf = payTo =>
 export const optionsOf = sandboxUrl => ({
   facilitatorUrl: sandboxUrl,
   algodUrl: sandboxUrl,
+  idempotency: { onLostResponse: 'release', maxAnswerBytes: 40_000_000 },
   stores: {
     runs: {
       list: () => [],
-      ended: ({ endpoint, final, charged }) => tell({ ended: { endpoint, final, charged } }),
+      ended: ({ endpoint, final, charged }) => tell({ ended: `${endpoint} ${final} ${charged}` }),
     },
   },
 })
-
-export { tell }

@@ -16,7 +16,7 @@ import { type Sandbox, startSandbox } from '../../src/sandbox.js'
 import { FAULTS } from '../adapters/facilitator/fault-replies.js'
 import { type Heard, hear } from '../cli/run.js'
 import { closing } from '../support/closing.js'
-import { installPacked, type PackedPackage } from '../support/packed-package.js'
+import { type PackedPackage, unpackPacked } from '../support/packed-package.js'
 import { type RuntimeName, runtimePath } from '../support/runtimes.js'
 import { ask, challengeIn, open, receiptIn, type Seller, signFor } from '../support/seller.js'
 import { workerdConfig } from '../support/workerd.js'
@@ -50,7 +50,7 @@ let packed: PackedPackage
 let sandbox: Sandbox
 beforeAll(async () => {
   sandbox = await startSandbox()
-  packed = await installPacked()
+  packed = await unpackPacked()
   await cp(fileURLToPath(new URL('runtimes', import.meta.url)), packed.project, { recursive: true })
   for (const { program } of RUNTIMES) await runtimePath(program)
 }, INSTALL_MS)

@@ -29,6 +29,7 @@ export interface AgentHandler {
    *
    * @example
    * import { createServer } from 'node:http'
+   * import { createHandler } from '@svc/sdk'
    * createServer(createHandler(agent).node).listen(4021)
    */
   node(req: IncomingMessage, res: ServerResponse, next?: (cause?: unknown) => void): void

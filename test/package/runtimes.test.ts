@@ -5,8 +5,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { cp } from 'node:fs/promises'
-import { createServer, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Answer } from '../../src/adapters/facilitator/facilitator-response.js'
@@ -20,6 +18,7 @@ import { type PackedPackage, unpackPacked } from '../support/packed-package.js'
 import { type RuntimeName, runtimePath } from '../support/runtimes.js'
 import { ask, challengeIn, open, receiptIn, type Seller, signFor } from '../support/seller.js'
 import { workerdConfig } from '../support/workerd.js'
+import { gateServer, hostileServer, webhookServer } from './runtimes.servers.js'
 
 const PRICE = 10_000n
 const BODY = { text: 'hello' }
@@ -104,10 +103,16 @@ describe.each(RUNTIMES)('on $name', runtime => {
   let url: (path: string) => string
   let earned: () => bigint
   let mnemonic: string
+  let webhook: Awaited<ReturnType<typeof webhookServer>>
   beforeAll(async () => {
+    webhook = await webhookServer()
     const payee = sandbox.accounts(`seller on ${runtime.name}`)
     mnemonic = sandbox.accounts(`buyer from ${runtime.name}`).mnemonic
-    running = await start(runtime, runtime.seller, { PAY_TO: payee.address, SANDBOX: sandbox.url })
+    running = await start(runtime, runtime.seller, {
+      PAY_TO: payee.address,
+      SANDBOX: sandbox.url,
+      WEBHOOK: webhook.url,
+    })
     const [, port] = await running.heard.until(/"(?:ready|port)":(\d+)/)
     url = path => `http://127.0.0.1:${port}/${path}`
     let before = sandbox.balance(payee.address).usdc!
@@ -118,7 +123,10 @@ describe.each(RUNTIMES)('on $name', runtime => {
       return since
     }
   })
-  afterAll(() => running?.close())
+  afterAll(async () => {
+    await running?.close()
+    webhook?.close()
+  })
 
   const seller = () => ({ sandbox }) as Seller
   const sign = (path: string, body: unknown = BODY) => signFor(seller(), url(path), { body, mnemonic })
@@ -145,6 +153,7 @@ describe.each(RUNTIMES)('on $name', runtime => {
       })
       .toEqual([200, 'true', '{"said":"HELLO","run":1}'])
     expect(earned()).toBe(PRICE)
+    expect((await webhook.first).txId).toBe(receiptIn(answer).transaction)
   })
 
   it('input that does not fit its schema, and a handler that fails, cost nothing', async () => {
@@ -223,43 +232,4 @@ describe.each(RUNTIMES)('on $name', runtime => {
 
 async function codeOf(response: Response): Promise<string> {
   return ((await response.json()) as { error: { code: string } }).error?.code
-}
-
-/** Requests wait until it opens. */
-async function gateServer() {
-  const waiting: ServerResponse[] = []
-  let enter = () => {}
-  const entered = new Promise<void>(resolve => {
-    enter = resolve
-  })
-  const server = createServer((_, response) => {
-    waiting.push(response)
-    enter()
-  })
-  return {
-    entered,
-    open: () => waiting.map(response => response.end('opened')),
-    ...(await listening(server)),
-  }
-}
-
-function hostileServer() {
-  return listening(
-    createServer((request, response) => {
-      const [, reply] = FAULTS[Number(request.url!.slice(1))]!
-      request.resume().on('end', () => reply(response))
-    }),
-  )
-}
-
-async function listening(server: ReturnType<typeof createServer>) {
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    close() {
-      server.closeAllConnections()
-      server.close()
-    },
-  }
 }

@@ -9,6 +9,7 @@ import { wakefulClock } from '../../ports/clock.js'
 import { nodeClientOverFetch } from '../algorand/node-client-over-fetch.js'
 
 export { fetchTransport as jsonTransport } from '../facilitator/fetch-transport.js'
+export { fetchMessagePoster as messagePoster } from '../webhook/fetch-message-poster.js'
 
 /** In a browser the key stays in a wallet. */
 export type KeyOptions = object

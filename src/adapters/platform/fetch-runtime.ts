@@ -6,6 +6,7 @@ import { systemClock } from '../../ports/clock.js'
 import { nodeClientOverFetch } from '../algorand/node-client-over-fetch.js'
 
 export { fetchTransport as jsonTransport } from '../facilitator/fetch-transport.js'
+export { fetchMessagePoster as messagePoster } from '../webhook/fetch-message-poster.js'
 export * from './node-modules.js'
 
 export const nodeClient = nodeClientOverFetch(systemClock)

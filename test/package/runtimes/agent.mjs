@@ -43,10 +43,11 @@ export const agentOf = payTo =>
     endpoints,
   })
 
-export const optionsOf = sandboxUrl => ({
+export const optionsOf = (sandboxUrl, webhookUrl) => ({
   facilitatorUrl: sandboxUrl,
   algodUrl: sandboxUrl,
   idempotency: { onLostResponse: 'release', maxAnswerBytes: 40_000_000 },
+  webhooks: [{ url: webhookUrl, secret: `whsec_${btoa('k'.repeat(32))}` }],
   stores: {
     runs: {
       list: () => [],

@@ -4,7 +4,7 @@ import { createHandler } from '@svc/sdk'
 import { agentOf, optionsOf } from './agent.mjs'
 
 export class Seller extends DurableObject {
-  #handler = createHandler(agentOf(this.env.PAY_TO), optionsOf(this.env.SANDBOX))
+  #handler = createHandler(agentOf(this.env.PAY_TO), optionsOf(this.env.SANDBOX, this.env.WEBHOOK))
 
   fetch(request) {
     return this.#handler.fetch(request)

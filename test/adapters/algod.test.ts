@@ -1,5 +1,8 @@
 import { afterEach, describe, expect, it } from 'vitest'
-import { algodClient } from '../../src/adapters/algorand/node-clients.js'
+import { ALGOD_TOKEN_HEADER, algodOver } from '../../src/adapters/algorand/algod-api.js'
+import { nodeClientOverFetch } from '../../src/adapters/algorand/node-client-over-fetch.js'
+import { nodeClient } from '../../src/adapters/algorand/node-clients.js'
+import { systemClock } from '../../src/ports/clock.js'
 import { type FakeNode, fakeNode } from '../support/fake-node.js'
 
 const PARAMS = { 'last-round': 7, 'min-fee': 1000, fee: 0, 'genesis-hash': 'hash', 'genesis-id': 'x' }
@@ -11,74 +14,80 @@ afterEach(async () => {
   close = []
 })
 
-async function client(answer: Parameters<typeof fakeNode>[0], path = '', nodeTimeoutMs?: number) {
-  node = await fakeNode(answer)
-  const algod = algodClient({ url: node.url + path, token: 'secret', nodeTimeoutMs })
-  close = [() => algod.close(), () => node.close()]
-  return algod
-}
+const CLIENTS = { undici: nodeClient, fetch: nodeClientOverFetch(systemClock) }
 
-describe('a node', () => {
-  it('is asked under its base path, with its token', async () => {
-    const algod = await client(() => PARAMS, '/algod/')
-    expect(await algod.suggestedParams()).toEqual({
-      lastRound: 7n,
-      minFeeMicroAlgos: 1_000n,
-      feePerByteMicroAlgos: 0n,
-      genesisHash: 'hash',
+describe.each(Object.entries(CLIENTS))('over %s', (_, clientOf) => {
+  async function client(answer: Parameters<typeof fakeNode>[0], path = '', nodeTimeoutMs?: number) {
+    node = await fakeNode(answer)
+    const algod = algodOver(
+      clientOf({ url: node.url + path, token: 'secret', nodeTimeoutMs }, ALGOD_TOKEN_HEADER),
+    )
+    close = [() => algod.close(), () => node.close()]
+    return algod
+  }
+
+  describe('a node', () => {
+    it('is asked under its base path, with its token', async () => {
+      const algod = await client(() => PARAMS, '/algod/')
+      expect(await algod.suggestedParams()).toEqual({
+        lastRound: 7n,
+        minFeeMicroAlgos: 1_000n,
+        feePerByteMicroAlgos: 0n,
+        genesisHash: 'hash',
+      })
+      expect(node.requests).toEqual(['/algod/v2/transactions/params'])
+      expect(node.headers[0]!['x-algo-api-token']).toBe('secret')
     })
-    expect(node.requests).toEqual(['/algod/v2/transactions/params'])
-    expect(node.headers[0]!['x-algo-api-token']).toBe('secret')
-  })
 
-  it('that does not know a transaction or a holding says so', async () => {
-    const algod = await client((_, response) => {
-      response.statusCode = 404
-      return { message: 'not found' }
+    it('that does not know a transaction or a holding says so', async () => {
+      const algod = await client((_, response) => {
+        response.statusCode = 404
+        return { message: 'not found' }
+      })
+      expect(await algod.confirmedRound('T')).toBeUndefined()
+      expect(await algod.assetHolding('A', 1)).toBeUndefined()
+      await expect(algod.blockTxIds(5n)).rejects.toMatchObject({ code: 'node_unavailable' })
     })
-    expect(await algod.confirmedRound('T')).toBeUndefined()
-    expect(await algod.assetHolding('A', 1)).toBeUndefined()
-    await expect(algod.blockTxIds(5n)).rejects.toMatchObject({ code: 'node_unavailable' })
-  })
 
-  it('tells confirmed rounds, blocks and holdings', async () => {
-    const algod = await client(path => {
-      if (path.includes('pending/NEW')) return { 'pool-error': '' }
-      if (path.includes('pending')) return { 'confirmed-round': 9 }
-      if (path.includes('blocks/1')) return { blockTxids: ['A', 'B'] }
-      if (path.includes('blocks')) return { blockTxids: null }
-      return { 'asset-holding': { amount: 5, 'is-frozen': true }, round: 1 }
+    it('tells confirmed rounds, blocks and holdings', async () => {
+      const algod = await client(path => {
+        if (path.includes('pending/NEW')) return { 'pool-error': '' }
+        if (path.includes('pending')) return { 'confirmed-round': 9 }
+        if (path.includes('blocks/1')) return { blockTxids: ['A', 'B'] }
+        if (path.includes('blocks')) return { blockTxids: null }
+        return { 'asset-holding': { amount: 5, 'is-frozen': true }, round: 1 }
+      })
+      expect(await algod.confirmedRound('OLD')).toBe(9n)
+      expect(await algod.confirmedRound('NEW')).toBeUndefined()
+      expect(await algod.blockTxIds(1n)).toEqual(['A', 'B'])
+      expect(await algod.blockTxIds(2n)).toEqual([])
+      expect(await algod.assetHolding('A', 1)).toEqual({ amount: 5n, frozen: true })
     })
-    expect(await algod.confirmedRound('OLD')).toBe(9n)
-    expect(await algod.confirmedRound('NEW')).toBeUndefined()
-    expect(await algod.blockTxIds(1n)).toEqual(['A', 'B'])
-    expect(await algod.blockTxIds(2n)).toEqual([])
-    expect(await algod.assetHolding('A', 1)).toEqual({ amount: 5n, frozen: true })
-  })
-})
-
-describe('no usable answer is node_unavailable', () => {
-  it.each<[string, Parameters<typeof fakeNode>[0]]>([
-    ['500', (_, response) => void response.writeHead(500).end('{"last-round":1}')],
-    ['a redirect', (_, response) => void response.writeHead(302, { location: '/' }).end()],
-    ['HTML', (_, response) => void response.end('<html>')],
-    ['a list', () => []],
-    ['a round as text', () => ({ ...PARAMS, 'last-round': '7' })],
-    ['a round beyond 2^53', () => ({ ...PARAMS, 'last-round': 2 ** 60 })],
-    ['a negative fee', () => ({ ...PARAMS, 'min-fee': -1 })],
-    ['no genesis hash', () => ({ ...PARAMS, 'genesis-hash': undefined })],
-    ['a cut connection', (_, response) => void response.destroy()],
-    ['more than 8 MB', (_, response) => void response.end(Buffer.alloc(9 * 1024 * 1024, 0x20))],
-  ])('%s', async (_, answer) => {
-    const algod = await client(answer)
-    await expect(algod.suggestedParams()).rejects.toMatchObject({ code: 'node_unavailable', status: 503 })
   })
 
-  it.each<[string, Parameters<typeof fakeNode>[0]]>([
-    ['silence', () => undefined],
-    ['a body that never ends', (_, response) => void response.write('{"last-round":')],
-  ])('%s, after the time allowed', async (_, answer) => {
-    const algod = await client(answer, '', 60)
-    await expect(algod.lastRound()).rejects.toMatchObject({ code: 'node_unavailable' })
+  describe('no usable answer is node_unavailable', () => {
+    it.each<[string, Parameters<typeof fakeNode>[0]]>([
+      ['500', (_, response) => void response.writeHead(500).end('{"last-round":1}')],
+      ['a redirect', (_, response) => void response.writeHead(302, { location: '/' }).end()],
+      ['HTML', (_, response) => void response.end('<html>')],
+      ['a list', () => []],
+      ['a round as text', () => ({ ...PARAMS, 'last-round': '7' })],
+      ['a round beyond 2^53', () => ({ ...PARAMS, 'last-round': 2 ** 60 })],
+      ['a negative fee', () => ({ ...PARAMS, 'min-fee': -1 })],
+      ['no genesis hash', () => ({ ...PARAMS, 'genesis-hash': undefined })],
+      ['a cut connection', (_, response) => void response.destroy()],
+      ['more than 8 MB', (_, response) => void response.end(Buffer.alloc(9 * 1024 * 1024, 0x20))],
+    ])('%s', async (_, answer) => {
+      const algod = await client(answer)
+      await expect(algod.suggestedParams()).rejects.toMatchObject({ code: 'node_unavailable', status: 503 })
+    })
+
+    it.each<[string, Parameters<typeof fakeNode>[0]]>([
+      ['silence', () => undefined],
+      ['a body that never ends', (_, response) => void response.write('{"last-round":')],
+    ])('%s, after the time allowed', async (_, answer) => {
+      const algod = await client(answer, '', 60)
+      await expect(algod.lastRound()).rejects.toMatchObject({ code: 'node_unavailable' })
+    })
   })
 })

@@ -19,7 +19,7 @@ import * as redis from '../../src/redis.js'
 import * as sandboxes from '../../src/sandbox.js'
 import { ROOT } from '../cli/project-folder.js'
 import { hear, svc } from '../cli/run.js'
-import { type CodeBlock, codeBlocks, TAKEN_FOR_GRANTED } from './code-blocks.js'
+import { type CodeBlock, codeBlocks, TAKEN_FOR_GRANTED, TYPED_PACKAGES } from './code-blocks.js'
 
 const run = promisify(execFile)
 const blocks = codeBlocks()
@@ -89,8 +89,8 @@ function filesUnder(folder: string): string[] {
 it('TypeScript and JavaScript compile strictly, against the package', async () => {
   for (const block of programs) writeFileSync(join(project, nameOf(block)), completed(block))
   writeFileSync(join(project, 'reader.d.ts'), TAKEN_FOR_GRANTED)
-  // What a reader has, beside what the package brings: who runs the store contracts vitest, the others their schemas' library.
-  for (const name of ['vitest', 'zod', 'valibot', 'arktype'])
+  mkdirSync(join(project, 'node_modules/@hono'))
+  for (const name of TYPED_PACKAGES)
     symlinkSync(join(ROOT, 'node_modules', name), join(project, 'node_modules', name))
   const compilerOptions = {
     module: 'NodeNext',

@@ -24,7 +24,31 @@ declare const text: string
 declare const texts: readonly string[]
 declare const url: string
 declare function postgresChargeStore(pool: unknown): import('@svc/sdk').ChargeStore
+declare const Bun: {
+  serve(options: { port: number | string; fetch(request: Request): Promise<Response> }): {
+    requestIP(request: Request): { address: string } | null
+    stop(): Promise<void>
+  }
+}
+declare const Deno: {
+  serve(
+    options: { port: number; onListen(): void },
+    handler: (request: Request, info: { remoteAddr: { hostname: string } }) => Promise<Response>,
+  ): { shutdown(): Promise<void> }
+}
+declare module 'cloudflare:workers' {
+  class DurableObject {}
+}
 `
+
+/** What a reader has beside what the package brings: a test runner, the libraries of schemas, the apps that host an agent. */
+export const TYPED_PACKAGES = [
+  ...['vitest', 'zod', 'valibot', 'arktype'],
+  ...['hono', '@hono/node-server', 'fastify'],
+] as const
+
+/** Their types are packages of their own, which `typeRoots` finds where these are not. */
+export const UNTYPED_PACKAGES = ['express', 'koa', 'koa-mount'] as const
 
 const FENCED = /^( *)```(\w*)\n([\s\S]*?)^\1```$/gm
 

@@ -1,37 +1,26 @@
 /** The package as a stranger gets it: packed, installed into an empty project, and compiled against. */
 import { execFile } from 'node:child_process'
-import { cp, mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { cp, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, expect, it } from 'vitest'
+import { installPacked, type PackedPackage } from '../support/packed-package.js'
 
 const run = promisify(execFile)
 const root = fileURLToPath(new URL('../..', import.meta.url))
 
+let packed: PackedPackage
 let project: string
-let files: readonly string[]
-let packedBytes: number
 
 beforeAll(async () => {
-  project = await mkdtemp(join(tmpdir(), 'svc-consumer-'))
-  const { stdout } = await run('npm', ['pack', '--json', '--ignore-scripts', '--pack-destination', project], {
-    cwd: root,
-  })
-  const [packed] = JSON.parse(stdout)
-  files = packed.files.map(({ path }: { path: string }) => path)
-  packedBytes = packed.size
-  await writeFile(
-    join(project, 'package.json'),
-    JSON.stringify({ name: 'consumer', type: 'module', private: true }),
-  )
-  const install = ['install', '--prefer-offline', '--no-audit', '--no-fund', join(project, packed.filename)]
-  await run('npm', install, { cwd: project })
+  packed = await installPacked()
+  project = packed.project
 }, 180_000)
-afterAll(() => rm(project, { recursive: true, force: true }))
+afterAll(() => packed?.close())
 
 it('holds what users need and nothing else', () => {
+  const { files, packedBytes } = packed
   const kinds = new Set(files.map(path => path.split('/').slice(0, 2).join('/')))
   for (const kind of kinds) {
     expect([

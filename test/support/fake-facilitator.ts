@@ -20,6 +20,8 @@ export interface FakeFacilitator {
   /** All requests so far, oldest first. */
   readonly asked: readonly Asked[]
   readonly socketsOpened: number
+  /** The most requests that it has worked on at a time. */
+  readonly atOnceMax: number
   /** How often the path has been asked so far. */
   count(path: Path): number
   /** Resolves once the path has been asked so many times in all. */
@@ -42,8 +44,12 @@ export async function fakeFacilitator(replies: Partial<Record<Path, Reply>> = {}
   }
   const count = (path: Path) => asked.filter(one => one.path === path).length
   let socketsOpened = 0
+  let atOnce = 0
+  let atOnceMax = 0
 
   const server = createServer(async (request, response) => {
+    atOnceMax = Math.max(atOnceMax, ++atOnce)
+    response.on('finish', () => atOnce--)
     let text = ''
     for await (const chunk of request) text += chunk
     const path = request.url as Path
@@ -63,6 +69,9 @@ export async function fakeFacilitator(replies: Partial<Record<Path, Reply>> = {}
     asked,
     get socketsOpened() {
       return socketsOpened
+    },
+    get atOnceMax() {
+      return atOnceMax
     },
     count,
     askedTimes: (path, times) =>

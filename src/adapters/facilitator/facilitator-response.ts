@@ -1,6 +1,9 @@
 /** Reads a facilitator's HTTP response: a JSON object from the facilitator itself, or an outage. */
 import { isRecord } from '../../domain/x402.js'
 
+/** The largest honest response is a `/supported` that lists every chain: a few KiB. */
+export const ANSWER_BYTES_MAX = 64 * 1024
+
 export type Answer =
   | { readonly status: number; readonly body: Record<string, unknown> }
   | {

@@ -7,7 +7,7 @@
 import { setImmediate } from 'node:timers/promises'
 import { type Dispatcher, Pool } from 'undici'
 import { type Cancel, systemClock } from '../../ports/clock.js'
-import { type Answer, answerOf, outageOf } from './facilitator-response.js'
+import { ANSWER_BYTES_MAX, type Answer, answerOf, outageOf } from './facilitator-response.js'
 
 export interface JsonTransport {
   get(path: string, timeoutMs: number): Promise<Answer>
@@ -16,8 +16,6 @@ export interface JsonTransport {
   close(): Promise<void>
 }
 
-/** The largest honest response is a `/supported` that lists every chain: a few KiB. */
-const ANSWER_BYTES_MAX = 64 * 1024
 const CONNECT_TIMEOUT_MS = 5_000
 
 export function jsonTransport(base: URL, connectionsMax: number): JsonTransport {

@@ -1,4 +1,5 @@
 /** A facilitator over the REST interface of x402 version 2 (its section 7): `/supported`, `/verify`, `/settle`. */
+import { jsonTransport } from '#platform'
 import type { Network } from '../../domain/network.js'
 import type { PaymentPayload, PaymentRequirements } from '../../domain/x402.js'
 import { type Clock, systemClock } from '../../ports/clock.js'
@@ -6,7 +7,7 @@ import type { Facilitator } from '../../ports/facilitator.js'
 import { type Logger, silentLogger } from '../../ports/logger.js'
 import type { Answer } from './facilitator-response.js'
 import { facilitatorUrl } from './facilitator-url.js'
-import { jsonTransport } from './json-transport.js'
+import type { JsonTransport } from './json-transport.js'
 import { envelopes } from './request-body.js'
 import { watchSupported } from './supported-watch.js'
 import { settlementOf, verificationOf } from './verdict-of-response.js'
@@ -28,7 +29,7 @@ export interface FacilitatorOptions {
   readonly logger?: Logger
   readonly clock?: Pick<Clock, 'after'>
   /** The transport of requests. @default HTTP */
-  readonly transport?: typeof jsonTransport
+  readonly transport?: (base: URL, connectionsMax: number) => JsonTransport
 }
 
 export interface X402Facilitator extends Facilitator {

@@ -23,7 +23,12 @@ export function callerOf(res: ServerResponse): Caller {
     },
     onEnd(listener) {
       if (res.destroyed) listener(false)
-      else res.once('close', () => listener(res.writableFinished && !undelivered.has(res)))
+      else res.once('close', () => listener(isWritten(res) && !undelivered.has(res)))
     },
   }
+}
+
+/** Node 20 counts a response as finished whose connection was reset while 30 MB of it waited; Node 24 does not. */
+function isWritten(res: ServerResponse): boolean {
+  return res.writableFinished && res.req.socket.errored === null
 }

@@ -6,13 +6,10 @@ import { ed25519 } from '@noble/curves/ed25519'
 import { sha512_256 as hash } from '@noble/hashes/sha2'
 import { SdkError } from '../../domain/errors.js'
 import { wakefulClock } from '../../ports/clock.js'
-import {
-  type NodeClient,
-  type NodeOptions,
-  nodeClientOver,
-  RESPONSE_BYTES_MAX,
-  unavailable,
-} from '../algorand/node-response-reader.js'
+import { nodeClientOverFetch } from '../algorand/node-client-over-fetch.js'
+
+export { fetchTransport as jsonTransport } from '../facilitator/fetch-transport.js'
+export { fetchMessagePoster as messagePoster } from '../webhook/fetch-message-poster.js'
 
 /** In a browser the key stays in a wallet. */
 export type KeyOptions = object
@@ -51,16 +48,4 @@ export function verifySignature(publicKey: Uint8Array, bytes: Uint8Array, signat
   }
 }
 
-/** Over the global `fetch`: browsers pool connections themselves. */
-export function nodeClient(options: NodeOptions, tokenHeader: string): NodeClient {
-  return nodeClientOver(options, tokenHeader, {
-    clock: wakefulClock,
-    async send(url, request) {
-      const response = await fetch(url, { ...request, credentials: 'omit' })
-      const text = await response.text()
-      if (text.length > RESPONSE_BYTES_MAX) throw unavailable('an answer too large to be one')
-      return { status: response.status, text }
-    },
-    close: async () => {},
-  })
-}
+export const nodeClient = nodeClientOverFetch(wakefulClock, { credentials: 'omit' })

@@ -1,70 +1,10 @@
 /**
- * What Node does in its own way. `#platform` is this file, or under the condition `browser` the one beside it: same names,
- * and neither loads the other's packages. Other files import `#platform`, never one of the two.
- *
- * OpenSSL verifies an ed25519 signature in 0.12 ms; algosdk's own takes 12 ms, on the only thread there is.
+ * What Node does in its own way. `#platform` is this file, or by condition one of those beside it: `fetch-runtime.ts` for Bun,
+ * Deno and Workers, `browser.ts` for browsers. All have the same names, and none loads another's packages. Other files
+ * import `#platform`, never one of the three.
  */
-import { createHash, createPublicKey, type KeyObject, verify } from 'node:crypto'
-import { LRUCache } from 'lru-cache'
-import { SdkError } from '../../domain/errors.js'
-import { type KeyPair, keyPairFromSecret } from '../algorand/node-key-pair.js'
-
 export { nodeClient } from '../algorand/node-clients.js'
+export { jsonTransport } from '../facilitator/json-transport.js'
 export { publicFetch } from '../safe-fetch/public-fetch.js'
-
-/** The paying account's key, where the program holds it. */
-export interface KeyOptions {
-  /** The paying account's 25 words. Neither they nor the secret key are kept in any property, message or log. */
-  readonly mnemonic?: string
-  /** The paying account's secret key, 64 bytes; instead of a mnemonic. */
-  readonly secretKey?: Uint8Array
-}
-
-/** @throws SvcError `invalid_key`; `invalid_options` for more than one that signs */
-export function keyPairOf(options: KeyOptions & { readonly signer?: unknown }): KeyPair | undefined {
-  const { mnemonic, secretKey, signer } = options
-  if ([mnemonic, secretKey, signer].filter(one => one !== undefined).length > 1)
-    throw new SdkError('SvcClient: give one of mnemonic, secretKey and signer', 'invalid_options')
-  const secret = mnemonic ?? secretKey
-  return secret === undefined ? undefined : keyPairFromSecret(secret)
-}
-
-/** The sandbox that the environment names. */
-export function sandboxUrl(): string | undefined {
-  return process.env.SVC_SANDBOX || undefined
-}
-
-export function warn(message: string, code: string): void {
-  process.emitWarning(message, { code })
-}
-
-export function sha512_256(bytes: Uint8Array): Uint8Array {
-  return createHash('sha512-256').update(bytes).digest()
-}
-
-const SIGNATURE_BYTES = 64
-
-/** What DER has before an ed25519 public key. */
-const SPKI = Buffer.from('302a300506032b6570032100', 'hex')
-
-// The payers of a busy hour come back; an entry is about 300 bytes and saves 20 to 120 µs.
-const publicKeys = new LRUCache<string, KeyObject>({ max: 1_000 })
-
-/** Whether the key made this ed25519 signature over these bytes. False, never an exception, for malformed input. */
-export function verifySignature(publicKey: Uint8Array, bytes: Uint8Array, signature: Uint8Array): boolean {
-  if (signature.length !== SIGNATURE_BYTES) return false
-  try {
-    return verify(null, bytes, publicKeyObject(publicKey), signature)
-  } catch {
-    return false
-  }
-}
-
-function publicKeyObject(publicKey: Uint8Array): KeyObject {
-  const name = Buffer.from(publicKey).toString('latin1')
-  const known = publicKeys.get(name)
-  if (known) return known
-  const key = createPublicKey({ key: Buffer.concat([SPKI, publicKey]), format: 'der', type: 'spki' })
-  publicKeys.set(name, key)
-  return key
-}
+export { messagePoster } from '../webhook/message-poster.js'
+export * from './node-modules.js'

@@ -3,8 +3,9 @@
  * memory of this process. A process that is killed loses them, and a receiver that is down for long misses messages. The
  * journal has every payment.
  */
+
 import { bulkhead, ExponentialBackoff, handleAll, retry, wrap } from 'cockatiel'
-import { Agent, request } from 'undici'
+import { messagePoster } from '#platform'
 import { SvcError } from '../../domain/errors.js'
 import { recentBookings } from '../../domain/income-bookings.js'
 import type { CallObserver } from '../../ports/call-observer.js'
@@ -39,7 +40,6 @@ export interface SettlementWebhook extends CallObserver {
 }
 
 const CONNECTIONS_MAX = 8
-const ANSWER_BYTES_MAX = 131_072
 const RETRY_MAX_MS = 60_000
 
 /** @throws SvcError `invalid_options` */
@@ -51,7 +51,7 @@ export function settlementWebhook(
   const { attemptsMax = 12, retryMs = 500, timeoutMs = 10_000, pendingMax = 1_000 } = limits
   const url = webhookUrl(options.url)
   const key = secretKey(options.secret)
-  const agent = new Agent({ connections: CONNECTIONS_MAX })
+  const poster = messagePoster(CONNECTIONS_MAX)
   const again = retry(handleAll, {
     maxAttempts: attemptsMax - 1,
     backoff: new ExponentialBackoff({ initialDelay: retryMs, maxDelay: RETRY_MAX_MS }),
@@ -64,21 +64,11 @@ export function settlementWebhook(
 
   async function post(id: string, body: string): Promise<void> {
     const { signal, clear } = deadline(systemClock, timeoutMs)
-    const statusCode = await request(url, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json', ...signedHeaders(key, id, systemClock.now(), body) },
-      body,
-      dispatcher: agent,
-      signal,
-    })
-      // The body is read to its end, within bounds, so that the connection can be used again. Its content is ignored.
-      .then(answer =>
-        answer.body.dump({ limit: ANSWER_BYTES_MAX, signal }).then(
-          () => answer.statusCode,
-          () => answer.statusCode,
-        ),
-      )
-      .finally(clear)
+    const headers = {
+      'content-type': 'application/json',
+      ...signedHeaders(key, id, systemClock.now(), body),
+    }
+    const statusCode = await poster.post(url, { headers, body, signal }).finally(clear)
     if (statusCode < 200 || statusCode > 299) throw new Error(`the receiver answered ${statusCode}`)
   }
 
@@ -111,7 +101,7 @@ export function settlementWebhook(
       await settledWithin(graceMs, [...pending.values()])
       for (const message of pending.keys()) lost(message, new Error('the server ended first'))
       pending.clear()
-      await agent.destroy()
+      await poster.close()
     },
   }
 }

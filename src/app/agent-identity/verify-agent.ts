@@ -56,7 +56,8 @@ export interface VerifyAgentOptions {
    * Fetches the card. A fetch of your own is trusted with every URL that it gets. In a browser, the card's host must allow
    * other origins to read it, as agents of this SDK do.
    *
-   * @default in Node a fetch that connects to public addresses only; in a browser the global fetch
+   * @default in Node a fetch that connects to public addresses only; in a browser the global fetch; on Bun, Deno and Workers
+   * none, because no fetch there can refuse private addresses: the verdict is `card_unreachable`
    */
   readonly fetchImpl?: typeof fetch
 }

@@ -1,7 +1,6 @@
 /** What a server takes from its machine and from the network. A simulation has to replace all of it. */
 
-import { nodeClient } from '../../adapters/algorand/node-clients.js'
-import { jsonTransport } from '../../adapters/facilitator/json-transport.js'
+import { jsonTransport, nodeClient } from '#platform'
 import { type Clock, systemClock } from '../../ports/clock.js'
 import { type Random, systemRandom } from '../../ports/random.js'
 import type { ServerOptions } from './server-options.js'

@@ -1,5 +1,7 @@
-import { expect, test } from 'vitest'
-import { hang, json, status } from '../../support/fake-facilitator.js'
+import { describe, expect, test } from 'vitest'
+import { fetchTransport } from '../../../src/adapters/facilitator/fetch-transport.js'
+import { jsonTransport } from '../../../src/adapters/facilitator/json-transport.js'
+import { hang, json, type Reply, status } from '../../support/fake-facilitator.js'
 import { newPayment, REQUIREMENTS, start } from './setup.js'
 
 test('fifty calls in a row use one connection', async () => {
@@ -20,35 +22,38 @@ test('errors with a short body do not cost the connection', async () => {
   expect(fake.socketsOpened).toBe(1)
 })
 
-test('calls at once open no more connections than allowed', async () => {
-  const { fake, facilitator } = await start({}, { connectionsMax: 4 })
-  const calls = Array.from({ length: 100 }, () => facilitator.verify(newPayment(), REQUIREMENTS))
-  expect(new Set((await Promise.all(calls)).map(({ verdict }) => verdict))).toEqual(new Set(['valid']))
-  expect(fake.socketsOpened).toBeLessThanOrEqual(4)
-})
+describe.each(Object.entries({ undici: jsonTransport, fetch: fetchTransport }))('over %s', (_, transport) => {
+  test('calls at once open no more connections than allowed', async () => {
+    const { fake, facilitator } = await start({}, { connectionsMax: 4, transport })
+    const calls = Array.from({ length: 100 }, () => facilitator.verify(newPayment(), REQUIREMENTS))
+    expect(new Set((await Promise.all(calls)).map(({ verdict }) => verdict))).toEqual(new Set(['valid']))
+    expect(fake.atOnceMax).toBe(4)
+    // What pools the connections of `fetch` is the runtime's own.
+    if (transport === jsonTransport) expect(fake.socketsOpened).toBeLessThanOrEqual(4)
+  })
 
-test('a settle that waited for a connection until it was given up never leaves', async () => {
-  const { fake, facilitator } = await start(
-    { '/verify': hang },
-    { connectionsMax: 1, settleTimeoutMs: 50, verifyTimeoutMs: 150 },
-  )
-  await facilitator.supported()
-  const blocking = facilitator.verify(newPayment(), REQUIREMENTS)
-  expect(await facilitator.settle(newPayment(), REQUIREMENTS)).toMatchObject({ verdict: 'unknown' })
-  expect(await blocking).toMatchObject({ verdict: 'unreachable' })
-  fake.replies['/verify'] = json({ isValid: true })
-  expect(await facilitator.verify(newPayment(), REQUIREMENTS)).toEqual({ verdict: 'valid' })
-  expect(fake.asked.map(({ path }) => path)).not.toContain('/settle')
-})
+  test('a settle that waited for a connection until it was given up never leaves', async () => {
+    const { fake, facilitator } = await start(
+      { '/verify': hang },
+      { connectionsMax: 1, settleTimeoutMs: 50, verifyTimeoutMs: 150, transport },
+    )
+    await facilitator.supported()
+    const blocking = facilitator.verify(newPayment(), REQUIREMENTS)
+    expect(await facilitator.settle(newPayment(), REQUIREMENTS)).toMatchObject({ verdict: 'unknown' })
+    expect(await blocking).toMatchObject({ verdict: 'unreachable' })
+    fake.replies['/verify'] = json({ isValid: true })
+    expect(await facilitator.verify(newPayment(), REQUIREMENTS)).toEqual({ verdict: 'valid' })
+    expect(fake.asked.map(({ path }) => path)).not.toContain('/settle')
+  })
 
-test('closing lets a settle in flight end', async () => {
-  const { fake, facilitator } = await start({
-    '/settle': response => {
+  test('closing lets a settle in flight end', async () => {
+    const settles: Reply = response => {
       void facilitator.close()
       json({ success: true, transaction: 'TX' })(response)
-    },
+    }
+    const { fake, facilitator } = await start({ '/settle': settles }, { transport })
+    await facilitator.supported()
+    expect(await facilitator.settle(newPayment(), REQUIREMENTS)).toEqual({ verdict: 'settled', txId: 'TX' })
+    expect(fake.asked).toHaveLength(2)
   })
-  await facilitator.supported()
-  expect(await facilitator.settle(newPayment(), REQUIREMENTS)).toEqual({ verdict: 'settled', txId: 'TX' })
-  expect(fake.asked).toHaveLength(2)
 })

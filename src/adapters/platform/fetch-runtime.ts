@@ -1,0 +1,20 @@
+/**
+ * What Bun, Deno and Workers do in their own way: they have Node's modules, and reach the network by their own `fetch`.
+ * Bun replaces undici by a stub; on Workers a connection may not outlive the request that opened it.
+ */
+import { systemClock } from '../../ports/clock.js'
+import { nodeClientOverFetch } from '../algorand/node-client-over-fetch.js'
+
+export { fetchTransport as jsonTransport } from '../facilitator/fetch-transport.js'
+export { fetchMessagePoster as messagePoster } from '../webhook/fetch-message-poster.js'
+export * from './node-modules.js'
+
+export const nodeClient = nodeClientOverFetch(systemClock)
+
+/**
+ * Refuses: these runtimes do not let a program see the address that `fetch` connects to, so a stranger's URL could reach
+ * the private network. Who knows that it cannot gives a `fetchImpl`.
+ */
+export const publicFetch: typeof fetch = async () => {
+  throw new Error('on this runtime no fetch can refuse private addresses: give fetchImpl')
+}

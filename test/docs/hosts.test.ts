@@ -1,0 +1,157 @@
+/** The program of each host's guide runs as it stands: it sells a call over HTTP, leaves other paths, and stops. */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { mkdir, readdir, rm, symlink, writeFile } from 'node:fs/promises'
+import { basename, dirname, join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { SvcClient } from '../../src/client.js'
+import { type Sandbox, startSandbox } from '../../src/sandbox.js'
+import { ROOT } from '../cli/project-folder.js'
+import { hear } from '../cli/run.js'
+import { type PackedPackage, unpackPacked } from '../support/packed-package.js'
+import { freePort } from '../support/redis-server.js'
+import { type RuntimeName, runtimePath } from '../support/runtimes.js'
+import { workerdConfig } from '../support/workerd.js'
+import { codeBlocks, TYPED_PACKAGES, UNTYPED_PACKAGES } from './code-blocks.js'
+
+const FOLDER = 'docs/guides/hosts'
+const INSTALL_MS = 300_000
+
+interface Guide {
+  readonly name: string
+  /** @default the Node that runs the tests */
+  readonly runtime?: RuntimeName
+  readonly prefix: string
+  /** Arguments before the file. */
+  readonly run?: readonly string[]
+  readonly notFound: string
+}
+
+const OURS = 'There is no such path here'
+const THEIRS = 'there is nothing here'
+const PERMISSIONS = ['--allow-net', '--allow-env', '--allow-read', '--allow-sys']
+
+const GUIDES: readonly Guide[] = [
+  { name: 'node-http', prefix: '', notFound: OURS },
+  { name: 'express', prefix: '/paid', notFound: THEIRS },
+  { name: 'koa', prefix: '/paid', notFound: THEIRS },
+  { name: 'hono', prefix: '/paid', notFound: THEIRS },
+  { name: 'fastify', prefix: '/paid', notFound: THEIRS },
+  { name: 'bun', runtime: 'bun', prefix: '', notFound: OURS },
+  {
+    name: 'deno',
+    runtime: 'deno',
+    prefix: '',
+    run: ['run', ...PERMISSIONS, '--node-modules-dir=manual'],
+    notFound: OURS,
+  },
+]
+
+const programOf = (name: string) =>
+  codeBlocks().find(({ file, language }) => file === `${FOLDER}/${name}.md` && language === 'js')!.code
+
+let packed: PackedPackage
+let sandbox: Sandbox
+let env: Record<string, string>
+beforeAll(async () => {
+  sandbox = await startSandbox()
+  packed = await unpackPacked()
+  const modules = join(packed.project, 'node_modules')
+  for (const name of [...TYPED_PACKAGES, ...UNTYPED_PACKAGES]) {
+    await mkdir(dirname(join(modules, name)), { recursive: true })
+    await rm(join(modules, name), { force: true })
+    await symlink(join(ROOT, 'node_modules', name), join(modules, name))
+  }
+  env = { SVC_PAY_TO: sandbox.seller.address, SVC_SANDBOX: sandbox.url }
+}, INSTALL_MS)
+afterAll(async () => {
+  await packed?.close()
+  await sandbox?.close()
+})
+
+/** Pays for a shout at this URL, and expects the seller to have it. */
+async function expectSold(url: string): Promise<void> {
+  const earned = () => sandbox.balance(sandbox.seller.address).usdc!
+  const before = earned()
+  const client = new SvcClient({
+    mnemonic: sandbox.wallet.mnemonic,
+    network: 'testnet',
+    algodUrl: sandbox.algodUrl,
+    strictResource: true,
+  })
+  const { data } = await client.call(url, { text: 'hello' })
+  expect(data).toEqual({ shouted: 'HELLO' })
+  expect(earned() - before).toBe(10_000n)
+}
+
+function begin(program: string, args: readonly string[], more: Record<string, string> = {}): ChildProcess {
+  return spawn(program, args, {
+    cwd: packed.project,
+    env: { PATH: process.env.PATH, HOME: process.env.HOME, ...env, ...more },
+  })
+}
+
+it('each host has a guide, and each guide a test', async () => {
+  const pages = (await readdir(join(ROOT, FOLDER))).map(file => basename(file, '.md'))
+  expect(pages.sort()).toEqual([...GUIDES.map(({ name }) => name), 'next', 'workers'].sort())
+})
+
+describe.each(GUIDES)('the guide of $name', ({ name, runtime, prefix, run = [], notFound }) => {
+  it('sells a call, and stops on SIGTERM', { timeout: INSTALL_MS }, async () => {
+    const file = `${name}.mjs`
+    await writeFile(join(packed.project, file), programOf(name))
+    const port = await freePort()
+    const program = runtime === undefined ? process.execPath : await runtimePath(runtime)
+    const child = begin(program, [...run, file], { PORT: String(port) })
+    const heard = hear(child)
+    try {
+      await heard.until(/listening/i)
+      await expectSold(`http://127.0.0.1:${port}${prefix}/shout`)
+      const unknown = await fetch(`http://127.0.0.1:${port}/elsewhere`)
+      expect([unknown.status, await unknown.text()]).toEqual([404, expect.stringContaining(notFound)])
+      child.kill('SIGTERM')
+      expect(await heard.ended).toBe(0)
+    } finally {
+      child.kill('SIGKILL')
+    }
+  })
+})
+
+it('the guide of workers sells a call, in workerd', { timeout: INSTALL_MS }, async () => {
+  await writeFile(join(packed.project, 'worker.mjs'), programOf('workers'))
+  const objects = { className: 'Seller', binding: 'SELLER' }
+  const config = await workerdConfig({ folder: packed.project, entry: 'worker.mjs', env, objects })
+  const child = begin(await runtimePath('workerd'), ['serve', '--control-fd=1', config])
+  const heard = hear(child)
+  try {
+    const [, port] = await heard.until(/"port":(\d+)/)
+    await expectSold(`http://127.0.0.1:${port}/shout`)
+    expect((await fetch(`http://127.0.0.1:${port}/elsewhere`)).status).toBe(404)
+  } finally {
+    child.kill('SIGKILL')
+    await heard.ended
+  }
+})
+
+it('the route of the guide of next sells a call to who calls it as Next does', async () => {
+  const file = join(packed.project, 'app/api/agent/[...path]/route.js')
+  await mkdir(dirname(file), { recursive: true })
+  await writeFile(file, programOf('next'))
+  const driver = `
+    import { createServer } from 'node:http'
+    import { getRequestListener } from '@hono/node-server'
+    import * as route from ${JSON.stringify(pathToFileURL(file).href)}
+    const listener = getRequestListener(request => route[request.method](request))
+    const server = createServer(listener).listen(0, '127.0.0.1', () => console.log('port', server.address().port))`
+  await writeFile(join(packed.project, 'next-driver.mjs'), driver)
+  const child = begin(process.execPath, ['next-driver.mjs'])
+  const heard = hear(child)
+  try {
+    const [, port] = await heard.until(/port (\d+)/)
+    await expectSold(`http://127.0.0.1:${port}/api/agent/shout`)
+    expect((await fetch(`http://127.0.0.1:${port}/api/agent/elsewhere`)).status).toBe(404)
+  } finally {
+    child.kill('SIGKILL')
+    await heard.ended
+  }
+})

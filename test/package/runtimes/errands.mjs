@@ -1,0 +1,25 @@
+/** What a program on this runtime asks of others. */
+import { SvcClient } from '@svc/sdk/client'
+import { fetchTransport } from './node_modules/@svc/sdk/dist/src/adapters/facilitator/fetch-transport.js'
+
+export const errands = {
+  async buy({ MNEMONIC, SANDBOX, SELLER_URL }) {
+    const client = new SvcClient({
+      mnemonic: MNEMONIC,
+      network: 'testnet',
+      algodUrl: SANDBOX,
+      maxPrice: '$0.05',
+      maxPerDay: '$1',
+    })
+    const { data, payment } = await client.call(SELLER_URL, { text: 'hello' })
+    const { usdc } = await client.balance()
+    return { data, txId: payment.txId, usdc: String(usdc) }
+  },
+
+  /** Asks a hostile facilitator, once a path. */
+  async ask({ HOSTILE_URL, PATHS, TIMEOUT_MS }) {
+    const transport = fetchTransport(new URL(HOSTILE_URL), 64)
+    const ask = path => transport.post(path, Buffer.from('{}'), Number(TIMEOUT_MS))
+    return Promise.all(PATHS.split(' ').map(ask))
+  },
+}

@@ -1,3 +1,4 @@
+import type { ServerResponse } from 'node:http'
 import { describe, expect, test } from 'vitest'
 import { fetchTransport } from '../../../src/adapters/facilitator/fetch-transport.js'
 import { jsonTransport } from '../../../src/adapters/facilitator/json-transport.js'
@@ -24,7 +25,12 @@ test('errors with a short body do not cost the connection', async () => {
 
 describe.each(Object.entries({ undici: jsonTransport, fetch: fetchTransport }))('over %s', (_, transport) => {
   test('calls at once open no more connections than allowed', async () => {
-    const { fake, facilitator } = await start({}, { connectionsMax: 4, transport })
+    const waiting: ServerResponse[] = []
+    const answerByFours: Reply = response => {
+      if (waiting.push(response) < 4) return
+      for (const one of waiting.splice(0)) json({ isValid: true })(one)
+    }
+    const { fake, facilitator } = await start({ '/verify': answerByFours }, { connectionsMax: 4, transport })
     const calls = Array.from({ length: 100 }, () => facilitator.verify(newPayment(), REQUIREMENTS))
     expect(new Set((await Promise.all(calls)).map(({ verdict }) => verdict))).toEqual(new Set(['valid']))
     expect(fake.atOnceMax).toBe(4)

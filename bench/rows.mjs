@@ -160,7 +160,33 @@ async function endpoints(market) {
   }
 }
 
-export const LOAD_ROWS = { unpaid, paid, subscription, replay, limited, endpoints }
+async function fetchUnpaid(market) {
+  const ours = await market.start('fetch')
+  const hono = await market.start('hono')
+  const asks = server => same(post(server.url, '/work', BODY))
+  return {
+    title: 'unpaid call, in a Hono app',
+    expects: 402,
+    contenders: [
+      { name: 'ours, by fetch', server: ours, requests: asks(ours) },
+      { name: '@x402/hono', server: hono, requests: asks(hono), cpuBar: 2 },
+    ],
+  }
+}
+
+async function fetchPaid(market) {
+  const contenders = [
+    { name: 'ours, by fetch', server: await market.start('fetch') },
+    { name: '@x402/hono', server: await market.start('hono'), cpuBar: 5 },
+  ]
+  return {
+    title: 'paid call, in a Hono app',
+    expects: 200,
+    contenders: await allPaying(market, contenders),
+  }
+}
+
+export const LOAD_ROWS = { unpaid, paid, subscription, replay, limited, endpoints, fetchUnpaid, fetchPaid }
 
 /** The same requests in turn, for as long as they are asked for. */
 export function same(...requests) {

@@ -33,8 +33,7 @@ export function fetchHandler(
 
 /** @throws TypeError or RangeError for what no response can carry. */
 function responseOf({ status, headers, body = '' }: Reply, method: string, caller: FetchCaller): Response {
-  const own = new Headers()
-  for (let at = 0; at < headers.length; at += 2) own.append(headers[at]!, headers[at + 1]!)
+  const own = headersOf(headers)
   const isText = typeof body === 'string'
   if (!isText && !(body instanceof Uint8Array)) {
     const chunks = body.chunks[Symbol.asyncIterator]()
@@ -43,7 +42,7 @@ function responseOf({ status, headers, body = '' }: Reply, method: string, calle
   const hasBody = method !== 'HEAD' && body.length > 0 && !BODILESS.has(status)
   if (hasBody && caller.isAwaited) {
     const bytes = isText ? new TextEncoder().encode(body) : body
-    own.set('content-length', String(bytes.length))
+    own.push(['content-length', String(bytes.length)])
     caller.endWithin(TAKEN_WITHIN_MS)
     return new Response(watched(pieces(bytes), caller), { status, headers: own })
   }
@@ -51,8 +50,16 @@ function responseOf({ status, headers, body = '' }: Reply, method: string, calle
     status,
     headers: own,
   })
-  caller.end(!caller.gone())
+  // No call waits to hear of it.
+  caller.end(true)
   return response
+}
+
+/** Pairs, which runtimes read faster than they make a `Headers`. */
+function headersOf(headers: Reply['headers']): [name: string, value: string][] {
+  const pairs: [string, string][] = []
+  for (let at = 0; at < headers.length; at += 2) pairs.push([headers[at]!, headers[at + 1]!])
+  return pairs
 }
 
 /** A host that dropped the response says nothing of it. After this time the answer counts as lost. */

@@ -13,7 +13,7 @@ export type ClientAddress = (request: Request) => string | undefined
 export class FetchRequest implements HostRequest {
   readonly #request: Request
   readonly #clientAddress: ClientAddress | undefined
-  readonly #url: URL
+  readonly #pathAt: number
   readonly headers: IncomingHttpHeaders
   /** Under `fetch`, no app can say where it mounts this one: `basePath` is the only prefix. */
   readonly mountedAt = ''
@@ -22,9 +22,9 @@ export class FetchRequest implements HostRequest {
   constructor(request: Request, clientAddress: ClientAddress | undefined) {
     this.#request = request
     this.#clientAddress = clientAddress
-    this.#url = new URL(request.url)
+    this.#pathAt = request.url.indexOf('/', request.url.indexOf('//') + 2)
     this.headers = Object.fromEntries(request.headers)
-    this.caller = new FetchCaller(request.signal)
+    this.caller = new FetchCaller(request)
   }
 
   get method(): string {
@@ -32,15 +32,17 @@ export class FetchRequest implements HostRequest {
   }
 
   get target(): string {
-    return this.#url.pathname + this.#url.search
+    const target = this.#request.url.slice(this.#pathAt)
+    const hash = target.indexOf('#')
+    return hash === -1 ? target : target.slice(0, hash)
   }
 
   get scheme(): 'http' | 'https' {
-    return this.#url.protocol === 'https:' ? 'https' : 'http'
+    return this.#request.url.startsWith('https:') ? 'https' : 'http'
   }
 
   get localHost(): string {
-    return this.#url.host
+    return new URL(this.#request.url).host
   }
 
   get address(): string | undefined {
@@ -48,21 +50,21 @@ export class FetchRequest implements HostRequest {
   }
 
   get carriesBody(): boolean {
-    return this.#request.body !== null && this.headers['content-length'] !== '0'
+    const length = this.headers['content-length']
+    return length === undefined ? this.#request.body !== null : length !== '0'
   }
 
   readonly canStream = true
 
   async readBody({ bytesMax, type }: BodyReading, share: BodyShare): Promise<Parsed<unknown>> {
-    if (this.#request.bodyUsed || this.#request.body!.locked) {
-      throw new HttpError(
-        500,
-        'body_already_read',
-        'Something in front of this handler read the body. Its seller passes a request whose body is unread. You were not charged.',
-      )
+    const request = this.#request
+    if (request.bodyUsed) {
+      throw alreadyRead()
     }
-    if (Number(this.headers['content-length']) > bytesMax) throw tooLarge(bytesMax)
-    return parseBody(await bytesOf(this.#request.body!, bytesMax, share), type)
+    const announced = this.headers['content-length']
+    if (announced === undefined) return parseBody(await streamedBytes(request.body!, bytesMax, share), type)
+    if (Number(announced) > bytesMax) throw tooLarge(bytesMax)
+    return parseBody(await announcedBytes(request, Number(announced), bytesMax, share), type)
   }
 
   /** The host does this. */
@@ -73,11 +75,54 @@ export class FetchRequest implements HostRequest {
   }
 }
 
-async function bytesOf(
+/**
+ * Reads a body whose length its host has read from the head: hosts on Node answer this without making a stream, which costs more
+ * than an unpaid call.
+ */
+async function announcedBytes(
+  request: Request,
+  length: number,
+  bytesMax: number,
+  share: BodyShare,
+): Promise<Buffer> {
+  if (!share.take(length)) throw overloaded()
+  let cut: HttpError | undefined
+  const dropped = new Promise<never>((_, reject) => {
+    share.onCut = () => {
+      cut = overloaded()
+      reject(cut)
+    }
+  })
+  dropped.catch(() => {})
+  try {
+    const bytes = Buffer.from(await Promise.race([request.arrayBuffer(), dropped]))
+    if (bytes.length > bytesMax) throw tooLarge(bytesMax)
+    share.arrived()
+    return bytes
+  } catch (cause) {
+    if (cause instanceof HttpError) throw cause
+    throw request.body?.locked ? alreadyRead() : incomplete()
+  }
+}
+
+function alreadyRead(): HttpError {
+  return new HttpError(
+    500,
+    'body_already_read',
+    'Something in front of this handler read the body. Its seller passes a request whose body is unread. You were not charged.',
+  )
+}
+
+function incomplete(): HttpError {
+  return new HttpError(400, 'incomplete_body', 'The body ended before it was complete.')
+}
+
+async function streamedBytes(
   body: ReadableStream<Uint8Array>,
   bytesMax: number,
   share: BodyShare,
 ): Promise<Buffer> {
+  if (body.locked) throw alreadyRead()
   const reader = body.getReader()
   const chunks: Uint8Array[] = []
   let length = 0
@@ -100,9 +145,7 @@ async function bytesOf(
       else chunks.push(value)
     }
   } catch (cause) {
-    throw cause instanceof HttpError
-      ? cause
-      : new HttpError(400, 'incomplete_body', 'The body ended before it was complete.')
+    throw cause instanceof HttpError ? cause : incomplete()
   }
   share.arrived()
   return Buffer.concat(chunks)
@@ -110,13 +153,13 @@ async function bytesOf(
 
 /** The caller of a web request: its signal says that it has hung up, and the body's stream whether the answer was taken. */
 export class FetchCaller implements Caller {
-  readonly #signal: AbortSignal
+  readonly #request: Request
   #listeners: ((arrived: boolean) => void)[] = []
   #arrived: boolean | undefined
   #stopWaiting: () => void = () => {}
 
-  constructor(signal: AbortSignal) {
-    this.#signal = signal
+  constructor(request: Request) {
+    this.#request = request
   }
 
   /** Whether a call waits to hear if its answer arrived. */
@@ -125,14 +168,15 @@ export class FetchCaller implements Caller {
   }
 
   gone(): boolean {
-    return this.#signal.aborted
+    return this.#request.signal.aborted
   }
 
   onGone(listener: () => void): () => void {
     // A signal that has aborted already tells nobody again.
-    if (this.#signal.aborted) queueMicrotask(listener)
-    this.#signal.addEventListener('abort', listener, { once: true })
-    return () => this.#signal.removeEventListener('abort', listener)
+    const { signal } = this.#request
+    if (signal.aborted) queueMicrotask(listener)
+    signal.addEventListener('abort', listener, { once: true })
+    return () => signal.removeEventListener('abort', listener)
   }
 
   onEnd(listener: (arrived: boolean) => void): void {

@@ -7,7 +7,7 @@ import { CLAIM, PAYMENT } from './prelude.js'
 export const close: Move = (records, [, , asked, retentionMs, given]) => {
   const { hashes, key, token } = records
   let how = asked as CloseMove['how']
-  let answer = given
+  const answer = given
   const claim = records.find(CLAIM, key.c)
   const payment = records.find(PAYMENT, key.p)
   const recordedByUs = () =>
@@ -18,9 +18,7 @@ export const close: Move = (records, [, , asked, retentionMs, given]) => {
   const paymentMoved = paymentOurs && records.moveAlong(payment, CLOSING_EVENTS[how].payment)
   let claimMoved = false
   if (claimOurs) {
-    const answered = hashes.get(claim.name, 'answer') !== null
-    if (answered) answer = undefined
-    if (!answered && answer === undefined) how = 'release'
+    if (answer === undefined && hashes.get(claim.name, 'answer') === null) how = 'release'
     claimMoved = records.moveAlong(claim, CLOSING_EVENTS[how].claim)
   }
 

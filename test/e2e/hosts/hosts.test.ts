@@ -51,6 +51,24 @@ async function scene(host: Host, options: HandlerOptions = {}) {
         },
       }),
       defineEndpoint({
+        name: 'words',
+        price: '$0.01',
+        stream: true,
+        async *handler() {
+          yield 'one'
+          yield { two: 2 }
+        },
+      }),
+      defineEndpoint({
+        name: 'broken',
+        price: '$0.01',
+        stream: true,
+        async *handler() {
+          yield 'one'
+          throw new Error('as planned')
+        },
+      }),
+      defineEndpoint({
         name: 'slow',
         price: '$0.01',
         async handler({ signal }) {
@@ -150,6 +168,19 @@ describe.each(HOSTS)('an agent in $name', host => {
       'handler_error',
     ])
     expect(await earned()).toBe(0n)
+  })
+
+  it('sends a stream as it comes, charged once, and gives one that breaks no clean end', async () => {
+    const { url, sign, earned, nextEnded } = await scene(host)
+    const whole = await ask(url('words'), { body: TEXT, headers: await sign('words') })
+    expect([receiptIn(whole).success, await whole.text()]).toEqual([true, 'data: one\n\ndata: {"two":2}\n\n'])
+    const payment = await sign('broken')
+    const ended = nextEnded()
+    // Fastify gives up such a stream before it has sent the head.
+    const broken = ask(url('broken'), { body: TEXT, headers: payment }).then(answer => answer.text())
+    await expect(broken).rejects.toThrow()
+    expect(await ended).toMatchObject({ charged: 'yes', streamBroken: true })
+    expect(await earned()).toBe(2n * PRICE)
   })
 
   it('answers free routes, 405 for other methods, and leaves or refuses other paths', async () => {

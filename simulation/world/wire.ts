@@ -67,7 +67,7 @@ function incoming({ method, target, host, headers, body, address }: WireRequest)
     method,
     url: target,
     headers: { host, ...headers, ...(bytes && { 'content-length': String(bytes.length) }) },
-    socket: { remoteAddress: address, destroyed: false },
+    socket: { remoteAddress: address, destroyed: false, errored: null },
   }) as unknown as IncomingMessage
 }
 

@@ -30,5 +30,6 @@ export function callerOf(res: ServerResponse): Caller {
 
 /** Node 20 counts a response as finished whose connection was reset while 30 MB of it waited; Node 24 does not. */
 function isWritten(res: ServerResponse): boolean {
-  return res.writableFinished && res.req.socket.errored === null
+  // Sockets that are not Node's may know no `errored`: then nothing says that the answer is lost.
+  return res.writableFinished && !res.req.socket.errored
 }

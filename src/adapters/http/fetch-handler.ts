@@ -1,8 +1,9 @@
 /** HTTP for every runtime and framework that speaks the web's own `Request` and `Response`. */
+import { systemClock } from '../../ports/clock.js'
 import type { Logger } from '../../ports/logger.js'
 import { replyToError } from './error-to-reply.js'
 import { type ClientAddress, type FetchCaller, FetchRequest } from './fetch-request.js'
-import type { Reply } from './reply.js'
+import { isBodiless, isStream, type Reply } from './reply.js'
 import { pathOf, type RouteTable, replyOf } from './route-table.js'
 
 export interface FetchHandlerOptions {
@@ -33,25 +34,23 @@ export function fetchHandler(
 
 /** @throws TypeError or RangeError for what no response can carry. */
 function responseOf({ status, headers, body = '' }: Reply, method: string, caller: FetchCaller): Response {
-  const own = headersOf(headers)
-  const isText = typeof body === 'string'
-  if (!isText && !(body instanceof Uint8Array)) {
+  const pairs = headersOf(headers)
+  if (isStream(body)) {
     const chunks = body.chunks[Symbol.asyncIterator]()
-    return new Response(watched(chunks, caller, body.cut), { status, headers: own })
+    return new Response(watched(chunks, caller, { cut: body.cut }), { status, headers: pairs })
   }
-  const hasBody = method !== 'HEAD' && body.length > 0 && !BODILESS.has(status)
+  const hasBody = method !== 'HEAD' && body.length > 0 && !isBodiless(status)
   if (hasBody && caller.isAwaited) {
-    const bytes = isText ? new TextEncoder().encode(body) : body
-    own.push(['content-length', String(bytes.length)])
-    caller.endWithin(TAKEN_WITHIN_MS)
-    return new Response(watched(pieces(bytes), caller), { status, headers: own })
+    const bytes = typeof body === 'string' ? new TextEncoder().encode(body) : body
+    pairs.push(['content-length', String(bytes.length)])
+    return new Response(watched(pieces(bytes), caller, { idleMs: IDLE_MAX_MS }), { status, headers: pairs })
   }
   const response = new Response(hasBody ? (body as ConstructorParameters<typeof Response>[0]) : null, {
     status,
-    headers: own,
+    headers: pairs,
   })
-  // No call waits to hear of it.
-  caller.end(true)
+  // Asked only where a call waits for it: a host on Node makes a request's signal when it is first read.
+  caller.end(!(caller.isAwaited && caller.gone()))
   return response
 }
 
@@ -62,10 +61,8 @@ function headersOf(headers: Reply['headers']): [name: string, value: string][] {
   return pairs
 }
 
-/** A host that dropped the response says nothing of it. After this time the answer counts as lost. */
-const TAKEN_WITHIN_MS = 60_000
-
-const BODILESS: ReadonlySet<number> = new Set([204, 205, 304])
+/** How long a host may take nothing of an answer. A host that dropped the response does not say so. */
+const IDLE_MAX_MS = 60_000
 
 const PIECE_BYTES = 64 * 1024
 
@@ -79,29 +76,60 @@ function* pieces(bytes: Uint8Array): Generator<Uint8Array> {
 
 type Chunks = Iterator<string | Uint8Array> | AsyncIterator<string | Uint8Array>
 
-/** A stream that learns whether its reader took all of it. Nothing is read ahead: the next pull means that the last chunk left. */
-function watched(chunks: Chunks, caller: FetchCaller, cut?: AbortSignal): ReadableStream<Uint8Array> {
+interface WatchOptions {
+  /** Aborts where the stream must end now. */
+  readonly cut?: AbortSignal
+  /** The longest time between two reads, in milliseconds. */
+  readonly idleMs?: number
+}
+
+/**
+ * A stream that reports whether its reader took all of it. Nothing is read ahead, so the next read means that the last chunk left.
+ * Where it counts as lost, its reader gets an error: no caller gets the whole of an answer that counts as lost.
+ */
+function watched(
+  chunks: Chunks,
+  caller: FetchCaller,
+  { cut, idleMs }: WatchOptions,
+): ReadableStream<Uint8Array> {
   const encoder = new TextEncoder()
-  caller.onGone(() => caller.end(false))
+  let lose: (cause: unknown) => void = () => {}
+  let stopWaiting = () => {}
+  const wait = () => {
+    stopWaiting()
+    if (idleMs === undefined) return
+    stopWaiting = systemClock.after(idleMs, () => lose(new Error(`nothing was read for ${idleMs} ms`)))
+  }
+  const end = (arrived: boolean) => {
+    stopWaiting()
+    caller.end(arrived)
+  }
+  wait()
+  caller.onGone(() => end(false))
   return new ReadableStream<Uint8Array>(
     {
       start(controller) {
-        cut?.addEventListener('abort', () => controller.error(cut.reason), { once: true })
-        if (cut?.aborted) controller.error(cut.reason)
+        lose = cause => {
+          end(false)
+          controller.error(cause)
+        }
+        if (cut?.aborted) lose(cut.reason)
+        cut?.addEventListener('abort', () => lose(cut.reason), { once: true })
       },
       async pull(controller) {
+        wait()
         try {
           const { done, value } = await chunks.next()
           if (!done) return controller.enqueue(typeof value === 'string' ? encoder.encode(value) : value)
-          caller.end(true)
+          end(true)
           controller.close()
         } catch (cause) {
-          caller.end(false)
+          end(false)
           throw cause
         }
       },
       async cancel() {
-        caller.end(false)
+        end(false)
         await chunks.return?.()
       },
     },

@@ -1,4 +1,6 @@
-/** An HTTP answer, complete before its first byte is sent, so that it is sent in one piece or not at all. */
+/** An HTTP answer: complete before its first byte is sent, unless its body is a stream. */
+
+/** A body that is sent as it comes. */
 export interface StreamedBody {
   readonly chunks: AsyncIterable<Uint8Array | string>
   /** Aborts where it must end now, also if its reader takes nothing. */
@@ -21,4 +23,13 @@ export function jsonReply(status: number, value: unknown, headers: readonly stri
 
 export function jsonTextReply(status: number, body: string, headers: readonly string[] = []): Reply {
   return { status, headers: ['Content-Type', 'application/json; charset=utf-8', ...headers], body }
+}
+
+export function isStream(body: Reply['body']): body is StreamedBody {
+  return typeof body === 'object' && !(body instanceof Uint8Array)
+}
+
+/** Whether HTTP allows no body with this status (RFC 9110, sections 15.3.5, 15.3.6 and 15.4.5). */
+export function isBodiless(status: number): boolean {
+  return status === 204 || status === 205 || status === 304
 }

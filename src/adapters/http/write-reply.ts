@@ -8,7 +8,7 @@ import type { Context } from 'koa'
 import type { Logger } from '../../ports/logger.js'
 import { reportUndelivered } from './caller-connection.js'
 import { replyToError } from './error-to-reply.js'
-import type { Reply, StreamedBody } from './reply.js'
+import { isBodiless, isStream, type Reply, type StreamedBody } from './reply.js'
 
 type Respond = (ctx: Context, reply: Reply) => void
 
@@ -110,14 +110,6 @@ function readableOf({ chunks, cut }: StreamedBody): Readable {
 function breakOff(res: ServerResponse): void {
   if (!res.headersSent) res.flushHeaders()
   res.destroy()
-}
-
-function isStream(body: Reply['body']): body is StreamedBody {
-  return typeof body === 'object' && !(body instanceof Uint8Array)
-}
-
-function isBodiless(status: number): boolean {
-  return status === 204 || status === 205 || status === 304
 }
 
 function lengthOf(body: string | Uint8Array = ''): number {

@@ -1,6 +1,12 @@
 /** What only a host with `fetch` does: bodies and answers as web streams, callers whose address the seller says. */
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { createHandler, defineAgent, defineEndpoint, type HandlerOptions } from '../../../src/index.js'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest'
+import {
+  createHandler,
+  defineAgent,
+  defineEndpoint,
+  type EndedCall,
+  type HandlerOptions,
+} from '../../../src/index.js'
 import { type Sandbox, startSandbox } from '../../../src/sandbox.js'
 import { listen } from '../../support/listen.js'
 import { type Seller, signFor } from '../../support/seller.js'
@@ -24,14 +30,34 @@ function handlerOf(options: HandlerOptions = {}) {
     network: 'testnet',
     endpoints: [
       defineEndpoint({ name: 'work', price: '$0.01', handler: ({ body }) => ({ body, run: ++runs }) }),
+      defineEndpoint({
+        name: 'nothing',
+        price: '$0.01',
+        handler: () => new Response(null, { status: 204 }),
+      }),
     ],
   })
   const { facilitatorUrl, algodUrl } = sandbox
   return createHandler(agent, { facilitatorUrl, algodUrl, ...options })
 }
 
-const post = (body: string | ReadableStream, headers: Record<string, string> = {}) =>
-  new Request(`${ORIGIN}/work`, { method: 'POST', body, headers, duplex: 'half' } as RequestInit)
+interface Posting {
+  readonly path?: string
+  readonly signal?: AbortSignal
+}
+
+const post = (
+  body: string | ReadableStream,
+  headers: Record<string, string> = {},
+  { path = 'work', signal }: Posting = {},
+) =>
+  new Request(`${ORIGIN}/${path}`, {
+    method: 'POST',
+    body,
+    headers,
+    duplex: 'half',
+    ...(signal && { signal }),
+  } as RequestInit)
 
 const codeOf = async (response: Response) =>
   ((await response.json()) as { error: { code: string } }).error.code
@@ -62,6 +88,34 @@ describe('a request', () => {
     })
     const answer = await handlerOf().fetch(post(broken))
     expect([answer.status, await codeOf(answer)]).toEqual([400, 'incomplete_body'])
+  })
+
+  it('whose length is no number does not lift the limit for the bodies of all', async () => {
+    const { fetch } = handlerOf({ maxBodyBytes: 1_000, maxUnpaidBodyBytes: 2_500 })
+    await fetch(post('{}', { 'content-length': 'many' }))
+    const stalled = () =>
+      fetch(post(new ReadableStream({ start: controller => controller.enqueue(new Uint8Array(900)) })))
+    const [first] = [stalled(), stalled(), stalled()]
+    const refused = await first!
+    expect([refused.status, await codeOf(refused)]).toEqual([503, 'overloaded'])
+  })
+
+  it('whose large body makes room for another is told to stop, also where its length was announced', async () => {
+    let stopped = false
+    const { fetch } = handlerOf({ maxBodyBytes: 200_000, maxUnpaidBodyBytes: 400_000 })
+    const large = (cancel = () => {}) =>
+      fetch(
+        post(
+          new ReadableStream({ start: controller => controller.enqueue(new Uint8Array(190_000)), cancel }),
+          { 'content-length': '200000' },
+        ),
+      )
+    const first = large(() => {
+      stopped = true
+    })
+    large()
+    large()
+    expect([(await first).status, stopped]).toEqual([503, true])
   })
 
   it('of HEAD gets the headers alone', async () => {
@@ -114,10 +168,9 @@ describe('a caller that has gone', () => {
     const payment = await signFor({ sandbox } as Seller, `${url}/work`, { body: {} })
     const caller = new AbortController()
     const headers = { ...payment, 'idempotency-key': KEY, 'content-type': 'application/json' }
-    const answering = handler.fetch(
+    const answer = await handler.fetch(
       new Request(`${ORIGIN}/work`, { method: 'POST', body: '{}', headers, signal: caller.signal }),
     )
-    const answer = await answering
     caller.abort()
     expect(answer.status).toBe(200)
     expect(await handler.shutdown()).toMatchObject({ outcome: 'drained' })
@@ -125,14 +178,21 @@ describe('a caller that has gone', () => {
 })
 
 describe('an answer under a key', () => {
-  async function bought(idempotency: HandlerOptions['idempotency']) {
-    const handler = handlerOf({ idempotency })
+  interface Buying extends Posting {
+    readonly stores?: HandlerOptions['stores']
+  }
+
+  async function bought(
+    idempotency: HandlerOptions['idempotency'],
+    { path = 'work', signal, stores }: Buying = {},
+  ) {
+    const handler = handlerOf({ idempotency, ...(stores && { stores }) })
     const url = await listen(handler.node)
-    const payment = await signFor({ sandbox } as Seller, `${url}/work`, { body: {} })
+    const payment = await signFor({ sandbox } as Seller, `${url}/${path}`, { body: {} })
     const headers = { ...payment, 'idempotency-key': KEY }
     return {
-      answer: await handler.fetch(post('{}', headers)),
-      again: () => handler.fetch(post('{}', headers)),
+      answer: await handler.fetch(post('{}', headers, { path, ...(signal && { signal }) })),
+      again: () => handler.fetch(post('{}', headers, { path })),
     }
   }
 
@@ -151,6 +211,22 @@ describe('an answer under a key', () => {
     await answer.body!.cancel()
     const refused = await again()
     expect([refused.status, await codeOf(refused)]).toEqual([409, 'payment_spent'])
+  })
+
+  it('that nothing reads for a minute is lost, and then cannot be read any more', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+    onTestFinished(() => void vi.useRealTimers())
+    const { answer, again } = await bought({})
+    vi.advanceTimersByTime(60_000)
+    await expect(answer.text()).rejects.toThrow('nothing was read')
+    expect(await codeOf(await again())).toBe('payment_spent')
+  })
+
+  it('that has no body is lost where its caller has gone while it settled', async () => {
+    const caller = new AbortController()
+    const runs = { list: () => [], ended: (run: EndedCall) => run.final === 'settled' && caller.abort() }
+    const { again } = await bought({}, { signal: caller.signal, path: 'nothing', stores: { runs } })
+    expect(await codeOf(await again())).toBe('payment_spent')
   })
 
   it('that was not taken is kept where answers are replayed', async () => {

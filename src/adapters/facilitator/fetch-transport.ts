@@ -5,6 +5,7 @@
  * `fetch` has no time limit for connecting, so only the deadline of the exchange bounds it.
  */
 import { systemClock } from '../../ports/clock.js'
+import { readWebBody } from '../../ports/read-web-body.js'
 import { ANSWER_BYTES_MAX, type Answer, answerOf, outageOf } from './facilitator-response.js'
 import type { JsonTransport } from './json-transport.js'
 
@@ -61,6 +62,9 @@ export function fetchTransport(base: URL, connectionsMax: number): JsonTransport
   }
 }
 
+/** Keeps a byte order mark, as the transport over undici does. */
+const TEXT = new TextDecoder('utf-8', { ignoreBOM: true })
+
 const CLOSED: Answer = { outage: 'closed', spoke: false }
 
 async function exchange(url: string, request: RequestInit): Promise<Answer> {
@@ -71,24 +75,13 @@ async function exchange(url: string, request: RequestInit): Promise<Answer> {
     body?.cancel().catch(() => {})
     return outage
   }
-  const bytes = await bounded(body)
+  const bytes = await readWebBody(body, ANSWER_BYTES_MAX)
+  if (bytes === undefined) throw new Error(`an answer of more than ${ANSWER_BYTES_MAX} bytes`)
   // Not every runtime reports a body that ends early.
   if (!headers.has('content-encoding') && bytes.length < Number(headers.get('content-length'))) {
     throw new Error('the answer ended early')
   }
-  return answerOf(status, bytes.toString('utf8'))
-}
-
-async function bounded(body: ReadableStream<Uint8Array> | null): Promise<Buffer> {
-  const chunks: Uint8Array[] = []
-  let length = 0
-  // Leaving the loop cancels the stream.
-  for await (const chunk of body ?? []) {
-    length += chunk.length
-    if (length > ANSWER_BYTES_MAX) throw new Error(`an answer of more than ${ANSWER_BYTES_MAX} bytes`)
-    chunks.push(chunk)
-  }
-  return Buffer.concat(chunks)
+  return answerOf(status, TEXT.decode(bytes))
 }
 
 /** As many at once as a pool of connections would let through; the others wait in order. */

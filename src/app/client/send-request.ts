@@ -3,9 +3,9 @@
  * (a payment, a subscription key, the caller's own headers) is meant for the address that was named. Answers are bounded
  * in time and in bytes.
  */
-import { concatBytes } from '../../domain/byte-arrays.js'
 import { SdkError } from '../../domain/errors.js'
 import type { Clock } from '../../ports/clock.js'
+import { readWebBody } from '../../ports/read-web-body.js'
 import { deadline } from '../../ports/timeouts-and-aborts.js'
 import type { HttpRequest } from './build-request.js'
 
@@ -64,7 +64,7 @@ export function exchangeOver(
 }
 
 export async function wholeReply(response: Response): Promise<HttpReply> {
-  const bytes = await boundedBytes(response.body)
+  const bytes = await readWebBody(response.body, ANSWER_BYTES_MAX)
   return { ...headOf(response), bytes: bytes ?? NO_BYTES, oversized: bytes === undefined }
 }
 
@@ -77,25 +77,6 @@ export function headOf(response: Response): HttpReply {
 }
 
 const NO_BYTES = new Uint8Array()
-
-async function boundedBytes(body: ReadableStream<Uint8Array> | null): Promise<Uint8Array | undefined> {
-  if (!body) return NO_BYTES
-  const chunks: Uint8Array[] = []
-  let length = 0
-  // Not `for await`: Safari's streams cannot be iterated.
-  const reader = body.getReader()
-  for (;;) {
-    const { done, value } = await reader.read()
-    if (done) return concatBytes(chunks)
-    length += value.length
-    chunks.push(value)
-    if (length > ANSWER_BYTES_MAX) {
-      // This ends the connection, too. A failure to end it changes nothing.
-      reader.cancel().catch(() => {})
-      return undefined
-    }
-  }
-}
 
 /** Fetch says "fetch failed" and hides the reason one level deeper. */
 export function causeOf(error: unknown): string {

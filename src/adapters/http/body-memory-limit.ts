@@ -5,7 +5,6 @@
  * Above the limit, a body that is still arriving is dropped for a body that arrives now: a slow sender delays only
  * itself. A complete body stays until its call ends or its handler begins.
  */
-import { LinkedList, ListItem } from '../../domain/linked-list.js'
 import { HttpError } from './error-to-reply.js'
 
 const RETRY_SECONDS = '5'
@@ -19,7 +18,7 @@ export class BodyBudget {
   readonly #bytesMax: number
   #bytes = 0
   /** Bodies that are arriving, oldest first. */
-  readonly #arriving = new LinkedList<BodyShare>()
+  readonly #arriving = new Set<BodyShare>()
 
   constructor(bytesMax: number) {
     this.#bytesMax = bytesMax
@@ -36,7 +35,7 @@ export class BodyBudget {
    */
   take(share: BodyShare, bytes: number): boolean {
     while (this.#bytes + bytes > this.#bytesMax) {
-      const oldest = this.#arriving.first
+      const [oldest] = this.#arriving
       if (oldest === undefined || oldest === share) return false
       oldest.cut()
     }
@@ -46,27 +45,23 @@ export class BodyBudget {
   }
 
   arrived(share: BodyShare): void {
-    this.#arriving.remove(share)
+    this.#arriving.delete(share)
   }
 
   free(share: BodyShare): void {
-    this.#arriving.remove(share)
+    this.#arriving.delete(share)
     this.#bytes -= share.bytes
   }
 }
 
-/**
- * One request's part of the budget. The request passes it along. When a WeakMap led from the request to it, V8's scavenges
- * kept every request until the next full collection, which was a tenth of a call in a window.
- */
-export class BodyShare extends ListItem {
+/** One request's part of the budget. */
+export class BodyShare {
   bytes = 0
   /** Called when this body is dropped for another. */
   onCut: () => void = () => {}
   readonly #budget: BodyBudget
 
   constructor(budget: BodyBudget) {
-    super()
     this.#budget = budget
   }
 

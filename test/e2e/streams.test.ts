@@ -1,6 +1,7 @@
 /** Streams that are sold: charged before their first byte, marked where they break, replayed only where they were whole. */
 import { once } from 'node:events'
 import { createReadStream } from 'node:fs'
+import { createRequire } from 'node:module'
 import { connect } from 'node:net'
 import { Readable } from 'node:stream'
 import Koa from 'koa'
@@ -253,6 +254,9 @@ describe('a source', () => {
   const locked = new Response('x')
   locked.body!.getReader()
   const shared = new Blob(['x']).stream()
+  const paused = Readable.from(['x'])
+  /** A stream of Node's kind and of another class: packages bring their own copy of it. */
+  const foreign = createRequire(import.meta.url)('readable-stream') as { readonly Readable: typeof Readable }
 
   it.each<[string, Source]>([
     ['a Response that somebody reads', () => locked],
@@ -276,6 +280,7 @@ describe('a source', () => {
   it.each<[string, Source]>([
     ['a generator', () => used],
     ['a web stream', () => shared],
+    ['a stream of Node', () => paused],
   ])('is sold once: %s', async (_, source) => {
     const { seller, url, earned } = await selling(source)
     await (await pay(seller, url, { body: {} })).text()
@@ -283,12 +288,31 @@ describe('a source', () => {
     expect(await earned()).toBe(PRICE)
   })
 
-  it('that fails before it is read breaks its own stream alone', async () => {
-    const { seller, url, earned } = await selling(() => createReadStream('/no/such/file'))
+  it.each<[string, Source]>([
+    ['of Node', () => createReadStream('/no/such/file')],
+    [
+      'of readable-stream',
+      () => {
+        const stream = new foreign.Readable({ read() {} })
+        setImmediate(() => stream.destroy(new Error('as planned')))
+        return stream
+      },
+    ],
+  ])('that fails before it is read breaks its own stream alone: one %s', async (_, source) => {
+    const { seller, url, earned } = await selling(source)
     const { answer, ended } = await buying(seller, url)
     await expect(answer.text()).rejects.toThrow()
     expect(await ended).toMatchObject({ charged: 'yes', streamBroken: true })
     expect(await earned()).toBe(PRICE)
+  })
+
+  it('of readable-stream is bytes, as one of Node is', async () => {
+    const { seller, url } = await selling(() => foreign.Readable.from([Buffer.from('ab'), Buffer.from('c')]))
+    const answer = await pay(seller, url, { body: {} })
+    expect([answer.headers.get('content-type'), await answer.text()]).toEqual([
+      'application/octet-stream',
+      'abc',
+    ])
   })
 
   it('may use its buffer again', async () => {

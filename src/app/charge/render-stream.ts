@@ -39,8 +39,8 @@ export function renderStream(returned: unknown): RenderedStream | undefined {
   }
   if (!(Symbol.asyncIterator in returned)) return undefined
   // A stream of Node is an async iterable of its chunks, which are no events.
-  if (returned instanceof Readable) return rendered(BYTES, nodeSource(returned))
-  return rendered(EVENTS, iteratorSource(returned as AsyncIterable<unknown>, eventBytes))
+  if (isNodeStream(returned)) return rendered(BYTES, nodeSource(returned))
+  return rendered(EVENTS, eventSource(returned as AsyncIterable<unknown>))
 }
 
 function rendered(headers: Answer['headers'], source: StreamSource): RenderedStream {
@@ -65,34 +65,51 @@ function webSource(stream: ReadableStream): StreamSource {
   }
 }
 
+/** Compare what it can do: libraries bring streams of their own class, such as the package readable-stream's. */
+function isNodeStream(returned: object): returned is Readable {
+  const { pipe, on, destroy } = returned as Partial<Readable>
+  return [pipe, on, destroy].every(method => typeof method === 'function')
+}
+
 function nodeSource(stream: Readable): StreamSource {
   // It may fail while the payment settles, when nothing reads it yet: without a listener its error ends the process.
   stream.on('error', () => {})
   if (stream.destroyed || stream.readableEnded || Readable.isDisturbed(stream))
     throw new NoAnswer(READ_BEFORE)
-  const { next } = iteratorSource(stream, chunkBytes)
-  return { next, end: () => void stream.destroy() }
+  sellOnce(stream)
+  return { next: nextOf(opening(stream), chunkBytes), end: () => void stream.destroy() }
 }
 
-/** Whatever was opened once. A generator that is returned twice is one generator, and its second buyer would get what is left. */
-const opened = new WeakSet<object>()
+const sold = new WeakSet<object>()
 
 const READ_BEFORE = 'a stream that was returned or read before'
 
-function iteratorSource(items: AsyncIterable<unknown>, bytesOf: (item: unknown) => Uint8Array): StreamSource {
+/** A generator that is returned twice is one generator: its second buyer would get what the first has left. */
+function sellOnce(source: object): void {
+  if (sold.has(source)) throw new NoAnswer(READ_BEFORE)
+  sold.add(source)
+}
+
+function eventSource(items: AsyncIterable<unknown>): StreamSource {
   const iterator = opening(items)
-  if (opened.has(items) || opened.has(iterator)) throw new NoAnswer(READ_BEFORE)
-  opened.add(items instanceof Readable ? items : iterator)
+  sellOnce(iterator)
   let isEnded = false
   return {
-    async next() {
-      const { done, value } = await iterator.next()
-      return done ? { done: true } : { done: false, bytes: bytesOf(value) }
-    },
+    next: nextOf(iterator, eventBytes),
     end() {
       if (!isEnded) quietly(() => iterator.return?.())
       isEnded = true
     },
+  }
+}
+
+function nextOf(
+  iterator: AsyncIterator<unknown>,
+  bytesOf: (item: unknown) => Uint8Array,
+): StreamSource['next'] {
+  return async () => {
+    const { done, value } = await iterator.next()
+    return done ? { done: true } : { done: false, bytes: bytesOf(value) }
   }
 }
 

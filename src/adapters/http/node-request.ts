@@ -9,7 +9,7 @@ import { carriesNodeBody, readNodeBody, skipNodeBody } from './node-body.js'
 import { parseBody } from './parse-json-body.js'
 import type { BodyReading, HostRequest } from './route-types.js'
 
-/** Computes what it is asked for: most routes ask for little of it. */
+/** Computes each part when a route asks for it: most routes ask for few. */
 export class NodeRequest implements HostRequest {
   readonly #context: Context
   readonly #req: IncomingMessage
@@ -64,7 +64,7 @@ export class NodeRequest implements HostRequest {
     return this.#req.httpVersion !== '1.0'
   }
 
-  /** Uses the body that middleware has read already, where some has. */
+  /** If middleware has read the body already, what it read is used. */
   readBody(how: BodyReading, share: BodyShare): Parsed<unknown> | Promise<Parsed<unknown>> {
     const req = this.#req
     if (req.readableDidRead || req.readableEnded) {

@@ -13,7 +13,7 @@ export const nodeClient = nodeClientOverFetch(systemClock)
 
 /**
  * Refuses: these runtimes do not let a program see the address that `fetch` connects to, so a stranger's URL could reach
- * the private network. Who knows that it cannot gives a `fetchImpl`.
+ * the private network. A program whose network has no private addresses gives a `fetchImpl`.
  */
 export const publicFetch: typeof fetch = async () => {
   throw new Error('on this runtime no fetch can refuse private addresses: give fetchImpl')

@@ -48,7 +48,10 @@ export function countWindowCall(deps: ChargeDeps, call: Call, inFlight: InFlight
     .finally(inFlight.leave)
 }
 
-/** Waits: a caller that was told of a failure may call again at once, and a last call must be there then. */
+/**
+ * Ends when the store has it: a caller that was told of a failure may call again at once, and that may be the window's last
+ * call.
+ */
 export async function giveBackWindowCall(deps: ChargeDeps, call: Call): Promise<void> {
   const { takenFrom: id, id: token } = call
   if (id === undefined) return

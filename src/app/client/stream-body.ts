@@ -1,4 +1,4 @@
-/** Hands the body of an answer over as it comes. It reads ahead of its reader by nothing. */
+/** Hands the body of an answer over as it comes. It reads no chunk before its reader asks for one. */
 import type { SvcError } from '../../domain/errors.js'
 import type { Clock } from '../../ports/clock.js'
 import { withTimeout } from '../../ports/timeouts-and-aborts.js'

@@ -7,7 +7,7 @@ import { isRecord } from './x402.js'
  * settles: an index that counts payments by such a field reads it at settlement, and never afterwards.
  *
  * @example
- * const extra: QuoteExtra = { tag: 'x402-global-challenge', weight: 2, beta: true }
+ * const extra = { tag: 'x402-global-challenge', weight: 2, beta: true }
  */
 export type QuoteExtra = Readonly<Record<string, string | number | boolean>>
 

@@ -9,14 +9,14 @@ import type { Warn } from './settings-from-options.js'
 export function warnOfMetadata({ serviceName, endpoints }: AgentDef, warn: Warn): void {
   if (serviceName === undefined)
     warn(
-      "Quotes do not name the service: indexes take 1 to 32 printable ASCII characters, and the agent's name has others. Set serviceName",
+      "Quotes do not name the service: indexes take 1 to 32 printable ASCII characters, which the agent's name is not. Set serviceName",
     )
   for (const { name, tags, listed } of endpoints) {
     const shown = new Set(quotedTags(tags))
     const hidden = tags.filter(tag => !shown.has(tag))
     if (listed && hidden.length > 0)
       warn(
-        `Quotes of endpoint '${name}' leave out the tags ${hidden.join(', ')}: indexes take five, each of 1 to 32 printable ASCII characters`,
+        `Quotes of endpoint '${name}' leave out the tags ${hidden.join(', ')}: indexes take five different ones, each of 1 to 32 printable ASCII characters`,
         { endpoint: name },
       )
   }

@@ -6,8 +6,10 @@ import type { Command } from 'commander'
 import type { BazaarResource } from '../../src/client.js'
 import { SvcError } from '../../src/domain/errors.js'
 import { networkOf } from '../../src/domain/network.js'
+import { networkFacts } from '../../src/domain/network-definition.js'
 import { priceOf } from '../../src/domain/usd-price-for-display.js'
 import { countArgument } from '../arguments.js'
+import { networkFromEnvironment } from '../network-from-environment.js'
 import { json, note, print, printable } from '../output.js'
 import { whileWaiting } from '../spinner.js'
 
@@ -56,9 +58,10 @@ async function bazaar({ search, limit, facilitator, json: asJson }: BazaarFlags)
 }
 
 function described({ resourceUrl, accepts, description }: BazaarResource): string[] {
+  const own = networkFacts(networkFromEnvironment())
   const prices = accepts.map(entry => {
-    const usd = priceOf(entry)
-    const network = networkOf(entry.network) ?? String(entry.network)
+    const usd = priceOf(entry, own.given)
+    const network = networkOf(entry.network, own)?.name ?? String(entry.network)
     return usd === null ? `on ${network}` : `$${usd} on ${network}`
   })
   const head = printable(`${resourceUrl}  ${prices.join(', ')}`)

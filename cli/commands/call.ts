@@ -5,7 +5,8 @@
 import type { Command } from 'commander'
 import type { ActiveSubscription, CallResult, Network, StreamResult } from '../../src/client.js'
 import { SvcError } from '../../src/domain/errors.js'
-import { jsonArgument, methodArgument, networkArgument } from '../arguments.js'
+import { jsonArgument, methodArgument, NETWORK_OPTION } from '../arguments.js'
+import { networkFromEnvironment } from '../network-from-environment.js'
 import { columns, json, note, print, printable, printData } from '../output.js'
 import { printStream } from '../print-stream.js'
 import { whileWaiting } from '../spinner.js'
@@ -27,11 +28,7 @@ export function callCommand(program: Command): void {
     .argument('<url>', 'the endpoint')
     .requiredOption('--max-price <usd>', 'pay at most this much, such as 0.05')
     .option('--body <json>', 'the body', jsonArgument)
-    .option(
-      '--network <network>',
-      'mainnet or testnet (default: mainnet; testnet with SVC_SANDBOX)',
-      networkArgument,
-    )
+    .option(...NETWORK_OPTION)
     .option('--method <method>', 'GET or POST', methodArgument)
     .option(
       '--idempotency-key <key>',
@@ -56,7 +53,7 @@ Examples:
 }
 
 async function call(url: string, flags: CallFlags): Promise<void> {
-  const { maxPrice, network, body, method, idempotencyKey } = flags
+  const { maxPrice, network = networkFromEnvironment(), body, method, idempotencyKey } = flags
   const mnemonic = process.env.SVC_MNEMONIC || undefined
   // Remove the mnemonic from the environment before anything is sent, so that no child process or crash report
   // contains it.

@@ -1,7 +1,8 @@
 /** `svc doctor`: one line for each condition that must hold before a caller can pay, and how to fix it if it does not. */
 import type { Command } from 'commander'
 import type { Network } from '../../src/domain/network.js'
-import { networkArgument } from '../arguments.js'
+import { networkFacts } from '../../src/domain/network-definition.js'
+import { NETWORK_OPTION } from '../arguments.js'
 import type { Finding } from '../doctor/finding.js'
 import { EXIT } from '../exit.js'
 import { networkFromEnvironment } from '../network-from-environment.js'
@@ -20,11 +21,7 @@ export function doctorCommand(program: Command): void {
   program
     .command('doctor')
     .description('check that an agent can be paid from here; exit code 1 if anything is wrong')
-    .option(
-      '--network <network>',
-      'mainnet or testnet (default: SVC_NETWORK, else mainnet; testnet with SVC_SANDBOX)',
-      networkArgument,
-    )
+    .option(...NETWORK_OPTION)
     .option('--pay-to <address>', 'who is paid (default: SVC_PAY_TO)')
     .option('--facilitator <url>', 'who verifies and settles (default: the one that serve uses)')
     .option('--algod <url>', 'an Algorand node (default: the one that serve uses)')
@@ -34,10 +31,10 @@ export function doctorCommand(program: Command): void {
 }
 
 async function doctor(flags: DoctorFlags): Promise<void> {
-  const network = flags.network ?? networkFromEnvironment()
+  const network = networkFacts(flags.network ?? networkFromEnvironment())
   const { examine } = await import('../doctor/examine.js')
   const findings = await whileWaiting(
-    `checking ${network}`,
+    `checking ${network.name}`,
     examine({
       network,
       payTo: flags.payTo ?? process.env.SVC_PAY_TO,
@@ -46,7 +43,7 @@ async function doctor(flags: DoctorFlags): Promise<void> {
     }),
   )
   const ok = findings.every(({ status }) => status === 'ok')
-  if (flags.json) print(json({ ok, network, findings }, 2))
+  if (flags.json) print(json({ ok, network: network.key, findings }, 2))
   else print(...told(findings))
   if (!ok) process.exitCode = EXIT.failed
 }

@@ -7,10 +7,11 @@ import {
   type SignedTransaction,
   stringifyJSON,
 } from 'algosdk'
+import { encodeAddress } from '../adapters/algorand/address.js'
 import { endOfValue, splitValues } from '../adapters/algorand/msgpack.js'
 import { isValidAddress } from '../adapters/algorand/signing-keys.js'
 import { decodeMember, GROUP_SIZE_MAX, txIdOf } from '../adapters/algorand/transaction-bytes.js'
-import { GENESIS_HASH, GENESIS_ID } from '../domain/network.js'
+import { USDC_DECIMALS } from '../domain/network.js'
 import { minBalanceMicroAlgos } from './account-balances.js'
 import { type Ledger, MIN_FEE_MICRO_ALGOS } from './ledger.js'
 import { BadRequest, json, type Reply, type Route, type SandboxRequest } from './web-server.js'
@@ -19,6 +20,8 @@ const WAIT_FOR_BLOCK_MS_MAX = 60_000
 const CONSENSUS = 'https://github.com/algorandfoundation/specs/tree/sandbox'
 const NOT_IN_POOL =
   'could not find the transaction in the transaction pool or in the last 1000 confirmed rounds'
+
+const NOBODY = encodeAddress(new Uint8Array(32))
 
 export function algodRoutes(ledger: Ledger): Route[] {
   const get = (path: RegExp, handle: Route['handle']): Route => ({ method: 'GET', path, handle })
@@ -38,6 +41,7 @@ export function algodRoutes(ledger: Ledger): Route[] {
     get(/^\/v2\/accounts\/([^/]+)\/assets\/(\d{1,19})$/, ({ parts }) =>
       holding(ledger, parts[0]!, BigInt(parts[1]!)),
     ),
+    get(/^\/v2\/assets\/(\d{1,19})$/, ({ parts }) => asset(ledger, BigInt(parts[0]!))),
     get(/^\/health$/, () => json(200, null)),
     get(/^\/versions$/, () => versions(ledger)),
   ]
@@ -47,8 +51,8 @@ function params({ network, rounds }: Ledger): Reply {
   return json(200, {
     'consensus-version': CONSENSUS,
     fee: 0,
-    'genesis-hash': GENESIS_HASH[network],
-    'genesis-id': GENESIS_ID[network],
+    'genesis-hash': network.genesisHash,
+    'genesis-id': network.genesisId,
     'last-round': Number(rounds.current()),
     'min-fee': Number(MIN_FEE_MICRO_ALGOS),
   })
@@ -186,6 +190,16 @@ function holding(ledger: Ledger, address: string, assetId: bigint): Reply {
   })
 }
 
+/** The one asset there is. It comes from nowhere, so nobody has made it. */
+function asset({ assetId }: Ledger, asked: bigint): Reply {
+  if (asked !== assetId) throw invalid('asset does not exist', 404)
+  const names = { name: 'USDC', 'unit-name': 'USDC', decimals: USDC_DECIMALS }
+  return bigJson({
+    index: assetId,
+    params: { creator: NOBODY, 'default-frozen': false, total: 2n ** 64n - 1n, ...names },
+  })
+}
+
 function versions({ network }: Ledger): Reply {
   const build = {
     major: 5,
@@ -197,8 +211,8 @@ function versions({ network }: Ledger): Reply {
   }
   return json(200, {
     versions: ['v2'],
-    genesis_id: GENESIS_ID[network],
-    genesis_hash_b64: GENESIS_HASH[network],
+    genesis_id: network.genesisId,
+    genesis_hash_b64: network.genesisHash,
     build,
   })
 }

@@ -4,7 +4,7 @@
  */
 import type { SignedTransaction, Transaction } from 'algosdk'
 import { encodeBase32 } from '../adapters/algorand/base32.js'
-import { GENESIS_HASH, GENESIS_ID, type Network, USDC_ASSET_ID } from '../domain/network.js'
+import type { NetworkFacts } from '../domain/network.js'
 import { systemClock } from '../ports/clock.js'
 import { type Account, type Accounts, Draft } from './account-balances.js'
 import { applyTransaction } from './apply-transaction.js'
@@ -46,7 +46,7 @@ export interface Credit {
 }
 
 export interface Ledger {
-  readonly network: Network
+  readonly network: NetworkFacts
   readonly assetId: bigint
   readonly rounds: Rounds
   account(address: string): Account
@@ -66,7 +66,7 @@ export interface Ledger {
 }
 
 export interface LedgerOptions {
-  readonly network: Network
+  readonly network: NetworkFacts
   readonly rounds: Rounds
   readonly feeSink: string
   /** The time of day. */
@@ -74,7 +74,7 @@ export interface LedgerOptions {
 }
 
 export function createLedger({ network, rounds, feeSink, nowMs = systemClock.now }: LedgerOptions): Ledger {
-  const assetId = BigInt(USDC_ASSET_ID[network])
+  const assetId = BigInt(network.usdc)
   const accounts: Accounts = new Map()
   const landed = new Map<string, LandedTransaction>()
   const blocks = new Map<bigint, string[]>()
@@ -163,15 +163,15 @@ export function createLedger({ network, rounds, feeSink, nowMs = systemClock.now
   }
 }
 
-function timeAndPlaceRefusal(txn: Transaction, round: bigint, network: Network): string | undefined {
+function timeAndPlaceRefusal(txn: Transaction, round: bigint, network: NetworkFacts): string | undefined {
   const { firstValid, lastValid, genesisID, genesisHash } = txn
   if (round < firstValid || round > lastValid) {
     return `txn dead: round ${round} outside of ${firstValid}--${lastValid}`
   }
-  if (genesisID !== undefined && genesisID !== GENESIS_ID[network]) {
-    return `tx.GenesisID <${genesisID}> does not match expected <${GENESIS_ID[network]}>`
+  if (genesisID !== undefined && genesisID !== network.genesisId) {
+    return `tx.GenesisID <${genesisID}> does not match expected <${network.genesisId}>`
   }
-  const expected = Buffer.from(GENESIS_HASH[network], 'base64')
+  const expected = network.genesisHashBytes
   const given = genesisHash ?? new Uint8Array(expected.length)
   if (Buffer.compare(given, expected) !== 0) {
     return `tx.GenesisHash <${encodeBase32(given)}> does not match expected <${encodeBase32(expected)}>`

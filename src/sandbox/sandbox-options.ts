@@ -1,5 +1,6 @@
 /** A running sandbox, and its options. */
 
+import type { NetworkDefinition } from '../domain/network.js'
 import type { SandboxRegistry } from './agent-registry.js'
 import type { Faults } from './fault-settings.js'
 import type { Credit, LandedTransaction } from './ledger.js'
@@ -12,8 +13,8 @@ export interface SandboxOptions {
   readonly seed?: string
   /** How long a round takes, in milliseconds; a payment lives for ten or more of them. @default 2800 */
   readonly roundMs?: number
-  /** The network that it emulates. @default 'testnet' */
-  readonly network?: 'testnet'
+  /** The network that it emulates: its ids, its genesis hash, its USDC. Never mainnet. @default 'testnet' */
+  readonly network?: 'testnet' | NetworkDefinition
   /**
    * The facilitator's faults from the start, such as `settle=hang` or `verify=500:2,settle=late`.
    *
@@ -35,6 +36,8 @@ export interface SandboxTransaction extends Omit<LandedTransaction, 'signed'> {}
 
 /** A running sandbox: its addresses, its accounts and its faults. */
 export interface Sandbox {
+  /** The network that it emulates: `testnet`, or the definition with this sandbox's URLs. */
+  readonly network: 'testnet' | NetworkDefinition
   /** Its origin; what the environment variable `SVC_SANDBOX` is set to. */
   readonly url: string
   /** The URL of its node. */

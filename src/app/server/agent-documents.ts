@@ -5,6 +5,7 @@
 import { LRUCache } from 'lru-cache'
 import type { AgentDef } from '../../domain/agent.js'
 import { type Manifest, manifest, manifestX402 } from '../../domain/manifest.js'
+import { networkFacts } from '../../domain/network-definition.js'
 import { openapi } from '../../domain/openapi.js'
 import type { Clock } from '../../ports/clock.js'
 import type { Logger } from '../../ports/logger.js'
@@ -36,7 +37,7 @@ export function documentsOf({
   logger,
   clock,
 }: DocumentsOptions): Documents {
-  const x402 = manifestX402(agent.network, facilitatorUrl)
+  const x402 = manifestX402(networkFacts(agent.network), facilitatorUrl)
   const manifestAt = (origin: string): Manifest => ({ ...manifest(agent, origin + basePath), x402 })
   const unsigned = perOrigin(origin => JSON.stringify(manifestAt(origin)))
   let signing: Promise<string> | undefined

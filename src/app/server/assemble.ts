@@ -13,7 +13,6 @@ import { memoryCredit } from '../../adapters/memory/handler-credit.js'
 import { memoryRateLimit } from '../../adapters/memory/rate-limit.js'
 import { memorySubscriptions } from '../../adapters/memory/subscriptions.js'
 import { SvcError } from '../../domain/errors.js'
-import { USDC_ASSET_ID } from '../../domain/network.js'
 import type { ChargeDeps } from '../charge/charge-deps.js'
 import { leasesIn } from '../charge/leases.js'
 import { pendingCloses, pendingWindowMoves } from '../charge/pending-moves.js'
@@ -32,7 +31,7 @@ import { transportsOf } from './transports.js'
 
 /** @throws SvcError `invalid_options`, `invalid_facilitator`, `journal_locked`, `journal_unwritable` */
 export function assemble(settings: Settings, drain: Drain, around: PlatformServices) {
-  const { agent, basePath, bodyBytesMax, logger, rules, stores } = settings
+  const { agent, basePath, bodyBytesMax, logger, network, rules, stores } = settings
   const { clock, random } = around
   const auditing = journalAndAuditPageOf(settings)
   const { journal } = auditing
@@ -43,7 +42,7 @@ export function assemble(settings: Settings, drain: Drain, around: PlatformServi
   const remotes = nodesOf(settings, around)
   const store = stores.charges ?? memoryChargeStore({ clock, max: settings.answersMax })
   const chain = algorandChain({
-    network: agent.network,
+    network,
     ...remotes,
     watch: nodeStatusLog(settings.warn, logger),
     clock,
@@ -53,9 +52,9 @@ export function assemble(settings: Settings, drain: Drain, around: PlatformServi
     ? boundedSubscriptions(stores.subscriptions, clock)
     : memorySubscriptions({ clock })
   const deps: ChargeDeps = {
-    network: agent.network,
+    network,
     payTo: agent.payTo,
-    assetId: String(USDC_ASSET_ID[agent.network]),
+    recordOwner: network.given === network.key ? agent.payTo : `${network.caip2} ${agent.payTo}`,
     endpoints,
     facilitator: facilitatorList(facilitators, { clock }),
     chain,
@@ -107,7 +106,7 @@ export function assemble(settings: Settings, drain: Drain, around: PlatformServi
   const paid = agent.endpoints.map(({ name, method }) => `${method} ${basePath}/${name}`)
   return {
     table,
-    network: agent.network,
+    network: network.name,
     routes: [
       ...paid,
       ...free.flatMap(route => pathsOf(route, basePath).map(path => `${route.method} ${path}`)),
@@ -129,11 +128,11 @@ export function assemble(settings: Settings, drain: Drain, around: PlatformServi
 type Facilitators = readonly [X402Facilitator, ...X402Facilitator[]]
 
 function facilitatorsOf(settings: Settings, { clock, transport }: PlatformServices): Facilitators {
-  const { agent, facilitatorUrls, allowHttp, logger, rules } = settings
+  const { network, facilitatorUrls, allowHttp, logger, rules } = settings
   const [first, ...others] = facilitatorUrls.map(url =>
     x402Facilitator({
       url,
-      network: agent.network,
+      network,
       allowHttp,
       // Facilitators are asked one after the other, so their timeouts add up.
       verifyTimeoutMs: Math.ceil(rules.timeouts.verifyMs / facilitatorUrls.length),

@@ -1,0 +1,40 @@
+/** Reads a network from a text, such as an environment variable's: a public network's name, or a file with a definition. */
+import { readFileSync } from 'node:fs'
+import { SvcError, shown } from '../../domain/errors.js'
+import { isPublicNetwork, type Network } from '../../domain/network.js'
+import { networkFacts } from '../../domain/network-definition.js'
+
+/**
+ * The network that an environment variable names: `mainnet`, `testnet`, or a JSON file with a {@link NetworkDefinition}.
+ * Nothing, or an empty text, is mainnet.
+ *
+ * @example
+ * const agent = defineAgent({ ...about, network: networkFrom(process.env.SVC_NETWORK) })
+ *
+ * @throws SvcError `invalid_network`
+ */
+export function networkFrom(text: string | undefined): Network {
+  const named = text || 'mainnet'
+  if (isPublicNetwork(named)) return named
+  return networkFacts(definitionIn(named), why => {
+    throw invalid(`${shown(named)}: ${why}`)
+  }).given
+}
+
+function definitionIn(file: string): unknown {
+  let json: string
+  try {
+    json = readFileSync(file, 'utf8')
+  } catch {
+    throw invalid(`A network is mainnet, testnet or a JSON file that defines one, not ${shown(file)}`)
+  }
+  try {
+    return JSON.parse(json)
+  } catch {
+    throw invalid(`${shown(file)} is not JSON`)
+  }
+}
+
+function invalid(why: string): SvcError {
+  return new SvcError(why, 'invalid_network')
+}

@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs'
 import { SvcError, shown } from '../../domain/errors.js'
 import { isPublicNetwork, type Network } from '../../domain/network.js'
 import { networkFacts } from '../../domain/network-definition.js'
+import { isRecord } from '../../domain/x402.js'
 
 /**
  * The network that an environment variable names: `mainnet`, `testnet`, or a JSON file with a {@link NetworkDefinition}.
@@ -29,10 +30,10 @@ function definitionIn(file: string): unknown {
     throw invalid(`A network is mainnet, testnet or a JSON file that defines one, not ${shown(file)}`)
   }
   try {
-    return JSON.parse(json)
-  } catch {
-    throw invalid(`${shown(file)} is not JSON`)
-  }
+    const definition: unknown = JSON.parse(json)
+    if (isRecord(definition)) return definition
+  } catch {}
+  throw invalid(`${shown(file)} is not a JSON object`)
 }
 
 function invalid(why: string): SvcError {

@@ -47,8 +47,8 @@ export function closeCall(
 }
 
 /** What happens to answers that do not arrive, under this call's key; `undefined` without a key. */
-function lostAnswers({ rules }: ChargeDeps, { request }: Call): 'release' | 'replay' | undefined {
-  return request.idempotencyKey === undefined ? undefined : rules.idempotency?.onLostResponse
+function lostAnswers({ rules }: ChargeDeps, { key }: Call): 'release' | 'replay' | undefined {
+  return key === undefined ? undefined : rules.idempotency?.onLostResponse
 }
 
 /** While its stream leaves, the call keeps what it holds, and its leases: callers with its key are told that it is in progress. */

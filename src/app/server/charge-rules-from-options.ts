@@ -1,7 +1,7 @@
 /** The rules of the charge, from the options that a seller gave. */
 import type { CreditTerms } from '../../ports/handler-credit.js'
 import { DEFAULT_TIMEOUTS, type Rules, type Timeouts } from '../charge/charge-deps.js'
-import { invalid, oneOf, positive } from './option-checks.js'
+import { boolean, invalid, oneOf, positive } from './option-checks.js'
 import type { ServerOptions } from './server-options.js'
 
 const RETENTION_DEFAULT_MS = 600_000
@@ -18,6 +18,7 @@ export function rulesOf(options: ServerOptions): Rules {
         'release',
         'replay',
       ]),
+      required: boolean('idempotency.required', idempotency.required ?? false),
     },
     retentionMs: positive('idempotency.windowMs', idempotency?.windowMs ?? RETENTION_DEFAULT_MS),
     answerBytesMax: positive(

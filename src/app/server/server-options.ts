@@ -40,7 +40,11 @@ export interface ServerOptions {
     /** What happens to calls that cannot be counted. @default 'refuse' */
     readonly onStoreDown?: 'refuse' | 'admit'
   }
-  /** Calls under one `Idempotency-Key` are one call. @default off: every call is separate */
+  /**
+   * Calls under one `Idempotency-Key` are one call. The id of the x402 extension `payment-identifier` is the same key.
+   *
+   * @default off: every call is separate
+   */
   readonly idempotency?: IdempotencyOptions
   /**
    * How many unsettled runs of a handler a payer may have: a payment can be verified and still fail to settle, and a
@@ -183,6 +187,13 @@ export interface IdempotencyOptions {
    * @default 'release'
    */
   readonly onLostResponse?: 'release' | 'replay'
+  /**
+   * Refuse payments without a key (400 `idempotency_key_required`): a caller without one may pay twice for one answer.
+   * Quotes say that a key is required.
+   *
+   * @default false
+   */
+  readonly required?: boolean
   /**
    * The largest answer that is kept, in bytes. A larger one is delivered and charged. A retry with its key is 409
    * `answer_not_kept` with the transaction id.

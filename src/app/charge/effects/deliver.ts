@@ -2,7 +2,8 @@ import type { Handler, HandlerContext } from '../../../domain/endpoint.js'
 import type { Answer } from '../../../domain/handler-answer.js'
 import { parseBaseUnits } from '../../../domain/money.js'
 import { usdNumber } from '../../../domain/usd-price-for-display.js'
-import { type Call, log } from '../call-record.js'
+import { log } from '../call-log.js'
+import type { Call } from '../call-record.js'
 import { Cancellation } from '../cancellation.js'
 import type { ChargeDeps, EndpointEntry } from '../charge-deps.js'
 import { answeredFailure, resemblesFailure, type ToldFailure, thrownFailure } from '../handler-failure.js'
@@ -126,7 +127,7 @@ function contextOf(deps: ChargeDeps, call: Call, cancellation: Cancellation): Ha
           asset: requirements.asset,
         }
       : { amount: '0', asset: deps.assetId },
-    idempotencyKey: request.idempotencyKey,
+    idempotencyKey: call.key ?? request.idempotencyKey,
     traceId: call.traceId,
     [CANCELLATION]: cancellation,
   }

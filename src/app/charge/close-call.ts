@@ -47,7 +47,8 @@ export function closeCall(
 }
 
 /** What happens to answers that do not arrive, under this call's key; `undefined` without a key. */
-function lostAnswers({ rules }: ChargeDeps, { key }: Call): 'release' | 'replay' | undefined {
+function lostAnswers({ rules }: ChargeDeps, { key, request }: Call): 'release' | 'replay' | undefined {
+  if (request.task !== undefined) return 'replay'
   return key === undefined ? undefined : rules.idempotency?.onLostResponse
 }
 

@@ -18,16 +18,22 @@ const NO_KEY: CallKey = {}
  */
 export function keyOfCall(
   { idempotency }: Rules,
-  { idempotencyKey: header }: ChargeRequest,
+  { idempotencyKey: header, task }: ChargeRequest,
   payload: PaymentPayload | undefined,
 ): CallKey {
-  if (idempotency === undefined) return NO_KEY
+  const ofTask = task === undefined ? NO_KEY : { key: keyOfTask(task) }
+  if (idempotency === undefined) return ofTask
   const id = payload && identifierIn(payload)
   if (id === 'malformed') return MALFORMED
   if (id !== undefined && header !== undefined && id !== header) return DIFFERENT
   const key = header ?? id
   if (key !== undefined) return { key }
-  return idempotency.required && payload !== undefined ? REQUIRED : NO_KEY
+  return idempotency.required && payload !== undefined ? REQUIRED : ofTask
+}
+
+/** The key of a task's call whose caller sent no key. */
+export function keyOfTask(task: string): string {
+  return `task:${task}`
 }
 
 const MALFORMED = refused(

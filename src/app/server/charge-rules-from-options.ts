@@ -1,6 +1,7 @@
-/** The rules of the charge, from the options that a seller gave. */
+/** The rules of the charge and of tasks, from the options that a seller gave. */
 import type { CreditTerms } from '../../ports/handler-credit.js'
 import { DEFAULT_TIMEOUTS, type Rules, type Timeouts } from '../charge/charge-deps.js'
+import type { TaskTerms } from '../tasks/tasks-over-store.js'
 import { boolean, invalid, oneOf, positive } from './option-checks.js'
 import type { ServerOptions } from './server-options.js'
 
@@ -29,6 +30,19 @@ export function rulesOf(options: ServerOptions): Rules {
     requireReadable: requireReadable ?? true,
     confirmOnChain: oneOf('confirm', confirm ?? 'facilitator', ['facilitator', 'chain']) === 'chain',
     timeouts: timeoutsOf(timeouts),
+  }
+}
+
+/** Together 64 MiB at most. */
+const TASKS_MAX = 1_000
+const TASK_BYTES_MAX = 65_536
+
+/** @throws SvcError `invalid_options` */
+export function taskTermsOf(given: ServerOptions['tasks'] = {}): TaskTerms {
+  const { max = TASKS_MAX, maxInputBytes = TASK_BYTES_MAX } = given
+  return {
+    max: positive('tasks.max', max),
+    inputBytesMax: positive('tasks.maxInputBytes', maxInputBytes),
   }
 }
 

@@ -10,6 +10,7 @@ import type { Logger } from '../../ports/logger.js'
 import type { RateLimit } from '../../ports/rate-limit.js'
 import type { Runs } from '../../ports/recent-runs.js'
 import type { SubscriptionStore } from '../../ports/subscriptions.js'
+import type { TaskStore } from '../../ports/task-store.js'
 import type { Timeouts } from '../charge/charge-deps.js'
 import type { ManifestSigner } from '../manifest-signature.js'
 import type { HealthCheck } from './health.js'
@@ -56,6 +57,13 @@ export interface ServerOptions {
    * @default `{ start: 8, max: 64, idleMs: 600000 }`
    */
   readonly credit?: false | Partial<CreditTerms>
+  /** Tasks of A2A clients that pay in messages. Such a task waits for its payment as long as its quote lives. */
+  readonly tasks?: {
+    /** The most tasks that wait or are worked on. One address has at most a quarter of them. @default 1000 */
+    readonly max?: number
+    /** The most bytes of a task's input, as JSON. @default 65536 */
+    readonly maxInputBytes?: number
+  }
   /** Subscription windows. */
   readonly subscriptions?: {
     /** The store of the windows; the same as `stores.subscriptions`. @default this process's memory */
@@ -213,6 +221,8 @@ export interface Stores {
   readonly rateLimit?: RateLimit
   /** How many unsettled runs each payer may have. */
   readonly credit?: CreditStore
+  /** Tasks of A2A that wait for their payment. */
+  readonly tasks?: TaskStore
   /** The last calls. */
   readonly runs?: Runs
 }

@@ -20,7 +20,8 @@ import {
 import { type Logger, silentLogger } from '../../ports/logger.js'
 import type { Rate, Rules } from '../charge/charge-deps.js'
 import type { ManifestSigner } from '../manifest-signature.js'
-import { rulesOf } from './charge-rules-from-options.js'
+import type { TaskTerms } from '../tasks/tasks-over-store.js'
+import { rulesOf, taskTermsOf } from './charge-rules-from-options.js'
 import { hostNames, invalid, oneOf, positive } from './option-checks.js'
 import type { ServerOptions, Stores } from './server-options.js'
 
@@ -47,6 +48,8 @@ export interface Settings {
   readonly rules: Rules
   /** The rate limit of endpoints without their own limit. */
   readonly rate: Rate | undefined
+  /** The limits of tasks that wait for their payment. */
+  readonly tasks: TaskTerms
   /** How many answers are kept in this process's memory. */
   readonly answersMax: number | undefined
   readonly stores: Stores
@@ -103,6 +106,7 @@ export function settingsOf(definition: AgentDef, options: ServerOptions): Settin
     ),
     rules: rulesOf(options),
     rate: rateOf(options.rateLimit),
+    tasks: taskTermsOf(options.tasks),
     answersMax: options.idempotency?.max,
     stores: storesOf(options),
     runsCapacity: positive('runsCapacity', options.runsCapacity ?? RUNS_CAPACITY_DEFAULT),
@@ -181,6 +185,7 @@ function storesOf({ stores, subscriptions }: ServerOptions): Stores {
     subscriptions: subscriptions?.store ?? stores?.subscriptions,
     rateLimit: stores?.rateLimit,
     credit: stores?.credit,
+    tasks: stores?.tasks,
     runs: stores?.runs,
   }
 }

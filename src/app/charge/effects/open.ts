@@ -3,6 +3,7 @@ import type { ReadPayment } from '../../../ports/payment-reader.js'
 import { type Call, claimedPayer, signingPayer, storeDown } from '../call-record.js'
 import type { ChargeDeps } from '../charge-deps.js'
 import { bodyHash, claimName, unseal } from '../claim-name-and-seal.js'
+import { keyOfTask } from '../key-of-call.js'
 import { keyId } from '../subscription-key.js'
 
 /**
@@ -147,6 +148,8 @@ function paymentScope({ read }: Call): string | undefined {
 /** The owner of the key. A payer without proof shares a scope only with callers from the same network address. */
 function scopeOf(deps: ChargeDeps, call: Call): string | undefined {
   const { request, payload } = call
+  // Only the task's caller knows its id, and only one payment can have it: a retry may come from another address.
+  if (request.task !== undefined && call.key === keyOfTask(request.task)) return 'task'
   if (payload !== undefined) {
     const payer = signingPayer(deps, call)
     if (payer !== undefined) return `payer:${payer}`

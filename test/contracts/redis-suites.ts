@@ -15,6 +15,7 @@ import type { VirtualRedis } from '../support/redis-virtual.js'
 import { redisDeadlines } from './redis-deadlines.js'
 import { redisLedger } from './redis-ledger.js'
 import { redisRecords } from './redis-records.js'
+import { redisTaskRecords } from './redis-tasks.js'
 
 const LEASE_MS = 1_000
 
@@ -23,6 +24,7 @@ export function redisSuites(runner: TestRunner, redis: () => VirtualRedis): void
   redisRecords(runner, redis)
   redisDeadlines(runner, redis)
   redisLedger(runner, redis)
+  redisTaskRecords(runner, redis)
   spendContract(runner, 'redis at virtual time', async () => {
     const { connection, prefix, advance } = await redis().world()
     const options = { budget: randomUUID(), windowMs: 86_400_000, lifeMs: 3_600_000 }

@@ -162,6 +162,8 @@ async function endpoints(market) {
 
 async function fetchUnpaid(market) {
   const ours = await market.start('fetch')
+  const { header } = await quoteOf(ours.url, '/work', BODY)
+  const plain = await market.start('hono-plain', { header })
   const hono = await market.start('hono')
   const asks = server => same(post(server.url, '/work', BODY))
   return {
@@ -169,6 +171,7 @@ async function fetchUnpaid(market) {
     expects: 402,
     contenders: [
       { name: 'ours, by fetch', server: ours, requests: asks(ours) },
+      { name: 'Hono', server: plain, requests: asks(plain) },
       { name: '@x402/hono', server: hono, requests: asks(hono), cpuBar: 2 },
     ],
   }
@@ -184,6 +187,26 @@ async function fetchPaid(market) {
     expects: 200,
     contenders: await allPaying(market, contenders),
   }
+}
+
+const spellings = (path, title) => async market => {
+  const both = await market.start('ours')
+  const short = await market.start('ours', { options: { networkIds: 'short' } })
+  const asks = server => same(post(server.url, path, BODY))
+  return {
+    title,
+    expects: 402,
+    contenders: [
+      { name: 'ours, two entries', server: both, requests: asks(both) },
+      { name: "ours, `networkIds: 'short'`", server: short, requests: asks(short) },
+    ],
+  }
+}
+
+/** What the second entry of a quote costs, where the quote is kept and where it is made for each call. */
+export const QUOTE_ROWS = {
+  quotesKept: spellings('/work', 'unpaid call, a fixed price'),
+  quotesMade: spellings('/priced', 'unpaid call, a price of the call'),
 }
 
 export const LOAD_ROWS = { unpaid, paid, subscription, replay, limited, endpoints, fetchUnpaid, fetchPaid }

@@ -40,6 +40,17 @@ export const ONCE_THERE = [
     ],
   },
   {
+    name: 'settles-the-lost',
+    says: 'Recovery settles a payment whose answer was not kept.',
+    edits: [
+      {
+        file: RECOVER,
+        find: 'if (read?.txId === payment.txId && answerOwed(call, recorded).answer !== undefined) {',
+        replace: 'if (read?.txId === payment.txId) {',
+      },
+    ],
+  },
+  {
     name: 'window-of-a-successor',
     says: 'A call that was taken over deletes the window that its successor answers with.',
     edits: [
@@ -91,13 +102,13 @@ export const ONCE_THERE = [
       },
       {
         file: 'src/adapters/a2a/transport.ts',
-        find: `  const restPath = new URL(\`\${incoming.baseUrl}/\${def.name}\`).pathname\n`,
-        replace: '',
+        find: `  const root = new URL(baseUrl).pathname.replace(/\\/$/, '')\n`,
+        replace: `  const root = ''\n`,
       },
       {
         file: 'src/adapters/a2a/transport.ts',
-        find: '  try {\n    const context',
-        replace: `  const restPath = new URL(\`\${incoming.baseUrl}/\${def.name}\`).pathname\n  try {\n    const context`,
+        find: '  try {\n    return rpcResponseOf',
+        replace: '  new URL(incoming.baseUrl)\n  try {\n    return rpcResponseOf',
       },
     ],
   },

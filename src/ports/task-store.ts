@@ -38,13 +38,15 @@ export interface NewTask {
   readonly owner: string
   /** How long the task waits for a payment, in milliseconds. */
   readonly lifeMs: number
-  /** The most tasks that are not completed, of this owner and of all. */
+  /** The most tasks of this owner that are not completed. */
   readonly ownerMax: number
+  /** The most tasks of all owners that are not completed. */
   readonly max: number
 }
 
 /** A task as it is kept. */
 export interface StoredTask {
+  /** As it was put. */
   readonly content: Uint8Array
   /** The payment that has it, if any. */
   readonly payment?: string
@@ -52,11 +54,13 @@ export interface StoredTask {
 
 /** The arguments of `take`. */
 export interface TakeTask {
+  /** The task's name. */
   readonly name: string
   /** The payment's id. */
   readonly payment: string
   /** Unique for each request. */
   readonly token: string
+  /** How long the task is kept from now on, in milliseconds. */
   readonly lifeMs: number
 }
 
@@ -68,9 +72,13 @@ export type TakenTask =
 
 /** The arguments of `end`. */
 export interface EndTask {
+  /** The task's name. */
   readonly name: string
+  /** Whether the task's answer was paid for. */
   readonly how: 'completed' | 'failed'
+  /** The payment that has the task; absent where the caller declines to pay. */
   readonly payment?: string
+  /** The request's own token, for `failed`. */
   readonly token?: string
   /** How long a completed task is kept, in milliseconds. */
   readonly lifeMs: number

@@ -96,7 +96,7 @@ describe('a client that activates the extension', () => {
               x402Version: 2,
               error: 'Payment required',
               resource: expect.objectContaining({ url: `${url}/shout` }),
-              accepts: [expect.objectContaining({ scheme: 'exact', amount: '10000' })],
+              accepts: Array(2).fill(expect.objectContaining({ scheme: 'exact', amount: '10000' })),
               extensions: expect.any(Object),
             },
           },

@@ -5,7 +5,7 @@ import * as a2a10Client from 'a2a-js-1/client'
 import { JsonRpcTransportError } from 'a2a-js-1/errors'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { defineEndpoint } from '../../src/index.js'
-import { NOTHING, officialClient, onePayment, watchLedger } from '../support/official.js'
+import { LONG_ID, NOTHING, officialClient, onePayment, SHORT_ID, watchLedger } from '../support/official.js'
 import { openSeller, type Seller } from '../support/seller.js'
 
 const shout = defineEndpoint({
@@ -116,7 +116,10 @@ describe.each(Object.entries(CLIENTS))('@a2a-js/sdk %s', (name, client) => {
       code: -32010,
       data: {
         protocol: 'x402',
-        requirements: { x402Version: 2, accepts: [{ amount: '10000' }] },
+        requirements: {
+          x402Version: 2,
+          accepts: [SHORT_ID, LONG_ID].map(network => ({ amount: '10000', network })),
+        },
         retryWith: 'PAYMENT-SIGNATURE',
         alsoAccepted: ['X-PAYMENT'],
         restEquivalent: '/text/shout',
@@ -168,9 +171,10 @@ it('the card reads the same at both paths, and every extension reaches the calle
   )
   expect(old).toBe(current)
   const card = await new a2a10Client.DefaultAgentCardResolver().resolve(seller.url)
-  expect(card.capabilities?.extensions.map(({ uri }) => uri)).toEqual(
-    ['x402', 'registry', 'mcp'].map(name => `https://svc.example/a2a/ext/${name}/v1`),
-  )
+  expect(card.capabilities?.extensions.map(({ uri }) => uri)).toEqual([
+    ...['x402', 'registry', 'mcp'].map(name => `https://svc.example/a2a/ext/${name}/v1`),
+    'https://github.com/google-a2a/a2a-x402/v0.1',
+  ])
   expect(card.capabilities?.extensions[0]?.params?.prices).toEqual([
     { skill: 'text/shout', amount: '10000', price: '$0.01', pricing: 'fixed' },
     { skill: 'count', amount: '20000', price: '$0.02', pricing: 'fixed' },

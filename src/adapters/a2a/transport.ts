@@ -95,6 +95,8 @@ async function send(incoming: IncomingRequest, options: A2aOptions): Promise<Tra
 
 function flowOf(request: RpcRequest, { baseUrl }: IncomingRequest, options: A2aOptions): TaskFlow {
   const { charge, clock, random } = options
+  // Read before any charge: an address that is no URL must not break a call that was paid.
+  const root = new URL(baseUrl).pathname.replace(/\/$/, '')
   return {
     ...options,
     async call(def, input, incoming, over) {
@@ -108,8 +110,7 @@ function flowOf(request: RpcRequest, { baseUrl }: IncomingRequest, options: A2aO
       })
     },
     asked(def, about) {
-      const restPath = new URL(`${baseUrl}/${def.name}`).pathname
-      return { request, def, restPath, skill: def.name, ...about, clock, random }
+      return { request, def, restPath: `${root}/${def.name}`, skill: def.name, ...about, clock, random }
     },
   }
 }

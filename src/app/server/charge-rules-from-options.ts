@@ -1,6 +1,6 @@
 /** The rules of the charge and of tasks, from the options that a seller gave. */
 import type { CreditTerms } from '../../ports/handler-credit.js'
-import { DEFAULT_TIMEOUTS, type Rules, type Timeouts } from '../charge/charge-deps.js'
+import { DEFAULT_TIMEOUTS, type Rate, type Rules, type Timeouts } from '../charge/charge-deps.js'
 import type { TaskTerms } from '../tasks/tasks-over-store.js'
 import { boolean, invalid, oneOf, positive } from './option-checks.js'
 import type { ServerOptions } from './server-options.js'
@@ -44,6 +44,13 @@ export function taskTermsOf(given: ServerOptions['tasks'] = {}): TaskTerms {
     max: positive('tasks.max', max),
     inputBytesMax: positive('tasks.maxInputBytes', maxInputBytes),
   }
+}
+
+/** @throws SvcError `invalid_options` */
+export function rateOf(rateLimit: ServerOptions['rateLimit']): Rate | undefined {
+  if (!rateLimit) return undefined
+  const perMinute = positive('rateLimit.perMinute', rateLimit.perMinute)
+  return { perMinute, per: oneOf('rateLimit.per', rateLimit.per ?? 'payer', ['payer', 'ip']), bucket: '' }
 }
 
 const CREDIT: CreditTerms = { start: 8, max: 64, idleMs: 600_000 }

@@ -16,12 +16,13 @@ import {
   DEFAULT_INDEXER,
   isNetwork,
   type Network,
+  type NetworkIds,
 } from '../../domain/network.js'
 import { type Logger, silentLogger } from '../../ports/logger.js'
 import type { Rate, Rules } from '../charge/charge-deps.js'
 import type { ManifestSigner } from '../manifest-signature.js'
 import type { TaskTerms } from '../tasks/tasks-over-store.js'
-import { rulesOf, taskTermsOf } from './charge-rules-from-options.js'
+import { rateOf, rulesOf, taskTermsOf } from './charge-rules-from-options.js'
 import { hostNames, invalid, oneOf, positive } from './option-checks.js'
 import type { ServerOptions, Stores } from './server-options.js'
 
@@ -45,6 +46,7 @@ export interface Settings {
   readonly indexerUrl: string | undefined
   /** Seconds. */
   readonly quoteTimeoutSeconds: number
+  readonly networkIds: NetworkIds
   readonly rules: Rules
   /** The rate limit of endpoints without their own limit. */
   readonly rate: Rate | undefined
@@ -104,6 +106,7 @@ export function settingsOf(definition: AgentDef, options: ServerOptions): Settin
       'maxTimeoutSeconds',
       options.maxTimeoutSeconds ?? QUOTE_TIMEOUT_DEFAULT_SECONDS,
     ),
+    networkIds: oneOf('networkIds', options.networkIds ?? 'both', ['short', 'both']),
     rules: rulesOf(options),
     rate: rateOf(options.rateLimit),
     tasks: taskTermsOf(options.tasks),
@@ -188,12 +191,6 @@ function storesOf({ stores, subscriptions }: ServerOptions): Stores {
     tasks: stores?.tasks,
     runs: stores?.runs,
   }
-}
-
-function rateOf(rateLimit: ServerOptions['rateLimit']): Rate | undefined {
-  if (!rateLimit) return undefined
-  const perMinute = positive('rateLimit.perMinute', rateLimit.perMinute)
-  return { perMinute, per: oneOf('rateLimit.per', rateLimit.per ?? 'payer', ['payer', 'ip']), bucket: '' }
 }
 
 function healthChecksOf(checks: ServerOptions['healthChecks'] = {}): Settings['healthChecks'] {

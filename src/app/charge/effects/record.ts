@@ -17,7 +17,7 @@ export async function record(deps: ChargeDeps, call: Call) {
   const { hold } = call
   try {
     if (call.endpoint.periodMs !== undefined) await storeWindow(deps, call, call.endpoint.periodMs)
-    if (hold !== undefined && (await keep(deps, call)) === 'superseded') return 'superseded'
+    if (hold !== undefined && (await recordAnswer(deps, call)) === 'superseded') return 'superseded'
   } catch (cause) {
     deps.logger.error({ err: cause }, 'a store did not record; nothing is charged')
     // A failure to store the window says nothing about the charge store.
@@ -35,7 +35,8 @@ function stopReason(deps: ChargeDeps, call: Call) {
   return 'expired'
 }
 
-function keep(deps: ChargeDeps, call: Call) {
+/** Sent again while the outcome is open, it replaces the answer that was recorded. */
+export function recordAnswer(deps: ChargeDeps, call: Call): Promise<'recorded' | 'superseded'> {
   const { hold, read } = call
   const paymentTtlMs = paymentLifeMs(read)
   return deps.store.record({
@@ -65,6 +66,7 @@ export function replayedAnswer(deps: ChargeDeps, call: Call): ReplayedAnswer {
     payer,
     amount: requirements?.amount ?? '0',
     asset: requirements?.asset ?? '',
+    network: requirements?.network,
     window: window && { key: window.key, expiresAtMs: window.expiresAtMs, callsLeft: window.callsLeft },
     ...(takenFrom !== undefined && { callsLeft }),
   }

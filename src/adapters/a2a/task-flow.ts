@@ -99,7 +99,7 @@ async function decline(flow: TaskFlow, taskId: string, request: RpcRequest): Pro
   )
 }
 
-/** Quotes again: the first answer was lost, or the price is a function of more than the input. */
+/** Quotes again, for a client that lost the first answer. */
 async function ask(
   flow: TaskFlow,
   taskId: string,
@@ -120,7 +120,7 @@ async function ask(
   )
 }
 
-/** These ends charged nothing, and the same message would end in the same way: the task is over. */
+/** The payment or the work failed, and nothing was charged: the task is over. */
 const FAILED: ReadonlySet<ChargeFinal> = new Set(['refused', 'unsettled', 'failed', 'timedOut'])
 
 async function pay(
@@ -178,7 +178,7 @@ function hasPayment(request: RpcRequest, paidBy: PaidBy | undefined): TransportR
     request,
     409,
     'task_has_payment',
-    'This task has another payment, and is charged for that one alone. This message was not charged; send the first payment again for the answer, or begin a new task.',
+    'A payment was presented for this task before, and the task is charged for that one alone. This message was not charged; send the first payment again for the answer, or begin a new task.',
     { txId: paidBy?.txId },
   )
 }

@@ -25,7 +25,7 @@ end
 export const PUT = /* lua */ `${FIND}
 if nowMs > tonumber(ARGV[1]) then return { 'late', tostring(nowMs) } end
 if content then return 'kept' end
-for _, member in ipairs(redis.call('ZRANGEBYSCORE', open, '-inf', nowMs)) do
+for _, member in ipairs(redis.call('ZRANGEBYSCORE', open, '-inf', nowMs, 'LIMIT', 0, 1000)) do
   uncount(member, member:match(' (.*)$'))
 end
 local whose, lifeMs = ARGV[3], tonumber(ARGV[4])

@@ -37,8 +37,8 @@ ${body}
 }
 
 const STYLE = `
-:root { color-scheme: light dark; --line: #8886; --soft: #8882; --faint: #595959; --accent: #0b5cad }
-@media (prefers-color-scheme: dark) { :root { --faint: #b0b0b0; --accent: #7db8f5 } }
+:root { color-scheme: light dark; --line: #8886; --soft: #f2f2f2; --faint: #595959; --accent: #0b5cad }
+@media (prefers-color-scheme: dark) { :root { --soft: #2b2b2b; --faint: #b0b0b0; --accent: #7db8f5 } }
 body { margin: 0; background: Canvas; color: CanvasText; font: 16px/1.5 system-ui, sans-serif }
 main { max-width: 46rem; margin: 0 auto; padding: 2rem 1rem 4rem; overflow-wrap: anywhere }
 h1 { font-size: 1.7rem; line-height: 1.2; margin: 0 0 .5rem }

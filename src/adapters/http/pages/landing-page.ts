@@ -1,4 +1,5 @@
 /** What a person sees who opens an agent's address: what it sells, at which price, and how it is paid. */
+import { examplesOf } from '../../../domain/example-input.js'
 import type { Manifest, ManifestEndpoint } from '../../../domain/manifest.js'
 import { windowShown } from '../../../domain/subscription-terms.js'
 import { documentOf } from './document.js'
@@ -53,7 +54,7 @@ ${description === '' ? undefined : html`<p>${description}</p>`}
 `
 }
 
-function priceOf({ price, pricing, period, calls }: Omit<ManifestEndpoint, 'name'> | Terms): string {
+function priceOf({ price, pricing, period, calls }: Terms): string {
   if (pricing === 'subscription') return `${price}${windowShown({ period, calls })}`
   if (pricing === 'fixed') return `${price} per call`
   return price === 'dynamic' ? 'priced per call' : price
@@ -61,8 +62,11 @@ function priceOf({ price, pricing, period, calls }: Omit<ManifestEndpoint, 'name
 
 type Terms = Pick<ManifestEndpoint, 'price' | 'pricing' | 'period' | 'calls'>
 
-/** A call of the first endpoint whose price is known before the call. */
+/** A call of the first endpoint that takes JSON, and whose price is known before the call. */
 function exampleOf({ endpoints, network }: Manifest): ShownCall | undefined {
-  const priced = endpoints.find(({ pricing }) => pricing !== 'dynamic')
-  return priced && { ...priced, network, usd: priced.price.replace('$', '') }
+  const shown = endpoints.find(({ pricing, bodyType }) => pricing !== 'dynamic' && bodyType === undefined)
+  if (shown === undefined) return undefined
+  const { method, url, price, input } = shown
+  const body = Object.keys(input).length > 0 ? examplesOf(input).next().value : undefined
+  return { method, url, network, usd: price.replace('$', ''), body }
 }

@@ -9,6 +9,7 @@ import { type PageStart, readPage, type WholeBazaarOptions } from './search-baza
 /** All entries that were read; or why there are none. */
 export type WholeBazaarAnswer =
   | {
+      /** At least the first page could be read. */
       readonly ok: true
       /** Without the entries that an earlier page had. */
       readonly resources: readonly BazaarResource[]

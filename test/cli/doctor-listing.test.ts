@@ -460,14 +460,16 @@ describe('svc doctor --bazaar', () => {
     expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining('(invalid_url)') })
   })
 
-  it('says of http at a public name that no index lists it', async () => {
+  it('says of http at a public name, and of an inner network, that no index lists it', async () => {
     const { addressCheck } = await import('../../cli/doctor/listing/address-check.js')
     const statuses = [
       'https://agent.example',
       'http://agent.example',
       'http://localhost:4021',
       'http://[::1]:1',
+      'https://10.0.0.7',
+      'https://[fd00::1]',
     ].map(url => addressCheck(new URL(url)).status)
-    expect(statuses).toEqual(['ok', 'failed', 'ok', 'ok'])
+    expect(statuses).toEqual(['ok', 'failed', 'ok', 'ok', 'failed', 'failed'])
   })
 })

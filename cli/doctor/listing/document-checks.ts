@@ -2,7 +2,7 @@
 import { manifestUrl } from '../../../src/app/client/fetch-manifest.js'
 import { type Finding, failed, ok } from '../finding.js'
 import { jsonAt, request, shown } from './request.js'
-import { type Claimed, claimedIn } from './resource-list-check.js'
+import { type Claimed, claimedIn, ENTRIES_MAX } from './resource-list-check.js'
 
 export async function cardCheck(base: URL): Promise<Finding> {
   const url = new URL('/.well-known/agent-card.json', base.origin)
@@ -34,7 +34,7 @@ export async function manifestCheck(
   }
   return {
     finding: ok('manifest', `${shown(name)} with ${endpoints.length} endpoints`),
-    claimed: endpoints.flatMap(endpoint => claimedIn(endpoint, base) ?? []),
+    claimed: endpoints.slice(0, ENTRIES_MAX).flatMap(endpoint => claimedIn(endpoint, base) ?? []),
   }
 }
 

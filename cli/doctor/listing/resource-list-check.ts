@@ -18,7 +18,7 @@ export interface Claimed {
 const LIST = 'x402 list'
 const PATH = '/.well-known/x402'
 /** More than an agent sells. */
-const ENTRIES_MAX = 1_000
+export const ENTRIES_MAX = 1_000
 const LONG_NETWORK_ID_LENGTH = 'algorand:'.length + 44
 
 export async function resourceListCheck(

@@ -6,7 +6,8 @@ import type { AgentDef } from './agent.js'
 import type { EndpointDef, Method } from './endpoint.js'
 import { priceShown } from './manifest.js'
 import { usdToBaseUnits } from './money.js'
-import { GENESIS_HASH, USDC_ASSET_ID } from './network.js'
+import { USDC_ASSET_ID, WHOLE_HASH_ID } from './network.js'
+import type { QuoteExtra } from './quote-extra.js'
 import { windowShown } from './subscription-terms.js'
 import { X402_VERSION } from './x402.js'
 
@@ -27,13 +28,15 @@ export interface ListedResource {
   /** Base units of a fixed price or of a window; absent where the price is worked out for each call. */
   readonly amount?: string
   readonly payTo: string
+  /** The seller's own fields of the quote, such as the tag that an index counts by. */
+  readonly extra?: QuoteExtra
 }
 
 /** The listed endpoints of an agent, reached under `baseUrl`, which has no trailing slash. */
 export function resourceList(agent: AgentDef, baseUrl: string): ResourceList {
   const { name, description, network, payTo } = agent
   const terms = {
-    network: `algorand:${GENESIS_HASH[network]}`,
+    network: WHOLE_HASH_ID[network],
     asset: String(USDC_ASSET_ID[network]),
   }
   const resources = agent.endpoints
@@ -45,6 +48,7 @@ export function resourceList(agent: AgentDef, baseUrl: string): ResourceList {
       ...terms,
       ...amountOf(def),
       payTo,
+      ...extraOf(agent, def),
     }))
   return { x402Version: X402_VERSION, name, description, resources }
 }
@@ -52,6 +56,12 @@ export function resourceList(agent: AgentDef, baseUrl: string): ResourceList {
 function amountOf({ price, subscription }: EndpointDef): { readonly amount?: string } {
   const fixed = subscription?.price ?? price
   return typeof fixed === 'string' ? { amount: usdToBaseUnits(fixed).toString() } : {}
+}
+
+/** As a quote has them: the endpoint's win. */
+function extraOf(agent: AgentDef, def: EndpointDef): { readonly extra?: QuoteExtra } {
+  const extra = { ...agent.extra, ...def.extra }
+  return Object.keys(extra).length > 0 ? { extra } : {}
 }
 
 /** An amount alone would promise a window for one call, and no amount would promise nothing. */

@@ -45,6 +45,12 @@ export interface ResourceInfo {
   readonly description?: string
   /** The MIME type of its answer. */
   readonly mimeType?: string
+  /** The name of the service, as indexes show it. */
+  readonly serviceName?: string
+  /** What it is about, as indexes show it. */
+  readonly tags?: readonly string[]
+  /** The address of the service's picture. */
+  readonly iconUrl?: string
 }
 
 /**
@@ -136,6 +142,17 @@ export function sameTerms(accepted: Record<string, unknown>, requirements: Payme
     accepted.asset === requirements.asset &&
     accepted.payTo === requirements.payTo
   )
+}
+
+/**
+ * The requirements with the network's id as the payer spelt it. Only a spelling of the same network is taken over, so no
+ * text of the payer's own gets into them.
+ */
+export function speltAs(accepted: unknown, requirements: PaymentRequirements): PaymentRequirements {
+  const network = isRecord(accepted) ? accepted.network : undefined
+  if (network === requirements.network || networkOf(network) !== networkOf(requirements.network))
+    return requirements
+  return { ...requirements, network: network as string }
 }
 
 /** Reads one entry of `accepts`; `undefined` where a field that a payer relies on is missing or has a wrong type. */

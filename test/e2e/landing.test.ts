@@ -72,6 +72,30 @@ describe('/.well-known/x402', () => {
     expect([head.status, await head.text()]).toEqual([200, ''])
   })
 
+  it('has the fields that the seller added to the quote, and the page has the picture', async () => {
+    const { sandbox } = await open([say])
+    const tagged = defineEndpoint({ name: 'tagged', price: '$0.01', extra: { tag: 'own' }, handler })
+    const iconUrl = 'https://shop.example/icon.png'
+    const agent = defineAgent({
+      name: 'Shop',
+      handle: 'shop',
+      description: 'Sells.',
+      payTo: sandbox.seller.address,
+      network: 'testnet',
+      iconUrl,
+      extra: { tag: 'all', beta: true },
+      endpoints: [say, tagged],
+    })
+    const { facilitatorUrl, algodUrl } = sandbox
+    const { fetch } = createHandler(agent, { facilitatorUrl, algodUrl })
+    const list = await (await fetch(new Request('https://a.example/.well-known/x402'))).json()
+    expect(list).toMatchObject({
+      resources: [{ extra: { tag: 'all', beta: true } }, { extra: { tag: 'own', beta: true } }],
+    })
+    const page = await fetch(new Request('https://a.example/', { headers: HTML }))
+    expect(await page.text()).toContain(`<meta property="og:image" content="${iconUrl}">`)
+  })
+
   it('says of each endpoint what its own 402 says', async () => {
     const seller = await open([say, month])
     const { resources } = JSON.parse((await read(`${seller.url}/.well-known/x402`)).text)

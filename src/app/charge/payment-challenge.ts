@@ -4,7 +4,9 @@
  */
 import type { EndpointDef } from '../../domain/endpoint.js'
 import { usdToBaseUnits } from '../../domain/money.js'
-import { CAIP2, type Network, USDC_ASSET_ID } from '../../domain/network.js'
+import { type Network, type NetworkIds, networkIdsOf, USDC_ASSET_ID } from '../../domain/network.js'
+import type { QuoteExtra } from '../../domain/quote-extra.js'
+import { quotedTags, type ServiceMetadata } from '../../domain/service-metadata.js'
 import {
   encodeHeader,
   type PaymentRequired,
@@ -18,13 +20,19 @@ export interface TermsOptions {
   readonly network: Network
   readonly payTo: string
   readonly maxTimeoutSeconds: number
+  readonly networkIds: NetworkIds
+  /** The agent's fields of every quote. */
+  readonly extra?: QuoteExtra | undefined
+  /** The agent's fields of every quote's `resource`. */
+  readonly service?: ServiceMetadata
 }
 
 export interface Terms {
   /** Base units of a fixed price or of a window; `undefined` for a price function. */
   readonly fixedAmount: bigint | undefined
+  /** In the spelling of the network's id that is offered first. */
   requirements(amount: bigint, supported: Supported | undefined): PaymentRequirements
-  /** The challenge for these requirements; `error` says why the call is not answered. */
+  /** Offers these requirements in each spelling; `error` says why the call is not answered. */
   challenge(baseUrl: string, requirements: PaymentRequirements, error: string): Challenge
 }
 
@@ -49,7 +57,7 @@ function shortened(description: string): string {
 export function termsOf(
   def: EndpointDef,
   options: TermsOptions,
-  extensions?: Record<string, unknown>,
+  extensions: Readonly<Record<string, unknown>> = {},
 ): Terms {
   const priced = def.subscription?.price ?? def.price
   const fixedAmount = typeof priced === 'string' ? usdToBaseUnits(priced) : undefined
@@ -57,14 +65,18 @@ export function termsOf(
   const encoded = new Map<string, { requirements: PaymentRequirements; challenge: Challenge }>()
   let fixed: { supported: Supported | undefined; requirements: PaymentRequirements } | undefined
 
+  const tags = quotedTags(def.tags ?? [])
+  const own = { ...options.extra, ...def.extra }
+  const networkIds = networkIdsOf(options.network, options.networkIds)
+
   const build = (amount: bigint, supported: Supported | undefined): PaymentRequirements => ({
     scheme: 'exact',
-    network: CAIP2[options.network],
+    network: networkIds[0]!,
     amount: amount.toString(),
     asset: String(USDC_ASSET_ID[options.network]),
     payTo: options.payTo,
     maxTimeoutSeconds: options.maxTimeoutSeconds,
-    extra: supported?.feePayer === undefined ? {} : { feePayer: supported.feePayer },
+    extra: { ...own, ...(supported?.feePayer !== undefined && { feePayer: supported.feePayer }) },
   })
 
   const encode = (baseUrl: string, requirements: PaymentRequirements, error: string): Challenge => {
@@ -75,9 +87,13 @@ export function termsOf(
         url: `${baseUrl}/${def.name}`,
         description,
         mimeType: 'application/json',
+        ...options.service,
+        ...(tags.length > 0 && { tags }),
       },
-      accepts: [requirements],
-      ...(extensions && { extensions }),
+      accepts: networkIds.map(id =>
+        id === requirements.network ? requirements : { ...requirements, network: id },
+      ),
+      ...(Object.keys(extensions).length > 0 && { extensions }),
     }
     return { required, header: encodeHeader(required) }
   }

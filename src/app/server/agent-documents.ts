@@ -44,10 +44,11 @@ export function documentsOf({
   const x402 = manifestX402(agent.network, facilitatorUrl)
   const manifestAt = (origin: string): Manifest => ({ ...manifest(agent, origin + basePath), x402 })
   const unsigned = perOrigin(origin => JSON.stringify(manifestAt(origin)))
+  const image = agent.iconUrl ?? agent.merchant?.logo
   const landingPages = new Map(
     ['', basePath].map(prefix => [
       prefix,
-      perOrigin(origin => landingPage(manifestAt(origin), origin + prefix)),
+      perOrigin(origin => landingPage(manifestAt(origin), origin + prefix, image)),
     ]),
   )
   let signing: Promise<string> | undefined

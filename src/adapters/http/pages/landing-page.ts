@@ -6,13 +6,16 @@ import { documentOf } from './document.js'
 import { howToPay, type ShownCall } from './how-to-pay.js'
 import { type Html, html } from './html.js'
 
-/** `root` is the URL at which this page is, without its last slash: the agent's documents are under it. */
-export function landingPage(manifest: Manifest, root: string): string {
+/**
+ * `root` is the URL at which this page is, without its last slash: the agent's documents are under it. `image` is for indexes:
+ * the page itself does not load it.
+ */
+export function landingPage(manifest: Manifest, root: string, image?: string): string {
   const { name, description, network, payTo, endpoints } = manifest
   return documentOf({
     title: name,
     description,
-    head: openGraph({ site_name: name, title: name, description, url: `${root}/`, type: 'website' }),
+    head: openGraph({ site_name: name, title: name, description, url: `${root}/`, type: 'website', image }),
     body: html`<h1>${name}</h1>
 <p>${description}</p>
 <p class="faint">It is paid per request, in USDC on Algorand ${network}, over x402. No account is needed.</p>
@@ -39,9 +42,9 @@ const DOCUMENTS = [
 ] as const
 
 /** Indexes that find no other description of a seller read these tags. */
-function openGraph(tags: Readonly<Record<string, string>>): readonly Html[] {
-  return Object.entries(tags).map(
-    ([name, content]) => html`<meta property="og:${name}" content="${content}">\n`,
+function openGraph(tags: Readonly<Record<string, string | undefined>>): readonly Html[] {
+  return Object.entries(tags).flatMap(([name, content]) =>
+    content === undefined ? [] : html`<meta property="og:${name}" content="${content}">\n`,
   )
 }
 

@@ -79,7 +79,8 @@ function converse(socket, send, expects) {
   })
 }
 
-function isWhole(text) {
+/** Whether the text ends an answer. */
+export function isWhole(text) {
   const headEnd = text.indexOf('\r\n\r\n')
   if (headEnd === -1) return false
   const length = /\r\ncontent-length: (\d+)/i.exec(text)?.[1]

@@ -3,6 +3,9 @@ import { paymentHeader, paymentPool, quoteOf } from './payments.mjs'
 import { start } from './process.mjs'
 import { startRedis } from './redis/server.mjs'
 
+/** The contenders whose CPU profile is asked for. */
+const OURS = new Set(['ours', 'fetch'])
+
 /** Opens one, and stops whatever was started in it, also where the row fails. */
 export async function inMarket(bench, row) {
   const opened = []
@@ -21,7 +24,7 @@ function marketOf({ facilitator, algod, payTo, profile, notes }, opened) {
     place,
     payments,
     async start(file, config) {
-      const profiled = profile !== undefined && file === 'ours'
+      const profiled = profile !== undefined && OURS.has(file)
       const execArgv = profiled ? ['--cpu-prof', `--cpu-prof-dir=${profile}`] : []
       const server = await start(file, { ...place, ...config }, execArgv)
       opened.push(server)

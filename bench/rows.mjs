@@ -162,6 +162,8 @@ async function endpoints(market) {
 
 async function fetchUnpaid(market) {
   const ours = await market.start('fetch')
+  const { header } = await quoteOf(ours.url, '/work', BODY)
+  const plain = await market.start('hono-plain', { header })
   const hono = await market.start('hono')
   const asks = server => same(post(server.url, '/work', BODY))
   return {
@@ -169,6 +171,7 @@ async function fetchUnpaid(market) {
     expects: 402,
     contenders: [
       { name: 'ours, by fetch', server: ours, requests: asks(ours) },
+      { name: 'Hono', server: plain, requests: asks(plain) },
       { name: '@x402/hono', server: hono, requests: asks(hono), cpuBar: 2 },
     ],
   }

@@ -9,6 +9,7 @@
 import { cpus, loadavg } from 'node:os'
 import { parseArgs } from 'node:util'
 import { algodClient } from '../dist/src/adapters/algorand/node-clients.js'
+import { firstEvent } from './first-event.mjs'
 import { CONNECTIONS } from './load.mjs'
 import { inMarket } from './market.mjs'
 import { keyOf, quoteOf, SECRET_KEY } from './payments.mjs'
@@ -22,7 +23,7 @@ import { LOAD_ROWS } from './rows.mjs'
 import { tableOf } from './table.mjs'
 
 /** A table each, and the rows that may stand in it. */
-const SERVERS = { table: tableOf, rows: { ...loaded(LOAD_ROWS), signing, walking } }
+const SERVERS = { table: tableOf, rows: { ...loaded(LOAD_ROWS), firstEvent, signing, walking } }
 const REDIS = [
   { table: storesTableOf, rows: loaded(STORE_ROWS) },
   { table: bytesTableOf, rows: { bytes } },

@@ -2,6 +2,7 @@
  * Koa and @koa/router, as a seller would write them: for each row the least that gives the same answer. It checks nothing, holds
  * nothing and remembers nothing; `config.header` is our own PAYMENT-REQUIRED header, byte for byte.
  */
+import { Readable } from 'node:stream'
 import Router from '@koa/router'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import Koa from 'koa'
@@ -33,6 +34,11 @@ const routes = {
     const body = await bodyOf(ctx)
     ctx.set('Idempotency-Replayed', 'true')
     ctx.body = work(body)
+  },
+  '/stream': async ctx => {
+    const body = await bodyOf(ctx)
+    ctx.type = 'text/event-stream'
+    ctx.body = Readable.from([`data: ${JSON.stringify(work(body))}\n\n`])
   },
   '/limited': async ctx => {
     await bodyOf(ctx)

@@ -4,10 +4,16 @@ import { memoryRateLimit } from '../../dist/src/adapters/memory/rate-limit.js'
 import { serve } from '../../dist/src/index.js'
 import { redisStores } from '../../dist/src/redis.js'
 import { agentOf, endpoint, SERVED } from './agent.mjs'
-import { config, ready } from './child.mjs'
+import { config, ready, work } from './child.mjs'
 
-const { endpoints = 1, redis, options = {} } = config
+const { endpoints = 1, stream = false, redis, options = {} } = config
 const others = Array.from({ length: endpoints - 1 }, (_, at) => endpoint(`work-${at + 1}`))
+if (stream) {
+  const handler = async function* ({ body }) {
+    yield work(body)
+  }
+  others.push(endpoint('stream', { stream, handler }))
+}
 
 serve(agentOf(others), {
   ...SERVED,

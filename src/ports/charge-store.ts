@@ -24,7 +24,7 @@ export interface ChargeStore {
 
   /**
    * Called before settling: claim and payment must still have the call's token. Keeps what a successor needs to
-   * finish or to replay the call.
+   * finish or to replay the call. Sent again while the outcome is open, its answer replaces the recorded one.
    */
   record(move: RecordMove): Promise<'recorded' | 'superseded'>
 

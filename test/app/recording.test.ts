@@ -239,6 +239,14 @@ describe('recovery', () => {
     expect(none).toMatchObject({ answer: 'found', seen: { settled: 0, given: [] } })
   })
 
+  it('settles nothing whose answer was not kept: that would be a charge for an answer that nobody has', async () => {
+    const { answer, seen } = await recovered({
+      says: 'settled',
+      call: { recorded: { answer: unkept, payment } },
+    })
+    expect([answer, seen]).toEqual(['undecided', expect.objectContaining({ settled: 0, lookups: 1 })])
+  })
+
   it('gives the payer of what it found its credit back, and one run more', async () => {
     const { seen, call } = await recovered({ landing: 'found' })
     expect(seen.given).toEqual([['SELLER:PAYER', 2, { runs: 1 }]])

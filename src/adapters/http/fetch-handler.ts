@@ -34,28 +34,35 @@ export function fetchHandler(
 
 /** @throws TypeError or RangeError for what no response can carry. */
 function responseOf({ status, headers, body = '' }: Reply, method: string, caller: FetchCaller): Response {
-  const pairs = headersOf(headers)
+  const init = { status, headers: headersOf(headers) }
   if (isStream(body)) {
     const chunks = body.chunks[Symbol.asyncIterator]()
-    return new Response(watched(chunks, caller, { cut: body.cut }), { status, headers: pairs })
+    return new Response(watched(chunks, caller, { cut: body.cut }), init)
   }
   const hasBody = method !== 'HEAD' && body.length > 0 && !isBodiless(status)
   if (hasBody && caller.isAwaited) {
     const bytes = typeof body === 'string' ? new TextEncoder().encode(body) : body
-    pairs.push(['content-length', String(bytes.length)])
-    return new Response(watched(pieces(bytes), caller, { idleMs: IDLE_MAX_MS }), { status, headers: pairs })
+    const sized = { status, headers: headersOf([...headers, 'content-length', String(bytes.length)]) }
+    return new Response(watched(pieces(bytes), caller, { idleMs: IDLE_MAX_MS }), sized)
   }
-  const response = new Response(hasBody ? (body as ConstructorParameters<typeof Response>[0]) : null, {
-    status,
-    headers: pairs,
-  })
+  const response = new Response(hasBody ? (body as ConstructorParameters<typeof Response>[0]) : null, init)
   // Asked only where a call waits for it: a host on Node makes a request's signal when it is first read.
   caller.end(!(caller.isAwaited && caller.gone()))
   return response
 }
 
-/** Pairs, which runtimes read faster than they make a `Headers`. */
-function headersOf(headers: Reply['headers']): [name: string, value: string][] {
+/** A record, which Hono's server on Node writes without making a `Headers` of it; pairs where a name comes twice. */
+function headersOf(headers: Reply['headers']): Record<string, string> | [name: string, value: string][] {
+  const record: Record<string, string> = {}
+  for (let at = 0; at < headers.length; at += 2) {
+    const name = headers[at]!.toLowerCase()
+    if (name in record) return pairsOf(headers)
+    record[name] = headers[at + 1]!
+  }
+  return record
+}
+
+function pairsOf(headers: Reply['headers']): [name: string, value: string][] {
   const pairs: [string, string][] = []
   for (let at = 0; at < headers.length; at += 2) pairs.push([headers[at]!, headers[at + 1]!])
   return pairs

@@ -67,7 +67,7 @@ export function record(
   if (move.payment && payment?.token !== move.token) return 'superseded'
   const claimReady = !claim || claims.lists(claim, 'recorded')
   const paymentReady = !payment || payments.lists(payment, 'recorded')
-  if (!claimReady || !paymentReady) return !claim || claim.kept?.by === move.token ? 'recorded' : 'superseded'
+  if (!claimReady || !paymentReady) return recordAgain(claim, move, claims)
   if (payment) {
     payments.move(payment, 'recorded')
     payment.leaseEndsMs = nowMs + move.leaseMs
@@ -78,6 +78,20 @@ export function record(
     claim.kept = { recorded: copyOfRecorded(move.recorded), by: move.token }
     claim.leaseEndsMs = nowMs + move.leaseMs
     claims.expireAt(claim, nowMs + move.claimTtlMs)
+  }
+  return 'recorded'
+}
+
+/** The later answer replaces the recorded one, until the claim has its outcome. */
+function recordAgain(
+  claim: Claim | undefined,
+  { token, recorded }: RecordMove,
+  claims: ChargeRecords['claims'],
+): 'recorded' | 'superseded' {
+  if (!claim) return 'recorded'
+  if (claim.kept?.by !== token) return 'superseded'
+  if (claims.lists(claim, 'completed')) {
+    claim.kept = { recorded: { ...claim.kept.recorded, answer: copyOf(recorded.answer) }, by: token }
   }
   return 'recorded'
 }

@@ -4,9 +4,9 @@ import type { Closed, CloseMove } from '../../ports/charge-store.js'
 import type { Call } from './call-record.js'
 import type { ChargeDeps, InFlight } from './charge-deps.js'
 import { seal } from './claim-name-and-seal.js'
-import { replayedAnswer } from './effects/record.js'
+import { recordAnswer, replayedAnswer } from './effects/record.js'
 import { settleCredit } from './handler-credit.js'
-import { discardStream, sendStream } from './send-stream.js'
+import { discardStream, sendStream, wholeStream } from './send-stream.js'
 import { countWindowCall, giveBackWindowCall } from './window-calls.js'
 
 /**
@@ -27,6 +27,7 @@ export function closeCall(
   if (closing === 'complete') countWindowCall(deps, call, inFlight)
   if (call.source !== undefined) {
     if (closing === 'complete') return closeAfterStream(deps, call, inFlight)
+    if (closing === 'keep' && call.hold?.claim) return keepAfterStream(deps, call, inFlight)
     discardStream(call)
   }
   if (closing === 'release' && holds) return release(deps, call)
@@ -70,6 +71,31 @@ function closeAfterStream(deps: ChargeDeps, call: Call, inFlight: InFlight): und
       deps.logger.error({ err: cause, txId: call.txId }, 'a call was not closed after its stream'),
     )
     .finally(inFlight.leave)
+}
+
+/**
+ * Nobody knows yet whether this call was charged. Its caller was told so, and will ask again: the stream is read for that moment.
+ * Until it is recorded the call keeps its leases, and callers with its key are told that it is in progress.
+ */
+function keepAfterStream(deps: ChargeDeps, call: Call, inFlight: InFlight): undefined {
+  inFlight.enter()
+  recordStream(deps, call)
+    .catch(cause =>
+      deps.logger.warn(
+        { err: cause, txId: call.txId, endpoint: call.endpoint.def.name },
+        'the stream of a call in doubt was not kept; if the call was charged, its caller gets no answer',
+      ),
+    )
+    .finally(() => {
+      deps.leases.pass(call.hold!.token)
+      inFlight.leave()
+    })
+}
+
+async function recordStream(deps: ChargeDeps, call: Call): Promise<void> {
+  call.answer = await wholeStream(deps, call, deps.rules.answerBytesMax)
+  call.source = undefined
+  await recordAnswer(deps, call)
 }
 
 /**

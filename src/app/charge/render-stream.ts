@@ -152,14 +152,18 @@ function jsonOf(item: unknown): string {
 }
 
 /** For a transport that needs the whole answer, and holds it in memory. */
-const COLLECTED_BYTES_MAX = 16_777_216
+export const COLLECTED_BYTES_MAX = 16_777_216
 
 /**
- * Reads a stream to its end, for a transport that cannot send it as it comes.
+ * Reads a stream to its end, where it cannot be sent as it comes.
  *
  * @throws what the source throws, the signal's reason, and NoAnswer for too much.
  */
-export async function collected({ answer, source }: RenderedStream, signal: AbortSignal): Promise<Answer> {
+export async function collected(
+  { answer, source }: RenderedStream,
+  signal: AbortSignal,
+  bytesMax: number,
+): Promise<Answer> {
   const chunks: Uint8Array[] = []
   let length = 0
   try {
@@ -171,8 +175,7 @@ export async function collected({ answer, source }: RenderedStream, signal: Abor
       const { done, bytes } = await Promise.race([source.next(), aborted])
       if (done) return { ...answer, body: Buffer.concat(chunks) }
       length += bytes!.length
-      if (length > COLLECTED_BYTES_MAX)
-        throw new NoAnswer(`a stream of more than ${COLLECTED_BYTES_MAX} bytes`)
+      if (length > bytesMax) throw new NoAnswer(`a stream of more than ${bytesMax} bytes`)
       chunks.push(new Uint8Array(bytes!))
     }
   } catch (cause) {

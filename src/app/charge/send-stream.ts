@@ -1,7 +1,8 @@
 /** The stream of a charged call while it leaves: bounded in time, cut where its caller or its server goes. */
-import type { AnswerStream } from '../../domain/handler-answer.js'
+import type { Answer, AnswerStream } from '../../domain/handler-answer.js'
 import type { Call } from './call-record.js'
 import type { ChargeDeps } from './charge-deps.js'
+import { collected } from './render-stream.js'
 
 const STREAM_TIMEOUT_DEFAULT_MS = 300_000
 
@@ -90,6 +91,30 @@ export function sendStream(deps: ChargeDeps, call: Call, keptMax: number): Promi
   if (caller.gone()) cut('the caller has gone')
   else if (deps.stop.cutting()) cut('the server stops')
   return ended
+}
+
+/**
+ * Reads the stream of a call whose caller has got another answer.
+ *
+ * @throws what the source throws, and Error where it is too large, takes too long or the server stops
+ */
+export async function wholeStream(deps: ChargeDeps, call: Call, bytesMax: number): Promise<Answer> {
+  const { streamTimeout = STREAM_TIMEOUT_DEFAULT_MS } = call.endpoint.def
+  const cutting = new AbortController()
+  const cut = (why: string) => cutting.abort(new Error(why))
+  const stops = [
+    deps.clock.after(streamTimeout, () => cut(`the stream took longer than ${streamTimeout} ms`)),
+    deps.stop.onCut(() => cut('the server stops')),
+  ]
+  if (deps.stop.cutting()) cut('the server stops')
+  try {
+    return await collected({ answer: call.answer!, source: call.source! }, cutting.signal, bytesMax)
+  } catch (cause) {
+    discardStream(call)
+    throw cause
+  } finally {
+    for (const stop of stops) stop()
+  }
 }
 
 /** Ends the source of an answer that is not sent, and tells the handler. */

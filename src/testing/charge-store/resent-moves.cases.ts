@@ -28,6 +28,22 @@ export function resentMovesCases({ expect, it }: TestRunner, make: MakeChargeSto
     }
   })
 
+  it('the same token may record another answer while its outcome is open', async () => {
+    const s = await scene(make)
+    const a = s.call('a')
+    await s.open(a)
+    await s.record(a, '')
+    expect(await s.record(a, 'the whole')).toBe('recorded')
+    await s.advance(s.leaseMs)
+    const b = s.call('b')
+    const orphaned = await s.open(b)
+    expect(orphaned.verdict === 'orphaned' && text(orphaned.recorded.answer)).toBe('the whole')
+    expect(await s.record(a, 'of the one before')).toBe('superseded')
+    await s.resolve(b, 'found')
+    const replayed = await s.open(s.call('c'))
+    expect(replayed.verdict === 'replayable' && text(replayed.answer)).toBe('the whole')
+  })
+
   it('the same token may close twice, and the second changes nothing for who came between', async () => {
     const s = await scene(make)
     for (const how of ['release', 'forfeit'] as const) {

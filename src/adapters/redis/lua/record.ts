@@ -12,8 +12,10 @@ if key.p and (not payment or payment.token ~= token) then return 'superseded' en
 local claimReady = not claim or lists(claim, 'recorded')
 local paymentReady = not payment or lists(payment, 'recorded')
 if not claimReady or not paymentReady then
-  local ours = not claim or redis.call('HGET', claim.name, 'recordedBy') == token
-  return ours and 'recorded' or 'superseded'
+  if claim and redis.call('HGET', claim.name, 'recordedBy') ~= token then return 'superseded' end
+  -- The later answer replaces the recorded one, until the claim has its outcome.
+  if claim and lists(claim, 'completed') then redis.call('HSET', claim.name, 'answer', ARGV[7]) end
+  return 'recorded'
 end
 
 if claim then move(claim, 'recorded') end

@@ -7,7 +7,7 @@ import { Cancellation } from '../cancellation.js'
 import type { ChargeDeps, EndpointEntry } from '../charge-deps.js'
 import { answeredFailure, resemblesFailure, type ToldFailure, thrownFailure } from '../handler-failure.js'
 import { NoAnswer, render } from '../render-answer.js'
-import { collected, renderStream } from '../render-stream.js'
+import { COLLECTED_BYTES_MAX, collected, renderStream } from '../render-stream.js'
 import { discardStream } from '../send-stream.js'
 
 type Ended = 'delivered' | 'failed' | 'timedOut' | 'abandoned' | 'stopped'
@@ -91,7 +91,7 @@ async function answer(
 function renderFor(call: Call, returned: unknown, cancellation: Cancellation): Answer | Promise<Answer> {
   const streamed = call.endpoint.def.stream ? renderStream(returned) : undefined
   if (streamed === undefined) return render(returned)
-  if (!call.request.streams) return collected(streamed, cancellation.signal)
+  if (!call.request.streams) return collected(streamed, cancellation.signal, COLLECTED_BYTES_MAX)
   call.source = streamed.source
   return streamed.answer
 }

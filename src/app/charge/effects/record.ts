@@ -22,7 +22,7 @@ export async function record(deps: ChargeDeps, call: Call) {
   const { hold } = call
   try {
     if (call.endpoint.periodMs !== undefined) await storeWindow(deps, call, call.endpoint.periodMs)
-    if (hold !== undefined && (await keep(deps, call)) === 'superseded') return 'superseded'
+    if (hold !== undefined && (await recordAnswer(deps, call)) === 'superseded') return 'superseded'
   } catch (cause) {
     deps.logger.error({ err: cause }, 'a store did not record; nothing is charged')
     // A failure to store the window says nothing about the charge store.
@@ -40,7 +40,8 @@ function stopReason(deps: ChargeDeps, call: Call) {
   return 'expired'
 }
 
-function keep(deps: ChargeDeps, call: Call) {
+/** Sent again while the outcome is open, it replaces the answer that was recorded. */
+export function recordAnswer(deps: ChargeDeps, call: Call): Promise<'recorded' | 'superseded'> {
   const { hold, read } = call
   const paymentTtlMs = lifetimeMs(call) + SLACK_MS
   return deps.store.record({

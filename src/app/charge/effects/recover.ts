@@ -1,6 +1,6 @@
 import type { Landing } from '../../../ports/chain.js'
 import type { Recorded } from '../../../ports/charge-store.js'
-import type { Call } from '../call-record.js'
+import type { Call, ReplayedAnswer } from '../call-record.js'
 import type { ChargeDeps } from '../charge-deps.js'
 import { unseal } from '../claim-name-and-seal.js'
 import { creditorOf, giveCredit } from '../handler-credit.js'
@@ -49,8 +49,12 @@ export async function recover(deps: ChargeDeps, call: Call) {
 }
 
 function owed(call: Call, recorded: Recorded): 'found' | 'notKept' {
-  call.replayed = unseal(recorded.answer, call.secret!, call.hold!.claim!.name)
+  call.replayed = answerOwed(call, recorded)
   return call.replayed.answer === undefined ? 'notKept' : 'found'
+}
+
+function answerOwed({ secret, hold }: Call, recorded: Recorded): ReplayedAnswer {
+  return unseal(recorded.answer, secret!, hold!.claim!.name)
 }
 
 /** The run that recovery found paid had taken its payer's credit. */
@@ -64,11 +68,15 @@ function undecided(call: Call): 'undecided' {
   return 'undecided'
 }
 
-/** If the caller sent the same payment again, settle it again: it lands once, however often it is sent. */
-async function landingOf(deps: ChargeDeps, call: Call, { payment }: Recorded): Promise<Landing> {
+/**
+ * If the caller sent the same payment again, settle it again: it lands once, however often it is sent. If no answer was kept,
+ * only ask the chain: to settle it now would charge for an answer that nobody has.
+ */
+async function landingOf(deps: ChargeDeps, call: Call, recorded: Recorded): Promise<Landing> {
+  const { payment } = recorded
   if (payment === undefined) return 'unknown'
   const { read, payload, endpoint } = call
-  if (read?.txId === payment.txId) {
+  if (read?.txId === payment.txId && answerOwed(call, recorded).answer !== undefined) {
     const requirements = endpoint.terms.requirements(read.amount, await deps.facilitator.supported())
     const settlement = await settlementOf(deps, payload!, requirements)
     if (settlement.verdict === 'settled' && !deps.rules.confirmOnChain) return 'found'

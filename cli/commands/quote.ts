@@ -1,7 +1,7 @@
 /** `svc quote`: prints an endpoint's price. Free, and without a wallet. */
 import type { Command } from 'commander'
 import { SvcError } from '../../src/domain/errors.js'
-import { networkOf } from '../../src/domain/network.js'
+import { CAIP2, networkOf } from '../../src/domain/network.js'
 import { priceOf } from '../../src/domain/usd-price-for-display.js'
 import { isRecord, type PaymentRequired } from '../../src/domain/x402.js'
 import { jsonArgument, methodArgument } from '../arguments.js'
@@ -46,10 +46,13 @@ async function quote(url: string, { body, method, json: asJson }: QuoteFlags): P
     )
 }
 
-/** The entries of a quote, even those that this client cannot pay: another client may be able to. */
+/**
+ * The entries of a quote, even those that this client cannot pay: another client may be able to. Entries that differ in the
+ * spelling of the network's id alone are shown once.
+ */
 function described({ accepts, resource }: PaymentRequired): string[] {
   const about: Record<string, unknown> = isRecord(resource) ? resource : {}
-  const entries = (accepts as readonly unknown[]).filter(isRecord).map(describedEntry)
+  const entries = distinct((accepts as readonly unknown[]).filter(isRecord)).map(describedEntry)
   const told = [
     ['resource', textOf(about.url)],
     ['description', textOf(about.description)],
@@ -57,6 +60,16 @@ function described({ accepts, resource }: PaymentRequired): string[] {
   return entries
     .map(entry => columns([...entry, ...told]).join('\n'))
     .flatMap((text, at) => (at ? ['', text] : [text]))
+}
+
+function distinct(entries: readonly Record<string, unknown>[]): readonly Record<string, unknown>[] {
+  const seen = new Map<string, Record<string, unknown>>()
+  for (const entry of entries) {
+    const network = networkOf(entry.network)
+    const terms = JSON.stringify(describedEntry(network ? { ...entry, network: CAIP2[network] } : entry))
+    if (!seen.has(terms)) seen.set(terms, entry)
+  }
+  return [...seen.values()]
 }
 
 function describedEntry(entry: Record<string, unknown>): [string, string | undefined][] {

@@ -1,6 +1,12 @@
 /** What buyers do, honest ones and others. Each act is a little story of its own, rolled from its name. */
 import { SvcError } from '../../src/domain/errors.js'
-import { decodeAnswerHeader, type PaymentRequired } from '../../src/domain/x402.js'
+import { networkIdsOf } from '../../src/domain/network.js'
+import {
+  decodeAnswerHeader,
+  type PaymentPayload,
+  type PaymentRequired,
+  type PaymentRequirements,
+} from '../../src/domain/x402.js'
 import type { SignedPayment } from '../../src/ports/payment-signer.js'
 import { sleep } from '../../src/ports/timeouts-and-aborts.js'
 import type { Dice } from '../kernel/dice.js'
@@ -231,7 +237,7 @@ async function signed(
     const challenge = decodeAnswerHeader(headerOf(quoted, 'payment-required') ?? '') as
       | PaymentRequired
       | undefined
-    const accepted = challenge?.accepts?.[0]
+    const accepted = challenge && entryFor(challenge, act)
     if (!challenge || !accepted) return undefined
     const { feePayer: _, ...extra } = accepted.extra ?? {}
     return await buyer.signer.sign(challenge, isOwnFee ? { ...accepted, extra } : accepted)
@@ -241,10 +247,24 @@ async function signed(
   }
 }
 
+/** One of the quote's entries. The dice are not asked: the acts that a seed rolls do not depend on how many there are. */
+function entryFor({ accepts }: PaymentRequired, act: string): PaymentRequirements | undefined {
+  return accepts?.[act.charCodeAt(act.length - 1) % accepts.length]
+}
+
 /** Several spellings of one payment: all of them decode to the same transaction. */
 function encoded({ payload }: SignedPayment, dice: Dice): string {
-  const spelt = dice.chance(0.5) ? payload : { ...payload, [`x-${dice.between(1, 9)}`]: dice.between(1, 9) }
+  const spelt = dice.chance(0.5)
+    ? payload
+    : { ...respelt(payload), [`x-${dice.between(1, 9)}`]: dice.between(1, 9) }
   return Buffer.from(JSON.stringify(spelt, null, dice.pick([0, 1]))).toString('base64')
+}
+
+/** The payment as if the other entry of the quote had been chosen. */
+function respelt(payload: PaymentPayload): PaymentPayload {
+  const accepted = payload.accepted as PaymentRequirements
+  const network = networkIdsOf('testnet', 'both').find(id => id !== accepted.network)!
+  return { ...payload, accepted: { ...accepted, network } }
 }
 
 export interface Presenting {

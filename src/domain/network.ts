@@ -62,10 +62,27 @@ export const DEFAULT_INDEXER: Readonly<Record<Network, string>> = Object.freeze(
   testnet: 'https://testnet-idx.algonode.cloud',
 })
 
+/**
+ * Each network's id with the whole genesis hash, 44 characters of it. CAIP-2 does not allow it, but some facilitators list
+ * it, and Python's `x402-avm` knows no other.
+ */
+export const WHOLE_HASH_ID: Readonly<Record<Network, string>> = Object.freeze({
+  mainnet: `algorand:${GENESIS_HASH.mainnet}`,
+  testnet: `algorand:${GENESIS_HASH.testnet}`,
+})
+
+/** Which spellings of its network's id a quote offers: CAIP-2's alone, or both, CAIP-2's first. */
+export type NetworkIds = 'short' | 'both'
+
+/** The spellings of a network's id, in the order in which a quote offers them. */
+export function networkIdsOf(network: Network, offered: NetworkIds): readonly string[] {
+  return offered === 'short' ? [CAIP2[network]] : [CAIP2[network], WHOLE_HASH_ID[network]]
+}
+
 const BY_ID: ReadonlyMap<string, Network> = new Map(
   (['mainnet', 'testnet'] as const).flatMap(network => [
     [CAIP2[network], network],
-    [`algorand:${GENESIS_HASH[network]}`, network],
+    [WHOLE_HASH_ID[network], network],
   ]),
 )
 

@@ -138,6 +138,17 @@ export function sameTerms(accepted: Record<string, unknown>, requirements: Payme
   )
 }
 
+/**
+ * The requirements with the network's id as the payer spelt it. Only a spelling of the same network is taken over, so no
+ * text of the payer's own gets into them.
+ */
+export function speltAs(accepted: unknown, requirements: PaymentRequirements): PaymentRequirements {
+  const network = isRecord(accepted) ? accepted.network : undefined
+  if (network === requirements.network || networkOf(network) !== networkOf(requirements.network))
+    return requirements
+  return { ...requirements, network: network as string }
+}
+
 /** Reads one entry of `accepts`; `undefined` where a field that a payer relies on is missing or has a wrong type. */
 export function readRequirements(value: unknown): PaymentRequirements | undefined {
   if (!isRecord(value)) return undefined

@@ -5,7 +5,7 @@
 
 import { algorandPaymentReader } from '../adapters/algorand/read-payment.js'
 import type { SigningKey } from '../adapters/algorand/signing-keys.js'
-import { CAIP2, GENESIS_HASH } from '../domain/network.js'
+import { networkIdsOf } from '../domain/network.js'
 import { encodeHeader, isRecord, X402_VERSION } from '../domain/x402.js'
 import type { Clock } from '../ports/clock.js'
 import { sleep } from '../ports/timeouts-and-aborts.js'
@@ -66,7 +66,7 @@ export function facilitatorRoutes(options: FacilitatorOptions): Route[] {
 /** Lists both forms of the network's id, because a server looks for the exact text that it quotes. */
 function supported({ ledger, sponsor, strangers }: FacilitatorOptions, fault?: Fault): Reply {
   const feePayer = fault?.behaviour === 'other-payer' ? strangers.address : sponsor.address
-  const ids = [CAIP2[ledger.network], `algorand:${GENESIS_HASH[ledger.network]}`]
+  const ids = networkIdsOf(ledger.network, 'both')
   const networks = fault?.behaviour === 'other-network' ? [strangers.network] : ids
   const kinds = networks.map(network => ({
     x402Version: X402_VERSION,

@@ -9,7 +9,7 @@ import { PAYMENT, type Scene, scene } from '../support/charge-fixture.js'
 import { START_MS } from '../support/one-call.js'
 
 const DEF = { name: 'work', description: 'Works.', price: '$0.01', timeout: 10_000 } as EndpointDef
-const TERMS = termsOf(DEF, { network: 'testnet', payTo: 'SELLER', maxTimeoutSeconds: 60 })
+const TERMS = termsOf(DEF, { network: 'testnet', payTo: 'SELLER', maxTimeoutSeconds: 60, networkIds: 'both' })
 
 const SELLING = { def: { ...DEF, handler: () => 'work' }, terms: TERMS }
 const REFUSES = new Error('an observer that throws')

@@ -4,8 +4,8 @@ import { outcomeOf, takenOver } from '../../src/app/charge/call-outcome.js'
 import type { Call } from '../../src/app/charge/call-record.js'
 import { MESSAGES } from '../../src/app/charge/outcome-messages.js'
 import { type ChargeFinal, OUTCOMES } from '../../src/domain/machines/charge.machine.js'
-import { CAIP2 } from '../../src/domain/network.js'
-import { REQUIREMENTS } from '../support/charge-fixture.js'
+import { CAIP2, WHOLE_HASH_ID } from '../../src/domain/network.js'
+import { REQUIREMENTS, RESPELT } from '../support/charge-fixture.js'
 import { ANSWER, FINALS, full, KEPT, REPLAYED, WINDOW, walked } from '../support/ended-call.js'
 import { TESTNET_USDC } from '../support/one-call.js'
 
@@ -81,6 +81,16 @@ describe('a receipt', () => {
     })
   })
 
+  it('spells the network as its payment did', () => {
+    const network = WHOLE_HASH_ID.testnet
+    for (const final of ['settled', 'unsettled'] as const)
+      expect(told(final, { requirements: RESPELT }).receipt).toMatchObject({ network })
+    const replayed = told('replayed', { replayed: { ...REPLAYED, network } })
+    expect(replayed.receipt).toMatchObject({ network })
+    const paidOtherwise = told('replayed', { requirements: RESPELT })
+    expect(paidOtherwise.receipt).toMatchObject({ network: CAIP2.testnet })
+  })
+
   it('of an answer that a window covered is not written', () => {
     expect(told('replayed', { replayed: { ...REPLAYED, amount: '0' } }).receipt).toBeUndefined()
   })
@@ -106,8 +116,12 @@ describe('a receipt', () => {
 describe('a quote', () => {
   it.each(FINALS)('%s: is given only by those that say 402', final => {
     expect(told(final).challenge?.required.accepts).toEqual(
-      QUOTING.includes(final) ? [REQUIREMENTS] : undefined,
+      QUOTING.includes(final) ? [REQUIREMENTS, RESPELT] : undefined,
     )
+  })
+
+  it('is the same after a payment in either spelling', () => {
+    expect(told('refused', { requirements: RESPELT }).challenge).toEqual(told('refused').challenge)
   })
 
   it('says why, and is not given where no price was worked out', () => {

@@ -4,11 +4,11 @@ import type { EndpointEntry } from '../../src/app/charge/charge-deps.js'
 import { type Terms, termsOf, UNPAID } from '../../src/app/charge/payment-challenge.js'
 import { quotedPrice } from '../../src/app/charge/price-from-function.js'
 import type { EndpointDef } from '../../src/domain/endpoint.js'
-import { CAIP2, USDC_ASSET_ID } from '../../src/domain/network.js'
-import { decodeHeader } from '../../src/domain/x402.js'
+import { CAIP2, USDC_ASSET_ID, WHOLE_HASH_ID } from '../../src/domain/network.js'
+import { decodeHeader, type PaymentRequirements } from '../../src/domain/x402.js'
 import { PAYMENT, type Scene, scene } from '../support/charge-fixture.js'
 
-const OPTIONS = { network: 'testnet', payTo: 'SELLER', maxTimeoutSeconds: 60 } as const
+const OPTIONS = { network: 'testnet', payTo: 'SELLER', maxTimeoutSeconds: 60, networkIds: 'both' } as const
 const SUPPORTED = { network: CAIP2.testnet, feePayer: 'SPONSOR' }
 const URL = 'https://a.example'
 
@@ -19,6 +19,9 @@ function terms(def: Partial<EndpointDef> = {}, extensions?: Record<string, unkno
     extensions,
   )
 }
+
+/** The two entries of a quote. */
+const offered = (asked: PaymentRequirements) => [asked, { ...asked, network: WHOLE_HASH_ID.testnet }]
 
 describe('terms', () => {
   it('ask for the price in USDC, for the seller, on our network', () => {
@@ -68,7 +71,7 @@ describe('a challenge', () => {
       x402Version: 2,
       error: 'why',
       resource: { url: `${URL}/work`, description: 'Works.', mimeType: 'application/json' },
-      accepts: [requirements(10_000n, undefined)],
+      accepts: offered(requirements(10_000n, undefined)),
       extensions: { bazaar: { info: 1 } },
     })
     expect(decodeHeader(header)).toEqual(required)
@@ -76,6 +79,21 @@ describe('a challenge', () => {
     expect(plain.challenge(URL, plain.requirements(1n, undefined), 'why').required).not.toHaveProperty(
       'extensions',
     )
+  })
+
+  it.each(['mainnet', 'testnet'] as const)('offers both spellings of %s, or only that of CAIP-2', network => {
+    const ids = (networkIds: 'short' | 'both', price: EndpointDef['price'], paidIn: string) => {
+      const def = { name: 'work', description: '', price } as EndpointDef
+      const { challenge, requirements } = termsOf(def, { ...OPTIONS, network, networkIds })
+      const paid = { ...requirements(10_000n, SUPPORTED), network: paidIn }
+      return challenge(URL, paid, UNPAID).required.accepts.map(entry => entry.network)
+    }
+    const both = [CAIP2[network], WHOLE_HASH_ID[network]]
+    for (const price of ['$0.01', () => '$0.01'])
+      for (const paidIn of both) {
+        expect(ids('both', price, paidIn)).toEqual(both)
+        expect(ids('short', price, paidIn)).toEqual(both.slice(0, 1))
+      }
   })
 
   it('of a fixed price is encoded once for each base URL', () => {
@@ -92,11 +110,11 @@ describe('a challenge', () => {
     const before = requirements(10_000n, undefined)
     challenge(URL, before, UNPAID)
     const after = requirements(10_000n, SUPPORTED)
-    expect(challenge(URL, after, UNPAID).required.accepts).toEqual([after])
-    expect(challenge(URL, before, UNPAID).required.accepts).toEqual([before])
+    expect(challenge(URL, after, UNPAID).required.accepts).toEqual(offered(after))
+    expect(challenge(URL, before, UNPAID).required.accepts).toEqual(offered(before))
     expect(challenge(URL, requirements(7n, SUPPORTED), UNPAID).required.accepts[0]!.amount).toBe('7')
     expect(challenge(URL, after, 'expired').required.error).toBe('expired')
-    expect(challenge(URL, after, UNPAID).required).toMatchObject({ error: UNPAID, accepts: [after] })
+    expect(challenge(URL, after, UNPAID).required).toMatchObject({ error: UNPAID, accepts: offered(after) })
   })
 
   it('is not kept for more base URLs than an honest seller has', () => {

@@ -8,7 +8,7 @@ import { validate } from '../../src/app/charge/effects/validate.js'
 import { UNPAID } from '../../src/app/charge/payment-challenge.js'
 import { keyId } from '../../src/app/charge/subscription-key.js'
 import { SvcError } from '../../src/domain/errors.js'
-import { CAIP2 } from '../../src/domain/network.js'
+import { CAIP2, WHOLE_HASH_ID } from '../../src/domain/network.js'
 import type { SubscriptionRecord } from '../../src/ports/subscriptions.js'
 import { DOWN, type Given, oneCall, SELLER, START_MS, TESTNET_USDC } from '../support/one-call.js'
 
@@ -190,6 +190,15 @@ describe('the price', () => {
     const { answer, refusal } = await priced(given)
     expect(answer).toBe('mismatched')
     expect(refusal).toContain(why)
+  })
+
+  it('is asked for in the spelling of the network that the payment has', async () => {
+    const paidIn = async (network: string) =>
+      (await priced({ paid: {}, payload: { accepted: { ...accepted, network } } })).requirements
+    const [short, whole] = [await paidIn(CAIP2.testnet), await paidIn(WHOLE_HASH_ID.testnet)]
+    expect(short).toMatchObject({ network: CAIP2.testnet })
+    expect(whole).toEqual({ ...short, network: WHOLE_HASH_ID.testnet })
+    expect(await paidIn(WHOLE_HASH_ID.mainnet)).toEqual(short)
   })
 
   describe('that a function gives', () => {

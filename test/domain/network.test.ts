@@ -5,6 +5,7 @@ import {
   CAIP2,
   GENESIS_HASH,
   isNetwork,
+  networkIdsOf,
   networkOf,
   USDC_ASSET_ID,
 } from '../../src/domain/network.js'
@@ -30,6 +31,11 @@ describe.each(['mainnet', 'testnet'] as const)('%s', network => {
     ]) {
       expect(networkOf(id)).toBeUndefined()
     }
+  })
+
+  it('is offered under the id of CAIP-2 first', () => {
+    expect(networkIdsOf(network, 'short')).toEqual([CAIP2[network]])
+    expect(networkIdsOf(network, 'both')).toEqual([CAIP2[network], `algorand:${GENESIS_HASH[network]}`])
   })
 
   it('is a network', () => expect(isNetwork(network)).toBe(true))

@@ -1,12 +1,13 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { CAIP2, GENESIS_HASH } from '../../src/domain/network.js'
+import { CAIP2, GENESIS_HASH, networkIdsOf, networkOf, WHOLE_HASH_ID } from '../../src/domain/network.js'
 import {
   decodeHeader,
   encodeHeader,
   type PaymentRequirements,
   readRequirements,
   sameTerms,
+  speltAs,
 } from '../../src/domain/x402.js'
 
 const terms: PaymentRequirements = {
@@ -87,6 +88,48 @@ describe('terms', () => {
     { payTo: 'B'.repeat(58) },
     { payTo: undefined },
   ])('are others with %o', over => expect(sameTerms({ ...terms, ...over }, terms)).toBe(false))
+})
+
+describe('our requirements', () => {
+  const ids = [...networkIdsOf('mainnet', 'both'), ...networkIdsOf('testnet', 'both')]
+  const anyNetwork = fc.oneof(
+    fc.constantFrom<unknown>(...ids, undefined, 'algorand:*', 'eip155:1'),
+    fc.string(),
+  )
+  const anyAccepted = fc.oneof(
+    fc.jsonValue(),
+    fc.record({ network: anyNetwork, amount: fc.string(), payTo: fc.string(), extra: fc.jsonValue() }),
+    fc.record({ network: anyNetwork }).map(over => ({ ...terms, ...over })),
+  )
+
+  it('take nothing of the payer’s but the spelling of their own network', () => {
+    fc.assert(
+      fc.property(anyAccepted, fc.constantFrom(...networkIdsOf('testnet', 'both')), (accepted, network) => {
+        const ours = { ...terms, network }
+        const spelt = speltAs(accepted, ours)
+        expect({ ...spelt, network }).toEqual(ours)
+        expect(networkOf(spelt.network)).toBe('testnet')
+        const theirs = (accepted as { network?: unknown } | null)?.network
+        expect(spelt.network).toBe(networkOf(theirs) === 'testnet' ? theirs : network)
+      }),
+    )
+  })
+
+  it('match what a payer echoes of either entry, and the match does not depend on the spelling', () => {
+    fc.assert(
+      fc.property(anyAccepted, accepted => {
+        const entries = networkIdsOf('testnet', 'both').map(network => ({ ...terms, network }))
+        const [one, other] = entries.map(entry => sameTerms({ ...(accepted as object) }, entry))
+        expect(one).toBe(other)
+        for (const entry of entries) expect(sameTerms(JSON.parse(JSON.stringify(entry)), terms)).toBe(true)
+      }),
+    )
+  })
+
+  it('are the same object where the payer spells as they do', () => {
+    for (const accepted of [undefined, null, [], {}, terms, { network: WHOLE_HASH_ID.mainnet }])
+      expect(speltAs(accepted, terms)).toBe(terms)
+  })
 })
 
 describe('an entry of a quote', () => {

@@ -28,7 +28,7 @@ describe('specification 4.2: a request without body and payment is a price probe
         const response = await ask(`${seller.url}/${path}`, { method, headers })
         expect(response.status, path).toBe(402)
         expect(await response.json()).toEqual({})
-        expect(challengeIn(response).accepts).toHaveLength(1)
+        expect(challengeIn(response).accepts).toHaveLength(2)
       }
       const wrong = await ask(`${seller.url}/feed`, { headers, body: { n: 'x' } })
       expect(wrong.status, 'a body is validated').toBe(400)

@@ -133,9 +133,13 @@ const CASES = {
   async quoted() {
     const seller = await open([echo])
     const response = await ask(`${seller.url}/echo`, { body })
-    expect(challengeIn(response).accepts).toMatchObject([
-      { scheme: 'exact', amount: '10000', asset: '10458941', payTo: seller.sandbox.seller.address },
-    ])
+    const entry = {
+      scheme: 'exact',
+      amount: '10000',
+      asset: '10458941',
+      payTo: seller.sandbox.seller.address,
+    }
+    expect(challengeIn(response).accepts).toMatchObject([entry, entry])
     expect(await response.json()).toEqual({})
     return { response, seller, received: 0n }
   },

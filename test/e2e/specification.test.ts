@@ -4,6 +4,7 @@
  */
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
+import { CAIP2, WHOLE_HASH_ID } from '../../src/domain/network.js'
 import { defineEndpoint } from '../../src/index.js'
 import { childAgent } from '../support/child-agent.js'
 import { fakeFacilitator } from '../support/fake-facilitator.js'
@@ -46,17 +47,19 @@ describe('states and transitions', () => {
       const response = await ask(`${seller.url}/sum`, { body: unpaid })
       expect(response.status).toBe(402)
       expect(await response.json()).toEqual({})
+      const entry = {
+        scheme: 'exact',
+        amount: '10000',
+        maxTimeoutSeconds: 300,
+        extra: { feePayer: expect.any(String) },
+      }
       expect(challengeIn(response)).toMatchObject({
         x402Version: 2,
         error: 'Payment required',
         resource: { url: `${seller.url}/sum` },
         accepts: [
-          {
-            scheme: 'exact',
-            amount: '10000',
-            maxTimeoutSeconds: 300,
-            extra: { feePayer: expect.any(String) },
-          },
+          { ...entry, network: CAIP2.testnet },
+          { ...entry, network: WHOLE_HASH_ID.testnet },
         ],
       })
     }

@@ -5,7 +5,7 @@ import * as a2a10Client from 'a2a-js-1/client'
 import { JsonRpcTransportError } from 'a2a-js-1/errors'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { defineEndpoint } from '../../src/index.js'
-import { NOTHING, officialClient, onePayment, watchLedger } from '../support/official.js'
+import { LONG_ID, NOTHING, officialClient, onePayment, SHORT_ID, watchLedger } from '../support/official.js'
 import { openSeller, type Seller } from '../support/seller.js'
 
 const shout = defineEndpoint({
@@ -116,7 +116,10 @@ describe.each(Object.entries(CLIENTS))('@a2a-js/sdk %s', (name, client) => {
       code: -32010,
       data: {
         protocol: 'x402',
-        requirements: { x402Version: 2, accepts: [{ amount: '10000' }] },
+        requirements: {
+          x402Version: 2,
+          accepts: [SHORT_ID, LONG_ID].map(network => ({ amount: '10000', network })),
+        },
         retryWith: 'PAYMENT-SIGNATURE',
         alsoAccepted: ['X-PAYMENT'],
         restEquivalent: '/text/shout',

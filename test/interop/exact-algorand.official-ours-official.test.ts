@@ -2,7 +2,9 @@
 import { expect, it } from 'vitest'
 import { closing } from '../support/closing.js'
 import {
+  LONG_ID,
   NOTHING,
+  nameOf,
   officialClient,
   onePayment,
   quoteIn,
@@ -20,33 +22,42 @@ const posted: RequestInit = {
 }
 
 describeListings('the official client, our server, an official facilitator that lists $names', scene => {
-  const clientOf = (name: string) => {
+  const clientOf = (name: string, network = SHORT_ID) => {
     const { sandbox } = scene()
-    return officialClient(sandbox, sandbox.accounts(name), SHORT_ID)
+    return officialClient(sandbox, sandbox.accounts(name), network)
   }
   const settles = () => scene().facilitator.asked.filter(({ path }) => path === '/settle').length
 
-  it.each([
+  const sales = [
     { sold: 'a fixed price by POST', path: '/echo', init: posted, amount: 10_000n },
     { sold: 'a function price by GET', path: '/square?n=7', init: undefined, amount: 70_000n },
-  ])('$sold', async ({ sold, path, init, amount }) => {
-    const { sandbox, facilitator, seller } = scene()
-    const client = clientOf(sold)
+  ]
+  const spelt = [SHORT_ID, LONG_ID].flatMap(network =>
+    sales.map(sale => ({ ...sale, network, as: nameOf(network) })),
+  )
+  it.each(spelt)('$sold, to a client that knows only $as', async ({ sold, path, init, amount, network }) => {
+    const { sandbox, facilitator, listed, seller } = scene()
+    const client = clientOf(`${sold} ${network}`, network)
+    const asked = facilitator.asked.length
     const moved = watchLedger(sandbox, client.address)
     const quoted = quoteIn(await fetch(seller.url + path, init))
     expect(quoted.accepts).toMatchObject([
       { network: SHORT_ID, amount: String(amount), extra: { feePayer: facilitator.sponsor } },
+      { network: LONG_ID, amount: String(amount), extra: { feePayer: facilitator.sponsor } },
     ])
     const paid = await client.pay(seller.url + path, init)
     expect([paid.status, await statusIn(paid.clone())]).toEqual([200, 'settled'])
     const receipt = receiptIn(paid)
     expect(receipt).toMatchObject({
       success: true,
-      network: SHORT_ID,
+      network,
       payer: client.address,
       amount: String(amount),
     })
     expect(moved()).toEqual(onePayment(amount, receipt.transaction))
+    // The facilitator is asked in its own spelling, whatever the client paid in.
+    const networks = [listed[0], listed[0]]
+    expect(facilitator.asked.slice(asked)).toEqual(['/verify', '/settle'].map(path => ({ path, networks })))
   })
 
   it('the same payment again: 409, settled once', async () => {

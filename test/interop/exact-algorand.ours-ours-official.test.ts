@@ -1,7 +1,7 @@
 /** Our client pays our server; the official facilitator judges and settles, whichever of the network's ids it lists. */
 import { expect, it } from 'vitest'
 import { SvcClient, SvcError } from '../../src/client.js'
-import { NOTHING, onePayment, SHORT_ID, watchLedger } from '../support/official.js'
+import { LONG_ID, NOTHING, onePayment, SHORT_ID, watchLedger } from '../support/official.js'
 import { describeListings } from './listings.js'
 
 describeListings('our client, our server, an official facilitator that lists $names', scene => {
@@ -28,6 +28,7 @@ describeListings('our client, our server, an official facilitator that lists $na
     const { requirements } = await client.quote(seller.url + path, body, options)
     expect(requirements!.accepts).toMatchObject([
       { network: SHORT_ID, amount: String(amount), extra: { feePayer: facilitator.sponsor } },
+      { network: LONG_ID, amount: String(amount), extra: { feePayer: facilitator.sponsor } },
     ])
 
     const result = await client.call(seller.url + path, body, options)

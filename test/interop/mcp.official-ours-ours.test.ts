@@ -12,7 +12,7 @@ import { PaymentRequiredV2Schema } from '@x402/core/schemas'
 import type { PaymentRequired } from '@x402/core/types'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { defineEndpoint } from '../../src/index.js'
-import { NOTHING, onePayment, secretKeyOf, watchLedger } from '../support/official.js'
+import { LONG_ID, NOTHING, onePayment, SHORT_ID, secretKeyOf, watchLedger } from '../support/official.js'
 import { openSeller, type Seller } from '../support/seller.js'
 
 let seller: Seller
@@ -125,7 +125,7 @@ describe.each(Object.entries(CLIENTS))('%s', (name, connect) => {
     expect(unpaid.structuredContent).toMatchObject({
       x402Version: 2,
       resource: { url: `${seller.url}/api/text/shout` },
-      accepts: [{ scheme: 'exact', amount: '10000' }],
+      accepts: [SHORT_ID, LONG_ID].map(network => ({ scheme: 'exact', amount: '10000', network })),
     })
     expect(PaymentRequiredV2Schema.safeParse(unpaid.structuredContent).success).toBe(true)
     expect(moved()).toEqual(NOTHING)

@@ -1,6 +1,7 @@
 /** One call whose time stands still, and whose store, leases and credit only record. `seen` has what they received. */
 import type { Call } from '../../src/app/charge/call-record.js'
 import type { ChargeDeps, EndpointEntry } from '../../src/app/charge/charge-deps.js'
+import { CAIP2, WHOLE_HASH_ID } from '../../src/domain/network.js'
 import type { ChargeRequest } from '../../src/ports/charge.js'
 import type { Closed, CloseMove } from '../../src/ports/charge-store.js'
 import type { ReadPayment } from '../../src/ports/payment-reader.js'
@@ -10,13 +11,15 @@ export const UUID = '01234567-89ab-4cde-8f01-23456789abcd'
 export const SECRET = 'a key of more than sixteen characters'
 export const REQUIREMENTS = {
   scheme: 'exact',
-  network: 'algorand:testnet',
+  network: CAIP2.testnet,
   amount: '10000',
   asset: TESTNET_USDC,
   payTo: SELLER,
   maxTimeoutSeconds: 60,
   extra: {},
 } as const
+/** The same, in the other spelling of the network's id. */
+export const RESPELT = { ...REQUIREMENTS, network: WHOLE_HASH_ID.testnet } as const
 export const PAYMENT: ChargeRequest['payment'] = { kind: 'read', value: {} }
 export const HOLD = {
   slot: 'PAYER',

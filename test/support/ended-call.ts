@@ -25,6 +25,7 @@ const TERMS = termsOf({ name: 'work', description: 'Works.', price: '$0.01' } as
   network: 'testnet',
   payTo: 'SELLER',
   maxTimeoutSeconds: 60,
+  networkIds: 'both',
 })
 
 /** A call that has everything that any end could tell. */

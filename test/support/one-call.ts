@@ -65,7 +65,7 @@ export function oneCall(given: Given = {}) {
   const def = { ...defined({ name: 'work', price: '$0.01', handler: () => ({ done: true }) }), ...given.def }
   const endpoint: EndpointEntry = {
     def,
-    terms: termsOf(def, { network: 'testnet', payTo, maxTimeoutSeconds: 60 }),
+    terms: termsOf(def, { network: 'testnet', payTo, maxTimeoutSeconds: 60, networkIds: 'both' }),
     check: undefined,
     periodMs: undefined,
     rate: undefined,

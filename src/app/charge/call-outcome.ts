@@ -139,17 +139,17 @@ function receiptOf(deps: ChargeDeps, call: Call, final: ChargeFinal): Receipt | 
 interface Settled {
   readonly amount: string
   readonly asset: string
+  readonly network?: string | undefined
   readonly txId?: string
   readonly payer?: string
 }
 
-/** Has the official receipt's fields and those of this specification. */
+/** Has the official receipt's fields and those of this specification, and the network's id as the payer spelt it. */
 function receipt(
   deps: ChargeDeps,
-  { amount, asset, txId = '', payer }: Settled,
+  { amount, asset, network = CAIP2[deps.network], txId = '', payer }: Settled,
   errorReason?: string,
 ): Receipt {
   const success = errorReason === undefined
-  const network = CAIP2[deps.network]
   return { success, errorReason, transaction: txId, network, payer, txId, amount, asset }
 }

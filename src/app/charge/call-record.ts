@@ -93,6 +93,8 @@ export interface ReplayedAnswer {
   readonly payer: string | undefined
   readonly amount: string
   readonly asset: string
+  /** The network's id as the payer spelt it; absent where no payment was asked for, and in what older versions kept. */
+  readonly network?: string | undefined
   readonly window: Pick<SoldWindow, 'key' | 'expiresAtMs' | 'callsLeft'> | undefined
   /** What was left of the window that covered the call. */
   readonly callsLeft?: number

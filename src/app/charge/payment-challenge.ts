@@ -4,7 +4,7 @@
  */
 import type { EndpointDef } from '../../domain/endpoint.js'
 import { usdToBaseUnits } from '../../domain/money.js'
-import { CAIP2, type Network, USDC_ASSET_ID } from '../../domain/network.js'
+import { type Network, type NetworkIds, networkIdsOf, USDC_ASSET_ID } from '../../domain/network.js'
 import {
   encodeHeader,
   type PaymentRequired,
@@ -18,13 +18,15 @@ export interface TermsOptions {
   readonly network: Network
   readonly payTo: string
   readonly maxTimeoutSeconds: number
+  readonly networkIds: NetworkIds
 }
 
 export interface Terms {
   /** Base units of a fixed price or of a window; `undefined` for a price function. */
   readonly fixedAmount: bigint | undefined
+  /** In the spelling of the network's id that is offered first. */
   requirements(amount: bigint, supported: Supported | undefined): PaymentRequirements
-  /** The challenge for these requirements; `error` says why the call is not answered. */
+  /** Offers these requirements in each spelling; `error` says why the call is not answered. */
   challenge(baseUrl: string, requirements: PaymentRequirements, error: string): Challenge
 }
 
@@ -57,9 +59,11 @@ export function termsOf(
   const encoded = new Map<string, { requirements: PaymentRequirements; challenge: Challenge }>()
   let fixed: { supported: Supported | undefined; requirements: PaymentRequirements } | undefined
 
+  const networkIds = networkIdsOf(options.network, options.networkIds)
+
   const build = (amount: bigint, supported: Supported | undefined): PaymentRequirements => ({
     scheme: 'exact',
-    network: CAIP2[options.network],
+    network: networkIds[0]!,
     amount: amount.toString(),
     asset: String(USDC_ASSET_ID[options.network]),
     payTo: options.payTo,
@@ -76,7 +80,9 @@ export function termsOf(
         description,
         mimeType: 'application/json',
       },
-      accepts: [requirements],
+      accepts: networkIds.map(id =>
+        id === requirements.network ? requirements : { ...requirements, network: id },
+      ),
       ...(extensions && { extensions }),
     }
     return { required, header: encodeHeader(required) }

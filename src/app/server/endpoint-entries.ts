@@ -10,12 +10,14 @@ import type { Settings } from './settings-from-options.js'
 export function endpointEntries({
   agent,
   checksAnswers,
+  networkIds,
   quoteTimeoutSeconds,
   rate,
   warn,
 }: Settings): ReadonlyMap<string, EndpointEntry> {
   // The real limit is the payment's own validity.
-  const terms = { network: agent.network, payTo: agent.payTo, maxTimeoutSeconds: quoteTimeoutSeconds }
+  const { network, payTo } = agent
+  const terms = { network, payTo, maxTimeoutSeconds: quoteTimeoutSeconds, networkIds }
   const entryOf = (def: EndpointDef): EndpointEntry => ({
     def,
     terms: termsOf(def, terms, extensionsOf(def, exampleCheck(def), warn)),

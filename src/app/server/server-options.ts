@@ -27,6 +27,14 @@ export interface ServerOptions {
   readonly allowHttp?: boolean
   /** The network on which this deployment is paid. @default the agent's `network` */
   readonly network?: NetworkName | undefined
+  /**
+   * Which spellings of the network's id a quote offers: `both`, the 32 characters of CAIP-2 first and the whole genesis hash
+   * of 44 characters as a second entry of `accepts`, or `short`, CAIP-2's alone. Python's `x402-avm` pays only the second.
+   * Payments in either are accepted, whatever is offered, and each receipt has the spelling that was paid.
+   *
+   * @default 'both'
+   */
+  readonly networkIds?: 'short' | 'both'
   /** The address that receives this deployment's payments. @default the agent's `payTo` */
   readonly payTo?: string | undefined
   /** Mount prefix of every route. @default '' */

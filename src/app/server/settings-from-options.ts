@@ -16,6 +16,7 @@ import {
   DEFAULT_INDEXER,
   isNetwork,
   type Network,
+  type NetworkIds,
 } from '../../domain/network.js'
 import { type Logger, silentLogger } from '../../ports/logger.js'
 import type { Rate, Rules } from '../charge/charge-deps.js'
@@ -44,6 +45,7 @@ export interface Settings {
   readonly indexerUrl: string | undefined
   /** Seconds. */
   readonly quoteTimeoutSeconds: number
+  readonly networkIds: NetworkIds
   readonly rules: Rules
   /** The rate limit of endpoints without their own limit. */
   readonly rate: Rate | undefined
@@ -101,6 +103,7 @@ export function settingsOf(definition: AgentDef, options: ServerOptions): Settin
       'maxTimeoutSeconds',
       options.maxTimeoutSeconds ?? QUOTE_TIMEOUT_DEFAULT_SECONDS,
     ),
+    networkIds: oneOf('networkIds', options.networkIds ?? 'both', ['short', 'both']),
     rules: rulesOf(options),
     rate: rateOf(options.rateLimit),
     answersMax: options.idempotency?.max,

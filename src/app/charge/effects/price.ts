@@ -1,5 +1,5 @@
 import { SvcError } from '../../../domain/errors.js'
-import { isRecord, sameTerms } from '../../../domain/x402.js'
+import { isRecord, sameTerms, speltAs } from '../../../domain/x402.js'
 import type { GroupProblem } from '../../../ports/payment-reader.js'
 import { withTimeout } from '../../../ports/timeouts-and-aborts.js'
 import { thenMaybe } from '../../then-maybe.js'
@@ -21,7 +21,8 @@ async function priced(deps: ChargeDeps, call: Call) {
 
 function asked(deps: ChargeDeps, call: Call, amount: bigint) {
   return thenMaybe(deps.facilitator.supported(), supported => {
-    call.requirements = call.endpoint.terms.requirements(amount, supported)
+    const requirements = call.endpoint.terms.requirements(amount, supported)
+    call.requirements = speltAs(call.payload?.accepted, requirements)
     return judged(deps, call)
   })
 }

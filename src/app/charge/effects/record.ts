@@ -77,6 +77,7 @@ export function replayedAnswer(deps: ChargeDeps, call: Call): ReplayedAnswer {
     payer,
     amount: requirements?.amount ?? '0',
     asset: requirements?.asset ?? '',
+    network: requirements?.network,
     window: window && { key: window.key, expiresAtMs: window.expiresAtMs, callsLeft: window.callsLeft },
     ...(takenFrom !== undefined && { callsLeft }),
   }

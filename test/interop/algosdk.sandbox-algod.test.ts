@@ -82,7 +82,7 @@ describe('algosdk on the sandbox', () => {
       })
     expect(await answerOf(simulated(''))).toMatchObject({
       'last-round': expect.any(Number),
-      'txn-groups': [{ 'txn-results': [{ 'txn-result': { 'pool-error': '' } }] }],
+      'txn-groups': [{ 'txn-results': [{ 'txn-result': { txn: { txn: { amt: 1, type: 'pay' } } } }] }],
     })
     const types = ['?format=msgpack', '?format=msgp', '?format=json'].map(async format =>
       (await simulated(format)).headers.get('content-type'),

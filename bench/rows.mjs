@@ -189,6 +189,26 @@ async function fetchPaid(market) {
   }
 }
 
+const spellings = (path, title) => async market => {
+  const both = await market.start('ours')
+  const short = await market.start('ours', { options: { networkIds: 'short' } })
+  const asks = server => same(post(server.url, path, BODY))
+  return {
+    title,
+    expects: 402,
+    contenders: [
+      { name: 'ours, two entries', server: both, requests: asks(both) },
+      { name: "ours, `networkIds: 'short'`", server: short, requests: asks(short) },
+    ],
+  }
+}
+
+/** What the second entry of a quote costs, where the quote is kept and where it is made for each call. */
+export const QUOTE_ROWS = {
+  quotesKept: spellings('/work', 'unpaid call, a fixed price'),
+  quotesMade: spellings('/priced', 'unpaid call, a price of the call'),
+}
+
 export const LOAD_ROWS = { unpaid, paid, subscription, replay, limited, endpoints, fetchUnpaid, fetchPaid }
 
 /** The same requests in turn, for as long as they are asked for. */

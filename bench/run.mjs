@@ -2,9 +2,9 @@
  * `npm run bench`: ours against Koa and @koa/router, the official x402 servers and client, and xstate, side by side on one machine.
  * Prints Markdown. Ends with 1 if an answer has another status than it must have; a bar that is missed is only printed.
  *
- *   node bench/run.mjs [--row unpaid,paid,…|redis] [--seconds 0.6] [--rounds 9] [--profile folder] [--tuned]
+ *   node bench/run.mjs [--row unpaid,paid,…|quotes|redis] [--seconds 0.6] [--rounds 9] [--profile folder] [--tuned]
  *
- * `redis` is the rows that need one, which are not run unless they are asked for.
+ * `redis` is the rows that need one, and `quotes` compares ours with ours: neither is run unless it is asked for.
  */
 import { cpus, loadavg } from 'node:os'
 import { parseArgs } from 'node:util'
@@ -19,19 +19,20 @@ import { STORE_ROWS, storesTableOf } from './redis/rows.mjs'
 import { trips, tripsTableOf } from './redis/trips.mjs'
 import { refuse } from './refuse.mjs'
 import { inTurn } from './rounds.mjs'
-import { LOAD_ROWS } from './rows.mjs'
+import { LOAD_ROWS, QUOTE_ROWS } from './rows.mjs'
 import { tableOf } from './table.mjs'
 
 /** A table each, and the rows that may stand in it. */
 const SERVERS = { table: tableOf, rows: { ...loaded(LOAD_ROWS), firstEvent, signing, walking } }
+const QUOTES = { table: tableOf, rows: loaded(QUOTE_ROWS) }
 const REDIS = [
   { table: storesTableOf, rows: loaded(STORE_ROWS) },
   { table: bytesTableOf, rows: { bytes } },
   { table: tripsTableOf, rows: { trips } },
 ]
-const BLOCKS = [SERVERS, ...REDIS]
+const BLOCKS = [SERVERS, QUOTES, ...REDIS]
 const namesOf = blocks => blocks.flatMap(({ rows }) => Object.keys(rows))
-const GROUPS = { servers: namesOf([SERVERS]), redis: namesOf(REDIS) }
+const GROUPS = { servers: namesOf([SERVERS]), quotes: namesOf([QUOTES]), redis: namesOf(REDIS) }
 
 const { values } = parseArgs({
   options: {

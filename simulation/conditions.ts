@@ -19,6 +19,8 @@ export interface Conditions {
   readonly actsPerBuyer: number
   /** How many calls a window has; `undefined` where only time ends it. */
   readonly windowCalls: number | undefined
+  /** Whether a part of what is sold by the call is streams. */
+  readonly sellsStreams: boolean
   /** Acts begin within this time. */
   readonly spanMs: number
   readonly links: Readonly<Record<Link, LinkFaults>>
@@ -91,8 +93,9 @@ export function conditionsOf(seed: string): Conditions {
     perMinute: dice.chance(0.15) ? dice.between(3, 30) : undefined,
     buyers: kind === 'hoard' ? dice.between(1, 2) : dice.between(2, 6),
     actsPerBuyer: kind === 'hoard' ? dice.between(20, 80) : dice.between(3, 12),
-    // A die of its own: the rest of an episode is as it was before windows had a count.
+    // Dice of their own: the rest of an episode is as it was before windows had a count, and before streams.
     windowCalls: new Dice(`${seed}/window`).chance(0.5) ? WINDOW_CALLS : undefined,
+    sellsStreams: new Dice(`${seed}/streams`).chance(0.5),
     spanMs: kind === 'hoard' ? 2 * DAY_MS : dice.between(20_000, 240_000),
     links: {
       http: link(0.6, 0.12),

@@ -51,6 +51,8 @@ export { paymentMachine } from './domain/machines/payment.machine.js'
 export { shutdownMachine } from './domain/machines/shutdown.machine.js'
 export { subscriptionMachine } from './domain/machines/subscription.machine.js'
 export { type Manifest, type ManifestEndpoint, manifest } from './domain/manifest.js'
+export type { Merchant } from './domain/merchant.js'
+export type { QuoteExtra } from './domain/quote-extra.js'
 export type {
   StandardIssue,
   StandardProperties,

@@ -1,4 +1,4 @@
-/** What ours sells: `/work` by the call, `/window` by the month, and whatever a row adds. */
+/** What ours sells: `/work` by the call, `/priced` at a price of the call, `/window` by the month, and whatever a row adds. */
 import { defineAgent, defineEndpoint } from '../../dist/src/index.js'
 import { config, INPUT, PRICE, work } from './child.mjs'
 
@@ -16,6 +16,7 @@ export function agentOf(others) {
     network: 'testnet',
     endpoints: [
       endpoint('work'),
+      endpoint('priced', { price: () => PRICE }),
       ...others,
       defineEndpoint({ name: 'window', subscription: { price: PRICE, period: '30d' }, ...sold }),
     ],

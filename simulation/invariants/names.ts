@@ -2,6 +2,7 @@
 export const INVARIANTS = {
   'no-charge-without-answer':
     'A payment is sent to be settled only after a run of the handler for it has returned.',
+  'no-charge-for-the-lost': 'Nobody settles an earlier call’s payment whose answer was not kept.',
   'recorded-before-settling': 'A payment is sent to be settled only after its call was recorded.',
   'moves-in-time': 'A record that its call has given up on is not made later.',
   'no-answer-without-payment':

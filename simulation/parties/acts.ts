@@ -11,7 +11,7 @@ import type { SignedPayment } from '../../src/ports/payment-signer.js'
 import { sleep } from '../../src/ports/timeouts-and-aborts.js'
 import type { Dice } from '../kernel/dice.js'
 import { ConnectionLost } from '../kernel/network.js'
-import { type EndpointName, ORIGIN, type Work } from '../world/seller.js'
+import { type EndpointName, ORIGIN, type Tale, type Work } from '../world/seller.js'
 import { headerOf } from '../world/truth.js'
 import { HangUp, type WireReply } from '../world/wire.js'
 import { type World, workRequest } from '../world/world.js'
@@ -29,7 +29,7 @@ export interface Stage {
 type Act = (stage: Stage) => Promise<void>
 
 /** Handlers that answer, mostly; and how long they take: at once, some seconds, longer than they may. */
-export function workOf({ act, dice }: Stage): Work {
+export function workOf({ act, dice, world }: Stage): Work {
   const does = dice.pick([
     'return',
     'return',
@@ -49,23 +49,37 @@ export function workOf({ act, dice }: Stage): Work {
     does,
     ...(ms !== undefined && { ms }),
     ...(dice.chance(0.3) && { units: dice.between(1, 9) }),
+    ...(world.conditions.sellsStreams && { tale: taleOf(world.fate.dice(`${act}.tale`)) }),
   }
+}
+
+function taleOf(dice: Dice): Tale {
+  const ends = dice.pick(['whole', 'whole', 'whole', 'break', 'never'] as const)
+  return { ends, ms: dice.chance(0.5) ? 0 : dice.span(1, 90_000) }
 }
 
 /** More than `idempotency.max` of the simulated seller. */
 const FLOOD = 70
 
 const PAID: readonly EndpointName[] = ['work', 'work', 'research', 'units']
+const STREAMED = 0.5
+
+/** Dice of its own for streams, so that the rest of an episode is as it was without them. */
+function sold({ world, act }: Stage, picked: EndpointName): EndpointName {
+  const isStream =
+    picked === 'work' && world.conditions.sellsStreams && world.fate.dice(`${act}.sold`).chance(STREAMED)
+  return isStream ? 'tale' : picked
+}
 
 /** One call by the real client, which retries as it sees fit. */
 const call: Act = async stage => {
-  await called(stage, stage.dice.pick(PAID), workOf(stage))
+  await called(stage, sold(stage, stage.dice.pick(PAID)), workOf(stage))
 }
 
 /** The same call again and again under one key, after failures and without. */
 const again: Act = async stage => {
   const { buyer, dice, act } = stage
-  const [endpoint, work] = [dice.pick(PAID), workOf(stage)]
+  const [endpoint, work] = [sold(stage, dice.pick(PAID)), workOf(stage)]
   const idempotencyKey = `key-of-${act}-that-is-long`
   for (let times = dice.between(2, 4); times > 0; times--) {
     const calls = Array.from({ length: dice.chance(0.3) ? 2 : 1 }, () =>
@@ -90,7 +104,7 @@ const subscribe: Act = async stage => {
 /** One payment, presented by hand: at several doors, several times, late, or hung up. */
 const present: Act = async stage => {
   const { buyer, dice } = stage
-  const endpoint = dice.pick([...PAID, 'feed', 'feed'] as const)
+  const endpoint = sold(stage, dice.pick([...PAID, 'feed', 'feed'] as const))
   const work = workOf(stage)
   const payment = await signed(stage, endpoint, work)
   if (!payment) return
@@ -110,7 +124,7 @@ const present: Act = async stage => {
 /** The same payment in other bytes, so that it might count as another one. */
 const reencode: Act = async stage => {
   const { dice } = stage
-  const endpoint = dice.pick(PAID)
+  const endpoint = sold(stage, dice.pick(PAID))
   const work = workOf(stage)
   const payment = await signed(stage, endpoint, work)
   if (!payment) return

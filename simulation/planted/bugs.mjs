@@ -40,6 +40,17 @@ export const ONCE_THERE = [
     ],
   },
   {
+    name: 'settles-the-lost',
+    says: 'Recovery settles a payment whose answer was not kept.',
+    edits: [
+      {
+        file: RECOVER,
+        find: 'if (read?.txId === payment.txId && answerOwed(call, recorded).answer !== undefined) {',
+        replace: 'if (read?.txId === payment.txId) {',
+      },
+    ],
+  },
+  {
     name: 'window-of-a-successor',
     says: 'A call that was taken over deletes the window that its successor answers with.',
     edits: [

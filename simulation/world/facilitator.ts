@@ -98,6 +98,7 @@ export class Facilitator {
         resolve({ outage: `no answer within ${timeoutMs} ms`, spoke: false }),
       )
       const place = `${from.name}>facilitator${path}`
+      if (path === '/settle') this.#world.truth.settleSent(from.name, body)
       this.#world.point(from, place)
       network
         .ask(from, this.#process, place, conditions.links.facilitator, () => this.#serve(method, path, body))

@@ -16,7 +16,7 @@ import { type HangUp, received, type WireReply, type WireRequest } from './wire.
 import type { World } from './world.js'
 
 export const ORIGIN = 'https://seller.example'
-export const ENDPOINTS = ['work', 'research', 'units', 'feed'] as const
+export const ENDPOINTS = ['work', 'research', 'units', 'feed', 'tale'] as const
 export type EndpointName = (typeof ENDPOINTS)[number]
 
 /** What a handler is asked to do with its caller's money. */
@@ -26,6 +26,14 @@ export interface Work {
   /** How long it takes. */
   readonly ms?: number
   readonly units?: number
+  /** How the stream ends, where it is asked of the endpoint that sells streams. */
+  readonly tale?: Tale
+}
+
+export interface Tale {
+  readonly ends: 'whole' | 'break' | 'never'
+  /** From its first event to its end. */
+  readonly ms: number
 }
 
 const SHUTDOWN_MS = 30_000
@@ -141,6 +149,7 @@ function optionsOf(world: World, stores: ServerOptions['stores']): ServerOptions
 const KEPT_MS = 24 * 3_600_000
 const ANSWER_BYTES_MAX = 2_048
 const HANDLER_TIMEOUT_MS = 30_000
+const STREAM_TIMEOUT_MS = 60_000
 
 /** An answer names its run, wherever it is read again. */
 function answerOf(run: number, { act, does }: Work): unknown {
@@ -149,6 +158,15 @@ function answerOf(run: number, { act, does }: Work): unknown {
   if (does !== 'redirect') return data
   const headers = { 'content-type': 'application/json', location: 'https://seller.example/elsewhere' }
   return new Response(JSON.stringify(data), { status: 303, headers })
+}
+
+/** Each event names the run, as an answer does. */
+async function* told(process: Process, answer: unknown, tale: Tale): AsyncGenerator<unknown> {
+  yield answer
+  await sleep(process.clock, tale.ms)
+  if (tale.ends === 'break') throw new Error('the tale breaks')
+  if (tale.ends === 'never') await new Promise(() => {})
+  yield answer
 }
 
 function agentOf(world: World, process: Process, payTo: string): AgentDef {
@@ -169,7 +187,9 @@ function agentOf(world: World, process: Process, payTo: string): AgentDef {
       case 'redirect':
       case 'much':
         world.truth.runReturns(run)
-        return answerOf(run.id, work)
+        return endpoint === 'tale' && work.tale && work.does !== 'redirect'
+          ? told(process, answerOf(run.id, work), work.tale)
+          : answerOf(run.id, work)
     }
   }
   const timeout = HANDLER_TIMEOUT_MS
@@ -189,6 +209,14 @@ function agentOf(world: World, process: Process, payTo: string): AgentDef {
         priceHint: '$0.001 a unit',
         timeout,
         handler: handler('units'),
+      }),
+      defineEndpoint({
+        name: 'tale',
+        price: '$0.01',
+        stream: true,
+        streamTimeout: STREAM_TIMEOUT_MS,
+        timeout,
+        handler: handler('tale'),
       }),
       defineEndpoint({
         name: 'feed',

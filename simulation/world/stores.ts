@@ -22,11 +22,11 @@ export type StoresFor = (from: Process) => Stores
 
 /** Dies with its process. */
 export function ownStores(world: World): StoresFor {
-  return ({ clock }) => ({
-    charges: world.truth.watching(memoryChargeStore({ clock, max: ANSWERS_KEPT_MAX })),
-    credit: memoryCredit({ clock, max: ACCOUNTS_MAX }),
-    rateLimit: memoryRateLimit({ clock, max: ACCOUNTS_MAX }),
-    subscriptions: memorySubscriptions({ clock }),
+  return from => ({
+    charges: world.truth.watching(memoryChargeStore({ clock: from.clock, max: ANSWERS_KEPT_MAX }), from),
+    credit: memoryCredit({ clock: from.clock, max: ACCOUNTS_MAX }),
+    rateLimit: memoryRateLimit({ clock: from.clock, max: ACCOUNTS_MAX }),
+    subscriptions: memorySubscriptions({ clock: from.clock }),
   })
 }
 
@@ -75,7 +75,7 @@ export function sharedStores(world: World): StoresFor {
     }
     const charges = redisChargeStore(connection, 'svc:', serverTime(connection, from.clock.monotonic))
     return {
-      charges: world.truth.watching(charges),
+      charges: world.truth.watching(charges, from),
       credit: {
         take: (payer, terms) => ask('take', () => credit.take(payer, terms)),
         give: (payer, runs, terms) => ask('give', () => credit.give(payer, runs, terms)),

@@ -6,6 +6,7 @@ import type { ChargeStore } from '../../src/ports/charge-store.js'
 import type { ReadPayment } from '../../src/ports/payment-reader.js'
 import type { Runs } from '../../src/ports/recent-runs.js'
 import type { Invariant } from '../invariants/names.js'
+import type { Process } from '../kernel/process.js'
 import type { EndpointName, Work } from './seller.js'
 import type { WireReply } from './wire.js'
 
@@ -66,6 +67,9 @@ export interface Recorded {
 export interface Held {
   readonly call: string
   readonly txId: string
+  /** The call's process. */
+  readonly from: string
+  readonly atMs: number
 }
 
 /** A call that learned from the chain, or from settling again, what became of an earlier call's payment. */
@@ -90,6 +94,8 @@ export class Truth {
   readonly calls: EndedCall[] = []
   readonly endedMs = new Map<string, number>()
   readonly settles: SettleAsked[] = []
+  /** What each process sent to be settled, and when. */
+  readonly settlesSent: (SettleAsked & { readonly from: string })[] = []
   /** Calls that held a payment, or took one over. One that never ended died with its process. */
   readonly holds: Held[] = []
   readonly records: Recorded[] = []
@@ -126,6 +132,7 @@ export class Truth {
   readonly runs: Runs = {
     ended: call => {
       this.calls.push(call)
+      this.#notChargedForTheLost(call)
       this.endedMs.set(call.id, this.#now())
       this.#trace(
         `ended ${call.id.slice(0, 8)} ${call.path.join(' ')} ${call.final} ${call.txId?.slice(0, 6) ?? ''}`,
@@ -165,8 +172,30 @@ export class Truth {
     if (!isRecorded) this.violated('recorded-before-settling', `${txId} is settled, and nobody recorded it`)
   }
 
-  /** Sees what is recorded, and by which call. */
-  watching(store: ChargeStore): ChargeStore {
+  /** A call that can give no answer to what an earlier one recorded must not have settled it, either. */
+  #notChargedForTheLost({ id, path }: EndedCall): void {
+    const held = path.includes('recovering.notKept') && this.holds.find(({ call }) => call === id)
+    if (!held) return
+    const { txId, from, atMs } = held
+    const others = this.holds.some(
+      other =>
+        other.txId === txId &&
+        other.from === from &&
+        other.call !== id &&
+        (this.endedMs.get(other.call) ?? Infinity) >= atMs,
+    )
+    const sent = this.settlesSent.some(each => each.txId === txId && each.from === from && each.atMs >= atMs)
+    if (sent && !others)
+      this.violated('no-charge-for-the-lost', `${id} settled ${txId}, and could answer nothing`)
+  }
+
+  settleSent(from: string, body: Buffer): void {
+    const payment = this.readIn(JSON.parse(body.toString('utf8')).paymentPayload)
+    if (payment) this.settlesSent.push({ txId: payment.txId, from, atMs: this.#now() })
+  }
+
+  /** Sees what is recorded, and by which call of this process. */
+  watching(store: ChargeStore, { name: from }: Process): ChargeStore {
     return {
       ...store,
       open: async move => {
@@ -174,7 +203,7 @@ export class Truth {
         const { verdict } = opened
         const txId = verdict === 'orphaned' ? opened.recorded.payment?.txId : move.payment
         if (txId && (verdict === 'opened' || verdict === 'orphaned'))
-          this.holds.push({ call: move.token, txId })
+          this.holds.push({ call: move.token, txId, from, atMs: this.#now() })
         return opened
       },
       record: move => {

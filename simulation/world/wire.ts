@@ -1,7 +1,6 @@
 /** HTTP without sockets: a request as Node's server has read it, and a response that says what became of it. */
-import { EventEmitter } from 'node:events'
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
-import { Readable } from 'node:stream'
+import { Readable, Writable } from 'node:stream'
 import { ConnectionLost } from '../kernel/network.js'
 import type { Process } from '../kernel/process.js'
 
@@ -53,7 +52,7 @@ export function received(
       reply ? resolve(reply) : reject(new ConnectionLost(why)),
     )
     hangUp.onGone(() => process.deliver(() => res.destroy()))
-    if (hangUp.isGone) return res.destroy()
+    if (hangUp.isGone) return void res.destroy()
     listener(req, res as unknown as ServerResponse)
   })
 }
@@ -71,17 +70,14 @@ function incoming({ method, target, host, headers, body, address }: WireRequest)
   }) as unknown as IncomingMessage
 }
 
-class Response extends EventEmitter {
+class Response extends Writable {
   readonly req: IncomingMessage
   readonly socket = {}
-  closed = false
-  destroyed = false
   headersSent = false
-  writableFinished = false
   #status = 0
+  #text = ''
   #headers: [string, string][] = []
   readonly #process: Process
-  readonly #told: (reply: WireReply | undefined, why: string) => void
 
   constructor(
     req: IncomingMessage,
@@ -91,7 +87,12 @@ class Response extends EventEmitter {
     super()
     this.req = req
     this.#process = process
-    this.#told = told
+    // A stream that breaks ends its connection, which is all that its caller sees.
+    this.on('error', () => {})
+    this.once('close', () => {
+      const reply = { status: this.#status, headers: this.#headers, body: this.#text }
+      told(this.writableFinished ? reply : undefined, 'ECONNRESET')
+    })
   }
 
   getHeaderNames(): string[] {
@@ -104,28 +105,20 @@ class Response extends EventEmitter {
     for (let at = 0; at < headers.length; at += 2) this.#headers.push([headers[at]!, headers[at + 1]!])
   }
 
-  end(body: string | Uint8Array = ''): void {
-    if (this.destroyed) return
-    const text = textOf(body)
-    this.#process.clock.after(FLUSH_MS, () => {
-      if (this.closed) return
-      this.writableFinished = true
-      this.#told({ status: this.#status, headers: this.#headers, body: text }, '')
-      this.#close()
-    })
+  flushHeaders(): void {}
+
+  override _write(chunk: Uint8Array, _encoding: string, done: () => void): void {
+    this.#text += textOf(chunk)
+    done()
   }
 
-  destroy(): void {
-    if (this.closed) return
-    this.destroyed = true
-    ;(this.req.socket as { destroyed: boolean }).destroyed = true
-    this.#told(undefined, 'ECONNRESET')
-    this.#close()
+  override _final(done: () => void): void {
+    this.#process.clock.after(FLUSH_MS, done)
   }
 
-  #close(): void {
-    this.closed = true
-    this.emit('close')
+  override _destroy(error: Error | null, done: (error: Error | null) => void): void {
+    if (!this.writableFinished) (this.req.socket as { destroyed: boolean }).destroyed = true
+    done(error)
   }
 }
 

@@ -2,7 +2,10 @@
 import { isAddress } from './address.js'
 import { type EndpointDef, endpoint } from './endpoint.js'
 import { SvcError, shown } from './errors.js'
+import { checkedMerchant, type Merchant } from './merchant.js'
 import { isNetwork, type Network, type NetworkName } from './network.js'
+import { type QuoteExtra, quoteExtra } from './quote-extra.js'
+import { serviceMetadata } from './service-metadata.js'
 
 /** The options of {@link defineAgent}. */
 export interface AgentOptions {
@@ -25,12 +28,43 @@ export interface AgentOptions {
   readonly network?: NetworkName | undefined
   /** At least one, each from {@link defineEndpoint}. */
   readonly endpoints: readonly EndpointDef[]
+  /**
+   * The service's name in quotes, as indexes show it: 1 to 32 printable ASCII characters.
+   *
+   * @default `name`, where it fits
+   */
+  readonly serviceName?: string
+  /** The address of the service's picture in quotes, an absolute URL, for indexes. @default none */
+  readonly iconUrl?: string
+  /**
+   * Who sells, as indexes list the seller: the extension `x402-merchant` of every 402.
+   *
+   * @default none: indexes look for the seller's name at the origin's landing page
+   *
+   * @example
+   * merchant: { name: 'Harbour Data', website: 'https://harbour.example', categories: ['weather'] }
+   */
+  readonly merchant?: Merchant
+  /**
+   * Fields that every quote has in `accepts[].extra`, such as the tag that an index counts by: text, finite numbers or
+   * booleans. An endpoint's own win over them. The names that the protocol uses are refused: `feePayer`, `decimals`,
+   * `name`, `version`, `paymentFlow`, `assetTransferMethod`.
+   *
+   * @default none
+   *
+   * @example
+   * extra: { tag: 'x402-global-challenge' }
+   */
+  readonly extra?: QuoteExtra
   /** Reserved: the package does not read it, and every value is valid. */
   readonly bidsOn?: unknown
 }
 
+/** The options that may be absent. */
+type Optional = 'serviceName' | 'iconUrl' | 'merchant' | 'extra'
+
 /** A checked agent, with its defaults filled in. */
-export interface AgentDef extends Required<AgentOptions> {
+export interface AgentDef extends Required<Omit<AgentOptions, Optional>>, Pick<AgentOptions, Optional> {
   /** The Algorand address that receives payments. */
   readonly payTo: string
   /** The network that it is paid on. */
@@ -73,6 +107,8 @@ export function agent(options: AgentOptions): AgentDef {
   if (!Array.isArray(skills) || skills.some(skill => typeof skill !== 'string'))
     refuse('skills is not a list of strings')
   if (!Array.isArray(endpoints) || endpoints.length === 0) refuse('An agent needs at least one endpoint')
+  const extra = quoteExtra(options.extra, refuse)
+  const merchant = checkedMerchant(options.merchant, refuse)
   const checked = endpoints.map(def => endpoint(def as never))
   const names = new Set<string>()
   for (const { name: endpointName } of checked) {
@@ -88,6 +124,9 @@ export function agent(options: AgentOptions): AgentDef {
     payTo,
     network,
     endpoints: Object.freeze(checked),
+    ...serviceMetadata(options, name, refuse),
+    ...(merchant && { merchant }),
+    ...(extra && { extra }),
     bidsOn: Object.freeze(Array.isArray(bidsOn) ? [...bidsOn] : []),
   })
 }

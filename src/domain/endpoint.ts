@@ -6,6 +6,7 @@ import { type EndpointSchema, type EndpointSchemas, schemasOf } from './endpoint
 import { SvcError, shown } from './errors.js'
 import type { Handler, PriceFunction, ReadBody } from './handler-context.js'
 import { usdToBaseUnits } from './money.js'
+import { type QuoteExtra, quoteExtra } from './quote-extra.js'
 import { checkSubscription, type Subscription } from './subscription-terms.js'
 
 export type { BodyOf, JSONSchema } from './endpoint-schemas.js'
@@ -75,6 +76,13 @@ export interface EndpointOptions<
   readonly listed?: boolean
   /** What it is about; discovery shows them. @default none */
   readonly tags?: readonly string[]
+  /**
+   * Fields that its quotes have in `accepts[].extra`, beside the agent's: text, finite numbers or booleans. See `extra` of
+   * {@link AgentOptions}.
+   *
+   * @default the agent's
+   */
+  readonly extra?: QuoteExtra
   /** From when callers should use another endpoint: a date, or its ISO 8601 text. Every answer says so (RFC 9745). */
   readonly deprecated?: Date | string
   /** When this endpoint is expected to stop, not before `deprecated`. Every answer says so (RFC 8594). */
@@ -107,6 +115,8 @@ export interface EndpointDef extends Lifecycle, EndpointLimits, EndpointSchemas 
   readonly listed: boolean
   /** What it is about. */
   readonly tags: readonly string[]
+  /** Fields of its quotes; absent where the agent's are all. */
+  readonly extra?: QuoteExtra
   /** Does the work. */
   readonly handler: Handler<never>
 }
@@ -173,6 +183,7 @@ export function endpoint<
   if (typeof allowSlowInput !== 'boolean') refuse('allowSlowInput is not a boolean')
   if (!Array.isArray(tags) || tags.some(tag => typeof tag !== 'string'))
     refuse('tags is not a list of strings')
+  const extra = quoteExtra(options.extra, refuse)
   return Object.freeze({
     name,
     description,
@@ -186,6 +197,7 @@ export function endpoint<
     timeout,
     listed,
     tags: Object.freeze([...tags]),
+    ...(extra && { extra }),
     ...lifecycleOf(name, options),
     ...limitsOf(name, options),
     handler: handler as Handler<never>,

@@ -45,6 +45,12 @@ export interface ResourceInfo {
   readonly description?: string
   /** The MIME type of its answer. */
   readonly mimeType?: string
+  /** The name of the service, as indexes show it. */
+  readonly serviceName?: string
+  /** What it is about, as indexes show it. */
+  readonly tags?: readonly string[]
+  /** The address of the service's picture. */
+  readonly iconUrl?: string
 }
 
 /**

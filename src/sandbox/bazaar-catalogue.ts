@@ -5,6 +5,7 @@ import { BadRequest, json, type Reply } from './web-server.js'
 
 const RESOURCES_MAX = 1_000
 const DESCRIPTION_BYTES_MAX = 16_384
+const TAGS_MAX = 5
 const LIMIT_DEFAULT = 20
 const LIMIT_MAX = 100
 
@@ -57,7 +58,8 @@ function listingOf(payload: unknown, requirements: unknown, nowMs: number): List
     x402Version: X402_VERSION,
     accepts: [requirements],
     lastUpdated: new Date(nowMs).toISOString(),
-    ...textsOf(resource, ['description', 'mimeType', 'serviceName']),
+    ...textsOf(resource, ['description', 'mimeType', 'serviceName', 'iconUrl']),
+    ...tagsOf(resource),
     extensions: { bazaar },
   }
 }
@@ -84,6 +86,12 @@ function textsOf(source: Record<string, unknown>, keys: readonly string[]): Reco
     if (typeof value === 'string') texts[key] = value.slice(0, 1_000)
   }
   return texts
+}
+
+function tagsOf({ tags }: Record<string, unknown>): { readonly tags?: readonly string[] } {
+  if (!Array.isArray(tags)) return {}
+  const texts = tags.slice(0, TAGS_MAX).filter(tag => typeof tag === 'string')
+  return { tags: texts.map(tag => tag.slice(0, 1_000)) }
 }
 
 function countIn(query: URLSearchParams, key: string, fallback: number, min: number, max: number): number {

@@ -1,6 +1,7 @@
 /** What a caller is told who does not get the key and the payment that it asked for: what is in use, spent, kept or unknown. */
 import { describe, expect, it } from 'vitest'
 import { seal } from '../../src/app/charge/claim-name-and-seal.js'
+import { CAIP2, WHOLE_HASH_ID } from '../../src/domain/network.js'
 import { systemRandom } from '../../src/ports/random.js'
 import { START_MS } from '../support/one-call.js'
 import { claimOf, type Opening, opened } from '../support/opened-call.js'
@@ -118,6 +119,21 @@ describe('a key that was used', () => {
     expect(rest).toMatchObject({ answer: 'replayable', kept: [] })
     expect(call).toMatchObject({ held: false, replayed: { ...told, answer: { status: 200 } } })
     expect(String(call.replayed!.answer!.body)).toBe('paid')
+  })
+
+  it.each<[string, Opening]>([
+    ['a payment that can be read', { key: KEY, paid: {} }],
+    ['a payment that nothing can be read in', { key: KEY, paid: 'unreadable' }],
+    ['the payment as the key', { paid: {} }],
+  ])('is the same whichever entry of the quote is echoed, with %s', async (_, given) => {
+    const echoed = async (network: unknown) => {
+      const { moves } = await opened({ ...given, payload: { accepted: { network, amount: '10000' } } })
+      const { token, ...rest } = moves[0]!
+      return rest
+    }
+    const short = await echoed(CAIP2.testnet)
+    for (const network of [WHOLE_HASH_ID.testnet, 'algorand:other', undefined])
+      expect(await echoed(network)).toEqual(short)
   })
 
   it('is told of an answer that was too large to be kept', async () => {

@@ -2,9 +2,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { mkdir, readdir, rm, symlink, writeFile } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
-import { pathToFileURL } from 'node:url'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { SvcClient } from '../../src/client.js'
 import { type Sandbox, startSandbox } from '../../src/sandbox.js'
 import { ROOT } from '../cli/project-folder.js'
 import { hear } from '../cli/run.js'
@@ -13,8 +11,8 @@ import { freePort } from '../support/redis-server.js'
 import { type RuntimeName, runtimePath } from '../support/runtimes.js'
 import { workerdConfig } from '../support/workerd.js'
 import { codeBlocks, TYPED_PACKAGES, UNTYPED_PACKAGES } from './code-blocks.js'
+import { expectSold, FOLDER, programOf } from './host-guide.js'
 
-const FOLDER = 'docs/guides/hosts'
 const INSTALL_MS = 300_000
 
 interface Guide {
@@ -47,9 +45,6 @@ const GUIDES: readonly Guide[] = [
   },
 ]
 
-const programOf = (name: string) =>
-  codeBlocks().find(({ file, language }) => file === `${FOLDER}/${name}.md` && language === 'js')!.code
-
 let packed: PackedPackage
 let sandbox: Sandbox
 let env: Record<string, string>
@@ -68,21 +63,6 @@ afterAll(async () => {
   await packed?.close()
   await sandbox?.close()
 })
-
-/** Pays for a shout at this URL, and expects the seller to have it. */
-async function expectSold(url: string): Promise<void> {
-  const earned = () => sandbox.balance(sandbox.seller.address).usdc!
-  const before = earned()
-  const client = new SvcClient({
-    mnemonic: sandbox.wallet.mnemonic,
-    network: 'testnet',
-    algodUrl: sandbox.algodUrl,
-    strictResource: true,
-  })
-  const { data } = await client.call(url, { text: 'hello' })
-  expect(data).toEqual({ shouted: 'HELLO' })
-  expect(earned() - before).toBe(10_000n)
-}
 
 function begin(program: string, args: readonly string[], more: Record<string, string> = {}): ChildProcess {
   return spawn(program, args, {
@@ -106,7 +86,7 @@ describe.each(GUIDES)('the guide of $name', ({ name, runtime, prefix, run = [], 
     const heard = hear(child)
     try {
       await heard.until(/listening/i)
-      await expectSold(`http://127.0.0.1:${port}${prefix}/shout`)
+      await expectSold(sandbox, `http://127.0.0.1:${port}${prefix}/shout`)
       const unknown = await fetch(`http://127.0.0.1:${port}/elsewhere`)
       expect([unknown.status, await unknown.text()]).toEqual([404, expect.stringContaining(notFound)])
       child.kill('SIGTERM')
@@ -125,31 +105,8 @@ it('the guide of workers sells a call, in workerd', { timeout: INSTALL_MS }, asy
   const heard = hear(child)
   try {
     const [, port] = await heard.until(/"port":(\d+)/)
-    await expectSold(`http://127.0.0.1:${port}/shout`)
+    await expectSold(sandbox, `http://127.0.0.1:${port}/shout`)
     expect((await fetch(`http://127.0.0.1:${port}/elsewhere`)).status).toBe(404)
-  } finally {
-    child.kill('SIGKILL')
-    await heard.ended
-  }
-})
-
-it('the route of the guide of next sells a call to who calls it as Next does', async () => {
-  const file = join(packed.project, 'app/api/agent/[...path]/route.js')
-  await mkdir(dirname(file), { recursive: true })
-  await writeFile(file, programOf('next'))
-  const driver = `
-    import { createServer } from 'node:http'
-    import { getRequestListener } from '@hono/node-server'
-    import * as route from ${JSON.stringify(pathToFileURL(file).href)}
-    const listener = getRequestListener(request => route[request.method](request))
-    const server = createServer(listener).listen(0, '127.0.0.1', () => console.log('port', server.address().port))`
-  await writeFile(join(packed.project, 'next-driver.mjs'), driver)
-  const child = begin(process.execPath, ['next-driver.mjs'])
-  const heard = hear(child)
-  try {
-    const [, port] = await heard.until(/port (\d+)/)
-    await expectSold(`http://127.0.0.1:${port}/api/agent/shout`)
-    expect((await fetch(`http://127.0.0.1:${port}/api/agent/elsewhere`)).status).toBe(404)
   } finally {
     child.kill('SIGKILL')
     await heard.ended

@@ -12,7 +12,14 @@ const changed = (over: object) => () => define({ ...sound, ...over })
 
 describe('an agent', () => {
   it('has the specification’s defaults', () => {
-    expect(define(sound)).toEqual({ ...sound, version: '0.1.0', skills: [], network: 'mainnet', bidsOn: [] })
+    expect(define(sound)).toEqual({
+      ...sound,
+      version: '0.1.0',
+      skills: [],
+      network: 'mainnet',
+      bidsOn: [],
+      serviceName: 'Echo',
+    })
   })
 
   it('keeps what it was given, and none of it can be changed', () => {

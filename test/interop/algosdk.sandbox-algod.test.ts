@@ -93,7 +93,7 @@ describe('algosdk on the sandbox', () => {
       'application/json',
     ])
     const other = await simulated('?format=xml')
-    expect([other.status, await other.json()]).toEqual([
+    expect([other.status, await other.json()]).toMatchObject([
       400,
       { message: 'failed to parse the format option' },
     ])

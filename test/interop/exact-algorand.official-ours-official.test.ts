@@ -29,36 +29,41 @@ describeListings('the official client, our server, an official facilitator that 
   const settles = () => scene().facilitator.asked.filter(({ path }) => path === '/settle').length
 
   const sales = [
-    { sold: 'a fixed price by POST', path: '/echo', init: posted, amount: 10_000n },
-    { sold: 'a function price by GET', path: '/square?n=7', init: undefined, amount: 70_000n },
+    { sold: 'a fixed price by POST', path: '/echo', init: posted, amount: 10_000n, weight: 3 },
+    { sold: 'a function price by GET', path: '/square?n=7', init: undefined, amount: 70_000n, weight: 2.5 },
   ]
   const spelt = [SHORT_ID, LONG_ID].flatMap(network =>
     sales.map(sale => ({ ...sale, network, as: nameOf(network) })),
   )
-  it.each(spelt)('$sold, to a client that knows only $as', async ({ sold, path, init, amount, network }) => {
-    const { sandbox, facilitator, listed, seller } = scene()
-    const client = clientOf(`${sold} ${network}`, network)
-    const asked = facilitator.asked.length
-    const moved = watchLedger(sandbox, client.address)
-    const quoted = quoteIn(await fetch(seller.url + path, init))
-    expect(quoted.accepts).toMatchObject([
-      { network: SHORT_ID, amount: String(amount), extra: { feePayer: facilitator.sponsor } },
-      { network: LONG_ID, amount: String(amount), extra: { feePayer: facilitator.sponsor } },
-    ])
-    const paid = await client.pay(seller.url + path, init)
-    expect([paid.status, await statusIn(paid.clone())]).toEqual([200, 'settled'])
-    const receipt = receiptIn(paid)
-    expect(receipt).toMatchObject({
-      success: true,
-      network,
-      payer: client.address,
-      amount: String(amount),
-    })
-    expect(moved()).toEqual(onePayment(amount, receipt.transaction))
-    // The facilitator is asked in its own spelling, whatever the client paid in.
-    const networks = [listed[0], listed[0]]
-    expect(facilitator.asked.slice(asked)).toEqual(['/verify', '/settle'].map(path => ({ path, networks })))
-  })
+  it.each(spelt)(
+    '$sold, to a client that knows only $as',
+    async ({ sold, path, init, amount, weight, network }) => {
+      const { sandbox, facilitator, listed, seller } = scene()
+      const client = clientOf(`${sold} ${network}`, network)
+      const asked = facilitator.asked.length
+      const moved = watchLedger(sandbox, client.address)
+      const extra = { feePayer: facilitator.sponsor, tag: 'x402-global-challenge', weight, beta: true }
+      const quoted = quoteIn(await fetch(seller.url + path, init))
+      expect(quoted.accepts).toMatchObject([
+        { network: SHORT_ID, amount: String(amount), extra },
+        { network: LONG_ID, amount: String(amount), extra },
+      ])
+      const paid = await client.pay(seller.url + path, init)
+      expect([paid.status, await statusIn(paid.clone())]).toEqual([200, 'settled'])
+      const receipt = receiptIn(paid)
+      expect(receipt).toMatchObject({
+        success: true,
+        network,
+        payer: client.address,
+        amount: String(amount),
+      })
+      expect(moved()).toEqual(onePayment(amount, receipt.transaction))
+      // The facilitator is asked in its own spelling, whatever the client paid in.
+      const networks = [listed[0], listed[0]]
+      expect(facilitator.asked.slice(asked)).toEqual(['/verify', '/settle'].map(path => ({ path, networks })))
+      expect(facilitator.requirements.slice(asked).map(one => one.extra)).toEqual([extra, extra])
+    },
+  )
 
   it('the same payment again: 409, settled once', async () => {
     const { sandbox, seller, runs } = scene()

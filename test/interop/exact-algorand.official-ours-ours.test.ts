@@ -108,6 +108,7 @@ describe('the official client pays our server', () => {
         url: `${seller.url}${path.split('?')[0]}`,
         description: expect.any(String),
         mimeType: 'application/json',
+        serviceName: 'Test agent',
       },
       accepts: [SHORT_ID, LONG_ID].map(network => ({
         scheme: 'exact',

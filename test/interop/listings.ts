@@ -5,11 +5,21 @@ import { type Sandbox, startSandbox } from '../../src/sandbox.js'
 import { LISTINGS, nameOf, type OfficialFacilitator, officialFacilitator } from '../support/official.js'
 import { openSeller, type Seller } from '../support/seller.js'
 
+/** The sellers' own fields, which every party of the protocol must carry and none may mind. */
+const ABOUT = {
+  serviceName: 'Echoes',
+  iconUrl: 'https://echo.example/icon.png',
+  merchant: { name: 'Echo', website: 'https://echo.example', categories: ['text'] },
+  extra: { tag: 'x402-global-challenge', weight: 2.5, beta: true },
+}
+
 let runs = 0
 const endpoints = [
   defineEndpoint({
     name: 'echo',
     price: '$0.01',
+    tags: ['text'],
+    extra: { weight: 3 },
     handler({ body }) {
       runs++
       return { echo: body }
@@ -47,7 +57,7 @@ export function describeListings(title: string, tests: (scene: () => Scene) => v
     beforeAll(async () => {
       const sandbox = await startSandbox()
       const facilitator = await officialFacilitator(sandbox, listed)
-      const seller = await openSeller(endpoints, { sandbox, facilitatorUrl: facilitator.url })
+      const seller = await openSeller(endpoints, { sandbox, facilitatorUrl: facilitator.url, about: ABOUT })
       scene = { listed, sandbox, facilitator, seller, runs: () => runs }
     })
     afterAll(async () => {

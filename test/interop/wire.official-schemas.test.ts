@@ -8,7 +8,7 @@ import {
 } from '@x402/core/schemas'
 import { HTTPFacilitatorClient } from '@x402/core/server'
 import type { PaymentPayload, PaymentRequirements } from '@x402/core/types'
-import { validateDiscoveryExtension } from '@x402/extensions/bazaar'
+import { sanitizeResourceServiceMetadata, validateDiscoveryExtension } from '@x402/extensions/bazaar'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { defineEndpoint } from '../../src/index.js'
 import { type Sandbox, startSandbox } from '../../src/sandbox.js'
@@ -25,7 +25,8 @@ beforeAll(async () => {
         name: 'echo',
         description: 'Says it again. ¿Sí? 好',
         price: '$0.01',
-        tags: ['text'],
+        tags: ['text', 'echo'],
+        extra: { tag: 'x402-global-challenge', weight: 0.5, beta: false },
         input: { type: 'object', required: ['text'], properties: { text: { type: 'string' } } },
         handler: ({ body }) => body,
       }),
@@ -36,7 +37,13 @@ beforeAll(async () => {
         handler: () => 1,
       }),
     ],
-    { sandbox },
+    {
+      sandbox,
+      about: {
+        iconUrl: 'https://echo.example/icon.png',
+        merchant: { name: 'Echo', website: 'https://echo.example', categories: ['text'] },
+      },
+    },
   )
 })
 afterAll(async () => {
@@ -54,6 +61,11 @@ describe('the official schemas accept', () => {
   it.each(CALLS)('our challenge for $sold', async ({ path, ...probe }) => {
     const quote = quoteIn(await ask(seller.url + path, probe))
     expect(parsePaymentRequired(quote)).toMatchObject({ success: true })
+    expect(sanitizeResourceServiceMetadata(quote.resource)).toEqual({
+      serviceName: 'Test agent',
+      iconUrl: 'https://echo.example/icon.png',
+      ...(path === '/echo' && { tags: ['text', 'echo'] }),
+    })
     // The schema drops what it does not know: that nothing is dropped shows that nothing of ours is foreign to it.
     expect(PaymentRequiredV2Schema.parse(quote)).toEqual(quote)
     for (const declared of Object.values(quote.extensions ?? {})) {

@@ -98,6 +98,8 @@ export interface OfficialFacilitator {
   readonly sponsor: string
   /** What it was asked after `/supported`, oldest first. */
   readonly asked: readonly Asked[]
+  /** The requirements that came with each of them. */
+  readonly requirements: readonly PaymentRequirements[]
   close(): Promise<void>
 }
 
@@ -110,11 +112,13 @@ export async function officialFacilitator(
   const signer = toFacilitatorAvmSigner(secretKeyOf(sponsor), { testnetUrl: sandbox.algodUrl })
   const facilitator = new x402Facilitator().register([...networks], new FacilitatorScheme(signer))
   const asked: Asked[] = []
+  const requirements: PaymentRequirements[] = []
   const answer = async (request: IncomingMessage) => {
     const path = request.url!
     if (path === '/supported') return facilitator.getSupported()
     const { paymentPayload, paymentRequirements } = JSON.parse(await text(request)) as Envelope
     asked.push({ path, networks: [paymentPayload.accepted.network, paymentRequirements.network] })
+    requirements.push(paymentRequirements)
     return path === '/verify'
       ? facilitator.verify(paymentPayload, paymentRequirements)
       : facilitator.settle(paymentPayload, paymentRequirements)
@@ -127,7 +131,7 @@ export async function officialFacilitator(
       error => reply(500, { error: String(error) }),
     )
   })
-  return { ...listening, sponsor: sponsor.address, asked }
+  return { ...listening, sponsor: sponsor.address, asked, requirements }
 }
 
 interface Envelope {

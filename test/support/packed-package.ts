@@ -17,10 +17,10 @@ export interface PackedPackage {
   close(): Promise<void>
 }
 
-/** Installs it as npm does, from what `npm run build` has built. The project asks for no other package. */
-export async function installPacked(): Promise<PackedPackage> {
+/** Installs it as npm does, from what `npm run build` has built, and the other packages that the project asks for. */
+export async function installPacked(...others: readonly string[]): Promise<PackedPackage> {
   const { tarball, ...packed } = await pack()
-  const install = ['install', '--prefer-offline', '--no-audit', '--no-fund', tarball]
+  const install = ['install', '--prefer-offline', '--no-audit', '--no-fund', tarball, ...others]
   await run('npm', install, { cwd: packed.project })
   return packed
 }

@@ -8,6 +8,7 @@ import { algorandPaymentSigner } from '../../src/adapters/algorand/payment-signe
 import { signingKey } from '../../src/adapters/algorand/signing-keys.js'
 import type { PaymentRequired } from '../../src/domain/x402.js'
 import {
+  type AgentOptions,
   chargeMachine,
   defineAgent,
   type EndedCall,
@@ -34,9 +35,12 @@ export interface Seller {
 
 export async function openSeller(
   endpoints: readonly EndpointDef[],
-  options: Partial<ServeOptions> & { readonly sandbox?: Sandbox } = {},
+  options: Partial<ServeOptions> & {
+    readonly sandbox?: Sandbox
+    readonly about?: Partial<AgentOptions>
+  } = {},
 ): Promise<Seller> {
-  const { sandbox = await startSandbox(), ...serveOptions } = options
+  const { sandbox = await startSandbox(), about, ...serveOptions } = options
   const agent = defineAgent({
     name: 'Test agent',
     handle: 'test-agent',
@@ -44,6 +48,7 @@ export async function openSeller(
     payTo: sandbox.seller.address,
     network: 'testnet',
     endpoints,
+    ...about,
   })
   const ended: EndedCall[] = []
   const waiting: ((call: EndedCall) => void)[] = []
@@ -74,7 +79,7 @@ export async function openSeller(
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     ended,
     nextEnded: () => new Promise(resolve => waiting.push(resolve)),
-    replica: other => openSeller(endpoints, { ...serveOptions, ...other, sandbox }),
+    replica: other => openSeller(endpoints, { ...serveOptions, ...other, about, sandbox }),
     async close() {
       server.closeAllConnections()
       await server.shutdown('test over')

@@ -5,6 +5,8 @@
 import type { EndpointDef } from '../../domain/endpoint.js'
 import { usdToBaseUnits } from '../../domain/money.js'
 import { type Network, type NetworkIds, networkIdsOf, USDC_ASSET_ID } from '../../domain/network.js'
+import type { QuoteExtra } from '../../domain/quote-extra.js'
+import { quotedTags, type ServiceMetadata } from '../../domain/service-metadata.js'
 import {
   encodeHeader,
   type PaymentRequired,
@@ -19,6 +21,10 @@ export interface TermsOptions {
   readonly payTo: string
   readonly maxTimeoutSeconds: number
   readonly networkIds: NetworkIds
+  /** The agent's fields of every quote. */
+  readonly extra?: QuoteExtra | undefined
+  /** The agent's fields of every quote's `resource`. */
+  readonly service?: ServiceMetadata
 }
 
 export interface Terms {
@@ -51,7 +57,7 @@ function shortened(description: string): string {
 export function termsOf(
   def: EndpointDef,
   options: TermsOptions,
-  extensions?: Record<string, unknown>,
+  extensions: Readonly<Record<string, unknown>> = {},
 ): Terms {
   const priced = def.subscription?.price ?? def.price
   const fixedAmount = typeof priced === 'string' ? usdToBaseUnits(priced) : undefined
@@ -59,6 +65,8 @@ export function termsOf(
   const encoded = new Map<string, { requirements: PaymentRequirements; challenge: Challenge }>()
   let fixed: { supported: Supported | undefined; requirements: PaymentRequirements } | undefined
 
+  const tags = quotedTags(def.tags ?? [])
+  const own = { ...options.extra, ...def.extra }
   const networkIds = networkIdsOf(options.network, options.networkIds)
 
   const build = (amount: bigint, supported: Supported | undefined): PaymentRequirements => ({
@@ -68,7 +76,7 @@ export function termsOf(
     asset: String(USDC_ASSET_ID[options.network]),
     payTo: options.payTo,
     maxTimeoutSeconds: options.maxTimeoutSeconds,
-    extra: supported?.feePayer === undefined ? {} : { feePayer: supported.feePayer },
+    extra: { ...own, ...(supported?.feePayer !== undefined && { feePayer: supported.feePayer }) },
   })
 
   const encode = (baseUrl: string, requirements: PaymentRequirements, error: string): Challenge => {
@@ -79,11 +87,13 @@ export function termsOf(
         url: `${baseUrl}/${def.name}`,
         description,
         mimeType: 'application/json',
+        ...options.service,
+        ...(tags.length > 0 && { tags }),
       },
       accepts: networkIds.map(id =>
         id === requirements.network ? requirements : { ...requirements, network: id },
       ),
-      ...(extensions && { extensions }),
+      ...(Object.keys(extensions).length > 0 && { extensions }),
     }
     return { required, header: encodeHeader(required) }
   }

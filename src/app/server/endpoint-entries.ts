@@ -1,14 +1,18 @@
 /** All values about an agent's endpoints that are computed once, at start. */
 import type { EndpointDef } from '../../domain/endpoint.js'
+import { merchantExtension } from '../../domain/merchant.js'
+import { quotedService } from '../../domain/service-metadata.js'
 import { periodMs } from '../../domain/subscription-period.js'
 import type { EndpointEntry, Rate } from '../charge/charge-deps.js'
 import { termsOf } from '../charge/payment-challenge.js'
 import { extensionsOf } from './bazaar-example.js'
 import { answerCheck, exampleCheck, inputCheck } from './endpoint-checks.js'
+import { warnOfMetadata, warnOfSize } from './quote-warnings.js'
 import type { Settings } from './settings-from-options.js'
 
 export function endpointEntries({
   agent,
+  basePath,
   checksAnswers,
   networkIds,
   quoteTimeoutSeconds,
@@ -16,16 +20,31 @@ export function endpointEntries({
   warn,
 }: Settings): ReadonlyMap<string, EndpointEntry> {
   // The real limit is the payment's own validity.
-  const { network, payTo } = agent
-  const terms = { network, payTo, maxTimeoutSeconds: quoteTimeoutSeconds, networkIds }
+  const { network, payTo, extra } = agent
+  const terms = {
+    network,
+    payTo,
+    extra,
+    service: quotedService(agent),
+    maxTimeoutSeconds: quoteTimeoutSeconds,
+    networkIds,
+  }
+  const ofAgent = merchantExtension(agent.merchant)
+  const quotedTerms = (def: EndpointDef) => {
+    const extensions = { ...extensionsOf(def, exampleCheck(def), warn), ...ofAgent }
+    // What is quoted for the warning is another object's: it would stay among the quotes that are kept.
+    warnOfSize(def, termsOf(def, terms, extensions), basePath, warn)
+    return termsOf(def, terms, extensions)
+  }
   const entryOf = (def: EndpointDef): EndpointEntry => ({
     def,
-    terms: termsOf(def, terms, extensionsOf(def, exampleCheck(def), warn)),
+    terms: quotedTerms(def),
     check: inputCheck(def),
     checkAnswer: checksAnswers ? answerCheck(def, warn) : undefined,
     periodMs: def.subscription && periodMs(def.subscription.period),
     rate: rateOf(def, rate),
   })
+  warnOfMetadata(agent, warn)
   return new Map(agent.endpoints.map(def => [def.name, entryOf(def)]))
 }
 

@@ -1,3 +1,4 @@
+import { speltAs } from '../../../domain/x402.js'
 import type { Landing } from '../../../ports/chain.js'
 import type { Recorded } from '../../../ports/charge-store.js'
 import type { Call, ReplayedAnswer } from '../call-record.js'
@@ -78,7 +79,7 @@ async function landingOf(deps: ChargeDeps, call: Call, recorded: Recorded): Prom
   const { read, payload, endpoint } = call
   if (read?.txId === payment.txId && answerOwed(call, recorded).answer !== undefined) {
     const requirements = endpoint.terms.requirements(read.amount, await deps.facilitator.supported())
-    const settlement = await settlementOf(deps, payload!, requirements)
+    const settlement = await settlementOf(deps, payload!, speltAs(payload?.accepted, requirements))
     if (settlement.verdict === 'settled' && !deps.rules.confirmOnChain) return 'found'
   }
   return untilCut(deps.stop, deps.chain.lookup(payment.txId, payment), 'unknown')

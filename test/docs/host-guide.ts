@@ -1,0 +1,25 @@
+/** What the guides of hosts have in common: the page's program, and a call that is paid for. */
+import { expect } from 'vitest'
+import { SvcClient } from '../../src/client.js'
+import type { Sandbox } from '../../src/sandbox.js'
+import { codeBlocks } from './code-blocks.js'
+
+export const FOLDER = 'docs/guides/hosts'
+
+export const programOf = (name: string) =>
+  codeBlocks().find(({ file, language }) => file === `${FOLDER}/${name}.md` && language === 'js')!.code
+
+/** Pays for a shout at this URL, and expects the seller to have it. */
+export async function expectSold(sandbox: Sandbox, url: string): Promise<void> {
+  const earned = () => sandbox.balance(sandbox.seller.address).usdc!
+  const before = earned()
+  const client = new SvcClient({
+    mnemonic: sandbox.wallet.mnemonic,
+    network: 'testnet',
+    algodUrl: sandbox.algodUrl,
+    strictResource: true,
+  })
+  const { data } = await client.call(url, { text: 'hello' })
+  expect(data).toEqual({ shouted: 'HELLO' })
+  expect(earned() - before).toBe(10_000n)
+}

@@ -30,6 +30,7 @@ export const READ: ReadPayment = {
   asset: TESTNET_USDC,
   firstValid: 100n,
   lastValid: 200n,
+  groupProblem: undefined,
   network: 'testnet',
   signature: 'SIGNATURE',
   isOfGroup: id => id === 'TX',

@@ -22,6 +22,7 @@ Exit codes:
 const USAGE_CODES: ReadonlySet<string> = new Set([
   'directory_not_empty',
   'entry_not_found',
+  'file_exists',
   'invalid_address',
   'invalid_fault',
   'invalid_key',
@@ -31,6 +32,7 @@ const USAGE_CODES: ReadonlySet<string> = new Set([
   'invalid_request',
   'invalid_sandbox',
   'invalid_url',
+  'not_confirmed',
   'no_signer',
   'typescript_unsupported',
 ])

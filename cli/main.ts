@@ -12,6 +12,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<(program: Command) => void
   init: async () => (await import('./commands/init.js')).initCommand,
   dev: async () => (await import('./commands/dev.js')).devCommand,
   doctor: async () => (await import('./commands/doctor.js')).doctorCommand,
+  wallet: async () => (await import('./commands/wallet.js')).walletCommand,
   quote: async () => (await import('./commands/quote.js')).quoteCommand,
   call: async () => (await import('./commands/call.js')).callCommand,
   manifest: async () => (await import('./commands/manifest.js')).manifestCommand,

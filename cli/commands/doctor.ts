@@ -1,10 +1,10 @@
 /** `svc doctor`: one line for each condition that must hold before a caller can pay, and how to fix it if it does not. */
 import type { Command } from 'commander'
-import { SvcError } from '../../src/domain/errors.js'
-import { isNetwork, type Network } from '../../src/domain/network.js'
+import type { Network } from '../../src/domain/network.js'
 import { networkArgument } from '../arguments.js'
 import type { Finding } from '../doctor/finding.js'
 import { EXIT } from '../exit.js'
+import { networkFromEnvironment } from '../network-from-environment.js'
 import { columns, json, print } from '../output.js'
 import { whileWaiting } from '../spinner.js'
 
@@ -49,13 +49,6 @@ async function doctor(flags: DoctorFlags): Promise<void> {
   if (flags.json) print(json({ ok, network, findings }, 2))
   else print(...told(findings))
   if (!ok) process.exitCode = EXIT.failed
-}
-
-function networkFromEnvironment(): Network {
-  const { SVC_NETWORK: named, SVC_SANDBOX: sandbox } = process.env
-  if (!named) return sandbox ? 'testnet' : 'mainnet'
-  if (isNetwork(named)) return named
-  throw new SvcError(`SVC_NETWORK is mainnet or testnet, not '${named}'`, 'invalid_network')
 }
 
 const MARKS = { ok: 'ok', failed: 'FAILED', skipped: 'skipped' } as const

@@ -49,7 +49,7 @@ export const USDC_ASSET_ID: Readonly<Record<Network, number>> = Object.freeze({
 
 export const USDC_DECIMALS = 6
 
-/** A public facilitator that sponsors network fees, so that payers need USDC but no ALGO. */
+/** A public facilitator that sponsors network fees: payers spend USDC alone. They still keep 0.2 ALGO in the account. */
 export const DEFAULT_FACILITATOR = 'https://facilitator.goplausible.xyz'
 
 /** Public nodes, used where no `algodUrl` or `indexerUrl` is given. */

@@ -1,7 +1,9 @@
+import fc from 'fast-check'
 import { afterEach, describe, expect, it } from 'vitest'
 import { ALGOD_TOKEN_HEADER, algodOver } from '../../src/adapters/algorand/algod-api.js'
 import { nodeClientOverFetch } from '../../src/adapters/algorand/node-client-over-fetch.js'
 import { nodeClient } from '../../src/adapters/algorand/node-clients.js'
+import { responseBody, uint64In } from '../../src/adapters/algorand/node-response-reader.js'
 import { systemClock } from '../../src/ports/clock.js'
 import { type FakeNode, fakeNode } from '../support/fake-node.js'
 
@@ -12,6 +14,34 @@ let close: (() => Promise<void>)[] = []
 afterEach(async () => {
   for (const closing of close) await closing()
   close = []
+})
+
+describe('integers of a node', () => {
+  it('keep their digits up to 64 bits, and text stays as it is', () => {
+    const number = fc.oneof(fc.nat(), fc.bigInt({ min: 2n ** 53n, max: 2n ** 64n - 1n }))
+    fc.assert(
+      fc.property(
+        number,
+        fc.string(),
+        fc.double({ noNaN: true, noDefaultInfinity: true }).map(found => found + 0),
+        (amount, note, other) => {
+          const text = `{"note":${JSON.stringify(note)},"amount":${amount},"list":[${amount}],"other":${JSON.stringify(other)}}`
+          const body = responseBody(200, text)!
+          expect([uint64In(body, 'amount'), body.note, Number(body.other)]).toEqual([
+            BigInt(amount),
+            note,
+            other,
+          ])
+        },
+      ),
+    )
+    expect(responseBody(200, '{"note":"1234567890123456789 \\"1234567890123456789"}')).toEqual({
+      note: '1234567890123456789 "1234567890123456789',
+    })
+    expect(() => uint64In(responseBody(200, '{"amount":18446744073709551616}')!, 'amount')).toThrow(
+      'whole number',
+    )
+  })
 })
 
 const CLIENTS = { undici: nodeClient, fetch: nodeClientOverFetch(systemClock) }

@@ -10,7 +10,7 @@ import { type PackedPackage, unpackPacked } from '../support/packed-package.js'
 import { freePort } from '../support/redis-server.js'
 import { type RuntimeName, runtimePath } from '../support/runtimes.js'
 import { workerdConfig } from '../support/workerd.js'
-import { codeBlocks, TYPED_PACKAGES, UNTYPED_PACKAGES } from './code-blocks.js'
+import { TYPED_PACKAGES, UNTYPED_PACKAGES } from './code-blocks.js'
 import { expectSold, FOLDER, programOf } from './host-guide.js'
 
 const INSTALL_MS = 300_000

@@ -5,7 +5,7 @@
  * @see https://developer.algorand.org/docs/rest-apis/algod/
  */
 import { isRecord } from '../../domain/x402.js'
-import { bigintIn, type NodeClient, textIn, unavailable } from './node-response-reader.js'
+import { bigintIn, type NodeClient, textIn, uint64In, unavailable } from './node-response-reader.js'
 
 export interface Algod {
   suggestedParams(): Promise<SuggestedParams>
@@ -70,14 +70,14 @@ export function algodOver(node: NodeClient): Algod {
     async account(address) {
       // A node refuses to list every asset of a large account; the balance is enough here.
       const body = await node.get(`/v2/accounts/${encodeURIComponent(address)}?exclude=all`)
-      return { microAlgos: bigintIn(body, 'amount'), minBalanceMicroAlgos: bigintIn(body, 'min-balance') }
+      return { microAlgos: uint64In(body, 'amount'), minBalanceMicroAlgos: uint64In(body, 'min-balance') }
     },
     async assetHolding(address, assetId) {
       const body = await node.find(`/v2/accounts/${encodeURIComponent(address)}/assets/${assetId}`)
       if (!body || body['asset-holding'] === undefined) return undefined
       const holding = body['asset-holding']
       if (!isRecord(holding)) throw unavailable('asset-holding is no object')
-      return { amount: bigintIn(holding, 'amount'), frozen: holding['is-frozen'] === true }
+      return { amount: uint64In(holding, 'amount'), frozen: holding['is-frozen'] === true }
     },
     close: () => node.close(),
   }

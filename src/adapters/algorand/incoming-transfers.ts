@@ -1,7 +1,7 @@
 /** The transfers to an account, read from an indexer. Audits use it, so it may be slow. */
 import { isRecord } from '../../domain/x402.js'
 import type { IncomingTransfers, Transfer } from '../../ports/incoming-transfers.js'
-import { bigintIn, type NodeOptions, nodeClient, textIn, unavailable } from './node-clients.js'
+import { bigintIn, type NodeOptions, nodeClient, textIn, uint64In, unavailable } from './node-clients.js'
 
 const PAGE = 1_000
 const TIMEOUT_MS = 30_000
@@ -48,6 +48,6 @@ function transferOf(transaction: unknown): Transfer {
     ...landed,
     receiver: textIn(transfer, 'receiver'),
     asset: bigintIn(transfer, 'asset-id').toString(),
-    amount: bigintIn(transfer, 'amount'),
+    amount: uint64In(transfer, 'amount'),
   }
 }

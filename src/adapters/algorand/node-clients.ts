@@ -17,7 +17,14 @@ import {
 
 export type { AccountState, Algod, AssetHolding, SuggestedParams } from './algod-api.js'
 export type { Indexer } from './indexer-api.js'
-export { bigintIn, type NodeClient, type NodeOptions, textIn, unavailable } from './node-response-reader.js'
+export {
+  bigintIn,
+  type NodeClient,
+  type NodeOptions,
+  textIn,
+  uint64In,
+  unavailable,
+} from './node-response-reader.js'
 
 const CONNECTIONS_MAX = 16
 

@@ -63,7 +63,7 @@ export function nodeClientOver(
 export function responseBody(status: number, text: string): Record<string, unknown> | undefined {
   if (status === 404) return undefined
   if (status !== 200) throw unavailable(`status ${status}`)
-  const value: unknown = JSON.parse(text)
+  const value: unknown = JSON.parse(withLongIntegersQuoted(text))
   if (!isRecord(value)) throw unavailable('the answer is no JSON object')
   return value
 }
@@ -83,7 +83,26 @@ export function unavailableBy(error: unknown): SvcError {
   return unavailable(error instanceof Error ? error.message : String(error))
 }
 
-/** A JSON number beyond 2^53 has lost digits already: it is refused, not rounded. */
+/** A string, or an integer of 16 digits or more. */
+const STRING_OR_LONG_INTEGER = /"(?:[^"\\]|\\.)*"|(?<![\d.eE+-])\d{16,}(?![\d.eE])/g
+
+/** `JSON.parse` rounds integers beyond 2^53, and balances of 64 bits may be larger. */
+function withLongIntegersQuoted(json: string): string {
+  if (!/\d{16}/.test(json)) return json
+  return json.replace(STRING_OR_LONG_INTEGER, found => (found[0] === '"' ? found : `"${found}"`))
+}
+
+const UINT64_MAX = 2n ** 64n - 1n
+
+/** For an amount, which has 64 bits. */
+export function uint64In(body: Record<string, unknown>, key: string): bigint {
+  const value = body[key]
+  const isLong = typeof value === 'string' && /^\d{16,20}$/.test(value)
+  if (isLong && BigInt(value) <= UINT64_MAX) return BigInt(value)
+  return bigintIn(body, key)
+}
+
+/** For what no network comes near 2^53 of, such as rounds. */
 export function bigintIn(body: Record<string, unknown>, key: string): bigint {
   const value = body[key]
   if (typeof value === 'number' && Number.isSafeInteger(value) && value >= 0) return BigInt(value)

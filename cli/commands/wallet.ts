@@ -1,0 +1,174 @@
+/** `svc wallet`: makes a wallet, and readies one for USDC. The 25 words come from the environment or standard input. */
+import { randomBytes } from 'node:crypto'
+import { writeFile } from 'node:fs/promises'
+import { createInterface } from 'node:readline/promises'
+import type { Command } from 'commander'
+import { SvcError } from '../../src/domain/errors.js'
+import { formatUsd } from '../../src/domain/money.js'
+import type { Network } from '../../src/domain/network.js'
+import { networkArgument } from '../arguments.js'
+import { networkFromEnvironment } from '../network-from-environment.js'
+import { columns, json, note, print } from '../output.js'
+import { whileWaiting } from '../spinner.js'
+import type { Holdings } from '../wallet/holdings.js'
+
+interface NodeFlags {
+  readonly network?: Network
+  readonly algod?: string
+  readonly json?: boolean
+}
+
+const NETWORK = [
+  '--network <network>',
+  'mainnet or testnet (default: SVC_NETWORK, else mainnet; testnet with SVC_SANDBOX)',
+  networkArgument,
+] as const
+const ALGOD = ['--algod <url>', 'an Algorand node (default: the one that serve uses)'] as const
+
+export function walletCommand(program: Command): void {
+  const wallet = program
+    .command('wallet')
+    .description('make a wallet, look into one, and opt in to USDC')
+    .addHelpText(
+      'after',
+      `
+The 25 words of a wallet are read from SVC_MNEMONIC, or from standard input. They are never an argument.
+
+Examples:
+  $ svc wallet new --out wallet.txt
+  $ svc wallet balance --network testnet < wallet.txt
+  $ svc wallet optin --network testnet < wallet.txt`,
+    )
+  wallet
+    .command('new')
+    .description('make a wallet on this machine; nothing is sent')
+    .option('--out <file>', 'write the words to a new file that only you can read, instead of printing them')
+    .option('--json', 'print one JSON object')
+    .action(makeWallet)
+  wallet.command('address').description('print the address of the wallet').action(printAddress)
+  wallet
+    .command('balance')
+    .description('print what an account holds, and what it lacks for USDC')
+    .argument('[address]', 'the account (default: the one of the wallet)')
+    .option(...NETWORK)
+    .option(...ALGOD)
+    .option('--json', 'print one JSON object')
+    .action(printBalance)
+  wallet
+    .command('optin')
+    .description(
+      'opt the wallet in to USDC: 0.001 ALGO for the network, and 0.1 ALGO that must stay in the account',
+    )
+    .option(...NETWORK)
+    .option(...ALGOD)
+    .option('--yes', 'do not ask on mainnet')
+    .option('--json', 'print one JSON object')
+    .action(optWalletIn)
+}
+
+async function makeWallet({ out, json: asJson }: { out?: string; json?: boolean }): Promise<void> {
+  const { mnemonicOf, signingKeyFromSeed } = await import('../../src/adapters/algorand/signing-keys.js')
+  const seed = randomBytes(32)
+  const [{ address }, mnemonic] = [signingKeyFromSeed(seed), mnemonicOf(seed)]
+  if (out !== undefined) await writeSecret(out, mnemonic)
+  const told = { address, ...(out === undefined ? { mnemonic } : { file: out }) }
+  if (asJson) print(json(told))
+  else print(...columns(Object.entries(told)))
+  note(
+    '',
+    'Whoever has the 25 words has the money. Nobody can restore them: keep a copy where only you can read it.',
+    'Before it can hold USDC, the account needs 0.201 ALGO and an opt-in: svc wallet optin',
+  )
+}
+
+async function writeSecret(file: string, words: string): Promise<void> {
+  try {
+    await writeFile(file, `${words}\n`, { mode: 0o600, flag: 'wx' })
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
+    throw new SvcError(`${file} exists: a wallet is never overwritten`, 'file_exists')
+  }
+}
+
+async function printAddress(): Promise<void> {
+  const { readKey } = await import('../wallet/read-key.js')
+  print((await readKey()).address)
+}
+
+async function printBalance(named: string | undefined, { algod, ...flags }: NodeFlags): Promise<void> {
+  const network = flags.network ?? networkFromEnvironment()
+  const address = named === undefined ? await ownAddress() : await validAddress(named)
+  const { holdingsOf } = await import('../wallet/holdings.js')
+  const holdings = await whileWaiting(`asking ${network}`, holdingsOf(network, address, algod))
+  if (flags.json) return print(json(asTexts(holdings)))
+  print(...(await described(holdings)))
+}
+
+async function optWalletIn({ algod, yes, ...flags }: NodeFlags & { yes?: boolean }): Promise<void> {
+  const network = flags.network ?? networkFromEnvironment()
+  const { readKey } = await import('../wallet/read-key.js')
+  const key = await readKey()
+  const { fundingFirst, holdingsOf } = await import('../wallet/holdings.js')
+  const before = await whileWaiting(`asking ${network}`, holdingsOf(network, key.address, algod))
+  if (before.shortOfMicroAlgos > 0n)
+    throw new SvcError(fundingFirst(before.shortOfMicroAlgos), 'insufficient_algo')
+  if (before.usdc === undefined && network === 'mainnet' && !yes) await asked(key.address)
+  const { optIn } = await import('../wallet/opt-in.js')
+  const txId =
+    before.usdc === undefined
+      ? await whileWaiting(`opting in on ${network}`, optIn(network, key, algod))
+      : undefined
+  if (flags.json) print(json({ address: key.address, network, alreadyOptedIn: txId === undefined, txId }))
+  else if (txId === undefined) print(`${key.address} is opted in to USDC on ${network} already`)
+  else
+    print(
+      ...columns([
+        ['opted in', key.address],
+        ['network', network],
+        ['transaction', txId],
+      ]),
+    )
+}
+
+async function asked(address: string): Promise<void> {
+  if (!process.stdin.isTTY)
+    throw new SvcError('On mainnet this costs ALGO: add --yes, or run it in a terminal', 'not_confirmed')
+  const terminal = createInterface({ input: process.stdin, output: process.stderr })
+  const answer = await terminal.question(`Opt ${address} in to USDC on mainnet, for 0.001 ALGO? [y/N] `)
+  terminal.close()
+  if (!/^y(es)?$/i.test(answer.trim())) throw new SvcError('Nothing was sent', 'not_confirmed')
+}
+
+async function ownAddress(): Promise<string> {
+  const { readKey } = await import('../wallet/read-key.js')
+  return (await readKey()).address
+}
+
+async function validAddress(text: string): Promise<string> {
+  const { isValidAddress } = await import('../../src/adapters/algorand/address.js')
+  if (isValidAddress(text)) return text
+  throw new SvcError(`'${text}' is no Algorand address`, 'invalid_address')
+}
+
+async function described(holdings: Holdings): Promise<string[]> {
+  const { algos } = await import('../wallet/holdings.js')
+  const { address, network, microAlgos, minBalanceMicroAlgos, usdc, missing } = holdings
+  return columns([
+    ['address', address],
+    ['network', network],
+    ['ALGO', `${algos(microAlgos)} (${algos(minBalanceMicroAlgos)} must stay)`],
+    ['USDC', usdc === undefined ? 'not opted in' : formatUsd(usdc)],
+    ...missing.map(what => ['missing', what] as const),
+  ])
+}
+
+/** JSON has no integers of 64 bits. */
+function asTexts({ microAlgos, minBalanceMicroAlgos, shortOfMicroAlgos, usdc, ...holdings }: Holdings) {
+  return {
+    ...holdings,
+    microAlgos: String(microAlgos),
+    minBalanceMicroAlgos: String(minBalanceMicroAlgos),
+    shortOfMicroAlgos: String(shortOfMicroAlgos),
+    usdc: usdc === undefined ? null : String(usdc),
+  }
+}

@@ -1,0 +1,74 @@
+/** What an account holds, and what it lacks to pay or to be paid in USDC. */
+import type { Algod } from '../../src/adapters/algorand/algod-api.js'
+import { algodClient } from '../../src/adapters/algorand/node-clients.js'
+import { remotesOf } from '../../src/app/server/settings-from-options.js'
+import { SvcError } from '../../src/domain/errors.js'
+import { GENESIS_HASH, type Network, USDC_ASSET_ID } from '../../src/domain/network.js'
+
+/** The ledger asks for this of an account, and for as much again for each asset. */
+const MIN_BALANCE_MICRO_ALGOS = 100_000n
+export const OPT_IN_FEE_MICRO_ALGOS = 1_000n
+
+export interface Holdings {
+  readonly address: string
+  readonly network: Network
+  readonly microAlgos: bigint
+  /** What must stay in the account. */
+  readonly minBalanceMicroAlgos: bigint
+  /** Base units; `undefined` without an opt-in. */
+  readonly usdc: bigint | undefined
+  readonly isFrozen: boolean
+  /** What the account lacks for an opt-in; 0 where it is opted in, or has enough. */
+  readonly shortOfMicroAlgos: bigint
+  /** What to do before the account can hold and pay USDC. */
+  readonly missing: readonly string[]
+}
+
+/** @throws SvcError `node_unavailable` or `network_mismatch` */
+export async function holdingsOf(network: Network, address: string, algodUrl?: string): Promise<Holdings> {
+  const algod = algodClient({ url: remotesOf({ ...(algodUrl && { algodUrl }) }, network).algodUrl })
+  try {
+    return await read(algod, network, address)
+  } finally {
+    await algod.close()
+  }
+}
+
+async function read(algod: Algod, network: Network, address: string): Promise<Holdings> {
+  const [{ genesisHash }, account, holding] = await Promise.all([
+    algod.suggestedParams(),
+    algod.account(address),
+    algod.assetHolding(address, USDC_ASSET_ID[network]),
+  ])
+  if (genesisHash !== GENESIS_HASH[network])
+    throw new SvcError(`The node is not on ${network}`, 'network_mismatch')
+  const held = {
+    address,
+    network,
+    ...account,
+    usdc: holding?.amount,
+    isFrozen: holding?.frozen ?? false,
+  }
+  const needed = account.minBalanceMicroAlgos + MIN_BALANCE_MICRO_ALGOS + OPT_IN_FEE_MICRO_ALGOS
+  const short = needed - account.microAlgos
+  const shortOfMicroAlgos = held.usdc === undefined && short > 0n ? short : 0n
+  return { ...held, shortOfMicroAlgos, missing: missingOf({ ...held, shortOfMicroAlgos }) }
+}
+
+function missingOf({ shortOfMicroAlgos, usdc, isFrozen }: Omit<Holdings, 'missing'>): string[] {
+  if (isFrozen) return ['The issuer has frozen its USDC: it cannot pay and cannot be paid']
+  if (usdc !== undefined) return usdc === 0n ? ['It holds no USDC: it can be paid, and cannot pay'] : []
+  const optIn = 'It is not opted in to USDC: svc wallet optin'
+  return shortOfMicroAlgos > 0n ? [fundingFirst(shortOfMicroAlgos), optIn] : [optIn]
+}
+
+export function fundingFirst(shortOfMicroAlgos: bigint): string {
+  return `It needs ${algos(shortOfMicroAlgos)} ALGO more before it can opt in to USDC`
+}
+
+export function algos(microAlgos: bigint): string {
+  const fraction = String(microAlgos % 1_000_000n)
+    .padStart(6, '0')
+    .replace(/0+$/, '')
+  return `${microAlgos / 1_000_000n}${fraction && `.${fraction}`}`
+}

@@ -1,0 +1,140 @@
+/** `svc wallet`: words that no argument carries, and an account that gets ready for USDC step by step. */
+import { mkdtemp, readFile, rm, stat } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { signingKey } from '../../src/adapters/algorand/signing-keys.js'
+import { type Sandbox, startSandbox } from '../../src/sandbox.js'
+import { closing } from '../support/closing.js'
+import { fakeNode } from '../support/fake-node.js'
+import { ended, start, svc } from './run.js'
+
+let sandbox: Sandbox
+let folder: string
+beforeAll(async () => {
+  sandbox = await startSandbox()
+  folder = await mkdtemp(join(tmpdir(), 'svc-wallet-'))
+})
+afterAll(async () => {
+  await sandbox.close()
+  await rm(folder, { recursive: true })
+})
+
+const env = () => ({ SVC_SANDBOX: sandbox.url })
+
+/** Runs it with the words on standard input. */
+function fed(words: string, args: readonly string[], more: Record<string, string> = {}) {
+  const child = start(['wallet', ...args], { ...env(), ...more })
+  child.stdin!.end(words)
+  return ended(child)
+}
+
+async function made(): Promise<{ address: string; mnemonic: string }> {
+  const { stdout } = await svc(['wallet', 'new', '--json'])
+  return JSON.parse(stdout)
+}
+
+async function fund(address: string, microAlgos: number): Promise<void> {
+  const body = JSON.stringify({ address, microAlgos })
+  const funded = await fetch(`${sandbox.url}/sandbox/fund`, { method: 'POST', body })
+  expect(funded.status).toBe(200)
+}
+
+/** A node of a network, with one account: JSON as it is sent, because its integers are longer than ours. */
+async function nodeOf(genesisHash: string, account: string, holding: string) {
+  const params = JSON.stringify({ 'last-round': 1, 'min-fee': 1_000, 'genesis-hash': genesisHash })
+  return closing(
+    await fakeNode((path, response) => {
+      const answer = path.endsWith('/params') ? params : path.includes('/assets/') ? holding : account
+      response.setHeader('content-type', 'application/json').end(answer)
+    }),
+  )
+}
+
+describe('svc wallet new', () => {
+  it('prints words that sign for its address, others each time', async () => {
+    const [one, other] = await Promise.all([made(), made()])
+    expect(one.mnemonic.split(' ')).toHaveLength(25)
+    expect(signingKey(one.mnemonic).address).toBe(one.address)
+    expect(other.address).not.toBe(one.address)
+  })
+
+  it('writes them to a file that only its owner can read, and never over another', async () => {
+    const file = join(folder, 'words.txt')
+    const { code, stdout, stderr } = await svc(['wallet', 'new', '--out', file])
+    const words = await readFile(file, 'utf8')
+    expect(code).toBe(0)
+    expect(stdout + stderr).not.toContain(words.trim())
+    expect((await stat(file)).mode & 0o777).toBe(0o600)
+    expect((await fed(words, ['address'])).stdout.trim()).toBe(signingKey(words.trim()).address)
+    const again = await svc(['wallet', 'new', '--out', file])
+    expect([again.code, again.stderr]).toEqual([2, expect.stringContaining('(file_exists)')])
+    expect(await readFile(file, 'utf8')).toBe(words)
+  })
+})
+
+describe('the words', () => {
+  it('come from the environment, or from standard input', async () => {
+    const { address, mnemonic } = await made()
+    const fromEnvironment = await fed('', ['address'], { SVC_MNEMONIC: mnemonic })
+    const fromInput = await fed(`  ${mnemonic.replaceAll(' ', '\n')}\n`, ['address'])
+    expect([fromEnvironment.stdout.trim(), fromInput.stdout.trim()]).toEqual([address, address])
+  })
+
+  it.each([
+    ['missing', '', 'no_signer'],
+    ['wrong', 'secretive horse battery', 'invalid_key'],
+  ])('are told to be %s, and not repeated', async (_, words, code) => {
+    const { code: exit, stderr } = await fed(words, ['address'])
+    expect([exit, stderr]).toEqual([2, expect.stringContaining(`(${code})`)])
+    expect(stderr).not.toContain('secretive')
+  })
+})
+
+describe('an account', () => {
+  it('is told what it lacks, step by step, until it holds USDC', async () => {
+    const { address, mnemonic } = await made()
+    const missing = async () =>
+      JSON.parse((await svc(['wallet', 'balance', address, '--json'], env())).stdout).missing
+    const optIn = () => fed(mnemonic, ['optin', '--json'])
+    expect(await missing()).toEqual([
+      'It needs 0.201 ALGO more before it can opt in to USDC',
+      'It is not opted in to USDC: svc wallet optin',
+    ])
+    const tooEarly = await optIn()
+    expect([tooEarly.code, tooEarly.stderr]).toEqual([1, expect.stringContaining('(insufficient_algo)')])
+    await fund(address, 201_000)
+    expect(await missing()).toEqual(['It is not opted in to USDC: svc wallet optin'])
+    const { txId } = JSON.parse((await optIn()).stdout)
+    expect(sandbox.transactions().at(-1)?.txId).toBe(txId)
+    expect(sandbox.balance(address)).toMatchObject({ microAlgos: 200_000n, usdc: 0n })
+    expect(JSON.parse((await optIn()).stdout)).toMatchObject({ alreadyOptedIn: true })
+    expect(sandbox.transactions().at(-1)?.txId).toBe(txId)
+    expect(await missing()).toEqual(['It holds no USDC: it can be paid, and cannot pay'])
+  })
+
+  it('shows its holdings to people, beyond 2^53 base units as well', async () => {
+    const address = sandbox.wallet.address
+    const node = await nodeOf(
+      'SGO1GKSzyE7IEPItTxCByw9x8FmnrCDexi9/cOUJOiI=',
+      '{"amount":9007199254740993,"min-balance":200000}',
+      '{"asset-holding":{"amount":18446744073709551615,"is-frozen":false}}',
+    )
+    const { stdout } = await svc(['wallet', 'balance', address, '--algod', node.url], env())
+    expect(stdout).toContain('9007199254.740993 (0.2 must stay)')
+    expect(stdout).toContain('18446744073709.551615')
+  })
+
+  it('is not taken from another network, and on mainnet somebody must agree', async () => {
+    const { mnemonic } = await made()
+    const other = await fed(mnemonic, ['optin', '--network', 'mainnet'])
+    expect([other.code, other.stderr]).toEqual([1, expect.stringContaining('(network_mismatch)')])
+    const node = await nodeOf(
+      'wGHE2Pwdvd7S12BL5FaOP20EGYesN73ktiC1qzkkit8=',
+      '{"amount":1000000,"min-balance":100000}',
+      '{}',
+    )
+    const silent = await fed(mnemonic, ['optin', '--network', 'mainnet', '--algod', node.url])
+    expect([silent.code, silent.stderr]).toEqual([2, expect.stringContaining('(not_confirmed)')])
+  })
+})

@@ -88,6 +88,7 @@ export function assemble(settings: Settings, drain: Drain, around: PlatformServi
   const transports = transportsOf({ ...mount, charge, documents, facilitatorUrl, around }, settings)
   const condition = { agent, facilitators, deps, healthChecks: settings.healthChecks, journal }
   const free = freeRoutes({
+    agent,
     documents,
     health: healthOf(condition),
     readiness: readinessOf(condition),

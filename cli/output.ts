@@ -17,8 +17,16 @@ export function json(value: unknown, indent?: number): string {
   return (JSON.stringify(value, undefined, indent) ?? 'null').replace(CONTROLS_BUT_LAYOUT, escaped)
 }
 
+let isPrinted = false
+
+/** Whether there is a result on stdout. */
+export function hasPrinted(): boolean {
+  return isPrinted
+}
+
 /** Prints results on stdout. */
 export function print(...lines: readonly string[]): void {
+  isPrinted = true
   process.stdout.write(`${lines.join('\n')}\n`)
 }
 

@@ -1,12 +1,12 @@
 /** `svc mcp`: serves an agent's endpoints as tools for desktop clients, over stdio. Stdout carries only the protocol. */
 import type { Command } from 'commander'
 import type { Network } from '../../src/client.js'
-import { NETWORK_OPTION } from '../arguments.js'
+import { NETWORK_OPTION, required } from '../arguments.js'
 import { networkFromEnvironment } from '../network-from-environment.js'
 import { note, printable } from '../output.js'
 
 interface McpFlags {
-  readonly url: string
+  readonly url?: string
   readonly maxPrice: string
   readonly maxPerDay: string
   readonly network?: Network
@@ -20,7 +20,7 @@ export function mcpCommand(program: Command): void {
   program
     .command('mcp')
     .description("offer an agent's endpoints as MCP tools over stdio, paid from the wallet in SVC_MNEMONIC")
-    .requiredOption('--url <agent>', "the agent's base URL")
+    .option('--url <agent>', "the agent's base URL (required)")
     .option('--max-price <usd>', 'pay at most this much for a call', DEFAULT_MAX_PRICE)
     .option('--max-per-day <usd>', 'pay at most this much in 24 hours', DEFAULT_MAX_PER_DAY)
     .option(...NETWORK_OPTION)
@@ -35,8 +35,9 @@ Example:
     .action((flags: McpFlags) => bridge(flags, program.version() ?? ''))
 }
 
-async function bridge({ url, maxPrice, maxPerDay, ...flags }: McpFlags, version: string): Promise<void> {
-  const network = flags.network ?? networkFromEnvironment()
+async function bridge(flags: McpFlags, version: string): Promise<void> {
+  const { maxPrice, maxPerDay, network = networkFromEnvironment() } = flags
+  const url = required(flags.url, '--url')
   const mnemonic = process.env.SVC_MNEMONIC || undefined
   // Remove the mnemonic from the environment before anything is sent, so that no child process or crash report
   // contains it.

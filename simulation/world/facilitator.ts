@@ -115,7 +115,7 @@ export class Facilitator {
   async #serve(method: string, path: string, body: Buffer): Promise<{ status: number; text: string }> {
     const { fate, timeline, conditions, truth } = this.#world
     const route = this.#routes.find(each => each.method === method && each.path.test(path))!
-    const handle = () => route.handle({ query: new URLSearchParams(), body, accept: '', parts: [] })
+    const handle = () => route.handle({ query: new URLSearchParams(), body, parts: [] })
     if (path === '/settle') truth.settleAsked(body)
     if (fate.strike(fate.numbered('facilitator.death'), conditions.facilitator.death, timeline.nowMs)) {
       const after = fate.fractionOf(fate.numbered('facilitator.death.after')) < 0.5

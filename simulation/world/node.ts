@@ -78,7 +78,7 @@ export class Node {
     try {
       const parts = (route.path.exec(bare) ?? []).slice(1).map(decodeURIComponent)
       const query = new URLSearchParams(path.slice(bare.length + 1))
-      const reply = await route.handle({ query, body: Buffer.alloc(0), accept: '', parts })
+      const reply = await route.handle({ query, body: Buffer.alloc(0), parts })
       if ('raw' in reply) return { status: 500, text: '' }
       const text = textOf(reply.body)
       return {

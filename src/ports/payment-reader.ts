@@ -11,6 +11,17 @@ export interface PaymentReader {
   read(payload: PaymentPayload): ReadPayment | undefined
 }
 
+/**
+ * Why a group is not taken as a payment.
+ *
+ * - `notWhole`: its transactions are not those that the payment's group id was made of, so it can never land.
+ * - `noCommonRound`: no round is valid for all its transactions, so it can never land.
+ * - `notPlain`: the payment itself also closes out its holding, rekeys its account, or takes from another account.
+ * - `anotherTransfer`: a second transaction moves the asset to or from the receiver. Two payments that land together
+ *   would charge for a call that failed as soon as the other call is paid for.
+ */
+export type GroupProblem = 'notWhole' | 'noCommonRound' | 'notPlain' | 'anotherTransfer'
+
 export interface ReadPayment {
   readonly txId: string
   readonly payer: string
@@ -18,8 +29,14 @@ export interface ReadPayment {
   readonly amount: bigint
   /** Decimal asset id. */
   readonly asset: string
+  /**
+   * The rounds in which the payment can land. It lands with its whole group or not at all, so these are the rounds that
+   * all transactions of the group share.
+   */
   readonly firstValid: bigint
   readonly lastValid: bigint
+  /** What speaks against the payment's group, although the payment itself can be read. */
+  readonly groupProblem: GroupProblem | undefined
   /** Base64 of the genesis hash that the transaction names. */
   readonly genesisHash: string | undefined
   /**

@@ -1,6 +1,7 @@
 /** The part of a node's REST interface that wallets, facilitators and our client use, with a node's own words. */
 import {
   decodeMsgpack,
+  type Encodable,
   encodeJSON,
   encodeMsgpack,
   modelsv2,
@@ -28,7 +29,7 @@ export function algodRoutes(ledger: Ledger): Route[] {
   const post = (path: RegExp, handle: Route['handle']): Route => ({ method: 'POST', path, handle })
   return [
     get(/^\/v2\/transactions\/params$/, () => params(ledger)),
-    post(/^\/v2\/transactions\/simulate$/, ({ body }) => simulate(ledger, body)),
+    post(/^\/v2\/transactions\/simulate$/, request => simulate(ledger, request)),
     post(/^\/v2\/transactions$/, ({ body }) => submit(ledger, body)),
     get(/^\/v2\/transactions\/pending\/([^/]+)$/, request => pending(ledger, request)),
     get(/^\/v2\/status$/, () => status(ledger)),
@@ -58,7 +59,7 @@ function params({ network, rounds }: Ledger): Reply {
   })
 }
 
-function simulate(ledger: Ledger, body: Buffer): Reply {
+function simulate(ledger: Ledger, { body, query }: SandboxRequest): Reply {
   const groups = simulatedGroups(body)
   if (groups.length !== 1) throw invalid(`expected 1 transaction group, got ${groups.length}`)
   const group = groups[0]!
@@ -81,7 +82,7 @@ function simulate(ledger: Ledger, body: Buffer): Reply {
       }),
     ],
   })
-  return msgpack(encodeMsgpack(response))
+  return formatted(query, response)
 }
 
 function simulatedGroups(body: Buffer): readonly (readonly SignedTransaction[])[] {
@@ -123,7 +124,7 @@ export function isCanonical(signed: SignedTransaction, bytes: Uint8Array): boole
   return Buffer.compare(encodeMsgpack(signed), bytes) === 0
 }
 
-function pending(ledger: Ledger, { parts, query, accept }: SandboxRequest): Reply {
+function pending(ledger: Ledger, { parts, query }: SandboxRequest): Reply {
   const landed = ledger.landed(parts[0]!)
   if (!landed) throw invalid(NOT_IN_POOL, 404)
   const response = new modelsv2.PendingTransactionResponse({
@@ -131,9 +132,7 @@ function pending(ledger: Ledger, { parts, query, accept }: SandboxRequest): Repl
     txn: landed.signed,
     confirmedRound: landed.round,
   })
-  const wanted = query.get('format') ?? (accept.includes('msgpack') ? 'msgpack' : 'json')
-  if (wanted === 'msgpack') return msgpack(encodeMsgpack(response))
-  return { status: 200, type: 'application/json', body: encodeJSON(response) }
+  return formatted(query, response)
 }
 
 function status({ rounds }: Ledger): Reply {
@@ -226,8 +225,12 @@ function bigJson(value: unknown): Reply {
   return { status: 200, type: 'application/json', body: stringifyJSON(value) }
 }
 
-function msgpack(body: Uint8Array): Reply {
-  return { status: 200, type: 'application/msgpack', body }
+/** A node does not read `Accept`. Python's algosdk names no format and reads JSON. */
+function formatted(query: URLSearchParams, value: Encodable): Reply {
+  const format = query.get('format') ?? 'json'
+  if (format === 'json') return { status: 200, type: 'application/json', body: encodeJSON(value) }
+  if (format !== 'msgpack' && format !== 'msgp') throw invalid('failed to parse the format option')
+  return { status: 200, type: 'application/msgpack', body: encodeMsgpack(value) }
 }
 
 function invalid(message: string, status = 400): BadRequest {

@@ -4,7 +4,7 @@
  */
 import type { Transaction } from 'algosdk'
 import { encodeBase32 } from '../adapters/algorand/base32.js'
-import { bytesToSign, hashOf } from '../adapters/algorand/transaction-bytes.js'
+import { bytesToSign, hashOf, ungroupedHashOf } from '../adapters/algorand/transaction-bytes.js'
 
 export interface Encoded {
   /** The bytes that are signed. */
@@ -21,17 +21,7 @@ export function encoded(txn: Transaction): Encoded {
   if (before) return before
   const bytes = bytesToSign(txn)
   const hash = hashOf(bytes)
-  const now = { bytes, txId: encodeBase32(hash), ungroupedHash: txn.group ? ungroupedHash(txn) : hash }
+  const now = { bytes, txId: encodeBase32(hash), ungroupedHash: ungroupedHashOf(bytes.subarray(2)) }
   known.set(txn, now)
   return now
-}
-
-function ungroupedHash(txn: Transaction): Buffer {
-  const { group } = txn
-  txn.group = undefined
-  try {
-    return hashOf(bytesToSign(txn))
-  } finally {
-    txn.group = group
-  }
 }

@@ -24,7 +24,7 @@ export interface LandedTransaction {
   readonly landedAt: number
   /** The payer's address. */
   readonly sender: string
-  /** The receiver's address. */
+  /** The receiver's address; empty for the call of an application, which moves nothing here. */
   readonly receiver: string
   /** Base units of the asset; microalgos where there is none. */
   readonly amount: bigint
@@ -101,13 +101,14 @@ export function createLedger({ network, rounds, feeSink, nowMs = systemClock.now
   function land(signed: SignedTransaction, round: bigint): void {
     const { txn } = signed
     const { txId } = encoded(txn)
+    const moved = txn.payment ?? txn.assetTransfer
     landed.set(txId, {
       txId,
       round,
       landedAt: Math.floor(nowMs() / 1_000),
       sender: txn.sender.toString(),
-      receiver: (txn.payment ?? txn.assetTransfer)!.receiver.toString(),
-      amount: (txn.payment ?? txn.assetTransfer)!.amount,
+      receiver: moved?.receiver.toString() ?? '',
+      amount: moved?.amount ?? 0n,
       asset: txn.assetTransfer?.assetIndex ?? null,
       feeMicroAlgos: txn.fee,
       signed,

@@ -6,7 +6,6 @@ import { foreign } from './foreign-requests.js'
 export interface SandboxRequest {
   readonly query: URLSearchParams
   readonly body: Buffer
-  readonly accept: string
   /** The captures of the route's pattern, percent-decoded. */
   readonly parts: readonly string[]
 }
@@ -107,7 +106,6 @@ async function answer(routes: readonly Route[], message: IncomingMessage): Promi
   return route.handle({
     query: new URLSearchParams(search),
     body: await bodyOf(message),
-    accept: headers.accept ?? '',
     parts: (route.path.exec(path) ?? []).slice(1).map(decoded),
   })
 }

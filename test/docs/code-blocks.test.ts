@@ -51,7 +51,8 @@ function completed({ code }: CodeBlock): string {
 
 it('there are blocks of each kind, and all are found', () => {
   expect(programs.length).toBeGreaterThan(15)
-  const known = ['js', 'ts', 'sh', '', 'json', 'mermaid', 'lua', 'yaml', 'redis', 'conf', 'text']
+  // Blocks of Python are run by `npm run interop`.
+  const known = ['js', 'ts', 'sh', '', 'json', 'mermaid', 'lua', 'yaml', 'redis', 'conf', 'text', 'python']
   expect(blocks.filter(({ language }) => !known.includes(language)).map(nameOf)).toEqual([])
 })
 

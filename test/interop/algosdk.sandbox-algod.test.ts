@@ -3,6 +3,7 @@ import {
   Algodv2,
   assignGroupID,
   decodeSignedTransaction,
+  encodeMsgpack,
   makeAssetTransferTxnWithSuggestedParamsFromObject,
   makePaymentTxnWithSuggestedParamsFromObject,
   mnemonicToSecretKey,
@@ -61,6 +62,41 @@ describe('algosdk on the sandbox', () => {
     expect(block.blockTxids).toContain(txid)
     const asJson = await answerOf(fetch(`${sandbox.url}/v2/transactions/pending/${txid}`))
     expect(asJson).toMatchObject({ 'confirmed-round': Number(pending.confirmedRound) })
+  })
+
+  it('answers in JSON where no format is named, whatever is accepted, and in no format that a node has not', async () => {
+    const alice = mnemonicToSecretKey(sandbox.accounts('alice').mnemonic)
+    const suggestedParams = await algod.getTransactionParams().do()
+    const txn = makePaymentTxnWithSuggestedParamsFromObject({
+      ...{ sender: alice.addr, receiver: alice.addr, amount: 1, suggestedParams },
+    })
+    const txns = [decodeSignedTransaction(txn.signTxn(alice.sk))]
+    const body = encodeMsgpack(
+      new modelsv2.SimulateRequest({
+        txnGroups: [new modelsv2.SimulateRequestTransactionGroup({ txns })],
+      }),
+    )
+    const simulated = (format: string) =>
+      fetch(`${sandbox.algodUrl}/v2/transactions/simulate${format}`, {
+        ...{ method: 'POST', headers: { accept: 'application/msgpack' }, body: Buffer.from(body) },
+      })
+    expect(await answerOf(simulated(''))).toMatchObject({
+      'last-round': expect.any(Number),
+      'txn-groups': [{ 'txn-results': [{ 'txn-result': { txn: { txn: { amt: 1, type: 'pay' } } } }] }],
+    })
+    const types = ['?format=msgpack', '?format=msgp', '?format=json'].map(async format =>
+      (await simulated(format)).headers.get('content-type'),
+    )
+    expect(await Promise.all(types)).toEqual([
+      'application/msgpack',
+      'application/msgpack',
+      'application/json',
+    ])
+    const other = await simulated('?format=xml')
+    expect([other.status, await other.json()]).toMatchObject([
+      400,
+      { message: 'failed to parse the format option' },
+    ])
   })
 
   it('is told no in a node’s words', async () => {

@@ -16,7 +16,6 @@ const DELIBERATE: Readonly<Record<string, keyof typeof DIFFERENCES>> = {
   'feepayer-fee-10000': 'sponsor_fee',
   'two-feepayer-txns': 'extra_sponsor',
   'payment-close-to': 'payment_close_to',
-  'extra-payer-transaction': 'extra_transaction',
 }
 
 /** Accounts that a vector needs and keys.json does not list: what its transactions say that they hold. */

@@ -32,6 +32,7 @@ export const READ: ReadPayment = {
   asset: TESTNET_USDC,
   firstValid: 100n,
   lastValid: 200n,
+  groupProblem: undefined,
   genesisHash: TESTNET.genesisHash,
   signature: 'SIGNATURE',
   isOfGroup: id => id === 'TX',

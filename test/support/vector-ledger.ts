@@ -12,8 +12,11 @@ export function vectorKey(name: VectorAccount) {
   return signingKeyFromSeed(Buffer.from(keys.accounts[name].seedHex, 'hex'))
 }
 
-export function vectorLedger(network: 'mainnet' | 'testnet' = 'testnet'): Ledger {
-  const rounds = createRounds({ roundMs: 1_000, nowMs: () => 0, first: BigInt(keys.ledgerRound) })
+export function vectorLedger(
+  network: 'mainnet' | 'testnet' = 'testnet',
+  first = BigInt(keys.ledgerRound),
+): Ledger {
+  const rounds = createRounds({ roundMs: 1_000, nowMs: () => 0, first })
   const ledger = createLedger({
     network: PUBLIC_NETWORKS[network],
     rounds,

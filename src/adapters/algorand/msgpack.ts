@@ -69,6 +69,25 @@ export function mapHasKey(bytes: Uint8Array, key: string, start = 0): boolean {
   return false
 }
 
+/** The two parts of a map's entries around the entry that has this short key, and how many entries they are without it. */
+export function aroundEntry(
+  bytes: Uint8Array,
+  key: string,
+): { before: Uint8Array; after: Uint8Array; entries: number } | undefined {
+  const head = mapHead(bytes, 0)
+  if (head === undefined) return undefined
+  let { offset } = head
+  for (let entry = 0; entry < head.entries; entry++) {
+    const end = endOfValue(bytes, endOfValue(bytes, offset))
+    if (isKey(bytes, offset, key)) {
+      const [before, after] = [bytes.subarray(head.offset, offset), bytes.subarray(end)]
+      return { before, after, entries: head.entries - 1 }
+    }
+    offset = end
+  }
+  return undefined
+}
+
 /** Accepts every form of a map's head: another decoder may accept them all, so all of them are one payment here. */
 function mapHead(bytes: Uint8Array, start: number): { entries: number; offset: number } | undefined {
   const lead = byteAt(bytes, start)

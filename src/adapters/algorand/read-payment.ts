@@ -4,6 +4,7 @@ import { isRecord, type PaymentPayload } from '../../domain/x402.js'
 import type { PaymentReader, ReadPayment } from '../../ports/payment-reader.js'
 import { encodeAddress } from './address.js'
 import { encodeBase32 } from './base32.js'
+import { groupFacts } from './payment-beside-others.js'
 import { verifySignature } from './signing-keys.js'
 import {
   bytesToSign,
@@ -25,19 +26,25 @@ function read(payload: PaymentPayload): ReadPayment | undefined {
   try {
     const { texts, index } = groupOf(payload) ?? {}
     if (!texts || index === undefined) return undefined
-    // As lenient about base64 as facilitators are: each payment that they can read must have an id here.
-    const group = texts.map(text => decodeMember(Buffer.from(text, 'base64')))
-    const signed = group[index]?.signed
+    // The payment comes first: without it, fifteen others need no decoding.
+    const signed = memberIn(texts[index]!)?.signed
     const transfer = signed?.txn.assetTransfer
-    if (!group.every(isMember) || !signed || !transfer || !isSigned(signed)) return undefined
-    return readPayment(group, signed, transfer)
+    if (!signed || !transfer || !isSigned(signed)) return undefined
+    const group = texts.map((text, at) => (at === index ? signed : memberIn(text)))
+    return group.every(isMember) ? readPayment(group, index, signed, transfer) : undefined
   } catch {
     return undefined
   }
 }
 
+/** As lenient about base64 as facilitators are: each payment that they can read must have an id here. */
+function memberIn(text: string): GroupMember | undefined {
+  return decodeMember(Buffer.from(text, 'base64'))
+}
+
 function readPayment(
   group: readonly GroupMember[],
+  index: number,
   signed: SignedTransaction,
   transfer: AssetTransferTransactionFields,
 ): ReadPayment {
@@ -51,8 +58,11 @@ function readPayment(
     receiver: encodeAddress(transfer.receiver.publicKey),
     amount: transfer.amount,
     asset: transfer.assetIndex.toString(),
-    firstValid: txn.firstValid,
-    lastValid: txn.lastValid,
+    ...groupFacts(
+      group.map(({ txn }) => txn),
+      index,
+      signedText,
+    ),
     signature: sig && Buffer.from(sig).toString('base64'),
     genesisHash: txn.genesisHash && Buffer.from(txn.genesisHash).toString('base64'),
     isOfGroup: id => id === txId || group.some(({ txn }) => isIdOf(id, txn)),
@@ -76,6 +86,7 @@ function groupOf({ payload }: PaymentPayload): { texts: string[]; index: number 
   const { paymentGroup, paymentIndex } = payload
   if (!Array.isArray(paymentGroup) || paymentGroup.length > GROUP_SIZE_MAX) return undefined
   if (typeof paymentIndex !== 'number' || !Number.isInteger(paymentIndex)) return undefined
+  if (paymentIndex < 0 || paymentIndex >= paymentGroup.length) return undefined
   let length = 0
   for (const text of paymentGroup as unknown[]) {
     if (typeof text !== 'string') return undefined

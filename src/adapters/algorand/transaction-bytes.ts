@@ -7,7 +7,7 @@ import {
   type Transaction,
 } from 'algosdk'
 import { encodeBase32 } from './base32.js'
-import { endOfValue, mapHasKey } from './msgpack.js'
+import { aroundEntry, endOfValue, mapHasKey } from './msgpack.js'
 
 export const GROUP_SIZE_MAX = 16
 
@@ -48,6 +48,21 @@ export function hashOf(bytes: Uint8Array): Buffer {
 
 export function txIdOf(txn: Transaction): string {
   return encodeBase32(hashOf(bytesToSign(txn)))
+}
+
+/**
+ * The hash of a canonical transaction (without `TX`) without its group's id. The group's id is made of these hashes. The
+ * id is cut out of the bytes, which takes 0.4 µs: encoding the transaction a second time takes 15.
+ */
+export function ungroupedHashOf(transaction: Uint8Array): Buffer {
+  const hash = createHash('sha512-256').update(TX)
+  const parts = aroundEntry(transaction, 'grp')
+  if (parts === undefined) return hash.update(transaction).digest()
+  return hash.update(mapHeadOf(parts.entries)).update(parts.before).update(parts.after).digest()
+}
+
+function mapHeadOf(entries: number): Buffer {
+  return entries < 16 ? Buffer.of(0x80 | entries) : Buffer.of(0xde, entries >> 8, entries & 0xff)
 }
 
 /** The id of a group: the hash over the ids of its transactions without a group, in order. */

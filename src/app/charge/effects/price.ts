@@ -1,5 +1,6 @@
 import { SvcError } from '../../../domain/errors.js'
 import { isRecord, sameTerms, speltAs } from '../../../domain/x402.js'
+import type { GroupProblem } from '../../../ports/payment-reader.js'
 import { withTimeout } from '../../../ports/timeouts-and-aborts.js'
 import { thenMaybe } from '../../then-maybe.js'
 import { type Call, meetsTerms } from '../call-record.js'
@@ -67,7 +68,16 @@ function mismatchOf(deps: ChargeDeps, call: Call): string | undefined {
   if (read === undefined) {
     return deps.rules.requireReadable ? 'No signed payment transaction can be read in the payment' : undefined
   }
-  return meetsTerms(deps, read, requirements)
-    ? undefined
-    : 'The signed transaction does not pay the amount, asset and receiver that are asked for'
+  if (!meetsTerms(deps, read, requirements)) {
+    return 'The signed transaction does not pay the amount, asset and receiver that are asked for'
+  }
+  return read.groupProblem && GROUP_REFUSALS[read.groupProblem]
 }
+
+const GROUP_REFUSALS = {
+  notWhole: 'The transactions of the payment’s group are not those that its group id was made of',
+  noCommonRound: 'The transactions of the payment’s group have no valid round in common',
+  notPlain: 'The signed transaction does more than pay: it closes out, rekeys, or takes from another account',
+  anotherTransfer:
+    'A second transaction of the group moves the asset to or from the seller; send one payment in a group',
+} as const satisfies Record<GroupProblem, string>

@@ -6,7 +6,7 @@ import { networkFacts } from '../../domain/network-definition.js'
 import { isRecord } from '../../domain/x402.js'
 
 /**
- * The network that an environment variable names: `mainnet`, `testnet`, or a JSON file with a {@link NetworkDefinition}.
+ * The network that an environment variable names: `mainnet`, `testnet`, or a JSON file with a definition.
  * Nothing, or an empty text, is mainnet.
  *
  * @example

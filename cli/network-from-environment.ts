@@ -1,8 +1,18 @@
 import { networkFrom } from '../src/app/server/network-from.js'
-import type { Network } from '../src/domain/network.js'
+import type { Network, NetworkFacts } from '../src/domain/network.js'
+import { networkFacts } from '../src/domain/network-definition.js'
 
 /** @throws SvcError `invalid_network` */
 export function networkFromEnvironment(): Network {
   const { SVC_NETWORK: named, SVC_SANDBOX: sandbox } = process.env
   return networkFrom(named || (sandbox ? 'testnet' : 'mainnet'))
+}
+
+/** For the names of what is shown: a variable that is wrong must not hide it. */
+export function ownNetworkIfAny(): NetworkFacts | undefined {
+  try {
+    return networkFacts(networkFromEnvironment())
+  } catch {
+    return undefined
+  }
 }

@@ -1,15 +1,14 @@
 import { SvcError } from '../src/domain/errors.js'
 import { networkOf } from '../src/domain/network.js'
-import { networkFacts } from '../src/domain/network-definition.js'
 import { isRecord } from '../src/domain/x402.js'
-import { networkFromEnvironment } from './network-from-environment.js'
+import { ownNetworkIfAny } from './network-from-environment.js'
 import { printable } from './output.js'
 
 /** The same error, with the networks that the seller quotes, where none of them is the caller's. */
 export function withQuotedNetworks(error: unknown): unknown {
   if (!(error instanceof SvcError) || error.code !== 'unreadable_quote') return error
   const accepts = isRecord(error.detail) && Array.isArray(error.detail.accepts) ? error.detail.accepts : []
-  const own = networkFacts(networkFromEnvironment())
+  const own = ownNetworkIfAny()
   const networks = new Set<string>()
   for (const entry of accepts) {
     if (isRecord(entry) && typeof entry.network === 'string')

@@ -6,12 +6,11 @@ import type { Command } from 'commander'
 import type { BazaarAnswer, BazaarResource, WholeBazaarAnswer } from '../../src/client.js'
 import { SvcError } from '../../src/domain/errors.js'
 import { networkOf } from '../../src/domain/network.js'
-import { networkFacts } from '../../src/domain/network-definition.js'
 import { mentions } from '../../src/domain/read-bazaar-index.js'
 import { priceOf } from '../../src/domain/usd-price-for-display.js'
 import { countArgument } from '../arguments.js'
 import { EXIT } from '../exit.js'
-import { networkFromEnvironment } from '../network-from-environment.js'
+import { ownNetworkIfAny } from '../network-from-environment.js'
 import { json, note, print, printable } from '../output.js'
 import { whileWaiting } from '../spinner.js'
 
@@ -67,9 +66,9 @@ async function bazaar({ search, limit, all, facilitator, json: asJson }: BazaarF
 }
 
 function described({ resourceUrl, accepts, description }: BazaarResource): string[] {
-  const own = networkFacts(networkFromEnvironment())
+  const own = ownNetworkIfAny()
   const prices = accepts.map(entry => {
-    const usd = priceOf(entry, own.given)
+    const usd = priceOf(entry, own?.given)
     const network = networkOf(entry.network, own)?.name ?? String(entry.network)
     return usd === null ? `on ${network}` : `$${usd} on ${network}`
   })

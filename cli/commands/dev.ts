@@ -4,7 +4,6 @@
  */
 import { dirname, relative } from 'node:path'
 import type { Command } from 'commander'
-import type { Network } from '../../src/domain/network.js'
 import type { Sandbox } from '../../src/sandbox.js'
 import { portArgument } from '../arguments.js'
 import type { Report } from '../dev/announce.js'
@@ -14,7 +13,7 @@ import { interruption } from '../dev/interruption.js'
 import { callTold, failureTold, offerTold } from '../dev/messages.js'
 import { OFFER_TRACE_ID } from '../dev/offer-trace.js'
 import { type SourceChanges, sourceChanges } from '../dev/source-changes.js'
-import { networkFromEnvironment } from '../network-from-environment.js'
+import { ownNetworkIfAny } from '../network-from-environment.js'
 import { json, note, print, printable } from '../output.js'
 import { startSandboxNear } from '../sandbox-near.js'
 
@@ -104,7 +103,7 @@ function offerTeller(sandbox: Sandbox | undefined, { json: asJson }: DevFlags): 
   let last = ''
   const tell = async (port: number) => {
     const { offerAt } = await import('../dev/first-call.js')
-    const offer = await offerAt(port, sandbox ? 'testnet' : ownNetwork())
+    const offer = await offerAt(port, sandbox ? 'testnet' : ownNetworkIfAny()?.given)
     if (!offer) return
     const { url, manifest, call } = offer
     if (asJson) return print(json({ url, manifest, call, sandbox: sandbox?.url, wallet: sandbox?.wallet }))
@@ -114,15 +113,6 @@ function offerTeller(sandbox: Sandbox | undefined, { json: asJson }: DevFlags): 
     last = lines.join('\n')
   }
   return port => void tell(port)
-}
-
-/** The agent says what is wrong with the variable; here it is only for names. */
-function ownNetwork(): Network | undefined {
-  try {
-    return networkFromEnvironment()
-  } catch {
-    return undefined
-  }
 }
 
 function folderShown({ path }: Entry): string {

@@ -2,7 +2,6 @@
 import type { Command } from 'commander'
 import { SvcError } from '../../src/domain/errors.js'
 import { networkOf } from '../../src/domain/network.js'
-import { networkFacts } from '../../src/domain/network-definition.js'
 import { priceOf } from '../../src/domain/usd-price-for-display.js'
 import { isRecord, type PaymentRequired } from '../../src/domain/x402.js'
 import {
@@ -14,7 +13,7 @@ import {
   queryArgument,
   withQuery,
 } from '../arguments.js'
-import { networkFromEnvironment } from '../network-from-environment.js'
+import { ownNetworkIfAny } from '../network-from-environment.js'
 import { columns, json, print } from '../output.js'
 
 interface QuoteFlags {
@@ -83,7 +82,7 @@ function described({ accepts, resource }: PaymentRequired): string[] {
 function distinct(entries: readonly Record<string, unknown>[]): readonly Record<string, unknown>[] {
   const seen = new Map<string, Record<string, unknown>>()
   for (const entry of entries) {
-    const network = networkOf(entry.network, ownNetwork())?.caip2
+    const network = networkOf(entry.network, ownNetworkIfAny())?.caip2
     const terms = JSON.stringify(describedEntry(network ? { ...entry, network } : entry))
     if (!seen.has(terms)) seen.set(terms, entry)
   }
@@ -91,8 +90,8 @@ function distinct(entries: readonly Record<string, unknown>[]): readonly Record<
 }
 
 function describedEntry(entry: Record<string, unknown>): [string, string | undefined][] {
-  const own = ownNetwork()
-  const usd = priceOf(entry, own.given)
+  const own = ownNetworkIfAny()
+  const usd = priceOf(entry, own?.given)
   const network = networkOf(entry.network, own)?.name
   const feePayer = isRecord(entry.extra) ? textOf(entry.extra.feePayer) : undefined
   return [
@@ -103,11 +102,6 @@ function describedEntry(entry: Record<string, unknown>): [string, string | undef
     ['amount', textOf(entry.amount)],
     ['network fee', feePayer === undefined ? 'paid by the caller' : `sponsored by ${feePayer}`],
   ]
-}
-
-/** Its definition gives names to an id and an asset that nobody else knows. */
-function ownNetwork() {
-  return networkFacts(networkFromEnvironment())
 }
 
 function textOf(value: unknown): string | undefined {

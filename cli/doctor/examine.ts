@@ -24,7 +24,7 @@ export async function examine(examined: Examined): Promise<Finding[]> {
   const { facilitatorUrls, algodUrl, algodToken } = remotesOf(examined, network)
   const isSandbox = algodUrl === process.env.SVC_SANDBOX
   if (algodUrl === undefined)
-    throw new SvcError(`${network.name} is defined without an algodUrl: give --algod`, 'invalid_options')
+    throw new SvcError(`There is no algodUrl for ${network.name}: give --algod`, 'invalid_options')
   const options = { url: algodUrl, token: algodToken, nodeTimeoutMs: NODE_TIMEOUT_MS }
   const algod = algodClient(options)
   const node = nodeClient(options, TOKEN_HEADER)

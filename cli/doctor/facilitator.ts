@@ -11,7 +11,7 @@ export async function facilitatorFindings(
   url: string | undefined,
   network: NetworkFacts,
 ): Promise<Finding[]> {
-  if (url === undefined) return failing(`${network.name} is defined without a facilitatorUrl`)
+  if (url === undefined) return failing(`there is no facilitatorUrl for ${network.name}`)
   try {
     return await asked(url, network)
   } catch (error) {

@@ -42,7 +42,7 @@ export async function holdingsOf(
 export function nodeOf(network: NetworkFacts, named: string | undefined) {
   const { algodUrl: url, algodToken: token } = remotesOf({ ...(named && { algodUrl: named }) }, network)
   if (url === undefined)
-    throw new SvcError(`${network.name} is defined without an algodUrl: give --algod`, 'invalid_options')
+    throw new SvcError(`There is no algodUrl for ${network.name}: give --algod`, 'invalid_options')
   return { url, token }
 }
 

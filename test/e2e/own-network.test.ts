@@ -274,6 +274,30 @@ describe('another network', () => {
   })
 })
 
+describe('a definition of a public network', () => {
+  it('is that network: it pays and sells there, and keeps its records', async () => {
+    const sandbox = await testnet()
+    const { name, genesisId, genesisHash, usdc } = TESTNET
+    const { algodUrl, facilitatorUrl } = sandbox
+    const network = { name, genesisId, genesisHash, usdc, algodUrl, facilitatorUrl }
+    const moves: OpenMove[] = []
+    const charges = memoryChargeStore({ clock: systemClock })
+    const open = (move: OpenMove) => {
+      moves.push(move)
+      return charges.open(move)
+    }
+    const stores = { charges: { ...charges, open } }
+    const none = { algodUrl: undefined, facilitatorUrl: undefined } as object
+    const { url } = await openOn(sandbox, { about: { network }, stores, idempotency: {}, ...none })
+    const idempotencyKey = 'one-order-of-mine-4711'
+    const client = new SvcClient({ mnemonic: sandbox.wallet.mnemonic, network, ...CAPS })
+    await client.call(`${url}/work`, undefined, { idempotencyKey })
+    const scope = `payer:${sandbox.wallet.address}`
+    expect(moves.at(-1)!.claim!.name).toBe(claimName(sandbox.seller.address, 'work', scope, idempotencyKey))
+    expect(await client.discover(url)).toMatchObject({ network: 'testnet' })
+  })
+})
+
 describe('a definition', () => {
   const bare: NetworkDefinition = { ...LOCALNET }
   const options = { payTo: 'HOAUXBIQXBFMV462675FJHAVEX4KYWRJWYZPFXMEDU7PGDMZOHOUGEYXSM' }
@@ -283,11 +307,11 @@ describe('a definition', () => {
     const algodUrl = undefined as never
     await expect(of({ algodUrl })).rejects.toMatchObject({
       code: 'invalid_options',
-      message: expect.stringContaining('localnet is defined without an algodUrl'),
+      message: expect.stringContaining('no algodUrl for localnet'),
     })
     await expect(of({ facilitatorUrl: undefined as never })).rejects.toMatchObject({
       code: 'invalid_options',
-      message: expect.stringContaining('localnet is defined without a facilitatorUrl'),
+      message: expect.stringContaining('no facilitatorUrl for localnet'),
     })
     expect(() => new SvcClient({ network: bare })).toThrow(
       expect.objectContaining({ code: 'invalid_options' }),

@@ -35,7 +35,7 @@ export function algodRegistry({ network = 'mainnet', ...options }: AlgodRegistry
   const facts = networkFacts(network, invalid)
   const { algodUrl: _, algodToken: __, ...apps } = options
   const { algodUrl: url, algodToken: token } = nodeUrls(facts, options, sandboxUrl())
-  if (url === undefined) return invalid(`${facts.name} is defined without an algodUrl: give one`)
+  if (url === undefined) return invalid(`there is no algodUrl for ${facts.name}: give one`)
   return algorandRegistry({ node: nodeClient({ url, token }, ALGOD_TOKEN_HEADER), apps })
 }
 

@@ -113,7 +113,7 @@ export function settingsOf(options: ClientOptions): Settings {
     throw invalid(why)
   })
   const { algodUrl, algodToken: token, indexerUrl } = nodeUrls(network, options, sandbox)
-  if (algodUrl === undefined) throw invalid(`${network.name} is defined without an algodUrl: give one`)
+  if (algodUrl === undefined) throw invalid(`there is no algodUrl for ${network.name}: give one`)
   const node = { url: algodUrl, ...(token !== undefined && { token }) }
   const algod = algodOver(nodeClient(node, ALGOD_TOKEN_HEADER))
   const indexer =

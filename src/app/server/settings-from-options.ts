@@ -170,9 +170,9 @@ function invalidBecause(why: string): never {
 
 /** A network of one's own comes without defaults: what a definition leaves out the options say. */
 function reached({ name }: NetworkFacts, { algodUrl, facilitatorUrls, ...others }: Remotes) {
-  const missing = (option: string) => invalid(`${name} is defined without ${option}: give it in the options`)
-  if (algodUrl === undefined) throw missing('an algodUrl')
-  if (facilitatorUrls.length === 0) throw missing('a facilitatorUrl')
+  const missing = (option: string) => invalid(`There is no ${option} for ${name}: give one in the options`)
+  if (algodUrl === undefined) throw missing('algodUrl')
+  if (facilitatorUrls.length === 0) throw missing('facilitatorUrl')
   return { algodUrl, facilitatorUrls, ...others }
 }
 

@@ -2,7 +2,7 @@
 import { CommanderError } from 'commander'
 import { SvcError } from '../src/domain/errors.js'
 import { isRecord } from '../src/domain/x402.js'
-import { hasPrinted, json, note, print, printable } from './output.js'
+import { hasResult, json, note, print, printable } from './output.js'
 
 export const EXIT = {
   failed: 1,
@@ -53,7 +53,7 @@ export function report(error: unknown, asJson: boolean): number {
   // The user named no command, and the help has listed the commands.
   if (error instanceof CommanderError && error.code === 'commander.help') return EXIT.usage
   const { message, code, exitCode } = told(error)
-  if (asJson && !hasPrinted()) {
+  if (asJson && !hasResult()) {
     const { status, detail } = error instanceof SvcError ? error : {}
     print(json({ error: { code, message, status, detail } }))
   }

@@ -10,7 +10,7 @@ import { isRecord } from '../../domain/x402.js'
  * Nothing, or an empty text, is mainnet.
  *
  * @example
- * const agent = defineAgent({ ...about, network: networkFrom(process.env.SVC_NETWORK) })
+ * const network = networkFrom(process.env.SVC_NETWORK)
  *
  * @throws SvcError `invalid_network`
  */

@@ -1,5 +1,5 @@
 /** Reads an agent's offer from its manifest, and makes a first call of it that can be pasted into a shell. */
-import { type Manifest, type ManifestEndpoint, type Network, SvcClient } from '../../src/client.js'
+import { type Manifest, type ManifestEndpoint, type Network, priceOf, SvcClient } from '../../src/client.js'
 import { examplesOf } from '../../src/domain/example-input.js'
 import { OFFER_TRACEPARENT } from './offer-trace.js'
 
@@ -22,7 +22,7 @@ export interface FirstCall {
 /** `undefined` where no agent listens on this port. */
 export async function offerAt(port: number, network?: Network): Promise<Offer | undefined> {
   const url = `http://127.0.0.1:${port}`
-  const client = new SvcClient({ retry: false, network })
+  const client = new SvcClient({ retry: false })
   const manifest = await client.discover(url).catch(() => undefined)
   if (!manifest) return undefined
   const auditUrl = `${url}/_svc/audit`
@@ -35,14 +35,18 @@ export async function offerAt(port: number, network?: Network): Promise<Offer | 
     // Skip endpoints at other origins: the shown call, and the test of it here, go only to the agent that listens on
     // this port.
     if (!URL.canParse(endpoint.url) || new URL(endpoint.url).origin !== url) continue
-    const call = await firstCall(endpoint, client)
+    const call = await firstCall(endpoint, client, network)
     if (call) return { ...offer, call }
   }
   return offer
 }
 
 /** The agent itself checks an example: if it quotes a price for it, the example is valid. */
-async function firstCall(endpoint: ManifestEndpoint, client: SvcClient): Promise<FirstCall | undefined> {
+async function firstCall(
+  endpoint: ManifestEndpoint,
+  client: SvcClient,
+  network: Network | undefined,
+): Promise<FirstCall | undefined> {
   const { url, method, input } = endpoint
   for (const example of examplesOf(input)) {
     const isGet = method === 'GET'
@@ -50,7 +54,7 @@ async function firstCall(endpoint: ManifestEndpoint, client: SvcClient): Promise
     const quote = await client
       .quote(asked, isGet ? undefined : example, { method, headers: { traceparent: OFFER_TRACEPARENT } })
       .catch(() => undefined)
-    const usd = quote?.paymentRequired ? client.priceOf(quote.requirements) : null
+    const usd = quote?.paymentRequired ? priceOf(quote.requirements, network) : null
     if (usd !== null)
       return { url: asked, price: plain(usd), ...(!isGet && { body: JSON.stringify(example) }) }
   }

@@ -5,6 +5,9 @@ import type { AddressInfo } from 'node:net'
 import { expect, it } from 'vitest'
 import { offerAt } from '../../cli/dev/first-call.js'
 import { defineEndpoint } from '../../src/index.js'
+import { startSandbox } from '../../src/sandbox.js'
+import { closing } from '../support/closing.js'
+import { LOCALNET } from '../support/localnet.js'
 import { open } from '../support/seller.js'
 
 const echo = defineEndpoint({ name: 'echo', price: '$0.01', handler: () => 'said' })
@@ -15,6 +18,14 @@ it('is a call of the agent itself', async () => {
     url: `${url}/echo`,
     price: '0.01',
   })
+})
+
+it('has its price on a network of one’s own too, whose definition need not name a node', async () => {
+  const sandbox = closing(await startSandbox({ network: LOCALNET }))
+  const { url } = await open([echo], { sandbox, about: { network: sandbox.network } })
+  const port = Number(new URL(url).port)
+  expect((await offerAt(port, LOCALNET))?.call).toMatchObject({ price: '0.01' })
+  expect((await offerAt(port))?.call).toBeUndefined()
 })
 
 it('is none where the manifest names other hosts, and those are not asked', async () => {

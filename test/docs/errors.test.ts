@@ -13,7 +13,7 @@ const FOREIGN: Readonly<Record<string, string>> = {
   'src/adapters/facilitator/verdict-of-response.ts': 'reasons of facilitators',
   'src/adapters/metrics/prometheus-metrics.ts': 'names of metrics',
   'src/adapters/redis/durability-check.ts': "Redis's own words",
-  'src/sandbox/transaction-checks.ts': "reasons of the sandbox's facilitator, spelled as a real one's",
+  'src/adapters/algorand/facilitating/group-checks.ts': "reasons of facilitators, spelled as a real one's",
   'src/sandbox/agent-registry.ts': 'fields of a contract',
 }
 
@@ -29,6 +29,7 @@ const NO_CODES: Readonly<Record<string, string>> = {
   timed_out: "a health check's result",
   invalid_payload: "a facilitator's reason",
   settlement_failed: "a facilitator's reason",
+  simulation_failed: "a facilitator's reason",
   settlement_pending: "a facilitator's reason",
   algod: "a node's answer, which has a message only",
   indexer: "an indexer's answer, which has a message only",

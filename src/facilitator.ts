@@ -1,0 +1,15 @@
+/**
+ * A facilitator of one's own: settles payments over one's own node, and pays their fees.
+ *
+ * @packageDocumentation
+ */
+
+export { createFacilitator } from './app/facilitator/create-facilitator.js'
+export type { FacilitatorOptions } from './app/facilitator/facilitator-options.js'
+export type {
+  FacilitatorCondition,
+  ProtocolFacilitator,
+  SettleAnswer,
+  SupportedAnswer,
+  VerifyAnswer,
+} from './ports/protocol-facilitator.js'

@@ -1,6 +1,6 @@
 /** Runs all checks at once: none waits for another. */
 import { algodClient, nodeClient } from '../../src/adapters/algorand/node-clients.js'
-import { remotesOf } from '../../src/app/server/settings-from-options.js'
+import { remotesOf } from '../../src/app/server/remotes-from-options.js'
 import type { Network } from '../../src/domain/network.js'
 import { algorandNode, usdcAsset } from './algorand-node.js'
 import { facilitatorFindings } from './facilitator.js'

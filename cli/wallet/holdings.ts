@@ -1,7 +1,7 @@
 /** What an account holds, and what it lacks to pay or to be paid in USDC. */
 import type { Algod } from '../../src/adapters/algorand/algod-api.js'
 import { algodClient } from '../../src/adapters/algorand/node-clients.js'
-import { remotesOf } from '../../src/app/server/settings-from-options.js'
+import { remotesOf } from '../../src/app/server/remotes-from-options.js'
 import { SvcError } from '../../src/domain/errors.js'
 import { GENESIS_HASH, type Network, USDC_ASSET_ID } from '../../src/domain/network.js'
 

@@ -1,6 +1,6 @@
 /** Opts an account in to USDC: a transfer of nothing to itself. */
 import algosdk from 'algosdk'
-import { remotesOf } from '../../src/app/server/settings-from-options.js'
+import { remotesOf } from '../../src/app/server/remotes-from-options.js'
 import { SvcError } from '../../src/domain/errors.js'
 import { type Network, USDC_ASSET_ID } from '../../src/domain/network.js'
 import { OPT_IN_FEE_MICRO_ALGOS } from './holdings.js'

@@ -1,13 +1,9 @@
 /** A facilitator in this process, read as strictly as one that is far away: the same reader decides what its answers mean. */
-import type { Network } from '../../domain/network.js'
-import { networkOf } from '../../domain/network.js'
+import { type Network, networkOf } from '../../domain/network.js'
 import type { PaymentPayload, PaymentRequirements } from '../../domain/x402.js'
 import type { ProtocolFacilitator } from '../../ports/protocol-facilitator.js'
 import { settlementOf, verificationOf } from './verdict-of-response.js'
 import type { FacilitatorStatus, X402Facilitator } from './x402-facilitator.js'
-
-/** What health, manifests and cards show where others show a URL. */
-export const IN_PROCESS = 'in-process'
 
 /** `undefined` for a facilitator that does not list this network. Whoever made the facilitator closes it. */
 export function facilitatorInProcess(
@@ -34,7 +30,8 @@ export function facilitatorInProcess(
   }
 
   return {
-    url: IN_PROCESS,
+    // What health, manifests and cards show where others show a URL.
+    url: `in-process:${own.sponsor}`,
     supported: () => supported,
     async verify(payment: PaymentPayload, requirements: PaymentRequirements) {
       const answer = await ask('verify', () => own.verify(payment, requirements))
@@ -45,7 +42,8 @@ export function facilitatorInProcess(
       const answer = await ask('settle', () => own.settle(payment, requirements, asker))
       if (typeof answer === 'string') return { verdict: 'unknown', cause: answer }
       // This server has submitted nothing: another one sells its answer for this payment.
-      if (answer.submittedElsewhere) return { verdict: 'refused', reason: 'another server settled this payment' }
+      if (answer.submittedElsewhere)
+        return { verdict: 'refused', reason: 'another server settled this payment' }
       return settlementOf({ status: 200, body: { ...answer } })
     },
     get status(): FacilitatorStatus {

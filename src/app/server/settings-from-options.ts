@@ -2,7 +2,6 @@
  * The options of a server, read once: this file checks every option and sets every default. No other file sees the
  * options. Options that are objects with their own checks (webhooks, stores) are checked where they are used.
  */
-import { sandboxUrl } from '#platform'
 import { isValidAddress } from '../../adapters/algorand/signing-keys.js'
 import { quietLogger } from '../../adapters/log/quiet-logger.js'
 import { isAddress } from '../../domain/address.js'
@@ -10,19 +9,14 @@ import type { AgentDef } from '../../domain/agent.js'
 import { DEFAULT_EXT_BASE } from '../../domain/agent-card.js'
 import type { RegistryIdentity } from '../../domain/agent-registry.js'
 import { SvcError, shown } from '../../domain/errors.js'
-import {
-  DEFAULT_ALGOD,
-  DEFAULT_FACILITATOR,
-  DEFAULT_INDEXER,
-  isNetwork,
-  type Network,
-  type NetworkIds,
-} from '../../domain/network.js'
+import { isNetwork, type NetworkIds } from '../../domain/network.js'
 import { type Logger, silentLogger } from '../../ports/logger.js'
+import type { ProtocolFacilitator } from '../../ports/protocol-facilitator.js'
 import type { Rate, Rules } from '../charge/charge-deps.js'
 import type { ManifestSigner } from '../manifest-signature.js'
 import { rulesOf } from './charge-rules-from-options.js'
 import { hostNames, invalid, oneOf, positive } from './option-checks.js'
+import { remotesOf } from './remotes-from-options.js'
 import type { ServerOptions, Stores } from './server-options.js'
 
 export interface Settings {
@@ -38,7 +32,9 @@ export interface Settings {
   readonly cors: boolean
   readonly trustProxyHops: number
   readonly operationsHosts: ReadonlySet<string>
+  /** Empty where there is a facilitator in this process. */
   readonly facilitatorUrls: readonly string[]
+  readonly facilitator: ProtocolFacilitator | undefined
   readonly allowHttp: boolean
   readonly algodUrl: string
   readonly algodToken: string | undefined
@@ -165,16 +161,6 @@ function unpaidBytesOf(largest: number, bytesMax: number | undefined): number {
 function hopsOf(trustProxy = 0): number {
   if (Number.isInteger(trustProxy) && trustProxy >= 0) return trustProxy
   throw invalid(`trustProxy is how many proxies are in front, 0 or more, not ${shown(trustProxy)}`)
-}
-
-/** The URLs of the facilitator and the node. `SVC_SANDBOX` replaces both, so an unchanged agent runs offline. */
-export function remotesOf({ facilitatorUrl, algodUrl, indexerUrl }: ServerOptions, network: Network) {
-  const sandbox = sandboxUrl()
-  return {
-    facilitatorUrls: [facilitatorUrl ?? sandbox ?? DEFAULT_FACILITATOR].flat() as readonly string[],
-    algodUrl: algodUrl ?? sandbox ?? DEFAULT_ALGOD[network],
-    indexerUrl: indexerUrl ?? ((algodUrl ?? sandbox) ? undefined : DEFAULT_INDEXER[network]),
-  }
 }
 
 /** Reads each store by its name: a spread would lose the getters of a class. */

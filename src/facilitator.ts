@@ -5,8 +5,10 @@
  */
 
 export { createFacilitator } from './app/facilitator/create-facilitator.js'
+export { type FacilitatorAppOptions, facilitatorApp } from './app/facilitator/facilitator-app.js'
 export type { FacilitatorOptions } from './app/facilitator/facilitator-options.js'
 export type {
+  CheckedCondition,
   FacilitatorCondition,
   ProtocolFacilitator,
   SettleAnswer,

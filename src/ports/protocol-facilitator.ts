@@ -18,8 +18,10 @@ export interface ProtocolFacilitator {
   settle(payload: unknown, requirements: unknown, asker?: object): Promise<SettleAnswer>
   /** Whether payments to this address are settled. */
   pays(payTo: string): boolean
-  /** For health and metrics. No secret is in it. */
+  /** For metrics. No secret is in it. */
   condition(): FacilitatorCondition
+  /** The same after asking the node, for health. Never rejects. */
+  check(): Promise<CheckedCondition>
   /** Waits for settlements that have begun, at most about 15 seconds, and ends the connections. Later questions reject. */
   close(): Promise<void>
 }
@@ -64,4 +66,10 @@ export interface FacilitatorCondition {
   /** Microalgos of fees that were submitted since midnight, UTC, and how many may be. A restart forgets the first. */
   readonly feesToday: number
   readonly feePerDayMax: number
+}
+
+/** The condition of a facilitator whose node was just asked. */
+export interface CheckedCondition extends FacilitatorCondition {
+  /** What the sponsor has left for fees: its microalgos above what its account must keep. `null` where the node did not say. */
+  readonly sponsorMicroAlgos: number | null
 }

@@ -9,6 +9,7 @@ import { SdkError } from '../../domain/errors.js'
 import { isRecord, X402_VERSION } from '../../domain/x402.js'
 import { systemClock } from '../../ports/clock.js'
 import type {
+  CheckedCondition,
   FacilitatorCondition,
   ProtocolFacilitator,
   SettleAnswer,
@@ -92,6 +93,18 @@ export function createFacilitator(options: FacilitatorOptions): ProtocolFacilita
     return { ...answerOf(settled, network, txId), ...(isFirst && elsewhere && { submittedElsewhere: true }) }
   }
 
+  const condition = (): FacilitatorCondition => ({
+    node: nodeIs,
+    feesToday: Number(budget.today),
+    feePerDayMax: Number(feePerDayMax),
+  })
+
+  async function check(): Promise<CheckedCondition> {
+    await params()
+    const { microAlgos, minBalanceMicroAlgos } = await node.account(key.address)
+    return { ...condition(), sponsorMicroAlgos: Number(microAlgos - minBalanceMicroAlgos) }
+  }
+
   function tracked<T>(work: () => Promise<T>): Promise<T> {
     if (closing) return Promise.reject(new SdkError('The facilitator is closed', 'facilitator_closed', 503))
     const begun = work()
@@ -116,11 +129,8 @@ export function createFacilitator(options: FacilitatorOptions): ProtocolFacilita
     verify: (payload, requirements) => tracked(() => verify(payload, requirements)),
     settle: (payload, requirements, asker) => tracked(() => settle(payload, requirements, asker)),
     pays: receiver => payTo === 'anyone' || payTo.has(receiver),
-    condition: () => ({
-      node: nodeIs,
-      feesToday: Number(budget.today),
-      feePerDayMax: Number(feePerDayMax),
-    }),
+    condition,
+    check: () => tracked(check).catch(() => ({ ...condition(), sponsorMicroAlgos: null })),
     close() {
       closing ??= Promise.allSettled(running).then(() => node.close())
       return closing

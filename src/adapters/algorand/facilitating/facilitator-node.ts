@@ -4,7 +4,7 @@
  */
 import { encodeMsgpack, type SignedTransaction } from 'algosdk'
 import { isRecord } from '../../../domain/x402.js'
-import { algodOver, type SuggestedParams } from '../algod-api.js'
+import { type AccountState, algodOver, type SuggestedParams } from '../algod-api.js'
 import { bigintIn, type PostingNodeClient, unavailable } from '../node-response-reader.js'
 import { encoded } from './encoded-transactions.js'
 
@@ -15,6 +15,7 @@ export interface FacilitatorNode {
   submit(group: readonly SignedTransaction[]): Promise<Submission>
   fateOf(txId: string): Promise<Fate>
   lastRound(): Promise<bigint>
+  account(address: string): Promise<AccountState>
   /** Resolves when the node has a round after this one, or sooner. */
   afterRound(round: bigint, timeoutMs: number): Promise<void>
   close(): Promise<void>
@@ -41,6 +42,7 @@ export function facilitatorNode(client: PostingNodeClient): FacilitatorNode {
   return {
     suggestedParams: algod.suggestedParams,
     lastRound: algod.lastRound,
+    account: algod.account,
     async simulate(group) {
       const body = simulateRequest(group)
       const reply = await client.ask('/v2/transactions/simulate?format=json', { body })

@@ -13,6 +13,8 @@ export interface ProtocolFacilitator {
   /**
    * What `/settle` answers. At most one call for a payment is answered `success: true`.
    *
+   * @param payload The payer's payment, as it came.
+   * @param requirements The seller's own terms, never the payer's copy of them.
    * @param asker Who asks, where several ask the same facilitator: see `submittedElsewhere`.
    */
   settle(payload: unknown, requirements: unknown, asker?: object): Promise<SettleAnswer>
@@ -40,20 +42,29 @@ export interface SupportedAnswer {
 
 /** What `/verify` answers. */
 export interface VerifyAnswer {
+  /** Whether the payment would settle now. */
   readonly isValid: boolean
+  /** A code, for programs. */
   readonly invalidReason?: string
+  /** For people; often the node's words. */
   readonly invalidMessage?: string
+  /** The payer's address. */
   readonly payer?: string
 }
 
 /** What `/settle` answers. */
 export interface SettleAnswer {
+  /** Whether this call settled the payment. `false` does not say that it did not land: `transaction` and the reason do. */
   readonly success: boolean
   /** The payment's id; empty where nothing was submitted, by this call or an earlier one. */
   readonly transaction: string
+  /** The network's id as the requirements spell it. */
   readonly network: string
+  /** The payer's address. */
   readonly payer?: string
+  /** A code, for programs. */
   readonly errorReason?: string
+  /** For people; often the node's words. */
   readonly errorMessage?: string
   /** The payment was submitted before this asker asked for it for the first time, so it was somebody else's. */
   readonly submittedElsewhere?: true
@@ -63,8 +74,9 @@ export interface SettleAnswer {
 export interface FacilitatorCondition {
   /** Whether the node answers, and is of the network. */
   readonly node: 'unasked' | 'ok' | 'unanswered' | 'wrongNetwork'
-  /** Microalgos of fees that were submitted since midnight, UTC, and how many may be. A restart forgets the first. */
+  /** Microalgos of fees that were submitted since midnight, UTC. A restart forgets them. */
   readonly feesToday: number
+  /** How many there may be. */
   readonly feePerDayMax: number
 }
 

@@ -1,5 +1,6 @@
 /** Nodes that stall, lie and die at each step; and our own server's reading of every answer. */
 import { describe, expect, it } from 'vitest'
+import { DIFFERENCES } from '../../src/adapters/algorand/facilitating/group-checks.js'
 import { settlementOf, verificationOf } from '../../src/adapters/facilitator/verdict-of-response.js'
 import type { SettleAnswer, VerifyAnswer } from '../../src/ports/protocol-facilitator.js'
 import type { Fault } from '../support/faulty-node.js'
@@ -171,6 +172,11 @@ describe('when it may have been submitted', () => {
     node.set('pending', undefined)
     expect(await settling).toMatchObject({ success: true, transaction: txId })
   })
+})
+
+it.each(Object.keys(DIFFERENCES))('%s comes before submission, so it is a clear no', reason => {
+  const answer = { success: false, errorReason: `invalid_exact_avm_${reason}`, transaction: '', network: '' }
+  expect(readSettle(answer)).toBe('refused')
 })
 
 describe('asked again', () => {

@@ -1,6 +1,6 @@
 /** The REST of a facilitator: official servers settle through it, and strangers ask it anything. */
 import { once } from 'node:events'
-import { createServer } from 'node:http'
+import { createServer, request } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { WHOLE_HASH_ID } from '../../src/domain/network.js'
@@ -108,6 +108,29 @@ describe('strangers', () => {
     const answer = await fetch(url + path, { method })
     expect(answer.status).toBe(status)
     expect(await answer.json()).toMatchObject({ error: { code } })
+  })
+
+  it.each([
+    '//',
+    '/\\',
+    '/%00',
+    '/%ff',
+    '/verify/',
+    '/Verify',
+    '/settle;x',
+    '//settle',
+    'http://other.example/nothing',
+  ])('ask for the path %s: 404, and the app lives', async path => {
+    const { url, post, bodyOf } = await restOf()
+    const { hostname, port } = new URL(url)
+    const status = await new Promise(resolve => {
+      request({ hostname, port, path, method: 'POST' }, response => {
+        response.resume()
+        resolve(response.statusCode)
+      }).end('{}')
+    })
+    expect(status).toBe(404)
+    expect(await (await post('/settle', (await bodyOf()).body)).json()).toMatchObject({ success: true })
   })
 
   it('sell to another payTo: refused with invalid_payment_requirements', async () => {

@@ -14,7 +14,7 @@ export interface FacilitatorOptions {
   /** Your own Algorand node. All processes with one sponsor share one node: see the guide. */
   readonly algodUrl: string
   /** The API token of the node. @default none */
-  readonly algodToken?: string
+  readonly algodToken?: string | undefined
   /** The account that pays the network's fees. Keep only little ALGO in it, and no other asset. */
   readonly sponsor: { readonly mnemonic: string } | { readonly secretKey: Uint8Array }
   /** The addresses whose payments it settles. `'anyone'` pays the fees of strangers' sales, too. */

@@ -14,6 +14,7 @@ import { errorBody, HttpError } from '../error-to-reply.js'
 import { clientAddressOf } from '../forwarded-address.js'
 import { admitToOperations } from '../free-routes/metrics-and-runs-access.js'
 import { NodeRequest } from '../node-request.js'
+import { pathOf } from '../route-table.js'
 
 export interface FacilitatorRest {
   readonly facilitator: ProtocolFacilitator
@@ -93,7 +94,8 @@ const OPERATIONS: ReadonlySet<string> = new Set(['/health', '/metrics'])
 
 function corsAndErrors({ metrics, logger }: FacilitatorRest): Middleware {
   return async (ctx, next) => {
-    if (!OPERATIONS.has(ctx.path)) ctx.set('Access-Control-Allow-Origin', '*')
+    const path = pathOf(ctx.req.url!)
+    if (!OPERATIONS.has(path)) ctx.set('Access-Control-Allow-Origin', '*')
     ctx.set('Cache-Control', 'no-store')
     if (ctx.method === 'OPTIONS') {
       ctx.set('Access-Control-Allow-Methods', 'GET, POST')
@@ -108,8 +110,7 @@ function corsAndErrors({ metrics, logger }: FacilitatorRest): Middleware {
         throw new HttpError(404, 'not_found', 'Nothing is here.')
     } catch (error) {
       const { status, code, message, headers } = refusalOf(error, logger)
-      if (ctx.path === '/verify' || ctx.path === '/settle')
-        metrics.answered(ctx.path.slice(1) as Operation, code)
+      if (path === '/verify' || path === '/settle') metrics.answered(path.slice(1) as Operation, code)
       for (let at = 0; at < headers.length; at += 2) ctx.set(headers[at]!, headers[at + 1]!)
       if (status === 503 && headers.length === 0) ctx.set('Retry-After', String(RETRY_AFTER_SECONDS))
       ctx.status = status

@@ -29,7 +29,8 @@ const PARAMS_MAX_AGE_MS = 3_000
  *
  * @example
  * const sponsor = { mnemonic: process.env.SVC_SPONSOR_MNEMONIC ?? '' }
- * const facilitator = createFacilitator({ network: 'testnet', algodUrl, sponsor, payTo: [agent.payTo] })
+ * const node = { network: 'testnet', algodUrl: 'http://127.0.0.1:8080' }
+ * const facilitator = createFacilitator({ ...node, sponsor, payTo: [agent.payTo] })
  * serve(agent, { facilitator })
  *
  * @throws SvcError `invalid_options`, `invalid_address`, `invalid_key`

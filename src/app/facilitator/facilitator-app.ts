@@ -29,7 +29,9 @@ const PER_MINUTE = 600
  * facilitator.
  *
  * @example
- * facilitatorApp(facilitator).listen(4022)
+ * const sponsor = { mnemonic: process.env.SVC_SPONSOR_MNEMONIC ?? '' }
+ * const node = { network: 'testnet', algodUrl: 'http://127.0.0.1:8080' }
+ * facilitatorApp(createFacilitator({ ...node, sponsor, payTo: 'anyone' })).listen(4022)
  *
  * @throws SvcError `invalid_options`
  */

@@ -8,8 +8,8 @@ import {
   unavailable,
   unavailableBy,
 } from '../../src/adapters/algorand/node-response-reader.js'
-import { GENESIS_HASH } from '../../src/domain/network.js'
 import type { PlatformServices } from '../../src/app/server/platform-services.js'
+import { GENESIS_HASH } from '../../src/domain/network.js'
 import { withTimeout } from '../../src/ports/timeouts-and-aborts.js'
 import { algodRoutes } from '../../src/sandbox/algod-routes.js'
 import type { Ledger } from '../../src/sandbox/ledger.js'

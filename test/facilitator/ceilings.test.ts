@@ -283,14 +283,21 @@ function transactionOf(
 }
 
 it('a sponsor transaction is signed for its own network alone', async () => {
-  const { facilitator, pay, node } = await rig()
+  const { facilitator, pay, node, sandbox } = await rig()
   const { payload, requirements } = await pay()
-  const [own, payment] = (payload.payload as { paymentGroup: string[] }).paymentGroup
-  const txn = algosdk.decodeUnsignedTransaction(Buffer.from(own!, 'base64'))
-  Object.assign(txn, { genesisHash: Buffer.from(GENESIS_HASH.mainnet, 'base64') })
-  const paymentGroup = [Buffer.from(algosdk.encodeUnsignedTransaction(txn)).toString('base64'), payment]
+  const texts = (payload.payload as { paymentGroup: string[] }).paymentGroup
+  const own = algosdk.decodeUnsignedTransaction(Buffer.from(texts[0]!, 'base64'))
+  const payment = algosdk.decodeSignedTransaction(Buffer.from(texts[1]!, 'base64')).txn
+  Object.assign(own, { genesisHash: Buffer.from(GENESIS_HASH.mainnet, 'base64'), group: undefined })
+  payment.group = undefined
+  algosdk.assignGroupID([own, payment])
+  const signed = payment.signTxn(algosdk.mnemonicToSecretKey(sandbox.wallet.mnemonic).sk)
+  const members = [algosdk.encodeUnsignedTransaction(own), signed]
+  const paymentGroup = members.map(bytes => Buffer.from(bytes).toString('base64'))
   const foreign = { ...payload, payload: { paymentGroup, paymentIndex: 1 } }
-  expect((await facilitator.verify(foreign, requirements)).isValid).toBe(false)
+  expect(await facilitator.verify(foreign, requirements)).toMatchObject({
+    invalidReason: 'invalid_exact_avm_network_mismatch',
+  })
   expect(node.asked).not.toContain('simulate')
 })
 

@@ -1,4 +1,5 @@
 /** Nodes that stall, lie and die at each step; and our own server's reading of every answer. */
+import { decodeUnsignedTransaction } from 'algosdk'
 import { describe, expect, it } from 'vitest'
 import { DIFFERENCES } from '../../src/adapters/algorand/facilitating/group-checks.js'
 import { settlementOf, verificationOf } from '../../src/adapters/facilitator/verdict-of-response.js'
@@ -133,7 +134,10 @@ describe('when it may have been submitted', () => {
     const { node, facilitator, pay } = await rig()
     const { payload, requirements } = await pay()
     node.set('submit', { status: 200, text: JSON.stringify({ txId: 'A'.repeat(52) }) })
-    expect(readSettle(await facilitator.settle(payload, requirements))).toBe('unknown')
+    const answer = await facilitator.settle(payload, requirements)
+    expect(answer.errorMessage).toContain('another transaction')
+    expect(readSettle(answer)).toBe('unknown')
+    expect(node.asked).not.toContain('pending')
   })
 
   it('a refusal at submission is told with the node’s words, decides nothing, and gives the budget back', async () => {
@@ -231,6 +235,18 @@ describe('asked again', () => {
     expect(answers.filter(({ success }) => success).length).toBe(1)
     for (const answer of answers) expect(answer.transaction).toBe(txId)
     expect(sandbox.transactions().filter(({ txId: id }) => id === txId).length).toBe(1)
+  })
+
+  it('a balancer whose nodes each take the payment as new: one process still says yes once', async () => {
+    const { node, facilitator, pay } = await rig()
+    const { payload, requirements } = await pay()
+    const [first] = (payload.payload as { paymentGroup: string[] }).paymentGroup
+    const txId = decodeUnsignedTransaction(Buffer.from(first!, 'base64')).txID()
+    node.set('submit', { status: 200, text: JSON.stringify({ txId }) })
+    node.set('pending', { status: 200, text: '{"pool-error":"","txn":{},"confirmed-round":5}' })
+    const settle = () => facilitator.settle(payload, requirements)
+    const answers = [...(await Promise.all([settle(), settle(), settle()])), await settle()]
+    expect(answers.filter(({ success }) => success).length).toBe(1)
   })
 
   it('says which asker’s payment it was', async () => {

@@ -9,6 +9,7 @@ import {
   stringifyJSON,
 } from 'algosdk'
 import { encodeAddress } from '../adapters/algorand/address.js'
+import { isCanonical } from '../adapters/algorand/facilitating/canonical-and-signed.js'
 import { endOfValue, splitValues } from '../adapters/algorand/msgpack.js'
 import { isValidAddress } from '../adapters/algorand/signing-keys.js'
 import { decodeMember, GROUP_SIZE_MAX, txIdOf } from '../adapters/algorand/transaction-bytes.js'
@@ -118,10 +119,6 @@ function submittedGroup(body: Buffer): SignedTransaction[] {
     if (!isCanonical(signed, bytes)) throw invalid('msgpack decode error: not the canonical encoding')
     return signed
   })
-}
-
-export function isCanonical(signed: SignedTransaction, bytes: Uint8Array): boolean {
-  return Buffer.compare(encodeMsgpack(signed), bytes) === 0
 }
 
 function pending(ledger: Ledger, { parts, query }: SandboxRequest): Reply {

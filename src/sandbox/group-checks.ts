@@ -1,10 +1,9 @@
 /** The checks of a node before it reads balances: sizes, validity ranges, the group's id, the signatures. */
 import type { SignedTransaction } from 'algosdk'
-import { LRUCache } from 'lru-cache'
 import { encodeBase32 } from '../adapters/algorand/base32.js'
-import { verifySignature } from '../adapters/algorand/signing-keys.js'
-import { GROUP_SIZE_MAX, groupIdOf, hashOf } from '../adapters/algorand/transaction-bytes.js'
-import { encoded } from './encoded-transactions.js'
+import { isSignedBy } from '../adapters/algorand/facilitating/canonical-and-signed.js'
+import { encoded } from '../adapters/algorand/facilitating/encoded-transactions.js'
+import { GROUP_SIZE_MAX, groupIdOf } from '../adapters/algorand/transaction-bytes.js'
 import type { Refusal } from './node-refusal.js'
 
 const VALIDITY_ROUNDS_MAX = 1_000n
@@ -70,19 +69,6 @@ function signatureRefusal(group: readonly SignedTransaction[]): Refusal | undefi
       return { stage: 'request', message: `At least one signature didn't pass verification`, at }
     }
   }
-}
-
-// A payment is checked three times: by verify, by settle, and when it is submitted.
-const provenSignatures = new LRUCache<string, true>({ max: 10_000 })
-
-export function isSignedBy({ txn, sig }: SignedTransaction, publicKey: Uint8Array): boolean {
-  if (!sig) return false
-  const { bytes } = encoded(txn)
-  const name = hashOf(Buffer.concat([publicKey, sig, bytes])).toString('latin1')
-  if (provenSignatures.has(name)) return true
-  const proven = verifySignature(publicKey, bytes, sig)
-  if (proven) provenSignatures.set(name, true)
-  return proven
 }
 
 function form(at: number, message: string): Refusal {

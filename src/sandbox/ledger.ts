@@ -4,11 +4,11 @@
  */
 import type { SignedTransaction, Transaction } from 'algosdk'
 import { encodeBase32 } from '../adapters/algorand/base32.js'
+import { encoded } from '../adapters/algorand/facilitating/encoded-transactions.js'
 import type { NetworkFacts } from '../domain/network.js'
 import { systemClock } from '../ports/clock.js'
 import { type Account, type Accounts, Draft } from './account-balances.js'
 import { applyTransaction } from './apply-transaction.js'
-import { encoded } from './encoded-transactions.js'
 import { formRefusal } from './group-checks.js'
 import { algoText, type Refusal } from './node-refusal.js'
 import type { Rounds } from './rounds.js'

@@ -11,9 +11,9 @@ const FOREIGN: Readonly<Record<string, string>> = {
   'src/app/reconciliation/compare-one-payment.ts': 'findings of an audit',
   'src/adapters/journal/line-order-check.ts': 'findings of an audit',
   'src/adapters/facilitator/verdict-of-response.ts': 'reasons of facilitators',
-  'src/adapters/metrics/prometheus-metrics.ts': 'names of metrics',
+  'src/adapters/metrics/': 'names of metrics',
   'src/adapters/redis/durability-check.ts': "Redis's own words",
-  'src/sandbox/transaction-checks.ts': "reasons of the sandbox's facilitator, spelled as a real one's",
+  'src/adapters/algorand/facilitating/group-checks.ts': "reasons of facilitators, spelled as a real one's",
   'src/sandbox/agent-registry.ts': 'fields of a contract',
 }
 
@@ -29,7 +29,10 @@ const NO_CODES: Readonly<Record<string, string>> = {
   timed_out: "a health check's result",
   invalid_payload: "a facilitator's reason",
   settlement_failed: "a facilitator's reason",
-  settlement_pending: "a facilitator's reason",
+  simulation_failed: "a facilitator's reason",
+  not_asset_transfer: "a facilitator's reason",
+  invalid_group_id: "a facilitator's reason",
+  invalid_fee_payer: "a facilitator's reason",
   algod: "a node's answer, which has a message only",
   indexer: "an indexer's answer, which has a message only",
   fault: 'the body of an answer that a test asked the sandbox for',

@@ -19,7 +19,7 @@ const FIELDS: Readonly<Record<string, string>> = {
   ...named('HASH', 'gh gen genesis-hash genesis_hash_b64 genesis_id genesis-id'),
   ...named('HASH', 'prev prev512 seed txn256 txn512 grp blockHash sig s'),
   ...named('OF THE CHAIN', 'tc rwcalr fc bi ld fees rwd build online-money online-stake total-money'),
-  ...named('ISSUER', 'clawback creator freeze manager reserve'),
+  ...named('ISSUER', 'creator freeze manager reserve'),
   ...named('ASSET', 'xaid asset-id asset-index index'),
 }
 
@@ -33,7 +33,6 @@ const WORDS: readonly (readonly [RegExp, string])[] = [
   [/for (\d+|round \d+)/g, 'for ROUND'],
   [/entry \d+ \(.*\)/g, 'entry ROUND (...)'],
   [/\[pos \d+\]/g, '[pos N]'],
-  [/clawback [A-Z2-7]{58}/g, 'clawback ISSUER'],
   [/(?<![A-Z2-7])[A-Z2-7]{52}(?![A-Z2-7])/g, 'HASH'],
 ]
 

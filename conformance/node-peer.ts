@@ -98,7 +98,7 @@ export async function nodePeer({ url, token, funder }: NodeOptions): Promise<Pee
 
   const asset = makeAssetCreateTxnWithSuggestedParamsFromObject({
     ...{ sender, total: 2n ** 64n - 1n, decimals: 6, unitName: 'USDC', assetName: 'USDC' },
-    ...{ manager: sender, reserve: sender, freeze: sender, clawback: sender, defaultFrozen: false },
+    ...{ manager: sender, reserve: sender, freeze: sender, defaultFrozen: false },
     ...{ note: Buffer.from(`${process.hrtime.bigint()}`), suggestedParams: await suggested() },
   })
   await send([{ txn: asset, sign }])

@@ -9,11 +9,12 @@ import { BASE_UNITS_MAX } from '../domain/money.js'
 import type { Draft } from './account-balances.js'
 import { algoText } from './node-refusal.js'
 
+/** Nobody can take USDC back. */
+const NOBODY = 'AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAY5HFKQ'
+
 export interface ApplyRules {
   readonly assetId: bigint
   readonly feeSink: string
-  /** Created the asset, and may take it back. */
-  readonly issuer: string
 }
 
 /** What a transaction moved beyond its amount: a node tells it of closings. */
@@ -90,12 +91,12 @@ function applyTransfer(
   draft: Draft,
   sender: string,
   transfer: AssetTransferTransactionFields,
-  { assetId, issuer }: ApplyRules,
+  { assetId }: ApplyRules,
   closings: Closings,
 ): string | undefined {
   const { amount, assetIndex, assetSender, closeRemainderTo } = transfer
   const receiver = transfer.receiver.toString()
-  if (assetSender) return `clawback not allowed: sender ${sender}, clawback ${issuer}`
+  if (assetSender) return `clawback not allowed: sender ${sender}, clawback ${NOBODY}`
   const optsIn = amount === 0n && receiver === sender && !closeRemainderTo
   if (optsIn && !draft.holding(sender, assetIndex)) {
     if (assetIndex !== assetId) return `asset ${assetIndex} does not exist or has been deleted`

@@ -101,7 +101,7 @@ export interface LedgerOptions {
 export function createLedger(options: LedgerOptions): Ledger {
   const { network, rounds, feeSink, issuer = feeSink, landing = 'at-once', nowMs = systemClock.now } = options
   const assetId = BigInt(USDC_ASSET_ID[network])
-  const rules = { network, assetId, feeSink, issuer }
+  const rules = { network, assetId, feeSink }
   const accounts: Accounts = new Map()
   const landed = new Map<string, LandedTransaction>()
   const blocks = new Map<bigint, string[]>()

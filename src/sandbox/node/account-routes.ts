@@ -72,7 +72,7 @@ export function asset(ledger: Ledger, { parts }: SandboxRequest): Reply {
   return digits({
     index: assetId,
     params: {
-      ...{ creator: issuer, manager: issuer, reserve: issuer, freeze: issuer, clawback: issuer },
+      ...{ creator: issuer, manager: issuer, reserve: issuer, freeze: issuer },
       ...{ decimals: DECIMALS, 'default-frozen': false, total: TOTAL },
       ...{ name: NAME, 'name-b64': base64, 'unit-name': NAME, 'unit-name-b64': base64 },
     },

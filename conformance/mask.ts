@@ -68,7 +68,9 @@ export function masked(value: unknown, stage: Stage): unknown {
     const field = typeof each === 'object' && each !== null ? undefined : FIELDS[key]
     // A block's `txn` is a hash, a transaction's is an object.
     if (key === 'txn' && typeof each === 'string') return [key, 'HASH']
-    return [key, field ?? masked(each, stage)]
+    // In msgpack holdings are a map from assets' numbers.
+    const name = key === String(stage.peer.assetId) ? 'ASSET' : key
+    return [name, field ?? masked(each, stage)]
   })
   return Object.fromEntries(entries.sort(([a], [b]) => (a! < b! ? -1 : 1)))
 }

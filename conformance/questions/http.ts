@@ -50,6 +50,14 @@ const PATHS = [
   '/v2/transactions/pending/AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA',
   '/v2/transactions/pending/aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa',
   '/v2/transactions/pending',
+  '/v2/transactions/pending?max=x',
+  '/v2/status/',
+  '//v2/status',
+  '/V2/status',
+  '/v2/applications/x',
+  '/v2/applications/0',
+  '/v2/assets/0',
+  '/v2/blocks/',
 ] as const
 
 const METHODS = [
@@ -106,6 +114,12 @@ export const http: readonly Question[] = [
     const { headers } = await stage.peer.ask({ method: 'GET', path: '/v2/status' })
     return headers['access-control-allow-origin'] ?? null
   }),
+  ...['/v2/status', '/v2/nowhere', '/v2/transactions/pending', '/metrics'].map(path =>
+    question(`the content type of ${path}`, async stage => {
+      const { headers } = await stage.peer.ask({ method: 'GET', path })
+      return [headers['content-type'], headers.vary]
+    }),
+  ),
   question('errors end with a newline', async stage => {
     const { body } = await stage.peer.ask({ method: 'GET', path: '/v2/blocks/x' })
     return Buffer.from(body).toString().slice(-3)

@@ -1,6 +1,9 @@
 /** What happens to payments: pooled, landed, dropped, sent again; accounts that rekey, close and opt in. */
+
+import { txIdOf } from '../../src/adapters/algorand/transaction-bytes.js'
 import { type Question, question } from '../question.js'
 import type { Stage } from '../stage.js'
+import { withoutCertificate } from './reads.js'
 
 async function confirmed(stage: Stage, path: string) {
   const { body } = await stage.peer.ask({ method: 'GET', path })
@@ -134,6 +137,35 @@ export const lifecycles: readonly Question[] = [
       landed: await stage.pending(close[0]!.txn),
       gone: await stage.get(holding),
     }
+  }),
+  question('a block shows closings, multisig and rekeyed senders', async stage => {
+    const optIn = await stage.group({ from: 'newcomer', to: 'newcomer', amount: 0n })
+    await stage.land(optIn)
+    await stage.land(await stage.group({ to: 'newcomer', amount: 9n }))
+    await stage.submit(await stage.group({ from: 'newcomer', to: 'bob', amount: 2n, closeTo: 'alice' }))
+    await stage.submit([await stage.signed({ from: 'shared', to: 'alice', amount: 1n })])
+    const [last] = await stage.group({
+      from: 'leaver',
+      to: 'alice',
+      amount: 1n,
+      more: { genesisID: undefined },
+    })
+    await stage.land([last!])
+    const round = await confirmed(stage, `/v2/transactions/pending/${txIdOf(last!.txn)}`)
+    return {
+      json: await stage.get(`/v2/blocks/${round}`),
+      msgpack: withoutCertificate(await stage.get(`/v2/blocks/${round}?format=msgpack`)),
+    }
+  }),
+  question('the pool lists at most as many as are asked for', async stage => {
+    await stage.submit(await stage.group({ from: 'asker', amount: 21n }))
+    await stage.submit(await stage.group({ from: 'asker', amount: 22n }))
+    const some = await stage.get('/v2/transactions/pending?max=1')
+    const path = `/v2/accounts/${stage.cast.address('asker')}/transactions/pending?max=1`
+    const own = await stage.get(path)
+    const all = await stage.get('/v2/transactions/pending?max=0')
+    await stage.peer.land()
+    return { some, own, all }
   }),
   question('an account closes', async stage => {
     const close = await stage.group({

@@ -19,6 +19,19 @@ export const reads: readonly Question[] = [
       stage.get(`/v2/accounts/${stage.cast.address('poor')}?exclude=${value}`),
     ),
   ),
+  ...(['alice', 'cold'] as const).map(label =>
+    question(`the account of ${label} in msgpack`, stage =>
+      stage.get(`/v2/accounts/${stage.cast.address(label)}?format=msgpack`),
+    ),
+  ),
+  question('an application x of an account', stage =>
+    stage.get(`/v2/accounts/${stage.cast.address('alice')}/applications/x`),
+  ),
+  question('an account is one line', async stage => {
+    const path = `/v2/accounts/${stage.cast.address('alice')}`
+    const { body } = await stage.peer.ask({ method: 'GET', path })
+    return Buffer.from(body).toString().split('\n').length
+  }),
   question('an account in lower case', stage =>
     stage.get(`/v2/accounts/${stage.cast.address('alice').toLowerCase()}`),
   ),
@@ -67,7 +80,7 @@ export const reads: readonly Question[] = [
 ]
 
 /** A network's blocks have one, and the blocks of development mode too; it says nothing of payments. */
-function withoutCertificate(block: { body: unknown }): unknown {
+export function withoutCertificate(block: { body: unknown }): unknown {
   const { cert: _, ...body } = block.body as Record<string, unknown>
   return { ...block, body }
 }

@@ -1,5 +1,5 @@
 /** The options of a simulation, and the forms of its request and of its reply. */
-import { encodeJSON, modelsv2 } from 'algosdk'
+import { encodeJSON, LogicSigAccount, modelsv2, SignedTransaction, TransactionType } from 'algosdk'
 import { type Question, question } from '../question.js'
 import { type Stage, simulation, unsigned } from '../stage.js'
 
@@ -58,6 +58,32 @@ export const simulations: readonly Question[] = [
   question('simulate in a round that is not there yet', async stage =>
     stage.simulate([await stage.signed()], { round: (await stage.peer.round()) + 100n }),
   ),
+  question('simulate in a round of the past', async stage =>
+    stage.simulate([await stage.signed()], { round: (await stage.peer.round()) - 2n }),
+  ),
+  question('simulate in the last round', async stage =>
+    stage.simulate([await stage.signed()], { round: await stage.peer.round() }),
+  ),
+  question('large amounts are plain digits', async stage => {
+    const body = simulation([[await stage.signed({ amount: 2n ** 64n - 1n })]])
+    const told = await stage.peer.ask({ method: 'POST', path: '/v2/transactions/simulate', body })
+    return /"aamt": 18446744073709551615,/.test(Buffer.from(told.body).toString())
+  }),
+  question('simulate a program that signs for its account', async stage => {
+    const account = new LogicSigAccount(Uint8Array.of(1, 32, 1, 1, 34))
+    const txn = await stage.transaction({})
+    Object.assign(txn, { sender: account.address() })
+    return stage.simulate([new SignedTransaction({ txn, lsig: account.lsig })])
+  }),
+  question('simulate keys that go offline', async stage => {
+    const txn = await stage.transaction({})
+    Object.assign(txn, {
+      type: TransactionType.keyreg,
+      assetTransfer: undefined,
+      keyreg: { nonParticipation: false },
+    })
+    return stage.simulate([stage.cast.signed(txn, 'alice')])
+  }),
   question('simulate a closing', async stage =>
     stage.simulate(
       await stage.group(

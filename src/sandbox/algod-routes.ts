@@ -1,7 +1,7 @@
 /** A node's REST interface, with a node's own words. What it does not emulate is answered with 501. */
 import { encodeMsgpack, type SignedTransaction } from 'algosdk'
 import type { Ledger } from './ledger.js'
-import { account, application, asset, holding } from './node/account-routes.js'
+import { account, application, asset, holding, noApplication } from './node/account-routes.js'
 import { block, hash, txids } from './node/block-routes.js'
 import { unemulated } from './node/replies.js'
 import { simulate } from './node/simulate-route.js'
@@ -28,7 +28,7 @@ export function algodRoutes(ledger: Ledger): Route[] {
     get(/^\/v2\/transactions\/params$/, () => params(ledger)),
     post(/^\/v2\/transactions\/simulate$/, request => simulate(ledger, request)),
     post(/^\/v2\/transactions$/, request => submit(ledger, request)),
-    get(/^\/v2\/transactions\/pending\/?$/, request => pool(ledger, request)),
+    get(/^\/v2\/transactions\/pending$/, request => pool(ledger, request)),
     get(/^\/v2\/transactions\/pending\/([^/]+)$/, request => pending(ledger, request)),
     get(/^\/v2\/status$/, () => status(ledger)),
     get(/^\/v2\/status\/wait-for-block-after\/([^/]+)$/, request => statusAfter(ledger, request)),
@@ -39,6 +39,8 @@ export function algodRoutes(ledger: Ledger): Route[] {
     get(/^\/v2\/accounts\/([^/]+)\/assets\/([^/]+)$/, request => holding(ledger, request)),
     get(/^\/v2\/accounts\/([^/]+)\/applications\/([^/]+)$/, application),
     get(/^\/v2\/accounts\/([^/]+)\/transactions\/pending$/, request => poolOf(ledger, request)),
+    // The registry's contracts answer for numbers.
+    get(/^\/v2\/applications\/(?!\d{1,15}$)([^/]+)$/, noApplication),
     get(/^\/v2\/assets\/([^/]+)$/, request => asset(ledger, request)),
     get(/^\/v2\/ledger\/supply$/, () => supply(ledger)),
     get(/^\/(health|ready)$/, () => json(200, null)),

@@ -92,7 +92,9 @@ export function jsonBody(body: Buffer): unknown {
 }
 
 async function answer(routes: readonly Route[], message: IncomingMessage): Promise<Reply> {
-  const [path = '/', search = ''] = (message.url ?? '/').split('?', 2)
+  const [target = '/', search = ''] = (message.url ?? '/').split('?', 2)
+  // A node does not mind a slash at the end.
+  const path = target.startsWith('/v2/') ? target.replace(/\/$/, '') : target
   const { method, headers } = message
   const allowed = routes.filter(route => route.path.test(path))
   const ofNode = isOfNode(path, allowed)
@@ -112,7 +114,7 @@ async function answer(routes: readonly Route[], message: IncomingMessage): Promi
 
 /** What begins as a node's paths do is answered by the node, also where it has no such path. */
 function isOfNode(path: string, allowed: readonly Route[]): boolean {
-  return allowed.length > 0 ? allowed.some(({ ofNode }) => ofNode) : path.startsWith('/v2/')
+  return allowed.length > 0 ? allowed.some(({ ofNode }) => ofNode) : /^\/v2(\/|$)/.test(path)
 }
 
 function noRouteOfNode(allowed: readonly Route[]): BadRequest {

@@ -65,6 +65,11 @@ export function application({ parts }: SandboxRequest): Reply {
   throw refused('account application info not found', 404)
 }
 
+export function noApplication({ parts }: SandboxRequest): Reply {
+  uintIn('application-id', parts[0]!)
+  throw refused('application does not exist', 404)
+}
+
 export function asset(ledger: Ledger, { parts }: SandboxRequest): Reply {
   const { assetId, issuer } = ledger
   if (uintIn('asset-id', parts[0]!) !== assetId) throw refused('asset does not exist', 404)

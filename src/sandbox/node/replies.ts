@@ -58,9 +58,8 @@ export function unemulated(what: string): BadRequest {
 /** Msgpack has no `undefined`, and its small integers are numbers. */
 function mapped(value: unknown): unknown {
   if (typeof value === 'bigint') return value <= BigInt(Number.MAX_SAFE_INTEGER) ? Number(value) : value
-  if (typeof value !== 'object' || value === null || value instanceof Uint8Array || value instanceof Map) {
-    return value
-  }
+  if (typeof value !== 'object' || value === null || value instanceof Uint8Array) return value
+  if (value instanceof Map) return new Map([...value].map(([key, each]) => [key, mapped(each)]))
   if (Array.isArray(value)) return value.map(mapped)
   const kept = Object.entries(value).filter(([, each]) => each !== undefined)
   return Object.fromEntries(kept.map(([key, each]) => [key, mapped(each)]))

@@ -76,5 +76,5 @@ export function supply(ledger: Ledger): Reply {
 export function metrics({ rounds }: Ledger): Reply {
   const name = 'algod_ledger_round'
   const body = `# HELP ${name} Last round written to ledger\n# TYPE ${name} gauge\n${name} ${rounds.current()}\n`
-  return { status: 200, type: 'text/plain; version=0.0.4; charset=utf-8', body }
+  return { status: 200, type: 'text/plain', body }
 }

@@ -5,7 +5,7 @@ import type { Ledger } from '../ledger.js'
 import { INVALID } from '../node-refusal.js'
 import { json, type Reply, type SandboxRequest } from '../web-server.js'
 import { submittedGroup } from './decode-groups.js'
-import { addressIn } from './parameters.js'
+import { addressIn, uintIn } from './parameters.js'
 import { formatted, refused } from './replies.js'
 
 /** How long a node remembers a transaction. */
@@ -64,10 +64,11 @@ export function poolOf(ledger: Ledger, { parts, query }: SandboxRequest): Reply 
   return pooled(query, own, ledger)
 }
 
-/** The total is the whole pool's, also where only an account's part of it is listed. */
+/** The total is the whole pool's, also where only a part of it is listed. A `max` of 0 lists all. */
 function pooled(query: URLSearchParams, listed: readonly SignedTransaction[], ledger: Ledger): Reply {
+  const most = Number(uintIn('max', query.get('max') ?? '0')) || listed.length
   return formatted(query, view => ({
-    'top-transactions': listed.map(view.signed),
+    'top-transactions': listed.slice(0, most).map(view.signed),
     'total-transactions': ledger.waiting().length,
   }))
 }

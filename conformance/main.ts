@@ -1,4 +1,4 @@
-/** npm run conformance -- --algod <url> --token <t> [--write <file>]: asks a node and the sandbox the same, and prints what differs. */
+/** npm run conformance -- --algod <url> --token <t> [--write <page>]: asks a node and the sandbox the same, and prints what differs. */
 import { randomUUID } from 'node:crypto'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
@@ -6,7 +6,7 @@ import { signingKey, signingKeyFromSeed } from '../src/adapters/algorand/signing
 import { nodePeer } from './node-peer.js'
 import { compare } from './run.js'
 import { sandboxPeer } from './sandbox-peer.js'
-import { tableOf } from './table.js'
+import { pageOf, tableOf } from './table.js'
 
 const USAGE = `npm run conformance -- --algod <url> --token <t> [--only <part of a name>] [--write <file>]
 
@@ -14,7 +14,7 @@ Asks a node and the sandbox the same questions, and prints what differs.
 Without --algod it asks two sandboxes.
 
 --only   asks the questions whose name contains this text
---write  also writes the table to this file
+--write  also writes the table to this file, as a page of the documentation
 --full   prints the whole answers that differ
 
 The funder's 25 words are in SVC_CONFORMANCE_MNEMONIC; it needs 200 ALGO of the node's chain.
@@ -47,13 +47,13 @@ async function main(): Promise<number> {
   const other = algod
     ? await nodePeer({ url: algod, token, funder: funder() })
     : await sandboxPeer('another sandbox')
-  const ours = await sandboxPeer()
+  const ours = await sandboxPeer('sandbox', other.isInDevelopment)
   try {
     const result = await compare(ours, other, { seed: randomUUID(), only })
     const table = tableOf(result)
     console.log(table)
     if (full) for (const each of result.differences) console.log(JSON.stringify(each, null, 1))
-    if (write) writeFileSync(write, table)
+    if (write) writeFileSync(write, pageOf(result, new Date()))
     return result.differences.some(({ reason }) => reason === undefined) ? 1 : 0
   } finally {
     await ours.close()

@@ -106,9 +106,11 @@ export async function nodePeer({ url, token, funder }: NodeOptions): Promise<Pee
   // Twice: with a clock a round may happen to pass at that moment.
   const isInDevelopment = (await filler()) && (await filler())
   const { genesisID, genesisHash } = await suggested()
+  const { build } = await json('/versions')
 
   return {
-    name: url,
+    name: `algod ${build.major}.${build.minor}.${build.build_number}`,
+    isInDevelopment,
     assetId: assetIndex,
     genesisId: genesisID!,
     genesisHash: genesisHash!,

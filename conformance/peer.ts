@@ -1,5 +1,5 @@
 /** What is asked: a sandbox or a node. Each gives the same accounts the same money, and is told when payments must land. */
-import type { SigningKey } from '../src/adapters/algorand/signing-keys.js'
+import type { SignedTransaction, Transaction } from 'algosdk'
 
 export interface Asked {
   readonly method: string
@@ -25,11 +25,13 @@ export interface Member {
   readonly usdc: bigint | null
   readonly isFrozen: boolean
   /** Signs the account's transactions, as the whole signed transaction. */
-  readonly sign: (txn: import('algosdk').Transaction) => import('algosdk').SignedTransaction
+  readonly sign: (txn: Transaction) => SignedTransaction
 }
 
 export interface Peer {
   readonly name: string
+  /** A round passes with each accepted group, at once, and with nothing else. */
+  readonly isInDevelopment: boolean
   /** The asset that the questions move. */
   readonly assetId: bigint
   readonly genesisId: string
@@ -41,5 +43,3 @@ export interface Peer {
   round(): Promise<bigint>
   close(): Promise<void>
 }
-
-export type KeyOf = (label: string) => SigningKey

@@ -17,6 +17,7 @@ export interface Difference {
 
 export interface Comparison {
   readonly peer: string
+  readonly isInDevelopment: boolean
   readonly asked: number
   readonly differences: readonly Difference[]
 }
@@ -32,7 +33,7 @@ export async function compare(
     if (isDeepStrictEqual(first[at], second[at])) return []
     return [{ question: name, ours: first[at], theirs: second[at], reason: reasonFor(name) }]
   })
-  return { peer: theirs.name, asked: asked.length, differences }
+  return { peer: theirs.name, isInDevelopment: theirs.isInDevelopment, asked: asked.length, differences }
 }
 
 async function answers(peer: Peer, asked: readonly Question[], seed: string): Promise<unknown[]> {

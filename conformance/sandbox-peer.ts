@@ -7,14 +7,21 @@ import type { Asked, Peer, Told } from './peer.js'
 /** Longer than any run. */
 const ROUND_MS = 86_400_000
 
-export async function sandboxPeer(name = 'sandbox'): Promise<Peer> {
+/** In development mode it lands at once what it takes, as a node does in that mode. */
+export async function sandboxPeer(name = 'sandbox', isInDevelopment = false): Promise<Peer> {
   const sandbox: Sandbox = await startSandbox({ roundMs: ROUND_MS, landing: 'with-the-round' })
-  const ask = (asked: Asked) => askAt(sandbox.url, asked)
+  const ask = async (asked: Asked) => {
+    const told = await askAt(sandbox.url, asked)
+    const isTaken = asked.method === 'POST' && asked.path === '/v2/transactions' && told.status === 200
+    if (isInDevelopment && isTaken) sandbox.advanceRounds(1)
+    return told
+  }
   const params = JSON.parse(
     Buffer.from((await ask({ method: 'GET', path: '/v2/transactions/params' })).body).toString(),
   )
   return {
     name,
+    isInDevelopment,
     assetId: sandbox.assetId,
     genesisId: params['genesis-id'],
     genesisHash: Buffer.from(params['genesis-hash'], 'base64'),

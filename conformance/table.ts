@@ -1,4 +1,4 @@
-/** The comparison as Markdown. */
+/** The comparison as Markdown: a table, and a page around it. */
 import type { Comparison } from './run.js'
 
 const CELL_MAX = 160
@@ -8,7 +8,7 @@ export function tableOf({ peer, asked, differences }: Comparison): string {
   const lines = [
     `${asked} questions to the sandbox and to ${peer}: ${differences.length} differences, ${explained} with a reason.`,
     '',
-    '| question | the sandbox | the node | why it may |',
+    '| question | the sandbox | the node | why it may differ |',
     '|---|---|---|---|',
     ...differences.map(({ question, ours, theirs, reason }) => {
       const [mine, other] = apart(ours, theirs)
@@ -16,6 +16,25 @@ export function tableOf({ peer, asked, differences }: Comparison): string {
     }),
   ]
   return `${lines.join('\n')}\n`
+}
+
+export function pageOf(result: Comparison, now: Date): string {
+  const rounds = result.isInDevelopment ? 'in development mode' : 'with rounds by the clock'
+  return `# What the sandbox answers, and what a node answers
+
+\`npm run conformance -- --algod <url> --token <t>\` makes the same accounts on the sandbox and on a real node, sends both the
+same requests and groups, and compares their answers: status, type and every field. \`--write\` makes this page. It was made on
+${now.toISOString().slice(0, 10)}, against ${result.peer} ${rounds}.
+
+Two chains cannot have everything in common. So these are not compared: the values of rounds and times, ids, hashes and
+signatures, the number of the asset and its creator, the accounts of fees and rewards, the stake, a block's bonus, load and
+counters, the transaction that go-algorand prints in a refusal, and the position in a decoding error. That each is there is
+compared.
+
+${tableOf(result)}
+What the sandbox does not do on top of that: consensus (forks, agreement, rewards), other assets than USDC, applications and
+programs, and the past. On a network a payment often lands a round later than in the sandbox.
+`
 }
 
 /** Only the parts that differ. */

@@ -12,6 +12,7 @@ import { SANDBOX_PORT, startSandboxNear } from '../sandbox-near.js'
 interface SandboxFlags {
   readonly port?: number
   readonly seed?: string
+  readonly pending?: boolean
   readonly fault?: readonly string[]
   readonly json?: boolean
 }
@@ -22,6 +23,7 @@ export function sandboxCommand(program: Command): void {
     .description('run a ledger, a node and a facilitator on this machine, with a funded wallet')
     .option('--port <port>', `port (default: ${SANDBOX_PORT}, or any where that is taken)`, portArgument)
     .option('--seed <text>', 'the same seed gives the same accounts')
+    .option('--pending', 'leave payments pending until the next round, as a network does')
     .option(
       '--fault <stage=behaviour...>',
       'make the facilitator misbehave, such as settle=hang or verify=500:2',
@@ -31,9 +33,10 @@ export function sandboxCommand(program: Command): void {
     .action(runSandbox)
 }
 
-async function runSandbox({ port, seed, fault, json: asJson }: SandboxFlags): Promise<void> {
+async function runSandbox({ port, seed, pending, fault, json: asJson }: SandboxFlags): Promise<void> {
   const stopped = signalled()
-  const sandbox = await startSandboxNear({ seed, fault: fault?.join(',') }, port)
+  const landing = pending ? 'with-the-round' : 'at-once'
+  const sandbox = await startSandboxNear({ seed, landing, fault: fault?.join(',') }, port)
   const { url, algodUrl, facilitatorUrl, wallet, seller, feePayer } = sandbox
   if (asJson) print(json({ url, algodUrl, facilitatorUrl, network: 'testnet', wallet, seller, feePayer }))
   else print(...described(sandbox))

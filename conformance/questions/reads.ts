@@ -2,6 +2,7 @@
 
 import { txIdOf } from '../../src/adapters/algorand/transaction-bytes.js'
 import { type Question, question } from '../question.js'
+import type { Stage } from '../stage.js'
 
 const FORMATS = ['', '?format=json', '?format=msgpack', '?format=msgp', '?format=xml', '?format=']
 
@@ -57,27 +58,31 @@ export const reads: readonly Question[] = [
   question('the asset', stage => stage.get(`/v2/assets/${stage.peer.assetId}`)),
   ...FORMATS.map(query =>
     question(`a block with '${query}'`, async stage => {
-      const [payment] = await stage.group({ amount: 1n, note: Buffer.from(`block ${query}`) })
-      await stage.land([payment!])
-      const { body } = await stage.peer.ask({
-        method: 'GET',
-        path: `/v2/transactions/pending/${txIdOf(payment!.txn)}`,
-      })
-      const round = JSON.parse(Buffer.from(body).toString())['confirmed-round']
+      const round = await roundOfPayment(stage, `block ${query}`)
       const txids = await stage.get(`/v2/blocks/${round}/txids`)
       const block = await stage.get(`/v2/blocks/${round}${query}`)
       return { block: withoutCertificate(block), txids: query === '' ? txids : undefined }
     }),
   ),
-  question('the header of a block', async stage =>
-    stage.get(`/v2/blocks/${await stage.peer.round()}?header-only=true`),
-  ),
+  question('the header of a block', async stage => {
+    const round = await roundOfPayment(stage, 'a header')
+    return stage.get(`/v2/blocks/${round}?header-only=true`)
+  }),
   question('the hash of a block', async stage => stage.get(`/v2/blocks/${await stage.peer.round()}/hash`)),
   question('the pool of an account', stage =>
     stage.get(`/v2/accounts/${stage.cast.address('alice')}/transactions/pending`),
   ),
   question('the pool in another format', stage => stage.get('/v2/transactions/pending?format=xml')),
 ]
+
+/** Lands a payment, and tells the round that it is in. */
+async function roundOfPayment(stage: Stage, note: string): Promise<number> {
+  const [payment] = await stage.group({ amount: 1n, note: Buffer.from(note) })
+  await stage.land([payment!])
+  const path = `/v2/transactions/pending/${txIdOf(payment!.txn)}`
+  const { body } = await stage.peer.ask({ method: 'GET', path })
+  return JSON.parse(Buffer.from(body).toString())['confirmed-round']
+}
 
 /** A network's blocks have one, and the blocks of development mode too; it says nothing of payments. */
 export function withoutCertificate(block: { body: unknown }): unknown {

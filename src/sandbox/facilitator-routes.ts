@@ -117,7 +117,11 @@ function settle(options: FacilitatorOptions, asked: Asked, fault?: Fault): Reply
   }
   const verdict = submit(options, asked)
   if (verdict.ok && !options.ledger.landed(verdict.txId)) {
-    return landing(options, verdict).then(landed => settled(options, asked, landed, fault))
+    return landing(options, verdict).then(landed =>
+      landed === 'pending'
+        ? json(200, unsettledBecause('settlement_pending', network, verdict.txId))
+        : settled(options, asked, landed, fault),
+    )
   }
   return settled(options, asked, verdict, fault)
 }
@@ -145,16 +149,19 @@ function settled(
 }
 
 /** Waits for the round that the payment was taken for. */
-async function landing({ ledger }: FacilitatorOptions, verdict: Accepted): Promise<Accepted | Refused> {
+async function landing(
+  { ledger }: FacilitatorOptions,
+  verdict: Accepted,
+): Promise<Accepted | Refused | 'pending'> {
   const { rounds } = ledger
   while (ledger.waitingFor(verdict.txId)) {
     const before = rounds.current()
     await rounds.past(before, ROUND_MS_MAX)
     // The sandbox closes, or its rounds stand still.
-    if (rounds.current() === before) break
+    if (rounds.current() === before) return 'pending'
   }
   if (ledger.landed(verdict.txId)) return verdict
-  const message = ledger.dropped(verdict.txId)?.error ?? 'The transaction did not land in time'
+  const message = ledger.dropped(verdict.txId)?.error ?? 'The transaction is gone'
   return { ok: false, reason: 'settlement_failed', message }
 }
 

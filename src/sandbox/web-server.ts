@@ -210,7 +210,10 @@ function send(message: IncomingMessage, response: ServerResponse, reply: Reply):
     // After a body that was not read to its end, the connection cannot carry another request.
     ...(reply.status === 413 && { connection: 'close' }),
   }
-  const isPacked = reply.status !== 204 && /\bgzip\b/.test(String(message.headers['accept-encoding'] ?? ''))
+  const isPacked =
+    message.url?.startsWith('/v2/') &&
+    reply.status !== 204 &&
+    /\bgzip\b/.test(String(message.headers['accept-encoding'] ?? ''))
   const body = isPacked ? gzipSync(reply.body) : reply.body
   if (isPacked) headers['content-encoding'] = 'gzip'
   if (reply.status !== 204) headers['content-length'] = Buffer.byteLength(body)

@@ -44,7 +44,7 @@ describe('the questions', () => {
     })
     const { differences } = await betweenSandboxes(changed, 'GET /v2/transactions/params')
     expect(differences).toMatchObject([{ question: 'GET /v2/transactions/params', reason: undefined }])
-    const table = tableOf({ peer: 'another sandbox', asked: 1, differences })
+    const table = tableOf({ peer: 'another sandbox', isInDevelopment: false, asked: 1, differences })
     expect(table).toContain('| GET /v2/transactions/params | body.fee: 0 | body.price: 0 | **no reason** |')
   })
 

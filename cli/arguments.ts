@@ -1,13 +1,65 @@
 /** Turns arguments that people type into values that the SDK takes. */
-import { InvalidArgumentError } from 'commander'
+import { readFileSync } from 'node:fs'
+import { CommanderError, InvalidArgumentError } from 'commander'
 import { isNetwork, type Network } from '../src/domain/network.js'
 
-export function jsonArgument(text: string): unknown {
+const STANDARD_INPUT = 0
+
+/** JSON as it stands, of a file (`@file`), or of standard input (`-`). */
+export function jsonArgument(given: string): unknown {
+  const text = given === '-' ? read(STANDARD_INPUT) : given.startsWith('@') ? read(given.slice(1)) : given
   try {
     return JSON.parse(text)
   } catch {
-    throw new InvalidArgumentError('It is not JSON.')
+    throw new InvalidArgumentError(text === given ? 'It is not JSON.' : 'What stands there is not JSON.')
   }
+}
+
+function read(file: string | number): string {
+  try {
+    return readFileSync(file, 'utf8')
+  } catch (error) {
+    throw new InvalidArgumentError(`It cannot be read (${(error as NodeJS.ErrnoException).code}).`)
+  }
+}
+
+type Pair = readonly [name: string, value: string]
+export type Pairs = readonly Pair[]
+
+/** One more `Name: value`. */
+export function headerArgument(text: string, before: Pairs = []): Pairs {
+  const colon = text.indexOf(':')
+  if (colon < 1) throw new InvalidArgumentError("It is 'Name: value'.")
+  return [...before, [text.slice(0, colon).trim(), text.slice(colon + 1).trim()]]
+}
+
+/** One more `name=value` of a query. */
+export function queryArgument(text: string, before: Pairs = []): Pairs {
+  const equals = text.indexOf('=')
+  if (equals < 1) throw new InvalidArgumentError('It is name=value.')
+  return [...before, [text.slice(0, equals), text.slice(equals + 1)]]
+}
+
+/** As the SDK takes headers. */
+export function headersOf({ header = [] }: { readonly header?: Pairs }): [string, string][] {
+  return header.map(([name, value]) => [name, value])
+}
+
+/** The URL with these added to its query. The SDK refuses what is no URL. */
+export function withQuery(url: string, query: Pairs = []): string {
+  if (query.length === 0 || !URL.canParse(url)) return url
+  const target = new URL(url)
+  for (const [name, value] of query) target.searchParams.append(name, value)
+  return target.href
+}
+
+/**
+ * A flag that must be there. Commander checks for one that is declared as required before it looks at unknown flags, so that a
+ * misspelt flag was reported as a missing one.
+ */
+export function required<T>(value: T | undefined, flag: string): T {
+  if (value !== undefined) return value
+  throw new CommanderError(2, 'svc.missingFlag', `${flag} is missing`)
 }
 
 export function networkArgument(text: string): Network {

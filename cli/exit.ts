@@ -2,7 +2,7 @@
 import { CommanderError } from 'commander'
 import { SvcError } from '../src/domain/errors.js'
 import { isRecord } from '../src/domain/x402.js'
-import { note, printable } from './output.js'
+import { hasResult, json, note, print, printable } from './output.js'
 
 export const EXIT = {
   failed: 1,
@@ -43,20 +43,31 @@ const REFUSED_CODES: ReadonlySet<string> = new Set([
   'unreadable_quote',
 ])
 
-/** Prints the error. Returns the exit code. */
-export function report(error: unknown): number {
+/**
+ * Prints the error: for people on stderr, and with `--json` for programs on stdout too, where a report does not say it already.
+ * Returns the exit code.
+ */
+export function report(error: unknown, asJson: boolean): number {
   // Help and version are not errors, and are printed already.
   if (error instanceof CommanderError && error.exitCode === 0) return 0
   // The user named no command, and the help has listed the commands.
   if (error instanceof CommanderError && error.code === 'commander.help') return EXIT.usage
   const { message, code, exitCode } = told(error)
+  if (asJson && !hasResult()) {
+    const { status, detail } = error instanceof SvcError ? error : {}
+    print(json({ error: { code, message, status, detail } }))
+  }
   note(`svc: ${printable(message)} (${printable(code)})`)
   return exitCode
 }
 
 function told(error: unknown): { message: string; code: string; exitCode: number } {
   if (error instanceof CommanderError) {
-    return { message: error.message.replace(/^error: /, ''), code: 'usage', exitCode: EXIT.usage }
+    // Commander puts what it suggests on a line of its own.
+    const message = error.message
+      .replace(/^error: /, '')
+      .replace(/\s*\n\(Did you mean (.*)\?\)$/s, '. Did you mean $1?')
+    return { message, code: 'usage', exitCode: EXIT.usage }
   }
   if (error instanceof SvcError)
     return { message: error.message, code: error.code, exitCode: exitCodeOf(error) }

@@ -17,9 +17,22 @@ export function json(value: unknown, indent?: number): string {
   return (JSON.stringify(value, undefined, indent) ?? 'null').replace(CONTROLS_BUT_LAYOUT, escaped)
 }
 
+let isResultBegun = false
+
+/** Whether a part of a result is on stdout. */
+export function hasResult(): boolean {
+  return isResultBegun
+}
+
+/** All results go through here. Returns whether stdout takes more at once. */
+export function writeResult(result: string | Uint8Array): boolean {
+  isResultBegun = true
+  return process.stdout.write(result)
+}
+
 /** Prints results on stdout. */
 export function print(...lines: readonly string[]): void {
-  process.stdout.write(`${lines.join('\n')}\n`)
+  writeResult(`${lines.join('\n')}\n`)
 }
 
 /** Prints everything except the result, on stderr. */
@@ -37,7 +50,7 @@ export function columns(entries: readonly (readonly [name: string, value: string
 
 /** Prints a result for a shell pipe: text and bytes unchanged, anything else as JSON. */
 export function printData(data: unknown): void {
-  if (data instanceof Uint8Array) process.stdout.write(data)
+  if (data instanceof Uint8Array) writeResult(data)
   else if (typeof data !== 'string') print(json(data, 2))
   else print(shownText(data))
 }

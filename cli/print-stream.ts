@@ -1,7 +1,7 @@
 /** Prints the body of an answer as it comes. A slow reader of stdout slows the stream down. */
 import { once } from 'node:events'
 import type { StreamResult } from '../src/client.js'
-import { json, shownText } from './output.js'
+import { json, shownText, writeResult } from './output.js'
 
 /** Events as lines, text and bytes as they are. With `asJson`, one JSON line for each event or piece, and one at the end. */
 export async function printStream(result: StreamResult, asJson: boolean): Promise<void> {
@@ -39,5 +39,5 @@ function plain(piece: Piece): string | Uint8Array {
 }
 
 async function write(output: string | Uint8Array): Promise<void> {
-  if (!process.stdout.write(output)) await once(process.stdout, 'drain')
+  if (!writeResult(output)) await once(process.stdout, 'drain')
 }

@@ -99,8 +99,8 @@ describe('the Python package of the A2A extension', () => {
     asset: '10458941',
   }
 
-  it('cannot be imported with today’s x402, which has no version 1 any more', async () => {
-    const told = await ask('a2a-x402-today')
+  it('cannot be imported with x402 2, which has no version 1 any more', async () => {
+    const told = await ask('a2a-extension-x402-2')
     expect(told).toMatchObject({
       x402: '2.25.0',
       imported: { error: "ModuleNotFoundError: No module named 'x402.types'" },
@@ -108,7 +108,7 @@ describe('the Python package of the A2A extension', () => {
   })
 
   it('knows version 1 and four networks with the last x402 that it works with, and refuses Algorand', async () => {
-    const told = await ask('a2a-x402')
+    const told = await ask('a2a-extension')
     expect(told).toMatchObject({
       x402: '1.0.0',
       imported: { value: 'https://github.com/google-a2a/a2a-x402/v0.1' },

@@ -11,7 +11,7 @@ import { promisify } from 'node:util'
 
 const run = promisify(execFile)
 
-export const ENVIRONMENTS = ['current', 'older', 'a2a-x402', 'a2a-x402-today'] as const
+export const ENVIRONMENTS = ['current', 'older', 'a2a-extension', 'a2a-extension-x402-2'] as const
 export type Environment = (typeof ENVIRONMENTS)[number]
 
 const HERE = fileURLToPath(new URL('.', import.meta.url))

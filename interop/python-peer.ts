@@ -14,24 +14,22 @@ export async function runPeer<Answer>(
   file: string,
   task: unknown,
 ): Promise<Answer> {
-  const { first, ended } = await started(environment, file, task)
+  const { child, first, ended } = await started(environment, file, task)
+  child.stdin.end()
   const answer = await first
   await ended
   return answer as Answer
 }
 
-/** A server, and what it says as soon as it listens. */
+/** A server, and what it says as soon as it listens. It lives as long as its standard input is open. */
 export async function startPeer<Said>(environment: Environment, file: string, task: unknown) {
   const { child, first, ended } = await started(environment, file, task)
   const said = (await first) as Said
   return {
     ...said,
-    async close() {
-      // It ends by this signal, not by itself.
-      const over = once(child, 'exit')
-      ended.catch(() => {})
-      child.kill('SIGKILL')
-      await over
+    close() {
+      child.stdin.end()
+      return ended
     },
   }
 }
@@ -54,7 +52,7 @@ async function started(environment: Environment, file: string, task: unknown) {
   const ended = endOf(child, file, stderr)
   const lines = createInterface({ input: child.stdout })
   const line = new Promise<string>(resolve => lines.once('line', resolve))
-  child.stdin.end(`${JSON.stringify(task)}\n`)
+  child.stdin.write(`${JSON.stringify(task)}\n`)
   const silent = ended.then(async () => {
     // A line that is already on its way wins.
     return JSON.stringify({ error: `${file} said nothing: ${(await stderr).slice(-2_000)}` })

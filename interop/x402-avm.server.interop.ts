@@ -75,8 +75,7 @@ describe.each(PAIRS)('our client, $framework with x402-avm, $whose facilitator',
 describe('x402-avm’s server with the 32-character id', () => {
   it.each(['fastapi', 'flask'])('cannot sell: %s answers 500 to everybody', async framework => {
     const server = await sellWith(framework, sandbox.facilitatorUrl, SHORT_ID)
-    const response = await fetch(`${server.url}/square?n=7`)
-    await server.close()
+    const response = await fetch(`${server.url}/square?n=7`).finally(() => server.close())
     expect(response.status).toBe(500)
   })
 })

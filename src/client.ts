@@ -21,6 +21,7 @@ export type { CallOptions, RequestOptions } from './app/client/build-request.js'
 export type { CallOutcome, CallRequest, ManyOptions } from './app/client/call-many.js'
 export { SvcClient } from './app/client/client.js'
 export type { ClientOptions } from './app/client/client-options.js'
+export { listWholeBazaar, type WholeBazaarAnswer } from './app/client/list-whole-bazaar.js'
 export type { Estimate } from './app/client/read-quote.js'
 export type { PaymentRecord, Receipts } from './app/client/receipts.js'
 export type {
@@ -36,6 +37,7 @@ export {
   type BazaarOptions,
   findInBazaar,
   listBazaar,
+  type WholeBazaarOptions,
 } from './app/client/search-bazaar.js'
 export type { RetryOptions } from './app/client/send-with-retries.js'
 export type { StreamEvent } from './app/client/stream-events.js'

@@ -31,3 +31,4 @@ export {
   type SubscriptionsHarness,
   subscriptionsContract,
 } from './testing/subscriptions.contract.js'
+export { type MakeTasks, type TasksHarness, tasksContract } from './testing/task-store.contract.js'

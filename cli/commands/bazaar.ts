@@ -3,17 +3,20 @@
  * shows them, and never acts on them.
  */
 import type { Command } from 'commander'
-import type { BazaarResource } from '../../src/client.js'
+import type { BazaarAnswer, BazaarResource, WholeBazaarAnswer } from '../../src/client.js'
 import { SvcError } from '../../src/domain/errors.js'
 import { networkOf } from '../../src/domain/network.js'
+import { mentions } from '../../src/domain/read-bazaar-index.js'
 import { priceOf } from '../../src/domain/usd-price-for-display.js'
 import { countArgument } from '../arguments.js'
+import { EXIT } from '../exit.js'
 import { json, note, print, printable } from '../output.js'
 import { whileWaiting } from '../spinner.js'
 
 interface BazaarFlags {
   readonly search?: string
   readonly limit: number
+  readonly all?: boolean
   readonly facilitator?: string
   readonly json?: boolean
 }
@@ -31,28 +34,34 @@ export function bazaarCommand(program: Command): void {
       countArgument,
       PAGE_ENTRIES_MAX,
     )
+    .option('--all', 'read every page of the index, of --limit entries each')
     .option('--facilitator <url>', 'whose index (default: the one that serve uses)')
     .option('--json', 'print the entries as JSON')
     .addHelpText(
       'after',
       `
-One page is read, and searched here: what is not found may be on another page.
+One page is read, and searched here: what is not found may be on another page. With --all, the exit code is 1 where the
+index could not be read to its end.
 
 Example:
-  $ svc bazaar --search weather`,
+  $ svc bazaar --all --search weather`,
     )
     .action(bazaar)
 }
 
-async function bazaar({ search, limit, facilitator, json: asJson }: BazaarFlags): Promise<void> {
-  const { findInBazaar, listBazaar } = await import('../../src/client.js')
+async function bazaar({ search, limit, all, facilitator, json: asJson }: BazaarFlags): Promise<void> {
+  const { listBazaar, listWholeBazaar } = await import('../../src/client.js')
   const options = { limit, facilitatorUrl: facilitator }
-  const reading = search === undefined ? listBazaar(options) : findInBazaar(search, options)
-  const answer = await whileWaiting('reading the index', reading)
+  const reading = all ? listWholeBazaar(options) : listBazaar(options)
+  const answer = await whileWaiting<WholeBazaarAnswer | BazaarAnswer>('reading the index', reading)
   if (!answer.ok) throw new SvcError(answer.error, 'bazaar_unavailable')
-  if (asJson) return print(json(answer.resources, 2))
-  if (answer.resources.length > 0) print(...answer.resources.flatMap(described))
-  else note(`Nothing of that is among the first ${limit} entries.`)
+  const found = answer.resources.filter(resource => search === undefined || mentions(resource, search))
+  if (asJson) print(json(found, 2))
+  else if (found.length > 0) print(...found.flatMap(described))
+  else note(all ? 'Nothing of that is in the index.' : `Nothing of that is among the first ${limit} entries.`)
+  if (!('complete' in answer) || answer.complete) return
+  note(`The index was not read to its end: ${printable(answer.stopped)}.`)
+  process.exitCode = EXIT.failed
 }
 
 function described({ resourceUrl, accepts, description }: BazaarResource): string[] {

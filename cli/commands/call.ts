@@ -5,13 +5,26 @@
 import type { Command } from 'commander'
 import type { ActiveSubscription, CallResult, Network, StreamResult } from '../../src/client.js'
 import { SvcError } from '../../src/domain/errors.js'
-import { jsonArgument, methodArgument, networkArgument } from '../arguments.js'
+import {
+  headerArgument,
+  headersOf,
+  jsonArgument,
+  methodArgument,
+  networkArgument,
+  type Pairs,
+  queryArgument,
+  required,
+  withQuery,
+} from '../arguments.js'
 import { columns, json, note, print, printable, printData } from '../output.js'
 import { printStream } from '../print-stream.js'
+import { withQuotedNetworks } from '../quoted-networks.js'
 import { whileWaiting } from '../spinner.js'
 
 interface CallFlags {
-  readonly maxPrice: string
+  readonly maxPrice?: string
+  readonly data?: Pairs
+  readonly header?: Pairs
   readonly body?: unknown
   readonly network?: Network
   readonly method?: string
@@ -25,8 +38,10 @@ export function callCommand(program: Command): void {
     .command('call')
     .description('call an endpoint and pay for it, from the wallet in SVC_MNEMONIC')
     .argument('<url>', 'the endpoint')
-    .requiredOption('--max-price <usd>', 'pay at most this much, such as 0.05')
-    .option('--body <json>', 'the body', jsonArgument)
+    .option('--max-price <usd>', 'pay at most this much, such as 0.05 (required)')
+    .option('--body <json>', 'the body: JSON, @file, or - for standard input', jsonArgument)
+    .option('--data <name=value>', 'adds to the query, for a GET; may be repeated', queryArgument)
+    .option('--header <header>', "adds a header, such as 'X-Team: blue'; may be repeated", headerArgument)
     .option(
       '--network <network>',
       'mainnet or testnet (default: mainnet; testnet with SVC_SANDBOX)',
@@ -56,7 +71,9 @@ Examples:
 }
 
 async function call(url: string, flags: CallFlags): Promise<void> {
-  const { maxPrice, network, body, method, idempotencyKey } = flags
+  const { network, body, method, idempotencyKey } = flags
+  const maxPrice = required(flags.maxPrice, '--max-price')
+  const target = withQuery(url, flags.data)
   const mnemonic = process.env.SVC_MNEMONIC || undefined
   // Remove the mnemonic from the environment before anything is sent, so that no child process or crash report
   // contains it.
@@ -69,18 +86,20 @@ async function call(url: string, flags: CallFlags): Promise<void> {
   const interrupt = () => stop.abort()
   process.once('SIGINT', interrupt)
   try {
-    const options = { method, idempotencyKey, signal: stop.signal }
+    const options = { method, idempotencyKey, headers: headersOf(flags), signal: stop.signal }
     const label = `calling ${printable(url)}`
     if (flags.stream) {
-      const result = await whileWaiting(label, client.stream(url, body, options))
+      const result = await whileWaiting(label, client.stream(target, body, options))
       if (!flags.json) noteReceipt(result, client.activeSubscriptions[0])
       await printStream(result, flags.json === true)
       return
     }
-    const result = await whileWaiting(label, client.call(url, body, options))
+    const result = await whileWaiting(label, client.call(target, body, options))
     if (flags.json) return print(json(result, 2))
     noteReceipt(result, client.activeSubscriptions[0])
     printData(result.data)
+  } catch (error) {
+    throw withQuotedNetworks(error)
   } finally {
     process.off('SIGINT', interrupt)
   }

@@ -6,10 +6,12 @@ import { dirname, relative } from 'node:path'
 import type { Command } from 'commander'
 import type { Sandbox } from '../../src/sandbox.js'
 import { portArgument } from '../arguments.js'
+import type { Report } from '../dev/announce.js'
 import { runDevLoop } from '../dev/dev-loop.js'
 import { type Entry, entryOf } from '../dev/entry.js'
 import { interruption } from '../dev/interruption.js'
-import { offerTold } from '../dev/messages.js'
+import { callTold, failureTold, offerTold } from '../dev/messages.js'
+import { OFFER_TRACE_ID } from '../dev/offer-trace.js'
 import { type SourceChanges, sourceChanges } from '../dev/source-changes.js'
 import { json, note, print, printable } from '../output.js'
 import { startSandboxNear } from '../sandbox-near.js'
@@ -63,7 +65,7 @@ async function dev(named: string | undefined, flags: DevFlags): Promise<void> {
       env,
       changes,
       interruption: stop,
-      onListening: offerTeller(sandbox, flags),
+      onReport: reporter(offerTeller(sandbox, flags)),
       say: line => note(`svc dev: ${printable(line)}`),
     })
   } finally {
@@ -75,6 +77,7 @@ async function dev(named: string | undefined, flags: DevFlags): Promise<void> {
 function environment({ port }: DevFlags, sandbox: Sandbox | undefined): NodeJS.ProcessEnv {
   const env: NodeJS.ProcessEnv = {
     SVC_AUDIT: '1',
+    SVC_DEV: '1',
     ...process.env,
     ...(port !== undefined && { PORT: String(port) }),
   }
@@ -83,6 +86,15 @@ function environment({ port }: DevFlags, sandbox: Sandbox | undefined): NodeJS.P
   // The developer's own address is not opted in to USDC in this sandbox, so a payment to it would be refused.
   if (payTo !== sandbox.seller.address) sandbox.fund(payTo, { optIn: true })
   return { ...env, SVC_SANDBOX: sandbox.url, SVC_NETWORK: 'testnet', SVC_PAY_TO: payTo }
+}
+
+/** Tells of the agent's ports, its calls and its handlers' errors. Calls of our own for the offer are none. */
+function reporter(onListening: (port: number) => void): (report: Report) => void {
+  return report => {
+    if ('svcDevPort' in report) onListening(report.svcDevPort)
+    else if ('svcDevFailure' in report) note(...failureTold(report.svcDevFailure))
+    else if (report.svcDevCall.traceId !== OFFER_TRACE_ID) note(callTold(report.svcDevCall))
+  }
 }
 
 /** Prints an offer when it is new. A restart that did not change the offer prints one line. */

@@ -1,11 +1,11 @@
-/** `svc doctor`: one line for each condition that must hold before a caller can pay, and how to fix it if it does not. */
+/** `svc doctor`: one line for each condition that must hold before a caller can find and pay, and how to fix it if it does not. */
 import type { Command } from 'commander'
 import type { Network } from '../../src/domain/network.js'
 import { networkArgument } from '../arguments.js'
 import type { Finding } from '../doctor/finding.js'
 import { EXIT } from '../exit.js'
 import { networkFromEnvironment } from '../network-from-environment.js'
-import { columns, json, print } from '../output.js'
+import { columns, json, print, printable } from '../output.js'
 import { whileWaiting } from '../spinner.js'
 
 interface DoctorFlags {
@@ -13,6 +13,7 @@ interface DoctorFlags {
   readonly payTo?: string
   readonly facilitator?: string
   readonly algod?: string
+  readonly bazaar?: string
   readonly json?: boolean
 }
 
@@ -28,12 +29,20 @@ export function doctorCommand(program: Command): void {
     .option('--pay-to <address>', 'who is paid (default: SVC_PAY_TO)')
     .option('--facilitator <url>', 'who verifies and settles (default: the one that serve uses)')
     .option('--algod <url>', 'an Algorand node (default: the one that serve uses)')
+    .option(
+      '--bazaar <url>',
+      'examine the agent at this address from outside, as an index does; --facilitator names the index',
+    )
     .option('--json', 'print the findings as JSON')
-    .addHelpText('after', '\nExample:\n  $ SVC_PAY_TO=<address> svc doctor --network testnet')
+    .addHelpText(
+      'after',
+      '\nExamples:\n  $ SVC_PAY_TO=<address> svc doctor --network testnet\n  $ svc doctor --bazaar https://agent.example',
+    )
     .action(doctor)
 }
 
 async function doctor(flags: DoctorFlags): Promise<void> {
+  if (flags.bazaar !== undefined) return examineFromOutside(flags.bazaar, flags)
   const network = flags.network ?? networkFromEnvironment()
   const { examine } = await import('../doctor/examine.js')
   const findings = await whileWaiting(
@@ -45,8 +54,18 @@ async function doctor(flags: DoctorFlags): Promise<void> {
       algodUrl: flags.algod,
     }),
   )
+  report({ network }, findings, flags)
+}
+
+async function examineFromOutside(url: string, flags: DoctorFlags): Promise<void> {
+  const { examineListing } = await import('../doctor/listing/examine-listing.js')
+  const examining = examineListing({ url, facilitatorUrl: flags.facilitator })
+  report({ url }, await whileWaiting(`examining ${printable(url)}`, examining), flags)
+}
+
+function report(what: object, findings: readonly Finding[], { json: asJson }: DoctorFlags): void {
   const ok = findings.every(({ status }) => status === 'ok')
-  if (flags.json) print(json({ ok, network, findings }, 2))
+  if (asJson) print(json({ ok, ...what, findings }, 2))
   else print(...told(findings))
   if (!ok) process.exitCode = EXIT.failed
 }

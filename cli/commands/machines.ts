@@ -7,7 +7,7 @@ import { stately } from '../../src/domain/machine-drawings/stately-json.js'
 import { type Drawn, MACHINES } from '../../src/domain/machines/all-machines.js'
 import { allPathsOf, type MachinePath } from '../../src/domain/state-machine/all-paths.js'
 import { holds, type Proof } from '../../src/domain/state-machine/check-properties.js'
-import { columns, json, print } from '../output.js'
+import { columns, json, print, writeResult } from '../output.js'
 
 type Format = 'mermaid' | 'svg' | 'json'
 
@@ -49,7 +49,7 @@ async function machines(name: string | undefined, flags: MachinesFlags): Promise
   if (flags.paths) return printPaths(name === undefined ? [named('charge')] : chosen, flags)
   if (flags.prove) return printProofs(chosen, flags)
   if (flags.format === undefined && name === undefined) return printList(flags)
-  for (const drawn of chosen) process.stdout.write(await drawingOf(drawn, flags.format ?? 'mermaid'))
+  for (const drawn of chosen) writeResult(await drawingOf(drawn, flags.format ?? 'mermaid'))
 }
 
 function named(name: string): Drawn {

@@ -1,11 +1,11 @@
 /** `svc mcp`: serves an agent's endpoints as tools for desktop clients, over stdio. Stdout carries only the protocol. */
 import type { Command } from 'commander'
 import type { Network } from '../../src/client.js'
-import { networkArgument } from '../arguments.js'
+import { networkArgument, required } from '../arguments.js'
 import { note, printable } from '../output.js'
 
 interface McpFlags {
-  readonly url: string
+  readonly url?: string
   readonly maxPrice: string
   readonly maxPerDay: string
   readonly network?: Network
@@ -19,7 +19,7 @@ export function mcpCommand(program: Command): void {
   program
     .command('mcp')
     .description("offer an agent's endpoints as MCP tools over stdio, paid from the wallet in SVC_MNEMONIC")
-    .requiredOption('--url <agent>', "the agent's base URL")
+    .option('--url <agent>', "the agent's base URL (required)")
     .option('--max-price <usd>', 'pay at most this much for a call', DEFAULT_MAX_PRICE)
     .option('--max-per-day <usd>', 'pay at most this much in 24 hours', DEFAULT_MAX_PER_DAY)
     .option(
@@ -38,7 +38,9 @@ Example:
     .action((flags: McpFlags) => bridge(flags, program.version() ?? ''))
 }
 
-async function bridge({ url, maxPrice, maxPerDay, network }: McpFlags, version: string): Promise<void> {
+async function bridge(flags: McpFlags, version: string): Promise<void> {
+  const { maxPrice, maxPerDay, network } = flags
+  const url = required(flags.url, '--url')
   const mnemonic = process.env.SVC_MNEMONIC || undefined
   // Remove the mnemonic from the environment before anything is sent, so that no child process or crash report
   // contains it.

@@ -4,11 +4,21 @@ import { SvcError } from '../../src/domain/errors.js'
 import { CAIP2, networkOf } from '../../src/domain/network.js'
 import { priceOf } from '../../src/domain/usd-price-for-display.js'
 import { isRecord, type PaymentRequired } from '../../src/domain/x402.js'
-import { jsonArgument, methodArgument } from '../arguments.js'
+import {
+  headerArgument,
+  headersOf,
+  jsonArgument,
+  methodArgument,
+  type Pairs,
+  queryArgument,
+  withQuery,
+} from '../arguments.js'
 import { columns, json, print } from '../output.js'
 
 interface QuoteFlags {
   readonly body?: unknown
+  readonly data?: Pairs
+  readonly header?: Pairs
   readonly method?: string
   readonly json?: boolean
 }
@@ -18,7 +28,9 @@ export function quoteCommand(program: Command): void {
     .command('quote')
     .description('print what an endpoint asks for; free, no wallet')
     .argument('<url>', 'the endpoint')
-    .option('--body <json>', 'the body to be priced', jsonArgument)
+    .option('--body <json>', 'the body to be priced: JSON, @file, or - for standard input', jsonArgument)
+    .option('--data <name=value>', 'adds to the query, for a GET; may be repeated', queryArgument)
+    .option('--header <header>', "adds a header, such as 'X-Team: blue'; may be repeated", headerArgument)
     .option('--method <method>', 'GET or POST', methodArgument)
     .option('--json', 'print the decoded quote as JSON')
     .addHelpText(
@@ -28,9 +40,13 @@ export function quoteCommand(program: Command): void {
     .action(quote)
 }
 
-async function quote(url: string, { body, method, json: asJson }: QuoteFlags): Promise<void> {
+async function quote(url: string, flags: QuoteFlags): Promise<void> {
+  const { body, method, json: asJson } = flags
   const { SvcClient } = await import('../../src/client.js')
-  const result = await new SvcClient().quote(url, body, { method })
+  const result = await new SvcClient().quote(withQuery(url, flags.data), body, {
+    method,
+    headers: headersOf(flags),
+  })
   const { paymentRequired, status, requirements } = result
   if (status >= 400 && !paymentRequired) {
     throw new SvcError(`The endpoint answered ${status} instead of a quote`, 'call_failed', status)

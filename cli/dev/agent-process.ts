@@ -1,6 +1,7 @@
 /** Runs the agent in its own process. Sends it no more stop signals than the developer asks for. */
 import { spawn } from 'node:child_process'
-import type { Announcement } from './announce.js'
+import { isRecord } from '../../src/domain/x402.js'
+import type { Report } from './announce.js'
 import type { Entry } from './entry.js'
 
 export interface AgentProcess {
@@ -18,7 +19,7 @@ const ANNOUNCE = new URL('./announce.js', import.meta.url).href
 export function startAgent(
   { path, nodeFlags }: Entry,
   env: NodeJS.ProcessEnv,
-  onListening: (port: number) => void,
+  onReport: (report: Report) => void,
 ): AgentProcess {
   const child = spawn(process.execPath, [...nodeFlags, '--import', ANNOUNCE, path], {
     env,
@@ -28,7 +29,7 @@ export function startAgent(
     detached: true,
   })
   child.on('message', message => {
-    if (isAnnouncement(message)) onListening(message.svcDevPort)
+    if (isReport(message)) onReport(message)
   })
   const ended = new Promise<number | null>((resolve, reject) => {
     child.once('error', reject).once('exit', code => resolve(code))
@@ -45,6 +46,9 @@ export function startAgent(
   }
 }
 
-function isAnnouncement(message: unknown): message is Announcement {
-  return typeof (message as Announcement | null)?.svcDevPort === 'number'
+/** The agent's own code may send messages, too. */
+function isReport(message: unknown): message is Report {
+  return isRecord(message) && KINDS.some(kind => kind in message)
 }
+
+const KINDS = ['svcDevPort', 'svcDevCall', 'svcDevFailure']

@@ -4,15 +4,61 @@
  */
 import { subscribe } from 'node:diagnostics_channel'
 import type { Server } from 'node:net'
+import { inspect } from 'node:util'
+import type { CallEndedMessage, HandlerFailedMessage } from '../../src/app/charge/diagnostics.js'
 
 export interface Announcement {
   readonly svcDevPort: number
 }
 
+/** A call that has ended. */
+export interface CallReport {
+  readonly svcDevCall: {
+    readonly method: string
+    readonly name: string
+    readonly status: number
+    readonly code: string
+    readonly charged: string
+    readonly amount?: string | undefined
+    readonly ms: number
+    readonly traceId: string
+    readonly isBroken: boolean
+  }
+}
+
+/** An error of a handler, with its stack. */
+export interface FailureReport {
+  readonly svcDevFailure: { readonly endpoint: string; readonly traceId: string; readonly error: string }
+}
+
+export type Report = Announcement | CallReport | FailureReport
+
 subscribe('tracing:net.server.listen:asyncEnd', message => {
   const address = (message as { server: Server }).server.address()
   if (address === null || typeof address === 'string') return
   process.send?.({ svcDevPort: address.port } satisfies Announcement)
+})
+
+subscribe('svc.call.ended', message => {
+  const { endpoint, call } = message as CallEndedMessage
+  const { status, code, charged, amount, ms, traceId, streamBroken } = call
+  const { method, name } = endpoint
+  const isBroken = streamBroken === true
+  process.send?.({
+    svcDevCall: { method, name, status, code, charged, amount, ms, traceId, isBroken },
+  } satisfies CallReport)
+})
+
+/** Frames of this package say nothing about a handler. */
+const SDK = new URL('../../src/', import.meta.url).href
+
+subscribe('svc.handler.failed', message => {
+  const { endpoint, traceId, error } = message as HandlerFailedMessage
+  const ownFrames = inspect(error)
+    .split('\n')
+    .filter(line => !line.includes(SDK))
+  const report = { endpoint, traceId, error: ownFrames.join('\n') }
+  process.send?.({ svcDevFailure: report } satisfies FailureReport)
 })
 
 process.once('disconnect', () => process.kill(process.pid, 'SIGTERM'))

@@ -1,5 +1,6 @@
 /** Runs the agent, and restarts it at each change of its sources, until a signal stops the loop. */
 import { startAgent } from './agent-process.js'
+import type { Report } from './announce.js'
 import type { Entry } from './entry.js'
 import type { Interruption } from './interruption.js'
 import type { SourceChanges } from './source-changes.js'
@@ -10,7 +11,7 @@ export interface DevLoop {
   /** Absent: the agent runs once. */
   readonly changes?: SourceChanges
   readonly interruption: Interruption
-  onListening(port: number): void
+  onReport(report: Report): void
   say(line: string): void
 }
 
@@ -18,10 +19,10 @@ const NEVER = new Promise<never>(() => {})
 
 /** Returns the agent's exit code; 0 where the agent ended by the signal that this loop sent. */
 export async function runDevLoop(loop: DevLoop): Promise<number> {
-  const { entry, env, changes, interruption, onListening, say } = loop
+  const { entry, env, changes, interruption, onReport, say } = loop
   const interrupted = interruption.first.then(signal => ({ signal }))
   for (;;) {
-    const agent = startAgent(entry, env, onListening)
+    const agent = startAgent(entry, env, onReport)
     interruption.onAgain(agent.signal)
     const changed = changes?.next().then(() => 'changed' as const) ?? NEVER
     const ended = agent.ended.then(code => ({ code }))

@@ -1,11 +1,14 @@
 /** Reads an agent's offer from its manifest, and makes a first call of it that can be pasted into a shell. */
 import { type Manifest, type ManifestEndpoint, priceOf, SvcClient } from '../../src/client.js'
 import { examplesOf } from '../../src/domain/example-input.js'
+import { OFFER_TRACEPARENT } from './offer-trace.js'
 
 export interface Offer {
   readonly url: string
   readonly manifest: Manifest
   readonly call?: FirstCall
+  /** The address of the audit page, where the agent serves it. */
+  readonly auditUrl?: string
 }
 
 export interface FirstCall {
@@ -22,14 +25,20 @@ export async function offerAt(port: number): Promise<Offer | undefined> {
   const client = new SvcClient({ retry: false })
   const manifest = await client.discover(url).catch(() => undefined)
   if (!manifest) return undefined
+  const auditUrl = `${url}/_svc/audit`
+  const hasAudit = await fetch(auditUrl).then(
+    ({ ok }) => ok,
+    () => false,
+  )
+  const offer = { url, manifest, ...(hasAudit && { auditUrl }) }
   for (const endpoint of manifest.endpoints) {
     // Skip endpoints at other origins: the shown call, and the test of it here, go only to the agent that listens on
     // this port.
     if (!URL.canParse(endpoint.url) || new URL(endpoint.url).origin !== url) continue
     const call = await firstCall(endpoint, client)
-    if (call) return { url, manifest, call }
+    if (call) return { ...offer, call }
   }
-  return { url, manifest }
+  return offer
 }
 
 /** The agent itself checks an example: if it quotes a price for it, the example is valid. */
@@ -38,7 +47,9 @@ async function firstCall(endpoint: ManifestEndpoint, client: SvcClient): Promise
   for (const example of examplesOf(input)) {
     const isGet = method === 'GET'
     const asked = isGet ? `${url}${queryOf(example)}` : url
-    const quote = await client.quote(asked, isGet ? undefined : example, { method }).catch(() => undefined)
+    const quote = await client
+      .quote(asked, isGet ? undefined : example, { method, headers: { traceparent: OFFER_TRACEPARENT } })
+      .catch(() => undefined)
     const usd = quote?.paymentRequired ? priceOf(quote.requirements) : null
     if (usd !== null)
       return { url: asked, price: plain(usd), ...(!isGet && { body: JSON.stringify(example) }) }

@@ -1,20 +1,56 @@
 /** The messages of `svc dev`. The agent prints its own output too; these lines are true whatever it prints. */
 import type { ManifestEndpoint } from '../../src/client.js'
+import { formatUsd } from '../../src/domain/money.js'
 import { windowShown } from '../../src/domain/subscription-terms.js'
 import type { Sandbox } from '../../src/sandbox.js'
 import { printable } from '../output.js'
 import { shellWord } from '../shell-word.js'
+import type { CallReport, FailureReport } from './announce.js'
 import type { FirstCall, Offer } from './first-call.js'
 
-export function offerTold({ url, manifest, call }: Offer, sandbox: Sandbox | undefined): string[] {
+export function offerTold({ url, manifest, call, auditUrl }: Offer, sandbox: Sandbox | undefined): string[] {
   const { name, network, payTo, endpoints } = manifest
   return [
     '',
     `${printable(name)} on ${url}, ${network}, paid to ${printable(payTo)}`,
     ...endpoints.map(endpointTold),
+    ...(auditUrl === undefined ? [] : ['', `Calls and money: ${auditUrl}`]),
     ...(call ? ['', ...(sandbox ? paidTold(call, sandbox) : quoteTold(call))] : []),
     '',
     'Ctrl-C stops it.',
+  ]
+}
+
+/** One line a call: what was asked for, how it ended, what it earned, how long it took. */
+export function callTold({
+  method,
+  name,
+  status,
+  code,
+  charged,
+  amount,
+  ms,
+  isBroken,
+}: CallReport['svcDevCall']): string {
+  const money = CHARGED[charged] ?? charged
+  const price = charged === 'yes' && amount !== undefined ? ` ${formatUsd(BigInt(amount))}` : ''
+  const broken = isBroken ? ', the stream broke' : ''
+  const outcome = status < 400 ? '' : ` ${code}`
+  return printable(`${method} /${name} ${status}${outcome}, ${money}${price}${broken}, ${ms} ms`)
+}
+
+const CHARGED: Readonly<Record<string, string>> = {
+  yes: 'charged',
+  no: 'not charged',
+  maybe: 'maybe charged',
+  earlier: 'charged earlier',
+}
+
+/** The stack as Node prints it. */
+export function failureTold({ endpoint, error }: FailureReport['svcDevFailure']): string[] {
+  return [
+    `the handler of ${printable(endpoint)} failed:`,
+    ...error.split('\n').map(line => `  ${printable(line)}`),
   ]
 }
 

@@ -2,8 +2,10 @@
 
 import base64
 import json
+import os
 import socket
 import sys
+import threading
 
 from algosdk import encoding, mnemonic
 
@@ -46,6 +48,8 @@ def paying_client(given, make=None):
 
 
 def listening_socket():
+    """A server's socket. The server ends with the test that holds its standard input, however that test ends."""
+    threading.Thread(target=lambda: (sys.stdin.read(), os._exit(0)), daemon=True).start()
     bound = socket.socket()
     bound.bind(("127.0.0.1", 0))
     # Whoever connects before the server takes over has to wait, and is not refused.

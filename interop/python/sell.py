@@ -1,7 +1,5 @@
 """A server of x402-avm's, with FastAPI or Flask: POST /echo and GET /square for a cent each, and POST /broken, which fails."""
 
-import threading
-
 from peer import answer, listening_socket, task
 
 given = task()
@@ -76,9 +74,10 @@ def sell_with_flask():
     def broken():
         return jsonify({"detail": "no model today"}), 500
 
-    listening = make_server("127.0.0.1", 0, app, threaded=True)
-    answer({"url": f"http://127.0.0.1:{listening.port}"})
-    threading.Thread(target=listening.serve_forever).run()
+    bound, url = listening_socket()
+    listening = make_server("127.0.0.1", 0, app, threaded=True, fd=bound.fileno())
+    answer({"url": url})
+    listening.serve_forever()
 
 
 sell_with_fastapi() if given["framework"] == "fastapi" else sell_with_flask()

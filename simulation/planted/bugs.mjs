@@ -102,13 +102,13 @@ export const ONCE_THERE = [
       },
       {
         file: 'src/adapters/a2a/transport.ts',
-        find: `  const restPath = new URL(\`\${incoming.baseUrl}/\${def.name}\`).pathname\n`,
-        replace: '',
+        find: `  const root = new URL(baseUrl).pathname.replace(/\\/$/, '')\n`,
+        replace: `  const root = ''\n`,
       },
       {
         file: 'src/adapters/a2a/transport.ts',
-        find: '  try {\n    const context',
-        replace: `  const restPath = new URL(\`\${incoming.baseUrl}/\${def.name}\`).pathname\n  try {\n    const context`,
+        find: '  try {\n    return rpcResponseOf',
+        replace: '  new URL(incoming.baseUrl)\n  try {\n    return rpcResponseOf',
       },
     ],
   },

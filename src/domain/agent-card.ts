@@ -14,13 +14,15 @@ export const DEFAULT_EXT_BASE = 'https://svc.example'
 export const CARD_PATHS = ['/.well-known/agent.json', '/.well-known/agent-card.json'] as const
 export const A2A_PATH = '/a2a'
 export const MCP_PATH = '/mcp'
+/** The x402 extension of A2A: a task waits for its payment, which comes in a message. */
+export const A2A_X402_URI = 'https://github.com/google-a2a/a2a-x402/v0.1'
 
 export interface CardOptions {
   /** Absolute URLs of the free routes and of the endpoints, without a trailing slash. */
   readonly rootUrl: string
   readonly baseUrl: string
   readonly facilitatorUrl: string
-  /** The base of the three extensions' URIs. */
+  /** The base of the URIs of this package's own extensions. */
   readonly extBase: string
   readonly registry: RegistryIdentity
   /** The exact names of the MCP server's tools. */
@@ -104,6 +106,12 @@ function extensions(agent: AgentDef, listed: readonly EndpointDef[], options: Ca
       description: 'The same skills as tools of an MCP server.',
       required: false,
       params: { url: options.baseUrl + MCP_PATH, transport: 'streamable-http', tools: options.tools },
+    },
+    {
+      uri: A2A_X402_URI,
+      description:
+        'For clients that activate it: an unpaid message becomes a task that waits for its payment (x402 version 2) in a message.',
+      required: false,
     },
   ]
 }

@@ -40,7 +40,11 @@ export interface HandlerContext<Body = unknown> extends PriceContext<Body> {
    * stopping.
    */
   readonly signal: AbortSignal
-  /** The caller's `Idempotency-Key`. A handler may be started more than once under one key, and is settled at most once. */
+  /**
+   * The caller's `Idempotency-Key`, or the id of its `payment-identifier` extension; of an A2A task without
+   * either, one that the task's id makes. A handler may be started more than once under one key, and is settled at
+   * most once.
+   */
   readonly idempotencyKey?: string
   /** W3C trace id: the caller's `traceparent`, else a new one. */
   readonly traceId: string

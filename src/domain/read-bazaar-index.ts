@@ -15,6 +15,8 @@ export interface BazaarResource {
   readonly accepts: readonly Readonly<Record<string, unknown>>[]
   /** The type of the resource, such as `http`. */
   readonly type?: string
+  /** The HTTP method by which it is called, where the entry names it. */
+  readonly method?: string
   /** What it does. */
   readonly description?: string
   /** Who offers it. */
@@ -27,11 +29,33 @@ export interface BazaarResource {
   readonly info?: Readonly<Record<string, unknown>>
 }
 
+/** One page of an index, and where its facilitator says that the next one begins. */
+export interface IndexPage {
+  readonly resources: readonly BazaarResource[]
+  /** How many entries the page has, the skipped ones too: the next page begins after all of them. */
+  readonly entries: number
+  /** How many entries the whole index has. */
+  readonly total?: number
+  /** What the next page is asked for with; some facilitators count no offset. */
+  readonly cursor?: string
+}
+
+/** Longer than any cursor that was seen, and short enough for a URL. */
+const CURSOR_LENGTH_MAX = 1_024
+
 /** `undefined` where the body is not an index. */
-export function readIndex(body: unknown): readonly BazaarResource[] | undefined {
+export function readIndexPage(body: unknown): IndexPage | undefined {
   if (!isRecord(body)) return undefined
-  const entries = [body.items, body.resources].find(Array.isArray)
-  return entries?.flatMap(entry => readEntry(entry) ?? [])
+  const entries: readonly unknown[] | undefined = [body.items, body.resources].find(Array.isArray)
+  if (entries === undefined) return undefined
+  const { total, cursor, nextCursor } = isRecord(body.pagination) ? body.pagination : body
+  const next = [nextCursor, cursor].find(isText)
+  return {
+    resources: entries.flatMap(entry => readEntry(entry) ?? []),
+    entries: entries.length,
+    ...(Number.isSafeInteger(total) && { total: total as number }),
+    ...(next !== undefined && next.length <= CURSOR_LENGTH_MAX && { cursor: next }),
+  }
 }
 
 /** Whether the resource's own texts contain the term. */
@@ -43,7 +67,7 @@ export function mentions(resource: BazaarResource, term: string): boolean {
 
 function readEntry(entry: unknown): BazaarResource | undefined {
   if (!isRecord(entry) || !Array.isArray(entry.accepts)) return undefined
-  const resourceUrl = [entry.resource, entry.url].find(isText)
+  const resourceUrl = [entry.resource, entry.resourceUrl, entry.url].find(isText)
   const accepts = entry.accepts.filter(isRecord).map(withAmount)
   if (resourceUrl === undefined || accepts.length === 0) return undefined
   const lastUpdatedMs = momentOf(entry.lastUpdated)
@@ -51,7 +75,7 @@ function readEntry(entry: unknown): BazaarResource | undefined {
   return {
     resourceUrl,
     accepts,
-    ...textsOf(entry, ['type', 'description', 'serviceName']),
+    ...textsOf(entry, ['type', 'method', 'description', 'serviceName']),
     ...(Array.isArray(entry.tags) && { tags: entry.tags.filter(isText) }),
     ...(lastUpdatedMs !== undefined && { lastUpdatedMs }),
     ...(info && { info }),

@@ -9,6 +9,7 @@ const SAID_BESIDE = [
   'invalid_json',
   'invalid_text',
   'invalid_idempotency_key',
+  'invalid_payment_identifier',
   'node_unavailable',
   'store_unavailable',
 ]

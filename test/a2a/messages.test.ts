@@ -1,7 +1,8 @@
 /** How a message becomes a skill's input, and an answer a task. */
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type TaskContext, taskOf03, taskOf10 } from '../../src/adapters/a2a/answer-to-task.js'
+import { completedTask } from '../../src/adapters/a2a/answer-to-task.js'
+import { type TaskContext, task03, task10 } from '../../src/adapters/a2a/task-rendering.js'
 import { contentOf } from '../../src/domain/handler-answer-content.js'
 import { defineEndpoint } from '../../src/index.js'
 import type { ChargeOutcome } from '../../src/ports/charge.js'
@@ -120,9 +121,9 @@ describe('an answer', () => {
     }) as unknown as ChargeOutcome
   const context: TaskContext = { skill: 'x', contextId: undefined, clock: systemClock, random: systemRandom }
   const parts03 = (...args: Parameters<typeof outcome>) =>
-    taskOf03(outcome(...args), context).artifacts[0]!.parts
+    task03(completedTask(outcome(...args)), context).artifacts![0]!.parts
   const parts10 = (...args: Parameters<typeof outcome>) =>
-    taskOf10(outcome(...args), context).task.artifacts[0]!.parts
+    task10(completedTask(outcome(...args)), context).task.artifacts![0]!.parts
   const JSON_TYPE = 'application/json; charset=utf-8'
 
   it('of JSON is text and data; of a scalar, text', () => {

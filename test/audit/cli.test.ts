@@ -15,7 +15,7 @@ describe('svc machines', () => {
   it('lists the five', async () => {
     const { code, stdout } = await svc(['machines'])
     expect(code).toBe(0)
-    expect(stdout).toContain('charge        38 states, 24 final, 83 moves\n')
+    expect(stdout).toContain('charge        38 states, 24 final, 84 moves\n')
     const names = JSON.parse((await svc(['machines', '--json'])).stdout).map(
       ({ name }: { name: string }) => name,
     )
@@ -38,7 +38,7 @@ describe('svc machines', () => {
   it('lists every path with its status, its code and whether it charges', async () => {
     const { stdout } = await svc(['machines', 'charge', '--paths'])
     const lines = stdout.trimEnd().split('\n')
-    expect(lines.at(-1)).toBe('247 paths')
+    expect(lines.at(-1)).toBe('248 paths')
     expect(lines.find(line => line.endsWith(' pricing.unpaid'))).toMatch(
       /^402 {2}charged no +payment_required +received/,
     )

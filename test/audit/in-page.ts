@@ -18,8 +18,8 @@ export const widthsOf = (selector: string) => `[
   document.querySelector('${selector}').getBoundingClientRect().width,
 ]`
 
-/** Texts that WCAG AA calls too faint: less than 4.5 to 1 against the nearest ground. */
-export const FAINT_TEXTS = `(() => {
+/** Texts that WCAG AA calls too faint: less than 4.5 to 1 against the nearest ground. `least` texts are there to read. */
+export const faintTextsOf = (selector: string, least: number) => `(() => {
   const channels = color => (color.match(/[\\d.]+/g) ?? []).map(Number)
   const luminance = color => {
     const [r, g, b] = channels(color).map(value => {
@@ -35,16 +35,19 @@ export const FAINT_TEXTS = `(() => {
     }
     return 'rgb(255, 255, 255)'
   }
-  const texts =
-    'h1 *, #live, #totals *, #legend p, #legend li, label, output, .row *, #run h2 *, #run dt, #run dd, .timings th, .timings td'
-  const seen = [...document.querySelectorAll(texts)].filter(
+  const seen = [...document.querySelectorAll('${selector}')].filter(
     element => element.textContent !== '' && element.getClientRects().length > 0,
   )
   const ratioOf = element => {
     const [a, b] = [getComputedStyle(element).color, groundOf(element)].map(luminance)
     return (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05)
   }
-  return seen.length < 50
+  return seen.length < ${least}
     ? ['there is nothing to read']
     : seen.filter(element => ratioOf(element) < 4.5).map(element => element.className + ' ' + element.textContent)
 })()`
+
+export const FAINT_TEXTS = faintTextsOf(
+  'h1 *, #live, #totals *, #legend p, #legend li, label, output, .row *, #run h2 *, #run dt, #run dd, .timings th, .timings td',
+  50,
+)

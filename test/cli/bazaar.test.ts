@@ -1,4 +1,4 @@
-/** `svc bazaar`: one page of a facilitator's index, whose words are strangers'. */
+/** `svc bazaar`: a facilitator's index, one page of it or all, whose words are strangers'. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { CAIP2, USDC_ASSET_ID } from '../../src/domain/network.js'
 import { type FakeNode, fakeNode } from '../support/fake-node.js'
@@ -11,10 +11,19 @@ const ITEMS = [
 ]
 
 let facilitator: FakeNode
+let pages: FakeNode
 beforeAll(async () => {
   facilitator = await fakeNode(path => (path.startsWith('/discovery/resources') ? { items: ITEMS } : {}))
+  pages = await fakeNode(path => {
+    const { searchParams } = new URL(path, 'http://facilitator.example')
+    const [limit, offset] = ['limit', 'offset'].map(name => Number(searchParams.get(name))) as [
+      number,
+      number,
+    ]
+    return { items: ITEMS.slice(offset, offset + limit), pagination: { limit, offset, total: ITEMS.length } }
+  })
 })
-afterAll(() => facilitator.close())
+afterAll(() => Promise.all([facilitator.close(), pages.close()]))
 
 describe.concurrent('svc bazaar', () => {
   it('prints what is listed, with prices where they can be read, and obeys none of it', async () => {
@@ -31,6 +40,22 @@ describe.concurrent('svc bazaar', () => {
     const { stdout } = await svc(args, { SVC_SANDBOX: facilitator.url })
     expect(JSON.parse(stdout)).toMatchObject([{ resourceUrl: 'https://a.example/rain' }])
     expect(facilitator.requests).toContain('/discovery/resources?limit=7&offset=0')
+  })
+
+  it('reads every page, and searches all of them', async () => {
+    const args = ['bazaar', '--all', '--limit', '1', '--json', '--facilitator', pages.url]
+    const [whole, found] = await Promise.all([svc(args), svc([...args, '--search', 'tea'])])
+    const urlsIn = ({ stdout }: { stdout: string }) =>
+      (JSON.parse(stdout) as { resourceUrl: string }[]).map(({ resourceUrl }) => resourceUrl)
+    expect([whole.code, whole.stderr, urlsIn(whole)]).toEqual([0, '', ITEMS.map(({ resource }) => resource)])
+    expect([found.code, urlsIn(found)]).toEqual([0, ['https://b.example/tea']])
+  })
+
+  it('says so where an index has no end, prints what was read, and fails', async () => {
+    const { code, stdout, stderr } = await svc(['bazaar', '--all', '--facilitator', facilitator.url])
+    expect(code).toBe(1)
+    expect(stdout).toContain('https://b.example/tea')
+    expect(stderr).toBe('The index was not read to its end: page 2 repeats what came before it.\n')
   })
 
   it('tells nothing found from nothing read', async () => {

@@ -114,6 +114,32 @@ describe('svc dev --sandbox', () => {
     expect(heard.text).not.toContain(secret)
   })
 
+  it('tells of each call in a line, and of a handler’s error with its stack, but not of its own questions', async () => {
+    const failing = agentSource('mine').replace(
+      'handler: () => ({ word }),',
+      "handler: ({ body }) => { if (body.to === 'fail') throw new Error('as planned'); return { word } },",
+    )
+    const at = project({ 'agent.mjs': failing })
+    const { heard } = dev(at, ['--sandbox', '--json'])
+    const offer = await ready(heard)
+    expect(heard.text).not.toContain('POST /say')
+    await pay(offer)
+    const [quoted] = await heard.until(/^POST \/say .*$/m)
+    const [charged] = await heard.until(/^POST \/say 200.*$/m)
+    expect([quoted, charged.replace(/\d+ ms/, 'x ms')]).toEqual([
+      expect.stringMatching(/^POST \/say 402 payment_required, not charged, \d+ ms$/),
+      'POST /say 200, charged $0.01, x ms',
+    ])
+    const { sandbox, wallet, call } = offer
+    const env = { SVC_SANDBOX: sandbox, SVC_MNEMONIC: wallet.mnemonic }
+    const failed = await svc(['call', call.url, '--body', '{"to":"fail"}', '--max-price', '1'], env)
+    expect(failed.code).toBe(1)
+    const [stack] = await heard.until(/the handler of say failed:\n( {2}.*\n)+/)
+    expect(stack).toMatch(/Error: as planned\n +at .*agent\.mjs:\d+/)
+    expect(stack).not.toContain('deliver.js')
+    await heard.until(/^POST \/say 500 handler_error, not charged, \d+ ms$/m)
+  })
+
   it('refuses an address of one’s own that is none, and leaves nothing running', async () => {
     const at = project({ 'agent.mjs': agentSource('mine') })
     const { code, stderr } = await svc(['dev', '--sandbox'], { SVC_PAY_TO: 'ABC' }, { cwd: at.path })

@@ -1,7 +1,7 @@
 /** Reading a facilitator's index: every shape that is known, and nothing that makes the reader throw. */
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { readIndex } from '../../src/domain/read-bazaar-index.js'
+import { readIndexPage } from '../../src/domain/read-bazaar-index.js'
 import { defineEndpoint, findInBazaar, listBazaar } from '../../src/index.js'
 import { open, pay } from '../support/seller.js'
 
@@ -32,10 +32,17 @@ describe('the index', () => {
   it('is read in each of its shapes', () => {
     const info = { input: { type: 'http' } }
     const read = (entry: object, envelope = 'items') =>
-      readIndex({ [envelope]: [{ accepts, ...entry }] })?.[0]
+      readIndexPage({ [envelope]: [{ accepts, ...entry }] })?.resources[0]
     expect(read({ resource: 'https://a.example/x' })).toEqual({ resourceUrl: 'https://a.example/x', accepts })
     expect(read({ url: 'https://a.example/x' }, 'resources')).toEqual({
       resourceUrl: 'https://a.example/x',
+      accepts,
+    })
+    const named = { id: 7, resourceUrl: 'https://a.example/x', method: 'POST', description: 'Says x.' }
+    expect(read(named)).toEqual({
+      resourceUrl: 'https://a.example/x',
+      method: 'POST',
+      description: 'Says x.',
       accepts,
     })
     const at = (lastUpdated: unknown) => read({ resource: 'r', lastUpdated })?.lastUpdatedMs
@@ -68,7 +75,7 @@ describe('the index', () => {
       { resource: 'r', accepts: [] },
       { resource: 5, accepts },
     ]
-    expect(readIndex({ items })).toEqual([])
+    expect(readIndexPage({ items })).toEqual({ resources: [], entries: items.length })
   })
 
   it('is read or refused, whatever it is; nothing throws', async () => {

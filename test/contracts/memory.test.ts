@@ -6,6 +6,7 @@ import { memoryRateLimit } from '../../src/adapters/memory/rate-limit.js'
 import { memoryRuns } from '../../src/adapters/memory/recent-runs.js'
 import { memorySpendLedger } from '../../src/adapters/memory/spend-ledger.js'
 import { memorySubscriptions } from '../../src/adapters/memory/subscriptions.js'
+import { memoryTasks } from '../../src/adapters/memory/task-store.js'
 import { PAYMENT_LIFE_MAX_MS } from '../../src/ports/spend-ledger.js'
 import {
   boundedChargeStoreContract,
@@ -15,6 +16,7 @@ import {
   runsContract,
   spendContract,
   subscriptionsContract,
+  tasksContract,
 } from '../../src/testing.js'
 import { chargeStoreModelContract } from './charge-store/model.js'
 
@@ -53,6 +55,11 @@ runsContract(runner, 'memory', memoryRuns)
 creditContract(runner, 'memory', () => {
   const clock = testClock()
   return { store: memoryCredit({ clock }), advance: clock.advance, idleMs: 600_000 }
+})
+
+tasksContract(runner, 'memory', () => {
+  const clock = testClock()
+  return { store: memoryTasks({ clock }), advance: clock.advance, lifeMs: 300_000 }
 })
 
 spendContract(runner, 'memory', () => {
@@ -148,6 +155,19 @@ describe('memory is bounded', () => {
     expect(ledger.spentBaseUnits).toBe(101_000n)
     clock.advance(86_400_000 + PAYMENT_LIFE_MAX_MS)
     expect(ledger.spentBaseUnits).toBe(0n)
+  })
+
+  it('completed tasks are kept up to their bound, the newest of them', async () => {
+    const store = memoryTasks({ clock: testClock(), completedMax: 3 })
+    const content = new Uint8Array(1)
+    for (let at = 0; at < 5; at++) {
+      const name = `task ${at}`
+      await store.put({ name, content, owner: 'me', lifeMs: 1_000, ownerMax: 1, max: 1 })
+      await store.take({ name, payment: 'P', token: 't', lifeMs: 1_000 })
+      await store.end({ name, how: 'completed', payment: 'P', lifeMs: 1_000 })
+    }
+    const found = await Promise.all([0, 1, 2, 3, 4].map(at => store.get(`task ${at}`)))
+    expect(found.map(task => task !== undefined)).toEqual([false, false, true, true, true])
   })
 
   it('the verdicts of a hundred thousand sold windows are kept until each ends', () => {

@@ -37,6 +37,7 @@ const recorded = (hold: ReturnType<typeof call>) => {
 const PATIENT_MS = 10_000
 const stores = (waitReplicas: number, commandTimeoutMs = 1_000) =>
   closing(redisStores(pair.url, { commandTimeoutMs, waitReplicas, logger: silent }))
+const task = { name: 'task', content: bytes('task'), owner: 'me', lifeMs: LEASE_MS, ownerMax: 9, max: 9 }
 const payment = { network: 'testnet', txId: 'A'.repeat(52), firstValid: 1n, lastValid: 9n } as const
 
 describe('with a replica that follows', () => {
@@ -46,13 +47,16 @@ describe('with a replica that follows', () => {
     await waiting.ping()
   })
 
-  it('records, sells and attaches', async () => {
+  it('records, sells, attaches and lets a payment take a task', async () => {
     const hold = call()
     expect(await waiting.charges.open(hold)).toEqual({ verdict: 'opened' })
     expect(await waiting.charges.record(recorded(hold))).toBe('recorded')
     await waiting.subscriptions.put('window', { endpoint: 'e', expiresAtMs: Date.now() + 60_000 })
     expect(await waiting.spend.reserve({ id: 'id', amount: 1n }, undefined)).toBe(true)
     expect(await waiting.spend.attach('id', payment)).toBe(true)
+    await waiting.tasks.put(task)
+    const take = { name: 'task', payment: 'P', token: 't', lifeMs: LEASE_MS }
+    expect(await waiting.tasks.take(take)).toMatchObject({ verdict: 'taken' })
     expect(await waiting.health()).toMatchObject({ ok: true, warnings: [] })
   })
 
@@ -84,6 +88,10 @@ describe('with a replica that receives nothing', () => {
     expect(await waiting.subscriptions.take!('counted', take)).toEqual({ verdict: 'taken', callsLeft: 1 })
     expect(await waiting.spend.reserve({ id: 'another', amount: 1n }, undefined)).toBe(true)
     await expect(waiting.spend.attach('another', payment)).rejects.toThrow(LACKING)
+    // Where a failover forgot who took the task, another payment could be charged for it.
+    expect(await waiting.tasks.put({ ...task, name: 'parted' })).toBe('kept')
+    const taken = waiting.tasks.take({ name: 'parted', payment: 'P', token: 't', lifeMs: 60_000 })
+    await expect(taken).rejects.toThrow(LACKING)
     // WAIT undoes nothing: what was refused is there, and is given back as after any command without an answer.
     expect(await waiting.charges.close({ ...hold, how: 'release', retentionMs: 0 })).toBe('closed')
     expect(await waiting.charges.open({ ...hold, token: 'next' })).toEqual({ verdict: 'opened' })

@@ -3,11 +3,19 @@ import { randomUUID } from 'node:crypto'
 import { redisChargeStore } from '../../src/adapters/redis/charge-store.js'
 import { redisCredit } from '../../src/adapters/redis/handler-credit.js'
 import { redisSpendLedger } from '../../src/adapters/redis/spend-ledger.js'
-import { chargeStoreContract, creditContract, spendContract, type TestRunner } from '../../src/testing.js'
+import { redisTasks } from '../../src/adapters/redis/task-store.js'
+import {
+  chargeStoreContract,
+  creditContract,
+  spendContract,
+  type TestRunner,
+  tasksContract,
+} from '../../src/testing.js'
 import type { VirtualRedis } from '../support/redis-virtual.js'
 import { redisDeadlines } from './redis-deadlines.js'
 import { redisLedger } from './redis-ledger.js'
 import { redisRecords } from './redis-records.js'
+import { redisTaskRecords } from './redis-tasks.js'
 
 const LEASE_MS = 1_000
 
@@ -16,11 +24,17 @@ export function redisSuites(runner: TestRunner, redis: () => VirtualRedis): void
   redisRecords(runner, redis)
   redisDeadlines(runner, redis)
   redisLedger(runner, redis)
+  redisTaskRecords(runner, redis)
   spendContract(runner, 'redis at virtual time', async () => {
     const { connection, prefix, advance } = await redis().world()
     const options = { budget: randomUUID(), windowMs: 86_400_000, lifeMs: 3_600_000 }
     const [ledger, other] = [1, 2].map(() => redisSpendLedger(connection, prefix, options))
     return { ledger: ledger!, other, advance, ...options }
+  })
+  tasksContract(runner, 'redis at virtual time', async () => {
+    const { connection, prefix, time, advance } = await redis().world()
+    const [store, other] = [1, 2].map(() => redisTasks(connection, prefix, time))
+    return { store: store!, other, advance, lifeMs: 300_000 }
   })
   creditContract(runner, 'redis at virtual time', async () => {
     const { connection, prefix, advance } = await redis().world()

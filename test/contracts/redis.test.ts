@@ -8,6 +8,7 @@ import { redisRateLimit } from '../../src/adapters/redis/rate-limit.js'
 import { redisRuns } from '../../src/adapters/redis/recent-runs.js'
 import { redisSpendLedger } from '../../src/adapters/redis/spend-ledger.js'
 import { redisSubscriptions } from '../../src/adapters/redis/subscriptions.js'
+import { redisTasks } from '../../src/adapters/redis/task-store.js'
 import type { EndedCall } from '../../src/ports/call-observer.js'
 import {
   chargeStoreContract,
@@ -16,6 +17,7 @@ import {
   runsContract,
   spendContract,
   subscriptionsContract,
+  tasksContract,
 } from '../../src/testing.js'
 import { anyRedis } from '../support/redis-server.js'
 import { passed as advance } from '../support/redis-time.js'
@@ -84,6 +86,12 @@ creditContract(runner, 'redis', () => ({
   advance,
   idleMs: LEASE_MS,
 }))
+
+tasksContract(runner, 'redis', () => {
+  const name = prefix()
+  const [store, other] = [1, 2].map(() => redisTasks(connection, name))
+  return { store: store!, other, advance, lifeMs: LEASE_MS }
+})
 
 spendContract(runner, 'redis', () => {
   const name = prefix()

@@ -50,11 +50,12 @@ describe('the card', () => {
     expect(JSON.stringify(card)).not.toContain('hidden')
   })
 
-  it('has the three extensions, none of which is required', () => {
+  it('has three extensions of its own and that of x402, none of which is required', () => {
     const { extensions } = card.capabilities
-    expect(extensions.map(({ uri }) => uri)).toEqual(
-      ['x402', 'registry', 'mcp'].map(name => `https://ext.example/a2a/ext/${name}/v1`),
-    )
+    expect(extensions.map(({ uri }) => uri)).toEqual([
+      ...['x402', 'registry', 'mcp'].map(name => `https://ext.example/a2a/ext/${name}/v1`),
+      'https://github.com/google-a2a/a2a-x402/v0.1',
+    ])
     expect(extensions.some(({ required }) => required)).toBe(false)
   })
 

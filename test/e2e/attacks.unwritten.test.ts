@@ -19,6 +19,7 @@ import type { Charge, ChargeOutcome } from '../../src/ports/charge.js'
 import { systemClock } from '../../src/ports/clock.js'
 import { silentLogger } from '../../src/ports/logger.js'
 import { systemRandom } from '../../src/ports/random.js'
+import type { Tasks } from '../../src/ports/tasks.js'
 import { closing } from '../support/closing.js'
 import { messageOf, rpc } from '../support/doors.js'
 import { type RawAnswer, sendRaw } from '../support/raw-http.js'
@@ -224,6 +225,8 @@ describe('an answer that cannot be written', () => {
     }
     const a2a = a2aTransport({
       charge,
+      tasks: {} as Tasks,
+      logger,
       endpoints: agent.endpoints,
       bodyBytesMax: 10_000,
       extBase: 'https://e.example',

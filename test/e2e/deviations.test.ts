@@ -183,7 +183,7 @@ describe('4.5: facilitatorUrl', () => {
     const facilitatorUrl = 'http://facilitator.example'
     const start = (allowHttp?: boolean) => open([gated().endpoint], { facilitatorUrl, allowHttp })
     await expect(start()).rejects.toMatchObject({ code: 'invalid_facilitator' })
-    expect((await ask(`${(await start(true)).url}/slow`, { method: 'GET' })).status).toBe(405)
+    expect((await ask(`${(await start(true)).url}/slow`, { method: 'PUT' })).status).toBe(405)
   })
 })
 

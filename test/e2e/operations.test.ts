@@ -42,7 +42,9 @@ function collector() {
 
 describe('specification 4.5: onReady', () => {
   const free = [
+    'GET /',
     'GET /.well-known/svc.json',
+    'GET /.well-known/x402',
     'GET /.well-known/agent.json',
     'GET /.well-known/agent-card.json',
     'GET /openapi.json',

@@ -171,9 +171,10 @@ it('the card reads the same at both paths, and every extension reaches the calle
   )
   expect(old).toBe(current)
   const card = await new a2a10Client.DefaultAgentCardResolver().resolve(seller.url)
-  expect(card.capabilities?.extensions.map(({ uri }) => uri)).toEqual(
-    ['x402', 'registry', 'mcp'].map(name => `https://svc.example/a2a/ext/${name}/v1`),
-  )
+  expect(card.capabilities?.extensions.map(({ uri }) => uri)).toEqual([
+    ...['x402', 'registry', 'mcp'].map(name => `https://svc.example/a2a/ext/${name}/v1`),
+    'https://github.com/google-a2a/a2a-x402/v0.1',
+  ])
   expect(card.capabilities?.extensions[0]?.params?.prices).toEqual([
     { skill: 'text/shout', amount: '10000', price: '$0.01', pricing: 'fixed' },
     { skill: 'count', amount: '20000', price: '$0.02', pricing: 'fixed' },

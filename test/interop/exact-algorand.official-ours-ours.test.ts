@@ -119,7 +119,7 @@ describe('the official client pays our server', () => {
         maxTimeoutSeconds: 300,
         extra: { feePayer: sandbox.feePayer },
       })),
-      extensions: { bazaar: expect.any(Object) },
+      extensions: { bazaar: expect.any(Object), 'payment-identifier': expect.any(Object) },
     })
     expect(moved()).toEqual(NOTHING)
 

@@ -67,8 +67,13 @@ function killers(): [killer: string, kills: number][] {
   return [...counted].sort(([, a], [, b]) => b - a)
 }
 
+/** Small letters, then capitals. */
+function letterAt(at: number): string {
+  return String.fromCharCode(at < 26 ? 97 + at : 65 + at - 26)
+}
+
 function report(): string {
-  const letters = new Map(killers().map(([killer], at) => [killer, String.fromCharCode(97 + at)]))
+  const letters = new Map(killers().map(([killer], at) => [killer, letterAt(at)]))
   const letter = (killer = 'nothing') => `**${letters.get(killer)}**`
   const row = ({ state, event, to }: (typeof edges)[number]) => {
     const edge = `${state}.${event}`

@@ -6,7 +6,7 @@ import { createActor } from 'xstate'
 import { algodClient } from '../../src/adapters/algorand/node-clients.js'
 import { algorandPaymentSigner } from '../../src/adapters/algorand/payment-signer.js'
 import { signingKey } from '../../src/adapters/algorand/signing-keys.js'
-import type { PaymentRequired } from '../../src/domain/x402.js'
+import type { PaymentPayload, PaymentRequired } from '../../src/domain/x402.js'
 import {
   type AgentOptions,
   chargeMachine,
@@ -122,13 +122,26 @@ export type PaymentHeader = { readonly 'payment-signature': string }
 
 /** A payment for what the URL asks, by the account of this name; signed and not sent. */
 export async function signFor(
-  { sandbox }: Seller,
+  seller: Seller,
   url: string,
-  { account, mnemonic: own, ...probe }: Ask & { account?: string; mnemonic?: string } = {},
+  { account, mnemonic, ...probe }: Ask & Payer = {},
 ): Promise<PaymentHeader> {
   const quoted = await ask(url, probe)
   expect(quoted.status).toBe(402)
-  const challenge = challengeIn(quoted)
+  return presenting(await signQuote(seller, challengeIn(quoted), { account, mnemonic }))
+}
+
+interface Payer {
+  readonly account?: string
+  readonly mnemonic?: string
+}
+
+/** A payment for the first entry of a quote; signed and not sent. */
+export async function signQuote(
+  { sandbox }: Pick<Seller, 'sandbox'>,
+  challenge: PaymentRequired,
+  { account, mnemonic: own }: Payer = {},
+): Promise<PaymentPayload> {
   const wallet = account === undefined ? sandbox.wallet : sandbox.accounts(account)
   const mnemonic = own ?? wallet.mnemonic
   const signer = algorandPaymentSigner({
@@ -137,7 +150,7 @@ export async function signFor(
     algod: algodClient({ url: sandbox.algodUrl }),
   })
   const { payload } = await signer.sign(challenge, challenge.accepts[0]!)
-  return presenting(payload)
+  return payload
 }
 
 /** Signs and sends: one paid call. */

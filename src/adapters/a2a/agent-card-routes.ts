@@ -2,7 +2,7 @@
 import type { AgentDef } from '../../domain/agent.js'
 import { A2A_PATH, agentCard, CARD_PATHS, type CardOptions, skillPrice } from '../../domain/agent-card.js'
 import type { IncomingRequest, Transport } from '../../ports/transport.js'
-import { TASK_BY_METHOD } from './outcome-to-rpc-response.js'
+import { TASK_BY_METHOD } from './task-rendering.js'
 
 export type CardRouteOptions = Omit<CardOptions, 'rootUrl' | 'baseUrl'>
 

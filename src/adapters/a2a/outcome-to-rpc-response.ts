@@ -1,12 +1,11 @@
 /** How A2A answers each final state of a call, by the kind of its outcome. */
 
 import type { EndpointDef } from '../../domain/endpoint.js'
-import { contentOf } from '../../domain/handler-answer-content.js'
 import { OUTCOMES, type ProblemFinal } from '../../domain/machines/charge.machine.js'
 import { LEGACY_PAYMENT_HEADER, PAYMENT_SIGNATURE_HEADER } from '../../domain/x402.js'
 import type { ChargeOutcome } from '../../ports/charge.js'
 import type { TransportResponse } from '../../ports/transport.js'
-import { type TaskContext, taskOf03, taskOf10 } from './answer-to-task.js'
+import { completedTask } from './answer-to-task.js'
 import {
   CALL_REFUSED,
   errorText,
@@ -17,22 +16,21 @@ import {
   type RpcRequest,
   resultText,
 } from './json-rpc.js'
+import { problemData } from './problem-data.js'
+import { TASK_BY_METHOD, type TaskContent, type TaskContext } from './task-rendering.js'
 
-export interface Asked extends TaskContext {
+/** The request that a task answers. */
+export interface AskedTask extends TaskContext {
   readonly request: RpcRequest
+}
+
+export interface Asked extends AskedTask {
   readonly def: EndpointDef
   /** Path of the endpoint that sells the same skill over plain HTTP. */
   readonly restPath: string
 }
 
-/** The two names of the one method, and the shape of the task that each expects. */
-export const TASK_BY_METHOD: ReadonlyMap<string, typeof taskOf03 | typeof taskOf10> = new Map<
-  string,
-  typeof taskOf03 | typeof taskOf10
->([
-  ['message/send', taskOf03],
-  ['SendMessage', taskOf10],
-])
+const JSON_HEADERS = { 'content-type': 'application/json' }
 
 /** The JSON-RPC code of each problem. The map is total: a new final state does not compile without one. */
 const RPC_CODES = {
@@ -58,21 +56,23 @@ const RPC_CODES = {
 
 /** The HTTP status is the one that the endpoint itself would answer: paying clients act on a 402, proxies on a 503. */
 export function rpcResponseOf(outcome: ChargeOutcome, asked: Asked): TransportResponse {
-  const { id, method } = asked.request
-  const headers = { 'content-type': 'application/json' }
   const { kind } = OUTCOMES[outcome.final]
-  if (kind === 'answer') {
-    return {
-      status: 200,
-      headers,
-      body: resultText(id, TASK_BY_METHOD.get(method)!(outcome, asked)),
-      outcome,
-    }
-  }
+  if (kind === 'answer') return taskResponse(completedTask(outcome), asked, outcome)
   const { final, answer, problem } = outcome
   const status = answer?.status ?? problem?.status ?? OUTCOMES[final].status
   const error = kind === 'payment' ? paymentRequired(outcome, asked) : problemOf(outcome)
-  return { status, headers, body: errorText(id, error), outcome }
+  return { status, headers: JSON_HEADERS, body: errorText(asked.request.id, error), outcome }
+}
+
+/** The HTTP status is 200, whatever became of the task. */
+export function taskResponse(
+  task: TaskContent,
+  asked: AskedTask,
+  outcome: ChargeOutcome | undefined,
+): TransportResponse {
+  const { id, method } = asked.request
+  const body = resultText(id, TASK_BY_METHOD.get(method)!(task, asked))
+  return { status: 200, headers: JSON_HEADERS, body, ...(outcome && { outcome }) }
 }
 
 function paymentRequired({ problem, challenge }: ChargeOutcome, { restPath }: Asked): RpcError {
@@ -89,21 +89,7 @@ function paymentRequired({ problem, challenge }: ChargeOutcome, { restPath }: As
   }
 }
 
-function problemOf({ final, problem, answer, retryAfterMs }: ChargeOutcome): RpcError {
-  return {
-    code: RPC_CODES[final as ProblemFinal],
-    message: problem?.message ?? 'The handler answered with a failure. You were not charged.',
-    data: {
-      ...problem?.fields,
-      code: problem?.code ?? OUTCOMES[final].code,
-      ...(retryAfterMs !== undefined && { retryAfterMs }),
-      ...(answer && { status: answer.status, answer: answerData(answer) }),
-    },
-  }
-}
-
-function answerData(answer: NonNullable<ChargeOutcome['answer']>): unknown {
-  const content = contentOf(answer)
-  if (content.kind === 'json') return content.value
-  return content.kind === 'text' ? content.text : content
+function problemOf(outcome: ChargeOutcome): RpcError {
+  const { message, ...data } = problemData(outcome)
+  return { code: RPC_CODES[outcome.final as ProblemFinal], message, data }
 }

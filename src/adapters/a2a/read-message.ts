@@ -1,6 +1,6 @@
 /** Reads a message of either generation of A2A: the skill that it asks for, and the input in its parts. */
 import type { EndpointDef, JSONSchema } from '../../domain/endpoint.js'
-import { isRecord } from '../../domain/x402.js'
+import { isRecord, type PaymentPayload } from '../../domain/x402.js'
 import { CONTENT_TYPE_NOT_SUPPORTED, INVALID_PARAMS, RpcRefusal, TASK_NOT_FOUND } from './json-rpc.js'
 
 export interface Message {
@@ -12,18 +12,49 @@ export interface Message {
   readonly data: Readonly<Record<string, unknown>> | undefined
 }
 
+/** A message on a task that waits for its payment. Its parts are not read: the task's first message said what to do. */
+export interface TaskMessage {
+  readonly taskId: string
+  readonly says: 'nothing' | 'rejected' | PaymentPayload
+}
+
 const CONTEXT_ID_LENGTH_MAX = 256
+const TASK_ID_LENGTH_MAX = 256
+
+/** A payment may have been sent for a task that is over, so the answer does not invite to pay again. */
+export function unknownTask(): RpcRefusal {
+  return new RpcRefusal(
+    TASK_NOT_FOUND,
+    'There is no such task: it never was, it failed, or its time is over. If you sent a payment for it, look the payment up before you pay again.',
+  )
+}
+
+/** What the metadata says about a payment, in the words of the x402 extension. */
+function paymentIn(metadata: unknown): TaskMessage['says'] {
+  const { 'x402.payment.status': status, 'x402.payment.payload': payload } = isRecord(metadata)
+    ? metadata
+    : {}
+  if (status === 'payment-rejected') return 'rejected'
+  if (status === 'payment-submitted' && isRecord(payload)) return payload
+  if (status === undefined && payload === undefined) return 'nothing'
+  throw invalid(
+    'x402.payment.status is payment-submitted, with an object in x402.payment.payload, or payment-rejected.',
+  )
+}
 
 /** @throws RpcRefusal */
-export function readMessage(params: unknown): Message {
+export function readMessage(params: unknown): Message | TaskMessage {
   const message = isRecord(params) ? params.message : undefined
   if (!isRecord(message)) throw invalid('params.message is missing.')
   const { role, parts, metadata, contextId, taskId } = message
   if (role !== 'user' && role !== 'ROLE_USER') throw invalid('The role of a message is user.')
-  if (!Array.isArray(parts) || parts.length === 0) throw invalid('A message has at least one part.')
+  const says = paymentIn(metadata)
   if (taskId !== undefined && taskId !== null && taskId !== '') {
-    throw new RpcRefusal(TASK_NOT_FOUND, 'Every message is a task of its own: send it without a taskId.')
+    if (typeof taskId === 'string' && taskId.length <= TASK_ID_LENGTH_MAX) return { taskId, says }
+    throw unknownTask()
   }
+  if (says !== 'nothing') throw invalid('A message about a payment names the task that it is for: taskId.')
+  if (!Array.isArray(parts) || parts.length === 0) throw invalid('A message has at least one part.')
   const skillId = isRecord(metadata) ? metadata.skillId : undefined
   if (skillId !== undefined && typeof skillId !== 'string') throw invalid('metadata.skillId is a string.')
   const texts: string[] = []

@@ -1,18 +1,23 @@
-/** `POST /a2a`: one method under its two names, over the same charge as every other transport. */
+/**
+ * `POST /a2a`: one method under its two names, over the same charge as every other transport. Payments come in headers, or
+ * in messages on a task where the client activates the x402 extension.
+ */
 
 import { bodyInMessage, messageSchema } from '../../domain/body-type.js'
 import type { EndpointDef } from '../../domain/endpoint.js'
 import { isTooLarge } from '../../domain/input-size-limit.js'
 import type { Charge } from '../../ports/charge.js'
 import type { Clock } from '../../ports/clock.js'
+import type { Logger } from '../../ports/logger.js'
 import type { Random } from '../../ports/random.js'
+import type { Tasks } from '../../ports/tasks.js'
 import {
   type IncomingRequest,
   type Transport,
   type TransportResponse,
   Unwritten,
 } from '../../ports/transport.js'
-import { activated } from './extensions.js'
+import { activated, wantsTask } from './extensions.js'
 import {
   errorText,
   type Id,
@@ -23,13 +28,18 @@ import {
   METHOD_NOT_FOUND,
   type RpcError,
   RpcRefusal,
+  type RpcRequest,
   readRequest,
 } from './json-rpc.js'
-import { rpcResponseOf, TASK_BY_METHOD } from './outcome-to-rpc-response.js'
+import { rpcResponseOf } from './outcome-to-rpc-response.js'
 import { inputOf, readMessage, skillOf } from './read-message.js'
+import { continueTask, keepQuoted, type TaskFlow } from './task-flow.js'
+import { TASK_BY_METHOD } from './task-rendering.js'
 
 export interface A2aOptions {
   readonly charge: Charge
+  readonly tasks: Tasks
+  readonly logger: Logger
   readonly endpoints: readonly EndpointDef[]
   /** The largest input of an endpoint that does not set its own limit. */
   readonly bodyBytesMax: number
@@ -60,38 +70,65 @@ export function a2aTransport(options: A2aOptions): Transport {
 }
 
 async function send(incoming: IncomingRequest, options: A2aOptions): Promise<TransportResponse> {
-  const { charge, endpoints, bodyBytesMax, clock, random } = options
+  const { endpoints } = options
   const request = readRequest(incoming.body)
   if (!TASK_BY_METHOD.has(request.method)) {
     throw new RpcRefusal(METHOD_NOT_FOUND, `The methods are ${[...TASK_BY_METHOD.keys()].join(' and ')}.`)
   }
+  const flow = flowOf(request, incoming, options)
   const message = readMessage(request.params)
+  if ('taskId' in message) return continueTask(flow, message, request, incoming)
   const def = skillOf(message, endpoints)
-  const schema = messageSchema(def.bodyType) ?? def.input
-  const input = inputOf(message, schema)
-  const body = bodyInMessage(def.bodyType, input)
-  if (body === undefined) {
-    throw new RpcRefusal(INVALID_PARAMS, `This skill takes ${def.bodyType}.`, { schema })
+  const input = inputOf(message, schemaOf(def))
+  const outcome = await flow.call(def, input, incoming, {})
+  // A payment in a header belongs to the flow of HTTP, whatever the client activates.
+  if (outcome.final === 'quoted' && wantsTask(incoming.headers)) {
+    const { contextId = options.random.uuid() } = message
+    return keepQuoted(flow, { endpoint: def.name, contextId, input }, def, outcome, incoming)
   }
-  if (isTooLarge(def, body, bodyBytesMax)) {
-    throw new RpcRefusal(INVALID_PARAMS, 'The input is larger than this skill reads.', {
-      code: 'body_too_large',
-    })
-  }
-  const restPath = new URL(`${incoming.baseUrl}/${def.name}`).pathname
-  // An endpoint reads its input from the body or, for a GET, from the query. Here the message is both.
-  const outcome = await charge.call(def.name, {
-    ...incoming,
-    streams: false,
-    body: { kind: 'read', value: body },
-    query: def.method === 'GET' ? input : {},
-  })
   try {
-    const context = { skill: def.name, contextId: message.contextId, clock, random }
-    return rpcResponseOf(outcome, { request, def, restPath, ...context })
+    return rpcResponseOf(outcome, flow.asked(def, { contextId: message.contextId }))
   } catch (cause) {
     throw new Unwritten(outcome, cause)
   }
+}
+
+function flowOf(request: RpcRequest, { baseUrl }: IncomingRequest, options: A2aOptions): TaskFlow {
+  const { charge, clock, random } = options
+  // Read before any charge: an address that is no URL must not break a call that was paid.
+  const root = new URL(baseUrl).pathname.replace(/\/$/, '')
+  return {
+    ...options,
+    async call(def, input, incoming, over) {
+      return charge.call(def.name, {
+        ...incoming,
+        streams: false,
+        body: { kind: 'read', value: bodyOf(def, input, options) },
+        // An endpoint reads its input from the body or, for a GET, from the query. Here the message is both.
+        query: def.method === 'GET' ? (input as Readonly<Record<string, unknown>>) : {},
+        ...over,
+      })
+    },
+    asked(def, about) {
+      return { request, def, restPath: `${root}/${def.name}`, skill: def.name, ...about, clock, random }
+    },
+  }
+}
+
+function schemaOf(def: EndpointDef) {
+  return messageSchema(def.bodyType) ?? def.input
+}
+
+/** @throws RpcRefusal */
+function bodyOf(def: EndpointDef, input: unknown, { bodyBytesMax }: A2aOptions): unknown {
+  const body = bodyInMessage(def.bodyType, input)
+  if (body === undefined) {
+    throw new RpcRefusal(INVALID_PARAMS, `This skill takes ${def.bodyType}.`, { schema: schemaOf(def) })
+  }
+  if (!isTooLarge(def, body, bodyBytesMax)) return body
+  throw new RpcRefusal(INVALID_PARAMS, 'The input is larger than this skill reads.', {
+    code: 'body_too_large',
+  })
 }
 
 function refused(status: number, id: Id | null, error: RpcError): TransportResponse {

@@ -52,7 +52,7 @@ export function txIdOf(txn: Transaction): string {
 
 /**
  * The hash of a canonical transaction (without `TX`) without its group's id. The group's id is made of these hashes. The
- * id is cut out of the bytes: encoding the transaction a second time takes 15 µs, the cut 2.
+ * id is cut out of the bytes, which takes 0.4 µs: encoding the transaction a second time takes 15.
  */
 export function ungroupedHashOf(transaction: Uint8Array): Buffer {
   const hash = createHash('sha512-256').update(TX)

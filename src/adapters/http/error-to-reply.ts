@@ -18,6 +18,16 @@ export function tooLarge(bytesMax: number): HttpError {
   return new HttpError(413, 'body_too_large', `The body is larger than the ${bytesMax} bytes that are read.`)
 }
 
+export function methodNotAllowed(allowed: readonly string[]): HttpError {
+  const allow = allowOf(allowed)
+  return new HttpError(405, 'method_not_allowed', `This path answers ${allow}.`, ['Allow', allow])
+}
+
+/** The value of `Allow`: OPTIONS is free on every path. */
+export function allowOf(methods: readonly string[]): string {
+  return [...methods, 'OPTIONS'].join(', ')
+}
+
 /** The shape of every error body: `{"error": {"code", "message", …}}`. */
 export function errorBody(code: string, message: string, fields?: Readonly<Record<string, unknown>>) {
   return { error: { code, message, ...fields } }

@@ -19,7 +19,7 @@ export function fetchHandler(
     const request = new FetchRequest(incoming, clientAddress)
     const { method } = request
     const path = pathOf(request.target)
-    const methods = table.paid.get(path) ?? table.free.get(path)
+    const methods = table.paid.get(path) ?? table.free.get(path) ?? table.unmounted.get(path)
     const route = methods ? (methods.get(method) ?? table.otherMethods(methods)) : table.notFound
     const reply = await replyOf(route, request, logger)
     try {

@@ -60,11 +60,14 @@ export function koaHost(table: RouteTable, logger: Logger): KoaHost {
   const routed = router.routes() as Middleware
   /** Compares the path as it was sent. Koa's `ctx.path` turns `\` into `/` and cuts at `#`. It throws for a malformed URL. */
   const freePaths: Middleware = (ctx, next) => (free.has(pathOf(ctx.req.url!)) ? routed(ctx, next) : next())
-  /** Answers unknown paths. Where another app mounts this one, that app answers them. */
+  /** Answers unknown paths, and the page at `/`. Where another app mounts this one, that app answers them. */
   const notFound: Middleware = async (ctx, next) => {
     await next()
     const isAnswered = ctx.status !== 404 || ctx.body !== undefined || ctx.headerSent || ctx.respond === false
-    if (ctx.app === app && !isAnswered) await answer(ctx, table.notFound)
+    if (ctx.app !== app || isAnswered) return
+    const methods = table.unmounted.get(pathOf(ctx.req.url!))
+    const route = methods ? (methods.get(ctx.req.method!) ?? table.otherMethods(methods)) : table.notFound
+    await answer(ctx, route)
   }
   app.use(paidEndpoints)
   app.use(freePaths)

@@ -86,7 +86,9 @@ export class NodeRequest implements HostRequest {
 function prefixOf({ req, originalUrl, url }: Context): string {
   // Express shortens the request's own URL before Koa sees it, and keeps the whole URL beside it.
   const { originalUrl: whole = originalUrl } = req as { originalUrl?: string }
-  const prefix = whole.endsWith(url) ? whole.slice(0, -url.length) : ''
+  // For the path of the mount itself, the URL that is left is `/`, with a slash that the caller did not send.
+  const rest = whole.endsWith(url) ? url : /^\/(\?|$)/.test(url) ? url.slice(1) : whole
+  const prefix = whole.endsWith(rest) ? whole.slice(0, whole.length - rest.length) : ''
   // Any other prefix would change the host of the origin that it is appended to.
   return prefix.startsWith('/') ? prefix : ''
 }

@@ -1,11 +1,18 @@
-/** One paid route: reads the request, walks the charge machine, returns the reply. */
-import type { EndpointDef } from '../../domain/endpoint.js'
-import type { Charge } from '../../ports/charge.js'
+/** The routes of one paid endpoint: each reads the request, walks the charge machine, and returns the reply. */
+import type { EndpointDef, Method } from '../../domain/endpoint.js'
+import type { Charge, ChargeOutcome } from '../../ports/charge.js'
 import type { Logger } from '../../ports/logger.js'
+import { chargeReplyHeaders } from './charge-reply-headers.js'
 import { deprecationHeaders } from './deprecation-headers.js'
+import { methodNotAllowed } from './error-to-reply.js'
 import { replyToOutcome, unwrittenReply } from './outcome-to-reply.js'
+import { htmlReply } from './pages/document.js'
+import { quotePage } from './pages/quote-page.js'
+import { prefersHtml } from './prefers-html.js'
 import { readBody } from './read-body.js'
+import { presentsPayment } from './read-payment-header.js'
 import { type RequestOptions, readRequest } from './read-request.js'
+import type { Reply } from './reply.js'
 import type { HostRequest, Route } from './route-types.js'
 
 export interface PaidRouteOptions extends RequestOptions {
@@ -13,15 +20,19 @@ export interface PaidRouteOptions extends RequestOptions {
   readonly logger: Logger
 }
 
+export interface MethodRoute extends Route {
+  readonly method: Method
+}
+
 /** Paid bytes are for one payer, once: no cache may keep them or send them to another caller. */
 const UNCACHED = [
   'Cache-Control',
   'no-store',
   'Vary',
-  'PAYMENT-SIGNATURE, X-PAYMENT, X-SVC-SUBSCRIPTION, Idempotency-Key',
+  'PAYMENT-SIGNATURE, X-PAYMENT, X-SVC-SUBSCRIPTION, Idempotency-Key, Accept',
 ]
 
-export function paidRoute(def: EndpointDef, options: PaidRouteOptions): Route {
+export function paidRoute(def: EndpointDef, options: PaidRouteOptions): MethodRoute {
   const how = { bytesMax: def.maxBodyBytes ?? options.bodyBytesMax, type: def.bodyType }
   const headers = [...UNCACHED, ...deprecationHeaders(def)]
   const taken = new Set(headers.map(name => name.toLowerCase()))
@@ -35,11 +46,12 @@ export function paidRoute(def: EndpointDef, options: PaidRouteOptions): Route {
     }
   }
   return {
+    method: def.method,
     headers,
     async handle(request) {
       const outcome = await called(request)
       try {
-        return replyToOutcome(outcome, taken)
+        return forReader(def, request, outcome, replyToOutcome(outcome, taken))
       } catch (cause) {
         options.logger.error({ err: cause, traceId: outcome.traceId }, 'an answer could not be written')
         request.undelivered()
@@ -47,4 +59,31 @@ export function paidRoute(def: EndpointDef, options: PaidRouteOptions): Route {
       }
     },
   }
+}
+
+/**
+ * A GET on an endpoint of another method. Indexes look at every address so, and people open it in a browser: without a
+ * payment it is a probe, and is quoted as a POST without a body is. Nothing that a payment could be for is reached.
+ */
+export function probeRoute(def: EndpointDef, options: PaidRouteOptions): MethodRoute {
+  const route = paidRoute(def, options)
+  return {
+    ...route,
+    method: 'GET',
+    isProbe: true,
+    handle(request) {
+      if (presentsPayment(request.headers)) throw methodNotAllowed([def.method])
+      return route.handle(request)
+    },
+  }
+}
+
+/** A person who opens the address in a browser gets a page instead of the empty object. */
+function forReader(def: EndpointDef, request: HostRequest, outcome: ChargeOutcome, reply: Reply): Reply {
+  const isQuoted = outcome.final === 'quoted' && outcome.challenge !== undefined
+  if (!isQuoted || request.method !== 'GET' || !prefersHtml(request.headers.accept)) return reply
+  const { target } = request
+  const mark = target.indexOf('?')
+  const page = quotePage(def, outcome.challenge.required, mark === -1 ? '' : target.slice(mark))
+  return htmlReply(reply.status, page, chargeReplyHeaders(outcome))
 }

@@ -7,6 +7,13 @@ import type { IncomingHttpHeaders } from 'node:http'
 import { decodeHeader, type PaymentPayload } from '../../domain/x402.js'
 import type { Parsed } from '../../ports/charge.js'
 
+/** Whether a request presents a payment or the key of a window, well formed or not. */
+export function presentsPayment(headers: IncomingHttpHeaders): boolean {
+  return [headers['payment-signature'], headers['x-payment'], headers['x-svc-subscription']].some(
+    value => value !== undefined,
+  )
+}
+
 const NONE = { kind: 'none' } as const
 
 export function readPayment(headers: IncomingHttpHeaders): Parsed<PaymentPayload> {

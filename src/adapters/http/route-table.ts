@@ -5,8 +5,8 @@ import type { Charge } from '../../ports/charge.js'
 import type { Logger } from '../../ports/logger.js'
 import type { BodyBudget } from './body-memory-limit.js'
 import { CORS_PREFLIGHT_HEADERS, sharedHeaders } from './cors.js'
-import { HttpError, replyToError } from './error-to-reply.js'
-import { paidRoute } from './paid-route.js'
+import { allowOf, HttpError, methodNotAllowed, replyToError } from './error-to-reply.js'
+import { paidRoute, probeRoute } from './paid-route.js'
 import type { Reply } from './reply.js'
 import type { FreeRoute, HostRequest, Route } from './route-types.js'
 
@@ -38,6 +38,8 @@ type Paths = ReadonlyMap<string, Methods>
 export interface RouteTable {
   readonly paid: Paths
   readonly free: Paths
+  /** Free routes that answer only where no other app mounts this one: there the path is that app's. */
+  readonly unmounted: Paths
   /** Answers the methods that a path does not list: OPTIONS, or 405. */
   otherMethods(methods: Methods): Route
   readonly notFound: Route
@@ -46,10 +48,12 @@ export interface RouteTable {
 /** @throws SvcError `invalid_options` where an endpoint's path is a free route's path. */
 export function routeTable(options: HttpOptions): RouteTable {
   const headers = sharedHeaders(options.cors)
-  const free = freeRoutesByPath(options)
+  const isLeft = ({ isLeftToMountingApp = false }: FreeRoute) => isLeftToMountingApp
+  const free = freeRoutesByPath(options, route => !isLeft(route))
   return {
     paid: paidRoutes(options, free),
     free,
+    unmounted: freeRoutesByPath(options, isLeft),
     otherMethods: methods => ({
       headers,
       handle: ({ method }) => otherMethod(method, methods, options.cors),
@@ -80,10 +84,13 @@ function noSuchPath(): never {
   throw new HttpError(404, 'not_found', 'There is no such path here.')
 }
 
-function freeRoutesByPath({ freeRoutes, basePath, cors }: HttpOptions): Paths {
+function freeRoutesByPath(
+  { freeRoutes, basePath, cors }: HttpOptions,
+  isOfTable: (route: FreeRoute) => boolean,
+): Paths {
   const shared = sharedHeaders(cors)
   const paths = new Map<string, Map<string, Route>>()
-  for (const free of freeRoutes) {
+  for (const free of freeRoutes.filter(isOfTable)) {
     const route = free.sameOrigin ? free : { ...free, headers: shared.concat(free.headers) }
     for (const path of pathsOf(free, basePath)) {
       const methods = paths.get(path) ?? new Map<string, Route>()
@@ -111,18 +118,25 @@ function paidRoutes(options: HttpOptions, free: Paths): Paths {
         'invalid_options',
       )
     }
-    const { headers, handle } = paidRoute(def, options)
-    paths.set(path, new Map([[def.method, { handle, headers: shared.concat(headers) }]]))
+    const routes = [paidRoute(def, options), ...(def.method === 'POST' ? [probeRoute(def, options)] : [])]
+    paths.set(
+      path,
+      new Map(
+        routes.map(({ method, headers, ...route }) => [
+          method,
+          { ...route, headers: shared.concat(headers) },
+        ]),
+      ),
+    )
   }
   return paths
 }
 
 /** @throws HttpError for any method but OPTIONS. */
 function otherMethod(method: string, methods: Methods, cors: boolean): Reply {
-  const allow = [...methods.keys(), 'OPTIONS'].join(', ')
-  if (method !== 'OPTIONS') {
-    throw new HttpError(405, 'method_not_allowed', `This path answers ${allow}.`, ['Allow', allow])
-  }
+  const allowed = [...methods].flatMap(([name, { isProbe }]) => (isProbe ? [] : name))
+  if (method !== 'OPTIONS') throw methodNotAllowed(allowed)
+  const allow = allowOf(allowed)
   const preflight = cors ? [...CORS_PREFLIGHT_HEADERS, 'Access-Control-Allow-Methods', allow] : []
   return { status: 204, headers: ['Allow', allow, ...preflight] }
 }

@@ -41,6 +41,8 @@ export interface Route {
   /** Headers of every answer of the route, refusals too: names and values in turn. */
   readonly headers: readonly string[]
   handle(request: HostRequest): Reply | Promise<Reply>
+  /** Answered, and not among the methods that `Allow` names: the path is for another method. @default false */
+  readonly isProbe?: boolean
 }
 
 /** A route without payment, at the root and under `basePath`. */
@@ -49,4 +51,6 @@ export interface FreeRoute extends Route {
   readonly method: 'GET' | 'POST'
   /** For pages of this origin only. @default false */
   readonly sameOrigin?: boolean
+  /** An app that mounts this one answers the path itself. @default false */
+  readonly isLeftToMountingApp?: boolean
 }

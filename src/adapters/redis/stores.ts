@@ -7,6 +7,7 @@ import type { RateLimit } from '../../ports/rate-limit.js'
 import type { Runs } from '../../ports/recent-runs.js'
 import type { SpendLedger } from '../../ports/spend-ledger.js'
 import type { SubscriptionStore } from '../../ports/subscriptions.js'
+import type { TaskStore } from '../../ports/task-store.js'
 import { redisChargeStore } from './charge-store.js'
 import { type Connection, connect, type RedisClient } from './connection.js'
 import { durabilityWarnings } from './durability-check.js'
@@ -17,6 +18,7 @@ import { redisRuns } from './recent-runs.js'
 import { serverTime } from './server-time.js'
 import { redisSpendLedger } from './spend-ledger.js'
 import { redisSubscriptions } from './subscriptions.js'
+import { redisTasks } from './task-store.js'
 import { replicated } from './wait-for-replicas.js'
 
 /** How keys are named, and how long Redis may take. */
@@ -49,6 +51,8 @@ export interface RedisStores {
   readonly rateLimit: RateLimit
   /** How many runs each payer may have that are not settled. */
   readonly credit: CreditStore
+  /** Tasks of A2A that wait for their payment. */
+  readonly tasks: TaskStore
   /** The last calls of all replicas. */
   readonly runs: Runs
   /** For the client: `new SvcClient({ mnemonic, maxPrice, maxPerDay, ledger: stores.spend })`. */
@@ -92,6 +96,7 @@ export function redisStores(redisOrUrl: RedisClient | string, options: RedisStor
     subscriptions: redisSubscriptions(connection, prefix, time, waiting),
     rateLimit: redisRateLimit(connection, prefix),
     credit: redisCredit(connection, prefix),
+    tasks: redisTasks(connection, prefix, time, waiting),
     runs: redisRuns(connection, prefix, runsCapacity),
     spend: redisSpendLedger(connection, prefix, { budget }, waiting),
     ping,

@@ -8,6 +8,7 @@ import type { Hold, Recorded } from '../../ports/charge-store.js'
 import type { ReadPayment } from '../../ports/payment-reader.js'
 import type { Cancellation } from './cancellation.js'
 import type { ChargeDeps, EndpointEntry } from './charge-deps.js'
+import { keyOfCall } from './key-of-call.js'
 import type { StreamSource } from './render-stream.js'
 import type { StreamEnd } from './send-stream.js'
 
@@ -27,6 +28,10 @@ export interface Call {
   /** The presented payment, and the transaction that was read from it. */
   readonly payload: PaymentPayload | undefined
   readonly read: ReadPayment | undefined
+
+  /** The idempotency key, where keys count. `keyProblem` says why the request cannot be accepted as it is. */
+  readonly key: string | undefined
+  readonly keyProblem: Problem | undefined
 
   /** What this call may hold in the store, and whether it holds it. */
   hold: Hold | undefined
@@ -106,7 +111,6 @@ export interface LogEntry {
   readonly data?: unknown
 }
 
-const LOGS_MAX = 20
 const TRACEPARENT = /^00-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})$/
 const NO_TRACE = '0'.repeat(32)
 
@@ -115,6 +119,7 @@ export function newCall(deps: ChargeDeps, endpoint: EndpointEntry, request: Char
   const trace = callersTrace(request.headers.traceparent)
   const payload = request.payment.kind === 'read' ? request.payment.value : undefined
   const read = payload && deps.reader.read(payload)
+  const { key, problem: keyProblem } = keyOfCall(deps.rules, request, payload)
   return {
     id,
     traceId: trace?.traceId ?? hexOf(id),
@@ -127,6 +132,8 @@ export function newCall(deps: ChargeDeps, endpoint: EndpointEntry, request: Char
     isProbe: false,
     payload,
     read,
+    key,
+    keyProblem,
     hold: undefined,
     held: false,
     secret: undefined,
@@ -155,37 +162,6 @@ export function newCall(deps: ChargeDeps, endpoint: EndpointEntry, request: Char
     retryAfterMs: undefined,
     logs: [],
   }
-}
-
-const LOG_MESSAGE_LENGTH_MAX = 1_000
-const LOG_DATA_LENGTH_MAX = 2_000
-
-/**
- * The entry is rendered when it is logged: later changes to `data` do not change it, and it cannot break or swell the
- * error answer that carries it.
- */
-export function log(call: Call, atMs: number, message: string, data?: unknown): void {
-  if (call.logs.length === LOGS_MAX) call.logs.shift()
-  const entry = { atMs, message: String(message).slice(0, LOG_MESSAGE_LENGTH_MAX) }
-  call.logs.push(data === undefined ? entry : { ...entry, data: loggable(data) })
-}
-
-function loggable(data: unknown): unknown {
-  try {
-    const text = JSON.stringify(data, withoutErrors) ?? 'null'
-    return text.length > LOG_DATA_LENGTH_MAX ? `${text.slice(0, LOG_DATA_LENGTH_MAX)}…` : JSON.parse(text)
-  } catch {
-    return 'not JSON'
-  }
-}
-
-/**
- * Leaves errors out of log entries. Callers read the entries, and errors hold private data: the errors of an HTTP
- * library hold the request's headers.
- */
-function withoutErrors(this: Record<string, unknown>, key: string, value: unknown): unknown {
-  const original = this[key]
-  return original instanceof Error ? original.name : value
 }
 
 const STORE_RETRY_MS = 2_000

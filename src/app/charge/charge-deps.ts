@@ -77,8 +77,10 @@ export interface Stop {
 export interface Rules {
   /** Admit calls that cannot be counted. */
   readonly uncountedAdmitted: boolean
-  /** Whether idempotency keys count, and what happens to a key whose answer was not delivered. */
-  readonly idempotency: { readonly onLostResponse: 'release' | 'replay' } | undefined
+  /** Whether idempotency keys count, what happens to a key whose answer was not delivered, and whether payments need one. */
+  readonly idempotency:
+    | { readonly onLostResponse: 'release' | 'replay'; readonly required?: boolean }
+    | undefined
   /** How long an answer is kept for replay. */
   readonly retentionMs: number
   /** The largest answer that is kept. */

@@ -38,31 +38,46 @@ export function seal(
   claim: string,
   random: Pick<Random, 'bytes'>,
 ): Uint8Array {
-  const iv = random.bytes(IV_BYTES)
-  const cipher = createCipheriv(ALGORITHM, sealingKey(idempotencyKey, claim), iv)
   const { answer, ...rest } = kept
   const { body = '', ...told } = answer ?? {}
   const head = Buffer.from(JSON.stringify({ ...rest, ...told }), 'utf8')
   const length = Buffer.alloc(4)
   length.writeUInt32BE(head.length)
   const bytes = typeof body === 'string' ? Buffer.from(body, 'utf8') : body
+  return sealBytes(Buffer.concat([length, head, bytes]), idempotencyKey, claim, random)
+}
+
+/** Seals any bytes under a secret, bound to a name. */
+export function sealBytes(
+  plain: Buffer,
+  secret: string,
+  name: string,
+  random: Pick<Random, 'bytes'>,
+): Uint8Array {
+  const iv = random.bytes(IV_BYTES)
+  const cipher = createCipheriv(ALGORITHM, sealingKey(secret, name), iv)
   // In this mode the last block adds nothing, so the first piece is all of the ciphertext.
-  const sealed = cipher.update(Buffer.concat([length, head, bytes]))
+  const sealed = cipher.update(plain)
   cipher.final()
   return Buffer.concat([iv, cipher.getAuthTag(), sealed])
 }
 
 /** @throws Error where `seal` did not make the bytes under this key and name. */
 export function unseal(sealed: Uint8Array, idempotencyKey: string, claim: string): ReplayedAnswer {
-  const bytes = Buffer.from(sealed)
-  const decipher = createDecipheriv(ALGORITHM, sealingKey(idempotencyKey, claim), bytes.subarray(0, IV_BYTES))
-  decipher.setAuthTag(bytes.subarray(IV_BYTES, IV_BYTES + TAG_BYTES))
-  const plain = Buffer.concat([decipher.update(bytes.subarray(IV_BYTES + TAG_BYTES)), decipher.final()])
+  const plain = unsealBytes(sealed, idempotencyKey, claim)
   const headEnd = 4 + plain.readUInt32BE(0)
   const { status, headers, cookies, ...rest } = JSON.parse(plain.subarray(4, headEnd).toString('utf8'))
   const answer =
     status === undefined ? undefined : { status, headers, cookies, body: plain.subarray(headEnd) }
   return { ...rest, answer }
+}
+
+/** @throws Error where `sealBytes` did not make the bytes under this secret and name. */
+export function unsealBytes(sealed: Uint8Array, secret: string, name: string): Buffer {
+  const bytes = Buffer.from(sealed)
+  const decipher = createDecipheriv(ALGORITHM, sealingKey(secret, name), bytes.subarray(0, IV_BYTES))
+  decipher.setAuthTag(bytes.subarray(IV_BYTES, IV_BYTES + TAG_BYTES))
+  return Buffer.concat([decipher.update(bytes.subarray(IV_BYTES + TAG_BYTES)), decipher.final()])
 }
 
 /**

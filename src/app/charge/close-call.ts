@@ -48,8 +48,9 @@ export function closeCall(
 }
 
 /** What happens to answers that do not arrive, under this call's key; `undefined` without a key. */
-function lostAnswers({ rules }: ChargeDeps, { request }: Call): 'release' | 'replay' | undefined {
-  return request.idempotencyKey === undefined ? undefined : rules.idempotency?.onLostResponse
+function lostAnswers({ rules }: ChargeDeps, { key, request }: Call): 'release' | 'replay' | undefined {
+  if (request.task !== undefined) return 'replay'
+  return key === undefined ? undefined : rules.idempotency?.onLostResponse
 }
 
 /** While its stream leaves, the call keeps what it holds, and its leases: callers with its key are told that it is in progress. */

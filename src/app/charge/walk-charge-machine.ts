@@ -8,6 +8,7 @@ import { endedCall, outcomeOf, takenOver } from './call-outcome.js'
 import { type Call, newCall } from './call-record.js'
 import type { ChargeDeps, InFlight } from './charge-deps.js'
 import { closeCall } from './close-call.js'
+import { callEnded } from './diagnostics.js'
 import { chargeEffects } from './effects/index.js'
 
 export function createCharge(
@@ -30,11 +31,15 @@ export function createCharge(
         const isTakenOver = closed !== undefined && (await closed) === 'superseded'
         const outcome = (isTakenOver ? takenOver : outcomeOf)(deps, call, walked)
         const ended = () => endedCall(deps, call, outcome, walked)
-        if (call.streamEnd === undefined) tell(callObservers, ended(), deps.logger)
+        const report = (told: EndedCall) => {
+          tell(callObservers, told, deps.logger)
+          if (callEnded.hasSubscribers) callEnded.publish({ endpoint: endpoint.def, call: told })
+        }
+        if (call.streamEnd === undefined) report(ended())
         else
-          void call.streamEnd.then(({ isWhole }) => {
-            tell(callObservers, isWhole ? ended() : { ...ended(), streamBroken: true }, deps.logger)
-          })
+          void call.streamEnd.then(({ isWhole }) =>
+            report(isWhole ? ended() : { ...ended(), streamBroken: true }),
+          )
         return outcome
       } finally {
         inFlight.leave()

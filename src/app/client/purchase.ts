@@ -4,6 +4,7 @@
  */
 import { IDEMPOTENCY_KEY_HEADER } from '../../domain/idempotency-key.js'
 import type { Network } from '../../domain/network.js'
+import { withIdentifier } from '../../domain/payment-identifier.js'
 import { usdNumber } from '../../domain/usd-price-for-display.js'
 import { encodeHeader, PAYMENT_SIGNATURE_HEADER, type PaymentRequirements } from '../../domain/x402.js'
 import type { Clock } from '../../ports/clock.js'
@@ -98,10 +99,11 @@ async function deliverPaid(
   deps: PurchaseDeps,
   payment: SentPayment,
 ): Promise<Delivery> {
+  const key = request.headers[IDEMPOTENCY_KEY_HEADER] ?? randomId(deps.random)
   const headers = {
-    [IDEMPOTENCY_KEY_HEADER]: randomId(deps.random),
     ...request.headers,
-    [PAYMENT_SIGNATURE_HEADER]: encodeHeader(signed.payload),
+    [IDEMPOTENCY_KEY_HEADER]: key,
+    [PAYMENT_SIGNATURE_HEADER]: encodeHeader(withIdentifier(signed.payload, key)),
   }
   try {
     return await deps.deliver({ ...request, headers }, payment)

@@ -2,22 +2,31 @@
 
 import { sandboxUrl } from '#platform'
 import { DEFAULT_FACILITATOR } from '../../domain/network.js'
-import { type BazaarResource, mentions, readIndex } from '../../domain/read-bazaar-index.js'
+import {
+  type BazaarResource,
+  type IndexPage,
+  mentions,
+  readIndexPage,
+} from '../../domain/read-bazaar-index.js'
 import { wakefulClock } from '../../ports/clock.js'
 import { urlOf } from './build-request.js'
 import { isSuccess, recordOf } from './read-response.js'
 import { exchangeOver } from './send-request.js'
 
-/** Which page of whose index. */
-export interface BazaarOptions {
+/** Whose index, and how it is asked. */
+export interface WholeBazaarOptions {
   /** How many entries a page has: 1 to 100. @default 100 */
   readonly limit?: number
-  /** How many entries to pass over. @default 0 */
-  readonly offset?: number
   /** The facilitator that is asked. @default in Node the environment variable `SVC_SANDBOX`, else {@link DEFAULT_FACILITATOR} */
   readonly facilitatorUrl?: string
   /** Sends the request. @default the global fetch, looked up at each call */
   readonly fetchImpl?: typeof fetch
+}
+
+/** Which page of whose index. */
+export interface BazaarOptions extends WholeBazaarOptions {
+  /** How many entries to pass over. @default 0 */
+  readonly offset?: number
 }
 
 /** A page of the index, or why there is none: a facilitator that fails is an answer, not an exception. */
@@ -36,11 +45,10 @@ const TIMEOUT_MS = 10_000
  * if (page.ok) for (const { resourceUrl } of page.resources) console.log(resourceUrl)
  */
 export async function listBazaar(options: BazaarOptions = {}): Promise<BazaarAnswer> {
-  try {
-    return await readPage(options)
-  } catch (cause) {
-    return failed(cause instanceof Error ? cause.message : String(cause))
-  }
+  const { offset = 0 } = options
+  if (!Number.isSafeInteger(offset) || offset < 0) return failed('offset is a whole number from 0')
+  const read = await readPage(options, { offset })
+  return read.ok ? { ok: true, resources: read.page.resources } : read
 }
 
 /**
@@ -56,19 +64,41 @@ export async function findInBazaar(term: string, options: BazaarOptions = {}): P
   return { ok: true, resources: page.resources.filter(resource => mentions(resource, term)) }
 }
 
-async function readPage({ limit = LIMIT_MAX, offset = 0, facilitatorUrl, fetchImpl }: BazaarOptions) {
+export interface PageStart {
+  readonly offset: number
+  readonly cursor?: string
+}
+
+export type PageRead =
+  | { readonly ok: true; readonly page: IndexPage; readonly bytes: number }
+  | { readonly ok: false; readonly error: string }
+
+export async function readPage(options: WholeBazaarOptions, start: PageStart): Promise<PageRead> {
+  try {
+    return await askForPage(options, start)
+  } catch (cause) {
+    return failed(cause instanceof Error ? cause.message : String(cause))
+  }
+}
+
+async function askForPage(
+  { limit = LIMIT_MAX, facilitatorUrl, fetchImpl }: WholeBazaarOptions,
+  { offset, cursor }: PageStart,
+): Promise<PageRead> {
   if (!Number.isInteger(limit) || limit < 1 || limit > LIMIT_MAX) return failed(`limit is 1 to ${LIMIT_MAX}`)
-  if (!Number.isSafeInteger(offset) || offset < 0) return failed('offset is a whole number from 0')
   const base = urlOf(facilitatorUrl ?? sandboxUrl() ?? DEFAULT_FACILITATOR)
   const path = base.pathname.replace(/\/+$/, '')
-  const url = new URL(`${base.origin}${path}/discovery/resources?limit=${limit}&offset=${offset}`)
+  const from = cursor === undefined ? `offset=${offset}` : `cursor=${encodeURIComponent(cursor)}`
+  const url = new URL(`${base.origin}${path}/discovery/resources?limit=${limit}&${from}`)
   const request = { url, method: 'GET', headers: { accept: 'application/json' } }
   const sent = await exchangeOver(fetchImpl, wakefulClock)(request, TIMEOUT_MS)
   if (sent.kind === 'lost') return failed(`${base.origin} did not answer (${sent.cause})`)
   const { reply } = sent
   if (!isSuccess(reply) || reply.oversized) return failed(`${base.origin} answered ${reply.status}`)
-  const resources = readIndex(recordOf(reply))
-  return resources ? ({ ok: true, resources } as const) : failed(`${base.origin} answered with no index`)
+  const page = readIndexPage(recordOf(reply))
+  return page
+    ? { ok: true, page, bytes: reply.bytes.length }
+    : failed(`${base.origin} answered with no index`)
 }
 
 function failed(error: string) {

@@ -3,9 +3,11 @@
  * each base URL.
  */
 import { LRUCache } from 'lru-cache'
+import { landingPage } from '../../adapters/http/pages/landing-page.js'
 import type { AgentDef } from '../../domain/agent.js'
 import { type Manifest, manifest, manifestX402 } from '../../domain/manifest.js'
 import { openapi } from '../../domain/openapi.js'
+import { resourceList } from '../../domain/resource-list.js'
 import type { Clock } from '../../ports/clock.js'
 import type { Logger } from '../../ports/logger.js'
 import { type ManifestSigner, signedManifest } from '../manifest-signature.js'
@@ -19,10 +21,13 @@ export interface DocumentsOptions {
   readonly clock: Pick<Clock, 'after'>
 }
 
-/** JSON texts, by the origin of the request. */
+/** JSON texts, and a page, by the origin of the request. */
 export interface Documents {
   manifest(origin: string): Promise<string>
   openapi(origin: string): string
+  resourceList(origin: string): string
+  /** HTML; its links are under `prefix`, which is empty or the base path. */
+  landingPage(origin: string, prefix: string): string
 }
 
 /** More origins than a real deployment has. Forged Host headers cannot grow a cache beyond it. */
@@ -39,6 +44,13 @@ export function documentsOf({
   const x402 = manifestX402(agent.network, facilitatorUrl)
   const manifestAt = (origin: string): Manifest => ({ ...manifest(agent, origin + basePath), x402 })
   const unsigned = perOrigin(origin => JSON.stringify(manifestAt(origin)))
+  const image = agent.iconUrl ?? agent.merchant?.logo
+  const landingPages = new Map(
+    ['', basePath].map(prefix => [
+      prefix,
+      perOrigin(origin => landingPage(manifestAt(origin), origin + prefix, image)),
+    ]),
+  )
   let signing: Promise<string> | undefined
 
   /** If the signer fails, the next request asks it again. Until then the manifest has no signature. */
@@ -59,6 +71,8 @@ export function documentsOf({
       return signing
     },
     openapi: perOrigin(origin => JSON.stringify(openapi(agent, origin + basePath))),
+    resourceList: perOrigin(origin => JSON.stringify(resourceList(agent, origin + basePath))),
+    landingPage: (origin, prefix) => landingPages.get(prefix)!(origin),
   }
 }
 

@@ -12,12 +12,14 @@ import { memoryChargeStore } from '../../adapters/memory/charge-store.js'
 import { memoryCredit } from '../../adapters/memory/handler-credit.js'
 import { memoryRateLimit } from '../../adapters/memory/rate-limit.js'
 import { memorySubscriptions } from '../../adapters/memory/subscriptions.js'
+import { memoryTasks } from '../../adapters/memory/task-store.js'
 import { SvcError } from '../../domain/errors.js'
 import { USDC_ASSET_ID } from '../../domain/network.js'
 import type { ChargeDeps } from '../charge/charge-deps.js'
 import { leasesIn } from '../charge/leases.js'
 import { pendingCloses, pendingWindowMoves } from '../charge/pending-moves.js'
 import { createCharge } from '../charge/walk-charge-machine.js'
+import { tasksOver } from '../tasks/tasks-over-store.js'
 import { documentsOf } from './agent-documents.js'
 import { observersOf } from './call-observers.js'
 import type { Drain } from './drain.js'
@@ -85,9 +87,15 @@ export function assemble(settings: Settings, drain: Drain, around: PlatformServi
     idempotency: rules.idempotency !== undefined,
     logger,
   }
-  const transports = transportsOf({ ...mount, charge, documents, facilitatorUrl, around }, settings)
+  const tasks = tasksOver(deps, {
+    store: stores.tasks ?? memoryTasks({ clock, completedMax: settings.answersMax }),
+    terms: settings.tasks,
+    quoteLifeMs: settings.quoteTimeoutSeconds * 1_000,
+  })
+  const transports = transportsOf({ ...mount, charge, tasks, documents, facilitatorUrl, around }, settings)
   const condition = { agent, facilitators, deps, healthChecks: settings.healthChecks, journal }
   const free = freeRoutes({
+    agent,
     documents,
     health: healthOf(condition),
     readiness: readinessOf(condition),

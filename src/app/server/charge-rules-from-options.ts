@@ -1,7 +1,8 @@
-/** The rules of the charge, from the options that a seller gave. */
+/** The rules of the charge and of tasks, from the options that a seller gave. */
 import type { CreditTerms } from '../../ports/handler-credit.js'
-import { DEFAULT_TIMEOUTS, type Rules, type Timeouts } from '../charge/charge-deps.js'
-import { invalid, oneOf, positive } from './option-checks.js'
+import { DEFAULT_TIMEOUTS, type Rate, type Rules, type Timeouts } from '../charge/charge-deps.js'
+import type { TaskTerms } from '../tasks/tasks-over-store.js'
+import { boolean, invalid, oneOf, positive } from './option-checks.js'
 import type { ServerOptions } from './server-options.js'
 
 const RETENTION_DEFAULT_MS = 600_000
@@ -18,6 +19,7 @@ export function rulesOf(options: ServerOptions): Rules {
         'release',
         'replay',
       ]),
+      required: boolean('idempotency.required', idempotency.required ?? false),
     },
     retentionMs: positive('idempotency.windowMs', idempotency?.windowMs ?? RETENTION_DEFAULT_MS),
     answerBytesMax: positive(
@@ -29,6 +31,26 @@ export function rulesOf(options: ServerOptions): Rules {
     confirmOnChain: oneOf('confirm', confirm ?? 'facilitator', ['facilitator', 'chain']) === 'chain',
     timeouts: timeoutsOf(timeouts),
   }
+}
+
+/** Together 64 MiB at most. */
+const TASKS_MAX = 1_000
+const TASK_BYTES_MAX = 65_536
+
+/** @throws SvcError `invalid_options` */
+export function taskTermsOf(given: ServerOptions['tasks'] = {}): TaskTerms {
+  const { max = TASKS_MAX, maxInputBytes = TASK_BYTES_MAX } = given
+  return {
+    max: positive('tasks.max', max),
+    inputBytesMax: positive('tasks.maxInputBytes', maxInputBytes),
+  }
+}
+
+/** @throws SvcError `invalid_options` */
+export function rateOf(rateLimit: ServerOptions['rateLimit']): Rate | undefined {
+  if (!rateLimit) return undefined
+  const perMinute = positive('rateLimit.perMinute', rateLimit.perMinute)
+  return { perMinute, per: oneOf('rateLimit.per', rateLimit.per ?? 'payer', ['payer', 'ip']), bucket: '' }
 }
 
 const CREDIT: CreditTerms = { start: 8, max: 64, idleMs: 600_000 }

@@ -1,6 +1,7 @@
 /** All values about an agent's endpoints that are computed once, at start. */
 import type { EndpointDef } from '../../domain/endpoint.js'
 import { merchantExtension } from '../../domain/merchant.js'
+import { declaredIdentifier, PAYMENT_IDENTIFIER } from '../../domain/payment-identifier.js'
 import { quotedService } from '../../domain/service-metadata.js'
 import { periodMs } from '../../domain/subscription-period.js'
 import type { EndpointEntry, Rate } from '../charge/charge-deps.js'
@@ -17,6 +18,7 @@ export function endpointEntries({
   networkIds,
   quoteTimeoutSeconds,
   rate,
+  rules,
   warn,
 }: Settings): ReadonlyMap<string, EndpointEntry> {
   // The real limit is the payment's own validity.
@@ -29,7 +31,11 @@ export function endpointEntries({
     maxTimeoutSeconds: quoteTimeoutSeconds,
     networkIds,
   }
-  const ofAgent = merchantExtension(agent.merchant)
+  const { idempotency } = rules
+  const ofAgent = {
+    ...merchantExtension(agent.merchant),
+    ...(idempotency && { [PAYMENT_IDENTIFIER]: declaredIdentifier(idempotency.required) }),
+  }
   const quotedTerms = (def: EndpointDef) => {
     const extensions = { ...extensionsOf(def, exampleCheck(def), warn), ...ofAgent }
     // What is quoted for the warning is another object's: it would stay among the quotes that are kept.

@@ -15,6 +15,11 @@ export function oneOf<Word extends string>(name: string, value: Word, words: rea
   throw invalid(`${name} is ${words.join(' or ')}, not ${shown(value)}`)
 }
 
+export function boolean(name: string, value: boolean): boolean {
+  if (typeof value === 'boolean') return value
+  throw invalid(`${name} is true or false, not ${shown(value)}`)
+}
+
 export function functionOf<T>(name: string, value: T): T {
   if (value === undefined || typeof value === 'function') return value
   throw invalid(`${name} is a function, not ${shown(value)}`)

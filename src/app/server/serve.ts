@@ -104,7 +104,9 @@ function closeServer(server: Server, { outcome }: ShutdownReport): Promise<void>
 }
 
 function sayReady({ port, routes, network }: Ready): void {
-  console.log(`listening on port ${port} (${network})\n${routes.map(route => `  ${route}`).join('\n')}`)
+  // `svc dev` lists what is sold, and does so once.
+  const listed = process.env.SVC_DEV === '1' ? [] : routes
+  console.log([`listening on port ${port} (${network})`, ...listed.map(route => `  ${route}`)].join('\n'))
 }
 
 function exit({ outcome }: ShutdownReport): void {

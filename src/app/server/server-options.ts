@@ -10,6 +10,7 @@ import type { Logger } from '../../ports/logger.js'
 import type { RateLimit } from '../../ports/rate-limit.js'
 import type { Runs } from '../../ports/recent-runs.js'
 import type { SubscriptionStore } from '../../ports/subscriptions.js'
+import type { TaskStore } from '../../ports/task-store.js'
 import type { Timeouts } from '../charge/charge-deps.js'
 import type { ManifestSigner } from '../manifest-signature.js'
 import type { HealthCheck } from './health.js'
@@ -48,7 +49,11 @@ export interface ServerOptions {
     /** What happens to calls that cannot be counted. @default 'refuse' */
     readonly onStoreDown?: 'refuse' | 'admit'
   }
-  /** Calls under one `Idempotency-Key` are one call. @default off: every call is separate */
+  /**
+   * Calls under one `Idempotency-Key` are one call. The id of the x402 extension `payment-identifier` is the same key.
+   *
+   * @default off: every call is separate
+   */
   readonly idempotency?: IdempotencyOptions
   /**
    * How many unsettled runs of a handler a payer may have: a payment can be verified and still fail to settle, and a
@@ -60,6 +65,13 @@ export interface ServerOptions {
    * @default `{ start: 8, max: 64, idleMs: 600000 }`
    */
   readonly credit?: false | Partial<CreditTerms>
+  /** Tasks of A2A clients that pay in messages. Such a task waits for its payment as long as its quote lives. */
+  readonly tasks?: {
+    /** The most tasks that wait or are worked on. One address has at most a quarter of them. @default 1000 */
+    readonly max?: number
+    /** The most bytes of a task's input, as JSON. @default 65536 */
+    readonly maxInputBytes?: number
+  }
   /** Subscription windows. */
   readonly subscriptions?: {
     /** The store of the windows; the same as `stores.subscriptions`. @default this process's memory */
@@ -192,6 +204,13 @@ export interface IdempotencyOptions {
    */
   readonly onLostResponse?: 'release' | 'replay'
   /**
+   * Refuse payments without a key (400 `idempotency_key_required`): a caller without one may pay twice for one answer.
+   * Quotes say that a key is required.
+   *
+   * @default false
+   */
+  readonly required?: boolean
+  /**
    * The largest answer that is kept, in bytes. A larger one is delivered and charged. A retry with its key is 409
    * `answer_not_kept` with the transaction id.
    *
@@ -210,6 +229,8 @@ export interface Stores {
   readonly rateLimit?: RateLimit
   /** How many unsettled runs each payer may have. */
   readonly credit?: CreditStore
+  /** Tasks of A2A that wait for their payment. */
+  readonly tasks?: TaskStore
   /** The last calls. */
   readonly runs?: Runs
 }

@@ -21,7 +21,8 @@ import {
 import { type Logger, silentLogger } from '../../ports/logger.js'
 import type { Rate, Rules } from '../charge/charge-deps.js'
 import type { ManifestSigner } from '../manifest-signature.js'
-import { rulesOf } from './charge-rules-from-options.js'
+import type { TaskTerms } from '../tasks/tasks-over-store.js'
+import { rateOf, rulesOf, taskTermsOf } from './charge-rules-from-options.js'
 import { hostNames, invalid, oneOf, positive } from './option-checks.js'
 import type { ServerOptions, Stores } from './server-options.js'
 
@@ -49,6 +50,8 @@ export interface Settings {
   readonly rules: Rules
   /** The rate limit of endpoints without their own limit. */
   readonly rate: Rate | undefined
+  /** The limits of tasks that wait for their payment. */
+  readonly tasks: TaskTerms
   /** How many answers are kept in this process's memory. */
   readonly answersMax: number | undefined
   readonly stores: Stores
@@ -106,6 +109,7 @@ export function settingsOf(definition: AgentDef, options: ServerOptions): Settin
     networkIds: oneOf('networkIds', options.networkIds ?? 'both', ['short', 'both']),
     rules: rulesOf(options),
     rate: rateOf(options.rateLimit),
+    tasks: taskTermsOf(options.tasks),
     answersMax: options.idempotency?.max,
     stores: storesOf(options),
     runsCapacity: positive('runsCapacity', options.runsCapacity ?? RUNS_CAPACITY_DEFAULT),
@@ -184,14 +188,9 @@ function storesOf({ stores, subscriptions }: ServerOptions): Stores {
     subscriptions: subscriptions?.store ?? stores?.subscriptions,
     rateLimit: stores?.rateLimit,
     credit: stores?.credit,
+    tasks: stores?.tasks,
     runs: stores?.runs,
   }
-}
-
-function rateOf(rateLimit: ServerOptions['rateLimit']): Rate | undefined {
-  if (!rateLimit) return undefined
-  const perMinute = positive('rateLimit.perMinute', rateLimit.perMinute)
-  return { perMinute, per: oneOf('rateLimit.per', rateLimit.per ?? 'payer', ['payer', 'ip']), bucket: '' }
 }
 
 function healthChecksOf(checks: ServerOptions['healthChecks'] = {}): Settings['healthChecks'] {

@@ -8,12 +8,14 @@ import { type TransportRouteOptions, transportRoute } from '../../adapters/http/
 import { mcpTransport } from '../../adapters/mcp/transport.js'
 import { A2A_PATH, CARD_PATHS, MCP_PATH } from '../../domain/agent-card.js'
 import type { Charge } from '../../ports/charge.js'
+import type { Tasks } from '../../ports/tasks.js'
 import type { Documents } from './agent-documents.js'
 import type { PlatformServices } from './platform-services.js'
 import type { Settings } from './settings-from-options.js'
 
 export interface TransportsOptions extends TransportRouteOptions {
   readonly charge: Charge
+  readonly tasks: Tasks
   readonly documents: Documents
   readonly facilitatorUrl: string
   readonly around: PlatformServices
@@ -26,7 +28,7 @@ export interface Transports {
 
 /** @throws SvcError `invalid_endpoint` */
 export function transportsOf(options: TransportsOptions, settings: Settings): Transports {
-  const { charge, documents, facilitatorUrl, logger, around } = options
+  const { charge, tasks, documents, facilitatorUrl, logger, around } = options
   const { agent, bodyBytesMax, extBase, registry: identity } = settings
   const { identityApp } = identity
   const registry =
@@ -46,7 +48,15 @@ export function transportsOf(options: TransportsOptions, settings: Settings): Tr
     logger,
   })
   const card = cardTransport(agent, { facilitatorUrl, extBase, registry: identity, tools: mcp.toolNames })
-  const a2a = a2aTransport({ ...around, charge, endpoints: agent.endpoints, bodyBytesMax, extBase })
+  const a2a = a2aTransport({
+    ...around,
+    charge,
+    tasks,
+    logger,
+    endpoints: agent.endpoints,
+    bodyBytesMax,
+    extBase,
+  })
   // A message may be as large as the largest input that it can carry.
   const mount = { ...options, bodyBytesMax: settings.largestBodyBytes }
   return {

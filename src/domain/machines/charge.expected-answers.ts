@@ -14,6 +14,7 @@ export const CHARGE_ANSWERS: Readonly<Record<string, Readonly<Record<string, str
   opening: {
     opened: null,
     orphaned: null,
+    unusableKey: 'invalid_input',
     replayable: 'replayed',
     notKept: 'answer_not_kept',
     inProgress: 'idempotency_in_progress',

@@ -37,6 +37,7 @@ const drawing = {
       entry: 'open',
       on: {
         opened: 'validating',
+        unusableKey: 'invalid',
         replayable: 'replayed',
         notKept: 'answerNotKept',
         inProgress: 'inProgress',

@@ -27,6 +27,7 @@ const MONEY_MOVING = ['settling', 'reconciling', 'releasing', 'recovering']
 const ONLY_AFTER: Readonly<Record<string, readonly [says: string, steps: readonly string[]]>> = {
   opening: ['nothing is held for a call that was not admitted', ['received.admitted']],
   recovering: ['an earlier call is looked into only where one was found orphaned', ['opening.orphaned']],
+  entitling: ['an input that the schema refuses goes no further', ['validating.valid', 'validating.probe']],
   pricing: [
     'nobody is quoted or charged before it is known that no window covers the call',
     ['entitling.uncovered'],

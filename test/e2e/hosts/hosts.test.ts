@@ -106,6 +106,7 @@ async function scene(host: Host, options: HandlerOptions = {}) {
     url,
     origin: opened.url,
     runs: () => runs,
+    ended: ended as readonly EndedCall[],
     earned: async () => (await usdcOf()) - before,
     nextEnded: () => new Promise<EndedCall>(resolve => waiting.push(resolve)),
     sign: (path: string) => signFor(seller, url(path), { body: TEXT, mnemonic: funded.mnemonic }),
@@ -195,6 +196,75 @@ describe.each(HOSTS)('an agent in $name', host => {
     const unknown = await ask(`${origin}/elsewhere`, { method: 'GET' })
     expect(unknown.status).toBe(404)
     expect(await unknown.text()).toContain(host.notFound)
+  })
+
+  it('quotes a GET on a POST endpoint as it quotes a POST without a body, and runs nothing', async () => {
+    const { url, runs } = await scene(host)
+    const [got, posted] = await Promise.all([
+      ask(url('shout?crawler=1'), { method: 'GET' }),
+      ask(url('shout'), { method: 'POST' }),
+    ])
+    expect([got.status, await got.text()]).toEqual([402, '{}'])
+    expect(challengeIn(got)).toEqual(challengeIn(posted))
+    for (const name of ['cache-control', 'vary', 'access-control-expose-headers', 'content-type'])
+      expect([name, got.headers.get(name)]).toEqual([name, posted.headers.get(name)])
+    expect(runs()).toBe(0)
+  })
+
+  it('answers 405 to a GET with a payment on a POST endpoint: the payment is looked at by nobody', async () => {
+    const { url, sign, runs, earned, ended } = await scene(host)
+    const payment = await sign('shout')
+    const presented: Record<string, string>[] = [
+      payment,
+      { 'x-payment': payment['payment-signature'] },
+      { 'payment-signature': 'no payment at all' },
+      { 'x-svc-subscription': 'a-key' },
+    ]
+    const { length: walked } = ended
+    for (const headers of presented) {
+      const refused = await ask(url('shout'), { method: 'GET', headers })
+      expect([refused.status, refused.headers.get('allow')]).toEqual([405, 'POST, OPTIONS'])
+      expect(refused.headers.get('payment-required')).toBeNull()
+    }
+    expect(ended.length).toBe(walked)
+    for (const method of ['HEAD', 'PUT']) {
+      const refused = await ask(url('shout'), { method })
+      expect([refused.status, refused.headers.get('allow')]).toEqual([405, 'POST, OPTIONS'])
+    }
+    const free = await ask(url('shout'), { method: 'OPTIONS' })
+    expect([free.status, free.headers.get('allow')]).toEqual([204, 'POST, OPTIONS'])
+    expect((await ask(url('shout'), { body: TEXT, headers: payment })).status).toBe(200)
+    expect([runs(), await earned()]).toEqual([1, PRICE])
+  })
+
+  it('lists what it sells under the URL by which its caller reached it', async () => {
+    const { url } = await scene(host)
+    const listed = await ask(url('.well-known/x402'), { method: 'GET' })
+    expect([listed.status, listed.headers.get('content-type')]).toEqual([
+      200,
+      'application/json; charset=utf-8',
+    ])
+    expect(await listed.json()).toMatchObject({
+      resources: [{ url: url('shout'), amount: String(PRICE) }, {}, {}, {}, {}],
+    })
+    expect((await ask(url('.well-known/x402'), { method: 'POST' })).status).toBe(405)
+  })
+
+  it('answers its own root where no other app does, and a browser with a page', async () => {
+    const { url } = await scene(host)
+    const programs = await ask(url(''), { method: 'GET' })
+    if (!host.ownsRoot) return expect([programs.status, await programs.text()]).toEqual([404, host.notFound])
+    expect([programs.status, await programs.json()]).toMatchObject([
+      200,
+      { manifest: url('.well-known/svc.json') },
+    ])
+    const page = await ask(url(''), { method: 'GET', headers: { accept: 'text/html,*/*;q=0.8' } })
+    expect([page.status, page.headers.get('content-type')]).toEqual([200, 'text/html; charset=utf-8'])
+    expect(await page.text()).toContain(url('shout'))
+    const paid = await ask(url('shout'), { method: 'GET', headers: { accept: 'text/html,*/*;q=0.8' } })
+    expect([paid.status, paid.headers.get('content-type')]).toEqual([402, 'text/html; charset=utf-8'])
+    expect(challengeIn(paid).resource.url).toBe(url('shout'))
+    expect((await ask(url(''), { method: 'POST' })).status).toBe(405)
   })
 
   it('lets calls at work end when it stops, and refuses new ones', async () => {

@@ -18,6 +18,8 @@ export interface Host {
   readonly basePath?: string
   /** What the host answers to a path that it does not know. */
   readonly notFound: string
+  /** Whether the agent answers the path at which its paths begin; elsewhere the app around it does. */
+  readonly ownsRoot: boolean
   open(handler: AgentHandler): Promise<{ url: string; close(): unknown }>
 }
 
@@ -29,12 +31,14 @@ export const HOSTS: readonly Host[] = [
     name: 'node:http',
     prefix: '',
     notFound: OURS,
+    ownsRoot: true,
     open: handler => listening(createServer((req, res) => handler.node(req, res))),
   },
   {
     name: 'Express, at a path of its own',
     prefix: '/paid',
     notFound: OWN_404,
+    ownsRoot: false,
     open(handler) {
       const app = express()
       app.use('/paid', handler.node)
@@ -46,6 +50,7 @@ export const HOSTS: readonly Host[] = [
     name: 'Express, behind its parser of JSON',
     prefix: '',
     notFound: OWN_404,
+    ownsRoot: false,
     open(handler) {
       const app = express()
       app.use(express.json())
@@ -58,6 +63,7 @@ export const HOSTS: readonly Host[] = [
     name: 'Koa',
     prefix: '',
     notFound: OWN_404,
+    ownsRoot: false,
     open(handler) {
       const app = new Koa().use(handler.koa())
       return listening(createServer(app.use(koaNotFound).callback()))
@@ -67,6 +73,7 @@ export const HOSTS: readonly Host[] = [
     name: 'Koa, at a path of its own',
     prefix: '/paid',
     notFound: OWN_404,
+    ownsRoot: false,
     open(handler) {
       const app = new Koa().use(mount('/paid', handler.koa()))
       return listening(createServer(app.use(koaNotFound).callback()))
@@ -77,6 +84,7 @@ export const HOSTS: readonly Host[] = [
     prefix: '/paid',
     basePath: '/paid',
     notFound: OWN_404,
+    ownsRoot: true,
     async open(handler) {
       const app = new Hono()
       app.all('/paid/*', c => handler.fetch(c.req.raw))
@@ -90,6 +98,7 @@ export const HOSTS: readonly Host[] = [
     prefix: '/paid',
     basePath: '/paid',
     notFound: OWN_404,
+    ownsRoot: true,
     async open(handler) {
       const app = fastify()
       app.addContentTypeParser(['application/json', '*'], { parseAs: 'buffer' }, (_, body, done) =>
@@ -105,6 +114,7 @@ export const HOSTS: readonly Host[] = [
     name: 'a runtime with fetch',
     prefix: '',
     notFound: OURS,
+    ownsRoot: true,
     open: handler => listening(createServer(getRequestListener(handler.fetch))),
   },
 ]

@@ -1,3 +1,4 @@
+import type { RateVerdict } from '../../../ports/rate-limit.js'
 import { type Call, claimedPayer, storeDown } from '../call-record.js'
 import type { ChargeDeps, Rate } from '../charge-deps.js'
 import { keyId } from '../subscription-key.js'
@@ -53,10 +54,29 @@ async function unverified(deps: ChargeDeps, call: Call, rate: Rate) {
     const verdict = await deps.rateLimit.peek(payerKey(rate, payer), rate.perMinute)
     if (!verdict.admitted) return verdict
   }
-  const key = `${rate.bucket}address:${call.request.clientAddress}`
+  const key = addressKey(rate.bucket, call.request.clientAddress)
   const verdict = await deps.rateLimit.take(key, rate.perMinute)
   if (verdict.admitted) call.countedUnder = key
   return verdict
+}
+
+/**
+ * Counts an unpaid call that is kept as a task. Other unpaid calls take no room, and are not counted where payers are
+ * limited.
+ */
+export async function countTask(
+  deps: Pick<ChargeDeps, 'logger' | 'rateLimit' | 'rules'>,
+  { bucket, per, perMinute }: Rate,
+  clientAddress: string,
+): Promise<RateVerdict> {
+  if (per === 'ip') return ADMITTED
+  try {
+    return await deps.rateLimit.take(addressKey(bucket, clientAddress), perMinute)
+  } catch (cause) {
+    if (!deps.rules.uncountedAdmitted) throw cause
+    deps.logger.error({ err: cause }, 'the rate limit cannot be counted')
+    return ADMITTED
+  }
 }
 
 /** Counts a verified payment under its payer, and takes back the count under the caller's address. */
@@ -78,4 +98,8 @@ export async function countVerified(deps: ChargeDeps, call: Call, rate: Rate) {
 
 function payerKey({ bucket }: Rate, payer: string): string {
   return `${bucket}payer:${payer}`
+}
+
+function addressKey(bucket: string, clientAddress: string): string {
+  return `${bucket}address:${clientAddress}`
 }

@@ -2,9 +2,11 @@ import type { Handler, HandlerContext } from '../../../domain/endpoint.js'
 import type { Answer } from '../../../domain/handler-answer.js'
 import { parseBaseUnits } from '../../../domain/money.js'
 import { usdNumber } from '../../../domain/usd-price-for-display.js'
-import { type Call, log } from '../call-record.js'
+import { log } from '../call-log.js'
+import type { Call } from '../call-record.js'
 import { Cancellation } from '../cancellation.js'
 import type { ChargeDeps, EndpointEntry } from '../charge-deps.js'
+import { handlerFailed } from '../diagnostics.js'
 import { answeredFailure, resemblesFailure, type ToldFailure, thrownFailure } from '../handler-failure.js'
 import { NoAnswer, render } from '../render-answer.js'
 import { COLLECTED_BYTES_MAX, collected, renderStream } from '../render-stream.js'
@@ -126,7 +128,7 @@ function contextOf(deps: ChargeDeps, call: Call, cancellation: Cancellation): Ha
           asset: requirements.asset,
         }
       : { amount: '0', asset: deps.assetId },
-    idempotencyKey: request.idempotencyKey,
+    idempotencyKey: call.key ?? request.idempotencyKey,
     traceId: call.traceId,
     [CANCELLATION]: cancellation,
   }
@@ -134,6 +136,8 @@ function contextOf(deps: ChargeDeps, call: Call, cancellation: Cancellation): Ha
 }
 
 function fail(deps: ChargeDeps, call: Call, cause: unknown): void {
+  if (handlerFailed.hasSubscribers)
+    handlerFailed.publish({ endpoint: call.endpoint.def.name, traceId: call.traceId, error: cause })
   deps.logger.error(
     { err: cause, endpoint: call.endpoint.def.name, traceId: call.traceId },
     cause instanceof NoAnswer ? cause.message : 'a handler failed',

@@ -3,6 +3,7 @@ import type { ReadPayment } from '../../../ports/payment-reader.js'
 import { type Call, claimedPayer, signingPayer, storeDown } from '../call-record.js'
 import type { ChargeDeps } from '../charge-deps.js'
 import { bodyHash, claimName, unseal } from '../claim-name-and-seal.js'
+import { keyOfTask } from '../key-of-call.js'
 import { keyId } from '../subscription-key.js'
 
 /**
@@ -18,12 +19,16 @@ const SECRET_KEY_LENGTH_MIN = 16
  * asked.
  */
 export function open(deps: ChargeDeps, call: Call) {
+  if (call.keyProblem !== undefined) {
+    call.problem = call.keyProblem
+    return 'unusableKey'
+  }
   const hold = holdOf(deps, call)
   return hold === undefined ? 'opened' : take(deps, call, hold)
 }
 
 async function take(deps: ChargeDeps, call: Call, hold: Hold) {
-  if (isGuessable(deps, call) && call.read) {
+  if (isGuessable(call) && call.read) {
     const refused = await landedWithShortKey(deps, call.read, call)
     if (refused !== undefined) return refused
   }
@@ -55,7 +60,7 @@ type Refused = Extract<Opened, { verdict: 'reused' | 'inProgress' | 'inUse' }>
 /** If the caller sent no key, the refusal is about the payment. */
 async function refusedFor(deps: ChargeDeps, call: Call, opened: Refused) {
   const waitMs = opened.verdict === 'reused' ? 0 : opened.retryAfterMs
-  const isOfKey = opened.verdict !== 'inUse' && keyOf(deps, call) !== undefined
+  const isOfKey = opened.verdict !== 'inUse' && call.key !== undefined
   if (!isOfKey && waitMs <= 0 && (await landed(deps, call.read!))) return 'spent'
   if (isOfKey && opened.verdict === 'reused') return 'reused'
   call.retryAfterMs = Math.min(waitMs, RETRY_MAX_MS)
@@ -96,8 +101,7 @@ async function landedWithShortKey(deps: ChargeDeps, read: ReadPayment, call: Cal
   return 'storeDown'
 }
 
-function isGuessable(deps: ChargeDeps, call: Call): boolean {
-  const key = keyOf(deps, call)
+function isGuessable({ key }: Call): boolean {
   return key !== undefined && key.length < SECRET_KEY_LENGTH_MIN
 }
 
@@ -114,8 +118,7 @@ async function attempt(deps: ChargeDeps, hold: Hold): Promise<Opened | undefined
 
 /** A claim protects a payment or a window's key. A request with neither needs no claim. */
 function holdOf(deps: ChargeDeps, call: Call): Hold | undefined {
-  const { read, payload, endpoint } = call
-  const key = keyOf(deps, call)
+  const { read, payload, endpoint, key } = call
   const scope = key === undefined ? paymentScope(call) : scopeOf(deps, call)
   if (read === undefined && scope === undefined) return undefined
   call.secret = key ?? read!.signature
@@ -133,10 +136,6 @@ function holdOf(deps: ChargeDeps, call: Call): Hold | undefined {
   }
 }
 
-function keyOf(deps: ChargeDeps, { request }: Call): string | undefined {
-  return deps.rules.idempotency && request.idempotencyKey
-}
-
 /**
  * Without a key, the payment itself is the key while its outcome is open: the same payment with the same body gets
  * the answer of a call whose outcome was unknown. The payment's signature seals the answer, so another signature over
@@ -149,6 +148,8 @@ function paymentScope({ read }: Call): string | undefined {
 /** The owner of the key. A payer without proof shares a scope only with callers from the same network address. */
 function scopeOf(deps: ChargeDeps, call: Call): string | undefined {
   const { request, payload } = call
+  // Only the task's caller knows its id, and only one payment can have it: a retry may come from another address.
+  if (request.task !== undefined && call.key === keyOfTask(request.task)) return 'task'
   if (payload !== undefined) {
     const payer = signingPayer(deps, call)
     if (payer !== undefined) return `payer:${payer}`

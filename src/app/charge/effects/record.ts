@@ -2,13 +2,8 @@ import { bodyBytes } from '../../../domain/handler-answer.js'
 import { type Call, type ReplayedAnswer, storeDown } from '../call-record.js'
 import type { ChargeDeps } from '../charge-deps.js'
 import { seal } from '../claim-name-and-seal.js'
+import { landsWithinMs, paymentLifeMs } from '../payment-life.js'
 import { keyId, newKey, windowsNow } from '../subscription-key.js'
-
-/** Generous limits for garbage collection: slow rounds, and an hour for clocks and operators. */
-const ROUND_SLOW_MS = 4_000
-const SLACK_MS = 3_600_000
-/** The widest window that Algorand allows, for payments whose rounds are not known. */
-const ROUNDS_MAX = 1_000
 
 const NOTHING = new Uint8Array()
 
@@ -43,7 +38,7 @@ function stopReason(deps: ChargeDeps, call: Call) {
 /** Sent again while the outcome is open, it replaces the answer that was recorded. */
 export function recordAnswer(deps: ChargeDeps, call: Call): Promise<'recorded' | 'superseded'> {
   const { hold, read } = call
-  const paymentTtlMs = lifetimeMs(call) + SLACK_MS
+  const paymentTtlMs = paymentLifeMs(read)
   return deps.store.record({
     ...hold!,
     recorded: {
@@ -56,12 +51,6 @@ export function recordAnswer(deps: ChargeDeps, call: Call): Promise<'recorded' |
     paymentTtlMs,
     claimTtlMs: paymentTtlMs + deps.rules.retentionMs,
   })
-}
-
-/** Uses all rounds that the payment was signed for, not the rounds that are left: this needs no clock. */
-function lifetimeMs({ read }: Call): number {
-  const rounds = read ? Number(read.lastValid - read.firstValid) : ROUNDS_MAX
-  return Math.min(rounds, ROUNDS_MAX) * ROUND_SLOW_MS
 }
 
 /**
@@ -88,8 +77,8 @@ async function storeWindow(deps: ChargeDeps, call: Call, periodMs: number): Prom
   const key = newKey(deps)
   // The period starts at the last moment at which the payment can land, so settling takes no paid minute. A payment
   // that was signed for longer than the quote asks does not extend it.
-  const landsWithinMs = Math.min(lifetimeMs(call), call.requirements!.maxTimeoutSeconds * 1_000)
-  const leftMs = Math.min(call.settleByMs - deps.clock.monotonic(), landsWithinMs)
+  const withinMs = Math.min(landsWithinMs(call.read), call.requirements!.maxTimeoutSeconds * 1_000)
+  const leftMs = Math.min(call.settleByMs - deps.clock.monotonic(), withinMs)
   const expiresAtMs = Math.ceil((await windowsNow(deps)) + leftMs) + periodMs
   const { name, subscription } = call.endpoint.def
   const calls = subscription?.calls

@@ -1,0 +1,96 @@
+/** Checks a 402 as an index reads it: its quote, the size of its header, and whether it is for this very resource. */
+import { isValidAddress } from '../../../src/adapters/algorand/address.js'
+import type { HttpReply } from '../../../src/app/client/send-request.js'
+import { textFromBase64 } from '../../../src/domain/base64.js'
+import { deeperThan } from '../../../src/domain/json-depth.js'
+import { networkOf, USDC_ASSET_ID } from '../../../src/domain/network.js'
+import {
+  decodeAnswerHeader,
+  isRecord,
+  PAYMENT_REQUIRED_HEADER,
+  readRequirements,
+  X402_VERSION,
+} from '../../../src/domain/x402.js'
+import { shown } from './request.js'
+import type { Claimed } from './resource-list-check.js'
+
+/** Proxies refuse larger headers: nginx allows 4 or 8 KiB by default, for all headers of an answer together. */
+const HEADER_BYTES_MAX = 8_192
+
+const DEPTH_MAX = 64
+
+export type Quote = Record<string, unknown>
+
+/** The quote of a 402, or what came instead. */
+export function quoteIn(reply: HttpReply): { readonly quote: Quote } | { readonly why: string } {
+  if (reply.status !== 402) return { why: `it answers ${reply.status} instead of 402` }
+  const header = reply.headers.get(PAYMENT_REQUIRED_HEADER)
+  if (header === null) return { why: `the 402 has no ${PAYMENT_REQUIRED_HEADER} header` }
+  const quote = decodeAnswerHeader(header)
+  if (quote === undefined) return { why: `${PAYMENT_REQUIRED_HEADER} is not base64 of a JSON object` }
+  // What follows looks into it, level by level.
+  const isDeep = deeperThan(textFromBase64(header.replaceAll('-', '+').replaceAll('_', '/')), DEPTH_MAX)
+  return isDeep ? { why: `the quote is nested deeper than ${DEPTH_MAX} levels` } : { quote }
+}
+
+export function quoteProblems(reply: HttpReply, quote: Quote, claimed: Claimed): string[] {
+  const { length } = reply.headers.get(PAYMENT_REQUIRED_HEADER)!
+  const resource = isRecord(quote.resource) ? quote.resource : {}
+  return [
+    quote.x402Version === X402_VERSION ? [] : `x402Version is ${shown(quote.x402Version)}, not 2`,
+    length <= HEADER_BYTES_MAX ? [] : `the header has ${length} bytes, more than ${HEADER_BYTES_MAX}`,
+    isSame(resource.url, claimed.url)
+      ? []
+      : `resource.url is ${shown(resource.url)}: an index lists that, and not ${claimed.url.href}`,
+    resourceProblems(resource),
+    termsProblems(quote.accepts, claimed),
+  ].flat()
+}
+
+function isSame(url: unknown, claimed: URL): boolean {
+  return typeof url === 'string' && URL.canParse(url) && new URL(url).href === claimed.href
+}
+
+const PRINTABLE = /^[\x20-\x7e]{1,32}$/
+
+/** Clients that find more than this refuse the whole quote. */
+function resourceProblems({ serviceName, tags, iconUrl }: Record<string, unknown>): string[] {
+  const isTag = (tag: unknown) => typeof tag === 'string' && PRINTABLE.test(tag)
+  const areTags = Array.isArray(tags) && tags.length <= 5 && tags.every(isTag)
+  return [
+    serviceName === undefined || isTag(serviceName)
+      ? []
+      : 'resource.serviceName is not 1 to 32 characters of ASCII',
+    tags === undefined || areTags ? [] : 'resource.tags are not up to 5 texts of 1 to 32 characters of ASCII',
+    iconUrl === undefined || (typeof iconUrl === 'string' && iconUrl.length <= 2_048)
+      ? []
+      : 'resource.iconUrl is longer than 2048 characters',
+  ].flat()
+}
+
+function termsProblems(accepts: unknown, { amount, asset, payTo }: Claimed): string[] {
+  const entries: readonly unknown[] = Array.isArray(accepts) ? accepts : []
+  const terms = entries.flatMap(entry => readRequirements(entry) ?? []).find(isUsdc)
+  if (terms === undefined) return ['no entry of accepts asks for USDC on Algorand under the scheme exact']
+  const claims = { amount, asset, payTo }
+  return Object.entries(claims)
+    .filter(([field, claim]) => claim !== undefined && claim !== terms[field as keyof typeof claims])
+    .map(([field, claim]) => {
+      return `${field} is ${shown(terms[field as keyof typeof claims])}, and ${shown(claim)} in the list`
+    })
+}
+
+function isUsdc({
+  scheme,
+  network,
+  asset,
+  payTo,
+}: NonNullable<ReturnType<typeof readRequirements>>): boolean {
+  const known = networkOf(network)
+  return (
+    scheme === 'exact' &&
+    known !== undefined &&
+    asset === String(USDC_ASSET_ID[known]) &&
+    isValidAddress(payTo)
+  )
+}

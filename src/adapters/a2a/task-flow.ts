@@ -1,0 +1,235 @@
+/**
+ * The flow of the x402 extension: a quoted message becomes a task that waits, and a later message on that task pays it or
+ * declines. What is run is the input of the first message. A failed payment ends the task; a refusal that another attempt
+ * may change does not.
+ */
+import type { EndpointDef } from '../../domain/endpoint.js'
+import { type ChargeFinal, OUTCOMES } from '../../domain/machines/charge.machine.js'
+import type { PaymentPayload } from '../../domain/x402.js'
+import type { ChargeOutcome } from '../../ports/charge.js'
+import type { Logger } from '../../ports/logger.js'
+import type { PaidBy, QuotedCall, Tasks } from '../../ports/tasks.js'
+import { type IncomingRequest, type TransportResponse, Unwritten } from '../../ports/transport.js'
+import { CALL_REFUSED, errorText, INVALID_PARAMS, RpcRefusal, type RpcRequest } from './json-rpc.js'
+import { type Asked, rpcResponseOf, taskResponse } from './outcome-to-rpc-response.js'
+import { declinedTask, failedTask, waitingTask } from './payment-tasks.js'
+import { type TaskMessage, unknownTask } from './read-message.js'
+
+export interface TaskFlow {
+  readonly tasks: Tasks
+  readonly endpoints: readonly EndpointDef[]
+  readonly logger: Logger
+  /** Walks the charge for this input. */
+  call(
+    def: EndpointDef,
+    input: QuotedCall['input'],
+    incoming: IncomingRequest,
+    over: Partial<IncomingRequest>,
+  ): Promise<ChargeOutcome>
+  /** What an answer to this request needs. */
+  asked(def: EndpointDef, about: { readonly contextId: string | undefined; readonly taskId?: string }): Asked
+}
+
+/** A message that was quoted waits as a task. */
+export async function keepQuoted(
+  flow: TaskFlow,
+  call: QuotedCall,
+  def: EndpointDef,
+  outcome: ChargeOutcome,
+  { clientAddress }: IncomingRequest,
+): Promise<TransportResponse> {
+  const { contextId } = call
+  const { request } = flow.asked(def, { contextId })
+  return unlessStoreDown(flow, request, async () => {
+    const kept = await stored(flow.tasks.keep(call, clientAddress))
+    switch (kept.verdict) {
+      case 'kept':
+        return waiting(flow.asked(def, { contextId, taskId: kept.id }), outcome)
+      case 'tooLarge':
+        throw new RpcRefusal(
+          INVALID_PARAMS,
+          `A task holds an input of at most ${kept.bytesMax} bytes. Send this one without the extension, and pay with PAYMENT-SIGNATURE.`,
+          { code: 'body_too_large' },
+        )
+      case 'limited':
+        return refused(request, 429, 'rate_limited', 'Too many calls from your address.', {
+          retryAfterMs: kept.retryAfterMs,
+        })
+      case 'full':
+        return refused(
+          request,
+          429,
+          'too_many_waiting_tasks',
+          'Too many tasks wait for their payment. Try again later, or send the message without the extension and pay with PAYMENT-SIGNATURE.',
+          { retryAfterMs: FULL_RETRY_MS },
+        )
+    }
+  })
+}
+
+const FULL_RETRY_MS = 10_000
+const STORE_RETRY_MS = 2_000
+const TAKEN_RETRY_MS = 2_000
+
+/** A message on a task. */
+export async function continueTask(
+  flow: TaskFlow,
+  message: TaskMessage,
+  request: RpcRequest,
+  incoming: IncomingRequest,
+): Promise<TransportResponse> {
+  return unlessStoreDown(flow, request, () => {
+    if (message.says === 'rejected') return decline(flow, message.taskId, request)
+    if (message.says === 'nothing') return ask(flow, message.taskId, request, incoming)
+    return pay(flow, message.taskId, message.says, request, incoming)
+  })
+}
+
+async function decline(flow: TaskFlow, taskId: string, request: RpcRequest): Promise<TransportResponse> {
+  const found = await stored(flow.tasks.find(taskId))
+  if (found === undefined) throw unknownTask()
+  const declined = await stored(flow.tasks.decline(taskId))
+  if (declined === 'unknown') throw unknownTask()
+  if (declined === 'paid') return hasPayment(request, found.paidBy)
+  const { call } = found
+  return taskResponse(
+    declinedTask(),
+    flow.asked(defOf(flow, call), { contextId: call.contextId, taskId }),
+    undefined,
+  )
+}
+
+/** Quotes again, for a client that lost the first answer. */
+async function ask(
+  flow: TaskFlow,
+  taskId: string,
+  request: RpcRequest,
+  incoming: IncomingRequest,
+): Promise<TransportResponse> {
+  const found = await stored(flow.tasks.find(taskId))
+  if (found === undefined) throw unknownTask()
+  if (found.paidBy !== undefined) return hasPayment(request, found.paidBy)
+  const { call } = found
+  const def = defOf(flow, call)
+  // Without a window's key: a message that only asks again must not run the work.
+  const unpaid = { payment: { kind: 'none' }, subscriptionKey: undefined } as const
+  const outcome = await flow.call(def, call.input, incoming, unpaid)
+  const asked = flow.asked(def, { contextId: call.contextId, taskId })
+  return written(outcome, () =>
+    outcome.final === 'quoted' ? waiting(asked, outcome) : rpcResponseOf(outcome, asked),
+  )
+}
+
+/** The payment or the work failed, and nothing was charged: the task is over. */
+const FAILED: ReadonlySet<ChargeFinal> = new Set(['refused', 'unsettled', 'failed', 'timedOut'])
+
+async function pay(
+  flow: TaskFlow,
+  taskId: string,
+  payment: PaymentPayload,
+  request: RpcRequest,
+  incoming: IncomingRequest,
+): Promise<TransportResponse> {
+  const taken = await stored(flow.tasks.take(taskId, payment))
+  if (taken.verdict === 'unknown') throw unknownTask()
+  if (taken.verdict === 'refused') return hasPayment(request, taken.paidBy)
+  const { call } = taken
+  const def = defOf(flow, call)
+  const paying = { payment: { kind: 'read', value: payment }, task: taskId } as const
+  const outcome = await flow.call(def, call.input, incoming, paying)
+  const asked = flow.asked(def, { contextId: call.contextId, taskId })
+  if (OUTCOMES[outcome.final].kind === 'answer') void taken.completed()
+  else if (FAILED.has(outcome.final)) {
+    if (!(await taken.failed())) return takenAgain(request)
+    return written(outcome, () => taskResponse(failedTask(outcome), asked, withoutQuote(outcome)))
+  }
+  return written(outcome, () => rpcResponseOf(outcome, asked))
+}
+
+/** A task may outlive the version of the agent that quoted it. */
+function defOf({ endpoints }: TaskFlow, { endpoint }: QuotedCall): EndpointDef {
+  const def = endpoints.find(({ name }) => name === endpoint)
+  if (def === undefined) throw unknownTask()
+  return def
+}
+
+function waiting(asked: Asked, outcome: ChargeOutcome): TransportResponse {
+  return written(outcome, () =>
+    taskResponse(waitingTask(outcome.challenge!.required), asked, withoutQuote(outcome)),
+  )
+}
+
+/** The metadata has the quote. In a header of a 200 it would be read by nobody, and count for the limits of proxies. */
+function withoutQuote(outcome: ChargeOutcome): ChargeOutcome {
+  return { ...outcome, challenge: undefined }
+}
+
+/** @throws Unwritten */
+function written(outcome: ChargeOutcome, write: () => TransportResponse): TransportResponse {
+  try {
+    return write()
+  } catch (cause) {
+    throw new Unwritten(outcome, cause)
+  }
+}
+
+function hasPayment(request: RpcRequest, paidBy: PaidBy | undefined): TransportResponse {
+  return refused(
+    request,
+    409,
+    'task_has_payment',
+    'A payment was presented for this task before, and the task is charged for that one alone. This message was not charged; send the first payment again for the answer, or begin a new task.',
+    { txId: paidBy?.txId },
+  )
+}
+
+function takenAgain(request: RpcRequest): TransportResponse {
+  return refused(
+    request,
+    409,
+    'payment_in_use',
+    'Another request with this payment has the task, and may be charged. Send this one again.',
+    { retryAfterMs: TAKEN_RETRY_MS },
+  )
+}
+
+class StoreDown extends Error {}
+
+/** @throws StoreDown */
+function stored<T>(move: Promise<T>): Promise<T> {
+  return move.catch(cause => {
+    throw new StoreDown('the store of tasks does not answer', { cause })
+  })
+}
+
+/** Only a move of tasks throws `StoreDown`, and none comes after a charge. */
+async function unlessStoreDown(
+  { logger }: TaskFlow,
+  request: RpcRequest,
+  answer: () => Promise<TransportResponse>,
+): Promise<TransportResponse> {
+  try {
+    return await answer()
+  } catch (cause) {
+    if (!(cause instanceof StoreDown)) throw cause
+    logger.error({ err: cause.cause }, cause.message)
+    const message = 'The store of tasks does not answer. This message was not charged; send it again.'
+    return refused(request, 503, 'store_unavailable', message, { retryAfterMs: STORE_RETRY_MS })
+  }
+}
+
+function refused(
+  { id }: RpcRequest,
+  status: number,
+  code: string,
+  message: string,
+  { retryAfterMs, ...fields }: { readonly retryAfterMs?: number; readonly txId?: string | undefined },
+): TransportResponse {
+  const data = { ...fields, code, ...(retryAfterMs !== undefined && { retryAfterMs }) }
+  const seconds = retryAfterMs !== undefined && String(Math.max(1, Math.ceil(retryAfterMs / 1_000)))
+  return {
+    status,
+    headers: { 'content-type': 'application/json', ...(seconds && { 'retry-after': seconds }) },
+    body: errorText(id, { code: CALL_REFUSED, message, data }),
+  }
+}

@@ -1,0 +1,19 @@
+/** How long a payment may matter: for garbage collection, never for a decision about money. */
+import type { ReadPayment } from '../../ports/payment-reader.js'
+
+/** Generous limits for garbage collection: slow rounds, and an hour for clocks and operators. */
+const ROUND_SLOW_MS = 4_000
+const SLACK_MS = 3_600_000
+/** The widest window that Algorand allows, for payments whose rounds are not known. */
+const ROUNDS_MAX = 1_000
+
+/** Uses all rounds that the payment was signed for, not the rounds that are left: this needs no clock. */
+export function landsWithinMs(read: ReadPayment | undefined): number {
+  const rounds = read ? Number(read.lastValid - read.firstValid) : ROUNDS_MAX
+  return Math.min(rounds, ROUNDS_MAX) * ROUND_SLOW_MS
+}
+
+/** How long the record of a payment is kept. */
+export function paymentLifeMs(read: ReadPayment | undefined): number {
+  return landsWithinMs(read) + SLACK_MS
+}

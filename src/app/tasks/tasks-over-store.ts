@@ -1,0 +1,113 @@
+/**
+ * Tasks over a store that other processes can read. The store gets a hash of the task's id, and the content sealed under the
+ * id: whoever reads the store can neither pay a task nor read an input or an answer.
+ */
+import { createHash } from 'node:crypto'
+import { canonicalJson } from '../../domain/canonical-json.js'
+import type { PaymentPayload } from '../../domain/x402.js'
+import type { TaskStore } from '../../ports/task-store.js'
+import type { PaidBy, QuotedCall, Tasks } from '../../ports/tasks.js'
+import type { ChargeDeps } from '../charge/charge-deps.js'
+import { sealBytes, unsealBytes } from '../charge/claim-name-and-seal.js'
+import { countTask } from '../charge/effects/admit.js'
+import { paymentLifeMs } from '../charge/payment-life.js'
+
+export interface TasksOptions {
+  readonly store: TaskStore
+  readonly terms: TaskTerms
+  /** How long a quote lives. */
+  readonly quoteLifeMs: number
+}
+
+/** The seller's limits for tasks. */
+export interface TaskTerms {
+  /** The most tasks that are not completed. */
+  readonly max: number
+  /** The most bytes of a task's input, as JSON. */
+  readonly inputBytesMax: number
+}
+
+/** One address gets a part of the room, so that a single caller who never pays does not take all of it. */
+const SHARE_OF_ONE = 4
+/** Names a payment in which no transaction can be read. A transaction id has no colon. */
+const UNREADABLE = 'unreadable:'
+
+export function tasksOver(deps: ChargeDeps, { store, terms, quoteLifeMs }: TasksOptions): Tasks {
+  const { payTo, reader, random, logger, endpoints } = deps
+  const { retentionMs } = deps.rules
+  const ownerMax = Math.ceil(terms.max / SHARE_OF_ONE)
+  const nameOf = (id: string) => hashOf(JSON.stringify(['task', payTo, id]))
+  const idOf = (payment: PaymentPayload) =>
+    reader.read(payment)?.txId ?? UNREADABLE + hashOf(canonicalJson(payment.payload ?? null))
+  const opened = (content: Uint8Array, id: string) =>
+    JSON.parse(unsealBytes(content, id, nameOf(id)).toString('utf8')) as QuotedCall
+
+  return {
+    async keep(call, clientAddress) {
+      const { inputBytesMax: bytesMax, max } = terms
+      if (Buffer.byteLength(JSON.stringify(call.input)) > bytesMax) return { verdict: 'tooLarge', bytesMax }
+      const rate = endpoints.get(call.endpoint)?.rate
+      const counted = rate && (await countTask(deps, rate, clientAddress))
+      if (counted && !counted.admitted) return { verdict: 'limited', retryAfterMs: counted.retryAfterMs }
+      const id = random.uuid()
+      const name = nameOf(id)
+      const content = sealBytes(Buffer.from(JSON.stringify(call), 'utf8'), id, name, random)
+      const owner = hashOf(clientAddress)
+      const kept = await store.put({ name, content, owner, lifeMs: quoteLifeMs, ownerMax, max })
+      return kept === 'kept' ? { verdict: 'kept', id } : { verdict: 'full' }
+    },
+    async find(id) {
+      const task = await store.get(nameOf(id))
+      if (task === undefined) return undefined
+      const call = opened(task.content, id)
+      return task.payment === undefined ? { call } : { call, paidBy: paidBy(task.payment) }
+    },
+    async take(id, payment) {
+      const name = nameOf(id)
+      const token = random.uuid()
+      const by = { name, payment: idOf(payment), token }
+      // For as long as its answer may be asked for: an answer that was recorded is kept for this time.
+      const lifeMs = paymentLifeMs(reader.read(payment)) + retentionMs
+      const taken = await store.take({ ...by, lifeMs })
+      switch (taken.verdict) {
+        case 'unknown':
+          return taken
+        case 'refused':
+          return { verdict: 'refused', paidBy: paidBy(taken.paidBy) }
+        case 'taken':
+          return {
+            verdict: 'taken',
+            call: opened(taken.content, id),
+            async completed() {
+              try {
+                await store.end({ ...by, how: 'completed', lifeMs: retentionMs })
+              } catch (cause) {
+                // The task counts until its time is over. Its payment can ask for the answer all the same.
+                logger.warn({ err: cause }, 'a completed task could not be marked')
+              }
+            },
+            async failed() {
+              try {
+                return (await store.end({ ...by, how: 'failed', lifeMs: 0 })) !== 'kept'
+              } catch (cause) {
+                logger.warn({ err: cause }, 'a failed task could not be ended')
+                return true
+              }
+            },
+          }
+      }
+    },
+    async decline(id) {
+      const ended = await store.end({ name: nameOf(id), how: 'failed', lifeMs: 0 })
+      return ended === 'ended' ? 'declined' : ended === 'kept' ? 'paid' : 'unknown'
+    },
+  }
+}
+
+function paidBy(payment: string): PaidBy {
+  return { txId: payment.startsWith(UNREADABLE) ? undefined : payment }
+}
+
+function hashOf(text: string): string {
+  return createHash('sha256').update(text).digest('base64url')
+}

@@ -1,0 +1,65 @@
+/**
+ * x402's extension `payment-identifier`: the payer names the call inside the payment. The name means the same as an
+ * `Idempotency-Key`, for clients that can only fill in the payment.
+ *
+ * @see x402 v2, extension payment-identifier
+ */
+import { isRecord, type PaymentPayload } from './x402.js'
+
+export const PAYMENT_IDENTIFIER = 'payment-identifier'
+
+const LENGTH_MIN = 16
+const LENGTH_MAX = 128
+const CHARACTERS = '^[a-zA-Z0-9_-]+$'
+const PATTERN = new RegExp(CHARACTERS)
+
+/** What a challenge declares. The payer copies it into the payment, and adds `info.id`. */
+export function declaredIdentifier(required = false) {
+  return {
+    info: { required },
+    schema: {
+      $schema: 'https://json-schema.org/draft/2020-12/schema',
+      type: 'object',
+      properties: {
+        required: { type: 'boolean' },
+        id: { type: 'string', minLength: LENGTH_MIN, maxLength: LENGTH_MAX, pattern: CHARACTERS },
+      },
+      required: ['required'],
+    },
+  }
+}
+
+export function isPaymentIdentifier(value: unknown): value is string {
+  return (
+    typeof value === 'string' &&
+    value.length >= LENGTH_MIN &&
+    value.length <= LENGTH_MAX &&
+    PATTERN.test(value)
+  )
+}
+
+/**
+ * The id in a payment: `undefined` where there is none, `malformed` where there is one that is not allowed. Clients
+ * that only copy the challenge's declaration send no id, and some libraries write null for a field that is not set.
+ */
+export function identifierIn({ extensions }: PaymentPayload): string | undefined | 'malformed' {
+  if (!isRecord(extensions)) return undefined
+  const extension = extensions[PAYMENT_IDENTIFIER] ?? undefined
+  if (extension === undefined) return undefined
+  if (!isRecord(extension) || !isRecord(extension.info)) return 'malformed'
+  const id = extension.info.id ?? undefined
+  return id === undefined || isPaymentIdentifier(id) ? id : 'malformed'
+}
+
+/**
+ * The payment with this key as its id, where the seller's challenge declares the extension and the key is allowed as an
+ * id. Otherwise the payment has no id, least of all one that the seller chose.
+ */
+export function withIdentifier(payload: PaymentPayload, key: string): PaymentPayload {
+  const { extensions } = payload
+  const declared = isRecord(extensions) ? extensions[PAYMENT_IDENTIFIER] : undefined
+  if (!isRecord(extensions) || !isRecord(declared) || !isRecord(declared.info)) return payload
+  const { id: _, ...info } = declared.info
+  const named = { ...declared, info: isPaymentIdentifier(key) ? { ...info, id: key } : info }
+  return { ...payload, extensions: { ...extensions, [PAYMENT_IDENTIFIER]: named } }
+}

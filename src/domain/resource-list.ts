@@ -1,0 +1,73 @@
+/**
+ * The list at `/.well-known/x402`: indexes of x402 read it at the root of an origin to learn what is sold there. It says
+ * less than the manifest. The 402 of each call decides what is paid.
+ */
+import type { AgentDef } from './agent.js'
+import type { EndpointDef, Method } from './endpoint.js'
+import { priceShown } from './manifest.js'
+import { usdToBaseUnits } from './money.js'
+import { USDC_ASSET_ID, WHOLE_HASH_ID } from './network.js'
+import type { QuoteExtra } from './quote-extra.js'
+import { windowShown } from './subscription-terms.js'
+import { X402_VERSION } from './x402.js'
+
+export interface ResourceList {
+  readonly x402Version: typeof X402_VERSION
+  readonly name: string
+  readonly description: string
+  readonly resources: readonly ListedResource[]
+}
+
+export interface ListedResource {
+  readonly url: string
+  readonly method: Method
+  readonly description: string
+  /** The 44-character id: indexes of Algorand list and compare that form. */
+  readonly network: string
+  readonly asset: string
+  /** Base units of a fixed price or of a window; absent where the price is worked out for each call. */
+  readonly amount?: string
+  readonly payTo: string
+  /** The seller's own fields of the quote, such as the tag that an index counts by. */
+  readonly extra?: QuoteExtra
+}
+
+/** The listed endpoints of an agent, reached under `baseUrl`, which has no trailing slash. */
+export function resourceList(agent: AgentDef, baseUrl: string): ResourceList {
+  const { name, description, network, payTo } = agent
+  const terms = {
+    network: WHOLE_HASH_ID[network],
+    asset: String(USDC_ASSET_ID[network]),
+  }
+  const resources = agent.endpoints
+    .filter(def => def.listed)
+    .map(def => ({
+      url: `${baseUrl}/${def.name}`,
+      method: def.method,
+      description: described(def),
+      ...terms,
+      ...amountOf(def),
+      payTo,
+      ...extraOf(agent, def),
+    }))
+  return { x402Version: X402_VERSION, name, description, resources }
+}
+
+function amountOf({ price, subscription }: EndpointDef): { readonly amount?: string } {
+  const fixed = subscription?.price ?? price
+  return typeof fixed === 'string' ? { amount: usdToBaseUnits(fixed).toString() } : {}
+}
+
+/** As a quote has them: the endpoint's win. */
+function extraOf(agent: AgentDef, def: EndpointDef): { readonly extra?: QuoteExtra } {
+  const extra = { ...agent.extra, ...def.extra }
+  return Object.keys(extra).length > 0 ? { extra } : {}
+}
+
+/** An amount alone would promise a window for one call, and no amount would promise nothing. */
+function described(def: EndpointDef): string {
+  const { price, pricing, period, calls } = priceShown(def)
+  if (pricing === 'fixed') return def.description
+  const said = `Price: ${price}${windowShown({ period, calls })}.`
+  return def.description === '' ? said : `${def.description} ${said}`
+}

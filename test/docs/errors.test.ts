@@ -30,6 +30,7 @@ const NO_CODES: Readonly<Record<string, string>> = {
   invalid_payload: "a facilitator's reason",
   settlement_failed: "a facilitator's reason",
   settlement_pending: "a facilitator's reason",
+  algod_ledger_round: 'a metric of a node',
   algod: "a node's answer, which has a message only",
   indexer: "an indexer's answer, which has a message only",
   fault: 'the body of an answer that a test asked the sandbox for',

@@ -75,8 +75,12 @@ export function masked(value: unknown, stage: Stage): unknown {
   return Object.fromEntries(entries.sort(([a], [b]) => (a! < b! ? -1 : 1)))
 }
 
+/** Of long notes the length and the beginning are enough. */
+const TEXT_MAX = 800
+
 function maskedText(text: string, { txIds, peer }: Stage): string {
-  let left = text
+  const { length } = text
+  let left = length > TEXT_MAX && /^[A-Za-z0-9+/=]*$/.test(text) ? `${text.slice(0, 40)}... ${length}` : text
   for (const [at, txId] of txIds.entries()) left = left.replaceAll(txId, `<transaction ${at}>`)
   for (const [pattern, word] of WORDS) left = left.replace(pattern, word)
   return left.replaceAll(new RegExp(`\\b${peer.assetId}\\b`, 'g'), 'ASSET')

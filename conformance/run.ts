@@ -19,6 +19,8 @@ export interface Comparison {
   readonly peer: string
   readonly isInDevelopment: boolean
   readonly asked: number
+  /** What the other peer told, by question. */
+  readonly answered: ReadonlyMap<string, unknown>
   readonly differences: readonly Difference[]
 }
 
@@ -28,15 +30,23 @@ export async function compare(
   { seed, only = '' }: { seed: string; only?: string },
 ): Promise<Comparison> {
   const asked = questions.filter(({ name }) => name.includes(only))
-  const [first, second] = [await answers(ours, asked, seed), await answers(theirs, asked, seed)]
+  const first = await answers(ours, asked, seed)
+  const second = await answers(theirs, asked, seed)
+  const answered = new Map(asked.map(({ name }, at) => [name, second[at]]))
   const differences = asked.flatMap(({ name }, at) => {
     if (isDeepStrictEqual(first[at], second[at])) return []
     return [{ question: name, ours: first[at], theirs: second[at], reason: reasonFor(name) }]
   })
-  return { peer: theirs.name, isInDevelopment: theirs.isInDevelopment, asked: asked.length, differences }
+  return {
+    peer: theirs.name,
+    isInDevelopment: theirs.isInDevelopment,
+    asked: asked.length,
+    answered,
+    differences,
+  }
 }
 
-async function answers(peer: Peer, asked: readonly Question[], seed: string): Promise<unknown[]> {
+export async function answers(peer: Peer, asked: readonly Question[], seed: string): Promise<unknown[]> {
   const cast = new Cast(seed)
   await peer.fund(cast.members)
   const stage = new Stage(peer, cast)

@@ -37,6 +37,13 @@ programs, and the past. On a network a payment often lands a round later than in
 `
 }
 
+/** The node's answers, a line each, so that a test can ask the sandbox the same. */
+export function recordOf({ peer, answered }: Comparison, seed: string): string {
+  const lines = [...answered].map(([name, told]) => `    ${JSON.stringify(name)}: ${JSON.stringify(told)}`)
+  const head = `  "peer": ${JSON.stringify(peer)},\n  "seed": ${JSON.stringify(seed)},\n`
+  return `{\n${head}  "answers": {\n${lines.join(',\n')}\n  }\n}\n`
+}
+
 /** Only the parts that differ. */
 function apart(ours: unknown, theirs: unknown): [string, string] {
   const [a, b] = [new Map(leaves(ours, '')), new Map(leaves(theirs, ''))]

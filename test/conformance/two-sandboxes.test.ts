@@ -5,10 +5,11 @@ import { describe, expect, it } from 'vitest'
 import type { Peer } from '../../conformance/peer.js'
 import { questions } from '../../conformance/questions/all.js'
 import { reasonFor, reasons } from '../../conformance/reasons.js'
-import { compare } from '../../conformance/run.js'
+import { answers, compare } from '../../conformance/run.js'
 import { sandboxPeer } from '../../conformance/sandbox-peer.js'
 import { tableOf } from '../../conformance/table.js'
 import { ROOT } from '../cli/project-folder.js'
+import recorded from '../vectors/algod-answers.json' with { type: 'json' }
 
 async function betweenSandboxes(change: (peer: Peer) => Peer = peer => peer, only?: string) {
   const [one, other] = [await sandboxPeer(), await sandboxPeer('another sandbox')]
@@ -33,6 +34,19 @@ describe('the questions', () => {
     expect(differences).toEqual([])
   })
 
+  it('are answered as the real node answered them, but where there is a reason', async () => {
+    const peer = await sandboxPeer()
+    const told = await answers(peer, questions, recorded.seed)
+    await peer.close()
+    const node = recorded.answers as Readonly<Record<string, unknown>>
+    expect(Object.keys(node)).toEqual(questions.map(({ name }) => name))
+    for (const [at, { name }] of questions.entries()) {
+      if (reasonFor(name) === undefined) expect([name, told[at]]).toEqual([name, node[name]])
+      // A reason that is not needed any more is a line that nobody needs.
+      else expect([name, told[at]]).not.toEqual([name, node[name]])
+    }
+  })
+
   it('tell a field that differs', async () => {
     const changed = (peer: Peer): Peer => ({
       ...peer,
@@ -44,7 +58,13 @@ describe('the questions', () => {
     })
     const { differences } = await betweenSandboxes(changed, 'GET /v2/transactions/params')
     expect(differences).toMatchObject([{ question: 'GET /v2/transactions/params', reason: undefined }])
-    const table = tableOf({ peer: 'another sandbox', isInDevelopment: false, asked: 1, differences })
+    const table = tableOf({
+      peer: 'another sandbox',
+      isInDevelopment: false,
+      asked: 1,
+      answered: new Map(),
+      differences,
+    })
     expect(table).toContain('| GET /v2/transactions/params | body.fee: 0 | body.price: 0 | **no reason** |')
   })
 

@@ -81,6 +81,23 @@ describe('a payment that was taken', () => {
     expect(sandbox.balance(sandbox.seller.address).usdc).toBe(0n)
   })
 
+  it('is forgotten after 1000 rounds, and so is its block', async () => {
+    const { body, txId } = await payment()
+    const settling = post('/settle', body)
+    await expect.poll(pool).toHaveLength(2)
+    sandbox.advanceRounds(1)
+    await settling
+    const landed = sandbox.round()
+    const statuses = async () => {
+      const paths = [`/v2/transactions/pending/${txId}`, `/v2/blocks/${landed}`, `/v2/blocks/${landed}/txids`]
+      return Promise.all(paths.map(async path => (await fetch(sandbox.url + path)).status))
+    }
+    sandbox.advanceRounds(1_000)
+    expect(await statuses()).toEqual([200, 200, 200])
+    sandbox.advanceRounds(1)
+    expect(await statuses()).toEqual([404, 404, 404])
+  })
+
   it('does not keep a sandbox from closing', async () => {
     const { body } = await payment()
     const settling = post('/settle', body).catch(() => 'cut')

@@ -1,7 +1,8 @@
 /** Turns arguments that people type into values that the SDK takes. */
 import { readFileSync } from 'node:fs'
 import { CommanderError, InvalidArgumentError } from 'commander'
-import { isNetwork, type Network } from '../src/domain/network.js'
+import { networkFrom } from '../src/app/server/network-from.js'
+import type { Network } from '../src/domain/network.js'
 
 const STANDARD_INPUT = 0
 
@@ -63,9 +64,18 @@ export function required<T>(value: T | undefined, flag: string): T {
 }
 
 export function networkArgument(text: string): Network {
-  if (isNetwork(text)) return text
-  throw new InvalidArgumentError('It is mainnet or testnet.')
+  try {
+    return networkFrom(text)
+  } catch (error) {
+    throw new InvalidArgumentError((error as Error).message)
+  }
 }
+
+export const NETWORK_OPTION = [
+  '--network <network>',
+  'mainnet, testnet or a JSON file that defines one (default: SVC_NETWORK, else mainnet; testnet with SVC_SANDBOX)',
+  networkArgument,
+] as const
 
 export function portArgument(text: string): number {
   const port = /^\d{1,5}$/.test(text) ? Number(text) : Number.NaN

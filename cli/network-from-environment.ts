@@ -1,10 +1,18 @@
-import { SvcError } from '../src/domain/errors.js'
-import { isNetwork, type Network } from '../src/domain/network.js'
+import { networkFrom } from '../src/app/server/network-from.js'
+import type { Network, NetworkFacts } from '../src/domain/network.js'
+import { networkFacts } from '../src/domain/network-definition.js'
 
 /** @throws SvcError `invalid_network` */
 export function networkFromEnvironment(): Network {
   const { SVC_NETWORK: named, SVC_SANDBOX: sandbox } = process.env
-  if (!named) return sandbox ? 'testnet' : 'mainnet'
-  if (isNetwork(named)) return named
-  throw new SvcError(`SVC_NETWORK is mainnet or testnet, not '${named}'`, 'invalid_network')
+  return networkFrom(named || (sandbox ? 'testnet' : 'mainnet'))
+}
+
+/** For the names of what is shown: a variable that is wrong must not hide it. */
+export function ownNetworkIfAny(): NetworkFacts | undefined {
+  try {
+    return networkFacts(networkFromEnvironment())
+  } catch {
+    return undefined
+  }
 }

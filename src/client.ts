@@ -53,7 +53,10 @@ export {
   CAIP2,
   DEFAULT_FACILITATOR,
   type Network,
+  type NetworkDefinition,
+  type NetworkKey,
   type NetworkName,
+  type PublicNetwork,
   USDC_ASSET_ID,
 } from './domain/network.js'
 export type { BazaarResource } from './domain/read-bazaar-index.js'

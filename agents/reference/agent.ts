@@ -1,5 +1,5 @@
 /** The reference agent: text, and checks of those who sell over x402. What it sells depends on the network alone. */
-import { type AgentDef, defineAgent, type EndpointDef, type Network } from '../../src/index.js'
+import { type AgentDef, defineAgent, type EndpointDef, type PublicNetwork } from '../../src/index.js'
 import { payeeCheckEndpoint } from './endpoints/payee-check.js'
 import { summarizeEndpoint } from './endpoints/summarize.js'
 import { verifySettlementEndpoint } from './endpoints/verify-settlement.js'
@@ -15,7 +15,7 @@ interface Catalogue {
   endpoints(sources: Sources): readonly EndpointDef[]
 }
 
-const CATALOGUES: Readonly<Record<Network, Catalogue>> = {
+const CATALOGUES: Readonly<Record<PublicNetwork, Catalogue>> = {
   mainnet: {
     description: 'Checks of payees, endpoints and settlements, and text tools, a request at a time',
     skills: ['x402', 'verification', 'trust', 'text'],
@@ -35,7 +35,7 @@ const CATALOGUES: Readonly<Record<Network, Catalogue>> = {
 
 export interface ReferenceAgentOptions {
   readonly payTo: string
-  readonly network: Network
+  readonly network: PublicNetwork
   readonly sources: Sources
 }
 

@@ -1,6 +1,6 @@
 /** A landed transaction as the reference agent tells it: what it moved, and who paid for that. */
 import { formatUsd } from '../../src/domain/money.js'
-import { type Network, USDC_ASSET_ID } from '../../src/domain/network.js'
+import { type PublicNetwork, USDC_ASSET_ID } from '../../src/domain/network.js'
 import type { Listed } from './chain/chain-reader.js'
 import type { IndexedTransaction } from './chain/indexed-transaction.js'
 
@@ -48,7 +48,7 @@ export function decodedTransaction(
   transaction: IndexedTransaction,
   group: Listed | undefined,
   sponsor: IndexedTransaction | undefined,
-  network: Network,
+  network: PublicNetwork,
 ): DecodedTransaction {
   const { type, round, roundTime, sender, transfer, payment, note, feeMicroAlgos } = transaction
   const isUsdc = transfer?.assetId === BigInt(USDC_ASSET_ID[network])

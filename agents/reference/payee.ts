@@ -3,7 +3,7 @@
 import { isValidAddress } from '../../src/adapters/algorand/address.js'
 import { cardUrlOf } from '../../src/domain/agent-registry.js'
 import { formatUsd } from '../../src/domain/money.js'
-import { CAIP2, type Network, networkOf } from '../../src/domain/network.js'
+import { CAIP2, type PublicNetwork, publicNetworkOf } from '../../src/domain/network.js'
 import { type BazaarResource, listBazaar } from '../../src/index.js'
 import type { Registry } from '../../src/ports/agent-registry.js'
 import type { ChainReader, Listed } from './chain/chain-reader.js'
@@ -125,13 +125,13 @@ function momentOf(seconds: number | undefined): string | null {
 async function resourcesOf(
   address: string,
   facilitatorUrl: string,
-  network: Network,
+  network: PublicNetwork,
 ): Promise<string[] | null> {
   const narrowed: typeof fetch = (url, init) => fetch(`${String(url)}&payTo=${address}`, init)
   const page = await listBazaar({ facilitatorUrl, fetchImpl: narrowed })
   if (!page.ok) return null
   const paysIt = ({ accepts }: BazaarResource) =>
-    accepts.some(terms => terms.payTo === address && networkOf(terms.network) === network)
+    accepts.some(terms => terms.payTo === address && publicNetworkOf(terms.network) === network)
   return page.resources
     .filter(paysIt)
     .map(({ resourceUrl }) => resourceUrl.slice(0, 500))
@@ -153,7 +153,7 @@ async function registeredAs(address: string, registry: Registry | undefined) {
 
 function notesOn(
   { exists, usdc, received, listed, registered }: Omit<PayeeReport, 'notes'>,
-  network: Network,
+  network: PublicNetwork,
 ): string[] {
   const notes: string[] = []
   if (!exists) notes.push(`The account holds nothing on ${network}: it may never have been used there.`)

@@ -1,6 +1,6 @@
 /** The reference agent as it is deployed: everything it needs to know is in the environment. */
 import type { RegistryIdentity } from '../../src/domain/agent-registry.js'
-import { type Network, SvcError, type SvcServer, serve } from '../../src/index.js'
+import { type PublicNetwork, SvcError, type SvcServer, serve } from '../../src/index.js'
 import { redisStores } from '../../src/redis.js'
 import { BASE_PATH, referenceAgent } from './agent.js'
 import { sourcesOf } from './sources.js'
@@ -33,7 +33,7 @@ export function serveReference(environment: Environment): SvcServer {
   }
   const sandboxUrl = environment.SVC_SANDBOX || undefined
   // What is no network is refused where the agent is defined.
-  const network = (environment.SVC_NETWORK || (sandboxUrl ? 'testnet' : 'mainnet')) as Network
+  const network = (environment.SVC_NETWORK || (sandboxUrl ? 'testnet' : 'mainnet')) as PublicNetwork
   const registry = registryIn(environment)
   const sources = sourcesOf({ network, sandboxUrl, identityApp: registry.identityApp })
   const agent = referenceAgent({ payTo, network, sources })

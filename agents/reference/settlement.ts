@@ -1,5 +1,5 @@
 /** Decodes what a transaction moved, and judges whether it is an x402 settlement. */
-import { CAIP2, type Network, USDC_ASSET_ID } from '../../src/domain/network.js'
+import { CAIP2, type PublicNetwork, USDC_ASSET_ID } from '../../src/domain/network.js'
 import type { ChainReader, Listed } from './chain/chain-reader.js'
 import type { IndexedTransaction } from './chain/indexed-transaction.js'
 import { PAYMENT_NOTE_PREFIX, SPONSOR_NOTE_PREFIX } from './chain/notes.js'
@@ -43,7 +43,7 @@ export async function settlementReport(chain: ChainReader, txid: string): Promis
   return { ...report, settlement: allPass(checks), checks, transaction: decoded }
 }
 
-function transferChecks({ type, transfer, rekeyTo }: IndexedTransaction, network: Network): Check[] {
+function transferChecks({ type, transfer, rekeyTo }: IndexedTransaction, network: PublicNetwork): Check[] {
   if (!transfer) {
     return [
       failed(

@@ -1,22 +1,22 @@
 /** What the agent reads: both networks' chains, the index, the registry, and other people's endpoints. */
 
 import { type SafeFetch, safeFetch } from '../../src/adapters/safe-fetch/safe-fetch.js'
-import { DEFAULT_ALGOD, DEFAULT_FACILITATOR, DEFAULT_INDEXER } from '../../src/domain/network.js'
-import { algodRegistry, type Network, type Registry } from '../../src/index.js'
+import { DEFAULT_FACILITATOR, PUBLIC_NETWORKS } from '../../src/domain/network.js'
+import { algodRegistry, type PublicNetwork, type Registry } from '../../src/index.js'
 import { type ChainReader, chainReader } from './chain/chain-reader.js'
 
 export interface Sources {
   /** The one that callers mean where they name none. */
-  readonly network: Network
-  readonly chains: Readonly<Record<Network, ChainReader>>
-  readonly registries: Readonly<Partial<Record<Network, Registry>>>
+  readonly network: PublicNetwork
+  readonly chains: Readonly<Record<PublicNetwork, ChainReader>>
+  readonly registries: Readonly<Partial<Record<PublicNetwork, Registry>>>
   readonly facilitatorUrl: string
   readonly fetch: SafeFetch
   close(): Promise<void>
 }
 
 export interface SourcesOptions {
-  readonly network: Network
+  readonly network: PublicNetwork
   /** Stands in for testnet's node and indexer and for the facilitator; private addresses are read as well, as its own is one. */
   readonly sandboxUrl?: string
   /** The registry's identity application on that network. */
@@ -25,10 +25,11 @@ export interface SourcesOptions {
 
 /** Nothing is opened before it is asked for. */
 export function sourcesOf({ network, sandboxUrl, identityApp }: SourcesOptions): Sources {
-  const urls = (of: Network) =>
-    sandboxUrl !== undefined && of === 'testnet'
-      ? { algodUrl: sandboxUrl, indexerUrl: sandboxUrl }
-      : { algodUrl: DEFAULT_ALGOD[of], indexerUrl: DEFAULT_INDEXER[of] }
+  const urls = (of: PublicNetwork) => {
+    if (sandboxUrl !== undefined && of === 'testnet') return { algodUrl: sandboxUrl, indexerUrl: sandboxUrl }
+    const { algodUrl, indexerUrl } = PUBLIC_NETWORKS[of]
+    return { algodUrl: algodUrl!, indexerUrl: indexerUrl! }
+  }
   const mainnet = chainReader({ network: 'mainnet', ...urls('mainnet') })
   const testnet = chainReader({ network: 'testnet', ...urls('testnet') })
   const { algodUrl } = urls(network)

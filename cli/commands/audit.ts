@@ -14,10 +14,10 @@ import {
 import { SvcError } from '../../src/client.js'
 import { csvRow } from '../../src/domain/csv.js'
 import { formatUsd } from '../../src/domain/money.js'
-import { DEFAULT_ALGOD, DEFAULT_INDEXER } from '../../src/domain/network.js'
 import type { EndedCall } from '../../src/ports/call-observer.js'
 import type { JournalHeader } from '../../src/ports/journal-header.js'
-import { momentArgument } from '../arguments.js'
+import { momentArgument, NETWORK_OPTION } from '../arguments.js'
+import { type JournalRemoteFlags, journalRemotes } from '../journal-remotes.js'
 import { columns, json, note, print, printable } from '../output.js'
 
 /** The columns of `--csv`: one payment in each row, with the run that books it. */
@@ -25,9 +25,7 @@ const COLUMNS = ['time', 'endpoint', 'usd', 'base units', 'asset', 'transaction'
 
 const CSV_HEAD = csvRow(COLUMNS)
 
-interface AuditFlags {
-  readonly algod?: string
-  readonly indexer?: string
+interface AuditFlags extends JournalRemoteFlags {
   readonly csv?: boolean
   readonly from?: number
   readonly to?: number
@@ -41,6 +39,11 @@ export function auditCommand(program: Command): void {
     .argument(
       '<journals...>',
       'the files that serve({ journal }) writes, one of each replica, or the URL of an agent with serve({ audit })',
+    )
+    .option(
+      '--network <network>',
+      'the network that the journals name, where it is not a public one: a JSON file that defines it (default: SVC_NETWORK)',
+      NETWORK_OPTION[2],
     )
     .option('--indexer <url>', 'an indexer (default: a public one; the sandbox with SVC_SANDBOX)')
     .option('--algod <url>', 'a node, asked where the indexer is behind (default: likewise)')
@@ -68,14 +71,11 @@ Examples:
 }
 
 async function runAudit(sources: readonly string[], flags: AuditFlags): Promise<void> {
-  const sandbox = process.env.SVC_SANDBOX || undefined
-  const algod = ({ network }: JournalHeader) =>
-    algodClient({ url: flags.algod ?? sandbox ?? DEFAULT_ALGOD[network] })
+  const algod = ({ network }: JournalHeader) => algodClient(journalRemotes(network, flags).algod())
   if (flags.csv) print(CSV_HEAD)
   const report = await reconcileJournal({
     journal: await journalsIn(sources),
-    transfers: ({ network }) =>
-      indexedTransfers({ url: flags.indexer ?? sandbox ?? DEFAULT_INDEXER[network] }),
+    transfers: ({ network }) => indexedTransfers(journalRemotes(network, flags).indexer()),
     async confirmedRound(header, txId) {
       const node = algod(header)
       try {

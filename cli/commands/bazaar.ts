@@ -10,6 +10,7 @@ import { mentions } from '../../src/domain/read-bazaar-index.js'
 import { priceOf } from '../../src/domain/usd-price-for-display.js'
 import { countArgument } from '../arguments.js'
 import { EXIT } from '../exit.js'
+import { ownNetworkIfAny } from '../network-from-environment.js'
 import { json, note, print, printable } from '../output.js'
 import { whileWaiting } from '../spinner.js'
 
@@ -65,9 +66,10 @@ async function bazaar({ search, limit, all, facilitator, json: asJson }: BazaarF
 }
 
 function described({ resourceUrl, accepts, description }: BazaarResource): string[] {
+  const own = ownNetworkIfAny()
   const prices = accepts.map(entry => {
-    const usd = priceOf(entry)
-    const network = networkOf(entry.network) ?? String(entry.network)
+    const usd = priceOf(entry, own?.given)
+    const network = networkOf(entry.network, own)?.name ?? String(entry.network)
     return usd === null ? `on ${network}` : `$${usd} on ${network}`
   })
   const head = printable(`${resourceUrl}  ${prices.join(', ')}`)

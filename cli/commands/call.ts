@@ -10,12 +10,13 @@ import {
   headersOf,
   jsonArgument,
   methodArgument,
-  networkArgument,
+  NETWORK_OPTION,
   type Pairs,
   queryArgument,
   required,
   withQuery,
 } from '../arguments.js'
+import { networkFromEnvironment } from '../network-from-environment.js'
 import { columns, json, note, print, printable, printData } from '../output.js'
 import { printStream } from '../print-stream.js'
 import { withQuotedNetworks } from '../quoted-networks.js'
@@ -42,11 +43,7 @@ export function callCommand(program: Command): void {
     .option('--body <json>', 'the body: JSON, @file, or - for standard input', jsonArgument)
     .option('--data <name=value>', 'adds to the query, for a GET; may be repeated', queryArgument)
     .option('--header <header>', "adds a header, such as 'X-Team: blue'; may be repeated", headerArgument)
-    .option(
-      '--network <network>',
-      'mainnet or testnet (default: mainnet; testnet with SVC_SANDBOX)',
-      networkArgument,
-    )
+    .option(...NETWORK_OPTION)
     .option('--method <method>', 'GET or POST', methodArgument)
     .option(
       '--idempotency-key <key>',
@@ -71,7 +68,7 @@ Examples:
 }
 
 async function call(url: string, flags: CallFlags): Promise<void> {
-  const { network, body, method, idempotencyKey } = flags
+  const { network = networkFromEnvironment(), body, method, idempotencyKey } = flags
   const maxPrice = required(flags.maxPrice, '--max-price')
   const target = withQuery(url, flags.data)
   const mnemonic = process.env.SVC_MNEMONIC || undefined

@@ -13,6 +13,7 @@ import { interruption } from '../dev/interruption.js'
 import { callTold, failureTold, offerTold } from '../dev/messages.js'
 import { OFFER_TRACE_ID } from '../dev/offer-trace.js'
 import { type SourceChanges, sourceChanges } from '../dev/source-changes.js'
+import { ownNetworkIfAny } from '../network-from-environment.js'
 import { json, note, print, printable } from '../output.js'
 import { startSandboxNear } from '../sandbox-near.js'
 
@@ -102,7 +103,7 @@ function offerTeller(sandbox: Sandbox | undefined, { json: asJson }: DevFlags): 
   let last = ''
   const tell = async (port: number) => {
     const { offerAt } = await import('../dev/first-call.js')
-    const offer = await offerAt(port)
+    const offer = await offerAt(port, sandbox ? 'testnet' : ownNetworkIfAny()?.given)
     if (!offer) return
     const { url, manifest, call } = offer
     if (asJson) return print(json({ url, manifest, call, sandbox: sandbox?.url, wallet: sandbox?.wallet }))

@@ -1,7 +1,8 @@
 /** `svc doctor`: one line for each condition that must hold before a caller can find and pay, and how to fix it if it does not. */
 import type { Command } from 'commander'
-import type { Network } from '../../src/domain/network.js'
-import { networkArgument } from '../arguments.js'
+import type { Network, NetworkFacts } from '../../src/domain/network.js'
+import { networkFacts } from '../../src/domain/network-definition.js'
+import { NETWORK_OPTION } from '../arguments.js'
 import type { Finding } from '../doctor/finding.js'
 import { EXIT } from '../exit.js'
 import { networkFromEnvironment } from '../network-from-environment.js'
@@ -21,11 +22,7 @@ export function doctorCommand(program: Command): void {
   program
     .command('doctor')
     .description('check that an agent can be paid from here; exit code 1 if anything is wrong')
-    .option(
-      '--network <network>',
-      'mainnet or testnet (default: SVC_NETWORK, else mainnet; testnet with SVC_SANDBOX)',
-      networkArgument,
-    )
+    .option(...NETWORK_OPTION)
     .option('--pay-to <address>', 'who is paid (default: SVC_PAY_TO)')
     .option('--facilitator <url>', 'who verifies and settles (default: the one that serve uses)')
     .option('--algod <url>', 'an Algorand node (default: the one that serve uses)')
@@ -42,11 +39,11 @@ export function doctorCommand(program: Command): void {
 }
 
 async function doctor(flags: DoctorFlags): Promise<void> {
-  if (flags.bazaar !== undefined) return examineFromOutside(flags.bazaar, flags)
-  const network = flags.network ?? networkFromEnvironment()
+  const network = networkFacts(flags.network ?? networkFromEnvironment())
+  if (flags.bazaar !== undefined) return examineFromOutside(flags.bazaar, network, flags)
   const { examine } = await import('../doctor/examine.js')
   const findings = await whileWaiting(
-    `checking ${network}`,
+    `checking ${network.name}`,
     examine({
       network,
       payTo: flags.payTo ?? process.env.SVC_PAY_TO,
@@ -54,12 +51,12 @@ async function doctor(flags: DoctorFlags): Promise<void> {
       algodUrl: flags.algod,
     }),
   )
-  report({ network }, findings, flags)
+  report({ network: network.key }, findings, flags)
 }
 
-async function examineFromOutside(url: string, flags: DoctorFlags): Promise<void> {
+async function examineFromOutside(url: string, network: NetworkFacts, flags: DoctorFlags): Promise<void> {
   const { examineListing } = await import('../doctor/listing/examine-listing.js')
-  const examining = examineListing({ url, facilitatorUrl: flags.facilitator })
+  const examining = examineListing({ url, network, facilitatorUrl: flags.facilitator })
   report({ url }, await whileWaiting(`examining ${printable(url)}`, examining), flags)
 }
 

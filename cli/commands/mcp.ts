@@ -1,7 +1,8 @@
 /** `svc mcp`: serves an agent's endpoints as tools for desktop clients, over stdio. Stdout carries only the protocol. */
 import type { Command } from 'commander'
 import type { Network } from '../../src/client.js'
-import { networkArgument, required } from '../arguments.js'
+import { NETWORK_OPTION, required } from '../arguments.js'
+import { networkFromEnvironment } from '../network-from-environment.js'
 import { note, printable } from '../output.js'
 
 interface McpFlags {
@@ -22,11 +23,7 @@ export function mcpCommand(program: Command): void {
     .option('--url <agent>', "the agent's base URL (required)")
     .option('--max-price <usd>', 'pay at most this much for a call', DEFAULT_MAX_PRICE)
     .option('--max-per-day <usd>', 'pay at most this much in 24 hours', DEFAULT_MAX_PER_DAY)
-    .option(
-      '--network <network>',
-      'mainnet or testnet (default: mainnet; testnet with SVC_SANDBOX)',
-      networkArgument,
-    )
+    .option(...NETWORK_OPTION)
     .addHelpText(
       'after',
       `
@@ -39,7 +36,7 @@ Example:
 }
 
 async function bridge(flags: McpFlags, version: string): Promise<void> {
-  const { maxPrice, maxPerDay, network } = flags
+  const { maxPrice, maxPerDay, network = networkFromEnvironment() } = flags
   const url = required(flags.url, '--url')
   const mnemonic = process.env.SVC_MNEMONIC || undefined
   // Remove the mnemonic from the environment before anything is sent, so that no child process or crash report

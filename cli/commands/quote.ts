@@ -1,7 +1,7 @@
 /** `svc quote`: prints an endpoint's price. Free, and without a wallet. */
 import type { Command } from 'commander'
 import { SvcError } from '../../src/domain/errors.js'
-import { CAIP2, networkOf } from '../../src/domain/network.js'
+import { networkOf } from '../../src/domain/network.js'
 import { priceOf } from '../../src/domain/usd-price-for-display.js'
 import { isRecord, type PaymentRequired } from '../../src/domain/x402.js'
 import {
@@ -13,6 +13,7 @@ import {
   queryArgument,
   withQuery,
 } from '../arguments.js'
+import { ownNetworkIfAny } from '../network-from-environment.js'
 import { columns, json, print } from '../output.js'
 
 interface QuoteFlags {
@@ -81,16 +82,17 @@ function described({ accepts, resource }: PaymentRequired): string[] {
 function distinct(entries: readonly Record<string, unknown>[]): readonly Record<string, unknown>[] {
   const seen = new Map<string, Record<string, unknown>>()
   for (const entry of entries) {
-    const network = networkOf(entry.network)
-    const terms = JSON.stringify(describedEntry(network ? { ...entry, network: CAIP2[network] } : entry))
+    const network = networkOf(entry.network, ownNetworkIfAny())?.caip2
+    const terms = JSON.stringify(describedEntry(network ? { ...entry, network } : entry))
     if (!seen.has(terms)) seen.set(terms, entry)
   }
   return [...seen.values()]
 }
 
 function describedEntry(entry: Record<string, unknown>): [string, string | undefined][] {
-  const usd = priceOf(entry)
-  const network = networkOf(entry.network)
+  const own = ownNetworkIfAny()
+  const usd = priceOf(entry, own?.given)
+  const network = networkOf(entry.network, own)?.name
   const feePayer = isRecord(entry.extra) ? textOf(entry.extra.feePayer) : undefined
   return [
     ['price', usd === null ? `${String(entry.amount)} base units` : `$${usd}`],

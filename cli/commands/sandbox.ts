@@ -2,17 +2,22 @@
  * `svc sandbox`: runs a network for practice. It uses loopback and play money only, and forgets everything when it
  * stops.
  */
+import { resolve } from 'node:path'
 import type { Command } from 'commander'
+import { networkFrom } from '../../src/app/server/network-from.js'
 import { formatUsd } from '../../src/domain/money.js'
-import type { Sandbox } from '../../src/sandbox.js'
+import { isPublicNetwork } from '../../src/domain/network.js'
+import type { Sandbox, SandboxOptions } from '../../src/sandbox.js'
 import { portArgument } from '../arguments.js'
 import { columns, json, print } from '../output.js'
 import { SANDBOX_PORT, startSandboxNear } from '../sandbox-near.js'
+import { shellWord } from '../shell-word.js'
 
 interface SandboxFlags {
   readonly port?: number
   readonly seed?: string
   readonly pending?: boolean
+  readonly network: string
   readonly fault?: readonly string[]
   readonly json?: boolean
 }
@@ -22,6 +27,11 @@ export function sandboxCommand(program: Command): void {
     .command('sandbox')
     .description('run a ledger, a node and a facilitator on this machine, with a funded wallet')
     .option('--port <port>', `port (default: ${SANDBOX_PORT}, or any where that is taken)`, portArgument)
+    .option(
+      '--network <network>',
+      'the network that it emulates: testnet or a JSON file that defines one',
+      'testnet',
+    )
     .option('--seed <text>', 'the same seed gives the same accounts')
     .option('--pending', 'leave payments pending until the next round, as a network does')
     .option(
@@ -33,21 +43,33 @@ export function sandboxCommand(program: Command): void {
     .action(runSandbox)
 }
 
-async function runSandbox({ port, seed, pending, fault, json: asJson }: SandboxFlags): Promise<void> {
+async function runSandbox({
+  port,
+  seed,
+  pending,
+  fault,
+  network: named,
+  json: asJson,
+}: SandboxFlags): Promise<void> {
   const stopped = signalled()
+  // The sandbox itself refuses mainnet.
+  const emulated = networkFrom(named) as SandboxOptions['network']
   const landing = pending ? 'with-the-round' : 'at-once'
-  const sandbox = await startSandboxNear({ seed, landing, fault: fault?.join(',') }, port)
+  const options = { seed, landing, fault: fault?.join(','), network: emulated } as const
+  const sandbox = await startSandboxNear(options, port)
   const { url, algodUrl, facilitatorUrl, wallet, seller, feePayer } = sandbox
-  if (asJson) print(json({ url, algodUrl, facilitatorUrl, network: 'testnet', wallet, seller, feePayer }))
-  else print(...described(sandbox))
+  if (asJson)
+    print(json({ url, algodUrl, facilitatorUrl, network: sandbox.network, wallet, seller, feePayer }))
+  else print(...described(sandbox, named))
   await stopped
   await sandbox.close()
 }
 
-function described({ url, wallet, seller, balance }: Sandbox): string[] {
+function described({ url, wallet, seller, balance, network }: Sandbox, named: string): string[] {
+  const name = network === 'testnet' ? network : network.name
   return [
     ...columns([
-      ['sandbox', `${url} (node and facilitator; testnet's ids, play money)`],
+      ['sandbox', `${url} (node and facilitator; ${name}'s ids, play money)`],
       ['wallet', `${wallet.address} (${formatUsd(balance(wallet.address).usdc ?? 0n)} in USDC)`],
       ['seller', `${seller.address} (nothing yet)`],
     ]),
@@ -55,7 +77,7 @@ function described({ url, wallet, seller, balance }: Sandbox): string[] {
     'Paste this where agents and callers run:',
     '',
     `  export SVC_SANDBOX=${url}`,
-    '  export SVC_NETWORK=testnet',
+    `  export SVC_NETWORK=${isPublicNetwork(named) ? named : shellWord(resolve(named))}`,
     `  export SVC_PAY_TO=${seller.address}`,
     `  export SVC_MNEMONIC='${wallet.mnemonic}'`,
     '',

@@ -6,7 +6,8 @@ import type { Command } from 'commander'
 import { SvcError } from '../../src/domain/errors.js'
 import { formatUsd } from '../../src/domain/money.js'
 import type { Network } from '../../src/domain/network.js'
-import { networkArgument } from '../arguments.js'
+import { networkFacts } from '../../src/domain/network-definition.js'
+import { NETWORK_OPTION } from '../arguments.js'
 import { networkFromEnvironment } from '../network-from-environment.js'
 import { columns, json, note, print } from '../output.js'
 import { whileWaiting } from '../spinner.js'
@@ -18,11 +19,6 @@ interface NodeFlags {
   readonly json?: boolean
 }
 
-const NETWORK = [
-  '--network <network>',
-  'mainnet or testnet (default: SVC_NETWORK, else mainnet; testnet with SVC_SANDBOX)',
-  networkArgument,
-] as const
 const ALGOD = ['--algod <url>', 'an Algorand node (default: the one that serve uses)'] as const
 
 export function walletCommand(program: Command): void {
@@ -50,7 +46,7 @@ Examples:
     .command('balance')
     .description('print what an account holds, and what it lacks for USDC')
     .argument('[address]', 'the account (default: the one of the wallet)')
-    .option(...NETWORK)
+    .option(...NETWORK_OPTION)
     .option(...ALGOD)
     .option('--json', 'print one JSON object')
     .action(printBalance)
@@ -59,7 +55,7 @@ Examples:
     .description(
       'opt the wallet in to USDC: 0.001 ALGO for the network, and 0.1 ALGO that must stay in the account',
     )
-    .option(...NETWORK)
+    .option(...NETWORK_OPTION)
     .option(...ALGOD)
     .option('--yes', 'do not ask on mainnet')
     .option('--json', 'print one JSON object')
@@ -96,35 +92,36 @@ async function printAddress(): Promise<void> {
 }
 
 async function printBalance(named: string | undefined, { algod, ...flags }: NodeFlags): Promise<void> {
-  const network = flags.network ?? networkFromEnvironment()
+  const network = networkFacts(flags.network ?? networkFromEnvironment())
   const address = named === undefined ? await ownAddress() : await validAddress(named)
   const { holdingsOf } = await import('../wallet/holdings.js')
-  const holdings = await whileWaiting(`asking ${network}`, holdingsOf(network, address, algod))
+  const holdings = await whileWaiting(`asking ${network.name}`, holdingsOf(network, address, algod))
   if (flags.json) return print(json(asTexts(holdings)))
   print(...(await described(holdings)))
 }
 
 async function optWalletIn({ algod, yes, ...flags }: NodeFlags & { yes?: boolean }): Promise<void> {
-  const network = flags.network ?? networkFromEnvironment()
+  const network = networkFacts(flags.network ?? networkFromEnvironment())
   const { readKey } = await import('../wallet/read-key.js')
   const key = await readKey()
   const { fundingFirst, holdingsOf } = await import('../wallet/holdings.js')
-  const before = await whileWaiting(`asking ${network}`, holdingsOf(network, key.address, algod))
+  const before = await whileWaiting(`asking ${network.name}`, holdingsOf(network, key.address, algod))
   if (before.shortOfMicroAlgos > 0n)
     throw new SvcError(fundingFirst(before.shortOfMicroAlgos), 'insufficient_algo')
-  if (before.usdc === undefined && network === 'mainnet' && !yes) await asked(key.address)
+  if (before.usdc === undefined && network.key === 'mainnet' && !yes) await asked(key.address)
   const { optIn } = await import('../wallet/opt-in.js')
   const txId =
     before.usdc === undefined
-      ? await whileWaiting(`opting in on ${network}`, optIn(network, key, algod))
+      ? await whileWaiting(`opting in on ${network.name}`, optIn(network, key, algod))
       : undefined
-  if (flags.json) print(json({ address: key.address, network, alreadyOptedIn: txId === undefined, txId }))
-  else if (txId === undefined) print(`${key.address} is opted in to USDC on ${network} already`)
+  if (flags.json)
+    print(json({ address: key.address, network: network.key, alreadyOptedIn: txId === undefined, txId }))
+  else if (txId === undefined) print(`${key.address} is opted in to USDC on ${network.name} already`)
   else
     print(
       ...columns([
         ['opted in', key.address],
-        ['network', network],
+        ['network', network.name],
         ['transaction', txId],
       ]),
     )
@@ -155,7 +152,7 @@ async function described(holdings: Holdings): Promise<string[]> {
   const { address, network, microAlgos, minBalanceMicroAlgos, usdc, missing } = holdings
   return columns([
     ['address', address],
-    ['network', network],
+    ['network', network.name],
     ['ALGO', `${algos(microAlgos)} (${algos(minBalanceMicroAlgos)} must stay)`],
     ['USDC', usdc === undefined ? 'not opted in' : formatUsd(usdc)],
     ...missing.map(what => ['missing', what] as const),
@@ -163,9 +160,17 @@ async function described(holdings: Holdings): Promise<string[]> {
 }
 
 /** JSON has no integers of 64 bits. */
-function asTexts({ microAlgos, minBalanceMicroAlgos, shortOfMicroAlgos, usdc, ...holdings }: Holdings) {
+function asTexts({
+  network,
+  microAlgos,
+  minBalanceMicroAlgos,
+  shortOfMicroAlgos,
+  usdc,
+  ...holdings
+}: Holdings) {
   return {
     ...holdings,
+    network: network.key,
     microAlgos: String(microAlgos),
     minBalanceMicroAlgos: String(minBalanceMicroAlgos),
     shortOfMicroAlgos: String(shortOfMicroAlgos),

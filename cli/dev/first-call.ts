@@ -1,5 +1,5 @@
 /** Reads an agent's offer from its manifest, and makes a first call of it that can be pasted into a shell. */
-import { type Manifest, type ManifestEndpoint, priceOf, SvcClient } from '../../src/client.js'
+import { type Manifest, type ManifestEndpoint, type Network, SvcClient } from '../../src/client.js'
 import { examplesOf } from '../../src/domain/example-input.js'
 import { OFFER_TRACEPARENT } from './offer-trace.js'
 
@@ -20,9 +20,9 @@ export interface FirstCall {
 }
 
 /** `undefined` where no agent listens on this port. */
-export async function offerAt(port: number): Promise<Offer | undefined> {
+export async function offerAt(port: number, network?: Network): Promise<Offer | undefined> {
   const url = `http://127.0.0.1:${port}`
-  const client = new SvcClient({ retry: false })
+  const client = new SvcClient({ retry: false, network })
   const manifest = await client.discover(url).catch(() => undefined)
   if (!manifest) return undefined
   const auditUrl = `${url}/_svc/audit`
@@ -50,7 +50,7 @@ async function firstCall(endpoint: ManifestEndpoint, client: SvcClient): Promise
     const quote = await client
       .quote(asked, isGet ? undefined : example, { method, headers: { traceparent: OFFER_TRACEPARENT } })
       .catch(() => undefined)
-    const usd = quote?.paymentRequired ? priceOf(quote.requirements) : null
+    const usd = quote?.paymentRequired ? client.priceOf(quote.requirements) : null
     if (usd !== null)
       return { url: asked, price: plain(usd), ...(!isGet && { body: JSON.stringify(example) }) }
   }

@@ -1,13 +1,17 @@
 /** Checks that the facilitator verifies and settles payments on this network, and pays the callers' network fees. */
 import { x402Facilitator } from '../../src/adapters/facilitator/x402-facilitator.js'
-import type { Network } from '../../src/domain/network.js'
+import type { NetworkFacts } from '../../src/domain/network.js'
 import { type Finding, failed, messageOf, ok, skipped } from './finding.js'
 
 const FACILITATOR = 'facilitator'
 const FEES = 'fee sponsorship'
 const ANSWER_TIMEOUT_MS = 5_000
 
-export async function facilitatorFindings(url: string, network: Network): Promise<Finding[]> {
+export async function facilitatorFindings(
+  url: string | undefined,
+  network: NetworkFacts,
+): Promise<Finding[]> {
+  if (url === undefined) return failing(`there is no facilitatorUrl for ${network.name}`)
   try {
     return await asked(url, network)
   } catch (error) {
@@ -15,7 +19,7 @@ export async function facilitatorFindings(url: string, network: Network): Promis
   }
 }
 
-async function asked(url: string, network: Network): Promise<Finding[]> {
+async function asked(url: string, network: NetworkFacts): Promise<Finding[]> {
   const facilitator = x402Facilitator({
     url,
     network,
@@ -29,7 +33,7 @@ async function asked(url: string, network: Network): Promise<Finding[]> {
     if (!supported) return failing(`${url}: ${facilitator.status.lastError ?? 'no answer in time'}`)
     const { feePayer } = supported
     return [
-      ok(FACILITATOR, `${url} supports exact payments on ${network}`),
+      ok(FACILITATOR, `${url} supports exact payments on ${network.name}`),
       feePayer === undefined
         ? failed(
             FEES,

@@ -4,7 +4,7 @@ import { isValidAddress } from '../../src/adapters/algorand/address.js'
 import { type Algod, bigintIn, type NodeClient } from '../../src/adapters/algorand/node-clients.js'
 import { isAddress } from '../../src/domain/address.js'
 import { formatUsd } from '../../src/domain/money.js'
-import { type Network, USDC_ASSET_ID } from '../../src/domain/network.js'
+import type { NetworkFacts } from '../../src/domain/network.js'
 import { type Finding, failed, messageOf, ok, skipped } from './finding.js'
 
 const PAY_TO = 'payTo'
@@ -34,11 +34,11 @@ export function payTo(address: string | undefined): Finding {
 /** The network refuses a payment to an account that has not opted in, and it does so after the handler has worked. */
 export async function usdcOptIn(
   address: string | undefined,
-  network: Network,
+  network: NetworkFacts,
   { algod, node }: { algod: Pick<Algod, 'assetHolding'>; node: Pick<NodeClient, 'get'> },
 ): Promise<Finding> {
   if (!isValidAddress(address)) return skipped(OPT_IN, 'there is no payTo to look up')
-  const assetId = USDC_ASSET_ID[network]
+  const assetId = network.usdc
   try {
     const holding = await algod.assetHolding(address, assetId)
     if (holding?.frozen) {
@@ -49,7 +49,7 @@ export async function usdcOptIn(
     const state = microAlgos === 0n ? 'does not exist yet' : 'is not opted in to USDC'
     return failed(
       OPT_IN,
-      `the account ${state} on ${network}`,
+      `the account ${state} on ${network.name}`,
       `Have 0.201 ALGO in it, then add asset ${assetId} in its wallet (a transfer of 0 USDC to itself).`,
     )
   } catch (error) {

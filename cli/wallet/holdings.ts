@@ -1,9 +1,9 @@
 /** What an account holds, and what it lacks to pay or to be paid in USDC. */
 import type { Algod } from '../../src/adapters/algorand/algod-api.js'
 import { algodClient } from '../../src/adapters/algorand/node-clients.js'
-import { remotesOf } from '../../src/app/server/settings-from-options.js'
+import { remotesOf } from '../../src/app/server/remotes-from-options.js'
 import { SvcError } from '../../src/domain/errors.js'
-import { GENESIS_HASH, type Network, USDC_ASSET_ID } from '../../src/domain/network.js'
+import type { NetworkFacts } from '../../src/domain/network.js'
 
 /** The ledger asks for this of an account, and for as much again for each asset. */
 const MIN_BALANCE_MICRO_ALGOS = 100_000n
@@ -11,7 +11,7 @@ export const OPT_IN_FEE_MICRO_ALGOS = 1_000n
 
 export interface Holdings {
   readonly address: string
-  readonly network: Network
+  readonly network: NetworkFacts
   readonly microAlgos: bigint
   /** What must stay in the account. */
   readonly minBalanceMicroAlgos: bigint
@@ -25,8 +25,12 @@ export interface Holdings {
 }
 
 /** @throws SvcError `node_unavailable` or `network_mismatch` */
-export async function holdingsOf(network: Network, address: string, algodUrl?: string): Promise<Holdings> {
-  const algod = algodClient({ url: remotesOf({ ...(algodUrl && { algodUrl }) }, network).algodUrl })
+export async function holdingsOf(
+  network: NetworkFacts,
+  address: string,
+  algodUrl?: string,
+): Promise<Holdings> {
+  const algod = algodClient(nodeOf(network, algodUrl))
   try {
     return await read(algod, network, address)
   } finally {
@@ -34,14 +38,22 @@ export async function holdingsOf(network: Network, address: string, algodUrl?: s
   }
 }
 
-async function read(algod: Algod, network: Network, address: string): Promise<Holdings> {
+/** @throws SvcError `invalid_options` */
+export function nodeOf(network: NetworkFacts, named: string | undefined) {
+  const { algodUrl: url, algodToken: token } = remotesOf({ ...(named && { algodUrl: named }) }, network)
+  if (url === undefined)
+    throw new SvcError(`There is no algodUrl for ${network.name}: give --algod`, 'invalid_options')
+  return { url, token }
+}
+
+async function read(algod: Algod, network: NetworkFacts, address: string): Promise<Holdings> {
   const [{ genesisHash }, account, holding] = await Promise.all([
     algod.suggestedParams(),
     algod.account(address),
-    algod.assetHolding(address, USDC_ASSET_ID[network]),
+    algod.assetHolding(address, network.usdc),
   ])
-  if (genesisHash !== GENESIS_HASH[network])
-    throw new SvcError(`The node is not on ${network}`, 'network_mismatch')
+  if (genesisHash !== network.genesisHash)
+    throw new SvcError(`The node is not on ${network.name}`, 'network_mismatch')
   const held = {
     address,
     network,

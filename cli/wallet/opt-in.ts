@@ -1,9 +1,8 @@
 /** Opts an account in to USDC: a transfer of nothing to itself. */
 import algosdk from 'algosdk'
-import { remotesOf } from '../../src/app/server/settings-from-options.js'
 import { SvcError } from '../../src/domain/errors.js'
-import { type Network, USDC_ASSET_ID } from '../../src/domain/network.js'
-import { OPT_IN_FEE_MICRO_ALGOS } from './holdings.js'
+import type { NetworkFacts } from '../../src/domain/network.js'
+import { nodeOf, OPT_IN_FEE_MICRO_ALGOS } from './holdings.js'
 import type { WalletKey } from './read-key.js'
 
 /** A round takes about 3 s. */
@@ -14,18 +13,18 @@ const CONFIRMED_WITHIN_ROUNDS = 10
  * @throws SvcError `optin_refused` where nothing landed, `optin_unknown` where it may still land
  */
 export async function optIn(
-  network: Network,
+  network: NetworkFacts,
   { address, secretKey }: WalletKey,
   algodUrl?: string,
 ): Promise<string> {
-  const { algodUrl: url } = remotesOf({ ...(algodUrl && { algodUrl }) }, network)
-  const node = new algosdk.Algodv2('', url, new URL(url).port)
+  const { url, token = '' } = nodeOf(network, algodUrl)
+  const node = new algosdk.Algodv2(token, url, new URL(url).port)
   const suggestedParams = await node.getTransactionParams().do()
   const transfer = algosdk.makeAssetTransferTxnWithSuggestedParamsFromObject({
     sender: address,
     receiver: address,
     amount: 0n,
-    assetIndex: USDC_ASSET_ID[network],
+    assetIndex: network.usdc,
     // A node that asks for more is not believed.
     suggestedParams: { ...suggestedParams, flatFee: true, fee: OPT_IN_FEE_MICRO_ALGOS },
   })

@@ -1,6 +1,6 @@
 /** What buyers do, honest ones and others. Each act is a little story of its own, rolled from its name. */
 import { SvcError } from '../../src/domain/errors.js'
-import { networkIdsOf } from '../../src/domain/network.js'
+import { networkIdsOf, TESTNET } from '../../src/domain/network.js'
 import {
   decodeAnswerHeader,
   type PaymentPayload,
@@ -277,7 +277,7 @@ function encoded({ payload }: SignedPayment, dice: Dice): string {
 /** The payment as if the other entry of the quote had been chosen. */
 function respelt(payload: PaymentPayload): PaymentPayload {
   const accepted = payload.accepted as PaymentRequirements
-  const network = networkIdsOf('testnet', 'both').find(id => id !== accepted.network)!
+  const network = networkIdsOf(TESTNET, 'both').find(id => id !== accepted.network)!
   return { ...payload, accepted: { ...accepted, network } }
 }
 

@@ -1,9 +1,11 @@
 /** Who buys: the real client over the simulated wire. */
+
 import { algodOver } from '../../src/adapters/algorand/algod-api.js'
 import { algorandPaymentSigner } from '../../src/adapters/algorand/payment-signer.js'
 import { memorySpendLedger } from '../../src/adapters/memory/spend-ledger.js'
 import { PayingClient } from '../../src/app/client/client.js'
 import { type ClientOptions, type Settings, settingsOver } from '../../src/app/client/client-options.js'
+import { TESTNET } from '../../src/domain/network.js'
 import type { PaymentSigner } from '../../src/ports/payment-signer.js'
 import type { SpendLedger } from '../../src/ports/spend-ledger.js'
 import { seededRandom } from '../kernel/dice.js'
@@ -49,12 +51,12 @@ export class Buyer {
     const { clock } = this.process
     const random = seededRandom(`${world.seed}/${name}`)
     const algod = algodOver(world.node.clientFor(this.process)({ url: 'https://node.example' }, ''))
-    this.signer = algorandPaymentSigner({ key: keyOf(name), network: 'testnet', algod, clock, random })
+    this.signer = algorandPaymentSigner({ key: keyOf(name), network: TESTNET, algod, clock, random })
     this.ledger = memorySpendLedger(clock)
     const fetchImpl = (url: string | URL | Request, init: RequestInit = {}) =>
       this.#fetch(new URL(String(url)), init, hosts)
     const surroundings = {
-      network: 'testnet',
+      network: TESTNET,
       algod,
       indexer: undefined,
       signer: this.signer,

@@ -9,7 +9,7 @@ import {
   unavailable,
   unavailableBy,
 } from '../../src/adapters/algorand/node-response-reader.js'
-import { GENESIS_HASH } from '../../src/domain/network.js'
+import { MAINNET, TESTNET } from '../../src/domain/network.js'
 import { withTimeout } from '../../src/ports/timeouts-and-aborts.js'
 import { algodRoutes } from '../../src/sandbox/algod-routes.js'
 import type { Ledger } from '../../src/sandbox/ledger.js'
@@ -83,7 +83,7 @@ export class Node {
       const text = textOf(reply.body)
       return {
         status: reply.status,
-        text: isForeign ? text.replace(GENESIS_HASH.testnet, GENESIS_HASH.mainnet) : text,
+        text: isForeign ? text.replace(TESTNET.genesisHash, MAINNET.genesisHash) : text,
       }
     } catch (error) {
       if (error instanceof BadRequest) return { status: error.status, text: '{}' }

@@ -1,6 +1,7 @@
 /** One episode's world: its time, its chain, its facilitator, its seller, and what really happened. */
 
 import { decodeMember } from '../../src/adapters/algorand/transaction-bytes.js'
+import { TESTNET } from '../../src/domain/network.js'
 import type { Cancel } from '../../src/ports/clock.js'
 import type { Logger } from '../../src/ports/logger.js'
 import type { SignedPayment } from '../../src/ports/payment-signer.js'
@@ -80,7 +81,7 @@ export class World {
     )
     const { clock } = new Process('chain', this.timeline)
     this.ledger = createLedger({
-      network: 'testnet',
+      network: TESTNET,
       rounds: createRounds({ roundMs: ROUND_MS, clock, first: FIRST_ROUND }),
       feeSink: keyOf('fee sink').address,
       nowMs: clock.now,

@@ -7,7 +7,8 @@ import type { RegistryIdentity } from './agent-registry.js'
 import type { EndpointDef } from './endpoint.js'
 import { priceShown } from './manifest.js'
 import { usdToBaseUnits } from './money.js'
-import { CAIP2, USDC_ASSET_ID, USDC_DECIMALS } from './network.js'
+import { USDC_DECIMALS } from './network.js'
+import { networkFacts } from './network-definition.js'
 import { X402_VERSION } from './x402.js'
 
 export const DEFAULT_EXT_BASE = 'https://svc.example'
@@ -79,6 +80,7 @@ export function skillPrice(def: EndpointDef): SkillPrice {
 
 function extensions(agent: AgentDef, listed: readonly EndpointDef[], options: CardOptions) {
   const uris = extensionUris(options.extBase)
+  const network = networkFacts(agent.network)
   const { agentId = null, identityApp = null, reputationApp = null, validationApp = null } = options.registry
   return [
     {
@@ -89,9 +91,9 @@ function extensions(agent: AgentDef, listed: readonly EndpointDef[], options: Ca
       params: {
         x402Version: X402_VERSION,
         facilitator: options.facilitatorUrl,
-        network: CAIP2[agent.network],
+        network: network.caip2,
         payTo: agent.payTo,
-        asset: { id: USDC_ASSET_ID[agent.network], symbol: 'USDC', decimals: USDC_DECIMALS },
+        asset: { id: network.usdc, symbol: 'USDC', decimals: USDC_DECIMALS },
         prices: listed.map(skillPrice),
       },
     },
@@ -99,7 +101,7 @@ function extensions(agent: AgentDef, listed: readonly EndpointDef[], options: Ca
       uri: uris.registry,
       description: 'The identity that this agent claims on chain; null where it claims none.',
       required: false,
-      params: { network: CAIP2[agent.network], agentId, identityApp, reputationApp, validationApp },
+      params: { network: network.caip2, agentId, identityApp, reputationApp, validationApp },
     },
     {
       uri: uris.mcp,

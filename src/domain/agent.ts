@@ -3,7 +3,8 @@ import { isAddress } from './address.js'
 import { type EndpointDef, endpoint } from './endpoint.js'
 import { SvcError, shown } from './errors.js'
 import { checkedMerchant, type Merchant } from './merchant.js'
-import { isNetwork, type Network, type NetworkName } from './network.js'
+import type { Network, NetworkName } from './network.js'
+import { networkFacts } from './network-definition.js'
 import { type QuoteExtra, quoteExtra } from './quote-extra.js'
 import { serviceMetadata } from './service-metadata.js'
 
@@ -24,8 +25,8 @@ export interface AgentOptions {
    * variable pass; an address that is missing or malformed is refused at once.
    */
   readonly payTo: string | undefined
-  /** The network that it is paid on, `mainnet` or `testnet`; checked at once. @default 'mainnet' */
-  readonly network?: NetworkName | undefined
+  /** The network that it is paid on: `mainnet`, `testnet` or a definition; checked at once. @default 'mainnet' */
+  readonly network?: Network | NetworkName | undefined
   /** At least one, each from {@link defineEndpoint}. */
   readonly endpoints: readonly EndpointDef[]
   /**
@@ -81,7 +82,7 @@ const HANDLE = /^[a-z0-9-]{3,40}$/
  */
 export function agent(options: AgentOptions): AgentDef {
   const { name, handle, description, payTo, endpoints } = options
-  const { version = '0.1.0', skills = [], network = 'mainnet', bidsOn } = options
+  const { version = '0.1.0', skills = [], bidsOn } = options
   const refuse = (why: string, code = 'invalid_agent'): never => {
     throw new SvcError(why, code)
   }
@@ -102,7 +103,7 @@ export function agent(options: AgentOptions): AgentDef {
       'invalid_address',
     )
   }
-  if (!isNetwork(network)) return refuse(`network is mainnet or testnet, not ${shown(network)}`)
+  const network = networkFacts(options.network ?? 'mainnet', refuse).given
   if (typeof version !== 'string' || version === '') refuse('version is not a string')
   if (!Array.isArray(skills) || skills.some(skill => typeof skill !== 'string'))
     refuse('skills is not a list of strings')

@@ -2,7 +2,8 @@
 import type { AgentDef } from './agent.js'
 import type { EndpointDef, JSONSchema, Method } from './endpoint.js'
 import { formatUsd, usdToBaseUnits } from './money.js'
-import { CAIP2, type Network, USDC_ASSET_ID, USDC_DECIMALS } from './network.js'
+import { type NetworkFacts, type NetworkKey, USDC_DECIMALS } from './network.js'
+import { networkFacts } from './network-definition.js'
 
 /** An agent's description of itself, at `/.well-known/svc.json`. */
 export interface Manifest {
@@ -16,8 +17,8 @@ export interface Manifest {
   readonly version: string
   /** What it is good at, in words of its own. */
   readonly skills: readonly string[]
-  /** The network that it is paid on. */
-  readonly network: Network
+  /** The network that it is paid on: `mainnet` or `testnet`; the CAIP-2 id of any other. */
+  readonly network: NetworkKey
   /** The Algorand address that is paid. */
   readonly payTo: string
   /** The listed endpoints. */
@@ -90,16 +91,17 @@ export interface ManifestX402 {
  */
 export function manifest(agent: AgentDef, baseUrl: string): Manifest {
   const base = baseUrl.replace(/\/+$/, '')
-  const { name, handle, description, version, skills, network, payTo } = agent
+  const { name, handle, description, version, skills, payTo } = agent
+  const network = networkFacts(agent.network).key
   const endpoints = agent.endpoints.filter(def => def.listed).map(def => entry(def, `${base}/${def.name}`))
   return { name, handle, description, version, skills, network, payTo, endpoints }
 }
 
-export function manifestX402(network: Network, facilitatorUrl: string): ManifestX402 {
+export function manifestX402(network: NetworkFacts, facilitatorUrl: string): ManifestX402 {
   return {
     facilitator: facilitatorUrl,
-    network: CAIP2[network],
-    asset: { id: USDC_ASSET_ID[network], symbol: 'USDC', decimals: USDC_DECIMALS },
+    network: network.caip2,
+    asset: { id: network.usdc, symbol: 'USDC', decimals: USDC_DECIMALS },
   }
 }
 

@@ -5,7 +5,7 @@ import { MEDIA_TYPE } from './body-type.js'
 import { embeddedAt, type Schema } from './embedded-schema.js'
 import type { EndpointDef } from './endpoint.js'
 import { priceShown } from './manifest.js'
-import { CAIP2, USDC_ASSET_ID } from './network.js'
+import { networkFacts } from './network-definition.js'
 import {
   ERROR_RESPONSES,
   HEADERS,
@@ -58,6 +58,7 @@ export function openapi(agent: AgentDef, baseUrl: string): OpenApi {
 function operation({ network, payTo }: AgentDef, def: EndpointDef): Schema {
   const { description, deprecated, input, method, name, subscription, tags } = def
   const terms = priceShown(def)
+  const { caip2, usdcId } = networkFacts(network)
   return {
     operationId: name.replaceAll('/', '.'),
     summary: description === '' ? name : description,
@@ -65,8 +66,8 @@ function operation({ network, payTo }: AgentDef, def: EndpointDef): Schema {
     ...(deprecated !== undefined && { deprecated: true }),
     'x-x402': {
       scheme: 'exact',
-      network: CAIP2[network],
-      asset: String(USDC_ASSET_ID[network]),
+      network: caip2,
+      asset: usdcId,
       payTo,
       ...terms,
     },

@@ -6,7 +6,7 @@ import type { AgentDef } from './agent.js'
 import type { EndpointDef, Method } from './endpoint.js'
 import { priceShown } from './manifest.js'
 import { usdToBaseUnits } from './money.js'
-import { USDC_ASSET_ID, WHOLE_HASH_ID } from './network.js'
+import { networkFacts } from './network-definition.js'
 import type { QuoteExtra } from './quote-extra.js'
 import { windowShown } from './subscription-terms.js'
 import { X402_VERSION } from './x402.js'
@@ -34,11 +34,9 @@ export interface ListedResource {
 
 /** The listed endpoints of an agent, reached under `baseUrl`, which has no trailing slash. */
 export function resourceList(agent: AgentDef, baseUrl: string): ResourceList {
-  const { name, description, network, payTo } = agent
-  const terms = {
-    network: WHOLE_HASH_ID[network],
-    asset: String(USDC_ASSET_ID[network]),
-  }
+  const { name, description, payTo } = agent
+  const { wholeHashId, usdcId } = networkFacts(agent.network)
+  const terms = { network: wholeHashId, asset: usdcId }
   const resources = agent.endpoints
     .filter(def => def.listed)
     .map(def => ({

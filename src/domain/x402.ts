@@ -6,7 +6,7 @@
  */
 import { textFromBase64, textToBase64 } from './base64.js'
 import { parseBaseUnits } from './money.js'
-import { networkOf } from './network.js'
+import { isIdOf, type NetworkFacts } from './network.js'
 
 export const X402_VERSION = 2
 export const PAYMENT_REQUIRED_HEADER = 'PAYMENT-REQUIRED'
@@ -131,13 +131,15 @@ export function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** Whether an `accepted` means the same payment as these requirements. Both forms of a network's id mean one network. */
-export function sameTerms(accepted: Record<string, unknown>, requirements: PaymentRequirements): boolean {
-  const network = networkOf(accepted.network)
+/** Whether an `accepted` means the same payment as these requirements. Both forms of the network's id mean it. */
+export function sameTerms(
+  accepted: Record<string, unknown>,
+  requirements: PaymentRequirements,
+  network: NetworkFacts,
+): boolean {
   return (
     accepted.scheme === requirements.scheme &&
-    network !== undefined &&
-    network === networkOf(requirements.network) &&
+    isIdOf(network, accepted.network) &&
     accepted.amount === requirements.amount &&
     accepted.asset === requirements.asset &&
     accepted.payTo === requirements.payTo
@@ -148,11 +150,14 @@ export function sameTerms(accepted: Record<string, unknown>, requirements: Payme
  * The requirements with the network's id as the payer spelt it. Only a spelling of the same network is taken over, so no
  * text of the payer's own gets into them.
  */
-export function speltAs(accepted: unknown, requirements: PaymentRequirements): PaymentRequirements {
-  const network = isRecord(accepted) ? accepted.network : undefined
-  if (network === requirements.network || networkOf(network) !== networkOf(requirements.network))
-    return requirements
-  return { ...requirements, network: network as string }
+export function speltAs(
+  accepted: unknown,
+  requirements: PaymentRequirements,
+  network: NetworkFacts,
+): PaymentRequirements {
+  const spelt = isRecord(accepted) ? accepted.network : undefined
+  if (spelt === requirements.network || !isIdOf(network, spelt)) return requirements
+  return { ...requirements, network: spelt }
 }
 
 /** Reads one entry of `accepts`; `undefined` where a field that a payer relies on is missing or has a wrong type. */

@@ -1,11 +1,11 @@
 /** The header of a journal: the seller whose calls it holds. With it a journal can be audited years later. */
-import type { Network } from '../domain/network.js'
+import type { NetworkKey } from '../domain/network.js'
 
 export interface JournalHeader {
   /** The version of the format. */
   readonly journal: 1
   readonly agent: string
-  readonly network: Network
+  readonly network: NetworkKey
   readonly payTo: string
   /** Decimal id of USDC on that network. */
   readonly asset: string

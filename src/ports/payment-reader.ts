@@ -1,4 +1,3 @@
-import type { Network } from '../domain/network.js'
 import type { PaymentPayload } from '../domain/x402.js'
 
 /**
@@ -38,8 +37,8 @@ export interface ReadPayment {
   readonly lastValid: bigint
   /** What speaks against the payment's group, although the payment itself can be read. */
   readonly groupProblem: GroupProblem | undefined
-  /** The network whose genesis hash the transaction names; `undefined` for any other chain. */
-  readonly network: Network | undefined
+  /** Base64 of the genesis hash that the transaction names. */
+  readonly genesisHash: string | undefined
   /**
    * The payer's ed25519 signature in base64; `undefined` for other kinds of signature. The stores never hold it. It
    * is public once the payment landed.

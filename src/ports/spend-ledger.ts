@@ -1,4 +1,4 @@
-import type { Network } from '../domain/network.js'
+import type { NetworkKey } from '../domain/network.js'
 
 /**
  * Counts what a payer has spent in the last 24 hours, before the payer spends it.
@@ -32,7 +32,7 @@ export interface SpendLedger {
    * Open reservations of the network that are due before `round`, first due first, at most `max`. A reservation is
    * first due at its payment's `lastValid`.
    */
-  due(network: Network, round: bigint, max: number): readonly OpenSpend[] | Promise<readonly OpenSpend[]>
+  due(network: NetworkKey, round: bigint, max: number): readonly OpenSpend[] | Promise<readonly OpenSpend[]>
 
   /**
    * Called when the chain did not report an open reservation's payment: the reservation is due again at `round`,
@@ -61,7 +61,7 @@ export interface Spend {
 /** The facts that the chain needs to report a payment's outcome. */
 export interface SpendPayment {
   /** The network whose rounds these are. */
-  readonly network: Network
+  readonly network: NetworkKey
   /** Its transaction id. */
   readonly txId: string
   /** The first round it can land in. */

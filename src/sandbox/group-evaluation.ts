@@ -1,7 +1,7 @@
 /** What a group does to a draft of the ledger in a round, or why a node refuses it. */
 import { Address, type SignedTransaction, type Transaction } from 'algosdk'
 import { encodeBase32 } from '../adapters/algorand/base32.js'
-import { GENESIS_HASH, GENESIS_ID, type Network } from '../domain/network.js'
+import type { NetworkFacts } from '../domain/network.js'
 import type { Draft } from './account-balances.js'
 import { type ApplyRules, applyTransaction, type Closings, unemulated } from './apply-transaction.js'
 import { encoded } from './encoded-transactions.js'
@@ -28,7 +28,7 @@ export interface Evaluation {
 }
 
 export interface EvaluationRules extends ApplyRules {
-  readonly network: Network
+  readonly network: NetworkFacts
 }
 
 export interface Simulated extends SignatureRules {
@@ -73,15 +73,15 @@ export function usageOf({ note }: Transaction): bigint {
   return USAGE + BigInt(Math.max(0, note.length - NOTE_BYTES_FREE)) * USAGE_PER_NOTE_BYTE
 }
 
-function timeAndPlaceRefusal(txn: Transaction, round: bigint, network: Network): string | undefined {
+function timeAndPlaceRefusal(txn: Transaction, round: bigint, network: NetworkFacts): string | undefined {
   const { firstValid, lastValid, genesisID, genesisHash } = txn
   if (round < firstValid || round > lastValid) {
     return `txn dead: round ${round} outside of ${firstValid}--${lastValid}`
   }
-  if (genesisID !== undefined && genesisID !== GENESIS_ID[network]) {
-    return `tx.GenesisID <${genesisID}> does not match expected <${GENESIS_ID[network]}>`
+  if (genesisID !== undefined && genesisID !== network.genesisId) {
+    return `tx.GenesisID <${genesisID}> does not match expected <${network.genesisId}>`
   }
-  const expected = Buffer.from(GENESIS_HASH[network], 'base64')
+  const expected = network.genesisHashBytes
   const given = genesisHash ?? new Uint8Array(expected.length)
   if (Buffer.compare(given, expected) !== 0) {
     return `tx.GenesisHash <${encodeBase32(given)}> does not match expected <${encodeBase32(expected)}>`

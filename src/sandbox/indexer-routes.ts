@@ -4,7 +4,6 @@
  */
 import { stringifyJSON } from 'algosdk'
 import { decodeAddress } from '../adapters/algorand/address.js'
-import { GENESIS_HASH, GENESIS_ID } from '../domain/network.js'
 import type { LandedTransaction, Ledger } from './ledger.js'
 import { BadRequest, type Reply, type Route } from './web-server.js'
 
@@ -118,8 +117,8 @@ function shown({ network }: Ledger, { signed, txId, round, landedAt }: LandedTra
     fee: txn.fee,
     'first-valid': txn.firstValid,
     'last-valid': txn.lastValid,
-    'genesis-id': GENESIS_ID[network],
-    'genesis-hash': GENESIS_HASH[network],
+    'genesis-id': network.genesisId,
+    'genesis-hash': network.genesisHash,
     'confirmed-round': round,
     'round-time': landedAt,
     ...(txn.note && txn.note.length > 0 && { note: base64(txn.note) }),

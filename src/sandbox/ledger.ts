@@ -3,7 +3,7 @@
  * after the last one, or they wait for it. It keeps every landed transaction, about 1 kB a payment, until the process ends.
  */
 import type { SignedTransaction } from 'algosdk'
-import { type Network, USDC_ASSET_ID } from '../domain/network.js'
+import type { NetworkFacts } from '../domain/network.js'
 import { systemClock } from '../ports/clock.js'
 import { type Account, type Accounts, Draft } from './account-balances.js'
 import { encoded } from './encoded-transactions.js'
@@ -55,7 +55,7 @@ export interface Credit {
 export type Landing = 'at-once' | 'with-the-round'
 
 export interface Ledger {
-  readonly network: Network
+  readonly network: NetworkFacts
   readonly assetId: bigint
   /** The address that created the asset. */
   readonly issuer: string
@@ -87,7 +87,7 @@ export interface Ledger {
 }
 
 export interface LedgerOptions {
-  readonly network: Network
+  readonly network: NetworkFacts
   readonly rounds: Rounds
   readonly feeSink: string
   /** @default the fee sink */
@@ -100,7 +100,7 @@ export interface LedgerOptions {
 
 export function createLedger(options: LedgerOptions): Ledger {
   const { network, rounds, feeSink, issuer = feeSink, landing = 'at-once', nowMs = systemClock.now } = options
-  const assetId = BigInt(USDC_ASSET_ID[network])
+  const assetId = BigInt(network.usdc)
   const rules = { network, assetId, feeSink }
   const accounts: Accounts = new Map()
   const landed = new Map<string, LandedTransaction>()

@@ -1,5 +1,6 @@
 /** A running sandbox, and its options. */
 
+import type { NetworkDefinition } from '../domain/network.js'
 import type { SandboxRegistry } from './agent-registry.js'
 import type { Faults } from './fault-settings.js'
 import type { Credit, LandedTransaction, Landing } from './ledger.js'
@@ -19,8 +20,8 @@ export interface SandboxOptions {
    * @default 'at-once'
    */
   readonly landing?: Landing
-  /** The network that it emulates. @default 'testnet' */
-  readonly network?: 'testnet'
+  /** The network that it emulates: its ids, its genesis hash, its USDC. Never mainnet. @default 'testnet' */
+  readonly network?: 'testnet' | NetworkDefinition
   /**
    * The facilitator's faults from the start, such as `settle=hang` or `verify=500:2,settle=late`.
    *
@@ -42,6 +43,8 @@ export interface SandboxTransaction extends Omit<LandedTransaction, 'signed' | '
 
 /** A running sandbox: its addresses, its accounts and its faults. */
 export interface Sandbox {
+  /** The network that it emulates: `testnet`, or the definition with this sandbox's URLs. */
+  readonly network: 'testnet' | NetworkDefinition
   /** Its origin; what the environment variable `SVC_SANDBOX` is set to. */
   readonly url: string
   /** The URL of its node. */

@@ -10,7 +10,8 @@ import {
   signingKeyFromSeed,
 } from '../adapters/algorand/signing-keys.js'
 import { SvcError } from '../domain/errors.js'
-import { CAIP2 } from '../domain/network.js'
+import { ALGORAND_MAINNET, type NetworkDefinition } from '../domain/network.js'
+import { networkFacts } from '../domain/network-definition.js'
 import { systemClock } from '../ports/clock.js'
 import { createRegistry } from './agent-registry.js'
 import { algodRoutes } from './algod-routes.js'
@@ -43,8 +44,13 @@ const SPONSOR: Credit = { microAlgos: 1_000_000_000_000n }
  * @throws SvcError `invalid_sandbox`, `invalid_fault`
  */
 export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
-  const { port = 0, seed = 'svc-sandbox', roundMs = ROUND_MS, network = 'testnet', fault, landing } = options
+  const { port = 0, seed = 'svc-sandbox', roundMs = ROUND_MS, fault, landing } = options
   if (!(roundMs >= 1)) throw new SvcError('roundMs is at least 1', 'invalid_sandbox')
+  const given = options.network ?? 'testnet'
+  const network = networkFacts(given, why => {
+    throw new SvcError(why, 'invalid_sandbox')
+  })
+  if (network.key === 'mainnet') throw new SvcError('A sandbox is never mainnet', 'invalid_sandbox')
   const keys = accountsOf(seed)
   const rounds = createRounds({ roundMs })
   const [feeSink, issuer] = [keys('fee sink').address, keys('issuer').address]
@@ -86,7 +92,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
   const wallet = open('wallet', WALLET)
   const seller = open('seller', { microAlgos: 1_000_000n, optIn: true })
   const { routes: registryRoutes, ...registry } = createRegistry(systemClock.now)
-  const strangers = { address: keys('stranger').address, network: CAIP2.mainnet }
+  const strangers = { address: keys('stranger').address, network: ALGORAND_MAINNET }
   const server = await serveRoutes(
     [
       ...facilitatorRoutes({
@@ -100,7 +106,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
       ...algodRoutes(ledger),
       ...indexerRoutes(ledger),
       ...registryRoutes,
-      ...controlRoutes({ ...money, network: CAIP2[network], seller: seller.address }),
+      ...controlRoutes({ ...money, network: network.caip2, seller: seller.address }),
     ],
     port,
   )
@@ -108,6 +114,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
   return {
     ...money,
     registry,
+    network: given === 'testnet' ? given : atThis(server.url, given),
     url: server.url,
     algodUrl: server.url,
     facilitatorUrl: server.url,
@@ -122,6 +129,11 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
       await server.close()
     },
   }
+}
+
+/** Its own addresses, and no token: the definition may have had those of a real network. */
+function atThis(url: string, { name, genesisId, genesisHash, usdc }: NetworkDefinition): NetworkDefinition {
+  return { name, genesisId, genesisHash, usdc, algodUrl: url, indexerUrl: url, facilitatorUrl: url }
 }
 
 function accountsOf(seed: string): (label: string) => SandboxAccount & { readonly key: SigningKey } {

@@ -6,7 +6,7 @@ import { SignedTransaction, type Transaction } from 'algosdk'
 import type { SigningKey } from '../adapters/algorand/signing-keys.js'
 import { decodeMember, GROUP_SIZE_MAX } from '../adapters/algorand/transaction-bytes.js'
 import { parseBaseUnits } from '../domain/money.js'
-import { networkOf } from '../domain/network.js'
+import { isIdOf, type NetworkFacts } from '../domain/network.js'
 import { isRecord, X402_VERSION } from '../domain/x402.js'
 import { isCanonical } from './algod-routes.js'
 import { encoded } from './encoded-transactions.js'
@@ -75,7 +75,7 @@ function checkedGroup(
   ledger: Ledger,
   sponsor: SigningKey,
 ): Accepted {
-  const { paymentGroup, paymentIndex } = envelopeOf(payload, requirements)
+  const { paymentGroup, paymentIndex } = envelopeOf(payload, requirements, ledger.network)
   const group = decodedGroup(paymentGroup, sponsor.address)
   const payment = group[paymentIndex]
   if (!payment) throw new Refusal('payload', `Payment index ${paymentIndex} is not whole`)
@@ -96,6 +96,7 @@ function checkedGroup(
 function envelopeOf(
   payload: unknown,
   requirements: unknown,
+  network: NetworkFacts,
 ): { paymentGroup: string[]; paymentIndex: number } {
   if (!isRecord(payload) || !isRecord(requirements))
     throw new Refusal('payload', 'No payment or no requirements')
@@ -108,8 +109,7 @@ function envelopeOf(
     const schemes = `payload=${shown(accepted.scheme)} requirements=${shown(requirements.scheme)}`
     throw new Refusal('scheme', `Expected scheme "exact", got ${schemes}`)
   }
-  const network = networkOf(requirements.network)
-  if (network === undefined || networkOf(accepted.network) !== network) {
+  if (!isIdOf(network, requirements.network) || !isIdOf(network, accepted.network)) {
     const networks = `payload=${shown(accepted.network)} requirements=${shown(requirements.network)}`
     throw new Refusal('network_mismatch', `Network mismatch: ${networks}`)
   }

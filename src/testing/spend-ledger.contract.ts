@@ -37,6 +37,8 @@ export function spendContract({ describe, expect, it }: TestRunner, name: string
       .slice(0, 52)
     return { network: 'testnet', txId, firstValid: lastValid - 10n, lastValid, ...changes }
   }
+  /** A network that is not public is named by its CAIP-2 id. */
+  const OUR_OWN = 'algorand:kUt08LxeVAAG-nh4JoAoAMM9_l_hBwSo'
   const LATE = 2n ** 50n
 
   /** A ledger with one open reservation. */
@@ -119,11 +121,13 @@ export function spendContract({ describe, expect, it }: TestRunner, name: string
 
     it('any process learns which payments are due: of the network, before the round, first due first', async () => {
       const { ledger, others, spend, paid } = await opened(1n, 100n)
-      const [later, elsewhere, reserved] = [of(2n), of(3n), of(4n)]
+      const [later, elsewhere, reserved, ofOurOwn] = [of(2n), of(3n), of(4n), of(5n)]
       await others.reserve(later, undefined)
       await others.attach(later.id, payment(101n))
       await ledger.reserve(elsewhere, undefined)
       await ledger.attach(elsewhere.id, payment(50n, { network: 'mainnet' }))
+      await ledger.reserve(ofOurOwn, undefined)
+      await ledger.attach(ofOurOwn.id, payment(50n, { network: OUR_OWN }))
       await ledger.reserve(reserved, undefined)
       const due = async (round: bigint, max = 10) =>
         (await others.due('testnet', round, max)).map(({ id }) => id)
@@ -133,6 +137,9 @@ export function spendContract({ describe, expect, it }: TestRunner, name: string
       expect(await due(102n, 1)).toEqual([spend.id])
       expect(await others.due('testnet', 101n, 1)).toEqual([{ ...spend, payment: paid }])
       expect((await others.due('mainnet', LATE, 10)).map(({ id }) => id)).toEqual([elsewhere.id])
+      expect((await others.due(OUR_OWN, LATE, 10)).map(({ id }) => id)).toEqual([ofOurOwn.id])
+      await others.settle(ofOurOwn.id, 'dead')
+      expect(await ledger.due(OUR_OWN, LATE, 10)).toEqual([])
     })
 
     it('what is postponed is due behind the others, and still counted', async () => {

@@ -8,7 +8,7 @@ import {
 } from '../../src/adapters/algorand/node-clients.js'
 import { algorandPaymentSigner } from '../../src/adapters/algorand/payment-signer.js'
 import { signingKey } from '../../src/adapters/algorand/signing-keys.js'
-import { GENESIS_HASH } from '../../src/domain/network.js'
+import { MAINNET, TESTNET } from '../../src/domain/network.js'
 import { systemClock } from '../../src/ports/clock.js'
 import { type Sandbox, startSandbox } from '../../src/sandbox.js'
 import { down, indexAt as index, emptyNode as node } from '../support/empty-node.js'
@@ -32,17 +32,17 @@ describe('a lookup on the sandbox', () => {
 
   it('finds what has landed, at once and after its window', async () => {
     const payment = await pay('settle')
-    const chain = algorandChain({ network: 'testnet', algod })
+    const chain = algorandChain({ network: TESTNET, algod })
     expect(await chain.lookup(payment.txId, payment)).toBe('found')
     sandbox.advanceRounds(40)
     const forgetful = { ...algod, confirmedRound: async () => undefined }
-    const blocksOnly = algorandChain({ network: 'testnet', algod: forgetful })
+    const blocksOnly = algorandChain({ network: TESTNET, algod: forgetful })
     expect(await blocksOnly.lookup(payment.txId, payment)).toBe('found')
   })
 
   it('knows nothing of what has not landed until its window has closed, and then that it never will', async () => {
     const payment = await pay('nothing')
-    const chain = algorandChain({ network: 'testnet', algod })
+    const chain = algorandChain({ network: TESTNET, algod })
     expect(await chain.lookup(payment.txId, payment)).toBe('unknown')
     sandbox.advanceRounds(Number(payment.lastValid - sandbox.round()))
     if (sandbox.round() === payment.lastValid) {
@@ -53,14 +53,14 @@ describe('a lookup on the sandbox', () => {
   })
 
   it('proves nothing about rounds from before the sandbox was started', async () => {
-    const chain = algorandChain({ network: 'testnet', algod })
+    const chain = algorandChain({ network: TESTNET, algod })
     const firstValid = sandbox.round() - 100_000n
     expect(await chain.lookup(TX, { firstValid, lastValid: firstValid + 10n })).toBe('unknown')
   })
 
   async function pay(how: 'settle' | 'nothing') {
     const key = signingKey(sandbox.wallet.mnemonic)
-    const signer = algorandPaymentSigner({ key, network: 'testnet', algod, paramsMaxAgeMs: 0 })
+    const signer = algorandPaymentSigner({ key, network: TESTNET, algod, paramsMaxAgeMs: 0 })
     const payment = await payerOf(sandbox, signer)()
     if (how === 'settle') {
       await fetch(`${sandbox.url}/settle`, { method: 'POST', body: JSON.stringify(payment.body) })
@@ -102,7 +102,7 @@ describe('absent is a proof', () => {
     ['the node is on another network', { suggestedParams: otherNetwork }, undefined, 'unknown'],
     ['the node does not say on which network it is', { suggestedParams: down }, undefined, 'unknown'],
   ])('%s', async (_, changes, indexer, landing) => {
-    const chain = algorandChain({ network: 'testnet', algod: node(changes), indexer })
+    const chain = algorandChain({ network: TESTNET, algod: node(changes), indexer })
     expect(await chain.lookup(TX, WINDOW)).toBe(landing)
   })
 
@@ -113,7 +113,7 @@ describe('absent is a proof', () => {
     [index(true, 1_100n), 'found'],
   ])('a window too wide for blocks is the indexer’s to answer', async (indexer, landing) => {
     const algod = node({ lastRound: async () => 1_150n, blockTxIds: down })
-    const chain = algorandChain({ network: 'testnet', algod, indexer })
+    const chain = algorandChain({ network: TESTNET, algod, indexer })
     expect(await chain.lookup(TX, { firstValid: 100n, lastValid: 1_100n })).toBe(landing)
   })
 
@@ -147,7 +147,7 @@ describe('the current round', () => {
       return world.answer()
     }
     const chain = algorandChain({
-      network: 'testnet',
+      network: TESTNET,
       algod: node({ lastRound }),
       clock: { ...systemClock, monotonic: () => world.nowMs },
     })
@@ -202,7 +202,7 @@ describe('a node of another network', () => {
   /** A node that is replaced while it is asked, and what its watch was told. */
   function replaceable() {
     const told: [string, string | undefined][] = []
-    const world = { hash: GENESIS_HASH.testnet, down: false, nowMs: 0, onBlock: () => {} }
+    const world = { hash: TESTNET.genesisHash, down: false, nowMs: 0, onBlock: () => {} }
     const algod = node({
       suggestedParams: async () => {
         if (world.down) return down()
@@ -215,7 +215,7 @@ describe('a node of another network', () => {
     })
     const chainOf = (everyMs?: number) =>
       algorandChain({
-        network: 'testnet',
+        network: TESTNET,
         algod,
         clock: { ...systemClock, monotonic: () => world.nowMs },
         ...(everyMs && { watch: { everyMs, onChange: (...change) => void told.push(change) } }),
@@ -229,13 +229,13 @@ describe('a node of another network', () => {
     expect(chain.status()).toBe('unasked')
     expect(await chain.round()).toBe(111n)
     expect(chain.status()).toBe('ok')
-    world.hash = GENESIS_HASH.mainnet
+    world.hash = MAINNET.genesisHash
     world.nowMs = 3_001
     await chain.round()
     await settled()
     expect(chain.status()).toBe('wrongNetwork')
     expect(await chain.round()).toBeUndefined()
-    world.hash = GENESIS_HASH.testnet
+    world.hash = TESTNET.genesisHash
     world.nowMs = 9_000
     await chain.round()
     await settled()
@@ -245,7 +245,7 @@ describe('a node of another network', () => {
 
   it('never had a round at all', async () => {
     const { world, chainOf } = replaceable()
-    world.hash = GENESIS_HASH.mainnet
+    world.hash = MAINNET.genesisHash
     expect(await chainOf().round()).toBeUndefined()
   })
 
@@ -253,14 +253,14 @@ describe('a node of another network', () => {
     const { world, chainOf } = replaceable()
     const chain = chainOf()
     expect(await chain.lookup(TX, WINDOW)).toBe('absent')
-    world.hash = GENESIS_HASH.mainnet
+    world.hash = MAINNET.genesisHash
     expect(await chain.lookup(TX, WINDOW)).toBe('unknown')
   })
 
   it('proves nothing where it took over while the blocks were read', async () => {
     const { world, chainOf } = replaceable()
     world.onBlock = () => {
-      world.hash = GENESIS_HASH.mainnet
+      world.hash = MAINNET.genesisHash
     }
     expect(await chainOf().lookup(TX, WINDOW)).toBe('unknown')
   })
@@ -268,7 +268,7 @@ describe('a node of another network', () => {
   it('stays one while it is silent', async () => {
     const { world, chainOf } = replaceable()
     const chain = chainOf()
-    world.hash = GENESIS_HASH.mainnet
+    world.hash = MAINNET.genesisHash
     await chain.lookup(TX, WINDOW)
     world.down = true
     await chain.lookup(TX, WINDOW)
@@ -282,10 +282,10 @@ describe('a node of another network', () => {
       const chain = chainOf(1_000)
       await vi.advanceTimersByTimeAsync(2_500)
       expect([chain.status(), told]).toEqual(['ok', []])
-      world.hash = GENESIS_HASH.mainnet
+      world.hash = MAINNET.genesisHash
       await vi.advanceTimersByTimeAsync(3_000)
-      expect([chain.status(), told]).toEqual(['wrongNetwork', [['wrongNetwork', GENESIS_HASH.mainnet]]])
-      world.hash = GENESIS_HASH.testnet
+      expect([chain.status(), told]).toEqual(['wrongNetwork', [['wrongNetwork', MAINNET.genesisHash]]])
+      world.hash = TESTNET.genesisHash
       await vi.advanceTimersByTimeAsync(3_000)
       world.down = true
       await vi.advanceTimersByTimeAsync(3_000)
@@ -305,7 +305,7 @@ describe('a node of another network', () => {
 })
 
 async function otherNetwork() {
-  return { ...(await node().suggestedParams()), genesisHash: GENESIS_HASH.mainnet }
+  return { ...(await node().suggestedParams()), genesisHash: MAINNET.genesisHash }
 }
 
 function settled(): Promise<void> {

@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest'
 import { endOfValue } from '../../src/adapters/algorand/msgpack.js'
 import { algorandPaymentReader } from '../../src/adapters/algorand/read-payment.js'
 import { decodeMember, signedBytes } from '../../src/adapters/algorand/transaction-bytes.js'
+import { PUBLIC_NETWORKS, type PublicNetwork } from '../../src/domain/network.js'
 import type { PaymentPayload } from '../../src/domain/x402.js'
 import payments from '../vectors/payments.json' with { type: 'json' }
 import verdicts from '../vectors/verdicts.json' with { type: 'json' }
@@ -25,7 +26,7 @@ describe('the official client’s payments', () => {
         asset: vector.paymentRequired.accepts[0]!.asset,
         firstValid: BigInt(payment.firstValid),
         lastValid: BigInt(payment.lastValid),
-        network: vector.network,
+        genesisHash: PUBLIC_NETWORKS[vector.network as PublicNetwork].genesisHash,
       })
       for (const { txid } of vector.transactions) expect(read?.isOfGroup(txid)).toBe(true)
       expect(read?.isOfGroup('A'.repeat(52))).toBe(false)
@@ -151,7 +152,7 @@ describe('never throws', () => {
     expect(reader.read({ payload: { paymentGroup: ['A'.repeat(70_000)], paymentIndex: 0 } })).toBeUndefined()
   })
 
-  it('reads on a network it does not know as on none', () => {
+  it('tells the genesis hash of any network', () => {
     const { sender } = txnOf(unsponsored.paymentPayload.payload.paymentGroup[0]!)
     const txn = new Transaction({
       type: TransactionType.axfer,
@@ -168,7 +169,7 @@ describe('never throws', () => {
     })
     const paymentGroup = [signedBytes(txn.toByte(), Buffer.alloc(64, 1)).toString('base64')]
     expect(reader.read({ payload: { paymentGroup, paymentIndex: 0 } })).toMatchObject({
-      network: undefined,
+      genesisHash: Buffer.alloc(32, 9).toString('base64'),
       amount: 1n,
     })
   })

@@ -3,7 +3,7 @@ import type { SuggestedParams } from '../../src/adapters/algorand/node-clients.j
 import { algorandPaymentSigner } from '../../src/adapters/algorand/payment-signer.js'
 import { algorandPaymentReader } from '../../src/adapters/algorand/read-payment.js'
 import { mnemonicOf, signingKey, signingKeyFromSeed } from '../../src/adapters/algorand/signing-keys.js'
-import { GENESIS_HASH, type Network } from '../../src/domain/network.js'
+import { MAINNET, PUBLIC_NETWORKS, type PublicNetwork, TESTNET } from '../../src/domain/network.js'
 import type { PaymentRequired, PaymentRequirements } from '../../src/domain/x402.js'
 import keys from '../vectors/keys.json' with { type: 'json' }
 import vectors from '../vectors/payments.json' with { type: 'json' }
@@ -13,12 +13,12 @@ const payer = signingKey(Buffer.from(keys.accounts.payer.secretKeyBase64, 'base6
 /** With which the vectors' client had its window of 10 rounds. */
 const WINDOW_OF_TEN_SECONDS = 28
 
-function nodeOn(network: Network, changes: Partial<SuggestedParams> = {}) {
+function nodeOn(network: PublicNetwork, changes: Partial<SuggestedParams> = {}) {
   const params: SuggestedParams = {
     lastRound: BigInt(keys.ledgerRound),
     minFeeMicroAlgos: 1_000n,
     feePerByteMicroAlgos: 0n,
-    genesisHash: GENESIS_HASH[network],
+    genesisHash: PUBLIC_NETWORKS[network].genesisHash,
     ...changes,
   }
   const node = {
@@ -37,11 +37,11 @@ const quoted = challenge.accepts[0]!
 describe('a payment is the official client’s, byte for byte', () => {
   for (const vector of vectors.payments) {
     it(vector.name, async () => {
-      const network = vector.network as Network
+      const network = vector.network as PublicNetwork
       const wanted = vector.paymentRequired as unknown as PaymentRequired
       const signer = algorandPaymentSigner({
         key: payer,
-        network,
+        network: PUBLIC_NETWORKS[network],
         algod: nodeOn(network),
         noteSource: () => String(vector.clockMs),
       })
@@ -100,7 +100,7 @@ describe('a payment', () => {
       receiver: quoted.payTo,
       amount: 10_000n,
       asset: quoted.asset,
-      network: 'testnet',
+      genesisHash: TESTNET.genesisHash,
       lastValid: signed.lastValid,
     })
     expect(read?.proven()).toBe(true)
@@ -126,7 +126,7 @@ describe('nothing is signed', () => {
   })
 
   it('on a node of another network', async () => {
-    const signing = signer({ genesisHash: GENESIS_HASH.mainnet })
+    const signing = signer({ genesisHash: MAINNET.genesisHash })
     await expect(signing.sign(challenge, quoted)).rejects.toMatchObject({ code: 'network_mismatch' })
   })
 
@@ -144,7 +144,7 @@ describe('nothing is signed', () => {
 describe('suggested parameters', () => {
   it('are asked for once in a few seconds', async () => {
     const algod = nodeOn('testnet')
-    const signing = algorandPaymentSigner({ key: payer, network: 'testnet', algod })
+    const signing = algorandPaymentSigner({ key: payer, network: TESTNET, algod })
     await Promise.all([signing.sign(challenge, quoted), signing.sign(challenge, quoted)])
     await signing.sign(challenge, quoted)
     expect(algod.asked).toBe(1)
@@ -156,7 +156,7 @@ describe('suggested parameters', () => {
     const algod = {
       suggestedParams: () => (answers++ === 0 ? Promise.reject(new Error('down')) : suggestedParams()),
     }
-    const signing = algorandPaymentSigner({ key: payer, network: 'testnet', algod })
+    const signing = algorandPaymentSigner({ key: payer, network: TESTNET, algod })
     await expect(signing.sign(challenge, quoted)).rejects.toThrow('down')
     await expect(signing.sign(challenge, quoted)).resolves.toBeDefined()
   })
@@ -213,7 +213,7 @@ describe('a key', () => {
 })
 
 function signer(changes: Partial<SuggestedParams> = {}) {
-  return algorandPaymentSigner({ key: payer, network: 'testnet', algod: nodeOn('testnet', changes) })
+  return algorandPaymentSigner({ key: payer, network: TESTNET, algod: nodeOn('testnet', changes) })
 }
 
 function thrownBy(run: () => unknown): unknown {

@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { log } from '../../src/app/charge/call-log.js'
 import { claimedPayer, meetsTerms, paysUs, signingPayer, spanIdOf } from '../../src/app/charge/call-record.js'
 import type { Terms } from '../../src/app/charge/payment-challenge.js'
+import { MAINNET } from '../../src/domain/network.js'
 import type { ReadPayment } from '../../src/ports/payment-reader.js'
 import { PAYMENT, REQUIREMENTS, type Scene, scene, UUID } from '../support/charge-fixture.js'
 import { READ, START_MS } from '../support/one-call.js'
@@ -135,7 +136,7 @@ describe('a payer that a payment claims, where no transaction can be read in it,
 
 const OTHERS: Record<string, Partial<ReadPayment>> = {
   'another receiver': { receiver: 'OTHER' },
-  'another network': { network: 'mainnet' },
+  'another network': { genesisHash: MAINNET.genesisHash },
   'another asset': { asset: '1' },
 }
 

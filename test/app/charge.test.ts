@@ -1,15 +1,17 @@
 /** The walk of one call through the machine, seen from its door: what it is told, and who else is told when it has ended. */
+
 import { describe, expect, it } from 'vitest'
 import { MESSAGES } from '../../src/app/charge/outcome-messages.js'
 import { termsOf } from '../../src/app/charge/payment-challenge.js'
 import { createCharge } from '../../src/app/charge/walk-charge-machine.js'
 import type { EndpointDef } from '../../src/domain/endpoint.js'
+import { TESTNET } from '../../src/domain/network.js'
 import type { EndedCall } from '../../src/ports/call-observer.js'
 import { PAYMENT, type Scene, scene } from '../support/charge-fixture.js'
 import { START_MS } from '../support/one-call.js'
 
 const DEF = { name: 'work', description: 'Works.', price: '$0.01', timeout: 10_000 } as EndpointDef
-const TERMS = termsOf(DEF, { network: 'testnet', payTo: 'SELLER', maxTimeoutSeconds: 60, networkIds: 'both' })
+const TERMS = termsOf(DEF, { network: TESTNET, payTo: 'SELLER', maxTimeoutSeconds: 60, networkIds: 'both' })
 
 const SELLING = { def: { ...DEF, handler: () => 'work' }, terms: TERMS }
 const REFUSES = new Error('an observer that throws')

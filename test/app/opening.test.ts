@@ -1,7 +1,7 @@
 /** What a caller is told who does not get the key and the payment that it asked for: what is in use, spent, kept or unknown. */
 import { describe, expect, it } from 'vitest'
 import { seal } from '../../src/app/charge/claim-name-and-seal.js'
-import { CAIP2, WHOLE_HASH_ID } from '../../src/domain/network.js'
+import { CAIP2, TESTNET } from '../../src/domain/network.js'
 import { systemRandom } from '../../src/ports/random.js'
 import { START_MS } from '../support/one-call.js'
 import { claimOf, type Opening, opened } from '../support/opened-call.js'
@@ -132,7 +132,7 @@ describe('a key that was used', () => {
       return rest
     }
     const short = await echoed(CAIP2.testnet)
-    for (const network of [WHOLE_HASH_ID.testnet, 'algorand:other', undefined])
+    for (const network of [TESTNET.wholeHashId, 'algorand:other', undefined])
       expect(await echoed(network)).toEqual(short)
   })
 

@@ -4,7 +4,7 @@ import { outcomeOf, takenOver } from '../../src/app/charge/call-outcome.js'
 import type { Call } from '../../src/app/charge/call-record.js'
 import { MESSAGES } from '../../src/app/charge/outcome-messages.js'
 import { type ChargeFinal, OUTCOMES } from '../../src/domain/machines/charge.machine.js'
-import { CAIP2, WHOLE_HASH_ID } from '../../src/domain/network.js'
+import { CAIP2, TESTNET } from '../../src/domain/network.js'
 import { REQUIREMENTS, RESPELT } from '../support/charge-fixture.js'
 import { ANSWER, FINALS, full, KEPT, REPLAYED, WINDOW, walked } from '../support/ended-call.js'
 import { TESTNET_USDC } from '../support/one-call.js'
@@ -82,7 +82,7 @@ describe('a receipt', () => {
   })
 
   it('spells the network as its payment did', () => {
-    const network = WHOLE_HASH_ID.testnet
+    const network = TESTNET.wholeHashId
     for (const final of ['settled', 'unsettled'] as const)
       expect(told(final, { requirements: RESPELT }).receipt).toMatchObject({ network })
     const replayed = told('replayed', { replayed: { ...REPLAYED, network } })

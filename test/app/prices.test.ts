@@ -4,11 +4,11 @@ import type { EndpointEntry } from '../../src/app/charge/charge-deps.js'
 import { type Terms, termsOf, UNPAID } from '../../src/app/charge/payment-challenge.js'
 import { quotedPrice } from '../../src/app/charge/price-from-function.js'
 import type { EndpointDef } from '../../src/domain/endpoint.js'
-import { CAIP2, USDC_ASSET_ID, WHOLE_HASH_ID } from '../../src/domain/network.js'
+import { CAIP2, PUBLIC_NETWORKS, TESTNET, USDC_ASSET_ID } from '../../src/domain/network.js'
 import { decodeHeader, type PaymentRequirements } from '../../src/domain/x402.js'
 import { PAYMENT, type Scene, scene } from '../support/charge-fixture.js'
 
-const OPTIONS = { network: 'testnet', payTo: 'SELLER', maxTimeoutSeconds: 60, networkIds: 'both' } as const
+const OPTIONS = { network: TESTNET, payTo: 'SELLER', maxTimeoutSeconds: 60, networkIds: 'both' } as const
 const SUPPORTED = { network: CAIP2.testnet, feePayer: 'SPONSOR' }
 const URL = 'https://a.example'
 
@@ -21,7 +21,7 @@ function terms(def: Partial<EndpointDef> = {}, extensions?: Record<string, unkno
 }
 
 /** The two entries of a quote. */
-const offered = (asked: PaymentRequirements) => [asked, { ...asked, network: WHOLE_HASH_ID.testnet }]
+const offered = (asked: PaymentRequirements) => [asked, { ...asked, network: TESTNET.wholeHashId }]
 
 describe('terms', () => {
   it('ask for the price in USDC, for the seller, on our network', () => {
@@ -84,11 +84,15 @@ describe('a challenge', () => {
   it.each(['mainnet', 'testnet'] as const)('offers both spellings of %s, or only that of CAIP-2', network => {
     const ids = (networkIds: 'short' | 'both', price: EndpointDef['price'], paidIn: string) => {
       const def = { name: 'work', description: '', price } as EndpointDef
-      const { challenge, requirements } = termsOf(def, { ...OPTIONS, network, networkIds })
+      const { challenge, requirements } = termsOf(def, {
+        ...OPTIONS,
+        network: PUBLIC_NETWORKS[network],
+        networkIds,
+      })
       const paid = { ...requirements(10_000n, SUPPORTED), network: paidIn }
       return challenge(URL, paid, UNPAID).required.accepts.map(entry => entry.network)
     }
-    const both = [CAIP2[network], WHOLE_HASH_ID[network]]
+    const both = [CAIP2[network], PUBLIC_NETWORKS[network].wholeHashId]
     for (const price of ['$0.01', () => '$0.01'])
       for (const paidIn of both) {
         expect(ids('both', price, paidIn)).toEqual(both)

@@ -8,7 +8,7 @@ import { validate } from '../../src/app/charge/effects/validate.js'
 import { UNPAID } from '../../src/app/charge/payment-challenge.js'
 import { keyId } from '../../src/app/charge/subscription-key.js'
 import { SvcError } from '../../src/domain/errors.js'
-import { CAIP2, WHOLE_HASH_ID } from '../../src/domain/network.js'
+import { CAIP2, MAINNET, TESTNET } from '../../src/domain/network.js'
 import type { SubscriptionRecord } from '../../src/ports/subscriptions.js'
 import { DOWN, type Given, oneCall, SELLER, START_MS, TESTNET_USDC } from '../support/one-call.js'
 
@@ -181,7 +181,7 @@ describe('the price', () => {
     ['more', 'does not pay', { paid: { amount: 10_001n } }],
     ['another asset', 'does not pay', { paid: { asset: '1' } }],
     ['somebody else', 'does not pay', { paid: { receiver: 'OTHER' } }],
-    ['on another network', 'does not pay', { paid: { network: 'mainnet' } }],
+    ['on another network', 'does not pay', { paid: { genesisHash: MAINNET.genesisHash } }],
     ['by other terms', 'other terms', { paid: {}, payload: { accepted: { ...accepted, amount: '1' } } }],
     ['by terms that are none', 'other terms', { paid: {}, payload: { accepted: null } }],
     ['by several terms', 'other terms', { paid: {}, payload: { accepted: [accepted] } }],
@@ -195,10 +195,10 @@ describe('the price', () => {
   it('is asked for in the spelling of the network that the payment has', async () => {
     const paidIn = async (network: string) =>
       (await priced({ paid: {}, payload: { accepted: { ...accepted, network } } })).requirements
-    const [short, whole] = [await paidIn(CAIP2.testnet), await paidIn(WHOLE_HASH_ID.testnet)]
+    const [short, whole] = [await paidIn(CAIP2.testnet), await paidIn(TESTNET.wholeHashId)]
     expect(short).toMatchObject({ network: CAIP2.testnet })
-    expect(whole).toEqual({ ...short, network: WHOLE_HASH_ID.testnet })
-    expect(await paidIn(WHOLE_HASH_ID.mainnet)).toEqual(short)
+    expect(whole).toEqual({ ...short, network: TESTNET.wholeHashId })
+    expect(await paidIn(MAINNET.wholeHashId)).toEqual(short)
   })
 
   describe('that a function gives', () => {

@@ -24,6 +24,7 @@ function scene(
   const seen = { kept: 0, given: [] as unknown[], settled: 0, lookups: 0 }
   const base = {
     payTo: 'SELLER',
+    recordOwner: 'SELLER',
     random,
     rules: { retentionMs: 500, answerBytesMax: 4, confirmOnChain: false, credit: { runs: 1 } },
     leases: { leaseMs: 15_000, keep: () => seen.kept++ },

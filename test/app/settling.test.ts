@@ -6,7 +6,7 @@ import { type ChargeDeps, DEFAULT_TIMEOUTS } from '../../src/app/charge/charge-d
 import { reconcile } from '../../src/app/charge/effects/reconcile.js'
 import { release } from '../../src/app/charge/effects/release.js'
 import { settle } from '../../src/app/charge/effects/settle.js'
-import { CAIP2 } from '../../src/domain/network.js'
+import { CAIP2, TESTNET } from '../../src/domain/network.js'
 import type { Landing } from '../../src/ports/chain.js'
 import type { Closed } from '../../src/ports/charge-store.js'
 import type { Settlement } from '../../src/ports/facilitator.js'
@@ -34,7 +34,7 @@ function scene({ says = UNCLEAR, landing = 'unknown', ...trouble }: Trouble) {
   const attemptsMs: number[] = []
   const seen = { lookups: 0, isCutting: trouble.isCutting ?? false, cut: () => {} }
   const world = {
-    network: 'testnet',
+    network: TESTNET,
     rules: { confirmOnChain: trouble.confirmOnChain ?? false, timeouts: DEFAULT_TIMEOUTS, retentionMs: 1 },
     clock: clockOf(timeline),
     facilitator: {

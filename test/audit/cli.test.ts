@@ -1,4 +1,5 @@
 /** `svc machines` and `svc audit`, built and run as their users run them, against an agent that really sold something. */
+
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -7,6 +8,7 @@ import { createMachine } from 'xstate'
 import { algodClient } from '../../src/adapters/algorand/node-clients.js'
 import { algorandPaymentSigner } from '../../src/adapters/algorand/payment-signer.js'
 import { signingKey } from '../../src/adapters/algorand/signing-keys.js'
+import { TESTNET } from '../../src/domain/network.js'
 import { defineEndpoint } from '../../src/index.js'
 import { svc } from '../cli/run.js'
 import { ask, challengeIn, openSeller, pay, type Seller } from '../support/seller.js'
@@ -150,7 +152,7 @@ describe('svc audit', () => {
     const { sandbox } = seller
     const signer = algorandPaymentSigner({
       key: signingKey(sandbox.accounts('stranger').mnemonic),
-      network: 'testnet',
+      network: TESTNET,
       algod: algodClient({ url: sandbox.algodUrl }),
     })
     const { payload } = await signer.sign(quoted, quoted.accepts[0]!)

@@ -1,7 +1,7 @@
 /** The command line: results on stdout, everything else on stderr, one line and a code for what fails. */
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
-import { ALGORAND_TESTNET, WHOLE_HASH_ID } from '../../src/domain/network.js'
+import { ALGORAND_TESTNET, TESTNET } from '../../src/domain/network.js'
 import { ANSWER, failure, honest, marketForFile, PRICE, quote, type Script } from '../client/market.js'
 import { ended, firstLine, start, svc } from './run.js'
 
@@ -72,7 +72,7 @@ describe('svc quote', () => {
 
   it('shows a way to pay once, in however many spellings of the network it is offered', async () => {
     const seller = await market.seller((_, shop) => {
-      const whole = { network: WHOLE_HASH_ID.testnet }
+      const whole = { network: TESTNET.wholeHashId }
       const accepts = [shop.entry(), shop.entry(whole), shop.entry({ ...whole, amount: '20000' })]
       return quote({ resource: { url: 'https://a.example/' }, accepts })
     })

@@ -3,6 +3,7 @@ import type { IncomingHttpHeaders, ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { examineListing } from '../../cli/doctor/listing/examine-listing.js'
+import { TESTNET } from '../../src/domain/network.js'
 import { defineEndpoint } from '../../src/index.js'
 import { closing } from '../support/closing.js'
 import { listen } from '../support/listen.js'
@@ -60,6 +61,7 @@ function send(res: ServerResponse, { status, headers, body, method }: Passed): v
 /** The checks that are not ok, and their messages. */
 async function wrongBehind(defect: Defect) {
   const findings = await examineListing({
+    network: TESTNET,
     url: await behind(defect),
     facilitatorUrl: seller.sandbox.facilitatorUrl,
   })
@@ -416,6 +418,7 @@ describe('svc doctor --bazaar', () => {
         .end(Buffer.from(await answer.arrayBuffer()))
     })
     const findings = await examineListing({
+      network: TESTNET,
       url: `${url}/paid`,
       facilitatorUrl: seller.sandbox.facilitatorUrl,
     })
@@ -425,7 +428,11 @@ describe('svc doctor --bazaar', () => {
   })
 
   it('ends with findings where nobody answers, or a stranger answers anything', async () => {
-    const gone = await examineListing({ url: 'http://127.0.0.1:9', facilitatorUrl: 'http://127.0.0.1:9' })
+    const gone = await examineListing({
+      network: TESTNET,
+      url: 'http://127.0.0.1:9',
+      facilitatorUrl: 'http://127.0.0.1:9',
+    })
     expect(gone.map(({ check, status }) => `${check}: ${status}`)).toEqual([
       'address: ok',
       'x402 list: failed',

@@ -1,6 +1,6 @@
 /** `svc doctor`: each thing that can be wrong, found and named with its cure, and nothing else with it. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { CAIP2, GENESIS_HASH, USDC_ASSET_ID } from '../../src/domain/network.js'
+import { CAIP2, TESTNET, USDC_ASSET_ID } from '../../src/domain/network.js'
 import { type Sandbox, startSandbox } from '../../src/sandbox.js'
 import { type FakeNode, fakeNode } from '../support/fake-node.js'
 import { svc } from './run.js'
@@ -123,7 +123,7 @@ describe.concurrent('svc doctor', () => {
   })
 
   const onTestnet = {
-    '/v2/transactions/params': { 'last-round': 5, 'min-fee': 1000, 'genesis-hash': GENESIS_HASH.testnet },
+    '/v2/transactions/params': { 'last-round': 5, 'min-fee': 1000, 'genesis-hash': TESTNET.genesisHash },
     '/v2/accounts/': { 'asset-holding': { amount: 0, 'asset-id': USDC_ASSET_ID.testnet } },
   }
   const assets: [string, unknown, string[]][] = [

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { chargedBy, contradictions, receiptOf } from '../../src/app/client/charge-evidence.js'
 import { isSuccess } from '../../src/app/client/read-response.js'
 import type { HttpReply } from '../../src/app/client/send-request.js'
-import { CAIP2, GENESIS_HASH, USDC_ASSET_ID } from '../../src/domain/network.js'
+import { CAIP2, TESTNET, USDC_ASSET_ID } from '../../src/domain/network.js'
 import { encodeHeader, type PaymentRequirements } from '../../src/domain/x402.js'
 import type { SignedPayment } from '../../src/ports/payment-signer.js'
 import { failed, OTHERS, OURS, replay, reply, signed } from '../support/seller-replies.js'
@@ -103,15 +103,15 @@ describe('a receipt', () => {
     txId: 'TX',
     amount: '10000',
     asset: String(USDC_ASSET_ID.testnet),
-    network: `algorand:${GENESIS_HASH.testnet}`,
+    network: `algorand:${TESTNET.genesisHash}`,
     payer: 'P',
     payTo: PAY_TO,
   }
-  const said = (changes: object) => contradictions({ ...honest, ...changes }, accepted, paid, 'P')
+  const said = (changes: object) => contradictions({ ...honest, ...changes }, accepted, paid, 'P', TESTNET)
 
   it('that says what was signed, or less, contradicts nothing', () => {
     expect(said({})).toEqual([])
-    expect(contradictions({}, accepted, paid, 'P')).toEqual([])
+    expect(contradictions({}, accepted, paid, 'P', TESTNET)).toEqual([])
   })
 
   it.each([

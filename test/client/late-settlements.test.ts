@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import type { Algod, Indexer } from '../../src/adapters/algorand/node-clients.js'
 import { type LateSettlementsOptions, lateSettlements } from '../../src/app/client/late-settlements.js'
 import { memorySpendLedger } from '../../src/client.js'
-import type { Network } from '../../src/domain/network.js'
+import { type NetworkKey, TESTNET } from '../../src/domain/network.js'
 import { systemClock as clock } from '../../src/ports/clock.js'
 import type { SpendEnd, SpendLedger } from '../../src/ports/spend-ledger.js'
 import { down, indexAt as index, emptyNode as node, otherNetwork } from '../support/empty-node.js'
@@ -11,7 +11,12 @@ import { gate } from '../support/gate.js'
 
 const txIdOf = (id: string) => id.toUpperCase().padEnd(52, 'A')
 
-async function open(ledger: SpendLedger, id: string, window: [bigint, bigint], network: Network = 'testnet') {
+async function open(
+  ledger: SpendLedger,
+  id: string,
+  window: [bigint, bigint],
+  network: NetworkKey = 'testnet',
+) {
   const [firstValid, lastValid] = window
   await ledger.reserve({ id, amount: 1n }, undefined)
   await ledger.attach(id, { network, txId: txIdOf(id), firstValid, lastValid })
@@ -33,7 +38,7 @@ async function settled(
   await lateSettlements({
     clock,
     ledger,
-    network: 'testnet',
+    network: TESTNET,
     algod: node(changes),
     settled: told,
     ...options,
@@ -80,7 +85,7 @@ describe('an open payment', () => {
   it('of another network is not asked about: its rounds are others', async () => {
     const ledger = memorySpendLedger()
     await open(ledger, 'a', [1n, 5n], 'mainnet')
-    await lateSettlements({ clock, ledger, network: 'testnet', algod: node(), settled: () => {} }).settle()
+    await lateSettlements({ clock, ledger, network: TESTNET, algod: node(), settled: () => {} }).settle()
     expect(ledger.spentBaseUnits).toBe(1n)
   })
 })
@@ -105,7 +110,7 @@ describe('many open payments', () => {
         return []
       },
     })
-    const late = lateSettlements({ clock, ledger, network: 'testnet', algod: counted, settled: () => {} })
+    const late = lateSettlements({ clock, ledger, network: TESTNET, algod: counted, settled: () => {} })
     await Promise.all([late.settle(), late.settle()])
     expect(ledger.spentBaseUnits).toBe(0n)
     const blocks = Array.from({ length: 11 }, (_, at) => `block ${100 + at}`)
@@ -120,7 +125,7 @@ describe('many open payments', () => {
       lastRound: async () => 160n,
       blockTxIds: async round => (round < 140n ? down() : []),
     })
-    const late = lateSettlements({ clock, ledger, network: 'testnet', algod, settled: () => {} })
+    const late = lateSettlements({ clock, ledger, network: TESTNET, algod, settled: () => {} })
     await late.settle()
     expect(ledger.spentBaseUnits).toBe(200n)
     // They are looked up again later, not by each call that needs room.
@@ -136,7 +141,7 @@ describe('many open payments', () => {
     const late = lateSettlements({
       clock,
       ledger,
-      network: 'testnet',
+      network: TESTNET,
       algod,
       settled: () => {},
       settlingMaxMs: 20,
@@ -161,7 +166,7 @@ describe('many open payments', () => {
     const late = lateSettlements({
       clock: standing,
       ledger,
-      network: 'testnet',
+      network: TESTNET,
       algod: node({ confirmedRound }),
       settled: (_, end) => ends.push(end),
     })
@@ -180,7 +185,7 @@ describe('many open payments', () => {
     const late = lateSettlements({
       clock: { ...clock, after },
       ledger: memorySpendLedger(),
-      network: 'testnet',
+      network: TESTNET,
       algod: node(),
       settled: () => {},
     })
@@ -195,15 +200,14 @@ describe('many open payments', () => {
     for (const id of ['a', 'b', 'c']) await open(ledger, id, [100n, 1_099n])
     const algod = node({ lastRound: async () => 1_150n, blockTxIds: down })
     const indexer = index(false, 1_100n)
-    await lateSettlements({ clock, ledger, network: 'testnet', algod, indexer, settled: () => {} }).settle()
+    await lateSettlements({ clock, ledger, network: TESTNET, algod, indexer, settled: () => {} }).settle()
     expect(ledger.spentBaseUnits).toBe(0n)
   })
 
   it('are settled once by processes that look at the same time', async () => {
     const ledger = memorySpendLedger()
     for (let at = 0; at < 20; at++) await open(ledger, `${at}`, [100n, 110n])
-    const make = () =>
-      lateSettlements({ clock, ledger, network: 'testnet', algod: node(), settled: () => {} })
+    const make = () => lateSettlements({ clock, ledger, network: TESTNET, algod: node(), settled: () => {} })
     await Promise.all([make(), make(), make()].map(({ settle }) => settle()))
     expect(ledger.spentBaseUnits).toBe(0n)
     expect(ledger.reserve({ id: 'b', amount: 5n }, 5n)).toBe(true)

@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { type PurchaseDeps, purchase } from '../../src/app/client/purchase.js'
 import type { HttpReply } from '../../src/app/client/send-request.js'
 import type { Delivery } from '../../src/app/client/send-with-retries.js'
+import { TESTNET } from '../../src/domain/network.js'
 import { systemClock } from '../../src/ports/clock.js'
 import { systemRandom } from '../../src/ports/random.js'
 import { gate } from '../support/gate.js'
@@ -30,7 +31,7 @@ async function bought(
     release: async () => void booked.push('released'),
   }
   const deps = {
-    network: 'testnet',
+    network: TESTNET,
     signer: { address: 'P', sign: async () => signed },
     limits: { reserve: async () => reservation },
     receipts: { sent: () => {}, update: (_: string, change: object) => updates.push(change) },

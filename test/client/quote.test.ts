@@ -8,7 +8,7 @@ import {
   selectRequirements,
 } from '../../src/app/client/read-quote.js'
 import type { HttpReply } from '../../src/app/client/send-request.js'
-import { CAIP2, GENESIS_HASH, USDC_ASSET_ID } from '../../src/domain/network.js'
+import { CAIP2, TESTNET, USDC_ASSET_ID } from '../../src/domain/network.js'
 import type { PaymentRequired } from '../../src/domain/x402.js'
 import vectors from '../vectors/payments.json' with { type: 'json' }
 
@@ -35,9 +35,9 @@ describe('an entry', () => {
     ['with a sponsor', { extra: { feePayer: PAY_TO } }],
     ['that names no sponsor', { extra: { feePayer: null } }],
     ['that is paid after the work', { extra: { paymentFlow: 'authorization' } }],
-    ['under the network’s other name', { network: `algorand:${GENESIS_HASH.testnet}` }],
+    ['under the network’s other name', { network: `algorand:${TESTNET.genesisHash}` }],
   ])('%s is payable', (_, changes) => {
-    expect(payableEntry(challenge([entry(changes)]), 'testnet')).toEqual(entry(changes))
+    expect(payableEntry(challenge([entry(changes)]), TESTNET)).toEqual(entry(changes))
   })
 
   it.each([
@@ -49,8 +49,8 @@ describe('an entry', () => {
     ['with a sponsor that is none', { extra: { feePayer: 'A'.repeat(58) } }],
     ['that is paid before the work', { extra: { paymentFlow: 'upfront' } }],
   ])('%s is passed over', (_, changes) => {
-    expect(payableEntry(challenge([entry(changes)]), 'testnet')).toBeUndefined()
-    expect(payableEntry(challenge([entry(changes), entry()]), 'testnet')).toEqual(entry())
+    expect(payableEntry(challenge([entry(changes)]), TESTNET)).toBeUndefined()
+    expect(payableEntry(challenge([entry(changes), entry()]), TESTNET)).toEqual(entry())
   })
 })
 
@@ -83,7 +83,7 @@ describe('a quote', () => {
     const down = new Error('the ledger is down')
     const limits = { refusalOf: () => Promise.reject(down) }
     const estimated = estimateOf(asked, quoted(challenge([entry()])), {
-      network: 'testnet',
+      network: TESTNET,
       strictResource: false,
       limits,
     })
@@ -91,7 +91,7 @@ describe('a quote', () => {
   })
 
   it('that offers no way to pay says so', () => {
-    const terms = { network: 'testnet', strictResource: false } as const
+    const terms = { network: TESTNET, strictResource: false } as const
     expect(() => selectRequirements(asked, quoted(challenge([])), terms)).toThrow(
       expect.objectContaining({
         code: 'unreadable_quote',
@@ -105,9 +105,9 @@ describe('a quote', () => {
   it('for a resource elsewhere is warned of, and refused where the caller is strict', () => {
     const elsewhere = quoted(challenge([entry()], { resource: { url: 'https://other.example/a' } }))
     const message = 'The quote of https://seller.example is for a resource at https://other.example'
-    const { warnings } = selectRequirements(asked, elsewhere, { network: 'testnet', strictResource: false })
+    const { warnings } = selectRequirements(asked, elsewhere, { network: TESTNET, strictResource: false })
     expect(warnings).toEqual([{ code: 'resource_elsewhere', message }])
-    expect(() => selectRequirements(asked, elsewhere, { network: 'testnet', strictResource: true })).toThrow(
+    expect(() => selectRequirements(asked, elsewhere, { network: TESTNET, strictResource: true })).toThrow(
       expect.objectContaining({
         code: 'resource_elsewhere',
         status: 402,

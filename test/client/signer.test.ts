@@ -187,7 +187,10 @@ describe('what browsers compute', () => {
     const key = fc.oneof(zero, fc.uint8Array({ minLength: 32, maxLength: 32 }))
     // Rounds and fees are within what algosdk takes as numbers.
     const common = fc.record({
-      network: fc.constantFrom('testnet' as const, 'mainnet' as const),
+      network: fc.record({
+        genesisId: fc.string({ unit: 'grapheme-ascii', minLength: 1, maxLength: 128 }),
+        genesisHashBytes: fc.uint8Array({ minLength: 32, maxLength: 32 }),
+      }),
       sender: key,
       feeMicroAlgos: uint(50),
       firstValid: uint(40),

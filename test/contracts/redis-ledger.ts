@@ -14,6 +14,7 @@ const LOOKING_MS = 900
 export function redisLedger({ describe, it }: TestRunner, redis: () => VirtualRedis): void {
   const payment = { network: 'testnet', txId: 'A'.repeat(52), firstValid: 1n, lastValid: 9n } as const
   const elsewhere = { ...payment, network: 'mainnet' } as const
+  const ofOurOwn = { ...payment, network: 'algorand:kUt08LxeVAAG-nh4JoAoAMM9_l_hBwSo' } as const
 
   async function ledgers() {
     const world = await redis().world()
@@ -57,7 +58,7 @@ export function redisLedger({ describe, it }: TestRunner, redis: () => VirtualRe
     })
 
     it('is nothing but what it counts', async () => {
-      for (const of of [payment, elsewhere]) {
+      for (const of of [payment, elsewhere, ofOurOwn]) {
         const { ledger, place, opened, names } = await ledgers()
         await opened('dead', of)
         await ledger.settle('dead', 'dead')
@@ -68,6 +69,17 @@ export function redisLedger({ describe, it }: TestRunner, redis: () => VirtualRe
         expect(Object.keys(await redis().client.hgetall(`${place}:amounts`))).toHaveLength(2)
         expect(await redis().client.zcard(`${place}:entries`)).toBe(1)
       }
+    })
+
+    it('forgets a payment of a network that the closing process has not met, when it is next looked for', async () => {
+      const { world, ledger, place, opened } = await ledgers()
+      await opened('theirs', ofOurOwn)
+      const stranger = redisSpendLedger(world.connection, world.prefix, { budget: 'wallet' })
+      await stranger.settle('theirs', 'dead')
+      expect(stranger.spentBaseUnits).toBe(0n)
+      expect(await redis().client.zcard(`${place}:due:${ofOurOwn.network}`)).toBe(1)
+      expect(await ledger.due(ofOurOwn.network, 100n, 10)).toEqual([])
+      expect(await redis().client.exists(`${place}:due:${ofOurOwn.network}`)).toBe(0)
     })
 
     it('may hold what is no row of its own: it is not asked about, and cleared away', async () => {

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { agent } from '../../src/domain/agent.js'
 import { endpoint } from '../../src/domain/endpoint.js'
 import { manifest, manifestX402 } from '../../src/domain/manifest.js'
+import { MAINNET } from '../../src/domain/network.js'
 
 const handler = () => ({})
 const input = { type: 'object', required: ['text'] } as const
@@ -77,7 +78,7 @@ describe('the manifest', () => {
 
   it('gets the x402 block from the server', () => {
     expect(shown).not.toHaveProperty('x402')
-    expect(manifestX402('mainnet', 'https://f.example')).toEqual({
+    expect(manifestX402(MAINNET, 'https://f.example')).toEqual({
       facilitator: 'https://f.example',
       network: 'algorand:wGHE2Pwdvd7S12BL5FaOP20EGYesN73k',
       asset: { id: 31566704, symbol: 'USDC', decimals: 6 },

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { CAIP2, GENESIS_HASH, networkIdsOf, networkOf, WHOLE_HASH_ID } from '../../src/domain/network.js'
+import { CAIP2, isIdOf, MAINNET, networkIdsOf, TESTNET } from '../../src/domain/network.js'
 import {
   decodeHeader,
   encodeHeader,
@@ -70,9 +70,9 @@ describe('a header', () => {
 
 describe('terms', () => {
   it('are the same under both ids of one network, and whatever else is said', () => {
-    expect(sameTerms({ ...terms }, terms)).toBe(true)
-    expect(sameTerms({ ...terms, network: `algorand:${GENESIS_HASH.testnet}` }, terms)).toBe(true)
-    expect(sameTerms({ ...terms, maxTimeoutSeconds: 1, extra: {}, more: 1 }, terms)).toBe(true)
+    expect(sameTerms({ ...terms }, terms, TESTNET)).toBe(true)
+    expect(sameTerms({ ...terms, network: TESTNET.wholeHashId }, terms, TESTNET)).toBe(true)
+    expect(sameTerms({ ...terms, maxTimeoutSeconds: 1, extra: {}, more: 1 }, terms, TESTNET)).toBe(true)
   })
 
   it.each([
@@ -87,11 +87,11 @@ describe('terms', () => {
     { asset: '0' },
     { payTo: 'B'.repeat(58) },
     { payTo: undefined },
-  ])('are others with %o', over => expect(sameTerms({ ...terms, ...over }, terms)).toBe(false))
+  ])('are others with %o', over => expect(sameTerms({ ...terms, ...over }, terms, TESTNET)).toBe(false))
 })
 
 describe('our requirements', () => {
-  const ids = [...networkIdsOf('mainnet', 'both'), ...networkIdsOf('testnet', 'both')]
+  const ids = [...networkIdsOf(MAINNET, 'both'), ...networkIdsOf(TESTNET, 'both')]
   const anyNetwork = fc.oneof(
     fc.constantFrom<unknown>(...ids, undefined, 'algorand:*', 'eip155:1'),
     fc.string(),
@@ -104,13 +104,13 @@ describe('our requirements', () => {
 
   it('take nothing of the payer’s but the spelling of their own network', () => {
     fc.assert(
-      fc.property(anyAccepted, fc.constantFrom(...networkIdsOf('testnet', 'both')), (accepted, network) => {
+      fc.property(anyAccepted, fc.constantFrom(...networkIdsOf(TESTNET, 'both')), (accepted, network) => {
         const ours = { ...terms, network }
-        const spelt = speltAs(accepted, ours)
+        const spelt = speltAs(accepted, ours, TESTNET)
         expect({ ...spelt, network }).toEqual(ours)
-        expect(networkOf(spelt.network)).toBe('testnet')
+        expect(isIdOf(TESTNET, spelt.network)).toBe(true)
         const theirs = (accepted as { network?: unknown } | null)?.network
-        expect(spelt.network).toBe(networkOf(theirs) === 'testnet' ? theirs : network)
+        expect(spelt.network).toBe(isIdOf(TESTNET, theirs) ? theirs : network)
       }),
     )
   })
@@ -118,17 +118,18 @@ describe('our requirements', () => {
   it('match what a payer echoes of either entry, and the match does not depend on the spelling', () => {
     fc.assert(
       fc.property(anyAccepted, accepted => {
-        const entries = networkIdsOf('testnet', 'both').map(network => ({ ...terms, network }))
-        const [one, other] = entries.map(entry => sameTerms({ ...(accepted as object) }, entry))
+        const entries = networkIdsOf(TESTNET, 'both').map(network => ({ ...terms, network }))
+        const [one, other] = entries.map(entry => sameTerms({ ...(accepted as object) }, entry, TESTNET))
         expect(one).toBe(other)
-        for (const entry of entries) expect(sameTerms(JSON.parse(JSON.stringify(entry)), terms)).toBe(true)
+        for (const entry of entries)
+          expect(sameTerms(JSON.parse(JSON.stringify(entry)), terms, TESTNET)).toBe(true)
       }),
     )
   })
 
   it('are the same object where the payer spells as they do', () => {
-    for (const accepted of [undefined, null, [], {}, terms, { network: WHOLE_HASH_ID.mainnet }])
-      expect(speltAs(accepted, terms)).toBe(terms)
+    for (const accepted of [undefined, null, [], {}, terms, { network: MAINNET.wholeHashId }])
+      expect(speltAs(accepted, terms, TESTNET)).toBe(terms)
   })
 })
 

@@ -1,4 +1,5 @@
 /** Sockets that go away while their requests wait: in a pipe, in a handler, behind a body. What they held is free again. */
+
 import { once } from 'node:events'
 import { createServer, type Server } from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'
@@ -6,6 +7,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { algodClient } from '../../src/adapters/algorand/node-clients.js'
 import { algorandPaymentSigner } from '../../src/adapters/algorand/payment-signer.js'
 import { signingKey } from '../../src/adapters/algorand/signing-keys.js'
+import { TESTNET } from '../../src/domain/network.js'
 import { createServer as createApp, defineAgent, defineEndpoint } from '../../src/index.js'
 import { closing } from '../support/closing.js'
 import { gated } from '../support/gate.js'
@@ -67,7 +69,7 @@ async function signMany({ sandbox }: Seller, url: string, count: number): Promis
   const algod = closing(algodClient({ url: sandbox.algodUrl }))
   const signers = Array.from({ length: Math.ceil(count / PAYMENTS_EACH) }, (_, at) => {
     const key = signingKey(sandbox.accounts(`payer ${at}`).mnemonic)
-    return algorandPaymentSigner({ key, network: 'testnet', algod })
+    return algorandPaymentSigner({ key, network: TESTNET, algod })
   })
   return Promise.all(
     Array.from({ length: count }, async (_, at) => {

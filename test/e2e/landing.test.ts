@@ -1,7 +1,7 @@
 /** What indexes and people find at an agent's address: the list of resources, and the pages that a browser shows. */
 import express from 'express'
 import { describe, expect, it } from 'vitest'
-import { GENESIS_HASH, USDC_ASSET_ID } from '../../src/domain/network.js'
+import { TESTNET, USDC_ASSET_ID } from '../../src/domain/network.js'
 import { createHandler, createServer, defineAgent, defineEndpoint } from '../../src/index.js'
 import { listen } from '../support/listen.js'
 import { ask, challengeIn, open, type Seller, signFor } from '../support/seller.js'
@@ -33,7 +33,7 @@ describe('/.well-known/x402', () => {
   it('has what is listed, with the amount of each price that is known, and the rest in words', async () => {
     const seller = await open(ALL, { basePath: '/api' })
     const terms = {
-      network: `algorand:${GENESIS_HASH.testnet}`,
+      network: TESTNET.wholeHashId,
       asset: String(USDC_ASSET_ID.testnet),
       payTo: seller.sandbox.seller.address,
     }

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { algodClient } from '../../src/adapters/algorand/node-clients.js'
 import { algorandPaymentSigner } from '../../src/adapters/algorand/payment-signer.js'
 import { signingKey } from '../../src/adapters/algorand/signing-keys.js'
-import { CAIP2, WHOLE_HASH_ID } from '../../src/domain/network.js'
+import { CAIP2, MAINNET, TESTNET } from '../../src/domain/network.js'
 import { defineEndpoint, type EndedCall } from '../../src/index.js'
 import { gated } from '../support/gate.js'
 import {
@@ -19,7 +19,7 @@ import {
 } from '../support/seller.js'
 
 const SHORT = CAIP2.testnet
-const WHOLE = WHOLE_HASH_ID.testnet
+const WHOLE = TESTNET.wholeHashId
 const PRICE = 10_000n
 const KEY = { 'idempotency-key': 'one-order-of-mine-4711' }
 
@@ -48,7 +48,7 @@ async function signed(seller: Seller, path: string, spellings: readonly string[]
   const challenge = challengeIn(await ask(seller.url + path, probe))
   const signer = algorandPaymentSigner({
     key: signingKey(seller.sandbox.wallet.mnemonic),
-    network: 'testnet',
+    network: TESTNET,
     algod: algodClient({ url: seller.sandbox.algodUrl }),
   })
   const payments: PaymentHeader[] = []
@@ -132,7 +132,7 @@ describe('a quote', () => {
     const seller = await open([work])
     const [payment] = await signed(seller, '/work', [SHORT])
     const before = runs
-    for (const network of [WHOLE_HASH_ID.mainnet, `${WHOLE} `, WHOLE.slice(0, -1), 'algorand:*']) {
+    for (const network of [MAINNET.wholeHashId, `${WHOLE} `, WHOLE.slice(0, -1), 'algorand:*']) {
       const refused = await ask(`${seller.url}/work`, { headers: respelt(payment!, network) })
       expect(refused.status).toBe(402)
       expect(challengeIn(refused).accepts.map(entry => entry.network)).toEqual([SHORT, WHOLE])

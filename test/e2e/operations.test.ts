@@ -4,7 +4,7 @@ import { describe, expect, it, vi } from 'vitest'
 import { memoryChargeStore } from '../../src/adapters/memory/charge-store.js'
 import { memorySubscriptions } from '../../src/adapters/memory/subscriptions.js'
 import { type CheckResult, namedChecks } from '../../src/app/server/health.js'
-import { GENESIS_HASH } from '../../src/domain/network.js'
+import { MAINNET } from '../../src/domain/network.js'
 import { defineAgent, defineEndpoint, type Logger, type Ready, SvcError, serve } from '../../src/index.js'
 import { systemClock } from '../../src/ports/clock.js'
 import { silentLogger } from '../../src/ports/logger.js'
@@ -401,7 +401,7 @@ describe('a node of another network', () => {
   })
 
   it('is noticed while no call comes, shown, and believed in nothing', async () => {
-    const node = closing(await fakeNode(() => params(GENESIS_HASH.mainnet)))
+    const node = closing(await fakeNode(() => params(MAINNET.genesisHash)))
     const { lines, logger } = collector()
     const seller = await open([echo], { algodUrl: node.url, logger })
     await vi.waitFor(() => expect(lines).toContainEqual(expect.objectContaining({ level: 'warn' })))
@@ -409,7 +409,7 @@ describe('a node of another network', () => {
       {
         level: 'warn',
         message: expect.stringContaining('another network'),
-        fields: { genesisHash: GENESIS_HASH.mainnet },
+        fields: { genesisHash: MAINNET.genesisHash },
       },
     ])
     expect(await get(`${seller.url}/health`)).toMatchObject({

@@ -4,7 +4,7 @@
  */
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
-import { CAIP2, WHOLE_HASH_ID } from '../../src/domain/network.js'
+import { CAIP2, TESTNET } from '../../src/domain/network.js'
 import { defineEndpoint } from '../../src/index.js'
 import { childAgent } from '../support/child-agent.js'
 import { fakeFacilitator } from '../support/fake-facilitator.js'
@@ -59,7 +59,7 @@ describe('states and transitions', () => {
         resource: { url: `${seller.url}/sum` },
         accepts: [
           { ...entry, network: CAIP2.testnet },
-          { ...entry, network: WHOLE_HASH_ID.testnet },
+          { ...entry, network: TESTNET.wholeHashId },
         ],
       })
     }

@@ -8,7 +8,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { algodClient } from '../../src/adapters/algorand/node-clients.js'
 import { algorandPaymentSigner } from '../../src/adapters/algorand/payment-signer.js'
 import { signingKeyFromSeed } from '../../src/adapters/algorand/signing-keys.js'
-import { ALGORAND_TESTNET, GENESIS_HASH } from '../../src/domain/network.js'
+import { ALGORAND_TESTNET, TESTNET } from '../../src/domain/network.js'
 import { type Sandbox, type SandboxAccount, startSandbox } from '../../src/sandbox.js'
 import { quoteFor } from '../support/sandbox-payment.js'
 
@@ -28,7 +28,7 @@ afterAll(() => sandbox.close())
 describe('official client, official facilitator, our node', () => {
   it.each([
     ['sponsored, 32-character id', ALGORAND_TESTNET, true],
-    ['sponsored, 44-character id', `algorand:${GENESIS_HASH.testnet}`, true],
+    ['sponsored, 44-character id', `algorand:${TESTNET.genesisHash}`, true],
     ['unsponsored', ALGORAND_TESTNET, false],
   ])('%s: paid, once', async (name, network, sponsored) => {
     const payer = sandbox.accounts(`official ${name}`)
@@ -74,7 +74,7 @@ describe('our client, official facilitator, our node', () => {
     const requirements = quoteFor(sandbox, { extra: sponsored ? { feePayer: sponsor.address } : {} })
     const algod = algodClient({ url: sandbox.algodUrl })
     const key = signingKeyFromSeed(seedFromMnemonic(payer.mnemonic))
-    const signer = algorandPaymentSigner({ key, network: 'testnet', algod })
+    const signer = algorandPaymentSigner({ key, network: TESTNET, algod })
     const challenge = { x402Version: 2, resource: { url: 'https://agent.example/' }, accepts: [requirements] }
     const { payload, txId } = await signer.sign(challenge, requirements)
     await algod.close()

@@ -3,11 +3,11 @@ import { afterAll, describe, expect, it } from 'vitest'
 import { referenceAgent } from '../../agents/reference/agent.js'
 import { sourcesOf } from '../../agents/reference/sources.js'
 import { openapi } from '../../src/domain/openapi.js'
-import { createServer, manifest, type Network, USDC_ASSET_ID } from '../../src/index.js'
+import { createServer, manifest, type PublicNetwork, USDC_ASSET_ID } from '../../src/index.js'
 
 const payTo = 'HOAUXBIQXBFMV462675FJHAVEX4KYWRJWYZPFXMEDU7PGDMZOHOUGEYXSM'
 const sources = sourcesOf({ network: 'mainnet' })
-const agentOn = (network: Network) => referenceAgent({ payTo, network, sources })
+const agentOn = (network: PublicNetwork) => referenceAgent({ payTo, network, sources })
 afterAll(() => sources.close())
 
 describe('on mainnet', () => {
@@ -78,7 +78,7 @@ describe('on testnet', () => {
 })
 
 it('is on no other network', () => {
-  expect(() => agentOn('devnet' as Network)).toThrow(/network/)
+  expect(() => agentOn('devnet' as PublicNetwork)).toThrow(/network/)
 })
 
 interface Field {

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { algodClient } from '../../src/adapters/algorand/node-clients.js'
 import { algorandPaymentSigner } from '../../src/adapters/algorand/payment-signer.js'
 import { signingKey } from '../../src/adapters/algorand/signing-keys.js'
-import { ALGORAND_MAINNET } from '../../src/domain/network.js'
+import { ALGORAND_MAINNET, TESTNET } from '../../src/domain/network.js'
 import { type FaultName, type Sandbox, type Stage, startSandbox } from '../../src/sandbox.js'
 import { type Answer, answerOf } from '../support/answers.js'
 import { sendRaw } from '../support/raw-http.js'
@@ -18,7 +18,7 @@ beforeAll(async () => {
   const algod = algodClient({ url: sandbox.algodUrl })
   close = () => algod.close()
   const key = signingKey(sandbox.wallet.mnemonic)
-  pay = payerOf(sandbox, algorandPaymentSigner({ key, network: 'testnet', algod }))
+  pay = payerOf(sandbox, algorandPaymentSigner({ key, network: TESTNET, algod }))
 })
 afterAll(async () => {
   await close()

@@ -12,7 +12,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { encodeBase32 } from '../../src/adapters/algorand/base32.js'
 import { bytesToSign, groupIdOf, hashOf, txIdOf } from '../../src/adapters/algorand/transaction-bytes.js'
-import { GENESIS_HASH } from '../../src/domain/network.js'
+import { TESTNET } from '../../src/domain/network.js'
 import { algoText } from '../../src/sandbox/node-refusal.js'
 import { createRounds } from '../../src/sandbox/rounds.js'
 import { checkTransactions } from '../../src/sandbox/transaction-checks.js'
@@ -55,7 +55,7 @@ function transaction(move: Move): Transaction {
       firstValid: move.firstValid ?? ROUND,
       lastValid: move.lastValid ?? ROUND + 10n,
       genesisID: 'testnet-v1.0',
-      genesisHash: Buffer.from(GENESIS_HASH.testnet, 'base64'),
+      genesisHash: Buffer.from(TESTNET.genesisHash, 'base64'),
     },
     ...(asset === null
       ? { paymentParams: { receiver: to, amount, closeRemainderTo: closeTo } }

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { algodClient } from '../../src/adapters/algorand/node-clients.js'
 import { algorandPaymentSigner } from '../../src/adapters/algorand/payment-signer.js'
 import { signingKey } from '../../src/adapters/algorand/signing-keys.js'
-import { ALGORAND_TESTNET, GENESIS_HASH } from '../../src/domain/network.js'
+import { ALGORAND_TESTNET, TESTNET } from '../../src/domain/network.js'
 import { type Sandbox, startSandbox } from '../../src/sandbox.js'
 import { answerOf } from '../support/answers.js'
 import { payerOf } from '../support/sandbox-payment.js'
@@ -43,7 +43,7 @@ describe('a sandbox', () => {
     const extra = { feePayer: sandbox.feePayer }
     expect(kinds).toEqual([
       { x402Version: 2, scheme: 'exact', network: ALGORAND_TESTNET, extra },
-      { x402Version: 2, scheme: 'exact', network: `algorand:${GENESIS_HASH.testnet}`, extra },
+      { x402Version: 2, scheme: 'exact', network: `algorand:${TESTNET.genesisHash}`, extra },
     ])
   })
 })
@@ -191,7 +191,7 @@ describe('the control routes', () => {
 
 async function paymentFrom(mnemonic: string, changes = {}, challenge = {}) {
   const algod = algodClient({ url: sandbox.algodUrl })
-  const signer = algorandPaymentSigner({ key: signingKey(mnemonic), network: 'testnet', algod })
+  const signer = algorandPaymentSigner({ key: signingKey(mnemonic), network: TESTNET, algod })
   const paid = await payerOf(sandbox, signer)(changes, challenge)
   await algod.close()
   return paid

@@ -1,7 +1,7 @@
 /** One call whose time stands still, and whose store, leases and credit only record. `seen` has what they received. */
 import type { Call } from '../../src/app/charge/call-record.js'
 import type { ChargeDeps, EndpointEntry } from '../../src/app/charge/charge-deps.js'
-import { CAIP2, WHOLE_HASH_ID } from '../../src/domain/network.js'
+import { CAIP2, TESTNET } from '../../src/domain/network.js'
 import type { ChargeRequest } from '../../src/ports/charge.js'
 import type { Closed, CloseMove } from '../../src/ports/charge-store.js'
 import type { ReadPayment } from '../../src/ports/payment-reader.js'
@@ -19,7 +19,7 @@ export const REQUIREMENTS = {
   extra: {},
 } as const
 /** The same, in the other spelling of the network's id. */
-export const RESPELT = { ...REQUIREMENTS, network: WHOLE_HASH_ID.testnet } as const
+export const RESPELT = { ...REQUIREMENTS, network: TESTNET.wholeHashId } as const
 export const PAYMENT: ChargeRequest['payment'] = { kind: 'read', value: {} }
 export const HOLD = {
   slot: 'PAYER',

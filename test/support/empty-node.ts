@@ -1,5 +1,5 @@
 import type { Algod, Indexer } from '../../src/adapters/algorand/node-clients.js'
-import { GENESIS_HASH } from '../../src/domain/network.js'
+import { MAINNET, TESTNET } from '../../src/domain/network.js'
 
 /** A node of testnet that has produced 111 rounds of empty blocks, unless told otherwise. */
 export function emptyNode(changes: Partial<Algod> = {}): Algod {
@@ -9,7 +9,7 @@ export function emptyNode(changes: Partial<Algod> = {}): Algod {
       lastRound: await lastRound(),
       minFeeMicroAlgos: 1_000n,
       feePerByteMicroAlgos: 0n,
-      genesisHash: GENESIS_HASH.testnet,
+      genesisHash: TESTNET.genesisHash,
     }),
     lastRound,
     confirmedRound: async () => undefined,
@@ -26,7 +26,7 @@ export function indexAt(found: boolean, currentRound: bigint): Indexer {
 }
 
 export async function otherNetwork() {
-  return { ...(await emptyNode().suggestedParams()), genesisHash: GENESIS_HASH.mainnet }
+  return { ...(await emptyNode().suggestedParams()), genesisHash: MAINNET.genesisHash }
 }
 
 export const down = async (): Promise<never> => {

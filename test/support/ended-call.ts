@@ -1,8 +1,10 @@
 /** Calls at their end, for tests of what is told of them. */
+
 import type { Call, ReplayedAnswer } from '../../src/app/charge/call-record.js'
 import { termsOf } from '../../src/app/charge/payment-challenge.js'
 import type { EndpointDef } from '../../src/domain/endpoint.js'
 import { type ChargeFinal, OUTCOMES } from '../../src/domain/machines/charge.machine.js'
+import { TESTNET } from '../../src/domain/network.js'
 import { PAYMENT, REQUIREMENTS, type Scene, scene } from './charge-fixture.js'
 import { TESTNET_USDC } from './one-call.js'
 
@@ -22,7 +24,7 @@ export const walked = (final: ChargeFinal, path: readonly string[] = ['received.
   ({ final, path, timingsMs: [1.5] }) as const
 
 const TERMS = termsOf({ name: 'work', description: 'Works.', price: '$0.01' } as EndpointDef, {
-  network: 'testnet',
+  network: TESTNET,
   payTo: 'SELLER',
   maxTimeoutSeconds: 60,
   networkIds: 'both',

@@ -27,12 +27,12 @@ import express from 'express'
 import { Hono } from 'hono'
 import type { ContentfulStatusCode } from 'hono/utils/http-status'
 import { signingKeyFromSeed } from '../../src/adapters/algorand/signing-keys.js'
-import { ALGORAND_TESTNET, GENESIS_HASH } from '../../src/domain/network.js'
+import { ALGORAND_TESTNET, TESTNET } from '../../src/domain/network.js'
 import type { Sandbox, SandboxAccount } from '../../src/sandbox.js'
 
 /** Testnet's two ids: the 32 characters of today, and the 44 that facilitators listed before. */
 export const SHORT_ID: Network = ALGORAND_TESTNET as Network
-export const LONG_ID: Network = `algorand:${GENESIS_HASH.testnet}`
+export const LONG_ID: Network = `algorand:${TESTNET.genesisHash}`
 
 /** What an official facilitator can list that any official server starts with. */
 export const LISTINGS: readonly (readonly Network[])[] = [

@@ -1,4 +1,5 @@
 /** One call of one endpoint and the world around it, for tests of single effects: on virtual time, with the stores in memory. */
+
 import { Timeline } from '../../simulation/kernel/timeline.js'
 import { memoryCredit } from '../../src/adapters/memory/handler-credit.js'
 import { memoryRateLimit } from '../../src/adapters/memory/rate-limit.js'
@@ -12,6 +13,7 @@ import {
 } from '../../src/app/charge/charge-deps.js'
 import { termsOf } from '../../src/app/charge/payment-challenge.js'
 import { endpoint as defined, type EndpointDef } from '../../src/domain/endpoint.js'
+import { TESTNET } from '../../src/domain/network.js'
 import type { PaymentPayload } from '../../src/domain/x402.js'
 import type { ChargeRequest } from '../../src/ports/charge.js'
 import type { ReadPayment } from '../../src/ports/payment-reader.js'
@@ -31,7 +33,7 @@ export const READ: ReadPayment = {
   firstValid: 100n,
   lastValid: 200n,
   groupProblem: undefined,
-  network: 'testnet',
+  genesisHash: TESTNET.genesisHash,
   signature: 'SIGNATURE',
   isOfGroup: id => id === 'TX',
   proven: () => true,
@@ -65,15 +67,16 @@ export function oneCall(given: Given = {}) {
   const def = { ...defined({ name: 'work', price: '$0.01', handler: () => ({ done: true }) }), ...given.def }
   const endpoint: EndpointEntry = {
     def,
-    terms: termsOf(def, { network: 'testnet', payTo, maxTimeoutSeconds: 60, networkIds: 'both' }),
+    terms: termsOf(def, { network: TESTNET, payTo, maxTimeoutSeconds: 60, networkIds: 'both' }),
     check: undefined,
     periodMs: undefined,
     rate: undefined,
     ...given.endpoint,
   }
   const world = {
-    network: 'testnet',
+    network: TESTNET,
     payTo,
+    recordOwner: payTo,
     assetId: TESTNET_USDC,
     endpoints: new Map([['work', endpoint]]),
     facilitator: { supported: () => undefined },

@@ -1,4 +1,5 @@
 /** An agent over real HTTP against a sandbox, with what tests need to pay it and to see what became of each call. */
+
 import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import { expect } from 'vitest'
@@ -6,6 +7,7 @@ import { createActor } from 'xstate'
 import { algodClient } from '../../src/adapters/algorand/node-clients.js'
 import { algorandPaymentSigner } from '../../src/adapters/algorand/payment-signer.js'
 import { signingKey } from '../../src/adapters/algorand/signing-keys.js'
+import { TESTNET } from '../../src/domain/network.js'
 import type { PaymentPayload, PaymentRequired } from '../../src/domain/x402.js'
 import {
   type AgentOptions,
@@ -146,7 +148,7 @@ export async function signQuote(
   const mnemonic = own ?? wallet.mnemonic
   const signer = algorandPaymentSigner({
     key: signingKey(mnemonic),
-    network: 'testnet',
+    network: TESTNET,
     algod: algodClient({ url: sandbox.algodUrl }),
   })
   const { payload } = await signer.sign(challenge, challenge.accepts[0]!)

@@ -10,14 +10,14 @@ import {
   nodeClient,
   unavailable,
 } from '../../../src/adapters/algorand/node-clients.js'
-import { type Network, USDC_ASSET_ID } from '../../../src/domain/network.js'
+import { type PublicNetwork, USDC_ASSET_ID } from '../../../src/domain/network.js'
 import { isRecord } from '../../../src/domain/x402.js'
 import { toldOutOfReach } from '../out-of-reach.js'
 import { type IndexedTransaction, readIndexed } from './indexed-transaction.js'
 import { PAYMENT_NOTE_PREFIX } from './notes.js'
 
 export interface ChainReader {
-  readonly network: Network
+  readonly network: PublicNetwork
   account(address: string): Promise<AccountState>
   /** `undefined` where the account has not opted in to USDC. */
   usdc(address: string): Promise<AssetHolding | undefined>
@@ -44,7 +44,7 @@ export interface Listed {
 }
 
 export interface ChainReaderOptions {
-  readonly network: Network
+  readonly network: PublicNetwork
   readonly algodUrl: string
   readonly indexerUrl: string
 }

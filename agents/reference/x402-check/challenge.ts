@@ -2,7 +2,7 @@
 
 import type { SafeAnswer } from '../../../src/adapters/safe-fetch/safe-fetch.js'
 import { deeperThan } from '../../../src/domain/json-depth.js'
-import { networkOf, USDC_ASSET_ID } from '../../../src/domain/network.js'
+import { publicNetworkOf, USDC_ASSET_ID } from '../../../src/domain/network.js'
 import {
   isRecord,
   PAYMENT_REQUIRED_HEADER,
@@ -39,13 +39,13 @@ export function algorandEntries(challenge: Record<string, unknown>): readonly Pa
   if (!Array.isArray(accepts)) return []
   return accepts.slice(0, ENTRIES_MAX).flatMap(entry => {
     const requirements = readRequirements(entry)
-    return requirements && networkOf(requirements.network) ? [requirements] : []
+    return requirements && publicNetworkOf(requirements.network) ? [requirements] : []
   })
 }
 
 const ENTRIES_MAX = 50
 
 export function isUsdc({ network, asset }: PaymentRequirements): boolean {
-  const known = networkOf(network)
+  const known = publicNetworkOf(network)
   return known !== undefined && asset === String(USDC_ASSET_ID[known])
 }

@@ -1,6 +1,6 @@
 /** Whether the receiver can receive. */
 import { isValidAddress } from '../../../src/adapters/algorand/address.js'
-import { type Network, networkOf } from '../../../src/domain/network.js'
+import { type PublicNetwork, publicNetworkOf } from '../../../src/domain/network.js'
 import type { PaymentRequirements } from '../../../src/domain/x402.js'
 import type { ChainReader } from '../chain/chain-reader.js'
 import { type Check, failed, passed, quoted, untold } from '../checks.js'
@@ -9,11 +9,11 @@ const NAME = 'pay-to-opted-in'
 
 export async function payToCheck(
   payable: PaymentRequirements | undefined,
-  chains: Readonly<Record<Network, ChainReader>>,
+  chains: Readonly<Record<PublicNetwork, ChainReader>>,
 ): Promise<Check> {
   if (!payable) return untold(NAME, 'no entry in USDC on Algorand', 'Offer one first')
   const { payTo } = payable
-  const network = networkOf(payable.network)!
+  const network = publicNetworkOf(payable.network)!
   if (!isValidAddress(payTo))
     return failed(NAME, `${quoted(payTo)} is no address`, 'Check payTo: its checksum does not hold')
   try {

@@ -2,7 +2,7 @@
 import { isValidAddress } from '../../../src/adapters/algorand/address.js'
 import type { SafeAnswer } from '../../../src/adapters/safe-fetch/safe-fetch.js'
 import { parseBaseUnits } from '../../../src/domain/money.js'
-import { CAIP2, networkOf } from '../../../src/domain/network.js'
+import { CAIP2, publicNetworkOf } from '../../../src/domain/network.js'
 import { PAYMENT_REQUIRED_HEADER, type PaymentRequirements } from '../../../src/domain/x402.js'
 import { type Check, failed, passed, quoted, untold } from '../checks.js'
 
@@ -23,10 +23,10 @@ export function readinessCheck(
   const { scheme, network, amount, maxTimeoutSeconds, extra } = payable
   const refuse = (found: string, fix: string) => failed(NAME, found, fix)
   if (scheme !== 'exact') return refuse(`the scheme is ${quoted(scheme)}`, 'Offer the scheme "exact"')
-  if (network !== CAIP2[networkOf(network)!]) {
+  if (network !== CAIP2[publicNetworkOf(network)!]) {
     return refuse(
       `the network is written ${quoted(network)}`,
-      `Write the CAIP-2 id: ${CAIP2[networkOf(network)!]}`,
+      `Write the CAIP-2 id: ${CAIP2[publicNetworkOf(network)!]}`,
     )
   }
   if (parseBaseUnits(amount) === 0n) return refuse('the amount is zero', 'Ask for more than nothing')

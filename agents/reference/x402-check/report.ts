@@ -3,7 +3,7 @@
 import type { SafeAnswer, SafeFetch } from '../../../src/adapters/safe-fetch/safe-fetch.js'
 import { Refused } from '../../../src/adapters/safe-fetch/url-refusal.js'
 import { SvcError } from '../../../src/domain/errors.js'
-import type { Network } from '../../../src/domain/network.js'
+import type { PublicNetwork } from '../../../src/domain/network.js'
 import { priceOf } from '../../../src/domain/usd-price-for-display.js'
 import { isRecord, type PaymentRequirements } from '../../../src/domain/x402.js'
 import type { ChainReader } from '../chain/chain-reader.js'
@@ -35,7 +35,7 @@ export interface X402Asked {
 
 export interface X402Sources {
   readonly fetch: SafeFetch
-  readonly chains: Readonly<Record<Network, ChainReader>>
+  readonly chains: Readonly<Record<PublicNetwork, ChainReader>>
 }
 
 /** @throws UrlRefused where the URL is none that may be read; nobody was asked then. */

@@ -1,5 +1,6 @@
 /** Examines an agent from outside, as an index does before it lists the agent. Nothing is paid. */
 import { urlOf } from '../../../src/app/client/build-request.js'
+import type { NetworkFacts } from '../../../src/domain/network.js'
 import { isRecord } from '../../../src/domain/x402.js'
 import { type Finding, ok, skipped } from '../finding.js'
 import { addressCheck } from './address-check.js'
@@ -12,16 +13,18 @@ export interface ExaminedListing {
   /** The agent's address, with the path at which it is mounted. */
   readonly url: string
   readonly facilitatorUrl: string | undefined
+  /** The examiner's own network, which may be sold on beside the public ones. */
+  readonly network: NetworkFacts
 }
 
 /** Each is asked for several times, and an examination is to end. */
 const RESOURCES_MAX = 25
 
 /** @throws SvcError `invalid_url` */
-export async function examineListing({ url, facilitatorUrl }: ExaminedListing): Promise<Finding[]> {
+export async function examineListing({ url, facilitatorUrl, network }: ExaminedListing): Promise<Finding[]> {
   const base = urlOf(url)
   const [list, manifest, card] = await Promise.all([
-    resourceListCheck(base),
+    resourceListCheck(base, network),
     manifestCheck(base),
     cardCheck(base),
   ])
@@ -29,7 +32,7 @@ export async function examineListing({ url, facilitatorUrl }: ExaminedListing): 
   const findings = [addressCheck(base), list.finding, manifest.finding, card, countOf(claimed)]
   let namesMerchant = false
   for (const resource of claimed.slice(0, RESOURCES_MAX)) {
-    const { findings: found, extensions } = await resourceChecks(resource)
+    const { findings: found, extensions } = await resourceChecks(resource, network)
     findings.push(...found)
     namesMerchant ||= isRecord(extensions) && 'x402-merchant' in extensions
   }

@@ -3,11 +3,12 @@ import { isValidAddress } from '../../../src/adapters/algorand/address.js'
 import type { HttpReply } from '../../../src/app/client/send-request.js'
 import { textFromBase64 } from '../../../src/domain/base64.js'
 import { deeperThan } from '../../../src/domain/json-depth.js'
-import { networkOf, USDC_ASSET_ID } from '../../../src/domain/network.js'
+import { type NetworkFacts, networkOf } from '../../../src/domain/network.js'
 import {
   decodeAnswerHeader,
   isRecord,
   PAYMENT_REQUIRED_HEADER,
+  type PaymentRequirements,
   readRequirements,
   X402_VERSION,
 } from '../../../src/domain/x402.js'
@@ -33,7 +34,12 @@ export function quoteIn(reply: HttpReply): { readonly quote: Quote } | { readonl
   return isDeep ? { why: `the quote is nested deeper than ${DEPTH_MAX} levels` } : { quote }
 }
 
-export function quoteProblems(reply: HttpReply, quote: Quote, claimed: Claimed): string[] {
+export function quoteProblems(
+  reply: HttpReply,
+  quote: Quote,
+  claimed: Claimed,
+  network: NetworkFacts,
+): string[] {
   const { length } = reply.headers.get(PAYMENT_REQUIRED_HEADER)!
   const resource = isRecord(quote.resource) ? quote.resource : {}
   return [
@@ -43,7 +49,7 @@ export function quoteProblems(reply: HttpReply, quote: Quote, claimed: Claimed):
       ? []
       : `resource.url is ${shown(resource.url)}: an index lists that, and not ${claimed.url.href}`,
     resourceProblems(resource),
-    termsProblems(quote.accepts, claimed),
+    termsProblems(quote.accepts, claimed, network),
   ].flat()
 }
 
@@ -68,9 +74,9 @@ function resourceProblems({ serviceName, tags, iconUrl }: Record<string, unknown
   ].flat()
 }
 
-function termsProblems(accepts: unknown, { amount, asset, payTo }: Claimed): string[] {
+function termsProblems(accepts: unknown, { amount, asset, payTo }: Claimed, own: NetworkFacts): string[] {
   const entries: readonly unknown[] = Array.isArray(accepts) ? accepts : []
-  const terms = entries.flatMap(entry => readRequirements(entry) ?? []).find(isUsdc)
+  const terms = entries.flatMap(entry => readRequirements(entry) ?? []).find(entry => isUsdc(entry, own))
   if (terms === undefined) return ['no entry of accepts asks for USDC on Algorand under the scheme exact']
   const claims = { amount, asset, payTo }
   return Object.entries(claims)
@@ -80,17 +86,7 @@ function termsProblems(accepts: unknown, { amount, asset, payTo }: Claimed): str
     })
 }
 
-function isUsdc({
-  scheme,
-  network,
-  asset,
-  payTo,
-}: NonNullable<ReturnType<typeof readRequirements>>): boolean {
-  const known = networkOf(network)
-  return (
-    scheme === 'exact' &&
-    known !== undefined &&
-    asset === String(USDC_ASSET_ID[known]) &&
-    isValidAddress(payTo)
-  )
+function isUsdc({ scheme, network, asset, payTo }: PaymentRequirements, own: NetworkFacts): boolean {
+  const known = networkOf(network, own)
+  return scheme === 'exact' && asset === known?.usdcId && isValidAddress(payTo)
 }

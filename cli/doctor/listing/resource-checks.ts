@@ -1,6 +1,7 @@
 /** Asks for one resource as indexes do: by GET whatever its method is, by its own method, and as a page of another origin. */
 
 import type { HttpReply } from '../../../src/app/client/send-request.js'
+import type { NetworkFacts } from '../../../src/domain/network.js'
 import { PAYMENT_REQUIRED_HEADER, PAYMENT_RESPONSE_HEADER } from '../../../src/domain/x402.js'
 import { type Finding, failed, ok, skipped } from '../finding.js'
 import { extensionProblems } from './extension-check.js'
@@ -18,7 +19,7 @@ export interface ResourceChecks {
   readonly extensions: unknown
 }
 
-export async function resourceChecks(claimed: Claimed): Promise<ResourceChecks> {
+export async function resourceChecks(claimed: Claimed, network: NetworkFacts): Promise<ResourceChecks> {
   const { url, method } = claimed
   const path = shortened(url.pathname)
   const got = await probe(claimed, 'GET', path)
@@ -34,7 +35,7 @@ export async function resourceChecks(claimed: Claimed): Promise<ResourceChecks> 
   const differs = got.quote && offerOf(got.quote) !== offerOf(own.quote)
   const { extensions } = own.quote
   const inQuote = [
-    ...quoteProblems(own.reply, own.quote, claimed),
+    ...quoteProblems(own.reply, own.quote, claimed, network),
     ...(differs
       ? ['GET and POST are quoted differently: an index has seen the one, and clients pay the other']
       : []),

@@ -1,7 +1,7 @@
 /** Reads `/.well-known/x402` as an index does, and says what is wrong with it. */
 import { isAddress } from '../../../src/domain/address.js'
 import { parseBaseUnits } from '../../../src/domain/money.js'
-import { networkOf } from '../../../src/domain/network.js'
+import { type NetworkFacts, networkOf } from '../../../src/domain/network.js'
 import { isRecord, X402_VERSION } from '../../../src/domain/x402.js'
 import { type Finding, failed, ok } from '../finding.js'
 import { jsonAt, shown } from './request.js'
@@ -19,14 +19,14 @@ const LIST = 'x402 list'
 const PATH = '/.well-known/x402'
 /** More than an agent sells. */
 export const ENTRIES_MAX = 1_000
-const LONG_NETWORK_ID_LENGTH = 'algorand:'.length + 44
 
 export async function resourceListCheck(
   base: URL,
+  network: NetworkFacts,
 ): Promise<{ readonly finding: Finding; readonly claimed: readonly Claimed[] }> {
   const atRoot = new URL(PATH, base.origin)
   const read = await jsonAt(atRoot)
-  if ('found' in read) return judged(read.found, base)
+  if ('found' in read) return judged(read.found, base, network)
   const below = new URL(base.pathname.replace(/\/+$/, '') + PATH, base.origin)
   const mounted = below.href === atRoot.href ? read : await jsonAt(below)
   const finding = (message: string, cure: string) => failed(LIST, message, cure)
@@ -36,14 +36,14 @@ export async function resourceListCheck(
         `${atRoot.href}: ${read.why}; it is at ${below.href}`,
         'Indexes look at the root of the origin alone: answer or forward it there.',
       ),
-      claimed: judged(mounted.found, base).claimed,
+      claimed: judged(mounted.found, base, network).claimed,
     }
   }
   const cure = 'Serve the list there, without a redirect and without a page of your site in its place.'
   return { finding: finding(`${atRoot.href}: ${read.why}`, cure), claimed: [] }
 }
 
-function judged(list: Record<string, unknown>, base: URL) {
+function judged(list: Record<string, unknown>, base: URL, own: NetworkFacts) {
   const { x402Version, name, resources } = list
   const entries: readonly unknown[] = Array.isArray(resources) ? resources.slice(0, ENTRIES_MAX) : []
   const claimed = entries.flatMap(entry => claimedIn(entry, base) ?? [])
@@ -51,7 +51,7 @@ function judged(list: Record<string, unknown>, base: URL) {
     x402Version === X402_VERSION ? [] : `x402Version is ${shown(x402Version)}, not 2`,
     typeof name === 'string' && name !== '' ? [] : 'it has no name',
     entries.length > 0 ? [] : 'it has no resources',
-    ...entries.map((entry, at) => problemsOf(entry, base).map(why => `resource ${at + 1}: ${why}`)),
+    ...entries.map((entry, at) => problemsOf(entry, base, own).map(why => `resource ${at + 1}: ${why}`)),
   ].flat()
   const [first, ...others] = problems
   const more = others.length > 0 ? `; and ${others.length} more` : ''
@@ -74,13 +74,13 @@ function isOwn(url: unknown, base: URL): url is string {
   return typeof url === 'string' && URL.canParse(url) && new URL(url).origin === base.origin
 }
 
-function problemsOf(entry: unknown, base: URL): string[] {
+function problemsOf(entry: unknown, base: URL, own: NetworkFacts): string[] {
   if (!isRecord(entry)) return ['it is no object']
   const { url, method, network, asset, amount, payTo } = entry
   return [
     isOwn(url, base) ? [] : `url is ${shown(url)}, not an address at ${base.origin}`,
     method === 'GET' || method === 'POST' ? [] : `method is ${shown(method)}`,
-    isLongId(network) ? [] : `network is ${shown(network)}, not the 44-character id of a network`,
+    isLongId(network, own) ? [] : `network is ${shown(network)}, not the 44-character id of a network`,
     typeof asset === 'string' ? [] : 'asset is no text',
     isAddress(payTo) ? [] : `payTo is ${shown(payTo)}, not an address`,
     amount === undefined || parseBaseUnits(amount) !== undefined
@@ -89,6 +89,7 @@ function problemsOf(entry: unknown, base: URL): string[] {
   ].flat()
 }
 
-function isLongId(network: unknown): boolean {
-  return networkOf(network) !== undefined && String(network).length === LONG_NETWORK_ID_LENGTH
+function isLongId(network: unknown, own: NetworkFacts): boolean {
+  const known = networkOf(network, own)
+  return known !== undefined && network === known.wholeHashId
 }

@@ -1,5 +1,5 @@
 /** The chain, read from one node and, where there is one, an indexer. Promises: see the port. */
-import type { Network } from '../../domain/network.js'
+import type { NetworkFacts } from '../../domain/network.js'
 import type { Chain, Landing, Validity } from '../../ports/chain.js'
 import { type Clock, systemClock } from '../../ports/clock.js'
 import type { Algod } from './algod-api.js'
@@ -8,7 +8,7 @@ import type { Indexer } from './indexer-api.js'
 import { roundEstimate } from './round-estimate.js'
 
 export interface ChainOptions {
-  readonly network: Network
+  readonly network: NetworkFacts
   readonly algod: Algod
   /** Asked where the node's blocks cannot answer: too many rounds to read one by one, or blocks that it no longer keeps. */
   readonly indexer?: Indexer

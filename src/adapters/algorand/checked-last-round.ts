@@ -2,7 +2,7 @@
  * The last round of a node, after a check that the node is of our network. The genesis hash comes in the same response as
  * the last round, so each reading is checked: another node may take the place of this one at any time.
  */
-import { GENESIS_HASH, type Network } from '../../domain/network.js'
+import type { NetworkFacts } from '../../domain/network.js'
 import type { ChainStatus } from '../../ports/chain.js'
 import type { Cancel, Clock } from '../../ports/clock.js'
 import type { Algod } from './algod-api.js'
@@ -16,7 +16,7 @@ export interface CheckedNode {
 }
 
 export interface CheckedNodeOptions {
-  readonly network: Network
+  readonly network: NetworkFacts
   readonly algod: Pick<Algod, 'suggestedParams'>
   readonly watch?: NodeWatch
   readonly clock: Pick<Clock, 'after'>
@@ -49,7 +49,7 @@ export function checkedNode({ network, algod, watch, clock }: CheckedNodeOptions
       if (status !== 'wrongNetwork') note('unanswered')
       throw cause
     })
-    if (asked.genesisHash === GENESIS_HASH[network]) {
+    if (asked.genesisHash === network.genesisHash) {
       note('ok')
       return asked.lastRound
     }

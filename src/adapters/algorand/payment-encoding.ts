@@ -2,11 +2,10 @@
  * The two transactions of a payment in the ledger's encoding: msgpack with sorted keys, no zero values, and the shortest form
  * of every number. Written here because a library that encodes all of Algorand weighs 230 kB in a browser.
  */
-import { fromBase64 } from '../../domain/base64.js'
-import { GENESIS_HASH, GENESIS_ID, type Network } from '../../domain/network.js'
+import type { NetworkFacts } from '../../domain/network.js'
 
 export interface CommonFields {
-  readonly network: Network
+  readonly network: Pick<NetworkFacts, 'genesisId' | 'genesisHashBytes'>
   /** 32 bytes; the same for all addresses here. */
   readonly sender: Uint8Array
   readonly feeMicroAlgos: bigint
@@ -47,8 +46,8 @@ function validity({ network, feeMicroAlgos, firstValid, lastValid, note, group }
   return [
     ['fee', feeMicroAlgos],
     ['fv', firstValid],
-    ['gen', GENESIS_ID[network]],
-    ['gh', GENESIS_BYTES[network]],
+    ['gen', network.genesisId],
+    ['gh', network.genesisHashBytes],
     ['grp', group && unlessZero(group)],
     ['lv', lastValid],
     ['note', note === '' ? undefined : utf8.encode(note)],
@@ -56,11 +55,6 @@ function validity({ network, feeMicroAlgos, firstValid, lastValid, note, group }
 }
 
 const utf8 = new TextEncoder()
-
-const GENESIS_BYTES = {
-  mainnet: fromBase64(GENESIS_HASH.mainnet),
-  testnet: fromBase64(GENESIS_HASH.testnet),
-} as const
 
 /** The zero address counts as a zero value too. */
 function unlessZero(bytes: Uint8Array): Uint8Array | undefined {
@@ -72,7 +66,7 @@ const BYTES_MAX = 2_048
 const scratch = new Uint8Array(BYTES_MAX)
 const view = new DataView(scratch.buffer)
 
-/** `fields` are sorted by key, fewer than 16, and all text in them is short and ASCII. */
+/** `fields` are sorted by key, fewer than 16, and all text in them is ASCII, below 256 characters. */
 function encodeMap(fields: readonly Field[]): Uint8Array {
   let end = 1
   let count = 0
@@ -88,9 +82,13 @@ function encodeMap(fields: readonly Field[]): Uint8Array {
 }
 
 function putText(text: string, at: number): number {
-  scratch[at] = 0xa0 | text.length
-  for (let index = 0; index < text.length; index++) scratch[at + 1 + index] = text.charCodeAt(index)
-  return at + 1 + text.length
+  const { length } = text
+  const isShort = length < 32
+  scratch[at] = isShort ? 0xa0 | length : 0xd9
+  if (!isShort) scratch[at + 1] = length
+  const start = at + (isShort ? 1 : 2)
+  for (let index = 0; index < length; index++) scratch[start + index] = text.charCodeAt(index)
+  return start + length
 }
 
 function putBytes(bytes: Uint8Array, at: number): number {

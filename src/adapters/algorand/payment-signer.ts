@@ -6,7 +6,7 @@ import { verifySignature } from '#platform'
 import { toBase64 } from '../../domain/base64.js'
 import { SdkError, type SvcError } from '../../domain/errors.js'
 import { parseBaseUnits } from '../../domain/money.js'
-import { GENESIS_HASH, type Network, networkOf } from '../../domain/network.js'
+import { isIdOf, type NetworkFacts } from '../../domain/network.js'
 import { type PaymentRequired, type PaymentRequirements, X402_VERSION } from '../../domain/x402.js'
 import { type Clock, systemClock } from '../../ports/clock.js'
 import type { PaymentSigner, Signer } from '../../ports/payment-signer.js'
@@ -19,7 +19,7 @@ import { cachedParams } from './suggested-params.js'
 
 export interface PaymentSignerOptions {
   readonly key: Signer
-  readonly network: Network
+  readonly network: NetworkFacts
   readonly algod: Pick<Algod, 'suggestedParams'>
   /** Whether the key is external, such as a wallet. Its signatures are verified before use. @default false */
   readonly externalKey?: boolean
@@ -51,8 +51,8 @@ export function algorandPaymentSigner(options: PaymentSignerOptions): PaymentSig
     async sign(challenge, accepted) {
       const terms = termsOf(accepted, network)
       const suggested = await params()
-      if (suggested.genesisHash !== GENESIS_HASH[network]) {
-        throw new SdkError(`The node is not on ${network}; nothing was signed`, 'network_mismatch')
+      if (suggested.genesisHash !== network.genesisHash) {
+        throw new SdkError(`The node is not on ${network.name}; nothing was signed`, 'network_mismatch')
       }
       const group = paymentGroup({ ...terms, sender, network, suggested, note: noteSource() })
       const signature = await signatureBy(key, group)
@@ -68,10 +68,10 @@ export function algorandPaymentSigner(options: PaymentSignerOptions): PaymentSig
   }
 }
 
-function termsOf(accepted: PaymentRequirements, network: Network) {
-  if (networkOf(accepted.network) !== network) {
+function termsOf(accepted: PaymentRequirements, network: NetworkFacts) {
+  if (!isIdOf(network, accepted.network)) {
     throw new SdkError(
-      `The quote is for ${String(accepted.network)}, this key pays on ${network}`,
+      `The quote is for ${String(accepted.network)}, this key pays on ${network.name}`,
       'network_mismatch',
     )
   }

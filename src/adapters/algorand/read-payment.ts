@@ -1,6 +1,5 @@
 /** Reads the payment inside `payload.paymentGroup[payload.paymentIndex]`. Promise: see the port. */
 import type { AssetTransferTransactionFields, SignedTransaction, Transaction } from 'algosdk'
-import { GENESIS_HASH, type Network } from '../../domain/network.js'
 import { isRecord, type PaymentPayload } from '../../domain/x402.js'
 import type { PaymentReader, ReadPayment } from '../../ports/payment-reader.js'
 import { encodeAddress } from './address.js'
@@ -18,10 +17,6 @@ import {
 
 /** The length of a group's base64 texts together. A sponsored payment is below 1 kB. */
 const GROUP_TEXT_MAX = 65_536
-
-const NETWORK_BY_HASH: ReadonlyMap<string, Network> = new Map(
-  (['mainnet', 'testnet'] as const).map(network => [GENESIS_HASH[network], network]),
-)
 
 export function algorandPaymentReader(): PaymentReader {
   return { read }
@@ -69,7 +64,7 @@ function readPayment(
       signedText,
     ),
     signature: sig && Buffer.from(sig).toString('base64'),
-    network: txn.genesisHash && NETWORK_BY_HASH.get(Buffer.from(txn.genesisHash).toString('base64')),
+    genesisHash: txn.genesisHash && Buffer.from(txn.genesisHash).toString('base64'),
     isOfGroup: id => id === txId || group.some(({ txn }) => isIdOf(id, txn)),
     proven() {
       proven ??= sig !== undefined && verifySignature(txn.sender.publicKey, signedText, sig)

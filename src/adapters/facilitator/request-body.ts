@@ -2,7 +2,7 @@
  * The body of `/verify` and `/settle`. Facilitators compare networks by exact string, so both fields that name one get the
  * facilitator's own spelling; no signature covers these fields. All other fields stay as the payer sent them.
  */
-import { type Network, networkOf } from '../../domain/network.js'
+import { isIdOf, type NetworkFacts } from '../../domain/network.js'
 import { isRecord, type PaymentPayload, type PaymentRequirements, X402_VERSION } from '../../domain/x402.js'
 
 /** `undefined` for a payload that cannot be encoded, because it is nested deeper than the stack. */
@@ -19,7 +19,7 @@ interface Sealed {
 }
 
 /** Encodes a payment once for all requests about it. */
-export function envelopes(network: Network): Envelopes {
+export function envelopes(network: NetworkFacts): Envelopes {
   const sealed = new WeakMap<PaymentPayload, Sealed>()
   return (payment, requirements, listedNetwork) => {
     const before = sealed.get(payment)
@@ -34,11 +34,11 @@ function encode(
   payment: PaymentPayload,
   requirements: PaymentRequirements,
   listedNetwork: string,
-  network: Network,
+  network: NetworkFacts,
 ): Buffer | undefined {
   const { accepted } = payment
   // An `accepted` of another network stays as it is: the facilitator must see the payer's own value.
-  const respelt = isRecord(accepted) && networkOf(accepted.network) === network
+  const respelt = isRecord(accepted) && isIdOf(network, accepted.network)
   try {
     return Buffer.from(
       JSON.stringify({

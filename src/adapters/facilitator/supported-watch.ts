@@ -3,7 +3,7 @@
  * discard it. Callers wait only for the first read, and only for a short time.
  */
 import { isAddress } from '../../domain/address.js'
-import { type Network, networkOf } from '../../domain/network.js'
+import { isIdOf, type NetworkFacts } from '../../domain/network.js'
 import { isRecord, X402_VERSION } from '../../domain/x402.js'
 import type { Cancel, Clock } from '../../ports/clock.js'
 import type { Supported } from '../../ports/facilitator.js'
@@ -24,7 +24,7 @@ export interface SupportedWatch {
 
 export interface WatchOptions {
   readonly read: () => Promise<Answer>
-  readonly network: Network
+  readonly network: NetworkFacts
   readonly clock: Pick<Clock, 'after'>
   readonly firstWaitMs: number
   readonly refreshMs: number
@@ -97,16 +97,16 @@ export function watchSupported(options: WatchOptions): SupportedWatch {
 }
 
 /** Our kind in the list, or why there is none. */
-function supportedIn(answer: Answer, network: Network): Supported | string {
+function supportedIn(answer: Answer, network: NetworkFacts): Supported | string {
   if ('outage' in answer) return answer.outage
   if (answer.status !== 200) return `status ${answer.status}`
   const { kinds } = answer.body
   if (!Array.isArray(kinds)) return 'it lists no kinds'
   for (const kind of kinds as unknown[]) {
     if (!isRecord(kind) || kind.scheme !== 'exact' || kind.x402Version !== X402_VERSION) continue
-    if (networkOf(kind.network) !== network) continue
+    if (!isIdOf(network, kind.network)) continue
     const feePayer = isRecord(kind.extra) ? kind.extra.feePayer : undefined
-    return { network: kind.network as string, ...(isAddress(feePayer) ? { feePayer } : {}) }
+    return { network: kind.network, ...(isAddress(feePayer) ? { feePayer } : {}) }
   }
-  return `it does not list exact payments on ${network}`
+  return `it does not list exact payments on ${network.name}`
 }

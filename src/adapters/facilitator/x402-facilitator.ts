@@ -1,6 +1,6 @@
 /** A facilitator over the REST interface of x402 version 2 (its section 7): `/supported`, `/verify`, `/settle`. */
 import { jsonTransport } from '#platform'
-import type { Network } from '../../domain/network.js'
+import type { NetworkFacts } from '../../domain/network.js'
 import type { PaymentPayload, PaymentRequirements } from '../../domain/x402.js'
 import { type Clock, systemClock } from '../../ports/clock.js'
 import type { Facilitator } from '../../ports/facilitator.js'
@@ -14,7 +14,7 @@ import { settlementOf, verificationOf } from './verdict-of-response.js'
 
 export interface FacilitatorOptions {
   readonly url: string
-  readonly network: Network
+  readonly network: NetworkFacts
   readonly verifyTimeoutMs?: number
   readonly settleTimeoutMs?: number
   readonly supportedTimeoutMs?: number

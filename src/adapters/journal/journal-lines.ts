@@ -4,7 +4,7 @@
  * program can renew it.
  */
 import { crc32 } from 'node:zlib'
-import { isNetwork } from '../../domain/network.js'
+import { isNetworkKey } from '../../domain/network.js'
 import { isRecord } from '../../domain/x402.js'
 import type { EndedCall } from '../../ports/call-observer.js'
 import type { JournalHeader } from '../../ports/journal-header.js'
@@ -103,7 +103,7 @@ function isHeader(value: unknown): value is HeaderLine {
   if (!isRecord(value) || value.journal !== 1) return false
   const { network, payTo, asset, endpoints, next, openedMs } = value
   return (
-    isNetwork(network) &&
+    isNetworkKey(network) &&
     [payTo, asset].every(text => typeof text === 'string') &&
     [next, openedMs].every(number => number === undefined || Number.isSafeInteger(number)) &&
     (endpoints === undefined ||

@@ -1,13 +1,13 @@
 /** Free tools: what this agent sells, and which other agents exist. */
 import type { CallToolResult, Tool } from '@modelcontextprotocol/server'
 import { cardUrlOf, matching, type RegisteredAgent, type Score } from '../../domain/agent-registry.js'
-import type { Network } from '../../domain/network.js'
+import type { NetworkKey } from '../../domain/network.js'
 import type { Registry } from '../../ports/agent-registry.js'
 import type { Logger } from '../../ports/logger.js'
 import { errorResult, objectResult } from './tool-result-content.js'
 
 export interface FreeToolsOptions {
-  readonly network: Network
+  readonly network: NetworkKey
   /** The manifest's JSON text, for a caller who reaches the agent's free routes at this URL. */
   manifest(rootUrl: string): string | Promise<string>
   readonly registry: Registry | undefined

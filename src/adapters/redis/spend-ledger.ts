@@ -2,7 +2,7 @@
  * A budget that several paying processes share: the amounts that they spent in the last 24 hours, by the server's clock, and
  * the open payments. Promise: see the port.
  */
-import type { Network } from '../../domain/network.js'
+import { isNetworkKey, type NetworkKey } from '../../domain/network.js'
 import { type OpenSpend, PAYMENT_LIFE_MAX_MS, type SpendLedger } from '../../ports/spend-ledger.js'
 import type { Connection, ScriptArgument } from './connection.js'
 import { ATTACH, DUE, POSTPONE, RELEASE, RESERVE, SETTLE } from './lua/spend-ledger.js'
@@ -29,9 +29,15 @@ export function redisSpendLedger(
   replicated: Pick<Connection, 'script'> = connection,
 ): SpendLedger {
   const place = `${prefix}{spend:${encodeURIComponent(budget)}}`
+  // The public networks' are always there, as older versions have them; any other's from its first payment or question.
   const keys = ['entries', 'amounts', 'payments', 'due:mainnet', 'due:testnet'].map(
     name => `${place}:${name}`,
   )
+  const knowing = (network: NetworkKey): NetworkKey => {
+    const due = `${place}:due:${network}`
+    if (!keys.includes(due)) keys.push(due)
+    return network
+  }
   let sum = 0n
   /** Each script returns its result and the sum. */
   const move = (name: string, lua: string, { script: define }: Pick<Connection, 'script'> = connection) => {
@@ -57,11 +63,11 @@ export function redisSpendLedger(
     },
     async attach(id, { network, txId, firstValid, lastValid }) {
       const rounds = `${firstValid} ${lastValid}`
-      return (await attach(id, network, String(lastValid), `${network} ${txId} ${rounds}`)) === 1
+      return (await attach(id, knowing(network), String(lastValid), `${network} ${txId} ${rounds}`)) === 1
     },
     release: async id => void (await release(id)),
     async due(network, round, max) {
-      const rows = (await due('', network, String(round), max)) as Buffer[][]
+      const rows = (await due('', knowing(network), String(round), max)) as Buffer[][]
       return rows.flatMap(row => openSpendIn(row.map(String), network) ?? [])
     },
     postpone: async (id, round) => void (await postpone(id, String(round))),
@@ -72,12 +78,13 @@ export function redisSpendLedger(
   }
 }
 
-const PAYMENT = /^(mainnet|testnet) ([A-Z2-7]{52}) (\d{1,20}) (\d{1,20})$/
+const PAYMENT = /^(\S{1,64}) ([A-Z2-7]{52}) (\d{1,20}) (\d{1,20})$/
 
 /** Stored rows are foreign input. A row that is malformed stays counted, and the chain is not asked about it. */
-function openSpendIn([id, amount, payment]: readonly string[], network: Network): OpenSpend | undefined {
+function openSpendIn([id, amount, payment]: readonly string[], network: NetworkKey): OpenSpend | undefined {
   const [, of, txId, firstValid, lastValid] = PAYMENT.exec(payment ?? '') ?? []
-  if (!id || !/^\d{1,16}$/.test(amount ?? '') || !txId || of !== network) return undefined
+  if (!id || !/^\d{1,16}$/.test(amount ?? '') || !txId || of !== network || !isNetworkKey(of))
+    return undefined
   const rounds = { firstValid: BigInt(firstValid!), lastValid: BigInt(lastValid!) }
   return { id, amount: BigInt(amount!), payment: { network, txId, ...rounds } }
 }

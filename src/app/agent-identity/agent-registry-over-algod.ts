@@ -3,14 +3,17 @@ import { nodeClient, sandboxUrl } from '#platform'
 import { algorandRegistry } from '../../adapters/algorand/agent-registry.js'
 import { ALGOD_TOKEN_HEADER } from '../../adapters/algorand/algod-api.js'
 import type { RegistryApps } from '../../domain/agent-registry.js'
-import { DEFAULT_ALGOD, type Network } from '../../domain/network.js'
+import { SdkError } from '../../domain/errors.js'
+import type { Network } from '../../domain/network.js'
+import { networkFacts } from '../../domain/network-definition.js'
+import { nodeUrls } from '../../domain/node-urls.js'
 import type { Registry } from '../../ports/agent-registry.js'
 
 /** Which registry, read from which node. */
 export interface AlgodRegistryOptions extends RegistryApps {
   /** The application that holds the registered agents. */
   readonly identityApp: number
-  /** Which public node is asked where `algodUrl` is not given. @default 'mainnet' */
+  /** The network whose node is asked where `algodUrl` is not given. @default 'mainnet' */
   readonly network?: Network
   /** The node that is asked. @default in Node the environment variable `SVC_SANDBOX`, else a public node of the network */
   readonly algodUrl?: string
@@ -22,12 +25,20 @@ export interface AlgodRegistryOptions extends RegistryApps {
  * Reads a registry from a node. No request is sent before the first question.
  *
  * @param options Which applications, on which node.
+ * @throws SvcError `invalid_options`
  *
  * @example
  * const registry = algodRegistry({ network: 'testnet', identityApp })
  * const verdict = await verifyAgent('https://agent.example/.well-known/agent.json', { registry })
  */
-export function algodRegistry({ network, algodUrl, algodToken, ...apps }: AlgodRegistryOptions): Registry {
-  const url = algodUrl ?? sandboxUrl() ?? DEFAULT_ALGOD[network ?? 'mainnet']
-  return algorandRegistry({ node: nodeClient({ url, token: algodToken }, ALGOD_TOKEN_HEADER), apps })
+export function algodRegistry({ network = 'mainnet', ...options }: AlgodRegistryOptions): Registry {
+  const facts = networkFacts(network, invalid)
+  const { algodUrl: _, algodToken: __, ...apps } = options
+  const { algodUrl: url, algodToken: token } = nodeUrls(facts, options, sandboxUrl())
+  if (url === undefined) return invalid(`there is no algodUrl for ${facts.name}: give one`)
+  return algorandRegistry({ node: nodeClient({ url, token }, ALGOD_TOKEN_HEADER), apps })
+}
+
+function invalid(why: string): never {
+  throw new SdkError(`algodRegistry: ${why}`, 'invalid_options')
 }

@@ -2,7 +2,6 @@
 
 import { reportsCharge } from '../../domain/income-bookings.js'
 import { type ChargeDrawing, type ChargeFinal, OUTCOMES } from '../../domain/machines/charge.machine.js'
-import { CAIP2 } from '../../domain/network.js'
 import type { Walked } from '../../domain/state-machine/run-machine.js'
 import type { Receipt } from '../../domain/x402.js'
 import type { EndedCall } from '../../ports/call-observer.js'
@@ -147,7 +146,7 @@ interface Settled {
 /** Has the official receipt's fields and those of this specification, and the network's id as the payer spelt it. */
 function receipt(
   deps: ChargeDeps,
-  { amount, asset, network = CAIP2[deps.network], txId = '', payer }: Settled,
+  { amount, asset, network = deps.network.caip2, txId = '', payer }: Settled,
   errorReason?: string,
 ): Receipt {
   const success = errorReason === undefined

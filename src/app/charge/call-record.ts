@@ -215,7 +215,8 @@ export function signingPayer(deps: ChargeDeps, { read, endpoint }: Call): string
 }
 
 export function paysUs(deps: ChargeDeps, read: ReadPayment): boolean {
-  return read.receiver === deps.payTo && read.network === deps.network && read.asset === deps.assetId
+  const { payTo, network } = deps
+  return read.receiver === payTo && read.genesisHash === network.genesisHash && read.asset === network.usdcId
 }
 
 /** Whether a readable payment transfers exactly what the requirements ask for. */

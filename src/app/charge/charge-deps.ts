@@ -2,7 +2,7 @@
 
 import type { EndpointDef } from '../../domain/endpoint.js'
 import type { Answer } from '../../domain/handler-answer.js'
-import type { Network } from '../../domain/network.js'
+import type { NetworkFacts } from '../../domain/network.js'
 import type { Chain } from '../../ports/chain.js'
 import type { ChargeStore } from '../../ports/charge-store.js'
 import type { Clock } from '../../ports/clock.js'
@@ -19,10 +19,13 @@ import type { Terms } from './payment-challenge.js'
 import type { PendingCloses, PendingWindowMoves } from './pending-moves.js'
 
 export interface ChargeDeps {
-  readonly network: Network
+  readonly network: NetworkFacts
   readonly payTo: string
-  /** Decimal id of USDC on this server's network. */
-  readonly assetId: string
+  /**
+   * Whose claims and windows these are, in the names that stores keep them by: one text for one seller on one network. So
+   * what was bought with play money opens nothing on mainnet, also where both share a store.
+   */
+  readonly recordOwner: string
   readonly endpoints: ReadonlyMap<string, EndpointEntry>
   readonly facilitator: Facilitator
   readonly chain: Chain

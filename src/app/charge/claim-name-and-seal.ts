@@ -8,8 +8,8 @@ import type { ReplayedAnswer } from './call-record.js'
  * The name holds the key's hash, never the key, because the key opens the sealed answer. The name includes the
  * seller, so two sellers that share a store by mistake do not answer each other's keys.
  */
-export function claimName(payTo: string, endpoint: string, scope: string, key: string): string {
-  return sha256(JSON.stringify([payTo, endpoint, scope, key]))
+export function claimName(recordOwner: string, endpoint: string, scope: string, key: string): string {
+  return sha256(JSON.stringify([recordOwner, endpoint, scope, key]))
 }
 
 /**

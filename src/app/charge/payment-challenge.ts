@@ -4,7 +4,7 @@
  */
 import type { EndpointDef } from '../../domain/endpoint.js'
 import { usdToBaseUnits } from '../../domain/money.js'
-import { type Network, type NetworkIds, networkIdsOf, USDC_ASSET_ID } from '../../domain/network.js'
+import { type NetworkFacts, type NetworkIds, networkIdsOf } from '../../domain/network.js'
 import type { QuoteExtra } from '../../domain/quote-extra.js'
 import { quotedTags, type ServiceMetadata } from '../../domain/service-metadata.js'
 import {
@@ -17,7 +17,7 @@ import type { Challenge } from '../../ports/charge.js'
 import type { Supported } from '../../ports/facilitator.js'
 
 export interface TermsOptions {
-  readonly network: Network
+  readonly network: NetworkFacts
   readonly payTo: string
   readonly maxTimeoutSeconds: number
   readonly networkIds: NetworkIds
@@ -73,7 +73,7 @@ export function termsOf(
     scheme: 'exact',
     network: networkIds[0]!,
     amount: amount.toString(),
-    asset: String(USDC_ASSET_ID[options.network]),
+    asset: options.network.usdcId,
     payTo: options.payTo,
     maxTimeoutSeconds: options.maxTimeoutSeconds,
     extra: { ...own, ...(supported?.feePayer !== undefined && { feePayer: supported.feePayer }) },

@@ -21,6 +21,6 @@ export function newKey({ random }: ChargeDeps): string {
  * The name under which a window is stored. A store that leaks reveals no key, and sellers that share a store by
  * mistake do not open each other's windows.
  */
-export function keyId(payTo: string, key: string): string {
-  return hash('sha256', payTo + key, 'base64url')
+export function keyId(recordOwner: string, key: string): string {
+  return hash('sha256', recordOwner + key, 'base64url')
 }

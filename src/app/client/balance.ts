@@ -1,6 +1,6 @@
 /** The paying account's balance, read from a node. */
 import type { Algod } from '../../adapters/algorand/algod-api.js'
-import { type Network, USDC_ASSET_ID } from '../../domain/network.js'
+import type { NetworkFacts } from '../../domain/network.js'
 import { usdNumber } from '../../domain/usd-price-for-display.js'
 
 /** What an account holds. */
@@ -19,12 +19,12 @@ export interface Balance {
 
 export async function balanceOf(
   algod: Pick<Algod, 'account' | 'assetHolding'>,
-  network: Network,
+  network: NetworkFacts,
   address: string,
 ): Promise<Balance> {
   const [{ microAlgos }, holding] = await Promise.all([
     algod.account(address),
-    algod.assetHolding(address, USDC_ASSET_ID[network]),
+    algod.assetHolding(address, network.usdc),
   ])
   const usdc = holding?.amount ?? null
   return {

@@ -2,7 +2,7 @@
  * Whether a payment was charged, as far as the seller's last answer shows. What was signed is the fact; the receipt and
  * every error code are claims of the seller.
  */
-import { networkOf } from '../../domain/network.js'
+import { isIdOf, type NetworkFacts } from '../../domain/network.js'
 import {
   decodeAnswerHeader,
   isRecord,
@@ -104,6 +104,7 @@ export function contradictions(
   accepted: PaymentRequirements,
   signed: SignedPayment,
   payer: string,
+  network: NetworkFacts,
 ): string[] {
   const pairs: [string, string | undefined, string][] = [
     ['transaction', receipt.txId, signed.txId],
@@ -115,7 +116,7 @@ export function contradictions(
   const found = pairs
     .filter(([, said, signedValue]) => said !== undefined && said !== signedValue)
     .map(([name, said, signedValue]) => `${name} ${said} instead of ${signedValue}`)
-  if (receipt.network !== undefined && networkOf(receipt.network) !== networkOf(accepted.network)) {
+  if (receipt.network !== undefined && !isIdOf(network, receipt.network)) {
     found.push(`network ${receipt.network} instead of ${accepted.network}`)
   }
   if (receipt.success === false) found.push('no success')

@@ -7,13 +7,9 @@ import { algorandPaymentSigner } from '../../adapters/algorand/payment-signer.js
 import { memorySpendLedger } from '../../adapters/memory/spend-ledger.js'
 import { SdkError, type SvcError } from '../../domain/errors.js'
 import { usdToBaseUnits } from '../../domain/money.js'
-import {
-  DEFAULT_ALGOD,
-  DEFAULT_INDEXER,
-  isNetwork,
-  type Network,
-  type NetworkName,
-} from '../../domain/network.js'
+import type { Network, NetworkFacts, NetworkName } from '../../domain/network.js'
+import { networkFacts } from '../../domain/network-definition.js'
+import { nodeUrls } from '../../domain/node-urls.js'
 import { isRecord } from '../../domain/x402.js'
 import { type Clock, wakefulClock } from '../../ports/clock.js'
 import type { PaymentSigner, Signer } from '../../ports/payment-signer.js'
@@ -32,11 +28,11 @@ export interface ClientOptions extends KeyOptions {
   /** Signs instead of a key: a key service, a wallet. In a browser it is the only way to pay. */
   readonly signer?: Signer
   /**
-   * The only network that is paid on.
+   * The only network that is paid on: `mainnet`, `testnet` or a definition.
    *
    * @default 'mainnet'; in Node with the environment variable `SVC_SANDBOX` set, 'testnet', as in every sandbox
    */
-  readonly network?: NetworkName | undefined
+  readonly network?: Network | NetworkName | undefined
   /** The node that payments are built with. @default in Node `SVC_SANDBOX`, else a public node of the network */
   readonly algodUrl?: string
   /** The API token of the node at `algodUrl`. @default none */
@@ -89,7 +85,7 @@ export interface ClientOptions extends KeyOptions {
 export interface Settings {
   readonly clock: Clock
   readonly random: Random
-  readonly network: Network
+  readonly network: NetworkFacts
   readonly signer: PaymentSigner | undefined
   readonly limits: SpendingLimits
   readonly receipts: ReceiptBook
@@ -113,10 +109,12 @@ const RECEIPTS_MAX = 1_000
 /** @throws SvcError `invalid_key`, `invalid_price`, `invalid_options` */
 export function settingsOf(options: ClientOptions): Settings {
   const sandbox = sandboxUrl()
-  const network = checkedNetwork(options.network ?? (sandbox ? 'testnet' : 'mainnet'))
-  const { algodUrl = sandbox, algodToken: token } = options
-  const { indexerUrl = algodUrl === undefined ? DEFAULT_INDEXER[network] : undefined } = options
-  const node = { url: algodUrl ?? DEFAULT_ALGOD[network], ...(token !== undefined && { token }) }
+  const network = networkFacts(options.network ?? (sandbox ? 'testnet' : 'mainnet'), why => {
+    throw invalid(why)
+  })
+  const { algodUrl, algodToken: token, indexerUrl } = nodeUrls(network, options, sandbox)
+  if (algodUrl === undefined) throw invalid(`there is no algodUrl for ${network.name}: give one`)
+  const node = { url: algodUrl, ...(token !== undefined && { token }) }
   const algod = algodOver(nodeClient(node, ALGOD_TOKEN_HEADER))
   const indexer =
     indexerUrl === undefined ? undefined : indexerOver(nodeClient({ url: indexerUrl }, INDEXER_TOKEN_HEADER))
@@ -127,7 +125,7 @@ export function settingsOf(options: ClientOptions): Settings {
 }
 
 export interface ClientSurroundings {
-  readonly network: Network
+  readonly network: NetworkFacts
   readonly algod: Algod
   readonly indexer: Indexer | undefined
   readonly signer: PaymentSigner | undefined
@@ -155,7 +153,7 @@ export function settingsOver(surroundings: ClientSurroundings, options: ClientOp
     signer,
     clock,
     random,
-    limits: spendingLimits({ ledger, network, caps, late, random }),
+    limits: spendingLimits({ ledger, network: network.key, caps, late, random }),
     receipts,
     exchange: exchangeOver(fetchImpl, clock),
     openExchange: exchangeOver(fetchImpl, clock, openReply),
@@ -174,7 +172,7 @@ export function settingsOver(surroundings: ClientSurroundings, options: ClientOp
 }
 
 /** An external signer's shape is checked here, and each of its signatures before it is used. */
-function signerOf(options: ClientOptions, network: Network, algod: Algod): PaymentSigner | undefined {
+function signerOf(options: ClientOptions, network: NetworkFacts, algod: Algod): PaymentSigner | undefined {
   const { signer } = options
   const pair = keyPairOf(options)
   if (pair) {
@@ -192,18 +190,13 @@ let warned = false
 
 /** Once a process: a program that makes a client for each call would fill its log. */
 function warnIfUncapped({ network, signer }: Settings, { maxPrice, maxPerDay }: ClientOptions): void {
-  if (network !== 'mainnet' || !signer || maxPrice !== undefined || maxPerDay !== undefined) return
+  if (network.key !== 'mainnet' || !signer || maxPrice !== undefined || maxPerDay !== undefined) return
   if (!warned) warn(UNCAPPED, 'SVC_UNCAPPED')
   warned = true
 }
 
 const UNCAPPED =
   'This SvcClient pays whatever is quoted on mainnet: give it maxPrice (a call) and maxPerDay (24 hours)'
-
-function checkedNetwork(network: unknown): Network {
-  if (isNetwork(network)) return network
-  throw invalid(`network is mainnet or testnet, not ${JSON.stringify(network)}`)
-}
 
 const LEDGER_MOVES = ['reserve', 'attach', 'release', 'due', 'postpone', 'settle'] as const
 

@@ -223,9 +223,9 @@ export abstract class PayingClient {
     return unlessAborted(this.#settings.balance(address), signal, 'Reading the balance was aborted')
   }
 
-  /** The function {@link priceOf}, as a method. */
+  /** The function {@link priceOf}, as a method that knows this client's network. */
   priceOf(requirements: unknown): number | null {
-    return priceOf(requirements)
+    return priceOf(requirements, this.#settings.network.given)
   }
 }
 

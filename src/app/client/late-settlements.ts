@@ -5,7 +5,7 @@
 import type { Algod } from '../../adapters/algorand/algod-api.js'
 import { algorandChain } from '../../adapters/algorand/chain-reader.js'
 import type { Indexer } from '../../adapters/algorand/indexer-api.js'
-import type { Network } from '../../domain/network.js'
+import type { NetworkFacts } from '../../domain/network.js'
 import type { Chain } from '../../ports/chain.js'
 import type { Clock } from '../../ports/clock.js'
 import type { OpenSpend, SpendEnd, SpendLedger } from '../../ports/spend-ledger.js'
@@ -18,7 +18,7 @@ export interface LateSettlements {
 
 export interface LateSettlementsOptions {
   readonly ledger: SpendLedger
-  readonly network: Network
+  readonly network: NetworkFacts
   readonly algod: Algod
   readonly indexer?: Indexer
   readonly clock: Clock
@@ -55,7 +55,7 @@ async function settleDue(options: LateSettlementsOptions, endMs: number): Promis
   // Read before any block: a payment that is absent from all blocks of its validity afterwards can never land.
   const round = await algod.lastRound()
   for (let more = true; more && clock.monotonic() < endMs; ) {
-    const page = await ledger.due(network, round, PAGE)
+    const page = await ledger.due(network.key, round, PAGE)
     await settlePage(page, round, endMs, options)
     more = page.length === PAGE
   }

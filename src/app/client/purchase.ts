@@ -3,7 +3,7 @@
  * least of all another 402, makes it sign a second payment.
  */
 import { IDEMPOTENCY_KEY_HEADER } from '../../domain/idempotency-key.js'
-import type { Network } from '../../domain/network.js'
+import type { NetworkFacts } from '../../domain/network.js'
 import { withIdentifier } from '../../domain/payment-identifier.js'
 import { usdNumber } from '../../domain/usd-price-for-display.js'
 import { encodeHeader, PAYMENT_SIGNATURE_HEADER, type PaymentRequirements } from '../../domain/x402.js'
@@ -24,7 +24,7 @@ import type { Delivery, SentPayment } from './send-with-retries.js'
 import type { Reservation, SpendingLimits } from './spending-limits.js'
 
 export interface PurchaseDeps {
-  readonly network: Network
+  readonly network: NetworkFacts
   readonly signer: PaymentSigner
   readonly limits: SpendingLimits
   readonly receipts: ReceiptBook
@@ -72,7 +72,7 @@ export async function purchase(
   if (!reply) throw networkError(origin, cause, charged)
   if (!isSuccess(reply) || reply.oversized) throw callFailed(origin, reply, charged)
   const replayed = isReplay(reply) && charged.charged === 'no'
-  const found = replayed ? [] : receiptWarnings(reply, accepted, signed, deps.signer.address)
+  const found = replayed ? [] : receiptWarnings(reply, accepted, signed, deps.signer.address, deps.network)
   const payment = replayed ? earlierPayment(reply) : paymentOf(signed.txId, accepted)
   return { reply, attempts, payment, replayed, warnings: [...warnings, ...found] }
 }
@@ -134,10 +134,11 @@ function receiptWarnings(
   accepted: PaymentRequirements,
   signed: SignedPayment,
   payer: string,
+  network: NetworkFacts,
 ): Warning[] {
   const receipt = receiptOf(reply.headers)
   if (!receipt) return [{ code: 'receipt_missing', message: 'The answer came without a readable receipt' }]
-  return contradictions(receipt, accepted, signed, payer).map(what => ({
+  return contradictions(receipt, accepted, signed, payer, network).map(what => ({
     code: 'receipt_mismatch',
     message: `The receipt names ${what}`,
   }))

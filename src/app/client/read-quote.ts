@@ -2,7 +2,7 @@
 import { isValidAddress } from '../../adapters/algorand/address.js'
 import { SdkError, SvcError } from '../../domain/errors.js'
 import { parseBaseUnits } from '../../domain/money.js'
-import { type Network, networkOf, USDC_ASSET_ID } from '../../domain/network.js'
+import { isIdOf, type NetworkFacts } from '../../domain/network.js'
 import { usdNumber } from '../../domain/usd-price-for-display.js'
 import {
   decodeAnswerHeader,
@@ -43,13 +43,13 @@ export interface SelectedRequirements {
 export function selectRequirements(
   url: URL,
   quoted: HttpReply,
-  { network, strictResource }: { readonly network: Network; readonly strictResource: boolean },
+  { network, strictResource }: { readonly network: NetworkFacts; readonly strictResource: boolean },
 ): SelectedRequirements {
   const challenge = challengeOf(quoted)
   const accepted = challenge && payableEntry(challenge, network)
   if (!challenge || !accepted) {
     throw new SdkError(
-      `The quote of ${url.origin} offers no way to pay exactly in USDC on ${network}; nothing was paid`,
+      `The quote of ${url.origin} offers no way to pay exactly in USDC on ${network.name}; nothing was paid`,
       'unreadable_quote',
       402,
       challenge,
@@ -68,7 +68,10 @@ export function selectRequirements(
  * The first entry that asks for USDC on this network under the scheme `exact`. Entries of other kinds, and entries that
  * cannot be read, are passed over: they are meant for other payers.
  */
-export function payableEntry(challenge: PaymentRequired, network: Network): PaymentRequirements | undefined {
+export function payableEntry(
+  challenge: PaymentRequired,
+  network: NetworkFacts,
+): PaymentRequirements | undefined {
   if (challenge.x402Version !== X402_VERSION) return undefined
   for (const entry of challenge.accepts as readonly unknown[]) {
     const requirements = readRequirements(entry)
@@ -77,12 +80,12 @@ export function payableEntry(challenge: PaymentRequired, network: Network): Paym
   return undefined
 }
 
-function isPayable(entry: PaymentRequirements, network: Network): boolean {
+function isPayable(entry: PaymentRequirements, network: NetworkFacts): boolean {
   const { feePayer, paymentFlow } = entry.extra ?? {}
   return (
     entry.scheme === 'exact' &&
-    networkOf(entry.network) === network &&
-    entry.asset === String(USDC_ASSET_ID[network]) &&
+    isIdOf(network, entry.network) &&
+    entry.asset === network.usdcId &&
     parseBaseUnits(entry.amount)! > 0n &&
     isValidAddress(entry.payTo) &&
     (feePayer === undefined || feePayer === null || isValidAddress(feePayer)) &&
@@ -117,7 +120,7 @@ export async function estimateOf(
   url: URL,
   quoted: HttpReply,
   settings: {
-    readonly network: Network
+    readonly network: NetworkFacts
     readonly strictResource: boolean
     readonly limits: Pick<SpendingLimits, 'refusalOf'>
   },

@@ -1,7 +1,7 @@
 /** The limits on spending: a price per call, an amount per 24 hours. Money is reserved before anything is signed. */
 import { SdkError, type SvcError } from '../../domain/errors.js'
 import { formatUsd } from '../../domain/money.js'
-import type { Network } from '../../domain/network.js'
+import type { NetworkKey } from '../../domain/network.js'
 import type { PaymentRequirements } from '../../domain/x402.js'
 import type { SignedPayment } from '../../ports/payment-signer.js'
 import type { Random } from '../../ports/random.js'
@@ -41,7 +41,7 @@ export interface Reservation {
 
 export interface SpendingLimitsOptions {
   readonly ledger: SpendLedger
-  readonly network: Network
+  readonly network: NetworkKey
   readonly caps: Caps
   readonly late: LateSettlements
   readonly random: Random
@@ -107,7 +107,7 @@ export function spendingLimits({
   }
 }
 
-function reservation(ledger: SpendLedger, network: Network, id: string): Reservation {
+function reservation(ledger: SpendLedger, network: NetworkKey, id: string): Reservation {
   const release = () => tolerated(() => ledger.release(id))
   return {
     async attach({ txId, firstValid, lastValid }) {

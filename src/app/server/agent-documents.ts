@@ -6,6 +6,7 @@ import { LRUCache } from 'lru-cache'
 import { landingPage } from '../../adapters/http/pages/landing-page.js'
 import type { AgentDef } from '../../domain/agent.js'
 import { type Manifest, manifest, manifestX402 } from '../../domain/manifest.js'
+import { networkFacts } from '../../domain/network-definition.js'
 import { openapi } from '../../domain/openapi.js'
 import { resourceList } from '../../domain/resource-list.js'
 import type { Clock } from '../../ports/clock.js'
@@ -41,7 +42,7 @@ export function documentsOf({
   logger,
   clock,
 }: DocumentsOptions): Documents {
-  const x402 = manifestX402(agent.network, facilitatorUrl)
+  const x402 = manifestX402(networkFacts(agent.network), facilitatorUrl)
   const manifestAt = (origin: string): Manifest => ({ ...manifest(agent, origin + basePath), x402 })
   const unsigned = perOrigin(origin => JSON.stringify(manifestAt(origin)))
   const image = agent.iconUrl ?? agent.merchant?.logo

@@ -14,7 +14,7 @@ import { memoryRateLimit } from '../../adapters/memory/rate-limit.js'
 import { memorySubscriptions } from '../../adapters/memory/subscriptions.js'
 import { memoryTasks } from '../../adapters/memory/task-store.js'
 import { SvcError } from '../../domain/errors.js'
-import { USDC_ASSET_ID } from '../../domain/network.js'
+import { isPublicNetwork } from '../../domain/network.js'
 import type { ChargeDeps } from '../charge/charge-deps.js'
 import { leasesIn } from '../charge/leases.js'
 import { pendingCloses, pendingWindowMoves } from '../charge/pending-moves.js'
@@ -34,7 +34,7 @@ import { transportsOf } from './transports.js'
 
 /** @throws SvcError `invalid_options`, `invalid_facilitator`, `journal_locked`, `journal_unwritable` */
 export function assemble(settings: Settings, drain: Drain, around: PlatformServices) {
-  const { agent, basePath, bodyBytesMax, logger, rules, stores } = settings
+  const { agent, basePath, bodyBytesMax, logger, network, rules, stores } = settings
   const { clock, random } = around
   const auditing = journalAndAuditPageOf(settings)
   const { journal } = auditing
@@ -45,7 +45,7 @@ export function assemble(settings: Settings, drain: Drain, around: PlatformServi
   const remotes = nodesOf(settings, around)
   const store = stores.charges ?? memoryChargeStore({ clock, max: settings.answersMax })
   const chain = algorandChain({
-    network: agent.network,
+    network,
     ...remotes,
     watch: nodeStatusLog(settings.warn, logger),
     clock,
@@ -55,9 +55,9 @@ export function assemble(settings: Settings, drain: Drain, around: PlatformServi
     ? boundedSubscriptions(stores.subscriptions, clock)
     : memorySubscriptions({ clock })
   const deps: ChargeDeps = {
-    network: agent.network,
+    network,
     payTo: agent.payTo,
-    assetId: String(USDC_ASSET_ID[agent.network]),
+    recordOwner: isPublicNetwork(network.key) ? agent.payTo : `${network.caip2} ${agent.payTo}`,
     endpoints,
     facilitator: facilitatorList(facilitators, { clock }),
     chain,
@@ -115,7 +115,7 @@ export function assemble(settings: Settings, drain: Drain, around: PlatformServi
   const paid = agent.endpoints.map(({ name, method }) => `${method} ${basePath}/${name}`)
   return {
     table,
-    network: agent.network,
+    network: network.name,
     routes: [
       ...paid,
       ...free.flatMap(route => pathsOf(route, basePath).map(path => `${route.method} ${path}`)),
@@ -137,11 +137,11 @@ export function assemble(settings: Settings, drain: Drain, around: PlatformServi
 type Facilitators = readonly [X402Facilitator, ...X402Facilitator[]]
 
 function facilitatorsOf(settings: Settings, { clock, transport }: PlatformServices): Facilitators {
-  const { agent, facilitatorUrls, allowHttp, logger, rules } = settings
+  const { network, facilitatorUrls, allowHttp, logger, rules } = settings
   const [first, ...others] = facilitatorUrls.map(url =>
     x402Facilitator({
       url,
-      network: agent.network,
+      network,
       allowHttp,
       // Facilitators are asked one after the other, so their timeouts add up.
       verifyTimeoutMs: Math.ceil(rules.timeouts.verifyMs / facilitatorUrls.length),

@@ -5,7 +5,6 @@ import { fetchHandler } from '../../adapters/http/fetch-handler.js'
 import { koaHost } from '../../adapters/http/koa-app.js'
 import { pathOf } from '../../adapters/http/route-table.js'
 import type { AgentDef } from '../../domain/agent.js'
-import type { Network } from '../../domain/network.js'
 import { assemble } from './assemble.js'
 import { createDrain, type ShutdownReport } from './drain.js'
 import type { HandlerOptions } from './host-options.js'
@@ -62,7 +61,7 @@ export function createHandler(agent: AgentDef, options: HandlerOptions = {}): Ag
 export interface HandlerParts extends AgentHandler {
   readonly app: Koa
   readonly routes: readonly string[]
-  readonly network: Network
+  readonly network: string
   /** As the handler's own; `endConnections` runs when no call is left, and before what the agent has opened closes. */
   shutdown(
     reason?: string,

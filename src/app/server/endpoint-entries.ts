@@ -13,6 +13,7 @@ import type { Settings } from './settings-from-options.js'
 
 export function endpointEntries({
   agent,
+  network,
   basePath,
   checksAnswers,
   networkIds,
@@ -22,7 +23,7 @@ export function endpointEntries({
   warn,
 }: Settings): ReadonlyMap<string, EndpointEntry> {
   // The real limit is the payment's own validity.
-  const { network, payTo, extra } = agent
+  const { payTo, extra } = agent
   const terms = {
     network,
     payTo,

@@ -1,7 +1,6 @@
 /** Whether the process is healthy (`/health`), and whether it can accept calls now (`/ready`). */
 import type { X402Facilitator } from '../../adapters/facilitator/x402-facilitator.js'
 import type { AgentDef } from '../../domain/agent.js'
-import { CAIP2 } from '../../domain/network.js'
 import type { Clock } from '../../ports/clock.js'
 import type { Logger } from '../../ports/logger.js'
 import { withTimeout } from '../../ports/timeouts-and-aborts.js'
@@ -39,7 +38,7 @@ export function healthOf({ agent, facilitators, deps, healthChecks, journal }: H
       agent: agent.handle,
       payTo: agent.payTo,
       facilitator: facilitators[0].url,
-      network: CAIP2[agent.network],
+      network: deps.network.caip2,
       facilitators: facilitators.map(({ url, status }) => ({ url, ...status })),
       node: deps.chain.status(),
       ...(journal && { journal: journal() }),

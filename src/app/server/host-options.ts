@@ -1,5 +1,4 @@
 /** The options of `createHandler` and `serve`, besides those of `createServer`. */
-import type { Network } from '../../domain/network.js'
 import type { ShutdownReport } from './drain.js'
 import type { ServerOptions } from './server-options.js'
 
@@ -44,6 +43,6 @@ export interface Ready {
   readonly port: number
   /** Every route, as a method and a path; free routes at the root and under `basePath`. */
   readonly routes: readonly string[]
-  /** The network on which it is paid. */
-  readonly network: Network
+  /** The name of the network on which it is paid. */
+  readonly network: string
 }

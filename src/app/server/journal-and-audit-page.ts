@@ -6,9 +6,7 @@ import { auditRoutes } from '../../adapters/http/free-routes/audit-page.js'
 import type { FreeRoute } from '../../adapters/http/route-types.js'
 import { type Journal, type JournalCondition, journal } from '../../adapters/journal/journal-writer.js'
 import { callSpans } from '../../adapters/traces/opentelemetry-spans.js'
-import type { AgentDef } from '../../domain/agent.js'
 import { chargeTable, OUTCOMES } from '../../domain/machines/charge.machine.js'
-import { USDC_ASSET_ID } from '../../domain/network.js'
 import type { CallObserver, EndedCall } from '../../ports/call-observer.js'
 import type { JournalHeader } from '../../ports/journal-header.js'
 import type { Settings } from './settings-from-options.js'
@@ -27,12 +25,22 @@ export interface JournalAndAuditPage {
 
 export function journalAndAuditPageOf({
   agent,
+  network,
   audit,
   journal: kept,
   logger,
 }: Settings): JournalAndAuditPage {
-  const header = headerOf(agent)
-  const feed = audit && feedOf(agent, header)
+  const { handle, payTo } = agent
+  const endpoints = agent.endpoints.map(({ name }) => name)
+  const header = {
+    journal: 1,
+    agent: handle,
+    network: network.key,
+    payTo,
+    asset: network.usdcId,
+    endpoints,
+  } as const
+  const feed = audit && feedOf(agent.name, network.name, header)
   let file: Journal | undefined
   return {
     callObservers: [feed, kept && { ended: (call: EndedCall) => file?.ended(call) }, callSpans()].filter(
@@ -48,16 +56,11 @@ export function journalAndAuditPageOf({
   }
 }
 
-function headerOf({ handle, network, payTo, endpoints }: AgentDef): JournalHeader {
-  const asset = String(USDC_ASSET_ID[network])
-  return { journal: 1, agent: handle, network, payTo, asset, endpoints: endpoints.map(({ name }) => name) }
-}
-
-function feedOf(agent: AgentDef, header: JournalHeader): Feed {
+function feedOf(agent: string, network: string, header: JournalHeader): Feed {
   return createFeed({
-    agent: agent.name,
-    network: agent.network,
-    endpoints: agent.endpoints.map(({ name }) => name),
+    agent,
+    network,
+    endpoints: header.endpoints ?? [],
     steps: Object.entries(chargeTable.rows).flatMap(([state, { on }]) =>
       Object.keys(on).map(event => `${state}.${event}`),
     ),

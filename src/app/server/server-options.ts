@@ -2,7 +2,7 @@
 
 import type { WebhookOptions } from '../../adapters/webhook/settlement-webhook.js'
 import type { RegistryIdentity } from '../../domain/agent-registry.js'
-import type { NetworkName } from '../../domain/network.js'
+import type { Network, NetworkName } from '../../domain/network.js'
 import type { ChargeStore } from '../../ports/charge-store.js'
 import type { Clock } from '../../ports/clock.js'
 import type { CreditStore, CreditTerms } from '../../ports/handler-credit.js'
@@ -27,7 +27,7 @@ export interface ServerOptions {
   /** Accept a facilitator on plain http at a public host. @default false */
   readonly allowHttp?: boolean
   /** The network on which this deployment is paid. @default the agent's `network` */
-  readonly network?: NetworkName | undefined
+  readonly network?: Network | NetworkName | undefined
   /**
    * Which spellings of the network's id a quote offers: `both`, the 32 characters of CAIP-2 first and the whole genesis hash
    * of 44 characters as a second entry of `accepts`, or `short`, CAIP-2's alone. Python's `x402-avm` pays only the second.

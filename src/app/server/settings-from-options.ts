@@ -2,7 +2,6 @@
  * The options of a server, read once: this file checks every option and sets every default. No other file sees the
  * options. Options that are objects with their own checks (webhooks, stores) are checked where they are used.
  */
-import { sandboxUrl } from '#platform'
 import { isValidAddress } from '../../adapters/algorand/signing-keys.js'
 import { quietLogger } from '../../adapters/log/quiet-logger.js'
 import { isAddress } from '../../domain/address.js'
@@ -10,25 +9,22 @@ import type { AgentDef } from '../../domain/agent.js'
 import { DEFAULT_EXT_BASE } from '../../domain/agent-card.js'
 import type { RegistryIdentity } from '../../domain/agent-registry.js'
 import { SvcError, shown } from '../../domain/errors.js'
-import {
-  DEFAULT_ALGOD,
-  DEFAULT_FACILITATOR,
-  DEFAULT_INDEXER,
-  isNetwork,
-  type Network,
-  type NetworkIds,
-} from '../../domain/network.js'
+import type { NetworkFacts, NetworkIds } from '../../domain/network.js'
+import { networkFacts } from '../../domain/network-definition.js'
 import { type Logger, silentLogger } from '../../ports/logger.js'
 import type { Rate, Rules } from '../charge/charge-deps.js'
 import type { ManifestSigner } from '../manifest-signature.js'
 import type { TaskTerms } from '../tasks/tasks-over-store.js'
 import { rateOf, rulesOf, taskTermsOf } from './charge-rules-from-options.js'
 import { hostNames, invalid, oneOf, positive } from './option-checks.js'
+import { type Remotes, remotesOf } from './remotes-from-options.js'
 import type { ServerOptions, Stores } from './server-options.js'
 
 export interface Settings {
   /** The agent as this deployment serves it: `network` and `payTo` may be overridden. */
   readonly agent: AgentDef
+  /** The network of `agent`, read. */
+  readonly network: NetworkFacts
   readonly basePath: string
   /** The largest body of an endpoint that does not set its own limit. */
   readonly bodyBytesMax: number
@@ -80,7 +76,8 @@ const RUNS_CAPACITY_DEFAULT = 100
 
 /** @throws SvcError `invalid_options`, `invalid_address` */
 export function settingsOf(definition: AgentDef, options: ServerOptions): Settings {
-  const agent = deployed(definition, options)
+  const network = networkFacts(options.network ?? definition.network, invalidBecause)
+  const agent = deployed(definition, network, options)
   const logger = options.logger === undefined ? silentLogger : quietLogger(options.logger)
   const warn = warner(options.logger && logger)
   if (!isValidAddress(agent.payTo))
@@ -92,6 +89,7 @@ export function settingsOf(definition: AgentDef, options: ServerOptions): Settin
   )
   return {
     agent,
+    network,
     basePath: basePathOf(options.basePath),
     bodyBytesMax,
     largestBodyBytes,
@@ -99,9 +97,8 @@ export function settingsOf(definition: AgentDef, options: ServerOptions): Settin
     cors: options.cors ?? true,
     trustProxyHops: hopsOf(options.trustProxy),
     operationsHosts: hostNames('operationsHosts', options.operationsHosts),
-    ...remotesOf(options, agent.network),
+    ...reached(network, remotesOf(options, network)),
     allowHttp: options.allowHttp ?? false,
-    algodToken: options.algodToken,
     quoteTimeoutSeconds: positive(
       'maxTimeoutSeconds',
       options.maxTimeoutSeconds ?? QUOTE_TIMEOUT_DEFAULT_SECONDS,
@@ -126,18 +123,14 @@ export function settingsOf(definition: AgentDef, options: ServerOptions): Settin
   }
 }
 
-function deployed(
-  agent: AgentDef,
-  { network = agent.network, payTo = agent.payTo }: ServerOptions,
-): AgentDef {
-  if (!isNetwork(network)) throw invalid(`network is mainnet or testnet, not ${JSON.stringify(network)}`)
+function deployed(agent: AgentDef, network: NetworkFacts, { payTo = agent.payTo }: ServerOptions): AgentDef {
   if (!isAddress(payTo)) {
     throw new SvcError(
       `payTo is an Algorand address of 58 base32 characters, not '${payTo}'`,
       'invalid_address',
     )
   }
-  return { ...agent, network, payTo }
+  return { ...agent, network: network.given, payTo }
 }
 
 /** A seller without a logger still reads the console at start. These warnings are about losing money or callers. */
@@ -171,14 +164,16 @@ function hopsOf(trustProxy = 0): number {
   throw invalid(`trustProxy is how many proxies are in front, 0 or more, not ${shown(trustProxy)}`)
 }
 
-/** The URLs of the facilitator and the node. `SVC_SANDBOX` replaces both, so an unchanged agent runs offline. */
-export function remotesOf({ facilitatorUrl, algodUrl, indexerUrl }: ServerOptions, network: Network) {
-  const sandbox = sandboxUrl()
-  return {
-    facilitatorUrls: [facilitatorUrl ?? sandbox ?? DEFAULT_FACILITATOR].flat() as readonly string[],
-    algodUrl: algodUrl ?? sandbox ?? DEFAULT_ALGOD[network],
-    indexerUrl: indexerUrl ?? ((algodUrl ?? sandbox) ? undefined : DEFAULT_INDEXER[network]),
-  }
+function invalidBecause(why: string): never {
+  throw invalid(why)
+}
+
+/** A network of one's own comes without defaults: what a definition leaves out the options say. */
+function reached({ name }: NetworkFacts, { algodUrl, facilitatorUrls, ...others }: Remotes) {
+  const missing = (option: string) => invalid(`There is no ${option} for ${name}: give one in the options`)
+  if (algodUrl === undefined) throw missing('algodUrl')
+  if (facilitatorUrls.length === 0) throw missing('facilitatorUrl')
+  return { algodUrl, facilitatorUrls, ...others }
 }
 
 /** Reads each store by its name: a spread would lose the getters of a class. */

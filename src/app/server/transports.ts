@@ -29,7 +29,7 @@ export interface Transports {
 /** @throws SvcError `invalid_endpoint` */
 export function transportsOf(options: TransportsOptions, settings: Settings): Transports {
   const { charge, tasks, documents, facilitatorUrl, logger, around } = options
-  const { agent, bodyBytesMax, extBase, registry: identity } = settings
+  const { agent, bodyBytesMax, extBase, network, registry: identity } = settings
   const { identityApp } = identity
   const registry =
     identityApp === undefined
@@ -42,7 +42,7 @@ export function transportsOf(options: TransportsOptions, settings: Settings): Tr
     agent,
     charge,
     bodyBytesMax,
-    network: agent.network,
+    network: network.key,
     manifest: rootUrl => documents.manifest(rootUrl),
     registry,
     logger,

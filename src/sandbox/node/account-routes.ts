@@ -1,5 +1,6 @@
 /** Accounts, holdings and the asset. */
 import { decodeAddress } from '../../adapters/algorand/address.js'
+import { USDC_DECIMALS } from '../../domain/network.js'
 import { type Holding, minBalanceMicroAlgos } from '../account-balances.js'
 import type { Ledger } from '../ledger.js'
 import type { Reply, SandboxRequest } from '../web-server.js'
@@ -8,7 +9,6 @@ import { digits, formatIn, formatted, refused } from './replies.js'
 
 const NAME = 'USDC'
 const TOTAL = 2n ** 64n - 1n
-const DECIMALS = 6
 
 export function account(ledger: Ledger, { parts, query }: SandboxRequest): Reply {
   const address = addressIn(parts[0]!)
@@ -78,7 +78,7 @@ export function asset(ledger: Ledger, { parts }: SandboxRequest): Reply {
     index: assetId,
     params: {
       ...{ creator: issuer, manager: issuer, reserve: issuer, freeze: issuer },
-      ...{ decimals: DECIMALS, 'default-frozen': false, total: TOTAL },
+      ...{ decimals: USDC_DECIMALS, 'default-frozen': false, total: TOTAL },
       ...{ name: NAME, 'name-b64': base64, 'unit-name': NAME, 'unit-name-b64': base64 },
     },
   })

@@ -2,7 +2,6 @@
 import { decodeAddress } from '../../adapters/algorand/address.js'
 import { encodeBase32 } from '../../adapters/algorand/base32.js'
 import { hashOf } from '../../adapters/algorand/transaction-bytes.js'
-import { GENESIS_HASH, GENESIS_ID } from '../../domain/network.js'
 import type { LandedTransaction, Ledger } from '../ledger.js'
 import { json, type Reply, type SandboxRequest } from '../web-server.js'
 import { uintIn } from './parameters.js'
@@ -55,8 +54,8 @@ function shown(
     bi: BONUS,
     fc: fees || undefined,
     fees: address(feeSink),
-    gen: GENESIS_ID[network],
-    gh: view.bytes(Buffer.from(GENESIS_HASH[network], 'base64')),
+    gen: network.genesisId,
+    gh: view.bytes(network.genesisHashBytes),
     // A measure of how full it is; an empty block leaves it out.
     ld: landed.length || undefined,
     prev: view.format === 'json' ? `blk-${encodeBase32(previous)}` : previous,

@@ -1,5 +1,4 @@
 /** What a node tells of itself and of its network. */
-import { GENESIS_HASH, GENESIS_ID } from '../../domain/network.js'
 import type { Ledger } from '../ledger.js'
 import { json, type Reply, type SandboxRequest } from '../web-server.js'
 import { uintIn } from './parameters.js'
@@ -18,8 +17,8 @@ export function params({ network, rounds }: Ledger): Reply {
   return json(200, {
     'consensus-version': CONSENSUS,
     fee: 0,
-    'genesis-hash': GENESIS_HASH[network],
-    'genesis-id': GENESIS_ID[network],
+    'genesis-hash': network.genesisHash,
+    'genesis-id': network.genesisId,
     'last-round': Number(rounds.current()),
     'min-fee': MIN_FEE_MICRO_ALGOS,
   })
@@ -53,15 +52,15 @@ export function versions({ network }: Ledger): Reply {
   }
   return json(200, {
     versions: ['v2'],
-    genesis_id: GENESIS_ID[network],
-    genesis_hash_b64: GENESIS_HASH[network],
+    genesis_id: network.genesisId,
+    genesis_hash_b64: network.genesisHash,
     build,
   })
 }
 
 /** The accounts of the first block are none of the sandbox's: its money is minted. */
 export function genesis({ network, feeSink, issuer }: Ledger): Reply {
-  const [name = '', id = ''] = GENESIS_ID[network].split(/-(?=v)/)
+  const [name = '', id = ''] = network.genesisId.split(/-(?=v)/)
   return json(200, {
     ...{ alloc: [], fees: feeSink, id, network: name, proto: CONSENSUS, rwd: issuer, timestamp: 0 },
   })

@@ -1,12 +1,12 @@
 /** Serves the agent where the environment says. */
-import { type Network, serve } from '@svc/sdk'
+import { networkFrom, serve } from '@svc/sdk'
 import { agentFor } from './agent.ts'
 
-const { SVC_PAY_TO: payTo, SVC_NETWORK: network = 'mainnet' } = process.env
+const { SVC_PAY_TO: payTo, SVC_NETWORK: network } = process.env
 
 if (!payTo) {
   console.error('Set SVC_PAY_TO to the Algorand address to be paid; `npm run dev` needs none.')
   process.exit(1)
 }
 
-serve(agentFor({ payTo, network: network as Network }))
+serve(agentFor({ payTo, network: networkFrom(network) }))

@@ -1,9 +1,9 @@
 /** Serves the agent where the environment says, with the model that it names. */
-import { type Network, serve } from '@svc/sdk'
+import { networkFrom, serve } from '@svc/sdk'
 import { agentFor } from './agent.ts'
 import { modelFrom } from './model.ts'
 
-const { SVC_PAY_TO: payTo, SVC_NETWORK: network = 'mainnet' } = process.env
+const { SVC_PAY_TO: payTo, SVC_NETWORK: network } = process.env
 
 if (!payTo) {
   console.error('Set SVC_PAY_TO to the Algorand address to be paid; `npm run dev` needs none.')
@@ -12,4 +12,4 @@ if (!payTo) {
 
 const model = modelFrom(process.env)
 console.log(`model: ${model.name}`)
-serve(agentFor({ payTo, network: network as Network, model }))
+serve(agentFor({ payTo, network: networkFrom(network), model }))

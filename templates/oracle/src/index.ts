@@ -1,10 +1,10 @@
 /** Serves the oracle where the environment says. `ORACLE_MNEMONIC` signs the quotes; it is not the wallet that is paid. */
-import { type Network, serve } from '@svc/sdk'
+import { networkFrom, serve } from '@svc/sdk'
 import { agentFor } from './agent.ts'
 import { quoteSigner } from './signed-quote.ts'
 import { sourceFrom } from './source.ts'
 
-const { SVC_PAY_TO: payTo, SVC_NETWORK: network = 'mainnet', SVC_SANDBOX: sandbox } = process.env
+const { SVC_PAY_TO: payTo, SVC_NETWORK: network, SVC_SANDBOX: sandbox } = process.env
 const mnemonic = process.env.ORACLE_MNEMONIC || undefined
 // No child process or crash report finds it there.
 delete process.env.ORACLE_MNEMONIC
@@ -16,4 +16,4 @@ if (!payTo || (!mnemonic && !sandbox)) {
 
 const signer = quoteSigner(mnemonic)
 console.log(`quotes are signed by ${signer.address}`)
-serve(agentFor({ payTo, network: network as Network, signer, source: sourceFrom(process.env) }))
+serve(agentFor({ payTo, network: networkFrom(network), signer, source: sourceFrom(process.env) }))

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { facilitatorUrl } from '../../../src/adapters/facilitator/facilitator-url.js'
 import { x402Facilitator } from '../../../src/adapters/facilitator/x402-facilitator.js'
+import { TESTNET } from '../../../src/domain/network.js'
 
 test.each([
   'https://facilitator.example',
@@ -66,5 +67,5 @@ test('credentials in the URL are not repeated in the error', () => {
 })
 
 test('the adapter is not built on a refused URL', () => {
-  expect(() => x402Facilitator({ url: 'http://facilitator.example', network: 'testnet' })).toThrow(/public/)
+  expect(() => x402Facilitator({ url: 'http://facilitator.example', network: TESTNET })).toThrow(/public/)
 })

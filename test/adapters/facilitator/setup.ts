@@ -4,7 +4,7 @@ import {
   type X402Facilitator,
   x402Facilitator,
 } from '../../../src/adapters/facilitator/x402-facilitator.js'
-import { ALGORAND_TESTNET, GENESIS_HASH } from '../../../src/domain/network.js'
+import { ALGORAND_TESTNET, TESTNET } from '../../../src/domain/network.js'
 import type { PaymentPayload, PaymentRequirements } from '../../../src/domain/x402.js'
 import { closing } from '../../support/closing.js'
 import {
@@ -17,7 +17,7 @@ import {
 
 /** The two spellings of testnet: 32 characters, and the whole genesis hash. */
 export const SHORT = ALGORAND_TESTNET
-export const FULL = `algorand:${GENESIS_HASH.testnet}`
+export const FULL = `algorand:${TESTNET.genesisHash}`
 
 interface Vector {
   readonly name: string
@@ -48,7 +48,7 @@ export function startFake(replies: Partial<Record<Path, Reply>> = {}): Promise<F
 }
 
 export function adapterTo(url: string, options: Partial<FacilitatorOptions> = {}): X402Facilitator {
-  return closing(x402Facilitator({ url, network: 'testnet', ...options }))
+  return closing(x402Facilitator({ url, network: TESTNET, ...options }))
 }
 
 export async function start(

@@ -1,7 +1,7 @@
 /** What a person sees who opens a paid endpoint in a browser: what a call costs, and how it is paid. */
 import type { EndpointDef } from '../../../domain/endpoint.js'
 import { formatUsd } from '../../../domain/money.js'
-import { networkOf } from '../../../domain/network.js'
+import { publicNetworkOf } from '../../../domain/network.js'
 import { windowShown } from '../../../domain/subscription-terms.js'
 import { isRecord, type PaymentRequired } from '../../../domain/x402.js'
 import { documentOf } from './document.js'
@@ -14,7 +14,7 @@ export function quotePage(def: EndpointDef, required: PaymentRequired, query: st
   const { resource, accepts, error } = required
   const { amount, network: networkId, asset, payTo } = accepts[0]!
   const price = formatUsd(BigInt(amount))
-  const network = networkOf(networkId) ?? networkId
+  const network = publicNetworkOf(networkId) ?? networkId
   const url = method === 'GET' ? resource.url + query : resource.url
   const cost = subscription ? `${price}${windowShown(subscription)}` : `${price} per call`
   return documentOf({

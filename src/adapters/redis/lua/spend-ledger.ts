@@ -5,15 +5,19 @@
  * the `sum`. The amounts of one second are one entry, so that a day has at most 86,400 of them. `payments` and `due` hold the
  * open reservations that the chain must be asked about. Earlier versions of this package wrote neither, and read only the
  * first two, in the same form.
+ *
+ * `due` of a network that is not public is among the keys of the processes that have paid there. What another process closes
+ * stays in it until its own `due` looks: that drops what has no payment any more.
  */
 
 /** About 60 MB. Above it the open reservations that are due first count as spent; none is dropped early. */
 export const OPEN_MAX = 100_000
 
-/** KEYS: entries, amounts, payments, due on mainnet, due on testnet. ARGV: windowMs, lifeMs, id, and each script's own. */
+/** KEYS: entries, amounts, payments, and `due` of each network, named by what follows `due:`. ARGV: windowMs, lifeMs, id, and each script's own. */
 export const LEDGER = /* lua */ `
 local entries, amounts, payments = KEYS[1], KEYS[2], KEYS[3]
-local due = { mainnet = KEYS[4], testnet = KEYS[5] }
+local due = {}
+for at = 4, #KEYS do due[string.sub(KEYS[at], #entries - 2)] = KEYS[at] end
 local windowMs, lifeMs, entry = tonumber(ARGV[1]), tonumber(ARGV[2]), 'reserved:' .. ARGV[3]
 local time = redis.call('TIME')
 local nowMs = time[1] * 1000 + math.floor(time[2] / 1000)
@@ -40,8 +44,7 @@ end
 
 local function close(name)
   redis.call('HDEL', payments, name)
-  redis.call('ZREM', due.mainnet, name)
-  redis.call('ZREM', due.testnet, name)
+  for _, queue in pairs(due) do redis.call('ZREM', queue, name) end
 end
 
 local function forget(name)

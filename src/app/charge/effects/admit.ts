@@ -38,7 +38,7 @@ function verdictOf(deps: ChargeDeps, call: Call, rate: Rate) {
   return request.subscriptionKey === undefined
     ? ADMITTED
     : deps.rateLimit.take(
-        `${rate.bucket}window:${keyId(deps.payTo, request.subscriptionKey)}`,
+        `${rate.bucket}window:${keyId(deps.recordOwner, request.subscriptionKey)}`,
         rate.perMinute,
       )
 }

@@ -127,7 +127,7 @@ function contextOf(deps: ChargeDeps, call: Call, cancellation: Cancellation): Ha
           usd: usdNumber(parseBaseUnits(requirements.amount)!),
           asset: requirements.asset,
         }
-      : { amount: '0', asset: deps.assetId },
+      : { amount: '0', asset: deps.network.usdcId },
     idempotencyKey: call.key ?? request.idempotencyKey,
     traceId: call.traceId,
     [CANCELLATION]: cancellation,

@@ -27,7 +27,7 @@ type Ask = (deps: ChargeDeps, call: Call, id: string) => Promise<'covered' | 'un
 
 async function asked(deps: ChargeDeps, call: Call, key: string, ask: Ask) {
   try {
-    return await ask(deps, call, keyId(deps.payTo, key))
+    return await ask(deps, call, keyId(deps.recordOwner, key))
   } catch (cause) {
     deps.logger.error({ err: cause }, 'the subscription store did not answer')
     return storeDown(call)

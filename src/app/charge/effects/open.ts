@@ -129,7 +129,7 @@ function holdOf(deps: ChargeDeps, call: Call): Hold | undefined {
     ...(read && { payment: read.txId }),
     ...(scope !== undefined && {
       claim: {
-        name: claimName(deps.payTo, endpoint.def.name, scope, key ?? ''),
+        name: claimName(deps.recordOwner, endpoint.def.name, scope, key ?? ''),
         bodyHash: bodyHash(rawInput(call)),
       },
     }),
@@ -157,7 +157,7 @@ function scopeOf(deps: ChargeDeps, call: Call): string | undefined {
   }
   return request.subscriptionKey === undefined
     ? undefined
-    : `window:${keyId(deps.payTo, request.subscriptionKey)}`
+    : `window:${keyId(deps.recordOwner, request.subscriptionKey)}`
 }
 
 function rawInput({ request, endpoint }: Call): unknown {

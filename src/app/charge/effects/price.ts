@@ -22,7 +22,7 @@ async function priced(deps: ChargeDeps, call: Call) {
 function asked(deps: ChargeDeps, call: Call, amount: bigint) {
   return thenMaybe(deps.facilitator.supported(), supported => {
     const requirements = call.endpoint.terms.requirements(amount, supported)
-    call.requirements = speltAs(call.payload?.accepted, requirements)
+    call.requirements = speltAs(call.payload?.accepted, requirements, deps.network)
     return judged(deps, call)
   })
 }
@@ -62,7 +62,7 @@ function mismatchOf(deps: ChargeDeps, call: Call): string | undefined {
   const { payload, read } = call
   const requirements = call.requirements!
   const accepted = payload!.accepted
-  if (accepted !== undefined && !(isRecord(accepted) && sameTerms(accepted, requirements))) {
+  if (accepted !== undefined && !(isRecord(accepted) && sameTerms(accepted, requirements, deps.network))) {
     return 'The payment was made for other terms than these; read them again and sign anew'
   }
   if (read === undefined) {

@@ -84,7 +84,7 @@ async function storeWindow(deps: ChargeDeps, call: Call, periodMs: number): Prom
   const calls = subscription?.calls
   // This call is the first of the window.
   const record = { endpoint: name, expiresAtMs, ...(calls !== undefined && { callsLeft: calls - 1 }) }
-  const window = { key, id: keyId(deps.payTo, key), expiresAtMs, callsLeft: record.callsLeft }
+  const window = { key, id: keyId(deps.recordOwner, key), expiresAtMs, callsLeft: record.callsLeft }
   await deps.subscriptions.put(window.id, record)
   call.window = window
 }

@@ -79,7 +79,11 @@ async function landingOf(deps: ChargeDeps, call: Call, recorded: Recorded): Prom
   const { read, payload, endpoint } = call
   if (read?.txId === payment.txId && answerOwed(call, recorded).answer !== undefined) {
     const requirements = endpoint.terms.requirements(read.amount, await deps.facilitator.supported())
-    const settlement = await settlementOf(deps, payload!, speltAs(payload?.accepted, requirements))
+    const settlement = await settlementOf(
+      deps,
+      payload!,
+      speltAs(payload?.accepted, requirements, deps.network),
+    )
     if (settlement.verdict === 'settled' && !deps.rules.confirmOnChain) return 'found'
   }
   return untilCut(deps.stop, deps.chain.lookup(payment.txId, payment), 'unknown')

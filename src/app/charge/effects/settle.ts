@@ -1,4 +1,4 @@
-import { networkOf } from '../../../domain/network.js'
+import { isIdOf } from '../../../domain/network.js'
 import type { PaymentPayload, PaymentRequirements } from '../../../domain/x402.js'
 import type { Settlement } from '../../../ports/facilitator.js'
 import type { Call } from '../call-record.js'
@@ -65,7 +65,7 @@ function mismatchOf(
   deps: ChargeDeps,
 ): string | undefined {
   if (txId === undefined || !read!.isOfGroup(txId)) return 'transaction'
-  if (network !== undefined && networkOf(network) !== deps.network) return 'network'
+  if (network !== undefined && !isIdOf(deps.network, network)) return 'network'
   if (payer !== undefined && payer !== read!.payer) return 'payer'
   return undefined
 }

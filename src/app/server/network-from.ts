@@ -1,0 +1,41 @@
+/** Reads a network from a text, such as an environment variable's: a public network's name, or a file with a definition. */
+import { readFileSync } from 'node:fs'
+import { SvcError, shown } from '../../domain/errors.js'
+import { isPublicNetwork, type Network } from '../../domain/network.js'
+import { networkFacts } from '../../domain/network-definition.js'
+import { isRecord } from '../../domain/x402.js'
+
+/**
+ * The network that an environment variable names: `mainnet`, `testnet`, or a JSON file with a definition.
+ * Nothing, or an empty text, is mainnet.
+ *
+ * @example
+ * const network = networkFrom(process.env.SVC_NETWORK)
+ *
+ * @throws SvcError `invalid_network`
+ */
+export function networkFrom(text: string | undefined): Network {
+  const named = text || 'mainnet'
+  if (isPublicNetwork(named)) return named
+  return networkFacts(definitionIn(named), why => {
+    throw invalid(`${shown(named)}: ${why}`)
+  }).given
+}
+
+function definitionIn(file: string): unknown {
+  let json: string
+  try {
+    json = readFileSync(file, 'utf8')
+  } catch {
+    throw invalid(`A network is mainnet, testnet or a JSON file that defines one, not ${shown(file)}`)
+  }
+  try {
+    const definition: unknown = JSON.parse(json)
+    if (isRecord(definition)) return definition
+  } catch {}
+  throw invalid(`${shown(file)} is not a JSON object`)
+}
+
+function invalid(why: string): SvcError {
+  return new SvcError(why, 'invalid_network')
+}

@@ -1,0 +1,128 @@
+/**
+ * Reads a network from what a user gave: a public network's name, or a definition. Nobody shall mean mainnet by mistake, nor
+ * take another network for it, so a definition that shares a part of a public network's identity must share all of it.
+ */
+import { SvcError, shown } from './errors.js'
+import {
+  factsOfChecked,
+  isPublicNetwork,
+  MAINNET,
+  type NetworkDefinition,
+  type NetworkFacts,
+  PUBLIC_NETWORKS,
+  type PublicNetwork,
+  TESTNET,
+} from './network.js'
+import { isWebUrl } from './web-url.js'
+import { isRecord } from './x402.js'
+
+type Refuse = (why: string) => never
+
+/** What was read once is not read again: agents carry their definition through many hands. */
+const known = new WeakMap<object, NetworkFacts>()
+
+/** @throws what `refuse` throws; without it SvcError `invalid_network` */
+export function networkFacts(value: unknown, refuse: Refuse = refuseNetwork): NetworkFacts {
+  if (isPublicNetwork(value)) return PUBLIC_NETWORKS[value]
+  if (!isRecord(value)) {
+    return refuse(`network is mainnet, testnet or a definition of a network, not ${shown(value)}`)
+  }
+  const read = known.get(value)
+  if (read) return read
+  const definition = checkedDefinition(value, why => refuse(`The definition of a network: ${why}`))
+  const publicName = publicNameOf(definition)
+  const facts = Object.freeze({ ...factsOfChecked(definition, publicName), given: definition })
+  known.set(definition, facts)
+  return facts
+}
+
+function refuseNetwork(why: string): never {
+  throw new SvcError(why, 'invalid_network')
+}
+
+const FIELDS: ReadonlySet<string> = new Set([
+  ...['name', 'genesisId', 'genesisHash', 'usdc'],
+  ...['algodUrl', 'algodToken', 'indexerUrl', 'facilitatorUrl'],
+])
+const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/
+/** The ledger's limit is 128 bytes. */
+const GENESIS_ID = /^[\x21-\x7e]{1,128}$/
+/** 32 bytes in 44 characters. The last digit holds four bits, and only this writing of them is the nodes' own. */
+const GENESIS_HASH = /^[A-Za-z0-9+/]{42}[AEIMQUYcgkosw048]=$/
+const TOKEN = /^[\x21-\x7e]{1,1024}$/
+
+/** A copy of its own: what the user's object becomes later does not matter. */
+function checkedDefinition(value: Record<string, unknown>, refuse: Refuse): NetworkDefinition {
+  const stranger = Object.keys(value).find(key => !FIELDS.has(key))
+  // A misspelt URL that went unread would send requests elsewhere.
+  if (stranger !== undefined) refuse(`it has no field ${shown(stranger)}`)
+  const { name, genesisId, genesisHash, usdc, algodToken, ...urls } = value
+  const matched = (what: string, text: unknown, pattern: RegExp, is: string): string =>
+    typeof text === 'string' && pattern.test(text) ? text : refuse(`${what} is ${is}, not ${shown(text)}`)
+  const definition = {
+    name: matched('name', name, NAME, '1 to 64 letters, digits, dots, hyphens and underscores'),
+    genesisId: matched('genesisId', genesisId, GENESIS_ID, '1 to 128 printable ASCII characters'),
+    genesisHash: matched('genesisHash', genesisHash, GENESIS_HASH, 'standard base64 of 32 bytes'),
+    usdc:
+      Number.isSafeInteger(usdc) && (usdc as number) > 0
+        ? (usdc as number)
+        : refuse(`usdc is the asset's number, not ${shown(usdc)}`),
+    ...urlsIn(urls, refuse),
+  }
+  if (algodToken === undefined) return Object.freeze(refuseLies(definition, refuse))
+  // Never shown: it is a secret.
+  if (typeof algodToken !== 'string' || !TOKEN.test(algodToken))
+    refuse('algodToken is not printable ASCII text')
+  return Object.freeze(refuseLies({ ...definition, algodToken: algodToken as string }, refuse))
+}
+
+type Urls = Pick<NetworkDefinition, 'algodUrl' | 'indexerUrl' | 'facilitatorUrl'>
+
+function urlsIn(given: Record<string, unknown>, refuse: Refuse): Urls {
+  const urls: Record<string, string> = {}
+  for (const [field, url] of Object.entries(given)) {
+    if (url === undefined) continue
+    // Not shown: it may hold a password.
+    if (!isWebUrl(url)) return refuse(`${field} is an absolute http or https URL without a password`)
+    urls[field] = url
+  }
+  return urls
+}
+
+function publicNameOf({ genesisHash }: NetworkDefinition): PublicNetwork | undefined {
+  const found = [MAINNET, TESTNET].find(network => network.genesisHash === genesisHash)
+  return found?.given as PublicNetwork | undefined
+}
+
+/** Money on mainnet is real. A play network that looks like it would sell for nothing, the other way round it would spend. */
+function refuseLies(definition: NetworkDefinition, refuse: Refuse): NetworkDefinition {
+  const publicName = publicNameOf(definition)
+  if (publicName !== undefined) {
+    const real = PUBLIC_NETWORKS[publicName]
+    for (const field of ['name', 'genesisId', 'usdc'] as const) {
+      if (definition[field] === real[field]) continue
+      const has = `${field} ${shown(definition[field])}`
+      refuse(`its genesis hash is ${publicName}'s, whose ${field} is ${shown(real[field])}: it says ${has}`)
+    }
+    return definition
+  }
+  const { caip2 } = factsOfChecked(definition)
+  for (const real of [MAINNET, TESTNET]) {
+    if (caip2 === real.caip2) refuse(`its id would be ${real.name}'s, and its genesis hash is not`)
+  }
+  for (const field of ['name', 'genesisId'] as const) {
+    const claimed = claimedBy(definition[field])
+    if (claimed !== undefined)
+      refuse(
+        `its ${field} ${shown(definition[field])} says ${claimed}, and its genesis hash is not ${claimed}'s`,
+      )
+  }
+  return definition
+}
+
+/** `mainnet` anywhere in a name says mainnet. Private networks may be test networks, so only the whole name says testnet. */
+function claimedBy(text: string): PublicNetwork | undefined {
+  const letters = text.toLowerCase().replace(/[^a-z0-9]/g, '')
+  if (letters.includes('mainnet')) return 'mainnet'
+  return /^(algorand)?testnet(v10)?$/.test(letters) ? 'testnet' : undefined
+}

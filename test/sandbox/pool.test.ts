@@ -21,7 +21,7 @@ async function payment() {
   const algod = algodClient({ url: sandbox.algodUrl })
   const signer = algorandPaymentSigner({
     key: signingKey(sandbox.wallet.mnemonic),
-    network: 'testnet',
+    network: TESTNET,
     algod,
   })
   const paid = await payerOf(sandbox, signer)()

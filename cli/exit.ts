@@ -34,6 +34,7 @@ const USAGE_CODES: ReadonlySet<string> = new Set([
   'invalid_url',
   'not_confirmed',
   'no_signer',
+  'sponsor_file_unusable',
   'typescript_unsupported',
 ])
 const REFUSED_CODES: ReadonlySet<string> = new Set([

@@ -1,9 +1,9 @@
 /** A facilitator over the sandbox’s ledger and checks; the fate of each request decides how its answer goes wrong. */
 
+import { createCatalogue } from '../../src/adapters/bazaar/resource-catalogue.js'
 import { type Answer, answerOf } from '../../src/adapters/facilitator/facilitator-response.js'
 import type { jsonTransport } from '../../src/adapters/facilitator/json-transport.js'
 import { CAIP2 } from '../../src/domain/network.js'
-import { createCatalogue } from '../../src/sandbox/bazaar-catalogue.js'
 import { facilitatorRoutes } from '../../src/sandbox/facilitator-routes.js'
 import type { Fault, FaultName, FaultSource, Stage } from '../../src/sandbox/fault-settings.js'
 import { json, type Reply } from '../../src/sandbox/web-server.js'

@@ -1,6 +1,5 @@
 /** A node over the sandbox's ledger: behind by some rounds, each answer by itself, as behind a balancer. */
 
-import type { nodeClient } from '../../src/adapters/algorand/node-clients.js'
 import {
   NODE_TIMEOUT_MS,
   type NodeClient,
@@ -9,6 +8,7 @@ import {
   unavailable,
   unavailableBy,
 } from '../../src/adapters/algorand/node-response-reader.js'
+import type { PlatformServices } from '../../src/app/server/platform-services.js'
 import { MAINNET, TESTNET } from '../../src/domain/network.js'
 import { withTimeout } from '../../src/ports/timeouts-and-aborts.js'
 import { algodRoutes } from '../../src/sandbox/algod-routes.js'
@@ -30,7 +30,7 @@ export class Node {
     this.#routes = algodRoutes(this.#view(world.ledger))
   }
 
-  clientFor(from: Process): typeof nodeClient {
+  clientFor(from: Process): PlatformServices['node'] {
     return ({ nodeTimeoutMs = NODE_TIMEOUT_MS }) => {
       const find: NodeClient['find'] = async path => {
         const { network, conditions } = this.#world

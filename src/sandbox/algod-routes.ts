@@ -1,5 +1,4 @@
 /** A node's REST interface, with a node's own words. What it does not emulate is answered with 501. */
-import { encodeMsgpack, type SignedTransaction } from 'algosdk'
 import type { Ledger } from './ledger.js'
 import { account, application, asset, holding, noApplication } from './node/account-routes.js'
 import { block, hash, txids } from './node/block-routes.js'
@@ -59,8 +58,4 @@ export function algodRoutes(ledger: Ledger): Route[] {
 
 function node(method: string, path: RegExp, handle: Route['handle']): Route {
   return { method, path, handle, ofNode: true }
-}
-
-export function isCanonical(signed: SignedTransaction, bytes: Uint8Array): boolean {
-  return Buffer.compare(encodeMsgpack(signed), bytes) === 0
 }

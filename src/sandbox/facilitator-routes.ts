@@ -5,11 +5,12 @@
 
 import { algorandPaymentReader } from '../adapters/algorand/read-payment.js'
 import type { SigningKey } from '../adapters/algorand/signing-keys.js'
+import type { Catalogue } from '../adapters/bazaar/resource-catalogue.js'
+import { SvcError } from '../domain/errors.js'
 import { networkIdsOf } from '../domain/network.js'
 import { encodeHeader, isRecord, X402_VERSION } from '../domain/x402.js'
 import type { Clock } from '../ports/clock.js'
 import { sleep } from '../ports/timeouts-and-aborts.js'
-import type { Catalogue } from './bazaar-catalogue.js'
 import { cut, transportFault } from './fault-replies.js'
 import type { Fault, FaultSource, Stage } from './fault-settings.js'
 import type { Ledger } from './ledger.js'
@@ -62,8 +63,21 @@ export function facilitatorRoutes(options: FacilitatorOptions): Route[] {
         return withFault('settle', fault => settle(options, asked, fault))
       },
     },
-    { method: 'GET', path: /^\/discovery\/resources$/, handle: ({ query }) => catalogue.list(query) },
+    {
+      method: 'GET',
+      path: /^\/discovery\/resources$/,
+      handle: ({ query }) => json(200, listOf(catalogue, query)),
+    },
   ]
+}
+
+function listOf(catalogue: Catalogue, query: URLSearchParams): object {
+  try {
+    return catalogue.list(query)
+  } catch (error) {
+    if (error instanceof SvcError) throw new BadRequest(error.code, error.message, error.status)
+    throw error
+  }
 }
 
 /** Lists both forms of the network's id, because a server looks for the exact text that it quotes. */

@@ -6,11 +6,10 @@ import {
   type SignedTransaction,
   type Transaction,
 } from 'algosdk'
-import { LRUCache } from 'lru-cache'
 import { encodeBase32 } from '../adapters/algorand/base32.js'
-import { verifySignature } from '../adapters/algorand/signing-keys.js'
-import { GROUP_SIZE_MAX, groupIdOf, hashOf } from '../adapters/algorand/transaction-bytes.js'
-import { encoded } from './encoded-transactions.js'
+import { isSignedBy } from '../adapters/algorand/facilitating/canonical-and-signed.js'
+import { encoded } from '../adapters/algorand/facilitating/encoded-transactions.js'
+import { GROUP_SIZE_MAX, groupIdOf } from '../adapters/algorand/transaction-bytes.js'
 import { INVALID, type Refusal } from './node-refusal.js'
 
 const VALIDITY_ROUNDS_MAX = 1_000n
@@ -126,23 +125,7 @@ function multisigMessage({ v, thr, subsig }: EncodedMultisig, author: Address): 
 
 /** Every signature that is there must be right, also the ones beyond the threshold. */
 function isSignedByMany({ txn }: SignedTransaction, { subsig }: EncodedMultisig): boolean {
-  return subsig.every(({ pk, s }) => !s || isProven(txn, s, pk))
-}
-
-// A payment is checked three times: by verify, by settle, and when it is submitted.
-const provenSignatures = new LRUCache<string, true>({ max: 10_000 })
-
-export function isSignedBy({ txn, sig }: SignedTransaction, publicKey: Uint8Array): boolean {
-  return sig !== undefined && isProven(txn, sig, publicKey)
-}
-
-function isProven(txn: Transaction, sig: Uint8Array, publicKey: Uint8Array): boolean {
-  const { bytes } = encoded(txn)
-  const name = hashOf(Buffer.concat([publicKey, sig, bytes])).toString('latin1')
-  if (provenSignatures.has(name)) return true
-  const proven = verifySignature(publicKey, bytes, sig)
-  if (proven) provenSignatures.set(name, true)
-  return proven
+  return subsig.every(({ pk, s }) => !s || isSignedBy({ txn, sig: s }, pk))
 }
 
 function form(at: number, message: string): Refusal {

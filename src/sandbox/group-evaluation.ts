@@ -1,10 +1,10 @@
 /** What a group does to a draft of the ledger in a round, or why a node refuses it. */
 import { Address, type SignedTransaction, type Transaction } from 'algosdk'
 import { encodeBase32 } from '../adapters/algorand/base32.js'
+import { encoded } from '../adapters/algorand/facilitating/encoded-transactions.js'
 import type { NetworkFacts } from '../domain/network.js'
 import type { Draft } from './account-balances.js'
 import { type ApplyRules, applyTransaction, type Closings, unemulated } from './apply-transaction.js'
-import { encoded } from './encoded-transactions.js'
 import { formRefusal, type SignatureRules } from './group-checks.js'
 import type { LandedIds } from './landed-ids.js'
 import { algoText, type Refusal } from './node-refusal.js'

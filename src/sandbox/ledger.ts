@@ -3,10 +3,10 @@
  * after the last one, or they wait for it. It keeps every landed transaction, about 1 kB a payment, until the process ends.
  */
 import type { SignedTransaction } from 'algosdk'
+import { encoded } from '../adapters/algorand/facilitating/encoded-transactions.js'
 import type { NetworkFacts } from '../domain/network.js'
 import { systemClock } from '../ports/clock.js'
 import { type Account, type Accounts, Draft } from './account-balances.js'
-import { encoded } from './encoded-transactions.js'
 import { type Evaluation, evaluateGroup, type MemberResult, type Simulated } from './group-evaluation.js'
 import { landedIds } from './landed-ids.js'
 import type { Refusal } from './node-refusal.js'

@@ -9,13 +9,13 @@ import {
   type SigningKey,
   signingKeyFromSeed,
 } from '../adapters/algorand/signing-keys.js'
+import { createCatalogue } from '../adapters/bazaar/resource-catalogue.js'
 import { SvcError } from '../domain/errors.js'
 import { ALGORAND_MAINNET, type NetworkDefinition } from '../domain/network.js'
 import { networkFacts } from '../domain/network-definition.js'
 import { systemClock } from '../ports/clock.js'
 import { createRegistry } from './agent-registry.js'
 import { algodRoutes } from './algod-routes.js'
-import { createCatalogue } from './bazaar-catalogue.js'
 import { controlRoutes } from './control-routes.js'
 import { facilitatorRoutes } from './facilitator-routes.js'
 import { createFaults, parseFaults } from './fault-settings.js'

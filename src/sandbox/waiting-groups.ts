@@ -1,7 +1,7 @@
 /** A node's pool: groups that were accepted and have not landed. Each sees what the ones before it did. */
 import type { SignedTransaction } from 'algosdk'
+import { encoded } from '../adapters/algorand/facilitating/encoded-transactions.js'
 import { type Account, Draft } from './account-balances.js'
-import { encoded } from './encoded-transactions.js'
 import { type LandedIds, landedIds } from './landed-ids.js'
 
 export interface Dropped {

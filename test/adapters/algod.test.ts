@@ -120,4 +120,38 @@ describe.each(Object.entries(CLIENTS))('over %s', (_, clientOf) => {
       await expect(algod.lastRound()).rejects.toMatchObject({ code: 'node_unavailable' })
     })
   })
+
+  describe('a question that is posted', () => {
+    async function posted(answer: Parameters<typeof fakeNode>[0], nodeTimeoutMs?: number) {
+      node = await fakeNode(answer)
+      const asked = clientOf({ url: node.url, token: 'secret', nodeTimeoutMs }, ALGOD_TOKEN_HEADER)
+      close = [() => asked.close(), () => node.close()]
+      return asked.ask('/v2/transactions', { body: Buffer.from('bytes') })
+    }
+
+    it('carries its bytes and the token', async () => {
+      expect(await posted(() => ({ txId: 'T' }))).toEqual({ status: 200, body: { txId: 'T' } })
+      expect(node.headers[0]).toMatchObject({
+        'content-length': '5',
+        'content-type': 'application/msgpack',
+        'x-algo-api-token': 'secret',
+      })
+    })
+
+    it.each([400, 404])('%i with a node’s words is an answer', async status => {
+      const answer = await posted((_, response) => void response.writeHead(status).end('{"message":"no"}'))
+      expect(answer).toEqual({ status, message: 'no' })
+    })
+
+    it.each<[string, Parameters<typeof fakeNode>[0]]>([
+      ['a proxy’s 400', (_, response) => void response.writeHead(400).end('<html>')],
+      ['400 without a message', (_, response) => void response.writeHead(400).end('{}')],
+      ['401', (_, response) => void response.writeHead(401).end('{"message":"no"}')],
+      ['a redirect', (_, response) => void response.writeHead(307, { location: '/' }).end()],
+      ['a cut connection', (_, response) => void response.destroy()],
+      ['silence', () => undefined],
+    ])('%s is none', async (_, answer) => {
+      await expect(posted(answer, 60)).rejects.toMatchObject({ code: 'node_unavailable' })
+    })
+  })
 })

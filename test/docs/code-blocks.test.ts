@@ -14,6 +14,7 @@ import { basename, join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { SvcClient } from '../../src/client.js'
+import * as facilitators from '../../src/facilitator.js'
 import * as sdk from '../../src/index.js'
 import * as redis from '../../src/redis.js'
 import * as sandboxes from '../../src/sandbox.js'
@@ -37,7 +38,12 @@ afterAll(() => rmSync(project, { recursive: true, force: true }))
 const nameOf = ({ file, line, language }: CodeBlock) =>
   `${basename(file, '.md').replaceAll('.', '-')}-${line}.${language}`
 
-const DOORS = { '@svc/sdk': sdk, '@svc/sdk/redis': redis, '@svc/sdk/sandbox': sandboxes }
+const DOORS = {
+  '@svc/sdk': sdk,
+  '@svc/sdk/facilitator': facilitators,
+  '@svc/sdk/redis': redis,
+  '@svc/sdk/sandbox': sandboxes,
+}
 
 /** A fragment leaves out what the text around it has imported already. */
 function completed({ code }: CodeBlock): string {

@@ -1,7 +1,7 @@
 import { Address, decodeSignedTransaction, type Transaction } from 'algosdk'
 import { describe, expect, it } from 'vitest'
+import { isCanonical } from '../../src/adapters/algorand/facilitating/canonical-and-signed.js'
 import { bytesToSign, signedBytes } from '../../src/adapters/algorand/transaction-bytes.js'
-import { isCanonical } from '../../src/sandbox/algod-routes.js'
 import type { Ledger } from '../../src/sandbox/ledger.js'
 import { checkTransactions, DIFFERENCES } from '../../src/sandbox/transaction-checks.js'
 import { vectorKey, vectorLedger } from '../support/vector-ledger.js'

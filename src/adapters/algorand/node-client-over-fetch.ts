@@ -2,16 +2,16 @@
 import type { Clock } from '../../ports/clock.js'
 import { readWebBody } from '../../ports/read-web-body.js'
 import {
-  type NodeClient,
   type NodeOptions,
   nodeClientOver,
+  type PostingNodeClient,
   RESPONSE_BYTES_MAX,
   unavailable,
 } from './node-response-reader.js'
 
 /** `init` is what this runtime's requests need besides. */
 export function nodeClientOverFetch(clock: Pick<Clock, 'after'>, init: object = {}) {
-  return (options: NodeOptions, tokenHeader: string): NodeClient =>
+  return (options: NodeOptions, tokenHeader: string): PostingNodeClient =>
     nodeClientOver(options, tokenHeader, {
       clock,
       async send(url, request) {

@@ -1,5 +1,5 @@
 /**
- * Clients of algod and of the indexer, each on kept-alive connections of its own: GET requests with JSON responses. A response
+ * Clients of algod and of the indexer, each on kept-alive connections of its own, with JSON responses. A response
  * that is late, too large or malformed throws `node_unavailable`.
  */
 import { Agent, request } from 'undici'
@@ -8,9 +8,9 @@ import { ALGOD_TOKEN_HEADER, type Algod, algodOver } from './algod-api.js'
 import { INDEXER_TOKEN_HEADER, type Indexer, indexerOver } from './indexer-api.js'
 import {
   NODE_TIMEOUT_MS,
-  type NodeClient,
   type NodeOptions,
   nodeClientOver,
+  type PostingNodeClient,
   RESPONSE_BYTES_MAX,
   unavailable,
 } from './node-response-reader.js'
@@ -36,13 +36,13 @@ export function indexerClient(options: NodeOptions): Indexer {
   return indexerOver(nodeClient(options, INDEXER_TOKEN_HEADER))
 }
 
-export function nodeClient(options: NodeOptions, tokenHeader: string): NodeClient {
+export function nodeClient(options: NodeOptions, tokenHeader: string): PostingNodeClient {
   const timeout = options.nodeTimeoutMs ?? NODE_TIMEOUT_MS
   const dispatcher = new Agent({ connections: CONNECTIONS_MAX, connect: { timeout } })
   return nodeClientOver(options, tokenHeader, {
     clock: systemClock,
-    async send(url, { headers, signal }) {
-      const { statusCode, body } = await request(url, { dispatcher, signal, headers })
+    async send(url, { headers, signal, method, body: posted }) {
+      const { statusCode, body } = await request(url, { dispatcher, signal, headers, method, body: posted })
       return { status: statusCode, text: await boundedText(body) }
     },
     close: () => dispatcher.destroy(),

@@ -1,4 +1,4 @@
-/** Clients of a node and of an indexer: GET requests with a deadline, and JSON responses that are read field by field. */
+/** Clients of a node and of an indexer: requests with a deadline, and JSON responses that are read field by field. */
 import { SdkError, SvcError } from '../../domain/errors.js'
 import { isRecord } from '../../domain/x402.js'
 import type { Clock } from '../../ports/clock.js'
@@ -18,12 +18,34 @@ export interface NodeClient {
   close(): Promise<void>
 }
 
+/** A client that can also post, and that tells a node's refusal from an outage. */
+export interface PostingNodeClient extends NodeClient {
+  /**
+   * GET, or POST where there is a body. A status of 400 or 404 with a node's own `{message}` is an answer.
+   *
+   * @throws SvcError `node_unavailable` for any other status, and for a body that is no JSON object. A POST may have been carried
+   * out nevertheless.
+   */
+  ask(path: string, request?: NodeQuestion): Promise<NodeReply>
+}
+
+export interface NodeQuestion {
+  readonly body?: Uint8Array
+  /** For this response alone. */
+  readonly timeoutMs?: number
+}
+
+export type NodeReply =
+  | { readonly status: 200; readonly body: Record<string, unknown> }
+  | { readonly status: 400; readonly message: string }
+  | { readonly status: 404; readonly message: string }
+
 export const NODE_TIMEOUT_MS = 2_000
 
 /** A full block of 50 000 transactions lists 3 MB of ids. */
 export const RESPONSE_BYTES_MAX = 8 * 1024 * 1024
 
-/** How one runtime sends a GET request, and whose clock ends it. */
+/** How one runtime sends a request, and whose clock ends it. */
 export interface NodeTransport {
   readonly clock: Pick<Clock, 'after'>
   send(url: string, request: NodeRequest): Promise<{ readonly status: number; readonly text: string }>
@@ -33,6 +55,8 @@ export interface NodeTransport {
 export interface NodeRequest {
   readonly headers: Readonly<Record<string, string>>
   readonly signal: AbortSignal
+  readonly method?: 'POST'
+  readonly body?: Uint8Array<ArrayBuffer>
 }
 
 /** A client over `transport`. The base URL's path is kept; its trailing slashes are dropped. */
@@ -40,15 +64,25 @@ export function nodeClientOver(
   { url, token, nodeTimeoutMs = NODE_TIMEOUT_MS }: NodeOptions,
   tokenHeader: string,
   { clock, send, close }: NodeTransport,
-): NodeClient {
+): PostingNodeClient {
   const base = url.replace(/\/+$/, '')
   const headers = { accept: 'application/json', ...(token ? { [tokenHeader]: token } : {}) }
 
-  async function find(path: string): Promise<Record<string, unknown> | undefined> {
-    const { signal, clear } = deadline(clock, nodeTimeoutMs)
+  async function exchange<T>(
+    path: string,
+    { body, timeoutMs = nodeTimeoutMs }: NodeQuestion,
+    read: (status: number, text: string) => T,
+  ): Promise<T> {
+    const { signal, clear } = deadline(clock, timeoutMs)
+    const posted = body && { method: 'POST' as const, body: Uint8Array.from(body) }
+    const type = body && { 'content-type': 'application/msgpack' }
     try {
-      const { status, text } = await send(base + path, { headers, signal })
-      return responseBody(status, text)
+      const { status, text } = await send(base + path, {
+        headers: { ...headers, ...type },
+        signal,
+        ...posted,
+      })
+      return read(status, text)
     } catch (error) {
       throw unavailableBy(error)
     } finally {
@@ -56,7 +90,21 @@ export function nodeClientOver(
     }
   }
 
-  return { find, get: path => requireFound(find(path)), close }
+  const find = (path: string) => exchange(path, {}, responseBody)
+  return {
+    find,
+    get: path => requireFound(find(path)),
+    ask: (path, question = {}) => exchange(path, question, replyIn),
+    close,
+  }
+}
+
+function replyIn(status: number, text: string): NodeReply {
+  if (status !== 400 && status !== 404) return { status: 200, body: responseBody(status, text)! }
+  // A proxy's error page is no answer of a node.
+  const value: unknown = JSON.parse(text)
+  if (isRecord(value) && typeof value.message === 'string') return { status, message: value.message }
+  throw unavailable(`status ${status}`)
 }
 
 /** `undefined` for 404. @throws SvcError `node_unavailable` for anything but a JSON object. */

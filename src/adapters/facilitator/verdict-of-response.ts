@@ -29,6 +29,9 @@ const BEFORE_SUBMITTING = new RegExp(
     'invalid_exact_avm_(facilitator_transferring|not_asset_transfer|payment_not_signed|invalid_fee_payer)',
     'invalid_exact_avm_(amount|receiver|asset)_mismatch',
     'invalid_exact_avm_(fee_too_high|simulation_failed)',
+    // Of our own facilitator, and of the sandbox's.
+    'invalid_exact_avm_(payment_close_to|payment_rekey|payment_lease|extra_sponsor|sponsor_fee|not_canonical)',
+    'sponsor_budget_exhausted',
   ].join('|')})$`,
 )
 

@@ -23,7 +23,7 @@ function originOf({ headers, scheme: own, localHost }: HostRequest): string {
 
 /** The connection's address. Behind `trustProxyHops` proxies, the address that the outermost of them saw. */
 export function clientAddressOf(
-  { headers, address = 'unknown' }: HostRequest,
+  { headers, address = 'unknown' }: Pick<HostRequest, 'headers' | 'address'>,
   trustProxyHops: number,
 ): string {
   if (trustProxyHops === 0) return address

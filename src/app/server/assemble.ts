@@ -4,7 +4,6 @@ import { algorandChain } from '../../adapters/algorand/chain-reader.js'
 import { INDEXER_TOKEN_HEADER, indexerOver } from '../../adapters/algorand/indexer-api.js'
 import { algorandPaymentReader } from '../../adapters/algorand/read-payment.js'
 import { facilitatorList } from '../../adapters/facilitator/failover.js'
-import { type X402Facilitator, x402Facilitator } from '../../adapters/facilitator/x402-facilitator.js'
 import { BodyBudget } from '../../adapters/http/body-memory-limit.js'
 import { freeRoutes } from '../../adapters/http/free-routes/index.js'
 import { pathsOf, routeTable } from '../../adapters/http/route-table.js'
@@ -13,7 +12,6 @@ import { memoryCredit } from '../../adapters/memory/handler-credit.js'
 import { memoryRateLimit } from '../../adapters/memory/rate-limit.js'
 import { memorySubscriptions } from '../../adapters/memory/subscriptions.js'
 import { memoryTasks } from '../../adapters/memory/task-store.js'
-import { SvcError } from '../../domain/errors.js'
 import { isPublicNetwork } from '../../domain/network.js'
 import type { ChargeDeps } from '../charge/charge-deps.js'
 import { leasesIn } from '../charge/leases.js'
@@ -24,6 +22,7 @@ import { documentsOf } from './agent-documents.js'
 import { observersOf } from './call-observers.js'
 import type { Drain } from './drain.js'
 import { endpointEntries } from './endpoint-entries.js'
+import { facilitatorsOf } from './facilitators-of-settings.js'
 import { healthOf, readinessOf } from './health.js'
 import { journalAndAuditPageOf } from './journal-and-audit-page.js'
 import { nodeStatusLog } from './log-node-status.js'
@@ -132,27 +131,6 @@ export function assemble(settings: Settings, drain: Drain, around: PlatformServi
     endStreams: auditing.endStreams,
     closeObservers: () => Promise.all([observers.close(), auditing.close()]),
   }
-}
-
-type Facilitators = readonly [X402Facilitator, ...X402Facilitator[]]
-
-function facilitatorsOf(settings: Settings, { clock, transport }: PlatformServices): Facilitators {
-  const { network, facilitatorUrls, allowHttp, logger, rules } = settings
-  const [first, ...others] = facilitatorUrls.map(url =>
-    x402Facilitator({
-      url,
-      network,
-      allowHttp,
-      // Facilitators are asked one after the other, so their timeouts add up.
-      verifyTimeoutMs: Math.ceil(rules.timeouts.verifyMs / facilitatorUrls.length),
-      settleTimeoutMs: rules.timeouts.settleMs,
-      logger,
-      clock,
-      transport,
-    }),
-  )
-  if (first === undefined) throw new SvcError('facilitatorUrl names no facilitator', 'invalid_options')
-  return [first, ...others]
 }
 
 function nodesOf({ algodUrl, algodToken, indexerUrl }: Settings, { node }: PlatformServices) {

@@ -1,5 +1,6 @@
 /** Checks that several options share. Each check throws SvcError `invalid_options`, and names the option. */
 import { SvcError, shown } from '../../domain/errors.js'
+import type { ProtocolFacilitator } from '../../ports/protocol-facilitator.js'
 
 export function invalid(message: string): SvcError {
   return new SvcError(message, 'invalid_options')
@@ -32,4 +33,12 @@ export function hostNames(name: string, hosts: readonly string[] = []): Readonly
   const wrong = names.find(host => typeof host !== 'string' || !HOST_NAME.test(host))
   if (wrong === undefined) return new Set(names)
   throw invalid(`${name} lists host names without ports, such as 'ops.example.com', not ${shown(wrong)}`)
+}
+
+export function facilitatorInProcessOf(
+  own: ProtocolFacilitator | undefined,
+): ProtocolFacilitator | undefined {
+  const methods = ['supported', 'verify', 'settle', 'pays'] as const
+  if (own === undefined || methods.every(name => typeof own?.[name] === 'function')) return own
+  throw invalid(`facilitator is what createFacilitator makes, not ${shown(own)}`)
 }

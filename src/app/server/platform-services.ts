@@ -1,6 +1,7 @@
 /** What a server takes from its machine and from the network. A simulation has to replace all of it. */
 
 import { jsonTransport, nodeClient } from '#platform'
+import type { NodeClient, NodeOptions } from '../../adapters/algorand/node-response-reader.js'
 import { type Clock, systemClock } from '../../ports/clock.js'
 import { type Random, systemRandom } from '../../ports/random.js'
 import type { ServerOptions } from './server-options.js'
@@ -11,7 +12,7 @@ export interface PlatformServices {
   /** How facilitators are reached. */
   readonly transport: typeof jsonTransport
   /** How nodes and indexers are reached. */
-  readonly node: typeof nodeClient
+  readonly node: (options: NodeOptions, tokenHeader: string) => NodeClient
 }
 
 export function platformServices({ clock }: Pick<ServerOptions, 'clock'>): PlatformServices {

@@ -1,18 +1,28 @@
 import { sandboxUrl } from '#platform'
 import type { NetworkFacts } from '../../domain/network.js'
 import { type NodeUrls, nodeUrls } from '../../domain/node-urls.js'
+import type { ProtocolFacilitator } from '../../ports/protocol-facilitator.js'
+import { facilitatorInProcessOf, invalid } from './option-checks.js'
 import type { ServerOptions } from './server-options.js'
 
 export interface Remotes extends NodeUrls {
+  /** In this process; then there are no URLs of others. */
+  readonly facilitator: ProtocolFacilitator | undefined
   /** In order of preference; none where neither the options nor the network name one. */
   readonly facilitatorUrls: readonly string[]
 }
 
-/** The URLs of the facilitator and the node. `SVC_SANDBOX` replaces both, so an unchanged agent runs offline. */
+/** The facilitators and the node. `SVC_SANDBOX` replaces both, so an unchanged agent runs offline. */
 export function remotesOf(options: ServerOptions, network: NetworkFacts): Remotes {
   const sandbox = sandboxUrl()
+  const facilitator = facilitatorInProcessOf(options.facilitator)
+  if (facilitator && options.facilitatorUrl !== undefined) {
+    throw invalid('facilitator and facilitatorUrl are two ways to settle: give one of them')
+  }
+  const urls = [options.facilitatorUrl ?? sandbox ?? network.facilitatorUrl ?? []].flat()
   return {
-    facilitatorUrls: [options.facilitatorUrl ?? sandbox ?? network.facilitatorUrl ?? []].flat(),
+    facilitator,
+    facilitatorUrls: facilitator ? [] : urls,
     ...nodeUrls(network, options, sandbox),
   }
 }

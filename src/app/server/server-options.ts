@@ -7,6 +7,7 @@ import type { ChargeStore } from '../../ports/charge-store.js'
 import type { Clock } from '../../ports/clock.js'
 import type { CreditStore, CreditTerms } from '../../ports/handler-credit.js'
 import type { Logger } from '../../ports/logger.js'
+import type { ProtocolFacilitator } from '../../ports/protocol-facilitator.js'
 import type { RateLimit } from '../../ports/rate-limit.js'
 import type { Runs } from '../../ports/recent-runs.js'
 import type { SubscriptionStore } from '../../ports/subscriptions.js'
@@ -24,6 +25,13 @@ export interface ServerOptions {
    * @default `DEFAULT_FACILITATOR`, or the sandbox that the environment variable `SVC_SANDBOX` names
    */
   readonly facilitatorUrl?: string | readonly string[]
+  /**
+   * A facilitator of your own in this process, made by `createFacilitator`, instead of `facilitatorUrl`. The server does not close
+   * it.
+   *
+   * @default none
+   */
+  readonly facilitator?: ProtocolFacilitator
   /** Accept a facilitator on plain http at a public host. @default false */
   readonly allowHttp?: boolean
   /** The network on which this deployment is paid. @default the agent's `network` */

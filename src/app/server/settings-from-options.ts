@@ -12,6 +12,7 @@ import { SvcError, shown } from '../../domain/errors.js'
 import type { NetworkFacts, NetworkIds } from '../../domain/network.js'
 import { networkFacts } from '../../domain/network-definition.js'
 import { type Logger, silentLogger } from '../../ports/logger.js'
+import type { ProtocolFacilitator } from '../../ports/protocol-facilitator.js'
 import type { Rate, Rules } from '../charge/charge-deps.js'
 import type { ManifestSigner } from '../manifest-signature.js'
 import type { TaskTerms } from '../tasks/tasks-over-store.js'
@@ -35,7 +36,9 @@ export interface Settings {
   readonly cors: boolean
   readonly trustProxyHops: number
   readonly operationsHosts: ReadonlySet<string>
+  /** Empty where there is a facilitator in this process. */
   readonly facilitatorUrls: readonly string[]
+  readonly facilitator: ProtocolFacilitator | undefined
   readonly allowHttp: boolean
   readonly algodUrl: string
   readonly algodToken: string | undefined
@@ -172,7 +175,7 @@ function invalidBecause(why: string): never {
 function reached({ name }: NetworkFacts, { algodUrl, facilitatorUrls, ...others }: Remotes) {
   const missing = (option: string) => invalid(`There is no ${option} for ${name}: give one in the options`)
   if (algodUrl === undefined) throw missing('algodUrl')
-  if (facilitatorUrls.length === 0) throw missing('facilitatorUrl')
+  if (facilitatorUrls.length === 0 && others.facilitator === undefined) throw missing('facilitatorUrl')
   return { algodUrl, facilitatorUrls, ...others }
 }
 

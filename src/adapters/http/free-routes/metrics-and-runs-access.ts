@@ -14,7 +14,7 @@ const INNER_NAME = /(^[^.]+|\.(localhost|local|internal|home\.arpa|svc|svc\.clus
 export type Hosts = ReadonlySet<string>
 
 /** @throws HttpError */
-export function admitToOperations({ headers }: HostRequest, hosts: Hosts): void {
+export function admitToOperations({ headers }: Pick<HostRequest, 'headers'>, hosts: Hosts): void {
   if (isForeignScript(headers) || isForeignOrigin(headers.origin, headers.host)) {
     throw refused('Other sites’ pages may not read this.')
   }

@@ -3,8 +3,8 @@
  * same transaction is read a dozen times. Use it only for transactions that do not change any more.
  */
 import type { Transaction } from 'algosdk'
-import { encodeBase32 } from '../adapters/algorand/base32.js'
-import { bytesToSign, hashOf, ungroupedHashOf } from '../adapters/algorand/transaction-bytes.js'
+import { encodeBase32 } from '../base32.js'
+import { bytesToSign, hashOf, ungroupedHashOf } from '../transaction-bytes.js'
 
 export interface Encoded {
   /** The bytes that are signed. */

@@ -1,7 +1,7 @@
 /** The Bazaar's index: the resources that were paid for, as `extensions.bazaar` of their payments describes them. */
 import { LRUCache } from 'lru-cache'
-import { isRecord, X402_VERSION } from '../domain/x402.js'
-import { BadRequest, json, type Reply } from './web-server.js'
+import { SvcError } from '../../domain/errors.js'
+import { isRecord, X402_VERSION } from '../../domain/x402.js'
 
 const RESOURCES_MAX = 1_000
 const DESCRIPTION_BYTES_MAX = 16_384
@@ -19,7 +19,8 @@ interface Listing {
 export interface Catalogue {
   /** Lists the resource of a valid payment; `false` where the payment describes no resource that can be listed. */
   add(payload: unknown, requirements: unknown): boolean
-  list(query: URLSearchParams): Reply
+  /** The answer of `/discovery/resources`. @throws SvcError `invalid_query` */
+  list(query: URLSearchParams): object
 }
 
 export function createCatalogue(nowMs: () => number): Catalogue {
@@ -34,11 +35,11 @@ export function createCatalogue(nowMs: () => number): Catalogue {
       const limit = countIn(query, 'limit', LIMIT_DEFAULT, 1, LIMIT_MAX)
       const offset = countIn(query, 'offset', 0, 0, Number.MAX_SAFE_INTEGER)
       const found = [...listings.values()].filter(listing => matches(listing, query))
-      return json(200, {
+      return {
         x402Version: X402_VERSION,
         items: found.slice(offset, offset + limit),
         pagination: { limit, offset, total: found.length },
-      })
+      }
     },
   }
 }
@@ -99,5 +100,5 @@ function countIn(query: URLSearchParams, key: string, fallback: number, min: num
   if (text === null) return fallback
   const count = /^\d{1,15}$/.test(text) ? Number(text) : Number.NaN
   if (count >= min && count <= max) return count
-  throw new BadRequest('invalid_query', `${key} is a whole number from ${min} to ${max}`)
+  throw new SvcError(`${key} is a whole number from ${min} to ${max}`, 'invalid_query', 400)
 }

@@ -1,0 +1,141 @@
+/** `svc facilitator`: settles payments over your own node and pays their fees, for servers that reach it by HTTP. */
+import { once } from 'node:events'
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { type Command, InvalidArgumentError } from 'commander'
+import { SvcError } from '../../src/domain/errors.js'
+import type { Network } from '../../src/domain/network.js'
+import { networkFacts } from '../../src/domain/network-definition.js'
+import { createFacilitator, facilitatorApp, type ProtocolFacilitator } from '../../src/facilitator.js'
+import { NETWORK_OPTION, portArgument } from '../arguments.js'
+import { readSponsor } from '../facilitator/read-sponsor.js'
+import { networkFromEnvironment } from '../network-from-environment.js'
+import { columns, json, note, print } from '../output.js'
+
+interface FacilitatorFlags {
+  readonly network?: Network
+  readonly algod?: string
+  readonly payTo: readonly string[]
+  readonly sponsorFile?: string
+  readonly port: number
+  readonly host: string
+  readonly feePerPaymentMax?: number
+  readonly feePerDayMax?: number
+  readonly perMinute?: number
+  readonly trustProxy?: number
+  readonly json?: boolean
+}
+
+const PORT = 4022
+const HEADERS_TIMEOUT_MS = 10_000
+const REQUEST_TIMEOUT_MS = 30_000
+const CONNECTIONS_MAX = 1_024
+
+export function facilitatorCommand(program: Command): void {
+  program
+    .command('facilitator')
+    .description('settle payments over your own node, and pay their fees')
+    .option(...NETWORK_OPTION)
+    .option('--algod <url>', 'your Algorand node (default: SVC_SANDBOX); its token is SVC_ALGOD_TOKEN')
+    .requiredOption('--pay-to <address...>', "addresses whose payments it settles, or 'anyone'")
+    .option('--sponsor-file <file>', 'a file with the 25 words of the sponsor that only its owner can read')
+    .option('--port <port>', 'port; 0 takes any', portArgument, PORT)
+    .option('--host <host>', 'address to listen on; 0.0.0.0 is every interface', '127.0.0.1')
+    .option(
+      '--fee-per-payment-max <microalgos>',
+      'most that one payment may cost (default: 10000)',
+      wholeArgument,
+    )
+    .option('--fee-per-day-max <microalgos>', 'most that a day may cost (default: 1000000)', wholeArgument)
+    .option(
+      '--per-minute <count>',
+      'most verifications, and settlements, of one address (default: 600)',
+      wholeArgument,
+    )
+    .option(
+      '--trust-proxy <count>',
+      'how many proxies in front report the caller (default: 0)',
+      wholeArgument,
+    )
+    .option('--json', 'print one line of JSON')
+    .addHelpText(
+      'after',
+      `
+The sponsor's 25 words are read from SVC_SPONSOR_MNEMONIC or from --sponsor-file. They are never an argument.
+
+Example:
+  $ svc facilitator --network testnet --algod http://127.0.0.1:4001 --pay-to ADDRESS --sponsor-file sponsor.txt`,
+    )
+    .action(runFacilitator)
+}
+
+async function runFacilitator(flags: FacilitatorFlags): Promise<void> {
+  const { network = networkFromEnvironment(), payTo, perMinute, trustProxy } = flags
+  const algodUrl = flags.algod ?? process.env.SVC_SANDBOX
+  if (!algodUrl) throw new SvcError('--algod is the URL of your node', 'invalid_options')
+  const algodToken = process.env.SVC_ALGOD_TOKEN
+  delete process.env.SVC_ALGOD_TOKEN
+  const stopped = signalled()
+  const facilitator = createFacilitator({
+    network,
+    algodUrl,
+    algodToken,
+    sponsor: { mnemonic: await readSponsor(flags.sponsorFile) },
+    payTo: payTo.length === 1 && payTo[0] === 'anyone' ? 'anyone' : payTo,
+    feePerPaymentMax: flags.feePerPaymentMax,
+    feePerDayMax: flags.feePerDayMax,
+    logger: STDERR,
+  })
+  const app = facilitatorApp(facilitator, { perMinute, trustProxy, logger: STDERR })
+  const server = await listening(app.callback(), flags)
+  announce(facilitator, server, { ...flags, network })
+  await stopped
+  const closed = once(server, 'close')
+  server.close()
+  // Settlements that have begun are answered before their connections end.
+  await facilitator.close()
+  server.closeIdleConnections()
+  await closed
+}
+
+async function listening(listener: Parameters<typeof createServer>[1], { port, host }: FacilitatorFlags) {
+  const timeouts = { headersTimeout: HEADERS_TIMEOUT_MS, requestTimeout: REQUEST_TIMEOUT_MS }
+  const server = createServer(timeouts, listener)
+  server.maxConnections = CONNECTIONS_MAX
+  server.listen(port, host)
+  await once(server, 'listening')
+  return server
+}
+
+function announce({ sponsor }: ProtocolFacilitator, server: Server, flags: FacilitatorFlags): void {
+  const { address, port } = server.address() as AddressInfo
+  const url = `http://${address.includes(':') ? `[${address}]` : address}:${port}`
+  const payTo = flags.payTo.join(', ')
+  if (flags.json) print(json({ url, network: networkFacts(flags.network).key, sponsor, payTo: flags.payTo }))
+  else
+    print(
+      ...columns([
+        ['facilitator', `${url} (${networkFacts(flags.network).name})`],
+        ['sponsor', sponsor],
+        ['pay to', payTo],
+      ]),
+    )
+}
+
+/** One line each; the SDK puts no key into them. */
+const said = (fields: object, message: string) => {
+  const { err } = fields as { err?: unknown }
+  note(`svc: ${message}${err instanceof Error ? `: ${err.message}` : ''}`)
+}
+const STDERR = { debug() {}, info() {}, warn: said, error: said }
+
+function wholeArgument(text: string): number {
+  if (/^\d{1,15}$/.test(text)) return Number(text)
+  throw new InvalidArgumentError('It is a whole number.')
+}
+
+function signalled(): Promise<void> {
+  return new Promise(resolve => {
+    for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => resolve())
+  })
+}

@@ -1,0 +1,97 @@
+/**
+ * What a facilitator asks its node. A missing or malformed answer is never taken for a good one: it throws `node_unavailable`,
+ * or is `unclear` where the node may have carried out what it was asked.
+ */
+import { encodeMsgpack, type SignedTransaction } from 'algosdk'
+import { isRecord } from '../../../domain/x402.js'
+import { type AccountState, algodOver, type SuggestedParams } from '../algod-api.js'
+import { bigintIn, type PostingNodeClient, unavailable } from '../node-response-reader.js'
+import { encoded } from './encoded-transactions.js'
+
+export interface FacilitatorNode {
+  suggestedParams(): Promise<SuggestedParams>
+  /** The node's words against this group; `undefined` where it has none. Does not see the pool. */
+  simulate(group: readonly SignedTransaction[]): Promise<string | undefined>
+  submit(group: readonly SignedTransaction[]): Promise<Submission>
+  fateOf(txId: string): Promise<Fate>
+  lastRound(): Promise<bigint>
+  account(address: string): Promise<AccountState>
+  /** Resolves when the node has a round after this one, or sooner. */
+  afterRound(round: bigint, timeoutMs: number): Promise<void>
+  close(): Promise<void>
+}
+
+export type Submission =
+  | { readonly said: 'accepted' }
+  | { readonly said: 'refused'; readonly words: string }
+  /** It was sent, and nobody knows what became of it. */
+  | { readonly said: 'unclear'; readonly words: string }
+
+export type Fate =
+  | { readonly is: 'landed' }
+  | { readonly is: 'pooled' }
+  | { readonly is: 'dropped'; readonly words: string }
+  /** Neither in this node's pool nor in its last 1000 rounds. */
+  | { readonly is: 'unknown' }
+
+/** Submission is asked once, so it has more time than questions that can be repeated. */
+const SUBMIT_TIMEOUT_MS = 5_000
+
+export function facilitatorNode(client: PostingNodeClient): FacilitatorNode {
+  const algod = algodOver(client)
+  return {
+    suggestedParams: algod.suggestedParams,
+    lastRound: algod.lastRound,
+    account: algod.account,
+    async simulate(group) {
+      const body = simulateRequest(group)
+      const reply = await client.ask('/v2/transactions/simulate?format=json', { body })
+      if (reply.status === 400) return reply.message
+      if (reply.status === 404) throw unavailable('it does not simulate')
+      return failureIn(reply.body)
+    },
+    async submit(group) {
+      const body = Buffer.concat(group.map(signed => encodeMsgpack(signed)))
+      try {
+        const reply = await client.ask('/v2/transactions', { body, timeoutMs: SUBMIT_TIMEOUT_MS })
+        if (reply.status === 400) return { said: 'refused', words: reply.message }
+        if (reply.status === 200 && reply.body.txId === encoded(group[0]!.txn).txId)
+          return { said: 'accepted' }
+        return { said: 'unclear', words: 'the node named another transaction' }
+      } catch (error) {
+        return { said: 'unclear', words: (error as Error).message }
+      }
+    },
+    async fateOf(txId) {
+      const reply = await client.ask(`/v2/transactions/pending/${txId}?format=json`)
+      if (reply.status === 404) return { is: 'unknown' }
+      if (reply.status === 400) throw unavailable(reply.message)
+      const { 'pool-error': poolError = '', 'confirmed-round': round = 0 } = reply.body
+      if (round !== 0)
+        return bigintIn(reply.body, 'confirmed-round') > 0n ? { is: 'landed' } : { is: 'unknown' }
+      if (typeof poolError !== 'string' || !isRecord(reply.body.txn))
+        throw unavailable('no pending transaction')
+      return poolError === '' ? { is: 'pooled' } : { is: 'dropped', words: poolError }
+    },
+    async afterRound(round, timeoutMs) {
+      await client.ask(`/v2/status/wait-for-block-after/${round}`, { timeoutMs })
+    },
+    close: () => client.close(),
+  }
+}
+
+const TXN_GROUPS = Buffer.from('\x81\xaatxn-groups\x91\x81\xa4txns', 'latin1')
+
+function simulateRequest(group: readonly SignedTransaction[]): Buffer {
+  const head = group.length < 16 ? Buffer.of(0x90 | group.length) : Buffer.of(0xdc, 0, group.length)
+  return Buffer.concat([TXN_GROUPS, head, ...group.map(signed => encodeMsgpack(signed))])
+}
+
+function failureIn(body: Record<string, unknown>): string | undefined {
+  const groups = body['txn-groups']
+  const result: unknown = Array.isArray(groups) && groups.length === 1 ? groups[0] : undefined
+  if (!isRecord(result) || !Array.isArray(result['txn-results'])) throw unavailable('no simulated group')
+  const { 'failure-message': failure = '' } = result
+  if (typeof failure !== 'string') throw unavailable('failure-message is no text')
+  return failure === '' ? undefined : failure
+}

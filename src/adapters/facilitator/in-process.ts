@@ -1,0 +1,54 @@
+/** A facilitator in this process, read as strictly as one that is far away: the same reader decides what its answers mean. */
+import { isIdOf, type NetworkFacts } from '../../domain/network.js'
+import type { PaymentPayload, PaymentRequirements } from '../../domain/x402.js'
+import type { ProtocolFacilitator } from '../../ports/protocol-facilitator.js'
+import { settlementOf, verificationOf } from './verdict-of-response.js'
+import type { FacilitatorStatus, X402Facilitator } from './x402-facilitator.js'
+
+/** `undefined` for a facilitator that does not list this network. Whoever made the facilitator closes it. */
+export function facilitatorInProcess(
+  own: ProtocolFacilitator,
+  network: NetworkFacts,
+): X402Facilitator | undefined {
+  const kind = own.supported().kinds.find(({ network: id }) => isIdOf(network, id))
+  if (!kind) return undefined
+  const supported = { network: kind.network, feePayer: kind.extra.feePayer }
+  /** Marks this server's payments, so that it learns when a payment was settled for another server. */
+  const asker = {}
+  let lastError: string | undefined
+
+  async function ask<A extends object>(what: string, question: () => Promise<A>): Promise<A | string> {
+    try {
+      const answer = await question()
+      lastError = undefined
+      return answer
+    } catch (error) {
+      const why = error instanceof Error ? error.message : String(error)
+      lastError = `${what}: ${why}`
+      return why
+    }
+  }
+
+  return {
+    // What health, manifests and cards show where others show a URL.
+    url: `in-process:${own.sponsor}`,
+    supported: () => supported,
+    async verify(payment: PaymentPayload, requirements: PaymentRequirements) {
+      const answer = await ask('verify', () => own.verify(payment, requirements))
+      if (typeof answer === 'string') return { verdict: 'unreachable', cause: answer }
+      return verificationOf({ status: 200, body: { ...answer } })
+    },
+    async settle(payment: PaymentPayload, requirements: PaymentRequirements) {
+      const answer = await ask('settle', () => own.settle(payment, requirements, asker))
+      if (typeof answer === 'string') return { verdict: 'unknown', cause: answer }
+      // This server has submitted nothing: another one sells its answer for this payment.
+      if (answer.submittedElsewhere)
+        return { verdict: 'refused', reason: 'another server settled this payment' }
+      return settlementOf({ status: 200, body: { ...answer } })
+    },
+    get status(): FacilitatorStatus {
+      return { answered: true, ...(lastError !== undefined && { lastError }) }
+    },
+    close: async () => {},
+  }
+}

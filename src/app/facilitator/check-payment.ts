@@ -1,0 +1,104 @@
+/**
+ * What a sponsor signs: one transaction, which moves nothing but its bounded fee, in a group that lands as a whole with a payment
+ * to a listed address. Everything is checked before the first signature, because a signature cannot be taken back.
+ */
+import type { SignedTransaction, Transaction } from 'algosdk'
+import type { SuggestedParams } from '../../adapters/algorand/algod-api.js'
+import { encoded } from '../../adapters/algorand/facilitating/encoded-transactions.js'
+import {
+  type CheckedGroup,
+  checkGroup,
+  Refusal,
+  type Refused,
+  refusalOf,
+} from '../../adapters/algorand/facilitating/group-checks.js'
+import { groupIdOf } from '../../adapters/algorand/transaction-bytes.js'
+import { isRecord } from '../../domain/x402.js'
+import type { FacilitatorSettings } from './facilitator-options.js'
+import type { NetworkTerms } from './network-terms.js'
+
+export type Checked = (CheckedGroup & { readonly ok: true; readonly feeMicroAlgos: bigint }) | Refused
+
+/** Its code stands alone, without the prefix of the scheme. */
+export const INVALID_REQUIREMENTS = 'invalid_payment_requirements'
+
+/** Never throws: malformed input is refused as `payload`. */
+export function checkPayment(
+  payload: unknown,
+  requirements: unknown,
+  settings: FacilitatorSettings,
+  params: SuggestedParams,
+): Checked {
+  const { terms, key, feePerPaymentMax } = settings
+  const isOurs = (id: unknown) => terms.ids.some(ours => ours === id)
+  try {
+    checkRequirements(requirements, settings)
+    const checked = checkGroup(payload, requirements, {
+      sponsor: key.address,
+      sameNetwork: (accepted, required) => isOurs(accepted) && isOurs(required),
+      sponsorFeeMax(_, sponsored, payment) {
+        const needed = feeNeeded(sponsored, params) + feeNeeded(payment, params)
+        return needed < feePerPaymentMax ? needed : feePerPaymentMax
+      },
+    })
+    checkWhole(checked.group)
+    checkPlace(checked.payment.txn, terms)
+    if (checked.payment.txn.assetTransfer?.assetSender) {
+      throw new Refusal('not_asset_transfer', 'A clawback is no payment')
+    }
+    if (checked.sponsored) checkSponsored(checked.sponsored.txn, terms)
+    return { ...checked, ok: true, feeMicroAlgos: checked.sponsored?.txn.fee ?? 0n }
+  } catch (error) {
+    return refusalOf(error)
+  }
+}
+
+function checkRequirements(requirements: unknown, { payTo, terms }: FacilitatorSettings): void {
+  if (!isRecord(requirements)) return
+  const { payTo: receiver, asset } = requirements
+  if (typeof receiver !== 'string' || (payTo !== 'anyone' && !payTo.has(receiver))) {
+    throw new Refusal(INVALID_REQUIREMENTS, 'This facilitator does not settle payments to this payTo')
+  }
+  if (asset !== terms.usdc) {
+    throw new Refusal(INVALID_REQUIREMENTS, `This facilitator settles asset ${terms.usdc} alone`)
+  }
+}
+
+/**
+ * The group's id is the hash of exactly this group. Otherwise the sponsor would sign for a group that nobody has shown, in which
+ * there may be no payment.
+ */
+function checkWhole(group: readonly SignedTransaction[]): void {
+  const claimed = group[0]!.txn.group
+  if (group.length === 1 && !claimed) return
+  const computed = groupIdOf(group.map(({ txn }) => encoded(txn).ungroupedHash))
+  if (claimed && computed.equals(claimed)) return
+  throw new Refusal('invalid_group_id', 'The group id is not the hash of this group')
+}
+
+/** A signature of the sponsor must not be good on another network. */
+function checkPlace({ genesisID, genesisHash }: Transaction, terms: NetworkTerms): void {
+  const hash = genesisHash && Buffer.from(genesisHash).toString('base64')
+  if (hash === terms.genesisHash && (genesisID ?? terms.genesisId) === terms.genesisId) return
+  throw new Refusal('network_mismatch', 'A transaction is of another network')
+}
+
+function checkSponsored(txn: Transaction, terms: NetworkTerms): void {
+  checkPlace(txn, terms)
+  if (txn.lease) throw new Refusal('invalid_fee_payer', 'lease not allowed on fee payer')
+}
+
+const NOTE_BYTES_FREE = 1_024
+const NOTE_BYTES_A_FEE = 10_000n
+
+/** What the node asks for this transaction. A long note costs a ten-thousandth of the smallest fee for each further byte. */
+function feeNeeded(txn: Transaction, { minFeeMicroAlgos, feePerByteMicroAlgos }: SuggestedParams): bigint {
+  const { bytes } = encoded(txn)
+  const noteBytes = BigInt(Math.max(0, txn.note.length - NOTE_BYTES_FREE))
+  const least = minFeeMicroAlgos + (noteBytes * minFeeMicroAlgos + NOTE_BYTES_A_FEE - 1n) / NOTE_BYTES_A_FEE
+  const byBytes = feePerByteMicroAlgos * BigInt(bytes.length + SIGNATURE_BYTES)
+  return byBytes > least ? byBytes : least
+}
+
+/** The wrapper and its signature, without the two bytes that the hash has before the transaction. */
+const SIGNATURE_BYTES = 73

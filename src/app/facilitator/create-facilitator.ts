@@ -1,0 +1,186 @@
+/** A facilitator of one's own: answers the protocol over one node, and pays the fees with one key. */
+import { nodeClient } from '#platform'
+import { ALGOD_TOKEN_HEADER, type SuggestedParams } from '../../adapters/algorand/algod-api.js'
+import { facilitatorNode } from '../../adapters/algorand/facilitating/facilitator-node.js'
+import { type Refused, sponsoredGroup } from '../../adapters/algorand/facilitating/group-checks.js'
+import { unavailable } from '../../adapters/algorand/node-response-reader.js'
+import { cachedParams } from '../../adapters/algorand/suggested-params.js'
+import { SdkError } from '../../domain/errors.js'
+import { isRecord, X402_VERSION } from '../../domain/x402.js'
+import { systemClock } from '../../ports/clock.js'
+import type {
+  CheckedCondition,
+  FacilitatorCondition,
+  ProtocolFacilitator,
+  SettleAnswer,
+  VerifyAnswer,
+} from '../../ports/protocol-facilitator.js'
+import { Askers } from './askers.js'
+import { checkPayment, INVALID_REQUIREMENTS } from './check-payment.js'
+import { type FacilitatorOptions, facilitatorSettings } from './facilitator-options.js'
+import { feeBudget } from './fee-budget.js'
+import { BUDGET_EXHAUSTED, paymentSettler, type Settled } from './settle-payment.js'
+
+const PARAMS_MAX_AGE_MS = 3_000
+
+/**
+ * Makes a facilitator that settles payments to your addresses over your own node, and pays their fees. Does not wait for the
+ * network. Give it to `serve({ facilitator })`, or run it for other servers with `svc facilitator`.
+ *
+ * @example
+ * const sponsor = { mnemonic: process.env.SVC_SPONSOR_MNEMONIC ?? '' }
+ * const node = { network: 'testnet', algodUrl: 'http://127.0.0.1:8080' }
+ * const facilitator = createFacilitator({ ...node, sponsor, payTo: [agent.payTo] })
+ * serve(agent, { facilitator })
+ *
+ * @throws SvcError `invalid_options`, `invalid_address`, `invalid_key`
+ */
+export function createFacilitator(options: FacilitatorOptions): ProtocolFacilitator {
+  const settings = facilitatorSettings(options)
+  const { terms, key, payTo, feePerDayMax, logger, algodUrl, algodToken } = settings
+  const clock = { ...systemClock, ...options.clock }
+  const node = facilitatorNode(nodeClient({ url: algodUrl, token: algodToken }, ALGOD_TOKEN_HEADER))
+  const budget = feeBudget(feePerDayMax, clock)
+  const settler = paymentSettler({ node, budget, clock })
+  const suggested = cachedParams(node, PARAMS_MAX_AGE_MS, () => clock.monotonic())
+  const askers = new Askers()
+  const running = new Set<Promise<unknown>>()
+  let nodeIs: FacilitatorCondition['node'] = 'unasked'
+  let closing: Promise<void> | undefined
+
+  /** @throws SvcError `node_unavailable`, for a node of another network as well */
+  async function params(): Promise<SuggestedParams> {
+    const read = await suggested().catch(error => {
+      note('unanswered')
+      throw error
+    })
+    note(read.genesisHash === terms.genesisHash ? 'ok' : 'wrongNetwork')
+    if (nodeIs === 'wrongNetwork') throw unavailable('it is of another network')
+    return read
+  }
+
+  function note(found: FacilitatorCondition['node']): void {
+    if (found !== nodeIs && found !== 'ok')
+      logger.warn({ node: found }, 'the node of the facilitator cannot be used')
+    nodeIs = found
+  }
+
+  async function verify(payload: unknown, requirements: unknown): Promise<VerifyAnswer> {
+    const checked = checkPayment(payload, requirements, settings, await params())
+    if (!checked.ok) return invalid(codeOf(checked), checked.message)
+    const { txId, payer, feeMicroAlgos } = checked
+    if (settler.isSubmitted(txId)) return invalid(SIMULATION_FAILED, alreadySubmitted(txId))
+    if (!budget.covers(feeMicroAlgos))
+      return invalid(BUDGET_EXHAUSTED, 'The sponsor has paid its fees of this day')
+    const words = await node.simulate(sponsoredGroup(checked, key.sign))
+    if (words !== undefined) return invalid(SIMULATION_FAILED, words)
+    // A simulation does not see what is in the pool.
+    const fate = await node.fateOf(txId)
+    const isNew = fate.is === 'unknown' || fate.is === 'dropped'
+    return isNew ? { isValid: true, payer } : invalid(SIMULATION_FAILED, alreadySubmitted(txId))
+  }
+
+  async function settle(payload: unknown, requirements: unknown, asker?: object): Promise<SettleAnswer> {
+    const checked = checkPayment(payload, requirements, settings, await params())
+    const network = networkIn(requirements) ?? terms.ids[0]!
+    if (!checked.ok) return unsettled(network, codeOf(checked), checked.message)
+    const { txId, payer, feeMicroAlgos } = checked
+    const isFirst = asker !== undefined && askers.note(txId, asker)
+    const group = () => sponsoredGroup(checked, key.sign)
+    const settled = await settler.settle({ txId, feeMicroAlgos, group })
+    if (settled.outcome === 'settled') return { success: true, transaction: txId, network, payer }
+    logger.info({ outcome: settled.outcome, txId }, 'a payment was not settled')
+    const elsewhere = settled.outcome === 'already' || (settled.outcome === 'pending' && settled.earlier)
+    return { ...answerOf(settled, network, txId), ...(isFirst && elsewhere && { submittedElsewhere: true }) }
+  }
+
+  const condition = (): FacilitatorCondition => ({
+    node: nodeIs,
+    feesToday: Number(budget.today),
+    feePerDayMax: Number(feePerDayMax),
+  })
+
+  async function check(): Promise<CheckedCondition> {
+    await params()
+    const { microAlgos, minBalanceMicroAlgos } = await node.account(key.address)
+    return { ...condition(), sponsorMicroAlgos: Number(microAlgos - minBalanceMicroAlgos) }
+  }
+
+  function tracked<T>(work: () => Promise<T>): Promise<T> {
+    if (closing) return Promise.reject(new SdkError('The facilitator is closed', 'facilitator_closed', 503))
+    const begun = work()
+    running.add(begun)
+    const end = () => running.delete(begun)
+    begun.then(end, end)
+    return begun
+  }
+
+  return {
+    sponsor: key.address,
+    supported: () => ({
+      kinds: terms.ids.map(network => ({
+        x402Version: X402_VERSION,
+        scheme: 'exact',
+        network,
+        extra: { feePayer: key.address },
+      })),
+      extensions: ['bazaar'],
+      signers: { 'algorand:*': [key.address] },
+    }),
+    verify: (payload, requirements) => tracked(() => verify(payload, requirements)),
+    settle: (payload, requirements, asker) => tracked(() => settle(payload, requirements, asker)),
+    pays: receiver => payTo === 'anyone' || payTo.has(receiver),
+    condition,
+    check: () => tracked(check).catch(() => ({ ...condition(), sponsorMicroAlgos: null })),
+    close() {
+      closing ??= Promise.allSettled(running).then(() => node.close())
+      return closing
+    },
+  }
+}
+
+function answerOf(
+  settled: Exclude<Settled, { outcome: 'settled' }>,
+  network: string,
+  txId: string,
+): SettleAnswer {
+  switch (settled.outcome) {
+    case 'already':
+      return unsettled(network, SETTLEMENT_FAILED, `transaction already in ledger: ${txId}`, txId)
+    case 'pending':
+      return unsettled(network, 'settlement_pending', settled.words, txId)
+    case 'refused':
+      return unsettled(network, settled.code, settled.words)
+    case 'failed':
+      return unsettled(network, settled.code, settled.words, txId)
+  }
+}
+
+function unsettled(
+  network: string,
+  errorReason: string,
+  errorMessage: string,
+  transaction = '',
+): SettleAnswer {
+  return { success: false, transaction, network, errorReason, errorMessage }
+}
+
+function invalid(invalidReason: string, invalidMessage: string): VerifyAnswer {
+  return { isValid: false, invalidReason, invalidMessage }
+}
+
+function networkIn(requirements: unknown): string | undefined {
+  const network = isRecord(requirements) ? requirements.network : undefined
+  return typeof network === 'string' ? network : undefined
+}
+
+function codeOf({ reason }: Refused): string {
+  return reason === INVALID_REQUIREMENTS ? reason : `invalid_exact_avm_${reason}`
+}
+
+function alreadySubmitted(txId: string): string {
+  return `transaction already submitted: ${txId}`
+}
+
+const SIMULATION_FAILED = 'invalid_exact_avm_simulation_failed'
+const SETTLEMENT_FAILED = 'invalid_exact_avm_settlement_failed'

@@ -1,0 +1,52 @@
+/** Plugs a facilitator, the list of resources, a rate limit and metrics into its REST. */
+import type Koa from 'koa'
+import { createCatalogue } from '../../adapters/bazaar/resource-catalogue.js'
+import { facilitatorRestApp } from '../../adapters/http/facilitator/rest-app.js'
+import { quietLogger } from '../../adapters/log/quiet-logger.js'
+import { memoryRateLimit } from '../../adapters/memory/rate-limit.js'
+import { facilitatorMetrics } from '../../adapters/metrics/facilitator-metrics.js'
+import { systemClock } from '../../ports/clock.js'
+import { type Logger, silentLogger } from '../../ports/logger.js'
+import type { ProtocolFacilitator } from '../../ports/protocol-facilitator.js'
+import { hostNames, invalid, positive } from '../server/option-checks.js'
+
+/** The options of {@link facilitatorApp}. */
+export interface FacilitatorAppOptions {
+  /** How many verifications one address may ask for in a minute, and as many settlements. @default 600 */
+  readonly perMinute?: number
+  /** How many proxies in front are trusted to report the caller's address. @default 0 */
+  readonly trustProxy?: number
+  /** Public host names under which `/health` and `/metrics` answer. Addresses and inner names always do. @default none */
+  readonly operationsHosts?: readonly string[]
+  /** Any pino-compatible logger. @default silent */
+  readonly logger?: Logger
+}
+
+const PER_MINUTE = 600
+
+/**
+ * Makes the Koa app of a facilitator: x402's REST, for servers in other processes. Does not listen, and does not close the
+ * facilitator.
+ *
+ * @example
+ * const sponsor = { mnemonic: process.env.SVC_SPONSOR_MNEMONIC ?? '' }
+ * const node = { network: 'testnet', algodUrl: 'http://127.0.0.1:8080' }
+ * facilitatorApp(createFacilitator({ ...node, sponsor, payTo: 'anyone' })).listen(4022)
+ *
+ * @throws SvcError `invalid_options`
+ */
+export function facilitatorApp(facilitator: ProtocolFacilitator, options: FacilitatorAppOptions = {}): Koa {
+  const { perMinute = PER_MINUTE, trustProxy = 0, operationsHosts, logger } = options
+  if (!Number.isInteger(trustProxy) || trustProxy < 0)
+    throw invalid('trustProxy is how many proxies are in front')
+  return facilitatorRestApp({
+    facilitator,
+    catalogue: createCatalogue(systemClock.now),
+    metrics: facilitatorMetrics(facilitator.condition),
+    rateLimit: memoryRateLimit(),
+    perMinute: positive('perMinute', perMinute),
+    trustProxyHops: trustProxy,
+    operationsHosts: hostNames('operationsHosts', operationsHosts),
+    logger: logger === undefined ? silentLogger : quietLogger(logger),
+  })
+}

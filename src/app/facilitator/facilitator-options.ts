@@ -1,0 +1,104 @@
+/** The options of a facilitator, read once and refused at once. */
+import { isValidAddress, type SigningKey, signingKey } from '../../adapters/algorand/signing-keys.js'
+import { quietLogger } from '../../adapters/log/quiet-logger.js'
+import { SvcError, shown } from '../../domain/errors.js'
+import type { Network, NetworkName } from '../../domain/network.js'
+import { networkFacts } from '../../domain/network-definition.js'
+import type { Clock } from '../../ports/clock.js'
+import { type Logger, silentLogger } from '../../ports/logger.js'
+import { type NetworkTerms, networkTerms } from './network-terms.js'
+
+/** The options of {@link createFacilitator}. */
+export interface FacilitatorOptions {
+  /** The network on which it settles. */
+  readonly network: Network | NetworkName
+  /** Your own Algorand node. All processes with one sponsor share one node: see the guide. */
+  readonly algodUrl: string
+  /** The API token of the node. @default none */
+  readonly algodToken?: string | undefined
+  /** The account that pays the network's fees. Keep only little ALGO in it, and no other asset. */
+  readonly sponsor: { readonly mnemonic: string } | { readonly secretKey: Uint8Array }
+  /** The addresses whose payments it settles. `'anyone'` pays the fees of strangers' sales, too. */
+  readonly payTo: readonly string[] | 'anyone'
+  /** The largest fee that the sponsor pays for one payment, in microalgos. @default 10000 */
+  readonly feePerPaymentMax?: number
+  /**
+   * The most fees that the sponsor pays in a day, in microalgos. The day begins at midnight, UTC. A process that restarts forgets
+   * what it has paid.
+   *
+   * @default 1000000
+   */
+  readonly feePerDayMax?: number
+  /** Any pino-compatible logger. It never receives the key or a payload. @default silent */
+  readonly logger?: Logger
+  /** The clock, so that tests can control time. @default the system's */
+  readonly clock?: Partial<Clock>
+}
+
+export interface FacilitatorSettings {
+  readonly terms: NetworkTerms
+  readonly algodUrl: string
+  readonly algodToken: string | undefined
+  readonly key: SigningKey
+  readonly payTo: ReadonlySet<string> | 'anyone'
+  readonly feePerPaymentMax: bigint
+  readonly feePerDayMax: bigint
+  readonly logger: Logger
+}
+
+const FEE_PER_PAYMENT_MAX = 10_000
+const FEE_PER_DAY_MAX = 1_000_000
+
+/** @throws SvcError `invalid_options`, `invalid_address`, `invalid_key` */
+export function facilitatorSettings(options: FacilitatorOptions): FacilitatorSettings {
+  const { network, algodUrl, algodToken, logger } = options
+  const refuse = (why: string): never => {
+    throw invalid(why)
+  }
+  return {
+    terms: networkTerms(networkFacts(network, refuse)),
+    algodUrl: nodeUrl(algodUrl),
+    algodToken,
+    key: keyOf(options.sponsor),
+    payTo: payToOf(options.payTo),
+    feePerPaymentMax: feeOf('feePerPaymentMax', options.feePerPaymentMax ?? FEE_PER_PAYMENT_MAX),
+    feePerDayMax: feeOf('feePerDayMax', options.feePerDayMax ?? FEE_PER_DAY_MAX),
+    logger: logger === undefined ? silentLogger : quietLogger(logger),
+  }
+}
+
+function nodeUrl(text: string): string {
+  const url = typeof text === 'string' && URL.canParse(text) ? new URL(text) : undefined
+  if (url?.protocol === 'https:' || url?.protocol === 'http:') return text
+  throw invalid('algodUrl is the http(s) URL of a node')
+}
+
+/** No message quotes anything of the key. */
+function keyOf(sponsor: FacilitatorOptions['sponsor']): SigningKey {
+  const given = typeof sponsor === 'object' && sponsor !== null ? { ...sponsor } : {}
+  const secrets = ['mnemonic', 'secretKey'].filter(name => name in given)
+  if (secrets.length !== 1) throw invalid('sponsor is { mnemonic } or { secretKey }')
+  const secret = Object.values(given)[0] as string | Uint8Array
+  if (typeof secret !== 'string' && !(secret instanceof Uint8Array))
+    throw invalid('sponsor is { mnemonic } or { secretKey }')
+  return signingKey(secret)
+}
+
+function payToOf(payTo: FacilitatorOptions['payTo']): FacilitatorSettings['payTo'] {
+  if (payTo === 'anyone') return payTo
+  if (!Array.isArray(payTo) || payTo.length === 0) {
+    throw invalid("payTo lists the addresses whose payments are settled, or is 'anyone'")
+  }
+  const wrong = payTo.find(address => !isValidAddress(address))
+  if (wrong === undefined) return new Set(payTo)
+  throw new SvcError(`payTo lists Algorand addresses, not ${shown(wrong)}`, 'invalid_address')
+}
+
+function feeOf(name: string, fee: number): bigint {
+  if (Number.isSafeInteger(fee) && fee > 0) return BigInt(fee)
+  throw invalid(`${name} is a positive whole number of microalgos, not ${shown(fee)}`)
+}
+
+function invalid(message: string): SvcError {
+  return new SvcError(message, 'invalid_options')
+}

@@ -1,0 +1,61 @@
+/**
+ * What the sponsor may spend on fees in a day. A fee is reserved before anything is signed, and given back only where it is certain
+ * that the group does not land. A payment that is asked about again is reserved once.
+ */
+import { LRUCache } from 'lru-cache'
+import type { Clock } from '../../ports/clock.js'
+
+export interface FeeBudget {
+  readonly today: bigint
+  /** Whether this fee could be reserved now. */
+  covers(fee: bigint): boolean
+  /** `false` where the day's fees would be more than the most. */
+  reserve(txId: string, fee: bigint): boolean
+  /** The payment does not land: its fee is free again. */
+  giveBack(txId: string): void
+}
+
+const DAY_MS = 86_400_000
+/** A reservation that makes room for another stays counted. */
+const RESERVATIONS_MAX = 100_000
+
+export function feeBudget(perDayMax: bigint, clock: Pick<Clock, 'now'>): FeeBudget {
+  const reserved = new LRUCache<string, { readonly fee: bigint; readonly day: number }>({
+    max: RESERVATIONS_MAX,
+  })
+  let day = 0
+  let spent = 0n
+
+  function turn(): void {
+    const today = Math.floor(clock.now() / DAY_MS)
+    // A clock that is set back begins no new day, and so no new budget.
+    if (today <= day) return
+    day = today
+    spent = 0n
+  }
+
+  return {
+    get today() {
+      turn()
+      return spent
+    },
+    covers(fee) {
+      turn()
+      return spent + fee <= perDayMax
+    },
+    reserve(txId, fee) {
+      turn()
+      if (reserved.has(txId)) return true
+      if (spent + fee > perDayMax) return false
+      spent += fee
+      reserved.set(txId, { fee, day })
+      return true
+    },
+    giveBack(txId) {
+      turn()
+      const held = reserved.get(txId)
+      reserved.delete(txId)
+      if (held?.day === day) spent -= held.fee
+    },
+  }
+}

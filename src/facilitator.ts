@@ -1,0 +1,17 @@
+/**
+ * A facilitator of one's own: settles payments over one's own node, and pays their fees.
+ *
+ * @packageDocumentation
+ */
+
+export { createFacilitator } from './app/facilitator/create-facilitator.js'
+export { type FacilitatorAppOptions, facilitatorApp } from './app/facilitator/facilitator-app.js'
+export type { FacilitatorOptions } from './app/facilitator/facilitator-options.js'
+export type {
+  CheckedCondition,
+  FacilitatorCondition,
+  ProtocolFacilitator,
+  SettleAnswer,
+  SupportedAnswer,
+  VerifyAnswer,
+} from './ports/protocol-facilitator.js'

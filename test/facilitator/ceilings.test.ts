@@ -1,0 +1,331 @@
+/** What the sponsor can lose: fees up to its ceilings, and only for payments to listed addresses that landed. */
+import algosdk, { type Transaction } from 'algosdk'
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { settlementOf } from '../../src/adapters/facilitator/verdict-of-response.js'
+import { ALGORAND_MAINNET, ALGORAND_TESTNET, MAINNET, TESTNET } from '../../src/domain/network.js'
+import { createFacilitator } from '../../src/facilitator.js'
+import type { SandboxAccount } from '../../src/sandbox.js'
+import { moved, paymentsOn, rig } from './rig.js'
+
+const USDC = 10_458_941
+const AMOUNT = 10_000
+
+describe('requirements', () => {
+  it.each([
+    ['another payTo', (other: string) => ({ payTo: other })],
+    ['another asset', () => ({ asset: '5' })],
+  ])('%s are refused, and nothing is signed', async (_, changed) => {
+    const { facilitator, pay, sandbox, node } = await rig()
+    const { payload, requirements } = await pay(changed(sandbox.accounts('stranger').address))
+    const reason = 'invalid_payment_requirements'
+    expect(await facilitator.verify(payload, requirements)).toMatchObject({
+      isValid: false,
+      invalidReason: reason,
+    })
+    const settled = await facilitator.settle(payload, requirements)
+    expect(settled).toMatchObject({ success: false, errorReason: reason, transaction: '' })
+    expect(settlementOf({ status: 200, body: { ...settled } }).verdict).toBe('refused')
+    expect(node.asked).not.toContain('simulate')
+  })
+
+  it('of another network are refused', async () => {
+    const { facilitator, pay } = await rig()
+    const { payload, requirements } = await pay()
+    const elsewhere = { ...requirements, network: ALGORAND_MAINNET }
+    const accepted = { ...payload, accepted: elsewhere }
+    expect(await facilitator.verify(accepted, elsewhere)).toMatchObject({
+      invalidReason: 'invalid_exact_avm_network_mismatch',
+    })
+  })
+
+  it("to anyone are settled where payTo is 'anyone'", async () => {
+    const { facilitator, pay, sandbox } = await rig({ payTo: 'anyone' })
+    const { payload, requirements } = await pay({ payTo: sandbox.accounts('stranger').address })
+    expect(await facilitator.settle(payload, requirements)).toMatchObject({ success: true })
+  })
+
+  it.each([[undefined], [null], [5], ['x'], [[]], [{}], [{ payTo: {} }], [{ __proto__: null }]])(
+    '%j with a payload like it: refused, never thrown',
+    async value => {
+      const { facilitator } = await rig()
+      expect((await facilitator.verify(value, value)).isValid).toBe(false)
+      expect(await facilitator.settle(value, value)).toMatchObject({ success: false, transaction: '' })
+    },
+  )
+})
+
+describe('ceilings', () => {
+  it('of one payment', async () => {
+    const { facilitator, pay } = await rig({ feePerPaymentMax: 1_999 })
+    const { payload, requirements } = await pay()
+    expect(await facilitator.verify(payload, requirements)).toMatchObject({
+      isValid: false,
+      invalidReason: 'invalid_exact_avm_sponsor_fee',
+    })
+  })
+
+  it('of a day: what is refused is a clear no, and the next day begins anew', async () => {
+    let now = Date.UTC(2026, 0, 1, 23)
+    const { facilitator, pay, sandbox, sponsor } = await rig({
+      feePerDayMax: 5_000,
+      clock: { now: () => now },
+    })
+    const { fees } = await moved(sandbox, sponsor.address, async () => {
+      const payments = await Promise.all([pay(), pay(), pay()])
+      const answers = await Promise.all(
+        payments.map(({ payload, requirements }) => facilitator.settle(payload, requirements)),
+      )
+      expect(answers.filter(({ success }) => success).length).toBe(2)
+      const no = answers.find(({ success }) => !success)!
+      expect(no).toMatchObject({ errorReason: 'sponsor_budget_exhausted', transaction: '' })
+      expect(settlementOf({ status: 200, body: { ...no } }).verdict).toBe('refused')
+    })
+    expect(fees).toBe(4_000n)
+    const { payload, requirements } = await pay()
+    expect(await facilitator.verify(payload, requirements)).toMatchObject({
+      invalidReason: 'sponsor_budget_exhausted',
+    })
+    // A clock that is set back begins no new day.
+    now -= 25 * 3_600_000
+    expect((await facilitator.verify(payload, requirements)).isValid).toBe(false)
+    now += 27 * 3_600_000
+    expect(await facilitator.settle(payload, requirements)).toMatchObject({ success: true })
+    expect(facilitator.condition().feesToday).toBe(2_000)
+  })
+
+  it('a payer who pays its own fee uses none of it', async () => {
+    const { facilitator, pay, sandbox, sponsor } = await rig({ feePerDayMax: 1 })
+    const { payload, requirements } = await pay({ extra: {} })
+    const { fees, paid } = await moved(sandbox, sponsor.address, async () => {
+      expect(await facilitator.settle(payload, requirements)).toMatchObject({ success: true })
+    })
+    expect([fees, paid]).toEqual([0n, 10_000n])
+  })
+})
+
+describe('options', () => {
+  const good = { network: 'testnet', algodUrl: 'http://127.0.0.1:1', payTo: 'anyone' } as const
+  const sponsor = { mnemonic: algosdk.secretKeyToMnemonic(algosdk.generateAccount().sk) }
+  it.each<[string, object]>([
+    ['invalid_options', { network: 'devnet' }],
+    ['invalid_options', { algodUrl: 'ftp://node' }],
+    ['invalid_options', { algodUrl: undefined }],
+    ['invalid_options', { payTo: [] }],
+    ['invalid_options', { payTo: 'nobody' }],
+    ['invalid_address', { payTo: ['nobody'] }],
+    ['invalid_options', { sponsor: undefined }],
+    ['invalid_options', { sponsor: { ...sponsor, secretKey: new Uint8Array(64) } }],
+    ['invalid_key', { sponsor: { mnemonic: 'twenty-four words too few' } }],
+    ['invalid_key', { sponsor: { secretKey: new Uint8Array(64) } }],
+    ['invalid_options', { feePerPaymentMax: 0 }],
+    ['invalid_options', { feePerDayMax: 0.5 }],
+  ])('%s for %j', (code, changes) => {
+    const options = { ...good, sponsor, ...changes } as Parameters<typeof createFacilitator>[0]
+    expect(() => createFacilitator(options)).toThrow(expect.objectContaining({ code }))
+  })
+
+  it('show the key nowhere', async () => {
+    const facilitator = createFacilitator({ ...good, sponsor })
+    const said = JSON.stringify([facilitator, facilitator.supported(), facilitator.condition()])
+    expect(said).not.toContain(sponsor.mnemonic.split(' ')[0]!.repeat(2))
+    for (const text of [said, JSON.stringify(Object.getOwnPropertyDescriptors(facilitator))]) {
+      expect(text).not.toContain(sponsor.mnemonic)
+    }
+    await facilitator.close()
+  })
+})
+
+/** A group by a stranger who holds the payer's key, not the sponsor's. */
+const memberOf = fc.record({
+  by: fc.constantFrom('sponsor', 'payer', 'stranger'),
+  kind: fc.constantFrom('pay', 'usdc', 'optIn'),
+  amount: fc.constantFrom(0, 1, AMOUNT),
+  to: fc.constantFrom('self', 'seller', 'stranger'),
+  fee: fc.constantFrom(0, 1_000, 2_000, 2_001, 10_000, 1_000_000),
+  close: fc.constantFrom('none', 'stranger'),
+  rekey: fc.constantFrom('none', 'stranger'),
+  lease: fc.boolean(),
+  elsewhere: fc.boolean(),
+  signed: fc.constantFrom('own', 'none', 'payer'),
+})
+const usual = { close: 'none', rekey: 'none', lease: false, elsewhere: false, signed: 'own' } as const
+const fair = fc.tuple(
+  fc.record({
+    ...Object.fromEntries(
+      Object.entries({ by: 'sponsor', kind: 'pay', amount: 0, to: 'self', ...usual }).map(([key, value]) => [
+        key,
+        fc.constant(value),
+      ]),
+    ),
+    fee: fc.constantFrom(1_000, 2_000, 2_001, 3_000),
+  }),
+  fc.constant({ by: 'payer', kind: 'usdc', amount: AMOUNT, to: 'seller', fee: 0, ...usual } as const),
+)
+type Member = typeof memberOf extends fc.Arbitrary<infer M> ? M : never
+const groupOf = fc.record({
+  members: fc.oneof(
+    fc.array(memberOf, { minLength: 1, maxLength: 4 }),
+    fair.chain(two => fc.array(memberOf, { maxLength: 2 }).map(more => [...two, ...more] as Member[])),
+    fair.chain(([own, payment]) =>
+      fc
+        .record({})
+        .chain(() => memberOf.map(strange => [{ ...own, ...mix(strange) } as Member, payment as Member])),
+    ),
+  ),
+  index: fc.oneof({ weight: 8, arbitrary: fc.constant(1) }, { weight: 1, arbitrary: fc.nat(3) }),
+  grouped: fc.oneof({ weight: 8, arbitrary: fc.constant('hash') }, fc.constantFrom('none', 'other')),
+})
+
+/** One strange field at a time finds more than many at once, which the first check refuses. */
+function mix(strange: Member): Partial<Member> {
+  const keys = Object.keys(strange) as (keyof Member)[]
+  const key = keys[(strange.fee + strange.amount + strange.to.length + strange.kind.length) % keys.length]!
+  return { [key]: strange[key] }
+}
+
+describe('whatever group is sent', () => {
+  it('the sponsor loses at most its ceiling, and only where the seller was paid', async () => {
+    const { facilitator, sandbox, sponsor } = await rig({
+      feePerDayMax: 100_000_000,
+      feePerPaymentMax: 2_000,
+    })
+    const stranger = sandbox.accounts('stranger')
+    const people = { sponsor, payer: sandbox.wallet, stranger, seller: sandbox.seller }
+    const key = algosdk.mnemonicToSecretKey(sandbox.wallet.mnemonic).sk
+    const strangerKey = algosdk.mnemonicToSecretKey(stranger.mnemonic).sk
+    let landed = 0
+    let note = 0
+
+    const built = (member: Member): Transaction => transactionOf(member, people, sandbox.round(), note++)
+    await fc.assert(
+      fc.asyncProperty(groupOf, async ({ members, index, grouped }) => {
+        const txns = members.map(built)
+        if (grouped === 'hash' && txns.length > 1) algosdk.assignGroupID(txns)
+        if (grouped === 'other') for (const txn of txns) txn.group = new Uint8Array(32).fill(7)
+        const paymentGroup = txns.map((txn, at) => {
+          const { by, signed } = members[at]!
+          const bytes =
+            signed === 'payer'
+              ? txn.signTxn(key)
+              : signed === 'none' || by === 'sponsor'
+                ? algosdk.encodeUnsignedTransaction(txn)
+                : txn.signTxn(by === 'payer' ? key : strangerKey)
+          return Buffer.from(bytes).toString('base64')
+        })
+        const requirements = {
+          scheme: 'exact',
+          network: ALGORAND_TESTNET,
+          amount: String(AMOUNT),
+          asset: String(USDC),
+          payTo: sandbox.seller.address,
+          maxTimeoutSeconds: 60,
+          extra: { feePayer: sponsor.address },
+        }
+        const payload = {
+          x402Version: 2,
+          accepted: requirements,
+          payload: { paymentGroup, paymentIndex: index },
+        }
+        let success = false
+        const { fees, paid } = await moved(sandbox, sponsor.address, async () => {
+          await facilitator.verify(payload, requirements)
+          success = (await facilitator.settle(payload, requirements)).success
+        })
+        const usdc = sandbox.balance(sponsor.address).usdc
+        expect(usdc).toBe(100_000_000n)
+        expect(fees).toBeLessThanOrEqual(2_000n)
+        if (fees > 0n || success) expect(paid).toBeGreaterThanOrEqual(BigInt(AMOUNT))
+        else expect(fees).toBe(0n)
+        if (fees > 0n) landed++
+        if (sandbox.balance(sandbox.wallet.address).microAlgos < 1_000_000n) {
+          sandbox.fund(sandbox.wallet.address, { microAlgos: 10_000_000n, usdc: 10_000_000n })
+        }
+      }),
+      { numRuns: 250 },
+    )
+    // Otherwise the property would hold of a facilitator that settles nothing.
+    expect(landed).toBeGreaterThan(10)
+  }, 60_000)
+})
+
+function transactionOf(
+  { by, kind, amount, to, fee, close, rekey, lease, elsewhere }: Member,
+  people: Readonly<Record<'sponsor' | 'payer' | 'stranger' | 'seller', SandboxAccount>>,
+  round: bigint,
+  note: number,
+): Transaction {
+  const sender = people[by].address
+  const receiver = to === 'self' || kind === 'optIn' ? sender : people[to].address
+  const common = {
+    sender,
+    receiver,
+    note: Buffer.from(`n${note}`),
+    ...(rekey === 'stranger' && { rekeyTo: people.stranger.address }),
+    ...(lease && { lease: new Uint8Array(32).fill(note % 255) }),
+    ...(close === 'stranger' && { closeRemainderTo: people.stranger.address }),
+    suggestedParams: {
+      fee,
+      flatFee: true,
+      minFee: 1_000,
+      firstValid: round,
+      lastValid: round + 10n,
+      genesisID: elsewhere ? 'mainnet-v1.0' : 'testnet-v1.0',
+      genesisHash: Buffer.from((elsewhere ? MAINNET : TESTNET).genesisHash, 'base64'),
+    },
+  }
+  if (kind === 'pay') return algosdk.makePaymentTxnWithSuggestedParamsFromObject({ ...common, amount })
+  return algosdk.makeAssetTransferTxnWithSuggestedParamsFromObject({
+    ...common,
+    amount: kind === 'optIn' ? 0 : amount,
+    assetIndex: USDC,
+  })
+}
+
+it('a sponsor transaction is signed for its own network alone', async () => {
+  const { facilitator, pay, node, sandbox } = await rig()
+  const { payload, requirements } = await pay()
+  const texts = (payload.payload as { paymentGroup: string[] }).paymentGroup
+  const own = algosdk.decodeUnsignedTransaction(Buffer.from(texts[0]!, 'base64'))
+  const payment = algosdk.decodeSignedTransaction(Buffer.from(texts[1]!, 'base64')).txn
+  Object.assign(own, { genesisHash: Buffer.from(MAINNET.genesisHash, 'base64'), group: undefined })
+  payment.group = undefined
+  algosdk.assignGroupID([own, payment])
+  const signed = payment.signTxn(algosdk.mnemonicToSecretKey(sandbox.wallet.mnemonic).sk)
+  const members = [algosdk.encodeUnsignedTransaction(own), signed]
+  const paymentGroup = members.map(bytes => Buffer.from(bytes).toString('base64'))
+  const foreign = { ...payload, payload: { paymentGroup, paymentIndex: 1 } }
+  expect(await facilitator.verify(foreign, requirements)).toMatchObject({
+    invalidReason: 'invalid_exact_avm_network_mismatch',
+  })
+  expect(node.asked).not.toContain('simulate')
+})
+
+it('nothing is signed for a group whose id is not its hash: it would be good in a group that nobody has shown', async () => {
+  const { facilitator, pay, node, sandbox } = await rig()
+  const { payload, requirements } = await pay()
+  const texts = (payload.payload as { paymentGroup: string[] }).paymentGroup
+  const key = algosdk.mnemonicToSecretKey(sandbox.wallet.mnemonic).sk
+  const own = algosdk.decodeUnsignedTransaction(Buffer.from(texts[0]!, 'base64'))
+  const payment = algosdk.decodeSignedTransaction(Buffer.from(texts[1]!, 'base64')).txn
+  for (const group of [undefined, new Uint8Array(32).fill(7)]) {
+    own.group = group
+    payment.group = group
+    const members = [algosdk.encodeUnsignedTransaction(own), payment.signTxn(key)]
+    const paymentGroup = members.map(bytes => Buffer.from(bytes).toString('base64'))
+    const changed = { ...payload, payload: { paymentGroup, paymentIndex: 1 } }
+    expect(await facilitator.verify(changed, requirements)).toMatchObject({
+      invalidReason: 'invalid_exact_avm_invalid_group_id',
+    })
+  }
+  expect(node.asked).not.toContain('simulate')
+})
+
+it('a sponsor is never the payer', async () => {
+  const { facilitator, sandbox, sponsor } = await rig()
+  const pay = paymentsOn(sandbox, sponsor.address, sponsor.mnemonic)
+  const { payload, requirements } = await pay({ extra: {} })
+  expect(await facilitator.verify(payload, requirements)).toMatchObject({
+    invalidReason: 'invalid_exact_avm_facilitator_transferring',
+  })
+})

@@ -1,0 +1,199 @@
+/** The REST of a facilitator: official servers settle through it, and strangers ask it anything. */
+import { once } from 'node:events'
+import { createServer, request } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { TESTNET } from '../../src/domain/network.js'
+import { type FacilitatorAppOptions, facilitatorApp } from '../../src/facilitator.js'
+import { defineEndpoint } from '../../src/index.js'
+import {
+  LONG_ID,
+  OFFICIAL_SERVERS,
+  type OfficialServerName,
+  officialClient,
+  receiptIn,
+  SHORT_ID,
+} from '../support/official.js'
+import { open, pay } from '../support/seller.js'
+import { moved, rig } from './rig.js'
+
+async function restOf(options: FacilitatorAppOptions = {}, facilitatorOptions = {}) {
+  const own = await rig(facilitatorOptions)
+  const server = createServer(facilitatorApp(own.facilitator, options).callback()).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  onTestFinished(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const post = (path: string, body: unknown) =>
+    fetch(url + path, { method: 'POST', body: typeof body === 'string' ? body : JSON.stringify(body) })
+  const bodyOf = async () => {
+    const { payload, requirements, txId } = await own.pay()
+    return { txId, body: { x402Version: 2, paymentPayload: payload, paymentRequirements: requirements } }
+  }
+  return { ...own, url, post, bodyOf }
+}
+
+describe('others settle through it', () => {
+  it.each(
+    (Object.keys(OFFICIAL_SERVERS) as OfficialServerName[]).flatMap(name =>
+      [SHORT_ID, LONG_ID].map(network => ({ name, network })),
+    ),
+  )('an official $name server quoting $network, paid by the official client', async ({ name, network }) => {
+    const { url, sandbox, sponsor } = await restOf()
+    const server = await OFFICIAL_SERVERS[name]({
+      facilitatorUrl: url,
+      payTo: sandbox.seller.address,
+      network,
+      routes: { 'POST /echo': { price: '$0.01', work: input => ({ body: input }) } },
+    })
+    onTestFinished(() => server.close())
+    const client = officialClient(sandbox, sandbox.wallet)
+    const { fees, paid } = await moved(sandbox, sponsor.address, async () => {
+      const answer = await client.pay(`${server.url}/echo`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: '{"a":1}',
+      })
+      expect(await answer.json()).toEqual({ a: 1 })
+      expect(receiptIn(answer)).toMatchObject({ success: true, network })
+    })
+    expect([fees, paid]).toEqual([2_000n, 10_000n])
+  })
+
+  it('our server, which lists its resource', async () => {
+    const { url, sandbox, sponsor } = await restOf()
+    const work = defineEndpoint({ name: 'work', price: '$0.01', handler: () => ({}) })
+    const seller = await open([work], { sandbox, facilitatorUrl: url })
+    const { fees, paid } = await moved(sandbox, sponsor.address, async () => {
+      expect((await pay(seller, `${seller.url}/work`, { body: {} })).status).toBe(200)
+    })
+    expect([fees, paid]).toEqual([2_000n, 10_000n])
+    expect(await (await fetch(`${url}/supported`)).json()).toMatchObject({
+      kinds: [{ network: SHORT_ID, extra: { feePayer: sponsor.address } }, { network: TESTNET.wholeHashId }],
+    })
+  })
+})
+
+describe('strangers', () => {
+  it.each<[string, string, number, string]>([
+    ['no JSON', '{', 400, 'invalid_json'],
+    ['200,000 nested arrays', '['.repeat(200_000), 400, 'invalid_json'],
+    ['__proto__', '{"__proto__":{},"paymentPayload":{}}', 400, 'invalid_json'],
+    ['no payload', '{"paymentRequirements":{}}', 400, 'invalid_request'],
+    ['an array', '[]', 400, 'invalid_request'],
+    ['nothing', '', 400, 'invalid_request'],
+    ['300 KB', `"${'x'.repeat(300_000)}"`, 413, 'body_too_large'],
+  ])('send %s: a clear refusal, and the next question is answered', async (_, body, status, code) => {
+    const { post, bodyOf } = await restOf()
+    for (const path of ['/verify', '/settle']) {
+      const answer = await post(path, body)
+      expect(answer.status).toBe(status)
+      expect(await answer.json()).toMatchObject({ error: { code } })
+    }
+    expect(await (await post('/settle', (await bodyOf()).body)).json()).toMatchObject({ success: true })
+  })
+
+  it.each([
+    ['GET', '/verify', 405, 'method_not_allowed'],
+    ['POST', '/supported', 405, 'method_not_allowed'],
+    ['GET', '/nothing', 404, 'not_found'],
+    ['GET', '/discovery/resources?limit=0', 400, 'invalid_query'],
+  ])('ask %s %s: %i', async (method, path, status, code) => {
+    const { url } = await restOf()
+    const answer = await fetch(url + path, { method })
+    expect(answer.status).toBe(status)
+    expect(await answer.json()).toMatchObject({ error: { code } })
+  })
+
+  it.each([
+    '//',
+    '/\\',
+    '/%00',
+    '/%ff',
+    '/verify/',
+    '/Verify',
+    '/settle;x',
+    '//settle',
+    'http://other.example/nothing',
+  ])('ask for the path %s: 404, and the app lives', async path => {
+    const { url, post, bodyOf } = await restOf()
+    const { hostname, port } = new URL(url)
+    const status = await new Promise(resolve => {
+      request({ hostname, port, path, method: 'POST' }, response => {
+        response.resume()
+        resolve(response.statusCode)
+      }).end('{}')
+    })
+    expect(status).toBe(404)
+    expect(await (await post('/settle', (await bodyOf()).body)).json()).toMatchObject({ success: true })
+  })
+
+  it('sell to another payTo: refused with invalid_payment_requirements', async () => {
+    const { post, pay: sign, sandbox } = await restOf()
+    const { payload, requirements } = await sign({ payTo: sandbox.accounts('stranger').address })
+    const answer = await post('/verify', { paymentPayload: payload, paymentRequirements: requirements })
+    expect(await answer.json()).toMatchObject({
+      isValid: false,
+      invalidReason: 'invalid_payment_requirements',
+    })
+  })
+
+  it('ask too often: 429, counted apart for verify and settle', async () => {
+    const { post, bodyOf } = await restOf({ perMinute: 1 })
+    const { body } = await bodyOf()
+    expect((await post('/verify', body)).status).toBe(200)
+    const refused = await post('/verify', body)
+    expect(refused.status).toBe(429)
+    expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0)
+    expect(await (await post('/settle', body)).json()).toMatchObject({ success: true })
+  })
+
+  it('preflight and read from a page, but not what is for operators', async () => {
+    const { url } = await restOf()
+    const preflight = await fetch(`${url}/settle`, { method: 'OPTIONS' })
+    expect(preflight.status).toBe(204)
+    expect(preflight.headers.get('access-control-allow-origin')).toBe('*')
+    const headers = { origin: 'https://elsewhere.example' }
+    for (const path of ['/metrics', '/health']) {
+      const refused = await fetch(url + path, { headers })
+      expect(refused.status).toBe(403)
+      expect(refused.headers.get('access-control-allow-origin')).toBeNull()
+    }
+  })
+})
+
+it('a node that does not answer is 503 with Retry-After, and health says so', async () => {
+  const { post, bodyOf, node, url } = await restOf()
+  const { body } = await bodyOf()
+  expect(await (await fetch(`${url}/health`)).json()).toMatchObject({
+    node: 'ok',
+    sponsorMicroAlgos: 9_800_000,
+  })
+  node.set('simulate', 'die')
+  const answer = await post('/verify', body)
+  expect(answer.status).toBe(503)
+  expect(answer.headers.get('retry-after')).toBe('5')
+  expect(await answer.json()).toMatchObject({ error: { code: 'node_unavailable' } })
+})
+
+it('counts its answers and its fees, and shows no key, payer or payload', async () => {
+  const { post, bodyOf, url, sponsor, sandbox } = await restOf()
+  const { body } = await bodyOf()
+  await post('/verify', body)
+  await post('/settle', body)
+  await post('/settle', body)
+  const metrics = await (await fetch(`${url}/metrics`)).text()
+  expect(metrics).toContain('svc_facilitator_answers_total{operation="verify",result="valid"} 1')
+  expect(metrics).toContain('svc_facilitator_answers_total{operation="settle",result="settled"} 1')
+  expect(metrics).toContain('result="invalid_exact_avm_settlement_failed"} 1')
+  expect(metrics).toContain('svc_facilitator_fees_today_microalgos 2000')
+  const health = await (await fetch(`${url}/health`)).text()
+  for (const secret of [
+    ...sponsor.mnemonic.split(' ').filter(word => word.length > 6),
+    sandbox.wallet.address,
+  ]) {
+    expect(metrics + health).not.toContain(secret)
+  }
+})

@@ -1,0 +1,59 @@
+/** A facilitator of one's own over a node that fails as a test says, and payments to the sandbox's seller. */
+
+import { onTestFinished } from 'vitest'
+import { algodClient } from '../../src/adapters/algorand/node-clients.js'
+import { algorandPaymentSigner } from '../../src/adapters/algorand/payment-signer.js'
+import { signingKey } from '../../src/adapters/algorand/signing-keys.js'
+import { TESTNET } from '../../src/domain/network.js'
+import { createFacilitator, type FacilitatorOptions } from '../../src/facilitator.js'
+import { type Sandbox, startSandbox } from '../../src/sandbox.js'
+import { faultyNode } from '../support/faulty-node.js'
+import { payerOf } from '../support/sandbox-payment.js'
+
+export async function rig(options: Partial<FacilitatorOptions> = {}) {
+  const sandbox = await startSandbox()
+  const node = await faultyNode(sandbox)
+  const sponsor = sandbox.accounts('own sponsor')
+  const make = (changes: Partial<FacilitatorOptions> = {}) => {
+    const facilitator = createFacilitator({
+      network: 'testnet',
+      algodUrl: node.url,
+      sponsor: { mnemonic: sponsor.mnemonic },
+      payTo: [sandbox.seller.address],
+      ...options,
+      ...changes,
+    })
+    onTestFinished(() => facilitator.close())
+    return facilitator
+  }
+  onTestFinished(async () => {
+    await node.close()
+    await sandbox.close()
+  })
+  return { sandbox, node, sponsor, make, facilitator: make(), pay: paymentsOn(sandbox, sponsor.address) }
+}
+
+/** Payments by the sandbox's wallet whose fees the sponsor pays. */
+export function paymentsOn(sandbox: Sandbox, feePayer: string, mnemonic = sandbox.wallet.mnemonic) {
+  const signer = algorandPaymentSigner({
+    key: signingKey(mnemonic),
+    network: TESTNET,
+    algod: algodClient({ url: sandbox.algodUrl }),
+  })
+  const pay = payerOf(sandbox, signer)
+  return async (changes = {}) => {
+    const { body, txId } = await pay({ extra: { feePayer }, ...changes })
+    return { payload: body.paymentPayload, requirements: body.paymentRequirements, txId }
+  }
+}
+
+/** The sponsor's microalgos and the seller's USDC that moved while `work` was done. */
+export async function moved(sandbox: Sandbox, sponsor: string, work: () => Promise<unknown>) {
+  const { seller } = sandbox
+  const before = [sandbox.balance(sponsor).microAlgos, sandbox.balance(seller.address).usdc ?? 0n] as const
+  await work()
+  return {
+    fees: before[0] - sandbox.balance(sponsor).microAlgos,
+    paid: (sandbox.balance(seller.address).usdc ?? 0n) - before[1],
+  }
+}

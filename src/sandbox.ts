@@ -6,7 +6,7 @@
 
 export type { SandboxRegistry } from './sandbox/agent-registry.js'
 export type { Fault, FaultName, FaultOptions, Faults, Stage } from './sandbox/fault-settings.js'
-export type { Credit } from './sandbox/ledger.js'
+export type { Credit, Landing } from './sandbox/ledger.js'
 export {
   type Sandbox,
   type SandboxAccount,

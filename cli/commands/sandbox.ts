@@ -16,6 +16,7 @@ import { shellWord } from '../shell-word.js'
 interface SandboxFlags {
   readonly port?: number
   readonly seed?: string
+  readonly pending?: boolean
   readonly network: string
   readonly fault?: readonly string[]
   readonly json?: boolean
@@ -32,6 +33,7 @@ export function sandboxCommand(program: Command): void {
       'testnet',
     )
     .option('--seed <text>', 'the same seed gives the same accounts')
+    .option('--pending', 'leave payments pending until the next round, as a network does')
     .option(
       '--fault <stage=behaviour...>',
       'make the facilitator misbehave, such as settle=hang or verify=500:2',
@@ -41,11 +43,20 @@ export function sandboxCommand(program: Command): void {
     .action(runSandbox)
 }
 
-async function runSandbox({ port, seed, fault, network: named, json: asJson }: SandboxFlags): Promise<void> {
+async function runSandbox({
+  port,
+  seed,
+  pending,
+  fault,
+  network: named,
+  json: asJson,
+}: SandboxFlags): Promise<void> {
   const stopped = signalled()
   // The sandbox itself refuses mainnet.
   const emulated = networkFrom(named) as SandboxOptions['network']
-  const sandbox = await startSandboxNear({ seed, fault: fault?.join(','), network: emulated }, port)
+  const landing = pending ? 'with-the-round' : 'at-once'
+  const options = { seed, landing, fault: fault?.join(','), network: emulated } as const
+  const sandbox = await startSandboxNear(options, port)
   const { url, algodUrl, facilitatorUrl, wallet, seller, feePayer } = sandbox
   if (asJson)
     print(json({ url, algodUrl, facilitatorUrl, network: sandbox.network, wallet, seller, feePayer }))

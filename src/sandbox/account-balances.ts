@@ -1,4 +1,4 @@
-/** Balances, and a draft of them in which a group is applied as a whole or not at all. */
+/** Accounts, and a draft of them in which a group is applied as a whole or not at all. */
 
 export interface Holding {
   readonly amount: bigint
@@ -8,6 +8,8 @@ export interface Holding {
 export interface Account {
   readonly microAlgos: bigint
   readonly holdings: ReadonlyMap<bigint, Holding>
+  /** The address whose key signs for this account, since the account was rekeyed. */
+  readonly authAddr?: string
 }
 
 const EMPTY: Account = Object.freeze({ microAlgos: 0n, holdings: new Map() })
@@ -15,18 +17,27 @@ const MIN_BALANCE_MICRO_ALGOS = 100_000n
 
 export type Accounts = Map<string, Account>
 
+/** Drafts can be stacked: the pool is a draft over the ledger, and a group is tried in a draft over the pool. */
 export class Draft {
-  readonly #base: ReadonlyMap<string, Account>
+  readonly #base: Pick<ReadonlyMap<string, Account>, 'get'>
   readonly #changed = new Map<string, Account>()
   /** Accounts whose ALGO or number of holdings changed: only those must keep their minimum balance. */
   #touched = new Set<string>()
 
-  constructor(base: ReadonlyMap<string, Account>) {
+  constructor(base: Pick<ReadonlyMap<string, Account>, 'get'>) {
     this.#base = base
   }
 
+  get(address: string): Account | undefined {
+    return this.#changed.get(address) ?? this.#base.get(address)
+  }
+
+  set(address: string, account: Account): void {
+    this.#changed.set(address, account)
+  }
+
   account(address: string): Account {
-    return this.#changed.get(address) ?? this.#base.get(address) ?? EMPTY
+    return this.get(address) ?? EMPTY
   }
 
   holding(address: string, assetId: bigint): Holding | undefined {
@@ -36,7 +47,7 @@ export class Draft {
   setMicroAlgos(address: string, microAlgos: bigint): void {
     const account = this.account(address)
     if (account.microAlgos === microAlgos) return
-    this.#changed.set(address, { ...account, microAlgos })
+    this.set(address, { ...account, microAlgos })
     this.#touched.add(address)
   }
 
@@ -47,7 +58,18 @@ export class Draft {
     if (holding) holdings.set(assetId, holding)
     else holdings.delete(assetId)
     if (holdings.size !== account.holdings.size) this.#touched.add(address)
-    this.#changed.set(address, { ...account, holdings })
+    this.set(address, { ...account, holdings })
+  }
+
+  /** An account that is rekeyed to itself is as if it never had been. */
+  rekey(address: string, to: string): void {
+    const { authAddr: _, ...account } = this.account(address)
+    this.set(address, to === address ? account : { ...account, authAddr: to })
+  }
+
+  /** Forgets an account that holds nothing any more. */
+  forget(address: string): void {
+    this.set(address, EMPTY)
   }
 
   /** The first account that fell below its minimum since the last call; an emptied account may go to zero. */
@@ -64,7 +86,7 @@ export class Draft {
     }
   }
 
-  commit(accounts: Accounts): void {
+  commit(accounts: { set(address: string, account: Account): unknown }): void {
     for (const [address, account] of this.#changed) accounts.set(address, account)
   }
 }

@@ -9,29 +9,37 @@ import { BASE_UNITS_MAX } from '../domain/money.js'
 import type { Draft } from './account-balances.js'
 import { algoText } from './node-refusal.js'
 
+/** Nobody can take USDC back. */
+const NOBODY = 'AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAY5HFKQ'
+
 export interface ApplyRules {
   readonly assetId: bigint
   readonly feeSink: string
 }
 
-const ZERO_ADDRESS = 'AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAY5HFKQ'
-
-export function applyTransaction(draft: Draft, txn: Transaction, rules: ApplyRules): string | undefined {
-  const sender = txn.sender.toString()
-  return (
-    unmodelled(txn) ??
-    moveAlgos(draft, sender, rules.feeSink, txn.fee) ??
-    applyMove(draft, sender, txn, rules) ??
-    draft.takeBelowMinimum()
-  )
+/** What a transaction moved beyond its amount: a node tells it of closings. */
+export interface Closings {
+  closing?: bigint
+  assetClosing?: bigint
 }
 
-function unmodelled(txn: Transaction): string | undefined {
-  if (!txn.payment && !txn.assetTransfer && !isCall(txn)) {
-    return `the sandbox ledger does payments, asset transfers and calls of applications only, not ${txn.type}`
-  }
-  if (txn.rekeyTo) return 'the sandbox ledger does not rekey accounts'
-  if (txn.lease) return 'the sandbox ledger does not keep leases'
+export function applyTransaction(
+  draft: Draft,
+  txn: Transaction,
+  rules: ApplyRules,
+  closings: Closings,
+): string | undefined {
+  const sender = txn.sender.toString()
+  const refused = moveAlgos(draft, sender, rules.feeSink, txn.fee)
+  if (refused) return refused
+  if (txn.rekeyTo) draft.rekey(sender, txn.rekeyTo.toString())
+  return applyMove(draft, sender, txn, rules, closings) ?? draft.takeBelowMinimum()
+}
+
+/** Why the sandbox cannot do a transaction that a node does. */
+export function unemulated(txn: Transaction): string | undefined {
+  if (txn.payment || txn.assetTransfer || isCall(txn)) return undefined
+  return `not emulated: the sandbox ledger does payments, asset transfers and calls of applications only, not ${txn.type}`
 }
 
 /**
@@ -42,17 +50,31 @@ function isCall({ applicationCall }: Transaction): boolean {
   return applicationCall?.onComplete === OnApplicationComplete.NoOpOC && applicationCall.appIndex > 0n
 }
 
-function applyMove(draft: Draft, sender: string, { payment, assetTransfer }: Transaction, rules: ApplyRules) {
-  if (payment) return applyPayment(draft, sender, payment)
-  return assetTransfer && applyTransfer(draft, sender, assetTransfer, rules.assetId)
+function applyMove(
+  draft: Draft,
+  sender: string,
+  { payment, assetTransfer }: Transaction,
+  rules: ApplyRules,
+  closings: Closings,
+): string | undefined {
+  if (payment) return applyPayment(draft, sender, payment, closings)
+  return assetTransfer && applyTransfer(draft, sender, assetTransfer, rules, closings)
 }
 
-function applyPayment(draft: Draft, sender: string, payment: PaymentTransactionFields): string | undefined {
+function applyPayment(
+  draft: Draft,
+  sender: string,
+  payment: PaymentTransactionFields,
+  closings: Closings,
+): string | undefined {
   const refused = moveAlgos(draft, sender, payment.receiver.toString(), payment.amount)
   if (refused || !payment.closeRemainderTo) return refused
   const { microAlgos, holdings } = draft.account(sender)
+  closings.closing = microAlgos
   if (holdings.size > 0) return `cannot close: ${holdings.size} outstanding assets`
-  return moveAlgos(draft, sender, payment.closeRemainderTo.toString(), microAlgos)
+  const stuck = moveAlgos(draft, sender, payment.closeRemainderTo.toString(), microAlgos)
+  if (stuck) return stuck
+  draft.forget(sender)
 }
 
 function moveAlgos(draft: Draft, from: string, to: string, microAlgos: bigint): string | undefined {
@@ -69,24 +91,36 @@ function applyTransfer(
   draft: Draft,
   sender: string,
   transfer: AssetTransferTransactionFields,
-  knownAssetId: bigint,
+  { assetId }: ApplyRules,
+  closings: Closings,
 ): string | undefined {
   const { amount, assetIndex, assetSender, closeRemainderTo } = transfer
   const receiver = transfer.receiver.toString()
-  if (assetSender) return `clawback not allowed: sender ${sender}, clawback ${ZERO_ADDRESS}`
+  if (assetSender) return `clawback not allowed: sender ${sender}, clawback ${NOBODY}`
   const optsIn = amount === 0n && receiver === sender && !closeRemainderTo
   if (optsIn && !draft.holding(sender, assetIndex)) {
-    if (assetIndex !== knownAssetId) return `asset ${assetIndex} does not exist or has been deleted`
+    if (assetIndex !== assetId) return `asset ${assetIndex} does not exist or has been deleted`
     draft.setHolding(sender, assetIndex, { amount: 0n, frozen: false })
     return undefined
   }
   const refused = moveAsset(draft, sender, receiver, assetIndex, amount)
-  return refused ?? (closeRemainderTo && closeHolding(draft, sender, closeRemainderTo.toString(), assetIndex))
+  if (refused || !closeRemainderTo) return refused
+  return closeHolding(draft, sender, closeRemainderTo.toString(), assetIndex, closings)
 }
 
-function closeHolding(draft: Draft, sender: string, to: string, assetId: bigint): string | undefined {
+function closeHolding(
+  draft: Draft,
+  sender: string,
+  to: string,
+  assetId: bigint,
+  closings: Closings,
+): string | undefined {
   const holding = draft.holding(sender, assetId)
-  if (!holding) return `asset ${assetId} not present in account ${sender}`
+  // The space at the end is a node's.
+  if (!holding) {
+    return `cannot close asset holding on account ${sender} : account is not opted in asset ${assetId} `
+  }
+  closings.assetClosing = holding.amount
   if (to === sender && holding.amount > 0n)
     return `asset ${assetId} not zero (${holding.amount}) after closing`
   const refused = moveAsset(draft, sender, to, assetId, holding.amount)

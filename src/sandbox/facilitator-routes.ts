@@ -27,6 +27,9 @@ export interface FacilitatorOptions {
   readonly strangers: { readonly address: string; readonly network: string }
 }
 
+/** How long a settlement waits for a round. */
+const ROUND_MS_MAX = 60_000
+
 interface Asked {
   readonly payload: unknown
   readonly requirements: Record<string, unknown>
@@ -106,10 +109,9 @@ function verify(options: FacilitatorOptions, { payload, requirements }: Asked, f
 }
 
 function settle(options: FacilitatorOptions, asked: Asked, fault?: Fault): Reply | Promise<Reply> {
-  const { strangers } = options
   const { network } = asked.requirements
-  const unsettled = (errorReason: string, transaction = '', errorMessage?: string) =>
-    json(200, { success: false, errorReason, errorMessage, transaction, network })
+  const unsettled = (errorReason: string, transaction?: string) =>
+    json(200, unsettledBecause(errorReason, network, transaction))
   switch (fault?.behaviour) {
     case 'refuse':
       return unsettled('insufficient_funds')
@@ -128,9 +130,28 @@ function settle(options: FacilitatorOptions, asked: Asked, fault?: Fault): Reply
       return cut
   }
   const verdict = submit(options, asked)
+  if (verdict.ok && !options.ledger.landed(verdict.txId)) {
+    return landing(options, verdict).then(landed =>
+      landed === 'pending'
+        ? json(200, unsettledBecause('settlement_pending', network, verdict.txId))
+        : settled(options, asked, landed, fault),
+    )
+  }
+  return settled(options, asked, verdict, fault)
+}
+
+function settled(
+  options: FacilitatorOptions,
+  asked: Asked,
+  verdict: Accepted | Refused,
+  fault?: Fault,
+): Reply | Promise<Reply> {
+  const { strangers } = options
+  const { network } = asked.requirements
   if (fault?.behaviour === 'die-after') return cut
-  if (fault?.behaviour === 'error-after') return unsettled('unexpected_settle_error')
-  if (!verdict.ok) return unsettled(codeOf(verdict), '', verdict.message)
+  if (fault?.behaviour === 'error-after')
+    return json(200, unsettledBecause('unexpected_settle_error', network))
+  if (!verdict.ok) return json(200, unsettledBecause(codeOf(verdict), network, '', verdict.message))
   const receipt = {
     success: yesValue(fault),
     transaction: fault?.behaviour === 'other-tx' ? 'A'.repeat(52) : verdict.txId,
@@ -139,6 +160,27 @@ function settle(options: FacilitatorOptions, asked: Asked, fault?: Fault): Reply
   }
   const reply = json(200, receipt, listed(options, asked))
   return fault?.behaviour === 'slow-after' ? sleep(options.clock, fault.delayMs).then(() => reply) : reply
+}
+
+/** Waits for the round that the payment was taken for. */
+async function landing(
+  { ledger }: FacilitatorOptions,
+  verdict: Accepted,
+): Promise<Accepted | Refused | 'pending'> {
+  const { rounds } = ledger
+  while (ledger.waitingFor(verdict.txId)) {
+    const before = rounds.current()
+    await rounds.past(before, ROUND_MS_MAX)
+    // The sandbox closes, or its rounds stand still.
+    if (rounds.current() === before) return 'pending'
+  }
+  if (ledger.landed(verdict.txId)) return verdict
+  const message = ledger.dropped(verdict.txId)?.error ?? 'The transaction is gone'
+  return { ok: false, reason: 'settlement_failed', message }
+}
+
+function unsettledBecause(errorReason: string, network: unknown, transaction = '', errorMessage?: string) {
+  return { success: false, errorReason, errorMessage, transaction, network }
 }
 
 /** Checks and lands the payment in one step, so that of concurrent requests exactly one succeeds. */

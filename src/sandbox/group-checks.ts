@@ -1,15 +1,36 @@
 /** The checks of a node before it reads balances: sizes, validity ranges, the group's id, the signatures. */
-import type { SignedTransaction } from 'algosdk'
+import {
+  Address,
+  type EncodedMultisig,
+  multisigAddress,
+  type SignedTransaction,
+  type Transaction,
+} from 'algosdk'
 import { encodeBase32 } from '../adapters/algorand/base32.js'
 import { isSignedBy } from '../adapters/algorand/facilitating/canonical-and-signed.js'
 import { encoded } from '../adapters/algorand/facilitating/encoded-transactions.js'
 import { GROUP_SIZE_MAX, groupIdOf } from '../adapters/algorand/transaction-bytes.js'
-import type { Refusal } from './node-refusal.js'
+import { INVALID, type Refusal } from './node-refusal.js'
 
 const VALIDITY_ROUNDS_MAX = 1_000n
+const NOTE_BYTES_MAX = 4_096
+const NO_GROUP = new Uint8Array(32)
 
-export function formRefusal(group: readonly SignedTransaction[]): Refusal | undefined {
-  return sizeRefusal(group.length) ?? rangeRefusal(group) ?? groupIdRefusal(group) ?? signatureRefusal(group)
+export interface SignatureRules {
+  /** A simulation may ask for this. */
+  readonly allowEmptySignatures?: boolean
+}
+
+export function formRefusal(
+  group: readonly SignedTransaction[],
+  rules: SignatureRules = {},
+): Refusal | undefined {
+  return (
+    sizeRefusal(group.length) ??
+    fieldsRefusal(group) ??
+    groupIdRefusal(group) ??
+    signatureRefusal(group, rules)
+  )
 }
 
 function sizeRefusal(size: number): Refusal | undefined {
@@ -21,54 +42,90 @@ function sizeRefusal(size: number): Refusal | undefined {
   }
 }
 
-function rangeRefusal(group: readonly SignedTransaction[]): Refusal | undefined {
+function fieldsRefusal(group: readonly SignedTransaction[]): Refusal | undefined {
   for (const [at, { txn }] of group.entries()) {
-    const range = `(${txn.firstValid}--${txn.lastValid})`
-    if (txn.lastValid < txn.firstValid) return form(at, `transaction invalid range ${range}`)
-    if (txn.lastValid - txn.firstValid > VALIDITY_ROUNDS_MAX) {
-      return form(at, `transaction window size excessive ${range}`)
-    }
+    const message = rangeMessage(txn) ?? closeMessage(txn) ?? noteMessage(txn)
+    if (message) return { stage: 'fields', message, at }
   }
+}
+
+function rangeMessage({ firstValid, lastValid }: Transaction): string | undefined {
+  const range = `(${firstValid}--${lastValid})`
+  if (lastValid < firstValid) return `transaction invalid range ${range}`
+  if (lastValid - firstValid > VALIDITY_ROUNDS_MAX) return `transaction window size excessive ${range}`
+}
+
+function closeMessage({ sender, payment }: Transaction): string | undefined {
+  const to = payment?.closeRemainderTo?.toString()
+  if (to === sender.toString()) return `transaction cannot close account to its sender ${to}`
+}
+
+function noteMessage({ note }: Transaction): string | undefined {
+  if (note.length > NOTE_BYTES_MAX) return `transaction note too big: ${note.length} > ${NOTE_BYTES_MAX}`
 }
 
 function groupIdRefusal(group: readonly SignedTransaction[]): Refusal | undefined {
   const claimed = group[0]!.txn.group
   if (group.length === 1 && !claimed) return undefined
+  if (!claimed) {
+    return form(0, `transactionGroup: [0] had zero Group but was submitted in a group of ${group.length}`)
+  }
   for (const [at, { txn }] of group.entries()) {
-    if (!txn.group) {
-      return form(
-        at,
-        `transactionGroup: [${at}] had zero Group but was submitted in a group of ${group.length}`,
-      )
-    }
-    if (Buffer.compare(txn.group, claimed!) !== 0) {
-      const values = `${encodeBase32(claimed!)} != ${encodeBase32(txn.group)}`
-      return form(at, `transactionGroup: inconsistent group values: ${values}`)
-    }
+    const { group: id = NO_GROUP } = txn
+    if (Buffer.compare(id, claimed) === 0) continue
+    const values = `${encodeBase32(claimed)} != ${encodeBase32(id)}`
+    return form(at, `transactionGroup: inconsistent group values: ${values}`)
   }
   const hashes = group.map(({ txn }) => encoded(txn).ungroupedHash)
   const computed = groupIdOf(hashes)
-  if (computed.equals(claimed!)) return undefined
-  const values = `${encodeBase32(claimed!)} != ${encodeBase32(computed)}`
+  if (computed.equals(claimed)) return undefined
+  const values = `${encodeBase32(claimed)} != ${encodeBase32(computed)}`
   return {
     stage: 'request',
     message: `transactionGroup: incomplete group: ${values} ({{} [${hashes.map(encodeBase32).join(' ')}]})`,
   }
 }
 
-function signatureRefusal(group: readonly SignedTransaction[]): Refusal | undefined {
+function signatureRefusal(
+  group: readonly SignedTransaction[],
+  { allowEmptySignatures = false }: SignatureRules,
+): Refusal | undefined {
   for (const [at, signed] of group.entries()) {
-    if (signed.msig ?? signed.lsig ?? signed.pqsig) {
-      return form(
-        at,
-        'the sandbox ledger knows ed25519 signatures only: no multisig, logicsig or post-quantum ones',
-      )
+    const { txn, sgnr, sig, msig, lsig, pqsig } = signed
+    if (lsig ?? pqsig) {
+      const message =
+        'not emulated: the sandbox ledger knows ed25519 signatures only, alone or in a multisig, no programs and no post-quantum ones'
+      return { stage: 'unemulated', message, at }
     }
-    if (!signed.sig) return form(at, 'transaction {...} invalid : signedtxn has no sig')
-    if (!isSignedBy(signed, (signed.sgnr ?? signed.txn.sender).publicKey)) {
+    if (sgnr?.toString() === txn.sender.toString()) {
+      return form(at, `${INVALID}AuthAddr must be different from Sender`)
+    }
+    const author = sgnr ?? txn.sender
+    if (msig) {
+      const refused = multisigMessage(msig, author)
+      if (refused) return form(at, `${INVALID}multisig validation failed: ${refused}`)
+    } else if (!sig) {
+      if (allowEmptySignatures) continue
+      return form(at, `${INVALID}signedtxn has no sig`)
+    }
+    const isSigned = msig ? isSignedByMany(signed, msig) : isSignedBy(signed, author.publicKey)
+    if (!isSigned) {
       return { stage: 'request', message: `At least one signature didn't pass verification`, at }
     }
   }
+}
+
+function multisigMessage({ v, thr, subsig }: EncodedMultisig, author: Address): string | undefined {
+  if (v !== 1) return 'unknown version'
+  const addrs = subsig.map(({ pk }) => new Address(pk))
+  if (thr === 0 || subsig.length === 0 || thr > subsig.length) return 'Invalid threshold'
+  if (!multisigAddress({ version: v, threshold: thr, addrs }).equals(author)) return 'Invalid address'
+  if (subsig.filter(({ s }) => s).length < thr) return 'Invalid number of signatures'
+}
+
+/** Every signature that is there must be right, also the ones beyond the threshold. */
+function isSignedByMany({ txn }: SignedTransaction, { subsig }: EncodedMultisig): boolean {
+  return subsig.every(({ pk, s }) => !s || isSignedBy({ txn, sig: s }, pk))
 }
 
 function form(at: number, message: string): Refusal {

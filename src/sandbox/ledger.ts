@@ -1,19 +1,19 @@
 /**
- * An Algorand ledger without consensus: real transactions, groups, signatures and balances. Groups land at once, in the round
- * after the last one. It keeps every landed transaction, about 1 kB a payment, until the process ends.
+ * An Algorand ledger without consensus: real transactions, groups, signatures and balances. Groups land at once in the round
+ * after the last one, or they wait for it. It keeps every landed transaction, about 1 kB a payment, until the process ends.
  */
-import type { SignedTransaction, Transaction } from 'algosdk'
-import { encodeBase32 } from '../adapters/algorand/base32.js'
+import type { SignedTransaction } from 'algosdk'
 import { encoded } from '../adapters/algorand/facilitating/encoded-transactions.js'
 import type { NetworkFacts } from '../domain/network.js'
 import { systemClock } from '../ports/clock.js'
 import { type Account, type Accounts, Draft } from './account-balances.js'
-import { applyTransaction } from './apply-transaction.js'
-import { formRefusal } from './group-checks.js'
-import { algoText, type Refusal } from './node-refusal.js'
+import { type Evaluation, evaluateGroup, type MemberResult, type Simulated } from './group-evaluation.js'
+import { landedIds } from './landed-ids.js'
+import type { Refusal } from './node-refusal.js'
 import type { Rounds } from './rounds.js'
+import { type Dropped, waitingGroups } from './waiting-groups.js'
 
-export const MIN_FEE_MICRO_ALGOS = 1_000n
+export { MIN_FEE_MICRO_ALGOS } from './group-evaluation.js'
 
 export interface LandedTransaction {
   /** The transaction's id. */
@@ -33,6 +33,7 @@ export interface LandedTransaction {
   /** The fee that its sender paid. */
   readonly feeMicroAlgos: bigint
   readonly signed: SignedTransaction
+  readonly result: MemberResult
 }
 
 /** Money that an account gets. */
@@ -45,9 +46,20 @@ export interface Credit {
   readonly optIn?: boolean
 }
 
+/**
+ * When a payment lands: `at-once` counts it when it is submitted, and its block is the next round's; `with-the-round`
+ * leaves it pending until the next round, as a node does.
+ *
+ * @useDeclaredType
+ */
+export type Landing = 'at-once' | 'with-the-round'
+
 export interface Ledger {
   readonly network: NetworkFacts
   readonly assetId: bigint
+  /** The address that created the asset. */
+  readonly issuer: string
+  readonly feeSink: string
   readonly rounds: Rounds
   account(address: string): Account
   /** Mints money: the only change of balances without a transaction. */
@@ -55,12 +67,21 @@ export interface Ledger {
   freeze(address: string, frozen: boolean): void
   /** The refusal that a submission would get now. Changes nothing. */
   simulate(group: readonly SignedTransaction[]): Refusal | undefined
-  /** Lands the whole group, or refuses it. */
+  /** A simulation with its options, and what each member would do. A node evaluates it without its pool. */
+  evaluate(group: readonly SignedTransaction[], simulated?: Simulated): Evaluation
+  /** Takes the whole group, or refuses it. It lands now or with the next round. */
   submit(group: readonly SignedTransaction[]): Refusal | undefined
   landed(txId: string): LandedTransaction | undefined
+  /** Transactions that were taken and have not landed yet. */
+  waiting(): readonly SignedTransaction[]
+  waitingFor(txId: string): SignedTransaction | undefined
+  /** A transaction that was taken and then could not land. */
+  dropped(txId: string): Dropped | undefined
   /** The ids in a round's block; `undefined` where this ledger has no such block (yet). */
   block(round: bigint): readonly string[] | undefined
   transactions(): readonly LandedTransaction[]
+  /** The time of day, in seconds. */
+  nowSeconds(): number
   /** All money, for checks that none is made or lost. */
   totals(): { microAlgos: bigint; usdc: bigint }
 }
@@ -69,58 +90,90 @@ export interface LedgerOptions {
   readonly network: NetworkFacts
   readonly rounds: Rounds
   readonly feeSink: string
+  /** @default the fee sink */
+  readonly issuer?: string
+  /** @default 'at-once' */
+  readonly landing?: Landing
   /** The time of day. */
   readonly nowMs?: () => number
 }
 
-export function createLedger({ network, rounds, feeSink, nowMs = systemClock.now }: LedgerOptions): Ledger {
+export function createLedger(options: LedgerOptions): Ledger {
+  const { network, rounds, feeSink, issuer = feeSink, landing = 'at-once', nowMs = systemClock.now } = options
   const assetId = BigInt(network.usdc)
+  const rules = { network, assetId, feeSink }
   const accounts: Accounts = new Map()
   const landed = new Map<string, LandedTransaction>()
   const blocks = new Map<bigint, string[]>()
+  const dropped = new Map<string, Dropped>()
+  const ids = landedIds()
+  const pool = waitingGroups(accounts, ids)
+  let roundOfPool = 0n
+  const nowSeconds = () => Math.floor(nowMs() / 1_000)
 
-  function evaluate(group: readonly SignedTransaction[], draft: Draft): Refusal | undefined {
-    const malformed = formRefusal(group)
-    if (malformed) return malformed
-    const round = rounds.current() + 1n
-    let feesMicroAlgos = 0n
-    const ids = new Set<string>()
-    for (const [at, signed] of group.entries()) {
-      const { txId } = encoded(signed.txn)
-      const message =
-        timeAndPlaceRefusal(signed.txn, round, network) ??
-        (landed.has(txId) || ids.has(txId) ? `transaction already in ledger: ${txId}` : undefined) ??
-        named(txId, authorRefusal(signed) ?? applyTransaction(draft, signed.txn, { assetId, feeSink }))
-      if (message) return { stage: 'ledger', message, at }
-      ids.add(txId)
-      feesMicroAlgos += signed.txn.fee
-    }
-    return feeRefusal(group.length, feesMicroAlgos)
+  function evaluate(
+    group: readonly SignedTransaction[],
+    draft: Draft,
+    round: bigint,
+    simulated?: Simulated,
+  ): Evaluation {
+    return evaluateGroup(group, { draft, ids: landedIds(ids), round }, rules, simulated)
   }
 
-  function land(signed: SignedTransaction, round: bigint): void {
+  function landGroup(group: readonly SignedTransaction[], round: bigint): Refusal | undefined {
+    const draft = new Draft(accounts)
+    const { refusal, members } = evaluate(group, draft, round)
+    if (refusal) return refusal
+    draft.commit(accounts)
+    for (const [at, signed] of group.entries()) land(signed, round, members[at]!)
+  }
+
+  /** Lands what waited, once its round exists. There is no timer: whoever asks next finds it landed. */
+  function catchUp(): void {
+    if (pool.isEmpty() || rounds.current() < roundOfPool) return
+    for (const group of pool.take()) {
+      const refusal = landGroup(group, roundOfPool)
+      if (!refusal) continue
+      for (const signed of group) dropped.set(encoded(signed.txn).txId, { signed, error: refusal.message })
+    }
+  }
+
+  function wait(group: readonly SignedTransaction[]): Refusal | undefined {
+    const draft = pool.draft()
+    const round = rounds.current() + 1n
+    const { refusal } = evaluateGroup(group, { draft, ids: pool.ids(), round }, rules)
+    if (refusal) return refusal
+    pool.add(group, draft)
+    roundOfPool = round
+  }
+
+  function land(signed: SignedTransaction, round: bigint, result: MemberResult): void {
     const { txn } = signed
     const { txId } = encoded(txn)
     const moved = txn.payment ?? txn.assetTransfer
+    ids.add(txId, txn)
     landed.set(txId, {
       txId,
       round,
-      landedAt: Math.floor(nowMs() / 1_000),
+      landedAt: nowSeconds(),
       sender: txn.sender.toString(),
       receiver: moved?.receiver.toString() ?? '',
       amount: moved?.amount ?? 0n,
       asset: txn.assetTransfer?.assetIndex ?? null,
       feeMicroAlgos: txn.fee,
       signed,
+      result,
     })
     const block = blocks.get(round)
     if (block) block.push(txId)
     else blocks.set(round, [txId])
   }
 
-  return {
+  const ledger: Ledger = {
     network,
     assetId,
+    issuer,
+    feeSink,
     rounds,
     account: address => new Draft(accounts).account(address),
     credit(address, { microAlgos = 0n, usdc = 0n, optIn = usdc > 0n }) {
@@ -137,21 +190,19 @@ export function createLedger({ network, rounds, feeSink, nowMs = systemClock.now
       draft.setHolding(address, assetId, { ...(draft.holding(address, assetId) ?? { amount: 0n }), frozen })
       draft.commit(accounts)
     },
-    simulate: group => evaluate(group, new Draft(accounts)),
-    submit(group) {
-      const draft = new Draft(accounts)
-      const refusal = evaluate(group, draft)
-      if (refusal) return refusal
-      draft.commit(accounts)
-      const round = rounds.current() + 1n
-      for (const signed of group) land(signed, round)
-    },
+    simulate: group => ledger.evaluate(group).refusal,
+    evaluate: (group, simulated) => evaluate(group, new Draft(accounts), rounds.current() + 1n, simulated),
+    submit: group => (landing === 'at-once' ? landGroup(group, rounds.current() + 1n) : wait(group)),
     landed: txId => landed.get(txId),
+    waiting: pool.list,
+    waitingFor: pool.find,
+    dropped: txId => dropped.get(txId),
     block(round) {
       if (round < rounds.first || round > rounds.current()) return undefined
       return blocks.get(round) ?? []
     },
     transactions: () => [...landed.values()],
+    nowSeconds,
     totals() {
       let microAlgos = 0n
       let usdc = 0n
@@ -162,36 +213,31 @@ export function createLedger({ network, rounds, feeSink, nowMs = systemClock.now
       return { microAlgos, usdc }
     },
   }
+  return landing === 'at-once' ? ledger : caughtUp(ledger, catchUp)
 }
 
-function timeAndPlaceRefusal(txn: Transaction, round: bigint, network: NetworkFacts): string | undefined {
-  const { firstValid, lastValid, genesisID, genesisHash } = txn
-  if (round < firstValid || round > lastValid) {
-    return `txn dead: round ${round} outside of ${firstValid}--${lastValid}`
+/** The ledger, with `catchUp` called before each of its answers. */
+function caughtUp(ledger: Ledger, catchUp: () => void): Ledger {
+  const before =
+    <Arguments extends unknown[], Result>(answer: (...given: Arguments) => Result) =>
+    (...given: Arguments): Result => {
+      catchUp()
+      return answer(...given)
+    }
+  return {
+    ...ledger,
+    account: before(ledger.account),
+    credit: before(ledger.credit),
+    freeze: before(ledger.freeze),
+    simulate: before(ledger.simulate),
+    evaluate: before(ledger.evaluate),
+    submit: before(ledger.submit),
+    landed: before(ledger.landed),
+    waiting: before(ledger.waiting),
+    waitingFor: before(ledger.waitingFor),
+    dropped: before(ledger.dropped),
+    block: before(ledger.block),
+    transactions: before(ledger.transactions),
+    totals: before(ledger.totals),
   }
-  if (genesisID !== undefined && genesisID !== network.genesisId) {
-    return `tx.GenesisID <${genesisID}> does not match expected <${network.genesisId}>`
-  }
-  const expected = network.genesisHashBytes
-  const given = genesisHash ?? new Uint8Array(expected.length)
-  if (Buffer.compare(given, expected) !== 0) {
-    return `tx.GenesisHash <${encodeBase32(given)}> does not match expected <${encodeBase32(expected)}>`
-  }
-}
-
-function authorRefusal({ txn, sgnr }: SignedTransaction): string | undefined {
-  if (!sgnr || sgnr.toString() === txn.sender.toString()) return undefined
-  return `should have been authorized by ${txn.sender} but was actually authorized by ${sgnr}`
-}
-
-function feeRefusal(size: number, feesMicroAlgos: bigint): Refusal | undefined {
-  const needed = BigInt(size) * MIN_FEE_MICRO_ALGOS
-  if (feesMicroAlgos >= needed) return undefined
-  const usage = `usage=${size}.000000 * base=${algoText(MIN_FEE_MICRO_ALGOS)}`
-  const message = `txgroup with ${algoText(feesMicroAlgos)} fees is less than ${algoText(needed)} (${usage})`
-  return { stage: 'ledger', message }
-}
-
-function named(txId: string, message: string | undefined): string | undefined {
-  return message && `transaction ${txId}: ${message}`
 }

@@ -5,12 +5,17 @@ export interface Refusal {
    * The stage at which a node refuses, which decides how it answers:
    * - `request`: 400 to a simulation and a submission alike;
    * - `form`: a simulation's failure message, and 400 to a submission;
-   * - `ledger`: the same, and the submission's message names the transaction pool.
+   * - `fields`: the same, and the submission's message shows the transaction;
+   * - `ledger`: the same, and the submission's message names the transaction pool;
+   * - `unemulated`: a node would do it, and the sandbox cannot: 501 to both.
    */
-  readonly stage: 'request' | 'form' | 'ledger'
+  readonly stage: 'request' | 'form' | 'fields' | 'ledger' | 'unemulated'
   /** The index of the refused transaction in its group, where one transaction is the cause. */
   readonly at?: number
 }
+
+/** A node prints the transaction as a Go value of 3 kB. Nobody parses that. */
+export const INVALID = 'transaction {...} invalid : '
 
 /** Microalgos as go-algorand prints them: 5uA, 1mA, 1.500mA, 2A. */
 export function algoText(microAlgos: bigint): string {

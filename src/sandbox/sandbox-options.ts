@@ -3,7 +3,7 @@
 import type { NetworkDefinition } from '../domain/network.js'
 import type { SandboxRegistry } from './agent-registry.js'
 import type { Faults } from './fault-settings.js'
-import type { Credit, LandedTransaction } from './ledger.js'
+import type { Credit, LandedTransaction, Landing } from './ledger.js'
 
 /** Options of `startSandbox`. */
 export interface SandboxOptions {
@@ -13,6 +13,13 @@ export interface SandboxOptions {
   readonly seed?: string
   /** How long a round takes, in milliseconds; a payment lives for ten or more of them. @default 2800 */
   readonly roundMs?: number
+  /**
+   * When a payment lands. `with-the-round` leaves it pending until the next round, as a real node does, and the facilitator
+   * answers a settlement then; `at-once` counts it at once.
+   *
+   * @default 'at-once'
+   */
+  readonly landing?: Landing
   /** The network that it emulates: its ids, its genesis hash, its USDC. Never mainnet. @default 'testnet' */
   readonly network?: 'testnet' | NetworkDefinition
   /**
@@ -32,7 +39,7 @@ export interface SandboxAccount {
 }
 
 /** A transaction that has landed. */
-export interface SandboxTransaction extends Omit<LandedTransaction, 'signed'> {}
+export interface SandboxTransaction extends Omit<LandedTransaction, 'signed' | 'result'> {}
 
 /** A running sandbox: its addresses, its accounts and its faults. */
 export interface Sandbox {
@@ -60,6 +67,8 @@ export interface Sandbox {
   freeze(address: string, frozen: boolean): void
   /** The transactions that have landed, oldest first. */
   transactions(): readonly SandboxTransaction[]
+  /** The number of its USDC. */
+  readonly assetId: bigint
   /** The last round. */
   round(): bigint
   /** Produces rounds at once. */

@@ -44,7 +44,7 @@ const SPONSOR: Credit = { microAlgos: 1_000_000_000_000n }
  * @throws SvcError `invalid_sandbox`, `invalid_fault`
  */
 export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
-  const { port = 0, seed = 'svc-sandbox', roundMs = ROUND_MS, fault } = options
+  const { port = 0, seed = 'svc-sandbox', roundMs = ROUND_MS, fault, landing } = options
   if (!(roundMs >= 1)) throw new SvcError('roundMs is at least 1', 'invalid_sandbox')
   const given = options.network ?? 'testnet'
   const network = networkFacts(given, why => {
@@ -53,7 +53,8 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
   if (network.key === 'mainnet') throw new SvcError('A sandbox is never mainnet', 'invalid_sandbox')
   const keys = accountsOf(seed)
   const rounds = createRounds({ roundMs })
-  const ledger = createLedger({ network, rounds, feeSink: keys('fee sink').address })
+  const [feeSink, issuer] = [keys('fee sink').address, keys('issuer').address]
+  const ledger = createLedger({ network, rounds, feeSink, issuer, landing })
   const faults = createFaults()
   for (const { stage, behaviour, times } of fault ? parseFaults(fault) : []) {
     faults.set(stage, behaviour, { times: times ?? undefined })
@@ -61,7 +62,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
 
   const sponsor = keys('sponsor')
   ledger.credit(sponsor.address, SPONSOR)
-  ledger.credit(keys('fee sink').address, { microAlgos: 1_000_000n })
+  ledger.credit(feeSink, { microAlgos: 1_000_000n })
   const funded = new Map<string, SandboxAccount>()
   const open = (label: string, credit: Credit): SandboxAccount => {
     const known = funded.get(label)
@@ -119,9 +120,10 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
     facilitatorUrl: server.url,
     wallet,
     seller,
+    assetId: ledger.assetId,
     accounts: label => open(label, WALLET),
     freeze: ledger.freeze,
-    transactions: () => ledger.transactions().map(({ signed: _, ...transaction }) => transaction),
+    transactions: () => ledger.transactions().map(({ signed: _, result: __, ...transaction }) => transaction),
     async close() {
       rounds.close()
       await server.close()

@@ -1,6 +1,7 @@
 /** The sandbox's web server: a list of routes over node:http, bodies bounded, on the loopback interface only. */
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import { createServer, type IncomingMessage, type OutgoingHttpHeaders, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { gzipSync } from 'node:zlib'
 import { foreign } from './foreign-requests.js'
 
 export interface SandboxRequest {
@@ -25,6 +26,8 @@ export interface Route {
   readonly path: RegExp
   /** Refuse pages of other ports of this machine. */
   readonly sameOrigin?: true
+  /** It is answered as a node's web server answers, with a node's limits. */
+  readonly ofNode?: true
   handle(request: SandboxRequest): Reply | Promise<Reply>
 }
 
@@ -34,13 +37,16 @@ export interface SandboxServer {
 }
 
 const BODY_BYTES_MAX = 1024 * 1024
+const NODE_BODY_BYTES_MAX = 10 * 1024 * 1024
+/** The code of errors that have a node's form. */
+const NODE_ERROR = 'algod'
 const LOOPBACK = '127.0.0.1'
 
 export async function serveRoutes(routes: readonly Route[], port: number): Promise<SandboxServer> {
   const server = createServer((message, response) => {
     answer(routes, message)
       .catch(failure)
-      .then(reply => send(response, reply))
+      .then(reply => send(message, response, reply))
   })
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject)
@@ -86,31 +92,53 @@ export function jsonBody(body: Buffer): unknown {
 }
 
 async function answer(routes: readonly Route[], message: IncomingMessage): Promise<Reply> {
-  const [path = '/', search = ''] = (message.url ?? '/').split('?', 2)
+  const [target = '/', search = ''] = (message.url ?? '/').split('?', 2)
+  // A node does not mind a slash at the end.
+  const path = target.startsWith('/v2/') ? target.replace(/\/$/, '') : target
   const { method, headers } = message
   const allowed = routes.filter(route => route.path.test(path))
-  const isPreflight = method === 'OPTIONS' && allowed.length > 0
+  const ofNode = isOfNode(path, allowed)
+  const isPreflight = method === 'OPTIONS' && (ofNode || allowed.length > 0)
   const wanted = isPreflight ? headers['access-control-request-method'] : method
   const route = allowed.find(each => each.method === wanted)
   const why = foreign(headers, route?.sameOrigin ?? false)
   if (why) throw new BadRequest(why.code, why.message, 403)
-  if (isPreflight) return preflight(allowed)
-  if (!route) {
-    if (allowed.length === 0) throw new BadRequest('not_found', 'There is nothing here', 404)
-    throw new BadRequest(
-      'method_not_allowed',
-      `Allowed: ${allowed.map(({ method }) => method).join(', ')}`,
-      405,
-    )
-  }
+  if (isPreflight) return ofNode ? NODE_PREFLIGHT : preflight(allowed)
+  if (!route) throw ofNode ? noRouteOfNode(allowed) : noRoute(allowed)
   return route.handle({
     query: new URLSearchParams(search),
-    body: await bodyOf(message),
+    body: await bodyOf(message, ofNode),
     parts: (route.path.exec(path) ?? []).slice(1).map(decoded),
   })
 }
 
-/** A browser sends a preflight request before it sends JSON, transactions or a node's token. */
+/** What begins as a node's paths do is answered by the node, also where it has no such path. */
+function isOfNode(path: string, allowed: readonly Route[]): boolean {
+  return allowed.length > 0 ? allowed.some(({ ofNode }) => ofNode) : /^\/v2(\/|$)/.test(path)
+}
+
+function noRouteOfNode(allowed: readonly Route[]): BadRequest {
+  if (allowed.length === 0) return new BadRequest(NODE_ERROR, 'Not Found', 404)
+  return new BadRequest(NODE_ERROR, 'Method Not Allowed', 405)
+}
+
+function noRoute(allowed: readonly Route[]): BadRequest {
+  if (allowed.length === 0) return new BadRequest('not_found', 'There is nothing here', 404)
+  const methods = allowed.map(({ method }) => method).join(', ')
+  return new BadRequest('method_not_allowed', `Allowed: ${methods}`, 405)
+}
+
+const NODE_PREFLIGHT: Reply = Object.freeze({
+  status: 204,
+  type: '',
+  body: '',
+  headers: {
+    'access-control-allow-methods': 'GET,POST,PUT,DELETE,OPTIONS',
+    'access-control-allow-headers': 'X-Algo-API-Token,Content-Type',
+  },
+})
+
+/** A browser sends a preflight request before it sends JSON. */
 function preflight(routes: readonly Route[]): Reply {
   const methods = routes.filter(({ sameOrigin }) => !sameOrigin).map(({ method }) => method)
   const headers = {
@@ -129,43 +157,66 @@ function decoded(part: string): string {
   }
 }
 
-async function bodyOf(message: IncomingMessage): Promise<Buffer> {
+async function bodyOf(message: IncomingMessage, ofNode: boolean): Promise<Buffer> {
   if (message.method === 'GET') return Buffer.alloc(0)
+  const most = ofNode ? NODE_BODY_BYTES_MAX : BODY_BYTES_MAX
+  if (Number(message.headers['content-length'] ?? 0) > most) throw tooLarge(most, ofNode)
   const chunks: Buffer[] = []
   let length = 0
   // The request is not destroyed, so that the caller can read why it was refused.
   for await (const chunk of message.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
     length += chunk.length
-    if (length > BODY_BYTES_MAX)
-      throw new BadRequest('body_too_large', `At most ${BODY_BYTES_MAX} bytes`, 413)
+    if (length > most) throw tooLarge(most, ofNode)
     chunks.push(chunk)
   }
   return Buffer.concat(chunks)
 }
 
+function tooLarge(most: number, ofNode: boolean): BadRequest {
+  if (ofNode) return new BadRequest(NODE_ERROR, 'Request Entity Too Large', 413)
+  return new BadRequest('body_too_large', `At most ${most} bytes`, 413)
+}
+
 function failure(error: unknown): Reply {
   if (error instanceof BadRequest) {
     const { status, code, message } = error
+    if (code === NODE_ERROR) return nodeError(status, message)
     return json(status, { message, error: { code, message } })
   }
   return problem(500, 'sandbox_error', error instanceof Error ? error.message : String(error))
 }
 
-function send(response: ServerResponse, reply: Reply): void {
+/** Go's JSON escapes what HTML would read, and its encoder ends with a newline. */
+function nodeError(status: number, message: string): Reply {
+  const escaped = JSON.stringify({ message }).replace(
+    /[<>&]/g,
+    mark => `\\u00${mark.charCodeAt(0).toString(16)}`,
+  )
+  return { status, type: 'application/json', body: `${escaped}\n` }
+}
+
+function send(message: IncomingMessage, response: ServerResponse, reply: Reply): void {
   if (response.destroyed) return
   if ('raw' in reply) {
     reply.raw(response)
     return
   }
-  // After a body that was not read to its end, the connection cannot carry another request.
-  const close = reply.status === 413 ? { connection: 'close' } : {}
-  response.writeHead(reply.status, {
-    'content-type': reply.type,
-    'content-length': Buffer.byteLength(reply.body),
+  const headers: OutgoingHttpHeaders = {
+    ...(reply.type !== '' && message.method !== 'HEAD' && { 'content-type': reply.type }),
     // Pages read the node by the browser's own client.
-    'access-control-allow-origin': '*',
+    ...(message.headers.origin !== undefined && { 'access-control-allow-origin': '*' }),
+    vary: 'Accept-Encoding, Origin',
     ...reply.headers,
-    ...close,
-  })
-  response.end(reply.body)
+    // After a body that was not read to its end, the connection cannot carry another request.
+    ...(reply.status === 413 && { connection: 'close' }),
+  }
+  const isPacked =
+    message.url?.startsWith('/v2/') &&
+    reply.status !== 204 &&
+    /\bgzip\b/.test(String(message.headers['accept-encoding'] ?? ''))
+  const body = isPacked ? gzipSync(reply.body) : reply.body
+  if (isPacked) headers['content-encoding'] = 'gzip'
+  if (reply.status !== 204) headers['content-length'] = Buffer.byteLength(body)
+  response.writeHead(reply.status, headers)
+  response.end(body)
 }

@@ -137,7 +137,9 @@ describe('in a page', () => {
   })
 
   it('may read the sandbox’s node from another port', async () => {
-    const { headers } = await fetch(`${market.sandbox.algodUrl}/v2/status`)
+    const { headers } = await fetch(`${market.sandbox.algodUrl}/v2/status`, {
+      headers: { origin: 'http://localhost:5173' },
+    })
     expect(headers.get('access-control-allow-origin')).toBe('*')
   })
 

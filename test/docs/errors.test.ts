@@ -29,6 +29,7 @@ const NO_CODES: Readonly<Record<string, string>> = {
   timed_out: "a health check's result",
   invalid_payload: "a facilitator's reason",
   settlement_failed: "a facilitator's reason",
+  algod_ledger_round: 'a metric of a node',
   simulation_failed: "a facilitator's reason",
   not_asset_transfer: "a facilitator's reason",
   invalid_group_id: "a facilitator's reason",

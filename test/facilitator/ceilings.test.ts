@@ -190,16 +190,18 @@ describe('whatever group is sent', () => {
       feePerDayMax: 100_000_000,
       feePerPaymentMax: 2_000,
     })
-    const stranger = sandbox.accounts('stranger')
-    const people = { sponsor, payer: sandbox.wallet, stranger, seller: sandbox.seller }
-    const key = algosdk.mnemonicToSecretKey(sandbox.wallet.mnemonic).sk
-    const strangerKey = algosdk.mnemonicToSecretKey(stranger.mnemonic).sk
     let landed = 0
     let note = 0
 
-    const built = (member: Member): Transaction => transactionOf(member, people, sandbox.round(), note++)
     await fc.assert(
       fc.asyncProperty(groupOf, async ({ members, index, grouped }) => {
+        // Others for each group, because groups may rekey and empty their accounts.
+        const payer = sandbox.accounts(`payer ${note}`)
+        const stranger = sandbox.accounts(`stranger ${note}`)
+        const people = { sponsor, payer, stranger, seller: sandbox.seller }
+        const key = algosdk.mnemonicToSecretKey(payer.mnemonic).sk
+        const strangerKey = algosdk.mnemonicToSecretKey(stranger.mnemonic).sk
+        const built = (member: Member): Transaction => transactionOf(member, people, sandbox.round(), note++)
         const txns = members.map(built)
         if (grouped === 'hash' && txns.length > 1) algosdk.assignGroupID(txns)
         if (grouped === 'other') for (const txn of txns) txn.group = new Uint8Array(32).fill(7)
@@ -238,9 +240,6 @@ describe('whatever group is sent', () => {
         if (fees > 0n || success) expect(paid).toBeGreaterThanOrEqual(BigInt(AMOUNT))
         else expect(fees).toBe(0n)
         if (fees > 0n) landed++
-        if (sandbox.balance(sandbox.wallet.address).microAlgos < 1_000_000n) {
-          sandbox.fund(sandbox.wallet.address, { microAlgos: 10_000_000n, usdc: 10_000_000n })
-        }
       }),
       { numRuns: 250 },
     )

@@ -17,8 +17,6 @@ const DIFFERENT: Readonly<Record<string, string>> = {
   'a clawback from the seller': 'clawback not allowed',
   'a clawback from another account': 'clawback not allowed',
   'the payment is a clawback': 'clawback not allowed',
-  'another wallet rekeys itself': 'does not rekey accounts',
-  'the payer rekeys itself in another transaction': 'does not rekey accounts',
   'a logic signature beside': 'ed25519 signatures only',
   'keys, freezing and configuration beside':
     'payments, asset transfers and calls of applications only, not keyreg',

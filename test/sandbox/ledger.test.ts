@@ -2,6 +2,7 @@ import {
   Address,
   decodeMsgpack,
   encodeMsgpack,
+  LogicSigAccount,
   modelsv2,
   SignedTransaction,
   Transaction,
@@ -114,8 +115,6 @@ describe('a refusal has go-algorand’s words', () => {
       { asset: null, amount: 4_899_000n },
       `: account ${payer.address} balance 100000 below min 200000 (1 assets)`,
     ],
-    ['rekey', { more: { rekeyTo: payto.address } }, ': the sandbox ledger does not rekey accounts'],
-    ['lease', { more: { lease: Buffer.alloc(32, 1) } }, ': the sandbox ledger does not keep leases'],
     [
       'close with assets',
       { asset: null, amount: 0n, closeTo: payto.address },
@@ -156,10 +155,11 @@ describe('a refusal has go-algorand’s words', () => {
     expect(ledger.simulate([new SignedTransaction({ txn, sig, sgnr })])?.message).toBe(
       `transaction ${txIdOf(txn)}: should have been authorized by ${payer.address} but was actually authorized by ${payer2.address}`,
     )
-    const msig = { v: 1, thr: 1, subsig: [] }
-    expect(ledger.simulate([new SignedTransaction({ txn, msig })])?.message).toMatch(
-      /ed25519 signatures only/,
-    )
+    const { lsig } = new LogicSigAccount(Uint8Array.of(1, 32, 1, 1, 34))
+    expect(ledger.simulate([new SignedTransaction({ txn, lsig })])).toMatchObject({
+      stage: 'unemulated',
+      message: expect.stringMatching(/^not emulated: .* ed25519 signatures only/),
+    })
   })
 
   it.each([

@@ -12,7 +12,10 @@ export function isCanonical(signed: SignedTransaction, bytes: Uint8Array): boole
 // A payment is checked three times: by verify, by settle, and when it is submitted.
 const provenSignatures = new LRUCache<string, true>({ max: 10_000 })
 
-export function isSignedBy({ txn, sig }: SignedTransaction, publicKey: Uint8Array): boolean {
+export function isSignedBy(
+  { txn, sig }: Pick<SignedTransaction, 'txn' | 'sig'>,
+  publicKey: Uint8Array,
+): boolean {
   if (!sig) return false
   const { bytes } = encoded(txn)
   const name = hashOf(Buffer.concat([publicKey, sig, bytes])).toString('latin1')

@@ -1,0 +1,129 @@
+/** What a group does to a draft of the ledger in a round, or why a node refuses it. */
+import { Address, type SignedTransaction, type Transaction } from 'algosdk'
+import { encodeBase32 } from '../adapters/algorand/base32.js'
+import { encoded } from '../adapters/algorand/facilitating/encoded-transactions.js'
+import type { NetworkFacts } from '../domain/network.js'
+import type { Draft } from './account-balances.js'
+import { type ApplyRules, applyTransaction, type Closings, unemulated } from './apply-transaction.js'
+import { formRefusal, type SignatureRules } from './group-checks.js'
+import type { LandedIds } from './landed-ids.js'
+import { algoText, type Refusal } from './node-refusal.js'
+
+export const MIN_FEE_MICRO_ALGOS = 1_000n
+
+/** Usage is counted in millionths of a plain transaction. */
+const USAGE = 1_000_000n
+const NOTE_BYTES_FREE = 1_024
+const USAGE_PER_NOTE_BYTE = 100n
+
+export interface MemberResult extends Closings {
+  /** Whose signature a simulation took for granted. */
+  fixedSigner?: string
+}
+
+export interface Evaluation {
+  readonly refusal?: Refusal
+  /** One for each member; empty ones after the refused one. */
+  readonly members: readonly MemberResult[]
+}
+
+export interface EvaluationRules extends ApplyRules {
+  readonly network: NetworkFacts
+}
+
+export interface Simulated extends SignatureRules {
+  /** Unsigned members are taken as signed by the right key. */
+  readonly fixSigners?: boolean
+}
+
+export interface State {
+  readonly draft: Draft
+  readonly ids: LandedIds
+  readonly round: bigint
+}
+
+export function evaluateGroup(
+  group: readonly SignedTransaction[],
+  { draft, ids, round }: State,
+  rules: EvaluationRules,
+  simulated: Simulated = {},
+): Evaluation {
+  const members: MemberResult[] = group.map(() => ({}))
+  const malformed = formRefusal(group, simulated)
+  if (malformed) return { refusal: malformed, members }
+  for (const [at, signed] of group.entries()) {
+    const { txn } = signed
+    const { txId } = encoded(txn)
+    const refused =
+      timeAndPlaceRefusal(txn, round, rules.network) ??
+      repeatedRefusal(txId, txn, ids, round) ??
+      named(txId, authorRefusal(signed, draft, simulated, members[at]!))
+    if (refused) return { refusal: { stage: 'ledger', message: refused, at }, members }
+    const unknown = unemulated(txn)
+    if (unknown) return { refusal: { stage: 'unemulated', message: unknown, at }, members }
+    const message = named(txId, applyTransaction(draft, txn, rules, members[at]!))
+    if (message) return { refusal: { stage: 'ledger', message, at }, members }
+    ids.add(txId, txn)
+  }
+  return { refusal: feeRefusal(group), members }
+}
+
+/** How much of the network a transaction uses, in millionths of a plain one. */
+export function usageOf({ note }: Transaction): bigint {
+  return USAGE + BigInt(Math.max(0, note.length - NOTE_BYTES_FREE)) * USAGE_PER_NOTE_BYTE
+}
+
+function timeAndPlaceRefusal(txn: Transaction, round: bigint, network: NetworkFacts): string | undefined {
+  const { firstValid, lastValid, genesisID, genesisHash } = txn
+  if (round < firstValid || round > lastValid) {
+    return `txn dead: round ${round} outside of ${firstValid}--${lastValid}`
+  }
+  if (genesisID !== undefined && genesisID !== network.genesisId) {
+    return `tx.GenesisID <${genesisID}> does not match expected <${network.genesisId}>`
+  }
+  const expected = network.genesisHashBytes
+  const given = genesisHash ?? new Uint8Array(expected.length)
+  if (Buffer.compare(given, expected) !== 0) {
+    return `tx.GenesisHash <${encodeBase32(given)}> does not match expected <${encodeBase32(expected)}>`
+  }
+}
+
+function repeatedRefusal(txId: string, txn: Transaction, ids: LandedIds, round: bigint): string | undefined {
+  if (ids.hasTransaction(txId)) return `transaction already in ledger: ${txId}`
+  if (!ids.holdsLease(txn, round)) return undefined
+  // A node prints a lease as if it were an address.
+  const held = `(${txn.sender}, ${new Address(txn.lease!)})`
+  return `transaction ${txId} using an overlapping lease (sender, lease):${held}`
+}
+
+function authorRefusal(
+  { txn, sgnr, sig, msig }: SignedTransaction,
+  draft: Draft,
+  { fixSigners = false }: Simulated,
+  result: MemberResult,
+): string | undefined {
+  const sender = txn.sender.toString()
+  const wanted = draft.account(sender).authAddr ?? sender
+  const author = sgnr?.toString() ?? sender
+  if (author === wanted) return undefined
+  if (fixSigners && !sig && !msig) {
+    result.fixedSigner = wanted
+    return undefined
+  }
+  return `should have been authorized by ${wanted} but was actually authorized by ${author}`
+}
+
+function feeRefusal(group: readonly SignedTransaction[]): Refusal | undefined {
+  const paid = group.reduce((sum, { txn }) => sum + txn.fee, 0n)
+  const usage = group.reduce((sum, { txn }) => sum + usageOf(txn), 0n)
+  const needed = (usage * MIN_FEE_MICRO_ALGOS + USAGE - 1n) / USAGE
+  if (paid >= needed) return undefined
+  const used = `${usage / USAGE}.${(usage % USAGE).toString().padStart(6, '0')}`
+  const why = `(usage=${used} * base=${algoText(MIN_FEE_MICRO_ALGOS)})`
+  const message = `txgroup with ${algoText(paid)} fees is less than ${algoText(needed)} ${why}`
+  return { stage: 'ledger', message, at: group.length - 1 }
+}
+
+function named(txId: string, message: string | undefined): string | undefined {
+  return message && `transaction ${txId}: ${message}`
+}

@@ -1,0 +1,94 @@
+/** Accounts, holdings and the asset. */
+import { decodeAddress } from '../../adapters/algorand/address.js'
+import { USDC_DECIMALS } from '../../domain/network.js'
+import { type Holding, minBalanceMicroAlgos } from '../account-balances.js'
+import type { Ledger } from '../ledger.js'
+import type { Reply, SandboxRequest } from '../web-server.js'
+import { addressIn, excludesIn, uintIn } from './parameters.js'
+import { digits, formatIn, formatted, refused } from './replies.js'
+
+const NAME = 'USDC'
+const TOTAL = 2n ** 64n - 1n
+
+export function account(ledger: Ledger, { parts, query }: SandboxRequest): Reply {
+  const address = addressIn(parts[0]!)
+  const isShort = excludesIn(query)
+  const { microAlgos, holdings, authAddr } = ledger.account(address)
+  if (formatIn(query) === 'msgpack') {
+    return formatted(query, () => ({
+      algo: microAlgos || undefined,
+      asset:
+        holdings.size > 0
+          ? new Map([...holdings].map(([id, held]) => [id, encodedHolding(held)]))
+          : undefined,
+      spend: authAddr && decodeAddress(authAddr),
+    }))
+  }
+  return digits({
+    address,
+    amount: microAlgos,
+    'amount-without-pending-rewards': microAlgos,
+    'apps-total-schema': { 'num-byte-slice': 0, 'num-uint': 0 },
+    'auth-addr': authAddr,
+    ...(!isShort && {
+      'apps-local-state': [],
+      assets: [...holdings].map(([assetId, held]) => shownHolding(assetId, held)),
+      'created-apps': [],
+      'created-assets': [],
+    }),
+    'min-balance': minBalanceMicroAlgos(holdings.size),
+    'pending-rewards': 0,
+    'reward-base': 0,
+    rewards: 0,
+    round: ledger.rounds.current(),
+    status: 'Offline',
+    'total-apps-opted-in': 0,
+    'total-assets-opted-in': holdings.size,
+    'total-created-apps': 0,
+    'total-created-assets': 0,
+  })
+}
+
+export function holding(ledger: Ledger, { parts, query }: SandboxRequest): Reply {
+  const address = addressIn(parts[0]!)
+  const assetId = uintIn('asset-id', parts[1]!)
+  const format = formatIn(query)
+  const held = ledger.account(address).holdings.get(assetId)
+  if (!held) throw refused('account asset info not found', 404)
+  if (format === 'msgpack') return formatted(query, () => ({ 'asset-holding': encodedHolding(held) }))
+  return digits({ 'asset-holding': shownHolding(assetId, held), round: ledger.rounds.current() })
+}
+
+export function application({ parts }: SandboxRequest): Reply {
+  addressIn(parts[0]!)
+  uintIn('application-id', parts[1]!)
+  throw refused('account application info not found', 404)
+}
+
+export function noApplication({ parts }: SandboxRequest): Reply {
+  uintIn('application-id', parts[0]!)
+  throw refused('application does not exist', 404)
+}
+
+export function asset(ledger: Ledger, { parts }: SandboxRequest): Reply {
+  const { assetId, issuer } = ledger
+  if (uintIn('asset-id', parts[0]!) !== assetId) throw refused('asset does not exist', 404)
+  const base64 = Buffer.from(NAME).toString('base64')
+  return digits({
+    index: assetId,
+    params: {
+      ...{ creator: issuer, manager: issuer, reserve: issuer, freeze: issuer },
+      ...{ decimals: USDC_DECIMALS, 'default-frozen': false, total: TOTAL },
+      ...{ name: NAME, 'name-b64': base64, 'unit-name': NAME, 'unit-name-b64': base64 },
+    },
+  })
+}
+
+function shownHolding(assetId: bigint, { amount, frozen }: Holding): object {
+  return { amount, 'asset-id': assetId, 'is-frozen': frozen }
+}
+
+/** As a node's database has it: zero values are left out. */
+function encodedHolding({ amount, frozen }: Holding): object {
+  return { a: amount || undefined, f: frozen || undefined }
+}

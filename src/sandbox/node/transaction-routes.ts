@@ -1,0 +1,74 @@
+/** Submitting, and what became of it: pending, landed, dropped. */
+import type { SignedTransaction } from 'algosdk'
+import { txIdOf } from '../../adapters/algorand/transaction-bytes.js'
+import type { Ledger } from '../ledger.js'
+import { INVALID } from '../node-refusal.js'
+import { json, type Reply, type SandboxRequest } from '../web-server.js'
+import { submittedGroup } from './decode-groups.js'
+import { addressIn, uintIn } from './parameters.js'
+import { formatted, refused } from './replies.js'
+
+/** How long a node remembers a transaction. */
+const ROUNDS_KEPT = 1_000n
+const NOT_IN_POOL =
+  'could not find the transaction in the transaction pool or in the last 1000 confirmed rounds'
+
+export function submit(ledger: Ledger, { body }: SandboxRequest): Reply {
+  const group = submittedGroup(body)
+  const refusal = ledger.submit(group)
+  if (!refusal) return json(200, { txId: txIdOf(group[0]!.txn) })
+  switch (refusal.stage) {
+    case 'ledger':
+      throw refused(`TransactionPool.Remember: ${refusal.message}`)
+    case 'fields':
+      throw refused(INVALID + refusal.message)
+    case 'unemulated':
+      throw refused(refusal.message, 501)
+    default:
+      throw refused(refusal.message)
+  }
+}
+
+export function pending(ledger: Ledger, { parts, query }: SandboxRequest): Reply {
+  const [txId = ''] = parts
+  if (!/^[A-Z2-7]{52}$/.test(txId)) throw refused('no valid transaction ID was specified')
+  const landed = ledger.landed(txId)
+  if (landed && ledger.rounds.current() - landed.round <= ROUNDS_KEPT) {
+    const { signed, round, result } = landed
+    return formatted(query, view => ({
+      'pool-error': '',
+      txn: view.signed(signed),
+      'confirmed-round': round,
+      'closing-amount': result.closing || undefined,
+      'asset-closing-amount': result.assetClosing || undefined,
+    }))
+  }
+  const waiting = ledger.waitingFor(txId)
+  if (waiting) return formatted(query, view => ({ 'pool-error': '', txn: view.signed(waiting) }))
+  const dropped = ledger.dropped(txId)
+  if (!dropped) throw refused(NOT_IN_POOL, 404)
+  return formatted(query, view => ({ 'pool-error': dropped.error, txn: view.signed(dropped.signed) }))
+}
+
+export function pool(ledger: Ledger, { query }: SandboxRequest): Reply {
+  return pooled(query, ledger.waiting(), ledger)
+}
+
+export function poolOf(ledger: Ledger, { parts, query }: SandboxRequest): Reply {
+  const address = addressIn(parts[0]!)
+  const own = ledger.waiting().filter(({ txn }) => {
+    const { payment, assetTransfer, sender } = txn
+    const receiver = (payment ?? assetTransfer)?.receiver.toString()
+    return sender.toString() === address || receiver === address
+  })
+  return pooled(query, own, ledger)
+}
+
+/** The total is the whole pool's, also where only a part of it is listed. A `max` of 0 lists all. */
+function pooled(query: URLSearchParams, listed: readonly SignedTransaction[], ledger: Ledger): Reply {
+  const most = Number(uintIn('max', query.get('max') ?? '0')) || listed.length
+  return formatted(query, view => ({
+    'top-transactions': listed.slice(0, most).map(view.signed),
+    'total-transactions': ledger.waiting().length,
+  }))
+}

@@ -1,5 +1,6 @@
 /** The reference agent as it is deployed: everything it needs to know is in the environment. */
 import type { RegistryIdentity } from '../../src/domain/agent-registry.js'
+import { isPublicNetwork } from '../../src/domain/network.js'
 import { type PublicNetwork, SvcError, type SvcServer, serve } from '../../src/index.js'
 import { redisStores } from '../../src/redis.js'
 import { BASE_PATH, referenceAgent } from './agent.js'
@@ -25,15 +26,14 @@ export interface Environment {
   readonly PORT?: string
 }
 
-/** @throws SvcError `invalid_address`, `invalid_agent`, `invalid_options` */
+/** @throws SvcError `invalid_address`, `invalid_network`, `invalid_options` */
 export function serveReference(environment: Environment): SvcServer {
   const { SVC_PAY_TO: payTo, REDIS_URL: redisUrl } = environment
   if (!payTo) {
     throw new SvcError('SVC_PAY_TO is missing: set it to the Algorand address to be paid', 'invalid_address')
   }
   const sandboxUrl = environment.SVC_SANDBOX || undefined
-  // What is no network is refused where the agent is defined.
-  const network = (environment.SVC_NETWORK || (sandboxUrl ? 'testnet' : 'mainnet')) as PublicNetwork
+  const network = publicNetworkIn(environment.SVC_NETWORK || (sandboxUrl ? 'testnet' : 'mainnet'))
   const registry = registryIn(environment)
   const sources = sourcesOf({ network, sandboxUrl, identityApp: registry.identityApp })
   const agent = referenceAgent({ payTo, network, sources })
@@ -49,6 +49,12 @@ export function serveReference(environment: Environment): SvcServer {
       process.exit(outcome === 'drained' ? 0 : 1)
     },
   })
+}
+
+/** The catalogue and the chain that this agent sells from are those of the public networks. */
+function publicNetworkIn(text: string): PublicNetwork {
+  if (isPublicNetwork(text)) return text
+  throw new SvcError(`SVC_NETWORK is mainnet or testnet, not '${text}'`, 'invalid_network')
 }
 
 function registryIn(environment: Environment): RegistryIdentity {

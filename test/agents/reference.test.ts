@@ -212,7 +212,7 @@ describe('the environment', () => {
     ['invalid_options', { SVC_REPUTATION_APP: '0' }],
     ['invalid_options', { SVC_VALIDATION_APP: '-1' }],
     ['invalid_options', { SVC_AGENT_ID: '1e3' }],
-    ['invalid_agent', { SVC_NETWORK: 'devnet' }],
+    ['invalid_network', { SVC_NETWORK: 'devnet' }],
     ['invalid_address', { SVC_PAY_TO: 'me' }],
     ['invalid_address', { SVC_PAY_TO: undefined }],
   ] as const) {

@@ -211,7 +211,7 @@ it('suspended until its payment has died: the new payment is the one charge, and
   const request = await sign(`${first.url}/work`)
   const slow = ask(`${first.url}/work`, request).then(read)
   await still
-  sandbox.advanceRounds(1_100)
+  sandbox.advanceRounds(200)
   const url = `${second.url}/work`
   const renewed = await inTheEnd(url, await sign(url))
   expect(renewed).toMatchObject({ status: 200, run: second.process.pid })

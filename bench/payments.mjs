@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto'
 import { algorandPaymentSigner } from '../dist/src/adapters/algorand/payment-signer.js'
 import { signingKeyFromSeed } from '../dist/src/adapters/algorand/signing-keys.js'
+import { TESTNET } from '../dist/src/domain/network.js'
 
 const seedOf = name => createHash('sha256').update(name).digest()
 
@@ -26,7 +27,7 @@ export async function quoteOf(url, path, body) {
 
 /** Grows on demand. Every contender is paid with the same payments, each once. */
 export function paymentPool(quote, algod) {
-  const signer = algorandPaymentSigner({ key: payer, network: 'testnet', algod, paramsMaxAgeMs: 3_600_000 })
+  const signer = algorandPaymentSigner({ key: payer, network: TESTNET, algod, paramsMaxAgeMs: 3_600_000 })
   const accepted = quote.accepts[0]
   const pool = []
   return async count => {

@@ -8,6 +8,7 @@ import { x402Client, x402HTTPClient } from '@x402/core/client'
 import { algodClient } from '../../dist/src/adapters/algorand/node-clients.js'
 import { algorandPaymentSigner } from '../../dist/src/adapters/algorand/payment-signer.js'
 import { signingKey } from '../../dist/src/adapters/algorand/signing-keys.js'
+import { TESTNET } from '../../dist/src/domain/network.js'
 import { encodeHeader } from '../../dist/src/domain/x402.js'
 import { median } from '../table.mjs'
 import { config } from './child.mjs'
@@ -17,7 +18,7 @@ const secretKey = Buffer.from(config.secretKey, 'base64')
 const accepted = quote.accepts[0]
 
 const algod = algodClient({ url: algodUrl })
-const signer = algorandPaymentSigner({ key: signingKey(secretKey), network: 'testnet', algod })
+const signer = algorandPaymentSigner({ key: signingKey(secretKey), network: TESTNET, algod })
 
 const scheme = new ExactAvmScheme(toClientAvmSigner(config.secretKey), { algodUrl })
 const official = new x402Client().register('algorand:*', scheme)

@@ -3,9 +3,8 @@
  * lost. On memory and on a real Redis; the ledger's balances are the assertion.
  */
 import { promisify } from 'node:util'
-import { Redis } from 'ioredis'
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { defineEndpoint, type ServeOptions } from '../../src/index.js'
+import { describe, expect, it } from 'vitest'
+import { emptiedRedis } from '../support/emptied-redis.js'
 import { heldFacilitator } from '../support/held-facilitator.js'
 import {
   ACTIVATED,
@@ -19,47 +18,15 @@ import {
   type Told,
   textOf,
 } from '../support/payment-tasks.js'
-import { type RedisServer, startRedis } from '../support/redis-server.js'
 import { childReplica, openReplicas } from '../support/replicas.js'
-import { ask, open, presenting, type Seller, signQuote } from '../support/seller.js'
+import { ask, presenting, type Seller, signQuote } from '../support/seller.js'
+import { taskSellers } from '../support/task-sellers.js'
 
 const PRICE = 10_000n
 
-let redis: RedisServer
-let admin: Redis
-beforeAll(async () => {
-  redis = await startRedis()
-  admin = new Redis(redis.url)
-})
-afterAll(async () => {
-  admin.disconnect()
-  await redis.stop()
-})
-beforeEach(() => admin.flushall())
+const redis = emptiedRedis()
 
-let runs = 0
-beforeEach(() => {
-  runs = 0
-})
-const answer = defineEndpoint({
-  name: 'answer',
-  price: '$0.01',
-  handler: ({ body }) => ({ run: ++runs, body }),
-})
-/** A seller's own tasks and claims, without keys: a task needs none. */
-const KEYLESS = { idempotency: undefined } as const
-
-/** Two ways to be one seller: one process, and two processes on one Redis. */
-const SELLERS = {
-  'one process': async (options: Partial<ServeOptions> = {}) => {
-    const seller = await open([answer], options)
-    return [seller, seller] as const
-  },
-  'two replicas on Redis': async (options: Partial<ServeOptions> = {}) => {
-    const [one, other] = await openReplicas(2, [answer], { redisUrl: redis.url, ...KEYLESS, ...options })
-    return [one!, other!] as const
-  },
-} as const
+const { answer, seen, SELLERS } = taskSellers(redis)
 
 const codesOf = (told: readonly Told[]) => told.map(({ is }) => is).sort()
 /** The same message until it is answered: the lease of an earlier request may have to end first. */
@@ -112,7 +79,7 @@ describe.each(Object.entries(SELLERS))('a task, %s', (_, sell) => {
       'svc.replayed': true,
       'x402.payment.receipts': [{ success: true, transaction: lastTxId(one) }],
     })
-    expect([runs, received(one)]).toEqual([1, PRICE])
+    expect([seen.runs, received(one)]).toEqual([1, PRICE])
   })
 
   it.each(['the same payer', 'two payers'])(
@@ -134,7 +101,7 @@ describe.each(Object.entries(SELLERS))('a task, %s', (_, sell) => {
         expect(again.is).toBe('task_has_payment')
         expect(again.data).toBeUndefined()
       }
-      expect([runs, received(one)]).toEqual([1, PRICE])
+      expect([seen.runs, received(one)]).toEqual([1, PRICE])
     },
   )
 
@@ -171,7 +138,7 @@ describe.each(Object.entries(SELLERS))('a task, %s', (_, sell) => {
     const codes = codesOf(told)
     expect(codes).toContain('completed')
     expect(codes.some(code => code === 'payment_in_use' || code === 'payment_spent')).toBe(true)
-    expect([runs, received(one)]).toEqual([1, PRICE])
+    expect([seen.runs, received(one)]).toEqual([1, PRICE])
   })
 
   it('is opened to nobody by a payment that landed elsewhere, and its own answer only to its id', async () => {
@@ -186,7 +153,7 @@ describe.each(Object.entries(SELLERS))('a task, %s', (_, sell) => {
       headers: presenting(first.payment),
     })
     expect(overHttp.status).toBe(409)
-    expect([runs, received(one)]).toEqual([1, PRICE])
+    expect([seen.runs, received(one)]).toEqual([1, PRICE])
   })
 
   for (const idempotency of [
@@ -210,7 +177,7 @@ describe.each(Object.entries(SELLERS))('a task, %s', (_, sell) => {
       await ended
       const told = await send(other.url, paid, { ...ACTIVATED, ...key })
       expect(told).toMatchObject({ is: 'completed', data: { run: 1 } })
-      expect([runs, received(one)]).toEqual([1, PRICE])
+      expect([seen.runs, received(one)]).toEqual([1, PRICE])
     })
   }
 
@@ -224,7 +191,7 @@ describe.each(Object.entries(SELLERS))('a task, %s', (_, sell) => {
       data: { run: 1 },
       metadata: { 'svc.replayed': true },
     })
-    expect([runs, received(one)]).toEqual([1, PRICE])
+    expect([seen.runs, received(one)]).toEqual([1, PRICE])
   })
 
   it('is not harmed by a payment without a required key: the same payment comes again with one', async () => {
@@ -242,7 +209,7 @@ describe.each(Object.entries(SELLERS))('a task, %s', (_, sell) => {
     one.sandbox.faults.set('verify', '500', { times: 1 })
     expect(await send(one.url, paid)).toMatchObject({ status: 503, is: 'facilitator_unavailable' })
     expect((await send(other.url, paid)).is).toBe('completed')
-    expect([runs, received(one)]).toEqual([1, PRICE])
+    expect([seen.runs, received(one)]).toEqual([1, PRICE])
   })
 
   it('whose caller hangs up before the charge is not charged, and is paid by the same payment later', async () => {
@@ -274,7 +241,7 @@ describe.each(Object.entries(SELLERS))('a task, %s', (_, sell) => {
     const another = paying(id, await signQuote(other, required))
     expect((await send(other.url, another)).is).toBe('task_has_payment')
     expect(await settled(other.url, paid)).toMatchObject({ is: 'completed', data: { run: 1 } })
-    expect([runs, received(one)]).toEqual([1, PRICE])
+    expect([seen.runs, received(one)]).toEqual([1, PRICE])
   })
 })
 
@@ -305,7 +272,7 @@ describe('a process that dies', () => {
       expect((await send(survivor!.url, another)).is).toBe('task_has_payment')
       const told = await settled(survivor!.url, paid)
       expect(told).toMatchObject({ is: 'completed', metadata: { 'svc.replayed': true } })
-      expect(runs).toBe(0)
+      expect(seen.runs).toBe(0)
       expect(received(survivor!)).toBe(PRICE)
     },
   )

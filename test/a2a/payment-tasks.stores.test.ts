@@ -1,8 +1,8 @@
 /** What tasks need of their store: what is told where it fails, how long it keeps them, and how much room they may take. */
-import { Redis } from 'ioredis'
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { memoryTasks } from '../../src/adapters/memory/task-store.js'
 import { defineEndpoint, type ServeOptions, type TaskStore } from '../../src/index.js'
+import { emptiedRedis } from '../support/emptied-redis.js'
 import { gate } from '../support/gate.js'
 import {
   ACTIVATED,
@@ -14,45 +14,15 @@ import {
   send,
   textOf,
 } from '../support/payment-tasks.js'
-import { type RedisServer, startRedis } from '../support/redis-server.js'
 import { openReplicas } from '../support/replicas.js'
 import { open, type Seller } from '../support/seller.js'
+import { KEYLESS, taskSellers } from '../support/task-sellers.js'
 
 const PRICE = 10_000n
 
-let redis: RedisServer
-let admin: Redis
-beforeAll(async () => {
-  redis = await startRedis()
-  admin = new Redis(redis.url)
-})
-afterAll(async () => {
-  admin.disconnect()
-  await redis.stop()
-})
-beforeEach(() => admin.flushall())
+const redis = emptiedRedis()
 
-let runs = 0
-beforeEach(() => {
-  runs = 0
-})
-const answer = defineEndpoint({
-  name: 'answer',
-  price: '$0.01',
-  handler: ({ body }) => ({ run: ++runs, body }),
-})
-const KEYLESS = { idempotency: undefined } as const
-
-const SELLERS = {
-  'one process': async (options: Partial<ServeOptions>) => {
-    const seller = await open([answer], options)
-    return [seller, seller] as const
-  },
-  'two replicas on Redis': async (options: Partial<ServeOptions>) => {
-    const [one, other] = await openReplicas(2, [answer], { redisUrl: redis.url, ...KEYLESS, ...options })
-    return [one!, other!] as const
-  },
-} as const
+const { answer, seen, SELLERS } = taskSellers(redis)
 
 describe('a store of tasks', () => {
   const selling = (over: (store: TaskStore) => Partial<TaskStore>, options: Partial<ServeOptions> = {}) => {
@@ -73,7 +43,7 @@ describe('a store of tasks', () => {
       expect(told.headers.get('retry-after')).toBe('2')
       expect(told.headers.get('payment-required')).toBeNull()
     }
-    expect([runs, received(seller)]).toEqual([0, 0n])
+    expect([seen.runs, received(seller)]).toEqual([0, 0n])
   })
 
   it('that took the task and lost its answer takes it again for the same payment', async () => {
@@ -87,10 +57,10 @@ describe('a store of tasks', () => {
     }))
     const { paid } = await begun(seller)
     expect((await send(seller.url, paid)).is).toBe('store_unavailable')
-    expect(runs).toBe(0)
+    expect(seen.runs).toBe(0)
     isLost = false
     expect((await send(seller.url, paid)).is).toBe('completed')
-    expect([runs, received(seller)]).toEqual([1, PRICE])
+    expect([seen.runs, received(seller)]).toEqual([1, PRICE])
   })
 
   it('that cannot be told of an end withholds nothing: an answer is answered, a failure is told', async () => {
@@ -124,7 +94,7 @@ describe('a store of tasks', () => {
     // "Failed, not charged" would be a lie by now.
     expect(await refused).toMatchObject({ status: 409, is: 'payment_in_use' })
     expect(await send(seller.url, paid)).toMatchObject({ is: 'completed', data: { run: 1 } })
-    expect([runs, received(seller)]).toEqual([1, PRICE])
+    expect([seen.runs, received(seller)]).toEqual([1, PRICE])
   })
 
   it('keeps a task as long as its quote lives, and a paid one as long as its answer is owed', async () => {
@@ -155,12 +125,12 @@ describe('a store of tasks', () => {
     const [seller] = await openReplicas(1, [answer], { redisUrl: redis.url, ...KEYLESS })
     const { id, paid } = await begun(seller!, textOf('a secret question'))
     const dump = async () => {
-      const keys = await admin.keys('*')
+      const keys = await redis.admin.keys('*')
       const values = keys.map(async key => {
-        const type = await admin.type(key)
-        if (type === 'hash') return JSON.stringify(await admin.hgetall(key))
-        if (type === 'zset') return JSON.stringify(await admin.zrange(key, '0', '-1'))
-        return type === 'list' ? '' : admin.get(key)
+        const type = await redis.admin.type(key)
+        if (type === 'hash') return JSON.stringify(await redis.admin.hgetall(key))
+        if (type === 'zset') return JSON.stringify(await redis.admin.zrange(key, '0', '-1'))
+        return type === 'list' ? '' : redis.admin.get(key)
       })
       return keys.concat((await Promise.all(values)).map(String)).join('\n')
     }

@@ -2,15 +2,14 @@
  * A store that is slow, silent or loses answers, a facilitator that is away, a server that is told to stop: what callers
  * were told stays true, nothing stays locked, and no answer that was paid for is lost.
  */
-import { Redis } from 'ioredis'
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { memoryChargeStore } from '../../src/adapters/memory/charge-store.js'
 import { defineEndpoint, type ServeOptions } from '../../src/index.js'
 import type { ChargeStore } from '../../src/ports/charge-store.js'
 import { redisStores } from '../../src/redis.js'
 import { closing } from '../support/closing.js'
+import { emptiedRedis } from '../support/emptied-redis.js'
 import { gate } from '../support/gate.js'
-import { type RedisServer, startRedis } from '../support/redis-server.js'
 import { ask, open, pay, presenting, receiptIn, type Seller, signedIn, signFor } from '../support/seller.js'
 
 const PRICE = 10_000n
@@ -35,17 +34,7 @@ function counted() {
 }
 
 describe('a Redis that stands still', () => {
-  let redis: RedisServer
-  let admin: Redis
-  beforeAll(async () => {
-    redis = await startRedis()
-    admin = new Redis(redis.url)
-  })
-  afterAll(async () => {
-    admin.disconnect()
-    await redis.stop()
-  })
-  beforeEach(() => admin.flushall())
+  const redis = emptiedRedis()
 
   const TIMEOUT_MS = 300
   const sell = async (endpoint: ReturnType<typeof counted>['endpoint']) => {
@@ -54,9 +43,9 @@ describe('a Redis that stands still', () => {
     return open([endpoint], { stores, idempotency: {} })
   }
   /** Commands wait in the server, and are carried out when it goes on. */
-  const standStill = () => admin.call('CLIENT', 'PAUSE', String(4 * TIMEOUT_MS), 'ALL')
-  const goneOn = async () => void (await admin.ping())
-  const held = async () => (await admin.keys('svc:{*')).length
+  const standStill = () => redis.admin.call('CLIENT', 'PAUSE', String(4 * TIMEOUT_MS), 'ALL')
+  const goneOn = async () => void (await redis.admin.ping())
+  const held = async () => (await redis.admin.keys('svc:{*')).length
 
   it('does not open a call later that it refused', async () => {
     const { endpoint, runs } = counted()

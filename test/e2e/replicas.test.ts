@@ -1,28 +1,18 @@
 /** Replicas that share a Redis are one seller: what one took, sold, counted or began, the others know. */
 import { once } from 'node:events'
-import { Redis } from 'ioredis'
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import type { Redis } from 'ioredis'
+import { describe, expect, it } from 'vitest'
 import { defineEndpoint } from '../../src/index.js'
 import { redisStores } from '../../src/redis.js'
 import { closing } from '../support/closing.js'
-import { type RedisServer, startRedis } from '../support/redis-server.js'
+import { emptiedRedis } from '../support/emptied-redis.js'
 import { childReplica, openReplicas } from '../support/replicas.js'
 import { ask, pay, receiptIn, type Seller, signFor } from '../support/seller.js'
 
 const PRICE = 10_000n
 const KEY = { 'idempotency-key': 'a-key-that-cannot-be-guessed' }
 
-let redis: RedisServer
-let admin: Redis
-beforeAll(async () => {
-  redis = await startRedis()
-  admin = new Redis(redis.url)
-})
-afterAll(async () => {
-  admin.disconnect()
-  await redis.stop()
-})
-beforeEach(() => admin.flushall())
+const redis = emptiedRedis()
 
 async function replicas(
   count: number,
@@ -133,7 +123,7 @@ describe('a replica that dies while it settles', () => {
     const payment = await signFor(survivor!, `${dying.url}/answer`, request)
     const headers = { ...KEY, ...payment }
     const lost = ask(`${dying.url}/answer`, { ...request, headers }).catch(() => undefined)
-    await expect.poll(() => settlingClaims(admin)).toBe(1)
+    await expect.poll(() => settlingClaims(redis.admin)).toBe(1)
     if (fault === 'die-after') await expect.poll(received).toBe(PRICE)
     dying.process.kill('SIGKILL')
     await Promise.all([once(dying.process, 'exit'), lost])

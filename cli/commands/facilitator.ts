@@ -7,15 +7,16 @@ import { SvcError } from '../../src/domain/errors.js'
 import type { Network } from '../../src/domain/network.js'
 import { networkFacts } from '../../src/domain/network-definition.js'
 import { createFacilitator, facilitatorApp, type ProtocolFacilitator } from '../../src/facilitator.js'
-import { NETWORK_OPTION, portArgument } from '../arguments.js'
+import { NETWORK_OPTION, portArgument, required } from '../arguments.js'
 import { readSponsor } from '../facilitator/read-sponsor.js'
 import { networkFromEnvironment } from '../network-from-environment.js'
 import { columns, json, note, print } from '../output.js'
+import { signalled } from '../signalled.js'
 
 interface FacilitatorFlags {
   readonly network?: Network
   readonly algod?: string
-  readonly payTo: readonly string[]
+  readonly payTo?: readonly string[]
   readonly sponsorFile?: string
   readonly port: number
   readonly host: string
@@ -37,7 +38,7 @@ export function facilitatorCommand(program: Command): void {
     .description('settle payments over your own node, and pay their fees')
     .option(...NETWORK_OPTION)
     .option('--algod <url>', 'your Algorand node (default: SVC_SANDBOX); its token is SVC_ALGOD_TOKEN')
-    .requiredOption('--pay-to <address...>', "addresses whose payments it settles, or 'anyone'")
+    .option('--pay-to <address...>', "addresses whose payments it settles, or 'anyone' (required)")
     .option('--sponsor-file <file>', 'a file with the 25 words of the sponsor that only its owner can read')
     .option('--port <port>', 'port; 0 takes any', portArgument, PORT)
     .option('--host <host>', 'address to listen on; 0.0.0.0 is every interface', '127.0.0.1')
@@ -70,7 +71,8 @@ Example:
 }
 
 async function runFacilitator(flags: FacilitatorFlags): Promise<void> {
-  const { network = networkFromEnvironment(), payTo, perMinute, trustProxy } = flags
+  const { network = networkFromEnvironment(), perMinute, trustProxy } = flags
+  const payTo = required(flags.payTo, '--pay-to')
   const algodUrl = flags.algod ?? process.env.SVC_SANDBOX
   if (!algodUrl) throw new SvcError('--algod is the URL of your node', 'invalid_options')
   const algodToken = process.env.SVC_ALGOD_TOKEN
@@ -88,7 +90,7 @@ async function runFacilitator(flags: FacilitatorFlags): Promise<void> {
   })
   const app = facilitatorApp(facilitator, { perMinute, trustProxy, logger: STDERR })
   const server = await listening(app.callback(), flags)
-  announce(facilitator, server, { ...flags, network })
+  announce(facilitator, server, { network, payTo, asJson: flags.json === true })
   await stopped
   const closed = once(server, 'close')
   server.close()
@@ -107,17 +109,24 @@ async function listening(listener: Parameters<typeof createServer>[1], { port, h
   return server
 }
 
-function announce({ sponsor }: ProtocolFacilitator, server: Server, flags: FacilitatorFlags): void {
+interface Announced {
+  readonly network: Network
+  readonly payTo: readonly string[]
+  readonly asJson: boolean
+}
+
+function announce({ sponsor }: ProtocolFacilitator, server: Server, announced: Announced): void {
   const { address, port } = server.address() as AddressInfo
   const url = `http://${address.includes(':') ? `[${address}]` : address}:${port}`
-  const payTo = flags.payTo.join(', ')
-  if (flags.json) print(json({ url, network: networkFacts(flags.network).key, sponsor, payTo: flags.payTo }))
+  const { key, name } = networkFacts(announced.network)
+  const { payTo, asJson } = announced
+  if (asJson) print(json({ url, network: key, sponsor, payTo }))
   else
     print(
       ...columns([
-        ['facilitator', `${url} (${networkFacts(flags.network).name})`],
+        ['facilitator', `${url} (${name})`],
         ['sponsor', sponsor],
-        ['pay to', payTo],
+        ['pay to', payTo.join(', ')],
       ]),
     )
 }
@@ -132,10 +141,4 @@ const STDERR = { debug() {}, info() {}, warn: said, error: said }
 function wholeArgument(text: string): number {
   if (/^\d{1,15}$/.test(text)) return Number(text)
   throw new InvalidArgumentError('It is a whole number.')
-}
-
-function signalled(): Promise<void> {
-  return new Promise(resolve => {
-    for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => resolve())
-  })
 }

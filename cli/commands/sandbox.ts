@@ -12,6 +12,7 @@ import { portArgument } from '../arguments.js'
 import { columns, json, print } from '../output.js'
 import { SANDBOX_PORT, startSandboxNear } from '../sandbox-near.js'
 import { shellWord } from '../shell-word.js'
+import { signalled } from '../signalled.js'
 
 interface SandboxFlags {
   readonly port?: number
@@ -83,10 +84,4 @@ function described({ url, wallet, seller, balance, network }: Sandbox, named: st
     '',
     'Ctrl-C stops it.',
   ]
-}
-
-function signalled(): Promise<void> {
-  return new Promise(resolve => {
-    for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => resolve())
-  })
 }

@@ -1,23 +1,11 @@
 /** The key of the wallet: the 25 words in `SVC_MNEMONIC`, or on standard input. Never an argument, which shell histories keep. */
 import { text } from 'node:stream/consumers'
-import { mnemonicToSecretKey } from 'algosdk'
+import { type SigningKey, signingKey } from '../../src/adapters/algorand/signing-keys.js'
 import { SvcError } from '../../src/domain/errors.js'
 
-export interface WalletKey {
-  readonly address: string
-  readonly secretKey: Uint8Array
-}
-
 /** @throws SvcError `no_signer` or `invalid_key` */
-export async function readKey(): Promise<WalletKey> {
-  const words = await readWords()
-  try {
-    const { addr, sk } = mnemonicToSecretKey(words.trim().split(/\s+/).join(' '))
-    return { address: addr.toString(), secretKey: sk }
-  } catch {
-    // The error of the library may repeat words.
-    throw new SvcError('The mnemonic is not 25 words of an Algorand wallet', 'invalid_key')
-  }
+export async function readKey(): Promise<SigningKey> {
+  return signingKey(await readWords())
 }
 
 async function readWords(): Promise<string> {

@@ -7,6 +7,7 @@ import { signingKey } from '../../src/adapters/algorand/signing-keys.js'
 import { type Sandbox, startSandbox } from '../../src/sandbox.js'
 import { closing } from '../support/closing.js'
 import { fakeNode } from '../support/fake-node.js'
+import { faultyNode } from '../support/faulty-node.js'
 import { ended, start, svc } from './run.js'
 
 let sandbox: Sandbox
@@ -111,6 +112,16 @@ describe('an account', () => {
     expect(JSON.parse((await optIn()).stdout)).toMatchObject({ alreadyOptedIn: true })
     expect(sandbox.transactions().at(-1)?.txId).toBe(txId)
     expect(await missing()).toEqual(['It holds no USDC: it can be paid, and cannot pay'])
+  })
+
+  it('is opted in where the node carries it out and its answer is lost', async () => {
+    const { address, mnemonic } = await made()
+    await fund(address, 201_000)
+    const node = closing(await faultyNode(sandbox))
+    node.set('submit', 'die-after')
+    const { code, stdout } = await fed(mnemonic, ['optin', '--json', '--algod', node.url])
+    expect([code, JSON.parse(stdout).txId]).toEqual([0, sandbox.transactions().at(-1)?.txId])
+    expect(sandbox.balance(address)).toMatchObject({ usdc: 0n })
   })
 
   it('shows its holdings to people, beyond 2^53 base units as well', async () => {

@@ -5,9 +5,9 @@
  */
 import type { SignedTransaction } from 'algosdk'
 import { LRUCache } from 'lru-cache'
+import { awaitFate } from '../../adapters/algorand/facilitating/await-fate.js'
 import type { FacilitatorNode, Fate } from '../../adapters/algorand/facilitating/facilitator-node.js'
 import type { Clock } from '../../ports/clock.js'
-import { sleep } from '../../ports/timeouts-and-aborts.js'
 import type { FeeBudget } from './fee-budget.js'
 
 export type Settled =
@@ -39,9 +39,6 @@ export interface SettlingDeps {
  * landing takes about 5.
  */
 const SETTLE_MS = 12_000
-const POLL_MS = 200
-/** How long one question for the next round may take: a round takes about 3 s. */
-const ROUND_WAIT_MS = 5_000
 const REMEMBERED_MAX = 100_000
 
 export const BUDGET_EXHAUSTED = 'sponsor_budget_exhausted'
@@ -110,29 +107,17 @@ export function paymentSettler({ node, budget, clock }: SettlingDeps) {
   }
 
   async function confirmed(txId: string, untilMs: number): Promise<Settled> {
-    for (;;) {
-      const fate = await fateOf(txId)
-      if (fate?.is === 'landed') {
-        remembered.set(txId, 'settled')
-        return { outcome: 'settled' }
-      }
-      if (fate?.is === 'dropped') return dropped(txId, fate.words)
-      const leftMs = untilMs - clock.monotonic()
-      if (leftMs <= 0) return { outcome: 'pending', earlier: false, words: 'It has not landed yet' }
-      await nextRound(Math.min(leftMs, ROUND_WAIT_MS))
-    }
+    const fate = await awaitFate(node, clock, txId, untilMs)
+    if (fate?.is === 'dropped') return dropped(txId, fate.words)
+    if (fate === undefined) return { outcome: 'pending', earlier: false, words: 'It has not landed yet' }
+    remembered.set(txId, 'settled')
+    return { outcome: 'settled' }
   }
 
   function dropped(txId: string, words: string): Settled {
     remembered.delete(txId)
     budget.giveBack(txId)
     return { outcome: 'failed', code: CONFIRMATION_FAILED, words }
-  }
-
-  /** Not sooner than `POLL_MS`: a node that fails, or that lies about rounds, answers at once. */
-  async function nextRound(timeoutMs: number): Promise<void> {
-    const round = node.lastRound().then(last => node.afterRound(last, timeoutMs))
-    await Promise.all([round.catch(() => {}), sleep(clock, POLL_MS)])
   }
 
   /** `undefined` where the node does not say. */

@@ -73,6 +73,7 @@ export interface EndedCall {
 export interface LoggedEntry {
   /** When, in milliseconds since the epoch. */
   readonly atMs: number
+  /** At most 1,000 characters. */
   readonly message: string
   /** A JSON value. */
   readonly data?: unknown

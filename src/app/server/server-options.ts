@@ -179,9 +179,7 @@ export interface ServerOptions {
         /** The password, 16 or more visible ASCII characters. */
         readonly token: string | undefined
         /**
-         * Whether the page shows what handlers threw and logged. Both may hold secrets: neither leaves the memory of this
-         * process but for the page.
-         *
+         * Whether the page shows what handlers threw and logged: it may hold secrets, and nothing else gets it.
          * @default in development alone: under `svc dev`, and where `NODE_ENV` is `development`
          */
         readonly messages?: boolean

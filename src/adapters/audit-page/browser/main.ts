@@ -5,6 +5,7 @@ import { Filters } from './filters.js'
 import { Drawing } from './machine-view.js'
 import { count, TIME_ZONE, usd } from './number-format.js'
 import { Overview } from './overview.js'
+import { clock } from './page-clock.js'
 import { showDetail } from './run-detail.js'
 import { RunList } from './run-list.js'
 import { Runs } from './runs.js'
@@ -16,7 +17,7 @@ const PERIOD_CHECK_MS = 15_000
 
 const runs = new Runs()
 let hello: Hello | undefined
-let redrawing: number | undefined
+let redrawing: (() => void) | undefined
 let redrawnMs = Number.NEGATIVE_INFINITY
 
 const list = new RunList(run => {
@@ -79,11 +80,11 @@ on('runs', told => show(runs.add(told)))
 on('totals', showTotals)
 // EventSource connects again by itself, and the server then sends its first event again. The page keeps its content until then.
 events.addEventListener('error', () => live('no connection, trying again'))
-setInterval(() => {
+clock.every(PERIOD_CHECK_MS, () => {
   if (filters.chosen.periodMs === 0) return
   runs.filter(filters.chosen)
   show(0)
-}, PERIOD_CHECK_MS)
+})
 say('zone', `Times are in ${TIME_ZONE}.`)
 showView()
 
@@ -131,13 +132,13 @@ function showEmpty(): void {
 }
 
 function redrawSoon(): void {
-  redrawing ??= window.setTimeout(redraw, redrawnMs + REDRAW_MS - performance.now())
+  redrawing ??= clock.after(Math.max(0, redrawnMs + REDRAW_MS - clock.monotonic()), redraw)
 }
 
 function redraw(): void {
-  window.clearTimeout(redrawing)
+  redrawing?.()
   redrawing = undefined
-  redrawnMs = performance.now()
+  redrawnMs = clock.monotonic()
   if (hello === undefined) return
   if (byId('overview').hidden) drawing.tell(runs.shown)
   else overview.show(runs.shown, hello, filters.chosen.periodMs, runs.quotesHidden)

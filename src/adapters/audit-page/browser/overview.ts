@@ -2,6 +2,7 @@
 import type { Hello, RunView } from '../page-events.js'
 import { byId, element, say } from './dom-elements.js'
 import { count, duration, percent, shortened, span, TIME_ZONE, usd } from './number-format.js'
+import { clock } from './page-clock.js'
 import {
   percentile,
   percentiles,
@@ -67,7 +68,7 @@ export class Overview {
     this.#tiles(sums, runs, quotesHidden)
     if (runs.length === 0) return
     const startsMs = runs.map(({ startedMs }) => startedMs)
-    const nowMs = Date.now()
+    const nowMs = clock.now()
     const spans =
       periodMs > 0
         ? spansOf(nowMs - periodMs, nowMs, SPANS_MAX)

@@ -1,6 +1,7 @@
 /** All runs of the page, and the runs that pass the filters. */
 import { isQuote, keptOf } from '../kept-runs.js'
 import type { Hello, RunView } from '../page-events.js'
+import { clock } from './page-clock.js'
 
 export interface Filter {
   readonly endpoint: string
@@ -56,7 +57,7 @@ export class Runs {
 
   #show(runs: readonly RunView[]): void {
     const { endpoint, final, charged, periodMs, quotes } = this.#filter
-    const sinceMs = periodMs === 0 ? Number.NEGATIVE_INFINITY : Date.now() - periodMs
+    const sinceMs = periodMs === 0 ? Number.NEGATIVE_INFINITY : clock.now() - periodMs
     for (const run of runs) {
       const passes =
         (endpoint === '' || run.endpoint === endpoint) &&

@@ -93,6 +93,18 @@ describe('the feed', () => {
     feed.close()
   })
 
+  it('keeps what handlers logged for the latest calls alone: logs are large', () => {
+    const feed = feedOf()
+    const logs = [{ atMs: 1, message: 'read' }]
+    for (let number = 0; number < 600; number++)
+      feed.ended({ ...callOn(settledPath, 'settled', number), logs })
+    const watching = viewer()
+    feed.join(watching)
+    const told = watching.told('runs').flat()
+    expect(told.filter(run => run.logs).map(({ id }) => id)).toEqual(told.slice(100).map(({ id }) => id))
+    feed.close()
+  })
+
   it('names who paid once, where the chain names them too; the lines of a journal name nobody, and say nothing of a handler', () => {
     const feed = feedOf()
     feed.ended(callOn(pathTo('unsettled', []), 'unsettled', 1))

@@ -115,6 +115,9 @@ describe('the page of an agent that sells', () => {
     expect(await page.locator('#success').textContent()).toBe('50%')
     expect(await page.locator('#by-endpoint').textContent()).toBe('work$0.01')
     expect(await page.locator('#by-payer .name').getAttribute('title')).toBe(call.payer)
+    // One call alone has the whole plot, wherever the pointer is.
+    await page.locator('#chargedness').selectOption('yes')
+    await expect.poll(() => page.locator('#calls-legend').textContent()).toBe('charged 1')
     await page.locator('#income-plot .u-over').hover()
     expect(await page.locator('#income-plot .tip-box').textContent()).toContain('income $0.01')
     expect(await page.locator('#income-span').textContent()).toMatch(/Europe\/Berlin \(GMT\+[12]\)/)

@@ -40,6 +40,8 @@ const CAPACITY = 10_000
 const VIEWERS_MAX = 16
 const TICK_MS = 250
 const RUNS_AT_ONCE = 500
+/** The runs that keep what their handler said: logs take up to 60 kB each. */
+const MESSAGES_MAX = 500
 /** Proxies and browsers close a connection that is silent for long. */
 const HEARTBEAT_TICKS = 60
 
@@ -109,6 +111,8 @@ export function createFeed({
     ended(call) {
       const isBooked = bookings.books(call)
       kept.push(viewOf(call, places, told++, isBooked))
+      const silenced = kept.length - 1 - MESSAGES_MAX
+      if (kept[silenced]?.logs) kept[silenced] = { ...kept[silenced], logs: undefined }
       kept = keptOf(kept, capacity)
       totals.calls++
       if (call.charged === 'maybe') totals.inDoubt++

@@ -49,6 +49,7 @@ export class Overview {
     series: [{ label: 'income', color: 'accent' }],
     shape: 'bars',
     print: value => usd(BigInt(value)),
+    emptyMax: 10_000,
   })
   readonly #calls = new TimePlot('calls-plot', {
     series: RESULTS.map(result => ({ label: WORDS[result], color: COLORS[result] })),

@@ -9,6 +9,8 @@ export interface PlotOptions {
   readonly shape: 'bars' | 'lines'
   /** Prints a value, in the axis and under the pointer. */
   readonly print: (value: number) => string
+  /** How high a plot of bars is that has none. */
+  readonly emptyMax?: number
 }
 
 type Values = readonly (readonly (number | null)[])[]
@@ -52,7 +54,7 @@ export class TimePlot {
     if (width === 0 || this.#spans === undefined) return
     const style = getComputedStyle(document.documentElement)
     const color = (name: string) => style.getPropertyValue(`--${name}`).trim()
-    const { series, shape, print } = this.options
+    const { series, shape, print, emptyMax = 1 } = this.options
     const axis = { stroke: color('muted'), font: FONT, ticks: { show: false }, gap: 6 }
     const grid = { stroke: color('hair'), width: 1 }
     const drawn = shape === 'bars' ? [...series].reverse() : series
@@ -68,7 +70,7 @@ export class TimePlot {
           points: { show: shape === 'lines' },
           drag: { setScale: false, x: false, y: false },
         },
-        scales: { x: { range: () => this.#range() }, y: shape === 'bars' ? LINEAR : LOGARITHMIC },
+        scales: { x: { range: () => this.#range() }, y: shape === 'bars' ? linear(emptyMax) : LOGARITHMIC },
         axes: [
           {
             ...axis,
@@ -164,7 +166,10 @@ export class TimePlot {
 /** Calls and base units are counted: between two of them is nothing to mark. */
 const WHOLE = Array.from({ length: 16 }, (_, power) => [1, 2, 5].map(times => times * 10 ** power)).flat()
 
-const LINEAR: uPlot.Scale = { range: (_, __, max) => [0, max > 0 ? max * 1.12 : 1] }
+function linear(emptyMax: number): uPlot.Scale {
+  return { range: (_, __, max) => [0, max > 0 ? max * 1.12 : emptyMax] }
+}
+
 const LOGARITHMIC: uPlot.Scale = {
   distr: 3,
   range: (_, min, max) => (min > 0 ? [min * 0.7, max * 1.5] : [1, 1_000]),

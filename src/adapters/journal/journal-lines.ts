@@ -34,8 +34,8 @@ export function headerLine(header: JournalHeader, next: number, openedMs: number
 
 /** The text of a run's line, without the number that it gets when it is written, and without what the handler said. */
 export function runText(call: EndedCall): string {
-  const { error: _, logs: __, ...kept } = call
-  return JSON.stringify({ ...kept, timingsMs: call.timingsMs.map(toMicroseconds) })
+  const timingsMs = call.timingsMs.map(toMicroseconds)
+  return JSON.stringify({ ...call, timingsMs, error: undefined, logs: undefined })
 }
 
 export function lostText(lost: number): string {

@@ -73,9 +73,16 @@ export function lanesOf(machine: Machine, space: Space): Lanes {
   const folds: { count: number; x: number; y: number }[] = []
   let y = MARGIN
   const gaps: number[] = []
+  const passingOf: number[] = []
   for (const [lane, name] of order.entries()) {
     const row = machine.rows[name]!
     const passing = links.filter(({ from, to }) => from < lane && lane < to).length
+    // A branch that passes other states has its names just above its end: below the last of them.
+    const branches = links.filter(
+      ({ from, to }) => to === lane && from < lane - 1 && passing > passingOf[from]!,
+    )
+    y += Math.max(0, ...branches.map(({ steps }) => steps.length)) * TEXT_LINE
+    passingOf.push(passing)
     const state = { name, effect: row.effect ?? '', x: MARGIN + passing * indent, y }
     states.push(state)
     const { placed, fold } = exitsOf(state, row, machine, space, beside)

@@ -1,8 +1,8 @@
 /** Reads a 402: what the seller asks, which entry this client pays, what the call would cost. */
 import { isValidAddress } from '../../adapters/algorand/address.js'
-import { SdkError, SvcError } from '../../domain/errors.js'
+import { SdkError, SvcError, shown } from '../../domain/errors.js'
 import { parseBaseUnits } from '../../domain/money.js'
-import { isIdOf, type NetworkFacts } from '../../domain/network.js'
+import { isIdOf, type NetworkFacts, networkOf } from '../../domain/network.js'
 import { usdNumber } from '../../domain/usd-price-for-display.js'
 import {
   decodeAnswerHeader,
@@ -49,7 +49,7 @@ export function selectRequirements(
   const accepted = challenge && payableEntry(challenge, network)
   if (!challenge || !accepted) {
     throw new SdkError(
-      `The quote of ${url.origin} offers no way to pay exactly in USDC on ${network.name}; nothing was paid`,
+      `The quote of ${url.origin} offers no way to pay exactly in USDC on ${network.name}${othersIn(challenge, network)}; nothing was paid`,
       'unreadable_quote',
       402,
       challenge,
@@ -63,6 +63,22 @@ export function selectRequirements(
   const warnings: Warning[] = elsewhere === undefined ? [] : [{ code: 'resource_elsewhere', message }]
   return { challenge, accepted, warnings }
 }
+
+/** What the seller quotes instead, where that is other networks. */
+function othersIn(challenge: PaymentRequired | undefined, network: NetworkFacts): string {
+  const names = quotedNetworks(challenge?.accepts ?? [], network)
+  return names.length === 0 || names.includes(network.name) ? '' : ` (it is for ${names.join(', ')})`
+}
+
+/** The networks of a quote, as people call them. An unknown one is a stranger's text, and shortened. */
+export function quotedNetworks(accepts: readonly unknown[], own: NetworkFacts | undefined): string[] {
+  const ids = accepts.flatMap(entry =>
+    isRecord(entry) && typeof entry.network === 'string' ? [entry.network] : [],
+  )
+  return [...new Set(ids.map(id => networkOf(id, own)?.name ?? shown(id)))].slice(0, NETWORKS_SHOWN_MAX)
+}
+
+const NETWORKS_SHOWN_MAX = 5
 
 /**
  * The first entry that asks for USDC on this network under the scheme `exact`. Entries of other kinds, and entries that

@@ -9,7 +9,8 @@ import { bytesToSign, txIdOf } from '../../src/adapters/algorand/transaction-byt
 import { SvcError } from '../../src/domain/errors.js'
 import type { NetworkFacts } from '../../src/domain/network.js'
 import { systemClock } from '../../src/ports/clock.js'
-import { nodeOf, OPT_IN_FEE_MICRO_ALGOS } from './holdings.js'
+import { nodeOf } from '../nodes-of-network.js'
+import { OPT_IN_FEE_MICRO_ALGOS } from './holdings.js'
 
 /** About half a minute. */
 const VALID_ROUNDS = 10n

@@ -192,10 +192,12 @@ describe('svc audit', () => {
   })
 
   it('fails on a file that is not there, and on one that is no journal, with one line', async () => {
-    for (const path of [join(folder, 'none.jsonl'), 'package.json']) {
-      const { code, stdout, stderr } = await svc(['audit', path], env)
-      expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
-      expect(stderr).toMatch(/^svc: [^\n]+ \((ENOENT|empty_journal)\)\n$/)
-    }
+    const [none, other] = await Promise.all(
+      [join(folder, 'none.jsonl'), 'package.json'].map(path => svc(['audit', path], env)),
+    )
+    expect(none).toMatchObject({ code: 2, stdout: '' })
+    expect(none!.stderr).toMatch(/^svc: [^\n]+ there is no such file [^\n]+ \(file_unusable\)\n$/)
+    expect(other).toMatchObject({ code: 1, stdout: '' })
+    expect(other!.stderr).toMatch(/^svc: [^\n]+ \(empty_journal\)\n$/)
   })
 })

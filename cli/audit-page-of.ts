@@ -1,0 +1,39 @@
+/** Asks a running agent for what its audit page shows. The token is read from SVC_AUDIT_TOKEN. */
+import { SvcError } from '../src/domain/errors.js'
+
+/** @throws SvcError `audit_unavailable` */
+export async function auditPageOf(
+  agentUrl: string,
+  part: 'runs.jsonl' | 'events',
+  signal?: AbortSignal,
+): Promise<ReadableStream<Uint8Array>> {
+  const url = `${agentUrl.replace(/\/+$/, '')}/_svc/audit/${part}`
+  if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol))
+    throw new SvcError(`'${agentUrl}' is no http(s) URL`, 'invalid_url')
+  const response = await answerOf(url, signal)
+  if (response.ok && response.body !== null) return response.body
+  await response.body?.cancel()
+  throw new SvcError(
+    `${url} answered ${response.status}: ${cureOf(response.status)}`,
+    'audit_unavailable',
+    response.status,
+  )
+}
+
+async function answerOf(url: string, signal: AbortSignal | undefined): Promise<Response> {
+  const token = process.env.SVC_AUDIT_TOKEN
+  const headers = token ? { authorization: `Bearer ${token}` } : undefined
+  try {
+    return await fetch(url, { redirect: 'error', headers, signal })
+  } catch (error) {
+    const cause = (error as Error).cause ?? error
+    throw new SvcError(`${url} did not answer (${(cause as Error).message})`, 'audit_unavailable')
+  }
+}
+
+function cureOf(status: number): string {
+  if (status === 401) return 'put the token of its audit page into SVC_AUDIT_TOKEN'
+  if (status === 403) return 'ask from its own machine, or serve it with { audit: { token } }'
+  if (status === 404) return 'serve the agent with { audit: true }, or run it with svc dev'
+  return status === 503 ? 'too many are watching, try later' : 'this may be no agent'
+}

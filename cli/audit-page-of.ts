@@ -1,18 +1,25 @@
 /** Asks a running agent for what its audit page shows. The token is read from SVC_AUDIT_TOKEN. */
 import { SvcError } from '../src/domain/errors.js'
 
+export interface AgentStream {
+  readonly body: ReadableStream<Uint8Array>
+  /** When it was answered by the agent's clock, to the second. */
+  readonly atMs: number
+}
+
 /** @throws SvcError `audit_unavailable` */
 export async function auditPageOf(
   agentUrl: string,
   part: 'runs.jsonl' | 'events',
   signal?: AbortSignal,
-): Promise<ReadableStream<Uint8Array>> {
+): Promise<AgentStream> {
   const url = `${agentUrl.replace(/\/+$/, '')}/_svc/audit/${part}`
   if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol))
     throw new SvcError(`'${agentUrl}' is no http(s) URL`, 'invalid_url')
   const response = await answerOf(url, signal)
-  if (response.ok && response.body !== null) return response.body
-  await response.body?.cancel()
+  const { body, headers } = response
+  if (response.ok && body !== null) return { body, atMs: Date.parse(headers.get('date') ?? '') || 0 }
+  await body?.cancel()
   throw new SvcError(
     `${url} answered ${response.status}: ${cureOf(response.status)}`,
     'audit_unavailable',

@@ -11,6 +11,7 @@ import { packageFacts } from './package.js'
 const COMMANDS: Readonly<Record<string, () => Promise<(program: Command) => void>>> = {
   init: async () => (await import('./commands/init.js')).initCommand,
   dev: async () => (await import('./commands/dev.js')).devCommand,
+  listen: async () => (await import('./commands/listen.js')).listenCommand,
   trigger: async () => (await import('./commands/trigger.js')).triggerCommand,
   doctor: async () => (await import('./commands/doctor.js')).doctorCommand,
   wallet: async () => (await import('./commands/wallet.js')).walletCommand,

@@ -196,7 +196,7 @@ function csvOf({ startedMs, endpoint, amount = '0', asset, txId, payer, id }: En
 
 /** Fetches the last calls of a running agent from its audit page: as many as the agent remembers, without payers. */
 async function fetchJournal(agentUrl: string): Promise<() => AsyncIterable<JournalPiece>> {
-  const body = await auditPageOf(agentUrl, 'runs.jsonl')
+  const { body } = await auditPageOf(agentUrl, 'runs.jsonl')
   // Keep the pieces: they are read twice, and a second request could get other calls.
   const pieces: JournalPiece[] = []
   for await (const piece of readPieces(body)) pieces.push(piece)

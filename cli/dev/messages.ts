@@ -32,13 +32,20 @@ export function callTold({
   ms,
   isBroken,
 }: CallReport['svcDevCall']): string {
-  const money = CHARGED[charged] ?? charged
-  const price = charged === 'yes' && amount !== undefined ? ` ${formatUsd(BigInt(amount))}` : ''
   const broken = isBroken ? ', the stream broke' : ''
   const outcome = status < 400 ? '' : ` ${code}`
   const asked = printable(`${method} /${name}`)
-  const ended = printable(`${status}${outcome}, ${money}${price}${broken}`)
+  const ended = printable(`${status}${outcome}, ${moneyTold(charged, amount)}${broken}`)
   return `${asked} ${styled(status < 400 ? 'green' : 'yellow', ended, process.stderr)}, ${ms} ms`
+}
+
+/** What a call earned, in words. */
+export function moneyTold(charged: string, amount: unknown): string {
+  const price =
+    charged === 'yes' && typeof amount === 'string' && /^\d{1,20}$/.test(amount)
+      ? ` ${formatUsd(BigInt(amount))}`
+      : ''
+  return `${CHARGED[charged] ?? charged}${price}`
 }
 
 const CHARGED: Readonly<Record<string, string>> = {

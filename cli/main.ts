@@ -25,6 +25,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<(program: Command) => void
   facilitator: async () => (await import('./commands/facilitator.js')).facilitatorCommand,
   machines: async () => (await import('./commands/machines.js')).machinesCommand,
   audit: async () => (await import('./commands/audit.js')).auditCommand,
+  refunds: async () => (await import('./commands/refunds.js')).refundsCommand,
   // The last: it completes what it finds.
   completion: async () => (await import('./commands/completion.js')).completionCommand,
 }

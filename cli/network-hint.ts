@@ -1,6 +1,6 @@
-import { quotedNetworks } from '../src/app/client/read-quote.js'
 import { SvcError } from '../src/domain/errors.js'
 import { isPublicNetwork } from '../src/domain/network.js'
+import { quotedNetworks } from '../src/domain/quoted-networks.js'
 import { isRecord } from '../src/domain/x402.js'
 import { ownNetworkIfAny } from './network-from-environment.js'
 

@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { nameFrom } from '../../cli/project.js'
+import { NODE_20, NODE_24, nodeBinary } from './nodes.js'
 import { ROOT } from './project-folder.js'
 import { svc } from './run.js'
 
@@ -45,6 +46,21 @@ describe.concurrent('svc init', () => {
     await promisify(execFile)('mkdir', [join(folder, '.git')])
     const { code, stdout } = await svc(['init', '.', '--json'], {}, { cwd: folder })
     expect({ code, made: JSON.parse(stdout) }).toMatchObject({ code: 0, made: { folder, template: 'basic' } })
+  })
+
+  it('builds first on a Node that does not run TypeScript, and says so', async () => {
+    const [old, current] = await Promise.all(
+      [NODE_20, NODE_24].map(async version => {
+        const folder = `on-node-${version}`
+        const { stdout } = await svc(['init', folder], {}, { cwd: place, node: await nodeBinary(version) })
+        const { scripts } = JSON.parse(readFileSync(join(place, folder, 'package.json'), 'utf8'))
+        return { stdout, dev: scripts.dev }
+      }),
+    )
+    expect(old!.dev).toBe('npm run build && svc dev dist/src/index.js --sandbox')
+    expect(old!.stdout).toContain(`Node ${NODE_20} does not run TypeScript`)
+    expect(current!.dev).toBe('svc dev --sandbox')
+    expect(current!.stdout).not.toContain('does not run TypeScript')
   })
 
   it('refuses a folder with something in it, a file, and a template that does not exist', async () => {

@@ -1,8 +1,9 @@
 /** Reads a 402: what the seller asks, which entry this client pays, what the call would cost. */
 import { isValidAddress } from '../../adapters/algorand/address.js'
-import { SdkError, SvcError, shown } from '../../domain/errors.js'
+import { SdkError, SvcError } from '../../domain/errors.js'
 import { parseBaseUnits } from '../../domain/money.js'
-import { isIdOf, type NetworkFacts, networkOf } from '../../domain/network.js'
+import { isIdOf, type NetworkFacts } from '../../domain/network.js'
+import { quotedNetworks } from '../../domain/quoted-networks.js'
 import { usdNumber } from '../../domain/usd-price-for-display.js'
 import {
   decodeAnswerHeader,
@@ -69,16 +70,6 @@ function othersIn(challenge: PaymentRequired | undefined, network: NetworkFacts)
   const names = quotedNetworks(challenge?.accepts ?? [], network)
   return names.length === 0 || names.includes(network.name) ? '' : ` (it is for ${names.join(', ')})`
 }
-
-/** The networks of a quote, as people call them. An unknown one is a stranger's text, and shortened. */
-export function quotedNetworks(accepts: readonly unknown[], own: NetworkFacts | undefined): string[] {
-  const ids = accepts.flatMap(entry =>
-    isRecord(entry) && typeof entry.network === 'string' ? [entry.network] : [],
-  )
-  return [...new Set(ids.map(id => networkOf(id, own)?.name ?? shown(id)))].slice(0, NETWORKS_SHOWN_MAX)
-}
-
-const NETWORKS_SHOWN_MAX = 5
 
 /**
  * The first entry that asks for USDC on this network under the scheme `exact`. Entries of other kinds, and entries that

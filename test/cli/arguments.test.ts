@@ -153,3 +153,14 @@ describe('completion', () => {
     expect(bash).toMatchObject({ status: 0, stdout: expect.stringContaining(' svc') })
   })
 })
+
+describe('colours', () => {
+  it('are for terminals, unless FORCE_COLOR asks for them', async () => {
+    const [piped, forced] = await Promise.all([
+      svc(['doctor'], env()),
+      svc(['doctor'], { ...env(), FORCE_COLOR: '1' }),
+    ])
+    expect(piped.stdout).not.toContain('\u001b')
+    expect(forced.stdout).toContain('\u001b[32mok')
+  })
+})

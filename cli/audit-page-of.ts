@@ -14,8 +14,6 @@ export async function auditPageOf(
   signal?: AbortSignal,
 ): Promise<AgentStream> {
   const url = `${agentUrl.replace(/\/+$/, '')}/_svc/audit/${part}`
-  if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol))
-    throw new SvcError(`'${agentUrl}' is no http(s) URL`, 'invalid_url')
   const response = await answerOf(url, signal)
   const { body, headers } = response
   if (response.ok && body !== null) return { body, atMs: Date.parse(headers.get('date') ?? '') || 0 }

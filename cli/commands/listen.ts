@@ -2,6 +2,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Command } from 'commander'
 import { SvcError } from '../../src/domain/errors.js'
+import { urlArgument } from '../arguments.js'
 import { type AgentStream, auditPageOf } from '../audit-page-of.js'
 import { moneyTold } from '../dev/messages.js'
 import { callsIn, endedMs, type Heard } from '../listen/calls.js'
@@ -21,7 +22,7 @@ export function listenCommand(program: Command): void {
   program
     .command('listen')
     .description('print each call of a running agent as it ends: outcome, charge, time, payment')
-    .argument('[agent]', 'its base URL', AGENT)
+    .argument('[agent]', 'its base URL', urlArgument, AGENT)
     .option('--remembered', 'print first the calls that the agent remembers')
     .option('--json', 'print a line of JSON for each call')
     .addHelpText(
@@ -80,6 +81,7 @@ async function again(agentUrl: string, signal: AbortSignal): Promise<AgentStream
 function unheard(): (call: Heard) => boolean {
   const known = new Set<unknown>()
   return ({ id }) => {
+    if (id === undefined) return true
     if (known.has(id)) return false
     known.add(id)
     if (known.size > KNOWN_MAX) known.delete(known.values().next().value)

@@ -64,12 +64,13 @@ async function refunds(journals: readonly string[], flags: RefundsFlags): Promis
       `${formatUsd(sumOf(owed))} is owed, for ${owed.length} ${owed.length === 1 ? 'payment' : 'payments'}`,
       'refunds_owed',
     )
-  const { lost, unreadable, more } = report.books
-  if (lost > 0 || unreadable > 0 || more)
-    throw new SvcError(
-      'The journals are not complete: more may be owed (svc audit says more)',
-      'journal_incomplete',
-    )
+  if (isIncomplete(report)) throw new SvcError(INCOMPLETE, 'journal_incomplete')
+}
+
+const INCOMPLETE = 'The journals are not complete: more may be owed (svc audit says more)'
+
+function isIncomplete({ books: { lost, unreadable, more } }: OwedReport): boolean {
+  return lost > 0 || unreadable > 0 || more
 }
 
 function stillOwed({ refunds: all }: OwedReport): readonly OwedRefund[] {
@@ -82,11 +83,11 @@ function sumOf(owed: readonly OwedRefund[]): bigint {
 
 function described(report: OwedReport): string[] {
   const { refunds: all, unexplained } = report
+  const isOwed = stillOwed(report).length > 0
   return [
     ...all.flatMap(describedRefund),
-    ...(stillOwed(report).length === 0
-      ? ['Nothing is owed, as far as these journals and the chain say.']
-      : []),
+    ...(isOwed ? [] : ['Nothing is owed, as far as these journals and the chain say.']),
+    ...(isOwed && isIncomplete(report) ? [INCOMPLETE] : []),
     ...(unexplained > 0
       ? [
           `${unexplained} more transfers arrived that no run tells of: svc audit lists them. Some may be owed, too.`,

@@ -4,7 +4,7 @@ import { SvcError } from '../../src/domain/errors.js'
 import { formatUsd } from '../../src/domain/money.js'
 import type { Network } from '../../src/domain/network.js'
 import { networkFacts } from '../../src/domain/network-definition.js'
-import { jsonArgument, NETWORK_OPTION, required } from '../arguments.js'
+import { jsonArgument, NETWORK_OPTION, required, urlArgument } from '../arguments.js'
 import { networkFromSandbox } from '../network-from-environment.js'
 import { columns, json, print, printable, styled } from '../output.js'
 import { SANDBOX_PORT } from '../sandbox-near.js'
@@ -26,7 +26,7 @@ export function triggerCommand(program: Command): void {
   command
     .description('play a case against a local agent, with play money, and say whether the rules held')
     .addArgument(command.createArgument('[case]', 'what happens, or all').choices([...CASE_NAMES, 'all']))
-    .argument('[agent]', 'its base URL', AGENT)
+    .argument('[agent]', 'its base URL', urlArgument, AGENT)
     .addOption(new Option('--list', 'list the cases'))
     .option('--endpoint <name>', 'which endpoint (default: the first that has an example of its input)')
     .option('--body <json>', 'what to send: JSON, @file, or - for standard input', jsonArgument)

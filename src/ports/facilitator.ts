@@ -49,7 +49,7 @@ export type Settlement =
   | { readonly verdict: 'refused'; readonly reason: string }
   /**
    * The payment is in the ledger or on its way there, perhaps by an earlier attempt of this server: the chain knows
-   * its outcome.
+   * its outcome. `submittedBefore`: the facilitator knows that it was submitted before this attempt.
    */
-  | { readonly verdict: 'spent'; readonly reason: string }
+  | { readonly verdict: 'spent'; readonly reason: string; readonly submittedBefore?: true }
   | { readonly verdict: 'unknown'; readonly cause: string }

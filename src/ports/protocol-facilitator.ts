@@ -15,9 +15,8 @@ export interface ProtocolFacilitator {
    *
    * @param payload The payer's payment, as it came.
    * @param requirements The seller's own terms, never the payer's copy of them.
-   * @param asker Who asks, where several ask the same facilitator: see `submittedElsewhere`.
    */
-  settle(payload: unknown, requirements: unknown, asker?: object): Promise<SettleAnswer>
+  settle(payload: unknown, requirements: unknown): Promise<SettleAnswer>
   /** Whether payments to this address are settled. */
   pays(payTo: string): boolean
   /** For metrics. No secret is in it. */
@@ -66,8 +65,11 @@ export interface SettleAnswer {
   readonly errorReason?: string
   /** For people; often the node's words. */
   readonly errorMessage?: string
-  /** The payment was submitted before this asker asked for it for the first time, so it was somebody else's. */
-  readonly submittedElsewhere?: true
+  /**
+   * The payment was submitted before this call. A server that asks for the first time learns that another server sells its
+   * answer. Not of the protocol: other facilitators do not say it.
+   */
+  readonly submittedBefore?: true
 }
 
 /** The condition of a facilitator. */

@@ -138,6 +138,16 @@ describe('a settlement', () => {
     expect((await ended(settle)).answer).toBe('unknown')
   })
 
+  it.each([false, true])(
+    'that was submitted before is another server’s, confirmed on chain or not: %s',
+    async confirmOnChain => {
+      const says = { verdict: 'spent', reason: 'already in ledger', submittedBefore: true } as const
+      const { ended, seen } = scene({ says, confirmOnChain })
+      expect((await ended(settle)).answer).toBe('elsewhere')
+      expect(seen.lookups).toBe(0)
+    },
+  )
+
   it('is not begun by a server that is stopping', async () => {
     const { attemptsMs, ended } = scene({ says: SETTLED, isCutting: true })
     expect((await ended(settle)).answer).toBe('unknown')
@@ -165,6 +175,12 @@ describe('reconciling', () => {
     const { ended, seen } = scene({ says: SETTLED, landing: 'unknown' })
     expect(await ended(reconcile)).toEqual({ answer: 'found', ms: 0 })
     expect(seen.lookups).toBe(0)
+  })
+
+  it('that was submitted before is the chain’s to decide: this call’s first attempt may have submitted it', async () => {
+    const says = { verdict: 'spent', reason: 'already in ledger', submittedBefore: true } as const
+    const { ended } = scene({ says, landing: 'found' })
+    expect((await ended(reconcile)).answer).toBe('found')
   })
 
   it.each<[Landing, string | undefined]>([

@@ -2,7 +2,8 @@
 import { describe, expect, it } from 'vitest'
 import { SvcClient } from '../../src/client.js'
 import { defineAgent, defineEndpoint, type ServeOptions, serve } from '../../src/index.js'
-import { moved, rig } from '../facilitator/rig.js'
+import type { ProtocolFacilitator } from '../../src/ports/protocol-facilitator.js'
+import { listening, moved, rig } from '../facilitator/rig.js'
 import { officialClient, receiptIn as officialReceiptIn } from '../support/official.js'
 import { ask, open, pay, receiptIn, signFor } from '../support/seller.js'
 
@@ -118,7 +119,11 @@ describe('a node that fails', () => {
 })
 
 describe('two servers without a shared store', () => {
-  it.each(['one facilitator', 'two facilitators'])('and %s: one payment is delivered for once', async how => {
+  const ways = ['one facilitator', 'two facilitators', 'one over REST', 'two over REST'].flatMap(how => [
+    [how, 'facilitator'] as const,
+    [how, 'chain'] as const,
+  ])
+  it.each(ways)('and %s, confirmed by the %s: one payment is delivered for once', async (how, confirm) => {
     let arrived = 0
     let open2 = () => {}
     const both = new Promise<void>(resolve => {
@@ -134,16 +139,27 @@ describe('two servers without a shared store', () => {
       },
     })
     const { sandbox, sponsor, facilitator, make } = await rig()
-    const own = { sandbox, facilitatorUrl: undefined }
-    const first = await open([slow], { ...own, facilitator })
-    const other = how === 'one facilitator' ? facilitator : make()
-    const second = await open([slow], { ...own, facilitator: other })
+    const other = how.startsWith('one') ? facilitator : make()
+    const sold = async (own: ProtocolFacilitator) =>
+      open([slow], {
+        sandbox,
+        confirm,
+        ...(how.endsWith('REST')
+          ? { facilitatorUrl: await listening(own) }
+          : { facilitatorUrl: undefined, facilitator: own }),
+      })
+    const first = await sold(facilitator)
+    const second = await sold(other)
     const payment = await signFor(first, `${first.url}/work`, { body: {} })
     const { fees, paid } = await moved(sandbox, sponsor.address, async () => {
       const answers = await Promise.all(
         [first, second].map(({ url }) => ask(`${url}/work`, { body: {}, headers: payment })),
       )
-      expect(answers.map(({ status }) => status).sort()).toEqual([200, 402])
+      expect(answers.map(({ status }) => status).sort()).toEqual([200, 409])
+      const refused = await answers.find(({ status }) => status === 409)!.json()
+      expect(refused).toMatchObject({
+        error: { code: 'payment_spent', txId: expect.stringMatching(/^[A-Z2-7]{52}$/) },
+      })
     })
     expect(arrived).toBe(2)
     expect([fees, paid]).toEqual([FEE, PRICE])

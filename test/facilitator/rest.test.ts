@@ -1,10 +1,7 @@
-/** The REST of a facilitator: official servers settle through it, and strangers ask it anything. */
-import { once } from 'node:events'
-import { createServer, request } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { request } from 'node:http'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { TESTNET } from '../../src/domain/network.js'
-import { type FacilitatorAppOptions, facilitatorApp } from '../../src/facilitator.js'
+import type { FacilitatorAppOptions } from '../../src/facilitator.js'
 import { defineEndpoint } from '../../src/index.js'
 import {
   LONG_ID,
@@ -15,17 +12,11 @@ import {
   SHORT_ID,
 } from '../support/official.js'
 import { open, pay } from '../support/seller.js'
-import { moved, rig } from './rig.js'
+import { listening, moved, rig } from './rig.js'
 
 async function restOf(options: FacilitatorAppOptions = {}, facilitatorOptions = {}) {
   const own = await rig(facilitatorOptions)
-  const server = createServer(facilitatorApp(own.facilitator, options).callback()).listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  onTestFinished(() => {
-    server.closeAllConnections()
-    server.close()
-  })
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const url = await listening(own.facilitator, options)
   const post = (path: string, body: unknown) =>
     fetch(url + path, { method: 'POST', body: typeof body === 'string' ? body : JSON.stringify(body) })
   const bodyOf = async () => {

@@ -1,11 +1,19 @@
 /** A facilitator of one's own over a node that fails as a test says, and payments to the sandbox's seller. */
-
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { onTestFinished } from 'vitest'
 import { algodClient } from '../../src/adapters/algorand/node-clients.js'
 import { algorandPaymentSigner } from '../../src/adapters/algorand/payment-signer.js'
 import { signingKey } from '../../src/adapters/algorand/signing-keys.js'
 import { TESTNET } from '../../src/domain/network.js'
-import { createFacilitator, type FacilitatorOptions } from '../../src/facilitator.js'
+import {
+  createFacilitator,
+  type FacilitatorAppOptions,
+  type FacilitatorOptions,
+  facilitatorApp,
+} from '../../src/facilitator.js'
+import type { ProtocolFacilitator } from '../../src/ports/protocol-facilitator.js'
 import { type Sandbox, startSandbox } from '../../src/sandbox.js'
 import { faultyNode } from '../support/faulty-node.js'
 import { payerOf } from '../support/sandbox-payment.js'
@@ -56,4 +64,18 @@ export async function moved(sandbox: Sandbox, sponsor: string, work: () => Promi
     fees: before[0] - sandbox.balance(sponsor).microAlgos,
     paid: (sandbox.balance(seller.address).usdc ?? 0n) - before[1],
   }
+}
+
+/** The URL of the facilitator's REST. */
+export async function listening(
+  facilitator: ProtocolFacilitator,
+  options: FacilitatorAppOptions = {},
+): Promise<string> {
+  const server = createServer(facilitatorApp(facilitator, options).callback()).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  onTestFinished(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
 }

@@ -13,8 +13,6 @@ export function facilitatorInProcess(
   const kind = own.supported().kinds.find(({ network: id }) => isIdOf(network, id))
   if (!kind) return undefined
   const supported = { network: kind.network, feePayer: kind.extra.feePayer }
-  /** Marks this server's payments, so that it learns when a payment was settled for another server. */
-  const asker = {}
   let lastError: string | undefined
 
   async function ask<A extends object>(what: string, question: () => Promise<A>): Promise<A | string> {
@@ -39,11 +37,8 @@ export function facilitatorInProcess(
       return verificationOf({ status: 200, body: { ...answer } })
     },
     async settle(payment: PaymentPayload, requirements: PaymentRequirements) {
-      const answer = await ask('settle', () => own.settle(payment, requirements, asker))
+      const answer = await ask('settle', () => own.settle(payment, requirements))
       if (typeof answer === 'string') return { verdict: 'unknown', cause: answer }
-      // This server has submitted nothing: another one sells its answer for this payment.
-      if (answer.submittedElsewhere)
-        return { verdict: 'refused', reason: 'another server settled this payment' }
       return settlementOf({ status: 200, body: { ...answer } })
     },
     get status(): FacilitatorStatus {

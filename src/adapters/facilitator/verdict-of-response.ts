@@ -66,6 +66,7 @@ export function settlementOf(answer: Answer): Settlement {
     return { verdict: 'unknown', cause: `status ${status} without a verdict` }
   const reason = reasonOf(body.errorReason, body.errorMessage)
   const letters = lettersOf(body.errorReason, body.errorMessage)
+  if (body.submittedBefore === true) return { verdict: 'spent', reason, submittedBefore: true }
   if (IN_LEDGER.test(letters)) return { verdict: 'spent', reason }
   if (isFinalNo(body) && !DECIDES_NOTHING.test(letters)) return { verdict: 'refused', reason }
   return { verdict: 'unknown', cause: `no proof that nothing was submitted: ${reason}` }

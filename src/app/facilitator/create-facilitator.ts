@@ -15,7 +15,6 @@ import type {
   SettleAnswer,
   VerifyAnswer,
 } from '../../ports/protocol-facilitator.js'
-import { Askers } from './askers.js'
 import { checkPayment, INVALID_REQUIREMENTS } from './check-payment.js'
 import { type FacilitatorOptions, facilitatorSettings } from './facilitator-options.js'
 import { feeBudget } from './fee-budget.js'
@@ -43,7 +42,6 @@ export function createFacilitator(options: FacilitatorOptions): ProtocolFacilita
   const budget = feeBudget(feePerDayMax, clock)
   const settler = paymentSettler({ node, budget, clock })
   const suggested = cachedParams(node, PARAMS_MAX_AGE_MS, () => clock.monotonic())
-  const askers = new Askers()
   const running = new Set<Promise<unknown>>()
   let nodeIs: FacilitatorCondition['node'] = 'unasked'
   let closing: Promise<void> | undefined
@@ -80,18 +78,17 @@ export function createFacilitator(options: FacilitatorOptions): ProtocolFacilita
     return isNew ? { isValid: true, payer } : invalid(SIMULATION_FAILED, alreadySubmitted(txId))
   }
 
-  async function settle(payload: unknown, requirements: unknown, asker?: object): Promise<SettleAnswer> {
+  async function settle(payload: unknown, requirements: unknown): Promise<SettleAnswer> {
     const checked = checkPayment(payload, requirements, settings, await params())
     const network = networkIn(requirements) ?? terms.ids[0]!
     if (!checked.ok) return unsettled(network, codeOf(checked), checked.message)
     const { txId, payer, feeMicroAlgos } = checked
-    const isFirst = asker !== undefined && askers.note(txId, asker)
     const group = () => sponsoredGroup(checked, key.sign)
     const settled = await settler.settle({ txId, feeMicroAlgos, group })
     if (settled.outcome === 'settled') return { success: true, transaction: txId, network, payer }
     logger.info({ outcome: settled.outcome, txId }, 'a payment was not settled')
-    const elsewhere = settled.outcome === 'already' || (settled.outcome === 'pending' && settled.earlier)
-    return { ...answerOf(settled, network, txId), ...(isFirst && elsewhere && { submittedElsewhere: true }) }
+    const before = settled.outcome === 'already' || (settled.outcome === 'pending' && settled.earlier)
+    return { ...answerOf(settled, network, txId), ...(before && { submittedBefore: true }) }
   }
 
   const condition = (): FacilitatorCondition => ({
@@ -128,7 +125,7 @@ export function createFacilitator(options: FacilitatorOptions): ProtocolFacilita
       signers: { 'algorand:*': [key.address] },
     }),
     verify: (payload, requirements) => tracked(() => verify(payload, requirements)),
-    settle: (payload, requirements, asker) => tracked(() => settle(payload, requirements, asker)),
+    settle: (payload, requirements) => tracked(() => settle(payload, requirements)),
     pays: receiver => payTo === 'anyone' || payTo.has(receiver),
     condition,
     check: () => tracked(check).catch(() => ({ ...condition(), sponsorMicroAlgos: null })),

@@ -85,7 +85,7 @@ export const CHARGE_ANSWERS: Readonly<Record<string, Readonly<Record<string, str
     storeDown: 'facilitator_unavailable',
     broke: 'facilitator_unavailable',
   },
-  settling: { unknown: null, broke: null, refused: null, settled: 'settled' },
+  settling: { unknown: null, broke: null, refused: null, elsewhere: null, settled: 'settled' },
   reconciling: {
     absent: null,
     found: 'settled',
@@ -94,6 +94,12 @@ export const CHARGE_ANSWERS: Readonly<Record<string, Readonly<Record<string, str
   },
   releasing: {
     released: 'payment_not_settled',
+    superseded: 'settlement_unknown',
+    storeDown: 'settlement_unknown',
+    broke: 'settlement_unknown',
+  },
+  yielding: {
+    released: 'payment_spent',
     superseded: 'settlement_unknown',
     storeDown: 'settlement_unknown',
     broke: 'settlement_unknown',

@@ -144,7 +144,13 @@ const drawing = {
       description: 'The facilitator submits the payment.',
       tags: 'durable',
       entry: 'settle',
-      on: { settled: 'settled', refused: 'releasing', unknown: 'reconciling', broke: 'reconciling' },
+      on: {
+        settled: 'settled',
+        refused: 'releasing',
+        elsewhere: 'yielding',
+        unknown: 'reconciling',
+        broke: 'reconciling',
+      },
     },
     reconciling: {
       description: 'No clear answer: submit the same payment again, then ask the chain.',
@@ -157,6 +163,12 @@ const drawing = {
         'Nothing landed by this call: give key and payment back. Only a call that still holds both may say “not charged”.',
       entry: 'release',
       on: { released: 'unsettled', superseded: 'inDoubt', storeDown: 'inDoubt', broke: 'inDoubt' },
+    },
+    yielding: {
+      description:
+        'The payment was submitted before we asked: another server sells its answer. Give key and payment back.',
+      entry: 'release',
+      on: { released: 'paymentSpent', superseded: 'inDoubt', storeDown: 'inDoubt', broke: 'inDoubt' },
     },
     serving: {
       description: 'Run the handler for a caller whose window is paid.',
@@ -184,7 +196,7 @@ const drawing = {
     inProgress: { type: 'final', meta: problem(409, 'idempotency_in_progress') },
     keyReused: { type: 'final', meta: problem(409, 'idempotency_key_reuse') },
     paymentInUse: { type: 'final', meta: problem(409, 'payment_in_use') },
-    paymentSpent: { type: 'final', meta: problem(409, 'payment_spent') },
+    paymentSpent: { type: 'final', meta: problem(409, 'payment_spent', 'spent') },
     superseded: { type: 'final', meta: problem(409, 'superseded', 'returned') },
     limited: { type: 'final', meta: problem(429, 'rate_limited') },
     tooManyUnpaid: { type: 'final', meta: problem(429, 'too_many_unpaid_calls') },

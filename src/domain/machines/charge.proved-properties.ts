@@ -20,8 +20,10 @@ const CHARGE = [
 const HANDLING = ['delivering', 'serving']
 /** The call asked for the outcome of an earlier call's payment, and could not learn it. */
 const EARLIER_IN_DOUBT = ['recovering.undecided', 'recovering.storeDown', 'recovering.broke']
+/** States that give a recorded payment back. */
+const GIVING_BACK = ['releasing', 'yielding']
 /** States in which a payment may be on its way: an effect that throws there proves nothing. */
-const MONEY_MOVING = ['settling', 'reconciling', 'releasing', 'recovering']
+const MONEY_MOVING = ['settling', 'reconciling', 'releasing', 'yielding', 'recovering']
 
 /** States that only these steps can reach, and what that means. */
 const ONLY_AFTER: Readonly<Record<string, readonly [says: string, steps: readonly string[]]>> = {
@@ -42,6 +44,10 @@ const ONLY_AFTER: Readonly<Record<string, readonly [says: string, steps: readonl
   releasing: [
     'a recorded payment is given back only on a first clear no, or on proof of absence',
     ['settling.refused', 'reconciling.absent'],
+  ],
+  yielding: [
+    'a payment is another server’s only where the first attempt to settle it learnt so',
+    ['settling.elsewhere'],
   ],
 }
 
@@ -67,7 +73,7 @@ export const CHARGE_PROPERTIES: readonly Property<MachinePath>[] = [
   {
     says: 'charged maybe by this call: the same order, and the chain was asked in vain or another call holds the payment',
     some: (ways, table) => charging(ways, table, 'maybe').filter(way => !isEarlierInDoubt(way)),
-    holds: way => inChargeOrder(way) && ['reconciling', 'releasing'].includes(way.states.at(-1)!),
+    holds: way => inChargeOrder(way) && ['reconciling', ...GIVING_BACK].includes(way.states.at(-1)!),
   },
   {
     // The only `maybe` that an earlier call caused. The earlier call had recorded: an orphan is a claim in
@@ -101,7 +107,7 @@ export const CHARGE_PROPERTIES: readonly Property<MachinePath>[] = [
   {
     says: 'after settling began, not charged is said only by a call that gave back what it still held',
     some: (ways, table) => charging(passing(ways, 'settling'), table, 'no'),
-    holds: way => lastStep(way) === 'releasing.released',
+    holds: way => GIVING_BACK.some(state => lastStep(way) === `${state}.released`),
   },
   {
     says: 'after one unknown, only the chain decides',
@@ -116,7 +122,7 @@ export const CHARGE_PROPERTIES: readonly Property<MachinePath>[] = [
     holds(way, table) {
       const { charged, credit } = outcomeOf(way, table)
       if (charged === 'yes') return credit === 'earned'
-      const isCallers = ['abandoned', 'unsettled', 'inDoubt'].includes(way.final)
+      const isCallers = ['abandoned', 'unsettled', 'paymentSpent', 'inDoubt'].includes(way.final)
       return credit === (isCallers ? 'spent' : 'returned')
     },
   },

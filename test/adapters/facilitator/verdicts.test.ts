@@ -131,6 +131,23 @@ test.each([
   expect(settlementOf({ status: 400, body })).toMatchObject({ verdict: 'unknown' })
 })
 
+test.each(['settlement_pending', 'invalid_exact_avm_settlement_failed'])(
+  'what the facilitator knows to be submitted before this attempt is spent by another: %s',
+  errorReason => {
+    const body = { ...no({ errorReason, transaction: 'TX' }), submittedBefore: true }
+    expect(settlementOf({ status: 200, body })).toMatchObject({ verdict: 'spent', submittedBefore: true })
+    for (const submittedBefore of [false, 'true', 1])
+      expect(settlementOf({ status: 200, body: { ...body, submittedBefore } })).toMatchObject({
+        verdict: 'unknown',
+      })
+  },
+)
+
+test('a yes is a yes, whatever it says of before', () => {
+  const body = { success: true, transaction: 'TX', submittedBefore: true }
+  expect(settlementOf({ status: 200, body })).toMatchObject({ verdict: 'settled' })
+})
+
 test.each([
   'transaction already in ledger: TX',
   'already_in_ledger',

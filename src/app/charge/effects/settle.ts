@@ -17,8 +17,9 @@ export async function settle(deps: ChargeDeps, call: Call) {
       // confirmation.
       return deps.rules.confirmOnChain ? 'unknown' : 'refused'
     case 'spent':
-      // This call's first attempt or the payer submitted it. The chain says which, and whether it stays.
-      return 'unknown'
+      // This attempt is the server's first, so what was submitted before it is another server's. Where the facilitator does
+      // not know, this attempt or the payer may have submitted it: the chain says whether it stays.
+      return settlement.submittedBefore ? 'elsewhere' : 'unknown'
     case 'unknown':
       deps.logger.warn({ cause: settlement.cause, txId: call.txId }, 'a settlement has no clear answer')
       return 'unknown'

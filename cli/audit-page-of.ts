@@ -39,6 +39,7 @@ async function answerOf(url: string, signal: AbortSignal | undefined): Promise<R
 function cureOf(status: number): string {
   if (status === 401) return 'put the token of its audit page into SVC_AUDIT_TOKEN'
   if (status === 403) return 'ask from its own machine, or serve it with { audit: { token } }'
-  if (status === 404) return 'serve the agent with { audit: true }, or run it with svc dev'
+  if (status === 404)
+    return 'serve the agent with { audit: true }, or with { audit: { token } } and SVC_AUDIT_TOKEN'
   return status === 503 ? 'too many are watching, try later' : 'this may be no agent'
 }

@@ -27,8 +27,9 @@ export interface WindowMove {
   readonly token: string
 }
 
-const RETRY_MIN_MS = 250
-const RETRY_MAX_MS = 5_000
+/** The pauses between asking a store again. */
+export const RETRY_MIN_MS = 250
+export const RETRY_MAX_MS = 5_000
 /** Enough for a store that is down for a minute and a half under a hundred calls a second. */
 const PENDING_MAX = 10_000
 const AT_ONCE = 32

@@ -109,3 +109,23 @@ describe('the stream of a call in doubt', () => {
     })
   })
 })
+
+describe('the stream of a charged call', () => {
+  it.each([
+    ['is dropped with the close', 'closed', [`drop ${UUID}`], 0],
+    ['stays while the close waits for the store, which is the only copy of the answer', DOWN, [], 1],
+  ] as const)('has ended, and its lease %s', async (_, closed, leases, pending) => {
+    const { world, call, inFlight, seen } = streaming({ closed })
+    closeCall(world, call, 'settled', inFlight)
+    for await (const _chunk of call.answer!.stream!.chunks);
+    expect(seen.leases).toEqual([])
+    seen.end!(true)
+    await new Promise(resolve => setImmediate(resolve))
+    expect(seen.closes.map(({ answer }) => bodyIn(answer!))).toEqual(['onetwo'])
+    expect({ leases: seen.leases, pending: seen.pending.length, inFlight: seen.inFlight }).toEqual({
+      leases,
+      pending,
+      inFlight: 0,
+    })
+  })
+})

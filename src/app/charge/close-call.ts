@@ -67,13 +67,15 @@ function closeAfterStream(deps: ChargeDeps, call: Call, inFlight: InFlight): und
         call.source = undefined
         call.answer = { ...call.answer!, stream: undefined, body: bytes }
       }
-      if (call.hold) deps.leases.drop(call.hold.token)
       const isKept = lost === 'replay' || (lost === 'release' && isWhole)
-      if (call.held) await close(deps, call, isKept ? 'complete' : 'forfeit')
+      const closed = call.held && (await close(deps, call, isKept ? 'complete' : 'forfeit'))
+      // The close carries the only copy of the answer: where it waits for the store, the lease stays.
+      if (call.hold && closed !== undefined) deps.leases.drop(call.hold.token)
     })
-    .catch(cause =>
-      deps.logger.error({ err: cause, txId: call.txId }, 'a call was not closed after its stream'),
-    )
+    .catch(cause => {
+      deps.logger.error({ err: cause, txId: call.txId }, 'a call was not closed after its stream')
+      if (call.hold) deps.leases.drop(call.hold.token)
+    })
     .finally(inFlight.leave)
 }
 

@@ -9,6 +9,7 @@ import type { ChargeStore, CloseMove } from '../../ports/charge-store.js'
 import type { Cancel, Clock } from '../../ports/clock.js'
 import type { Logger } from '../../ports/logger.js'
 import type { SubscriptionStore } from '../../ports/subscriptions.js'
+import type { Leases } from './leases.js'
 
 export interface PendingMoves<Move> {
   /** Sends this move until the store answers it with any verdict. */
@@ -34,12 +35,18 @@ export const RETRY_MAX_MS = 5_000
 const PENDING_MAX = 10_000
 const AT_ONCE = 32
 
+/** A call whose close still carries its answer has its lease until the store answers: a successor would lose the answer. */
 export function pendingCloses(
   store: ChargeStore,
+  leases: Pick<Leases, 'drop'>,
   logger: Logger,
   clock: Pick<Clock, 'after'>,
 ): PendingCloses {
-  return pendingMoves(async move => store.close(move), 'release', logger, clock)
+  const sendOne = async (move: CloseMove) => {
+    await store.close(move)
+    leases.drop(move.token)
+  }
+  return pendingMoves(sendOne, 'release', ({ token }) => leases.drop(token), logger, clock)
 }
 
 export function pendingWindowMoves(
@@ -47,13 +54,15 @@ export function pendingWindowMoves(
   logger: Logger,
   clock: Pick<Clock, 'after'>,
 ): PendingWindowMoves {
-  return pendingMoves(async ({ how, id, token }) => store[how]!(id, token), 'giveBack', logger, clock)
+  const sendOne = async ({ how, id, token }: WindowMove) => store[how]!(id, token)
+  return pendingMoves(sendOne, 'giveBack', () => {}, logger, clock)
 }
 
 function pendingMoves<Move extends { readonly how: string; readonly payment?: string }>(
   sendOne: (move: Move) => Promise<unknown>,
   /** The kind of moves that leases do too, in time. */
   spare: Move['how'],
+  onDropped: (move: Move) => void,
   logger: Logger,
   clock: Pick<Clock, 'after'>,
 ): PendingMoves<Move> {
@@ -87,7 +96,9 @@ function pendingMoves<Move extends { readonly how: string; readonly payment?: st
       if (pending.length === PENDING_MAX) {
         // Drop a release first: its lease ends anyway. A completion keeps an answer.
         const dropped = pending.findIndex(({ how }) => how === spare)
-        const [{ how, payment }] = pending.splice(Math.max(dropped, 0), 1) as [Move]
+        const [move] = pending.splice(Math.max(dropped, 0), 1) as [Move]
+        const { how, payment } = move
+        onDropped(move)
         logger.error(
           { how, txId: payment },
           'too many moves wait for the store: leases and the chain close this one',

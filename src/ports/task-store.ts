@@ -64,9 +64,9 @@ export interface TakeTask {
   readonly lifeMs: number
 }
 
-/** The result of `take`. `paidBy` is the payment that took the task first. */
+/** The result of `take`. `isFirst`: no request took the task before. `paidBy` is the payment that took the task first. */
 export type TakenTask =
-  | { readonly verdict: 'taken'; readonly content: Uint8Array }
+  | { readonly verdict: 'taken'; readonly content: Uint8Array; readonly isFirst: boolean }
   | { readonly verdict: 'refused'; readonly paidBy: string }
   | { readonly verdict: 'unknown' }
 

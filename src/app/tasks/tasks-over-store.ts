@@ -9,7 +9,7 @@ import type { TaskStore } from '../../ports/task-store.js'
 import type { PaidBy, QuotedCall, Tasks } from '../../ports/tasks.js'
 import type { ChargeDeps } from '../charge/charge-deps.js'
 import { sealBytes, unsealBytes } from '../charge/claim-name-and-seal.js'
-import { countTask } from '../charge/effects/admit.js'
+import { countTask, uncountTask } from '../charge/effects/admit.js'
 import { paymentLifeMs } from '../charge/payment-life.js'
 
 export interface TasksOptions {
@@ -29,6 +29,12 @@ export interface TaskTerms {
 
 /** One address gets a part of the room, so that a single caller who never pays does not take all of it. */
 const SHARE_OF_ONE = 4
+/** What is kept of a task. */
+interface KeptCall extends QuotedCall {
+  /** The address that began it, and that it is counted for. */
+  readonly clientAddress: string
+}
+
 /** Names a payment in which no transaction can be read. A transaction id has no colon. */
 const UNREADABLE = 'unreadable:'
 
@@ -40,7 +46,7 @@ export function tasksOver(deps: ChargeDeps, { store, terms, quoteLifeMs }: Tasks
   const idOf = (payment: PaymentPayload) =>
     reader.read(payment)?.txId ?? UNREADABLE + hashOf(canonicalJson(payment.payload ?? null))
   const opened = (content: Uint8Array, id: string) =>
-    JSON.parse(unsealBytes(content, id, nameOf(id)).toString('utf8')) as QuotedCall
+    JSON.parse(unsealBytes(content, id, nameOf(id)).toString('utf8')) as KeptCall
 
   return {
     async keep(call, clientAddress) {
@@ -51,7 +57,8 @@ export function tasksOver(deps: ChargeDeps, { store, terms, quoteLifeMs }: Tasks
       if (counted && !counted.admitted) return { verdict: 'limited', retryAfterMs: counted.retryAfterMs }
       const id = random.uuid()
       const name = nameOf(id)
-      const content = sealBytes(Buffer.from(JSON.stringify(call), 'utf8'), id, name, random)
+      const keptCall: KeptCall = { ...call, clientAddress }
+      const content = sealBytes(Buffer.from(JSON.stringify(keptCall), 'utf8'), id, name, random)
       const owner = hashOf(clientAddress)
       const kept = await store.put({ name, content, owner, lifeMs: quoteLifeMs, ownerMax, max })
       return kept === 'kept' ? { verdict: 'kept', id } : { verdict: 'full' }
@@ -74,10 +81,13 @@ export function tasksOver(deps: ChargeDeps, { store, terms, quoteLifeMs }: Tasks
           return taken
         case 'refused':
           return { verdict: 'refused', paidBy: paidBy(taken.paidBy) }
-        case 'taken':
+        case 'taken': {
+          const call = opened(taken.content, id)
+          const rate = endpoints.get(call.endpoint)?.rate
+          if (taken.isFirst && rate) await uncountTask(deps, rate, call.clientAddress)
           return {
             verdict: 'taken',
-            call: opened(taken.content, id),
+            call,
             async completed() {
               try {
                 await store.end({ ...by, how: 'completed', lifeMs: retentionMs })
@@ -95,6 +105,7 @@ export function tasksOver(deps: ChargeDeps, { store, terms, quoteLifeMs }: Tasks
               }
             },
           }
+        }
       }
     },
     async decline(id) {

@@ -4,6 +4,7 @@ import { memoryTasks } from '../../src/adapters/memory/task-store.js'
 import type { Rate } from '../../src/app/charge/charge-deps.js'
 import { admit, countVerified } from '../../src/app/charge/effects/admit.js'
 import { tasksOver } from '../../src/app/tasks/tasks-over-store.js'
+import { NO_ADDRESS } from '../../src/ports/charge.js'
 import { ADDRESS, DOWN, type Given, oneCall } from '../support/one-call.js'
 
 const QUOTED = { endpoint: 'work', contextId: 'c', input: { text: 'hello' } }
@@ -76,5 +77,16 @@ describe('a rate limit of payers', () => {
   it('that cannot be asked keeps nobody from paying', async () => {
     const { take, begin } = server({}, { rules: { uncountedAdmitted: true }, world: { rateLimit: DOWN } })
     expect(await take(await begin(), 'PAYER')).toMatchObject({ verdict: 'taken' })
+  })
+})
+
+describe('the room for tasks', () => {
+  it.each([
+    ['is a quarter for one address', ADDRESS, 25],
+    ['is one for all callers whose address nobody knows', NO_ADDRESS, 100],
+  ])('%s', async (_, address, count) => {
+    const { begin } = server({ perMinute: 1_000 })
+    const begun = await Promise.all(Array.from({ length: 101 }, () => begin(address)))
+    expect(begun.filter(id => id !== 'full')).toHaveLength(count)
   })
 })

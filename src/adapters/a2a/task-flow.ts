@@ -135,10 +135,18 @@ async function pay(
   if (taken.verdict === 'refused') return hasPayment(request, taken.paidBy)
   const { call } = taken
   const def = defOf(flow, call)
-  const paying = { payment: { kind: 'read', value: payment }, task: taskId } as const
+  const paying = {
+    payment: { kind: 'read', value: payment },
+    task: taskId,
+    onPaid() {
+      incoming.onPaid?.()
+      void taken.paid()
+    },
+  } as const
   const outcome = await flow.call(def, call.input, incoming, paying)
   const asked = flow.asked(def, { contextId: call.contextId, taskId })
-  if (OUTCOMES[outcome.final].kind === 'answer') void taken.completed()
+  const { kind, charged } = OUTCOMES[outcome.final]
+  if (kind === 'answer' || charged === 'earlier') void taken.completed()
   else if (FAILED.has(outcome.final)) {
     if (!(await taken.failed())) return takenAgain(request)
     return written(outcome, () => taskResponse(failedTask(outcome), asked, withoutQuote(outcome)))

@@ -5,6 +5,7 @@
 import { createHash } from 'node:crypto'
 import { canonicalJson } from '../../domain/canonical-json.js'
 import type { PaymentPayload } from '../../domain/x402.js'
+import { NO_ADDRESS } from '../../ports/charge.js'
 import type { TaskStore } from '../../ports/task-store.js'
 import type { PaidBy, QuotedCall, Tasks } from '../../ports/tasks.js'
 import type { ChargeDeps } from '../charge/charge-deps.js'
@@ -29,6 +30,11 @@ export interface TaskTerms {
 
 /** One address gets a part of the room, so that a single caller who never pays does not take all of it. */
 const SHARE_OF_ONE = 4
+/**
+ * How long a task is kept at least after its payment came: for as long as it may take to verify the payment and to wait for
+ * credit. With an hour more, a worthless payment took a place for an hour.
+ */
+const UNTIL_PAID_MS = 60_000
 /** What is kept of a task. */
 interface KeptCall extends QuotedCall {
   /** The address that began it, and that it is counted for. */
@@ -41,7 +47,9 @@ const UNREADABLE = 'unreadable:'
 export function tasksOver(deps: ChargeDeps, { store, terms, quoteLifeMs }: TasksOptions): Tasks {
   const { payTo, reader, random, logger, endpoints } = deps
   const { retentionMs } = deps.rules
-  const ownerMax = Math.ceil(terms.max / SHARE_OF_ONE)
+  // Callers without an address are one owner. If they had one share, a single one of them could take it from all others.
+  const ownerMaxOf = (clientAddress: string) =>
+    clientAddress === NO_ADDRESS ? terms.max : Math.ceil(terms.max / SHARE_OF_ONE)
   const nameOf = (id: string) => hashOf(JSON.stringify(['task', payTo, id]))
   const idOf = (payment: PaymentPayload) =>
     reader.read(payment)?.txId ?? UNREADABLE + hashOf(canonicalJson(payment.payload ?? null))
@@ -60,6 +68,7 @@ export function tasksOver(deps: ChargeDeps, { store, terms, quoteLifeMs }: Tasks
       const keptCall: KeptCall = { ...call, clientAddress }
       const content = sealBytes(Buffer.from(JSON.stringify(keptCall), 'utf8'), id, name, random)
       const owner = hashOf(clientAddress)
+      const ownerMax = ownerMaxOf(clientAddress)
       const kept = await store.put({ name, content, owner, lifeMs: quoteLifeMs, ownerMax, max })
       return kept === 'kept' ? { verdict: 'kept', id } : { verdict: 'full' }
     },
@@ -73,9 +82,7 @@ export function tasksOver(deps: ChargeDeps, { store, terms, quoteLifeMs }: Tasks
       const name = nameOf(id)
       const token = random.uuid()
       const by = { name, payment: idOf(payment), token }
-      // For as long as its answer may be asked for: an answer that was recorded is kept for this time.
-      const lifeMs = paymentLifeMs(reader.read(payment)) + retentionMs
-      const taken = await store.take({ ...by, lifeMs })
+      const taken = await store.take({ ...by, lifeMs: quoteLifeMs + UNTIL_PAID_MS })
       switch (taken.verdict) {
         case 'unknown':
           return taken
@@ -88,6 +95,15 @@ export function tasksOver(deps: ChargeDeps, { store, terms, quoteLifeMs }: Tasks
           return {
             verdict: 'taken',
             call,
+            async paid() {
+              // For as long as its answer may be asked for: an answer that was recorded is kept for this time.
+              const lifeMs = paymentLifeMs(reader.read(payment)) + retentionMs
+              try {
+                await store.take({ ...by, lifeMs })
+              } catch (cause) {
+                logger.warn({ err: cause }, 'a paid task may end before its answer is asked for again')
+              }
+            },
             async completed() {
               try {
                 await store.end({ ...by, how: 'completed', lifeMs: retentionMs })

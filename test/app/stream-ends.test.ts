@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { Timeline } from '../../simulation/kernel/timeline.js'
 import type { ReplayedAnswer } from '../../src/app/charge/call-record.js'
 import { unseal } from '../../src/app/charge/claim-name-and-seal.js'
-import { closeCall } from '../../src/app/charge/close-call.js'
+import { closeCall, giveBack } from '../../src/app/charge/close-call.js'
 import type { StreamSource } from '../../src/app/charge/render-stream.js'
 import type { RecordMove } from '../../src/ports/charge-store.js'
 import { HOLD, PAYMENT, REQUIREMENTS, type Scene, SECRET, scene, UUID } from '../support/charge-fixture.js'
@@ -107,6 +107,18 @@ describe('the stream of a call in doubt', () => {
       leases: [`pass ${UUID}`],
       inFlight: 0,
     })
+  })
+})
+
+describe('the stream of a call that was given back', () => {
+  it.each([
+    ['whose place another call has', 'superseded'],
+    ['whose release waits for the store', DOWN],
+  ] as const)('%s is not read: nobody can get its answer', async (_, closed) => {
+    const { world, call, inFlight, seen, stream } = streaming({ closed })
+    await giveBack(world, call)
+    expect(closeCall(world, call, 'inDoubt', inFlight)).toBeUndefined()
+    expect({ ...stream, leases: seen.leases }).toEqual({ asked: 0, isEnded: true, leases: [`pass ${UUID}`] })
   })
 })
 

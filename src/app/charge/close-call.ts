@@ -30,7 +30,7 @@ export function closeCall(
   if (closing === 'complete') countWindowCall(deps, call, inFlight)
   if (call.source !== undefined) {
     if (closing === 'complete') return closeAfterStream(deps, call, inFlight)
-    if (closing === 'keep' && call.hold?.claim) return keepAfterStream(deps, call, inFlight)
+    if (closing === 'keep' && call.held && call.hold?.claim) return keepAfterStream(deps, call, inFlight)
     discardStream(call)
   }
   if (closing === 'release' && holds) return release(deps, call)
@@ -144,8 +144,8 @@ export async function giveBack(
     return 'storeDown'
   }
   const closed = call.held ? await close(deps, call, 'release') : 'closed'
-  if (closed === undefined) return 'storeDown'
   call.held = false
+  if (closed === undefined) return 'storeDown'
   if (closed === 'superseded') return closed
   if (call.window !== undefined) await dropWindow(deps, call.window.id)
   call.window = undefined

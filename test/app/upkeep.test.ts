@@ -162,6 +162,31 @@ describe('a closing move', () => {
     expect(tokensOf(sent)).toEqual(['one'])
   })
 
+  it('that comes while the only other one is asked about waits with it: a store that is down gets one request at a time', async () => {
+    const { timeline, sent, store, pending } = closing()
+    store.tookMs = 1_000
+    pending.add(move('one'))
+    await timeline.run(300)
+    pending.add(move('two'))
+    await timeline.run(10_000)
+    expect(tokensOf(sent)).not.toContain('two')
+    const times = timesOf(sent)
+    expect(times).toEqual([250, 1_750, 3_750, 6_750])
+    pending.close()
+    await timeline.run(60_000)
+    expect(sent).toHaveLength(times.length)
+  })
+
+  it('that is lost after its server has closed is not sent again', async () => {
+    const { timeline, sent, store, pending } = closing()
+    store.tookMs = 1_000
+    pending.add(move('one'))
+    await timeline.run(300)
+    pending.close()
+    await timeline.run(60_000)
+    expect(sent).toHaveLength(1)
+  })
+
   it('keeps the lease of its call until the store answers', async () => {
     const { timeline, dropped, store, pending } = closing()
     pending.add(move('one'))

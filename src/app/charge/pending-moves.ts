@@ -68,6 +68,9 @@ function pendingMoves<Move extends { readonly how: string; readonly payment?: st
 ): PendingMoves<Move> {
   const pending: Move[] = []
   let waitMs = RETRY_MIN_MS
+  /** A round waits, or is being sent. */
+  let isRunning = false
+  let isClosed = false
   let cancel: Cancel | undefined
 
   /** Sends one move first: a store that is still down does not get thirty-two requests. */
@@ -76,19 +79,19 @@ function pendingMoves<Move extends { readonly how: string; readonly payment?: st
       const moves = pending.splice(0, count)
       const sent = await Promise.allSettled(moves.map(sendOne))
       const lost = moves.filter((_, at) => sent[at]!.status === 'rejected')
+      if (isClosed) return
       if (lost.length === 0) continue
       pending.unshift(...lost)
       waitMs = Math.min(2 * waitMs, RETRY_MAX_MS)
       return wait()
     }
     waitMs = RETRY_MIN_MS
+    isRunning = false
   }
 
   function wait(): void {
-    cancel = clock.after(waitMs, () => {
-      cancel = undefined
-      void send()
-    })
+    isRunning = true
+    cancel = clock.after(waitMs, () => void send())
   }
 
   return {
@@ -105,9 +108,10 @@ function pendingMoves<Move extends { readonly how: string; readonly payment?: st
         )
       }
       pending.push(move)
-      if (cancel === undefined && pending.length === 1) wait()
+      if (!isRunning && !isClosed) wait()
     },
     close() {
+      isClosed = true
       cancel?.()
       pending.length = 0
     },

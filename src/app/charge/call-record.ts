@@ -92,7 +92,7 @@ export interface SoldWindow {
 
 /** The part of a settled call that is kept, to be replayed to the caller that holds its key. */
 export interface ReplayedAnswer {
-  /** `undefined` where the answer was too large to keep. */
+  /** `undefined` where the answer was too large to keep, or its stream did not end. */
   readonly answer: Answer | undefined
   readonly txId: string | undefined
   readonly payer: string | undefined

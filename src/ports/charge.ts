@@ -20,9 +20,9 @@ export interface ChargeRequest {
   readonly subscriptionKey?: string
   readonly idempotencyKey?: string
   /**
-   * The id of the task that this call is the work of; only its caller knows it. The id is the call's idempotency key
-   * where the caller sent none, also where keys do not count. The answer is kept as with `onLostResponse: 'replay'`: no
-   * other payment can buy the task again.
+   * The id of the task that this call is the work of; only its caller knows it. It is the call's idempotency key unless
+   * the payment has an id, also where keys do not count. The answer is kept as with `onLostResponse: 'replay'`: no other
+   * payment can buy the task again.
    */
   readonly task?: string
   /**

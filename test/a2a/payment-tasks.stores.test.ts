@@ -88,6 +88,18 @@ describe('a store of tasks', () => {
     expect((await send(seller.url, textOf('x'))).is).toBe('input-required')
   })
 
+  it('names the payment that came just before the caller declined', async () => {
+    const seller = await selling(store => ({
+      async end(move) {
+        await store.take({ name: move.name, payment: 'TX', token: 't', lifeMs: 60_000 })
+        return store.end(move)
+      },
+    }))
+    const { id } = await begin(seller)
+    const told = await send(seller.url, rejecting(id))
+    expect(told).toMatchObject({ status: 409, is: 'task_has_payment', error: { data: { txId: 'TX' } } })
+  })
+
   it('does not let a slow failure end a task that the same payment has bought meanwhile', async () => {
     const door = gate()
     const seller = await selling(store => ({

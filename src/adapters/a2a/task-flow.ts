@@ -1,7 +1,7 @@
 /**
  * The flow of the x402 extension: a quoted message becomes a task that waits, and a later message on that task pays it or
- * declines. What is run is the input of the first message. A failed payment ends the task; a refusal that another attempt
- * may change does not.
+ * declines. What is run is the input of the first message. A failed payment ends the task. If trying again may help, the task
+ * stays.
  */
 import type { EndpointDef } from '../../domain/endpoint.js'
 import { type ChargeFinal, OUTCOMES } from '../../domain/machines/charge.machine.js'
@@ -90,7 +90,11 @@ async function decline(flow: TaskFlow, taskId: string, request: RpcRequest): Pro
   if (found === undefined) throw unknownTask()
   const declined = await stored(flow.tasks.decline(taskId))
   if (declined === 'unknown') throw unknownTask()
-  if (declined === 'paid') return hasPayment(request, found.paidBy)
+  if (declined === 'paid') {
+    // The payment may have come after the task was looked up.
+    const paid = await stored(flow.tasks.find(taskId))
+    return hasPayment(request, paid?.paidBy)
+  }
   const { call } = found
   return taskResponse(
     declinedTask(),

@@ -2,14 +2,13 @@
  * Tasks over a store that other processes can read. The store gets a hash of the task's id, and the content sealed under the
  * id: whoever reads the store can neither pay a task nor read an input or an answer.
  */
-import { createHash } from 'node:crypto'
 import { canonicalJson } from '../../domain/canonical-json.js'
 import type { PaymentPayload } from '../../domain/x402.js'
 import { NO_ADDRESS } from '../../ports/charge.js'
 import type { TaskStore } from '../../ports/task-store.js'
 import type { PaidBy, QuotedCall, Tasks } from '../../ports/tasks.js'
 import type { ChargeDeps } from '../charge/charge-deps.js'
-import { sealBytes, unsealBytes } from '../charge/claim-name-and-seal.js'
+import { sealBytes, sha256, unsealBytes } from '../charge/claim-name-and-seal.js'
 import { countTask, uncountTask } from '../charge/effects/admit.js'
 import { paymentLifeMs } from '../charge/payment-life.js'
 
@@ -45,14 +44,12 @@ interface KeptCall extends QuotedCall {
 const UNREADABLE = 'unreadable:'
 
 export function tasksOver(deps: ChargeDeps, { store, terms, quoteLifeMs }: TasksOptions): Tasks {
-  const { payTo, reader, random, logger, endpoints } = deps
+  const { recordOwner, reader, random, logger, endpoints } = deps
   const { retentionMs } = deps.rules
   // Callers without an address are one owner. If they had one share, a single one of them could take it from all others.
   const ownerMaxOf = (clientAddress: string) =>
     clientAddress === NO_ADDRESS ? terms.max : Math.ceil(terms.max / SHARE_OF_ONE)
-  const nameOf = (id: string) => hashOf(JSON.stringify(['task', payTo, id]))
-  const idOf = (payment: PaymentPayload) =>
-    reader.read(payment)?.txId ?? UNREADABLE + hashOf(canonicalJson(payment.payload ?? null))
+  const nameOf = (id: string) => sha256(JSON.stringify(['task', recordOwner, id]))
   const opened = (content: Uint8Array, id: string) =>
     JSON.parse(unsealBytes(content, id, nameOf(id)).toString('utf8')) as KeptCall
 
@@ -67,7 +64,7 @@ export function tasksOver(deps: ChargeDeps, { store, terms, quoteLifeMs }: Tasks
       const name = nameOf(id)
       const keptCall: KeptCall = { ...call, clientAddress }
       const content = sealBytes(Buffer.from(JSON.stringify(keptCall), 'utf8'), id, name, random)
-      const owner = hashOf(clientAddress)
+      const owner = sha256(clientAddress)
       const ownerMax = ownerMaxOf(clientAddress)
       const kept = await store.put({ name, content, owner, lifeMs: quoteLifeMs, ownerMax, max })
       return kept === 'kept' ? { verdict: 'kept', id } : { verdict: 'full' }
@@ -81,7 +78,8 @@ export function tasksOver(deps: ChargeDeps, { store, terms, quoteLifeMs }: Tasks
     async take(id, payment) {
       const name = nameOf(id)
       const token = random.uuid()
-      const by = { name, payment: idOf(payment), token }
+      const read = reader.read(payment)
+      const by = { name, payment: read?.txId ?? unreadable(payment), token }
       const taken = await store.take({ ...by, lifeMs: quoteLifeMs + UNTIL_PAID_MS })
       switch (taken.verdict) {
         case 'unknown':
@@ -97,7 +95,7 @@ export function tasksOver(deps: ChargeDeps, { store, terms, quoteLifeMs }: Tasks
             call,
             async paid() {
               // For as long as its answer may be asked for: an answer that was recorded is kept for this time.
-              const lifeMs = paymentLifeMs(reader.read(payment)) + retentionMs
+              const lifeMs = paymentLifeMs(read) + retentionMs
               try {
                 await store.take({ ...by, lifeMs })
               } catch (cause) {
@@ -131,10 +129,10 @@ export function tasksOver(deps: ChargeDeps, { store, terms, quoteLifeMs }: Tasks
   }
 }
 
-function paidBy(payment: string): PaidBy {
-  return { txId: payment.startsWith(UNREADABLE) ? undefined : payment }
+function unreadable({ payload = null }: PaymentPayload): string {
+  return UNREADABLE + sha256(canonicalJson(payload))
 }
 
-function hashOf(text: string): string {
-  return createHash('sha256').update(text).digest('base64url')
+function paidBy(payment: string): PaidBy {
+  return { txId: payment.startsWith(UNREADABLE) ? undefined : payment }
 }

@@ -70,7 +70,7 @@ export interface Call {
   takenFrom: string | undefined
   /** How many calls the window of the caller's key has after this one; `undefined` where it has no count, or it is unknown. */
   callsLeft: number | undefined
-  /** Why the caller's key covers nothing any more, where the quote can say it. */
+  /** Why the caller's window does not cover this call. The quote repeats it. */
   uncovered: string | undefined
   replayed: ReplayedAnswer | undefined
   mismatch: string | undefined

@@ -60,7 +60,7 @@ export function pendingWindowMoves(
 
 function pendingMoves<Move extends { readonly how: string; readonly payment?: string }>(
   sendOne: (move: Move) => Promise<unknown>,
-  /** The kind of moves that leases do too, in time. */
+  /** Moves of this kind may be dropped: the end of the lease does the same later. */
   spare: Move['how'],
   onDropped: (move: Move) => void,
   logger: Logger,

@@ -56,8 +56,7 @@ export function recordMove(deps: ChargeDeps, call: Call): RecordMove {
 }
 
 /**
- * An answer that is too large to keep, or a stream that has not ended, is delivered and charged. A retry with its key is then refused instead of
- * charged again.
+ * An answer that is too large, and a stream that has not ended, are charged but not kept. A retry is refused, not charged again.
  */
 export function replayedAnswer(deps: ChargeDeps, call: Call): ReplayedAnswer {
   const { answer, txId, payer, requirements, window, takenFrom, callsLeft } = call

@@ -34,6 +34,7 @@ const SHARE_OF_ONE = 4
  * credit. With an hour more, a worthless payment took a place for an hour.
  */
 const UNTIL_PAID_MS = 60_000
+
 /** What is kept of a task. */
 interface KeptCall extends QuotedCall {
   /** The address that began it, and that it is counted for. */

@@ -74,8 +74,9 @@ describe('a slip', () => {
     [['quote', 'http://x', '--body', '{'], 'It is not JSON'],
     [['quote', 'http://x', '--data', 'b'], 'It is name=value'],
     [['quote', 'http://x', '--header', 'b'], "It is 'Name: value'"],
+    [['call', 'http://x', '--max-price', '1', '--network', ''], 'It is empty'],
   ])('%j is told on one line', async (args, what) => {
-    const { code, stdout, stderr } = await svc(args)
+    const { code, stdout, stderr } = await svc(args, { SVC_NETWORK: 'testnet' })
     expect([code, stdout, stderr.trim().split('\n').length]).toEqual([2, '', 1])
     expect(stderr).toContain(what)
   })

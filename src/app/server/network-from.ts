@@ -7,7 +7,7 @@ import { isRecord } from '../../domain/x402.js'
 
 /**
  * The network that an environment variable names: `mainnet`, `testnet`, or a JSON file with a definition.
- * Nothing, or an empty text, is mainnet.
+ * Nothing is mainnet. So is an empty text: an environment that passes an unset variable on, such as a container's, makes it empty.
  *
  * @example
  * const network = networkFrom(process.env.SVC_NETWORK)

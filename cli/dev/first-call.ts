@@ -35,6 +35,8 @@ export async function offerAt(port: number, network?: Network): Promise<Offer | 
     // Skip endpoints at other origins: the shown call, and the test of it here, go only to the agent that listens on
     // this port.
     if (!URL.canParse(endpoint.url) || new URL(endpoint.url).origin !== url) continue
+    // An example is JSON, and these take text or bytes.
+    if (endpoint.bodyType !== undefined) continue
     const call = await firstCall(endpoint, client, network)
     if (call) return { ...offer, call }
   }

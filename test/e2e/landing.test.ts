@@ -255,6 +255,17 @@ describe('a paid endpoint in a browser', () => {
     }
   })
 
+  it.each(['text', 'bytes'] as const)(
+    'shows no command for a body of %s, which is not JSON',
+    async bodyType => {
+      const upload = defineEndpoint({ name: 'upload', price: '$0.01', bodyType, handler })
+      const seller = await open([upload])
+      const { text } = await read(`${seller.url}/upload`, HTML)
+      expect(text).toContain('$0.01 per call')
+      expect(text).not.toContain('svc call')
+    },
+  )
+
   it('is a page for no other method, and for no other answer', async () => {
     const seller = await open([say, month])
     const posted = await ask(`${seller.url}/say`, { body: { text: 'a' }, headers: HTML })

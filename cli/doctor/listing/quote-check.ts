@@ -1,5 +1,5 @@
 /** Checks a 402 as an index reads it: its quote, the size of its header, and whether it is for this very resource. */
-import { isValidAddress } from '../../../src/adapters/algorand/address.js'
+import { isPayable } from '../../../src/app/client/read-quote.js'
 import type { HttpReply } from '../../../src/app/client/send-request.js'
 import { textFromBase64 } from '../../../src/domain/base64.js'
 import { deeperThan } from '../../../src/domain/json-depth.js'
@@ -8,7 +8,6 @@ import {
   decodeAnswerHeader,
   isRecord,
   PAYMENT_REQUIRED_HEADER,
-  type PaymentRequirements,
   readRequirements,
   X402_VERSION,
 } from '../../../src/domain/x402.js'
@@ -76,17 +75,17 @@ function resourceProblems({ serviceName, tags, iconUrl }: Record<string, unknown
 
 function termsProblems(accepts: unknown, { amount, asset, payTo }: Claimed, own: NetworkFacts): string[] {
   const entries: readonly unknown[] = Array.isArray(accepts) ? accepts : []
-  const terms = entries.flatMap(entry => readRequirements(entry) ?? []).find(entry => isUsdc(entry, own))
-  if (terms === undefined) return ['no entry of accepts asks for USDC on Algorand under the scheme exact']
+  const terms = entries
+    .flatMap(entry => readRequirements(entry) ?? [])
+    .find(entry => {
+      const network = networkOf(entry.network, own)
+      return network !== undefined && isPayable(entry, network)
+    })
+  if (terms === undefined) return ['no entry of accepts can be paid exactly in USDC on Algorand']
   const claims = { amount, asset, payTo }
   return Object.entries(claims)
     .filter(([field, claim]) => claim !== undefined && claim !== terms[field as keyof typeof claims])
     .map(([field, claim]) => {
       return `${field} is ${shown(terms[field as keyof typeof claims])}, and ${shown(claim)} in the list`
     })
-}
-
-function isUsdc({ scheme, network, asset, payTo }: PaymentRequirements, own: NetworkFacts): boolean {
-  const known = networkOf(network, own)
-  return scheme === 'exact' && asset === known?.usdcId && isValidAddress(payTo)
 }

@@ -124,6 +124,33 @@ describe('an account', () => {
     expect(sandbox.balance(address)).toMatchObject({ usdc: 0n })
   })
 
+  it('is opted in where a proxy sends the transfer twice, and passes on the second answer', async () => {
+    const { address, mnemonic } = await made()
+    await fund(address, 201_000)
+    const node = closing(await faultyNode(sandbox))
+    node.set('submit', 'twice')
+    const { code, stdout } = await fed(mnemonic, ['optin', '--json', '--algod', node.url])
+    expect([code, JSON.parse(stdout).txId]).toEqual([0, sandbox.transactions().at(-1)?.txId])
+  })
+
+  it.each([
+    ['may still land', 1, 'optin_unknown', 4],
+    ['cannot land any more', 20, 'optin_refused', 1],
+  ])('is told of a transfer that the node dropped whether it %s', async (_, rounds, error, exit) => {
+    const { address, mnemonic } = await made()
+    await fund(address, 201_000)
+    const node = closing(await faultyNode(sandbox))
+    node.pool()
+    const opting = fed(mnemonic, ['optin', '--algod', node.url])
+    await node.pooled()
+    sandbox.advanceRounds(rounds)
+    node.drop('the pool is full')
+    const { code, stderr } = await opting
+    expect([code, stderr]).toEqual([exit, expect.stringContaining(`dropped it: the pool is full`)])
+    expect(stderr).toContain(`(${error})`)
+    expect(stderr).not.toContain('refused the opt-in')
+  })
+
   it('shows its holdings to people, beyond 2^53 base units as well', async () => {
     const address = sandbox.wallet.address
     const node = await nodeOf(

@@ -36,7 +36,10 @@ export function bazaarCommand(program: Command): void {
       PAGE_ENTRIES_MAX,
     )
     .option('--all', 'read every page of the index, of --limit entries each')
-    .option('--facilitator <url>', 'whose index (default: the one that serve uses)')
+    .option(
+      '--facilitator <url>',
+      'whose index (default: the one that serve uses on the network of SVC_NETWORK)',
+    )
     .option('--json', 'print the entries as JSON')
     .addHelpText(
       'after',
@@ -52,7 +55,7 @@ Example:
 
 async function bazaar({ search, limit, all, facilitator, json: asJson }: BazaarFlags): Promise<void> {
   const { listBazaar, listWholeBazaar } = await import('../../src/client.js')
-  const options = { limit, facilitatorUrl: facilitator }
+  const options = { limit, facilitatorUrl: facilitator ?? (await ownFacilitator()) }
   const reading = all ? listWholeBazaar(options) : listBazaar(options)
   const answer = await whileWaiting<WholeBazaarAnswer | BazaarAnswer>('reading the index', reading)
   if (!answer.ok) throw new SvcError(answer.error, 'bazaar_unavailable')
@@ -63,6 +66,16 @@ async function bazaar({ search, limit, all, facilitator, json: asJson }: BazaarF
   if (!('complete' in answer) || answer.complete) return
   note(`The index was not read to its end: ${printable(answer.stopped)}.`)
   process.exitCode = EXIT.failed
+}
+
+/** A definition names the facilitator of its network, whose index it is. `undefined`: the network cannot be read. */
+async function ownFacilitator(): Promise<string | undefined> {
+  const own = ownNetworkIfAny()
+  if (own === undefined) return undefined
+  const { remotesOf } = await import('../../src/app/server/remotes-from-options.js')
+  const [url] = remotesOf({}, own).facilitatorUrls
+  if (url !== undefined) return url
+  throw new SvcError(`There is no facilitator for ${own.name}: give --facilitator`, 'invalid_options')
 }
 
 function described({ resourceUrl, accepts, description }: BazaarResource): string[] {

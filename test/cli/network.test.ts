@@ -96,6 +96,22 @@ describe('a network of one’s own', () => {
     expect(quote.stdout.match(/^price/gm)).toHaveLength(1)
   })
 
+  it('has its own index, which its facilitator keeps', async () => {
+    await svc(['call', `${seller.url}/work`, '--max-price', '0.01'], {
+      SVC_MNEMONIC: sandbox.wallet.mnemonic,
+      SVC_NETWORK: file,
+    })
+    const nameless = await written('no-facilitator.json', LOCALNET)
+    const [bazaar, doctor, none] = await Promise.all([
+      svc(['bazaar'], { SVC_NETWORK: file }),
+      svc(['doctor', '--bazaar', seller.url, '--network', file]),
+      svc(['bazaar'], { SVC_NETWORK: nameless }),
+    ])
+    expect(bazaar).toMatchObject({ code: 0, stdout: `${seller.url}/work  $0.01 on localnet\n` })
+    expect(doctor.stdout).toMatch(/\nlisted +ok +1 of 1 resources/)
+    expect(none).toMatchObject({ code: 2, stderr: expect.stringContaining('no facilitator for localnet') })
+  })
+
   it('is asked about the journal that names it, and about no other', async () => {
     await svc(['call', `${seller.url}/work`, '--max-price', '0.01'], {
       SVC_MNEMONIC: sandbox.wallet.mnemonic,

@@ -3,7 +3,7 @@ import type { Algod } from '../../src/adapters/algorand/algod-api.js'
 import { algodClient } from '../../src/adapters/algorand/node-clients.js'
 import { remotesOf } from '../../src/app/server/remotes-from-options.js'
 import { SvcError } from '../../src/domain/errors.js'
-import type { NetworkFacts } from '../../src/domain/network.js'
+import { type NetworkFacts, otherThan } from '../../src/domain/network.js'
 
 /** The ledger asks for this of an account, and for as much again for each asset. */
 const MIN_BALANCE_MICRO_ALGOS = 100_000n
@@ -47,13 +47,14 @@ export function nodeOf(network: NetworkFacts, named: string | undefined) {
 }
 
 async function read(algod: Algod, network: NetworkFacts, address: string): Promise<Holdings> {
-  const [{ genesisHash }, account, holding] = await Promise.all([
+  const [params, account, holding] = await Promise.all([
     algod.suggestedParams(),
     algod.account(address),
     algod.assetHolding(address, network.usdc),
   ])
-  if (genesisHash !== network.genesisHash)
-    throw new SvcError(`The node is not on ${network.name}`, 'network_mismatch')
+  const other = otherThan(network, params)
+  if (other !== undefined)
+    throw new SvcError(`The node is not on ${network.name}: ${other}`, 'network_mismatch')
   const held = {
     address,
     network,

@@ -1,5 +1,6 @@
 /** Networks of Algorand as values: every name that the protocol gives one, and what is paid with there. */
 import { fromBase64 } from './base64.js'
+import { shown } from './errors.js'
 
 /** The public networks. On `testnet` USDC costs nothing. */
 export type PublicNetwork = 'mainnet' | 'testnet'
@@ -160,6 +161,18 @@ export function networkIdsOf({ caip2, wholeHashId }: NetworkFacts, offered: Netw
 export function isIdOf({ caip2, wholeHashId }: NetworkFacts, id: unknown): id is string {
   return id === caip2 || id === wholeHashId
 }
+
+/**
+ * Why a node that reports this is not of the network; `undefined` where it is. Both are asked because both are signed: with another
+ * genesis id the ledger refuses the transaction.
+ */
+export function otherThan(network: NetworkFacts, node: Genesis): string | undefined {
+  if (node.genesisHash !== network.genesisHash) return `its genesis hash is ${shown(node.genesisHash)}`
+  if (node.genesisId === network.genesisId) return undefined
+  return `its genesis id is ${shown(node.genesisId)}, not ${shown(network.genesisId)}`
+}
+
+type Genesis = Pick<NetworkDefinition, 'genesisHash' | 'genesisId'>
 
 /** The public network that an id names; `undefined` for any other text. */
 export function publicNetworkOf(id: unknown): PublicNetwork | undefined {

@@ -123,7 +123,12 @@ describe.concurrent('svc doctor', () => {
   })
 
   const onTestnet = {
-    '/v2/transactions/params': { 'last-round': 5, 'min-fee': 1000, 'genesis-hash': TESTNET.genesisHash },
+    '/v2/transactions/params': {
+      'last-round': 5,
+      'min-fee': 1000,
+      'genesis-hash': TESTNET.genesisHash,
+      'genesis-id': TESTNET.genesisId,
+    },
     '/v2/accounts/': { 'asset-holding': { amount: 0, 'asset-id': USDC_ASSET_ID.testnet } },
   }
   const assets: [string, unknown, string[]][] = [
@@ -137,6 +142,13 @@ describe.concurrent('svc doctor', () => {
       expect((await examined(['--algod', algod])).wrong).toEqual(wrong)
     })
   }
+
+  it('finds a node that reports another genesis id, because signatures have it too', async () => {
+    const params = { ...onTestnet['/v2/transactions/params'], 'genesis-id': 'sandnet-v1' }
+    const asset = { params: { 'unit-name': 'USDC', decimals: 6 } }
+    const algod = await fake({ ...onTestnet, '/v2/transactions/params': params, '/v2/assets/': asset })
+    expect((await examined(['--algod', algod])).wrong).toEqual(['Algorand node: failed'])
+  })
 
   it('takes payTo and network from the environment, and a flag over it', async () => {
     const env = { SVC_SANDBOX: sandbox.url, SVC_PAY_TO: sandbox.seller.address, SVC_NETWORK: 'testnet' }

@@ -1,7 +1,9 @@
 /** `svc doctor`: each thing that can be wrong, found and named with its cure, and nothing else with it. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { algorandNode } from '../../cli/doctor/algorand-node.js'
 import { CAIP2, TESTNET, USDC_ASSET_ID } from '../../src/domain/network.js'
 import { type Sandbox, startSandbox } from '../../src/sandbox.js'
+import { emptyNode } from '../support/empty-node.js'
 import { type FakeNode, fakeNode } from '../support/fake-node.js'
 import { svc } from './run.js'
 
@@ -143,11 +145,13 @@ describe.concurrent('svc doctor', () => {
     })
   }
 
-  it('finds a node that reports another genesis id, because signatures have it too', async () => {
-    const params = { ...onTestnet['/v2/transactions/params'], 'genesis-id': 'sandnet-v1' }
-    const asset = { params: { 'unit-name': 'USDC', decimals: 6 } }
-    const algod = await fake({ ...onTestnet, '/v2/transactions/params': params, '/v2/assets/': asset })
-    expect((await examined(['--algod', algod])).wrong).toEqual(['Algorand node: failed'])
+  it('finds a node that reports another genesis id, because payments are signed with it too', async () => {
+    const params = { ...(await emptyNode().suggestedParams()), genesisId: 'sandnet-v1' }
+    const suggestedParams = async () => params
+    expect(await algorandNode(NOWHERE, TESTNET, { suggestedParams })).toMatchObject({
+      status: 'failed',
+      message: expect.stringContaining("genesis id is 'sandnet-v1', not 'testnet-v1.0'"),
+    })
   })
 
   it('takes payTo and network from the environment, and a flag over it', async () => {

@@ -19,7 +19,7 @@ export type NetworkName = PublicNetwork | (string & Record<never, never>)
  * const localnet = {
  *   name: 'localnet',
  *   genesisId: 'dockernet-v1',
- *   genesisHash: 'kUt08LxeVAAGHnh4JoAoAMM9ql/hBwSoiFtlnKNeOxA=',
+ *   genesisHash: 'ThisIsNotAHash/PutTheHashOfYourNodeInHere+A=',
  *   usdc: 1002,
  *   algodUrl: 'http://localhost:4001',
  *   algodToken: 'a'.repeat(64),

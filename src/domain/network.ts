@@ -185,6 +185,11 @@ export function networkOf(id: unknown, own: NetworkFacts | undefined): NetworkFa
   return [own, MAINNET, TESTNET].find(network => network && isIdOf(network, id))
 }
 
+/** Where nobody names a network. A sandbox emulates testnet, unless its user names another network to both. */
+export function unnamedNetwork(sandbox: string | undefined): PublicNetwork {
+  return sandbox === undefined ? 'mainnet' : 'testnet'
+}
+
 export function isPublicNetwork(value: unknown): value is PublicNetwork {
   return value === 'mainnet' || value === 'testnet'
 }

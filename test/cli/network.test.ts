@@ -2,7 +2,7 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { MAINNET, TESTNET } from '../../src/domain/network.js'
 import { networkFacts } from '../../src/domain/network-definition.js'
 import { defineEndpoint, networkFrom } from '../../src/index.js'
@@ -184,9 +184,13 @@ describe('a file', () => {
     ])
   })
 
-  it('is not needed for a public network, and nothing means mainnet', () => {
+  it('is not needed for a public network, and nothing means mainnet, or testnet with a sandbox', () => {
     expect(networkFrom('testnet')).toBe('testnet')
-    expect([networkFrom(undefined), networkFrom('')]).toEqual(['mainnet', 'mainnet'])
+    const unnamed = () => [undefined, ''].map(networkFrom)
+    expect(unnamed()).toEqual(['mainnet', 'mainnet'])
+    vi.stubEnv('SVC_SANDBOX', sandbox.url)
+    expect(unnamed()).toEqual(['testnet', 'testnet'])
+    vi.unstubAllEnvs()
     expect(networkFacts(networkFrom('testnet'))).toBe(TESTNET)
   })
 })

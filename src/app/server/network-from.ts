@@ -1,13 +1,15 @@
 /** Reads a network from a text, such as an environment variable's: a public network's name, or a file with a definition. */
 import { readFileSync } from 'node:fs'
+import { sandboxUrl } from '#platform'
 import { SvcError, shown } from '../../domain/errors.js'
-import { isPublicNetwork, type Network } from '../../domain/network.js'
+import { isPublicNetwork, type Network, unnamedNetwork } from '../../domain/network.js'
 import { networkFacts } from '../../domain/network-definition.js'
 import { isRecord } from '../../domain/x402.js'
 
 /**
  * The network that an environment variable names: `mainnet`, `testnet`, or a JSON file with a definition.
- * Nothing is mainnet. So is an empty text: an environment that passes an unset variable on, such as a container's, makes it empty.
+ * Nothing is mainnet, or testnet with the environment variable `SVC_SANDBOX`. So is an empty text: an environment that passes an
+ * unset variable on, such as a container's, makes it empty.
  *
  * @example
  * const network = networkFrom(process.env.SVC_NETWORK)
@@ -15,7 +17,7 @@ import { isRecord } from '../../domain/x402.js'
  * @throws SvcError `invalid_network`
  */
 export function networkFrom(text: string | undefined): Network {
-  const named = text || 'mainnet'
+  const named = text || unnamedNetwork(sandboxUrl())
   if (isPublicNetwork(named)) return named
   return networkFacts(definitionIn(named), why => {
     throw invalid(`${shown(named)}: ${why}`)

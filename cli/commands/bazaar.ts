@@ -62,7 +62,7 @@ async function bazaar({ search, limit, all, facilitator, json: asJson }: BazaarF
   const found = answer.resources.filter(resource => search === undefined || mentions(resource, search))
   if (asJson) print(json(found, 2))
   else if (found.length > 0) print(...found.flatMap(described))
-  else note(all ? 'Nothing of that is in the index.' : `Nothing of that is among the first ${limit} entries.`)
+  else note(all ? 'No match in the index.' : `No match in the first ${limit} entries.`)
   if (!('complete' in answer) || answer.complete) return
   note(`The index was not read to its end: ${printable(answer.stopped)}.`)
   process.exitCode = EXIT.failed

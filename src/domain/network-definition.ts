@@ -1,6 +1,6 @@
 /**
- * Reads a network from what a user gave: a public network's name, or a definition. Nobody shall mean mainnet by mistake, nor
- * take another network for it, so a definition that shares a part of a public network's identity must share all of it.
+ * Reads a network from what a user gave: a public network's name, or a definition. Nobody must use mainnet by mistake, or think that
+ * another network is mainnet. So a definition that shares a part of a public network's identity must share all of it.
  */
 import { SvcError, shown } from './errors.js'
 import {
@@ -94,7 +94,9 @@ function publicNameOf({ genesisHash }: NetworkDefinition): PublicNetwork | undef
   return found?.given as PublicNetwork | undefined
 }
 
-/** Money on mainnet is real. A play network that looks like it would sell for nothing, the other way round it would spend. */
+/**
+ * If a play network looks like mainnet, a seller gives goods away. If mainnet looks like a play network, a buyer spends real money.
+ */
 function refuseLies(definition: NetworkDefinition, refuse: Refuse): NetworkDefinition {
   const publicName = publicNameOf(definition)
   if (publicName !== undefined) {

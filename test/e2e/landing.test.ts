@@ -230,7 +230,7 @@ describe('a paid endpoint in a browser', () => {
       [
         'say',
         '$0.01 per call',
-        `svc call &#39;${seller.url}/say&#39; --body &#39;{&quot;text&quot;:&quot;example&quot;}&#39; --max-price 0.01 --network testnet`,
+        `svc call ${seller.url}/say --body &#39;{&quot;text&quot;:&quot;example&quot;}&#39; --max-price 0.01 --network testnet`,
       ],
       [
         'news/all?of=today',

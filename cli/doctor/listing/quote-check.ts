@@ -4,6 +4,7 @@ import type { HttpReply } from '../../../src/app/client/send-request.js'
 import { textFromBase64 } from '../../../src/domain/base64.js'
 import { deeperThan } from '../../../src/domain/json-depth.js'
 import { type NetworkFacts, networkOf } from '../../../src/domain/network.js'
+import { isLabel, TAGS_MAX } from '../../../src/domain/service-metadata.js'
 import {
   decodeAnswerHeader,
   isRecord,
@@ -56,14 +57,11 @@ function isSame(url: unknown, claimed: URL): boolean {
   return typeof url === 'string' && URL.canParse(url) && new URL(url).href === claimed.href
 }
 
-const PRINTABLE = /^[\x20-\x7e]{1,32}$/
-
 /** Clients that find more than this refuse the whole quote. */
 function resourceProblems({ serviceName, tags, iconUrl }: Record<string, unknown>): string[] {
-  const isTag = (tag: unknown) => typeof tag === 'string' && PRINTABLE.test(tag)
-  const areTags = Array.isArray(tags) && tags.length <= 5 && tags.every(isTag)
+  const areTags = Array.isArray(tags) && tags.length <= TAGS_MAX && tags.every(isLabel)
   return [
-    serviceName === undefined || isTag(serviceName)
+    serviceName === undefined || isLabel(serviceName)
       ? []
       : 'resource.serviceName is not 1 to 32 characters of ASCII',
     tags === undefined || areTags ? [] : 'resource.tags are not up to 5 texts of 1 to 32 characters of ASCII',

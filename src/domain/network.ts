@@ -185,9 +185,12 @@ export function networkOf(id: unknown, own: NetworkFacts | undefined): NetworkFa
   return [own, MAINNET, TESTNET].find(network => network && isIdOf(network, id))
 }
 
-/** Where nobody names a network. A sandbox emulates testnet, unless its user names another network to both. */
+/**
+ * Where nobody names a network; `sandbox` is the variable `SVC_SANDBOX`, which may be empty. A sandbox emulates testnet, unless its user
+ * names another network to both.
+ */
 export function unnamedNetwork(sandbox: string | undefined): PublicNetwork {
-  return sandbox === undefined ? 'mainnet' : 'testnet'
+  return sandbox ? 'testnet' : 'mainnet'
 }
 
 export function isPublicNetwork(value: unknown): value is PublicNetwork {

@@ -1,6 +1,5 @@
 /** Reads a network from a text, such as an environment variable's: a public network's name, or a file with a definition. */
 import { readFileSync } from 'node:fs'
-import { sandboxUrl } from '#platform'
 import { SvcError, shown } from '../../domain/errors.js'
 import { isPublicNetwork, type Network, unnamedNetwork } from '../../domain/network.js'
 import { networkFacts } from '../../domain/network-definition.js'
@@ -17,7 +16,8 @@ import { isRecord } from '../../domain/x402.js'
  * @throws SvcError `invalid_network`
  */
 export function networkFrom(text: string | undefined): Network {
-  const named = text || unnamedNetwork(sandboxUrl())
+  // Not by `#platform`, which would load all of its neighbours for every `svc --help`.
+  const named = text || unnamedNetwork(process.env.SVC_SANDBOX)
   if (isPublicNetwork(named)) return named
   return networkFacts(definitionIn(named), why => {
     throw invalid(`${shown(named)}: ${why}`)

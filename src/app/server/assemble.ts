@@ -71,6 +71,7 @@ export function assemble(settings: Settings, drain: Drain, around: PlatformServi
     random,
     stop: drain.stop,
     logger,
+    keepsMessages: settings.keepsMessages,
     rules,
   }
   const stopSweeping = sweeping(deps.subscriptions, clock, logger)

@@ -90,11 +90,7 @@ export interface ServerOptions {
   readonly stores?: Stores
   /** How many runs `/_svc/runs` shows. @default 100 */
   readonly runsCapacity?: number
-  /**
-   * An Algorand node, for rounds and for proof that a payment landed.
-   *
-   * @default in Node `SVC_SANDBOX`, else the network's: its definition's, or a public one
-   */
+  /** An Algorand node, for rounds and for proof that a payment landed. @default `SVC_SANDBOX`, else the network's: its definition's, or a public one */
   readonly algodUrl?: string
   /** The API token of the node. @default that of the network's definition for its own node; else none */
   readonly algodToken?: string

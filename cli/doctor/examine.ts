@@ -3,7 +3,7 @@ import { ALGOD_TOKEN_HEADER, algodOver } from '../../src/adapters/algorand/algod
 import { nodeClient } from '../../src/adapters/algorand/node-clients.js'
 import { remotesOf } from '../../src/app/server/remotes-from-options.js'
 import type { NetworkFacts } from '../../src/domain/network.js'
-import { nodeOf } from '../wallet/holdings.js'
+import { nodeOf } from '../nodes-of-network.js'
 import { algorandNode, usdcAsset } from './algorand-node.js'
 import { facilitatorFindings } from './facilitator.js'
 import type { Finding } from './finding.js'

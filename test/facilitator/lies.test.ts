@@ -58,7 +58,13 @@ describe('before anything is submitted', () => {
   it('a node of another network gets no signature', async () => {
     const { node, facilitator, pay } = await rig()
     const { payload, requirements } = await pay()
-    const params = { 'genesis-hash': OTHER_HASH, 'last-round': 5, 'min-fee': 1000, fee: 0 }
+    const params = {
+      'genesis-hash': OTHER_HASH,
+      'genesis-id': 'other-v1',
+      'last-round': 5,
+      'min-fee': 1000,
+      fee: 0,
+    }
     node.set('params', { status: 200, text: JSON.stringify(params) })
     await expect(facilitator.verify(payload, requirements)).rejects.toMatchObject({
       code: 'node_unavailable',

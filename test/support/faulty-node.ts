@@ -9,8 +9,16 @@ import type { Sandbox } from '../../src/sandbox.js'
 
 export type Step = 'params' | 'simulate' | 'submit' | 'pending' | 'wait' | 'other'
 
-/** `die`: before the sandbox hears of it. `die-after`: when the sandbox has done it. A reply is sent instead of the sandbox's. */
-export type Fault = 'hang' | 'die' | 'die-after' | { readonly status: number; readonly text: string }
+/**
+ * `die`: before the sandbox hears of it. `die-after`: when the sandbox has done it. `twice`: as a proxy that sends it again, and
+ * passes on the second answer. A reply is sent instead of the sandbox's.
+ */
+export type Fault =
+  | 'hang'
+  | 'die'
+  | 'die-after'
+  | 'twice'
+  | { readonly status: number; readonly text: string }
 
 export interface FaultyNode {
   readonly url: string
@@ -78,6 +86,7 @@ export async function faultyNode(sandbox: Sandbox): Promise<FaultyNode> {
     if (fault === 'hang') return
     if (fault === 'die') return void request.socket.destroy()
     if (typeof fault === 'object') return void response.writeHead(fault.status, JSON_TYPE).end(fault.text)
+    if (fault === 'twice') await forward(path, body)
     const reply = fromPool(step, path, body) ?? (await forward(path, body))
     if (fault === 'die-after') return void request.socket.destroy()
     response.writeHead(reply.status, JSON_TYPE).end(reply.text)

@@ -6,7 +6,11 @@
 import type { SignedTransaction } from 'algosdk'
 import { LRUCache } from 'lru-cache'
 import { awaitFate } from '../../adapters/algorand/facilitating/await-fate.js'
-import type { FacilitatorNode, Fate } from '../../adapters/algorand/facilitating/facilitator-node.js'
+import {
+  ALREADY_IN_LEDGER,
+  type FacilitatorNode,
+  type Fate,
+} from '../../adapters/algorand/facilitating/facilitator-node.js'
 import type { Clock } from '../../ports/clock.js'
 import type { FeeBudget } from './fee-budget.js'
 
@@ -79,7 +83,7 @@ export function paymentSettler({ node, budget, clock }: SettlingDeps) {
     if (fate?.is === 'landed') return { outcome: 'already' }
     if (fate?.is === 'pooled') return { outcome: 'pending', earlier: true, words: POOLED }
     if (fate?.is === 'dropped' && wasSent) return dropped(txId, fate.words)
-    if (words.includes(ALREADY)) return { outcome: 'failed', code: SETTLEMENT_FAILED, words }
+    if (words.includes(ALREADY_IN_LEDGER)) return { outcome: 'failed', code: SETTLEMENT_FAILED, words }
     const isSure = fate !== undefined && !wasSent
     return { outcome: isSure ? 'refused' : 'failed', code: SIMULATION_FAILED, words }
   }
@@ -99,7 +103,7 @@ export function paymentSettler({ node, budget, clock }: SettlingDeps) {
       remembered.delete(txId)
       budget.giveBack(txId)
     }
-    if (!words.includes(ALREADY)) return { outcome: 'failed', code: SETTLEMENT_FAILED, words }
+    if (!words.includes(ALREADY_IN_LEDGER)) return { outcome: 'failed', code: SETTLEMENT_FAILED, words }
     const fate = await fateOf(txId)
     return fate?.is === 'landed'
       ? { outcome: 'already' }
@@ -140,7 +144,6 @@ export function paymentSettler({ node, budget, clock }: SettlingDeps) {
   }
 }
 
-const ALREADY = 'already in ledger'
 const POOLED = 'It was submitted before'
 const SIMULATION_FAILED = 'invalid_exact_avm_simulation_failed'
 const SETTLEMENT_FAILED = 'invalid_exact_avm_settlement_failed'

@@ -34,6 +34,9 @@ export type Fate =
   /** Neither in this node's pool nor in its last 1000 rounds. */
   | { readonly is: 'unknown' }
 
+/** A node's words where it knows the transaction, in its pool or as landed: this submission was not the first. */
+export const ALREADY_IN_LEDGER = 'already in ledger'
+
 /** Submission is asked once, so it has more time than questions that can be repeated. */
 const SUBMIT_TIMEOUT_MS = 5_000
 

@@ -94,6 +94,18 @@ describe('ceilings', () => {
     expect(facilitator.condition().feesToday).toBe(2_000)
   })
 
+  it('of a day: a payment that is not submitted holds nothing of it', async () => {
+    const { node, pass, facilitator, pay } = await rig({ feePerDayMax: 2_000 })
+    const [stalled, other] = [await pay(), await pay()]
+    node.set('simulate', 'hang')
+    const settling = facilitator.settle(stalled.payload, stalled.requirements)
+    await node.reached('simulate')
+    node.set('simulate', undefined)
+    expect(await facilitator.settle(other.payload, other.requirements)).toMatchObject({ success: true })
+    pass(2_000)
+    await expect(settling).rejects.toMatchObject({ code: 'node_unavailable' })
+  })
+
   it('a payer who pays its own fee uses none of it', async () => {
     const { facilitator, pay, sandbox, sponsor } = await rig({ feePerDayMax: 1 })
     const { payload, requirements } = await pay({ extra: {} })

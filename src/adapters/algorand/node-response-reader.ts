@@ -9,6 +9,8 @@ export interface NodeOptions {
   readonly token?: string
   /** For a whole response, connecting included. */
   readonly nodeTimeoutMs?: number
+  /** Ends late responses. @default the system's */
+  readonly clock?: Pick<Clock, 'after'>
 }
 
 export interface NodeClient {
@@ -61,10 +63,11 @@ export interface NodeRequest {
 
 /** A client over `transport`. The base URL's path is kept; its trailing slashes are dropped. */
 export function nodeClientOver(
-  { url, token, nodeTimeoutMs = NODE_TIMEOUT_MS }: NodeOptions,
+  { url, token, nodeTimeoutMs = NODE_TIMEOUT_MS, clock: given }: NodeOptions,
   tokenHeader: string,
-  { clock, send, close }: NodeTransport,
+  { clock: own, send, close }: NodeTransport,
 ): PostingNodeClient {
+  const clock = given ?? own
   const base = url.replace(/\/+$/, '')
   const headers = { accept: 'application/json', ...(token ? { [tokenHeader]: token } : {}) }
 

@@ -12,15 +12,21 @@ import {
   type Refused,
   refusalOf,
 } from '../../adapters/algorand/facilitating/group-checks.js'
+import { algorandPaymentReader } from '../../adapters/algorand/read-payment.js'
 import { groupIdOf } from '../../adapters/algorand/transaction-bytes.js'
 import { isRecord } from '../../domain/x402.js'
 import type { FacilitatorSettings } from './facilitator-options.js'
 import type { NetworkTerms } from './network-terms.js'
 
-export type Checked = (CheckedGroup & { readonly ok: true; readonly feeMicroAlgos: bigint }) | Refused
+export type Checked =
+  | (CheckedGroup & { readonly ok: true; readonly feeMicroAlgos: bigint; readonly isSponsored: boolean })
+  /** `txId` is the payment's, where one can be read. */
+  | (Refused & { readonly txId: string | undefined })
 
 /** Its code stands alone, without the prefix of the scheme. */
 export const INVALID_REQUIREMENTS = 'invalid_payment_requirements'
+
+const reader = algorandPaymentReader()
 
 /** Never throws: malformed input is refused as `payload`. */
 export function checkPayment(
@@ -47,9 +53,16 @@ export function checkPayment(
       throw new Refusal('not_asset_transfer', 'A clawback is no payment')
     }
     if (checked.sponsored) checkSponsored(checked.sponsored.txn, terms)
-    return { ...checked, ok: true, feeMicroAlgos: checked.sponsored?.txn.fee ?? 0n }
+    const { sponsored } = checked
+    return {
+      ...checked,
+      ok: true,
+      feeMicroAlgos: sponsored?.txn.fee ?? 0n,
+      isSponsored: sponsored !== undefined,
+    }
   } catch (error) {
-    return refusalOf(error)
+    const read = isRecord(payload) ? reader.read(payload) : undefined
+    return { ...refusalOf(error), txId: read?.txId }
   }
 }
 

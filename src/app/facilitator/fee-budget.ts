@@ -1,6 +1,6 @@
 /**
- * What the sponsor may spend on fees in a day. A fee is reserved before anything is signed, and given back only where it is certain
- * that the group does not land. A payment that is asked about again is reserved once.
+ * What the sponsor may spend on fees in a day. A fee is reserved before the group is submitted, and given back only if the
+ * node refused the group and no other node can have it. A payment that is asked about again is reserved once.
  */
 import { LRUCache } from 'lru-cache'
 import type { Clock } from '../../ports/clock.js'
@@ -9,9 +9,11 @@ export interface FeeBudget {
   readonly today: bigint
   /** Whether this fee could be reserved now. */
   covers(fee: bigint): boolean
+  /** Whether the fee of this payment is reserved. */
+  holds(txId: string): boolean
   /** `false` where the day's fees would be more than the most. */
   reserve(txId: string, fee: bigint): boolean
-  /** The payment does not land: its fee is free again. */
+  /** The group was not submitted after all: its fee is free again. */
   giveBack(txId: string): void
 }
 
@@ -43,6 +45,7 @@ export function feeBudget(perDayMax: bigint, clock: Pick<Clock, 'now'>): FeeBudg
       turn()
       return spent + fee <= perDayMax
     },
+    holds: txId => reserved.has(txId),
     reserve(txId, fee) {
       turn()
       if (reserved.has(txId)) return true

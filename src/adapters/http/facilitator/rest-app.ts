@@ -7,7 +7,7 @@ import Koa, { type Context, type Middleware } from 'koa'
 import { SvcError } from '../../../domain/errors.js'
 import { encodeHeader, isRecord } from '../../../domain/x402.js'
 import type { Logger } from '../../../ports/logger.js'
-import type { ProtocolFacilitator } from '../../../ports/protocol-facilitator.js'
+import { ASKER_HEADER, type Asker, type ProtocolFacilitator } from '../../../ports/protocol-facilitator.js'
 import type { RateLimit } from '../../../ports/rate-limit.js'
 import { BodyBudget } from '../body-memory-limit.js'
 import { errorBody, HttpError } from '../error-to-reply.js'
@@ -61,7 +61,7 @@ export function facilitatorRestApp(rest: FacilitatorRest): Koa {
   })
   router.post('/settle', async ctx => {
     const { payload, requirements } = await questionIn(ctx, 'settle', rest, bodies)
-    const answer = await facilitator.settle(payload, requirements)
+    const answer = await facilitator.settle(payload, requirements, askerIn(ctx))
     metrics.answered('settle', answer.success ? 'settled' : answer.errorReason!)
     // Only what was paid for is listed: a verification costs its asker nothing.
     if (answer.success && isListed(rest, payload, requirements)) {
@@ -156,6 +156,14 @@ async function questionIn(ctx: Context, operation: Operation, rest: FacilitatorR
   } finally {
     share.close()
   }
+}
+
+const ASKER_ID = /^[\w-]{16,64}$/
+
+/** `undefined` for servers that are not ours. */
+function askerIn(ctx: Context): Asker | undefined {
+  const id = ctx.get(ASKER_HEADER)
+  return ASKER_ID.test(id) ? { id, inProcess: false } : undefined
 }
 
 /** The payment is settled, whatever its description is. */

@@ -2,10 +2,12 @@
 import algosdk, { type Transaction } from 'algosdk'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { decodeMember } from '../../src/adapters/algorand/transaction-bytes.js'
 import { settlementOf } from '../../src/adapters/facilitator/verdict-of-response.js'
 import { ALGORAND_MAINNET, ALGORAND_TESTNET, MAINNET, TESTNET } from '../../src/domain/network.js'
+import type { PaymentPayload } from '../../src/domain/x402.js'
 import { createFacilitator } from '../../src/facilitator.js'
-import type { SandboxAccount } from '../../src/sandbox.js'
+import type { Sandbox, SandboxAccount } from '../../src/sandbox.js'
 import { moved, paymentsOn, rig } from './rig.js'
 
 const USDC = 10_458_941
@@ -15,9 +17,9 @@ describe('requirements', () => {
   it.each([
     ['another payTo', (other: string) => ({ payTo: other })],
     ['another asset', () => ({ asset: '5' })],
-  ])('%s are refused, and nothing is signed', async (_, changed) => {
+  ])('%s are refused, and nothing is signed', async (_, other) => {
     const { facilitator, pay, sandbox, node } = await rig()
-    const { payload, requirements } = await pay(changed(sandbox.accounts('stranger').address))
+    const { payload, requirements } = await pay(other(sandbox.accounts('stranger').address))
     const reason = 'invalid_payment_requirements'
     expect(await facilitator.verify(payload, requirements)).toMatchObject({
       isValid: false,
@@ -27,6 +29,25 @@ describe('requirements', () => {
     expect(settled).toMatchObject({ success: false, errorReason: reason, transaction: '' })
     expect(settlementOf({ status: 200, body: { ...settled } }).verdict).toBe('refused')
     expect(node.asked).not.toContain('simulate')
+  })
+
+  it('of nothing are refused: they would use up the fees of a day at no cost', async () => {
+    const { facilitator, pay, sandbox } = await rig()
+    const { payload, requirements } = await pay()
+    const nothing = changed(sandbox, payload, (_, { assetTransfer }) => {
+      Object.assign(assetTransfer!, { amount: 0n })
+    })
+    const settled = await facilitator.settle(nothing, { ...requirements, amount: '0' })
+    expect(settled).toMatchObject({ success: false, errorReason: 'invalid_payment_requirements' })
+  })
+
+  it('of less than the least amount are refused', async () => {
+    const { facilitator, pay } = await rig({ amountMin: '$0.01' })
+    const [less, least] = [await pay({ amount: '9999' }), await pay({ amount: '10000' })]
+    expect(await facilitator.verify(less.payload, less.requirements)).toMatchObject({
+      invalidReason: 'invalid_payment_requirements',
+    })
+    expect(await facilitator.verify(least.payload, least.requirements)).toMatchObject({ isValid: true })
   })
 
   it('of another network are refused', async () => {
@@ -106,6 +127,22 @@ describe('ceilings', () => {
     await expect(settling).rejects.toMatchObject({ code: 'node_unavailable' })
   })
 
+  it.each<[string, (own: Transaction, payment: Transaction) => Transaction, number, string | undefined]>([
+    ['its own transaction', own => own, 64, undefined],
+    ['its own transaction', own => own, 65, 'invalid_exact_avm_invalid_fee_payer'],
+    ['the payment', (_, payment) => payment, 1_024, undefined],
+    ['the payment', (_, payment) => payment, 1_025, 'invalid_exact_avm_sponsor_fee'],
+  ])('of a note, which the sponsor signs or pays for: in %s', async (_, of, bytes, invalidReason) => {
+    const { facilitator, pay, sandbox } = await rig()
+    const { payload, requirements } = await pay()
+    const noted = changed(sandbox, payload, (own, payment) => {
+      Object.assign(of(own, payment), { note: new Uint8Array(bytes) })
+      // What the node asks for a note of 1025 bytes.
+      if (bytes > 1_024) own.fee = 2_001n
+    })
+    expect((await facilitator.verify(noted, requirements)).invalidReason).toBe(invalidReason)
+  })
+
   it('a payer who pays its own fee uses none of it', async () => {
     const { facilitator, pay, sandbox, sponsor } = await rig({ feePerDayMax: 1 })
     const { payload, requirements } = await pay({ extra: {} })
@@ -130,11 +167,20 @@ describe('options', () => {
     ['invalid_options', { sponsor: { ...sponsor, secretKey: new Uint8Array(64) } }],
     ['invalid_key', { sponsor: { mnemonic: 'twenty-four words too few' } }],
     ['invalid_key', { sponsor: { secretKey: new Uint8Array(64) } }],
+    ['invalid_price', { amountMin: '$0' }],
     ['invalid_options', { feePerPaymentMax: 0 }],
     ['invalid_options', { feePerDayMax: 0.5 }],
   ])('%s for %j', (code, changes) => {
     const options = { ...good, sponsor, ...changes } as Parameters<typeof createFacilitator>[0]
     expect(() => createFacilitator(options)).toThrow(expect.objectContaining({ code }))
+  })
+
+  it('may have other fields beside the key', async () => {
+    const named = { name: 'the sponsor', ...sponsor }
+    const { addr } = algosdk.mnemonicToSecretKey(sponsor.mnemonic)
+    const facilitator = createFacilitator({ ...good, sponsor: named })
+    expect(facilitator.sponsor).toBe(addr.toString())
+    await facilitator.close()
   })
 
   it('show the key nowhere', async () => {
@@ -293,19 +339,31 @@ function transactionOf(
   })
 }
 
+/** The payment after a change by its payer. */
+function changed(
+  { wallet }: Sandbox,
+  payload: PaymentPayload,
+  change: (own: Transaction, payment: Transaction) => void,
+): PaymentPayload {
+  const [own, payment] = (payload.payload as { paymentGroup: string[] }).paymentGroup.map(
+    text => decodeMember(Buffer.from(text, 'base64'))!.txn,
+  ) as [Transaction, Transaction]
+  change(own, payment)
+  own.group = undefined
+  payment.group = undefined
+  algosdk.assignGroupID([own, payment])
+  const signed = payment.signTxn(algosdk.mnemonicToSecretKey(wallet.mnemonic).sk)
+  const members = [algosdk.encodeUnsignedTransaction(own), signed]
+  const paymentGroup = members.map(bytes => Buffer.from(bytes).toString('base64'))
+  return { ...payload, payload: { paymentGroup, paymentIndex: 1 } }
+}
+
 it('a sponsor transaction is signed for its own network alone', async () => {
   const { facilitator, pay, node, sandbox } = await rig()
   const { payload, requirements } = await pay()
-  const texts = (payload.payload as { paymentGroup: string[] }).paymentGroup
-  const own = algosdk.decodeUnsignedTransaction(Buffer.from(texts[0]!, 'base64'))
-  const payment = algosdk.decodeSignedTransaction(Buffer.from(texts[1]!, 'base64')).txn
-  Object.assign(own, { genesisHash: Buffer.from(MAINNET.genesisHash, 'base64'), group: undefined })
-  payment.group = undefined
-  algosdk.assignGroupID([own, payment])
-  const signed = payment.signTxn(algosdk.mnemonicToSecretKey(sandbox.wallet.mnemonic).sk)
-  const members = [algosdk.encodeUnsignedTransaction(own), signed]
-  const paymentGroup = members.map(bytes => Buffer.from(bytes).toString('base64'))
-  const foreign = { ...payload, payload: { paymentGroup, paymentIndex: 1 } }
+  const foreign = changed(sandbox, payload, own => {
+    Object.assign(own, { genesisHash: Buffer.from(MAINNET.genesisHash, 'base64') })
+  })
   expect(await facilitator.verify(foreign, requirements)).toMatchObject({
     invalidReason: 'invalid_exact_avm_network_mismatch',
   })

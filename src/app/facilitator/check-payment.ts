@@ -14,6 +14,7 @@ import {
 } from '../../adapters/algorand/facilitating/group-checks.js'
 import { algorandPaymentReader } from '../../adapters/algorand/read-payment.js'
 import { groupIdOf } from '../../adapters/algorand/transaction-bytes.js'
+import { formatUsd, parseBaseUnits } from '../../domain/money.js'
 import { isRecord } from '../../domain/x402.js'
 import type { FacilitatorSettings } from './facilitator-options.js'
 import type { NetworkTerms } from './network-terms.js'
@@ -52,7 +53,7 @@ export function checkPayment(
     if (checked.payment.txn.assetTransfer?.assetSender) {
       throw new Refusal('not_asset_transfer', 'A clawback is no payment')
     }
-    if (checked.sponsored) checkSponsored(checked.sponsored.txn, terms)
+    if (checked.sponsored) checkSponsored(checked.sponsored.txn, checked.payment.txn, terms)
     const { sponsored } = checked
     return {
       ...checked,
@@ -66,14 +67,19 @@ export function checkPayment(
   }
 }
 
-function checkRequirements(requirements: unknown, { payTo, terms }: FacilitatorSettings): void {
+function checkRequirements(requirements: unknown, { payTo, terms, amountMin }: FacilitatorSettings): void {
   if (!isRecord(requirements)) return
-  const { payTo: receiver, asset } = requirements
+  const { payTo: receiver, asset, amount } = requirements
   if (typeof receiver !== 'string' || (payTo !== 'anyone' && !payTo.has(receiver))) {
     throw new Refusal(INVALID_REQUIREMENTS, 'This facilitator does not settle payments to this payTo')
   }
   if (asset !== terms.usdc) {
     throw new Refusal(INVALID_REQUIREMENTS, `This facilitator settles asset ${terms.usdc} alone`)
+  }
+  const baseUnits = parseBaseUnits(amount)
+  // The asker writes the requirements, so they bound nothing by themselves.
+  if (baseUnits !== undefined && baseUnits < amountMin) {
+    throw new Refusal(INVALID_REQUIREMENTS, `This facilitator settles ${formatUsd(amountMin)} and more`)
   }
 }
 
@@ -96,21 +102,25 @@ function checkPlace({ genesisID, genesisHash }: Transaction, terms: NetworkTerms
   throw new Refusal('network_mismatch', 'A transaction is of another network')
 }
 
-function checkSponsored(txn: Transaction, terms: NetworkTerms): void {
-  checkPlace(txn, terms)
-  if (txn.lease) throw new Refusal('invalid_fee_payer', 'lease not allowed on fee payer')
+/** The official client's note has 28 bytes, and ours 47. */
+const NOTE_BYTES_MAX = 64
+/** The ledger asks for more than the smallest fee from here on. */
+const PAYMENT_NOTE_BYTES_MAX = 1_024
+
+function checkSponsored(own: Transaction, payment: Transaction, terms: NetworkTerms): void {
+  checkPlace(own, terms)
+  if (own.lease) throw new Refusal('invalid_fee_payer', 'lease not allowed on fee payer')
+  if (own.note.length > NOTE_BYTES_MAX)
+    throw new Refusal('invalid_fee_payer', `The note of the fee payer has at most ${NOTE_BYTES_MAX} bytes`)
+  if (payment.note.length > PAYMENT_NOTE_BYTES_MAX)
+    throw new Refusal('sponsor_fee', `The note of a payment has at most ${PAYMENT_NOTE_BYTES_MAX} bytes`)
 }
 
-const NOTE_BYTES_FREE = 1_024
-const NOTE_BYTES_A_FEE = 10_000n
-
-/** What the node asks for this transaction. A long note costs a ten-thousandth of the smallest fee for each further byte. */
+/** What the node asks for this transaction. */
 function feeNeeded(txn: Transaction, { minFeeMicroAlgos, feePerByteMicroAlgos }: SuggestedParams): bigint {
   const { bytes } = encoded(txn)
-  const noteBytes = BigInt(Math.max(0, txn.note.length - NOTE_BYTES_FREE))
-  const least = minFeeMicroAlgos + (noteBytes * minFeeMicroAlgos + NOTE_BYTES_A_FEE - 1n) / NOTE_BYTES_A_FEE
   const byBytes = feePerByteMicroAlgos * BigInt(bytes.length + SIGNATURE_BYTES)
-  return byBytes > least ? byBytes : least
+  return byBytes > minFeeMicroAlgos ? byBytes : minFeeMicroAlgos
 }
 
 /** The wrapper and its signature, without the two bytes that the hash has before the transaction. */

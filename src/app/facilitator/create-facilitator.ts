@@ -34,7 +34,7 @@ const PARAMS_MAX_AGE_MS = 3_000
  * const facilitator = createFacilitator({ ...node, sponsor, payTo: [agent.payTo] })
  * serve(agent, { facilitator })
  *
- * @throws SvcError `invalid_options`, `invalid_address`, `invalid_key`
+ * @throws SvcError `invalid_options`, `invalid_address`, `invalid_key`, `invalid_price`
  */
 export function createFacilitator(options: FacilitatorOptions): ProtocolFacilitator {
   const settings = facilitatorSettings(options)

@@ -2,6 +2,7 @@
 import { isValidAddress, type SigningKey, signingKey } from '../../adapters/algorand/signing-keys.js'
 import { quietLogger } from '../../adapters/log/quiet-logger.js'
 import { SvcError, shown } from '../../domain/errors.js'
+import { usdToBaseUnits } from '../../domain/money.js'
 import type { Network, NetworkName } from '../../domain/network.js'
 import { networkFacts } from '../../domain/network-definition.js'
 import type { Clock } from '../../ports/clock.js'
@@ -20,6 +21,8 @@ export interface FacilitatorOptions {
   readonly sponsor: { readonly mnemonic: string } | { readonly secretKey: Uint8Array }
   /** The addresses whose payments it settles. `'anyone'` pays the fees of strangers' sales, too. */
   readonly payTo: readonly string[] | 'anyone'
+  /** The smallest payment that it settles, in USDC. @default '$0.000001' */
+  readonly amountMin?: string
   /** The largest fee that the sponsor pays for one payment, in microalgos. @default 10000 */
   readonly feePerPaymentMax?: number
   /**
@@ -41,15 +44,19 @@ export interface FacilitatorSettings {
   readonly algodToken: string | undefined
   readonly key: SigningKey
   readonly payTo: ReadonlySet<string> | 'anyone'
+  /** In base units of USDC. */
+  readonly amountMin: bigint
   readonly feePerPaymentMax: bigint
   readonly feePerDayMax: bigint
   readonly logger: Logger
 }
 
+/** Never zero: who moves nothing would use up the fees of a day at no cost. */
+const AMOUNT_MIN = '$0.000001'
 const FEE_PER_PAYMENT_MAX = 10_000
 const FEE_PER_DAY_MAX = 1_000_000
 
-/** @throws SvcError `invalid_options`, `invalid_address`, `invalid_key` */
+/** @throws SvcError `invalid_options`, `invalid_address`, `invalid_key`, `invalid_price` */
 export function facilitatorSettings(options: FacilitatorOptions): FacilitatorSettings {
   const { network, algodUrl, algodToken, logger } = options
   const refuse = (why: string): never => {
@@ -61,6 +68,7 @@ export function facilitatorSettings(options: FacilitatorOptions): FacilitatorSet
     algodToken,
     key: keyOf(options.sponsor),
     payTo: payToOf(options.payTo),
+    amountMin: usdToBaseUnits(options.amountMin ?? AMOUNT_MIN),
     feePerPaymentMax: feeOf('feePerPaymentMax', options.feePerPaymentMax ?? FEE_PER_PAYMENT_MAX),
     feePerDayMax: feeOf('feePerDayMax', options.feePerDayMax ?? FEE_PER_DAY_MAX),
     logger: logger === undefined ? silentLogger : quietLogger(logger),
@@ -78,7 +86,7 @@ function keyOf(sponsor: FacilitatorOptions['sponsor']): SigningKey {
   const given = typeof sponsor === 'object' && sponsor !== null ? { ...sponsor } : {}
   const secrets = ['mnemonic', 'secretKey'].filter(name => name in given)
   if (secrets.length !== 1) throw invalid('sponsor is { mnemonic } or { secretKey }')
-  const secret = Object.values(given)[0] as string | Uint8Array
+  const secret: unknown = given[secrets[0] as keyof typeof given]
   if (typeof secret !== 'string' && !(secret instanceof Uint8Array))
     throw invalid('sponsor is { mnemonic } or { secretKey }')
   return signingKey(secret)

@@ -369,6 +369,24 @@ describe('says that another server submitted a payment', () => {
   })
 })
 
+it('sixteen payments that wait for their round take no connection from the others', async () => {
+  const { node, facilitator, pay } = await rig()
+  node.pool()
+  const settling: Promise<SettleAnswer>[] = []
+  for (let at = 0; at < 16; at++) {
+    const { payload, requirements } = await pay()
+    settling.push(facilitator.settle(payload, requirements))
+  }
+  // Each is asked for before its submission and after it.
+  await node.reached('pending', 32)
+  await node.reached('wait')
+  const { payload, requirements } = await pay()
+  expect(await facilitator.verify(payload, requirements)).toMatchObject({ isValid: true })
+  expect(node.asked.filter(step => step === 'wait').length).toBe(1)
+  await node.land()
+  for (const answer of await Promise.all(settling)) expect(answer.success).toBe(true)
+})
+
 it('closed: waits for what has begun, and refuses what comes later', async () => {
   const { node, facilitator, pay } = await rig()
   const { payload, requirements } = await pay()

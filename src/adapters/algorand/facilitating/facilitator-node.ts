@@ -14,10 +14,9 @@ export interface FacilitatorNode {
   simulate(group: readonly SignedTransaction[]): Promise<string | undefined>
   submit(group: readonly SignedTransaction[]): Promise<Submission>
   fateOf(txId: string): Promise<Fate>
-  lastRound(): Promise<bigint>
   account(address: string): Promise<AccountState>
-  /** Resolves when the node has a round after this one, or sooner. */
-  afterRound(round: bigint, timeoutMs: number): Promise<void>
+  /** Resolves when the node has another round, or sooner. All who wait share one question, which holds a connection. */
+  nextRound(): Promise<void>
   close(): Promise<void>
 }
 
@@ -36,12 +35,20 @@ export type Fate =
 
 /** Submission is asked once, so it has more time than questions that can be repeated. */
 const SUBMIT_TIMEOUT_MS = 5_000
+/** A round takes about 3 s. */
+const ROUND_TIMEOUT_MS = 5_000
 
 export function facilitatorNode(client: PostingNodeClient): FacilitatorNode {
   const algod = algodOver(client)
+  let waiting: Promise<void> | undefined
+
+  async function untilNextRound(): Promise<void> {
+    const last = await algod.lastRound()
+    await client.ask(`/v2/status/wait-for-block-after/${last}`, { timeoutMs: ROUND_TIMEOUT_MS })
+  }
+
   return {
     suggestedParams: algod.suggestedParams,
-    lastRound: algod.lastRound,
     account: algod.account,
     async simulate(group) {
       const body = simulateRequest(group)
@@ -73,8 +80,11 @@ export function facilitatorNode(client: PostingNodeClient): FacilitatorNode {
         throw unavailable('no pending transaction')
       return poolError === '' ? { is: 'pooled' } : { is: 'dropped', words: poolError }
     },
-    async afterRound(round, timeoutMs) {
-      await client.ask(`/v2/status/wait-for-block-after/${round}`, { timeoutMs })
+    nextRound() {
+      waiting ??= untilNextRound().finally(() => {
+        waiting = undefined
+      })
+      return waiting
     },
     close: () => client.close(),
   }

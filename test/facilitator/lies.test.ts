@@ -139,7 +139,7 @@ describe('when it may have been submitted', () => {
     const { payload, requirements } = await pay()
     node.set('submit', { status: 200, text: JSON.stringify({ txId: 'A'.repeat(52) }) })
     const answer = await facilitator.settle(payload, requirements)
-    expect(answer.errorMessage).toContain('another transaction')
+    expect(answer).toMatchObject({ success: false, errorReason: 'settlement_pending' })
     expect(readSettle(answer)).toBe('unknown')
   })
 

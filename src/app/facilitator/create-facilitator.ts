@@ -42,7 +42,7 @@ export function createFacilitator(options: FacilitatorOptions): ProtocolFacilita
   const clock = { ...systemClock, ...options.clock }
   const node = facilitatorNode(nodeClient({ url: algodUrl, token: algodToken, clock }, ALGOD_TOKEN_HEADER))
   const budget = feeBudget(feePerDayMax, clock)
-  const settler = paymentSettler({ node, budget, clock })
+  const settler = paymentSettler({ node, budget, clock, logger })
   const suggested = cachedParams(node, PARAMS_MAX_AGE_MS, () => clock.monotonic())
   const running = new Set<Promise<unknown>>()
   let nodeIs: FacilitatorCondition['node'] = 'unasked'
@@ -96,9 +96,15 @@ export function createFacilitator(options: FacilitatorOptions): ProtocolFacilita
   })
 
   async function check(): Promise<CheckedCondition> {
-    await params()
-    const { microAlgos, minBalanceMicroAlgos } = await node.account(key.address)
-    return { ...condition(), sponsorMicroAlgos: Number(microAlgos - minBalanceMicroAlgos) }
+    try {
+      await params()
+      const { microAlgos, minBalanceMicroAlgos } = await node.account(key.address)
+      return { ...condition(), sponsorMicroAlgos: Number(microAlgos - minBalanceMicroAlgos) }
+    } catch {
+      // What the node answered a moment ago does not count.
+      if (nodeIs === 'ok') note('unanswered')
+      return { ...condition(), sponsorMicroAlgos: null }
+    }
   }
 
   function tracked<T>(work: () => Promise<T>): Promise<T> {
@@ -126,7 +132,7 @@ export function createFacilitator(options: FacilitatorOptions): ProtocolFacilita
     settle: (payload, requirements, asker) => tracked(() => settle(payload, requirements, asker)),
     pays: receiver => payTo === 'anyone' || payTo.has(receiver),
     condition,
-    check: () => tracked(check).catch(() => ({ ...condition(), sponsorMicroAlgos: null })),
+    check,
     close() {
       closing ??= Promise.allSettled(running).then(() => node.close())
       return closing

@@ -7,6 +7,7 @@ import { LRUCache } from 'lru-cache'
 import { awaitFate } from '../../adapters/algorand/facilitating/await-fate.js'
 import type { FacilitatorNode, Fate } from '../../adapters/algorand/facilitating/facilitator-node.js'
 import type { Clock } from '../../ports/clock.js'
+import type { Logger } from '../../ports/logger.js'
 import type { Asker } from '../../ports/protocol-facilitator.js'
 import {
   BUDGET_EXHAUSTED,
@@ -41,13 +42,14 @@ export interface SettlingDeps {
   readonly node: FacilitatorNode
   readonly budget: FeeBudget
   readonly clock: Clock
+  readonly logger: Logger
 }
 
 /** Our own server stops to wait after 20 s; landing takes about 5. */
 const SETTLE_MS = 12_000
 const SENT_MAX = 100_000
 
-export function paymentSettler({ node, budget, clock }: SettlingDeps) {
+export function paymentSettler({ node, budget, clock, logger }: SettlingDeps) {
   /** Who asked for the settlements that are under way. */
   const underWay = new Map<string, string | undefined>()
   /** What was sent to the node, and who asked for it. It stays if the node refuses or drops it: other nodes may have it. */
@@ -73,7 +75,10 @@ export function paymentSettler({ node, budget, clock }: SettlingDeps) {
     sent.set(txId, { by: asker?.id, settled: false })
     const submission = await node.submit(signed)
     if (submission.said === 'accepted') return confirmed(txId, asker, untilMs)
-    if (submission.said === 'unclear') return pending(submission.words)
+    if (submission.said === 'unclear') {
+      logger.warn({ cause: submission.cause, txId }, 'the node did not say what became of a payment')
+      return pending('The node did not say what became of it')
+    }
     // A proxy may have submitted it twice, so this no may be the answer to the second time.
     const fate = await fateOf(txId).catch(() => undefined)
     const found = fate && submitted(fate)

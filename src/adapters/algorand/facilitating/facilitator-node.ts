@@ -23,8 +23,8 @@ export interface FacilitatorNode {
 export type Submission =
   | { readonly said: 'accepted' }
   | { readonly said: 'refused'; readonly words: string }
-  /** It was sent, and nobody knows what became of it. */
-  | { readonly said: 'unclear'; readonly words: string }
+  /** It was sent, and nobody knows what became of it. `cause` is for operators: it may show where the node is. */
+  | { readonly said: 'unclear'; readonly cause: string }
 
 export type Fate =
   | { readonly is: 'landed' }
@@ -62,11 +62,12 @@ export function facilitatorNode(client: PostingNodeClient): FacilitatorNode {
       try {
         const reply = await client.ask('/v2/transactions', { body, timeoutMs: SUBMIT_TIMEOUT_MS })
         if (reply.status === 400) return { said: 'refused', words: reply.message }
-        if (reply.status === 200 && reply.body.txId === encoded(group[0]!.txn).txId)
-          return { said: 'accepted' }
-        return { said: 'unclear', words: 'the node named another transaction' }
+        if (reply.status === 404) return { said: 'unclear', cause: `status 404: ${reply.message}` }
+        return reply.body.txId === encoded(group[0]!.txn).txId
+          ? { said: 'accepted' }
+          : { said: 'unclear', cause: 'the node named another transaction' }
       } catch (error) {
-        return { said: 'unclear', words: (error as Error).message }
+        return { said: 'unclear', cause: (error as Error).message }
       }
     },
     async fateOf(txId) {

@@ -18,21 +18,24 @@ export interface FeeBudget {
 }
 
 const DAY_MS = 86_400_000
-/** A reservation that makes room for another stays counted. */
+/** When the list is full, the oldest entry is removed; its fee stays counted. */
 const RESERVATIONS_MAX = 100_000
 
-export function feeBudget(perDayMax: bigint, clock: Pick<Clock, 'now'>): FeeBudget {
+export function feeBudget(perDayMax: bigint, clock: Pick<Clock, 'now' | 'monotonic'>): FeeBudget {
   const reserved = new LRUCache<string, { readonly fee: bigint; readonly day: number }>({
     max: RESERVATIONS_MAX,
   })
   let day = 0
+  let begunAtMs = Number.NEGATIVE_INFINITY
   let spent = 0n
 
   function turn(): void {
     const today = Math.floor(clock.now() / DAY_MS)
-    // A clock that is set back begins no new day, and so no new budget.
-    if (today <= day) return
+    // A clock that is set back begins no new day, and so no new budget, until a whole day has really passed: after a jump far
+    // ahead there would be none for as long.
+    if (today <= day && clock.monotonic() - begunAtMs < DAY_MS) return
     day = today
+    begunAtMs = clock.monotonic()
     spent = 0n
   }
 

@@ -4,6 +4,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { decodeMember } from '../../src/adapters/algorand/transaction-bytes.js'
 import { settlementOf } from '../../src/adapters/facilitator/verdict-of-response.js'
+import { feeBudget } from '../../src/app/facilitator/fee-budget.js'
 import { ALGORAND_MAINNET, ALGORAND_TESTNET, MAINNET, TESTNET } from '../../src/domain/network.js'
 import type { PaymentPayload } from '../../src/domain/x402.js'
 import { createFacilitator } from '../../src/facilitator.js'
@@ -115,6 +116,21 @@ describe('ceilings', () => {
     expect(facilitator.condition().feesToday).toBe(2_000)
   })
 
+  it('of a day: a clock that jumped far ahead, and was set right, keeps no later day from its budget', () => {
+    const DAY_MS = 86_400_000
+    let [nowMs, uptimeMs] = [100 * DAY_MS, 0]
+    const budget = feeBudget(2_000n, { now: () => nowMs, monotonic: () => uptimeMs })
+    const spends = (id: string) => budget.reserve(id, 2_000n)
+    nowMs += 365 * DAY_MS
+    expect([spends('ahead'), spends('more')]).toEqual([true, false])
+    nowMs -= 365 * DAY_MS
+    uptimeMs += DAY_MS - 1
+    expect(spends('set right')).toBe(false)
+    uptimeMs += 1
+    nowMs += DAY_MS
+    expect([spends('a day later'), spends('no more')]).toEqual([true, false])
+  })
+
   it('of a day: a payment that is not submitted holds nothing of it', async () => {
     const { node, pass, facilitator, pay } = await rig({ feePerDayMax: 2_000 })
     const [stalled, other] = [await pay(), await pay()]
@@ -173,6 +189,19 @@ describe('options', () => {
   ])('%s for %j', (code, changes) => {
     const options = { ...good, sponsor, ...changes } as Parameters<typeof createFacilitator>[0]
     expect(() => createFacilitator(options)).toThrow(expect.objectContaining({ code }))
+  })
+
+  it('may name a network whose definition has a node', async () => {
+    const network = {
+      name: 'localnet',
+      genesisId: 'dockernet-v1',
+      genesisHash: 'kUt08LxeVAAGHnh4JoAoAMM9ql/hBwSoiFtlnKNeOxA=',
+      usdc: 1002,
+    }
+    const options = { network, sponsor, payTo: 'anyone' } as const
+    expect(() => createFacilitator(options)).toThrow(expect.objectContaining({ code: 'invalid_options' }))
+    const withNode = { ...network, algodUrl: 'http://127.0.0.1:1' }
+    await createFacilitator({ ...options, network: withNode }).close()
   })
 
   it('may have other fields beside the key', async () => {

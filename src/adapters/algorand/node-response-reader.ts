@@ -153,7 +153,7 @@ export function uint64In(body: Record<string, unknown>, key: string): bigint {
   return bigintIn(body, key)
 }
 
-/** For what no network comes near 2^53 of, such as rounds. */
+/** For numbers that stay far below 2^53, such as rounds. */
 export function bigintIn(body: Record<string, unknown>, key: string): bigint {
   const value = body[key]
   if (typeof value === 'number' && Number.isSafeInteger(value) && value >= 0) return BigInt(value)

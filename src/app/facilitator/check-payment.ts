@@ -13,11 +13,11 @@ import {
   refusalOf,
 } from '../../adapters/algorand/facilitating/group-checks.js'
 import { algorandPaymentReader } from '../../adapters/algorand/read-payment.js'
-import { groupIdOf } from '../../adapters/algorand/transaction-bytes.js'
+import { isWholeGroup } from '../../adapters/algorand/transaction-bytes.js'
 import { formatUsd, parseBaseUnits } from '../../domain/money.js'
+import { isIdOf, type NetworkFacts } from '../../domain/network.js'
 import { isRecord } from '../../domain/x402.js'
 import type { FacilitatorSettings } from './facilitator-options.js'
-import type { NetworkTerms } from './network-terms.js'
 
 export type Checked =
   | (CheckedGroup & { readonly ok: true; readonly feeMicroAlgos: bigint; readonly isSponsored: boolean })
@@ -36,24 +36,23 @@ export function checkPayment(
   settings: FacilitatorSettings,
   params: SuggestedParams,
 ): Checked {
-  const { terms, key, feePerPaymentMax } = settings
-  const isOurs = (id: unknown) => terms.ids.some(ours => ours === id)
+  const { network, key, feePerPaymentMax } = settings
   try {
     checkRequirements(requirements, settings)
     const checked = checkGroup(payload, requirements, {
       sponsor: key.address,
-      sameNetwork: (accepted, required) => isOurs(accepted) && isOurs(required),
+      sameNetwork: (accepted, required) => isIdOf(network, accepted) && isIdOf(network, required),
       sponsorFeeMax(_, sponsored, payment) {
         const needed = feeNeeded(sponsored, params) + feeNeeded(payment, params)
         return needed < feePerPaymentMax ? needed : feePerPaymentMax
       },
     })
     checkWhole(checked.group)
-    checkPlace(checked.payment.txn, terms)
+    checkPlace(checked.payment.txn, network)
     if (checked.payment.txn.assetTransfer?.assetSender) {
       throw new Refusal('not_asset_transfer', 'A clawback is no payment')
     }
-    if (checked.sponsored) checkSponsored(checked.sponsored.txn, checked.payment.txn, terms)
+    if (checked.sponsored) checkSponsored(checked.sponsored.txn, checked.payment.txn, network)
     const { sponsored } = checked
     return {
       ...checked,
@@ -67,14 +66,14 @@ export function checkPayment(
   }
 }
 
-function checkRequirements(requirements: unknown, { payTo, terms, amountMin }: FacilitatorSettings): void {
+function checkRequirements(requirements: unknown, { payTo, network, amountMin }: FacilitatorSettings): void {
   if (!isRecord(requirements)) return
   const { payTo: receiver, asset, amount } = requirements
   if (typeof receiver !== 'string' || (payTo !== 'anyone' && !payTo.has(receiver))) {
     throw new Refusal(INVALID_REQUIREMENTS, 'This facilitator does not settle payments to this payTo')
   }
-  if (asset !== terms.usdc) {
-    throw new Refusal(INVALID_REQUIREMENTS, `This facilitator settles asset ${terms.usdc} alone`)
+  if (asset !== network.usdcId) {
+    throw new Refusal(INVALID_REQUIREMENTS, `This facilitator settles asset ${network.usdcId} alone`)
   }
   const baseUnits = parseBaseUnits(amount)
   // The asker writes the requirements, so they bound nothing by themselves.
@@ -88,17 +87,15 @@ function checkRequirements(requirements: unknown, { payTo, terms, amountMin }: F
  * there may be no payment.
  */
 function checkWhole(group: readonly SignedTransaction[]): void {
-  const claimed = group[0]!.txn.group
-  if (group.length === 1 && !claimed) return
-  const computed = groupIdOf(group.map(({ txn }) => encoded(txn).ungroupedHash))
-  if (claimed && computed.equals(claimed)) return
+  const txns = group.map(({ txn }) => txn)
+  if (isWholeGroup(txns, txn => encoded(txn).ungroupedHash)) return
   throw new Refusal('invalid_group_id', 'The group id is not the hash of this group')
 }
 
 /** A signature of the sponsor must not be good on another network. */
-function checkPlace({ genesisID, genesisHash }: Transaction, terms: NetworkTerms): void {
+function checkPlace({ genesisID, genesisHash }: Transaction, network: NetworkFacts): void {
   const hash = genesisHash && Buffer.from(genesisHash).toString('base64')
-  if (hash === terms.genesisHash && (genesisID ?? terms.genesisId) === terms.genesisId) return
+  if (hash === network.genesisHash && (genesisID ?? network.genesisId) === network.genesisId) return
   throw new Refusal('network_mismatch', 'A transaction is of another network')
 }
 
@@ -107,8 +104,8 @@ const NOTE_BYTES_MAX = 64
 /** The ledger asks for more than the smallest fee from here on. */
 const PAYMENT_NOTE_BYTES_MAX = 1_024
 
-function checkSponsored(own: Transaction, payment: Transaction, terms: NetworkTerms): void {
-  checkPlace(own, terms)
+function checkSponsored(own: Transaction, payment: Transaction, network: NetworkFacts): void {
+  checkPlace(own, network)
   if (own.lease) throw new Refusal('invalid_fee_payer', 'lease not allowed on fee payer')
   if (own.note.length > NOTE_BYTES_MAX)
     throw new Refusal('invalid_fee_payer', `The note of the fee payer has at most ${NOTE_BYTES_MAX} bytes`)

@@ -6,6 +6,7 @@ import { type Refused, sponsoredGroup } from '../../adapters/algorand/facilitati
 import { unavailable } from '../../adapters/algorand/node-response-reader.js'
 import { cachedParams } from '../../adapters/algorand/suggested-params.js'
 import { SdkError } from '../../domain/errors.js'
+import { networkIdsOf } from '../../domain/network.js'
 import { isRecord, X402_VERSION } from '../../domain/x402.js'
 import { systemClock } from '../../ports/clock.js'
 import type {
@@ -38,7 +39,7 @@ const PARAMS_MAX_AGE_MS = 3_000
  */
 export function createFacilitator(options: FacilitatorOptions): ProtocolFacilitator {
   const settings = facilitatorSettings(options)
-  const { terms, key, payTo, feePerDayMax, logger, algodUrl, algodToken } = settings
+  const { network, key, payTo, feePerDayMax, logger, algodUrl, algodToken } = settings
   const clock = { ...systemClock, ...options.clock }
   const node = facilitatorNode(nodeClient({ url: algodUrl, token: algodToken, clock }, ALGOD_TOKEN_HEADER))
   const budget = feeBudget(feePerDayMax, clock)
@@ -54,7 +55,7 @@ export function createFacilitator(options: FacilitatorOptions): ProtocolFacilita
       note('unanswered')
       throw error
     })
-    note(read.genesisHash === terms.genesisHash ? 'ok' : 'wrongNetwork')
+    note(read.genesisHash === network.genesisHash ? 'ok' : 'wrongNetwork')
     if (nodeIs === 'wrongNetwork') throw unavailable('it is of another network')
     return read
   }
@@ -79,14 +80,13 @@ export function createFacilitator(options: FacilitatorOptions): ProtocolFacilita
 
   async function settle(payload: unknown, requirements: unknown, asker?: Asker): Promise<SettleAnswer> {
     const checked = checkPayment(payload, requirements, settings, await params())
-    const network = networkIn(requirements) ?? terms.ids[0]!
     const { txId } = checked
     const settled = checked.ok
       ? await settler.settle({ ...checked, group: () => sponsoredGroup(checked, key.sign) }, asker)
       : await settler.refuse(txId, codeOf(checked), checked.message)
     if (settled.outcome !== 'settled')
       logger.info({ outcome: settled.outcome, txId }, 'a payment was not settled')
-    return settleAnswer(settled, { network, ...checked })
+    return settleAnswer(settled, { network: networkIn(requirements) ?? network.caip2, ...checked })
   }
 
   const condition = (): FacilitatorCondition => ({
@@ -119,10 +119,10 @@ export function createFacilitator(options: FacilitatorOptions): ProtocolFacilita
   return {
     sponsor: key.address,
     supported: () => ({
-      kinds: terms.ids.map(network => ({
+      kinds: networkIdsOf(network, 'both').map(id => ({
         x402Version: X402_VERSION,
         scheme: 'exact',
-        network,
+        network: id,
         extra: { feePayer: key.address },
       })),
       extensions: ['bazaar'],

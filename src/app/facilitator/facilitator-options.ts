@@ -3,19 +3,23 @@ import { isValidAddress, type SigningKey, signingKey } from '../../adapters/algo
 import { quietLogger } from '../../adapters/log/quiet-logger.js'
 import { SvcError, shown } from '../../domain/errors.js'
 import { usdToBaseUnits } from '../../domain/money.js'
-import type { Network, NetworkName } from '../../domain/network.js'
+import type { Network, NetworkFacts, NetworkName } from '../../domain/network.js'
 import { networkFacts } from '../../domain/network-definition.js'
+import { nodeUrls } from '../../domain/node-urls.js'
 import type { Clock } from '../../ports/clock.js'
 import { type Logger, silentLogger } from '../../ports/logger.js'
-import { type NetworkTerms, networkTerms } from './network-terms.js'
 
 /** The options of {@link createFacilitator}. */
 export interface FacilitatorOptions {
   /** The network on which it settles. */
   readonly network: Network | NetworkName
-  /** Your own Algorand node. All processes with one sponsor share one node: see the guide. */
-  readonly algodUrl: string
-  /** The API token of the node. @default none */
+  /**
+   * Your own Algorand node. All processes with one sponsor share one node: see the guide.
+   *
+   * @default the node in the network's definition; public networks have none
+   */
+  readonly algodUrl?: string | undefined
+  /** The API token of the node. @default the definition's, for its own node */
   readonly algodToken?: string | undefined
   /** The account that pays the network's fees. Keep only little ALGO in it, and no other asset. */
   readonly sponsor: { readonly mnemonic: string } | { readonly secretKey: Uint8Array }
@@ -39,7 +43,7 @@ export interface FacilitatorOptions {
 }
 
 export interface FacilitatorSettings {
-  readonly terms: NetworkTerms
+  readonly network: NetworkFacts
   readonly algodUrl: string
   readonly algodToken: string | undefined
   readonly key: SigningKey
@@ -58,14 +62,18 @@ const FEE_PER_DAY_MAX = 1_000_000
 
 /** @throws SvcError `invalid_options`, `invalid_address`, `invalid_key`, `invalid_price` */
 export function facilitatorSettings(options: FacilitatorOptions): FacilitatorSettings {
-  const { network, algodUrl, algodToken, logger } = options
+  const { algodUrl, algodToken, logger } = options
   const refuse = (why: string): never => {
     throw invalid(why)
   }
+  const network = networkFacts(options.network, refuse)
+  // A public network's own node is a balancer, and other people's.
+  const isPublic = typeof network.given === 'string'
+  const node = isPublic ? { algodUrl, algodToken } : nodeUrls(network, { algodUrl, algodToken }, undefined)
   return {
-    terms: networkTerms(networkFacts(network, refuse)),
-    algodUrl: nodeUrl(algodUrl),
-    algodToken,
+    network,
+    algodUrl: nodeUrl(node.algodUrl),
+    algodToken: node.algodToken,
     key: keyOf(options.sponsor),
     payTo: payToOf(options.payTo),
     amountMin: usdToBaseUnits(options.amountMin ?? AMOUNT_MIN),
@@ -75,9 +83,9 @@ export function facilitatorSettings(options: FacilitatorOptions): FacilitatorSet
   }
 }
 
-function nodeUrl(text: string): string {
+function nodeUrl(text: unknown): string {
   const url = typeof text === 'string' && URL.canParse(text) ? new URL(text) : undefined
-  if (url?.protocol === 'https:' || url?.protocol === 'http:') return text
+  if (url?.protocol === 'https:' || url?.protocol === 'http:') return text as string
   throw invalid('algodUrl is the http(s) URL of a node')
 }
 

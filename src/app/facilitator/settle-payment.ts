@@ -45,7 +45,10 @@ export interface SettlingDeps {
   readonly logger: Logger
 }
 
-/** Our own server stops to wait after 20 s; landing takes about 5. */
+/**
+ * A settlement takes at most 12 s, plus up to 4 s for a last request to the node. Our own server stops to wait after 20 s; landing
+ * takes about 5.
+ */
 const SETTLE_MS = 12_000
 const SENT_MAX = 100_000
 

@@ -19,7 +19,7 @@ export interface FeeBudget {
 
 const DAY_MS = 86_400_000
 /** When the list is full, the oldest entry is removed; its fee stays counted. */
-const RESERVATIONS_MAX = 100_000
+const RESERVATIONS_MAX = 10_000
 
 export function feeBudget(perDayMax: bigint, clock: Pick<Clock, 'now' | 'monotonic'>): FeeBudget {
   const reserved = new LRUCache<string, { readonly fee: bigint; readonly day: number }>({

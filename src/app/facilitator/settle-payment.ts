@@ -57,7 +57,9 @@ export function paymentSettler({ node, budget, clock, logger }: SettlingDeps) {
   const underWay = new Map<string, string | undefined>()
   /** What was sent to the node, and who asked for it. It stays if the node refuses or drops it: other nodes may have it. */
   const sent = new LRUCache<string, { readonly by: string | undefined; readonly settled: boolean }>({
-    max: SENT_MAX,
+    // `max` would take the memory of all entries at once, and 20 ms.
+    maxSize: SENT_MAX,
+    sizeCalculation: () => 1,
   })
 
   /** @throws SvcError `node_unavailable` */

@@ -19,6 +19,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<(program: Command) => void
   bazaar: async () => (await import('./commands/bazaar.js')).bazaarCommand,
   mcp: async () => (await import('./commands/mcp.js')).mcpCommand,
   sandbox: async () => (await import('./commands/sandbox.js')).sandboxCommand,
+  localnet: async () => (await import('./commands/localnet.js')).localnetCommand,
   facilitator: async () => (await import('./commands/facilitator.js')).facilitatorCommand,
   machines: async () => (await import('./commands/machines.js')).machinesCommand,
   audit: async () => (await import('./commands/audit.js')).auditCommand,

@@ -1,16 +1,18 @@
-/** Bundles the conformance run with the source as it is, and runs it. */
+/** Bundles a program of this folder with the source as it is, and runs it: `main.ts`, or the one that is named first. */
 import { spawnSync } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
 
+const named = process.argv[2]?.endsWith('.ts')
+const entry = named ? process.argv[2] : 'conformance/main.ts'
 const root = fileURLToPath(new URL('..', import.meta.url))
 const folder = mkdtempSync(join(root, 'node_modules', '.conformance-'))
 try {
   const file = join(folder, 'main.mjs')
   await build({
-    entryPoints: [join(root, 'conformance/main.ts')],
+    entryPoints: [join(root, entry)],
     outfile: file,
     bundle: true,
     platform: 'node',
@@ -20,7 +22,7 @@ try {
     alias: { '#platform': join(root, 'src/adapters/platform/node.ts') },
     logLevel: 'error',
   })
-  const { status } = spawnSync(process.execPath, [file, ...process.argv.slice(2)], {
+  const { status } = spawnSync(process.execPath, [file, ...process.argv.slice(named ? 3 : 2)], {
     cwd: root,
     stdio: 'inherit',
   })

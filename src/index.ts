@@ -64,7 +64,7 @@ export type {
 export type { Path } from './domain/state-machine/run-machine.js'
 export type { Drawing, DrawnMachine, DrawnState } from './domain/state-machine/transition-table.js'
 export type { Subscription } from './domain/subscription-terms.js'
-export type { CallObserver, EndedCall } from './ports/call-observer.js'
+export type { CallObserver, EndedCall, LoggedEntry } from './ports/call-observer.js'
 // Ports, for those who bring their own stores
 export type {
   ChargeStore,

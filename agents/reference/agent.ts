@@ -1,5 +1,6 @@
 /** The reference agent: text, and checks of those who sell over x402. What it sells depends on the network alone. */
-import { type AgentDef, defineAgent, type EndpointDef, type PublicNetwork } from '../../src/index.js'
+import { networkFacts } from '../../src/domain/network-definition.js'
+import { type AgentDef, defineAgent, type EndpointDef, type Network } from '../../src/index.js'
 import { payeeCheckEndpoint } from './endpoints/payee-check.js'
 import { summarizeEndpoint } from './endpoints/summarize.js'
 import { verifySettlementEndpoint } from './endpoints/verify-settlement.js'
@@ -15,7 +16,7 @@ interface Catalogue {
   endpoints(sources: Sources): readonly EndpointDef[]
 }
 
-const CATALOGUES: Readonly<Record<PublicNetwork, Catalogue>> = {
+const CATALOGUES = {
   mainnet: {
     description: 'Checks of payees, endpoints and settlements, and text tools, a request at a time',
     skills: ['x402', 'verification', 'trust', 'text'],
@@ -26,23 +27,23 @@ const CATALOGUES: Readonly<Record<PublicNetwork, Catalogue>> = {
       verifySettlementEndpoint(sources),
     ],
   },
-  testnet: {
+  elsewhere: {
     description: 'Text tools that any agent can buy, a request at a time',
     skills: ['x402', 'text'],
     endpoints: () => [summarizeEndpoint],
   },
-}
+} as const satisfies Record<string, Catalogue>
 
 export interface ReferenceAgentOptions {
   readonly payTo: string
-  readonly network: PublicNetwork
+  readonly network: Network
   readonly sources: Sources
 }
 
-/** @throws SvcError `invalid_address`, `invalid_agent` */
+/** @throws SvcError `invalid_address`, `invalid_agent`, `invalid_network` */
 export function referenceAgent({ payTo, network, sources }: ReferenceAgentOptions): AgentDef {
-  // An unknown network is refused by defineAgent, in its own words.
-  const { description, skills, endpoints } = CATALOGUES[network] ?? CATALOGUES.testnet
+  const isMainnet = networkFacts(network).key === 'mainnet'
+  const { description, skills, endpoints }: Catalogue = CATALOGUES[isMainnet ? 'mainnet' : 'elsewhere']
   return defineAgent({
     name: 'Reference agent',
     handle: 'reference-agent',

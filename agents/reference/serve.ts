@@ -1,17 +1,18 @@
 /** The reference agent as it is deployed: everything it needs to know is in the environment. */
 import type { RegistryIdentity } from '../../src/domain/agent-registry.js'
 import { isPublicNetwork } from '../../src/domain/network.js'
-import { type PublicNetwork, SvcError, type SvcServer, serve } from '../../src/index.js'
+import { networkFacts } from '../../src/domain/network-definition.js'
+import { type Network, networkFrom, SvcError, type SvcServer, serve } from '../../src/index.js'
 import { redisStores } from '../../src/redis.js'
 import { BASE_PATH, referenceAgent } from './agent.js'
-import { sourcesOf } from './sources.js'
+import { type Sources, sourcesOf } from './sources.js'
 
 export interface Environment {
   /** Who is paid; required. */
   readonly SVC_PAY_TO?: string
-  /** @default 'mainnet'; 'testnet' on a sandbox, which is one */
+  /** `mainnet`, `testnet` or a JSON file that defines a network. @default 'mainnet'; 'testnet' on a sandbox, which is one */
   readonly SVC_NETWORK?: string
-  /** A sandbox in place of the network: testnet's node, indexer and facilitator. */
+  /** A sandbox in place of the network: its node, indexer and facilitator. */
   readonly SVC_SANDBOX?: string
   /** State that replicas share. @default this process's memory */
   readonly REDIS_URL?: string
@@ -33,9 +34,9 @@ export function serveReference(environment: Environment): SvcServer {
     throw new SvcError('SVC_PAY_TO is missing: set it to the Algorand address to be paid', 'invalid_address')
   }
   const sandboxUrl = environment.SVC_SANDBOX || undefined
-  const network = publicNetworkIn(environment.SVC_NETWORK || (sandboxUrl ? 'testnet' : 'mainnet'))
+  const network = networkFrom(environment.SVC_NETWORK || (sandboxUrl ? 'testnet' : 'mainnet'))
   const registry = registryIn(environment)
-  const sources = sourcesOf({ network, sandboxUrl, identityApp: registry.identityApp })
+  const sources = sourcesOn(network, sandboxUrl, registry)
   const agent = referenceAgent({ payTo, network, sources })
   const stores = redisUrl ? redisStores(redisUrl) : undefined
   return serve(agent, {
@@ -51,10 +52,15 @@ export function serveReference(environment: Environment): SvcServer {
   })
 }
 
-/** The catalogue and the chain that this agent sells from are those of the public networks. */
-function publicNetworkIn(text: string): PublicNetwork {
-  if (isPublicNetwork(text)) return text
-  throw new SvcError(`SVC_NETWORK is mainnet or testnet, not '${text}'`, 'invalid_network')
+/** On a network of one's own nothing is sold that reads a chain. */
+function sourcesOn(
+  network: Network,
+  sandboxUrl: string | undefined,
+  { identityApp }: RegistryIdentity,
+): Sources {
+  const { key } = networkFacts(network)
+  if (!isPublicNetwork(key)) return sourcesOf({ network: 'testnet', sandboxUrl })
+  return sourcesOf({ network: key, sandboxUrl, identityApp })
 }
 
 function registryIn(environment: Environment): RegistryIdentity {

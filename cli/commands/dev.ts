@@ -3,8 +3,7 @@
  * money on request.
  */
 import { dirname, relative } from 'node:path'
-import type { Command } from 'commander'
-import type { Sandbox } from '../../src/sandbox.js'
+import { type Command, Option } from 'commander'
 import { portArgument } from '../arguments.js'
 import type { Report } from '../dev/announce.js'
 import { runDevLoop } from '../dev/dev-loop.js'
@@ -12,13 +11,14 @@ import { type Entry, entryOf } from '../dev/entry.js'
 import { interruption } from '../dev/interruption.js'
 import { callTold, failureTold, offerTold } from '../dev/messages.js'
 import { OFFER_TRACE_ID } from '../dev/offer-trace.js'
+import type { Practice } from '../dev/practice.js'
 import { type SourceChanges, sourceChanges } from '../dev/source-changes.js'
 import { ownNetworkIfAny } from '../network-from-environment.js'
 import { json, note, print, printable } from '../output.js'
-import { startSandboxNear } from '../sandbox-near.js'
 
 interface DevFlags {
   readonly sandbox?: boolean
+  readonly localnet?: boolean
   readonly port?: number
   readonly watch: boolean
   readonly json?: boolean
@@ -33,6 +33,11 @@ export function devCommand(program: Command): void {
       'the program (default: src/index, index or agent, .ts or .js; else "main" of package.json)',
     )
     .option('--sandbox', 'start a sandbox beside it, and print a first paid call')
+    .addOption(
+      new Option('--localnet', 'the same on AlgoKit LocalNet, as svc localnet readies it').conflicts(
+        'sandbox',
+      ),
+    )
     .option('--port <port>', 'sets PORT for the agent', portArgument)
     .option('--no-watch', 'run it once')
     .option('--json', 'print a line of JSON whenever it is ready; what the agent prints stays as it is')
@@ -41,7 +46,8 @@ export function devCommand(program: Command): void {
       `
 Changes of .ts, .js and .json files in the entry's folder and below start it anew, but not those in node_modules, dist,
 build, coverage and hidden folders. With --sandbox the agent gets SVC_SANDBOX and SVC_NETWORK=testnet, and SVC_PAY_TO
-where it is not set.
+where it is not set. With --localnet it gets SVC_NETWORK=localnet.json, a file that is written here, and SVC_PAY_TO where it
+is not set or cannot be paid there.
 
 Examples:
   $ svc dev
@@ -53,10 +59,10 @@ Examples:
 async function dev(named: string | undefined, flags: DevFlags): Promise<void> {
   const entry = entryOf(named)
   const stop = interruption()
-  const sandbox = flags.sandbox ? await startSandboxNear({}) : undefined
+  const practice = await practiceOf(flags)
   let changes: SourceChanges | undefined
   try {
-    const env = environment(flags, sandbox)
+    const env = environment(flags, practice)
     if (flags.watch) changes = sourceChanges(dirname(entry.path))
     note(
       `svc dev: ${printable(entry.shown)}${changes ? `, anew at each change in ${folderShown(entry)}` : ''}`,
@@ -66,27 +72,29 @@ async function dev(named: string | undefined, flags: DevFlags): Promise<void> {
       env,
       changes,
       interruption: stop,
-      onReport: reporter(offerTeller(sandbox, flags)),
+      onReport: reporter(offerTeller(practice, flags)),
       say: line => note(`svc dev: ${printable(line)}`),
     })
   } finally {
     changes?.close()
-    await sandbox?.close()
+    await practice?.close()
   }
 }
 
-function environment({ port }: DevFlags, sandbox: Sandbox | undefined): NodeJS.ProcessEnv {
-  const env: NodeJS.ProcessEnv = {
+async function practiceOf({ sandbox, localnet }: DevFlags): Promise<Practice | undefined> {
+  if (!localnet && !sandbox) return undefined
+  const practice = await import('../dev/practice.js')
+  return localnet ? practice.localnetPractice() : practice.sandboxPractice()
+}
+
+function environment({ port }: DevFlags, practice: Practice | undefined): NodeJS.ProcessEnv {
+  return {
     SVC_AUDIT: '1',
     SVC_DEV: '1',
     ...process.env,
     ...(port !== undefined && { PORT: String(port) }),
+    ...practice?.environment,
   }
-  if (!sandbox) return env
-  const payTo = process.env.SVC_PAY_TO || sandbox.seller.address
-  // The developer's own address is not opted in to USDC in this sandbox, so a payment to it would be refused.
-  if (payTo !== sandbox.seller.address) sandbox.fund(payTo, { optIn: true })
-  return { ...env, SVC_SANDBOX: sandbox.url, SVC_NETWORK: 'testnet', SVC_PAY_TO: payTo }
 }
 
 /** Tells of the agent's ports, its calls and its handlers' errors. Calls of our own for the offer are none. */
@@ -99,15 +107,15 @@ function reporter(onListening: (port: number) => void): (report: Report) => void
 }
 
 /** Prints an offer when it is new. A restart that did not change the offer prints one line. */
-function offerTeller(sandbox: Sandbox | undefined, { json: asJson }: DevFlags): (port: number) => void {
+function offerTeller(practice: Practice | undefined, { json: asJson }: DevFlags): (port: number) => void {
   let last = ''
   const tell = async (port: number) => {
     const { offerAt } = await import('../dev/first-call.js')
-    const offer = await offerAt(port, sandbox ? 'testnet' : ownNetworkIfAny()?.given)
+    const offer = await offerAt(port, practice?.network ?? ownNetworkIfAny()?.given)
     if (!offer) return
     const { url, manifest, call } = offer
-    if (asJson) return print(json({ url, manifest, call, sandbox: sandbox?.url, wallet: sandbox?.wallet }))
-    const lines = offerTold(offer, sandbox)
+    if (asJson) return print(json({ url, manifest, call, ...practice?.told }))
+    const lines = offerTold(offer, practice?.exports)
     if (lines.join('\n') === last) note(`svc dev: ready again on ${url}`)
     else print(...lines)
     last = lines.join('\n')

@@ -1,17 +1,16 @@
 /** `svc facilitator`: settles payments over your own node and pays their fees, for servers that reach it by HTTP. */
-import { once } from 'node:events'
-import { createServer, type Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { type Command, InvalidArgumentError } from 'commander'
 import { SvcError } from '../../src/domain/errors.js'
 import type { Network } from '../../src/domain/network.js'
 import { networkFacts } from '../../src/domain/network-definition.js'
-import { createFacilitator, facilitatorApp, type ProtocolFacilitator } from '../../src/facilitator.js'
+import { createFacilitator, type ProtocolFacilitator } from '../../src/facilitator.js'
 import { NETWORK_OPTION, portArgument, required } from '../arguments.js'
 import { readSponsor } from '../facilitator/read-sponsor.js'
+import { serveFacilitator } from '../facilitator/serve-facilitator.js'
 import { networkFromEnvironment } from '../network-from-environment.js'
-import { columns, json, note, print } from '../output.js'
+import { columns, json, print } from '../output.js'
 import { signalled } from '../signalled.js'
+import { STDERR_LOGGER } from '../stderr-logger.js'
 
 interface FacilitatorFlags {
   readonly network?: Network
@@ -28,9 +27,6 @@ interface FacilitatorFlags {
 }
 
 const PORT = 4022
-const HEADERS_TIMEOUT_MS = 10_000
-const REQUEST_TIMEOUT_MS = 30_000
-const CONNECTIONS_MAX = 1_024
 
 export function facilitatorCommand(program: Command): void {
   program
@@ -86,27 +82,13 @@ async function runFacilitator(flags: FacilitatorFlags): Promise<void> {
     payTo: payTo.length === 1 && payTo[0] === 'anyone' ? 'anyone' : payTo,
     feePerPaymentMax: flags.feePerPaymentMax,
     feePerDayMax: flags.feePerDayMax,
-    logger: STDERR,
+    logger: STDERR_LOGGER,
   })
-  const app = facilitatorApp(facilitator, { perMinute, trustProxy, logger: STDERR })
-  const server = await listening(app.callback(), flags)
-  announce(facilitator, server, { network, payTo, asJson: flags.json === true })
+  const options = { perMinute, trustProxy, logger: STDERR_LOGGER }
+  const served = await serveFacilitator(facilitator, { port: flags.port, host: flags.host, options })
+  announce(facilitator, served.url, { network, payTo, asJson: flags.json === true })
   await stopped
-  const closed = once(server, 'close')
-  server.close()
-  // Settlements that have begun are answered before their connections end.
-  await facilitator.close()
-  server.closeIdleConnections()
-  await closed
-}
-
-async function listening(listener: Parameters<typeof createServer>[1], { port, host }: FacilitatorFlags) {
-  const timeouts = { headersTimeout: HEADERS_TIMEOUT_MS, requestTimeout: REQUEST_TIMEOUT_MS }
-  const server = createServer(timeouts, listener)
-  server.maxConnections = CONNECTIONS_MAX
-  server.listen(port, host)
-  await once(server, 'listening')
-  return server
+  await served.close()
 }
 
 interface Announced {
@@ -115,9 +97,7 @@ interface Announced {
   readonly asJson: boolean
 }
 
-function announce({ sponsor }: ProtocolFacilitator, server: Server, announced: Announced): void {
-  const { address, port } = server.address() as AddressInfo
-  const url = `http://${address.includes(':') ? `[${address}]` : address}:${port}`
+function announce({ sponsor }: ProtocolFacilitator, url: string, announced: Announced): void {
   const { key, name } = networkFacts(announced.network)
   const { payTo, asJson } = announced
   if (asJson) print(json({ url, network: key, sponsor, payTo }))
@@ -130,13 +110,6 @@ function announce({ sponsor }: ProtocolFacilitator, server: Server, announced: A
       ]),
     )
 }
-
-/** One line each; the SDK puts no key into them. */
-const said = (fields: object, message: string) => {
-  const { err } = fields as { err?: unknown }
-  note(`svc: ${message}${err instanceof Error ? `: ${err.message}` : ''}`)
-}
-const STDERR = { debug() {}, info() {}, warn: said, error: said }
 
 function wholeArgument(text: string): number {
   if (/^\d{1,15}$/.test(text)) return Number(text)

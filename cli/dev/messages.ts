@@ -2,20 +2,22 @@
 import type { ManifestEndpoint } from '../../src/client.js'
 import { formatUsd } from '../../src/domain/money.js'
 import { windowShown } from '../../src/domain/subscription-terms.js'
-import type { Sandbox } from '../../src/sandbox.js'
 import { printable } from '../output.js'
 import { shellWord } from '../shell-word.js'
 import type { CallReport, FailureReport } from './announce.js'
 import type { FirstCall, Offer } from './first-call.js'
 
-export function offerTold({ url, manifest, call, auditUrl }: Offer, sandbox: Sandbox | undefined): string[] {
+export function offerTold(
+  { url, manifest, call, auditUrl }: Offer,
+  exports: readonly string[] | undefined,
+): string[] {
   const { name, network, payTo, endpoints } = manifest
   return [
     '',
     `${printable(name)} on ${url}, ${network}, paid to ${printable(payTo)}`,
     ...endpoints.map(endpointTold),
     ...(auditUrl === undefined ? [] : ['', `Calls and money: ${auditUrl}`]),
-    ...(call ? ['', ...(sandbox ? paidTold(call, sandbox) : quoteTold(call))] : []),
+    ...(call ? ['', ...(exports ? paidTold(call, exports) : quoteTold(call))] : []),
     '',
     'Ctrl-C stops it.',
   ]
@@ -62,12 +64,11 @@ function quoteTold({ url, body }: FirstCall): string[] {
   return ['Ask for its price, for nothing:', '', `  ${svc()} quote ${shellWord(url)}${bodyFlag(body)}`]
 }
 
-function paidTold({ url, body, price }: FirstCall, { url: sandboxUrl, wallet }: Sandbox): string[] {
+function paidTold({ url, body, price }: FirstCall, exports: readonly string[]): string[] {
   return [
     'Pay it with play money. Paste this into another terminal, here:',
     '',
-    `  export SVC_SANDBOX=${sandboxUrl}`,
-    `  export SVC_MNEMONIC='${wallet.mnemonic}'`,
+    ...exports,
     `  ${svc()} call ${shellWord(url)} --max-price ${price}${bodyFlag(body)}`,
   ]
 }

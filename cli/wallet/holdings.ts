@@ -4,10 +4,10 @@ import { algodClient } from '../../src/adapters/algorand/node-clients.js'
 import { remotesOf } from '../../src/app/server/remotes-from-options.js'
 import { SvcError } from '../../src/domain/errors.js'
 import type { NetworkFacts } from '../../src/domain/network.js'
+import { FEE_MICRO_ALGOS } from './land.js'
 
 /** The ledger asks for this of an account, and for as much again for each asset. */
 const MIN_BALANCE_MICRO_ALGOS = 100_000n
-export const OPT_IN_FEE_MICRO_ALGOS = 1_000n
 
 export interface Holdings {
   readonly address: string
@@ -61,7 +61,7 @@ async function read(algod: Algod, network: NetworkFacts, address: string): Promi
     usdc: holding?.amount,
     isFrozen: holding?.frozen ?? false,
   }
-  const needed = account.minBalanceMicroAlgos + MIN_BALANCE_MICRO_ALGOS + OPT_IN_FEE_MICRO_ALGOS
+  const needed = account.minBalanceMicroAlgos + MIN_BALANCE_MICRO_ALGOS + FEE_MICRO_ALGOS
   const short = needed - account.microAlgos
   const shortOfMicroAlgos = held.usdc === undefined && short > 0n ? short : 0n
   return { ...held, shortOfMicroAlgos, missing: missingOf({ ...held, shortOfMicroAlgos }) }

@@ -42,7 +42,7 @@ function refuseNetwork(why: string): never {
 
 const FIELDS: ReadonlySet<string> = new Set([
   ...['name', 'genesisId', 'genesisHash', 'usdc'],
-  ...['algodUrl', 'algodToken', 'indexerUrl', 'facilitatorUrl'],
+  ...['algodUrl', 'algodToken', 'indexerUrl', 'facilitatorUrl', 'explorerUrl'],
 ])
 const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/
 /** The ledger's limit is 128 bytes. */
@@ -76,7 +76,7 @@ function checkedDefinition(value: Record<string, unknown>, refuse: Refuse): Netw
   return Object.freeze(refuseLies({ ...definition, algodToken: algodToken as string }, refuse))
 }
 
-type Urls = Pick<NetworkDefinition, 'algodUrl' | 'indexerUrl' | 'facilitatorUrl'>
+type Urls = Pick<NetworkDefinition, 'algodUrl' | 'indexerUrl' | 'facilitatorUrl' | 'explorerUrl'>
 
 function urlsIn(given: Record<string, unknown>, refuse: Refuse): Urls {
   const urls: Record<string, string> = {}

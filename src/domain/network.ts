@@ -41,6 +41,11 @@ export interface NetworkDefinition {
   readonly indexerUrl?: string
   /** A facilitator on it, for sellers. @default none: the options of a server must have one */
   readonly facilitatorUrl?: string
+  /**
+   * The address of a transaction in an explorer, without the id at its end, such as
+   * `https://lora.algokit.io/localnet/transaction/`. The audit page links to it. @default none
+   */
+  readonly explorerUrl?: string
 }
 
 /** How manifests, journals and stores name a network: a public one by its name, any other by its CAIP-2 id. */
@@ -99,6 +104,7 @@ export const MAINNET = factsOfChecked(
     algodUrl: 'https://mainnet-api.algonode.cloud',
     indexerUrl: 'https://mainnet-idx.algonode.cloud',
     facilitatorUrl: DEFAULT_FACILITATOR,
+    explorerUrl: 'https://lora.algokit.io/mainnet/transaction/',
   },
   'mainnet',
 )
@@ -111,6 +117,7 @@ export const TESTNET = factsOfChecked(
     algodUrl: 'https://testnet-api.algonode.cloud',
     indexerUrl: 'https://testnet-idx.algonode.cloud',
     facilitatorUrl: DEFAULT_FACILITATOR,
+    explorerUrl: 'https://lora.algokit.io/testnet/transaction/',
   },
   'testnet',
 )

@@ -1,5 +1,6 @@
 /** The seller's own fields of a quote, which stand among the protocol's in `accepts[].extra`. */
 import { shown } from './errors.js'
+import type { Subscription } from './subscription-terms.js'
 import { isRecord } from './x402.js'
 
 /**
@@ -11,14 +12,30 @@ import { isRecord } from './x402.js'
  */
 export type QuoteExtra = Readonly<Record<string, string | number | boolean>>
 
-/** The names that x402 and its schemes have given a meaning: a seller who set one would change how the call is paid. */
-const OF_THE_PROTOCOL: ReadonlySet<string> = new Set([
+/** What a quote says of the window that it sells, so that a payer knows what the price buys. */
+export interface WindowFields {
+  /** As the endpoint has it: `30d`. */
+  readonly subscriptionPeriod: string
+  /** How many calls the window has; absent where it has no count. */
+  readonly subscriptionCalls?: number
+}
+
+export function windowFields(sold: Subscription | undefined): WindowFields | undefined {
+  if (sold === undefined) return undefined
+  const { period, calls } = sold
+  return { subscriptionPeriod: period, ...(calls !== undefined && { subscriptionCalls: calls }) }
+}
+
+/** Names that have a meaning for payers, of x402 and its schemes and of {@link WindowFields}. */
+const RESERVED: ReadonlySet<string> = new Set([
   'feePayer',
   'decimals',
   'name',
   'version',
   'paymentFlow',
   'assetTransferMethod',
+  'subscriptionPeriod',
+  'subscriptionCalls',
 ])
 
 /** A checked copy; `undefined` where no field is set. */
@@ -29,7 +46,7 @@ export function quoteExtra(given: unknown, refuse: (why: string) => never): Quot
   const extra = { ...given }
   for (const [name, value] of Object.entries(extra)) {
     if (name === '') refuse('extra has a field without a name')
-    if (OF_THE_PROTOCOL.has(name)) refuse(`extra.${name} is a field of the protocol; choose another name`)
+    if (RESERVED.has(name)) refuse(`extra.${name} has a meaning for payers; choose another name`)
     if (!isPlain(value)) refuse(`extra.${name} is text, a finite number or a boolean, not ${shown(value)}`)
   }
   return Object.keys(extra).length === 0 ? undefined : (Object.freeze(extra) as QuoteExtra)

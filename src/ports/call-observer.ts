@@ -60,4 +60,21 @@ export interface EndedCall {
   readonly streamBroken?: true
   /** The fields in which the facilitator's settlement differs from the payment. */
   readonly mismatch?: string
+  /**
+   * Why there was no answer, in words: what the caller was told, or what the handler threw, which may hold secrets. It stays in
+   * this process. Only in development, unless `audit.messages` says otherwise.
+   */
+  readonly error?: string
+  /** What the handler logged for its caller. It stays where `error` stays, and is kept when `error` is. */
+  readonly logs?: readonly LoggedEntry[]
+}
+
+/** One call of the handler's `log`. */
+export interface LoggedEntry {
+  /** When, in milliseconds since the epoch. */
+  readonly atMs: number
+  /** At most 1,000 characters. */
+  readonly message: string
+  /** A JSON value. */
+  readonly data?: unknown
 }

@@ -1,14 +1,17 @@
 /** What `npm run demo` and `npm start` run, and the lines they ask to be pasted. */
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { readFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { promisify } from 'node:util'
 import { describe, expect, it } from 'vitest'
 import { serveReference } from '../../agents/reference/serve.js'
-import { ALGORAND_MAINNET } from '../../src/index.js'
+import { ALGORAND_MAINNET, networkFrom, SvcClient } from '../../src/index.js'
 import { startSandbox } from '../../src/sandbox.js'
 import { messageIn, post, rpc } from '../support/doors.js'
+import { LOCALNET } from '../support/localnet.js'
 
 const run = promisify(execFile)
 const env = { PATH: process.env.PATH }
@@ -205,6 +208,32 @@ describe('the environment', () => {
     })
     child.kill('SIGTERM')
     expect(await closed).toBe(0)
+  })
+
+  it('names a file that defines a network, on which it is paid', async () => {
+    const sandbox = await startSandbox({ network: LOCALNET })
+    const folder = mkdtempSync(join(tmpdir(), 'svc-reference-'))
+    const file = join(folder, 'localnet.json')
+    writeFileSync(file, JSON.stringify(sandbox.network))
+    const child = spawn(process.execPath, ['dist/agents/reference/start.js'], {
+      env: { ...env, PORT: '0', SVC_PAY_TO: sandbox.seller.address, SVC_NETWORK: file },
+    })
+    try {
+      const [first] = await once(createInterface({ input: child.stdout }), 'line')
+      const url = `http://127.0.0.1:${/port (\d+) \(localnet\)/.exec(first)![1]}/api/summarize`
+      const client = new SvcClient({
+        mnemonic: sandbox.wallet.mnemonic,
+        network: networkFrom(file),
+        maxPrice: '$0.01',
+      })
+      const { payment } = await client.call(url, { text: 'A harbour closes. It was old.' })
+      expect(payment).toMatchObject({ asset: '1002', amount: '10000' })
+      expect(sandbox.balance(sandbox.seller.address).usdc).toBe(10_000n)
+    } finally {
+      child.kill('SIGKILL')
+      await sandbox.close()
+      rmSync(folder, { recursive: true })
+    }
   })
 
   for (const [code, wrong] of [

@@ -79,6 +79,32 @@ describe('the audit page', () => {
     },
   )
 
+  it('keeps what a handler threw and logged in development alone, or where it is asked to', async () => {
+    const fail = defineEndpoint({
+      name: 'fail',
+      price: '$0.01',
+      handler: ({ log }) => {
+        log('halfway', { page: 2 })
+        throw new TypeError('the key is wrong')
+      },
+    })
+    const kept = async (audit: ServeOptions['audit']) => {
+      const seller = await open([fail], { audit })
+      const answer = await (await pay(seller, `${seller.url}/fail`)).text()
+      expect(answer).not.toContain('the key')
+      const { error, logs } = seller.ended.at(-1)!
+      return [error, logs?.map(({ message, data }) => [message, data])]
+    }
+    const all = ['TypeError: the key is wrong', [['halfway', { page: 2 }]]]
+    expect(await kept(true)).toEqual([undefined, undefined])
+    expect(await kept({ token: TOKEN, messages: true })).toEqual(all)
+    vi.stubEnv('NODE_ENV', 'development')
+    expect(await kept(true)).toEqual(all)
+    expect(await kept({ token: TOKEN, messages: false })).toEqual([undefined, undefined])
+    expect(await kept(false)).toEqual([undefined, undefined])
+    vi.unstubAllEnvs()
+  })
+
   it('is for its own origin only, whatever CORS says of paid routes', async () => {
     const { url } = await serving({ audit: true, cors: true })
     for (const path of PATHS) {
@@ -103,11 +129,14 @@ describe('the audit page', () => {
     for (const path of PATHS) expect((await headersOf(`${url}/api${path}`)).status).toBe(200)
   })
 
-  it('tells neither bodies nor payers, and lets go of whoever watches when the server stops', async () => {
+  it('tells no body, names who paid only where the payment landed, and lets go of whoever watches when the server stops', async () => {
     const open = await serving({ audit: true })
     const events = await fetch(`${open.url}/_svc/audit/events`)
     expect((await pay(open, `${open.url}/work`, { body: { secret: 'the question' } })).status).toBe(200)
     const { txId, payer } = open.ended.at(-1)!
+    const lines = await (await fetch(`${open.url}/_svc/audit/runs.jsonl`)).text()
+    expect(lines).toContain(txId)
+    expect(lines).not.toContain(payer)
     let told = ''
     let ended: ReturnType<typeof open.server.shutdown> | undefined
     for await (const chunk of events.body!.pipeThrough(new TextDecoderStream())) {
@@ -115,7 +144,7 @@ describe('the audit page', () => {
       if (told.includes(txId!)) ended ??= open.server.shutdown('test')
     }
     expect(await ended).toMatchObject({ outcome: 'drained' })
-    for (const hidden of [payer!, PAYER, 'the question', 'the answer']) expect(told).not.toContain(hidden)
+    for (const hidden of [PAYER, 'the question', 'the answer']) expect(told).not.toContain(hidden)
     expect(told).toMatch(/^event: hello\ndata: \{"agent":"Test agent"/)
   })
 })

@@ -12,11 +12,16 @@ export const FRAME_MS = `(async () => {
   return (performance.now() - began) / frames
 })()`
 
-/** How wide the page is to scroll, and how wide the selected element is. */
-export const widthsOf = (selector: string) => `[
-  document.documentElement.scrollWidth,
-  document.querySelector('${selector}').getBoundingClientRect().width,
-]`
+/** Texts of less than 11 pixels, as they are on the screen: a drawing that is scaled makes its texts smaller. */
+export const SMALL_TEXTS = `[...document.querySelectorAll('body *')]
+  .filter(element => [...element.childNodes].some(node => node.nodeType === 3 && node.data.trim() !== ''))
+  .filter(element => element.getClientRects().length > 0)
+  .filter(element => {
+    const drawing = element.closest('svg')
+    const scale = drawing === null ? 1 : drawing.getBoundingClientRect().width / drawing.viewBox.baseVal.width
+    return parseFloat(getComputedStyle(element).fontSize) * scale < 11
+  })
+  .map(element => element.outerHTML)`
 
 /** Texts that WCAG AA calls too faint: less than 4.5 to 1 against the nearest ground. `least` texts are there to read. */
 export const faintTextsOf = (selector: string, least: number) => `(() => {
@@ -46,8 +51,3 @@ export const faintTextsOf = (selector: string, least: number) => `(() => {
     ? ['there is nothing to read']
     : seen.filter(element => ratioOf(element) < 4.5).map(element => element.className + ' ' + element.textContent)
 })()`
-
-export const FAINT_TEXTS = faintTextsOf(
-  'h1 *, #live, #totals *, #legend p, #legend li, label, output, .row *, #run h2 *, #run dt, #run dd, .timings th, .timings td',
-  50,
-)

@@ -10,8 +10,8 @@ describe('the bundle of the audit page', () => {
     const [script, style] = await Promise.all([bundled('main.ts'), bundled('page.css')])
     const text = [
       '/** Written by `npm run draw` from the folder `browser`: what the audit page runs and wears. Not to be edited. */',
-      `export const SCRIPT = ${JSON.stringify(script)}`,
-      `export const STYLE = ${JSON.stringify(style)}`,
+      `export const SCRIPT: string = ${JSON.stringify(script)}`,
+      `export const STYLE: string = ${JSON.stringify(style)}`,
       '',
     ].join('\n')
     await expect(text).toMatchFileSnapshot(GENERATED)

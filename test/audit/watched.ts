@@ -8,9 +8,9 @@ import { BodyBudget } from '../../src/adapters/http/body-memory-limit.js'
 import { auditRoutes } from '../../src/adapters/http/free-routes/audit-page.js'
 import { koaHost } from '../../src/adapters/http/koa-app.js'
 import { routeTable } from '../../src/adapters/http/route-table.js'
-import { chargeTable, OUTCOMES } from '../../src/domain/machines/charge.machine.js'
+import { chargeTable } from '../../src/domain/machines/charge.machine.js'
 import { silentLogger } from '../../src/ports/logger.js'
-import { HEADER, STEPS } from './calls.js'
+import { HEADER } from './calls.js'
 
 export interface Watched {
   readonly url: string
@@ -25,7 +25,7 @@ export async function openWatched(options: Partial<FeedOptions> = {}, token?: st
     charge: { call: () => Promise.reject(new Error('nothing is for sale here')) },
     endpoints: [],
     basePath: '',
-    freeRoutes: auditRoutes({ page: auditPage(chargeTable), feed, token }),
+    freeRoutes: auditRoutes({ page: auditPage(), feed, token }),
     bodyBytesMax: 1,
     bodies: new BodyBudget(1_000_000),
     trustProxyHops: 0,
@@ -53,8 +53,8 @@ export function feedOf(options: Partial<FeedOptions> = {}): Feed {
     agent: 'Test agent',
     network: 'testnet',
     endpoints: ['even', 'odd'],
-    steps: STEPS,
-    outcomes: OUTCOMES,
+    machine: chargeTable,
+    keepsMessages: true,
     header: HEADER,
     ...options,
   })

@@ -201,7 +201,7 @@ describe('svc dev', () => {
     const slow = `
       import { createServer } from 'node:http'
       process.on('SIGINT', () => console.log('asked to end'))
-      process.on('SIGTERM', () => process.exit(5))
+      process.on('SIGTERM', () => { console.log('ending'); process.exit(5) })
       createServer().listen(0, () => console.log('up'))`
     const at = project({ 'agent.mjs': slow })
     const { child, heard } = dev(at, [])
@@ -209,8 +209,10 @@ describe('svc dev', () => {
     child.kill('SIGINT')
     await heard.until(/^asked to end$/m)
     const again = setInterval(() => child.kill('SIGTERM'), 100)
-    expect(await heard.ended).toBe(5)
+    // A process that is ending handles no signal any more.
+    await heard.until(/^ending$/m)
     clearInterval(again)
+    expect(await heard.ended).toBe(5)
     expect(heard.text.match(/asked to end/g)).toHaveLength(1)
   })
 

@@ -43,8 +43,9 @@ describe('extra', () => {
       expect(define().extra).toBeUndefined()
     })
 
-    it.each(['feePayer', 'decimals', 'name', 'version', 'paymentFlow', 'assetTransferMethod'])(
-      'does not override the protocol’s %s',
+    const reserved = ['feePayer', 'decimals', 'name', 'version', 'paymentFlow', 'assetTransferMethod']
+    it.each([...reserved, 'subscriptionPeriod', 'subscriptionCalls'])(
+      'does not override %s, which has a meaning',
       name =>
         refusedWith(code, () => define({ extra: { tag: 'a', [name]: 'x' } }), new RegExp(`extra\\.${name}`)),
     )

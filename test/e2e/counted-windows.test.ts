@@ -230,6 +230,43 @@ describe('a client', () => {
     expect(received(seller)).toBe(2n * PRICE)
   })
 
+  it('buys one window for many calls at once, and the next when it is used up', async () => {
+    const seller = await open([counted(4).endpoint])
+    const client = clientOf(seller, { maxPerDay: '$1' })
+    const calls = (count: number) => Array.from({ length: count }, () => ({ url: at(seller), body: {} }))
+    const outcomes = await client.callMany(calls(8))
+    expect(outcomes.map(({ ok }) => ok)).toEqual(Array(8).fill(true))
+    expect(received(seller)).toBe(2n * PRICE)
+    // All of a window that is used up learn so at once.
+    await client.callMany(calls(2))
+    await client.callMany(calls(8))
+    expect(received(seller)).toBe(5n * PRICE)
+    expect(client.activeSubscriptions).toMatchObject([{ remaining: 2 }])
+  })
+
+  it('that waits for another call’s purchase pays nothing where it is aborted, and buys where the other fails', async () => {
+    const { endpoint, door } = counted(2)
+    const seller = await open([endpoint])
+    const client = clientOf(seller, { maxPerDay: '$0.03' })
+    const first = client.call(at(seller), { does: 'wait' })
+    await door.entered()
+    const aborted = new AbortController()
+    const second = client.call(at(seller), {}, { signal: aborted.signal })
+    const third = client.call(at(seller), {})
+    aborted.abort()
+    await expect(second).rejects.toMatchObject({ code: 'aborted' })
+    expect(received(seller)).toBe(0n)
+    door.open()
+    await Promise.all([first, third])
+    expect(received(seller)).toBe(PRICE)
+    const failed = client.callMany([
+      { url: at(seller), body: { does: 'fail' } },
+      { url: at(seller), body: {} },
+    ])
+    expect((await failed).map(({ ok }) => ok)).toEqual([false, true])
+    expect(received(seller)).toBe(2n * PRICE)
+  })
+
   it('that shares its key pays only within its caps when another holder has used the window up', async () => {
     const seller = await open([counted(2).endpoint])
     const client = clientOf(seller, { maxPerDay: '$0.01' })

@@ -261,14 +261,26 @@ describe('another network', () => {
       expect((await ask(`${real.url}/feed`, { headers })).status, claimed).not.toBe(200)
     }
     expect((await ask(`${play.url}/feed`, { headers: { 'x-svc-subscription': key } })).status).toBe(200)
+    // Of the public networks, testnet's money is play money too.
+    const main = await openOn(other, { about: { network: 'mainnet' }, stores })
+    const { key: tested } = (await payerOn(other).subscribe(`${real.url}/feed`)) as { key: string }
+    const statuses = [real, main].map(async ({ url }) => {
+      const answer = await ask(`${url}/feed`, { headers: { 'x-svc-subscription': tested } })
+      return answer.status
+    })
+    expect(await Promise.all(statuses)).toEqual([200, 402])
     const idempotencyKey = 'one-order-of-mine-4711'
     const first = await payerOn(own).call(`${play.url}/work`, undefined, { idempotencyKey })
     const second = await payerOn(other).call(`${real.url}/work`, undefined, { idempotencyKey })
     expect([first.replayed, second.replayed]).toEqual([undefined, undefined])
     expect(second.data).not.toEqual(first.data)
-    // Public networks' records keep the names that they always had.
     const { address: payTo } = other.seller
-    const named = claimName(payTo, 'work', `payer:${other.wallet.address}`, idempotencyKey)
+    const named = claimName(
+      `${TESTNET.caip2} ${payTo}`,
+      'work',
+      `payer:${other.wallet.address}`,
+      idempotencyKey,
+    )
     expect(moves.at(-1)!.claim!.name).toBe(named)
     expect(moves.filter(({ claim }) => claim?.name === named)).toHaveLength(1)
   })
@@ -293,7 +305,8 @@ describe('a definition of a public network', () => {
     const client = new SvcClient({ mnemonic: sandbox.wallet.mnemonic, network, ...CAPS })
     await client.call(`${url}/work`, undefined, { idempotencyKey })
     const scope = `payer:${sandbox.wallet.address}`
-    expect(moves.at(-1)!.claim!.name).toBe(claimName(sandbox.seller.address, 'work', scope, idempotencyKey))
+    const owner = `${TESTNET.caip2} ${sandbox.seller.address}`
+    expect(moves.at(-1)!.claim!.name).toBe(claimName(owner, 'work', scope, idempotencyKey))
     expect(await client.discover(url)).toMatchObject({ network: 'testnet' })
   })
 })

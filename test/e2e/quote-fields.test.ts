@@ -29,16 +29,16 @@ const about: Partial<AgentOptions> = {
 const SOLD = [
   { sold: 'a fixed price', path: '/plain', weight: 1, amount: 10_000n },
   { sold: 'a price of the call', path: '/units', body: { units: 3 }, weight: 3, amount: 30_000n },
-  { sold: 'a window', path: '/feed', weight: 1, amount: 50_000n },
+  { sold: 'a window', path: '/feed', weight: 1, amount: 50_000n, more: { subscriptionPeriod: '1d' } },
 ]
 const received = ({ sandbox }: Seller) => sandbox.balance(sandbox.seller.address).usdc ?? 0n
 
 describe('extra', () => {
   it.each(SOLD)(
     'of $sold is in both entries, and paying them moves the price',
-    async ({ path, body, weight, amount }) => {
+    async ({ path, body, weight, amount, more }) => {
       const seller = await open([plain, units, feed], { about })
-      const extra = { tag: TAG, weight, beta: true, feePayer: seller.sandbox.feePayer }
+      const extra = { tag: TAG, weight, beta: true, ...more, feePayer: seller.sandbox.feePayer }
       const { accepts } = challengeIn(await ask(seller.url + path, { body }))
       expect(accepts.map(entry => entry.extra)).toEqual([extra, extra])
       expect((await pay(seller, seller.url + path, { body })).status).toBe(200)
@@ -48,13 +48,13 @@ describe('extra', () => {
 
   it.each(SOLD)(
     'of $sold is what the facilitator is asked, at verify and at settle',
-    async ({ path, body, weight }) => {
+    async ({ path, body, weight, more }) => {
       const feePayer = encodeAddress(new Uint8Array(32))
       const kind = { x402Version: 2, scheme: 'exact', network: ALGORAND_TESTNET, extra: { feePayer } }
       const facilitator = await fakeFacilitator({ '/supported': json({ kinds: [kind] }) })
       const seller = await open([plain, units, feed], { about, facilitatorUrl: facilitator.url })
       const url = seller.url + path
-      const ours = { tag: TAG, weight, beta: true, feePayer }
+      const ours = { tag: TAG, weight, beta: true, ...more, feePayer }
       // Whatever a payer echoes, and whatever it leaves out, we ask about our own requirements.
       for (const theirs of [ours, {}, undefined, { tag: 'mine', weight: '1', feePayer: 'me', more: [1] }]) {
         const signed = signedIn(await signFor(seller, url, { body }))

@@ -2,12 +2,14 @@
 import { afterAll, describe, expect, it } from 'vitest'
 import { referenceAgent } from '../../agents/reference/agent.js'
 import { sourcesOf } from '../../agents/reference/sources.js'
+import { networkFacts } from '../../src/domain/network-definition.js'
 import { openapi } from '../../src/domain/openapi.js'
-import { createServer, manifest, type PublicNetwork, USDC_ASSET_ID } from '../../src/index.js'
+import { createServer, manifest, type Network, USDC_ASSET_ID } from '../../src/index.js'
+import { LOCALNET } from '../support/localnet.js'
 
 const payTo = 'HOAUXBIQXBFMV462675FJHAVEX4KYWRJWYZPFXMEDU7PGDMZOHOUGEYXSM'
 const sources = sourcesOf({ network: 'mainnet' })
-const agentOn = (network: PublicNetwork) => referenceAgent({ payTo, network, sources })
+const agentOn = (network: Network) => referenceAgent({ payTo, network, sources })
 afterAll(() => sources.close())
 
 describe('on mainnet', () => {
@@ -77,8 +79,14 @@ describe('on testnet', () => {
   })
 })
 
-it('is on no other network', () => {
-  expect(() => agentOn('devnet' as PublicNetwork)).toThrow(/network/)
+it('on a network of one’s own sells summaries alone', () => {
+  const { network, endpoints } = manifest(agentOn(LOCALNET), 'https://agent.example/api')
+  expect(network).toBe(networkFacts(LOCALNET).caip2)
+  expect(endpoints.map(({ name }) => name)).toEqual(['summarize'])
+})
+
+it('is on no network that nobody defined', () => {
+  expect(() => agentOn('devnet' as Network)).toThrow(/network/)
 })
 
 interface Field {

@@ -1,19 +1,27 @@
-/** The page's server-sent events. None of them has a body, a payer, a key or a secret. */
+/** The page's server-sent events. None of them has a body, a key or a secret. A payer is in one only where the chain shows it too. */
 import type { Charged } from '../../domain/machines/charge.machine.js'
+import type { Table } from '../../domain/state-machine/transition-table.js'
+import type { LoggedEntry } from '../../ports/call-observer.js'
 
 /** The first event of each connection. */
 export interface Hello {
   readonly agent: string
   readonly network: string
   readonly endpoints: readonly string[]
-  /** Each move of the machine as `state.event`. Runs and edges refer to it by its index. */
+  readonly machine: Pick<Table, 'id' | 'initial' | 'rows'>
+  /** Each move of the machine as `state.event`. Runs refer to it by its index. */
   readonly steps: readonly string[]
-  readonly outcomes: Readonly<Record<string, { readonly status: number; readonly charged: Charged }>>
   /** How many runs the server and the page keep. */
   readonly capacity: number
+  /** The address of a transaction in an explorer, without the id at its end. Absent where the network has none. */
+  readonly explorerUrl?: string
+  /** Whether runs have the messages and logs of handlers. */
+  readonly keepsMessages: boolean
 }
 
 export interface RunView {
+  /** Its place among all runs since the server began. */
+  readonly number: number
   readonly id: string
   readonly traceId: string
   readonly endpoint: string
@@ -31,10 +39,13 @@ export interface RunView {
   readonly asset?: string
   readonly mismatch?: string
   readonly streamBroken?: true
+  /** The run that books its payment: no run before it reported the same. */
+  readonly isBooked?: true
+  /** Who paid. Only of a booked payment: the chain shows it to everybody. */
+  readonly payer?: string
+  readonly error?: string
+  readonly logs?: readonly LoggedEntry[]
 }
-
-/** How often a move was made since the server began, and the median of its state's last durations. */
-export type EdgeView = readonly [step: number, count: number, medianMs: number]
 
 /** Totals since the server began. */
 export interface Totals {
@@ -49,6 +60,5 @@ export interface AuditEvents {
   readonly hello: Hello
   /** Oldest first. */
   readonly runs: readonly RunView[]
-  readonly edges: readonly EdgeView[]
   readonly totals: Totals
 }

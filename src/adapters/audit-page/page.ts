@@ -1,8 +1,5 @@
 /** The audit page: one document that loads nothing from other hosts, and the policy that enforces it. */
 import { createHash } from 'node:crypto'
-import type { Table } from '../../domain/state-machine/transition-table.js'
-import { NARROW, WIDE } from './machine-layout.js'
-import { drawingOf } from './machine-svg.js'
 import { SCRIPT, STYLE } from './page.generated.js'
 
 export interface AuditPage {
@@ -11,8 +8,8 @@ export interface AuditPage {
   readonly policy: string
 }
 
-export function auditPage(table: Table): AuditPage {
-  return { html: documentOf(table), policy: POLICY }
+export function auditPage(): AuditPage {
+  return { html: DOCUMENT, policy: POLICY }
 }
 
 const POLICY = [
@@ -20,6 +17,8 @@ const POLICY = [
   `script-src '${hashOf(SCRIPT)}'`,
   `style-src '${hashOf(STYLE)}'`,
   "connect-src 'self'",
+  // The icon, which is in the document itself.
+  'img-src data:',
   "base-uri 'none'",
   "form-action 'none'",
   "frame-ancestors 'none'",
@@ -31,53 +30,78 @@ function hashOf(text: string): string {
   return `sha256-${createHash('sha256').update(text).digest('base64')}`
 }
 
+const ICON = encodeURIComponent(
+  '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><rect width="32" height="32" rx="8" fill="#3d4fd8"/><path d="M8 9h7v5M15 14v9h8" fill="none" stroke="#fff" stroke-width="3" stroke-linecap="round" stroke-linejoin="round"/><circle cx="23" cy="23" r="3.5" fill="#7ee2a0"/></svg>',
+)
+
 /** The document has no text of a caller or a seller: their text comes in events and is set as text. */
-function documentOf(table: Table): string {
-  return `<!doctype html>
+const DOCUMENT = `<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
 <title>Audit</title>
+<link rel="icon" href="data:image/svg+xml,${ICON}">
 <style>${STYLE}</style>
 </head>
 <body>
 <header>
   <h1><span id="agent">Audit</span> <span id="network" class="chip"></span></h1>
   <p id="live" role="status">connecting</p>
-  <dl id="totals">
-    <div><dt>calls</dt><dd id="calls">0</dd></div>
-    <div class="yes"><dt>charged</dt><dd id="charged">0</dd></div>
-    <div class="maybe"><dt>in doubt</dt><dd id="doubt">0</dd></div>
-    <div><dt>taken</dt><dd id="taken">$0</dd></div>
-  </dl>
+  <nav aria-label="Views"><a id="to-overview" href="#overview">Overview</a><a id="to-calls" href="#calls">Calls</a></nav>
+  <form id="filters" aria-label="Filters">
+    <div id="selects">
+    <label>Period <select id="period">
+      <option value="0">all that is kept</option><option value="900000">last 15 minutes</option>
+      <option value="3600000">last hour</option><option value="86400000">last 24 hours</option><option value="604800000">last 7 days</option>
+    </select></label>
+    <label>Endpoint <select id="endpoint"><option value="">all</option></select></label>
+    <label>Outcome <select id="outcome"><option value="">all</option></select></label>
+    <label>Charged <select id="chargedness"><option value="">all</option></select></label>
+    </div>
+    <label class="check"><input type="checkbox" id="quotes"> 402 quotes</label>
+    <output id="shown">0 calls</output>
+  </form>
 </header>
 <main>
-  <section id="machine" aria-label="Every way that a call can take">
-    <div id="legend">
-      <p>Calls since the server began · median time in the state they leave</p>
-      <ul><li class="yes">charged</li><li class="earlier">charged earlier</li><li class="maybe">in doubt</li><li class="no">not charged</li></ul>
-    </div>
-    <div id="drawing" tabindex="0">
-${drawingOf(table, WIDE, 'wide')}
-${drawingOf(table, NARROW, 'narrow')}
-    </div>
-  </section>
-  <section id="runs" aria-label="Latest runs">
-    <form id="filters">
-      <label>Endpoint <select id="endpoint"><option value="">all</option></select></label>
-      <label>Outcome <select id="outcome"><option value="">all</option></select></label>
-      <label>Charged <select id="chargedness"><option value="">all</option></select></label>
-      <output id="shown">0 runs</output>
-    </form>
-    <div id="list" role="listbox" tabindex="0" aria-label="Runs, newest first"><div id="spacer"></div></div>
-    <p id="empty">No call has ended yet. This page is live: it will be here when it has.</p>
-    <article id="run" aria-label="The chosen run" aria-live="polite" hidden></article>
-  </section>
+  <div id="empty"></div>
+  <div id="overview">
+    <dl id="tiles">
+      <div class="tile"><dt>Income</dt><dd id="income">$0.00</dd><dd class="note" id="income-note"></dd></div>
+      <div class="tile"><dt>Calls</dt><dd id="seen">0</dd><dd class="note" id="seen-note"></dd></div>
+      <div class="tile"><dt>Success rate</dt><dd id="success">–</dd><dd class="note" id="success-note"></dd></div>
+      <div class="tile" id="doubt-tile"><dt>In doubt</dt><dd id="doubt">0</dd><dd class="note"><span id="doubt-note"></span><button type="button" id="doubt-show">look them up</button></dd></div>
+      <div class="tile"><dt>Whole call, p95</dt><dd id="whole">–</dd><dd class="note">95 of 100 are faster</dd></div>
+    </dl>
+    <section class="card wide"><h2>Income <small id="income-span"></small></h2><div class="plot" id="income-plot" role="img" aria-label="Income over time"></div></section>
+    <section class="card"><h2>Income by endpoint</h2><ul class="bars" id="by-endpoint"></ul></section>
+    <section class="card"><h2>Income by payer</h2><ul class="bars payers" id="by-payer"></ul></section>
+    <section class="card wide"><h2>Calls <small id="calls-span"></small></h2><ul class="legend" id="calls-legend"></ul><div class="plot" id="calls-plot" role="img" aria-label="Calls over time"></div></section>
+    <section class="card broad"><h2>Calls by outcome</h2><ul class="bars outcomes" id="by-outcome"></ul></section>
+    <section class="card wide"><h2>Latency, p95 <small id="latency-span"></small></h2><div class="plot" id="latency-plot" role="img" aria-label="Latency over time"></div></section>
+    <section class="card broad"><h2>Latency <small>of all these calls</small></h2>
+      <table id="latencies"><thead><tr><td></td><th scope="col">p50</th><th scope="col">p95</th><th scope="col">p99</th></tr></thead><tbody id="latency-rows"></tbody></table>
+      <p class="note">Verify and settle are the facilitator’s, the handler is yours. Settle counts until the payment is certain.</p>
+    </section>
+  </div>
+  <div id="calls" hidden>
+    <section id="runs" class="card" aria-label="Latest calls">
+      <div id="list" role="listbox" tabindex="0" aria-label="Calls, newest first"><div id="spacer"></div></div>
+      <article id="run" aria-label="The chosen call" aria-live="polite" tabindex="0" hidden></article>
+    </section>
+    <section id="machine" class="card" aria-label="Every way that a call can take">
+      <div id="legend">
+        <p>calls · their median time in the state</p>
+        <ul><li class="key yes">charged</li><li class="key earlier">charged earlier</li><li class="key maybe">in doubt</li><li class="key no">not charged</li></ul>
+        <label class="check"><input type="checkbox" id="unused"> unused exits</label>
+      </div>
+      <div id="drawing" tabindex="0"></div>
+    </section>
+  </div>
 </main>
+<footer><p id="totals"></p><p id="zone"></p></footer>
 <script>${SCRIPT}</script>
 </body>
 </html>
 `
-}

@@ -7,7 +7,7 @@ import type { CallObserver, EndedCall } from '../../ports/call-observer.js'
 import { type Cancel, type Clock, systemClock } from '../../ports/clock.js'
 import type { JournalHeader } from '../../ports/journal-header.js'
 import { every } from '../../ports/timeouts-and-aborts.js'
-import { createTally, rounded } from './move-counts.js'
+import { keptOf } from './kept-runs.js'
 import type { AuditEvents, Hello, RunView } from './page-events.js'
 
 /** The target of events. `write` returns whether more may follow at once. */
@@ -25,12 +25,12 @@ export interface Seat {
 export interface Feed extends CallObserver {
   /** `undefined` where there are too many viewers already. */
   join(viewer: Viewer): Seat | undefined
-  /** The kept calls, oldest first, as a journal without payers. */
+  /** The kept calls, oldest first, as a journal without payers, messages and logs. */
   lines(): Iterable<string>
   close(): void
 }
 
-export interface FeedOptions extends Omit<Hello, 'capacity'> {
+export interface FeedOptions extends Omit<Hello, 'capacity' | 'steps'> {
   readonly header: JournalHeader
   readonly capacity?: number
   readonly clock?: Pick<Clock, 'after'>
@@ -40,6 +40,8 @@ const CAPACITY = 10_000
 const VIEWERS_MAX = 16
 const TICK_MS = 250
 const RUNS_AT_ONCE = 500
+/** The runs that keep what their handler said: logs take up to 60 kB each. */
+const MESSAGES_MAX = 500
 /** Proxies and browsers close a connection that is silent for long. */
 const HEARTBEAT_TICKS = 60
 
@@ -49,9 +51,11 @@ export function createFeed({
   clock = systemClock,
   ...agent
 }: FeedOptions): Feed {
-  const places = new Map(agent.steps.map((step, at) => [step, at]))
-  const tally = createTally(agent.steps.length)
-  const ring: RunView[] = []
+  const steps = Object.entries(agent.machine.rows).flatMap(([state, { on }]) =>
+    Object.keys(on).map(event => `${state}.${event}`),
+  )
+  const places = new Map(steps.map((step, at) => [step, at]))
+  let kept: RunView[] = []
   const seats = new Set<{ tell(): void; end(): void }>()
   const bookings = recentBookings()
   const totals = { calls: 0, charged: 0, inDoubt: 0, takenBaseUnits: 0n }
@@ -60,26 +64,24 @@ export function createFeed({
   let closed = false
 
   function seatFor(viewer: Viewer) {
-    const seen = new Uint32Array(agent.steps.length)
-    let next = Math.max(0, told - capacity)
+    let next = 0
     let mayWrite = true
     let quietTicks = 0
     const send = <E extends keyof AuditEvents>(event: E, data: AuditEvents[E]) => {
       mayWrite = viewer.write(`event: ${event}\ndata: ${JSON.stringify(data)}\n\n`)
       quietTicks = 0
     }
+    let toldTotals = 0
     const tell = () => {
       while (mayWrite && next < told) {
-        next = Math.max(next, told - capacity)
-        const until = Math.min(told, next + RUNS_AT_ONCE)
-        const runs = Array.from({ length: until - next }, (_, at) => ring[(next + at) % capacity]!)
-        next = until
+        const from = kept.findLastIndex(({ number }) => number < next) + 1
+        const runs = kept.slice(from, from + RUNS_AT_ONCE)
+        next = runs.at(-1)!.number + 1
         send('runs', runs)
       }
       if (!mayWrite) return
-      const edges = tally.changedSince(seen)
-      if (edges.length > 0) {
-        send('edges', edges)
+      if (toldTotals < told) {
+        toldTotals = told
         const { takenBaseUnits, ...counted } = totals
         send('totals', { ...counted, taken: String(takenBaseUnits) })
       } else if (++quietTicks > HEARTBEAT_TICKS) {
@@ -87,7 +89,8 @@ export function createFeed({
         quietTicks = 0
       }
     }
-    send('hello', { ...agent, capacity })
+    const { id, initial, rows } = agent.machine
+    send('hello', { ...agent, machine: { id, initial, rows }, steps, capacity })
     return {
       tell,
       end: () => viewer.end(),
@@ -106,12 +109,14 @@ export function createFeed({
 
   return {
     ended(call) {
-      const view = viewOf(call, places)
-      ring[told++ % capacity] = view
-      tally.add(view.path, view.timingsMs)
+      const isBooked = bookings.books(call)
+      kept.push(viewOf(call, places, told++, isBooked))
+      const silenced = kept.length - 1 - MESSAGES_MAX
+      if (kept[silenced]?.logs) kept[silenced] = { ...kept[silenced], logs: undefined }
+      kept = keptOf(kept, capacity)
       totals.calls++
       if (call.charged === 'maybe') totals.inDoubt++
-      if (!bookings.books(call)) return
+      if (!isBooked) return
       totals.charged++
       totals.takenBaseUnits += BigInt(call.amount ?? 0)
     },
@@ -133,10 +138,8 @@ export function createFeed({
     },
     *lines() {
       yield `${JSON.stringify(header)}\n`
-      for (let at = Math.max(0, told - capacity); at < told; at++) {
-        const run = ring[at % capacity]!
-        yield `${JSON.stringify({ ...run, path: run.path.map(step => agent.steps[step]) })}\n`
-      }
+      for (const { number, isBooked, payer, error, logs, path, ...run } of kept)
+        yield `${JSON.stringify({ ...run, path: path.map(step => steps[step]) })}\n`
     },
     close() {
       closed = true
@@ -148,10 +151,16 @@ export function createFeed({
 }
 
 /** Lists each field, so that a later field of an ended call is not on the page before it is added here. */
-function viewOf(call: EndedCall, places: ReadonlyMap<string, number>): RunView {
+function viewOf(
+  call: EndedCall,
+  places: ReadonlyMap<string, number>,
+  number: number,
+  isBooked: boolean,
+): RunView {
   const { id, traceId, endpoint, final, status, code, charged, startedMs, ms, path, timingsMs } = call
-  const { txId, amount, asset, mismatch, streamBroken } = call
+  const { txId, amount, asset, mismatch, streamBroken, error, logs } = call
   return {
+    number,
     id,
     traceId,
     endpoint,
@@ -162,11 +171,18 @@ function viewOf(call: EndedCall, places: ReadonlyMap<string, number>): RunView {
     startedMs,
     ms,
     path: path.map(step => places.get(step)!),
-    timingsMs: timingsMs.map(rounded),
+    timingsMs: timingsMs.map(toMicroseconds),
     txId,
     amount,
     asset,
     mismatch,
     streamBroken,
+    ...(isBooked && { isBooked, payer: call.payer }),
+    error,
+    logs,
   }
+}
+
+function toMicroseconds(ms: number): number {
+  return Math.round(ms * 1_000) / 1_000
 }

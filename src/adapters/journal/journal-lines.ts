@@ -32,9 +32,10 @@ export function headerLine(header: JournalHeader, next: number, openedMs: number
   return summed(JSON.stringify({ ...header, next, openedMs }))
 }
 
-/** The text of a run's line, without the number that it gets when it is written. */
+/** The text of a run's line, without the number that it gets when it is written, and without what the handler said. */
 export function runText(call: EndedCall): string {
-  return JSON.stringify({ ...call, timingsMs: call.timingsMs.map(toMicroseconds) })
+  const timingsMs = call.timingsMs.map(toMicroseconds)
+  return JSON.stringify({ ...call, timingsMs, error: undefined, logs: undefined })
 }
 
 export function lostText(lost: number): string {

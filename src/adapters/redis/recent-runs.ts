@@ -61,7 +61,7 @@ export function redisRuns(connection: Connection, prefix: string, capacity: numb
     connection.onUp(tell)
   }
   return {
-    ended({ payer: _, ...call }) {
+    ended({ payer: _, error: __, logs: ___, ...call }) {
       if (capacity < 1) return
       own = newest(own, call)
       untold = newest(untold, call)

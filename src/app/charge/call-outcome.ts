@@ -82,8 +82,18 @@ export function endedCall(
     payer: receipt?.payer ?? call.payer,
     ...(reportsCharge({ charged, path }) && { amount: receipt?.amount, asset: receipt?.asset }),
     mismatch: call.mismatch,
+    ...(deps.keepsMessages && messagesOf(call, outcome)),
   }
 }
+
+/** A quote is no failure, and its message is always the same. */
+function messagesOf({ thrown, logs }: Call, { final, problem }: ChargeOutcome) {
+  const error = final === 'quoted' ? undefined : (thrown ?? problem?.message)
+  return { error: error?.slice(0, ERROR_LENGTH_MAX), ...(logs.length > 0 && { logs }) }
+}
+
+/** Some errors quote the whole body that they are about. */
+const ERROR_LENGTH_MAX = 4_000
 
 /** In these states the caller may have paid, and needs the transaction id to find out. */
 const NAMES_TX: ReadonlySet<ChargeFinal> = new Set([

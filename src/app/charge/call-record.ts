@@ -2,7 +2,7 @@
 import type { Answer } from '../../domain/handler-answer.js'
 import { parseBaseUnits } from '../../domain/money.js'
 import { isRecord, type PaymentPayload, type PaymentRequirements } from '../../domain/x402.js'
-import type { EndedCall } from '../../ports/call-observer.js'
+import type { EndedCall, LoggedEntry } from '../../ports/call-observer.js'
 import type { ChargeRequest, Problem } from '../../ports/charge.js'
 import type { Hold, Recorded } from '../../ports/charge-store.js'
 import type { ReadPayment } from '../../ports/payment-reader.js'
@@ -79,7 +79,9 @@ export interface Call {
   /** Why the call ended with 402; the challenge's `error` repeats it. */
   refusal: string | undefined
   retryAfterMs: number | undefined
-  readonly logs: LogEntry[]
+  readonly logs: LoggedEntry[]
+  /** The message of what the handler threw, for the seller alone. */
+  thrown: string | undefined
 }
 
 /** The window that a call is selling. */
@@ -103,12 +105,6 @@ export interface ReplayedAnswer {
   readonly window: Pick<SoldWindow, 'key' | 'expiresAtMs' | 'callsLeft'> | undefined
   /** What was left of the window that covered the call. */
   readonly callsLeft?: number
-}
-
-export interface LogEntry {
-  readonly atMs: number
-  readonly message: string
-  readonly data?: unknown
 }
 
 const TRACEPARENT = /^00-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})$/
@@ -161,6 +157,7 @@ export function newCall(deps: ChargeDeps, endpoint: EndpointEntry, request: Char
     refusal: undefined,
     retryAfterMs: undefined,
     logs: [],
+    thrown: undefined,
   }
 }
 

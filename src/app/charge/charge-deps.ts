@@ -41,6 +41,8 @@ export interface ChargeDeps {
   readonly random: Random
   readonly stop: Stop
   readonly logger: Logger
+  /** Whether ended calls carry what their handlers threw and logged. */
+  readonly keepsMessages: boolean
   readonly rules: Rules
 }
 

@@ -5,7 +5,7 @@
 import type { EndpointDef } from '../../domain/endpoint.js'
 import { usdToBaseUnits } from '../../domain/money.js'
 import { type NetworkFacts, type NetworkIds, networkIdsOf } from '../../domain/network.js'
-import type { QuoteExtra } from '../../domain/quote-extra.js'
+import { type QuoteExtra, windowFields } from '../../domain/quote-extra.js'
 import { quotedTags, type ServiceMetadata } from '../../domain/service-metadata.js'
 import {
   encodeHeader,
@@ -66,7 +66,7 @@ export function termsOf(
   let fixed: { supported: Supported | undefined; requirements: PaymentRequirements } | undefined
 
   const tags = quotedTags(def.tags ?? [])
-  const own = { ...options.extra, ...def.extra }
+  const own = { ...options.extra, ...def.extra, ...windowFields(def.subscription) }
   const networkIds = networkIdsOf(options.network, options.networkIds)
 
   const build = (amount: bigint, supported: Supported | undefined): PaymentRequirements => ({

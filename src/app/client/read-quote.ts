@@ -29,6 +29,14 @@ export function challengeOf(reply: HttpReply): PaymentRequired | undefined {
   return (header === null ? undefined : listing(decodeAnswerHeader(header))) ?? listing(recordOf(reply))
 }
 
+/** Whether what it asks to be paid for is a window of calls, as our sellers say in `extra`. */
+export function quotesWindow(reply: HttpReply): boolean {
+  const accepts: readonly unknown[] = challengeOf(reply)?.accepts ?? []
+  return accepts.some(
+    entry => isRecord(entry) && isRecord(entry.extra) && 'subscriptionPeriod' in entry.extra,
+  )
+}
+
 function listing(challenge: Record<string, unknown> | undefined): PaymentRequired | undefined {
   return Array.isArray(challenge?.accepts) ? (challenge as unknown as PaymentRequired) : undefined
 }

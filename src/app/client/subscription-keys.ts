@@ -42,6 +42,10 @@ export interface SubscriptionKeys {
    * paid because its window has ended.
    */
   answered(url: URL, key: string, reply: Pick<HttpReply, 'status' | 'headers' | 'location'>): void
+  /** Notes that a window of this endpoint is being bought, until the purchase ends. */
+  purchasing<T>(url: URL, purchase: Promise<T>): Promise<T>
+  /** Fulfilled when the purchase of a window that is under way has ended, well or not. */
+  purchaseOf(url: URL): Promise<unknown> | undefined
   list(): ActiveSubscription[]
 }
 
@@ -67,6 +71,7 @@ const KEY = /^[\x21-\x7e]{1,4096}$/
 
 export function subscriptionKeys(now: () => number): SubscriptionKeys {
   const held = new Map<string, ActiveSubscription>()
+  const purchases = new Map<string, Promise<unknown>>()
 
   function current(url: string): ActiveSubscription | undefined {
     const subscription = held.get(url)
@@ -114,6 +119,13 @@ export function subscriptionKeys(now: () => number): SubscriptionKeys {
       const remaining = isReplay(reply) ? Math.min(said, subscription.remaining ?? said) : said
       held.set(subscription.url, { ...subscription, remaining })
     },
+    purchasing(url, purchase) {
+      const endpoint = endpointOf(url)
+      const end = () => void purchases.delete(endpoint)
+      purchases.set(endpoint, purchase.then(end, end))
+      return purchase
+    },
+    purchaseOf: url => purchases.get(endpointOf(url)),
     list: () =>
       [...held.keys()].flatMap(url => current(url) ?? []).filter(({ remaining }) => remaining !== 0),
   }

@@ -12,7 +12,6 @@ import { memoryCredit } from '../../adapters/memory/handler-credit.js'
 import { memoryRateLimit } from '../../adapters/memory/rate-limit.js'
 import { memorySubscriptions } from '../../adapters/memory/subscriptions.js'
 import { memoryTasks } from '../../adapters/memory/task-store.js'
-import { isPublicNetwork } from '../../domain/network.js'
 import type { ChargeDeps } from '../charge/charge-deps.js'
 import { leasesIn } from '../charge/leases.js'
 import { pendingCloses, pendingWindowMoves } from '../charge/pending-moves.js'
@@ -56,7 +55,7 @@ export function assemble(settings: Settings, drain: Drain, around: PlatformServi
   const deps: ChargeDeps = {
     network,
     payTo: agent.payTo,
-    recordOwner: isPublicNetwork(network.key) ? agent.payTo : `${network.caip2} ${agent.payTo}`,
+    recordOwner: network.key === 'mainnet' ? agent.payTo : `${network.caip2} ${agent.payTo}`,
     endpoints,
     facilitator: facilitatorList(facilitators, { clock }),
     chain,
@@ -72,6 +71,7 @@ export function assemble(settings: Settings, drain: Drain, around: PlatformServi
     random,
     stop: drain.stop,
     logger,
+    keepsMessages: settings.keepsMessages,
     rules,
   }
   const stopSweeping = sweeping(deps.subscriptions, clock, logger)

@@ -1,14 +1,14 @@
 /** Everything that an operator may switch on to see how each call ended: the page, the journal, traces. */
 
 import { auditPage } from '../../adapters/audit-page/page.js'
-import { createFeed, type Feed } from '../../adapters/audit-page/viewer-feed.js'
+import { createFeed } from '../../adapters/audit-page/viewer-feed.js'
 import { auditRoutes } from '../../adapters/http/free-routes/audit-page.js'
 import type { FreeRoute } from '../../adapters/http/route-types.js'
 import { type Journal, type JournalCondition, journal } from '../../adapters/journal/journal-writer.js'
 import { callSpans } from '../../adapters/traces/opentelemetry-spans.js'
-import { chargeTable, OUTCOMES } from '../../domain/machines/charge.machine.js'
+import { chargeTable } from '../../domain/machines/charge.machine.js'
+import type { NetworkFacts } from '../../domain/network.js'
 import type { CallObserver, EndedCall } from '../../ports/call-observer.js'
-import type { JournalHeader } from '../../ports/journal-header.js'
 import type { Settings } from './settings-from-options.js'
 
 export interface JournalAndAuditPage {
@@ -28,6 +28,8 @@ export function journalAndAuditPageOf({
   network,
   audit,
   journal: kept,
+  keepsMessages,
+  algodUrl,
   logger,
 }: Settings): JournalAndAuditPage {
   const { handle, payTo } = agent
@@ -40,7 +42,17 @@ export function journalAndAuditPageOf({
     asset: network.usdcId,
     endpoints,
   } as const
-  const feed = audit && feedOf(agent.name, network.name, header)
+  const feed =
+    audit &&
+    createFeed({
+      agent: agent.name,
+      network: network.name,
+      endpoints,
+      machine: chargeTable,
+      explorerUrl: explorerOf(network, algodUrl),
+      keepsMessages,
+      header,
+    })
   let file: Journal | undefined
   return {
     callObservers: [feed, kept && { ended: (call: EndedCall) => file?.ended(call) }, callSpans()].filter(
@@ -50,21 +62,16 @@ export function journalAndAuditPageOf({
     openJournal() {
       if (kept) file = journal({ ...kept, header, logger })
     },
-    routes: feed ? auditRoutes({ page: auditPage(chargeTable), feed, token: audit.token }) : [],
+    routes: feed ? auditRoutes({ page: auditPage(), feed, token: audit.token }) : [],
     endStreams: () => feed?.close(),
     close: async () => file?.close(),
   }
 }
 
-function feedOf(agent: string, network: string, header: JournalHeader): Feed {
-  return createFeed({
-    agent,
-    network,
-    endpoints: header.endpoints ?? [],
-    steps: Object.entries(chargeTable.rows).flatMap(([state, { on }]) =>
-      Object.keys(on).map(event => `${state}.${event}`),
-    ),
-    outcomes: OUTCOMES,
-    header,
-  })
+/** A sandbox plays a public network on this machine, and no explorer knows its transactions: a definition may name its own. */
+function explorerOf({ given, explorerUrl }: NetworkFacts, algodUrl: string): string | undefined {
+  const isOwn = typeof given === 'object'
+  return isOwn || !LOOPBACK_NAME.test(new URL(algodUrl).hostname) ? explorerUrl : undefined
 }
+
+const LOOPBACK_NAME = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/

@@ -178,6 +178,11 @@ export interface ServerOptions {
     | {
         /** The password, 16 or more visible ASCII characters. */
         readonly token: string | undefined
+        /**
+         * Whether the page shows what handlers threw and logged: it may hold secrets, and nothing else gets it.
+         * @default in development alone: under `svc dev`, and where `NODE_ENV` is `development`
+         */
+        readonly messages?: boolean
       }
   /**
    * Appends every ended call to this file, for `svc audit` and for accountants. The file names payers. At `maxBytes`

@@ -17,7 +17,7 @@ import type { Rate, Rules } from '../charge/charge-deps.js'
 import type { ManifestSigner } from '../manifest-signature.js'
 import type { TaskTerms } from '../tasks/tasks-over-store.js'
 import { rateOf, rulesOf, taskTermsOf } from './charge-rules-from-options.js'
-import { hostNames, invalid, oneOf, positive } from './option-checks.js'
+import { boolean, hostNames, invalid, oneOf, positive } from './option-checks.js'
 import { type Remotes, remotesOf } from './remotes-from-options.js'
 import type { ServerOptions, Stores } from './server-options.js'
 
@@ -60,8 +60,9 @@ export interface Settings {
   readonly registry: RegistryIdentity
   readonly signer: ManifestSigner | undefined
   readonly webhooks: NonNullable<ServerOptions['webhooks']>
-  /** Whether the audit page is served, and to whom. */
+  /** Whether the audit page is served, and to whom, and whether calls keep for it what handlers threw and logged. */
   readonly audit: { readonly token: string | undefined } | undefined
+  readonly keepsMessages: boolean
   readonly journal: { readonly path: string; readonly bytesMax: number } | undefined
   /** Whether answers are compared with their `output` schema: everywhere but in production. */
   readonly checksAnswers: boolean
@@ -118,7 +119,7 @@ export function settingsOf(definition: AgentDef, options: ServerOptions): Settin
     registry: registryOf(options.registry),
     signer: signerOf(options.signManifest),
     webhooks: options.webhooks ?? [],
-    audit: auditOf(options.audit),
+    ...auditOf(options.audit),
     journal: journalOf(options.journal),
     checksAnswers: process.env.NODE_ENV !== 'production',
     logger,
@@ -227,10 +228,13 @@ function signerOf(signer: ManifestSigner | undefined): ManifestSigner | undefine
 
 const AUDIT_TOKEN = /^[\x21-\x7e]{16,}$/
 
-function auditOf(audit: ServerOptions['audit'] = process.env.SVC_AUDIT === '1'): Settings['audit'] {
-  if (typeof audit === 'boolean') return audit ? { token: undefined } : undefined
-  const { token } = audit
-  if (typeof token === 'string' && AUDIT_TOKEN.test(token)) return { token }
+function auditOf(audit: ServerOptions['audit'] = process.env.SVC_AUDIT === '1') {
+  const isDevelopment = process.env.SVC_DEV === '1' || process.env.NODE_ENV === 'development'
+  if (typeof audit === 'boolean')
+    return { audit: audit ? { token: undefined } : undefined, keepsMessages: audit && isDevelopment }
+  const { token, messages = isDevelopment } = audit
+  if (typeof token === 'string' && AUDIT_TOKEN.test(token))
+    return { audit: { token }, keepsMessages: boolean('audit.messages', messages) }
   throw invalid('audit.token is at least 16 visible ASCII characters without a space')
 }
 

@@ -6,7 +6,7 @@ import type { Row, Table } from '../state-machine/transition-table.js'
 import { moves } from './mermaid-diagram.js'
 
 const GRAPH = `
-  rankdir=TB bgcolor="transparent" nodesep=0.18 ranksep=0.42 pad=0.2
+  rankdir=TB bgcolor="white" nodesep=0.18 ranksep=0.42 pad=0.2
   node [fontname="Helvetica" fontsize=12 shape=box style="rounded" height=0.42 margin="0.16,0.05"]
   edge [fontname="Helvetica" fontsize=10 arrowsize=0.6]`
 
@@ -27,7 +27,7 @@ export function dot(table: Table): string {
 }
 
 function drawnMove(table: Table, state: string, [to, events]: readonly [string, string]): string[] {
-  const label = `label=${quoted(` ${events.replaceAll(', ', '\n ')} `)}`
+  const label = `label=${quoted(`  ${events.replaceAll(', ', '  \n  ')}  `)}`
   const target = table.rows[to]!
   if (!target.final) return [`  ${quoted(state)} -> ${quoted(to)} [weight=8 ${label}]`]
   const end = quoted(`${state}/${to}`)

@@ -14,6 +14,7 @@ export function account(ledger: Ledger, { parts, query }: SandboxRequest): Reply
   const address = addressIn(parts[0]!)
   const isShort = excludesIn(query)
   const { microAlgos, holdings, authAddr } = ledger.account(address)
+  const created = address === ledger.issuer ? [shownAsset(ledger)] : []
   if (formatIn(query) === 'msgpack') {
     return formatted(query, () => ({
       algo: microAlgos || undefined,
@@ -34,7 +35,7 @@ export function account(ledger: Ledger, { parts, query }: SandboxRequest): Reply
       'apps-local-state': [],
       assets: [...holdings].map(([assetId, held]) => shownHolding(assetId, held)),
       'created-apps': [],
-      'created-assets': [],
+      'created-assets': created,
     }),
     'min-balance': minBalanceMicroAlgos(holdings.size),
     'pending-rewards': 0,
@@ -45,7 +46,7 @@ export function account(ledger: Ledger, { parts, query }: SandboxRequest): Reply
     'total-apps-opted-in': 0,
     'total-assets-opted-in': holdings.size,
     'total-created-apps': 0,
-    'total-created-assets': 0,
+    'total-created-assets': created.length,
   })
 }
 
@@ -71,17 +72,20 @@ export function noApplication({ parts }: SandboxRequest): Reply {
 }
 
 export function asset(ledger: Ledger, { parts }: SandboxRequest): Reply {
-  const { assetId, issuer } = ledger
-  if (uintIn('asset-id', parts[0]!) !== assetId) throw refused('asset does not exist', 404)
+  if (uintIn('asset-id', parts[0]!) !== ledger.assetId) throw refused('asset does not exist', 404)
+  return digits(shownAsset(ledger))
+}
+
+function shownAsset({ assetId, issuer }: Ledger): object {
   const base64 = Buffer.from(NAME).toString('base64')
-  return digits({
+  return {
     index: assetId,
     params: {
       ...{ creator: issuer, manager: issuer, reserve: issuer, freeze: issuer },
       ...{ decimals: USDC_DECIMALS, 'default-frozen': false, total: TOTAL },
       ...{ name: NAME, 'name-b64': base64, 'unit-name': NAME, 'unit-name-b64': base64 },
     },
-  })
+  }
 }
 
 function shownHolding(assetId: bigint, { amount, frozen }: Holding): object {

@@ -1,33 +1,30 @@
-/** The three filters over the list. */
+/** The filters over everything that the page shows. */
 import type { Hello } from '../page-events.js'
 import { byId, element } from './dom-elements.js'
 import type { Filter } from './runs.js'
 
 const CHARGED = { yes: 'yes', maybe: 'in doubt', earlier: 'earlier', no: 'no' }
+type Name = 'endpoint' | 'final' | 'charged'
 
 export class Filters {
+  readonly #period = byId<HTMLSelectElement>('period')
+  readonly #quotes = byId<HTMLInputElement>('quotes')
   readonly #selects = {
     endpoint: byId<HTMLSelectElement>('endpoint'),
     final: byId<HTMLSelectElement>('outcome'),
     charged: byId<HTMLSelectElement>('chargedness'),
   }
 
-  constructor(onChange: (filter: Filter) => void) {
+  constructor(readonly onChange: (filter: Filter) => void) {
     offer(this.#selects.charged, Object.entries(CHARGED))
     byId('filters').addEventListener('change', () => onChange(this.chosen))
     byId('filters').addEventListener('submit', event => event.preventDefault())
-    // A click on a final state in the drawing filters by this state. A second click clears the filter.
-    byId('drawing').addEventListener('click', event => {
-      const final = (event.target as Element).closest<SVGElement>('.exit')?.dataset.final
-      if (final === undefined) return
-      const { final: select } = this.#selects
-      select.value = select.value === final ? '' : final
-      onChange(this.chosen)
-    })
   }
 
-  begin({ endpoints, outcomes }: Hello): void {
-    const named = Object.entries(outcomes).map(([name, { status }]) => [name, `${status} ${name}`] as const)
+  begin({ endpoints, machine }: Hello): void {
+    const named = Object.entries(machine.rows)
+      .filter(([, { final }]) => final)
+      .map(([name, { meta }]) => [name, `${meta.status} ${name}`] as const)
     offer(
       this.#selects.endpoint,
       endpoints.map(name => [name, name]),
@@ -38,9 +35,39 @@ export class Filters {
     )
   }
 
+  /** Sets one filter; its value again clears it. */
+  toggle(name: Name, value: string): void {
+    const select = this.#selects[name]
+    select.value = select.value === value ? '' : value
+    this.onChange(this.chosen)
+  }
+
+  /** Shows exactly the calls in doubt. */
+  chooseInDoubt(): void {
+    for (const select of Object.values(this.#selects)) select.value = ''
+    this.toggle('charged', 'maybe')
+  }
+
+  clear(): void {
+    for (const select of Object.values(this.#selects)) select.value = ''
+    this.#period.value = '0'
+    this.onChange(this.chosen)
+  }
+
+  showQuotes(): void {
+    this.#quotes.checked = true
+    this.onChange(this.chosen)
+  }
+
   get chosen(): Filter {
     const { endpoint, final, charged } = this.#selects
-    return { endpoint: endpoint.value, final: final.value, charged: charged.value }
+    return {
+      endpoint: endpoint.value,
+      final: final.value,
+      charged: charged.value,
+      periodMs: Number(this.#period.value),
+      quotes: this.#quotes.checked,
+    }
   }
 }
 

@@ -1,26 +1,65 @@
 /** The page's program: it receives the server's events and draws their content. */
 import type { AuditEvents, Hello, Totals } from '../page-events.js'
-import { byId, say } from './dom-elements.js'
+import { button, byId, element, say } from './dom-elements.js'
 import { Filters } from './filters.js'
 import { Drawing } from './machine-view.js'
-import { count, usd } from './number-format.js'
+import { count, TIME_ZONE, usd } from './number-format.js'
+import { Overview } from './overview.js'
+import { clock } from './page-clock.js'
 import { showDetail } from './run-detail.js'
 import { RunList } from './run-list.js'
 import { Runs } from './runs.js'
 
+/** Sums over ten thousand runs take some milliseconds: at most one redraw in this time. */
+const REDRAW_MS = 500
+/** A period ends now, so its oldest calls leave it also while nothing happens. */
+const PERIOD_CHECK_MS = 15_000
+
 const runs = new Runs()
-const drawing = new Drawing()
 let hello: Hello | undefined
+let redrawing: (() => void) | undefined
+let redrawnMs = Number.NEGATIVE_INFINITY
 
 const list = new RunList(run => {
   drawing.light(run)
-  showDetail(run, hello)
+  showDetail(run, hello, close)
 })
 const filters = new Filters(filter => {
   runs.filter(filter)
   byId('list').scrollTop = 0
   show(0)
 })
+const drawing = new Drawing(final => filters.toggle('final', final))
+const overview = new Overview((name, value) => filters.toggle(name, value))
+
+function close(): void {
+  list.choose(undefined)
+  list.focus()
+}
+
+document.addEventListener('keydown', event => {
+  if (event.key === 'Escape' && list.chosen !== undefined) close()
+})
+
+byId('doubt-show').addEventListener('click', () => {
+  filters.chooseInDoubt()
+  location.hash = '#calls'
+})
+
+function showView(): void {
+  const isCalls = location.hash === '#calls'
+  byId('overview').hidden = isCalls
+  byId('calls').hidden = !isCalls
+  for (const [id, isHere] of [
+    ['to-overview', !isCalls],
+    ['to-calls', isCalls],
+  ] as const) {
+    if (isHere) byId(id).setAttribute('aria-current', 'page')
+    else byId(id).removeAttribute('aria-current')
+  }
+  redraw()
+}
+window.addEventListener('hashchange', showView)
 
 const events = new EventSource('audit/events')
 on('hello', told => {
@@ -38,10 +77,16 @@ on('hello', told => {
   drawing.light(list.chosen)
 })
 on('runs', told => show(runs.add(told)))
-on('edges', told => drawing.tell(told))
 on('totals', showTotals)
 // EventSource connects again by itself, and the server then sends its first event again. The page keeps its content until then.
 events.addEventListener('error', () => live('no connection, trying again'))
+clock.every(PERIOD_CHECK_MS, () => {
+  if (filters.chosen.periodMs === 0) return
+  runs.filter(filters.chosen)
+  show(0)
+})
+say('zone', `Times are in ${TIME_ZONE}.`)
+showView()
 
 function on<E extends keyof AuditEvents>(name: E, listener: (data: AuditEvents[E]) => void): void {
   events.addEventListener(name, event => listener(JSON.parse((event as MessageEvent<string>).data)))
@@ -52,21 +97,49 @@ function live(text: string): void {
   byId('live').classList.toggle('off', text !== 'live')
 }
 
-function showTotals({ calls, charged, inDoubt, taken }: Totals): void {
-  say('calls', count(calls))
-  say('charged', count(charged))
-  say('doubt', count(inDoubt))
-  say('taken', usd(BigInt(taken)))
+function showTotals({ calls, charged, taken }: Totals): void {
+  say(
+    'totals',
+    `Since the server began: ${count(calls)} calls, ${count(charged)} charged, ${usd(BigInt(taken))}.`,
+  )
 }
 
 function show(added: number): void {
   list.show(runs.shown, added)
-  say('shown', `${count(runs.shown.length)} of ${count(runs.known)} runs`)
-  byId('empty').hidden = runs.shown.length > 0
-  say(
-    'empty',
-    runs.known === 0
-      ? 'No call has ended yet. It will show here as soon as one has.'
-      : 'No run is like this. Choose other filters.',
-  )
+  const hidden = runs.quotesHidden === 0 ? '' : `, ${count(runs.quotesHidden)} quotes hidden`
+  say('shown', `${count(runs.shown.length)} of ${count(runs.known)} calls${hidden}`)
+  showEmpty()
+  redrawSoon()
+}
+
+/** Says why there is nothing to see, and offers the way out. */
+function showEmpty(): void {
+  const { known, quotesHidden } = runs
+  const isEmpty = runs.shown.length === 0
+  byId('empty').hidden = !isEmpty
+  document.body.classList.toggle('without-calls', isEmpty)
+  if (!isEmpty) return
+  const [text, offer] =
+    known === 0
+      ? ['No call has ended yet. It will show here as soon as one has.']
+      : quotesHidden > 0
+        ? ['Only quotes are here, and they are hidden.', button('Show quotes', () => filters.showQuotes())]
+        : ['No call is like this.', button('Clear the filters', () => filters.clear())]
+  // The same offer stays: a new one would lose the focus of the keyboard.
+  if (byId('empty').dataset.text === text) return
+  byId('empty').dataset.text = text
+  byId('empty').replaceChildren(element('p', '', text), ...(offer ? [offer] : []))
+}
+
+function redrawSoon(): void {
+  redrawing ??= clock.after(Math.max(0, redrawnMs + REDRAW_MS - clock.monotonic()), redraw)
+}
+
+function redraw(): void {
+  redrawing?.()
+  redrawing = undefined
+  redrawnMs = clock.monotonic()
+  if (hello === undefined) return
+  if (byId('overview').hidden) drawing.tell(runs.shown)
+  else overview.show(runs.shown, hello, filters.chosen.periodMs, runs.quotesHidden)
 }

@@ -1,7 +1,7 @@
-/** The details of one run: its result, the duration of each state, its payment. */
+/** The details of one run: its result, the duration of each state, its payment, what its handler said. */
 import type { Hello, RunView } from '../page-events.js'
-import { byId, element } from './dom-elements.js'
-import { duration, timeOfDay, usd } from './number-format.js'
+import { button, byId, element } from './dom-elements.js'
+import { dateAndTime, duration, timeOfDay, usd } from './number-format.js'
 
 const CHARGED: Readonly<Record<string, string>> = {
   yes: 'charged',
@@ -10,22 +10,53 @@ const CHARGED: Readonly<Record<string, string>> = {
   maybe: 'in doubt: look the transaction up, never ask to pay again',
 }
 
-export function showDetail(run: RunView | undefined, hello: Hello | undefined): void {
+export function showDetail(run: RunView | undefined, hello: Hello | undefined, onClose: () => void): void {
   const place = byId('run')
   place.hidden = run === undefined
-  const shown = run && hello ? [heading(run), timings(run, hello), facts(run, hello)] : []
+  const shown =
+    run && hello ? [heading(run, onClose), ...said(run, hello), timings(run, hello), facts(run, hello)] : []
   place.replaceChildren(...shown)
   place.scrollTop = 0
 }
 
-function heading({ endpoint, status, final, charged, ms }: RunView): HTMLElement {
+function heading({ endpoint, status, final, charged, ms }: RunView, onClose: () => void): HTMLElement {
+  const close = button('×', onClose)
+  close.className = 'close'
+  close.setAttribute('aria-label', 'Close')
   return element(
     'h2',
     charged,
     element('span', `status s${String(status)[0]}`, String(status)),
-    ` ${endpoint} `,
-    element('small', '', `${final} in ${duration(ms)}`),
+    element('span', 'title', endpoint, ' ', element('small', '', `${final} in ${duration(ms)}`)),
+    close,
   )
+}
+
+/** The error and the logs, or how to have them. */
+function said({ error, logs = [], final }: RunView, { keepsMessages }: Hello): HTMLElement[] {
+  const isWithheld = final === 'failed' && !keepsMessages
+  const lines = logs.map(({ atMs, message, data }) =>
+    element(
+      'li',
+      '',
+      element('time', '', timeOfDay(atMs)),
+      ` ${message}`,
+      data === undefined ? undefined : ` ${JSON.stringify(data)}`,
+    ),
+  )
+  return [
+    ...(error === undefined ? [] : [element('p', 'error', error)]),
+    ...(isWithheld
+      ? [
+          element(
+            'p',
+            'hint',
+            'The handler’s message is kept in development only: under svc dev, or where NODE_ENV is development.',
+          ),
+        ]
+      : []),
+    ...(lines.length === 0 ? [] : [element('h3', '', 'Logs'), element('ol', 'logs', ...lines)]),
+  ]
 }
 
 /** One bar for each state. Its length is the duration of the state; all bars have the same scale. */
@@ -34,36 +65,39 @@ function timings({ path, timingsMs, final }: RunView, { steps }: Hello): HTMLEle
   const table = element('table', 'timings')
   for (const [at, step] of path.entries()) {
     const [state, event] = steps[step]!.split('.') as [string, string]
-    const bar = element('meter', '')
-    bar.setAttribute('max', '1')
-    bar.setAttribute('value', String((timingsMs[at] ?? 0) / longestMs))
-    bar.setAttribute('aria-hidden', 'true')
+    const bar = element('i', 'fill accent')
+    bar.style.width = `${(100 * (timingsMs[at] ?? 0)) / longestMs}%`
+    const name = element('th', '', state)
+    name.setAttribute('scope', 'row')
     table.append(
       element(
         'tr',
         '',
-        element('th', '', state),
+        name,
         element('td', 'event', event),
-        element('td', 'bar', bar),
+        element('td', 'bar', element('span', 'track', bar)),
         element('td', 'time', duration(timingsMs[at] ?? 0)),
       ),
     )
   }
-  table.append(element('tr', 'end', element('th', '', final)))
+  const end = element('th', '', final)
+  end.setAttribute('scope', 'row')
+  table.append(element('tr', 'end', end))
   return table
 }
 
-function facts(run: RunView, { network }: Hello): HTMLElement {
-  const { charged, txId, amount, asset, mismatch, streamBroken, code, startedMs, id, traceId } = run
+function facts(run: RunView, { network, explorerUrl }: Hello): HTMLElement {
+  const { charged, txId, amount, asset, payer, mismatch, streamBroken, code, startedMs, id, traceId } = run
   const facts: readonly (readonly [name: string, value: string | undefined])[] = [
     ['outcome', `${code}: ${CHARGED[charged]}`],
     ['transaction', txId],
     ['receipt', receiptText(run)],
     ['amount', amount && `${usd(BigInt(amount))} (${amount} base units of asset ${asset})`],
+    ['payer', payer],
     ['network', amount && network],
     ['mismatch', mismatch],
     ['stream', streamBroken && 'broken: the caller did not get all of it'],
-    ['started', `${new Date(startedMs).toISOString().slice(0, 10)} ${timeOfDay(startedMs)}`],
+    ['started', dateAndTime(startedMs)],
     ['call', id],
     ['trace', traceId],
   ]
@@ -71,7 +105,10 @@ function facts(run: RunView, { network }: Hello): HTMLElement {
   for (const [name, value] of facts) {
     if (value === undefined) continue
     const shown = element('dd', name, value)
-    if (name === 'transaction') shown.append(' ', copier(value))
+    if (name === 'transaction') {
+      shown.append(' ', copier(value))
+      if (explorerUrl !== undefined) shown.append(' ', explorerLink(explorerUrl, value))
+    }
     list.append(element('dt', '', name), shown)
   }
   return list
@@ -84,13 +121,19 @@ function receiptText({ charged, final }: RunView): string | undefined {
 }
 
 function copier(text: string): HTMLElement {
-  const button = element('button', '', 'copy')
-  button.setAttribute('type', 'button')
-  button.addEventListener('click', () => {
+  return button('copy', made => {
     navigator.clipboard.writeText(text).then(
-      () => button.replaceChildren('copied'),
-      () => button.replaceChildren('select it by hand'),
+      () => made.replaceChildren('copied'),
+      () => made.replaceChildren('select it by hand'),
     )
   })
-  return button
+}
+
+/** The server has checked that the explorer is a web address, so the link can only open a page. */
+function explorerLink(explorerUrl: string, txId: string): HTMLElement {
+  const link = element('a', '', 'explorer ↗') as HTMLAnchorElement
+  link.href = explorerUrl + encodeURIComponent(txId)
+  link.target = '_blank'
+  link.rel = 'noreferrer'
+  return link
 }

@@ -3,13 +3,14 @@ import type { RunView } from '../page-events.js'
 import { byId, element } from './dom-elements.js'
 import { duration, timeOfDay, usd } from './number-format.js'
 
-const ROW_PX = 46
+const ROW_PX = 50
 /** Extra rows above and below the visible ones, so that a slow scroll shows no empty space. */
 const SPARE = 6
 
 export class RunList {
   readonly #list = byId('list')
   readonly #spacer = byId('spacer')
+  /** The chosen run, by id: a new connection brings the same runs as other objects. */
   #rows: ReadonlyMap<string, HTMLElement> = new Map()
   #runs: readonly RunView[] = []
   #chosen: RunView | undefined
@@ -19,7 +20,7 @@ export class RunList {
     new ResizeObserver(() => this.#draw()).observe(this.#list)
     this.#list.addEventListener('click', event => {
       const row = (event.target as Element).closest<HTMLElement>('[role=option]')
-      if (row) this.#choose(this.#runs.find(({ id }) => id === row.dataset.id))
+      if (row) this.choose(this.#runs.find(({ id }) => id === row.dataset.id))
     })
     this.#list.addEventListener('keydown', event => this.#key(event))
   }
@@ -36,18 +37,20 @@ export class RunList {
     return this.#chosen
   }
 
-  #choose(run: RunView | undefined): void {
+  choose(run: RunView | undefined): void {
     this.#chosen = run
     this.#draw()
-    if (run) this.#list.setAttribute('aria-activedescendant', `run-${run.id}`)
-    else this.#list.removeAttribute('aria-activedescendant')
     this.onChoose(run)
+  }
+
+  focus(): void {
+    this.#list.focus()
   }
 
   #key(event: KeyboardEvent): void {
     const last = this.#runs.length - 1
     const page = Math.max(1, Math.floor(this.#list.clientHeight / ROW_PX) - 1)
-    const at = this.#chosen === undefined ? -1 : this.#placeOf(this.#chosen)
+    const at = this.#placeOf(this.#chosen)
     const places: Readonly<Record<string, number>> = {
       ArrowDown: at + 1,
       ArrowUp: at - 1,
@@ -56,17 +59,18 @@ export class RunList {
       Home: 0,
       End: last,
     }
-    if (event.key === 'Escape') this.#choose(undefined)
     const place = places[event.key]
     if (place === undefined || last < 0) return
     event.preventDefault()
     const row = Math.min(last, Math.max(0, place))
     this.#reveal(row)
-    this.#choose(this.#runs[last - row])
+    this.choose(this.#runs[last - row])
   }
 
-  #placeOf(run: RunView): number {
-    return this.#runs.length - 1 - this.#runs.indexOf(run)
+  /** -1 where no run is chosen, or the filters hide it. */
+  #placeOf(run: RunView | undefined): number {
+    const at = this.#runs.findIndex(({ id }) => id === run?.id)
+    return at === -1 ? -1 : this.#runs.length - 1 - at
   }
 
   #reveal(row: number): void {
@@ -94,6 +98,9 @@ export class RunList {
     const same = drawn.size === this.#rows.size && [...drawn.keys()].every(id => this.#rows.has(id))
     if (!same) this.#spacer.replaceChildren(...drawn.values())
     this.#rows = drawn
+    const chosen = this.#chosen && drawn.get(this.#chosen.id)
+    if (chosen) this.#list.setAttribute('aria-activedescendant', chosen.id)
+    else this.#list.removeAttribute('aria-activedescendant')
   }
 }
 

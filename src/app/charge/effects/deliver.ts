@@ -1,4 +1,5 @@
 import type { Handler, HandlerContext } from '../../../domain/endpoint.js'
+import { shown } from '../../../domain/errors.js'
 import type { Answer } from '../../../domain/handler-answer.js'
 import { parseBaseUnits } from '../../../domain/money.js'
 import { usdNumber } from '../../../domain/usd-price-for-display.js'
@@ -143,6 +144,7 @@ function fail(deps: ChargeDeps, call: Call, cause: unknown): void {
     cause instanceof NoAnswer ? cause.message : 'a handler failed',
   )
   tell(deps, call, thrownFailure(cause))
+  if (deps.keepsMessages) call.thrown = cause instanceof Error ? String(cause) : shown(cause)
 }
 
 function tell(deps: ChargeDeps, call: Call, { problem, withheld }: ToldFailure): void {

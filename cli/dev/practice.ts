@@ -1,0 +1,78 @@
+/** Play money beside the agent: a sandbox, or AlgoKit LocalNet. */
+
+import { isValidAddress } from '../../src/adapters/algorand/address.js'
+import { algodClient } from '../../src/adapters/algorand/node-clients.js'
+import { SvcError } from '../../src/domain/errors.js'
+import type { Network, NetworkDefinition } from '../../src/domain/network.js'
+import { exportsOf, LOCALNET_FILE } from '../commands/localnet.js'
+import { note, printable } from '../output.js'
+import { startSandboxNear } from '../sandbox-near.js'
+
+export interface Practice {
+  readonly network: Network
+  /** What the agent gets; it is without what is `undefined`. */
+  readonly environment: NodeJS.ProcessEnv
+  /** Lines of a shell that ready a caller. */
+  readonly exports: readonly string[]
+  /** What `--json` says of it. */
+  readonly told: object
+  close(): Promise<void>
+}
+
+export async function sandboxPractice(): Promise<Practice> {
+  const sandbox = await startSandboxNear({})
+  const { url, wallet, seller } = sandbox
+  const payTo = process.env.SVC_PAY_TO || seller.address
+  try {
+    // The developer's own address is not opted in to USDC in this sandbox, so a payment to it would be refused.
+    if (payTo !== seller.address) sandbox.fund(payTo, { optIn: true })
+  } catch (error) {
+    await sandbox.close()
+    throw error
+  }
+  return {
+    network: 'testnet',
+    environment: { SVC_SANDBOX: url, SVC_NETWORK: 'testnet', SVC_PAY_TO: payTo },
+    exports: [`  export SVC_SANDBOX=${url}`, `  export SVC_MNEMONIC='${wallet.mnemonic}'`],
+    told: { sandbox: url, wallet },
+    close: sandbox.close,
+  }
+}
+
+export async function localnetPractice(): Promise<Practice> {
+  const { localnetPlace } = await import('../localnet/place.js')
+  const { startLocalnet } = await import('../localnet/start-localnet.js')
+  const place = localnetPlace()
+  const localnet = await startLocalnet({ place, out: LOCALNET_FILE })
+  const { definition, file, buyer, seller } = localnet
+  try {
+    return {
+      network: definition,
+      environment: {
+        ...{ SVC_SANDBOX: undefined, SVC_NETWORK: file },
+        SVC_PAY_TO: await payToOn(definition, seller.address),
+      },
+      exports: exportsOf(localnet),
+      told: { localnet: file, wallet: buyer },
+      close: localnet.close,
+    }
+  } catch (error) {
+    await localnet.close()
+    throw error
+  }
+}
+
+/** The developer's own address, where it can be paid there; else LocalNet's seller. */
+async function payToOn({ algodUrl, algodToken, usdc }: NetworkDefinition, seller: string): Promise<string> {
+  const own = process.env.SVC_PAY_TO || seller
+  if (own === seller) return seller
+  if (!isValidAddress(own)) throw new SvcError('SVC_PAY_TO is no Algorand address', 'invalid_address')
+  const algod = algodClient({ url: algodUrl!, token: algodToken })
+  try {
+    if (await algod.assetHolding(own, usdc)) return own
+  } finally {
+    await algod.close()
+  }
+  note(`svc dev: ${printable(own)} is not opted in to LocalNet's USDC: paying LocalNet's seller instead`)
+  return seller
+}

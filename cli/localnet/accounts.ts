@@ -1,0 +1,126 @@
+/** USDC and three accounts on LocalNet, with the money that they should have. What is there already is not sent again. */
+import { createHash } from 'node:crypto'
+import {
+  assignGroupID,
+  makeAssetCreateTxnWithSuggestedParamsFromObject,
+  makeAssetTransferTxnWithSuggestedParamsFromObject,
+  makePaymentTxnWithSuggestedParamsFromObject,
+  SignedTransaction,
+  type Transaction,
+} from 'algosdk'
+import { algodOver } from '../../src/adapters/algorand/algod-api.js'
+import { facilitatorNode } from '../../src/adapters/algorand/facilitating/facilitator-node.js'
+import type { PostingNodeClient } from '../../src/adapters/algorand/node-response-reader.js'
+import { mnemonicOf, type SigningKey, signingKeyFromSeed } from '../../src/adapters/algorand/signing-keys.js'
+import { bytesToSign } from '../../src/adapters/algorand/transaction-bytes.js'
+import { SvcError } from '../../src/domain/errors.js'
+import { type NetworkFacts, USDC_DECIMALS } from '../../src/domain/network.js'
+import { FEE_MICRO_ALGOS, land, ownParams } from '../wallet/land.js'
+import { optInOf } from '../wallet/opt-in.js'
+import { usdcMadeBy } from './funder.js'
+
+/** What an account has at least after a start. */
+const WANTED = {
+  buyer: { microAlgos: 10_000_000n, usdc: 100_000_000n },
+  seller: { microAlgos: 1_000_000n, usdc: 0n },
+  sponsor: { microAlgos: 100_000_000n, usdc: undefined },
+} as const
+
+/** A node prints whole accounts. */
+const WORDS_MAX = 200
+
+type Label = keyof typeof WANTED
+const LABELS = Object.keys(WANTED) as Label[]
+
+export interface LocalnetAccount {
+  readonly address: string
+  readonly mnemonic: string
+}
+
+export type LocalnetAccounts = Readonly<Record<Label, LocalnetAccount>>
+
+interface Step {
+  readonly txn: Transaction
+  readonly by: SigningKey
+}
+
+/**
+ * The accounts follow from the funder's key: the same at every start, others on another LocalNet, and known to nobody who has
+ * not that key. So there is no file to keep.
+ */
+function seedOf(funder: SigningKey, label: Label): Buffer {
+  // An ed25519 signature of one text is always the same one.
+  return createHash('sha256')
+    .update(funder.sign(Buffer.from(`svc localnet: ${label}`)))
+    .digest()
+}
+
+/** @throws SvcError `node_unavailable`, `localnet_refused` */
+export async function usdcOn(
+  network: NetworkFacts,
+  client: PostingNodeClient,
+  funder: SigningKey,
+): Promise<number> {
+  const made = async () => usdcMadeBy(await client.get(`/v2/accounts/${funder.address}`))
+  const known = await made()
+  if (known !== undefined) return known
+  const node = facilitatorNode(client)
+  const { lastRound } = await node.suggestedParams()
+  const sender = funder.address
+  const txn = makeAssetCreateTxnWithSuggestedParamsFromObject({
+    ...{ sender, unitName: 'USDC', assetName: 'USDC of svc localnet', decimals: USDC_DECIMALS },
+    ...{ total: 2n ** 64n - 1n, defaultFrozen: false, manager: sender, reserve: sender, freeze: sender },
+    suggestedParams: ownParams(network, lastRound),
+  })
+  await landed(client, [{ txn, by: funder }])
+  // Read again instead of from the answer: of two first starts at once, both use the older asset.
+  const created = await made()
+  if (created !== undefined) return created
+  throw new SvcError('LocalNet does not show the USDC that it has just made', 'localnet_refused')
+}
+
+/** @throws SvcError `node_unavailable`, `localnet_refused` */
+export async function fundedAccounts(
+  network: NetworkFacts,
+  client: PostingNodeClient,
+  funder: SigningKey,
+): Promise<LocalnetAccounts> {
+  const accounts = {} as Record<Label, LocalnetAccount>
+  const algod = algodOver(client)
+  const { lastRound } = await algod.suggestedParams()
+  const suggestedParams = ownParams(network, lastRound)
+  const sender = funder.address
+  const [pay, join, give]: [Step[], Step[], Step[]] = [[], [], []]
+  for (const label of LABELS) {
+    const seed = seedOf(funder, label)
+    const key = signingKeyFromSeed(seed)
+    const { address } = key
+    accounts[label] = { address, mnemonic: mnemonicOf(seed) }
+    const { microAlgos, usdc } = WANTED[label]
+    const held = await algod.account(address)
+    const holding = usdc === undefined ? undefined : await algod.assetHolding(address, network.usdc)
+    const joins = usdc !== undefined && !holding
+    const short = microAlgos + (joins ? FEE_MICRO_ALGOS : 0n) - held.microAlgos
+    const shortOfUsdc = (usdc ?? 0n) - (holding?.amount ?? 0n)
+    const to = { sender, receiver: address, suggestedParams }
+    if (short > 0n)
+      pay.push({ txn: makePaymentTxnWithSuggestedParamsFromObject({ ...to, amount: short }), by: funder })
+    if (joins) join.push({ txn: optInOf(address, network.usdc, suggestedParams), by: key })
+    if (shortOfUsdc > 0n) {
+      const transfer = { ...to, amount: shortOfUsdc, assetIndex: network.usdc }
+      give.push({ txn: makeAssetTransferTxnWithSuggestedParamsFromObject(transfer), by: funder })
+    }
+  }
+  const steps = [...pay, ...join, ...give]
+  if (steps.length > 0) await landed(client, steps)
+  return accounts
+}
+
+async function landed(client: PostingNodeClient, steps: readonly Step[]): Promise<void> {
+  if (steps.length > 1) assignGroupID(steps.map(({ txn }) => txn))
+  const group = steps.map(({ txn, by }) => new SignedTransaction({ txn, sig: by.sign(bytesToSign(txn)) }))
+  const landing = await land(facilitatorNode(client), group)
+  if (landing.is === 'landed') return
+  const words = landing.is === 'refused' ? landing.words.slice(0, WORDS_MAX) : 'it has not been seen to land'
+  throw new SvcError(`LocalNet did not take ${landing.txId}: ${words}`, 'localnet_refused')
+}

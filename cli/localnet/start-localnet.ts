@@ -1,0 +1,107 @@
+/**
+ * Makes a LocalNet ready to sell and to pay on: USDC, a buyer, a seller, a sponsor, and a facilitator in this process. What it
+ * makes on the chain stays there, and is found again at the next start.
+ */
+import { ALGOD_TOKEN_HEADER } from '../../src/adapters/algorand/algod-api.js'
+import { nodeClient } from '../../src/adapters/algorand/node-clients.js'
+import { SvcError } from '../../src/domain/errors.js'
+import type { NetworkDefinition } from '../../src/domain/network.js'
+import { networkFacts } from '../../src/domain/network-definition.js'
+import { createFacilitator } from '../../src/facilitator.js'
+import { type ServedFacilitator, serveFacilitator } from '../facilitator/serve-facilitator.js'
+import { STDERR_LOGGER } from '../stderr-logger.js'
+import { fundedAccounts, type LocalnetAccounts, usdcOn } from './accounts.js'
+import { writeDefinition } from './definition-file.js'
+import { funderOf } from './funder.js'
+import { privateGenesis } from './genesis.js'
+import type { LocalnetPlace } from './place.js'
+
+export interface Localnet extends LocalnetAccounts {
+  readonly definition: NetworkDefinition
+  /** The file with the definition, for `--network` and `SVC_NETWORK`. */
+  readonly file: string
+  close(): Promise<void>
+}
+
+export interface LocalnetOptions {
+  readonly place: LocalnetPlace
+  /** @default 4403, or any where it is taken */
+  readonly port?: number | undefined
+  /** The file that the definition is written to. */
+  readonly out: string
+}
+
+export const LOCALNET_FACILITATOR_PORT = 4403
+/** Its money is play money, and load tests shall not be stopped by what protects real money. */
+const FEE_PER_DAY_MAX = 100_000_000
+const PER_MINUTE = 1_000_000
+
+/** @throws SvcError `node_unavailable`, `kmd_unavailable`, `invalid_network`, `invalid_key`, `localnet_refused`, `file_exists` */
+export async function startLocalnet({ place, port, out }: LocalnetOptions): Promise<Localnet> {
+  const { genesis, usdc, accounts } = await prepared(place)
+  const { algod: algodUrl, algodToken } = place
+  const network = { name: 'localnet', ...genesis, usdc, algodUrl, algodToken }
+  const facilitator = createFacilitator({
+    ...{ network, algodUrl, algodToken, payTo: 'anyone', feePerDayMax: FEE_PER_DAY_MAX },
+    sponsor: { mnemonic: accounts.sponsor.mnemonic },
+    logger: STDERR_LOGGER,
+  })
+  const serve = (at: number) =>
+    serveFacilitator(facilitator, {
+      ...{ port: at, host: '127.0.0.1' },
+      options: { perMinute: PER_MINUTE, logger: STDERR_LOGGER },
+    })
+  const served = await nearUsualPort(serve, port)
+  const definition = {
+    ...network,
+    ...((await answers(place.indexer)) && { indexerUrl: place.indexer }),
+    facilitatorUrl: served.url,
+  }
+  try {
+    return { ...accounts, definition, file: await writeDefinition(out, definition), close: served.close }
+  } catch (error) {
+    await served.close()
+    throw error
+  }
+}
+
+async function prepared(place: LocalnetPlace) {
+  const client = nodeClient({ url: place.algod, token: place.algodToken }, ALGOD_TOKEN_HEADER)
+  try {
+    const genesis = await privateGenesis(client, place.algod)
+    const of = (usdc: number) =>
+      networkFacts({ name: 'localnet', ...genesis, usdc }, why => {
+        throw new SvcError(`The node at ${place.algod}: ${why}`, 'invalid_network')
+      })
+    // USDC's number is known last. All else of the network is checked before a key is asked for.
+    const unnumbered = of(1)
+    const funder = await funderOf(place, client)
+    const usdc = await usdcOn(unnumbered, client, funder)
+    return { genesis, usdc, accounts: await fundedAccounts(of(usdc), client, funder) }
+  } finally {
+    await client.close()
+  }
+}
+
+async function nearUsualPort(
+  serve: (port: number) => Promise<ServedFacilitator>,
+  port: number | undefined,
+): Promise<ServedFacilitator> {
+  if (port !== undefined) return serve(port)
+  try {
+    return await serve(LOCALNET_FACILITATOR_PORT)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EADDRINUSE') throw error
+    return serve(0)
+  }
+}
+
+/** A node without an indexer is enough to sell and to pay. */
+async function answers(indexerUrl: string): Promise<boolean> {
+  const health = new URL('health', `${indexerUrl.replace(/\/+$/, '')}/`)
+  const asked = fetch(health, { signal: AbortSignal.timeout(2_000), redirect: 'manual' })
+  return asked.then(
+    ({ ok }) => ok,
+    () => false,
+  )
+}

@@ -1,0 +1,49 @@
+/** Sends transactions of the command line's own making, and waits until they have landed. */
+import type { SignedTransaction, SuggestedParams } from 'algosdk'
+import { awaitFate } from '../../src/adapters/algorand/facilitating/await-fate.js'
+import type { FacilitatorNode } from '../../src/adapters/algorand/facilitating/facilitator-node.js'
+import { txIdOf } from '../../src/adapters/algorand/transaction-bytes.js'
+import type { NetworkFacts } from '../../src/domain/network.js'
+import { systemClock } from '../../src/ports/clock.js'
+
+export const FEE_MICRO_ALGOS = 1_000n
+/** About half a minute. */
+const VALID_ROUNDS = 10n
+const LANDS_WITHIN_MS = 40_000
+
+/** All of it is ours: a node that asks for a higher fee, or that is of another network, is not believed. */
+export function ownParams(
+  network: Pick<NetworkFacts, 'genesisId' | 'genesisHashBytes'>,
+  lastRound: bigint,
+): SuggestedParams {
+  // A transaction cannot be valid in round 0, which is where a new network stands.
+  const firstValid = lastRound === 0n ? 1n : lastRound
+  return {
+    flatFee: true,
+    fee: FEE_MICRO_ALGOS,
+    minFee: FEE_MICRO_ALGOS,
+    firstValid,
+    lastValid: firstValid + VALID_ROUNDS,
+    genesisID: network.genesisId,
+    genesisHash: network.genesisHashBytes,
+  }
+}
+
+export type Landing = { readonly txId: string } & (
+  | { readonly is: 'landed' }
+  /** Nothing landed, and nothing will. */
+  | { readonly is: 'refused'; readonly words: string }
+  /** It was sent, and may still land. */
+  | { readonly is: 'unknown' }
+)
+
+/** A group lands as a whole or not at all: its first transaction speaks for it. */
+export async function land(node: FacilitatorNode, group: readonly SignedTransaction[]): Promise<Landing> {
+  const txId = txIdOf(group[0]!.txn)
+  const sent = await node.submit(group)
+  if (sent.said === 'refused') return { is: 'refused', words: sent.words, txId }
+  const fate = await awaitFate(node, systemClock, txId, systemClock.monotonic() + LANDS_WITHIN_MS)
+  if (fate?.is === 'landed') return { is: 'landed', txId }
+  if (fate?.is === 'dropped') return { is: 'refused', words: fate.words, txId }
+  return { is: 'unknown', txId }
+}

@@ -1,0 +1,193 @@
+/** The overview: what the shown calls earned, what became of them, and how long they took. */
+import type { Hello, RunView } from '../page-events.js'
+import { byId, element, say } from './dom-elements.js'
+import { count, duration, percent, shortened, span, TIME_ZONE, usd } from './number-format.js'
+import { clock } from './page-clock.js'
+import {
+  percentile,
+  percentiles,
+  RESULTS,
+  type Result,
+  resultOf,
+  type Spans,
+  STAGES,
+  type Stage,
+  type Sums,
+  spansOf,
+  stageReader,
+  successRate,
+  summed,
+  sumsOf,
+} from './statistics.js'
+import { TimePlot } from './time-plot.js'
+
+const WORDS: Readonly<Record<Result, string>> = {
+  charged: 'charged',
+  answered: 'answered without a charge',
+  inDoubt: 'in doubt',
+  failed: 'failed',
+  refused: 'refused',
+  quoted: 'quoted',
+}
+const COLORS: Readonly<Record<Result, string>> = {
+  charged: 'yes',
+  answered: 'earlier',
+  inDoubt: 'maybe',
+  failed: 'bad',
+  refused: 'refused',
+  quoted: 'quoted',
+}
+const STAGE_COLORS: Readonly<Record<Stage, string>> = { verify: 'earlier', handler: 'accent', settle: 'yes' }
+const STAGE_NAMES = Object.keys(STAGES) as Stage[]
+const SHARES = [0.5, 0.95, 0.99]
+/** What fits beside a plot. */
+const BARS_MAX = { income: 6, outcomes: 12 }
+const SPANS_MAX = 60
+
+export class Overview {
+  readonly #income = new TimePlot('income-plot', {
+    series: [{ label: 'income', color: 'accent' }],
+    shape: 'bars',
+    print: value => usd(BigInt(value)),
+    emptyMax: 10_000,
+  })
+  readonly #calls = new TimePlot('calls-plot', {
+    series: RESULTS.map(result => ({ label: WORDS[result], color: COLORS[result] })),
+    shape: 'bars',
+    print: count,
+  })
+  readonly #latency = new TimePlot('latency-plot', {
+    series: STAGE_NAMES.map(stage => ({ label: stage, color: STAGE_COLORS[stage] })),
+    shape: 'lines',
+    print: duration,
+  })
+
+  constructor(readonly onChoose: (name: 'endpoint' | 'final', value: string) => void) {}
+
+  show(runs: readonly RunView[], { steps, machine }: Hello, periodMs: number, quotesHidden: number): void {
+    const sums = sumsOf(runs)
+    this.#tiles(sums, runs, quotesHidden)
+    if (runs.length === 0) return
+    const startsMs = runs.map(({ startedMs }) => startedMs)
+    const nowMs = clock.now()
+    const spans =
+      periodMs > 0
+        ? spansOf(nowMs - periodMs, nowMs, SPANS_MAX)
+        : spansOf(least(startsMs), -least(startsMs.map(ms => -ms)), SPANS_MAX)
+    const booked = summed(spans, runs, run => (run.isBooked ? Number(run.amount) : 0))
+    this.#income.show(spans, [booked], `Income over time: ${usd(sums.income)} together`)
+    const byResult = RESULTS.map(result => summed(spans, runs, run => Number(resultOf(run) === result)))
+    this.#calls.show(spans, byResult, `Calls over time: ${this.#legend(sums)}`)
+    this.#latencies(spans, runs, steps)
+    for (const id of ['income-span', 'calls-span', 'latency-span'])
+      say(id, `per ${span(spans.widthMs)} · ${TIME_ZONE}`)
+    const { endpoint, payer } = sums.incomeOf
+    bars('by-endpoint', money(endpoint), BARS_MAX.income, name => this.onChoose('endpoint', name))
+    bars('by-payer', money(payer, shortened), BARS_MAX.income)
+    const finals = [...sums.finals].map(([final, value]) => {
+      const { status, charged } = machine.rows[final]!.meta as Pick<RunView, 'status' | 'charged'>
+      const color = COLORS[resultOf({ final, status, charged })]
+      return { name: final, value, text: count(value), label: `${status} ${final}`, color }
+    })
+    bars('by-outcome', finals, BARS_MAX.outcomes, name => this.onChoose('final', name))
+  }
+
+  #tiles({ income, payments, calls, results }: Sums, runs: readonly RunView[], quotesHidden: number): void {
+    say('income', usd(income))
+    say('income-note', `${count(payments)} ${payments === 1 ? 'payment' : 'payments'}`)
+    say('seen', count(calls))
+    say(
+      'seen-note',
+      quotesHidden > 0
+        ? `and ${count(quotesHidden)} ${quotesHidden === 1 ? 'quote' : 'quotes'}, hidden`
+        : 'quotes are counted',
+    )
+    const rate = successRate(results)
+    say('success', rate === undefined ? '–' : percent(rate))
+    const { charged, answered, inDoubt, failed } = results
+    const failures = failed === 0 ? 'none' : count(failed)
+    say('success-note', `${failures} of ${count(charged + answered + inDoubt + failed)} failed`)
+    say('doubt', count(inDoubt))
+    say('doubt-note', inDoubt === 0 ? 'every payment is certain' : '')
+    byId('doubt-show').hidden = inDoubt === 0
+    byId('doubt-tile').classList.toggle('none', results.inDoubt === 0)
+    const times = Float64Array.from(runs, ({ ms }) => ms).sort()
+    say('whole', times.length === 0 ? '–' : duration(percentile(times, 0.95)))
+  }
+
+  /** The legend of the plot of calls, with the numbers; says the same in words. */
+  #legend({ results }: Sums): string {
+    const present = RESULTS.filter(result => results[result] > 0)
+    byId('calls-legend').replaceChildren(
+      ...present.map(result =>
+        element('li', `key ${COLORS[result]}`, `${WORDS[result]} `, element('b', '', count(results[result]))),
+      ),
+    )
+    return present.map(result => `${results[result]} ${WORDS[result]}`).join(', ')
+  }
+
+  #latencies(spans: Spans, runs: readonly RunView[], steps: readonly string[]): void {
+    const readers = STAGE_NAMES.map(stage => stageReader(steps, stage))
+    const sorted = readers.map(read => Float64Array.from(runs.flatMap(run => read(run) ?? [])).sort())
+    const texts = sorted.map(values =>
+      SHARES.map(share => (values.length === 0 ? '–' : duration(percentile(values, share)))),
+    )
+    byId('latency-rows').replaceChildren(
+      ...STAGE_NAMES.map((stage, at) => {
+        const name = element('th', '', element('span', `key ${STAGE_COLORS[stage]}`, stage))
+        name.setAttribute('scope', 'row')
+        return element('tr', '', name, ...texts[at]!.map(text => element('td', '', text)))
+      }),
+    )
+    this.#latency.show(
+      spans,
+      readers.map(read =>
+        percentiles(spans, runs, read, 0.95).map(ms => (ms === null ? null : Math.max(ms, 0.001))),
+      ),
+      `Latency over time, 95th percentile. In all: ${STAGE_NAMES.map((stage, at) => `${stage} ${texts[at]![1]}`).join(', ')}`,
+    )
+  }
+}
+
+function money(of: ReadonlyMap<string, bigint>, labelOf = (name: string) => name): Bar[] {
+  return [...of].map(([name, value]) => ({
+    name,
+    value: Number(value),
+    text: usd(value),
+    label: labelOf(name),
+  }))
+}
+
+interface Bar {
+  readonly name: string
+  readonly value: number
+  readonly text: string
+  readonly label: string
+  readonly color?: string
+}
+
+/** The largest few of a list, each with a bar of its share, and the rest as one. */
+function bars(id: string, all: readonly Bar[], most: number, onChoose?: (name: string) => void): void {
+  const sorted = [...all].sort((a, b) => b.value - a.value)
+  const largest = sorted[0]?.value || 1
+  const rows = sorted.slice(0, most).map(({ name, value, text, label, color = 'accent' }) => {
+    const bar = element('i', `fill ${color}`)
+    bar.style.width = `${Math.max(1, (100 * value) / largest)}%`
+    const shown = element(onChoose ? 'button' : 'span', 'name', label)
+    shown.title = name
+    if (onChoose) shown.addEventListener('click', () => onChoose(name))
+    return element('li', '', shown, element('b', '', text), element('span', 'track', bar))
+  })
+  const others = sorted.length - rows.length
+  const more = others > 0 ? [element('li', 'more', `and ${others} more`)] : []
+  const none = rows.length === 0 ? [element('li', 'more', 'No income in these calls.')] : []
+  const place = byId(id)
+  // A row that is drawn anew loses the focus of the keyboard.
+  const focused = [...place.querySelectorAll('button')].indexOf(document.activeElement as HTMLButtonElement)
+  place.replaceChildren(...rows, ...more, ...none)
+  place.querySelectorAll('button')[focused]?.focus()
+}
+
+function least(values: readonly number[]): number {
+  return values.reduce((a, b) => Math.min(a, b), Number.POSITIVE_INFINITY)
+}

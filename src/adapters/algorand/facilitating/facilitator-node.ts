@@ -14,6 +14,7 @@ export interface FacilitatorNode {
   simulate(group: readonly SignedTransaction[]): Promise<string | undefined>
   submit(group: readonly SignedTransaction[]): Promise<Submission>
   fateOf(txId: string): Promise<Fate>
+  lastRound(): Promise<bigint>
   account(address: string): Promise<AccountState>
   /** Resolves when the node has another round, or sooner. All who wait share one question, which holds a connection. */
   nextRound(): Promise<void>
@@ -49,6 +50,7 @@ export function facilitatorNode(client: PostingNodeClient): FacilitatorNode {
 
   return {
     suggestedParams: algod.suggestedParams,
+    lastRound: algod.lastRound,
     account: algod.account,
     async simulate(group) {
       const body = simulateRequest(group)

@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs'
 import { cp, mkdir, readdir, readFile, rename, writeFile } from 'node:fs/promises'
 import { basename, join, relative, resolve } from 'node:path'
 import { SvcError } from '../src/domain/errors.js'
-import { PACKAGE_FOLDER, packageFacts } from './package.js'
+import { PACKAGE_FOLDER } from './package.js'
 
 export const TEMPLATES = ['basic', 'llm', 'oracle'] as const
 export type Template = (typeof TEMPLATES)[number]
@@ -53,10 +53,14 @@ async function checkEmpty(folder: string): Promise<void> {
   throw new SvcError(`${relative('', folder) || 'This folder'} is not empty`, 'directory_not_empty')
 }
 
-/** Depends on the SDK by path, because no registry has it yet: the project runs on the copy that made it. */
-function dependingOnUs(manifest: string): string {
+/**
+ * Depends on the SDK by path, because no registry has it yet: the project runs on the copy that made it. npx keeps packages in a
+ * cache that npm may empty, so from there the template's own version stays.
+ */
+export function dependingOnUs(manifest: string, folder = PACKAGE_FOLDER): string {
   const project = JSON.parse(manifest) as { dependencies: Record<string, string> }
-  project.dependencies[packageFacts().name] = `file:${PACKAGE_FOLDER.replace(/[\\/]$/, '')}`
+  if (!/[\\/]_npx[\\/]/.test(folder))
+    project.dependencies['@svc/sdk'] = `file:${folder.replace(/[\\/]$/, '')}`
   return `${JSON.stringify(project, undefined, 2)}\n`
 }
 

@@ -1,11 +1,20 @@
 /** `svc init`: where it writes, what it fills in, what it refuses. That the result runs is in `test/templates`. */
 import { execFile } from 'node:child_process'
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { nameFrom } from '../../cli/project.js'
+import { dependingOnUs, nameFrom } from '../../cli/project.js'
 import { ROOT } from './project-folder.js'
 import { svc } from './run.js'
 
@@ -99,4 +108,24 @@ it('every file of every template is in the package', async () => {
     }
   }
   expect(templates.filter(path => /node_modules|\/dist\//.test(path))).toEqual([])
+})
+
+it('npm init @svc does what svc init does', async () => {
+  const scope = join(place, 'node_modules/@svc')
+  mkdirSync(scope, { recursive: true })
+  symlinkSync(ROOT, join(scope, 'sdk'))
+  cpSync(join(ROOT, 'create'), join(scope, 'create'), { recursive: true })
+  const create = join(scope, 'create/create.mjs')
+  const made = promisify(execFile)(process.execPath, [create, 'made', '--template', 'oracle'], { cwd: place })
+  expect((await made).stdout).toContain('made is in')
+  expect(readdirSync(join(place, 'made/src'))).toContain('agent.ts')
+  const again = promisify(execFile)(process.execPath, [create, 'made'], { cwd: place })
+  await expect(again).rejects.toMatchObject({ code: 2, stderr: expect.stringContaining('not empty') })
+})
+
+it('depends on no copy of the SDK that npx keeps', () => {
+  const template = JSON.stringify({ dependencies: { '@svc/sdk': '^0.1.0' } })
+  const sdkFrom = (folder: string) => JSON.parse(dependingOnUs(template, folder)).dependencies['@svc/sdk']
+  expect(sdkFrom('/home/dev/.npm/_npx/4f/node_modules/@svc/sdk/')).toBe('^0.1.0')
+  expect(sdkFrom('/home/dev/sdk/')).toBe('file:/home/dev/sdk')
 })

@@ -1,9 +1,11 @@
 /** The package as a stranger gets it: packed, installed into an empty project, and compiled against. */
 import { execFile } from 'node:child_process'
-import { cp, writeFile } from 'node:fs/promises'
+import { cp, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
+import { checkPackage, createPackageFromTarballData } from '@arethetypeswrong/core'
+import { publint } from 'publint'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { installPacked, type PackedPackage } from '../support/packed-package.js'
 
@@ -28,6 +30,11 @@ it('holds what users need and nothing else', () => {
       'LICENSE',
       'CHANGELOG.md',
       'package.json',
+      'ARCHITECTURE.md',
+      'CONTRIBUTING.md',
+      'SECURITY.md',
+      'bench/README.md',
+      'simulation/README.md',
       'dist/src',
       'dist/cli',
       'build/prepare.mjs',
@@ -40,7 +47,27 @@ it('holds what users need and nothing else', () => {
   expect(files).toEqual(
     expect.arrayContaining(['README.md', 'LICENSE', 'dist/src/index.js', 'dist/src/index.d.ts']),
   )
-  expect(packedBytes).toBeLessThan(700_000)
+  console.log(`packed: ${packedBytes} bytes in ${files.length} files`)
+  expect(packedBytes).toBeLessThan(850_000)
+})
+
+it('holds every document that README links to, but not its pictures', async () => {
+  const readme = await readFile(join(root, 'README.md'), 'utf8')
+  const links = [...readme.matchAll(/(?<!!)\[[^\]]*\]\((?!https:|#)([^)#]+)/g)].map(([, path]) => path!)
+  expect(links.length).toBeGreaterThan(20)
+  expect(links.filter(path => !packed.files.includes(path))).toEqual([])
+})
+
+it('is what publint and "are the types wrong" want of a package of ES modules', async () => {
+  const bytes = new Uint8Array(await readFile(packed.tarball))
+  const { messages } = await publint({ pack: { tarball: bytes.buffer }, strict: true })
+  expect(messages.map(({ code }) => code)).toEqual([])
+  const entrypoints = ['.', './client']
+  const checked = await checkPackage(createPackageFromTarballData(bytes), { entrypoints })
+  const problems = 'problems' in checked ? checked.problems : [{ kind: 'no types' }]
+  // Node's own `require` of ES modules works from 20.19 on; resolution before `exports` ended with Node 12.
+  const ofOldLoaders = new Set(['CJSResolvesToESM', 'NoResolution'])
+  expect(problems.filter(({ kind }) => !ofOldLoaders.has(kind))).toEqual([])
 })
 
 it('compiles a TypeScript consumer against its types, bodies inferred from schemas', async () => {

@@ -14,24 +14,25 @@ export interface PackedPackage {
   readonly project: string
   readonly files: readonly string[]
   readonly packedBytes: number
+  readonly tarball: string
   close(): Promise<void>
 }
 
 /** Installs it as npm does, from what `npm run build` has built, and the other packages that the project asks for. */
 export async function installPacked(...others: readonly string[]): Promise<PackedPackage> {
-  const { tarball, ...packed } = await pack()
-  const install = ['install', '--prefer-offline', '--no-audit', '--no-fund', tarball, ...others]
+  const packed = await pack()
+  const install = ['install', '--prefer-offline', '--no-audit', '--no-fund', packed.tarball, ...others]
   await run('npm', install, { cwd: packed.project })
   return packed
 }
 
 /** The same files, with this repository's packages for its dependencies: an installation takes seconds. */
 export async function unpackPacked(): Promise<PackedPackage> {
-  const { tarball, ...packed } = await pack()
+  const packed = await pack()
   const modules = join(packed.project, 'node_modules')
   const folder = join(modules, '@svc/sdk')
   await mkdir(folder, { recursive: true })
-  await run('tar', ['-xzf', tarball, '-C', folder, '--strip-components=1'])
+  await run('tar', ['-xzf', packed.tarball, '-C', folder, '--strip-components=1'])
   const { dependencies } = JSON.parse(await readFile(join(folder, 'package.json'), 'utf8'))
   for (const name of Object.keys(dependencies)) {
     await mkdir(dirname(join(modules, name)), { recursive: true })
@@ -40,7 +41,7 @@ export async function unpackPacked(): Promise<PackedPackage> {
   return packed
 }
 
-async function pack(): Promise<PackedPackage & { tarball: string }> {
+async function pack(): Promise<PackedPackage> {
   const project = await mkdtemp(join(tmpdir(), 'svc-consumer-'))
   const options = ['--json', '--ignore-scripts', '--pack-destination', project]
   const { stdout } = await run('npm', ['pack', ...options], { cwd: ROOT })

@@ -1,33 +1,18 @@
-/** Base32 of addresses and transaction ids: the alphabet of RFC 4648, section 6, without padding. */
-const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567'
+/**
+ * Base32 of addresses and transaction ids: the alphabet of RFC 4648, section 6, without padding.
+ *
+ * `@scure/base` refuses what its encoder never writes: another length, and last bits that are not zero. It takes 3 µs for 32 bytes;
+ * our own loop took 0.7, which a paid call of 1 ms does not notice.
+ */
+import { base32nopad } from '@scure/base'
 
-export function encodeBase32(bytes: Uint8Array): string {
-  let text = ''
-  let bits = 0
-  let rest = 0
-  for (const byte of bytes) {
-    rest = ((rest << 8) | byte) & 0xfff
-    for (bits += 8; bits >= 5; bits -= 5) text += ALPHABET[(rest >>> (bits - 5)) & 31]
-  }
-  return bits > 0 ? text + ALPHABET[(rest << (5 - bits)) & 31] : text
-}
+export const encodeBase32: (bytes: Uint8Array) => string = base32nopad.encode
 
-/** `undefined` for another character, and for text that the encoder never writes (last bits that are not zero). */
+/** `undefined` for text that is not base32. */
 export function decodeBase32(text: string): Uint8Array | undefined {
-  const bytes = new Uint8Array(Math.floor((text.length * 5) / 8))
-  let length = 0
-  let bits = 0
-  let rest = 0
-  for (const character of text) {
-    const value = ALPHABET.indexOf(character)
-    if (value < 0) return undefined
-    rest = ((rest << 5) | value) & 0xfff
-    bits += 5
-    if (bits >= 8) {
-      bits -= 8
-      bytes[length++] = (rest >>> bits) & 0xff
-    }
+  try {
+    return base32nopad.decode(text)
+  } catch {
+    return undefined
   }
-  const strayBits = rest & ((1 << bits) - 1)
-  return bits < 5 && strayBits === 0 ? bytes : undefined
 }

@@ -12,6 +12,7 @@ const readSettle = (answer: SettleAnswer) => settlementOf({ status: 200, body: {
 const readVerify = (answer: VerifyAnswer) => verificationOf({ status: 200, body: { ...answer } }).verdict
 const OTHER_HASH = 'wGHE2Pwdvd7S12BL5FaOP20EGYesN73ktiC1qzkkit8='
 
+const REFUSED: Fault = { status: 400, text: '{"message":"TransactionPool.Remember: overspend"}' }
 const UNKNOWN: Fault = { status: 404, text: '{"message":"could not find the transaction"}' }
 
 function simulated(failure: string): Fault {
@@ -146,7 +147,7 @@ describe('when it may have been submitted', () => {
   it('a refusal at submission is told with the node’s words, decides nothing, and gives the budget back', async () => {
     const { node, facilitator, pay } = await rig()
     const { payload, requirements, txId } = await pay()
-    node.set('submit', { status: 400, text: '{"message":"TransactionPool.Remember: overspend"}' })
+    node.set('submit', REFUSED)
     const answer = await facilitator.settle(payload, requirements)
     expect(answer).toMatchObject({ errorReason: 'invalid_exact_avm_settlement_failed', transaction: txId })
     expect(answer.errorMessage).toContain('overspend')
@@ -286,14 +287,19 @@ describe('a no is final only for what nobody has submitted:', () => {
   })
 
   it('the pool dropped it: other nodes may still have it', async () => {
-    const { node, facilitator, pay } = await rig()
+    const { node, facilitator, make, pay } = await rig()
     const { payload, requirements } = await pay()
     node.pool()
     const settling = facilitator.settle(payload, requirements)
     await node.pooled()
     node.drop('underflow on subtracting 10000 from sender amount 5')
     expect(readSettle(await settling)).toBe('unknown')
+    const restarted = make()
+    node.set('submit', REFUSED)
+    await restarted.settle(payload, requirements)
+    expect(restarted.condition().feesToday).toBe(2_000)
     node.set('simulate', OVERSPEND)
+    expect(readSettle(await make().settle(payload, requirements))).toBe('unknown')
     for (const pending of [undefined, UNKNOWN]) {
       node.set('pending', pending)
       expect(readSettle(await facilitator.settle(payload, requirements))).toBe('unknown')
@@ -303,11 +309,32 @@ describe('a no is final only for what nobody has submitted:', () => {
   it('the node refused the submission, which a proxy may have sent before', async () => {
     const { node, facilitator, pay } = await rig()
     const { payload, requirements } = await pay()
-    node.set('submit', { status: 400, text: '{"message":"TransactionPool.Remember: overspend"}' })
+    node.set('submit', REFUSED)
     expect(readSettle(await facilitator.settle(payload, requirements))).toBe('unknown')
     node.set('simulate', OVERSPEND)
     expect(readSettle(await facilitator.settle(payload, requirements))).toBe('unknown')
   })
+})
+
+it('a refusal gives back no fee of an earlier submission that may still land', async () => {
+  const { node, facilitator, pay } = await rig()
+  const { payload, requirements } = await pay()
+  for (const fault of ['die', REFUSED] as const) {
+    node.set('submit', fault)
+    expect(readSettle(await facilitator.settle(payload, requirements))).toBe('unknown')
+    expect(facilitator.condition().feesToday).toBe(2_000)
+  }
+})
+
+it('a payment that is being settled is not refused for what another question says of it', async () => {
+  const { node, pass, facilitator, pay } = await rig()
+  const { payload, requirements } = await pay()
+  node.set('simulate', 'hang')
+  const settling = facilitator.settle(payload, requirements)
+  await node.reached('simulate')
+  expect(readSettle(await facilitator.settle(payload, { ...requirements, amount: '5' }))).toBe('unknown')
+  pass(2_000)
+  await expect(settling).rejects.toMatchObject({ code: 'node_unavailable' })
 })
 
 describe('says that another server submitted a payment', () => {

@@ -77,6 +77,22 @@ export const NETWORK_OPTION = [
   networkArgument,
 ] as const
 
+export function urlArgument(text: string): string {
+  if (/^https?:\/\//i.test(text) && URL.canParse(text)) return text
+  throw new InvalidArgumentError('It is an http(s) URL.')
+}
+
+export const ALGOD_OPTION = [
+  '--algod <url>',
+  'an Algorand node (default: the one that serve uses)',
+  urlArgument,
+] as const
+
+export function txIdArgument(text: string): string {
+  if (/^[A-Z2-7]{52}$/.test(text)) return text
+  throw new InvalidArgumentError('It is 52 of A-Z and 2-7.')
+}
+
 export function portArgument(text: string): number {
   const port = /^\d{1,5}$/.test(text) ? Number(text) : Number.NaN
   if (port <= 65_535) return port

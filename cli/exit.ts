@@ -3,6 +3,7 @@ import { CommanderError } from 'commander'
 import { SvcError } from '../src/domain/errors.js'
 import { isRecord } from '../src/domain/x402.js'
 import { hasResult, json, note, print, printable } from './output.js'
+import { systemError } from './system-error.js'
 
 export const EXIT = {
   failed: 1,
@@ -23,6 +24,7 @@ const USAGE_CODES: ReadonlySet<string> = new Set([
   'directory_not_empty',
   'entry_not_found',
   'file_exists',
+  'file_unusable',
   'invalid_address',
   'invalid_fault',
   'invalid_key',
@@ -62,19 +64,24 @@ export function report(error: unknown, asJson: boolean): number {
   return exitCode
 }
 
-function told(error: unknown): { message: string; code: string; exitCode: number } {
+interface Told {
+  readonly message: string
+  readonly code: string
+  readonly exitCode: number
+}
+
+function told(error: unknown): Told {
   if (error instanceof CommanderError) {
-    // Commander puts what it suggests on a line of its own.
+    // Commander puts what it suggests on a line of its own, and calls an argument a command-argument value.
     const message = error.message
-      .replace(/^error: /, '')
+      .replace(/^error: (command-argument value)?\s*/, '')
       .replace(/\s*\n\(Did you mean (.*)\?\)$/s, '. Did you mean $1?')
     return { message, code: 'usage', exitCode: EXIT.usage }
   }
-  if (error instanceof SvcError)
-    return { message: error.message, code: error.code, exitCode: exitCodeOf(error) }
-  const { message, code } =
-    error instanceof Error ? (error as NodeJS.ErrnoException) : { message: String(error) }
-  return { message, code: code ?? 'internal_error', exitCode: EXIT.failed }
+  const known = error instanceof SvcError ? error : systemError(error)
+  if (known) return { message: known.message, code: known.code, exitCode: exitCodeOf(known) }
+  const message = error instanceof Error ? error.message : String(error)
+  return { message, code: 'internal_error', exitCode: EXIT.failed }
 }
 
 function exitCodeOf({ code, detail }: SvcError): number {

@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 /** The command line: parses, calls the SDK, prints. Each command has one file; this file knows no details of them. */
-import { Command } from 'commander'
+import { Command, CommanderError } from 'commander'
 import { EXIT_HELP, report } from './exit.js'
 import { packageFacts } from './package.js'
 
@@ -11,10 +11,13 @@ import { packageFacts } from './package.js'
 const COMMANDS: Readonly<Record<string, () => Promise<(program: Command) => void>>> = {
   init: async () => (await import('./commands/init.js')).initCommand,
   dev: async () => (await import('./commands/dev.js')).devCommand,
+  listen: async () => (await import('./commands/listen.js')).listenCommand,
+  trigger: async () => (await import('./commands/trigger.js')).triggerCommand,
   doctor: async () => (await import('./commands/doctor.js')).doctorCommand,
   wallet: async () => (await import('./commands/wallet.js')).walletCommand,
   quote: async () => (await import('./commands/quote.js')).quoteCommand,
   call: async () => (await import('./commands/call.js')).callCommand,
+  tx: async () => (await import('./commands/tx.js')).txCommand,
   manifest: async () => (await import('./commands/manifest.js')).manifestCommand,
   bazaar: async () => (await import('./commands/bazaar.js')).bazaarCommand,
   mcp: async () => (await import('./commands/mcp.js')).mcpCommand,
@@ -23,6 +26,9 @@ const COMMANDS: Readonly<Record<string, () => Promise<(program: Command) => void
   facilitator: async () => (await import('./commands/facilitator.js')).facilitatorCommand,
   machines: async () => (await import('./commands/machines.js')).machinesCommand,
   audit: async () => (await import('./commands/audit.js')).auditCommand,
+  refunds: async () => (await import('./commands/refunds.js')).refundsCommand,
+  // The last: it completes what it finds.
+  completion: async () => (await import('./commands/completion.js')).completionCommand,
 }
 
 const EXAMPLES = `
@@ -56,7 +62,15 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   process.exit()
 })
 
+/** @throws CommanderError */
+function checkSandbox(): void {
+  const { SVC_SANDBOX: url } = process.env
+  if (url && !/^https?:\/\//i.test(url))
+    throw new CommanderError(2, 'svc.sandbox', `SVC_SANDBOX is no http(s) URL: '${url}'`)
+}
+
 try {
+  checkSandbox()
   await program.parseAsync()
 } catch (error) {
   process.exitCode = report(error, process.argv.includes('--json'))

@@ -8,6 +8,15 @@ export function networkFromEnvironment(): Network {
   return networkFrom(named || (sandbox ? 'testnet' : 'mainnet'))
 }
 
+/**
+ * For commands that work on a sandbox, also where nothing in the environment names it.
+ *
+ * @throws SvcError `invalid_network`
+ */
+export function networkFromSandbox(): Network {
+  return networkFrom(process.env.SVC_NETWORK || 'testnet')
+}
+
 /** For the names of what is shown: a variable that is wrong must not hide it. */
 export function ownNetworkIfAny(): NetworkFacts | undefined {
   try {

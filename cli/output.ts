@@ -3,6 +3,8 @@
  * reaches a terminal.
  */
 
+import { styleText } from 'node:util'
+
 /** Control characters, and the marks that change the direction of text. */
 const CONTROLS = /[\p{Cc}\p{Bidi_Control}]/gu
 const CONTROLS_BUT_LAYOUT = /(?![\n\t])[\p{Cc}\p{Bidi_Control}]/gu
@@ -38,6 +40,15 @@ export function print(...lines: readonly string[]): void {
 /** Prints everything except the result, on stderr. */
 export function note(...lines: readonly string[]): void {
   process.stderr.write(`${lines.join('\n')}\n`)
+}
+
+/** The style where the stream is a terminal that shows it. `NO_COLOR` and `FORCE_COLOR` go before that, as Node reads them. */
+export function styled(
+  style: Parameters<typeof styleText>[0],
+  text: string,
+  stream: NodeJS.WriteStream = process.stdout,
+): string {
+  return styleText(style, text, { stream })
 }
 
 /** Names and values in two columns; omits entries without a value. */

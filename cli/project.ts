@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs'
 import { cp, mkdir, readdir, readFile, rename, writeFile } from 'node:fs/promises'
 import { basename, join, relative, resolve } from 'node:path'
 import { SvcError } from '../src/domain/errors.js'
+import { typeScriptFlags } from './node-version.js'
 import { PACKAGE_FOLDER } from './package.js'
 
 export const TEMPLATES = ['basic', 'llm', 'oracle'] as const
@@ -13,10 +14,14 @@ export interface Project {
   /** The absolute path. */
   readonly folder: string
   readonly template: Template
+  /** Whether this Node runs it as it stands. Otherwise `npm run dev` builds it first. */
+  readonly runsTypeScript: boolean
 }
 
 /** The name in every template: a template is a complete program, and the tests run it. */
 const TEMPLATE_NAME = 'my-agent'
+/** Where the template has `svc dev --sandbox`. */
+const BUILT_FIRST = 'npm run build && svc dev dist/src/index.js --sandbox'
 /** npm leaves `.gitignore` out of packages, so templates store it without the dot. */
 const GITIGNORE = 'gitignore'
 
@@ -24,6 +29,7 @@ const GITIGNORE = 'gitignore'
 export async function projectFrom(template: Template, place: string): Promise<Project> {
   const folder = resolve(place)
   const name = nameFrom(basename(folder))
+  const runsTypeScript = typeScriptFlags() !== undefined
   await checkEmpty(folder)
   await mkdir(folder, { recursive: true })
   await cp(join(PACKAGE_FOLDER, 'templates', template), folder, { recursive: true, filter: isSource })
@@ -32,8 +38,8 @@ export async function projectFrom(template: Template, place: string): Promise<Pr
     if (file.isFile())
       await rewrite(join(file.parentPath, file.name), text => text.replaceAll(TEMPLATE_NAME, name))
   }
-  await rewrite(join(folder, 'package.json'), dependingOnUs)
-  return { name, folder, template }
+  await rewrite(join(folder, 'package.json'), manifest => fitting(manifest, runsTypeScript))
+  return { name, folder, template, runsTypeScript }
 }
 
 /** A name that is valid as a handle and as a package name: 3 to 40 lowercase letters, digits and hyphens. */
@@ -57,10 +63,11 @@ async function checkEmpty(folder: string): Promise<void> {
  * Depends on the SDK by path, because no registry has it yet: the project runs on the copy that made it. npx keeps packages in a
  * cache that npm may empty, so from there the template's own version stays.
  */
-export function dependingOnUs(manifest: string, folder = PACKAGE_FOLDER): string {
-  const project = JSON.parse(manifest) as { dependencies: Record<string, string> }
-  if (!/[\\/]_npx[\\/]/.test(folder))
-    project.dependencies['@svc/sdk'] = `file:${folder.replace(/[\\/]$/, '')}`
+export function fitting(manifest: string, runsTypeScript: boolean, sdkFolder = PACKAGE_FOLDER): string {
+  const project = JSON.parse(manifest) as Record<'dependencies' | 'scripts', Record<string, string>>
+  if (!/[\\/]_npx[\\/]/.test(sdkFolder))
+    project.dependencies['@svc/sdk'] = `file:${sdkFolder.replace(/[\\/]$/, '')}`
+  if (!runsTypeScript) project.scripts.dev = BUILT_FIRST
   return `${JSON.stringify(project, undefined, 2)}\n`
 }
 

@@ -1,13 +1,13 @@
-/** Text for a terminal. Colours only where somebody sees them: on a TTY, and not with `NO_COLOR` (https://no-color.org). */
+/** Text for a terminal. Colours only where somebody sees them: Node reads `NO_COLOR` and `FORCE_COLOR`. */
+import { styleText } from 'node:util'
 
-const colours = Boolean(process.stdout.isTTY) && !process.env.NO_COLOR
+const painted = (style: Parameters<typeof styleText>[0]) => (text: string) => styleText(style, text, STDOUT)
+const STDOUT = { stream: process.stdout }
 
-const painted = (code: number) => (text: string) => (colours ? `\u001b[${code}m${text}\u001b[0m` : text)
-
-export const bold = painted(1)
-export const dim = painted(2)
-export const green = painted(32)
-export const cyan = painted(36)
+export const bold = painted('bold')
+export const dim = painted('dim')
+export const green = painted('green')
+export const cyan = painted('cyan')
 
 /** A numbered step and its lines. */
 export function step(number: number, title: string, lines: readonly string[]): void {

@@ -16,7 +16,8 @@ import { csvRow } from '../../src/domain/csv.js'
 import { formatUsd } from '../../src/domain/money.js'
 import type { EndedCall } from '../../src/ports/call-observer.js'
 import type { JournalHeader } from '../../src/ports/journal-header.js'
-import { momentArgument, NETWORK_OPTION } from '../arguments.js'
+import { momentArgument, NETWORK_OPTION, urlArgument } from '../arguments.js'
+import { auditPageOf } from '../audit-page-of.js'
 import { type JournalRemoteFlags, journalRemotes } from '../journal-remotes.js'
 import { columns, json, note, print, printable } from '../output.js'
 
@@ -45,8 +46,12 @@ export function auditCommand(program: Command): void {
       'the network that the journals name, where it is not a public one: a JSON file that defines it (default: SVC_NETWORK)',
       NETWORK_OPTION[2],
     )
-    .option('--indexer <url>', 'an indexer (default: a public one; the sandbox with SVC_SANDBOX)')
-    .option('--algod <url>', 'a node, asked where the indexer is behind (default: likewise)')
+    .option(
+      '--indexer <url>',
+      'an indexer (default: a public one; the sandbox with SVC_SANDBOX)',
+      urlArgument,
+    )
+    .option('--algod <url>', 'a node, asked where the indexer is behind (default: likewise)', urlArgument)
     .option(
       '--from <moment>',
       'from this moment, such as 2026-01-31 (default: when the journal was begun)',
@@ -191,22 +196,10 @@ function csvOf({ startedMs, endpoint, amount = '0', asset, txId, payer, id }: En
 
 /** Fetches the last calls of a running agent from its audit page: as many as the agent remembers, without payers. */
 async function fetchJournal(agentUrl: string): Promise<() => AsyncIterable<JournalPiece>> {
-  const url = `${agentUrl.replace(/\/+$/, '')}/_svc/audit/runs.jsonl`
-  const token = process.env.SVC_AUDIT_TOKEN
-  const response = await fetch(url, {
-    redirect: 'error',
-    headers: token ? { authorization: `Bearer ${token}` } : {},
-  })
-  if (!response.ok || response.body === null) {
-    throw new SvcError(
-      `${url} answered ${response.status}. The agent is served with { audit: true } and asked from its own machine, or with { audit: { token } } and SVC_AUDIT_TOKEN`,
-      'audit_unavailable',
-      response.status,
-    )
-  }
+  const { body } = await auditPageOf(agentUrl, 'runs.jsonl')
   // Keep the pieces: they are read twice, and a second request could get other calls.
   const pieces: JournalPiece[] = []
-  for await (const piece of readPieces(response.body)) pieces.push(piece)
+  for await (const piece of readPieces(body)) pieces.push(piece)
   return async function* () {
     yield* pieces
   }

@@ -8,7 +8,7 @@ import { SvcError } from '../../src/domain/errors.js'
 import { networkOf } from '../../src/domain/network.js'
 import { mentions } from '../../src/domain/read-bazaar-index.js'
 import { priceOf } from '../../src/domain/usd-price-for-display.js'
-import { countArgument } from '../arguments.js'
+import { countArgument, urlArgument } from '../arguments.js'
 import { EXIT } from '../exit.js'
 import { ownNetworkIfAny } from '../network-from-environment.js'
 import { json, note, print, printable } from '../output.js'
@@ -36,7 +36,7 @@ export function bazaarCommand(program: Command): void {
       PAGE_ENTRIES_MAX,
     )
     .option('--all', 'read every page of the index, of --limit entries each')
-    .option('--facilitator <url>', 'whose index (default: the one that serve uses)')
+    .option('--facilitator <url>', 'whose index (default: the one that serve uses)', urlArgument)
     .option('--json', 'print the entries as JSON')
     .addHelpText(
       'after',

@@ -17,9 +17,9 @@ import {
   withQuery,
 } from '../arguments.js'
 import { networkFromEnvironment } from '../network-from-environment.js'
+import { withNetworkHint } from '../network-hint.js'
 import { columns, json, note, print, printable, printData } from '../output.js'
 import { printStream } from '../print-stream.js'
-import { withQuotedNetworks } from '../quoted-networks.js'
 import { whileWaiting } from '../spinner.js'
 
 interface CallFlags {
@@ -96,7 +96,7 @@ async function call(url: string, flags: CallFlags): Promise<void> {
     noteReceipt(result, client.activeSubscriptions[0])
     printData(result.data)
   } catch (error) {
-    throw withQuotedNetworks(error)
+    throw withNetworkHint(error)
   } finally {
     process.off('SIGINT', interrupt)
   }

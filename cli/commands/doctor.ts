@@ -2,11 +2,11 @@
 import type { Command } from 'commander'
 import type { Network, NetworkFacts } from '../../src/domain/network.js'
 import { networkFacts } from '../../src/domain/network-definition.js'
-import { NETWORK_OPTION } from '../arguments.js'
+import { ALGOD_OPTION, NETWORK_OPTION, urlArgument } from '../arguments.js'
 import type { Finding } from '../doctor/finding.js'
 import { EXIT } from '../exit.js'
 import { networkFromEnvironment } from '../network-from-environment.js'
-import { columns, json, print, printable } from '../output.js'
+import { json, print, printable, styled } from '../output.js'
 import { whileWaiting } from '../spinner.js'
 
 interface DoctorFlags {
@@ -24,8 +24,8 @@ export function doctorCommand(program: Command): void {
     .description('check that an agent can be paid from here; exit code 1 if anything is wrong')
     .option(...NETWORK_OPTION)
     .option('--pay-to <address>', 'who is paid (default: SVC_PAY_TO)')
-    .option('--facilitator <url>', 'who verifies and settles (default: the one that serve uses)')
-    .option('--algod <url>', 'an Algorand node (default: the one that serve uses)')
+    .option('--facilitator <url>', 'who verifies and settles (default: the one that serve uses)', urlArgument)
+    .option(...ALGOD_OPTION)
     .option(
       '--bazaar <url>',
       'examine the agent at this address from outside, as an index does; --facilitator names the index',
@@ -67,11 +67,17 @@ function report(what: object, findings: readonly Finding[], { json: asJson }: Do
   if (!ok) process.exitCode = EXIT.failed
 }
 
-const MARKS = { ok: 'ok', failed: 'FAILED', skipped: 'skipped' } as const
+const MARKS = {
+  ok: ['green', 'ok     '],
+  failed: ['red', 'FAILED '],
+  skipped: ['dim', 'skipped'],
+} as const
 
 function told(findings: readonly Finding[]): string[] {
-  const lines = columns(
-    findings.map(({ check, status, message }) => [check, `${MARKS[status].padEnd(7)}  ${message}`]),
-  )
-  return findings.flatMap(({ cure }, at) => (cure ? [lines[at]!, `  -> ${cure}`] : [lines[at]!]))
+  const width = Math.max(...findings.map(({ check }) => check.length))
+  return findings.flatMap(({ check, status, message, cure }) => {
+    const [style, mark] = MARKS[status]
+    const line = `${check.padEnd(width)}  ${styled(style, mark)}  ${printable(message)}`
+    return cure ? [line, `  -> ${cure}`] : [line]
+  })
 }

@@ -4,7 +4,7 @@ import { SvcError } from '../../src/domain/errors.js'
 import type { Network } from '../../src/domain/network.js'
 import { networkFacts } from '../../src/domain/network-definition.js'
 import { createFacilitator, type ProtocolFacilitator } from '../../src/facilitator.js'
-import { NETWORK_OPTION, portArgument, required } from '../arguments.js'
+import { NETWORK_OPTION, portArgument, required, urlArgument } from '../arguments.js'
 import { readSponsor } from '../facilitator/read-sponsor.js'
 import { serveFacilitator } from '../facilitator/serve-facilitator.js'
 import { networkFromEnvironment } from '../network-from-environment.js'
@@ -33,7 +33,11 @@ export function facilitatorCommand(program: Command): void {
     .command('facilitator')
     .description('settle payments over your own node, and pay their fees')
     .option(...NETWORK_OPTION)
-    .option('--algod <url>', 'your Algorand node (default: SVC_SANDBOX); its token is SVC_ALGOD_TOKEN')
+    .option(
+      '--algod <url>',
+      'your Algorand node (default: SVC_SANDBOX); its token is SVC_ALGOD_TOKEN',
+      urlArgument,
+    )
     .option('--pay-to <address...>', "addresses whose payments it settles, or 'anyone' (required)")
     .option('--sponsor-file <file>', 'a file with the 25 words of the sponsor that only its owner can read')
     .option('--port <port>', 'port; 0 takes any', portArgument, PORT)

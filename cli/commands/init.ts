@@ -1,5 +1,6 @@
 /** `svc init`: makes a new agent from a template. The agent runs, has tests and can be paid before any line is changed. */
 import { type Command, Option } from 'commander'
+import { TYPESCRIPT_SINCE } from '../node-version.js'
 import { json, print, printable } from '../output.js'
 import { projectFrom, TEMPLATES, type Template } from '../project.js'
 import { shellWord } from '../shell-word.js'
@@ -36,5 +37,13 @@ async function init(folder: string, flags: { template: Template; json?: boolean 
     '  npm run dev',
     '',
     'That runs it on a sandbox, with play money. README.md there tells how to sell for real.',
+    ...(made.runsTypeScript ? [] : ['', builtFirst()]),
+  )
+}
+
+function builtFirst(): string {
+  return (
+    `Node ${process.versions.node} does not run TypeScript, so npm run dev builds it first: run npx tsc --watch in another ` +
+    `terminal, and it starts anew at each change. With Node ${TYPESCRIPT_SINCE} or newer, "dev" can be: svc dev --sandbox`
   )
 }

@@ -7,7 +7,7 @@ import { SvcError } from '../../src/domain/errors.js'
 import { formatUsd } from '../../src/domain/money.js'
 import type { Network } from '../../src/domain/network.js'
 import { networkFacts } from '../../src/domain/network-definition.js'
-import { NETWORK_OPTION } from '../arguments.js'
+import { ALGOD_OPTION, NETWORK_OPTION } from '../arguments.js'
 import { networkFromEnvironment } from '../network-from-environment.js'
 import { columns, json, note, print } from '../output.js'
 import { whileWaiting } from '../spinner.js'
@@ -18,8 +18,6 @@ interface NodeFlags {
   readonly algod?: string
   readonly json?: boolean
 }
-
-const ALGOD = ['--algod <url>', 'an Algorand node (default: the one that serve uses)'] as const
 
 export function walletCommand(program: Command): void {
   const wallet = program
@@ -47,7 +45,7 @@ Examples:
     .description('print what an account holds, and what it lacks for USDC')
     .argument('[address]', 'the account (default: the one of the wallet)')
     .option(...NETWORK_OPTION)
-    .option(...ALGOD)
+    .option(...ALGOD_OPTION)
     .option('--json', 'print one JSON object')
     .action(printBalance)
   wallet
@@ -56,7 +54,7 @@ Examples:
       'opt the wallet in to USDC: 0.001 ALGO for the network, and 0.1 ALGO that must stay in the account',
     )
     .option(...NETWORK_OPTION)
-    .option(...ALGOD)
+    .option(...ALGOD_OPTION)
     .option('--yes', 'do not ask on mainnet')
     .option('--json', 'print one JSON object')
     .action(optWalletIn)

@@ -3,9 +3,13 @@
  * itself prints, and ends the agent when `svc dev` has ended for any reason.
  */
 import { subscribe } from 'node:diagnostics_channel'
+import { writeSync } from 'node:fs'
 import type { Server } from 'node:net'
 import { inspect } from 'node:util'
 import type { CallEndedMessage, HandlerFailedMessage } from '../../src/app/charge/diagnostics.js'
+import type { SvcError } from '../../src/domain/errors.js'
+import { printable } from '../output.js'
+import { systemError } from '../system-error.js'
 
 export interface Announcement {
   readonly svcDevPort: number
@@ -60,6 +64,33 @@ subscribe('svc.handler.failed', message => {
   const report = { endpoint, traceId, error: ownFrames.join('\n') }
   process.send?.({ svcDevFailure: report } satisfies FailureReport)
 })
+
+const STDERR = 2
+
+// What the developer can mend in a moment needs no stack: what is wrong, and the line of theirs that it comes from. The agent's own
+// handler of such errors goes before this.
+process.on('uncaughtExceptionMonitor', error => {
+  if (process.listenerCount('uncaughtException') > 0) return
+  const known = isOurs(error) ? error : systemError(error)
+  if (known === undefined) return
+  const line = ownFrame(error)
+  const unset =
+    known.code === 'invalid_address' && !process.env.SVC_PAY_TO ? ' Set SVC_PAY_TO, or add --sandbox' : ''
+  writeSync(STDERR, `svc dev: ${printable(known.message)}${unset} (${printable(known.code)})${line}\n`)
+  process.exit(1)
+})
+
+/** The agent may have another copy of this package. */
+function isOurs(error: Error): error is SvcError {
+  return error.name === 'SvcError' && typeof (error as { code?: unknown }).code === 'string'
+}
+
+function ownFrame({ stack = '' }: Error): string {
+  const frame = stack
+    .split('\n')
+    .find(line => /^\s+at .*file:/.test(line) && !line.includes(SDK) && !line.includes('/node_modules/'))
+  return frame === undefined ? '' : `, ${printable(frame.trim())}`
+}
 
 process.once('disconnect', () => process.kill(process.pid, 'SIGTERM'))
 // A listener for the channel's end must not keep the agent running.

@@ -20,8 +20,17 @@ export interface FirstCall {
 }
 
 /** `undefined` where no agent listens on this port. */
-export async function offerAt(port: number, network?: Network): Promise<Offer | undefined> {
-  const url = `http://127.0.0.1:${port}`
+export function offerAt(port: number, network?: Network): Promise<Offer | undefined> {
+  return offerOf(`http://127.0.0.1:${port}`, network)
+}
+
+/**
+ * `undefined` where no agent answers.
+ *
+ * @param only the endpoint to be called; the first that has an example where it is absent
+ */
+export async function offerOf(url: string, network?: Network, only?: string): Promise<Offer | undefined> {
+  const { origin } = new URL(url)
   const client = new SvcClient({ retry: false })
   const manifest = await client.discover(url).catch(() => undefined)
   if (!manifest) return undefined
@@ -32,9 +41,9 @@ export async function offerAt(port: number, network?: Network): Promise<Offer | 
   )
   const offer = { url, manifest, ...(hasAudit && { auditUrl }) }
   for (const endpoint of manifest.endpoints) {
-    // Skip endpoints at other origins: the shown call, and the test of it here, go only to the agent that listens on
-    // this port.
-    if (!URL.canParse(endpoint.url) || new URL(endpoint.url).origin !== url) continue
+    // Skip endpoints at other origins: the shown call, and the test of it here, go only to the agent that was asked.
+    if (!URL.canParse(endpoint.url) || new URL(endpoint.url).origin !== origin) continue
+    if (only !== undefined && endpoint.name !== only) continue
     const call = await firstCall(endpoint, client, network)
     if (call) return { ...offer, call }
   }

@@ -2,7 +2,7 @@
 import type { ManifestEndpoint } from '../../src/client.js'
 import { formatUsd } from '../../src/domain/money.js'
 import { windowShown } from '../../src/domain/subscription-terms.js'
-import { printable } from '../output.js'
+import { printable, styled } from '../output.js'
 import { shellWord } from '../shell-word.js'
 import type { CallReport, FailureReport } from './announce.js'
 import type { FirstCall, Offer } from './first-call.js'
@@ -34,11 +34,20 @@ export function callTold({
   ms,
   isBroken,
 }: CallReport['svcDevCall']): string {
-  const money = CHARGED[charged] ?? charged
-  const price = charged === 'yes' && amount !== undefined ? ` ${formatUsd(BigInt(amount))}` : ''
   const broken = isBroken ? ', the stream broke' : ''
   const outcome = status < 400 ? '' : ` ${code}`
-  return printable(`${method} /${name} ${status}${outcome}, ${money}${price}${broken}, ${ms} ms`)
+  const asked = printable(`${method} /${name}`)
+  const ended = printable(`${status}${outcome}, ${moneyTold(charged, amount)}${broken}`)
+  return `${asked} ${styled(status < 400 ? 'green' : 'yellow', ended, process.stderr)}, ${ms} ms`
+}
+
+/** What a call earned, in words. */
+export function moneyTold(charged: string, amount: unknown): string {
+  const price =
+    charged === 'yes' && typeof amount === 'string' && /^\d{1,20}$/.test(amount)
+      ? ` ${formatUsd(BigInt(amount))}`
+      : ''
+  return `${CHARGED[charged] ?? charged}${price}`
 }
 
 const CHARGED: Readonly<Record<string, string>> = {
@@ -51,7 +60,7 @@ const CHARGED: Readonly<Record<string, string>> = {
 /** The stack as Node prints it. */
 export function failureTold({ endpoint, error }: FailureReport['svcDevFailure']): string[] {
   return [
-    `the handler of ${printable(endpoint)} failed:`,
+    styled('red', `the handler of ${printable(endpoint)} failed:`, process.stderr),
     ...error.split('\n').map(line => `  ${printable(line)}`),
   ]
 }

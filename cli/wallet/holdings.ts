@@ -1,9 +1,9 @@
 /** What an account holds, and what it lacks to pay or to be paid in USDC. */
 import type { Algod } from '../../src/adapters/algorand/algod-api.js'
 import { algodClient } from '../../src/adapters/algorand/node-clients.js'
-import { remotesOf } from '../../src/app/server/remotes-from-options.js'
 import { SvcError } from '../../src/domain/errors.js'
 import type { NetworkFacts } from '../../src/domain/network.js'
+import { nodeOf } from '../nodes-of-network.js'
 import { FEE_MICRO_ALGOS } from './land.js'
 
 /** The ledger asks for this of an account, and for as much again for each asset. */
@@ -36,14 +36,6 @@ export async function holdingsOf(
   } finally {
     await algod.close()
   }
-}
-
-/** @throws SvcError `invalid_options` */
-export function nodeOf(network: NetworkFacts, named: string | undefined) {
-  const { algodUrl: url, algodToken: token } = remotesOf({ ...(named && { algodUrl: named }) }, network)
-  if (url === undefined)
-    throw new SvcError(`There is no algodUrl for ${network.name}: give --algod`, 'invalid_options')
-  return { url, token }
 }
 
 async function read(algod: Algod, network: NetworkFacts, address: string): Promise<Holdings> {

@@ -11,7 +11,7 @@ import type { SigningKey } from '../../src/adapters/algorand/signing-keys.js'
 import { bytesToSign } from '../../src/adapters/algorand/transaction-bytes.js'
 import { SvcError } from '../../src/domain/errors.js'
 import type { NetworkFacts } from '../../src/domain/network.js'
-import { nodeOf } from './holdings.js'
+import { nodeOf } from '../nodes-of-network.js'
 import { land, ownParams } from './land.js'
 
 /**

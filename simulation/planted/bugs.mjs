@@ -56,9 +56,9 @@ export const ONCE_THERE = [
     edits: [
       {
         file: CLOSE,
-        find: "  if (closed === undefined) return 'storeDown'\n  call.held = false\n",
+        find: "  call.held = false\n  if (closed === undefined) return 'storeDown'\n",
         replace:
-          "  if (call.window !== undefined) await dropWindow(deps, call.window.id)\n  if (closed === undefined) return 'storeDown'\n  call.held = false\n",
+          "  if (call.window !== undefined) await dropWindow(deps, call.window.id)\n  call.held = false\n  if (closed === undefined) return 'storeDown'\n",
       },
     ],
   },

@@ -63,3 +63,8 @@ export function withIdentifier(payload: PaymentPayload, key: string): PaymentPay
   const named = { ...declared, info: isPaymentIdentifier(key) ? { ...info, id: key } : info }
   return { ...payload, extensions: { ...extensions, [PAYMENT_IDENTIFIER]: named } }
 }
+
+/** The payment without its id, for a party that must not ask for its answer. */
+export function withoutIdentifier(payload: PaymentPayload): PaymentPayload {
+  return withIdentifier(payload, '')
+}

@@ -62,7 +62,10 @@ function extraOf(agent: AgentDef, def: EndpointDef): { readonly extra?: QuoteExt
   return Object.keys(extra).length > 0 ? { extra } : {}
 }
 
-/** An amount alone would promise a window for one call, and no amount would promise nothing. */
+/**
+ * The amount alone would look like the price of one call. Without an amount there would be no price at all. So the description
+ * says it.
+ */
 function described(def: EndpointDef): string {
   const { price, pricing, period, calls } = priceShown(def)
   if (pricing === 'fixed') return def.description

@@ -20,9 +20,9 @@ export interface ChargeRequest {
   readonly subscriptionKey?: string
   readonly idempotencyKey?: string
   /**
-   * The id of the task that this call is the work of; only its caller knows it. The id is the call's idempotency key
-   * where the caller sent none, also where keys do not count. The answer is kept as with `onLostResponse: 'replay'`: no
-   * other payment can buy the task again.
+   * The id of the task that this call is the work of; only its caller knows it. It is the call's idempotency key unless
+   * the payment has an id, also where keys do not count. The answer is kept as with `onLostResponse: 'replay'`: no other
+   * payment can buy the task again.
    */
   readonly task?: string
   /**
@@ -30,7 +30,7 @@ export interface ChargeRequest {
    * it.
    */
   readonly baseUrl: string
-  /** The address that the request came from, as far as the transport can trust it. */
+  /** The address that the request came from, as far as the transport can trust it; else {@link NO_ADDRESS}. */
   readonly clientAddress: string
   readonly caller: Caller
   /** Whether the transport can send an answer as it comes. Otherwise a stream is collected before the charge. */
@@ -38,6 +38,9 @@ export interface ChargeRequest {
   /** Called once, when the call is paid for or covered by a window and its handler is about to start. */
   onPaid?(): void
 }
+
+/** The `clientAddress` of every caller whose address the host does not say. */
+export const NO_ADDRESS = 'unknown'
 
 /** Something that a request may carry: absent, read by the transport, or malformed. */
 export type Parsed<T> =

@@ -3,7 +3,8 @@
  *
  * A task belongs to the first payment that takes it, and never to another: two payments that come at once, to whichever
  * replicas, cannot both be charged for it. So each move decides and writes in one atomic step on the store's own time,
- * and an implementation that reads and then writes is wrong. Sent again, a move gives the same result.
+ * and an implementation that reads and then writes is wrong. Sent again, a move changes nothing more, and says the same; only a
+ * `take` is then no longer the first, and an `end` that deleted the task says `unknown`.
  *
  * The number of tasks that are not completed is bounded, for each owner and in all, and no task is dropped before its
  * time to make room for another. If a move rejects, the store is down. It is unknown whether a rejected `put` or `take`
@@ -21,8 +22,8 @@ export interface TaskStore {
   take(move: TakeTask): Promise<TakenTask>
   /**
    * Ends a task. `completed`: its answer was paid for. The task no longer counts, and is kept for `lifeMs`, so that the
-   * payment that has it can ask again. Needs the payment that has it, and no token. `failed`: deletes the task, if the
-   * payment and the token are the last ones that took it, and it was not completed. Without a payment: if none took it.
+   * payment that has it can ask again. Needs the payment that has it, and no token. `failed`: deletes a task that is not
+   * completed, but only for the request that took it last. Without a payment: deletes it only if no payment took it.
    * `kept`: the task stays, because another request or payment has it by now. `unknown`: there is no such task.
    */
   end(move: EndTask): Promise<'ended' | 'kept' | 'unknown'>
@@ -64,9 +65,9 @@ export interface TakeTask {
   readonly lifeMs: number
 }
 
-/** The result of `take`. `paidBy` is the payment that took the task first. */
+/** The result of `take`. `isFirst`: no request took the task before. `paidBy` is the payment that took the task first. */
 export type TakenTask =
-  | { readonly verdict: 'taken'; readonly content: Uint8Array }
+  | { readonly verdict: 'taken'; readonly content: Uint8Array; readonly isFirst: boolean }
   | { readonly verdict: 'refused'; readonly paidBy: string }
   | { readonly verdict: 'unknown' }
 

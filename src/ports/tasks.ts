@@ -43,7 +43,9 @@ export type Take =
   | {
       readonly verdict: 'taken'
       readonly call: QuotedCall
-      /** The task's answer was paid for. Not awaited by callers: an answer is never withheld for a store's error. */
+      /** The payment is good, and the work begins: keeps the task for as long as its answer may be asked for. Never rejects. */
+      paid(): Promise<void>
+      /** The task was charged, and is over. Not awaited by callers: an answer is never withheld for a store's error. */
       completed(): Promise<void>
       /**
        * Nothing was charged, and the task is over. `false`: another request with the same payment took the task since,

@@ -4,6 +4,7 @@
  */
 import { promisify } from 'node:util'
 import { describe, expect, it } from 'vitest'
+import { withIdentifier } from '../../src/domain/payment-identifier.js'
 import { emptiedRedis } from '../support/emptied-redis.js'
 import { heldFacilitator } from '../support/held-facilitator.js'
 import {
@@ -165,28 +166,30 @@ describe.each(Object.entries(SELLERS))('a task, %s', (_, sell) => {
       const facilitator = heldFacilitator()
       const [one, other] = await sell({ idempotency, facilitatorUrl: await facilitator.url })
       facilitator.serves(one.sandbox)
-      const key = idempotency && { 'idempotency-key': 'a-key-that-cannot-be-guessed' }
+      // Some HTTP clients put a new key on each request. The task names the call.
+      const key = (name: string) => ({ 'idempotency-key': `a-key-that-cannot-be-guessed-${name}` })
       const { paid } = await begun(one)
       const settle = facilitator.hold('/settle', { success: true, transaction: '' }, { landed: true })
       const hangUp = new AbortController()
-      const lost = sendUntil(hangUp.signal, one.url, paid, key)
+      const lost = sendUntil(hangUp.signal, one.url, paid, key('first'))
       await settle.arrived
       const ended = one.nextEnded()
       await noticed(one, lost, hangUp)
       settle.answer()
       await ended
-      const told = await send(other.url, paid, { ...ACTIVATED, ...key })
+      const told = await send(other.url, paid, { ...ACTIVATED, ...key('second') })
       expect(told).toMatchObject({ is: 'completed', data: { run: 1 } })
       expect([seen.runs, received(one)]).toEqual([1, PRICE])
     })
   }
 
-  it('that is paid under a key that was answered before is that answer, and its payment stays unused', async () => {
+  it('whose payment has the id of an earlier one is its answer, and the payment stays unused', async () => {
     const [one, other] = await sell({ idempotency: { onLostResponse: 'replay' } })
-    const key = { ...ACTIVATED, 'idempotency-key': 'a-key-that-cannot-be-guessed' }
+    const named = ({ id, payment }: Awaited<ReturnType<typeof begun>>) =>
+      paying(id, withIdentifier(payment, 'an-id-that-cannot-be-guessed'))
     const [first, second] = [await begun(one), await begun(other)]
-    expect((await send(one.url, first.paid, key)).data).toMatchObject({ run: 1 })
-    expect(await send(other.url, second.paid, key)).toMatchObject({
+    expect((await send(one.url, named(first))).data).toMatchObject({ run: 1 })
+    expect(await send(other.url, named(second))).toMatchObject({
       is: 'completed',
       data: { run: 1 },
       metadata: { 'svc.replayed': true },
@@ -194,12 +197,20 @@ describe.each(Object.entries(SELLERS))('a task, %s', (_, sell) => {
     expect([seen.runs, received(one)]).toEqual([1, PRICE])
   })
 
-  it('is not harmed by a payment without a required key: the same payment comes again with one', async () => {
-    const [one, other] = await sell({ idempotency: { required: true } })
+  it('has the key that a seller requires', async () => {
+    const [one] = await sell({ idempotency: { required: true } })
     const { paid } = await begun(one)
-    expect(await send(one.url, paid)).toMatchObject({ status: 400, is: 'idempotency_key_required' })
-    const key = { ...ACTIVATED, 'idempotency-key': 'a-key-that-cannot-be-guessed' }
-    expect((await send(other.url, paid, key)).is).toBe('completed')
+    expect((await send(one.url, paid)).is).toBe('completed')
+    expect(received(one)).toBe(PRICE)
+  })
+
+  it('is not harmed by a payment with a wrong id: the same payment comes again without one', async () => {
+    const [one, other] = await sell({ idempotency: {} })
+    const { id, payment, paid } = await begun(one)
+    const identifier = { info: { required: false, id: 'short' } }
+    const wrong = paying(id, { ...payment, extensions: { 'payment-identifier': identifier } })
+    expect(await send(one.url, wrong)).toMatchObject({ status: 400, is: 'invalid_payment_identifier' })
+    expect((await send(other.url, paid)).is).toBe('completed')
     expect(received(one)).toBe(PRICE)
   })
 

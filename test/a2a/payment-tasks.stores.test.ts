@@ -74,6 +74,32 @@ describe('a store of tasks', () => {
     expect(received(seller)).toBe(PRICE)
   })
 
+  it('hears of a task that was charged also where the answer is not kept any more', async () => {
+    let isDown = true
+    const seller = await selling(store => ({ end: move => (isDown ? down() : store.end(move)) }), {
+      tasks: { max: 1 },
+      idempotency: { maxAnswerBytes: 10 },
+    })
+    const { paid } = await begun(seller)
+    expect((await send(seller.url, paid)).is).toBe('completed')
+    isDown = false
+    expect((await send(seller.url, textOf('x'))).is).toBe('too_many_waiting_tasks')
+    expect((await send(seller.url, paid)).is).toBe('answer_not_kept')
+    expect((await send(seller.url, textOf('x'))).is).toBe('input-required')
+  })
+
+  it('names the payment that came just before the caller declined', async () => {
+    const seller = await selling(store => ({
+      async end(move) {
+        await store.take({ name: move.name, payment: 'TX', token: 't', lifeMs: 60_000 })
+        return store.end(move)
+      },
+    }))
+    const { id } = await begin(seller)
+    const told = await send(seller.url, rejecting(id))
+    expect(told).toMatchObject({ status: 409, is: 'task_has_payment', error: { data: { txId: 'TX' } } })
+  })
+
   it('does not let a slow failure end a task that the same payment has bought meanwhile', async () => {
     const door = gate()
     const seller = await selling(store => ({
@@ -98,27 +124,38 @@ describe('a store of tasks', () => {
   })
 
   it('keeps a task as long as its quote lives, and a paid one as long as its answer is owed', async () => {
-    const lives: Record<string, number> = {}
+    const lives: [string, number][] = []
     const seller = await selling(
       store => ({
         put(move) {
-          lives.put = move.lifeMs
+          lives.push(['put', move.lifeMs])
           return store.put(move)
         },
         take(move) {
-          lives.take = move.lifeMs
+          lives.push(['take', move.lifeMs])
           return store.take(move)
         },
         end(move) {
-          lives[move.how] = move.lifeMs
+          lives.push([move.how, move.lifeMs])
           return store.end(move)
         },
       }),
       { maxTimeoutSeconds: 120, idempotency: { windowMs: 60_000 } },
     )
     await send(seller.url, (await begun(seller)).paid)
-    // 120 seconds are 43 rounds.
-    expect(lives).toEqual({ put: 120_000, take: 43 * 4_000 + 3_600_000 + 60_000, completed: 60_000 })
+    const refused = await begun(seller)
+    seller.sandbox.faults.set('verify', 'refuse', { times: 1 })
+    await send(seller.url, refused.paid)
+    expect(lives).toEqual([
+      ['put', 120_000],
+      ['take', 180_000],
+      // Verified. 120 seconds are 43 rounds.
+      ['take', 43 * 4_000 + 3_600_000 + 60_000],
+      ['completed', 60_000],
+      ['put', 120_000],
+      ['take', 180_000],
+      ['failed', 0],
+    ])
   })
 
   it('shows a reader of Redis neither ids nor inputs nor answers', async () => {

@@ -113,8 +113,10 @@ function closing() {
     if (store.isDown) throw new Error('down')
     return 'superseded'
   }
-  const pending = pendingCloses({ close } as ChargeStore, SILENT, clockOf(timeline))
-  return { timeline, sent, store, pending }
+  const dropped: string[] = []
+  const drop = (token: string) => void dropped.push(token)
+  const pending = pendingCloses({ close } as ChargeStore, { drop }, SILENT, clockOf(timeline))
+  return { timeline, sent, dropped, store, pending }
 }
 
 const timesOf = (sent: readonly { readonly atMs: number }[]) => sent.map(({ atMs }) => atMs)
@@ -160,6 +162,41 @@ describe('a closing move', () => {
     expect(tokensOf(sent)).toEqual(['one'])
   })
 
+  it('that comes while the only other one is asked about waits with it: a store that is down gets one request at a time', async () => {
+    const { timeline, sent, store, pending } = closing()
+    store.tookMs = 1_000
+    pending.add(move('one'))
+    await timeline.run(300)
+    pending.add(move('two'))
+    await timeline.run(10_000)
+    expect(tokensOf(sent)).not.toContain('two')
+    const times = timesOf(sent)
+    expect(times).toEqual([250, 1_750, 3_750, 6_750])
+    pending.close()
+    await timeline.run(60_000)
+    expect(sent).toHaveLength(times.length)
+  })
+
+  it('that is lost after its server has closed is not sent again', async () => {
+    const { timeline, sent, store, pending } = closing()
+    store.tookMs = 1_000
+    pending.add(move('one'))
+    await timeline.run(300)
+    pending.close()
+    await timeline.run(60_000)
+    expect(sent).toHaveLength(1)
+  })
+
+  it('keeps the lease of its call until the store answers', async () => {
+    const { timeline, dropped, store, pending } = closing()
+    pending.add(move('one'))
+    await timeline.run(600)
+    expect(dropped).toEqual([])
+    store.isDown = false
+    await timeline.run(60_000)
+    expect(dropped).toEqual(['one'])
+  })
+
   it('is forgotten by a server that has closed', async () => {
     const { timeline, sent, pending } = closing()
     pending.close()
@@ -170,11 +207,12 @@ describe('a closing move', () => {
   })
 
   it('of ten thousand, a release goes first where one more comes; else the oldest', async () => {
-    const { timeline, sent, store, pending } = closing()
+    const { timeline, sent, dropped, store, pending } = closing()
     for (let at = 0; at < 9_999; at++) pending.add(move(`${at}`))
     pending.add(move('release', 'release'))
     pending.add(move('one more'))
     pending.add(move('another'))
+    expect(dropped).toEqual(['release', '0'])
     store.isDown = false
     await timeline.run(1_000)
     const tokens = tokensOf(sent)

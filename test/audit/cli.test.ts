@@ -17,7 +17,7 @@ describe('svc machines', () => {
   it('lists the five', async () => {
     const { code, stdout } = await svc(['machines'])
     expect(code).toBe(0)
-    expect(stdout).toContain('charge        38 states, 24 final, 84 moves\n')
+    expect(stdout).toContain('charge        39 states, 24 final, 89 moves\n')
     const names = JSON.parse((await svc(['machines', '--json'])).stdout).map(
       ({ name }: { name: string }) => name,
     )
@@ -28,7 +28,7 @@ describe('svc machines', () => {
     const { code, stdout } = await svc(['machines', '--prove'])
     expect(code).toBe(0)
     expect(stdout).toMatch(
-      /^holds {2}charge +148 ways +the handler runs once, and only on credit after verification, or covered$/m,
+      /^holds {2}charge +164 ways +the handler runs once, and only on credit after verification, or covered$/m,
     )
     expect(stdout).toMatch(/^holds {2}shutdown +5 states +every state is reached from the initial one$/m)
     expect(stdout).not.toContain('FAILS')
@@ -40,7 +40,7 @@ describe('svc machines', () => {
   it('lists every path with its status, its code and whether it charges', async () => {
     const { stdout } = await svc(['machines', 'charge', '--paths'])
     const lines = stdout.trimEnd().split('\n')
-    expect(lines.at(-1)).toBe('248 paths')
+    expect(lines.at(-1)).toBe('264 paths')
     expect(lines.find(line => line.endsWith(' pricing.unpaid'))).toMatch(
       /^402 {2}charged no +payment_required +received/,
     )
@@ -120,7 +120,7 @@ describe('svc audit', () => {
   it('says how to be let in where the agent does not answer', async () => {
     const { code, stderr } = await svc(['audit', seller.sandbox.url, ...PERIOD], env)
     expect(code).toBe(1)
-    expect(stderr).toMatch(/^svc: \S+ answered 404\. .*SVC_AUDIT_TOKEN \(audit_unavailable\)\n$/)
+    expect(stderr).toMatch(/^svc: \S+ answered 404: .*SVC_AUDIT_TOKEN \(audit_unavailable\)\n$/)
   })
 
   it.each([
@@ -192,10 +192,12 @@ describe('svc audit', () => {
   })
 
   it('fails on a file that is not there, and on one that is no journal, with one line', async () => {
-    for (const path of [join(folder, 'none.jsonl'), 'package.json']) {
-      const { code, stdout, stderr } = await svc(['audit', path], env)
-      expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
-      expect(stderr).toMatch(/^svc: [^\n]+ \((ENOENT|empty_journal)\)\n$/)
-    }
+    const [none, other] = await Promise.all(
+      [join(folder, 'none.jsonl'), 'package.json'].map(path => svc(['audit', path], env)),
+    )
+    expect(none).toMatchObject({ code: 2, stdout: '' })
+    expect(none!.stderr).toMatch(/^svc: [^\n]+ there is no such file [^\n]+ \(file_unusable\)\n$/)
+    expect(other).toMatchObject({ code: 1, stdout: '' })
+    expect(other!.stderr).toMatch(/^svc: [^\n]+ \(empty_journal\)\n$/)
   })
 })

@@ -1,4 +1,5 @@
 /** What people type: where a body comes from, what goes beside it, and what they are told of a slip. */
+import { spawnSync } from 'node:child_process'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -59,8 +60,52 @@ describe('svc call', () => {
   it('says which network a seller quotes, where it is another than the caller’s', async () => {
     const { code, stderr } = await call([`${seller.url}/echo`, '--body', '{}', '--network', 'mainnet'])
     expect(code).toBe(3)
-    expect(stderr).toContain('testnet')
-    expect(stderr).toContain('--network testnet')
+    expect(stderr).toContain('(it is for testnet); nothing was paid; try --network testnet')
+  })
+
+  it('warns of an idempotency key that the seller does not offer to keep', async () => {
+    const { stderr } = await call([`${seller.url}/echo`, '--body', '{}', '--idempotency-key', 'order-7'])
+    expect(stderr).toMatch(/^warning: .* \(idempotency_not_offered\)$/m)
+  })
+})
+
+describe('svc tx', () => {
+  it('looks a payment up, by the node and, where that has forgotten it, by the indexer', async () => {
+    const { stderr } = await call([`${seller.url}/echo`, '--body', '{}'])
+    const [txId = ''] = /[A-Z2-7]{52}/.exec(stderr)!
+    const { code, stdout } = await svc(['tx', txId], env())
+    expect(code).toBe(0)
+    expect(stdout).toMatch(/^landed +in round \d+ on testnet\nmoved +\$0\.01 in USDC\n/m)
+    expect(stdout).toMatch(new RegExp(`^to +${seller.sandbox.seller.address}$`, 'm'))
+    seller.sandbox.advanceRounds(1_100)
+    const old = await svc(['tx', txId, '--json'], env())
+    expect(JSON.parse(old.stdout)).toMatchObject({
+      state: 'landed',
+      landedMs: expect.any(Number),
+      moved: { amount: '10000' },
+    })
+  })
+
+  it('fails where nobody has seen it, and on a node of another network', async () => {
+    const unknown = 'A'.repeat(52)
+    const [unseen, elsewhere] = await Promise.all([
+      svc(['tx', unknown, '--json'], env()),
+      svc(['tx', unknown, '--network', 'mainnet'], env()),
+    ])
+    expect(unseen.code).toBe(1)
+    expect(JSON.parse(unseen.stdout).error).toMatchObject({ code: 'tx_not_found', detail: { txId: unknown } })
+    expect(elsewhere).toMatchObject({ code: 1, stderr: expect.stringContaining('(network_mismatch)') })
+  })
+})
+
+describe('a port', () => {
+  it('that is taken is told with what to do', async () => {
+    const { port } = new URL(seller.url)
+    const { code, stderr } = await svc(['sandbox', '--port', port])
+    expect([code, stderr]).toEqual([
+      1,
+      `svc: Port ${port} is in use: name another (--port or PORT), or end the program that has it (port_in_use)\n`,
+    ])
   })
 })
 
@@ -73,6 +118,9 @@ describe('a slip', () => {
     [['quote', 'http://x', '--body', '@/no/such/file'], 'It cannot be read (ENOENT)'],
     [['quote', 'http://x', '--body', '{'], 'It is not JSON'],
     [['quote', 'http://x', '--data', 'b'], 'It is name=value'],
+    [['tx', 'ABC'], "'ABC' is invalid for argument 'id'. It is 52 of A-Z and 2-7"],
+    [['wallet', 'balance', '--algod', 'node'], 'It is an http(s) URL'],
+    [['audit', 'no-such.jsonl'], 'no-such.jsonl cannot be used: there is no such file'],
     [['quote', 'http://x', '--header', 'b'], "It is 'Name: value'"],
   ])('%j is told on one line', async (args, what) => {
     const { code, stdout, stderr } = await svc(args)
@@ -87,5 +135,32 @@ describe('with --json, a failure', () => {
     const { error } = JSON.parse(stdout)
     expect(error).toMatchObject({ code: 'call_failed', status: 404, message: expect.any(String) })
     expect([code, stderr]).toEqual([1, expect.stringContaining('(call_failed)')])
+  })
+})
+
+describe('completion', () => {
+  it('knows commands, flags and choices, and its script is one that bash can read', async () => {
+    const [commands, flags, choices, script] = await Promise.all([
+      svc(['complete', '--', 'wal']),
+      svc(['complete', '--', 'call', '--max']),
+      svc(['complete', '--', 'init', 'x', '--template', '']),
+      svc(['completion', 'bash']),
+    ])
+    expect(commands.stdout).toMatch(/^wallet\t/)
+    expect(flags.stdout).toMatch(/^--max-price\t/)
+    expect(choices.stdout).toMatch(/^basic\t\nllm\t\noracle\t\n/)
+    const bash = spawnSync('bash', ['-c', `${script.stdout}\ncomplete -p svc`], { encoding: 'utf8' })
+    expect(bash).toMatchObject({ status: 0, stdout: expect.stringContaining(' svc') })
+  })
+})
+
+describe('colours', () => {
+  it('are for terminals, unless FORCE_COLOR asks for them', async () => {
+    const [piped, forced] = await Promise.all([
+      svc(['doctor'], env()),
+      svc(['doctor'], { ...env(), FORCE_COLOR: '1' }),
+    ])
+    expect(piped.stdout).not.toContain('\u001b')
+    expect(forced.stdout).toContain('\u001b[32mok')
   })
 })

@@ -1,9 +1,11 @@
 /** `svc dev` through a pipe: which program it runs, when it runs it anew, how it ends, and that a first call is paid. */
+import { type AddressInfo, createServer } from 'node:net'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { FETCH_TIMEOUT_MS, NODE_20, NODE_24, nodeBinary } from './nodes.js'
 import { agentSource, type ProjectFolder, projectFolder } from './project-folder.js'
 import { type Heard, hear, start, svc } from './run.js'
 
+const PAY_TO = 'HOAUXBIQXBFMV462675FJHAVEX4KYWRJWYZPFXMEDU7PGDMZOHOUGEYXSM'
 /** Nine processes, one after another. */
 const TIMEOUT_MS = 60_000
 
@@ -267,4 +269,27 @@ describe.concurrent('svc dev without an entry', () => {
       })
     })
   }
+})
+
+it('an agent that cannot start is told on one line, with what to do and the line that it comes from', async () => {
+  const made = project({
+    'index.js': agentSource('hello'),
+    'breaks.js': "throw new Error('of its own')\n",
+  })
+  const taken = createServer().listen(0)
+  const { port } = taken.address() as AddressInfo
+  const late = dev(made, ['--no-watch'], {
+    PORT: String(port),
+    SVC_PAY_TO: PAY_TO,
+    SVC_NETWORK: 'testnet',
+  }).heard
+  const own = dev(made, ['breaks.js', '--no-watch']).heard
+  const unpaid = dev(made, ['--no-watch']).heard
+  expect([await own.ended, await unpaid.ended, await late.ended]).toEqual([1, 1, 1])
+  taken.close()
+  expect(unpaid.text).toMatch(
+    /^svc dev: [^\n]+\nsvc dev: payTo is missing: [^\n]+ Set SVC_PAY_TO, or add --sandbox \(invalid_address\), at file:[^\n]+index\.js:\d+:\d+\n$/,
+  )
+  expect(own.text).toMatch(/Error: of its own\n\s+at /)
+  expect(late.text).toMatch(/^svc dev: Port \d+ is in use: [^\n]+ \(port_in_use\)/m)
 })

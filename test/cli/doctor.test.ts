@@ -78,11 +78,6 @@ describe.concurrent('svc doctor', () => {
       ['facilitator: failed', 'fee sponsorship: skipped'],
     ],
     [
-      'a facilitator that is no URL',
-      ['--facilitator', 'here'],
-      ['facilitator: failed', 'fee sponsorship: skipped'],
-    ],
-    [
       'a node that does not answer',
       ['--algod', NOWHERE],
       ['USDC opt-in: failed', 'Algorand node: failed', 'asset: failed'],

@@ -14,7 +14,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { dependingOnUs, nameFrom } from '../../cli/project.js'
+import { fitting, nameFrom } from '../../cli/project.js'
+import { NODE_20, NODE_24, nodeBinary } from './nodes.js'
 import { ROOT } from './project-folder.js'
 import { svc } from './run.js'
 
@@ -54,6 +55,21 @@ describe.concurrent('svc init', () => {
     await promisify(execFile)('mkdir', [join(folder, '.git')])
     const { code, stdout } = await svc(['init', '.', '--json'], {}, { cwd: folder })
     expect({ code, made: JSON.parse(stdout) }).toMatchObject({ code: 0, made: { folder, template: 'basic' } })
+  })
+
+  it('builds first on a Node that does not run TypeScript, and says so', async () => {
+    const [old, current] = await Promise.all(
+      [NODE_20, NODE_24].map(async version => {
+        const folder = `on-node-${version}`
+        const { stdout } = await svc(['init', folder], {}, { cwd: place, node: await nodeBinary(version) })
+        const { scripts } = JSON.parse(readFileSync(join(place, folder, 'package.json'), 'utf8'))
+        return { stdout, dev: scripts.dev }
+      }),
+    )
+    expect(old!.dev).toBe('npm run build && svc dev dist/src/index.js --sandbox')
+    expect(old!.stdout).toContain(`Node ${NODE_20} does not run TypeScript`)
+    expect(current!.dev).toBe('svc dev --sandbox')
+    expect(current!.stdout).not.toContain('does not run TypeScript')
   })
 
   it('refuses a folder with something in it, a file, and a template that does not exist', async () => {
@@ -125,7 +141,7 @@ it('npm init @svc does what svc init does', async () => {
 
 it('depends on no copy of the SDK that npx keeps', () => {
   const template = JSON.stringify({ dependencies: { '@svc/sdk': '^0.1.0' } })
-  const sdkFrom = (folder: string) => JSON.parse(dependingOnUs(template, folder)).dependencies['@svc/sdk']
+  const sdkFrom = (folder: string) => JSON.parse(fitting(template, true, folder)).dependencies['@svc/sdk']
   expect(sdkFrom('/home/dev/.npm/_npx/4f/node_modules/@svc/sdk/')).toBe('^0.1.0')
   expect(sdkFrom('/home/dev/sdk/')).toBe('file:/home/dev/sdk')
 })

@@ -21,7 +21,12 @@ const delivered = (of: HttpReply | undefined, everLost = false): Delivery => ({
 /** Buys once, with this delivery for an answer, and says what was booked. */
 async function bought(
   delivery: Delivery,
-  { landed = false, over = {} as Partial<PurchaseDeps>, signal = undefined as AbortSignal | undefined } = {},
+  {
+    landed = false,
+    over = {} as Partial<PurchaseDeps>,
+    signal = undefined as AbortSignal | undefined,
+    headers = {} as Record<string, string>,
+  } = {},
 ) {
   const booked: string[] = []
   const updates: object[] = []
@@ -45,7 +50,7 @@ async function bought(
     },
     ...over,
   } as unknown as PurchaseDeps
-  const request = { url: new URL('https://agent.example/a'), method: 'POST', headers: {}, signal }
+  const request = { url: new URL('https://agent.example/a'), method: 'POST', headers, signal }
   const quoted = reply(402, { 'PAYMENT-REQUIRED': vector!.paymentRequiredHeader })
   const outcome = await purchase(request, quoted, deps).then(
     result => ({ result, error: undefined }),
@@ -65,6 +70,14 @@ describe('a purchase', () => {
     ])
     expect(booked).toEqual(['attached', 'spent'])
     expect(updates).toEqual([{ charged: 'yes', status: 200 }])
+  })
+
+  it('warns of a key of the caller’s that the quote does not offer to keep, unless the answer is a replay', async () => {
+    const keyed = { headers: { 'Idempotency-Key': 'order-7' } }
+    const unkept = expect.objectContaining({ code: 'idempotency_not_offered' })
+    expect((await bought(delivered(reply(200)), keyed)).result?.warnings).toContainEqual(unkept)
+    expect((await bought(delivered(reply(200)))).result?.warnings).not.toContainEqual(unkept)
+    expect((await bought(delivered(replay()), keyed)).result?.warnings).toEqual([])
   })
 
   it('tells of a replay by the payment of then, and keeps its own counted', async () => {

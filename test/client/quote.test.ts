@@ -102,6 +102,18 @@ describe('a quote', () => {
     )
   })
 
+  it('for other networks names them, each once', () => {
+    const accepts = [CAIP2.mainnet, CAIP2.mainnet, 'eip155:8453'].map(network => entry({ network }))
+    const terms = { network: TESTNET, strictResource: false } as const
+    expect(() => selectRequirements(asked, quoted(challenge(accepts)), terms)).toThrow(
+      "on testnet (it is for mainnet, 'eip155:8453'); nothing was paid",
+    )
+    const dear = [entry({ asset: '1' }), ...accepts]
+    expect(() => selectRequirements(asked, quoted(challenge(dear)), terms)).toThrow(
+      'on testnet; nothing was paid',
+    )
+  })
+
   it('for a resource elsewhere is warned of, and refused where the caller is strict', () => {
     const elsewhere = quoted(challenge([entry()], { resource: { url: 'https://other.example/a' } }))
     const message = 'The quote of https://seller.example is for a resource at https://other.example'

@@ -9,6 +9,7 @@ import { ROOT } from '../cli/project-folder.js'
 const FOREIGN: Readonly<Record<string, string>> = {
   'src/app/reconciliation/compare-with-chain.ts': 'findings of an audit',
   'src/app/reconciliation/compare-one-payment.ts': 'findings of an audit',
+  'src/app/reconciliation/owed-refunds.ts': 'findings of an audit',
   'src/adapters/journal/line-order-check.ts': 'findings of an audit',
   'src/adapters/facilitator/verdict-of-response.ts': 'reasons of facilitators',
   'src/adapters/metrics/': 'names of metrics',

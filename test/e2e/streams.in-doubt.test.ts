@@ -25,13 +25,23 @@ afterAll(() => sandbox.close())
 /** A call whose facilitator has submitted nothing and does not say so, and the same call again, a lease later. */
 async function doubtful(
   handler: (context: HandlerContext) => unknown,
-  { headers = {}, stream = true, ...options }: Partial<ServeOptions> & { headers?: object; stream?: boolean },
+  {
+    headers = {},
+    stream = true,
+    lostRecord,
+    ...options
+  }: Partial<ServeOptions> & { headers?: object; stream?: boolean; lostRecord?: number },
 ) {
   let offsetMs = 0
+  let records = 0
   const store = memoryChargeStore({ clock: { monotonic: () => performance.now() + offsetMs } })
   const passed = gate()
   const charges: ChargeStore = {
     ...store,
+    async record(move) {
+      if (++records === lostRecord) throw new Error('no answer in time')
+      return store.record(move)
+    },
     async renew(holds, leaseMs) {
       const ours = await store.renew(holds, leaseMs)
       passed.enter()
@@ -74,27 +84,33 @@ async function doubtful(
 const codeOf = async (response: Response) =>
   ((await response.json()) as { error: { code: string } }).error.code
 
-it.each(KEYS)('is read for its caller, and charged once when it is taken: %s', async (_, headers) => {
-  let runs = 0
-  const { told, sendLater, send, earned } = await doubtful(
-    async function* () {
-      runs++
-      yield 'one'
-      yield { two: 2 }
-    },
-    { headers },
-  )
-  expect([told, earned()]).toEqual([[503, 'settlement_unknown'], 0n])
-  const answer = await sendLater()
-  expect([answer.status, answer.headers.get('content-type'), await answer.text()]).toEqual([
-    200,
-    'text/event-stream; charset=utf-8',
-    'data: one\n\ndata: {"two":2}\n\n',
-  ])
-  expect(receiptIn(answer).success).toBe(true)
-  await (await send()).text()
-  expect([runs, earned()]).toEqual([1, PRICE])
-})
+it.each([
+  ...KEYS.map(([how, headers]) => [how, headers, undefined] as const),
+  ['where the store is silent once', KEY, 2],
+] as const)(
+  'is read for its caller, and charged once when it is taken: %s',
+  async (_, headers, lostRecord) => {
+    let runs = 0
+    const { told, sendLater, send, earned } = await doubtful(
+      async function* () {
+        runs++
+        yield 'one'
+        yield { two: 2 }
+      },
+      { headers, ...(lostRecord && { lostRecord }) },
+    )
+    expect([told, earned()]).toEqual([[503, 'settlement_unknown'], 0n])
+    const answer = await sendLater()
+    expect([answer.status, answer.headers.get('content-type'), await answer.text()]).toEqual([
+      200,
+      'text/event-stream; charset=utf-8',
+      'data: one\n\ndata: {"two":2}\n\n',
+    ])
+    expect(receiptIn(answer).success).toBe(true)
+    await (await send()).text()
+    expect([runs, earned()]).toEqual([1, PRICE])
+  },
+)
 
 it.each([
   ['under a key', KEY, 'idempotency_in_progress'],

@@ -63,7 +63,8 @@ describe.each(templates)('the template %s', (template, bought) => {
   it(
     'installs, and passes its own tests on both Nodes',
     async () => {
-      expect(await svc(['init', folder(), '--template', template])).toMatchObject({ code: 0 })
+      const made = await svc(['init', folder(), '--template', template], {}, { node: nodes[NODE_24]! })
+      expect(made).toMatchObject({ code: 0 })
       await done('npm install --prefer-offline --no-audit --no-fund', folder(), NODE_20)
       expect(await done('npm test', folder(), NODE_20)).toMatch(/# fail 0/)
       const onCurrent = await done('node --test dist/test/agent.test.js', folder(), NODE_24)
@@ -82,6 +83,10 @@ describe.each(templates)('the template %s', (template, bought) => {
       const answer = await done(`sh -c '${lines.join('\n').replaceAll("'", "'\\''")}'`, folder(), NODE_24)
       expect(answer).toMatch(bought)
       expect(answer).toMatch(/transaction +[A-Z2-7]{52}/)
+      const [, url = ''] = /svc call '?([^\s']+)/.exec(shown)!
+      expect(await done(`npx --no svc quote --json ${url}`, folder(), NODE_24)).toContain(
+        'payment-identifier',
+      )
       interrupt()
       // npm ends by the signal itself; what counts is that nothing of ours is left.
       await heard.ended

@@ -20,7 +20,7 @@ import { problemData } from './problem-data.js'
 import { TASK_BY_METHOD, type TaskContent, type TaskContext } from './task-rendering.js'
 
 /** The request that a task answers. */
-export interface AskedTask extends TaskContext {
+interface AskedTask extends TaskContext {
   readonly request: RpcRequest
 }
 

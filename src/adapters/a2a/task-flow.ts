@@ -1,7 +1,7 @@
 /**
  * The flow of the x402 extension: a quoted message becomes a task that waits, and a later message on that task pays it or
- * declines. What is run is the input of the first message. A failed payment ends the task; a refusal that another attempt
- * may change does not.
+ * declines. What is run is the input of the first message. A failed payment ends the task. If trying again may help, the task
+ * stays.
  */
 import type { EndpointDef } from '../../domain/endpoint.js'
 import { type ChargeFinal, OUTCOMES } from '../../domain/machines/charge.machine.js'
@@ -9,7 +9,12 @@ import type { PaymentPayload } from '../../domain/x402.js'
 import type { ChargeOutcome } from '../../ports/charge.js'
 import type { Logger } from '../../ports/logger.js'
 import type { PaidBy, QuotedCall, Tasks } from '../../ports/tasks.js'
-import { type IncomingRequest, type TransportResponse, Unwritten } from '../../ports/transport.js'
+import {
+  type IncomingRequest,
+  retryAfterSeconds,
+  type TransportResponse,
+  Unwritten,
+} from '../../ports/transport.js'
 import { CALL_REFUSED, errorText, INVALID_PARAMS, RpcRefusal, type RpcRequest } from './json-rpc.js'
 import { type Asked, rpcResponseOf, taskResponse } from './outcome-to-rpc-response.js'
 import { declinedTask, failedTask, waitingTask } from './payment-tasks.js'
@@ -90,7 +95,8 @@ async function decline(flow: TaskFlow, taskId: string, request: RpcRequest): Pro
   if (found === undefined) throw unknownTask()
   const declined = await stored(flow.tasks.decline(taskId))
   if (declined === 'unknown') throw unknownTask()
-  if (declined === 'paid') return hasPayment(request, found.paidBy)
+  // The payment may have come after the task was looked up.
+  if (declined === 'paid') return hasPayment(request, (await stored(flow.tasks.find(taskId)))?.paidBy)
   const { call } = found
   return taskResponse(
     declinedTask(),
@@ -135,10 +141,15 @@ async function pay(
   if (taken.verdict === 'refused') return hasPayment(request, taken.paidBy)
   const { call } = taken
   const def = defOf(flow, call)
-  const paying = { payment: { kind: 'read', value: payment }, task: taskId } as const
+  const onPaid = () => {
+    incoming.onPaid?.()
+    void taken.paid()
+  }
+  const paying = { payment: { kind: 'read', value: payment }, task: taskId, onPaid } as const
   const outcome = await flow.call(def, call.input, incoming, paying)
   const asked = flow.asked(def, { contextId: call.contextId, taskId })
-  if (OUTCOMES[outcome.final].kind === 'answer') void taken.completed()
+  const { kind, charged } = OUTCOMES[outcome.final]
+  if (kind === 'answer' || charged === 'earlier') void taken.completed()
   else if (FAILED.has(outcome.final)) {
     if (!(await taken.failed())) return takenAgain(request)
     return written(outcome, () => taskResponse(failedTask(outcome), asked, withoutQuote(outcome)))
@@ -226,7 +237,7 @@ function refused(
   { retryAfterMs, ...fields }: { readonly retryAfterMs?: number; readonly txId?: string | undefined },
 ): TransportResponse {
   const data = { ...fields, code, ...(retryAfterMs !== undefined && { retryAfterMs }) }
-  const seconds = retryAfterMs !== undefined && String(Math.max(1, Math.ceil(retryAfterMs / 1_000)))
+  const seconds = retryAfterMs !== undefined && retryAfterSeconds(retryAfterMs)
   return {
     status,
     headers: { 'content-type': 'application/json', ...(seconds && { 'retry-after': seconds }) },

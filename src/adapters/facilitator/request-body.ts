@@ -1,8 +1,10 @@
 /**
  * The body of `/verify` and `/settle`. Facilitators compare networks by exact string, so both fields that name one get the
- * facilitator's own spelling; no signature covers these fields. All other fields stay as the payer sent them.
+ * facilitator's own spelling; no signature covers these fields. The payment's id stays here: with the payment it opens the
+ * answer. All other fields stay as the payer sent them.
  */
 import { isIdOf, type NetworkFacts } from '../../domain/network.js'
+import { withoutIdentifier } from '../../domain/payment-identifier.js'
 import { isRecord, type PaymentPayload, type PaymentRequirements, X402_VERSION } from '../../domain/x402.js'
 
 /** `undefined` for a payload that cannot be encoded, because it is nested deeper than the stack. */
@@ -36,14 +38,17 @@ function encode(
   listedNetwork: string,
   network: NetworkFacts,
 ): Buffer | undefined {
-  const { accepted } = payment
+  const nameless = withoutIdentifier(payment)
+  const { accepted } = nameless
   // An `accepted` of another network stays as it is: the facilitator must see the payer's own value.
   const respelt = isRecord(accepted) && isIdOf(network, accepted.network)
   try {
     return Buffer.from(
       JSON.stringify({
         x402Version: X402_VERSION,
-        paymentPayload: respelt ? { ...payment, accepted: { ...accepted, network: listedNetwork } } : payment,
+        paymentPayload: respelt
+          ? { ...nameless, accepted: { ...accepted, network: listedNetwork } }
+          : nameless,
         paymentRequirements: { ...requirements, network: listedNetwork },
       }),
     )

@@ -92,7 +92,7 @@ interface WatchOptions {
 
 /**
  * A stream that reports whether its reader took all of it. Nothing is read ahead, so the next read means that the last chunk left.
- * Where it counts as lost, its reader gets an error: no caller gets the whole of an answer that counts as lost.
+ * If the server counts the answer as lost, the reader gets an error. So nobody gets a whole answer that counts as lost.
  */
 function watched(
   chunks: Chunks,

@@ -1,5 +1,6 @@
 /** The caller's address, and the URL by which the caller reaches this server, as far as headers can be trusted. */
 import { isIP } from 'node:net'
+import { NO_ADDRESS } from '../../ports/charge.js'
 import type { HostRequest } from './route-types.js'
 
 /** A DNS name or an IP address, and an optional port. Other header content is never copied into a URL. */
@@ -23,7 +24,7 @@ function originOf({ headers, scheme: own, localHost }: HostRequest): string {
 
 /** The connection's address. Behind `trustProxyHops` proxies, the address that the outermost of them saw. */
 export function clientAddressOf(
-  { headers, address = 'unknown' }: Pick<HostRequest, 'headers' | 'address'>,
+  { headers, address = NO_ADDRESS }: Pick<HostRequest, 'headers' | 'address'>,
   trustProxyHops: number,
 ): string {
   if (trustProxyHops === 0) return address

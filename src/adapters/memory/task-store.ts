@@ -76,11 +76,12 @@ export function memoryTasks(options: MemoryTasksOptions = {}): TaskStore {
       const task = find(name)
       if (task === undefined) return { verdict: 'unknown' }
       if ((task.payment ?? payment) !== payment) return { verdict: 'refused', paidBy: task.payment! }
+      const isFirst = task.payment === undefined
       task.payment = payment
       task.token = token
       const leftMs = task.expiresAtMs - clock.monotonic()
       if (!task.isCompleted && leftMs < lifeMs) keepFor(task, lifeMs)
-      return { verdict: 'taken', content: copyOf(task.content) }
+      return { verdict: 'taken', content: copyOf(task.content), isFirst }
     },
     async end({ name, how, payment, token, lifeMs }) {
       const task = find(name)

@@ -36,7 +36,7 @@ export function redisTasks(
       const reply = await moveInTime(connection, time, deadlineMs =>
         take(keysOf(name), [deadlineMs, payment, token, Math.ceil(lifeMs)]),
       )
-      return readTaken(reply as readonly [Buffer, Buffer?])
+      return readTaken(reply as readonly [Buffer, Buffer?, Buffer?])
     },
     async end({ name, how, payment = '', token = '', lifeMs }) {
       const reply = await end(keysOf(name), [how, Math.ceil(lifeMs), payment, token])
@@ -45,10 +45,10 @@ export function redisTasks(
   }
 }
 
-function readTaken([verdict, rest]: readonly [Buffer, Buffer?]): TakenTask {
+function readTaken([verdict, rest, order]: readonly [Buffer, Buffer?, Buffer?]): TakenTask {
   switch (String(verdict)) {
     case 'taken':
-      return { verdict: 'taken', content: rest! }
+      return { verdict: 'taken', content: rest!, isFirst: String(order) === 'first' }
     case 'refused':
       return { verdict: 'refused', paidBy: String(rest) }
     default:

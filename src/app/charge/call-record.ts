@@ -70,7 +70,7 @@ export interface Call {
   takenFrom: string | undefined
   /** How many calls the window of the caller's key has after this one; `undefined` where it has no count, or it is unknown. */
   callsLeft: number | undefined
-  /** Why the caller's key covers nothing any more, where the quote can say it. */
+  /** Why the caller's window does not cover this call. The quote repeats it. */
   uncovered: string | undefined
   replayed: ReplayedAnswer | undefined
   mismatch: string | undefined
@@ -94,7 +94,7 @@ export interface SoldWindow {
 
 /** The part of a settled call that is kept, to be replayed to the caller that holds its key. */
 export interface ReplayedAnswer {
-  /** `undefined` where the answer was too large to keep. */
+  /** `undefined` where the answer was too large to keep, or its stream did not end. */
   readonly answer: Answer | undefined
   readonly txId: string | undefined
   readonly payer: string | undefined

@@ -20,7 +20,7 @@ export function bodyHash(body: unknown): string {
   return body instanceof Uint8Array ? hash('sha256', body, 'base64url') : sha256(canonicalJson(body))
 }
 
-function sha256(text: string): string {
+export function sha256(text: string): string {
   return hash('sha256', text, 'base64url')
 }
 

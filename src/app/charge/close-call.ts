@@ -1,12 +1,15 @@
 /** The end of a call: applies what its final state says to all that it holds: claim, payment, credit, a window's call. */
 import { type ChargeFinal, OUTCOMES } from '../../domain/machines/charge.machine.js'
 import type { Closed, CloseMove } from '../../ports/charge-store.js'
+import { sleep } from '../../ports/timeouts-and-aborts.js'
 import type { Call } from './call-record.js'
 import type { ChargeDeps, InFlight } from './charge-deps.js'
 import { seal } from './claim-name-and-seal.js'
-import { recordAnswer, replayedAnswer } from './effects/record.js'
+import { recordMove, replayedAnswer } from './effects/record.js'
 import { settleCredit } from './handler-credit.js'
+import { RETRY_MAX_MS, RETRY_MIN_MS } from './pending-moves.js'
 import { discardStream, sendStream, wholeStream } from './send-stream.js'
+import { untilCut } from './until-cut.js'
 import { countWindowCall, giveBackWindowCall } from './window-calls.js'
 
 /**
@@ -27,7 +30,7 @@ export function closeCall(
   if (closing === 'complete') countWindowCall(deps, call, inFlight)
   if (call.source !== undefined) {
     if (closing === 'complete') return closeAfterStream(deps, call, inFlight)
-    if (closing === 'keep' && call.hold?.claim) return keepAfterStream(deps, call, inFlight)
+    if (closing === 'keep' && call.held && call.hold?.claim) return keepAfterStream(deps, call, inFlight)
     discardStream(call)
   }
   if (closing === 'release' && holds) return release(deps, call)
@@ -64,19 +67,22 @@ function closeAfterStream(deps: ChargeDeps, call: Call, inFlight: InFlight): und
         call.source = undefined
         call.answer = { ...call.answer!, stream: undefined, body: bytes }
       }
-      if (call.hold) deps.leases.drop(call.hold.token)
       const isKept = lost === 'replay' || (lost === 'release' && isWhole)
-      if (call.held) await close(deps, call, isKept ? 'complete' : 'forfeit')
+      const closed = call.held && (await close(deps, call, isKept ? 'complete' : 'forfeit'))
+      // The close carries the only copy of the answer: where it waits for the store, the lease stays.
+      if (call.hold && closed !== undefined) deps.leases.drop(call.hold.token)
     })
-    .catch(cause =>
-      deps.logger.error({ err: cause, txId: call.txId }, 'a call was not closed after its stream'),
-    )
+    .catch(cause => {
+      deps.logger.error({ err: cause, txId: call.txId }, 'a call was not closed after its stream')
+      if (call.hold) deps.leases.drop(call.hold.token)
+    })
     .finally(inFlight.leave)
 }
 
 /**
- * Nobody knows yet whether this call was charged. Its caller was told so, and will ask again: the stream is read for that moment.
- * Until it is recorded the call keeps its leases, and callers with its key are told that it is in progress.
+ * Nobody knows yet whether this call was charged. The caller knows this and will ask again. The server reads the stream now, to
+ * have the answer then. Until the store has it the call keeps its leases, and callers with its key are told that it is in
+ * progress.
  */
 function keepAfterStream(deps: ChargeDeps, call: Call, inFlight: InFlight): undefined {
   inFlight.enter()
@@ -93,10 +99,22 @@ function keepAfterStream(deps: ChargeDeps, call: Call, inFlight: InFlight): unde
     })
 }
 
+/** @throws Error where the stream broke, another call took this one over, or the server stops while the store is down */
 async function recordStream(deps: ChargeDeps, call: Call): Promise<void> {
   call.answer = await wholeStream(deps, call, deps.rules.answerBytesMax)
   call.source = undefined
-  await recordAnswer(deps, call)
+  const move = recordMove(deps, call)
+  for (let pauseMs = RETRY_MIN_MS; ; pauseMs = Math.min(2 * pauseMs, RETRY_MAX_MS)) {
+    try {
+      if ((await deps.store.record(move)) === 'recorded') return
+      break
+    } catch (cause) {
+      if (deps.stop.cutting()) throw cause
+      deps.logger.warn({ err: cause, txId: call.txId }, 'a stream was not recorded; the store is asked again')
+    }
+    await untilCut(deps.stop, sleep(deps.clock, pauseMs), undefined)
+  }
+  throw new Error('another call took this one over')
 }
 
 /**
@@ -126,8 +144,8 @@ export async function giveBack(
     return 'storeDown'
   }
   const closed = call.held ? await close(deps, call, 'release') : 'closed'
-  if (closed === undefined) return 'storeDown'
   call.held = false
+  if (closed === undefined) return 'storeDown'
   if (closed === 'superseded') return closed
   if (call.window !== undefined) await dropWindow(deps, call.window.id)
   call.window = undefined

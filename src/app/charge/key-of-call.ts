@@ -21,17 +21,18 @@ export function keyOfCall(
   { idempotencyKey: header, task }: ChargeRequest,
   payload: PaymentPayload | undefined,
 ): CallKey {
-  const ofTask = task === undefined ? NO_KEY : { key: keyOfTask(task) }
-  if (idempotency === undefined) return ofTask
-  const id = payload && identifierIn(payload)
+  const id = idempotency && payload && identifierIn(payload)
   if (id === 'malformed') return MALFORMED
+  // The task names the call. A header belongs to one request: with a new one, a paid answer that was lost was out of reach.
+  if (task !== undefined) return { key: id ?? keyOfTask(task) }
+  if (idempotency === undefined) return NO_KEY
   if (id !== undefined && header !== undefined && id !== header) return DIFFERENT
   const key = header ?? id
   if (key !== undefined) return { key }
-  return idempotency.required && payload !== undefined ? REQUIRED : ofTask
+  return idempotency.required && payload !== undefined ? REQUIRED : NO_KEY
 }
 
-/** The key of a task's call whose caller sent no key. */
+/** The key of a task's call whose payment has no id. */
 export function keyOfTask(task: string): string {
   return `task:${task}`
 }

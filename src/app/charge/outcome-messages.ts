@@ -9,7 +9,7 @@ export const MESSAGES = {
   served: 'Served.',
   replayed: 'Replayed.',
   answerNotKept:
-    'This call was answered and charged before, and its answer was too large to be kept. It is not charged again: look txId up, or use a new key for a new call.',
+    'An earlier call with this key or payment was charged, but its answer was not kept: it was too large, or its stream broke. It is not charged again: look txId up, or use a new key for a new call.',
   quoted: 'This call is paid for. The PAYMENT-REQUIRED header says what and how.',
   refused: 'The payment was refused. You were not charged.',
   unsettled: 'The payment was not settled. You were not charged; a new payment may be tried.',

@@ -9,6 +9,7 @@ import type { ChargeStore, CloseMove } from '../../ports/charge-store.js'
 import type { Cancel, Clock } from '../../ports/clock.js'
 import type { Logger } from '../../ports/logger.js'
 import type { SubscriptionStore } from '../../ports/subscriptions.js'
+import type { Leases } from './leases.js'
 
 export interface PendingMoves<Move> {
   /** Sends this move until the store answers it with any verdict. */
@@ -27,18 +28,25 @@ export interface WindowMove {
   readonly token: string
 }
 
-const RETRY_MIN_MS = 250
-const RETRY_MAX_MS = 5_000
+/** The pauses between asking a store again. */
+export const RETRY_MIN_MS = 250
+export const RETRY_MAX_MS = 5_000
 /** Enough for a store that is down for a minute and a half under a hundred calls a second. */
 const PENDING_MAX = 10_000
 const AT_ONCE = 32
 
+/** A call whose close still carries its answer has its lease until the store answers: a successor would lose the answer. */
 export function pendingCloses(
   store: ChargeStore,
+  leases: Pick<Leases, 'drop'>,
   logger: Logger,
   clock: Pick<Clock, 'after'>,
 ): PendingCloses {
-  return pendingMoves(async move => store.close(move), 'release', logger, clock)
+  const sendOne = async (move: CloseMove) => {
+    await store.close(move)
+    leases.drop(move.token)
+  }
+  return pendingMoves(sendOne, 'release', ({ token }) => leases.drop(token), logger, clock)
 }
 
 export function pendingWindowMoves(
@@ -46,18 +54,23 @@ export function pendingWindowMoves(
   logger: Logger,
   clock: Pick<Clock, 'after'>,
 ): PendingWindowMoves {
-  return pendingMoves(async ({ how, id, token }) => store[how]!(id, token), 'giveBack', logger, clock)
+  const sendOne = async ({ how, id, token }: WindowMove) => store[how]!(id, token)
+  return pendingMoves(sendOne, 'giveBack', () => {}, logger, clock)
 }
 
 function pendingMoves<Move extends { readonly how: string; readonly payment?: string }>(
   sendOne: (move: Move) => Promise<unknown>,
-  /** The kind of moves that leases do too, in time. */
+  /** Moves of this kind may be dropped: the end of the lease does the same later. */
   spare: Move['how'],
+  onDropped: (move: Move) => void,
   logger: Logger,
   clock: Pick<Clock, 'after'>,
 ): PendingMoves<Move> {
   const pending: Move[] = []
   let waitMs = RETRY_MIN_MS
+  /** A round waits, or is being sent. */
+  let isRunning = false
+  let isClosed = false
   let cancel: Cancel | undefined
 
   /** Sends one move first: a store that is still down does not get thirty-two requests. */
@@ -66,19 +79,19 @@ function pendingMoves<Move extends { readonly how: string; readonly payment?: st
       const moves = pending.splice(0, count)
       const sent = await Promise.allSettled(moves.map(sendOne))
       const lost = moves.filter((_, at) => sent[at]!.status === 'rejected')
+      if (isClosed) return
       if (lost.length === 0) continue
       pending.unshift(...lost)
       waitMs = Math.min(2 * waitMs, RETRY_MAX_MS)
       return wait()
     }
     waitMs = RETRY_MIN_MS
+    isRunning = false
   }
 
   function wait(): void {
-    cancel = clock.after(waitMs, () => {
-      cancel = undefined
-      void send()
-    })
+    isRunning = true
+    cancel = clock.after(waitMs, () => void send())
   }
 
   return {
@@ -86,16 +99,19 @@ function pendingMoves<Move extends { readonly how: string; readonly payment?: st
       if (pending.length === PENDING_MAX) {
         // Drop a release first: its lease ends anyway. A completion keeps an answer.
         const dropped = pending.findIndex(({ how }) => how === spare)
-        const [{ how, payment }] = pending.splice(Math.max(dropped, 0), 1) as [Move]
+        const [move] = pending.splice(Math.max(dropped, 0), 1) as [Move]
+        const { how, payment } = move
+        onDropped(move)
         logger.error(
           { how, txId: payment },
           'too many moves wait for the store: leases and the chain close this one',
         )
       }
       pending.push(move)
-      if (cancel === undefined && pending.length === 1) wait()
+      if (!isRunning && !isClosed) wait()
     },
     close() {
+      isClosed = true
       cancel?.()
       pending.length = 0
     },

@@ -5,6 +5,7 @@
 import { Readable } from 'node:stream'
 import type { Answer } from '../../domain/handler-answer.js'
 import { jsonMistakeIn } from './json-mistakes.js'
+import { KeptBytes } from './kept-bytes.js'
 import { headersOfResponse, NoAnswer } from './render-answer.js'
 
 /** An opened stream. Whoever has it reads it to its end, or ends it. */
@@ -164,20 +165,21 @@ export async function collected(
   signal: AbortSignal,
   bytesMax: number,
 ): Promise<Answer> {
-  const chunks: Uint8Array[] = []
-  let length = 0
+  const kept = new KeptBytes(bytesMax)
+  const read = async () => {
+    for (;;) {
+      const { done, bytes } = await source.next()
+      signal.throwIfAborted()
+      if (done) return { ...answer, body: kept.bytes! }
+      if (!kept.add(bytes!)) throw new NoAnswer(`a stream of more than ${bytesMax} bytes`)
+    }
+  }
   try {
+    signal.throwIfAborted()
     const aborted = new Promise<never>((_, reject) => {
       signal.addEventListener('abort', () => reject(signal.reason), { once: true })
     })
-    for (;;) {
-      signal.throwIfAborted()
-      const { done, bytes } = await Promise.race([source.next(), aborted])
-      if (done) return { ...answer, body: Buffer.concat(chunks) }
-      length += bytes!.length
-      if (length > bytesMax) throw new NoAnswer(`a stream of more than ${bytesMax} bytes`)
-      chunks.push(new Uint8Array(bytes!))
-    }
+    return await Promise.race([read(), aborted])
   } catch (cause) {
     source.end()
     throw cause

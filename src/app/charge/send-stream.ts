@@ -2,6 +2,7 @@
 import type { Answer, AnswerStream } from '../../domain/handler-answer.js'
 import type { Call } from './call-record.js'
 import type { ChargeDeps } from './charge-deps.js'
+import { KeptBytes } from './kept-bytes.js'
 import { collected } from './render-stream.js'
 
 const STREAM_TIMEOUT_DEFAULT_MS = 300_000
@@ -25,7 +26,7 @@ export function sendStream(deps: ChargeDeps, call: Call, keptMax: number): Promi
   const { caller } = call.request
   const { name, streamTimeout = STREAM_TIMEOUT_DEFAULT_MS } = call.endpoint.def
   const source = call.source!
-  const kept = new Kept(keptMax)
+  const kept = new KeptBytes(keptMax)
   const cutting = new AbortController()
   let isComplete = false
   let interrupt: (cause: Error) => void = () => {}
@@ -121,24 +122,4 @@ export async function wholeStream(deps: ChargeDeps, call: Call, bytesMax: number
 export function discardStream({ source, cancellation }: Call): void {
   cancellation?.cancel('the stream is not sent to its end')
   source?.end()
-}
-
-class Kept {
-  readonly #bytesMax: number
-  readonly #chunks: Uint8Array[] = []
-  #length = 0
-
-  constructor(bytesMax: number) {
-    this.#bytesMax = bytesMax
-  }
-
-  add(chunk: Uint8Array): void {
-    this.#length += chunk.length
-    if (this.#length <= this.#bytesMax) this.#chunks.push(chunk)
-    else this.#chunks.length = 0
-  }
-
-  get bytes(): Uint8Array | undefined {
-    return this.#length <= this.#bytesMax ? Buffer.concat(this.#chunks) : undefined
-  }
 }

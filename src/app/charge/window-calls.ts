@@ -49,8 +49,7 @@ export function countWindowCall(deps: ChargeDeps, call: Call, inFlight: InFlight
 }
 
 /**
- * Ends when the store has it: a caller that was told of a failure may call again at once, and that may be the window's last
- * call.
+ * Waits for the store. A caller that hears of a failure may call again at once, and may need this very call.
  */
 export async function giveBackWindowCall(deps: ChargeDeps, call: Call): Promise<void> {
   const { takenFrom: id, id: token } = call

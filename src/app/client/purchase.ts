@@ -4,9 +4,14 @@
  */
 import { IDEMPOTENCY_KEY_HEADER } from '../../domain/idempotency-key.js'
 import type { NetworkFacts } from '../../domain/network.js'
-import { withIdentifier } from '../../domain/payment-identifier.js'
+import { PAYMENT_IDENTIFIER, withIdentifier } from '../../domain/payment-identifier.js'
 import { usdNumber } from '../../domain/usd-price-for-display.js'
-import { encodeHeader, PAYMENT_SIGNATURE_HEADER, type PaymentRequirements } from '../../domain/x402.js'
+import {
+  encodeHeader,
+  isRecord,
+  PAYMENT_SIGNATURE_HEADER,
+  type PaymentRequirements,
+} from '../../domain/x402.js'
 import type { Clock } from '../../ports/clock.js'
 import type { PaymentSigner, SignedPayment } from '../../ports/payment-signer.js'
 import type { Random } from '../../ports/random.js'
@@ -74,7 +79,23 @@ export async function purchase(
   const replayed = isReplay(reply) && charged.charged === 'no'
   const found = replayed ? [] : receiptWarnings(reply, accepted, signed, deps.signer.address, deps.network)
   const payment = replayed ? earlierPayment(reply) : paymentOf(signed.txId, accepted)
-  return { reply, attempts, payment, replayed, warnings: [...warnings, ...found] }
+  const unkept = !replayed && keyIsUnkept(request, selected) ? [UNKEPT_KEY] : []
+  return { reply, attempts, payment, replayed, warnings: [...warnings, ...unkept, ...found] }
+}
+
+/** The caller named a key, and the quote does not say that the seller keeps keys. */
+function keyIsUnkept({ headers }: HttpRequest, { challenge }: SelectedRequirements): boolean {
+  const { extensions } = challenge
+  return (
+    headers[IDEMPOTENCY_KEY_HEADER] !== undefined &&
+    !(isRecord(extensions) && isRecord(extensions[PAYMENT_IDENTIFIER]))
+  )
+}
+
+const UNKEPT_KEY: Warning = {
+  code: 'idempotency_not_offered',
+  message:
+    'The quote does not offer idempotency: another call with this Idempotency-Key may run and be charged again',
 }
 
 async function signOrRelease(

@@ -3,6 +3,7 @@ import { isValidAddress } from '../../adapters/algorand/address.js'
 import { SdkError, SvcError } from '../../domain/errors.js'
 import { parseBaseUnits } from '../../domain/money.js'
 import { isIdOf, type NetworkFacts } from '../../domain/network.js'
+import { quotedNetworks } from '../../domain/quoted-networks.js'
 import { usdNumber } from '../../domain/usd-price-for-display.js'
 import {
   decodeAnswerHeader,
@@ -57,7 +58,7 @@ export function selectRequirements(
   const accepted = challenge && payableEntry(challenge, network)
   if (!challenge || !accepted) {
     throw new SdkError(
-      `The quote of ${url.origin} offers no way to pay exactly in USDC on ${network.name}; nothing was paid`,
+      `The quote of ${url.origin} offers no way to pay exactly in USDC on ${network.name}${othersIn(challenge, network)}; nothing was paid`,
       'unreadable_quote',
       402,
       challenge,
@@ -70,6 +71,12 @@ export function selectRequirements(
   }
   const warnings: Warning[] = elsewhere === undefined ? [] : [{ code: 'resource_elsewhere', message }]
   return { challenge, accepted, warnings }
+}
+
+/** What the seller quotes instead, where that is other networks. */
+function othersIn(challenge: PaymentRequired | undefined, network: NetworkFacts): string {
+  const names = quotedNetworks(challenge?.accepts ?? [], network)
+  return names.length === 0 || names.includes(network.name) ? '' : ` (it is for ${names.join(', ')})`
 }
 
 /**

@@ -52,6 +52,7 @@ export function assemble(settings: Settings, drain: Drain, around: PlatformServi
   const subscriptions = stores.subscriptions
     ? boundedSubscriptions(stores.subscriptions, clock)
     : memorySubscriptions({ clock })
+  const leases = leasesIn(store, rules.timeouts.leaseMs, logger, clock)
   const deps: ChargeDeps = {
     network,
     payTo: agent.payTo,
@@ -63,8 +64,8 @@ export function assemble(settings: Settings, drain: Drain, around: PlatformServi
     subscriptions,
     rateLimit: stores.rateLimit ?? memoryRateLimit({ clock }),
     credit: stores.credit ?? memoryCredit({ clock }),
-    leases: leasesIn(store, rules.timeouts.leaseMs, logger, clock),
-    pendingCloses: pendingCloses(store, logger, clock),
+    leases,
+    pendingCloses: pendingCloses(store, leases, logger, clock),
     pendingWindowMoves: pendingWindowMoves(subscriptions, logger, clock),
     reader: algorandPaymentReader(),
     clock,

@@ -2,14 +2,14 @@
  * Tasks over a store that other processes can read. The store gets a hash of the task's id, and the content sealed under the
  * id: whoever reads the store can neither pay a task nor read an input or an answer.
  */
-import { createHash } from 'node:crypto'
 import { canonicalJson } from '../../domain/canonical-json.js'
 import type { PaymentPayload } from '../../domain/x402.js'
+import { NO_ADDRESS } from '../../ports/charge.js'
 import type { TaskStore } from '../../ports/task-store.js'
 import type { PaidBy, QuotedCall, Tasks } from '../../ports/tasks.js'
 import type { ChargeDeps } from '../charge/charge-deps.js'
-import { sealBytes, unsealBytes } from '../charge/claim-name-and-seal.js'
-import { countTask } from '../charge/effects/admit.js'
+import { sealBytes, sha256, unsealBytes } from '../charge/claim-name-and-seal.js'
+import { countTask, uncountTask } from '../charge/effects/admit.js'
 import { paymentLifeMs } from '../charge/payment-life.js'
 
 export interface TasksOptions {
@@ -29,18 +29,30 @@ export interface TaskTerms {
 
 /** One address gets a part of the room, so that a single caller who never pays does not take all of it. */
 const SHARE_OF_ONE = 4
+/**
+ * How long a task is kept at least after its payment came: for as long as it may take to verify the payment and to wait for
+ * credit. With an hour more, a worthless payment took a place for an hour.
+ */
+const UNTIL_PAID_MS = 60_000
+
+/** What is kept of a task. */
+interface KeptCall extends QuotedCall {
+  /** The address that began it, and that it is counted for. */
+  readonly clientAddress: string
+}
+
 /** Names a payment in which no transaction can be read. A transaction id has no colon. */
 const UNREADABLE = 'unreadable:'
 
 export function tasksOver(deps: ChargeDeps, { store, terms, quoteLifeMs }: TasksOptions): Tasks {
-  const { payTo, reader, random, logger, endpoints } = deps
+  const { recordOwner, reader, random, logger, endpoints } = deps
   const { retentionMs } = deps.rules
-  const ownerMax = Math.ceil(terms.max / SHARE_OF_ONE)
-  const nameOf = (id: string) => hashOf(JSON.stringify(['task', payTo, id]))
-  const idOf = (payment: PaymentPayload) =>
-    reader.read(payment)?.txId ?? UNREADABLE + hashOf(canonicalJson(payment.payload ?? null))
+  // Callers without an address are one owner. If they had one share, a single one of them could take it from all others.
+  const ownerMaxOf = (clientAddress: string) =>
+    clientAddress === NO_ADDRESS ? terms.max : Math.ceil(terms.max / SHARE_OF_ONE)
+  const nameOf = (id: string) => sha256(JSON.stringify(['task', recordOwner, id]))
   const opened = (content: Uint8Array, id: string) =>
-    JSON.parse(unsealBytes(content, id, nameOf(id)).toString('utf8')) as QuotedCall
+    JSON.parse(unsealBytes(content, id, nameOf(id)).toString('utf8')) as KeptCall
 
   return {
     async keep(call, clientAddress) {
@@ -51,8 +63,10 @@ export function tasksOver(deps: ChargeDeps, { store, terms, quoteLifeMs }: Tasks
       if (counted && !counted.admitted) return { verdict: 'limited', retryAfterMs: counted.retryAfterMs }
       const id = random.uuid()
       const name = nameOf(id)
-      const content = sealBytes(Buffer.from(JSON.stringify(call), 'utf8'), id, name, random)
-      const owner = hashOf(clientAddress)
+      const keptCall: KeptCall = { ...call, clientAddress }
+      const content = sealBytes(Buffer.from(JSON.stringify(keptCall), 'utf8'), id, name, random)
+      const owner = sha256(clientAddress)
+      const ownerMax = ownerMaxOf(clientAddress)
       const kept = await store.put({ name, content, owner, lifeMs: quoteLifeMs, ownerMax, max })
       return kept === 'kept' ? { verdict: 'kept', id } : { verdict: 'full' }
     },
@@ -65,19 +79,30 @@ export function tasksOver(deps: ChargeDeps, { store, terms, quoteLifeMs }: Tasks
     async take(id, payment) {
       const name = nameOf(id)
       const token = random.uuid()
-      const by = { name, payment: idOf(payment), token }
-      // For as long as its answer may be asked for: an answer that was recorded is kept for this time.
-      const lifeMs = paymentLifeMs(reader.read(payment)) + retentionMs
-      const taken = await store.take({ ...by, lifeMs })
+      const read = reader.read(payment)
+      const by = { name, payment: read?.txId ?? unreadable(payment), token }
+      const taken = await store.take({ ...by, lifeMs: quoteLifeMs + UNTIL_PAID_MS })
       switch (taken.verdict) {
         case 'unknown':
           return taken
         case 'refused':
           return { verdict: 'refused', paidBy: paidBy(taken.paidBy) }
-        case 'taken':
+        case 'taken': {
+          const call = opened(taken.content, id)
+          const rate = endpoints.get(call.endpoint)?.rate
+          if (taken.isFirst && rate) await uncountTask(deps, rate, call.clientAddress)
           return {
             verdict: 'taken',
-            call: opened(taken.content, id),
+            call,
+            async paid() {
+              // For as long as its answer may be asked for: an answer that was recorded is kept for this time.
+              const lifeMs = paymentLifeMs(read) + retentionMs
+              try {
+                await store.take({ ...by, lifeMs })
+              } catch (cause) {
+                logger.warn({ err: cause }, 'a paid task may end before its answer is asked for again')
+              }
+            },
             async completed() {
               try {
                 await store.end({ ...by, how: 'completed', lifeMs: retentionMs })
@@ -95,6 +120,7 @@ export function tasksOver(deps: ChargeDeps, { store, terms, quoteLifeMs }: Tasks
               }
             },
           }
+        }
       }
     },
     async decline(id) {
@@ -104,10 +130,10 @@ export function tasksOver(deps: ChargeDeps, { store, terms, quoteLifeMs }: Tasks
   }
 }
 
-function paidBy(payment: string): PaidBy {
-  return { txId: payment.startsWith(UNREADABLE) ? undefined : payment }
+function unreadable({ payload = null }: PaymentPayload): string {
+  return UNREADABLE + sha256(canonicalJson(payload))
 }
 
-function hashOf(text: string): string {
-  return createHash('sha256').update(text).digest('base64url')
+function paidBy(payment: string): PaidBy {
+  return { txId: payment.startsWith(UNREADABLE) ? undefined : payment }
 }

@@ -9,4 +9,7 @@ if (!payTo) {
   process.exit(1)
 }
 
-serve(agentFor({ payTo, network: networkFrom(network) }))
+serve(agentFor({ payTo, network: networkFrom(network) }), {
+  // A caller that lost its answer asks again with the same Idempotency-Key, and gets it without paying again.
+  idempotency: { onLostResponse: 'replay' },
+})

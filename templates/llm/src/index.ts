@@ -12,4 +12,7 @@ if (!payTo) {
 
 const model = modelFrom(process.env)
 console.log(`model: ${model.name}`)
-serve(agentFor({ payTo, network: networkFrom(network), model }))
+serve(agentFor({ payTo, network: networkFrom(network), model }), {
+  // A caller that lost its answer asks again with the same Idempotency-Key, and gets it without paying again.
+  idempotency: { onLostResponse: 'replay' },
+})

@@ -16,4 +16,7 @@ if (!payTo || (!mnemonic && !sandbox)) {
 
 const signer = quoteSigner(mnemonic)
 console.log(`quotes are signed by ${signer.address}`)
-serve(agentFor({ payTo, network: networkFrom(network), signer, source: sourceFrom(process.env) }))
+serve(agentFor({ payTo, network: networkFrom(network), signer, source: sourceFrom(process.env) }), {
+  // A caller that lost its answer asks again with the same Idempotency-Key, and gets it without paying again.
+  idempotency: { onLostResponse: 'replay' },
+})

@@ -29,6 +29,25 @@ test.each(COMBINATIONS)('$accepted paid against $quoted is asked about as $liste
   expect(sent).toEqual(before)
 })
 
+test('the key of the payer’s answer stays here: the id of a payment does not go out, and the rest of its extension does', async () => {
+  const { fake, facilitator } = await start({ '/supported': listing(SHORT) })
+  const info = { required: true, id: 'a-key-that-nobody-guesses', more: [1] }
+  const identifier = { info, schema: { type: 'object' } }
+  const sent = { ...newPayment(), extensions: { 'payment-identifier': identifier, bazaar: { info: 1 } } }
+  const before = structuredClone(sent)
+  await facilitator.verify(sent, REQUIREMENTS)
+  await facilitator.settle(sent, REQUIREMENTS)
+  const nameless = { ...identifier, info: { required: true, more: [1] } }
+  const extensions = { 'payment-identifier': nameless, bazaar: { info: 1 } }
+  const bodies = fake.asked.slice(1).map(({ body }) => body as { paymentPayload: object })
+  expect(bodies.map(({ paymentPayload }) => paymentPayload)).toEqual([
+    expect.objectContaining({ extensions }),
+    expect.objectContaining({ extensions }),
+  ])
+  expect(JSON.stringify(bodies)).not.toContain(info.id)
+  expect(sent).toEqual(before)
+})
+
 test.each(VECTORS.filter(({ paymentPayload }) => FORMS.includes(paymentPayload.accepted.network)))(
   'the body is the one that the official server sends: $name',
   async ({ paymentPayload, facilitatorBody }) => {

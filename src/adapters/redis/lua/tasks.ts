@@ -40,7 +40,7 @@ keepAtLeast(owners, lifeMs)
 return 'kept'
 `
 
-/** deadlineMs, payment, token, lifeMs -> the verdict, and the content or the payment that has the task. */
+/** deadlineMs, payment, token, lifeMs -> the verdict, and the content with first or again, or the payment that has the task. */
 export const TAKE = /* lua */ `${FIND}
 if nowMs > tonumber(ARGV[1]) then return { 'late', tostring(nowMs) } end
 if not content then return { 'unknown' } end
@@ -53,7 +53,7 @@ if not isCompleted and redis.call('PTTL', name) < lifeMs then
   keepAtLeast(open, lifeMs)
   keepAtLeast(owners, lifeMs)
 end
-return { 'taken', content }
+return { 'taken', content, payment and 'again' or 'first' }
 `
 
 /** how, lifeMs, payment, token; without a payment the last two are empty. Deletes and counts down first. */

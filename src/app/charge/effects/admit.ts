@@ -79,6 +79,20 @@ export async function countTask(
   }
 }
 
+/** Gives back the count of a task whose payment has come: the payment is counted itself. */
+export async function uncountTask(
+  { logger, rateLimit }: Pick<ChargeDeps, 'logger' | 'rateLimit'>,
+  { bucket, per, perMinute }: Rate,
+  clientAddress: string,
+): Promise<void> {
+  if (per === 'ip') return
+  try {
+    await rateLimit.giveBack(addressKey(bucket, clientAddress), perMinute)
+  } catch (cause) {
+    logger.warn({ err: cause }, 'the count of a task was not given back')
+  }
+}
+
 /** Counts a verified payment under its payer, and takes back the count under the caller's address. */
 export async function countVerified(deps: ChargeDeps, call: Call, rate: Rate) {
   if (rate.per !== 'payer' || call.payer === undefined) return 'verified'

@@ -1,4 +1,5 @@
 import { bodyBytes } from '../../../domain/handler-answer.js'
+import type { RecordMove } from '../../../ports/charge-store.js'
 import { type Call, type ReplayedAnswer, storeDown } from '../call-record.js'
 import type { ChargeDeps } from '../charge-deps.js'
 import { seal } from '../claim-name-and-seal.js'
@@ -17,7 +18,8 @@ export async function record(deps: ChargeDeps, call: Call) {
   const { hold } = call
   try {
     if (call.endpoint.periodMs !== undefined) await storeWindow(deps, call, call.endpoint.periodMs)
-    if (hold !== undefined && (await recordAnswer(deps, call)) === 'superseded') return 'superseded'
+    if (hold !== undefined && (await deps.store.record(recordMove(deps, call))) === 'superseded')
+      return 'superseded'
   } catch (cause) {
     deps.logger.error({ err: cause }, 'a store did not record; nothing is charged')
     // A failure to store the window says nothing about the charge store.
@@ -36,10 +38,10 @@ function stopReason(deps: ChargeDeps, call: Call) {
 }
 
 /** Sent again while the outcome is open, it replaces the answer that was recorded. */
-export function recordAnswer(deps: ChargeDeps, call: Call): Promise<'recorded' | 'superseded'> {
+export function recordMove(deps: ChargeDeps, call: Call): RecordMove {
   const { hold, read } = call
   const paymentTtlMs = paymentLifeMs(read)
-  return deps.store.record({
+  return {
     ...hold!,
     recorded: {
       answer: hold!.claim
@@ -50,12 +52,11 @@ export function recordAnswer(deps: ChargeDeps, call: Call): Promise<'recorded' |
     leaseMs: deps.leases.leaseMs,
     paymentTtlMs,
     claimTtlMs: paymentTtlMs + deps.rules.retentionMs,
-  })
+  }
 }
 
 /**
- * An answer that is too large to keep, or a stream that has not ended, is delivered and charged. A retry with its key is then refused instead of
- * charged again.
+ * An answer that is too large, and a stream that has not ended, are charged but not kept. A retry is refused, not charged again.
  */
 export function replayedAnswer(deps: ChargeDeps, call: Call): ReplayedAnswer {
   const { answer, txId, payer, requirements, window, takenFrom, callsLeft } = call

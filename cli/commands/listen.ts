@@ -1,0 +1,106 @@
+/** `svc listen`: prints each call of a running agent as it ends. */
+import { setTimeout as pause } from 'node:timers/promises'
+import type { Command } from 'commander'
+import { SvcError } from '../../src/domain/errors.js'
+import { urlArgument } from '../arguments.js'
+import { type AgentStream, auditPageOf } from '../audit-page-of.js'
+import { moneyTold } from '../dev/messages.js'
+import { callsIn, endedMs, type Heard } from '../listen/calls.js'
+import { json, note, print, printable, styled } from '../output.js'
+
+interface ListenFlags {
+  readonly remembered?: boolean
+  readonly json?: boolean
+}
+
+const AGENT = `http://127.0.0.1:${process.env.PORT || 4021}`
+const AGAIN_MS = 1_000
+/** As many as an agent remembers, and sends again after a pause. */
+const KNOWN_MAX = 20_000
+
+export function listenCommand(program: Command): void {
+  program
+    .command('listen')
+    .description('print each call of a running agent as it ends: outcome, charge, time, payment')
+    .argument('[agent]', 'its base URL', urlArgument, AGENT)
+    .option('--remembered', 'print first the calls that the agent remembers')
+    .option('--json', 'print a line of JSON for each call')
+    .addHelpText(
+      'after',
+      `
+The agent is served with { audit: true } and asked from its own machine, or with { audit: { token } }; svc dev does the first. The
+token is read from SVC_AUDIT_TOKEN. When the agent stops, this waits until it is there again. Ctrl-C ends it.
+
+Examples:
+  $ svc listen
+  $ svc listen https://agent.example --json | jq 'select(.charged == "maybe")'`,
+    )
+    .action(listen)
+}
+
+async function listen(agentUrl: string, { remembered, json: asJson }: ListenFlags): Promise<void> {
+  const stop = new AbortController()
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stop.abort())
+  let stream: AgentStream | undefined = await auditPageOf(agentUrl, 'events', stop.signal)
+  const sinceMs = remembered ? 0 : stream.atMs
+  note(`svc listen: ${printable(agentUrl)}, Ctrl-C ends it`)
+  const isNew = unheard()
+  while (!stop.signal.aborted) {
+    if (stream) {
+      try {
+        for await (const { calls, missed } of callsIn(stream.body)) {
+          for (const call of calls)
+            if (!(endedMs(call) < sinceMs) && isNew(call)) print(asJson ? json(call) : told(call))
+          if (missed > 0) note(`svc listen: ${missed} calls were not sent: this listener was too slow`)
+        }
+      } catch (error) {
+        if (error instanceof SvcError) throw error
+        // The connection broke, or Ctrl-C closed it.
+      }
+      if (!stop.signal.aborted) note('svc listen: the agent has closed the stream; waiting for it')
+    }
+    stream = await again(agentUrl, stop.signal)
+  }
+}
+
+/** `undefined` where the agent is not there yet. */
+async function again(agentUrl: string, signal: AbortSignal): Promise<AgentStream | undefined> {
+  try {
+    await pause(AGAIN_MS, undefined, { signal })
+    const stream = await auditPageOf(agentUrl, 'events', signal)
+    note('svc listen: connected again')
+    return stream
+  } catch (error) {
+    // Without a status nobody answered. A refusal would be one for ever.
+    const isAway = !(error instanceof SvcError) || error.status === undefined || error.status === 503
+    if (signal.aborted || isAway) return undefined
+    throw error
+  }
+}
+
+function unheard(): (call: Heard) => boolean {
+  const known = new Set<unknown>()
+  return ({ id }) => {
+    if (id === undefined) return true
+    if (known.has(id)) return false
+    known.add(id)
+    if (known.size > KNOWN_MAX) known.delete(known.values().next().value)
+    return true
+  }
+}
+
+function told(call: Heard): string {
+  const { endpoint, status, code, charged, amount, ms, txId, error } = call
+  const ended = printable(`${status} ${code}, ${moneyTold(String(charged), amount)}`)
+  const payment = txId === undefined ? '' : `, payment ${txId}`
+  const broken = call.streamBroken === true ? ', the stream broke' : ''
+  const why = error === undefined ? '' : `\n  ${printable(error)}`
+  const style = charged === 'maybe' ? 'red' : Number(status) < 400 ? 'green' : 'yellow'
+  const head = printable(`${momentOf(call)}  /${endpoint}  `)
+  return head + styled(style, ended) + printable(`${broken}, ${ms} ms${payment}`) + why
+}
+
+function momentOf(call: Heard): string {
+  const date = new Date(endedMs(call))
+  return Number.isNaN(date.getTime()) ? 'at an unknown time' : date.toISOString()
+}

@@ -1,0 +1,131 @@
+/** `svc refunds`: what is owed to callers, by the journals and the chain. Sends nothing. Exit code 1 where something is owed. */
+import type { Command } from 'commander'
+import { indexedTransfers } from '../../src/adapters/algorand/incoming-transfers.js'
+import { readJournals } from '../../src/adapters/journal/journal-reader.js'
+import {
+  OWED_REASONS,
+  type OwedRefund,
+  type OwedReport,
+  owedRefunds,
+} from '../../src/app/reconciliation/owed-refunds.js'
+import { SvcError } from '../../src/domain/errors.js'
+import { formatUsd } from '../../src/domain/money.js'
+import { momentArgument, NETWORK_OPTION, urlArgument } from '../arguments.js'
+import { type JournalRemoteFlags, journalRemotes } from '../journal-remotes.js'
+import { columns, json, print, printable, styled } from '../output.js'
+
+interface RefundsFlags extends JournalRemoteFlags {
+  readonly from?: number
+  readonly to?: number
+  readonly json?: boolean
+}
+
+export function refundsCommand(program: Command): void {
+  program
+    .command('refunds')
+    .description('list what is owed to callers: payments that landed and were not answered, or not wholly')
+    .argument('<journals...>', 'the files that serve({ journal }) writes, one of each replica')
+    .option(
+      '--network <network>',
+      'the network that the journals name, where it is not a public one: a JSON file that defines it (default: SVC_NETWORK)',
+      NETWORK_OPTION[2],
+    )
+    .option(
+      '--indexer <url>',
+      'an indexer (default: a public one; the sandbox with SVC_SANDBOX)',
+      urlArgument,
+    )
+    .option('--from <moment>', 'from this moment (default: when the journal was begun)', momentArgument)
+    .option('--to <moment>', 'up to this moment (default: a minute ago)', momentArgument)
+    .option('--json', 'print the list as JSON')
+    .addHelpText(
+      'after',
+      `
+It sends nothing: send an amount back from the account that was paid, with your wallet, and this finds it on the chain. The exit
+code is 1 where something is still owed.
+
+Example:
+  $ svc refunds runs.jsonl`,
+    )
+    .action(refunds)
+}
+
+async function refunds(journals: readonly string[], flags: RefundsFlags): Promise<void> {
+  const report = await owedRefunds({
+    journal: () => readJournals(journals),
+    transfers: ({ network }) => indexedTransfers(journalRemotes(network, flags).indexer()),
+    period: { fromMs: flags.from, toMs: flags.to },
+  })
+  if (flags.json) print(json(asTexts(report), 2))
+  else print(...described(report))
+  const owed = stillOwed(report)
+  if (owed.length > 0)
+    throw new SvcError(
+      `${formatUsd(sumOf(owed))} is owed, for ${owed.length} ${owed.length === 1 ? 'payment' : 'payments'}`,
+      'refunds_owed',
+    )
+  if (isIncomplete(report)) throw new SvcError(INCOMPLETE, 'journal_incomplete')
+}
+
+const INCOMPLETE = 'The journals are not complete: more may be owed (svc audit says more)'
+
+function isIncomplete({ books: { lost, unreadable, more } }: OwedReport): boolean {
+  return lost > 0 || unreadable > 0 || more
+}
+
+function stillOwed({ refunds: all }: OwedReport): readonly OwedRefund[] {
+  return all.filter(({ sentBackBy }) => sentBackBy === undefined)
+}
+
+function sumOf(owed: readonly OwedRefund[]): bigint {
+  return owed.reduce((sum, { amount }) => sum + amount, 0n)
+}
+
+function described(report: OwedReport): string[] {
+  const { refunds: all, unexplained } = report
+  const isOwed = stillOwed(report).length > 0
+  return [
+    ...all.flatMap(describedRefund),
+    ...(isOwed ? [] : ['Nothing is owed, as far as these journals and the chain say.']),
+    ...(isOwed && isIncomplete(report) ? [INCOMPLETE] : []),
+    ...(unexplained > 0
+      ? [
+          `${unexplained} more transfers arrived that no run tells of: svc audit lists them. Some may be owed, too.`,
+        ]
+      : []),
+  ]
+}
+
+function describedRefund({
+  reason,
+  payer,
+  amount,
+  txId,
+  landedMs,
+  endpoint,
+  run,
+  sentBackBy,
+}: OwedRefund): string[] {
+  const state = sentBackBy === undefined ? styled('yellow', 'owed') : styled('green', 'sent back')
+  return [
+    `${state}  ${formatUsd(amount)} in USDC to ${printable(payer)}`,
+    ...columns([
+      ['why', OWED_REASONS[reason]],
+      ['payment', `${txId}, ${new Date(landedMs).toISOString()}`],
+      ['call', run && `${run}, endpoint ${endpoint}`],
+      ['back in', sentBackBy],
+    ]).map(line => `  ${line}`),
+    '',
+  ]
+}
+
+/** Amounts are strings: a JSON number is not exact enough for money. */
+function asTexts({ books, refunds: all, unexplained }: OwedReport) {
+  const { header, period, lost, unreadable, more } = books
+  const listed = all.map(({ amount, ...refund }) => ({
+    ...refund,
+    amount: String(amount),
+    asset: header.asset,
+  }))
+  return { books: header, period, refunds: listed, unexplained, lost, unreadable, more }
+}

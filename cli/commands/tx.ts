@@ -1,0 +1,106 @@
+/** `svc tx`: whether a payment landed, and what it moved. Exit code 0 says that it landed, and nothing else does. */
+import type { Command } from 'commander'
+import { SvcError } from '../../src/domain/errors.js'
+import { formatUsd } from '../../src/domain/money.js'
+import type { Network, NetworkFacts } from '../../src/domain/network.js'
+import { networkFacts } from '../../src/domain/network-definition.js'
+import { ALGOD_OPTION, NETWORK_OPTION, txIdArgument, urlArgument } from '../arguments.js'
+import { networkFromEnvironment } from '../network-from-environment.js'
+import { columns, json, print } from '../output.js'
+import { whileWaiting } from '../spinner.js'
+import type { Moved, Sighting } from '../tx/look-up.js'
+
+interface TxFlags {
+  readonly network?: Network
+  readonly algod?: string
+  readonly indexer?: string
+  readonly json?: boolean
+}
+
+export function txCommand(program: Command): void {
+  program
+    .command('tx')
+    .description('look a payment up on the chain, by its transaction id; free, no wallet')
+    .argument('<id>', 'the transaction id, as errors and receipts name it', txIdArgument)
+    .option(...NETWORK_OPTION)
+    .option(...ALGOD_OPTION)
+    .option(
+      '--indexer <url>',
+      'an indexer, for payments of more than 1000 rounds ago (default: likewise)',
+      urlArgument,
+    )
+    .option('--json', 'print one JSON object')
+    .addHelpText(
+      'after',
+      `
+The exit code is 0 where the payment has landed, and 1 where it has not: it may still land until its last valid round.
+
+Example:
+  $ svc tx KDZVXLBCZFZXCVOVZRCPJBQ6HM6LXWYIJEDMRQXRJWVQEZW7S5NA --network testnet`,
+    )
+    .action(tx)
+}
+
+async function tx(txId: string, flags: TxFlags): Promise<void> {
+  const network = networkFacts(flags.network ?? networkFromEnvironment())
+  const { indexerOf, nodeOf } = await import('../nodes-of-network.js')
+  const { lookUp } = await import('../tx/look-up.js')
+  const places = { network, algod: nodeOf(network, flags.algod), indexerUrl: indexerOf(network, flags) }
+  const sighting = await whileWaiting(`asking ${network.name}`, lookUp(txId, places))
+  const said = says(sighting)
+  if (flags.json && said === undefined) return print(json(asTexts(txId, network, sighting)))
+  if (said !== undefined)
+    throw new SvcError(said.message, said.code, undefined, asTexts(txId, network, sighting))
+  print(...described(txId, network, sighting))
+}
+
+/** Why this is no payment that landed; `undefined` where it landed. */
+function says(sighting: Sighting): { readonly message: string; readonly code: string } | undefined {
+  switch (sighting.state) {
+    case 'landed':
+      return undefined
+    case 'pending':
+      return {
+        message: `The node has it, and it has not landed yet: it can until round ${sighting.lastValid}. Ask again`,
+        code: 'tx_pending',
+      }
+    case 'dropped':
+      return {
+        message: `The node has given it up (${sighting.why}): through another node it can land until round ${sighting.lastValid}`,
+        code: 'tx_dropped',
+      }
+    case 'unseen':
+      return { message: unseen(sighting), code: 'tx_not_found' }
+  }
+}
+
+function unseen({ nodeRound, indexerRound }: Extract<Sighting, { state: 'unseen' }>): string {
+  const node = `The node has not seen it in the 1000 rounds up to ${nodeRound}`
+  const indexer = indexerRound === undefined ? '' : `, nor the indexer in any up to ${indexerRound}`
+  return `${node}${indexer}. It may still land: most payments can for a minute after they were signed`
+}
+
+function described(txId: string, network: NetworkFacts, sighting: Sighting): string[] {
+  if (sighting.state !== 'landed') return []
+  const { round, landedMs, moved } = sighting
+  const at = landedMs === undefined ? '' : `, ${new Date(landedMs).toISOString()}`
+  return columns([
+    ['transaction', txId],
+    ['landed', `in round ${round} on ${network.name}${at}`],
+    ['moved', moved ? amountOf(moved, network) : 'no asset: it is no payment in USDC'],
+    ['from', moved?.payer],
+    ['to', moved?.receiver],
+  ])
+}
+
+function amountOf({ asset, amount }: Moved, { usdcId }: NetworkFacts): string {
+  return asset === usdcId
+    ? `${formatUsd(amount)} in USDC`
+    : `${amount} base units of asset ${asset}, not USDC`
+}
+
+/** JSON has no integers of 64 bits. */
+function asTexts(txId: string, { key }: NetworkFacts, sighting: Sighting): object {
+  const text = JSON.stringify(sighting, (_, value) => (typeof value === 'bigint' ? String(value) : value))
+  return { txId, network: key, ...JSON.parse(text) }
+}

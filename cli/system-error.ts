@@ -1,0 +1,29 @@
+/** What the system refuses, as an error of ours that says what to do: a port that is taken, a file that is not there. */
+import { SvcError } from '../src/domain/errors.js'
+
+const FILE_REASONS: Readonly<Record<string, string>> = {
+  ENOENT: 'there is no such file or folder',
+  ENOTDIR: 'a part of the path is no folder',
+  EISDIR: 'it is a folder',
+  EACCES: 'this user may not',
+  EPERM: 'this user may not',
+  EROFS: 'the disk is read-only',
+  ENOSPC: 'the disk is full',
+}
+
+/** `undefined` for any other error. */
+export function systemError(error: unknown): SvcError | undefined {
+  if (!(error instanceof Error)) return undefined
+  const { code = '', syscall, path, port } = error as NodeJS.ErrnoException & { port?: number }
+  if (syscall === 'listen' && code === 'EADDRINUSE')
+    return new SvcError(
+      `Port ${port} is in use: name another (--port or PORT), or end the program that has it`,
+      'port_in_use',
+    )
+  if (syscall === 'listen' && code === 'EACCES')
+    return new SvcError(`Port ${port} is not for this user: name one above 1023`, 'port_in_use')
+  const why = FILE_REASONS[code]
+  if (why !== undefined && path !== undefined)
+    return new SvcError(`${path} cannot be used: ${why} (${code})`, 'file_unusable')
+  return undefined
+}

@@ -1,0 +1,159 @@
+/** What `svc trigger` plays: each case says what happens, and what the rules promise then. */
+import type { FaultName, Stage as FaultStage } from '../../src/sandbox.js'
+import type { Answer, Stage } from './stage.js'
+
+export interface Case {
+  /** What happens. */
+  readonly says: string
+  /** What must hold. */
+  readonly rule: string
+  /** What the sandbox's facilitator does meanwhile. */
+  readonly fault?: readonly [stage: FaultStage, behaviour: FaultName, times?: number, delayMs?: number]
+  play(stage: Stage): Promise<readonly Answer[]>
+  /** How each answer may end: by `answered`, `replayed`, a status or a code. */
+  readonly ends: readonly (readonly string[])[]
+  /** How often the price may be charged. */
+  readonly charges: readonly (0 | 1)[]
+}
+
+const FREE = [0] as const
+const ONCE = [1] as const
+/** A second answer for one payment: repeated where the agent keeps keys, else refused. */
+const NO_SECOND_RUN = ['replayed', 'payment_spent', 'payment_in_use', 'idempotency_in_progress'] as const
+const HANG_UP_DELAY_MS = 600
+
+async function payOnce(stage: Stage): Promise<readonly Answer[]> {
+  return [await stage.send(await stage.pay())]
+}
+
+/** Refused before anything could be charged. */
+function refused(says: string, play: Case['play'], rule = 'a payment that does not fit buys nothing'): Case {
+  return { says, rule, play, ends: [['402']], charges: FREE }
+}
+
+export const CASES = {
+  unpaid: refused('no payment comes with the call', async stage => [await stage.send()], 'a quote is free'),
+  paid: {
+    says: 'the quote is paid',
+    rule: 'a call that is answered is charged once',
+    play: payOnce,
+    ends: [['answered']],
+    charges: ONCE,
+  },
+  underpaid: refused('the payment is one unit less than the quote asks', async stage => [
+    await stage.send(await stage.pay(({ amount }) => ({ amount: String(BigInt(amount) - 1n) }))),
+  ]),
+  elsewhere: refused('the payment goes to another account', async stage => [
+    await stage.send(await stage.pay(() => ({ payTo: stage.payer }))),
+  ]),
+  poor: refused('the wallet holds no USDC', async stage => {
+    await stage.becomePoor()
+    return payOnce(stage)
+  }),
+  expired: refused('the payment comes after its last valid round', async stage => {
+    const payment = await stage.pay()
+    await stage.expire()
+    return [await stage.send(payment)]
+  }),
+  malformed: refused('the payment header is no payment', async stage => [await stage.send('not a payment')]),
+  replay: {
+    says: 'one payment is sent for two calls, one after the other',
+    rule: 'one payment buys one answer',
+    async play(stage) {
+      const payment = await stage.pay()
+      return [await stage.send(payment), await stage.send(payment, stage.anotherKey())]
+    },
+    ends: [['answered'], ['payment_spent']],
+    charges: ONCE,
+  },
+  retry: {
+    says: 'the same call is sent again: one payment, one key',
+    rule: 'a call that is sent again is never charged again',
+    async play(stage) {
+      const payment = await stage.pay()
+      return [await stage.send(payment), await stage.send(payment)]
+    },
+    ends: [['answered'], NO_SECOND_RUN],
+    charges: ONCE,
+  },
+  'at-once': {
+    says: 'one payment is sent for two calls at the same time',
+    rule: 'one payment buys one answer',
+    async play(stage) {
+      const payment = await stage.pay()
+      const both = await Promise.all([stage.send(payment), stage.send(payment, stage.anotherKey())])
+      return both.sort((a, b) => a.status - b.status)
+    },
+    ends: [['answered'], NO_SECOND_RUN],
+    charges: ONCE,
+  },
+  'hang-up': {
+    says: 'the caller leaves while the payment settles, and asks again',
+    rule: 'a payment that was settled is never charged again, and its answer is not sold twice',
+    fault: ['settle', 'slow-before', 1, HANG_UP_DELAY_MS],
+    async play(stage) {
+      const payment = await stage.pay()
+      const left = await stage.leaveWhileSettling(payment)
+      return [left, await stage.settled(payment)]
+    },
+    ends: [['left'], NO_SECOND_RUN],
+    charges: ONCE,
+  },
+  'verify-refused': {
+    ...refused('the facilitator refuses the payment', payOnce, 'a refused payment buys nothing'),
+    fault: ['verify', 'refuse'],
+  },
+  'verify-down': {
+    says: 'the facilitator fails before anything is charged',
+    rule: 'an outage is no refusal: 503, not charged, and no new quote',
+    fault: ['verify', '500'],
+    play: payOnce,
+    ends: [['facilitator_unavailable']],
+    charges: FREE,
+  },
+  'settle-refused': {
+    says: 'the facilitator verifies the payment, and refuses to settle it',
+    rule: 'an answer that was not paid for does not leave',
+    fault: ['settle', 'refuse'],
+    play: payOnce,
+    ends: [['payment_not_settled', '402']],
+    charges: FREE,
+  },
+  'settle-lost': {
+    says: 'the facilitator settles the payment, and dies before it says so',
+    rule: 'what was paid for is answered',
+    fault: ['settle', 'die-after', 1],
+    play: payOnce,
+    ends: [['answered']],
+    charges: ONCE,
+  },
+  'settle-never': {
+    says: 'the facilitator dies before it settles, until the payment has expired',
+    rule: 'what the chain proves absent is not charged',
+    fault: ['settle', 'die-before'],
+    async play(stage) {
+      const answer = stage.send(await stage.pay())
+      await stage.untilSettling()
+      await stage.expire()
+      return [await answer]
+    },
+    ends: [['payment_not_settled', '402']],
+    charges: FREE,
+  },
+  'settle-unknown': {
+    says: 'the facilitator is gone for longer than the agent waits (a minute), and the caller asks again',
+    rule: 'after settlement_unknown, the same call gets its answer, or a proof that nothing was charged',
+    fault: ['settle', 'die-before'],
+    async play(stage) {
+      const payment = await stage.pay()
+      const first = await stage.send(payment)
+      await stage.mend()
+      return [first, await stage.settled(payment)]
+    },
+    ends: [['settlement_unknown'], ['answered', 'replayed', '402']],
+    charges: [0, 1],
+  },
+} as const satisfies Record<string, Case>
+
+export type CaseName = keyof typeof CASES
+export const CASE_NAMES = Object.keys(CASES) as CaseName[]

@@ -1,0 +1,85 @@
+/** A running sandbox, by its own routes. */
+import { SvcError } from '../../src/domain/errors.js'
+import type { NetworkFacts } from '../../src/domain/network.js'
+import { isRecord } from '../../src/domain/x402.js'
+import type { FaultName, Stage as FaultStage } from '../../src/sandbox.js'
+
+export interface SandboxControl {
+  readonly url: string
+  feePayer(): Promise<unknown>
+  fund(address: string, credit: { readonly usdc: bigint; readonly microAlgos: bigint }): Promise<void>
+  usdcOf(address: string): Promise<bigint>
+  advance(rounds: number): Promise<void>
+  /** Sets the only fault. */
+  fault(stage: FaultStage, behaviour: FaultName, times?: number, delayMs?: number): Promise<void>
+  /** How many answers have had the fault. */
+  takenFaults(): Promise<number>
+  mend(): Promise<void>
+}
+
+/** More than any case takes. A fault without an end does not say how often it was taken. */
+const MANY = 1_000_000
+
+/** @throws SvcError `sandbox_unavailable`, `network_mismatch`, `invalid_fault` where the sandbox has faults already */
+export async function sandboxControl(url: string, network: NetworkFacts): Promise<SandboxControl> {
+  const ask = (path: string, method = 'GET', body?: object) => asked(url + path, method, body)
+  const overview = await ask('/sandbox')
+  if (overview.network !== network.caip2)
+    throw new SvcError(`The sandbox at ${url} is not on ${network.name}: set SVC_NETWORK`, 'network_mismatch')
+  const faults = async () => {
+    const { faults: set } = await ask('/sandbox/faults')
+    return Array.isArray(set) ? set.filter(isRecord) : []
+  }
+  const [first] = await faults()
+  if (first)
+    throw new SvcError(
+      `The sandbox has a fault already, ${first.stage}=${first.behaviour}: start it without, or curl -X DELETE ${url}/sandbox/faults`,
+      'invalid_fault',
+    )
+  let expected = 0
+  return {
+    url,
+    feePayer: async () => overview.feePayer,
+    async fund(address, { usdc, microAlgos }) {
+      const credit = { address, usdc: String(usdc), microAlgos: String(microAlgos), optIn: true }
+      await ask('/sandbox/fund', 'POST', credit)
+    },
+    async usdcOf(address) {
+      const { usdc } = await ask(`/sandbox/accounts/${address}`)
+      return BigInt(String(usdc ?? 0))
+    },
+    async advance(rounds) {
+      await ask('/sandbox/rounds', 'POST', { advance: rounds })
+    },
+    async fault(stage, behaviour, times = MANY, delayMs) {
+      expected = times
+      await ask('/sandbox/faults', 'PUT', { stage, behaviour, times, delayMs })
+    },
+    async takenFaults() {
+      const [left] = await faults()
+      return expected - Number(left?.times ?? 0)
+    },
+    async mend() {
+      await ask('/sandbox/faults', 'DELETE')
+    },
+  }
+}
+
+async function asked(
+  url: string,
+  method: string,
+  body: object | undefined,
+): Promise<Record<string, unknown>> {
+  let response: Response
+  try {
+    response = await fetch(url, { method, ...(body && { body: JSON.stringify(body) }) })
+  } catch {
+    throw new SvcError(
+      `No sandbox answers at ${new URL(url).origin}: start one with svc sandbox, or the agent with svc dev --sandbox`,
+      'sandbox_unavailable',
+    )
+  }
+  const value: unknown = await response.json().catch(() => undefined)
+  if (response.ok && isRecord(value)) return value
+  throw new SvcError(`${url} answered ${response.status}: this is no sandbox`, 'sandbox_unavailable')
+}

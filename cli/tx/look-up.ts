@@ -1,0 +1,95 @@
+/** What a node and an indexer know of one transaction. */
+import { ALGOD_TOKEN_HEADER } from '../../src/adapters/algorand/algod-api.js'
+import { INDEXER_TOKEN_HEADER } from '../../src/adapters/algorand/indexer-api.js'
+import { bigintIn, nodeClient, textIn, uint64In } from '../../src/adapters/algorand/node-clients.js'
+import { SvcError } from '../../src/domain/errors.js'
+import type { NetworkFacts } from '../../src/domain/network.js'
+import { isRecord } from '../../src/domain/x402.js'
+
+export type Sighting =
+  | { readonly state: 'landed'; readonly round: bigint; readonly moved?: Moved; readonly landedMs?: number }
+  | { readonly state: 'pending'; readonly lastValid: bigint; readonly moved?: Moved }
+  /** This node gave it up. Another node may still have it until its last valid round. */
+  | { readonly state: 'dropped'; readonly why: string; readonly lastValid: bigint; readonly moved?: Moved }
+  | { readonly state: 'unseen'; readonly nodeRound: bigint; readonly indexerRound?: bigint }
+
+/** What a transfer of an asset moves. */
+export interface Moved {
+  readonly payer: string
+  readonly receiver: string
+  readonly asset: string
+  readonly amount: bigint
+}
+
+export interface Places {
+  readonly network: NetworkFacts
+  readonly algod: { readonly url: string; readonly token: string | undefined }
+  readonly indexerUrl: string | undefined
+}
+
+/** @throws SvcError `node_unavailable`, `network_mismatch` */
+export async function lookUp(txId: string, { network, algod, indexerUrl }: Places): Promise<Sighting> {
+  const node = nodeClient(algod, ALGOD_TOKEN_HEADER)
+  const indexer = indexerUrl === undefined ? undefined : nodeClient({ url: indexerUrl }, INDEXER_TOKEN_HEADER)
+  try {
+    const params = await node.get('/v2/transactions/params')
+    if (textIn(params, 'genesis-hash') !== network.genesisHash)
+      throw new SvcError(`The node is not on ${network.name}: give another --network`, 'network_mismatch')
+    const reply = await node.ask(`/v2/transactions/pending/${txId}?format=json`)
+    if (reply.status === 200) return sightingOf(reply.body)
+    // Not by its path: a 404 would not say which round the indexer has reached.
+    const indexed = await indexer?.get(`/v2/transactions?txid=${txId}`)
+    const found = Array.isArray(indexed?.transactions) ? indexed.transactions.find(isOf(txId)) : undefined
+    if (found) return indexedSighting(found)
+    return {
+      state: 'unseen',
+      nodeRound: bigintIn(params, 'last-round'),
+      ...(indexed && { indexerRound: bigintIn(indexed, 'current-round') }),
+    }
+  } finally {
+    await Promise.all([node.close(), indexer?.close()])
+  }
+}
+
+function isOf(txId: string) {
+  return (transaction: unknown): transaction is Record<string, unknown> =>
+    isRecord(transaction) && transaction.id === txId
+}
+
+function sightingOf(body: Record<string, unknown>): Sighting {
+  const signed = isRecord(body.txn) ? body.txn : {}
+  const txn = isRecord(signed.txn) ? signed.txn : {}
+  const moved = txn.type === 'axfer' ? transferOf(txn) : undefined
+  if (body['confirmed-round'] !== undefined && body['confirmed-round'] !== 0)
+    return { state: 'landed', round: bigintIn(body, 'confirmed-round'), moved }
+  const lastValid = bigintIn(txn, 'lv')
+  const why = textIn(body, 'pool-error')
+  return why === '' ? { state: 'pending', lastValid, moved } : { state: 'dropped', why, lastValid, moved }
+}
+
+/** Nodes leave fields out that are zero. `asnd` is whose money a clawback moves. */
+function transferOf(txn: Record<string, unknown>): Moved {
+  return {
+    payer: textIn(txn, txn.asnd === undefined ? 'snd' : 'asnd'),
+    receiver: textIn(txn, 'arcv'),
+    asset: String(txn.xaid === undefined ? 0n : bigintIn(txn, 'xaid')),
+    amount: txn.aamt === undefined ? 0n : uint64In(txn, 'aamt'),
+  }
+}
+
+function indexedSighting(transaction: Record<string, unknown>): Sighting {
+  const transfer = transaction['asset-transfer-transaction']
+  const landed = {
+    state: 'landed',
+    round: bigintIn(transaction, 'confirmed-round'),
+    landedMs: Number(bigintIn(transaction, 'round-time')) * 1_000,
+  } as const
+  if (!isRecord(transfer)) return landed
+  const moved = {
+    payer: textIn(typeof transfer.sender === 'string' ? transfer : transaction, 'sender'),
+    receiver: textIn(transfer, 'receiver'),
+    asset: String(bigintIn(transfer, 'asset-id')),
+    amount: uint64In(transfer, 'amount'),
+  }
+  return { ...landed, moved }
+}

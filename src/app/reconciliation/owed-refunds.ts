@@ -1,0 +1,146 @@
+/**
+ * What a seller owes its callers: payments that landed and were not, or not wholly, answered. Each is what the chain has of it. A
+ * payment of the same amount from `payTo` back to the payer, later than it, settles one of them.
+ */
+
+import type { EndedCall } from '../../ports/call-observer.js'
+import type { Clock } from '../../ports/clock.js'
+import { systemClock } from '../../ports/clock.js'
+import type { IncomingTransfers, Transfer } from '../../ports/incoming-transfers.js'
+import type { JournalHeader } from '../../ports/journal-header.js'
+import type { Finding } from './findings.js'
+import {
+  type ReconciliationOptions,
+  type ReconciliationReport,
+  reconcileJournal,
+} from './reconcile-journal.js'
+
+export const OWED_REASONS = {
+  told_not_charged: 'the caller was told "not charged", and the payment landed',
+  settled_in_doubt: 'the caller was told settlement_unknown, the payment landed, and no answer followed',
+  stream_broken: 'the stream broke: the caller paid for all of it, and did not get all of it',
+} as const
+
+export type OwedReason = keyof typeof OWED_REASONS
+
+export interface OwedRefund {
+  readonly reason: OwedReason
+  readonly payer: string
+  /** Base units, as the chain has it. */
+  readonly amount: bigint
+  readonly txId: string
+  readonly landedMs: number
+  readonly endpoint?: string
+  readonly run?: string
+  /** The payment that sent it back; absent where it is still owed. */
+  readonly sentBackBy?: string
+}
+
+export interface OwedReport {
+  readonly books: ReconciliationReport
+  /** Oldest first. */
+  readonly refunds: readonly OwedRefund[]
+  /** Transfers that no run tells of. Some may be owed, too. */
+  readonly unexplained: number
+}
+
+interface Suspect {
+  readonly reason: OwedReason
+  readonly txId: string
+  readonly endpoint?: string
+  readonly run?: string
+}
+
+/** @throws SvcError `empty_journal`, `mixed_journal`, and the errors of the chain's adapters. */
+export async function owedRefunds(
+  options: ReconciliationOptions & { readonly clock?: Pick<Clock, 'now'> },
+): Promise<OwedReport> {
+  const broken = new Map<string, EndedCall>()
+  const books = await reconcileJournal({
+    ...options,
+    onBooked: run => void (run.streamBroken && run.txId !== undefined && broken.set(run.txId, run)),
+  })
+  if (broken.size > 0) await leaveOutReplayed(broken, options)
+  const suspects: Suspect[] = [
+    ...books.differences.flatMap(({ finding, txId, endpoint, run }) =>
+      isOwed(finding) && txId !== undefined ? [{ reason: finding, txId, endpoint, run }] : [],
+    ),
+    ...[...broken].map(([txId, { endpoint, id }]) => {
+      return { reason: 'stream_broken' as const, txId, endpoint, run: id }
+    }),
+  ]
+  const transfers = options.transfers(books.header)
+  try {
+    const landed = await landedOf(suspects, transfers, books.header)
+    const refunds = await markedSentBack(landed, transfers, books.header, options.clock ?? systemClock)
+    const unexplained = books.differences.filter(
+      ({ finding }) => finding === 'unexplained_transaction',
+    ).length
+    return { books, refunds, unexplained }
+  } finally {
+    await transfers.close()
+  }
+}
+
+function isOwed(finding: Finding): finding is Finding & OwedReason {
+  return finding === 'told_not_charged' || finding === 'settled_in_doubt'
+}
+
+/** A caller with an idempotency key may have had the whole answer later, in any of the journals. */
+async function leaveOutReplayed(
+  broken: Map<string, EndedCall>,
+  { journal }: Pick<ReconciliationOptions, 'journal'>,
+): Promise<void> {
+  for await (const { runs } of journal()) {
+    for (const { txId, final, streamBroken } of runs)
+      if (txId !== undefined && final === 'replayed' && !streamBroken) broken.delete(txId)
+  }
+}
+
+/** Only what the chain has is owed: a run may name a payment that never landed, or that paid somebody else. */
+async function landedOf(
+  suspects: readonly Suspect[],
+  transfers: IncomingTransfers,
+  { payTo, asset }: JournalHeader,
+): Promise<OwedRefund[]> {
+  const owed = new Map<string, OwedRefund>()
+  for (const { txId, ...suspect } of suspects) {
+    const transfer = owed.has(txId) ? undefined : await transfers.find(txId)
+    if (transfer?.receiver !== payTo || transfer.asset !== asset || transfer.amount === 0n) continue
+    const { payer, amount, landedMs } = transfer
+    owed.set(txId, { ...suspect, txId, payer, amount, landedMs })
+  }
+  return [...owed.values()].sort((a, b) => a.landedMs - b.landedMs)
+}
+
+/** Each transfer back settles one refund, the oldest first. */
+async function markedSentBack(
+  owed: readonly OwedRefund[],
+  transfers: IncomingTransfers,
+  { payTo, asset }: JournalHeader,
+  clock: Pick<Clock, 'now'>,
+): Promise<OwedRefund[]> {
+  const back = new Map<string, Transfer[]>()
+  for (const { payer, landedMs } of owed) {
+    if (back.has(payer)) continue
+    const found: Transfer[] = []
+    const since = { fromMs: landedMs - SECOND_MS, toMs: clock.now() + AHEAD_MS }
+    for await (const page of transfers.to(payer, asset, since))
+      found.push(...page.filter(transfer => transfer.payer === payTo))
+    back.set(payer, found)
+  }
+  return owed.map(refund => {
+    const candidates = back.get(refund.payer)!
+    const at = candidates.findIndex(
+      ({ amount, landedMs }) => amount === refund.amount && landedMs >= refund.landedMs,
+    )
+    if (at < 0) return refund
+    const [{ txId }] = candidates.splice(at, 1) as [Transfer]
+    return { ...refund, sentBackBy: txId }
+  })
+}
+
+/** Blocks have times in whole seconds, and an indexer leaves out the moment that is named. */
+const SECOND_MS = 1_000
+/** The chain's clock may be ahead of ours. */
+const AHEAD_MS = 600_000

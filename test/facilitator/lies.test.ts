@@ -268,7 +268,13 @@ describe('asked again', () => {
 
 describe('a no is final only for what nobody has submitted:', () => {
   const OVERSPEND = simulated('transaction T: overspend (account A)')
-  const cheap = { 'genesis-hash': TESTNET.genesisHash, 'last-round': 5, 'min-fee': 500, fee: 0 }
+  const cheap = {
+    'genesis-id': TESTNET.genesisId,
+    'genesis-hash': TESTNET.genesisHash,
+    'last-round': 5,
+    'min-fee': 500,
+    fee: 0,
+  }
 
   it("the network's fee fell after a submission without an answer", async () => {
     const { node, facilitator, make, pay } = await rig()

@@ -12,8 +12,9 @@ export default defineConfig({
     testTimeout: 30_000,
     hookTimeout: 30_000,
     retry: 0,
-    // vitest leaves one core to itself, which is half of a small machine; most tests wait for processes and timers.
-    maxWorkers: availableParallelism(),
+    // vitest leaves one core to itself, which is half of a small machine. Many tests wait for processes and timers, so there is
+    // one more worker than there are cores.
+    maxWorkers: availableParallelism() + 1,
     // Where no event can be awaited. A second, which is vitest's own, is short on a busy machine.
     expect: { poll: { interval: 10, timeout: 10_000 } },
   },

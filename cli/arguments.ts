@@ -63,7 +63,9 @@ export function required<T>(value: T | undefined, flag: string): T {
   throw new CommanderError(2, 'svc.missingFlag', `${flag} is missing`)
 }
 
+/** An empty text is refused: `--network "$NET"` with an unset variable must not mean mainnet. */
 export function networkArgument(text: string): Network {
+  if (text === '') throw new InvalidArgumentError('It is empty: a variable of the shell may be unset.')
   try {
     return networkFrom(text)
   } catch (error) {

@@ -4,8 +4,7 @@ import { networkFacts } from '../src/domain/network-definition.js'
 
 /** @throws SvcError `invalid_network` */
 export function networkFromEnvironment(): Network {
-  const { SVC_NETWORK: named, SVC_SANDBOX: sandbox } = process.env
-  return networkFrom(named || (sandbox ? 'testnet' : 'mainnet'))
+  return networkFrom(process.env.SVC_NETWORK)
 }
 
 /**

@@ -1,5 +1,6 @@
 /** Prints the body of an answer as it comes. A slow reader of stdout slows the stream down. */
 import { once } from 'node:events'
+import { isJson, mediaTypeOf } from '../src/app/client/read-response.js'
 import type { StreamResult } from '../src/client.js'
 import { json, shownText, writeResult } from './output.js'
 
@@ -18,10 +19,11 @@ export async function printStream(result: StreamResult, asJson: boolean): Promis
 
 type Piece = { readonly data: unknown } | { readonly text: string } | { readonly bytes: Uint8Array }
 
-async function* piecesOf({ headers, body, events }: StreamResult): AsyncGenerator<Piece> {
-  const type = (headers.get('content-type') ?? '').split(';', 1)[0]!.trim().toLowerCase()
+async function* piecesOf(result: StreamResult): AsyncGenerator<Piece> {
+  const { body, events } = result
+  const type = mediaTypeOf(result)
   if (type === 'text/event-stream') return yield* events()
-  const isText = type.startsWith('text/') || type === 'application/json' || type.endsWith('+json')
+  const isText = type.startsWith('text/') || isJson(type)
   const utf8 = new TextDecoder('utf-8', { ignoreBOM: true })
   for await (const bytes of body)
     yield isText ? { text: utf8.decode(bytes, { stream: true }) } : pieceOf(bytes)

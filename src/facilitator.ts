@@ -8,6 +8,7 @@ export { createFacilitator } from './app/facilitator/create-facilitator.js'
 export { type FacilitatorAppOptions, facilitatorApp } from './app/facilitator/facilitator-app.js'
 export type { FacilitatorOptions } from './app/facilitator/facilitator-options.js'
 export type {
+  Asker,
   CheckedCondition,
   FacilitatorCondition,
   ProtocolFacilitator,

@@ -36,7 +36,11 @@ export function bazaarCommand(program: Command): void {
       PAGE_ENTRIES_MAX,
     )
     .option('--all', 'read every page of the index, of --limit entries each')
-    .option('--facilitator <url>', 'whose index (default: the one that serve uses)', urlArgument)
+    .option(
+      '--facilitator <url>',
+      'whose index (default: the one that serve uses on the network of SVC_NETWORK)',
+      urlArgument,
+    )
     .option('--json', 'print the entries as JSON')
     .addHelpText(
       'after',
@@ -52,17 +56,27 @@ Example:
 
 async function bazaar({ search, limit, all, facilitator, json: asJson }: BazaarFlags): Promise<void> {
   const { listBazaar, listWholeBazaar } = await import('../../src/client.js')
-  const options = { limit, facilitatorUrl: facilitator }
+  const options = { limit, facilitatorUrl: facilitator ?? (await ownFacilitator()) }
   const reading = all ? listWholeBazaar(options) : listBazaar(options)
   const answer = await whileWaiting<WholeBazaarAnswer | BazaarAnswer>('reading the index', reading)
   if (!answer.ok) throw new SvcError(answer.error, 'bazaar_unavailable')
   const found = answer.resources.filter(resource => search === undefined || mentions(resource, search))
   if (asJson) print(json(found, 2))
   else if (found.length > 0) print(...found.flatMap(described))
-  else note(all ? 'Nothing of that is in the index.' : `Nothing of that is among the first ${limit} entries.`)
+  else note(all ? 'No match in the index.' : `No match in the first ${limit} entries.`)
   if (!('complete' in answer) || answer.complete) return
   note(`The index was not read to its end: ${printable(answer.stopped)}.`)
   process.exitCode = EXIT.failed
+}
+
+/** A definition names the facilitator of its network, whose index it is. `undefined`: the network cannot be read. */
+async function ownFacilitator(): Promise<string | undefined> {
+  const own = ownNetworkIfAny()
+  if (own === undefined) return undefined
+  const { remotesOf } = await import('../../src/app/server/remotes-from-options.js')
+  const [url] = remotesOf({}, own).facilitatorUrls
+  if (url !== undefined) return url
+  throw new SvcError(`There is no facilitator for ${own.name}: give --facilitator`, 'invalid_options')
 }
 
 function described({ resourceUrl, accepts, description }: BazaarResource): string[] {

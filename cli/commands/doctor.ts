@@ -56,7 +56,9 @@ async function doctor(flags: DoctorFlags): Promise<void> {
 
 async function examineFromOutside(url: string, network: NetworkFacts, flags: DoctorFlags): Promise<void> {
   const { examineListing } = await import('../doctor/listing/examine-listing.js')
-  const examining = examineListing({ url, network, facilitatorUrl: flags.facilitator })
+  const { remotesOf } = await import('../../src/app/server/remotes-from-options.js')
+  const [facilitatorUrl] = remotesOf({ facilitatorUrl: flags.facilitator }, network).facilitatorUrls
+  const examining = examineListing({ url, network, facilitatorUrl })
   report({ url }, await whileWaiting(`examining ${printable(url)}`, examining), flags)
 }
 

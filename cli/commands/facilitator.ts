@@ -50,7 +50,7 @@ export function facilitatorCommand(program: Command): void {
     .option('--fee-per-day-max <microalgos>', 'most that a day may cost (default: 1000000)', wholeArgument)
     .option(
       '--per-minute <count>',
-      'most verifications, and settlements, of one address (default: 600)',
+      'most verifications of one address, and ten times as many settlements (default: 600)',
       wholeArgument,
     )
     .option(

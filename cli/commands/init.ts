@@ -1,9 +1,9 @@
 /** `svc init`: makes a new agent from a template. The agent runs, has tests and can be paid before any line is changed. */
 import { type Command, Option } from 'commander'
+import { shellWord } from '../../src/domain/shell-word.js'
 import { TYPESCRIPT_SINCE } from '../node-version.js'
 import { json, print, printable } from '../output.js'
 import { projectFrom, TEMPLATES, type Template } from '../project.js'
-import { shellWord } from '../shell-word.js'
 
 export function initCommand(program: Command): void {
   program
@@ -32,7 +32,7 @@ async function init(folder: string, flags: { template: Template; json?: boolean 
   print(
     `${made.name} is in ${printable(made.folder)}. Next:`,
     '',
-    ...(folder === '.' ? [] : [`  cd ${shellWord(folder)}`]),
+    ...(folder === '.' ? [] : [`  cd ${shellWord(printable(folder))}`]),
     '  npm install',
     '  npm run dev',
     '',

@@ -1,10 +1,10 @@
 /** `svc localnet`: readies AlgoKit LocalNet, or another private node, to sell and to pay on, and settles there until it stops. */
 import type { Command } from 'commander'
+import { shellWord } from '../../src/domain/shell-word.js'
 import { portArgument } from '../arguments.js'
 import type { PlaceFlags } from '../localnet/place.js'
 import type { Localnet } from '../localnet/start-localnet.js'
-import { columns, json, print } from '../output.js'
-import { shellWord } from '../shell-word.js'
+import { columns, json, print, printable } from '../output.js'
 import { signalled } from '../signalled.js'
 import { whileWaiting } from '../spinner.js'
 
@@ -99,7 +99,7 @@ function described({ definition, file, buyer, seller, sponsor }: Localnet): stri
 export function exportsOf({ file, buyer }: Pick<Localnet, 'file' | 'buyer'>): string[] {
   return [
     '  unset SVC_SANDBOX',
-    `  export SVC_NETWORK=${shellWord(file)}`,
+    `  export SVC_NETWORK=${shellWord(printable(file))}`,
     `  export SVC_MNEMONIC='${buyer.mnemonic}'`,
   ]
 }

@@ -7,11 +7,11 @@ import type { Command } from 'commander'
 import { networkFrom } from '../../src/app/server/network-from.js'
 import { formatUsd } from '../../src/domain/money.js'
 import { isPublicNetwork } from '../../src/domain/network.js'
+import { shellWord } from '../../src/domain/shell-word.js'
 import type { Sandbox, SandboxOptions } from '../../src/sandbox.js'
 import { portArgument } from '../arguments.js'
-import { columns, json, print } from '../output.js'
+import { columns, json, print, printable } from '../output.js'
 import { SANDBOX_PORT, startSandboxNear } from '../sandbox-near.js'
-import { shellWord } from '../shell-word.js'
 import { signalled } from '../signalled.js'
 
 interface SandboxFlags {
@@ -78,7 +78,7 @@ function described({ url, wallet, seller, balance, network }: Sandbox, named: st
     'Paste this where agents and callers run:',
     '',
     `  export SVC_SANDBOX=${url}`,
-    `  export SVC_NETWORK=${isPublicNetwork(named) ? named : shellWord(resolve(named))}`,
+    `  export SVC_NETWORK=${isPublicNetwork(named) ? named : shellWord(printable(resolve(named)))}`,
     `  export SVC_PAY_TO=${seller.address}`,
     `  export SVC_MNEMONIC='${wallet.mnemonic}'`,
     '',

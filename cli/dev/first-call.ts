@@ -43,7 +43,8 @@ export async function offerOf(url: string, network?: Network, only?: string): Pr
   for (const endpoint of manifest.endpoints) {
     // Skip endpoints at other origins: the shown call, and the test of it here, go only to the agent that was asked.
     if (!URL.canParse(endpoint.url) || new URL(endpoint.url).origin !== origin) continue
-    if (only !== undefined && endpoint.name !== only) continue
+    // An example is JSON: it is not shown for an endpoint that takes text or bytes.
+    if (only === undefined ? endpoint.bodyType !== undefined : endpoint.name !== only) continue
     const call = await firstCall(endpoint, client, network)
     if (call) return { ...offer, call }
   }

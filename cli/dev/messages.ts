@@ -1,9 +1,9 @@
 /** The messages of `svc dev`. The agent prints its own output too; these lines are true whatever it prints. */
 import type { ManifestEndpoint } from '../../src/client.js'
 import { formatUsd } from '../../src/domain/money.js'
+import { shellWord } from '../../src/domain/shell-word.js'
 import { windowShown } from '../../src/domain/subscription-terms.js'
 import { printable, styled } from '../output.js'
-import { shellWord } from '../shell-word.js'
 import type { CallReport, FailureReport } from './announce.js'
 import type { FirstCall, Offer } from './first-call.js'
 
@@ -70,7 +70,11 @@ function endpointTold({ method, url, price, period, calls }: ManifestEndpoint): 
 }
 
 function quoteTold({ url, body }: FirstCall): string[] {
-  return ['Ask for its price, for nothing:', '', `  ${svc()} quote ${shellWord(url)}${bodyFlag(body)}`]
+  return [
+    'Ask for its price, for nothing:',
+    '',
+    `  ${svc()} quote ${shellWord(printable(url))}${bodyFlag(body)}`,
+  ]
 }
 
 function paidTold({ url, body, price }: FirstCall, exports: readonly string[]): string[] {
@@ -78,12 +82,12 @@ function paidTold({ url, body, price }: FirstCall, exports: readonly string[]): 
     'Pay it with play money. Paste this into another terminal, here:',
     '',
     ...exports,
-    `  ${svc()} call ${shellWord(url)} --max-price ${price}${bodyFlag(body)}`,
+    `  ${svc()} call ${shellWord(printable(url))} --max-price ${price}${bodyFlag(body)}`,
   ]
 }
 
 function bodyFlag(body: string | undefined): string {
-  return body === undefined ? '' : ` --body ${shellWord(body)}`
+  return body === undefined ? '' : ` --body ${shellWord(printable(body))}`
 }
 
 /**

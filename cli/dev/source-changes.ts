@@ -2,8 +2,9 @@
  * Notices changed sources: code and JSON in the entry's folder and below. Ignores installed, built and hidden files,
  * and other kinds of files, which the agent itself may write.
  */
-import { type Dirent, type FSWatcher, readdirSync, watch } from 'node:fs'
-import { extname, join } from 'node:path'
+import type { Stats } from 'node:fs'
+import { extname, relative, sep } from 'node:path'
+import { watch } from 'chokidar'
 
 export interface SourceChanges {
   /** Resolves at the next change, or at once if a change has not been reported yet. */
@@ -15,11 +16,10 @@ const SOURCES = new Set(['.ts', '.mts', '.cts', '.js', '.mjs', '.cjs', '.json'])
 const FOREIGN = new Set(['node_modules', 'dist', 'build', 'coverage'])
 /** Waits this long without a change: editors write in several steps, and a checkout changes many files. */
 const QUIET_MS = 100
-/** The system allows few watches, and an entry in a home folder has many folders below it. */
-const FOLDERS_MAX = 500
+/** An entry may lie in a home folder, which has many folders below it. */
+const DEPTH_MAX = 10
 
 export function sourceChanges(root: string): SourceChanges {
-  const watchers = new Map<string, FSWatcher>()
   let quiet: NodeJS.Timeout | undefined
   let changed = false
   let tell: (() => void) | undefined
@@ -32,30 +32,14 @@ export function sourceChanges(root: string): SourceChanges {
     }, QUIET_MS)
   }
 
-  function watchFolder(folder: string): void {
-    if (watchers.has(folder) || watchers.size >= FOLDERS_MAX) return
-    const watcher = watch(folder, (_, name) => {
-      const known = watchers.size
-      watchBelow(folder)
-      if (name === null || isSource(name) || watchers.size > known) notice()
-    })
-    watcher.once('error', () => forget(folder))
-    watchers.set(folder, watcher)
-    watchBelow(folder)
-  }
+  const ignored = (path: string, stats?: Stats) =>
+    relative(root, path).split(sep).some(isForeign) ||
+    (stats?.isFile() === true && !SOURCES.has(extname(path)))
+  const watcher = watch(root, { ignored, ignoreInitial: true, depth: DEPTH_MAX })
+  watcher.on('all', notice)
+  // A system that allows no more watches: what is watched already still is.
+  watcher.on('error', () => {})
 
-  function watchBelow(folder: string): void {
-    for (const entry of entriesOf(folder)) {
-      if (entry.isDirectory() && !isForeign(entry.name)) watchFolder(join(folder, entry.name))
-    }
-  }
-
-  function forget(folder: string): void {
-    watchers.get(folder)?.close()
-    watchers.delete(folder)
-  }
-
-  watchFolder(root)
   return {
     async next() {
       if (!changed) {
@@ -67,24 +51,11 @@ export function sourceChanges(root: string): SourceChanges {
     },
     close() {
       clearTimeout(quiet)
-      for (const folder of [...watchers.keys()]) forget(folder)
+      void watcher.close()
     },
-  }
-}
-
-/** A folder may be deleted before its event arrives. */
-function entriesOf(folder: string): Dirent[] {
-  try {
-    return readdirSync(folder, { withFileTypes: true })
-  } catch {
-    return []
   }
 }
 
 function isForeign(name: string): boolean {
   return name.startsWith('.') || FOREIGN.has(name)
-}
-
-function isSource(name: string): boolean {
-  return !isForeign(name) && SOURCES.has(extname(name))
 }

@@ -1,6 +1,6 @@
 /** Checks that the node answers, is on the configured network, and knows USDC by the id in quotes. */
 import type { Algod, NodeClient } from '../../src/adapters/algorand/node-clients.js'
-import { isPublicNetwork, type NetworkFacts, USDC_DECIMALS } from '../../src/domain/network.js'
+import { isPublicNetwork, type NetworkFacts, otherThan, USDC_DECIMALS } from '../../src/domain/network.js'
 import { isRecord } from '../../src/domain/x402.js'
 import { type Finding, failed, messageOf, ok } from './finding.js'
 
@@ -13,13 +13,13 @@ export async function algorandNode(
   algod: Pick<Algod, 'suggestedParams'>,
 ): Promise<Finding> {
   try {
-    const { genesisHash, lastRound } = await algod.suggestedParams()
-    if (genesisHash === network.genesisHash)
-      return ok(NODE, `${url} is on ${network.name}, at round ${lastRound}`)
+    const params = await algod.suggestedParams()
+    const other = otherThan(network, params)
+    if (other === undefined) return ok(NODE, `${url} is on ${network.name}, at round ${params.lastRound}`)
     return failed(
       NODE,
-      `${url} is not on ${network.name}: its genesis hash is ${genesisHash}`,
-      'Give a node of that network (--algod), or the other --network.',
+      `${url} is not on ${network.name}: ${other}`,
+      'Give a node of that network (--algod), the other --network, or the definition that the node answers to.',
     )
   } catch (error) {
     return failed(

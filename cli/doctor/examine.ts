@@ -1,8 +1,9 @@
 /** Runs all checks at once: none waits for another. */
-import { algodClient, nodeClient } from '../../src/adapters/algorand/node-clients.js'
+import { ALGOD_TOKEN_HEADER, algodOver } from '../../src/adapters/algorand/algod-api.js'
+import { nodeClient } from '../../src/adapters/algorand/node-clients.js'
 import { remotesOf } from '../../src/app/server/remotes-from-options.js'
-import { SvcError } from '../../src/domain/errors.js'
 import type { NetworkFacts } from '../../src/domain/network.js'
+import { nodeOf } from '../nodes-of-network.js'
 import { algorandNode, usdcAsset } from './algorand-node.js'
 import { facilitatorFindings } from './facilitator.js'
 import type { Finding } from './finding.js'
@@ -17,28 +18,25 @@ export interface Examined {
 }
 
 const NODE_TIMEOUT_MS = 5_000
-const TOKEN_HEADER = 'X-Algo-API-Token'
 
 export async function examine(examined: Examined): Promise<Finding[]> {
   const { network, payTo: address } = examined
-  const { facilitatorUrls, algodUrl, algodToken } = remotesOf(examined, network)
-  const isSandbox = algodUrl === process.env.SVC_SANDBOX
-  if (algodUrl === undefined)
-    throw new SvcError(`There is no algodUrl for ${network.name}: give --algod`, 'invalid_options')
-  const options = { url: algodUrl, token: algodToken, nodeTimeoutMs: NODE_TIMEOUT_MS }
-  const algod = algodClient(options)
-  const node = nodeClient(options, TOKEN_HEADER)
+  const { facilitatorUrls } = remotesOf({ facilitatorUrl: examined.facilitatorUrl }, network)
+  const options = { ...nodeOf(network, examined.algodUrl), nodeTimeoutMs: NODE_TIMEOUT_MS }
+  const isSandbox = options.url === process.env.SVC_SANDBOX
+  const node = nodeClient(options, ALGOD_TOKEN_HEADER)
+  const algod = algodOver(node)
   try {
     const findings = await Promise.all([
       nodeVersion(),
       payTo(address),
       usdcOptIn(address, network, { algod, node }),
       facilitatorFindings(facilitatorUrls[0], network),
-      algorandNode(algodUrl, network, algod),
+      algorandNode(options.url, network, algod),
       usdcAsset(network, node, isSandbox),
     ])
     return findings.flat()
   } finally {
-    await Promise.all([algod.close(), node.close()])
+    await node.close()
   }
 }

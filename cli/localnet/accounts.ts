@@ -121,6 +121,7 @@ async function landed(client: PostingNodeClient, steps: readonly Step[]): Promis
   const group = steps.map(({ txn, by }) => new SignedTransaction({ txn, sig: by.sign(bytesToSign(txn)) }))
   const landing = await land(facilitatorNode(client), group)
   if (landing.is === 'landed') return
-  const words = landing.is === 'refused' ? landing.words.slice(0, WORDS_MAX) : 'it has not been seen to land'
-  throw new SvcError(`LocalNet did not take ${landing.txId}: ${words}`, 'localnet_refused')
+  const words = landing.is === 'refused' ? landing.words : (landing.dropped ?? 'it has not been seen to land')
+  const message = `LocalNet did not take ${landing.txId}: ${words.slice(0, WORDS_MAX)}`
+  throw new SvcError(message, 'localnet_refused')
 }

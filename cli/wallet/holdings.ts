@@ -2,7 +2,7 @@
 import type { Algod } from '../../src/adapters/algorand/algod-api.js'
 import { algodClient } from '../../src/adapters/algorand/node-clients.js'
 import { SvcError } from '../../src/domain/errors.js'
-import type { NetworkFacts } from '../../src/domain/network.js'
+import { type NetworkFacts, otherThan } from '../../src/domain/network.js'
 import { nodeOf } from '../nodes-of-network.js'
 import { FEE_MICRO_ALGOS } from './land.js'
 
@@ -39,13 +39,14 @@ export async function holdingsOf(
 }
 
 async function read(algod: Algod, network: NetworkFacts, address: string): Promise<Holdings> {
-  const [{ genesisHash }, account, holding] = await Promise.all([
+  const [params, account, holding] = await Promise.all([
     algod.suggestedParams(),
     algod.account(address),
     algod.assetHolding(address, network.usdc),
   ])
-  if (genesisHash !== network.genesisHash)
-    throw new SvcError(`The node is not on ${network.name}`, 'network_mismatch')
+  const other = otherThan(network, params)
+  if (other !== undefined)
+    throw new SvcError(`The node is not on ${network.name}: ${other}`, 'network_mismatch')
   const held = {
     address,
     network,

@@ -1,7 +1,10 @@
 /** Sends transactions of the command line's own making, and waits until they have landed. */
 import type { SignedTransaction, SuggestedParams } from 'algosdk'
 import { awaitFate } from '../../src/adapters/algorand/facilitating/await-fate.js'
-import type { FacilitatorNode } from '../../src/adapters/algorand/facilitating/facilitator-node.js'
+import {
+  ALREADY_IN_LEDGER,
+  type FacilitatorNode,
+} from '../../src/adapters/algorand/facilitating/facilitator-node.js'
 import { txIdOf } from '../../src/adapters/algorand/transaction-bytes.js'
 import type { NetworkFacts } from '../../src/domain/network.js'
 import { systemClock } from '../../src/ports/clock.js'
@@ -11,7 +14,7 @@ export const FEE_MICRO_ALGOS = 1_000n
 const VALID_ROUNDS = 10n
 const LANDS_WITHIN_MS = 40_000
 
-/** All of it is ours: a node that asks for a higher fee, or that is of another network, is not believed. */
+/** We set every field. The node cannot raise the fee or change the network. */
 export function ownParams(
   network: Pick<NetworkFacts, 'genesisId' | 'genesisHashBytes'>,
   lastRound: bigint,
@@ -33,17 +36,18 @@ export type Landing = { readonly txId: string } & (
   | { readonly is: 'landed' }
   /** Nothing landed, and nothing will. */
   | { readonly is: 'refused'; readonly words: string }
-  /** It was sent, and may still land. */
-  | { readonly is: 'unknown' }
+  /** It was sent, and may still land, also where this node dropped it: others may have it. `dropped` has the node's words. */
+  | { readonly is: 'unknown'; readonly dropped?: string }
 )
 
 /** A group lands as a whole or not at all: its first transaction speaks for it. */
 export async function land(node: FacilitatorNode, group: readonly SignedTransaction[]): Promise<Landing> {
   const txId = txIdOf(group[0]!.txn)
   const sent = await node.submit(group)
-  if (sent.said === 'refused') return { is: 'refused', words: sent.words, txId }
+  // A proxy that sends it twice passes on the answer to the second one.
+  if (sent.said === 'refused' && !sent.words.includes(ALREADY_IN_LEDGER))
+    return { is: 'refused', words: sent.words, txId }
   const fate = await awaitFate(node, systemClock, txId, systemClock.monotonic() + LANDS_WITHIN_MS)
   if (fate?.is === 'landed') return { is: 'landed', txId }
-  if (fate?.is === 'dropped') return { is: 'refused', words: fate.words, txId }
-  return { is: 'unknown', txId }
+  return { is: 'unknown', txId, ...(fate?.is === 'dropped' && { dropped: fate.words }) }
 }

@@ -3,8 +3,9 @@ import {
   makeAssetTransferTxnWithSuggestedParamsFromObject,
   SignedTransaction,
   type SuggestedParams,
+  type Transaction,
 } from 'algosdk'
-import { ALGOD_TOKEN_HEADER } from '../../src/adapters/algorand/algod-api.js'
+import { ALGOD_TOKEN_HEADER, type Algod, algodOver } from '../../src/adapters/algorand/algod-api.js'
 import { facilitatorNode } from '../../src/adapters/algorand/facilitating/facilitator-node.js'
 import { nodeClient } from '../../src/adapters/algorand/node-clients.js'
 import type { SigningKey } from '../../src/adapters/algorand/signing-keys.js'
@@ -15,26 +16,44 @@ import { nodeOf } from '../nodes-of-network.js'
 import { land, ownParams } from './land.js'
 
 /**
- * @returns the transaction id, once the transfer has landed
- * @throws SvcError `node_unavailable` or `optin_refused` where nothing landed, `optin_unknown` where it may still land
+ * @returns the transaction id, once the transfer has landed; `undefined` where the account is opted in, and the node does not say by
+ * which transfer
+ * @throws SvcError `node_unavailable` or `optin_refused` where nothing landed or can land, `optin_unknown` where it may still land
  */
-export async function optIn(network: NetworkFacts, key: SigningKey, algodUrl?: string): Promise<string> {
-  const node = facilitatorNode(nodeClient(nodeOf(network, algodUrl), ALGOD_TOKEN_HEADER))
+export async function optIn(
+  network: NetworkFacts,
+  key: SigningKey,
+  algodUrl?: string,
+): Promise<string | undefined> {
+  const client = nodeClient(nodeOf(network, algodUrl), ALGOD_TOKEN_HEADER)
+  const node = facilitatorNode(client)
   try {
     const { lastRound } = await node.suggestedParams()
     const txn = optInOf(key.address, network.usdc, ownParams(network, lastRound))
     const landing = await land(node, [new SignedTransaction({ txn, sig: key.sign(bytesToSign(txn)) })])
     const { txId } = landing
     if (landing.is === 'landed') return txId
-    if (landing.is === 'refused') {
-      const message = `The node refused the opt-in: ${landing.words}`
-      throw new SvcError(message, 'optin_refused', undefined, { txId })
-    }
-    const message = `The opt-in was sent, and has not been seen to land: look ${txId} up`
-    throw new SvcError(message, 'optin_unknown', undefined, { txId })
+    if (landing.is === 'refused') throw refused(`The node refused the opt-in: ${landing.words}`, txId)
+    const result = await lastLook(algodOver(client), network, txn).catch(() => 'unknown')
+    if (result === 'opted in') return undefined
+    const why = landing.dropped === undefined ? '' : `; the node dropped it: ${landing.dropped}`
+    if (result === 'too late') throw refused(`The opt-in did not land while it was valid${why}`, txId)
+    const message = `The opt-in was sent, and has not been seen to land${why}. It may still land: look ${txId} up`
+    throw new SvcError(message, 'optin_unknown', undefined, { txId, charged: 'maybe' })
   } finally {
     await node.close()
   }
+}
+
+/** The round is asked for first: an account that has not opted in after the last valid one never will by this transfer. */
+async function lastLook(algod: Algod, { usdc }: NetworkFacts, { sender, lastValid }: Transaction) {
+  const round = await algod.lastRound()
+  if ((await algod.assetHolding(String(sender), usdc)) !== undefined) return 'opted in'
+  return round > lastValid ? 'too late' : 'unknown'
+}
+
+function refused(message: string, txId: string): SvcError {
+  return new SvcError(message, 'optin_refused', undefined, { txId })
 }
 
 export function optInOf(address: string, assetIndex: number, suggestedParams: SuggestedParams) {

@@ -1,6 +1,6 @@
 /**
- * Reads a network from what a user gave: a public network's name, or a definition. Nobody shall mean mainnet by mistake, nor
- * take another network for it, so a definition that shares a part of a public network's identity must share all of it.
+ * Reads a network from what a user gave: a public network's name, or a definition. Nobody must use mainnet by mistake, or think that
+ * another network is mainnet. So a definition that shares a part of a public network's identity must share all of it.
  */
 import { SvcError, shown } from './errors.js'
 import {
@@ -29,9 +29,10 @@ export function networkFacts(value: unknown, refuse: Refuse = refuseNetwork): Ne
   }
   const read = known.get(value)
   if (read) return read
-  const definition = checkedDefinition(value, why => refuse(`The definition of a network: ${why}`))
-  const publicName = publicNameOf(definition)
-  const facts = Object.freeze({ ...factsOfChecked(definition, publicName), given: definition })
+  const told: Refuse = why => refuse(`The definition of a network: ${why}`)
+  const definition = checkedDefinition(value, told)
+  const facts = Object.freeze({ ...factsOfChecked(definition, publicNameOf(definition)), given: definition })
+  refuseLies(facts, told)
   known.set(definition, facts)
   return facts
 }
@@ -69,11 +70,11 @@ function checkedDefinition(value: Record<string, unknown>, refuse: Refuse): Netw
         : refuse(`usdc is the asset's number, not ${shown(usdc)}`),
     ...urlsIn(urls, refuse),
   }
-  if (algodToken === undefined) return Object.freeze(refuseLies(definition, refuse))
+  if (algodToken === undefined) return Object.freeze(definition)
   // Never shown: it is a secret.
   if (typeof algodToken !== 'string' || !TOKEN.test(algodToken))
     refuse('algodToken is not printable ASCII text')
-  return Object.freeze(refuseLies({ ...definition, algodToken: algodToken as string }, refuse))
+  return Object.freeze({ ...definition, algodToken: algodToken as string })
 }
 
 type Urls = Pick<NetworkDefinition, 'algodUrl' | 'indexerUrl' | 'facilitatorUrl' | 'explorerUrl'>
@@ -94,30 +95,28 @@ function publicNameOf({ genesisHash }: NetworkDefinition): PublicNetwork | undef
   return found?.given as PublicNetwork | undefined
 }
 
-/** Money on mainnet is real. A play network that looks like it would sell for nothing, the other way round it would spend. */
-function refuseLies(definition: NetworkDefinition, refuse: Refuse): NetworkDefinition {
-  const publicName = publicNameOf(definition)
-  if (publicName !== undefined) {
-    const real = PUBLIC_NETWORKS[publicName]
+/**
+ * If a play network looks like mainnet, a seller gives goods away. If mainnet looks like a play network, a buyer spends real money.
+ */
+function refuseLies(facts: NetworkFacts, refuse: Refuse): void {
+  const { key } = facts
+  if (isPublicNetwork(key)) {
+    const real = PUBLIC_NETWORKS[key]
     for (const field of ['name', 'genesisId', 'usdc'] as const) {
-      if (definition[field] === real[field]) continue
-      const has = `${field} ${shown(definition[field])}`
-      refuse(`its genesis hash is ${publicName}'s, whose ${field} is ${shown(real[field])}: it says ${has}`)
+      if (facts[field] === real[field]) continue
+      const has = `${field} ${shown(facts[field])}`
+      refuse(`its genesis hash is ${key}'s, whose ${field} is ${shown(real[field])}: it says ${has}`)
     }
-    return definition
+    return
   }
-  const { caip2 } = factsOfChecked(definition)
   for (const real of [MAINNET, TESTNET]) {
-    if (caip2 === real.caip2) refuse(`its id would be ${real.name}'s, and its genesis hash is not`)
+    if (facts.caip2 === real.caip2) refuse(`its id would be ${real.name}'s, and its genesis hash is not`)
   }
   for (const field of ['name', 'genesisId'] as const) {
-    const claimed = claimedBy(definition[field])
+    const claimed = claimedBy(facts[field])
     if (claimed !== undefined)
-      refuse(
-        `its ${field} ${shown(definition[field])} says ${claimed}, and its genesis hash is not ${claimed}'s`,
-      )
+      refuse(`its ${field} ${shown(facts[field])} says ${claimed}, and its genesis hash is not ${claimed}'s`)
   }
-  return definition
 }
 
 /** `mainnet` anywhere in a name says mainnet. Private networks may be test networks, so only the whole name says testnet. */

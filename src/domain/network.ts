@@ -1,5 +1,6 @@
 /** Networks of Algorand as values: every name that the protocol gives one, and what is paid with there. */
 import { fromBase64 } from './base64.js'
+import { shown } from './errors.js'
 
 /** The public networks. On `testnet` USDC costs nothing. */
 export type PublicNetwork = 'mainnet' | 'testnet'
@@ -18,7 +19,7 @@ export type NetworkName = PublicNetwork | (string & Record<never, never>)
  * const localnet = {
  *   name: 'localnet',
  *   genesisId: 'dockernet-v1',
- *   genesisHash: 'kUt08LxeVAAGHnh4JoAoAMM9ql/hBwSoiFtlnKNeOxA=',
+ *   genesisHash: 'ThisIsNotAHash/PutTheHashOfYourNodeInHere+A=',
  *   usdc: 1002,
  *   algodUrl: 'http://localhost:4001',
  *   algodToken: 'a'.repeat(64),
@@ -168,6 +169,18 @@ export function isIdOf({ caip2, wholeHashId }: NetworkFacts, id: unknown): id is
   return id === caip2 || id === wholeHashId
 }
 
+/**
+ * Why a node that reports this is not of the network; `undefined` where it is. Both are asked because both are signed: with another
+ * genesis id the ledger refuses the transaction.
+ */
+export function otherThan(network: NetworkFacts, node: Genesis): string | undefined {
+  if (node.genesisHash !== network.genesisHash) return `its genesis hash is ${shown(node.genesisHash)}`
+  if (node.genesisId === network.genesisId) return undefined
+  return `its genesis id is ${shown(node.genesisId)}, not ${shown(network.genesisId)}`
+}
+
+type Genesis = Pick<NetworkDefinition, 'genesisHash' | 'genesisId'>
+
 /** The public network that an id names; `undefined` for any other text. */
 export function publicNetworkOf(id: unknown): PublicNetwork | undefined {
   if (isIdOf(MAINNET, id)) return 'mainnet'
@@ -177,6 +190,14 @@ export function publicNetworkOf(id: unknown): PublicNetwork | undefined {
 /** The network that an id names, for people: our own, or a public one; `undefined` for any other text. */
 export function networkOf(id: unknown, own: NetworkFacts | undefined): NetworkFacts | undefined {
   return [own, MAINNET, TESTNET].find(network => network && isIdOf(network, id))
+}
+
+/**
+ * Where nobody names a network; `sandbox` is the variable `SVC_SANDBOX`, which may be empty. A sandbox emulates testnet, unless its user
+ * names another network to both.
+ */
+export function unnamedNetwork(sandbox: string | undefined): PublicNetwork {
+  return sandbox ? 'testnet' : 'mainnet'
 }
 
 export function isPublicNetwork(value: unknown): value is PublicNetwork {

@@ -13,7 +13,8 @@ export function nodeUrls(
   sandbox: string | undefined,
 ): NodeUrls {
   const replaced = options.algodUrl ?? sandbox
-  // A public indexer is only a default beside the public node. A definition's is the user's word, whatever the node.
+  // A public indexer is only a default beside the public node. The user chose the indexer of a definition, so it is used with any
+  // node but a sandbox.
   const isPublic = typeof network.given === 'string'
   const passedOver = isPublic ? replaced !== undefined : replaced !== options.algodUrl
   return {

@@ -11,7 +11,7 @@ export interface ServiceMetadata {
   readonly iconUrl?: string
 }
 
-const TAGS_MAX = 5
+export const TAGS_MAX = 5
 const LABEL = /^[\x20-\x7e]{1,32}$/
 
 /** Checked; `name` is the agent's, which is the service's too where it fits. */
@@ -38,7 +38,8 @@ export function quotedService({
   return { ...(serviceName !== undefined && { serviceName }), ...(iconUrl !== undefined && { iconUrl }) }
 }
 
-function isLabel(value: unknown): value is string {
+/** What indexes take for a name or a tag. */
+export function isLabel(value: unknown): value is string {
   return typeof value === 'string' && LABEL.test(value)
 }
 

@@ -15,8 +15,9 @@ export interface ProtocolFacilitator {
    *
    * @param payload The payer's payment, as it came.
    * @param requirements The seller's own terms, never the payer's copy of them.
+   * @param asker Who asks. Without it, `submittedBefore` is never said.
    */
-  settle(payload: unknown, requirements: unknown): Promise<SettleAnswer>
+  settle(payload: unknown, requirements: unknown, asker?: Asker): Promise<SettleAnswer>
   /** Whether payments to this address are settled. */
   pays(payTo: string): boolean
   /** For metrics. No secret is in it. */
@@ -26,6 +27,17 @@ export interface ProtocolFacilitator {
   /** Waits for settlements that have begun, at most about 15 seconds, and ends the connections. Later questions reject. */
   close(): Promise<void>
 }
+
+/** Who asks a facilitator. */
+export interface Asker {
+  /** A random text that one server process has for itself. */
+  readonly id: string
+  /** The question is a call in this process, so it comes once. A network may deliver a question twice. */
+  readonly inProcess: boolean
+}
+
+/** The header in which a server that asks over REST names itself: 16 to 64 letters, digits, hyphens or underscores. */
+export const ASKER_HEADER = 'svc-asker'
 
 /** What `/supported` answers. */
 export interface SupportedAnswer {
@@ -66,8 +78,8 @@ export interface SettleAnswer {
   /** For people; often the node's words. */
   readonly errorMessage?: string
   /**
-   * The payment was submitted before this call. A server that asks for the first time learns that another server sells its
-   * answer. Not of the protocol: other facilitators do not say it.
+   * The payment was submitted because another asker asked for it. A server that asks for the first time learns that another
+   * server sells its answer. Not of the protocol: other facilitators do not say it.
    */
   readonly submittedBefore?: true
 }

@@ -14,6 +14,8 @@ import type { NetworkKey } from '../domain/network.js'
  *
  * Each move is atomic, and idempotent for its reservation: several processes may settle the same one. Processes with
  * one budget share one implementation. A ledger that rejects is down, and nothing is paid.
+ *
+ * The networks of a budget are counted together: play money takes room from real money, and never gives any.
  */
 export interface SpendLedger {
   /** Counts the spend, unless the sum would then exceed `capBaseUnits`. Returns whether it was counted. */

@@ -64,6 +64,7 @@ describe.each(Object.entries(CLIENTS))('over %s', (_, clientOf) => {
         minFeeMicroAlgos: 1_000n,
         feePerByteMicroAlgos: 0n,
         genesisHash: 'hash',
+        genesisId: 'x',
       })
       expect(node.requests).toEqual(['/algod/v2/transactions/params'])
       expect(node.headers[0]!['x-algo-api-token']).toBe('secret')
@@ -104,6 +105,7 @@ describe.each(Object.entries(CLIENTS))('over %s', (_, clientOf) => {
       ['a round as text', () => ({ ...PARAMS, 'last-round': '7' })],
       ['a round beyond 2^53', () => ({ ...PARAMS, 'last-round': 2 ** 60 })],
       ['a negative fee', () => ({ ...PARAMS, 'min-fee': -1 })],
+      ['no genesis id', () => ({ ...PARAMS, 'genesis-id': undefined })],
       ['no genesis hash', () => ({ ...PARAMS, 'genesis-hash': undefined })],
       ['a cut connection', (_, response) => void response.destroy()],
       ['more than 8 MB', (_, response) => void response.end(Buffer.alloc(9 * 1024 * 1024, 0x20))],

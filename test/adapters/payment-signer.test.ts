@@ -19,6 +19,7 @@ function nodeOn(network: PublicNetwork, changes: Partial<SuggestedParams> = {}) 
     minFeeMicroAlgos: 1_000n,
     feePerByteMicroAlgos: 0n,
     genesisHash: PUBLIC_NETWORKS[network].genesisHash,
+    genesisId: PUBLIC_NETWORKS[network].genesisId,
     ...changes,
   }
   const node = {
@@ -128,6 +129,11 @@ describe('nothing is signed', () => {
   it('on a node of another network', async () => {
     const signing = signer({ genesisHash: MAINNET.genesisHash })
     await expect(signing.sign(challenge, quoted)).rejects.toMatchObject({ code: 'network_mismatch' })
+    const misnamed = signer({ genesisId: 'sandnet-v1' }).sign(challenge, quoted)
+    await expect(misnamed).rejects.toMatchObject({
+      code: 'network_mismatch',
+      message: expect.stringContaining("genesis id is 'sandnet-v1', not 'testnet-v1.0'"),
+    })
   })
 
   it('on a node that asks for a fortune in fees', async () => {

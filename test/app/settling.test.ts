@@ -138,12 +138,15 @@ describe('a settlement', () => {
     expect((await ended(settle)).answer).toBe('unknown')
   })
 
-  it.each([false, true])(
-    'that was submitted before is another server’s, confirmed on chain or not: %s',
-    async confirmOnChain => {
+  it.each<[boolean, string]>([
+    [false, 'elsewhere'],
+    [true, 'unknown'],
+  ])(
+    'that another server submitted is so only by who has the word: confirmed on chain %s, it is %s',
+    async (confirmOnChain, answer) => {
       const says = { verdict: 'spent', reason: 'already in ledger', submittedBefore: true } as const
       const { ended, seen } = scene({ says, confirmOnChain })
-      expect((await ended(settle)).answer).toBe('elsewhere')
+      expect((await ended(settle)).answer).toBe(answer)
       expect(seen.lookups).toBe(0)
     },
   )

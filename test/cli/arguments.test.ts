@@ -122,8 +122,9 @@ describe('a slip', () => {
     [['wallet', 'balance', '--algod', 'node'], 'It is an http(s) URL'],
     [['audit', 'no-such.jsonl'], 'no-such.jsonl cannot be used: there is no such file'],
     [['quote', 'http://x', '--header', 'b'], "It is 'Name: value'"],
+    [['call', 'http://x', '--max-price', '1', '--network', ''], 'It is empty'],
   ])('%j is told on one line', async (args, what) => {
-    const { code, stdout, stderr } = await svc(args)
+    const { code, stdout, stderr } = await svc(args, { SVC_NETWORK: 'testnet' })
     expect([code, stdout, stderr.trim().split('\n').length]).toEqual([2, '', 1])
     expect(stderr).toContain(what)
   })

@@ -64,7 +64,11 @@ describe.concurrent('svc bazaar', () => {
       svc(['bazaar', '--facilitator', 'http://127.0.0.1:9']),
       svc(['bazaar', '--limit', '101']),
     ])
-    expect(none).toMatchObject({ code: 0, stdout: '', stderr: expect.stringContaining('Nothing of that') })
+    expect(none).toMatchObject({
+      code: 0,
+      stdout: '',
+      stderr: expect.stringContaining('No match in the first 100 entries.'),
+    })
     expect(gone).toMatchObject({
       code: 1,
       stdout: '',

@@ -285,6 +285,30 @@ describe('svc doctor --bazaar', () => {
       /no entry of accepts/,
     ],
     [
+      'a quote of nothing',
+      requoted(quote => {
+        for (const entry of quote.accepts) entry.amount = '0'
+      }),
+      ['quote /say: failed'],
+      /no entry of accepts can be paid/,
+    ],
+    [
+      'a quote whose money is taken before the work',
+      requoted(quote => {
+        for (const entry of quote.accepts) entry.extra.paymentFlow = 'upfront'
+      }),
+      ['quote /say: failed'],
+      /no entry of accepts can be paid/,
+    ],
+    [
+      'a quote with a false sponsor',
+      requoted(quote => {
+        for (const entry of quote.accepts) entry.extra.feePayer = 'A'
+      }),
+      ['quote /say: failed'],
+      /no entry of accepts can be paid/,
+    ],
+    [
       'a header that proxies refuse',
       requoted(quote => {
         quote.error = 'x'.repeat(7_000)

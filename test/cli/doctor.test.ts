@@ -1,7 +1,9 @@
 /** `svc doctor`: each thing that can be wrong, found and named with its cure, and nothing else with it. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { algorandNode } from '../../cli/doctor/algorand-node.js'
 import { CAIP2, TESTNET, USDC_ASSET_ID } from '../../src/domain/network.js'
 import { type Sandbox, startSandbox } from '../../src/sandbox.js'
+import { emptyNode } from '../support/empty-node.js'
 import { type FakeNode, fakeNode } from '../support/fake-node.js'
 import { svc } from './run.js'
 
@@ -118,7 +120,12 @@ describe.concurrent('svc doctor', () => {
   })
 
   const onTestnet = {
-    '/v2/transactions/params': { 'last-round': 5, 'min-fee': 1000, 'genesis-hash': TESTNET.genesisHash },
+    '/v2/transactions/params': {
+      'last-round': 5,
+      'min-fee': 1000,
+      'genesis-hash': TESTNET.genesisHash,
+      'genesis-id': TESTNET.genesisId,
+    },
     '/v2/accounts/': { 'asset-holding': { amount: 0, 'asset-id': USDC_ASSET_ID.testnet } },
   }
   const assets: [string, unknown, string[]][] = [
@@ -132,6 +139,15 @@ describe.concurrent('svc doctor', () => {
       expect((await examined(['--algod', algod])).wrong).toEqual(wrong)
     })
   }
+
+  it('finds a node that reports another genesis id, because payments are signed with it too', async () => {
+    const params = { ...(await emptyNode().suggestedParams()), genesisId: 'sandnet-v1' }
+    const suggestedParams = async () => params
+    expect(await algorandNode(NOWHERE, TESTNET, { suggestedParams })).toMatchObject({
+      status: 'failed',
+      message: expect.stringContaining("genesis id is 'sandnet-v1', not 'testnet-v1.0'"),
+    })
+  })
 
   it('takes payTo and network from the environment, and a flag over it', async () => {
     const env = { SVC_SANDBOX: sandbox.url, SVC_PAY_TO: sandbox.seller.address, SVC_NETWORK: 'testnet' }

@@ -20,6 +20,12 @@ it('is a call of the agent itself', async () => {
   })
 })
 
+it('is of an endpoint that takes JSON, whatever stands before it', async () => {
+  const upload = defineEndpoint({ name: 'upload', price: '$0.02', bodyType: 'text', handler: () => 'taken' })
+  const { url } = await open([upload, echo])
+  expect((await offerAt(Number(new URL(url).port)))?.call?.url).toBe(`${url}/echo`)
+})
+
 it('has its price on a network of one’s own too, whose definition need not name a node', async () => {
   const sandbox = closing(await startSandbox({ network: LOCALNET }))
   const { url } = await open([echo], { sandbox, about: { network: sandbox.network } })

@@ -169,7 +169,10 @@ it('makes USDC where its funder has made none, and takes the oldest', async () =
   const node: PostingNodeClient = {
     async get(path) {
       if (path === '/v2/transactions/params')
-        return { 'last-round': 0, 'min-fee': 1_000, 'genesis-hash': LOCALNET.genesisHash }
+        return {
+          ...{ 'last-round': 0, 'min-fee': 1_000 },
+          ...{ 'genesis-hash': LOCALNET.genesisHash, 'genesis-id': LOCALNET.genesisId },
+        }
       const others = [asset(1001, 'EURC'), asset(1002, 'USDC', 2)]
       const made = sent.length > 0 ? [asset(1009, 'USDC'), asset(1004, 'USDC')] : []
       return { 'created-assets': [...others, ...made] }

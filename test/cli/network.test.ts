@@ -2,7 +2,7 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { MAINNET, TESTNET } from '../../src/domain/network.js'
 import { networkFacts } from '../../src/domain/network-definition.js'
 import { defineEndpoint, networkFrom } from '../../src/index.js'
@@ -96,6 +96,22 @@ describe('a network of one’s own', () => {
     expect(quote.stdout.match(/^price/gm)).toHaveLength(1)
   })
 
+  it('has its own index, which its facilitator keeps', async () => {
+    await svc(['call', `${seller.url}/work`, '--max-price', '0.01'], {
+      SVC_MNEMONIC: sandbox.wallet.mnemonic,
+      SVC_NETWORK: file,
+    })
+    const nameless = await written('no-facilitator.json', LOCALNET)
+    const [bazaar, doctor, none] = await Promise.all([
+      svc(['bazaar'], { SVC_NETWORK: file }),
+      svc(['doctor', '--bazaar', seller.url, '--network', file]),
+      svc(['bazaar'], { SVC_NETWORK: nameless }),
+    ])
+    expect(bazaar).toMatchObject({ code: 0, stdout: `${seller.url}/work  $0.01 on localnet\n` })
+    expect(doctor.stdout).toMatch(/\nlisted +ok +1 of 1 resources/)
+    expect(none).toMatchObject({ code: 2, stderr: expect.stringContaining('no facilitator for localnet') })
+  })
+
   it('is asked about the journal that names it, and about no other', async () => {
     await svc(['call', `${seller.url}/work`, '--max-price', '0.01'], {
       SVC_MNEMONIC: sandbox.wallet.mnemonic,
@@ -168,9 +184,13 @@ describe('a file', () => {
     ])
   })
 
-  it('is not needed for a public network, and nothing means mainnet', () => {
+  it('is not needed for a public network, and nothing means mainnet, or testnet with a sandbox', () => {
     expect(networkFrom('testnet')).toBe('testnet')
-    expect([networkFrom(undefined), networkFrom('')]).toEqual(['mainnet', 'mainnet'])
+    const unnamed = () => [undefined, ''].map(networkFrom)
+    expect(unnamed()).toEqual(['mainnet', 'mainnet'])
+    vi.stubEnv('SVC_SANDBOX', sandbox.url)
+    expect(unnamed()).toEqual(['testnet', 'testnet'])
+    vi.unstubAllEnvs()
     expect(networkFacts(networkFrom('testnet'))).toBe(TESTNET)
   })
 })

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { signingKey } from '../../src/adapters/algorand/signing-keys.js'
+import { MAINNET, type NetworkFacts, TESTNET } from '../../src/domain/network.js'
 import { type Sandbox, startSandbox } from '../../src/sandbox.js'
 import { closing } from '../support/closing.js'
 import { fakeNode } from '../support/fake-node.js'
@@ -42,8 +43,13 @@ async function fund(address: string, microAlgos: number): Promise<void> {
 }
 
 /** A node of a network, with one account: JSON as it is sent, because its integers are longer than ours. */
-async function nodeOf(genesisHash: string, account: string, holding: string) {
-  const params = JSON.stringify({ 'last-round': 1, 'min-fee': 1_000, 'genesis-hash': genesisHash })
+async function nodeOf({ genesisHash, genesisId }: NetworkFacts, account: string, holding: string) {
+  const params = JSON.stringify({
+    'last-round': 1,
+    'min-fee': 1_000,
+    'genesis-hash': genesisHash,
+    'genesis-id': genesisId,
+  })
   return closing(
     await fakeNode((path, response) => {
       const answer = path.endsWith('/params') ? params : path.includes('/assets/') ? holding : account
@@ -124,10 +130,37 @@ describe('an account', () => {
     expect(sandbox.balance(address)).toMatchObject({ usdc: 0n })
   })
 
+  it('is opted in where a proxy sends the transfer twice, and passes on the second answer', async () => {
+    const { address, mnemonic } = await made()
+    await fund(address, 201_000)
+    const node = closing(await faultyNode(sandbox))
+    node.set('submit', 'twice')
+    const { code, stdout } = await fed(mnemonic, ['optin', '--json', '--algod', node.url])
+    expect([code, JSON.parse(stdout).txId]).toEqual([0, sandbox.transactions().at(-1)?.txId])
+  })
+
+  it.each([
+    ['may still land', 1, 'optin_unknown', 4],
+    ['cannot land any more', 20, 'optin_refused', 1],
+  ])('is told of a transfer that the node dropped whether it %s', async (_, rounds, error, exit) => {
+    const { address, mnemonic } = await made()
+    await fund(address, 201_000)
+    const node = closing(await faultyNode(sandbox))
+    node.pool()
+    const opting = fed(mnemonic, ['optin', '--algod', node.url])
+    await node.pooled()
+    sandbox.advanceRounds(rounds)
+    node.drop('the pool is full')
+    const { code, stderr } = await opting
+    expect([code, stderr]).toEqual([exit, expect.stringContaining(`dropped it: the pool is full`)])
+    expect(stderr).toContain(`(${error})`)
+    expect(stderr).not.toContain('refused the opt-in')
+  })
+
   it('shows its holdings to people, beyond 2^53 base units as well', async () => {
     const address = sandbox.wallet.address
     const node = await nodeOf(
-      'SGO1GKSzyE7IEPItTxCByw9x8FmnrCDexi9/cOUJOiI=',
+      TESTNET,
       '{"amount":9007199254740993,"min-balance":200000}',
       '{"asset-holding":{"amount":18446744073709551615,"is-frozen":false}}',
     )
@@ -140,11 +173,7 @@ describe('an account', () => {
     const { mnemonic } = await made()
     const other = await fed(mnemonic, ['optin', '--network', 'mainnet'])
     expect([other.code, other.stderr]).toEqual([1, expect.stringContaining('(network_mismatch)')])
-    const node = await nodeOf(
-      'wGHE2Pwdvd7S12BL5FaOP20EGYesN73ktiC1qzkkit8=',
-      '{"amount":1000000,"min-balance":100000}',
-      '{}',
-    )
+    const node = await nodeOf(MAINNET, '{"amount":1000000,"min-balance":100000}', '{}')
     const silent = await fed(mnemonic, ['optin', '--network', 'mainnet', '--algod', node.url])
     expect([silent.code, silent.stderr]).toEqual([2, expect.stringContaining('(not_confirmed)')])
   })

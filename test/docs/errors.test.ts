@@ -35,6 +35,7 @@ const NO_CODES: Readonly<Record<string, string>> = {
   not_asset_transfer: "a facilitator's reason",
   invalid_group_id: "a facilitator's reason",
   invalid_fee_payer: "a facilitator's reason",
+  sponsor_fee: "a facilitator's reason",
   algod: "a node's answer, which has a message only",
   indexer: "an indexer's answer, which has a message only",
   fault: 'the body of an answer that a test asked the sandbox for',

@@ -1,6 +1,10 @@
 import { describe, expect, it } from 'vitest'
+import { CAIP2, MAINNET, TESTNET } from '../../src/domain/network.js'
+import { networkFacts } from '../../src/domain/network-definition.js'
 import { priceOf } from '../../src/domain/usd-price-for-display.js'
+import { LOCALNET } from '../support/localnet.js'
 
+const mainnet = CAIP2.mainnet
 const entry = { scheme: 'exact', amount: '10000', asset: '31566704', payTo: 'A' }
 
 describe('priceOf, as specification 4.8 has it,', () => {
@@ -21,10 +25,17 @@ describe('priceOf, as specification 4.8 has it,', () => {
     ['a price that is a number', { price: 0.02 }, 0.02],
     ['a price that is a sum of numbers', { price: 0.1 + 0.2 }, 0.3],
     ['nothing to pay', { amount: '0' }, 0],
+    ['an amount that a price beside it contradicts', { ...entry, amount: '900000000', price: '$0.01' }, 900],
+    ['an entry with its network', { ...entry, network: mainnet }, 0.01],
+    ['an entry with its network’s other id', { ...entry, network: MAINNET.wholeHashId }, 0.01],
   ])('reads %s', (_, requirements, usd) => expect(priceOf(requirements)).toBe(usd))
 
   it.each([
     ['another asset', { ...entry, asset: '1' }],
+    ['testnet’s USDC on mainnet', { ...entry, network: mainnet, asset: TESTNET.usdcId }],
+    ['mainnet’s USDC on a private network', { ...entry, network: networkFacts(LOCALNET).caip2 }],
+    ['an unknown network', { amount: '10000', network: 'base' }],
+    ['an unreadable amount beside a price', { amount: 'much', price: '$0.01' }],
     ['an amount with a fraction', { amount: 0.5 }],
     ['an amount that no number holds exactly', { amount: 2 ** 53 }],
     ['an amount that is no number', { amount: Number.NaN }],
@@ -44,4 +55,14 @@ describe('priceOf, as specification 4.8 has it,', () => {
     ['null', null],
     ['nothing', undefined],
   ])('reads no price in %s', (_, requirements) => expect(priceOf(requirements)).toBeNull())
+
+  it('takes a number for the USDC of its reader’s network only there', () => {
+    const { usdcId, caip2 } = networkFacts(LOCALNET)
+    const read = (asset: string, network: string) => priceOf({ ...entry, asset, network }, LOCALNET)
+    expect([read(usdcId, caip2), read(usdcId, mainnet), read(MAINNET.usdcId, caip2)]).toEqual([
+      0.01,
+      null,
+      null,
+    ])
+  })
 })

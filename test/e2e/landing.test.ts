@@ -230,7 +230,7 @@ describe('a paid endpoint in a browser', () => {
       [
         'say',
         '$0.01 per call',
-        `svc call &#39;${seller.url}/say&#39; --body &#39;{&quot;text&quot;:&quot;example&quot;}&#39; --max-price 0.01 --network testnet`,
+        `svc call ${seller.url}/say --body &#39;{&quot;text&quot;:&quot;example&quot;}&#39; --max-price 0.01 --network testnet`,
       ],
       [
         'news/all?of=today',
@@ -254,6 +254,17 @@ describe('a paid endpoint in a browser', () => {
       for (const part of told) expect(text).toContain(part)
     }
   })
+
+  it.each(['text', 'bytes'] as const)(
+    'shows no command for a body of %s, which is not JSON',
+    async bodyType => {
+      const upload = defineEndpoint({ name: 'upload', price: '$0.01', bodyType, handler })
+      const seller = await open([upload])
+      const { text } = await read(`${seller.url}/upload`, HTML)
+      expect(text).toContain('$0.01 per call')
+      expect(text).not.toContain('svc call')
+    },
+  )
 
   it('is a page for no other method, and for no other answer', async () => {
     const seller = await open([say, month])

@@ -398,6 +398,7 @@ describe('a node of another network', () => {
     'min-fee': 1_000,
     fee: 0,
     'genesis-hash': genesisHash,
+    'genesis-id': 'any-v1',
   })
 
   it('is noticed while no call comes, shown, and believed in nothing', async () => {

@@ -184,7 +184,7 @@ describe('another network', () => {
     const before = [balances(own), balances(other)]
     await expect(payerOn(own).call(`${onOther.url}/work`)).rejects.toMatchObject({
       code: 'unreadable_quote',
-      message: expect.stringContaining('in USDC on localnet;'),
+      message: expect.stringContaining('in USDC on localnet (it is for testnet); nothing was paid'),
     })
     const misled = payerOn(own, { algodUrl: other.url })
     await expect(misled.call(`${onOwn.url}/work`)).rejects.toMatchObject({ code: 'network_mismatch' })

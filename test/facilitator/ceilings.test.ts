@@ -2,10 +2,14 @@
 import algosdk, { type Transaction } from 'algosdk'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { type SigningKey, signingKey } from '../../src/adapters/algorand/signing-keys.js'
+import { bytesToSign, decodeMember } from '../../src/adapters/algorand/transaction-bytes.js'
 import { settlementOf } from '../../src/adapters/facilitator/verdict-of-response.js'
+import { feeBudget } from '../../src/app/facilitator/fee-budget.js'
 import { ALGORAND_MAINNET, ALGORAND_TESTNET, MAINNET, TESTNET } from '../../src/domain/network.js'
+import type { PaymentPayload } from '../../src/domain/x402.js'
 import { createFacilitator } from '../../src/facilitator.js'
-import type { SandboxAccount } from '../../src/sandbox.js'
+import type { Sandbox, SandboxAccount } from '../../src/sandbox.js'
 import { moved, paymentsOn, rig } from './rig.js'
 
 const USDC = 10_458_941
@@ -15,9 +19,9 @@ describe('requirements', () => {
   it.each([
     ['another payTo', (other: string) => ({ payTo: other })],
     ['another asset', () => ({ asset: '5' })],
-  ])('%s are refused, and nothing is signed', async (_, changed) => {
+  ])('%s are refused, and nothing is signed', async (_, other) => {
     const { facilitator, pay, sandbox, node } = await rig()
-    const { payload, requirements } = await pay(changed(sandbox.accounts('stranger').address))
+    const { payload, requirements } = await pay(other(sandbox.accounts('stranger').address))
     const reason = 'invalid_payment_requirements'
     expect(await facilitator.verify(payload, requirements)).toMatchObject({
       isValid: false,
@@ -27,6 +31,25 @@ describe('requirements', () => {
     expect(settled).toMatchObject({ success: false, errorReason: reason, transaction: '' })
     expect(settlementOf({ status: 200, body: { ...settled } }).verdict).toBe('refused')
     expect(node.asked).not.toContain('simulate')
+  })
+
+  it('of nothing are refused: they would use up the fees of a day at no cost', async () => {
+    const { facilitator, pay, sandbox } = await rig()
+    const { payload, requirements } = await pay()
+    const nothing = changed(sandbox, payload, (_, { assetTransfer }) => {
+      Object.assign(assetTransfer!, { amount: 0n })
+    })
+    const settled = await facilitator.settle(nothing, { ...requirements, amount: '0' })
+    expect(settled).toMatchObject({ success: false, errorReason: 'invalid_payment_requirements' })
+  })
+
+  it('of less than the least amount are refused', async () => {
+    const { facilitator, pay } = await rig({ amountMin: '$0.01' })
+    const [less, least] = [await pay({ amount: '9999' }), await pay({ amount: '10000' })]
+    expect(await facilitator.verify(less.payload, less.requirements)).toMatchObject({
+      invalidReason: 'invalid_payment_requirements',
+    })
+    expect(await facilitator.verify(least.payload, least.requirements)).toMatchObject({ isValid: true })
   })
 
   it('of another network are refused', async () => {
@@ -94,6 +117,49 @@ describe('ceilings', () => {
     expect(facilitator.condition().feesToday).toBe(2_000)
   })
 
+  it('of a day: a clock that jumped far ahead, and was set right, keeps no later day from its budget', () => {
+    const DAY_MS = 86_400_000
+    let [nowMs, uptimeMs] = [100 * DAY_MS, 0]
+    const budget = feeBudget(2_000n, { now: () => nowMs, monotonic: () => uptimeMs })
+    const spends = (id: string) => budget.reserve(id, 2_000n)
+    nowMs += 365 * DAY_MS
+    expect([spends('ahead'), spends('more')]).toEqual([true, false])
+    nowMs -= 365 * DAY_MS
+    uptimeMs += DAY_MS - 1
+    expect(spends('set right')).toBe(false)
+    uptimeMs += 1
+    nowMs += DAY_MS
+    expect([spends('a day later'), spends('no more')]).toEqual([true, false])
+  })
+
+  it('of a day: a payment that is not submitted holds nothing of it', async () => {
+    const { node, pass, facilitator, pay } = await rig({ feePerDayMax: 2_000 })
+    const [stalled, other] = [await pay(), await pay()]
+    node.set('simulate', 'hang')
+    const settling = facilitator.settle(stalled.payload, stalled.requirements)
+    await node.reached('simulate')
+    node.set('simulate', undefined)
+    expect(await facilitator.settle(other.payload, other.requirements)).toMatchObject({ success: true })
+    pass(2_000)
+    await expect(settling).rejects.toMatchObject({ code: 'node_unavailable' })
+  })
+
+  it.each<[string, (own: Transaction, payment: Transaction) => Transaction, number, string | undefined]>([
+    ['its own transaction', own => own, 64, undefined],
+    ['its own transaction', own => own, 65, 'invalid_exact_avm_invalid_fee_payer'],
+    ['the payment', (_, payment) => payment, 1_024, undefined],
+    ['the payment', (_, payment) => payment, 1_025, 'invalid_exact_avm_sponsor_fee'],
+  ])('of a note, which the sponsor signs or pays for: in %s', async (_, of, bytes, invalidReason) => {
+    const { facilitator, pay, sandbox } = await rig()
+    const { payload, requirements } = await pay()
+    const noted = changed(sandbox, payload, (own, payment) => {
+      Object.assign(of(own, payment), { note: new Uint8Array(bytes) })
+      // What the node asks for a note of 1025 bytes.
+      if (bytes > 1_024) own.fee = 2_001n
+    })
+    expect((await facilitator.verify(noted, requirements)).invalidReason).toBe(invalidReason)
+  })
+
   it('a payer who pays its own fee uses none of it', async () => {
     const { facilitator, pay, sandbox, sponsor } = await rig({ feePerDayMax: 1 })
     const { payload, requirements } = await pay({ extra: {} })
@@ -118,11 +184,33 @@ describe('options', () => {
     ['invalid_options', { sponsor: { ...sponsor, secretKey: new Uint8Array(64) } }],
     ['invalid_key', { sponsor: { mnemonic: 'twenty-four words too few' } }],
     ['invalid_key', { sponsor: { secretKey: new Uint8Array(64) } }],
+    ['invalid_price', { amountMin: '$0' }],
     ['invalid_options', { feePerPaymentMax: 0 }],
     ['invalid_options', { feePerDayMax: 0.5 }],
   ])('%s for %j', (code, changes) => {
     const options = { ...good, sponsor, ...changes } as Parameters<typeof createFacilitator>[0]
     expect(() => createFacilitator(options)).toThrow(expect.objectContaining({ code }))
+  })
+
+  it('may name a network whose definition has a node', async () => {
+    const network = {
+      name: 'localnet',
+      genesisId: 'dockernet-v1',
+      genesisHash: 'kUt08LxeVAAGHnh4JoAoAMM9ql/hBwSoiFtlnKNeOxA=',
+      usdc: 1002,
+    }
+    const options = { network, sponsor, payTo: 'anyone' } as const
+    expect(() => createFacilitator(options)).toThrow(expect.objectContaining({ code: 'invalid_options' }))
+    const withNode = { ...network, algodUrl: 'http://127.0.0.1:1' }
+    await createFacilitator({ ...options, network: withNode }).close()
+  })
+
+  it('may have other fields beside the key', async () => {
+    const named = { name: 'the sponsor', ...sponsor }
+    const { addr } = algosdk.mnemonicToSecretKey(sponsor.mnemonic)
+    const facilitator = createFacilitator({ ...good, sponsor: named })
+    expect(facilitator.sponsor).toBe(addr.toString())
+    await facilitator.close()
   })
 
   it('show the key nowhere', async () => {
@@ -186,10 +274,9 @@ function mix(strange: Member): Partial<Member> {
 
 describe('whatever group is sent', () => {
   it('the sponsor loses at most its ceiling, and only where the seller was paid', async () => {
-    const { facilitator, sandbox, sponsor } = await rig({
-      feePerDayMax: 100_000_000,
-      feePerPaymentMax: 2_000,
-    })
+    const { make, sandbox, sponsor } = await rig()
+    const { algodUrl } = sandbox
+    const facilitator = make({ algodUrl, feePerDayMax: 100_000_000, feePerPaymentMax: 2_000 })
     let landed = 0
     let note = 0
 
@@ -199,20 +286,17 @@ describe('whatever group is sent', () => {
         const payer = sandbox.accounts(`payer ${note}`)
         const stranger = sandbox.accounts(`stranger ${note}`)
         const people = { sponsor, payer, stranger, seller: sandbox.seller }
-        const key = algosdk.mnemonicToSecretKey(payer.mnemonic).sk
-        const strangerKey = algosdk.mnemonicToSecretKey(stranger.mnemonic).sk
+        const key = signingKey(payer.mnemonic)
+        const strangerKey = signingKey(stranger.mnemonic)
         const built = (member: Member): Transaction => transactionOf(member, people, sandbox.round(), note++)
         const txns = members.map(built)
         if (grouped === 'hash' && txns.length > 1) algosdk.assignGroupID(txns)
         if (grouped === 'other') for (const txn of txns) txn.group = new Uint8Array(32).fill(7)
         const paymentGroup = txns.map((txn, at) => {
           const { by, signed } = members[at]!
-          const bytes =
-            signed === 'payer'
-              ? txn.signTxn(key)
-              : signed === 'none' || by === 'sponsor'
-                ? algosdk.encodeUnsignedTransaction(txn)
-                : txn.signTxn(by === 'payer' ? key : strangerKey)
+          const isUnsigned = signed === 'none' || (signed === 'own' && by === 'sponsor')
+          const signer = signed === 'payer' || by === 'payer' ? key : strangerKey
+          const bytes = isUnsigned ? algosdk.encodeUnsignedTransaction(txn) : signedBy(signer, txn)
           return Buffer.from(bytes).toString('base64')
         })
         const requirements = {
@@ -281,19 +365,37 @@ function transactionOf(
   })
 }
 
+/** The payment after a change by its payer. */
+function changed(
+  { wallet }: Sandbox,
+  payload: PaymentPayload,
+  change: (own: Transaction, payment: Transaction) => void,
+): PaymentPayload {
+  const [own, payment] = (payload.payload as { paymentGroup: string[] }).paymentGroup.map(
+    text => decodeMember(Buffer.from(text, 'base64'))!.txn,
+  ) as [Transaction, Transaction]
+  change(own, payment)
+  own.group = undefined
+  payment.group = undefined
+  algosdk.assignGroupID([own, payment])
+  const signed = signedBy(signingKey(wallet.mnemonic), payment)
+  const members = [algosdk.encodeUnsignedTransaction(own), signed]
+  const paymentGroup = members.map(bytes => Buffer.from(bytes).toString('base64'))
+  return { ...payload, payload: { paymentGroup, paymentIndex: 1 } }
+}
+
+/** As `signTxn`, whose JavaScript takes some milliseconds. */
+function signedBy({ address, sign }: SigningKey, txn: Transaction): Uint8Array {
+  const sgnr = address === txn.sender.toString() ? undefined : algosdk.Address.fromString(address)
+  return algosdk.encodeMsgpack(new algosdk.SignedTransaction({ txn, sig: sign(bytesToSign(txn)), sgnr }))
+}
+
 it('a sponsor transaction is signed for its own network alone', async () => {
   const { facilitator, pay, node, sandbox } = await rig()
   const { payload, requirements } = await pay()
-  const texts = (payload.payload as { paymentGroup: string[] }).paymentGroup
-  const own = algosdk.decodeUnsignedTransaction(Buffer.from(texts[0]!, 'base64'))
-  const payment = algosdk.decodeSignedTransaction(Buffer.from(texts[1]!, 'base64')).txn
-  Object.assign(own, { genesisHash: Buffer.from(MAINNET.genesisHash, 'base64'), group: undefined })
-  payment.group = undefined
-  algosdk.assignGroupID([own, payment])
-  const signed = payment.signTxn(algosdk.mnemonicToSecretKey(sandbox.wallet.mnemonic).sk)
-  const members = [algosdk.encodeUnsignedTransaction(own), signed]
-  const paymentGroup = members.map(bytes => Buffer.from(bytes).toString('base64'))
-  const foreign = { ...payload, payload: { paymentGroup, paymentIndex: 1 } }
+  const foreign = changed(sandbox, payload, own => {
+    Object.assign(own, { genesisHash: Buffer.from(MAINNET.genesisHash, 'base64') })
+  })
   expect(await facilitator.verify(foreign, requirements)).toMatchObject({
     invalidReason: 'invalid_exact_avm_network_mismatch',
   })
@@ -304,13 +406,13 @@ it('nothing is signed for a group whose id is not its hash: it would be good in 
   const { facilitator, pay, node, sandbox } = await rig()
   const { payload, requirements } = await pay()
   const texts = (payload.payload as { paymentGroup: string[] }).paymentGroup
-  const key = algosdk.mnemonicToSecretKey(sandbox.wallet.mnemonic).sk
+  const key = signingKey(sandbox.wallet.mnemonic)
   const own = algosdk.decodeUnsignedTransaction(Buffer.from(texts[0]!, 'base64'))
   const payment = algosdk.decodeSignedTransaction(Buffer.from(texts[1]!, 'base64')).txn
   for (const group of [undefined, new Uint8Array(32).fill(7)]) {
     own.group = group
     payment.group = group
-    const members = [algosdk.encodeUnsignedTransaction(own), payment.signTxn(key)]
+    const members = [algosdk.encodeUnsignedTransaction(own), signedBy(key, payment)]
     const paymentGroup = members.map(bytes => Buffer.from(bytes).toString('base64'))
     const changed = { ...payload, payload: { paymentGroup, paymentIndex: 1 } }
     expect(await facilitator.verify(changed, requirements)).toMatchObject({

@@ -3,6 +3,7 @@ import { decodeUnsignedTransaction } from 'algosdk'
 import { describe, expect, it } from 'vitest'
 import { DIFFERENCES } from '../../src/adapters/algorand/facilitating/group-checks.js'
 import { settlementOf, verificationOf } from '../../src/adapters/facilitator/verdict-of-response.js'
+import { TESTNET } from '../../src/domain/network.js'
 import type { SettleAnswer, VerifyAnswer } from '../../src/ports/protocol-facilitator.js'
 import type { Fault } from '../support/faulty-node.js'
 import { moved, rig } from './rig.js'
@@ -10,6 +11,14 @@ import { moved, rig } from './rig.js'
 const readSettle = (answer: SettleAnswer) => settlementOf({ status: 200, body: { ...answer } }).verdict
 const readVerify = (answer: VerifyAnswer) => verificationOf({ status: 200, body: { ...answer } }).verdict
 const OTHER_HASH = 'wGHE2Pwdvd7S12BL5FaOP20EGYesN73ktiC1qzkkit8='
+
+const REFUSED: Fault = { status: 400, text: '{"message":"TransactionPool.Remember: overspend"}' }
+const UNKNOWN: Fault = { status: 404, text: '{"message":"could not find the transaction"}' }
+
+function simulated(failure: string): Fault {
+  const group = { 'failure-message': failure, 'txn-results': [] }
+  return { status: 200, text: JSON.stringify({ 'last-round': 9, 'txn-groups': [group] }) }
+}
 
 const BROKEN: readonly [string, Fault][] = [
   ['dies', 'die'],
@@ -22,7 +31,9 @@ const BROKEN: readonly [string, Fault][] = [
 
 describe('before anything is submitted', () => {
   it.each(
-    (['params', 'simulate'] as const).flatMap(step => BROKEN.map(([how, fault]) => ({ step, how, fault }))),
+    (['params', 'pending', 'simulate'] as const).flatMap(step =>
+      BROKEN.map(([how, fault]) => ({ step, how, fault })),
+    ),
   )(
     'a node that $how at $step: rejects with node_unavailable, and nothing moves',
     async ({ step, fault }) => {
@@ -46,19 +57,26 @@ describe('before anything is submitted', () => {
   )
 
   it('a node that stalls: rejects in its own time, and submits nothing', async () => {
-    const { node, facilitator, pay } = await rig()
+    const { node, pass, facilitator, pay } = await rig()
     const { payload, requirements } = await pay()
     node.set('simulate', 'hang')
-    await expect(facilitator.settle(payload, requirements)).rejects.toMatchObject({
-      code: 'node_unavailable',
-    })
+    const settling = facilitator.settle(payload, requirements)
+    await node.reached('simulate')
+    pass(2_000)
+    await expect(settling).rejects.toMatchObject({ code: 'node_unavailable' })
     expect(node.asked).not.toContain('submit')
   })
 
   it('a node of another network gets no signature', async () => {
     const { node, facilitator, pay } = await rig()
     const { payload, requirements } = await pay()
-    const params = { 'genesis-hash': OTHER_HASH, 'last-round': 5, 'min-fee': 1000, fee: 0 }
+    const params = {
+      'genesis-hash': OTHER_HASH,
+      'genesis-id': 'other-v1',
+      'last-round': 5,
+      'min-fee': 1000,
+      fee: 0,
+    }
     node.set('params', { status: 200, text: JSON.stringify(params) })
     await expect(facilitator.verify(payload, requirements)).rejects.toMatchObject({
       code: 'node_unavailable',
@@ -70,11 +88,10 @@ describe('before anything is submitted', () => {
     expect(facilitator.condition().node).toBe('wrongNetwork')
   })
 
-  it('a refusal in simulation is a refusal, and gives the budget back', async () => {
+  it('a refusal in simulation is a refusal, and uses no budget', async () => {
     const { node, facilitator, pay } = await rig()
     const { payload, requirements } = await pay()
-    const group = { 'failure-message': 'transaction T: overspend (account A)', 'txn-results': [] }
-    node.set('simulate', { status: 200, text: JSON.stringify({ 'last-round': 9, 'txn-groups': [group] }) })
+    node.set('simulate', simulated('transaction T: overspend (account A)'))
     const verified = await facilitator.verify(payload, requirements)
     expect(verified).toMatchObject({ isValid: false, invalidReason: 'invalid_exact_avm_simulation_failed' })
     expect(readVerify(verified)).toBe('refused')
@@ -87,15 +104,6 @@ describe('before anything is submitted', () => {
     expect(readSettle(settled)).toBe('refused')
     expect(facilitator.condition().feesToday).toBe(0)
   })
-
-  it('a refusal in simulation proves nothing while the node cannot say whether the payment is in its pool', async () => {
-    const { node, facilitator, pay } = await rig()
-    const { payload, requirements } = await pay()
-    const group = { 'failure-message': 'transaction T: overspend (account A)', 'txn-results': [] }
-    node.set('simulate', { status: 200, text: JSON.stringify({ 'last-round': 9, 'txn-groups': [group] }) })
-    node.set('pending', 'die')
-    expect(readSettle(await facilitator.settle(payload, requirements))).toBe('unknown')
-  })
 })
 
 describe('when it may have been submitted', () => {
@@ -107,10 +115,13 @@ describe('when it may have been submitted', () => {
   it.each(UNCLEAR)(
     'a node that %s at submit: pending with the id, never a no, and never two',
     async (_, fault) => {
-      const { node, facilitator, pay, sandbox, sponsor } = await rig()
+      const { node, pass, facilitator, pay, sandbox, sponsor } = await rig()
       const { payload, requirements, txId } = await pay()
       node.set('submit', fault)
-      const first = await facilitator.settle(payload, requirements)
+      const settling = facilitator.settle(payload, requirements)
+      await node.reached('submit')
+      if (fault === 'hang') pass(5_000)
+      const first = await settling
       expect(first).toMatchObject({ success: false, errorReason: 'settlement_pending', transaction: txId })
       expect(readSettle(first)).toBe('unknown')
       node.set('submit', undefined)
@@ -135,23 +146,24 @@ describe('when it may have been submitted', () => {
     const { payload, requirements } = await pay()
     node.set('submit', { status: 200, text: JSON.stringify({ txId: 'A'.repeat(52) }) })
     const answer = await facilitator.settle(payload, requirements)
-    expect(answer.errorMessage).toContain('another transaction')
+    expect(answer).toMatchObject({ success: false, errorReason: 'settlement_pending' })
     expect(readSettle(answer)).toBe('unknown')
-    expect(node.asked).not.toContain('pending')
   })
 
   it('a refusal at submission is told with the node’s words, decides nothing, and gives the budget back', async () => {
     const { node, facilitator, pay } = await rig()
     const { payload, requirements, txId } = await pay()
-    node.set('submit', { status: 400, text: '{"message":"TransactionPool.Remember: overspend"}' })
+    node.set('submit', REFUSED)
     const answer = await facilitator.settle(payload, requirements)
     expect(answer).toMatchObject({ errorReason: 'invalid_exact_avm_settlement_failed', transaction: txId })
     expect(answer.errorMessage).toContain('overspend')
     expect(readSettle(answer)).toBe('unknown')
     expect(facilitator.condition().feesToday).toBe(0)
+    await facilitator.settle(payload, requirements)
+    expect(facilitator.condition().feesToday).toBe(0)
   })
 
-  it('a group that the pool drops is told with the node’s words, and gives the budget back', async () => {
+  it('a group that the pool drops is told with the node’s words, and stays counted: other nodes may land it', async () => {
     const { node, facilitator, pay } = await rig()
     const { payload, requirements, txId } = await pay()
     node.pool()
@@ -161,7 +173,7 @@ describe('when it may have been submitted', () => {
     const answer = await settling
     expect(answer).toMatchObject({ errorReason: 'invalid_exact_avm_confirmation_failed', transaction: txId })
     expect(readSettle(answer)).toBe('unknown')
-    expect(facilitator.condition().feesToday).toBe(0)
+    expect(facilitator.condition().feesToday).toBe(2_000)
   })
 
   it('a node that dies while it is waited for: the yes comes when it is back, within the time', async () => {
@@ -192,7 +204,7 @@ describe('asked again', () => {
     await node.pooled()
     const again = await facilitator.settle(payload, requirements)
     expect(again).toMatchObject({ success: false, errorReason: 'settlement_pending', transaction: txId })
-    expect(readSettle(again)).toBe('spent')
+    expect(readSettle(again)).toBe('unknown')
     const restarted = make()
     const pooled = await restarted.settle(payload, requirements)
     expect(pooled).toMatchObject({ success: false, errorReason: 'settlement_pending', transaction: txId })
@@ -237,27 +249,175 @@ describe('asked again', () => {
     expect(sandbox.transactions().filter(({ txId: id }) => id === txId).length).toBe(1)
   })
 
-  it('a balancer whose nodes each take the payment as new: one process still says yes once', async () => {
+  it('a node that forgets what it landed, and takes it again: one process still says yes once', async () => {
     const { node, facilitator, pay } = await rig()
     const { payload, requirements } = await pay()
+    expect(await facilitator.settle(payload, requirements)).toMatchObject({ success: true })
     const [first] = (payload.payload as { paymentGroup: string[] }).paymentGroup
     const txId = decodeUnsignedTransaction(Buffer.from(first!, 'base64')).txID()
+    node.set('pending', UNKNOWN)
+    node.set('simulate', simulated(''))
     node.set('submit', { status: 200, text: JSON.stringify({ txId }) })
-    node.set('pending', { status: 200, text: '{"pool-error":"","txn":{},"confirmed-round":5}' })
-    const settle = () => facilitator.settle(payload, requirements)
-    const answers = [...(await Promise.all([settle(), settle(), settle()])), await settle()]
-    expect(answers.filter(({ success }) => success).length).toBe(1)
+    const again = await facilitator.settle(payload, requirements)
+    expect(again).toMatchObject({
+      success: false,
+      errorMessage: expect.stringContaining('already in ledger'),
+    })
+  })
+})
+
+describe('a no is final only for what nobody has submitted:', () => {
+  const OVERSPEND = simulated('transaction T: overspend (account A)')
+  const cheap = { 'genesis-hash': TESTNET.genesisHash, 'last-round': 5, 'min-fee': 500, fee: 0 }
+
+  it("the network's fee fell after a submission without an answer", async () => {
+    const { node, facilitator, make, pay } = await rig()
+    const { payload, requirements, txId } = await pay()
+    node.set('submit', 'die-after')
+    await facilitator.settle(payload, requirements)
+    node.set('params', { status: 200, text: JSON.stringify(cheap) })
+    const restarted = make()
+    expect(readVerify(await restarted.verify(payload, requirements))).toBe('spent')
+    const answer = await restarted.settle(payload, requirements)
+    expect(answer.transaction).toBe(txId)
+    expect(readSettle(answer)).toBe('spent')
   })
 
-  it('tells each later question that the payment was submitted before', async () => {
+  it('another process has submitted it, and this one has no budget left', async () => {
     const { facilitator, make, pay } = await rig()
     const { payload, requirements } = await pay()
-    const first = await facilitator.settle(payload, requirements)
-    expect(first).toMatchObject({ success: true })
-    expect(first).not.toHaveProperty('submittedBefore')
-    for (const later of [facilitator, make()])
-      expect(await later.settle(payload, requirements)).toMatchObject({ submittedBefore: true })
+    expect(await facilitator.settle(payload, requirements)).toMatchObject({ success: true })
+    const poor = make({ feePerDayMax: 1 })
+    expect(readVerify(await poor.verify(payload, requirements))).toBe('spent')
+    expect(readSettle(await poor.settle(payload, requirements))).toBe('spent')
   })
+
+  it('the pool dropped it: other nodes may still have it', async () => {
+    const { node, facilitator, make, pay } = await rig()
+    const { payload, requirements } = await pay()
+    node.pool()
+    const settling = facilitator.settle(payload, requirements)
+    await node.pooled()
+    node.drop('underflow on subtracting 10000 from sender amount 5')
+    expect(readSettle(await settling)).toBe('unknown')
+    const restarted = make()
+    node.set('submit', REFUSED)
+    await restarted.settle(payload, requirements)
+    expect(restarted.condition().feesToday).toBe(2_000)
+    node.set('simulate', OVERSPEND)
+    expect(readSettle(await make().settle(payload, requirements))).toBe('unknown')
+    for (const pending of [undefined, UNKNOWN]) {
+      node.set('pending', pending)
+      expect(readSettle(await facilitator.settle(payload, requirements))).toBe('unknown')
+    }
+  })
+
+  it('the node refused the submission, which a proxy may have sent before', async () => {
+    const { node, facilitator, pay } = await rig()
+    const { payload, requirements } = await pay()
+    node.set('submit', REFUSED)
+    expect(readSettle(await facilitator.settle(payload, requirements))).toBe('unknown')
+    node.set('simulate', OVERSPEND)
+    expect(readSettle(await facilitator.settle(payload, requirements))).toBe('unknown')
+  })
+})
+
+it('a refusal gives back no fee of an earlier submission that may still land', async () => {
+  const { node, facilitator, pay } = await rig()
+  const { payload, requirements } = await pay()
+  for (const fault of ['die', REFUSED] as const) {
+    node.set('submit', fault)
+    expect(readSettle(await facilitator.settle(payload, requirements))).toBe('unknown')
+    expect(facilitator.condition().feesToday).toBe(2_000)
+  }
+})
+
+it('a payment that is being settled is not refused for what another question says of it', async () => {
+  const { node, pass, facilitator, pay } = await rig()
+  const { payload, requirements } = await pay()
+  node.set('simulate', 'hang')
+  const settling = facilitator.settle(payload, requirements)
+  await node.reached('simulate')
+  expect(readSettle(await facilitator.settle(payload, { ...requirements, amount: '5' }))).toBe('unknown')
+  pass(2_000)
+  await expect(settling).rejects.toMatchObject({ code: 'node_unavailable' })
+})
+
+describe('says that another server submitted a payment', () => {
+  const SERVER = { id: 'a server of the seller', inProcess: true }
+  const OTHER = { id: 'another of his servers', inProcess: true }
+  const FAR = { id: 'one that asks over REST', inProcess: false }
+  const said = ({ submittedBefore }: SettleAnswer) => submittedBefore === true
+
+  it('where its own process submitted it for another asker', async () => {
+    const { facilitator, pay } = await rig()
+    const { payload, requirements } = await pay()
+    const settled = (asker?: typeof SERVER) => facilitator.settle(payload, requirements, asker)
+    const first = await settled(SERVER)
+    expect([first.success, said(first)]).toEqual([true, false])
+    expect(said(await settled(OTHER))).toBe(true)
+    expect(said(await settled(FAR))).toBe(true)
+    // A network repeats questions, so a server may be its own predecessor.
+    expect(said(await settled(SERVER))).toBe(false)
+    expect(said(await settled())).toBe(false)
+  })
+
+  it('and while that settlement is under way', async () => {
+    const { node, facilitator, pay } = await rig()
+    const { payload, requirements } = await pay()
+    node.pool()
+    const settling = facilitator.settle(payload, requirements, FAR)
+    await node.pooled()
+    expect(said(await facilitator.settle(payload, requirements, SERVER))).toBe(true)
+    expect(said(await facilitator.settle(payload, requirements, FAR))).toBe(false)
+    expect(said(await facilitator.settle(payload, requirements))).toBe(false)
+    await node.land()
+    expect(await settling).toMatchObject({ success: true })
+  })
+
+  it('where a question that cannot have come twice finds a group of its sponsor on the chain', async () => {
+    const { facilitator, make, pay } = await rig()
+    const { payload, requirements } = await pay()
+    expect(await facilitator.settle(payload, requirements, SERVER)).toMatchObject({ success: true })
+    expect(said(await make().settle(payload, requirements, OTHER))).toBe(true)
+    expect(said(await make().settle(payload, requirements, FAR))).toBe(false)
+    expect(said(await make().settle(payload, requirements))).toBe(false)
+  })
+
+  it('not where the payer may have submitted it, which needs no sponsor', async () => {
+    const { facilitator, make, pay } = await rig()
+    const { payload, requirements } = await pay({ extra: {} })
+    expect(await facilitator.settle(payload, requirements, SERVER)).toMatchObject({ success: true })
+    expect(said(await make().settle(payload, requirements, OTHER))).toBe(false)
+  })
+
+  it('not where its own submission reached the node twice', async () => {
+    const { node, facilitator, pay } = await rig()
+    const { payload, requirements } = await pay()
+    node.set('submit', 'twice')
+    const answer = await facilitator.settle(payload, requirements, SERVER)
+    expect(readSettle(answer)).toBe('spent')
+    expect(said(answer)).toBe(false)
+    expect(facilitator.condition().feesToday).toBe(2_000)
+  })
+})
+
+it('sixteen payments that wait for their round take no connection from the others', async () => {
+  const { node, facilitator, pay } = await rig()
+  node.pool()
+  const settling: Promise<SettleAnswer>[] = []
+  for (let at = 0; at < 16; at++) {
+    const { payload, requirements } = await pay()
+    settling.push(facilitator.settle(payload, requirements))
+  }
+  // Each is asked for before its submission and after it.
+  await node.reached('pending', 32)
+  await node.reached('wait')
+  const { payload, requirements } = await pay()
+  expect(await facilitator.verify(payload, requirements)).toMatchObject({ isValid: true })
+  expect(node.asked.filter(step => step === 'wait').length).toBe(1)
+  await node.land()
+  for (const answer of await Promise.all(settling)) expect(answer.success).toBe(true)
 })
 
 it('closed: waits for what has begun, and refuses what comes later', async () => {

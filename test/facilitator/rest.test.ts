@@ -3,6 +3,8 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { TESTNET } from '../../src/domain/network.js'
 import type { FacilitatorAppOptions } from '../../src/facilitator.js'
 import { defineEndpoint } from '../../src/index.js'
+import type { ProtocolFacilitator } from '../../src/ports/protocol-facilitator.js'
+import { gate } from '../support/gate.js'
 import {
   LONG_ID,
   OFFICIAL_SERVERS,
@@ -131,6 +133,37 @@ describe('strangers', () => {
     })
   })
 
+  it('hold bodies in memory until they are answered: together no more than the limit', async () => {
+    const { facilitator } = await rig()
+    const asked = gate()
+    const waiting: ProtocolFacilitator = {
+      ...facilitator,
+      async verify() {
+        asked.enter()
+        await asked.opened
+        return { isValid: true }
+      },
+    }
+    const url = await listening(waiting)
+    const padded = { paymentPayload: { pad: 'x'.repeat(250 * 1_024) }, paymentRequirements: {} }
+    const body = JSON.stringify(padded)
+    const ask = async () => (await fetch(`${url}/verify`, { method: 'POST', body })).status
+    // 32 MiB have room for 131 of them, less what their pieces take.
+    const held = Array.from({ length: 120 }, ask)
+    await asked.entered(120)
+    const more = Array.from({ length: 12 }, ask)
+    expect(await Promise.race(more)).toBe(503)
+    asked.open()
+    expect(new Set(await Promise.all(held))).toEqual(new Set([200]))
+    await Promise.all(more)
+  })
+
+  it('ask for the list too often: 429', async () => {
+    const { url } = await restOf({ perMinute: 1 })
+    const list = async () => (await fetch(`${url}/discovery/resources`)).status
+    expect([await list(), await list()]).toEqual([200, 429])
+  })
+
   it('ask too often: 429, counted apart for verify and settle', async () => {
     const { post, bodyOf } = await restOf({ perMinute: 1 })
     const { body } = await bodyOf()
@@ -138,7 +171,9 @@ describe('strangers', () => {
     const refused = await post('/verify', body)
     expect(refused.status).toBe(429)
     expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0)
-    expect(await (await post('/settle', body)).json()).toMatchObject({ success: true })
+    // A settlement that is refused here would be one of a handler that has run.
+    for (let time = 0; time < 10; time++) expect((await post('/settle', body)).status).toBe(200)
+    expect((await post('/settle', body)).status).toBe(429)
   })
 
   it('preflight and read from a page, but not what is for operators', async () => {
@@ -155,18 +190,45 @@ describe('strangers', () => {
   })
 })
 
-it('a node that does not answer is 503 with Retry-After, and health says so', async () => {
-  const { post, bodyOf, node, url } = await restOf()
-  const { body } = await bodyOf()
-  expect(await (await fetch(`${url}/health`)).json()).toMatchObject({
-    node: 'ok',
-    sponsorMicroAlgos: 9_800_000,
+describe('a node that does not answer', () => {
+  it('is 503 with Retry-After, and strangers do not learn where it is', async () => {
+    const { post, bodyOf, node } = await restOf()
+    const { body } = await bodyOf()
+    const port = new URL(node.url).port
+    node.set('simulate', 'die')
+    for (const path of ['/verify', '/settle']) {
+      const answer = await post(path, body)
+      expect(answer.status).toBe(503)
+      expect(answer.headers.get('retry-after')).toBe('5')
+      expect(await answer.json()).toMatchObject({ error: { code: 'node_unavailable' } })
+    }
+    node.set('simulate', undefined)
+    await node.close()
+    for (const path of ['/verify', '/settle'])
+      expect(await (await post(path, body)).text()).not.toContain(port)
   })
-  node.set('simulate', 'die')
-  const answer = await post('/verify', body)
-  expect(answer.status).toBe(503)
-  expect(answer.headers.get('retry-after')).toBe('5')
-  expect(await answer.json()).toMatchObject({ error: { code: 'node_unavailable' } })
+
+  it('as it submits, is nothing that strangers learn more of', async () => {
+    const { post, bodyOf, node } = await restOf()
+    node.set('submit', 'die')
+    const answer = await (await post('/settle', (await bodyOf()).body)).json()
+    expect(answer).toMatchObject({
+      errorReason: 'settlement_pending',
+      errorMessage: 'The node did not say what became of it',
+    })
+  })
+
+  it('is said by health, whatever it answered a moment ago', async () => {
+    const { node, url } = await restOf()
+    const health = async () => {
+      const answer = await fetch(`${url}/health`)
+      return { status: answer.status, ...((await answer.json()) as object) }
+    }
+    expect(await health()).toMatchObject({ status: 200, ok: true, node: 'ok', sponsorMicroAlgos: 9_800_000 })
+    await node.close()
+    const down = { status: 503, ok: false, node: 'unanswered', sponsorMicroAlgos: null }
+    expect(await health()).toMatchObject(down)
+  })
 })
 
 it('counts its answers and its fees, and shows no key, payer or payload', async () => {

@@ -17,17 +17,20 @@ import type { ProtocolFacilitator } from '../../src/ports/protocol-facilitator.j
 import { type Sandbox, startSandbox } from '../../src/sandbox.js'
 import { faultyNode } from '../support/faulty-node.js'
 import { payerOf } from '../support/sandbox-payment.js'
+import { skippableClock } from '../support/skippable-clock.js'
 
 export async function rig(options: Partial<FacilitatorOptions> = {}) {
   const sandbox = await startSandbox()
   const node = await faultyNode(sandbox)
   const sponsor = sandbox.accounts('own sponsor')
+  const { clock, pass } = skippableClock()
   const make = (changes: Partial<FacilitatorOptions> = {}) => {
     const facilitator = createFacilitator({
       network: 'testnet',
       algodUrl: node.url,
       sponsor: { mnemonic: sponsor.mnemonic },
       payTo: [sandbox.seller.address],
+      clock,
       ...options,
       ...changes,
     })
@@ -38,7 +41,15 @@ export async function rig(options: Partial<FacilitatorOptions> = {}) {
     await node.close()
     await sandbox.close()
   })
-  return { sandbox, node, sponsor, make, facilitator: make(), pay: paymentsOn(sandbox, sponsor.address) }
+  return {
+    sandbox,
+    node,
+    pass,
+    sponsor,
+    make,
+    facilitator: make(),
+    pay: paymentsOn(sandbox, sponsor.address),
+  }
 }
 
 /** Payments by the sandbox's wallet whose fees the sponsor pays. */

@@ -10,6 +10,7 @@ export function emptyNode(changes: Partial<Algod> = {}): Algod {
       minFeeMicroAlgos: 1_000n,
       feePerByteMicroAlgos: 0n,
       genesisHash: TESTNET.genesisHash,
+      genesisId: TESTNET.genesisId,
     }),
     lastRound,
     confirmedRound: async () => undefined,
@@ -26,7 +27,8 @@ export function indexAt(found: boolean, currentRound: bigint): Indexer {
 }
 
 export async function otherNetwork() {
-  return { ...(await emptyNode().suggestedParams()), genesisHash: MAINNET.genesisHash }
+  const { genesisHash, genesisId } = MAINNET
+  return { ...(await emptyNode().suggestedParams()), genesisHash, genesisId }
 }
 
 export const down = async (): Promise<never> => {

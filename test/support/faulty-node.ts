@@ -9,8 +9,16 @@ import type { Sandbox } from '../../src/sandbox.js'
 
 export type Step = 'params' | 'simulate' | 'submit' | 'pending' | 'wait' | 'other'
 
-/** `die`: before the sandbox hears of it. `die-after`: when the sandbox has done it. A reply is sent instead of the sandbox's. */
-export type Fault = 'hang' | 'die' | 'die-after' | { readonly status: number; readonly text: string }
+/**
+ * `die`: before the sandbox hears of it. `die-after`: when the sandbox has done it. `twice`: asks the sandbox twice, as a proxy may,
+ * and answers with its second reply. A reply is sent instead of the sandbox's.
+ */
+export type Fault =
+  | 'hang'
+  | 'die'
+  | 'die-after'
+  | 'twice'
+  | { readonly status: number; readonly text: string }
 
 export interface FaultyNode {
   readonly url: string
@@ -24,6 +32,8 @@ export interface FaultyNode {
   land(): Promise<void>
   /** Drops what is in the pool, as a node does whose rounds went past it. */
   drop(poolError: string): void
+  /** Resolves when this step was asked so often, from the start. */
+  reached(step: Step, times?: number): Promise<void>
   /** Resolves when a group is in the pool. */
   pooled(): Promise<void>
   close(): Promise<void>
@@ -34,6 +44,7 @@ const JSON_TYPE = { 'content-type': 'application/json' }
 export async function faultyNode(sandbox: Sandbox): Promise<FaultyNode> {
   const faults = new Map<Step, Fault>()
   const asked: Step[] = []
+  const watchers = new Set<() => void>()
   const pool = new Map<string, Buffer>()
   const dropped = new Map<string, string>()
   let pooling = false
@@ -74,10 +85,12 @@ export async function faultyNode(sandbox: Sandbox): Promise<FaultyNode> {
     const body = request.method === 'POST' ? await buffer(request) : undefined
     const step = stepOf(path)
     asked.push(step)
+    for (const look of watchers) look()
     const fault = faults.get(step)
     if (fault === 'hang') return
     if (fault === 'die') return void request.socket.destroy()
     if (typeof fault === 'object') return void response.writeHead(fault.status, JSON_TYPE).end(fault.text)
+    if (fault === 'twice') await forward(path, body)
     const reply = fromPool(step, path, body) ?? (await forward(path, body))
     if (fault === 'die-after') return void request.socket.destroy()
     response.writeHead(reply.status, JSON_TYPE).end(reply.text)
@@ -112,6 +125,16 @@ export async function faultyNode(sandbox: Sandbox): Promise<FaultyNode> {
       })
       sandbox.advanceRounds(1)
     },
+    reached: (step, times = 1) =>
+      new Promise(resolve => {
+        const look = () => {
+          if (asked.filter(one => one === step).length < times) return
+          watchers.delete(look)
+          resolve()
+        }
+        watchers.add(look)
+        look()
+      }),
     pooled: () => firstPooled,
     close: () =>
       new Promise(resolve => {

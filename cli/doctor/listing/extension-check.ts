@@ -9,7 +9,7 @@ import type { JSONSchema } from '../../../src/domain/endpoint.js'
 import { isRecord } from '../../../src/domain/x402.js'
 import { shown } from './request.js'
 
-/** Extensions whose `info` is the data that their `schema` describes. Of others, `info` is for the payer to complete. */
+/** Extensions whose `info` is the data that their `schema` describes. In other extensions, the payer completes `info`. */
 const DESCRIBED = ['bazaar', 'x402-merchant']
 
 export function extensionProblems(extensions: unknown, method: string): string[] {

@@ -13,9 +13,10 @@ export async function indexCheck(
   facilitatorUrl: string | undefined,
 ): Promise<Finding> {
   if (claimed.length === 0) return skipped(LISTED, 'there is no resource to look up')
+  const cure = 'Name the facilitator that settles for you: --facilitator.'
+  if (facilitatorUrl === undefined) return failed(LISTED, 'the network names no facilitator', cure)
   const index = await listWholeBazaar({ facilitatorUrl })
-  if (!index.ok)
-    return failed(LISTED, index.error, 'Name the facilitator that settles for you: --facilitator.')
+  if (!index.ok) return failed(LISTED, index.error, cure)
   const addresses = new Map(claimed.map(resource => [addressOf(resource.url), resource]))
   const entries = index.resources.filter(({ resourceUrl }) => addresses.has(addressOf(resourceUrl)))
   const found = new Set(entries.map(({ resourceUrl }) => addressOf(resourceUrl)))

@@ -1,14 +1,14 @@
 /** Checks a 402 as an index reads it: its quote, the size of its header, and whether it is for this very resource. */
-import { isValidAddress } from '../../../src/adapters/algorand/address.js'
+import { isPayable } from '../../../src/app/client/read-quote.js'
 import type { HttpReply } from '../../../src/app/client/send-request.js'
 import { textFromBase64 } from '../../../src/domain/base64.js'
 import { deeperThan } from '../../../src/domain/json-depth.js'
 import { type NetworkFacts, networkOf } from '../../../src/domain/network.js'
+import { isLabel, TAGS_MAX } from '../../../src/domain/service-metadata.js'
 import {
   decodeAnswerHeader,
   isRecord,
   PAYMENT_REQUIRED_HEADER,
-  type PaymentRequirements,
   readRequirements,
   X402_VERSION,
 } from '../../../src/domain/x402.js'
@@ -57,14 +57,11 @@ function isSame(url: unknown, claimed: URL): boolean {
   return typeof url === 'string' && URL.canParse(url) && new URL(url).href === claimed.href
 }
 
-const PRINTABLE = /^[\x20-\x7e]{1,32}$/
-
 /** Clients that find more than this refuse the whole quote. */
 function resourceProblems({ serviceName, tags, iconUrl }: Record<string, unknown>): string[] {
-  const isTag = (tag: unknown) => typeof tag === 'string' && PRINTABLE.test(tag)
-  const areTags = Array.isArray(tags) && tags.length <= 5 && tags.every(isTag)
+  const areTags = Array.isArray(tags) && tags.length <= TAGS_MAX && tags.every(isLabel)
   return [
-    serviceName === undefined || isTag(serviceName)
+    serviceName === undefined || isLabel(serviceName)
       ? []
       : 'resource.serviceName is not 1 to 32 characters of ASCII',
     tags === undefined || areTags ? [] : 'resource.tags are not up to 5 texts of 1 to 32 characters of ASCII',
@@ -76,17 +73,17 @@ function resourceProblems({ serviceName, tags, iconUrl }: Record<string, unknown
 
 function termsProblems(accepts: unknown, { amount, asset, payTo }: Claimed, own: NetworkFacts): string[] {
   const entries: readonly unknown[] = Array.isArray(accepts) ? accepts : []
-  const terms = entries.flatMap(entry => readRequirements(entry) ?? []).find(entry => isUsdc(entry, own))
-  if (terms === undefined) return ['no entry of accepts asks for USDC on Algorand under the scheme exact']
+  const terms = entries
+    .flatMap(entry => readRequirements(entry) ?? [])
+    .find(entry => {
+      const network = networkOf(entry.network, own)
+      return network !== undefined && isPayable(entry, network)
+    })
+  if (terms === undefined) return ['no entry of accepts can be paid exactly in USDC on Algorand']
   const claims = { amount, asset, payTo }
   return Object.entries(claims)
     .filter(([field, claim]) => claim !== undefined && claim !== terms[field as keyof typeof claims])
     .map(([field, claim]) => {
       return `${field} is ${shown(terms[field as keyof typeof claims])}, and ${shown(claim)} in the list`
     })
-}
-
-function isUsdc({ scheme, network, asset, payTo }: PaymentRequirements, own: NetworkFacts): boolean {
-  const known = networkOf(network, own)
-  return scheme === 'exact' && asset === known?.usdcId && isValidAddress(payTo)
 }

@@ -25,6 +25,7 @@ export interface SuggestedParams {
   /** Above zero only while the network is congested. */
   readonly feePerByteMicroAlgos: bigint
   readonly genesisHash: string
+  readonly genesisId: string
 }
 
 export interface AccountState {
@@ -50,6 +51,7 @@ export function algodOver(node: NodeClient): Algod {
         minFeeMicroAlgos: bigintIn(body, 'min-fee'),
         feePerByteMicroAlgos: body.fee === undefined ? 0n : bigintIn(body, 'fee'),
         genesisHash: textIn(body, 'genesis-hash'),
+        genesisId: textIn(body, 'genesis-id'),
       }
     },
     lastRound: async () => bigintIn(await node.get('/v2/status'), 'last-round'),

@@ -9,6 +9,8 @@ export interface NodeOptions {
   readonly token?: string
   /** For a whole response, connecting included. */
   readonly nodeTimeoutMs?: number
+  /** Ends late responses. @default the system's */
+  readonly clock?: Pick<Clock, 'after'>
 }
 
 export interface NodeClient {
@@ -61,10 +63,11 @@ export interface NodeRequest {
 
 /** A client over `transport`. The base URL's path is kept; its trailing slashes are dropped. */
 export function nodeClientOver(
-  { url, token, nodeTimeoutMs = NODE_TIMEOUT_MS }: NodeOptions,
+  { url, token, nodeTimeoutMs = NODE_TIMEOUT_MS, clock: given }: NodeOptions,
   tokenHeader: string,
-  { clock, send, close }: NodeTransport,
+  { clock: own, send, close }: NodeTransport,
 ): PostingNodeClient {
+  const clock = given ?? own
   const base = url.replace(/\/+$/, '')
   const headers = { accept: 'application/json', ...(token ? { [tokenHeader]: token } : {}) }
 
@@ -150,7 +153,7 @@ export function uint64In(body: Record<string, unknown>, key: string): bigint {
   return bigintIn(body, key)
 }
 
-/** For what no network comes near 2^53 of, such as rounds. */
+/** For numbers that stay far below 2^53, such as rounds. */
 export function bigintIn(body: Record<string, unknown>, key: string): bigint {
   const value = body[key]
   if (typeof value === 'number' && Number.isSafeInteger(value) && value >= 0) return BigInt(value)

@@ -4,7 +4,7 @@
  */
 import type { Transaction } from 'algosdk'
 import type { GroupProblem } from '../../ports/payment-reader.js'
-import { bytesToSign, groupIdOf, ungroupedHashOf } from './transaction-bytes.js'
+import { bytesToSign, isWholeGroup, ungroupedHashOf } from './transaction-bytes.js'
 
 export interface GroupFacts {
   readonly firstValid: bigint
@@ -15,8 +15,10 @@ export interface GroupFacts {
 /** `signedText` is the payment's, so that it is not encoded a second time. */
 export function groupFacts(group: readonly Transaction[], index: number, signedText: Uint8Array): GroupFacts {
   const payment = group[index]!
-  // In a group that is not whole, the other transactions are anybody's: their rounds say nothing about the payment.
-  if (!isWhole(group, index, signedText)) {
+  const hashOf = (txn: Transaction) =>
+    ungroupedHashOf((txn === payment ? signedText : bytesToSign(txn)).subarray(TX_BYTES))
+  // In a group that is not whole, the other transactions may be from anyone: their rounds say nothing about the payment.
+  if (!isWholeGroup(group, hashOf)) {
     return { firstValid: payment.firstValid, lastValid: payment.lastValid, groupProblem: 'notWhole' }
   }
   const { firstValid, lastValid } = commonRounds(group)
@@ -27,17 +29,6 @@ function problemOf(group: readonly Transaction[], payment: Transaction, neverVal
   if (neverValid) return 'noCommonRound'
   if (!isPlain(payment)) return 'notPlain'
   return group.some(txn => txn !== payment && movesTheSame(txn, payment)) ? 'anotherTransfer' : undefined
-}
-
-/** Whether the payment's group id was made of these transactions in this order. Compares the ids before it hashes. */
-function isWhole(group: readonly Transaction[], index: number, signedText: Uint8Array): boolean {
-  const id = group[index]!.group
-  if (id === undefined) return group.length === 1
-  if (group.some(txn => txn.group === undefined || Buffer.compare(txn.group, id) !== 0)) return false
-  const hashes = group.map((txn, at) =>
-    ungroupedHashOf((at === index ? signedText : bytesToSign(txn)).subarray(TX_BYTES)),
-  )
-  return groupIdOf(hashes).equals(id)
 }
 
 /** The length of the prefix `TX`. */

@@ -6,7 +6,7 @@ import { verifySignature } from '#platform'
 import { toBase64 } from '../../domain/base64.js'
 import { SdkError, type SvcError } from '../../domain/errors.js'
 import { parseBaseUnits } from '../../domain/money.js'
-import { isIdOf, type NetworkFacts } from '../../domain/network.js'
+import { isIdOf, type NetworkFacts, otherThan } from '../../domain/network.js'
 import { type PaymentRequired, type PaymentRequirements, X402_VERSION } from '../../domain/x402.js'
 import { type Clock, systemClock } from '../../ports/clock.js'
 import type { PaymentSigner, Signer } from '../../ports/payment-signer.js'
@@ -51,8 +51,10 @@ export function algorandPaymentSigner(options: PaymentSignerOptions): PaymentSig
     async sign(challenge, accepted) {
       const terms = termsOf(accepted, network)
       const suggested = await params()
-      if (suggested.genesisHash !== network.genesisHash) {
-        throw new SdkError(`The node is not on ${network.name}; nothing was signed`, 'network_mismatch')
+      const other = otherThan(network, suggested)
+      if (other !== undefined) {
+        const message = `The node is not on ${network.name} (${other}); nothing was signed`
+        throw new SdkError(message, 'network_mismatch')
       }
       const group = paymentGroup({ ...terms, sender, network, suggested, note: noteSource() })
       const signature = await signatureBy(key, group)

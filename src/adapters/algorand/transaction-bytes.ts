@@ -72,6 +72,17 @@ export function groupIdOf(hashes: readonly Uint8Array[]): Buffer {
   return hashOf(Buffer.concat([Buffer.from('TG\x81\xa6txlist', 'latin1'), head, ...list]))
 }
 
+/** Whether the group's id was made of these transactions in this order. Compares the ids before it hashes. */
+export function isWholeGroup(
+  group: readonly Transaction[],
+  ungroupedHash: (txn: Transaction) => Uint8Array,
+): boolean {
+  const id = group[0]!.group
+  if (id === undefined) return group.length === 1
+  if (group.some(txn => txn.group === undefined || Buffer.compare(txn.group, id) !== 0)) return false
+  return groupIdOf(group.map(ungroupedHash)).equals(id)
+}
+
 /** Wraps canonical transaction bytes (without `TX`) and their ed25519 signature. */
 export function signedBytes(txnBytes: Uint8Array, signature: Uint8Array): Buffer {
   return Buffer.concat([SIGNED_HEAD, signature, SIGNED_BODY, txnBytes])

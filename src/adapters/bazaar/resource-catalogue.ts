@@ -5,6 +5,9 @@ import { isRecord, X402_VERSION } from '../../domain/x402.js'
 
 const RESOURCES_MAX = 1_000
 const DESCRIPTION_BYTES_MAX = 16_384
+const EXTRA_LENGTH_MAX = 1_024
+const URL_LENGTH_MAX = 2_048
+const TEXT_LENGTH_MAX = 1_000
 const TAGS_MAX = 5
 const LIMIT_DEFAULT = 20
 const LIMIT_MAX = 100
@@ -53,15 +56,28 @@ function listingOf(payload: unknown, requirements: unknown, nowMs: number): List
   const { info } = bazaar
   const input = isRecord(info) ? info.input : undefined
   if (!isRecord(input) || JSON.stringify(bazaar).length > DESCRIPTION_BYTES_MAX) return undefined
-  return {
+  const listing = {
     resource: url.origin + url.pathname,
     type: input.type === 'mcp' ? 'mcp' : 'http',
     x402Version: X402_VERSION,
-    accepts: [requirements],
+    accepts: [termsOf(requirements)],
     lastUpdated: new Date(nowMs).toISOString(),
     ...textsOf(resource, ['description', 'mimeType', 'serviceName', 'iconUrl']),
     ...tagsOf(resource),
     extensions: { bazaar },
+  }
+  // A copy: the shortened texts would keep the whole ones in memory.
+  return JSON.parse(JSON.stringify(listing))
+}
+
+/** What clients choose by. Of all else that a stranger writes into the requirements nothing is kept. */
+function termsOf(requirements: Record<string, unknown>): Record<string, unknown> {
+  const { maxTimeoutSeconds, extra } = requirements
+  const isShort = isRecord(extra) && JSON.stringify(extra).length <= EXTRA_LENGTH_MAX
+  return {
+    ...textsOf(requirements, ['scheme', 'network', 'amount', 'asset', 'payTo']),
+    ...(typeof maxTimeoutSeconds === 'number' && { maxTimeoutSeconds }),
+    ...(isShort && { extra }),
   }
 }
 
@@ -75,7 +91,7 @@ function matches(listing: Listing, query: URLSearchParams): boolean {
 }
 
 function webUrl(value: unknown): URL | undefined {
-  if (typeof value !== 'string' || !URL.canParse(value)) return undefined
+  if (typeof value !== 'string' || value.length > URL_LENGTH_MAX || !URL.canParse(value)) return undefined
   const url = new URL(value)
   return url.protocol === 'https:' || url.protocol === 'http:' ? url : undefined
 }
@@ -84,7 +100,7 @@ function textsOf(source: Record<string, unknown>, keys: readonly string[]): Reco
   const texts: Record<string, string> = {}
   for (const key of keys) {
     const value = source[key]
-    if (typeof value === 'string') texts[key] = value.slice(0, 1_000)
+    if (typeof value === 'string') texts[key] = value.slice(0, TEXT_LENGTH_MAX)
   }
   return texts
 }
@@ -92,7 +108,7 @@ function textsOf(source: Record<string, unknown>, keys: readonly string[]): Reco
 function tagsOf({ tags }: Record<string, unknown>): { readonly tags?: readonly string[] } {
   if (!Array.isArray(tags)) return {}
   const texts = tags.slice(0, TAGS_MAX).filter(tag => typeof tag === 'string')
-  return { tags: texts.map(tag => tag.slice(0, 1_000)) }
+  return { tags: texts.map(tag => tag.slice(0, TEXT_LENGTH_MAX)) }
 }
 
 function countIn(query: URLSearchParams, key: string, fallback: number, min: number, max: number): number {

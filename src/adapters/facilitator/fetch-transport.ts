@@ -47,9 +47,10 @@ export function fetchTransport(base: URL, connectionsMax: number): JsonTransport
       reads.add(cut)
       return answer.finally(() => reads.delete(cut))
     },
-    async post(path, body, timeoutMs) {
+    async post(path, body, timeoutMs, more) {
       if (closed) return CLOSED
-      const { answer, sent } = ask(path, { method: 'POST', headers: postHeaders, body }, timeoutMs)
+      const request = { method: 'POST', headers: { ...postHeaders, ...more }, body }
+      const { answer, sent } = ask(path, request, timeoutMs)
       writes.add(sent)
       sent.then(() => writes.delete(sent))
       return answer

@@ -5,14 +5,20 @@ import type { ProtocolFacilitator } from '../../ports/protocol-facilitator.js'
 import { settlementOf, verificationOf } from './verdict-of-response.js'
 import type { FacilitatorStatus, X402Facilitator } from './x402-facilitator.js'
 
-/** `undefined` for a facilitator that does not list this network. Whoever made the facilitator closes it. */
+/**
+ * `undefined` for a facilitator that does not list this network. Whoever made the facilitator closes it.
+ *
+ * @param askerId of this server, and of no other
+ */
 export function facilitatorInProcess(
   own: ProtocolFacilitator,
   network: NetworkFacts,
+  askerId: string,
 ): X402Facilitator | undefined {
   const kind = own.supported().kinds.find(({ network: id }) => isIdOf(network, id))
   if (!kind) return undefined
   const supported = { network: kind.network, feePayer: kind.extra.feePayer }
+  const asker = { id: askerId, inProcess: true }
   let lastError: string | undefined
 
   async function ask<A extends object>(what: string, question: () => Promise<A>): Promise<A | string> {
@@ -37,7 +43,7 @@ export function facilitatorInProcess(
       return verificationOf({ status: 200, body: { ...answer } })
     },
     async settle(payment: PaymentPayload, requirements: PaymentRequirements) {
-      const answer = await ask('settle', () => own.settle(payment, requirements))
+      const answer = await ask('settle', () => own.settle(payment, requirements, asker))
       if (typeof answer === 'string') return { verdict: 'unknown', cause: answer }
       return settlementOf({ status: 200, body: { ...answer } })
     },

@@ -11,7 +11,13 @@ import { ANSWER_BYTES_MAX, type Answer, answerOf, outageOf } from './facilitator
 
 export interface JsonTransport {
   get(path: string, timeoutMs: number): Promise<Answer>
-  post(path: string, body: Buffer, timeoutMs: number): Promise<Answer>
+  /** `headers` are sent besides its own. */
+  post(
+    path: string,
+    body: Buffer,
+    timeoutMs: number,
+    headers?: Readonly<Record<string, string>>,
+  ): Promise<Answer>
   /** Cuts GET requests. POST requests go on until they end, at their deadline at the latest. */
   close(): Promise<void>
 }
@@ -50,8 +56,13 @@ export function jsonTransport(base: URL, connectionsMax: number): JsonTransport 
       reads.delete(read)
       return answer
     },
-    post: (path, body, timeoutMs) =>
-      ask(new Exchange(timeoutMs), { method: 'POST', path: prefix + path, headers: postHeaders, body }),
+    post: (path, body, timeoutMs, more) =>
+      ask(new Exchange(timeoutMs), {
+        method: 'POST',
+        path: prefix + path,
+        headers: more ? { ...postHeaders, ...more } : postHeaders,
+        body,
+      }),
     close() {
       for (const read of reads) read.cut('closed')
       closing ??= pool.close()

@@ -5,6 +5,7 @@ import type { PaymentPayload, PaymentRequirements } from '../../domain/x402.js'
 import { type Clock, systemClock } from '../../ports/clock.js'
 import type { Facilitator } from '../../ports/facilitator.js'
 import { type Logger, silentLogger } from '../../ports/logger.js'
+import { ASKER_HEADER } from '../../ports/protocol-facilitator.js'
 import type { Answer } from './facilitator-response.js'
 import { facilitatorUrl } from './facilitator-url.js'
 import type { JsonTransport } from './json-transport.js'
@@ -26,6 +27,8 @@ export interface FacilitatorOptions {
   readonly connectionsMax?: number
   /** Accepts plain http to a public host. */
   readonly allowHttp?: boolean
+  /** Names this server to a facilitator of ours, see `submittedBefore`. */
+  readonly askerId?: string
   readonly logger?: Logger
   readonly clock?: Pick<Clock, 'after'>
   /** The transport of requests. @default HTTP */
@@ -53,6 +56,7 @@ export function x402Facilitator(options: FacilitatorOptions): X402Facilitator {
   const url = options.url.replace(/\/+$/, '')
   const transport = (options.transport ?? jsonTransport)(base, options.connectionsMax ?? 512)
   const envelopeOf = envelopes(network)
+  const asker = options.askerId === undefined ? undefined : { [ASKER_HEADER]: options.askerId }
   let answered = false
   let lastOutage: string | undefined
 
@@ -76,11 +80,12 @@ export function x402Facilitator(options: FacilitatorOptions): X402Facilitator {
     payment: PaymentPayload,
     requirements: PaymentRequirements,
     timeoutMs: number,
+    headers?: Readonly<Record<string, string>>,
   ): Promise<Answer> {
     const listed = watch.known ?? (await watch.current())
     const body = envelopeOf(payment, requirements, listed?.network ?? requirements.network)
     if (!body) return UNENCODABLE
-    const answer = heard(await transport.post(path, body, timeoutMs))
+    const answer = heard(await transport.post(path, body, timeoutMs, headers))
     lastOutage = 'outage' in answer ? `${path}: ${answer.outage}` : undefined
     return answer
   }
@@ -91,7 +96,7 @@ export function x402Facilitator(options: FacilitatorOptions): X402Facilitator {
     verify: async (payment, requirements) =>
       verificationOf(await ask('/verify', payment, requirements, verifyTimeoutMs)),
     settle: async (payment, requirements) =>
-      settlementOf(await ask('/settle', payment, requirements, settleTimeoutMs)),
+      settlementOf(await ask('/settle', payment, requirements, settleTimeoutMs, asker)),
     get status() {
       const lastError = watch.lastError === undefined ? lastOutage : `/supported: ${watch.lastError}`
       return lastError === undefined ? { answered } : { answered, lastError }

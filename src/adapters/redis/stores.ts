@@ -35,7 +35,7 @@ export interface RedisStoresOptions {
   readonly waitReplicas?: number
   /** How many runs are kept, for all replicas together. @default 100 */
   readonly runsCapacity?: number
-  /** The budget of `spend`. Payers that name the same budget share it. @default 'default' */
+  /** The budget of `spend`. Payers that name the same budget share it, on every network. @default 'default' */
   readonly budget?: string
   /** Gets a warning, at each connection, of each setting that endangers stored records. @default warnings of the process */
   readonly logger?: Logger

@@ -15,7 +15,7 @@ export interface AlgodRegistryOptions extends RegistryApps {
   readonly identityApp: number
   /** The network whose node is asked where `algodUrl` is not given. @default 'mainnet' */
   readonly network?: Network
-  /** The node that is asked. @default in Node the environment variable `SVC_SANDBOX`, else a public node of the network */
+  /** The node that is asked. @default in Node the environment variable `SVC_SANDBOX`, else the network's: its definition's, or a public one */
   readonly algodUrl?: string
   /** The node's API token. @default none */
   readonly algodToken?: string

@@ -7,7 +7,7 @@ import { algorandPaymentSigner } from '../../adapters/algorand/payment-signer.js
 import { memorySpendLedger } from '../../adapters/memory/spend-ledger.js'
 import { SdkError, type SvcError } from '../../domain/errors.js'
 import { usdToBaseUnits } from '../../domain/money.js'
-import type { Network, NetworkFacts, NetworkName } from '../../domain/network.js'
+import { type Network, type NetworkFacts, type NetworkName, unnamedNetwork } from '../../domain/network.js'
 import { networkFacts } from '../../domain/network-definition.js'
 import { nodeUrls } from '../../domain/node-urls.js'
 import { isRecord } from '../../domain/x402.js'
@@ -30,18 +30,19 @@ export interface ClientOptions extends KeyOptions {
   /**
    * The only network that is paid on: `mainnet`, `testnet` or a definition.
    *
-   * @default 'mainnet'; in Node with the environment variable `SVC_SANDBOX` set, 'testnet', as in every sandbox
+   * @default 'mainnet'; in Node with the environment variable `SVC_SANDBOX` set, 'testnet'
    */
   readonly network?: Network | NetworkName | undefined
-  /** The node that payments are built with. @default in Node `SVC_SANDBOX`, else a public node of the network */
+  /** The node that payments are built with. @default in Node `SVC_SANDBOX`, else the network's: its definition's, or a public one */
   readonly algodUrl?: string
-  /** The API token of the node at `algodUrl`. @default none */
+  /** The API token of the node. @default that of the network's definition for its own node; else none */
   readonly algodToken?: string
   /**
    * An indexer. It is asked whether a payment can still land where the node's blocks do not show it: where the node keeps no
    * old blocks, and for payments that a quote made valid for more than 6 minutes. Without an indexer those count for a day.
    *
-   * @default a public indexer of the network, where `algodUrl` is left out; else none
+   * @default that of the network's definition, unless `SVC_SANDBOX` replaces the node; of a public network a public one, unless
+   * `SVC_SANDBOX` or `algodUrl` does; else none
    */
   readonly indexerUrl?: string
   /** USD per call, such as `$0.05`. @default none: whatever is quoted is paid; without any cap on mainnet, with a warning */
@@ -109,7 +110,7 @@ const RECEIPTS_MAX = 1_000
 /** @throws SvcError `invalid_key`, `invalid_price`, `invalid_options` */
 export function settingsOf(options: ClientOptions): Settings {
   const sandbox = sandboxUrl()
-  const network = networkFacts(options.network ?? (sandbox ? 'testnet' : 'mainnet'), why => {
+  const network = networkFacts(options.network ?? unnamedNetwork(sandbox), why => {
     throw invalid(why)
   })
   const { algodUrl, algodToken: token, indexerUrl } = nodeUrls(network, options, sandbox)

@@ -23,7 +23,7 @@ export type WholeBazaarAnswer =
 const PAGES_MAX = 500
 const ENTRIES_MAX = 20_000
 const BYTES_MAX = 64 * 1024 * 1024
-/** Pages in a row, whose entries lead nowhere. An honest index may have a few. */
+/** How many pages in a row may have no readable entry. An honest index may have a few. */
 const UNREADABLE_PAGES_MAX = 10
 const ALL_PAGES_MS = 120_000
 

@@ -95,7 +95,7 @@ export function payableEntry(
   return undefined
 }
 
-function isPayable(entry: PaymentRequirements, network: NetworkFacts): boolean {
+export function isPayable(entry: PaymentRequirements, network: NetworkFacts): boolean {
   const { feePayer, paymentFlow } = entry.extra ?? {}
   return (
     entry.scheme === 'exact' &&

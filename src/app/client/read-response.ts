@@ -10,7 +10,7 @@ export function isSuccess({ status, location }: HttpReply): boolean {
 export function dataOf(reply: HttpReply): { readonly data: unknown; readonly unreadable?: true } {
   if (reply.bytes.length === 0) return { data: null }
   const type = mediaTypeOf(reply)
-  if (type === 'application/json' || type.endsWith('+json')) {
+  if (isJson(type)) {
     const text = textOf(reply)
     try {
       return { data: JSON.parse(text) }
@@ -55,8 +55,12 @@ function errorField(reply: HttpReply, field: string): string | undefined {
   return typeof value === 'string' ? value : undefined
 }
 
-export function mediaTypeOf({ headers }: HttpReply): string {
+export function mediaTypeOf({ headers }: Pick<HttpReply, 'headers'>): string {
   return (headers.get('content-type') ?? '').split(';', 1)[0]!.trim().toLowerCase()
+}
+
+export function isJson(mediaType: string): boolean {
+  return mediaType === 'application/json' || mediaType.endsWith('+json')
 }
 
 function textOf({ bytes }: HttpReply): string {

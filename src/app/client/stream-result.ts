@@ -30,8 +30,8 @@ export interface StreamResult {
   /** The payment that was signed and accepted; for a replay, the first payment. Absent where nothing was paid. */
   readonly payment?: CallPayment
   /**
-   * The bytes as they come. Nothing is buffered that nobody reads. It throws `stream_broken` where the stream ends before
-   * its end, and `aborted` once the caller's signal has fired. Cancelling it ends the connection.
+   * The bytes as they come. Nothing is buffered that nobody reads. It throws `stream_broken` if the stream is cut off,
+   * and `aborted` once the caller's signal has fired. Cancelling it ends the connection.
    */
   readonly body: ReadableStream<Uint8Array>
   /**

@@ -103,7 +103,7 @@ export function subscriptionKeys(now: () => number): SubscriptionKeys {
     },
     keyFor({ url, headers }) {
       const subscription = current(endpointOf(url))
-      // A used-up window still owes the answer to a request that is repeated under its caller's own idempotency key.
+      // With the caller's own key, the seller may still have the answer of an earlier call, so the key is sent.
       const opens = subscription?.remaining !== 0 || headers[IDEMPOTENCY_KEY_HEADER] !== undefined
       return opens ? subscription?.key : undefined
     },

@@ -12,15 +12,22 @@ import {
   type Refused,
   refusalOf,
 } from '../../adapters/algorand/facilitating/group-checks.js'
-import { groupIdOf } from '../../adapters/algorand/transaction-bytes.js'
+import { algorandPaymentReader } from '../../adapters/algorand/read-payment.js'
+import { isWholeGroup } from '../../adapters/algorand/transaction-bytes.js'
+import { formatUsd, parseBaseUnits } from '../../domain/money.js'
+import { isIdOf, type NetworkFacts } from '../../domain/network.js'
 import { isRecord } from '../../domain/x402.js'
 import type { FacilitatorSettings } from './facilitator-options.js'
-import type { NetworkTerms } from './network-terms.js'
 
-export type Checked = (CheckedGroup & { readonly ok: true; readonly feeMicroAlgos: bigint }) | Refused
+export type Checked =
+  | (CheckedGroup & { readonly ok: true; readonly feeMicroAlgos: bigint; readonly isSponsored: boolean })
+  /** `txId` is the payment's, where one can be read. */
+  | (Refused & { readonly txId: string | undefined })
 
 /** Its code stands alone, without the prefix of the scheme. */
 export const INVALID_REQUIREMENTS = 'invalid_payment_requirements'
+
+const reader = algorandPaymentReader()
 
 /** Never throws: malformed input is refused as `payload`. */
 export function checkPayment(
@@ -29,38 +36,49 @@ export function checkPayment(
   settings: FacilitatorSettings,
   params: SuggestedParams,
 ): Checked {
-  const { terms, key, feePerPaymentMax } = settings
-  const isOurs = (id: unknown) => terms.ids.some(ours => ours === id)
+  const { network, key, feePerPaymentMax } = settings
   try {
     checkRequirements(requirements, settings)
     const checked = checkGroup(payload, requirements, {
       sponsor: key.address,
-      sameNetwork: (accepted, required) => isOurs(accepted) && isOurs(required),
+      sameNetwork: (accepted, required) => isIdOf(network, accepted) && isIdOf(network, required),
       sponsorFeeMax(_, sponsored, payment) {
         const needed = feeNeeded(sponsored, params) + feeNeeded(payment, params)
         return needed < feePerPaymentMax ? needed : feePerPaymentMax
       },
     })
     checkWhole(checked.group)
-    checkPlace(checked.payment.txn, terms)
+    checkPlace(checked.payment.txn, network)
     if (checked.payment.txn.assetTransfer?.assetSender) {
       throw new Refusal('not_asset_transfer', 'A clawback is no payment')
     }
-    if (checked.sponsored) checkSponsored(checked.sponsored.txn, terms)
-    return { ...checked, ok: true, feeMicroAlgos: checked.sponsored?.txn.fee ?? 0n }
+    if (checked.sponsored) checkSponsored(checked.sponsored.txn, checked.payment.txn, network)
+    const { sponsored } = checked
+    return {
+      ...checked,
+      ok: true,
+      feeMicroAlgos: sponsored?.txn.fee ?? 0n,
+      isSponsored: sponsored !== undefined,
+    }
   } catch (error) {
-    return refusalOf(error)
+    const read = isRecord(payload) ? reader.read(payload) : undefined
+    return { ...refusalOf(error), txId: read?.txId }
   }
 }
 
-function checkRequirements(requirements: unknown, { payTo, terms }: FacilitatorSettings): void {
+function checkRequirements(requirements: unknown, { payTo, network, amountMin }: FacilitatorSettings): void {
   if (!isRecord(requirements)) return
-  const { payTo: receiver, asset } = requirements
+  const { payTo: receiver, asset, amount } = requirements
   if (typeof receiver !== 'string' || (payTo !== 'anyone' && !payTo.has(receiver))) {
     throw new Refusal(INVALID_REQUIREMENTS, 'This facilitator does not settle payments to this payTo')
   }
-  if (asset !== terms.usdc) {
-    throw new Refusal(INVALID_REQUIREMENTS, `This facilitator settles asset ${terms.usdc} alone`)
+  if (asset !== network.usdcId) {
+    throw new Refusal(INVALID_REQUIREMENTS, `This facilitator settles asset ${network.usdcId} alone`)
+  }
+  const baseUnits = parseBaseUnits(amount)
+  // The asker writes the requirements, so they bound nothing by themselves.
+  if (baseUnits !== undefined && baseUnits < amountMin) {
+    throw new Refusal(INVALID_REQUIREMENTS, `This facilitator settles ${formatUsd(amountMin)} and more`)
   }
 }
 
@@ -69,35 +87,37 @@ function checkRequirements(requirements: unknown, { payTo, terms }: FacilitatorS
  * there may be no payment.
  */
 function checkWhole(group: readonly SignedTransaction[]): void {
-  const claimed = group[0]!.txn.group
-  if (group.length === 1 && !claimed) return
-  const computed = groupIdOf(group.map(({ txn }) => encoded(txn).ungroupedHash))
-  if (claimed && computed.equals(claimed)) return
+  const txns = group.map(({ txn }) => txn)
+  if (isWholeGroup(txns, txn => encoded(txn).ungroupedHash)) return
   throw new Refusal('invalid_group_id', 'The group id is not the hash of this group')
 }
 
 /** A signature of the sponsor must not be good on another network. */
-function checkPlace({ genesisID, genesisHash }: Transaction, terms: NetworkTerms): void {
+function checkPlace({ genesisID, genesisHash }: Transaction, network: NetworkFacts): void {
   const hash = genesisHash && Buffer.from(genesisHash).toString('base64')
-  if (hash === terms.genesisHash && (genesisID ?? terms.genesisId) === terms.genesisId) return
+  if (hash === network.genesisHash && (genesisID ?? network.genesisId) === network.genesisId) return
   throw new Refusal('network_mismatch', 'A transaction is of another network')
 }
 
-function checkSponsored(txn: Transaction, terms: NetworkTerms): void {
-  checkPlace(txn, terms)
-  if (txn.lease) throw new Refusal('invalid_fee_payer', 'lease not allowed on fee payer')
+/** The official client's note has 28 bytes, and ours 47. */
+const NOTE_BYTES_MAX = 64
+/** The ledger asks for more than the smallest fee from here on. */
+const PAYMENT_NOTE_BYTES_MAX = 1_024
+
+function checkSponsored(own: Transaction, payment: Transaction, network: NetworkFacts): void {
+  checkPlace(own, network)
+  if (own.lease) throw new Refusal('invalid_fee_payer', 'lease not allowed on fee payer')
+  if (own.note.length > NOTE_BYTES_MAX)
+    throw new Refusal('invalid_fee_payer', `The note of the fee payer has at most ${NOTE_BYTES_MAX} bytes`)
+  if (payment.note.length > PAYMENT_NOTE_BYTES_MAX)
+    throw new Refusal('sponsor_fee', `The note of a payment has at most ${PAYMENT_NOTE_BYTES_MAX} bytes`)
 }
 
-const NOTE_BYTES_FREE = 1_024
-const NOTE_BYTES_A_FEE = 10_000n
-
-/** What the node asks for this transaction. A long note costs a ten-thousandth of the smallest fee for each further byte. */
+/** What the node asks for this transaction. */
 function feeNeeded(txn: Transaction, { minFeeMicroAlgos, feePerByteMicroAlgos }: SuggestedParams): bigint {
   const { bytes } = encoded(txn)
-  const noteBytes = BigInt(Math.max(0, txn.note.length - NOTE_BYTES_FREE))
-  const least = minFeeMicroAlgos + (noteBytes * minFeeMicroAlgos + NOTE_BYTES_A_FEE - 1n) / NOTE_BYTES_A_FEE
   const byBytes = feePerByteMicroAlgos * BigInt(bytes.length + SIGNATURE_BYTES)
-  return byBytes > least ? byBytes : least
+  return byBytes > minFeeMicroAlgos ? byBytes : minFeeMicroAlgos
 }
 
 /** The wrapper and its signature, without the two bytes that the hash has before the transaction. */

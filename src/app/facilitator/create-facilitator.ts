@@ -6,19 +6,22 @@ import { type Refused, sponsoredGroup } from '../../adapters/algorand/facilitati
 import { unavailable } from '../../adapters/algorand/node-response-reader.js'
 import { cachedParams } from '../../adapters/algorand/suggested-params.js'
 import { SdkError } from '../../domain/errors.js'
+import { networkIdsOf } from '../../domain/network.js'
 import { isRecord, X402_VERSION } from '../../domain/x402.js'
 import { systemClock } from '../../ports/clock.js'
 import type {
+  Asker,
   CheckedCondition,
   FacilitatorCondition,
   ProtocolFacilitator,
   SettleAnswer,
   VerifyAnswer,
 } from '../../ports/protocol-facilitator.js'
+import { BUDGET_EXHAUSTED, invalid, SIMULATION_FAILED, settleAnswer, USED_UP } from './answers.js'
 import { checkPayment, INVALID_REQUIREMENTS } from './check-payment.js'
 import { type FacilitatorOptions, facilitatorSettings } from './facilitator-options.js'
 import { feeBudget } from './fee-budget.js'
-import { BUDGET_EXHAUSTED, paymentSettler, type Settled } from './settle-payment.js'
+import { paymentSettler } from './settle-payment.js'
 
 const PARAMS_MAX_AGE_MS = 3_000
 
@@ -32,15 +35,15 @@ const PARAMS_MAX_AGE_MS = 3_000
  * const facilitator = createFacilitator({ ...node, sponsor, payTo: [agent.payTo] })
  * serve(agent, { facilitator })
  *
- * @throws SvcError `invalid_options`, `invalid_address`, `invalid_key`
+ * @throws SvcError `invalid_options`, `invalid_address`, `invalid_key`, `invalid_price`
  */
 export function createFacilitator(options: FacilitatorOptions): ProtocolFacilitator {
   const settings = facilitatorSettings(options)
-  const { terms, key, payTo, feePerDayMax, logger, algodUrl, algodToken } = settings
+  const { network, key, payTo, feePerDayMax, logger, algodUrl, algodToken } = settings
   const clock = { ...systemClock, ...options.clock }
-  const node = facilitatorNode(nodeClient({ url: algodUrl, token: algodToken }, ALGOD_TOKEN_HEADER))
+  const node = facilitatorNode(nodeClient({ url: algodUrl, token: algodToken, clock }, ALGOD_TOKEN_HEADER))
   const budget = feeBudget(feePerDayMax, clock)
-  const settler = paymentSettler({ node, budget, clock })
+  const settler = paymentSettler({ node, budget, clock, logger })
   const suggested = cachedParams(node, PARAMS_MAX_AGE_MS, () => clock.monotonic())
   const running = new Set<Promise<unknown>>()
   let nodeIs: FacilitatorCondition['node'] = 'unasked'
@@ -52,7 +55,7 @@ export function createFacilitator(options: FacilitatorOptions): ProtocolFacilita
       note('unanswered')
       throw error
     })
-    note(read.genesisHash === terms.genesisHash ? 'ok' : 'wrongNetwork')
+    note(read.genesisHash === network.genesisHash ? 'ok' : 'wrongNetwork')
     if (nodeIs === 'wrongNetwork') throw unavailable('it is of another network')
     return read
   }
@@ -65,30 +68,25 @@ export function createFacilitator(options: FacilitatorOptions): ProtocolFacilita
 
   async function verify(payload: unknown, requirements: unknown): Promise<VerifyAnswer> {
     const checked = checkPayment(payload, requirements, settings, await params())
+    const { txId } = checked
+    // First of all: no refusal is true of a payment that was submitted.
+    if (txId !== undefined && (await settler.isSubmitted(txId)))
+      return invalid(SIMULATION_FAILED, `transaction already submitted: ${txId}`)
     if (!checked.ok) return invalid(codeOf(checked), checked.message)
-    const { txId, payer, feeMicroAlgos } = checked
-    if (settler.isSubmitted(txId)) return invalid(SIMULATION_FAILED, alreadySubmitted(txId))
-    if (!budget.covers(feeMicroAlgos))
-      return invalid(BUDGET_EXHAUSTED, 'The sponsor has paid its fees of this day')
+    if (!budget.covers(checked.feeMicroAlgos)) return invalid(BUDGET_EXHAUSTED, USED_UP)
     const words = await node.simulate(sponsoredGroup(checked, key.sign))
-    if (words !== undefined) return invalid(SIMULATION_FAILED, words)
-    // A simulation does not see what is in the pool.
-    const fate = await node.fateOf(txId)
-    const isNew = fate.is === 'unknown' || fate.is === 'dropped'
-    return isNew ? { isValid: true, payer } : invalid(SIMULATION_FAILED, alreadySubmitted(txId))
+    return words === undefined ? { isValid: true, payer: checked.payer } : invalid(SIMULATION_FAILED, words)
   }
 
-  async function settle(payload: unknown, requirements: unknown): Promise<SettleAnswer> {
+  async function settle(payload: unknown, requirements: unknown, asker?: Asker): Promise<SettleAnswer> {
     const checked = checkPayment(payload, requirements, settings, await params())
-    const network = networkIn(requirements) ?? terms.ids[0]!
-    if (!checked.ok) return unsettled(network, codeOf(checked), checked.message)
-    const { txId, payer, feeMicroAlgos } = checked
-    const group = () => sponsoredGroup(checked, key.sign)
-    const settled = await settler.settle({ txId, feeMicroAlgos, group })
-    if (settled.outcome === 'settled') return { success: true, transaction: txId, network, payer }
-    logger.info({ outcome: settled.outcome, txId }, 'a payment was not settled')
-    const before = settled.outcome === 'already' || (settled.outcome === 'pending' && settled.earlier)
-    return { ...answerOf(settled, network, txId), ...(before && { submittedBefore: true }) }
+    const { txId } = checked
+    const settled = checked.ok
+      ? await settler.settle({ ...checked, group: () => sponsoredGroup(checked, key.sign) }, asker)
+      : await settler.refuse(txId, codeOf(checked), checked.message)
+    if (settled.outcome !== 'settled')
+      logger.info({ outcome: settled.outcome, txId }, 'a payment was not settled')
+    return settleAnswer(settled, { network: networkIn(requirements) ?? network.caip2, ...checked })
   }
 
   const condition = (): FacilitatorCondition => ({
@@ -98,9 +96,15 @@ export function createFacilitator(options: FacilitatorOptions): ProtocolFacilita
   })
 
   async function check(): Promise<CheckedCondition> {
-    await params()
-    const { microAlgos, minBalanceMicroAlgos } = await node.account(key.address)
-    return { ...condition(), sponsorMicroAlgos: Number(microAlgos - minBalanceMicroAlgos) }
+    try {
+      await params()
+      const { microAlgos, minBalanceMicroAlgos } = await node.account(key.address)
+      return { ...condition(), sponsorMicroAlgos: Number(microAlgos - minBalanceMicroAlgos) }
+    } catch {
+      // What the node answered a moment ago does not count.
+      if (nodeIs === 'ok') note('unanswered')
+      return { ...condition(), sponsorMicroAlgos: null }
+    }
   }
 
   function tracked<T>(work: () => Promise<T>): Promise<T> {
@@ -115,55 +119,25 @@ export function createFacilitator(options: FacilitatorOptions): ProtocolFacilita
   return {
     sponsor: key.address,
     supported: () => ({
-      kinds: terms.ids.map(network => ({
+      kinds: networkIdsOf(network, 'both').map(id => ({
         x402Version: X402_VERSION,
         scheme: 'exact',
-        network,
+        network: id,
         extra: { feePayer: key.address },
       })),
       extensions: ['bazaar'],
       signers: { 'algorand:*': [key.address] },
     }),
     verify: (payload, requirements) => tracked(() => verify(payload, requirements)),
-    settle: (payload, requirements) => tracked(() => settle(payload, requirements)),
+    settle: (payload, requirements, asker) => tracked(() => settle(payload, requirements, asker)),
     pays: receiver => payTo === 'anyone' || payTo.has(receiver),
     condition,
-    check: () => tracked(check).catch(() => ({ ...condition(), sponsorMicroAlgos: null })),
+    check,
     close() {
       closing ??= Promise.allSettled(running).then(() => node.close())
       return closing
     },
   }
-}
-
-function answerOf(
-  settled: Exclude<Settled, { outcome: 'settled' }>,
-  network: string,
-  txId: string,
-): SettleAnswer {
-  switch (settled.outcome) {
-    case 'already':
-      return unsettled(network, SETTLEMENT_FAILED, `transaction already in ledger: ${txId}`, txId)
-    case 'pending':
-      return unsettled(network, 'settlement_pending', settled.words, txId)
-    case 'refused':
-      return unsettled(network, settled.code, settled.words)
-    case 'failed':
-      return unsettled(network, settled.code, settled.words, txId)
-  }
-}
-
-function unsettled(
-  network: string,
-  errorReason: string,
-  errorMessage: string,
-  transaction = '',
-): SettleAnswer {
-  return { success: false, transaction, network, errorReason, errorMessage }
-}
-
-function invalid(invalidReason: string, invalidMessage: string): VerifyAnswer {
-  return { isValid: false, invalidReason, invalidMessage }
 }
 
 function networkIn(requirements: unknown): string | undefined {
@@ -174,10 +148,3 @@ function networkIn(requirements: unknown): string | undefined {
 function codeOf({ reason }: Refused): string {
   return reason === INVALID_REQUIREMENTS ? reason : `invalid_exact_avm_${reason}`
 }
-
-function alreadySubmitted(txId: string): string {
-  return `transaction already submitted: ${txId}`
-}
-
-const SIMULATION_FAILED = 'invalid_exact_avm_simulation_failed'
-const SETTLEMENT_FAILED = 'invalid_exact_avm_settlement_failed'

@@ -12,7 +12,12 @@ import { hostNames, invalid, positive } from '../server/option-checks.js'
 
 /** The options of {@link facilitatorApp}. */
 export interface FacilitatorAppOptions {
-  /** How many verifications one address may ask for in a minute, and as many settlements. @default 600 */
+  /**
+   * How many verifications one address may ask for in a minute. It may read the list of resources as often, and ask for ten times
+   * as many settlements: a server whose settlement is refused has done its work. A server asks for one of each for a sale.
+   *
+   * @default 600
+   */
   readonly perMinute?: number
   /** How many proxies in front are trusted to report the caller's address. @default 0 */
   readonly trustProxy?: number

@@ -2,24 +2,31 @@
 import { isValidAddress, type SigningKey, signingKey } from '../../adapters/algorand/signing-keys.js'
 import { quietLogger } from '../../adapters/log/quiet-logger.js'
 import { SvcError, shown } from '../../domain/errors.js'
-import type { Network, NetworkName } from '../../domain/network.js'
+import { usdToBaseUnits } from '../../domain/money.js'
+import type { Network, NetworkFacts, NetworkName } from '../../domain/network.js'
 import { networkFacts } from '../../domain/network-definition.js'
+import { nodeUrls } from '../../domain/node-urls.js'
 import type { Clock } from '../../ports/clock.js'
 import { type Logger, silentLogger } from '../../ports/logger.js'
-import { type NetworkTerms, networkTerms } from './network-terms.js'
 
 /** The options of {@link createFacilitator}. */
 export interface FacilitatorOptions {
   /** The network on which it settles. */
   readonly network: Network | NetworkName
-  /** Your own Algorand node. All processes with one sponsor share one node: see the guide. */
-  readonly algodUrl: string
-  /** The API token of the node. @default none */
+  /**
+   * Your own Algorand node. All processes with one sponsor share one node: see the guide.
+   *
+   * @default the node in the network's definition; public networks have none
+   */
+  readonly algodUrl?: string | undefined
+  /** The API token of the node. @default the definition's, for its own node */
   readonly algodToken?: string | undefined
   /** The account that pays the network's fees. Keep only little ALGO in it, and no other asset. */
   readonly sponsor: { readonly mnemonic: string } | { readonly secretKey: Uint8Array }
   /** The addresses whose payments it settles. `'anyone'` pays the fees of strangers' sales, too. */
   readonly payTo: readonly string[] | 'anyone'
+  /** The smallest payment that it settles, in USDC. @default '$0.000001' */
+  readonly amountMin?: string
   /** The largest fee that the sponsor pays for one payment, in microalgos. @default 10000 */
   readonly feePerPaymentMax?: number
   /**
@@ -36,40 +43,49 @@ export interface FacilitatorOptions {
 }
 
 export interface FacilitatorSettings {
-  readonly terms: NetworkTerms
+  readonly network: NetworkFacts
   readonly algodUrl: string
   readonly algodToken: string | undefined
   readonly key: SigningKey
   readonly payTo: ReadonlySet<string> | 'anyone'
+  /** In base units of USDC. */
+  readonly amountMin: bigint
   readonly feePerPaymentMax: bigint
   readonly feePerDayMax: bigint
   readonly logger: Logger
 }
 
+/** Never zero: who moves nothing would use up the fees of a day at no cost. */
+const AMOUNT_MIN = '$0.000001'
 const FEE_PER_PAYMENT_MAX = 10_000
 const FEE_PER_DAY_MAX = 1_000_000
 
-/** @throws SvcError `invalid_options`, `invalid_address`, `invalid_key` */
+/** @throws SvcError `invalid_options`, `invalid_address`, `invalid_key`, `invalid_price` */
 export function facilitatorSettings(options: FacilitatorOptions): FacilitatorSettings {
-  const { network, algodUrl, algodToken, logger } = options
+  const { algodUrl, algodToken, logger } = options
   const refuse = (why: string): never => {
     throw invalid(why)
   }
+  const network = networkFacts(options.network, refuse)
+  // A public network's own node is a balancer, and other people's.
+  const isPublic = typeof network.given === 'string'
+  const node = isPublic ? { algodUrl, algodToken } : nodeUrls(network, { algodUrl, algodToken }, undefined)
   return {
-    terms: networkTerms(networkFacts(network, refuse)),
-    algodUrl: nodeUrl(algodUrl),
-    algodToken,
+    network,
+    algodUrl: nodeUrl(node.algodUrl),
+    algodToken: node.algodToken,
     key: keyOf(options.sponsor),
     payTo: payToOf(options.payTo),
+    amountMin: usdToBaseUnits(options.amountMin ?? AMOUNT_MIN),
     feePerPaymentMax: feeOf('feePerPaymentMax', options.feePerPaymentMax ?? FEE_PER_PAYMENT_MAX),
     feePerDayMax: feeOf('feePerDayMax', options.feePerDayMax ?? FEE_PER_DAY_MAX),
     logger: logger === undefined ? silentLogger : quietLogger(logger),
   }
 }
 
-function nodeUrl(text: string): string {
+function nodeUrl(text: unknown): string {
   const url = typeof text === 'string' && URL.canParse(text) ? new URL(text) : undefined
-  if (url?.protocol === 'https:' || url?.protocol === 'http:') return text
+  if (url?.protocol === 'https:' || url?.protocol === 'http:') return text as string
   throw invalid('algodUrl is the http(s) URL of a node')
 }
 
@@ -78,7 +94,7 @@ function keyOf(sponsor: FacilitatorOptions['sponsor']): SigningKey {
   const given = typeof sponsor === 'object' && sponsor !== null ? { ...sponsor } : {}
   const secrets = ['mnemonic', 'secretKey'].filter(name => name in given)
   if (secrets.length !== 1) throw invalid('sponsor is { mnemonic } or { secretKey }')
-  const secret = Object.values(given)[0] as string | Uint8Array
+  const secret: unknown = given[secrets[0] as keyof typeof given]
   if (typeof secret !== 'string' && !(secret instanceof Uint8Array))
     throw invalid('sponsor is { mnemonic } or { secretKey }')
   return signingKey(secret)

@@ -1,6 +1,6 @@
 /**
- * What the sponsor may spend on fees in a day. A fee is reserved before anything is signed, and given back only where it is certain
- * that the group does not land. A payment that is asked about again is reserved once.
+ * What the sponsor may spend on fees in a day. A fee is reserved before the group is submitted, and given back only if the
+ * node refused the group and no other node can have it. A payment that is asked about again is reserved once.
  */
 import { LRUCache } from 'lru-cache'
 import type { Clock } from '../../ports/clock.js'
@@ -9,28 +9,33 @@ export interface FeeBudget {
   readonly today: bigint
   /** Whether this fee could be reserved now. */
   covers(fee: bigint): boolean
+  /** Whether the fee of this payment is reserved. */
+  holds(txId: string): boolean
   /** `false` where the day's fees would be more than the most. */
   reserve(txId: string, fee: bigint): boolean
-  /** The payment does not land: its fee is free again. */
+  /** The group was not submitted after all: its fee is free again. */
   giveBack(txId: string): void
 }
 
 const DAY_MS = 86_400_000
-/** A reservation that makes room for another stays counted. */
-const RESERVATIONS_MAX = 100_000
+/** When the list is full, the oldest entry is removed; its fee stays counted. */
+const RESERVATIONS_MAX = 10_000
 
-export function feeBudget(perDayMax: bigint, clock: Pick<Clock, 'now'>): FeeBudget {
+export function feeBudget(perDayMax: bigint, clock: Pick<Clock, 'now' | 'monotonic'>): FeeBudget {
   const reserved = new LRUCache<string, { readonly fee: bigint; readonly day: number }>({
     max: RESERVATIONS_MAX,
   })
   let day = 0
+  let begunAtMs = Number.NEGATIVE_INFINITY
   let spent = 0n
 
   function turn(): void {
     const today = Math.floor(clock.now() / DAY_MS)
-    // A clock that is set back begins no new day, and so no new budget.
-    if (today <= day) return
+    // A clock that is set back begins no new day, and so no new budget, until a whole day has really passed: after a jump far
+    // ahead there would be none for as long.
+    if (today <= day && clock.monotonic() - begunAtMs < DAY_MS) return
     day = today
+    begunAtMs = clock.monotonic()
     spent = 0n
   }
 
@@ -43,6 +48,7 @@ export function feeBudget(perDayMax: bigint, clock: Pick<Clock, 'now'>): FeeBudg
       turn()
       return spent + fee <= perDayMax
     },
+    holds: txId => reserved.has(txId),
     reserve(txId, fee) {
       turn()
       if (reserved.has(txId)) return true

@@ -1,30 +1,40 @@
 /**
- * Settles one payment that was checked. Only the call whose own submission the node took may say yes, and only once; each other
- * one is answered by the chain. A no that is final for a server (`simulation_failed` without a transaction) is said only where this
- * call submitted nothing and the node does not know the payment.
+ * Settles one payment. Each call first asks what became of the payment, and submits only what is unknown, or what the pool dropped.
+ * Only the call whose submission the node accepted may answer yes, once. All other calls report what the chain says.
  */
 import type { SignedTransaction } from 'algosdk'
 import { LRUCache } from 'lru-cache'
 import { awaitFate } from '../../adapters/algorand/facilitating/await-fate.js'
 import type { FacilitatorNode, Fate } from '../../adapters/algorand/facilitating/facilitator-node.js'
 import type { Clock } from '../../ports/clock.js'
+import type { Logger } from '../../ports/logger.js'
+import type { Asker } from '../../ports/protocol-facilitator.js'
+import {
+  BUDGET_EXHAUSTED,
+  CONFIRMATION_FAILED,
+  SETTLEMENT_FAILED,
+  SIMULATION_FAILED,
+  USED_UP,
+} from './answers.js'
 import type { FeeBudget } from './fee-budget.js'
 
 export type Settled =
   | { readonly outcome: 'settled' }
-  /** It had landed before this call. */
-  | { readonly outcome: 'already' }
-  /** It is in the pool, or nobody knows. `earlier`: it was not this call that submitted it. */
-  | { readonly outcome: 'pending'; readonly earlier: boolean; readonly words: string }
-  /** Nothing was submitted, and the node knows nothing of it. */
-  | { readonly outcome: 'refused'; readonly code: string; readonly words: string }
-  /** No yes, and no proof of a no. */
-  | { readonly outcome: 'failed'; readonly code: string; readonly words: string }
+  | (Submitted & { readonly elsewhere: boolean })
+  /** `refused` is a final no: nobody has submitted the payment. `failed` proves nothing. */
+  | { readonly outcome: 'refused' | 'failed'; readonly code: string; readonly words: string }
+
+type Submitted =
+  | { readonly outcome: 'landed' }
+  /** It is in the pool, or nobody knows. */
+  | { readonly outcome: 'pending'; readonly words: string }
 
 export interface Settlement {
   readonly txId: string
   readonly feeMicroAlgos: bigint
-  /** Signs for the sponsor. Called after the fee is reserved. */
+  /** The sponsor signs in its group. */
+  readonly isSponsored: boolean
+  /** Signs for the sponsor. */
   readonly group: () => readonly SignedTransaction[]
 }
 
@@ -32,116 +42,122 @@ export interface SettlingDeps {
   readonly node: FacilitatorNode
   readonly budget: FeeBudget
   readonly clock: Clock
+  readonly logger: Logger
 }
 
 /**
- * How long a settlement may take, but for the last question, which may take 4 s more. Our own server stops to wait after 20 s;
- * landing takes about 5.
+ * A settlement takes at most 12 s, plus up to 4 s for a last request to the node. Our own server stops to wait after 20 s; landing
+ * takes about 5.
  */
 const SETTLE_MS = 12_000
-const REMEMBERED_MAX = 100_000
+const SENT_MAX = 100_000
 
-export const BUDGET_EXHAUSTED = 'sponsor_budget_exhausted'
+export function paymentSettler({ node, budget, clock, logger }: SettlingDeps) {
+  /** Who asked for the settlements that are under way. */
+  const underWay = new Map<string, string | undefined>()
+  /** What was sent to the node, and who asked for it. It stays if the node refuses or drops it: other nodes may have it. */
+  const sent = new LRUCache<string, { readonly by: string | undefined; readonly settled: boolean }>({
+    // `max` would take the memory of all entries at once, and 20 ms.
+    maxSize: SENT_MAX,
+    sizeCalculation: () => 1,
+  })
 
-export function paymentSettler({ node, budget, clock }: SettlingDeps) {
-  const inFlight = new Set<string>()
-  /** `sent`: a submission that the node took, or that it may have taken. */
-  const remembered = new LRUCache<string, 'sent' | 'settled'>({ max: REMEMBERED_MAX })
+  /** @throws SvcError `node_unavailable` */
+  const fateOf = async (txId: string): Promise<Fate> =>
+    sent.get(txId)?.settled ? { is: 'landed' } : node.fateOf(txId)
 
-  async function attempt({ txId, feeMicroAlgos, group }: Settlement): Promise<Settled> {
+  async function attempt(settlement: Settlement, asker: Asker | undefined): Promise<Settled> {
+    const { txId, feeMicroAlgos, group } = settlement
     const untilMs = clock.monotonic() + SETTLE_MS
-    if (remembered.get(txId) === 'settled') return { outcome: 'already' }
-    if (!budget.reserve(txId, feeMicroAlgos)) {
-      return {
-        outcome: 'refused',
-        code: BUDGET_EXHAUSTED,
-        words: 'The sponsor has paid its fees of this day',
-      }
-    }
+    const before = submitted(await fateOf(txId))
+    if (before) return { ...before, elsewhere: isElsewhere(settlement, asker) }
     const signed = group()
-    const words = await node.simulate(signed).catch(error => {
-      forget(txId)
-      throw error
-    })
-    return words === undefined ? submit(txId, signed, untilMs) : notSimulated(txId, words)
-  }
-
-  /** Gives the fee back, unless an earlier call may have submitted the payment. */
-  function forget(txId: string): void {
-    if (!remembered.has(txId)) budget.giveBack(txId)
-  }
-
-  /** A node does not see its pool in a simulation, and says "txn dead" of what has landed. So it is asked for the payment itself. */
-  async function notSimulated(txId: string, words: string): Promise<Settled> {
-    const wasSent = remembered.has(txId)
-    forget(txId)
-    const fate = await fateOf(txId)
-    if (fate?.is === 'landed') return { outcome: 'already' }
-    if (fate?.is === 'pooled') return { outcome: 'pending', earlier: true, words: POOLED }
-    if (fate?.is === 'dropped' && wasSent) return dropped(txId, fate.words)
-    if (words.includes(ALREADY)) return { outcome: 'failed', code: SETTLEMENT_FAILED, words }
-    const isSure = fate !== undefined && !wasSent
-    return { outcome: isSure ? 'refused' : 'failed', code: SIMULATION_FAILED, words }
-  }
-
-  async function submit(
-    txId: string,
-    signed: readonly SignedTransaction[],
-    untilMs: number,
-  ): Promise<Settled> {
-    const wasSent = remembered.has(txId)
-    remembered.set(txId, 'sent')
+    const words = await node.simulate(signed)
+    if (words !== undefined) return no(settlement, asker, SIMULATION_FAILED, words)
+    // Not sooner: who cannot pay must not hold a part of the day's fees.
+    const wasReserved = budget.holds(txId)
+    if (!budget.reserve(txId, feeMicroAlgos)) return no(settlement, asker, BUDGET_EXHAUSTED, USED_UP)
+    sent.set(txId, { by: asker?.id, settled: false })
     const submission = await node.submit(signed)
-    if (submission.said === 'accepted') return confirmed(txId, untilMs)
-    if (submission.said === 'unclear') return { outcome: 'pending', earlier: false, words: submission.words }
-    const { words } = submission
-    if (!wasSent) {
-      remembered.delete(txId)
-      budget.giveBack(txId)
+    if (submission.said === 'accepted') return confirmed(txId, asker, untilMs)
+    if (submission.said === 'unclear') {
+      logger.warn({ cause: submission.cause, txId }, 'the node did not say what became of a payment')
+      return pending('The node did not say what became of it')
     }
-    if (!words.includes(ALREADY)) return { outcome: 'failed', code: SETTLEMENT_FAILED, words }
-    const fate = await fateOf(txId)
-    return fate?.is === 'landed'
-      ? { outcome: 'already' }
-      : { outcome: 'pending', earlier: true, words: POOLED }
+    // A proxy may have submitted it twice, so this no may be the answer to the second time.
+    const fate = await fateOf(txId).catch(() => undefined)
+    const found = fate && submitted(fate)
+    if (found) return { ...found, elsewhere: false }
+    if (fate?.is === 'unknown' && !wasReserved) budget.giveBack(txId)
+    return { outcome: 'failed', code: SETTLEMENT_FAILED, words: submission.words }
   }
 
-  async function confirmed(txId: string, untilMs: number): Promise<Settled> {
+  async function confirmed(txId: string, asker: Asker | undefined, untilMs: number): Promise<Settled> {
     const fate = await awaitFate(node, clock, txId, untilMs)
-    if (fate?.is === 'dropped') return dropped(txId, fate.words)
-    if (fate === undefined) return { outcome: 'pending', earlier: false, words: 'It has not landed yet' }
-    remembered.set(txId, 'settled')
+    if (fate === undefined) return pending('It has not landed yet')
+    // Its fee stays counted: other nodes have the group with the sponsor's signature, and may land it until its last round.
+    if (fate.is === 'dropped') return { outcome: 'failed', code: CONFIRMATION_FAILED, words: fate.words }
+    sent.set(txId, { by: asker?.id, settled: true })
     return { outcome: 'settled' }
   }
 
-  function dropped(txId: string, words: string): Settled {
-    remembered.delete(txId)
-    budget.giveBack(txId)
-    return { outcome: 'failed', code: CONFIRMATION_FAILED, words }
+  /** Each no before a submission. It is final only for a payment that this process never sent and the node does not know. */
+  async function no(asked: Known, asker: Asker | undefined, code: string, words: string): Promise<Settled> {
+    const fate = await fateOf(asked.txId)
+    const found = submitted(fate)
+    if (found) return { ...found, elsewhere: isElsewhere(asked, asker) }
+    const isFinal = fate.is === 'unknown' && !sent.has(asked.txId)
+    return { outcome: isFinal ? 'refused' : 'failed', code, words }
   }
 
-  /** `undefined` where the node does not say. */
-  const fateOf = (txId: string): Promise<Fate | undefined> => node.fateOf(txId).catch(() => undefined)
+  /**
+   * Whether another server had this payment submitted. Asked of what was found before this call submitted anything. A wrong yes
+   * would lose an answer that was paid for; a wrong no only delivers twice.
+   */
+  function isElsewhere({ txId, isSponsored }: Known, asker: Asker | undefined): boolean {
+    if (asker === undefined) return false
+    const by = sent.get(txId)?.by
+    if (by !== undefined) return by !== asker.id
+    // Another process of the sponsor, because nobody else can submit its groups first.
+    return asker.inProcess && isSponsored
+  }
 
   return {
-    /** Whether this process knows that it was submitted, without asking anybody. */
-    isSubmitted: (txId: string) => inFlight.has(txId) || remembered.get(txId) === 'settled',
+    /** Whether it has landed or may land. @throws SvcError `node_unavailable` */
+    async isSubmitted(txId: string): Promise<boolean> {
+      return underWay.has(txId) || submitted(await fateOf(txId)) !== undefined
+    },
     /** @throws SvcError `node_unavailable`: nothing was submitted by this call */
-    async settle(settlement: Settlement): Promise<Settled> {
+    async settle(settlement: Settlement, asker?: Asker): Promise<Settled> {
       const { txId } = settlement
-      if (inFlight.has(txId)) return { outcome: 'pending', earlier: true, words: 'It is being settled' }
-      inFlight.add(txId)
-      try {
-        return await attempt(settlement)
-      } finally {
-        inFlight.delete(txId)
+      if (underWay.has(txId)) {
+        const by = underWay.get(txId)
+        const isOther = asker !== undefined && by !== undefined && by !== asker.id
+        return pending('It is being settled', isOther)
       }
+      underWay.set(txId, asker?.id)
+      try {
+        return await attempt(settlement, asker)
+      } finally {
+        underWay.delete(txId)
+      }
+    },
+    /** Of a payment that failed a check. @throws SvcError `node_unavailable` */
+    async refuse(txId: string | undefined, code: string, words: string): Promise<Settled> {
+      if (txId === undefined) return { outcome: 'refused', code, words }
+      if (underWay.has(txId)) return pending('It is being settled')
+      return no({ txId, isSponsored: false }, undefined, code, words)
     },
   }
 }
 
-const ALREADY = 'already in ledger'
-const POOLED = 'It was submitted before'
-const SIMULATION_FAILED = 'invalid_exact_avm_simulation_failed'
-const SETTLEMENT_FAILED = 'invalid_exact_avm_settlement_failed'
-const CONFIRMATION_FAILED = 'invalid_exact_avm_confirmation_failed'
+type Known = Pick<Settlement, 'txId' | 'isSponsored'>
+
+function submitted({ is }: Fate): Submitted | undefined {
+  if (is === 'landed') return { outcome: 'landed' }
+  return is === 'pooled' ? { outcome: 'pending', words: 'It was submitted before' } : undefined
+}
+
+function pending(words: string, elsewhere = false): Settled {
+  return { outcome: 'pending', words, elsewhere }
+}

@@ -2,20 +2,26 @@ import { facilitatorInProcess } from '../../adapters/facilitator/in-process.js'
 import { type X402Facilitator, x402Facilitator } from '../../adapters/facilitator/x402-facilitator.js'
 import { SvcError } from '../../domain/errors.js'
 import type { ProtocolFacilitator } from '../../ports/protocol-facilitator.js'
+import { randomId } from '../../ports/random-id.js'
 import type { PlatformServices } from './platform-services.js'
 import type { Settings } from './settings-from-options.js'
 
 type Facilitators = readonly [X402Facilitator, ...X402Facilitator[]]
 
 /** @throws SvcError `invalid_options`, `invalid_facilitator` */
-export function facilitatorsOf(settings: Settings, { clock, transport }: PlatformServices): Facilitators {
+export function facilitatorsOf(
+  settings: Settings,
+  { clock, random, transport }: PlatformServices,
+): Facilitators {
   const { network, facilitator, facilitatorUrls, allowHttp, logger, rules } = settings
-  if (facilitator) return [ownFacilitator(facilitator, settings)]
+  const askerId = randomId(random)
+  if (facilitator) return [ownFacilitator(facilitator, settings, askerId)]
   const [first, ...others] = facilitatorUrls.map(url =>
     x402Facilitator({
       url,
       network,
       allowHttp,
+      askerId,
       // Facilitators are asked one after the other, so their timeouts add up.
       verifyTimeoutMs: Math.ceil(rules.timeouts.verifyMs / facilitatorUrls.length),
       settleTimeoutMs: rules.timeouts.settleMs,
@@ -29,8 +35,12 @@ export function facilitatorsOf(settings: Settings, { clock, transport }: Platfor
 }
 
 /** An agent whose payments its facilitator refuses must not start: it would only find out when a buyer pays. */
-function ownFacilitator(own: ProtocolFacilitator, { agent, network }: Settings): X402Facilitator {
-  const inProcess = facilitatorInProcess(own, network)
+function ownFacilitator(
+  own: ProtocolFacilitator,
+  { agent, network }: Settings,
+  askerId: string,
+): X402Facilitator {
+  const inProcess = facilitatorInProcess(own, network, askerId)
   if (!inProcess) {
     throw new SvcError(`The facilitator does not settle on ${network.name}`, 'invalid_facilitator')
   }

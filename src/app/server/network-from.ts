@@ -1,13 +1,14 @@
 /** Reads a network from a text, such as an environment variable's: a public network's name, or a file with a definition. */
 import { readFileSync } from 'node:fs'
 import { SvcError, shown } from '../../domain/errors.js'
-import { isPublicNetwork, type Network } from '../../domain/network.js'
+import { isPublicNetwork, type Network, unnamedNetwork } from '../../domain/network.js'
 import { networkFacts } from '../../domain/network-definition.js'
 import { isRecord } from '../../domain/x402.js'
 
 /**
  * The network that an environment variable names: `mainnet`, `testnet`, or a JSON file with a definition.
- * Nothing, or an empty text, is mainnet.
+ * Nothing is mainnet, or testnet with the environment variable `SVC_SANDBOX`. So is an empty text: an environment that passes an
+ * unset variable on, such as a container's, makes it empty.
  *
  * @example
  * const network = networkFrom(process.env.SVC_NETWORK)
@@ -15,7 +16,8 @@ import { isRecord } from '../../domain/x402.js'
  * @throws SvcError `invalid_network`
  */
 export function networkFrom(text: string | undefined): Network {
-  const named = text || 'mainnet'
+  // Not by `#platform`, which would load all of its neighbours for every `svc --help`.
+  const named = text || unnamedNetwork(process.env.SVC_SANDBOX)
   if (isPublicNetwork(named)) return named
   return networkFacts(definitionIn(named), why => {
     throw invalid(`${shown(named)}: ${why}`)

@@ -22,7 +22,7 @@ export interface ServerOptions {
    * The facilitator's URL, or several in order of preference. If one does not answer, a verification moves on to the
    * next; a settlement never does.
    *
-   * @default `DEFAULT_FACILITATOR`, or the sandbox that the environment variable `SVC_SANDBOX` names
+   * @default the sandbox of the variable `SVC_SANDBOX`, else the definition's; on a public network `DEFAULT_FACILITATOR`
    */
   readonly facilitatorUrl?: string | readonly string[]
   /**
@@ -89,14 +89,15 @@ export interface ServerOptions {
   readonly stores?: Stores
   /** How many runs `/_svc/runs` shows. @default 100 */
   readonly runsCapacity?: number
-  /** An Algorand node, for rounds and for proof that a payment landed. @default a public node of the network */
+  /** An Algorand node, for rounds and proof that payments landed. @default `SVC_SANDBOX`, else the network's own, or a public one */
   readonly algodUrl?: string
-  /** The API token of the node at `algodUrl`. @default none */
+  /** The API token of the node. @default that of the network's definition for its own node; else none */
   readonly algodToken?: string
   /**
    * An indexer, for proof of payments that landed too long ago for a node.
    *
-   * @default a public one, unless `algodUrl` is set
+   * @default that of the network's definition, unless `SVC_SANDBOX` replaces the node; else a public one, where neither
+   * `SVC_SANDBOX` nor `algodUrl` does
    */
   readonly indexerUrl?: string
   /** How many proxies in front of the server are trusted to report the caller's address. @default 0 */

@@ -166,7 +166,7 @@ const drawing = {
     },
     yielding: {
       description:
-        'The payment was submitted before we asked: another server sells its answer. Give key and payment back.',
+        'Another server had this payment settled, and sells its answer: give key and payment back.',
       entry: 'release',
       on: { released: 'paymentSpent', superseded: 'inDoubt', storeDown: 'inDoubt', broke: 'inDoubt' },
     },

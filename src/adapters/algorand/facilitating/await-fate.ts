@@ -1,14 +1,12 @@
 import type { Clock } from '../../../ports/clock.js'
-import { sleep } from '../../../ports/timeouts-and-aborts.js'
+import { sleep, withTimeout } from '../../../ports/timeouts-and-aborts.js'
 import type { FacilitatorNode, Fate } from './facilitator-node.js'
 
 const POLL_MS = 200
-/** How long one question for the next round may take: a round takes about 3 s. */
-const ROUND_WAIT_MS = 5_000
 
 /** What became of a submitted transaction; `undefined` where the node has not said by then. */
 export async function awaitFate(
-  node: Pick<FacilitatorNode, 'fateOf' | 'lastRound' | 'afterRound'>,
+  node: Pick<FacilitatorNode, 'fateOf' | 'nextRound'>,
   clock: Pick<Clock, 'monotonic' | 'after'>,
   txId: string,
   untilMs: number,
@@ -18,8 +16,7 @@ export async function awaitFate(
     if (fate?.is === 'landed' || fate?.is === 'dropped') return fate
     const leftMs = untilMs - clock.monotonic()
     if (leftMs <= 0) return undefined
-    const timeoutMs = Math.min(leftMs, ROUND_WAIT_MS)
-    const round = node.lastRound().then(last => node.afterRound(last, timeoutMs))
+    const round = withTimeout(clock, leftMs, node.nextRound())
     // Not sooner than `POLL_MS`: a node that fails, or that lies about rounds, answers at once.
     await Promise.all([round.catch(() => {}), sleep(clock, POLL_MS)])
   }

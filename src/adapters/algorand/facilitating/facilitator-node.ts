@@ -16,16 +16,16 @@ export interface FacilitatorNode {
   fateOf(txId: string): Promise<Fate>
   lastRound(): Promise<bigint>
   account(address: string): Promise<AccountState>
-  /** Resolves when the node has a round after this one, or sooner. */
-  afterRound(round: bigint, timeoutMs: number): Promise<void>
+  /** Resolves when the node has another round, or sooner. All who wait share one question, which holds a connection. */
+  nextRound(): Promise<void>
   close(): Promise<void>
 }
 
 export type Submission =
   | { readonly said: 'accepted' }
   | { readonly said: 'refused'; readonly words: string }
-  /** It was sent, and nobody knows what became of it. */
-  | { readonly said: 'unclear'; readonly words: string }
+  /** It was sent, and nobody knows what became of it. `cause` is for operators: it may show where the node is. */
+  | { readonly said: 'unclear'; readonly cause: string }
 
 export type Fate =
   | { readonly is: 'landed' }
@@ -34,11 +34,23 @@ export type Fate =
   /** Neither in this node's pool nor in its last 1000 rounds. */
   | { readonly is: 'unknown' }
 
+/** A node's words where it knows the transaction, in its pool or as landed: this submission was not the first. */
+export const ALREADY_IN_LEDGER = 'already in ledger'
+
 /** Submission is asked once, so it has more time than questions that can be repeated. */
 const SUBMIT_TIMEOUT_MS = 5_000
+/** A round takes about 3 s. */
+const ROUND_TIMEOUT_MS = 5_000
 
 export function facilitatorNode(client: PostingNodeClient): FacilitatorNode {
   const algod = algodOver(client)
+  let waiting: Promise<void> | undefined
+
+  async function untilNextRound(): Promise<void> {
+    const last = await algod.lastRound()
+    await client.ask(`/v2/status/wait-for-block-after/${last}`, { timeoutMs: ROUND_TIMEOUT_MS })
+  }
+
   return {
     suggestedParams: algod.suggestedParams,
     lastRound: algod.lastRound,
@@ -55,11 +67,12 @@ export function facilitatorNode(client: PostingNodeClient): FacilitatorNode {
       try {
         const reply = await client.ask('/v2/transactions', { body, timeoutMs: SUBMIT_TIMEOUT_MS })
         if (reply.status === 400) return { said: 'refused', words: reply.message }
-        if (reply.status === 200 && reply.body.txId === encoded(group[0]!.txn).txId)
-          return { said: 'accepted' }
-        return { said: 'unclear', words: 'the node named another transaction' }
+        if (reply.status === 404) return { said: 'unclear', cause: `status 404: ${reply.message}` }
+        return reply.body.txId === encoded(group[0]!.txn).txId
+          ? { said: 'accepted' }
+          : { said: 'unclear', cause: 'the node named another transaction' }
       } catch (error) {
-        return { said: 'unclear', words: (error as Error).message }
+        return { said: 'unclear', cause: (error as Error).message }
       }
     },
     async fateOf(txId) {
@@ -73,8 +86,11 @@ export function facilitatorNode(client: PostingNodeClient): FacilitatorNode {
         throw unavailable('no pending transaction')
       return poolError === '' ? { is: 'pooled' } : { is: 'dropped', words: poolError }
     },
-    async afterRound(round, timeoutMs) {
-      await client.ask(`/v2/status/wait-for-block-after/${round}`, { timeoutMs })
+    nextRound() {
+      waiting ??= untilNextRound().finally(() => {
+        waiting = undefined
+      })
+      return waiting
     },
     close: () => client.close(),
   }

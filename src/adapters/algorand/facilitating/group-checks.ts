@@ -45,8 +45,9 @@ export const DIFFERENCES = Object.freeze({
   payment_rekey: 'a payment that rekeys gives the account away',
   payment_lease: 'a lease makes another payment of the same payer wait',
   extra_sponsor: 'one sponsor transaction carries the fees of a group; a second only costs',
-  sponsor_fee: 'the sponsor pays what the group needs, not five times that',
-  not_canonical: 'a node refuses other encodings at submission, after the answer has been given away',
+  sponsor_fee: "the sponsor's fee is higher than the network asks for",
+  not_canonical:
+    'nodes take some other encodings of a payment and refuse others: only the canonical one is signed for',
 } satisfies Record<string, string>)
 
 const FEE_MAX_MICRO_ALGOS = 5_000n
@@ -68,7 +69,7 @@ export function checkGroup(payload: unknown, requirements: unknown, rules: Check
   const { paymentGroup, paymentIndex } = envelopeOf(payload, requirements, rules)
   const group = decodedGroup(paymentGroup, sponsor)
   const payment = group[paymentIndex]
-  if (!payment) throw new Refusal('payload', `Payment index ${paymentIndex} is not whole`)
+  if (!payment) throw new Refusal('payload', `paymentIndex must be a whole number, not ${paymentIndex}`)
   const payer = payment.txn.sender.toString()
   if (payer === sponsor) {
     throw new Refusal('facilitator_transferring', 'Facilitator signer cannot be the payment sender')

@@ -7,9 +7,9 @@ import Koa, { type Context, type Middleware } from 'koa'
 import { SvcError } from '../../../domain/errors.js'
 import { encodeHeader, isRecord } from '../../../domain/x402.js'
 import type { Logger } from '../../../ports/logger.js'
-import type { ProtocolFacilitator } from '../../../ports/protocol-facilitator.js'
+import { ASKER_HEADER, type Asker, type ProtocolFacilitator } from '../../../ports/protocol-facilitator.js'
 import type { RateLimit } from '../../../ports/rate-limit.js'
-import { BodyBudget } from '../body-memory-limit.js'
+import { BodyBudget, type BodyShare } from '../body-memory-limit.js'
 import { errorBody, HttpError } from '../error-to-reply.js'
 import { clientAddressOf } from '../forwarded-address.js'
 import { admitToOperations } from '../free-routes/metrics-and-runs-access.js'
@@ -25,7 +25,7 @@ export interface FacilitatorRest {
   }
   readonly metrics: FacilitatorMetrics
   readonly rateLimit: RateLimit
-  /** Verifications of one address in a minute, and as many settlements. */
+  /** Verifications of one address in a minute, as many readings of the list, and ten times as many settlements. */
   readonly perMinute: number
   readonly trustProxyHops: number
   readonly operationsHosts: ReadonlySet<string>
@@ -41,6 +41,11 @@ export interface FacilitatorMetrics {
 
 type Operation = 'verify' | 'settle'
 
+interface Question {
+  readonly payload: Record<string, unknown>
+  readonly requirements: Record<string, unknown>
+}
+
 /** A group of 16 signed transactions in Base64, and what the payment says of its resource. */
 const BODY_BYTES_MAX = 256 * 1024
 const BODIES_BYTES_MAX = 32 * 1024 * 1024
@@ -49,32 +54,55 @@ const RETRY_AFTER_SECONDS = 5
 export function facilitatorRestApp(rest: FacilitatorRest): Koa {
   const { facilitator, catalogue, metrics } = rest
   const bodies = new BodyBudget(BODIES_BYTES_MAX)
+
+  async function answering(
+    ctx: Context,
+    operation: Operation,
+    answer: (question: Question) => Promise<void>,
+  ) {
+    const request = new NodeRequest(ctx)
+    await admit(request, operation, rest)
+    const share = bodies.open()
+    try {
+      await answer(await questionIn(request, share))
+    } finally {
+      // Not sooner: the question stays in memory until its answer.
+      share.close()
+    }
+  }
+
   const router = new Router({ sensitive: true, strict: true })
   router.get('/supported', ctx => {
     ctx.body = facilitator.supported()
   })
-  router.post('/verify', async ctx => {
-    const { payload, requirements } = await questionIn(ctx, 'verify', rest, bodies)
-    const answer = await facilitator.verify(payload, requirements)
-    metrics.answered('verify', answer.isValid ? 'valid' : answer.invalidReason!)
-    ctx.body = answer
-  })
-  router.post('/settle', async ctx => {
-    const { payload, requirements } = await questionIn(ctx, 'settle', rest, bodies)
-    const answer = await facilitator.settle(payload, requirements)
-    metrics.answered('settle', answer.success ? 'settled' : answer.errorReason!)
-    // Only what was paid for is listed: a verification costs its asker nothing.
-    if (answer.success && isListed(rest, payload, requirements)) {
-      ctx.set('EXTENSION-RESPONSES', encodeHeader({ bazaar: { status: 'success' } }))
-    }
-    ctx.body = answer
-  })
-  router.get('/discovery/resources', ctx => {
+  router.post('/verify', ctx =>
+    answering(ctx, 'verify', async ({ payload, requirements }) => {
+      const answer = await facilitator.verify(payload, requirements)
+      metrics.answered('verify', answer.isValid ? 'valid' : answer.invalidReason!)
+      ctx.body = answer
+    }),
+  )
+  router.post('/settle', ctx =>
+    answering(ctx, 'settle', async ({ payload, requirements }) => {
+      const answer = await facilitator.settle(payload, requirements, askerIn(ctx))
+      metrics.answered('settle', answer.success ? 'settled' : answer.errorReason!)
+      // Only what was paid for is listed: a verification costs its asker nothing.
+      if (answer.success && isListed(rest, payload, requirements)) {
+        ctx.set('EXTENSION-RESPONSES', encodeHeader({ bazaar: { status: 'success' } }))
+      }
+      ctx.body = answer
+    }),
+  )
+  router.get('/discovery/resources', async ctx => {
+    await admit(new NodeRequest(ctx), 'list', rest)
     ctx.body = catalogue.list(new URLSearchParams(ctx.querystring))
   })
   router.get('/health', async ctx => {
     admitToOperations(ctx.req, rest.operationsHosts)
-    ctx.body = { ok: true, sponsor: facilitator.sponsor, ...(await facilitator.check()) }
+    const condition = await facilitator.check()
+    const ok = condition.node === 'ok' && condition.sponsorMicroAlgos !== null
+    ctx.status = ok ? 200 : 503
+    ctx.body = { ok, sponsor: facilitator.sponsor, ...condition }
   })
   router.get('/metrics', async ctx => {
     admitToOperations(ctx.req, rest.operationsHosts)
@@ -122,40 +150,45 @@ function corsAndErrors({ metrics, logger }: FacilitatorRest): Middleware {
 function refusalOf(error: unknown, logger: Logger): HttpError {
   if (error instanceof HttpError) return error
   if (error instanceof SvcError && error.status !== undefined) {
-    return new HttpError(error.status, error.code, error.message)
+    if (error.expose) return new HttpError(error.status, error.code, error.message)
+    // Its message may say where the node is.
+    logger.warn({ err: error }, 'a question could not be answered')
+    return new HttpError(error.status, error.code, 'The facilitator cannot answer now. Ask again later.')
   }
-  logger.error({ err: error }, 'a question broke the facilitator’s own code')
+  logger.error({ err: error }, 'Unexpected error while answering a request')
   return new HttpError(500, 'internal_error', 'Something broke on our side.')
 }
 
-async function questionIn(ctx: Context, operation: Operation, rest: FacilitatorRest, bodies: BodyBudget) {
-  const request = new NodeRequest(ctx)
+/** For a settlement the handler has run already: so that none is refused, there may be more of them than of verifications. */
+const SETTLEMENTS_TO_A_VERIFICATION = 10
+
+async function admit(request: NodeRequest, operation: Operation | 'list', rest: FacilitatorRest) {
   const address = clientAddressOf(request, rest.trustProxyHops)
-  // Counted apart: whoever verifies too much can still settle what was served.
-  const verdict = await rest.rateLimit.take(`${operation}:${address}`, rest.perMinute)
-  if (!verdict.admitted) {
-    request.skipBody()
-    const seconds = String(Math.ceil(verdict.retryAfterMs / 1_000))
-    throw new HttpError(429, 'rate_limited', 'Too many questions from this address.', [
-      'Retry-After',
-      seconds,
-    ])
-  }
-  const share = bodies.open()
-  try {
-    const body = await request.readBody({ bytesMax: BODY_BYTES_MAX }, share)
-    if (body.kind === 'malformed') throw new HttpError(400, 'invalid_json', body.why)
-    const { paymentPayload: payload, paymentRequirements: requirements } =
-      body.kind === 'read' && isRecord(body.value) ? body.value : {}
-    if (isRecord(payload) && isRecord(requirements)) return { payload, requirements }
-    throw new HttpError(
-      400,
-      'invalid_request',
-      'The body has the objects paymentPayload and paymentRequirements.',
-    )
-  } finally {
-    share.close()
-  }
+  const perMinute = operation === 'settle' ? SETTLEMENTS_TO_A_VERIFICATION * rest.perMinute : rest.perMinute
+  const verdict = await rest.rateLimit.take(`${operation}:${address}`, perMinute)
+  if (verdict.admitted) return
+  request.skipBody()
+  const seconds = String(Math.ceil(verdict.retryAfterMs / 1_000))
+  const retryAfter = ['Retry-After', seconds]
+  throw new HttpError(429, 'rate_limited', 'Too many questions from this address.', retryAfter)
+}
+
+async function questionIn(request: NodeRequest, share: BodyShare): Promise<Question> {
+  const body = await request.readBody({ bytesMax: BODY_BYTES_MAX }, share)
+  if (body.kind === 'malformed') throw new HttpError(400, 'invalid_json', body.why)
+  const { paymentPayload: payload, paymentRequirements: requirements } =
+    body.kind === 'read' && isRecord(body.value) ? body.value : {}
+  if (isRecord(payload) && isRecord(requirements)) return { payload, requirements }
+  const message = 'The body has the objects paymentPayload and paymentRequirements.'
+  throw new HttpError(400, 'invalid_request', message)
+}
+
+const ASKER_ID = /^[\w-]{16,64}$/
+
+/** `undefined` for servers that are not ours. */
+function askerIn(ctx: Context): Asker | undefined {
+  const id = ctx.get(ASKER_HEADER)
+  return ASKER_ID.test(id) ? { id, inProcess: false } : undefined
 }
 
 /** The payment is settled, whatever its description is. */

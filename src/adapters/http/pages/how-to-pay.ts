@@ -1,5 +1,6 @@
 /** The part of a page that says how a call is paid, with a command that can be pasted into a shell. */
 import { isPublicNetwork } from '../../../domain/network.js'
+import { shellWord } from '../../../domain/shell-word.js'
 import { type Html, html } from './html.js'
 
 export interface ShownCall {
@@ -36,9 +37,4 @@ function commandOf({ method, url, network, usd, body }: ShownCall): string {
   // Of any other network the payer has a definition, in a file of some name.
   const named = isPublicNetwork(network) ? network : 'network.json'
   return `svc call ${shellWord(url)}${input} --max-price ${usd} --network ${named}`
-}
-
-/** One word of a shell, whatever the text is: a URL has text of the caller, and a body has text of the seller. */
-function shellWord(text: string): string {
-  return `'${text.replaceAll("'", "'\\''")}'`
 }

@@ -10,7 +10,7 @@ import { html } from './html.js'
 
 /** `query` is what the caller sent after the path, with its question mark; it may be empty. */
 export function quotePage(def: EndpointDef, required: PaymentRequired, query: string): string {
-  const { method, name, subscription } = def
+  const { method, name, subscription, bodyType } = def
   const { resource, accepts, error } = required
   const { amount, network: networkId, asset, payTo } = accepts[0]!
   const price = formatUsd(BigInt(amount))
@@ -30,11 +30,11 @@ ${def.description === '' ? undefined : html`<p>${def.description}</p>`}
 <dt>Network</dt><dd>Algorand ${network}</dd>
 <dt>Paid to</dt><dd><code>${payTo}</code></dd>
 </dl>
-${howToPay({ method, url, network, usd: price.replace('$', ''), body: bodyIn(required) })}`,
+${howToPay(bodyType ? undefined : { method, url, network, usd: price.replace('$', ''), body: bodyIn(required) })}`,
   })
 }
 
-/** The example that the quote declares to indexes; an endpoint that is not listed has none. */
+/** The example that the quote declares to indexes; an endpoint that is not listed has none. Of text and bytes it is empty. */
 function bodyIn({ extensions }: PaymentRequired): unknown {
   const bazaar = extensions?.bazaar
   const info = isRecord(bazaar) ? bazaar.info : undefined

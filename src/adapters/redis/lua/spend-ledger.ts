@@ -6,8 +6,8 @@
  * open reservations that the chain must be asked about. Earlier versions of this package wrote neither, and read only the
  * first two, in the same form.
  *
- * `due` of a network that is not public is among the keys of the processes that have paid there. What another process closes
- * stays in it until its own `due` looks: that drops what has no payment any more.
+ * `due` of a network that is not public is among the keys of the processes that have paid there. An entry that another process
+ * closed stays here until `due` runs and removes it.
  */
 
 /** About 60 MB. Above it the open reservations that are due first count as spent; none is dropped early. */

@@ -17,9 +17,9 @@ export async function settle(deps: ChargeDeps, call: Call) {
       // confirmation.
       return deps.rules.confirmOnChain ? 'unknown' : 'refused'
     case 'spent':
-      // This attempt is the server's first, so what was submitted before it is another server's. Where the facilitator does
-      // not know, this attempt or the payer may have submitted it: the chain says whether it stays.
-      return settlement.submittedBefore ? 'elsewhere' : 'unknown'
+      // This attempt is the server's first, so what another asked for is another server's. Otherwise this attempt or the payer
+      // may have submitted it, and the chain says whether it stays. With `confirmOnChain` the chain decides alone.
+      return settlement.submittedBefore && !deps.rules.confirmOnChain ? 'elsewhere' : 'unknown'
     case 'unknown':
       deps.logger.warn({ cause: settlement.cause, txId: call.txId }, 'a settlement has no clear answer')
       return 'unknown'

@@ -1,0 +1,45 @@
+/** What became of a question, in the words of the protocol. */
+import type { SettleAnswer, VerifyAnswer } from '../../ports/protocol-facilitator.js'
+import type { Settled } from './settle-payment.js'
+
+export const BUDGET_EXHAUSTED = 'sponsor_budget_exhausted'
+export const SIMULATION_FAILED = 'invalid_exact_avm_simulation_failed'
+export const SETTLEMENT_FAILED = 'invalid_exact_avm_settlement_failed'
+export const CONFIRMATION_FAILED = 'invalid_exact_avm_confirmation_failed'
+const PENDING = 'settlement_pending'
+
+export const USED_UP = "The sponsor's fee limit for today is used up"
+
+export interface Asked {
+  readonly network: string
+  /** `undefined` where no payment could be read. */
+  readonly txId: string | undefined
+  readonly payer?: string
+}
+
+export function settleAnswer(settled: Settled, { network, txId = '', payer }: Asked): SettleAnswer {
+  const unsettled = { success: false, transaction: txId, network }
+  switch (settled.outcome) {
+    case 'settled':
+      return { success: true, transaction: txId, network, payer }
+    case 'landed': {
+      const errorMessage = `transaction already in ledger: ${txId}`
+      return { ...unsettled, errorReason: SETTLEMENT_FAILED, errorMessage, ...before(settled) }
+    }
+    case 'pending':
+      return { ...unsettled, errorReason: PENDING, errorMessage: settled.words, ...before(settled) }
+    // A transaction's id would say that something was submitted.
+    case 'refused':
+      return { ...unsettled, transaction: '', errorReason: settled.code, errorMessage: settled.words }
+    case 'failed':
+      return { ...unsettled, errorReason: settled.code, errorMessage: settled.words }
+  }
+}
+
+function before({ elsewhere }: { readonly elsewhere: boolean }): { readonly submittedBefore?: true } {
+  return elsewhere ? { submittedBefore: true } : {}
+}
+
+export function invalid(invalidReason: string, invalidMessage: string): VerifyAnswer {
+  return { isValid: false, invalidReason, invalidMessage }
+}

@@ -10,7 +10,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { basename, join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { SvcClient } from '../../src/client.js'
@@ -20,7 +20,13 @@ import * as redis from '../../src/redis.js'
 import * as sandboxes from '../../src/sandbox.js'
 import { ROOT } from '../cli/project-folder.js'
 import { hear, svc } from '../cli/run.js'
-import { type CodeBlock, codeBlocks, TAKEN_FOR_GRANTED, TYPED_PACKAGES } from './code-blocks.js'
+import {
+  type CodeBlock,
+  codeBlocks,
+  OFFICIAL_CLIENTS,
+  TAKEN_FOR_GRANTED,
+  TYPED_PACKAGES,
+} from './code-blocks.js'
 
 const run = promisify(execFile)
 const blocks = codeBlocks()
@@ -96,9 +102,12 @@ function filesUnder(folder: string): string[] {
 it('TypeScript and JavaScript compile strictly, against the package', async () => {
   for (const block of programs) writeFileSync(join(project, nameOf(block)), completed(block))
   writeFileSync(join(project, 'reader.d.ts'), TAKEN_FOR_GRANTED)
-  mkdirSync(join(project, 'node_modules/@hono'))
-  for (const name of TYPED_PACKAGES)
-    symlinkSync(join(ROOT, 'node_modules', name), join(project, 'node_modules', name))
+  const packages = [...TYPED_PACKAGES.map(name => [name, name]), ...Object.entries(OFFICIAL_CLIENTS)]
+  for (const [name, folder] of packages as [string, string][]) {
+    const link = join(project, 'node_modules', name)
+    mkdirSync(dirname(link), { recursive: true })
+    symlinkSync(join(ROOT, 'node_modules', folder), link)
+  }
   const compilerOptions = {
     module: 'NodeNext',
     target: 'ES2022',

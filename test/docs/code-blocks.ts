@@ -47,6 +47,16 @@ export const TYPED_PACKAGES = [
   ...['hono', '@hono/node-server', 'fastify'],
 ] as const
 
+/** What a reader calls other agents with: each name, and the folder that has it here. */
+export const OFFICIAL_CLIENTS = {
+  '@a2a-js/sdk': 'a2a-js-1',
+  '@modelcontextprotocol/client': '@modelcontextprotocol/client',
+  '@x402/avm': '@x402/avm',
+  '@x402/core': '@x402/core',
+  '@x402/fetch': '@x402/fetch',
+  algosdk: 'algosdk',
+} as const
+
 /** Their types are packages of their own, which `typeRoots` finds where these are not. */
 export const UNTYPED_PACKAGES = ['express', 'koa', 'koa-mount'] as const
 

@@ -19,6 +19,7 @@ interface FacilitatorFlags {
   readonly sponsorFile?: string
   readonly port: number
   readonly host: string
+  readonly amountMin?: string
   readonly feePerPaymentMax?: number
   readonly feePerDayMax?: number
   readonly perMinute?: number
@@ -35,13 +36,14 @@ export function facilitatorCommand(program: Command): void {
     .option(...NETWORK_OPTION)
     .option(
       '--algod <url>',
-      'your Algorand node (default: SVC_SANDBOX); its token is SVC_ALGOD_TOKEN',
+      'your Algorand node (default: SVC_SANDBOX, or the network file’s); its token is SVC_ALGOD_TOKEN',
       urlArgument,
     )
     .option('--pay-to <address...>', "addresses whose payments it settles, or 'anyone' (required)")
     .option('--sponsor-file <file>', 'a file with the 25 words of the sponsor that only its owner can read')
     .option('--port <port>', 'port; 0 takes any', portArgument, PORT)
     .option('--host <host>', 'address to listen on; 0.0.0.0 is every interface', '127.0.0.1')
+    .option('--amount-min <usd>', 'smallest payment that it settles, such as 0.001 (default: 0.000001)')
     .option(
       '--fee-per-payment-max <microalgos>',
       'most that one payment may cost (default: 10000)',
@@ -73,8 +75,9 @@ Example:
 async function runFacilitator(flags: FacilitatorFlags): Promise<void> {
   const { network = networkFromEnvironment(), perMinute, trustProxy } = flags
   const payTo = required(flags.payTo, '--pay-to')
-  const algodUrl = flags.algod ?? process.env.SVC_SANDBOX
-  if (!algodUrl) throw new SvcError('--algod is the URL of your node', 'invalid_options')
+  const algodUrl = flags.algod ?? (process.env.SVC_SANDBOX || undefined)
+  if (algodUrl === undefined && typeof network === 'string')
+    throw new SvcError('--algod is the URL of your node', 'invalid_options')
   const algodToken = process.env.SVC_ALGOD_TOKEN
   delete process.env.SVC_ALGOD_TOKEN
   const stopped = signalled()
@@ -84,6 +87,7 @@ async function runFacilitator(flags: FacilitatorFlags): Promise<void> {
     algodToken,
     sponsor: { mnemonic: await readSponsor(flags.sponsorFile) },
     payTo: payTo.length === 1 && payTo[0] === 'anyone' ? 'anyone' : payTo,
+    amountMin: flags.amountMin,
     feePerPaymentMax: flags.feePerPaymentMax,
     feePerDayMax: flags.feePerDayMax,
     logger: STDERR_LOGGER,

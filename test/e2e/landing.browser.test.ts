@@ -75,7 +75,7 @@ describe('the landing page', () => {
     // A browser reports every status above 399 by itself.
     expect(said.filter(line => !line.includes('402'))).toEqual([])
     expect(await page.locator('.price').textContent()).toBe('$0.02 per call')
-    expect(await page.locator('pre').textContent()).toContain(`svc call '${url}/metered'`)
+    expect(await page.locator('pre').textContent()).toContain(`svc call ${url}/metered`)
     expect(await page.locator('script, img, base, iframe').count()).toBe(0)
     expect(await styled(page)).not.toBe('none')
   })

@@ -15,6 +15,8 @@ export default defineConfig({
     // vitest leaves one core to itself, which is half of a small machine. Many tests wait for processes and timers, so there is
     // one more worker than there are cores.
     maxWorkers: availableParallelism() + 1,
+    // One evaluation of each module for all files of a worker: loading the source 250 times took a quarter of all.
+    isolate: false,
     // Where no event can be awaited. A second, which is vitest's own, is short on a busy machine.
     expect: { poll: { interval: 10, timeout: 10_000 } },
   },

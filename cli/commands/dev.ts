@@ -63,7 +63,7 @@ async function dev(named: string | undefined, flags: DevFlags): Promise<void> {
   let changes: SourceChanges | undefined
   try {
     const env = environment(flags, practice)
-    if (flags.watch) changes = sourceChanges(dirname(entry.path))
+    if (flags.watch) changes = await sourceChanges(dirname(entry.path))
     note(
       `svc dev: ${printable(entry.shown)}${changes ? `, anew at each change in ${folderShown(entry)}` : ''}`,
     )

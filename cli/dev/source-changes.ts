@@ -19,7 +19,8 @@ const QUIET_MS = 100
 /** An entry may lie in a home folder, which has many folders below it. */
 const DEPTH_MAX = 10
 
-export function sourceChanges(root: string): SourceChanges {
+/** Watches from when it resolves: a change that comes while the folder is first read would go unseen. */
+export async function sourceChanges(root: string): Promise<SourceChanges> {
   let quiet: NodeJS.Timeout | undefined
   let changed = false
   let tell: (() => void) | undefined
@@ -39,6 +40,7 @@ export function sourceChanges(root: string): SourceChanges {
   watcher.on('all', notice)
   // A system that allows no more watches: what is watched already still is.
   watcher.on('error', () => {})
+  await new Promise<void>(resolve => watcher.once('ready', () => resolve()))
 
   return {
     async next() {

@@ -1,4 +1,4 @@
-/** A client that pays whatever is quoted says so once. A file of its own: once is once a process. */
+/** A client that pays whatever is quoted says so once a process. It also replaces a module, so its modules are its own. */
 import { afterAll, beforeAll, expect, it, vi } from 'vitest'
 import { signingKey } from '../../src/adapters/algorand/signing-keys.js'
 import { type ClientOptions, SvcClient } from '../../src/client.js'

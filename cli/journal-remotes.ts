@@ -8,7 +8,20 @@ import {
   PUBLIC_NETWORKS,
 } from '../src/domain/network.js'
 import { networkFacts } from '../src/domain/network-definition.js'
+import { networkArgument, urlArgument } from './arguments.js'
 import { networkFromEnvironment } from './network-from-environment.js'
+
+export const JOURNAL_NETWORK_OPTION = [
+  '--network <network>',
+  'the network that the journals name, where it is not a public one: a JSON file that defines it (default: SVC_NETWORK)',
+  networkArgument,
+] as const
+
+export const JOURNAL_INDEXER_OPTION = [
+  '--indexer <url>',
+  'an indexer (default: a public one; the sandbox with SVC_SANDBOX)',
+  urlArgument,
+] as const
 
 export interface JournalRemoteFlags {
   readonly network?: Network

@@ -16,9 +16,14 @@ import { csvRow } from '../../src/domain/csv.js'
 import { formatUsd } from '../../src/domain/money.js'
 import type { EndedCall } from '../../src/ports/call-observer.js'
 import type { JournalHeader } from '../../src/ports/journal-header.js'
-import { momentArgument, NETWORK_OPTION, urlArgument } from '../arguments.js'
+import { momentArgument, urlArgument } from '../arguments.js'
 import { auditPageOf } from '../audit-page-of.js'
-import { type JournalRemoteFlags, journalRemotes } from '../journal-remotes.js'
+import {
+  JOURNAL_INDEXER_OPTION,
+  JOURNAL_NETWORK_OPTION,
+  type JournalRemoteFlags,
+  journalRemotes,
+} from '../journal-remotes.js'
 import { columns, json, note, print, printable } from '../output.js'
 
 /** The columns of `--csv`: one payment in each row, with the run that books it. */
@@ -41,16 +46,8 @@ export function auditCommand(program: Command): void {
       '<journals...>',
       'the files that serve({ journal }) writes, one of each replica, or the URL of an agent with serve({ audit })',
     )
-    .option(
-      '--network <network>',
-      'the network that the journals name, where it is not a public one: a JSON file that defines it (default: SVC_NETWORK)',
-      NETWORK_OPTION[2],
-    )
-    .option(
-      '--indexer <url>',
-      'an indexer (default: a public one; the sandbox with SVC_SANDBOX)',
-      urlArgument,
-    )
+    .option(...JOURNAL_NETWORK_OPTION)
+    .option(...JOURNAL_INDEXER_OPTION)
     .option('--algod <url>', 'a node, asked where the indexer is behind (default: likewise)', urlArgument)
     .option(
       '--from <moment>',

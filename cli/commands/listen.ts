@@ -7,6 +7,7 @@ import { type AgentStream, auditPageOf } from '../audit-page-of.js'
 import { moneyTold } from '../dev/messages.js'
 import { callsIn, endedMs, type Heard } from '../listen/calls.js'
 import { json, note, print, printable, styled } from '../output.js'
+import { signalled } from '../signalled.js'
 
 interface ListenFlags {
   readonly remembered?: boolean
@@ -40,7 +41,7 @@ Examples:
 
 async function listen(agentUrl: string, { remembered, json: asJson }: ListenFlags): Promise<void> {
   const stop = new AbortController()
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stop.abort())
+  void signalled().then(() => stop.abort())
   let stream: AgentStream | undefined = await auditPageOf(agentUrl, 'events', stop.signal)
   const sinceMs = remembered ? 0 : stream.atMs
   note(`svc listen: ${printable(agentUrl)}, Ctrl-C ends it`)

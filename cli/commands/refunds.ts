@@ -10,8 +10,13 @@ import {
 } from '../../src/app/reconciliation/owed-refunds.js'
 import { SvcError } from '../../src/domain/errors.js'
 import { formatUsd } from '../../src/domain/money.js'
-import { momentArgument, NETWORK_OPTION, urlArgument } from '../arguments.js'
-import { type JournalRemoteFlags, journalRemotes } from '../journal-remotes.js'
+import { momentArgument } from '../arguments.js'
+import {
+  JOURNAL_INDEXER_OPTION,
+  JOURNAL_NETWORK_OPTION,
+  type JournalRemoteFlags,
+  journalRemotes,
+} from '../journal-remotes.js'
 import { columns, json, print, printable, styled } from '../output.js'
 
 interface RefundsFlags extends JournalRemoteFlags {
@@ -25,16 +30,8 @@ export function refundsCommand(program: Command): void {
     .command('refunds')
     .description('list what is owed to callers: payments that landed and were not answered, or not wholly')
     .argument('<journals...>', 'the files that serve({ journal }) writes, one of each replica')
-    .option(
-      '--network <network>',
-      'the network that the journals name, where it is not a public one: a JSON file that defines it (default: SVC_NETWORK)',
-      NETWORK_OPTION[2],
-    )
-    .option(
-      '--indexer <url>',
-      'an indexer (default: a public one; the sandbox with SVC_SANDBOX)',
-      urlArgument,
-    )
+    .option(...JOURNAL_NETWORK_OPTION)
+    .option(...JOURNAL_INDEXER_OPTION)
     .option('--from <moment>', 'from this moment (default: when the journal was begun)', momentArgument)
     .option('--to <moment>', 'up to this moment (default: a minute ago)', momentArgument)
     .option('--json', 'print the list as JSON')

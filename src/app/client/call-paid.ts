@@ -24,7 +24,7 @@ export async function callPaid(
     if (!isQuote(asked.reply)) return succeeded(asked)
     const other = keys.purchaseOf(request.url)
     if (other) {
-      // Without this, of 8 calls at once with one call left 7 bought a window each, and 6 of the keys were lost.
+      // Without this, 8 calls at once in a window with one call left bought 7 windows, and lost 6 of their keys.
       const message = `The call to ${request.url.origin} was aborted; nothing was paid`
       await unlessAborted(other, request.signal, message)
       continue

@@ -4,8 +4,7 @@
  */
 
 import type { EndedCall } from '../../ports/call-observer.js'
-import type { Clock } from '../../ports/clock.js'
-import { systemClock } from '../../ports/clock.js'
+import { type Clock, systemClock } from '../../ports/clock.js'
 import type { IncomingTransfers, Transfer } from '../../ports/incoming-transfers.js'
 import type { JournalHeader } from '../../ports/journal-header.js'
 import type { Finding } from './findings.js'

@@ -9,6 +9,7 @@ import { encodeHeader, isRecord } from '../../../domain/x402.js'
 import type { Logger } from '../../../ports/logger.js'
 import { ASKER_HEADER, type Asker, type ProtocolFacilitator } from '../../../ports/protocol-facilitator.js'
 import type { RateLimit } from '../../../ports/rate-limit.js'
+import { retryAfterSeconds } from '../../../ports/transport.js'
 import { BodyBudget, type BodyShare } from '../body-memory-limit.js'
 import { errorBody, HttpError } from '../error-to-reply.js'
 import { clientAddressOf } from '../forwarded-address.js'
@@ -159,7 +160,7 @@ function refusalOf(error: unknown, logger: Logger): HttpError {
   return new HttpError(500, 'internal_error', 'Something broke on our side.')
 }
 
-/** For a settlement the handler has run already: so that none is refused, there may be more of them than of verifications. */
+/** The handler has run before a server asks for a settlement, so more settlements are allowed than verifications. */
 const SETTLEMENTS_TO_A_VERIFICATION = 10
 
 async function admit(request: NodeRequest, operation: Operation | 'list', rest: FacilitatorRest) {
@@ -168,8 +169,7 @@ async function admit(request: NodeRequest, operation: Operation | 'list', rest: 
   const verdict = await rest.rateLimit.take(`${operation}:${address}`, perMinute)
   if (verdict.admitted) return
   request.skipBody()
-  const seconds = String(Math.ceil(verdict.retryAfterMs / 1_000))
-  const retryAfter = ['Retry-After', seconds]
+  const retryAfter = ['Retry-After', retryAfterSeconds(verdict.retryAfterMs)]
   throw new HttpError(429, 'rate_limited', 'Too many questions from this address.', retryAfter)
 }
 

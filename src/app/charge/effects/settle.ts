@@ -17,8 +17,9 @@ export async function settle(deps: ChargeDeps, call: Call) {
       // confirmation.
       return deps.rules.confirmOnChain ? 'unknown' : 'refused'
     case 'spent':
-      // This attempt is the server's first, so what another asked for is another server's. Otherwise this attempt or the payer
-      // may have submitted it, and the chain says whether it stays. With `confirmOnChain` the chain decides alone.
+      // This is the server's first attempt. If another server's call submitted the payment, that server sells its answer. In
+      // all other cases this attempt or the payer may have submitted it, and the chain decides. With `confirmOnChain` the chain
+      // always decides.
       return settlement.submittedBefore && !deps.rules.confirmOnChain ? 'elsewhere' : 'unknown'
     case 'unknown':
       deps.logger.warn({ cause: settlement.cause, txId: call.txId }, 'a settlement has no clear answer')

@@ -239,7 +239,7 @@ export function tasksContract({ describe, expect, it }: TestRunner, name: string
       const task = await kept(one)
       await advance(lifeMs / 2)
       await take(task, 'P')
-      await advance((lifeMs * 3) / 4)
+      await advance((lifeMs * 2) / 3)
       expect(await put(one)).toBe('full')
       await advance(lifeMs / 2)
       await kept(one)

@@ -2,11 +2,7 @@
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
 
-/**
- * `--tuned` starts every contender as docs/guides/go-to-production.md advises. With Node's own 16 MB, V8
- * decides in some processes that the stream's write records live long, and keeps each answered request until the next full
- * collection. A window call took 12 % longer in such a process.
- */
+/** `--tuned` starts every contender as docs/guides/go-to-production.md advises for Node 20. */
 const NODE_OPTIONS = process.argv.includes('--tuned') ? ['--max-semi-space-size=64'] : []
 
 /** Starts `contenders/<file>.mjs` and waits for the first thing it says. */

@@ -30,16 +30,21 @@ function spawn(file, config, execArgv) {
 export async function start(file, config, execArgv = []) {
   const { child, exited, said } = spawn(file, config, execArgv)
   const { url } = await said()
+  const used = () => {
+    const answer = said()
+    child.send('used')
+    return answer
+  }
   return {
     url,
     urls: [url],
     /** Microseconds of CPU used so far, by all of its threads. */
     async cpuUs() {
-      const answer = said()
-      child.send('cpu')
-      const { user, system } = (await answer).cpu
+      const { user, system } = (await used()).cpu
       return user + system
     },
+    /** Its time, CPU and memory since it began. */
+    taken: async () => (await used()).taken,
     async stop() {
       if (child.connected) child.disconnect()
       await exited

@@ -1,5 +1,6 @@
 /** What every contender's process has in common: it says where it listens, what CPU it has used, and goes with its parent. */
 import { createServer } from 'node:http'
+import { taken } from './taken.mjs'
 
 export const config = JSON.parse(process.argv[2] ?? '{}')
 
@@ -24,7 +25,7 @@ export function listen(listener) {
 }
 
 export function ready(port) {
-  process.on('message', () => process.send({ cpu: process.cpuUsage() }))
+  process.on('message', () => process.send({ cpu: process.cpuUsage(), taken: taken() }))
   process.once('disconnect', () => process.exit())
   process.send({ url: `http://127.0.0.1:${port}` })
 }

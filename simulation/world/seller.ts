@@ -1,5 +1,6 @@
 /** A seller: one agent, served by replicas that come and go. */
 import type { RequestListener } from 'node:http'
+import { algorandPaymentReader } from '../../src/adapters/algorand/read-payment.js'
 import { koaHost } from '../../src/adapters/http/koa-app.js'
 import { assemble } from '../../src/app/server/assemble.js'
 import { createDrain, type Drain } from '../../src/app/server/drain.js'
@@ -14,6 +15,8 @@ import { keyOf } from './accounts.js'
 import { ownStores, type StoresFor, sharedStores } from './stores.js'
 import { type HangUp, received, type WireReply, type WireRequest } from './wire.js'
 import type { World } from './world.js'
+
+const reader = algorandPaymentReader()
 
 export const ORIGIN = 'https://seller.example'
 export const ENDPOINTS = ['work', 'research', 'units', 'feed', 'tale'] as const
@@ -108,6 +111,7 @@ export class Seller {
       random: seededRandom(`${world.seed}/${name}`),
       transport: world.facilitator.transportFor(process),
       node: world.node.clientFor(process),
+      paymentReader: async () => reader,
     }
     const drain = createDrain(SHUTDOWN_MS, process.clock)
     const settings = settingsOf(

@@ -1,6 +1,7 @@
 /** Contenders in processes of their own, so that none shares a heap, a JIT or an event loop with another. */
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
+import { isAbsolute } from 'node:path'
 
 /**
  * `--tuned` starts every contender as docs/guides/go-to-production.md advises. With Node's own 16 MB, V8
@@ -9,9 +10,10 @@ import { once } from 'node:events'
  */
 const NODE_OPTIONS = process.argv.includes('--tuned') ? ['--max-semi-space-size=64'] : []
 
-/** Starts `contenders/<file>.mjs` and waits for the first thing it says. */
+/** Starts `contenders/<file>.mjs`, or the file of this path, and waits for the first thing it says. */
 function spawn(file, config, execArgv) {
-  const child = fork(new URL(`contenders/${file}.mjs`, import.meta.url), [JSON.stringify(config)], {
+  const path = isAbsolute(file) ? file : new URL(`contenders/${file}.mjs`, import.meta.url)
+  const child = fork(path, [JSON.stringify(config)], {
     execArgv: [...NODE_OPTIONS, ...execArgv],
     env: { ...process.env, NODE_ENV: 'production' },
     // Standard output is for the table alone.

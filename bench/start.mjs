@@ -1,5 +1,9 @@
 /** What a process takes to start: to import a package, and to answer its first request with 402. Each round is a new process. */
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { build } from 'esbuild'
 import { inMarket } from './market.mjs'
 import { measure } from './process.mjs'
 import { BODY } from './rows.mjs'
@@ -17,11 +21,29 @@ const CONTENDERS = [
   { name: '`@x402/express` and `@x402/avm`', once: importing(OFFICIAL_SERVER) },
   { name: "`import('@svc/sdk/client')`", once: importing([built('client.js')]), bar: { cpuMs: 150 } },
   { name: '`@x402/fetch` and `@x402/avm`', once: importing(OFFICIAL_CLIENT) },
-  { name: 'the first 402 of ours', once: firstAnswer('ours') },
+  { name: 'the first 402 of ours', once: firstAnswer('first') },
+  { name: 'the first 402 of ours, in one file by esbuild', once: firstAnswer('first', { bundled: true }) },
   { name: 'the first 402 of `@x402/express`', once: firstAnswer('express') },
 ]
 
 export async function start(bench) {
+  const folder = await mkdtemp(join(tmpdir(), 'svc-bench-'))
+  try {
+    return await inTurn({ ...bench, bundled: await bundled('first', folder) })
+  } finally {
+    await rm(folder, { recursive: true })
+  }
+}
+
+/** One file, as docs/guides/go-to-production.md says. */
+async function bundled(contender, folder) {
+  const outfile = join(folder, `${contender}.cjs`)
+  const entryPoints = [fileURLToPath(new URL(`contenders/${contender}.mjs`, import.meta.url))]
+  await build({ entryPoints, outfile, bundle: true, platform: 'node', logLevel: 'error' })
+  return outfile
+}
+
+async function inTurn(bench) {
   const found = CONTENDERS.map(({ name, bar }) => ({ name, bar, rounds: [] }))
   // The first round fills the machine's cache of files.
   for (let round = -1; round < bench.rounds; round++) {
@@ -39,11 +61,11 @@ function importing(imports) {
 }
 
 /** From before the process is there until its answer is read. */
-function firstAnswer(contender) {
+function firstAnswer(contender, { bundled = false } = {}) {
   return bench =>
     inMarket(bench, async market => {
       const startedMs = performance.now()
-      const server = await market.start(contender)
+      const server = await market.start(bundled ? bench.bundled : contender)
       const { status } = await fetch(`${server.url}/work`, {
         method: 'POST',
         headers: { 'content-type': 'application/json' },

@@ -10,6 +10,7 @@ import { BODY } from './rows.mjs'
 import { markdown, median, number, spread } from './table.mjs'
 
 const built = path => fileURLToPath(new URL(`../dist/src/${path}`, import.meta.url))
+const contenderOf = name => fileURLToPath(new URL(`contenders/${name}.mjs`, import.meta.url))
 
 const OFFICIAL_SERVER = ['@x402/express', '@x402/core/server', '@x402/avm/exact/server', 'express']
 const OFFICIAL_CLIENT = ['@x402/fetch', '@x402/avm/exact/client', '@x402/avm']
@@ -18,28 +19,32 @@ const OFFICIAL_CLIENT = ['@x402/fetch', '@x402/avm/exact/client', '@x402/avm']
 const CONTENDERS = [
   { name: 'Node alone', once: importing([]) },
   { name: "`import('@svc/sdk')`", once: importing([built('index.js')]), bar: { cpuMs: 250, memoryMb: 70 } },
+  { name: '`@svc/sdk` in one file by esbuild', once: bench => importing([bench.inOneFile.sdk])() },
   { name: '`@x402/express` and `@x402/avm`', once: importing(OFFICIAL_SERVER) },
   { name: "`import('@svc/sdk/client')`", once: importing([built('client.js')]), bar: { cpuMs: 150 } },
   { name: '`@x402/fetch` and `@x402/avm`', once: importing(OFFICIAL_CLIENT) },
-  { name: 'the first 402 of ours', once: firstAnswer('first') },
-  { name: 'the first 402 of ours, in one file by esbuild', once: firstAnswer('first', { bundled: true }) },
-  { name: 'the first 402 of `@x402/express`', once: firstAnswer('express') },
+  { name: 'the first 402 of ours', once: firstAnswer(() => 'first') },
+  {
+    name: 'the first 402 of ours, in one file by esbuild',
+    once: firstAnswer(bench => bench.inOneFile.first),
+  },
+  { name: 'the first 402 of `@x402/express`', once: firstAnswer(() => 'express') },
 ]
 
 export async function start(bench) {
   const folder = await mkdtemp(join(tmpdir(), 'svc-bench-'))
   try {
-    return await inTurn({ ...bench, bundled: await bundled('first', folder) })
+    const sdk = await bundled(built('index.js'), join(folder, 'sdk.cjs'))
+    const first = await bundled(contenderOf('first'), join(folder, 'first.cjs'))
+    return await inTurn({ ...bench, inOneFile: { sdk, first } })
   } finally {
     await rm(folder, { recursive: true })
   }
 }
 
 /** One file, as docs/guides/go-to-production.md says. */
-async function bundled(contender, folder) {
-  const outfile = join(folder, `${contender}.cjs`)
-  const entryPoints = [fileURLToPath(new URL(`contenders/${contender}.mjs`, import.meta.url))]
-  await build({ entryPoints, outfile, bundle: true, platform: 'node', logLevel: 'error' })
+async function bundled(entry, outfile) {
+  await build({ entryPoints: [entry], outfile, bundle: true, platform: 'node', logLevel: 'error' })
   return outfile
 }
 
@@ -61,17 +66,17 @@ function importing(imports) {
 }
 
 /** From before the process is there until its answer is read. */
-function firstAnswer(contender, { bundled = false } = {}) {
+function firstAnswer(contender) {
   return bench =>
     inMarket(bench, async market => {
       const startedMs = performance.now()
-      const server = await market.start(bundled ? bench.bundled : contender)
+      const server = await market.start(contender(bench))
       const { status } = await fetch(`${server.url}/work`, {
         method: 'POST',
         headers: { 'content-type': 'application/json' },
         body: JSON.stringify(BODY),
       }).then(async response => ({ status: response.status, text: await response.text() }))
-      if (status !== 402) throw new Error(`the first answer of ${contender} was ${status}`)
+      if (status !== 402) throw new Error(`the first answer of ${contender(bench)} was ${status}`)
       return { ...(await server.taken()), wallMs: performance.now() - startedMs }
     })
 }

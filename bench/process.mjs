@@ -47,6 +47,12 @@ export async function start(file, config, execArgv = []) {
     },
     /** Its time, CPU and memory since it began. */
     taken: async () => (await used()).taken,
+    /** Its memory, and how late its event loop was since the last sample. */
+    async sample() {
+      const answer = said()
+      child.send('sample')
+      return (await answer).sample
+    },
     async stop() {
       if (child.connected) child.disconnect()
       await exited

@@ -16,8 +16,6 @@ import { ownStores, type StoresFor, sharedStores } from './stores.js'
 import { type HangUp, received, type WireReply, type WireRequest } from './wire.js'
 import type { World } from './world.js'
 
-const reader = algorandPaymentReader()
-
 export const ORIGIN = 'https://seller.example'
 export const ENDPOINTS = ['work', 'research', 'units', 'feed', 'tale'] as const
 export type EndpointName = (typeof ENDPOINTS)[number]
@@ -106,6 +104,7 @@ export class Seller {
       nowMs: roll.between(-conditions.skewMs, conditions.skewMs),
       upMs: roll.between(0, 1_000_000),
     })
+    const reader = algorandPaymentReader()
     const around = {
       clock: process.clock,
       random: seededRandom(`${world.seed}/${name}`),

@@ -25,14 +25,12 @@ export function platformServices({ clock }: Pick<ServerOptions, 'clock'>): Platf
     random: systemRandom,
     transport: jsonTransport,
     node: nodeClient,
-    paymentReader,
+    paymentReader: whenUsed(async () => {
+      const { algorandPaymentReader } = await import('../../adapters/algorand/read-payment.js')
+      return algorandPaymentReader()
+    }),
   }
 }
-
-const paymentReader = whenUsed(async () => {
-  const { algorandPaymentReader } = await import('../../adapters/algorand/read-payment.js')
-  return algorandPaymentReader()
-})
 
 /** Binds the functions: they are passed on separately, and a seller's functions may need their own clock as `this`. */
 function bound(clock: Clock): Clock {

@@ -5,6 +5,7 @@ import type { Rate } from '../../src/app/charge/charge-deps.js'
 import { admit, countVerified } from '../../src/app/charge/effects/admit.js'
 import { tasksOver } from '../../src/app/tasks/tasks-over-store.js'
 import { NO_ADDRESS } from '../../src/ports/charge.js'
+import type { PaymentReader } from '../../src/ports/payment-reader.js'
 import { ADDRESS, DOWN, type Given, oneCall } from '../support/one-call.js'
 
 const QUOTED = { endpoint: 'work', contextId: 'c', input: { text: 'hello' } }
@@ -15,8 +16,8 @@ function server(rate: Partial<Rate> = {}, given: Given = {}) {
   const endpoint = { rate: { perMinute: 1, per: 'payer', bucket: '', ...rate } } as const
   const reader = {
     read: ({ payload }: { payload?: unknown }) => payload && { txId: payload, payer: payload },
-  }
-  const { world, timeline } = oneCall({ ...given, endpoint, world: { reader, ...given.world } as never })
+  } as PaymentReader
+  const { world, timeline } = oneCall({ ...given, endpoint, reader })
   const tasks = tasksOver(world, {
     store: memoryTasks({ clock: world.clock }),
     terms: { max: 100, inputBytesMax: 100 },
@@ -36,7 +37,7 @@ function server(rate: Partial<Rate> = {}, given: Given = {}) {
       payment: { kind: 'read', value: payment(name) },
       clientAddress: address,
     } as const
-    const { call } = oneCall({ world, endpoint, request })
+    const { call } = oneCall({ world, endpoint, request, reader })
     const admitted = await admit(world, call)
     return admitted === 'admitted' ? countVerified(world, call, endpoint.rate) : admitted
   }

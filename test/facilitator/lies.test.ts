@@ -9,10 +9,11 @@ import {
   SignedTransaction,
 } from 'algosdk'
 import { describe, expect, it } from 'vitest'
+import { decodeMember } from '../../src/adapters/algorand/decode-transaction.js'
 import { DIFFERENCES } from '../../src/adapters/algorand/facilitating/group-checks.js'
 import { splitValues } from '../../src/adapters/algorand/msgpack.js'
 import { signingKey } from '../../src/adapters/algorand/signing-keys.js'
-import { bytesToSign, decodeMember } from '../../src/adapters/algorand/transaction-bytes.js'
+import { bytesToSign } from '../../src/adapters/algorand/transaction-bytes.js'
 import { settlementOf, verificationOf } from '../../src/adapters/facilitator/verdict-of-response.js'
 import { TESTNET } from '../../src/domain/network.js'
 import type { SettleAnswer, VerifyAnswer } from '../../src/ports/protocol-facilitator.js'

@@ -79,7 +79,7 @@ export function tasksOver(deps: ChargeDeps, { store, terms, quoteLifeMs }: Tasks
     async take(id, payment) {
       const name = nameOf(id)
       const token = random.uuid()
-      const read = reader.read(payment)
+      const read = (await reader()).read(payment)
       const by = { name, payment: read?.txId ?? unreadable(payment), token }
       const taken = await store.take({ ...by, lifeMs: quoteLifeMs + UNTIL_PAID_MS })
       switch (taken.verdict) {

@@ -93,15 +93,20 @@ describe('the feed', () => {
     feed.close()
   })
 
-  it('keeps what handlers logged for the latest calls alone: logs are large', () => {
+  it('keeps the errors of the latest calls alone, and what their handlers logged: both are large', () => {
     const feed = feedOf()
     const logs = [{ atMs: 1, message: 'read' }]
     for (let number = 0; number < 600; number++)
-      feed.ended({ ...callOn(settledPath, 'settled', number), logs })
+      feed.ended({
+        ...callOn(settledPath, 'settled', number),
+        ...(number % 2 ? { logs } : { error: 'broken' }),
+      })
     const watching = viewer()
     feed.join(watching)
     const told = watching.told('runs').flat()
-    expect(told.filter(run => run.logs).map(({ id }) => id)).toEqual(told.slice(100).map(({ id }) => id))
+    expect(told.filter(({ error, logs }) => error ?? logs).map(({ id }) => id)).toEqual(
+      told.slice(100).map(({ id }) => id),
+    )
     feed.close()
   })
 

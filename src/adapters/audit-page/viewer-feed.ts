@@ -40,7 +40,7 @@ const CAPACITY = 10_000
 const VIEWERS_MAX = 16
 const TICK_MS = 250
 const RUNS_AT_ONCE = 500
-/** The runs that keep what their handler said: logs take up to 60 kB each. */
+/** The runs that keep their error and what their handler logged: logs take up to 60 kB each. */
 const MESSAGES_MAX = 500
 /** Proxies and browsers close a connection that is silent for long. */
 const HEARTBEAT_TICKS = 60
@@ -112,7 +112,9 @@ export function createFeed({
       const isBooked = bookings.books(call)
       kept.push(viewOf(call, places, told++, isBooked))
       const silenced = kept.length - 1 - MESSAGES_MAX
-      if (kept[silenced]?.logs) kept[silenced] = { ...kept[silenced], logs: undefined }
+      const run = kept[silenced]
+      if (run && (run.error ?? run.logs) !== undefined)
+        kept[silenced] = { ...run, error: undefined, logs: undefined }
       kept = keptOf(kept, capacity)
       totals.calls++
       if (call.charged === 'maybe') totals.inDoubt++

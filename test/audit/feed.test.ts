@@ -57,6 +57,25 @@ describe('the feed', () => {
     feed.close()
   })
 
+  it('begins anew with a viewer that was too slow for calls that are forgotten: its calls would have a gap', () => {
+    const feed = feedOf({ capacity: 10 })
+    feed.ended(callOf(0))
+    let reads = true
+    const slow = viewer(() => reads)
+    const seat = feed.join(slow)!
+    reads = false
+    feed.ended(callOf(1))
+    seat.drained()
+    for (let number = 2; number < 25; number++) feed.ended(callOf(number))
+    reads = true
+    expect(slow.told('hello')).toHaveLength(1)
+    seat.drained()
+    expect(slow.told('hello')).toHaveLength(2)
+    expect(slow.ids().slice(0, 2)).toEqual(['call-0', 'call-1'])
+    expect(slow.ids().at(-1)).toBe('call-24')
+    feed.close()
+  })
+
   it('keeps paid calls where quotes without end follow them', () => {
     const feed = feedOf({ capacity: 100 })
     for (let number = 0; number < 50; number++) feed.ended(callOn(settledPath, 'settled', number))

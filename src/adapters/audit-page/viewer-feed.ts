@@ -30,10 +30,10 @@ export interface Feed extends CallObserver {
   close(): void
 }
 
-export interface FeedOptions extends Omit<Hello, 'capacity' | 'steps'> {
+export interface FeedOptions extends Omit<Hello, 'capacity' | 'steps' | 'nowMs' | 'sinceMs'> {
   readonly header: JournalHeader
   readonly capacity?: number
-  readonly clock?: Pick<Clock, 'after'>
+  readonly clock?: Pick<Clock, 'after' | 'now'>
 }
 
 const CAPACITY = 10_000
@@ -54,6 +54,7 @@ export function createFeed({
   const steps = Object.entries(agent.machine.rows).flatMap(([state, { on }]) =>
     Object.keys(on).map(event => `${state}.${event}`),
   )
+  const sinceMs = clock.now()
   const places = new Map(steps.map((step, at) => [step, at]))
   let kept: RunView[] = []
   const seats = new Set<{ tell(): void; end(): void }>()
@@ -72,7 +73,14 @@ export function createFeed({
       quietTicks = 0
     }
     let toldTotals = 0
+    const greet = () => {
+      const { id, initial, rows } = agent.machine
+      const times = { nowMs: clock.now(), sinceMs }
+      send('hello', { ...agent, machine: { id, initial, rows }, steps, capacity, ...times })
+    }
     const tell = () => {
+      // It was too slow for calls that are forgotten now. It begins anew, so that its calls have no gap.
+      if (mayWrite && next > 0 && next < (kept[0]?.number ?? 0)) greet()
       while (mayWrite && next < told) {
         const from = kept.findLastIndex(({ number }) => number < next) + 1
         const runs = kept.slice(from, from + RUNS_AT_ONCE)
@@ -89,8 +97,7 @@ export function createFeed({
         quietTicks = 0
       }
     }
-    const { id, initial, rows } = agent.machine
-    send('hello', { ...agent, machine: { id, initial, rows }, steps, capacity })
+    greet()
     return {
       tell,
       end: () => viewer.end(),

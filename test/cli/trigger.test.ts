@@ -4,7 +4,7 @@ import { CASE_NAMES, CASES } from '../../cli/trigger/cases.js'
 import { brokenIn } from '../../cli/trigger/play.js'
 import { defineEndpoint } from '../../src/index.js'
 import { openSeller, type Seller } from '../support/seller.js'
-import { svc } from './run.js'
+import { ended, start, svc } from './run.js'
 
 let seller: Seller
 beforeAll(async () => {
@@ -69,6 +69,14 @@ describe('svc trigger', () => {
     ])
     expect(none.stderr).toContain('(sandbox_unavailable)')
     expect(gone.stderr).toContain('No agent answers at http://127.0.0.1:9')
+  })
+
+  it.each(['SIGINT', 'SIGTERM'] as const)('takes its fault out of the sandbox at %s', async signal => {
+    const child = start(['trigger', 'settle-unknown', seller.url], env())
+    await expect.poll(() => seller.sandbox.faults.list(), { timeout: 20_000 }).toHaveLength(1)
+    child.kill(signal)
+    expect((await ended(child)).code).toBe(1)
+    expect(seller.sandbox.faults.list()).toEqual([])
   })
 
   it('lists the cases', async () => {

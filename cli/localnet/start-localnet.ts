@@ -68,7 +68,7 @@ export async function startLocalnet({ place, port, out }: LocalnetOptions): Prom
 async function prepared(place: LocalnetPlace) {
   const client = nodeClient({ url: place.algod, token: place.algodToken }, ALGOD_TOKEN_HEADER)
   try {
-    const genesis = await privateGenesis(client, place.algod)
+    const genesis = await privateGenesis(client, place)
     const of = (usdc: number) =>
       networkFacts({ name: 'localnet', ...genesis, usdc }, why => {
         throw new SvcError(`The node at ${place.algod}: ${why}`, 'invalid_network')

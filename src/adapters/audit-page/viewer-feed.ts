@@ -74,13 +74,14 @@ export function createFeed({
     }
     let toldTotals = 0
     const greet = () => {
+      next = 0
       const { id, initial, rows } = agent.machine
       const times = { nowMs: clock.now(), sinceMs }
       send('hello', { ...agent, machine: { id, initial, rows }, steps, capacity, ...times })
     }
     const tell = () => {
       // It was too slow for calls that are forgotten now. It begins anew, so that its calls have no gap.
-      if (mayWrite && next > 0 && next < (kept[0]?.number ?? 0)) greet()
+      if (mayWrite && next > 0 && next < kept[0]!.number) greet()
       while (mayWrite && next < told) {
         const from = kept.findLastIndex(({ number }) => number < next) + 1
         const runs = kept.slice(from, from + RUNS_AT_ONCE)

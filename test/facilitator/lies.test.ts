@@ -79,11 +79,14 @@ describe('before anything is submitted', () => {
     expect(node.asked).not.toContain('submit')
   })
 
-  it('a node of another network gets no signature', async () => {
+  it.each([
+    ['hash', OTHER_HASH],
+    ['id', TESTNET.genesisHash],
+  ])('a node with another genesis %s gets no signature, and is not well', async (_, genesisHash) => {
     const { node, facilitator, pay } = await rig()
     const { payload, requirements } = await pay()
     const params = {
-      'genesis-hash': OTHER_HASH,
+      'genesis-hash': genesisHash,
       'genesis-id': 'other-v1',
       'last-round': 5,
       'min-fee': 1000,

@@ -90,6 +90,7 @@ export function tasksOver(deps: ChargeDeps, { store, terms, quoteLifeMs }: Tasks
         case 'taken': {
           const call = opened(taken.content, id)
           const rate = endpoints.get(call.endpoint)?.rate
+          // Awaited: the payment is counted next, and would be refused where its task took the address's last place.
           if (taken.isFirst && rate) await uncountTask(deps, rate, call.clientAddress)
           return {
             verdict: 'taken',

@@ -26,18 +26,23 @@ function spawn(file, config, execArgv) {
   return { child, exited, said }
 }
 
-/** A server; resolves when it listens. */
+/** A server or a client; resolves when it is ready. */
 export async function start(file, config, execArgv = []) {
   const { child, exited, said } = spawn(file, config, execArgv)
   const { url } = await said()
+  /** Resolves to its answer. */
+  const tell = async message => {
+    const answer = said()
+    child.send(message)
+    return answer
+  }
   return {
     url,
     urls: [url],
+    tell,
     /** Microseconds of CPU used so far, by all of its threads. */
     async cpuUs() {
-      const answer = said()
-      child.send('cpu')
-      const { user, system } = (await answer).cpu
+      const { user, system } = (await tell('cpu')).cpu
       return user + system
     },
     async stop() {

@@ -2,13 +2,14 @@
  * `npm run bench`: ours against Koa and @koa/router, the official x402 servers and client, and xstate, side by side on one machine.
  * Prints Markdown. Ends with 1 if an answer has another status than it must have; a bar that is missed is only printed.
  *
- *   node bench/run.mjs [--row unpaid,paid,…|quotes|redis] [--seconds 0.6] [--rounds 9] [--profile folder] [--tuned]
+ *   node bench/run.mjs [--row unpaid,paid,…|calling|quotes|redis] [--seconds 0.6] [--rounds 9] [--profile folder] [--tuned]
  *
- * `redis` is the rows that need one, and `quotes` compares ours with ours: neither is run unless it is asked for.
+ * `redis` is the rows that need one, `quotes` compares ours with ours, and `calling` is about clients: none is run unless it is asked for.
  */
 import { cpus, loadavg } from 'node:os'
 import { parseArgs } from 'node:util'
 import { algodClient } from '../dist/src/adapters/algorand/node-clients.js'
+import { calling } from './calling.mjs'
 import { firstEvent } from './first-event.mjs'
 import { CONNECTIONS } from './load.mjs'
 import { inMarket } from './market.mjs'
@@ -25,12 +26,13 @@ import { tableOf } from './table.mjs'
 /** A table each, and the rows that may stand in it. */
 const SERVERS = { table: tableOf, rows: { ...loaded(LOAD_ROWS), firstEvent, signing, walking } }
 const QUOTES = { table: tableOf, rows: loaded(QUOTE_ROWS) }
+const CALLING = { table: tableOf, rows: { calling } }
 const REDIS = [
   { table: storesTableOf, rows: loaded(STORE_ROWS) },
   { table: bytesTableOf, rows: { bytes } },
   { table: tripsTableOf, rows: { trips } },
 ]
-const BLOCKS = [SERVERS, QUOTES, ...REDIS]
+const BLOCKS = [SERVERS, QUOTES, CALLING, ...REDIS]
 const namesOf = blocks => blocks.flatMap(({ rows }) => Object.keys(rows))
 const GROUPS = { servers: namesOf([SERVERS]), quotes: namesOf([QUOTES]), redis: namesOf(REDIS) }
 

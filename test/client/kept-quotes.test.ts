@@ -108,7 +108,7 @@ describe('a server of ours whose price changes', () => {
     let price = '$0.01'
     let runs = 0
     const endpoint = defineEndpoint({ name: 'work', price: () => price, handler: () => ({ run: ++runs }) })
-    const seller = await openSeller([endpoint], { sandbox: market.sandbox })
+    const seller = await openSeller([endpoint], { sandbox: market.sandbox, idempotency: {} })
     close = () => seller.close()
     const { client, spent } = market.payer({ maxPrice: '$0.05' })
     const call = () => client.call(`${seller.url}/work`, {}, CACHED)

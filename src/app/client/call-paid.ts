@@ -1,5 +1,4 @@
 /** One call, paid where it asks to be paid. `call` and `stream` differ only in what they do with the answer's body. */
-
 import type { PaymentRequired } from '../../domain/x402.js'
 import type { PaymentSigner } from '../../ports/payment-signer.js'
 import { unlessAborted } from '../../ports/timeouts-and-aborts.js'

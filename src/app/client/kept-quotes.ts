@@ -30,7 +30,7 @@ const QUOTES_MAX = 256
 /** Also how long a distrusted endpoint is asked. A seller could quote a year. */
 const AGE_MAX_MS = 300_000
 /** A quote fits into a header. In a body it could take 16 MB. */
-export const KEPT_BYTES_MAX = 16_384
+const KEPT_BYTES_MAX = 16_384
 
 interface Entry {
   readonly quote?: KeptQuote

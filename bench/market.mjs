@@ -1,5 +1,5 @@
 /** What a row needs besides load: servers that share one facilitator, payments for them, a Redis. */
-import { paymentHeader, paymentPool, quoteOf, SPONSOR_SECRET_KEY } from './payments.mjs'
+import { paymentHeader, paymentPool, paymentSigner, quoteOf, SPONSOR_SECRET_KEY } from './payments.mjs'
 import { start } from './process.mjs'
 import { startRedis } from './redis/server.mjs'
 
@@ -24,6 +24,7 @@ function marketOf({ facilitator, parties, algod, payTo, profile, notes }, opened
     place,
     parties,
     payments,
+    sign: paymentSigner(algod),
     async start(file, config) {
       const profiled = profile !== undefined && OURS.has(file)
       const execArgv = profiled ? ['--cpu-prof', `--cpu-prof-dir=${profile}`] : []

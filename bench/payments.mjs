@@ -30,16 +30,21 @@ export async function quoteOf(url, path, body) {
   return { header, ...JSON.parse(Buffer.from(header, 'base64').toString()) }
 }
 
+/** The payload of one more payment, under this quote. */
+export function paymentSigner(algod) {
+  const signer = algorandPaymentSigner({ key: payer, network: TESTNET, algod, paramsMaxAgeMs: 3_600_000 })
+  return async quote => {
+    const { payload, txId } = await signer.sign(quote, quote.accepts[0])
+    return { ...payload.payload, txId }
+  }
+}
+
 /** Grows on demand. Every contender is paid with the same payments, each once. */
 export function paymentPool(quote, algod) {
-  const signer = algorandPaymentSigner({ key: payer, network: TESTNET, algod, paramsMaxAgeMs: 3_600_000 })
-  const accepted = quote.accepts[0]
+  const sign = paymentSigner(algod)
   const pool = []
   return async count => {
-    while (pool.length < count) {
-      const { payload, txId } = await signer.sign(quote, accepted)
-      pool.push({ ...payload.payload, txId })
-    }
+    while (pool.length < count) pool.push(await sign(quote))
     return pool
   }
 }

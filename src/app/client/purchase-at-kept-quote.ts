@@ -63,10 +63,11 @@ const CHANGED: Warning = {
 
 /** The other terms that a refusal asks for; `undefined` for any other answer. */
 function changedQuote(
-  { delivery: { reply, everLost }, charged, selected }: SentOnce,
+  { delivery: { reply }, charged, selected }: SentOnce,
   { network }: PurchaseDeps,
 ): PaymentRequired | undefined {
-  if (!reply || !isQuote(reply) || everLost || charged.charged !== 'no') return undefined
+  // After a lost attempt it is `maybe`.
+  if (!reply || !isQuote(reply) || charged.charged !== 'no') return undefined
   const challenge = challengeOf(reply)
   const entry = challenge && payableEntry(challenge, network)
   return JSON.stringify(entry) === JSON.stringify(selected.accepted) ? undefined : challenge

@@ -24,31 +24,29 @@ function spawn(file, config, execArgv) {
   return { child, exited, said }
 }
 
-/** A server; resolves when it listens. */
+/** A server or a client; resolves when it is ready. */
 export async function start(file, config, execArgv = []) {
   const { child, exited, said } = spawn(file, config, execArgv)
   const { url } = await said()
-  const used = () => {
+  /** Resolves to its answer. */
+  const tell = async message => {
     const answer = said()
-    child.send('used')
+    child.send(message)
     return answer
   }
   return {
     url,
     urls: [url],
+    tell,
     /** Microseconds of CPU used so far, by all of its threads. */
     async cpuUs() {
-      const { user, system } = (await used()).cpu
+      const { user, system } = (await tell('used')).cpu
       return user + system
     },
     /** Its time, CPU and memory since it began. */
-    taken: async () => (await used()).taken,
+    taken: async () => (await tell('used')).taken,
     /** Its memory, and how late its event loop was since the last sample. */
-    async sample() {
-      const answer = said()
-      child.send('sample')
-      return (await answer).sample
-    },
+    sample: async () => (await tell('sample')).sample,
     async stop() {
       if (child.connected) child.disconnect()
       await exited

@@ -2,14 +2,15 @@
  * `npm run bench`: ours against Koa and @koa/router, the official x402 servers and client, and xstate, side by side on one machine.
  * Prints Markdown. Ends with 1 if an answer has another status than it must have; a bar that is missed is only printed.
  *
- *   node bench/run.mjs [--row unpaid,paid,…|quotes|start|facilitators|redis] [--seconds 0.6] [--rounds 9] [--profile folder] [--tuned]
+ *   node bench/run.mjs [--row unpaid,paid,…|quotes|start|calling|facilitators|redis] [--seconds 0.6] [--rounds 9] [--profile folder] [--tuned]
  *
- * `redis` is the rows that need one, `quotes` compares ours with ours, `start` measures new processes, and `facilitators` is about the
- * trips to them: none is run unless it is asked for.
+ * The names of several rows are not run unless they are asked for: `redis` needs one, `quotes` compares ours with ours, `start` measures new
+ * processes, `calling` is about clients, and `facilitators` about the trips to facilitators.
  */
 import { cpus, loadavg } from 'node:os'
 import { parseArgs } from 'node:util'
 import { algodClient } from '../dist/src/adapters/algorand/node-clients.js'
+import { calling } from './calling.mjs'
 import { distant, distantTableOf } from './distant.mjs'
 import { firstEvent } from './first-event.mjs'
 import { CONNECTIONS } from './load.mjs'
@@ -29,6 +30,7 @@ import { tableOf } from './table.mjs'
 const SERVERS = { table: tableOf, rows: { ...loaded(LOAD_ROWS), firstEvent, signing, walking } }
 const QUOTES = { table: tableOf, rows: loaded(QUOTE_ROWS) }
 const START = { table: startTableOf, rows: { start: starting } }
+const CALLING = { table: tableOf, rows: { calling } }
 const FACILITATORS = [
   { table: distantTableOf, rows: { distant } },
   { table: tableOf, rows: loaded({ inProcess }) },
@@ -38,7 +40,7 @@ const REDIS = [
   { table: bytesTableOf, rows: { bytes } },
   { table: tripsTableOf, rows: { trips } },
 ]
-const BLOCKS = [SERVERS, QUOTES, START, ...FACILITATORS, ...REDIS]
+const BLOCKS = [SERVERS, QUOTES, START, CALLING, ...FACILITATORS, ...REDIS]
 const namesOf = blocks => blocks.flatMap(({ rows }) => Object.keys(rows))
 const GROUPS = {
   servers: namesOf([SERVERS]),

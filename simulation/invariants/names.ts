@@ -21,6 +21,7 @@ export const INVARIANTS = {
   'unpaid-runs-bounded':
     'A payer’s runs that nobody paid for, and that the payer or the payment failed, stay within its credit.',
   'caps-hold': 'No payer is charged more a call, or more a day, than its client was told.',
+  'paid-once-a-call': 'Of the payments that one call of the client sent, at most one lands.',
   'spending-is-counted': 'A client counts at least what its account has paid.',
   'the-clients-word':
     'What the client reports as charged has landed, and what it reports as not charged has not.',

@@ -42,7 +42,12 @@ const DAY_SECONDS = 86_400
 export function capsHold({ truth, ledger, conditions }: World, buyers: readonly Buyer[]): void {
   if (conditions.kind !== 'hoard') return
   const [maxPrice, maxPerDay] = [usdToBaseUnits(CAPS.maxPrice), usdToBaseUnits(CAPS.maxPerDay)]
-  for (const { name, signer } of buyers) {
+  for (const { name, signer, sent } of buyers) {
+    for (const [key, txIds] of sent) {
+      const landed = [...txIds].filter(txId => ledger.landed(txId) !== undefined)
+      if (landed.length > 1)
+        truth.violated('paid-once-a-call', `${name} paid for the call ${key} by ${landed.join(' and ')}`)
+    }
     const paid = ledger
       .transactions()
       .filter(({ sender, asset }) => sender === signer.address && asset !== null)

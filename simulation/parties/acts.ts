@@ -16,7 +16,7 @@ import { headerOf } from '../world/truth.js'
 import { HangUp, type WireReply } from '../world/wire.js'
 import { type World, workRequest } from '../world/world.js'
 import type { Buyer } from './buyer.js'
-import { HOSTILE_HOST } from './hostile-seller.js'
+import { CHANGING_PATH, HOSTILE_HOST } from './hostile-seller.js'
 
 export interface Stage {
   readonly world: World
@@ -200,11 +200,14 @@ const behind: Act = async stage => {
   await Promise.all([land(), show(), dice.chance(0.5) ? show() : undefined])
 }
 
-/** A call of a seller that wants more than was agreed, under caps. */
+/** Calls of a seller that wants more than was agreed, under caps: one, and some at the quote of the first that is paid. */
 const shop: Act = async stage => {
-  const { buyer, act, dice } = stage
+  const { buyer, act, dice, world } = stage
   buyer.act = act
   await expected(stage, buyer.client.call(`https://${HOSTILE_HOST}/${dice.between(1, 3)}`, { act }))
+  const changing = `https://${HOSTILE_HOST}${CHANGING_PATH}`
+  for (let times = world.fate.dice(`${act}.kept`).between(0, 6); times > 0; times--)
+    await expected(stage, buyer.client.call(changing, { act }, { quote: 'cached' }))
 }
 
 export const ACTS = { call, again, subscribe, present, reencode, spree, steal, behind, flood, mishost }

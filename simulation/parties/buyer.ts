@@ -6,6 +6,7 @@ import { memorySpendLedger } from '../../src/adapters/memory/spend-ledger.js'
 import { PayingClient } from '../../src/app/client/client.js'
 import { type ClientOptions, type Settings, settingsOver } from '../../src/app/client/client-options.js'
 import { TESTNET } from '../../src/domain/network.js'
+import { decodeAnswerHeader } from '../../src/domain/x402.js'
 import type { PaymentSigner } from '../../src/ports/payment-signer.js'
 import type { SpendLedger } from '../../src/ports/spend-ledger.js'
 import { seededRandom } from '../kernel/dice.js'
@@ -34,6 +35,8 @@ export class Buyer {
   readonly signer: PaymentSigner
   readonly client: PayingClient
   readonly ledger: SpendLedger
+  /** The ids of the payments that each call sent, by its idempotency key. */
+  readonly sent = new Map<string, Set<string>>()
   /** What requests are made for; names their links. */
   act = ''
   readonly #world: World
@@ -77,7 +80,10 @@ export class Buyer {
       })
     })
     const host = hosts[url.host]
-    if (host) return Promise.race([host(url, init), aborted])
+    if (host) {
+      this.#note(new Headers(init.headers as Record<string, string>))
+      return Promise.race([host(url, init), aborted])
+    }
     const headers = Object.fromEntries(
       Object.entries(init.headers as Record<string, string>).map(([name, value]) => [
         name.toLowerCase(),
@@ -94,6 +100,12 @@ export class Buyer {
     }
     const asked = this.#world.http(this.process, this.act, request, hangUp)
     return responseOf(await Promise.race([asked, aborted]))
+  }
+
+  #note(headers: Headers): void {
+    const [key, payment] = ['idempotency-key', 'payment-signature'].map(name => headers.get(name))
+    const txId = payment && this.#world.truth.readIn(decodeAnswerHeader(payment) ?? {})?.txId
+    if (key && txId) this.sent.set(key, new Set(this.sent.get(key)).add(txId))
   }
 }
 

@@ -294,6 +294,17 @@ export const MADE_UP = [
     ],
   },
   {
+    name: 'second-outlives-the-first',
+    says: 'The second payment of a call has a last round of its own, so that the first lands after it.',
+    edits: [
+      {
+        file: 'src/app/client/purchase-at-kept-quote.ts',
+        find: 'const lease = { bytes, lastValid: first.signed.lastValid }',
+        replace: 'const lease = { bytes }',
+      },
+    ],
+  },
+  {
     name: 'caller-forgotten',
     says: 'A call whose caller is gone is never counted as ended.',
     edits: [

@@ -1,6 +1,7 @@
 /** What a purchase books, reports and returns, by what its delivery brought back. */
 import { describe, expect, it } from 'vitest'
 import { type PurchaseDeps, purchase } from '../../src/app/client/purchase.js'
+import { challengeOf } from '../../src/app/client/read-quote.js'
 import type { HttpReply } from '../../src/app/client/send-request.js'
 import type { Delivery } from '../../src/app/client/send-with-retries.js'
 import { TESTNET } from '../../src/domain/network.js'
@@ -52,7 +53,7 @@ async function bought(
   } as unknown as PurchaseDeps
   const request = { url: new URL('https://agent.example/a'), method: 'POST', headers, signal }
   const quoted = reply(402, { 'PAYMENT-REQUIRED': vector!.paymentRequiredHeader })
-  const outcome = await purchase(request, quoted, deps).then(
+  const outcome = await purchase(request, challengeOf(quoted), deps).then(
     result => ({ result, error: undefined }),
     error => ({ result: undefined, error }),
   )

@@ -1,6 +1,7 @@
 /** Which entry of a quote is payable, and what a quote says it is for. */
 import { describe, expect, it } from 'vitest'
 import {
+  challengeOf,
   estimateOf,
   foreignOrigin,
   isQuote,
@@ -92,7 +93,7 @@ describe('a quote', () => {
 
   it('that offers no way to pay says so', () => {
     const terms = { network: TESTNET, strictResource: false } as const
-    expect(() => selectRequirements(asked, quoted(challenge([])), terms)).toThrow(
+    expect(() => selectRequirements(asked, challengeOf(quoted(challenge([]))), terms)).toThrow(
       expect.objectContaining({
         code: 'unreadable_quote',
         status: 402,
@@ -105,11 +106,11 @@ describe('a quote', () => {
   it('for other networks names them, each once', () => {
     const accepts = [CAIP2.mainnet, CAIP2.mainnet, 'eip155:8453'].map(network => entry({ network }))
     const terms = { network: TESTNET, strictResource: false } as const
-    expect(() => selectRequirements(asked, quoted(challenge(accepts)), terms)).toThrow(
+    expect(() => selectRequirements(asked, challengeOf(quoted(challenge(accepts))), terms)).toThrow(
       "on testnet (it is for mainnet, 'eip155:8453'); nothing was paid",
     )
     const dear = [entry({ asset: '1' }), ...accepts]
-    expect(() => selectRequirements(asked, quoted(challenge(dear)), terms)).toThrow(
+    expect(() => selectRequirements(asked, challengeOf(quoted(challenge(dear))), terms)).toThrow(
       'on testnet; nothing was paid',
     )
   })
@@ -117,9 +118,14 @@ describe('a quote', () => {
   it('for a resource elsewhere is warned of, and refused where the caller is strict', () => {
     const elsewhere = quoted(challenge([entry()], { resource: { url: 'https://other.example/a' } }))
     const message = 'The quote of https://seller.example is for a resource at https://other.example'
-    const { warnings } = selectRequirements(asked, elsewhere, { network: TESTNET, strictResource: false })
+    const { warnings } = selectRequirements(asked, challengeOf(elsewhere), {
+      network: TESTNET,
+      strictResource: false,
+    })
     expect(warnings).toEqual([{ code: 'resource_elsewhere', message }])
-    expect(() => selectRequirements(asked, elsewhere, { network: TESTNET, strictResource: true })).toThrow(
+    expect(() =>
+      selectRequirements(asked, challengeOf(elsewhere), { network: TESTNET, strictResource: true }),
+    ).toThrow(
       expect.objectContaining({
         code: 'resource_elsewhere',
         status: 402,

@@ -13,6 +13,8 @@ export interface CommonFields {
   readonly lastValid: bigint
   readonly note: string
   readonly group?: Uint8Array
+  /** 32 bytes, on the payment alone. */
+  readonly lease?: Uint8Array
 }
 
 export interface AssetPayment extends CommonFields {
@@ -42,7 +44,15 @@ export function encodeSponsorship(common: CommonFields): Uint8Array {
   return encodeMap([...validity(common), ['rcv', sender], ['snd', sender], ['type', 'pay']])
 }
 
-function validity({ network, feeMicroAlgos, firstValid, lastValid, note, group }: CommonFields): Field[] {
+function validity({
+  network,
+  feeMicroAlgos,
+  firstValid,
+  lastValid,
+  note,
+  group,
+  lease,
+}: CommonFields): Field[] {
   return [
     ['fee', feeMicroAlgos],
     ['fv', firstValid],
@@ -50,6 +60,7 @@ function validity({ network, feeMicroAlgos, firstValid, lastValid, note, group }
     ['gh', network.genesisHashBytes],
     ['grp', group && unlessZero(group)],
     ['lv', lastValid],
+    ['lx', lease],
     ['note', note === '' ? undefined : utf8.encode(note)],
   ]
 }

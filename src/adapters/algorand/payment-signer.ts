@@ -48,7 +48,7 @@ export function algorandPaymentSigner(options: PaymentSignerOptions): PaymentSig
 
   return {
     address: key.address,
-    async sign(challenge, accepted) {
+    async sign(challenge, accepted, lease) {
       const terms = termsOf(accepted, network)
       const suggested = await params()
       const other = otherThan(network, suggested)
@@ -56,7 +56,7 @@ export function algorandPaymentSigner(options: PaymentSignerOptions): PaymentSig
         const message = `The node is not on ${network.name} (${other}); nothing was signed`
         throw new SdkError(message, 'network_mismatch')
       }
-      const group = paymentGroup({ ...terms, sender, network, suggested, note: noteSource() })
+      const group = paymentGroup({ ...terms, sender, network, suggested, note: noteSource(), lease })
       const signature = await signatureBy(key, group)
       if (externalKey && !isSignedBy(sender, group, signature)) {
         throw new SdkError(

@@ -30,7 +30,7 @@ const BEFORE_SUBMITTING = new RegExp(
     'invalid_exact_avm_(amount|receiver|asset)_mismatch',
     'invalid_exact_avm_(fee_too_high|simulation_failed)',
     // Of our own facilitator, and of the sandbox's.
-    'invalid_exact_avm_(payment_close_to|payment_rekey|payment_lease|extra_sponsor|sponsor_fee|not_canonical)',
+    'invalid_exact_avm_(payment_close_to|payment_rekey|extra_sponsor|sponsor_fee|not_canonical)',
     'sponsor_budget_exhausted',
   ].join('|')})$`,
 )

@@ -16,6 +16,17 @@ export interface RequestOptions {
 export interface CallOptions extends RequestOptions {
   /** Calls with the same key and body are one call, for sellers that support it. @default a new key for each call */
   readonly idempotencyKey?: string
+  /**
+   * `cached` pays at once, at the quote that an earlier call of this client paid at the same method and URL. It saves the
+   * trip that asks for a quote, and is meant for endpoints whose price does not depend on the body. Both calls need the option. The
+   * limits are checked again. A quote is kept for its `maxTimeoutSeconds`, at most 5 minutes. The quote of a window is not kept.
+   *
+   * Where the seller asks for other terms, the client pays those within the limits, with a payment of which the chain takes
+   * only one: this one or the first. Until the first can no longer land, both count against `maxPerDay`.
+   *
+   * @default 'fresh'
+   */
+  readonly quote?: 'fresh' | 'cached'
 }
 
 export interface HttpRequest {
@@ -26,9 +37,12 @@ export interface HttpRequest {
   readonly signal?: AbortSignal
 }
 
-/** @throws SvcError `invalid_url`, `invalid_request` */
+/** @throws SvcError `invalid_url`, `invalid_request`, `invalid_options` */
 export function requestOf(url: string | URL, body: unknown, options: CallOptions): HttpRequest {
-  const { method = 'POST', signal } = options
+  const { method = 'POST', signal, quote = 'fresh' } = options
+  if (quote !== 'fresh' && quote !== 'cached') {
+    throw new SdkError("SvcClient: quote is 'fresh' or 'cached'", 'invalid_options')
+  }
   const target = urlOf(url)
   const text = bodyOf(body, options)
   if (text !== undefined && (method === 'GET' || method === 'HEAD')) {

@@ -1,12 +1,16 @@
 /** One call, paid where it asks to be paid. `call` and `stream` differ only in what they do with the answer's body. */
+import type { PaymentRequired } from '../../domain/x402.js'
+import type { PaymentSigner } from '../../ports/payment-signer.js'
 import { unlessAborted } from '../../ports/timeouts-and-aborts.js'
 import type { CallOptions, HttpRequest } from './build-request.js'
 import { noSigner } from './client-errors.js'
 import type { Settings } from './client-options.js'
-import { type Purchase, purchase } from './purchase.js'
+import { isSmall, type KeptQuote } from './kept-quotes.js'
+import { type Purchase, type PurchaseDeps, purchase } from './purchase.js'
+import { purchaseAtKeptQuote } from './purchase-at-kept-quote.js'
 import { challengeOf, isQuote, quotesWindow } from './read-quote.js'
 import type { Outcome, Warning } from './result-types.js'
-import { ask, deliver, succeeded, type UnpaidReply } from './send-with-retries.js'
+import { ask, deliver, succeeded } from './send-with-retries.js'
 import { type SubscriptionKeys, soldIn, withKey } from './subscription-keys.js'
 
 export async function callPaid(
@@ -18,6 +22,9 @@ export async function callPaid(
   for (;;) {
     const key = keys.keyFor(request)
     if (!settings.signer && key === undefined) throw noSigner(request.url.origin)
+    const isCached = key === undefined && options.quote === 'cached'
+    const kept = isCached ? settings.quotes.of(request) : undefined
+    if (kept) return buyAtKeptQuote(request, kept, settings, keys)
     const held = key === undefined ? request : withKey(request, key, settings.random)
     const asked = await ask(settings, held, options, settings.timeoutMs)
     if (key !== undefined) keys.answered(request.url, key, asked.reply)
@@ -29,9 +36,13 @@ export async function callPaid(
       await unlessAborted(other, request.signal, message)
       continue
     }
-    const isWindow = key !== undefined || quotesWindow(asked.reply)
-    const buying = buy(request, asked, settings, keys)
+    const challenge = challengeOf(asked.reply)
+    const isWindow = key !== undefined || quotesWindow(challenge)
+    const { method } = asked.request
+    const buying = buy({ ...request, method }, challenge, settings, keys)
     const bought = await (isWindow ? keys.purchasing(request.url, buying) : buying)
+    if (isCached && !isWindow && challenge && isSmall(asked.reply))
+      settings.quotes.keep(request, { method, challenge }, bought.accepted)
     if (key === undefined) return bought
     const message = `${request.url.origin} no longer accepts the subscription key`
     const refused: Warning = { code: 'key_refused', message }
@@ -42,19 +53,40 @@ export async function callPaid(
 /** Pays the quote that was answered, and keeps the key of a window that it buys. */
 export async function buy(
   request: HttpRequest,
-  asked: UnpaidReply,
+  challenge: PaymentRequired | undefined,
   settings: Settings,
   keys: SubscriptionKeys,
 ): Promise<Purchase> {
-  const { signer, timeoutMs } = settings
-  if (!signer) throw noSigner(request.url.origin, challengeOf(asked.reply))
-  const paid = { ...request, method: asked.request.method }
-  const bought = await purchase(paid, asked.reply, {
+  const { signer } = settings
+  if (!signer) throw noSigner(request.url.origin, challenge)
+  const bought = await purchase(request, challenge, depsOf(settings, signer))
+  holdSold(request, bought, keys)
+  return bought
+}
+
+async function buyAtKeptQuote(
+  request: HttpRequest,
+  kept: KeptQuote,
+  settings: Settings,
+  keys: SubscriptionKeys,
+): Promise<Purchase> {
+  const bought = await purchaseAtKeptQuote(request, kept, {
+    ...depsOf(settings, settings.signer!),
+    quotes: settings.quotes,
+  })
+  holdSold(request, bought, keys)
+  return bought
+}
+
+function depsOf(settings: Settings, signer: PaymentSigner): PurchaseDeps {
+  return {
     ...settings,
     signer,
-    deliver: (sent, payment) => deliver(settings, sent, timeoutMs, payment),
-  })
-  const sold = soldIn(bought.reply.headers)
-  if (sold) keys.hold(request.url, sold)
-  return bought
+    deliver: (sent, payment) => deliver(settings, sent, settings.timeoutMs, payment),
+  }
+}
+
+function holdSold({ url }: HttpRequest, { reply }: Purchase, keys: SubscriptionKeys): void {
+  const sold = soldIn(reply.headers)
+  if (sold) keys.hold(url, sold)
 }

@@ -40,6 +40,12 @@ export function aborted(origin: string, payment: Charged): SvcError {
   return new SdkError(`The call to ${origin} was aborted; ${fate(payment)}`, 'aborted', undefined, payment)
 }
 
+/** The first payment is with the seller; the second was not sent. */
+export function quoteChanged(origin: string, reason: string, payment: Charged): SvcError {
+  const message = `${origin} no longer keeps to the quote that was kept, and its new one was not paid (${reason}); ${fate(payment)}`
+  return new SdkError(message, 'quote_changed', 402, { reason, ...payment })
+}
+
 export function notASubscription(origin: string, { reply, payment }: Outcome): SvcError {
   const did = payment ? 'took a payment' : 'asked for no payment'
   const detail = { ...payment, data: dataOf(reply).data }
@@ -62,10 +68,11 @@ function reasonOf(reply: HttpReply): string | undefined {
   return errorMessageOf(reply) ?? errorCodeOf(reply)
 }
 
-function fate({ charged, txId }: Charged): string {
-  if (charged === 'no') return `not charged, says the seller (payment ${txId})`
+function fate({ charged, txId, earlierTxId }: Charged): string {
+  const payment = earlierTxId === undefined ? `payment ${txId}` : `payment ${txId} or ${earlierTxId}`
+  if (charged === 'no') return `not charged, says the seller (${payment})`
   if (charged === 'yes') return `it was charged (payment ${txId})`
-  return `it may have been charged: look payment ${txId} up before paying again`
+  return `it may have been charged: look ${payment} up before paying again`
 }
 
 /** A success is charged, unless it repeats an answer that was paid earlier. */

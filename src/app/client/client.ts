@@ -166,13 +166,16 @@ export abstract class PayingClient {
   async subscribe<T = unknown>(
     url: string | URL,
     body?: unknown,
-    options: CallOptions = {},
+    options: Omit<CallOptions, 'quote'> = {},
   ): Promise<SubscribeResult<T>> {
     const request = requestOf(url, body, options)
     if (!this.#settings.signer) throw noSigner(request.url.origin)
     const asked = await ask(this.#settings, request, options, this.#settings.timeoutMs)
     const isPaid = isQuote(asked.reply)
-    const bought: Outcome = isPaid ? await buy(request, asked, this.#settings, this.#keys) : succeeded(asked)
+    const paid = { ...request, method: asked.request.method }
+    const bought: Outcome = isPaid
+      ? await buy(paid, challengeOf(asked.reply), this.#settings, this.#keys)
+      : succeeded(asked)
     const sold = isPaid ? soldIn(bought.reply.headers) : undefined
     if (!sold) throw notASubscription(request.url.origin, bought)
     return { ...resultOf<T>(bought), ...this.#keys.hold(request.url, sold) }
@@ -230,7 +233,8 @@ export abstract class PayingClient {
 }
 
 /**
- * Calls endpoints and pays for them, within its limits. It signs one payment a call, only USDC, only on its own network,
+ * Calls endpoints and pays for them, within its limits. It signs one payment a call (see `quote` of
+ * {@link CallOptions}), only USDC, only on its own network,
  * and only what the quote said. In a browser it takes a `signer: { address, signTransactions }` of a wallet instead of a key.
  *
  * @example

@@ -1,6 +1,6 @@
 /**
- * Pays one quote, once. It signs the same entry that it checked, and sends the same payment at each attempt. No answer,
- * least of all another 402, makes it sign a second payment.
+ * Pays one quote, once. It signs the same entry that it checked, and sends the same payment at each attempt. No answer
+ * makes it sign a second payment; only a payment at a kept quote may have one, see `purchase-at-kept-quote.ts`.
  */
 import { IDEMPOTENCY_KEY_HEADER } from '../../domain/idempotency-key.js'
 import type { NetworkFacts } from '../../domain/network.js'
@@ -10,10 +10,11 @@ import {
   encodeHeader,
   isRecord,
   PAYMENT_SIGNATURE_HEADER,
+  type PaymentRequired,
   type PaymentRequirements,
 } from '../../domain/x402.js'
 import type { Clock } from '../../ports/clock.js'
-import type { PaymentSigner, SignedPayment } from '../../ports/payment-signer.js'
+import type { Lease, PaymentSigner, SignedPayment } from '../../ports/payment-signer.js'
 import type { Random } from '../../ports/random.js'
 import { randomId } from '../../ports/random-id.js'
 import { unlessAborted } from '../../ports/timeouts-and-aborts.js'
@@ -44,6 +45,8 @@ export interface PurchaseDeps {
 export interface Purchase {
   readonly reply: HttpReply
   readonly attempts: number
+  /** What was signed. */
+  readonly accepted: PaymentRequirements
   readonly payment?: CallPayment
   readonly replayed: boolean
   readonly warnings: readonly Warning[]
@@ -51,28 +54,71 @@ export interface Purchase {
 
 export async function purchase(
   request: HttpRequest,
-  quoted: HttpReply,
+  challenge: PaymentRequired | undefined,
   deps: PurchaseDeps,
 ): Promise<Purchase> {
-  const selected = selectRequirements(request.url, quoted, deps)
-  const { accepted, warnings } = selected
-  const reservation = await deps.limits.reserve(accepted, request.signal)
-  const begunMs = deps.clock.monotonic()
-  const signed = await signOrRelease(request, selected, deps.signer, reservation)
-  const { txId } = signed
-  await reservation.attach(signed)
-  deps.receipts.sent({ txId, method: request.method, url: request.url, accepted })
-  const delivery = await deliverPaid(request, signed, deps, {
-    txId,
-    landsUntilMs: begunMs + landsForMs(signed),
-  })
+  const ready = await readyPayment(request, challenge, deps)
+  return outcomeOf(request, await sendPayment(request, keyFor(request, deps), ready, deps), deps)
+}
 
+export function keyFor({ headers }: HttpRequest, { random }: Pick<PurchaseDeps, 'random'>): string {
+  return headers[IDEMPOTENCY_KEY_HEADER] ?? randomId(random)
+}
+
+/** A payment that is counted and signed, and that has not left this process. */
+export interface ReadyPayment {
+  readonly selected: SelectedRequirements
+  readonly signed: SignedPayment
+  readonly reservation: Reservation
+  readonly landsUntilMs: number
+}
+
+/** Whatever it throws, nothing was sent. */
+export async function readyPayment(
+  request: HttpRequest,
+  challenge: PaymentRequired | undefined,
+  deps: PurchaseDeps,
+  lease?: Lease,
+): Promise<ReadyPayment> {
+  const selected = selectRequirements(request.url, challenge, deps)
+  const reservation = await deps.limits.reserve(selected.accepted, request.signal)
+  const begunMs = deps.clock.monotonic()
+  const signed = await signOrRelease(request, selected, deps.signer, reservation, lease)
+  await reservation.attach(signed)
+  return { selected, signed, reservation, landsUntilMs: begunMs + landsForMs(signed) }
+}
+
+export interface SentOnce extends ReadyPayment {
+  readonly delivery: Delivery
+  readonly charged: Charged
+}
+
+/** @throws SvcError `aborted` */
+export async function sendPayment(
+  request: HttpRequest,
+  key: string,
+  ready: ReadyPayment,
+  deps: PurchaseDeps,
+): Promise<SentOnce> {
+  const { signed, reservation, landsUntilMs } = ready
+  const { txId } = signed
+  deps.receipts.sent({ txId, method: request.method, url: request.url, accepted: ready.selected.accepted })
+  const delivery = await deliverPaid(request, key, signed, deps, { txId, landsUntilMs })
   const charged = await chargedAfter(delivery, signed, deps)
-  const { reply, attempts, cause } = delivery
-  const status = reply?.status
+  const status = delivery.reply?.status
   deps.receipts.update(txId, { charged: charged.charged, ...(status !== undefined && { status }) })
   if (charged.charged === 'yes') await reservation.spent()
+  return { ...ready, delivery, charged }
+}
 
+/** @throws SvcError `network_error`, `call_failed` */
+export function outcomeOf(
+  request: HttpRequest,
+  { selected, signed, delivery, charged }: SentOnce,
+  deps: Pick<PurchaseDeps, 'signer' | 'network'>,
+): Purchase {
+  const { accepted, warnings } = selected
+  const { reply, attempts, cause } = delivery
   const { origin } = request.url
   if (!reply) throw networkError(origin, cause, charged)
   if (!isSuccess(reply) || reply.oversized) throw callFailed(origin, reply, charged)
@@ -80,7 +126,7 @@ export async function purchase(
   const found = replayed ? [] : receiptWarnings(reply, accepted, signed, deps.signer.address, deps.network)
   const payment = replayed ? earlierPayment(reply) : paymentOf(signed.txId, accepted)
   const unkept = !replayed && keyIsUnkept(request, selected) ? [UNKEPT_KEY] : []
-  return { reply, attempts, payment, replayed, warnings: [...warnings, ...unkept, ...found] }
+  return { reply, attempts, accepted, payment, replayed, warnings: [...warnings, ...unkept, ...found] }
 }
 
 /** The caller named a key, and the quote does not say that the seller keeps keys. */
@@ -103,11 +149,12 @@ async function signOrRelease(
   { challenge, accepted }: SelectedRequirements,
   signer: PaymentSigner,
   reservation: Reservation,
+  lease: Lease | undefined,
 ): Promise<SignedPayment> {
   const message = `The call to ${url.origin} was aborted; nothing was paid`
   try {
     // A node may be slow, and a wallet may ask a person.
-    return await unlessAborted(signer.sign(challenge, accepted), signal, message)
+    return await unlessAborted(signer.sign(challenge, accepted, lease), signal, message)
   } catch (error) {
     await reservation.release()
     throw error
@@ -116,11 +163,11 @@ async function signOrRelease(
 
 async function deliverPaid(
   request: HttpRequest,
+  key: string,
   signed: SignedPayment,
   deps: PurchaseDeps,
   payment: SentPayment,
 ): Promise<Delivery> {
-  const key = request.headers[IDEMPOTENCY_KEY_HEADER] ?? randomId(deps.random)
   const headers = {
     ...request.headers,
     [IDEMPOTENCY_KEY_HEADER]: key,

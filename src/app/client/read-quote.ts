@@ -31,8 +31,8 @@ export function challengeOf(reply: HttpReply): PaymentRequired | undefined {
 }
 
 /** Whether what it asks to be paid for is a window of calls, as our sellers say in `extra`. */
-export function quotesWindow(reply: HttpReply): boolean {
-  const accepts: readonly unknown[] = challengeOf(reply)?.accepts ?? []
+export function quotesWindow(challenge: PaymentRequired | undefined): boolean {
+  const accepts: readonly unknown[] = challenge?.accepts ?? []
   return accepts.some(
     entry => isRecord(entry) && isRecord(entry.extra) && 'subscriptionPeriod' in entry.extra,
   )
@@ -51,10 +51,9 @@ export interface SelectedRequirements {
 /** @throws SvcError `unreadable_quote`, `resource_elsewhere` */
 export function selectRequirements(
   url: URL,
-  quoted: HttpReply,
+  challenge: PaymentRequired | undefined,
   { network, strictResource }: { readonly network: NetworkFacts; readonly strictResource: boolean },
 ): SelectedRequirements {
-  const challenge = challengeOf(quoted)
   const accepted = challenge && payableEntry(challenge, network)
   if (!challenge || !accepted) {
     throw new SdkError(
@@ -141,7 +140,7 @@ export async function estimateOf(
   },
 ): Promise<Estimate> {
   try {
-    const { accepted } = selectRequirements(url, quoted, settings)
+    const { accepted } = selectRequirements(url, challengeOf(quoted), settings)
     const refusal = await settings.limits.refusalOf(accepted)
     return { usd: usdNumber(BigInt(accepted.amount)), accepted, ...(refusal && { refusal }) }
   } catch (error) {

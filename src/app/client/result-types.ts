@@ -59,6 +59,7 @@ export interface Warning {
  * - `resource_elsewhere`: the quote says it is for another origin than the one that was asked
  * - `key_refused`: the held subscription key was refused, so that this call was paid
  * - `idempotency_not_offered`: the caller gave an idempotency key, and the quote does not say that the seller keeps keys
+ * - `quote_changed`: the kept quote did not hold, so that the call was paid at a new one; see `quote` of {@link CallOptions}
  * - `receipt_missing`: a paid answer came without a receipt that can be read
  * - `receipt_mismatch`: the receipt speaks of another payment than the one that was signed
  * - `body_unreadable`: the body is not what its content type says; `data` is its text
@@ -67,6 +68,7 @@ export type WarningCode =
   | 'resource_elsewhere'
   | 'key_refused'
   | 'idempotency_not_offered'
+  | 'quote_changed'
   | 'receipt_missing'
   | 'receipt_mismatch'
   | 'body_unreadable'

@@ -44,7 +44,6 @@ export interface CheckRules {
 export const DIFFERENCES = Object.freeze({
   payment_close_to: 'a payment that closes the holding moves more than the amount that was agreed',
   payment_rekey: 'a payment that rekeys gives the account away',
-  payment_lease: 'a lease makes another payment of the same payer wait',
   extra_sponsor: 'one sponsor transaction carries the fees of a group; a second only costs',
   sponsor_fee: "the sponsor's fee is higher than the network asks for",
   not_canonical:
@@ -227,7 +226,6 @@ function checkStricter(
   const { txn } = payment
   if (txn.assetTransfer?.closeRemainderTo) throw different('payment_close_to')
   if (txn.rekeyTo) throw different('payment_rekey')
-  if (txn.lease) throw different('payment_lease')
   if (sponsored.length > 1) throw different('extra_sponsor')
   if (sponsored.some(({ txn: own }) => own.fee > sponsorFeeMax(group, own, txn)))
     throw different('sponsor_fee')

@@ -1,0 +1,107 @@
+/**
+ * Pays at a quote that an earlier call paid, without asking. The limits are checked as for a new quote.
+ *
+ * A 402 may mean that the terms have changed, and the seller has a signed payment by then, which it can submit until its
+ * last round. So a second payment is signed only under the same lease and with the same last round: the chain takes at most
+ * one of the two, and what the call can cost is the larger amount, which `maxPrice` bounds. The ledger counts both until
+ * the chain proves that one is dead. Without a lease the call would have to fail here, or wait for minutes.
+ *
+ * Nothing else is paid again: not terms that did not change (the payment itself was refused), not after a lost answer (the
+ * first payment may have been answered for), and not a window (calls at once would each buy one).
+ */
+import { SvcError } from '../../domain/errors.js'
+import type { PaymentRequired } from '../../domain/x402.js'
+import type { HttpRequest } from './build-request.js'
+import type { Charged } from './charge-evidence.js'
+import { aborted, quoteChanged } from './client-errors.js'
+import type { KeptQuote, KeptQuotes } from './kept-quotes.js'
+import {
+  keyFor,
+  outcomeOf,
+  type Purchase,
+  type PurchaseDeps,
+  type ReadyPayment,
+  readyPayment,
+  type SentOnce,
+  sendPayment,
+} from './purchase.js'
+import { challengeOf, isQuote, payableEntry, quotesWindow } from './read-quote.js'
+import { isSuccess } from './read-response.js'
+import type { Warning } from './result-types.js'
+
+const LEASE_BYTES = 32
+
+export async function purchaseAtKeptQuote(
+  asked: HttpRequest,
+  { method, challenge }: KeptQuote,
+  deps: PurchaseDeps & { readonly quotes: KeptQuotes },
+): Promise<Purchase> {
+  const request = { ...asked, method }
+  const key = keyFor(request, deps)
+  const bytes = deps.random.bytes(LEASE_BYTES)
+  const ready = await readyPayment(request, challenge, deps, { bytes })
+  const first = await sendPayment(request, key, ready, deps)
+  const { reply } = first.delivery
+  if (reply?.status === 402) deps.quotes.distrust(asked)
+  else if (!reply || !isSuccess(reply)) deps.quotes.forget(asked)
+  const changed = changedQuote(first, deps)
+  if (!changed) return outcomeOf(request, first, deps)
+
+  const lease = { bytes, lastValid: first.signed.lastValid }
+  const again = await readyAgain(request, changed, first, deps, lease)
+  const second = await sendPayment(request, key, again, deps).catch(() => {
+    throw aborted(request.url.origin, eitherOf({ txId: again.signed.txId, charged: 'maybe' }, first))
+  })
+  const bought = outcomeOf(request, await chargedOnce(first, second, deps), deps)
+  return { ...bought, warnings: [...bought.warnings, CHANGED] }
+}
+
+const CHANGED: Warning = {
+  code: 'quote_changed',
+  message: 'The quote that was kept did not hold: the call was paid at a new one',
+}
+
+/** The other terms that a refusal asks for; `undefined` for any other answer. */
+function changedQuote(
+  { delivery: { reply }, charged, selected }: SentOnce,
+  { network }: PurchaseDeps,
+): PaymentRequired | undefined {
+  // After a lost attempt it is `maybe`.
+  if (!reply || !isQuote(reply) || charged.charged !== 'no') return undefined
+  const challenge = challengeOf(reply)
+  const entry = challenge && payableEntry(challenge, network)
+  return JSON.stringify(entry) === JSON.stringify(selected.accepted) ? undefined : challenge
+}
+
+/** @throws SvcError `quote_changed`, `aborted`: the second payment was not sent, and the first is with the seller */
+async function readyAgain(
+  request: HttpRequest,
+  changed: PaymentRequired,
+  { charged }: SentOnce,
+  deps: PurchaseDeps,
+  lease: { readonly bytes: Uint8Array; readonly lastValid: bigint },
+): Promise<ReadyPayment> {
+  const { origin } = request.url
+  if (quotesWindow(changed)) throw quoteChanged(origin, 'window', charged)
+  try {
+    return await readyPayment(request, changed, deps, lease)
+  } catch (error) {
+    const code = error instanceof SvcError ? error.code : String(error)
+    throw code === 'aborted' ? aborted(origin, charged) : quoteChanged(origin, code, charged)
+  }
+}
+
+/** A seller that does not deliver for the second payment may have submitted the first meanwhile. */
+async function chargedOnce(first: SentOnce, second: SentOnce, deps: PurchaseDeps): Promise<SentOnce> {
+  const { delivery, charged } = second
+  if (charged.charged === 'yes') return second
+  const { txId } = first.signed
+  if (!(await deps.landed(txId))) return { ...second, charged: eitherOf(charged, first) }
+  deps.receipts.update(txId, { charged: 'yes' })
+  await first.reservation.spent()
+  return { ...first, delivery, charged: { txId, charged: 'yes' } }
+}
+
+function eitherOf(charged: Charged, { signed }: SentOnce): Charged {
+  return { ...charged, earlierTxId: signed.txId }
+}

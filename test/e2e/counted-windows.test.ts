@@ -244,6 +244,23 @@ describe('a client', () => {
     expect(client.activeSubscriptions).toMatchObject([{ remaining: 2 }])
   })
 
+  it('buys one window where it is subscribed to twice, or called meanwhile', async () => {
+    const seller = await open([counted(4).endpoint])
+    const client = clientOf(seller, { maxPerDay: '$1' })
+    const [one, other, call] = await Promise.all([
+      client.subscribe(at(seller), {}),
+      client.subscribe(at(seller), {}),
+      client.call(at(seller), {}),
+    ])
+    expect(received(seller)).toBe(PRICE)
+    expect(other.key).toBe(one.key)
+    expect(call.status).toBe(200)
+    expect(client.activeSubscriptions).toMatchObject([{ key: one.key, remaining: 1 }])
+    // A window that nobody else is buying is bought.
+    await client.subscribe(at(seller), {})
+    expect(received(seller)).toBe(2n * PRICE)
+  })
+
   it('that waits for another call’s purchase pays nothing where it is aborted, and buys where the other fails', async () => {
     const { endpoint, door } = counted(2)
     const seller = await open([endpoint])

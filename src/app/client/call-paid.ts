@@ -11,7 +11,7 @@ import { purchaseAtKeptQuote } from './purchase-at-kept-quote.js'
 import { challengeOf, isQuote, quotesWindow } from './read-quote.js'
 import type { Outcome, Warning } from './result-types.js'
 import { ask, deliver, succeeded } from './send-with-retries.js'
-import { type SubscriptionKeys, soldIn, withKey } from './subscription-keys.js'
+import { type ActiveSubscription, type SubscriptionKeys, soldIn, withKey } from './subscription-keys.js'
 
 export async function callPaid(
   request: HttpRequest,
@@ -31,9 +31,7 @@ export async function callPaid(
     if (!isQuote(asked.reply)) return succeeded(asked)
     const other = keys.purchaseOf(request.url)
     if (other) {
-      // Without this, 8 calls at once in a window with one call left bought 7 windows, and lost 6 of their keys.
-      const message = `The call to ${request.url.origin} was aborted; nothing was paid`
-      await unlessAborted(other, request.signal, message)
+      await ended(other, request)
       continue
     }
     const challenge = challengeOf(asked.reply)
@@ -50,8 +48,35 @@ export async function callPaid(
   }
 }
 
+/** Buys a window, unless another call is buying one: then it is a call with that one's key. */
+export async function buyWindow(
+  request: HttpRequest,
+  options: CallOptions,
+  settings: Settings,
+  keys: SubscriptionKeys,
+): Promise<{ outcome: Outcome; subscription: ActiveSubscription | undefined }> {
+  const asked = await ask(settings, request, options, settings.timeoutMs)
+  if (!isQuote(asked.reply)) return { outcome: succeeded(asked), subscription: undefined }
+  const other = keys.purchaseOf(request.url)
+  if (other) {
+    await ended(other, request)
+    const outcome = await callPaid(request, options, settings, keys)
+    return { outcome, subscription: keys.of(request.url) }
+  }
+  const { method } = asked.request
+  const buying = buy({ ...request, method }, challengeOf(asked.reply), settings, keys)
+  const outcome = await keys.purchasing(request.url, buying)
+  const sold = soldIn(outcome.reply.headers)
+  return { outcome, subscription: sold && keys.hold(request.url, sold) }
+}
+
+/** Without this wait, 8 calls at once in a window with one call left bought 7 windows, and lost 6 of their keys. */
+function ended(other: Promise<unknown>, { url, signal }: HttpRequest): Promise<unknown> {
+  return unlessAborted(other, signal, `The call to ${url.origin} was aborted; nothing was paid`)
+}
+
 /** Pays the quote that was answered, and keeps the key of a window that it buys. */
-export async function buy(
+async function buy(
   request: HttpRequest,
   challenge: PaymentRequired | undefined,
   settings: Settings,

@@ -5,7 +5,7 @@ import { unlessAborted } from '../../ports/timeouts-and-aborts.js'
 import type { Balance } from './balance.js'
 import { type CallOptions, type RequestOptions, requestOf, urlOf } from './build-request.js'
 import { type CallOutcome, type CallRequest, type ManyOptions, manyCalls } from './call-many.js'
-import { buy, callPaid } from './call-paid.js'
+import { buyWindow, callPaid } from './call-paid.js'
 import { noSigner, notASubscription } from './client-errors.js'
 import { type ClientOptions, type Settings, settingsOf } from './client-options.js'
 import { manifestOf, manifestUrl } from './fetch-manifest.js'
@@ -13,17 +13,15 @@ import { challengeOf, type Estimate, estimateOf, isQuote } from './read-quote.js
 import type { Receipts } from './receipts.js'
 import {
   type CallResult,
-  type Outcome,
   type QuoteResult,
   resultOf,
   type SubscribeResult,
 } from './result-types.js'
-import { ask, askBriefly, succeeded } from './send-with-retries.js'
+import { askBriefly, succeeded } from './send-with-retries.js'
 import { type StreamOptions, type StreamResult, streamOf, watchOf } from './stream-result.js'
 import {
   type ActiveSubscription,
   type SubscriptionKeys,
-  soldIn,
   subscriptionKeys,
 } from './subscription-keys.js'
 
@@ -155,7 +153,8 @@ export abstract class PayingClient {
   }
 
   /**
-   * Buys a subscription window and keeps its key for later calls of the same endpoint.
+   * Buys a subscription window and keeps its key for later calls of the same endpoint. Where another call of this client is buying
+   * one, it waits for that one and calls with its key.
    *
    * @example
    * const { expiresAt } = await client.subscribe('https://agent.example/feed')
@@ -170,15 +169,9 @@ export abstract class PayingClient {
   ): Promise<SubscribeResult<T>> {
     const request = requestOf(url, body, options)
     if (!this.#settings.signer) throw noSigner(request.url.origin)
-    const asked = await ask(this.#settings, request, options, this.#settings.timeoutMs)
-    const isPaid = isQuote(asked.reply)
-    const paid = { ...request, method: asked.request.method }
-    const bought: Outcome = isPaid
-      ? await buy(paid, challengeOf(asked.reply), this.#settings, this.#keys)
-      : succeeded(asked)
-    const sold = isPaid ? soldIn(bought.reply.headers) : undefined
-    if (!sold) throw notASubscription(request.url.origin, bought)
-    return { ...resultOf<T>(bought), ...this.#keys.hold(request.url, sold) }
+    const { outcome, subscription } = await buyWindow(request, options, this.#settings, this.#keys)
+    if (!subscription) throw notASubscription(request.url.origin, outcome)
+    return { ...resultOf<T>(outcome), ...subscription }
   }
 
   /**

@@ -33,6 +33,8 @@ export interface SoldKey {
 
 export interface SubscriptionKeys {
   hold(url: URL, sold: SoldKey): ActiveSubscription
+  /** The window of this endpoint, also where its calls are used up. */
+  of(url: URL): ActiveSubscription | undefined
   /** Whether a call of this endpoint costs nothing, as far as is known. */
   covers(url: URL): boolean
   /** The key to send with this request, if any. */
@@ -97,6 +99,7 @@ export function subscriptionKeys(now: () => number): SubscriptionKeys {
       held.set(subscription.url, subscription)
       return subscription
     },
+    of: url => current(endpointOf(url)),
     covers(url) {
       const subscription = current(endpointOf(url))
       return subscription !== undefined && subscription.remaining !== 0

@@ -4,6 +4,7 @@ import { redisChargeStore } from '../../src/adapters/redis/charge-store.js'
 import { LAPSED_KEPT_MS } from '../../src/domain/machines/claim-and-payment.rules.js'
 import { orphan, type Scene, scene } from '../../src/testing/charge-store/fixture.js'
 import type { TestRunner } from '../../src/testing.js'
+import { fieldsOf as storedFieldsOf } from '../support/redis-transitions.js'
 import type { VirtualRedis, World } from '../support/redis-virtual.js'
 
 /** The end of a key is told by the server's real clock, which goes on while a test looks. */
@@ -22,7 +23,14 @@ export function redisRecords({ describe, it }: TestRunner, redis: () => VirtualR
     const { client } = redis()
     const name = (await keys()).find(key => key.includes(`:${kind}:`))
     if (name === undefined) return undefined
-    return { fields: await client.hgetall(prefix + name), lifeMs: await client.pttl(prefix + name) }
+    const fields = Object.entries(await storedFieldsOf(client, prefix + name)).map(([field, value]) => [
+      field,
+      String(value),
+    ])
+    return {
+      fields: Object.fromEntries(fields) as Record<string, string>,
+      lifeMs: await client.pttl(prefix + name),
+    }
   }
 
   async function livesFor(world: World, kind: 'claim' | 'payment', ms: number): Promise<void> {

@@ -49,12 +49,14 @@ export function connect(
     attempting = false
   })
 
+  const gather = gathering(client)
+  const sent = <T>(command: (client: RedisClient) => Promise<T>) => {
+    gather()
+    return command(client)
+  }
+
   async function send<T>(command: (client: RedisClient) => Promise<T>): Promise<T> {
-    if (!attempting) return inTime(commandTimeoutMs, command(client))
-    return inTime(
-      commandTimeoutMs,
-      attempted.then(() => command(client)),
-    )
+    return inTime(commandTimeoutMs, attempting ? attempted.then(() => sent(command)) : sent(command))
   }
 
   return {
@@ -98,6 +100,26 @@ function openClient(redisOrUrl: RedisClient | string, commandTimeoutMs: number):
     clusterRetryStrategy: reconnectAfterMs,
     redisOptions: failFast,
   })
+}
+
+/**
+ * Lets the commands of one turn of the event loop leave in one write, at its end. A write is a system call and wakes Redis, and
+ * Redis answers in as many. The client's own pipelines are not used: one waits for the answers to the one before it, so that
+ * a command would be sent after its time limit. A Cluster has a socket for each node, and its commands leave one by one.
+ */
+function gathering(client: RedisClient): () => void {
+  let gathered: Redis['stream'] | undefined
+  return () => {
+    if (client.isCluster) return
+    const { stream } = client as Redis
+    if (!stream || stream === gathered) return
+    gathered = stream
+    stream.cork()
+    setImmediate(() => {
+      gathered = undefined
+      stream.uncork()
+    })
+  }
 }
 
 function reconnectAfterMs(attempt: number): number {

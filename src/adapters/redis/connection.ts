@@ -103,21 +103,22 @@ function openClient(redisOrUrl: RedisClient | string, commandTimeoutMs: number):
 }
 
 /**
- * Lets the commands of one turn of the event loop leave in one write, at its end. A write is a system call and wakes Redis, and
- * Redis answers in as many. The client's own pipelines are not used: one waits for the answers to the one before it, so that
- * a command would be sent after its time limit. A Cluster has a socket for each node, and its commands leave one by one.
+ * Lets the commands of one turn of the event loop leave in one write, at its end; on a Cluster in one for each node. A write is a
+ * system call and wakes Redis, which then answers all of them in one. The client's own pipelines are not used: the commands of
+ * one wait for the answers to the one before it, so they would be sent after their time limit.
  */
 function gathering(client: RedisClient): () => void {
-  let gathered: Redis['stream'] | undefined
+  let isGathering = false
   return () => {
-    if (client.isCluster) return
-    const { stream } = client as Redis
-    if (!stream || stream === gathered) return
-    gathered = stream
-    stream.cork()
+    if (isGathering) return
+    isGathering = true
+    const nodes = client.isCluster ? (client as Cluster).nodes() : [client as Redis]
+    // A node that is not connected has no stream.
+    const streams = nodes.flatMap(({ stream }): Redis['stream'][] => (stream ? [stream] : []))
+    for (const stream of streams) stream.cork()
     setImmediate(() => {
-      gathered = undefined
-      stream.uncork()
+      isGathering = false
+      for (const stream of streams) stream.uncork()
     })
   }
 }

@@ -22,6 +22,7 @@ import { columns, json, print, printable, styled } from '../output.js'
 interface RefundsFlags extends JournalRemoteFlags {
   readonly from?: number
   readonly to?: number
+  readonly sent?: readonly string[]
   readonly json?: boolean
 }
 
@@ -34,12 +35,13 @@ export function refundsCommand(program: Command): void {
     .option(...JOURNAL_INDEXER_OPTION)
     .option('--from <moment>', 'from this moment (default: when the journal was begun)', momentArgument)
     .option('--to <moment>', 'up to this moment (default: a minute ago)', momentArgument)
+    .option('--sent <transactions...>', 'payments without a note that you know to be refunds')
     .option('--json', 'print the list as JSON')
     .addHelpText(
       'after',
       `
-It sends nothing: send an amount back from the account that was paid, with your wallet, and this finds it on the chain. The exit
-code is 1 where something is still owed.
+It sends nothing: send an amount back from the account that was paid, with your wallet, and name the payment in the note: "refund of
+<its transaction>". Then this finds it on the chain. The exit code is 1 where something is still owed.
 
 Example:
   $ svc refunds runs.jsonl`,
@@ -52,6 +54,7 @@ async function refunds(journals: readonly string[], flags: RefundsFlags): Promis
     journal: () => readJournals(journals),
     transfers: ({ network }) => indexedTransfers(journalRemotes(network, flags).indexer()),
     period: { fromMs: flags.from, toMs: flags.to },
+    knownRefunds: new Set(flags.sent),
   })
   if (flags.json) print(json(asTexts(report), 2))
   else print(...described(report))
@@ -102,6 +105,7 @@ function describedRefund({
   endpoint,
   run,
   sentBackBy,
+  maybeSentBackBy,
 }: OwedRefund): string[] {
   const state = sentBackBy === undefined ? styled('yellow', 'owed') : styled('green', 'sent back')
   return [
@@ -111,6 +115,7 @@ function describedRefund({
       ['payment', `${txId}, ${new Date(landedMs).toISOString()}`],
       ['call', run && `${run}, endpoint ${endpoint}`],
       ['back in', sentBackBy],
+      ['perhaps', maybeSentBackBy && `sent back in ${maybeSentBackBy}; if so, add --sent ${maybeSentBackBy}`],
     ]).map(line => `  ${line}`),
     '',
   ]

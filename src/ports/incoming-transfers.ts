@@ -25,4 +25,6 @@ export interface Transfer {
   /** Base units. */
   readonly amount: bigint
   readonly landedMs: number
+  /** As text; absent where it has none. Anybody can write anything into the note of their own transfer. */
+  readonly note?: string
 }

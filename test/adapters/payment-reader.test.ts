@@ -1,6 +1,6 @@
 import { Address, Transaction, TransactionType } from 'algosdk'
 import fc from 'fast-check'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { endOfValue } from '../../src/adapters/algorand/msgpack.js'
 import { algorandPaymentReader } from '../../src/adapters/algorand/read-payment.js'
 import { decodeMember, signedBytes } from '../../src/adapters/algorand/transaction-bytes.js'
@@ -95,6 +95,73 @@ describe('one payment in another dress has the same id', () => {
     const read = reader.read({ payload: { paymentGroup: [forged], paymentIndex: 0 } })
     expect(read?.txId).toBe(unsponsored.paymentTxId)
     expect(read?.proven()).toBe(false)
+  })
+})
+
+describe('remembers', () => {
+  const { payload } = sponsored.paymentPayload
+  /** Another object for each call, as each request brings. */
+  const sent = (over: object = {}) => ({ payload: structuredClone({ ...payload, ...over }) })
+  const decoded = (work: () => void) => {
+    const decoding = vi.spyOn(Buffer, 'from')
+    try {
+      work()
+      return (decoding.mock.calls as unknown[][]).filter(([, encoding]) => encoding === 'base64').length
+    } finally {
+      decoding.mockRestore()
+    }
+  }
+
+  it('what was proven, by its bytes', () => {
+    const fresh = algorandPaymentReader()
+    const first = fresh.read(sent())!
+    expect(decoded(() => fresh.read(sent()))).toBe(2)
+    expect(first.proven()).toBe(true)
+    const again = () =>
+      expect(fresh.read(sent())).toEqual({
+        ...first,
+        isOfGroup: expect.any(Function),
+        proven: expect.any(Function),
+      })
+    expect(decoded(again)).toBe(0)
+    const known = fresh.read(sent())!
+    expect(known.proven()).toBe(true)
+    for (const { txid } of sponsored.transactions) expect(known.isOfGroup(txid)).toBe(true)
+    expect(known.isOfGroup('A'.repeat(52))).toBe(false)
+  })
+
+  it('nothing of it for other bytes, another index, or another group of the same texts', () => {
+    const fresh = algorandPaymentReader()
+    expect(fresh.read(sent())!.proven()).toBe(true)
+    const [payerless, payment] = payload.paymentGroup as [string, string]
+    const bytes = Buffer.from(payment, 'base64')
+    bytes[bytes.indexOf('sig') + 8]! ^= 1
+    const forged = () => fresh.read(sent({ paymentGroup: [payerless, bytes.toString('base64')] }))!
+    for (const read of [forged(), forged()]) {
+      expect(read.txId).toBe(sponsored.paymentTxId)
+      expect(read.proven()).toBe(false)
+    }
+    expect(fresh.read(sent({ paymentIndex: 0 }))).toBe(undefined)
+    expect(fresh.read(sent({ paymentGroup: [payment], paymentIndex: 0 }))?.groupProblem).toBe('notWhole')
+  })
+
+  it('no more than a few megabytes, whatever payers send', () => {
+    const fresh = algorandPaymentReader()
+    const isKnown = () => decoded(() => fresh.read(sent())) === 0
+    fresh.read(sent())!.proven()
+    const [first, second] = payload.paymentGroup as [string, string]
+    // Base64 takes any number of spaces, so the same payment comes in any number of long texts.
+    const others = (from: number, to: number) => {
+      for (let other = from; other < to; other++) {
+        expect(
+          fresh.read(sent({ paymentGroup: [first + ' '.repeat(60_000 - other), second] }))!.proven(),
+        ).toBe(true)
+      }
+    }
+    others(0, 20)
+    expect(isKnown()).toBe(true)
+    others(20, 120)
+    expect(isKnown()).toBe(false)
   })
 })
 

@@ -129,6 +129,26 @@ describe('a call with its outcome open', () => {
   )
 })
 
+describe('the lease of a call that charged, while its close waits for the store', () => {
+  it.each<[string, object, ChargeFinal, string[]]>([
+    ['is dropped where the answer was recorded', {}, 'settled', [`drop ${UUID}`]],
+    [
+      'stays where a window covered the call: the close has the only copy',
+      { requirements: undefined },
+      'served',
+      [],
+    ],
+  ])('%s', async (_, call, final, leases) => {
+    const down = await closed(keyed(REPLAY, { call, closed: DOWN }), final)
+    expect({ leases: down.leases, pending: down.pending.length, inFlight: down.inFlight }).toEqual({
+      leases,
+      pending: 1,
+      inFlight: 0,
+    })
+    expect((await closed(keyed(REPLAY, { call }), final)).leases).toEqual([`drop ${UUID}`])
+  })
+})
+
 describe('a call that did not charge', () => {
   it.each(closedBy('release'))('%s gives key, payment and window back before it is told', async final => {
     const it = held({ call: { window: WINDOW } })

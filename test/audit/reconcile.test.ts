@@ -98,7 +98,11 @@ describe('an audit', () => {
   const replayed = callOn(replayedPath, 'replayed', 901)
   const recovered = callOn(recoveredPath, 'replayed', 902)
   const denied = { ...everyWay.find(({ final }) => final === 'unsettled')!, txId: 'N'.repeat(52) }
-  const spent = { ...everyWay.find(({ final }) => final === 'paymentSpent')!, txId: 'P'.repeat(52) }
+  const spent = { ...everyWay.find(({ path }) => path.at(-1) === 'opening.spent')!, txId: 'P'.repeat(52) }
+  const yielded = {
+    ...everyWay.find(({ path }) => path.includes('settling.elsewhere'))!,
+    txId: 'Y'.repeat(52),
+  }
   const doubt = { ...doubtful!, txId: 'D'.repeat(52) }
   const turnedAway = everyWay.find(({ path }) => path[0] === 'received.draining')!
 
@@ -225,6 +229,11 @@ describe('an audit', () => {
       'a transaction of which runs only say that it is spent',
       () => audited([...charged, spent], [...transfersOf(charged), transferOf(spent)]),
       [['unexplained_transaction', spent.txId!]],
+    ],
+    [
+      'a transaction for which another server should have answered',
+      () => audited([...charged, yielded], [...transfersOf(charged), transferOf(yielded)]),
+      [['answered_elsewhere', yielded.id]],
     ],
     [
       'a path that no call can take',

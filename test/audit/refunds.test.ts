@@ -2,10 +2,8 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { Algodv2, makeAssetTransferTxnWithSuggestedParamsFromObject, mnemonicToSecretKey } from 'algosdk'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { algodClient } from '../../src/adapters/algorand/node-clients.js'
-import { algorandPaymentSigner } from '../../src/adapters/algorand/payment-signer.js'
-import { signingKey } from '../../src/adapters/algorand/signing-keys.js'
 import { owedRefunds } from '../../src/app/reconciliation/owed-refunds.js'
 import { TESTNET } from '../../src/domain/network.js'
 import { defineEndpoint } from '../../src/index.js'
@@ -14,7 +12,19 @@ import type { Transfer } from '../../src/ports/incoming-transfers.js'
 import { type Sandbox, startSandbox } from '../../src/sandbox.js'
 import { svc } from '../cli/run.js'
 import { openSeller, pay, type Seller } from '../support/seller.js'
-import { AMOUNT, ASSET, callOf, HEADER, PAY_TO, PAYER, STARTED_MS, WAYS } from './calls.js'
+import {
+  AMOUNT,
+  ASSET,
+  callOf,
+  callOn,
+  HEADER,
+  PAY_TO,
+  PAYER,
+  pathTo,
+  STARTED_MS,
+  settledPath,
+  WAYS,
+} from './calls.js'
 
 const PERIOD = { fromMs: STARTED_MS - 3_600_000, toMs: STARTED_MS + 3_600_000 }
 const ways = Array.from({ length: WAYS }, (_, number) => callOf(number))
@@ -34,8 +44,10 @@ const payment = (txId: string, other: Partial<Transfer> = {}): Transfer => ({
 const back = (txId: string, other: Partial<Transfer> = {}) =>
   payment(txId, { payer: PAY_TO, receiver: PAYER, landedMs: STARTED_MS + 60_000, ...other })
 
-function owed(runs: readonly EndedCall[], chain: readonly Transfer[]) {
+/** Indexers list the transactions of an account newest first. */
+function owed(runs: readonly EndedCall[], chain: readonly Transfer[], knownRefunds?: ReadonlySet<string>) {
   return owedRefunds({
+    knownRefunds,
     journal: async function* () {
       yield { headers: [HEADER], runs, lost: 0, unreadable: 0, flaws: [] }
     },
@@ -44,6 +56,7 @@ function owed(runs: readonly EndedCall[], chain: readonly Transfer[]) {
         yield chain
           .filter(each => each.receiver === receiver && each.asset === asset)
           .filter(({ landedMs }) => landedMs > fromMs && landedMs < toMs)
+          .sort((a, b) => b.landedMs - a.landedMs)
       },
       find: async txId => chain.find(each => each.txId === txId),
       close: async () => {},
@@ -55,6 +68,11 @@ function owed(runs: readonly EndedCall[], chain: readonly Transfer[]) {
 
 const doubt = { ...doubtful, txId: 'D'.repeat(52) }
 const broken = { ...settled, streamBroken: true } as const
+const yielded = {
+  ...callOn(pathTo('paymentSpent', [...settledPath.slice(0, -1), 'settling.elsewhere']), 'paymentSpent'),
+  txId: 'E'.repeat(52),
+}
+const note = `refund of ${doubt.txId}`
 const whole = { ...replayed, txId: settled.txId! }
 
 describe('what is owed', () => {
@@ -65,26 +83,39 @@ describe('what is owed', () => {
     ['not one that was replayed whole', [broken, whole], [payment(broken.txId!)], []],
     ['not a stream whose payment is not there', [broken], [], []],
     [
-      'not what was sent back later, in the same amount, by the account that was paid',
+      'a payment that nobody answered for elsewhere',
+      [yielded],
+      [payment(yielded.txId)],
+      [['answered_elsewhere', undefined]],
+    ],
+    [
+      'not one that another server answered for',
+      [yielded, { ...settled, id: 'other', txId: yielded.txId }],
+      [payment(yielded.txId)],
+      [],
+    ],
+    [
+      'not what was sent back, as the note of the transfer says',
       [doubt],
-      [payment(doubt.txId), back('B1')],
+      [payment(doubt.txId), back('B1', { amount: 10_001n, note })],
       [['settled_in_doubt', 'B1']],
     ],
     [
-      'what was sent back before, in part, or by others',
+      'what was sent back before, in part, by others, or for another payment',
       [doubt],
       [
         payment(doubt.txId),
         back('B1', { landedMs: STARTED_MS - 500 }),
-        back('B2', { amount: 1n }),
-        back('B3', { payer: 'X' }),
+        back('B2', { amount: 1n, note }),
+        back('B3', { payer: 'X', note }),
+        back('B4', { note: `refund of ${'X'.repeat(52)}` }),
       ],
       [['settled_in_doubt', undefined]],
     ],
     [
-      'one of two, where one was sent back',
+      'one of two, where the note names the other',
       [doubt, broken],
-      [payment(doubt.txId), payment(broken.txId!, { landedMs: STARTED_MS + 1 }), back('B1')],
+      [payment(doubt.txId), payment(broken.txId!, { landedMs: STARTED_MS + 1 }), back('B1', { note })],
       [
         ['settled_in_doubt', 'B1'],
         ['stream_broken', undefined],
@@ -93,6 +124,34 @@ describe('what is owed', () => {
   ])('is %s', async (_, runs, chain, expected) => {
     const { refunds } = await owed(runs, chain)
     expect(refunds.map(({ reason, sentBackBy }) => [reason, sentBackBy])).toEqual(expected)
+  })
+})
+
+describe('a transfer without a note', () => {
+  const later = { landedMs: STARTED_MS + 120_000 }
+  const chain = [
+    payment(doubt.txId),
+    back('B1'),
+    payment(broken.txId!, later),
+    back('B2', { landedMs: STARTED_MS + 180_000 }),
+  ]
+  const told = async (...known: string[]) => {
+    const { refunds } = await owed([doubt, broken], chain, new Set(known))
+    return refunds.map(({ sentBackBy, maybeSentBackBy }) => [sentBackBy, maybeSentBackBy])
+  }
+
+  it('may be a purchase: each may have sent back the oldest payment before it', async () => {
+    expect(await told()).toEqual([
+      [undefined, 'B1'],
+      [undefined, 'B2'],
+    ])
+  })
+
+  it('has sent it back where the seller says so', async () => {
+    expect(await told('B1')).toEqual([
+      ['B1', undefined],
+      [undefined, 'B2'],
+    ])
   })
 })
 
@@ -126,8 +185,10 @@ describe('svc refunds', () => {
     expect(unknown.status).toBe(503)
     await seller.close()
 
-    const list = () =>
-      svc(['refunds', join(folder, 'runs.jsonl'), '--to', '2120-01-01'], { SVC_SANDBOX: sandbox.url })
+    const list = (...more: string[]) =>
+      svc(['refunds', join(folder, 'runs.jsonl'), '--to', '2120-01-01', ...more], {
+        SVC_SANDBOX: sandbox.url,
+      })
     const before = await list()
     const { address } = sandbox.wallet
     expect([before.code, before.stderr]).toEqual([1, 'svc: $0.01 is owed, for 1 payment (refunds_owed)\n'])
@@ -135,32 +196,32 @@ describe('svc refunds', () => {
       `owed  $0.01 in USDC to ${address}\n  why      the caller was told settlement_unknown`,
     )
 
-    await sendBack(sandbox, address)
+    const payment = /payment {2}([A-Z2-7]{52}),/.exec(before.stdout)![1]!
+    const unnamed = await sendBack(sandbox, address)
+    const maybe = await list()
+    expect(maybe.code).toBe(1)
+    expect(maybe.stdout).toContain(`perhaps  sent back in ${unnamed}; if so, add --sent ${unnamed}\n`)
+    expect((await list('--sent', unnamed)).code).toBe(0)
+
+    const named = await sendBack(sandbox, address, `refund of ${payment}`)
     const after = await list()
     expect([after.code, after.stdout]).toEqual([0, expect.stringContaining('Nothing is owed')])
     expect(after.stdout).toMatch(/^sent back {2}\$0\.01 in USDC to /m)
+    expect(after.stdout).toContain(`back in  ${named}\n`)
   })
 })
 
 /** As a wallet does: a transfer by the seller's own key, which pays its own fee. */
-async function sendBack(sandbox: Sandbox, address: string): Promise<void> {
-  const algod = algodClient({ url: sandbox.algodUrl })
-  const signer = algorandPaymentSigner({ key: signingKey(sandbox.seller.mnemonic), network: TESTNET, algod })
-  const transfer = {
-    scheme: 'exact',
-    network: TESTNET.caip2,
-    asset: TESTNET.usdcId,
-    amount: '10000',
-    payTo: address,
-    maxTimeoutSeconds: 60,
-    extra: {},
-  }
-  const { payload } = await signer.sign({ x402Version: 2, accepts: [transfer] } as never, transfer)
-  const [signed] = (payload.payload as { paymentGroup: string[] }).paymentGroup
-  const sent = await fetch(`${sandbox.url}/v2/transactions`, {
-    method: 'POST',
-    body: Buffer.from(signed!, 'base64'),
+async function sendBack(sandbox: Sandbox, receiver: string, note?: string): Promise<string> {
+  const algod = new Algodv2('', sandbox.algodUrl, new URL(sandbox.algodUrl).port)
+  const { addr, sk } = mnemonicToSecretKey(sandbox.seller.mnemonic)
+  const transfer = makeAssetTransferTxnWithSuggestedParamsFromObject({
+    sender: addr,
+    receiver,
+    assetIndex: BigInt(TESTNET.usdcId),
+    amount: 10_000,
+    suggestedParams: await algod.getTransactionParams().do(),
+    ...(note && { note: new TextEncoder().encode(note) }),
   })
-  expect(sent.status).toBe(200)
-  await algod.close()
+  return (await algod.sendRawTransaction(transfer.signTxn(sk)).do()).txid
 }

@@ -1,4 +1,5 @@
 /** The transfers to an account, read from an indexer. Audits use it, so it may be slow. */
+import { textFromBase64 } from '../../domain/base64.js'
 import { isRecord } from '../../domain/x402.js'
 import type { IncomingTransfers, Transfer } from '../../ports/incoming-transfers.js'
 import { bigintIn, type NodeOptions, nodeClient, textIn, uint64In, unavailable } from './node-clients.js'
@@ -42,6 +43,7 @@ function transferOf(transaction: unknown): Transfer {
     txId: textIn(transaction, 'id'),
     payer: textIn(transaction, 'sender'),
     landedMs: Number(bigintIn(transaction, 'round-time')) * 1_000,
+    ...(typeof transaction.note === 'string' && { note: textFromBase64(transaction.note) }),
   }
   if (!isRecord(transfer)) return { ...landed, receiver: '', asset: '', amount: 0n }
   return {

@@ -34,9 +34,11 @@ export function closeCall(
     discardStream(call)
   }
   if (closing === 'release' && holds) return release(deps, call)
-  if (call.hold) deps.leases[closing === 'keep' ? 'pass' : 'drop'](call.hold.token)
-  if (!call.held || closing === 'keep') return undefined
-  const finish = (how: CloseMove['how']) => void close(deps, call, how).finally(inFlight.leave)
+  if (closing === 'keep' || !call.held) {
+    if (call.hold) deps.leases[closing === 'keep' ? 'pass' : 'drop'](call.hold.token)
+    return undefined
+  }
+  const finish = (how: CloseMove['how']) => void closeAndDrop(deps, call, how).finally(inFlight.leave)
   inFlight.enter()
   const keeps = lostAnswers(deps, call)
   // The specification says: an answer that its caller never received frees the claim, and a retry may be charged
@@ -68,9 +70,8 @@ function closeAfterStream(deps: ChargeDeps, call: Call, inFlight: InFlight): und
         call.answer = { ...call.answer!, stream: undefined, body: bytes }
       }
       const isKept = lost === 'replay' || (lost === 'release' && isWhole)
-      const closed = call.held && (await close(deps, call, isKept ? 'complete' : 'forfeit'))
-      // The close carries the only copy of the answer: where it waits for the store, the lease stays.
-      if (call.hold && closed !== undefined) deps.leases.drop(call.hold.token)
+      if (call.held) await closeAndDrop(deps, call, isKept ? 'complete' : 'forfeit')
+      else if (call.hold) deps.leases.drop(call.hold.token)
     })
     .catch(cause => {
       deps.logger.error({ err: cause, txId: call.txId }, 'a call was not closed after its stream')
@@ -152,13 +153,27 @@ export async function giveBack(
   return 'released'
 }
 
+/**
+ * The close may carry the only copy of the answer: while it waits for the store, the lease stays, and callers with the key are told
+ * that the call is in progress.
+ */
+async function closeAndDrop(deps: ChargeDeps, call: Call, how: CloseMove['how']): Promise<void> {
+  const { token } = call.hold!
+  const carriesAnswer = isUnrecorded(call)
+  if (!carriesAnswer) deps.leases.drop(token)
+  const closed = await close(deps, call, how)
+  if (carriesAnswer && closed !== undefined) deps.leases.drop(token)
+}
+
+/** A call that settled has stored its answer. A call that a window covered stores it in its close, and so does an ended stream. */
+function isUnrecorded({ requirements, streamEnd }: Call): boolean {
+  return requirements === undefined || streamEnd !== undefined
+}
+
 /** `undefined` where the store does not answer what it did. */
 async function close(deps: ChargeDeps, call: Call, how: CloseMove['how']): Promise<Closed | undefined> {
   const hold = call.hold!
-  // A call that settled has stored its answer already. A call that a window covered stores its answer here, and so does a
-  // call whose stream has ended.
-  const isUnrecorded = call.requirements === undefined || call.streamEnd !== undefined
-  const unrecorded = how === 'complete' && isUnrecorded ? replayedAnswer(deps, call) : undefined
+  const unrecorded = how === 'complete' && isUnrecorded(call) ? replayedAnswer(deps, call) : undefined
   const move = {
     ...hold,
     how,

@@ -84,6 +84,13 @@ export function unbooked(transfer: Transfer, runs: readonly EndedCall[]): Differ
   if (told?.charged === 'maybe') return differenceOf(told, 'settled_in_doubt', `${amount} landed`)
   if (told)
     return differenceOf(told, 'told_not_charged', `${amount} landed, and the caller was told ${told.code}`)
+  const yielded = runs.find(({ path }) => path.includes('settling.elsewhere'))
+  if (yielded)
+    return differenceOf(
+      yielded,
+      'answered_elsewhere',
+      `${amount} landed, and the caller was told ${yielded.code}`,
+    )
   const says = runs.length === 0 ? amount : `${amount}; run ${runs[0]!.id} answered ${runs[0]!.code}`
   return { finding: 'unexplained_transaction', says, txId: transfer.txId, atMs: transfer.landedMs }
 }

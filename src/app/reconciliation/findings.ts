@@ -8,6 +8,8 @@ export const FINDINGS = {
     'One transaction stands behind several charged runs: answers were given away. Check that all replicas share one charge store.',
   settled_in_doubt:
     'The caller was told that the outcome is unknown, paid, and was given no answer since. Refund, or answer if they ask again.',
+  answered_elsewhere:
+    'The caller was told that another server had this payment settled, and no run here answers for it. Audit with the journal of that server; if there is none, refund.',
   missing_transaction:
     'The chain has no such transaction: the caller was answered and nothing came. Compare the network and payTo; ask the facilitator for its settlement record.',
   unbooked_transaction:

@@ -1,8 +1,8 @@
 /**
- * What a seller owes its callers: payments that landed and were not, or not wholly, answered. Each is what the chain has of it. A
- * payment of the same amount from `payTo` back to the payer, later than it, settles one of them.
+ * What a seller owes its callers: payments that landed and were not, or not wholly, answered. Amounts and payers come from the
+ * chain. A later payment from `payTo` to the payer whose note names the transaction sends it back. One of the same amount without
+ * such a note may be a refund or a purchase, so it only may have.
  */
-
 import type { EndedCall } from '../../ports/call-observer.js'
 import { type Clock, systemClock } from '../../ports/clock.js'
 import type { IncomingTransfers, Transfer } from '../../ports/incoming-transfers.js'
@@ -17,6 +17,8 @@ import {
 export const OWED_REASONS = {
   told_not_charged: 'the caller was told "not charged", and the payment landed',
   settled_in_doubt: 'the caller was told settlement_unknown, the payment landed, and no answer followed',
+  answered_elsewhere:
+    'the caller was told that another server answers for the payment, and these journals have no such answer',
   stream_broken: 'the stream broke: the caller paid for all of it, and did not get all of it',
 } as const
 
@@ -33,6 +35,8 @@ export interface OwedRefund {
   readonly run?: string
   /** The payment that sent it back; absent where it is still owed. */
   readonly sentBackBy?: string
+  /** A payment that may have sent it back: its note names no transaction. */
+  readonly maybeSentBackBy?: string
 }
 
 export interface OwedReport {
@@ -50,10 +54,14 @@ interface Suspect {
   readonly run?: string
 }
 
+export interface OwedOptions extends ReconciliationOptions {
+  /** Transactions without a note that the seller knows to be refunds. */
+  readonly knownRefunds?: ReadonlySet<string>
+  readonly clock?: Pick<Clock, 'now'>
+}
+
 /** @throws SvcError `empty_journal`, `mixed_journal`, and the errors of the chain's adapters. */
-export async function owedRefunds(
-  options: ReconciliationOptions & { readonly clock?: Pick<Clock, 'now'> },
-): Promise<OwedReport> {
+export async function owedRefunds(options: OwedOptions): Promise<OwedReport> {
   const broken = new Map<string, EndedCall>()
   const books = await reconcileJournal({
     ...options,
@@ -71,7 +79,7 @@ export async function owedRefunds(
   const transfers = options.transfers(books.header)
   try {
     const landed = await landedOf(suspects, transfers, books.header)
-    const refunds = await markedSentBack(landed, transfers, books.header, options.clock ?? systemClock)
+    const refunds = await markedSentBack(landed, transfers, books.header, options)
     const unexplained = books.differences.filter(
       ({ finding }) => finding === 'unexplained_transaction',
     ).length
@@ -82,7 +90,7 @@ export async function owedRefunds(
 }
 
 function isOwed(finding: Finding): finding is Finding & OwedReason {
-  return finding === 'told_not_charged' || finding === 'settled_in_doubt'
+  return finding in OWED_REASONS
 }
 
 /** A caller with an idempotency key may have had the whole answer later, in any of the journals. */
@@ -112,12 +120,12 @@ async function landedOf(
   return [...owed.values()].sort((a, b) => a.landedMs - b.landedMs)
 }
 
-/** Each transfer back settles one refund, the oldest first. */
+/** A transfer whose note names a payment counts for that one alone. Of the others each counts for one, the oldest first. */
 async function markedSentBack(
   owed: readonly OwedRefund[],
   transfers: IncomingTransfers,
   { payTo, asset }: JournalHeader,
-  clock: Pick<Clock, 'now'>,
+  { knownRefunds, clock = systemClock }: OwedOptions,
 ): Promise<OwedRefund[]> {
   const back = new Map<string, Transfer[]>()
   for (const { payer, landedMs } of owed) {
@@ -126,18 +134,38 @@ async function markedSentBack(
     const since = { fromMs: landedMs - SECOND_MS, toMs: clock.now() + AHEAD_MS }
     for await (const page of transfers.to(payer, asset, since))
       found.push(...page.filter(transfer => transfer.payer === payTo))
-    back.set(payer, found)
-  }
-  return owed.map(refund => {
-    const candidates = back.get(refund.payer)!
-    const at = candidates.findIndex(
-      ({ amount, landedMs }) => amount === refund.amount && landedMs >= refund.landedMs,
+    // Indexers list an account's transactions newest first.
+    back.set(
+      payer,
+      found.sort((a, b) => a.landedMs - b.landedMs),
     )
-    if (at < 0) return refund
-    const [{ txId }] = candidates.splice(at, 1) as [Transfer]
-    return { ...refund, sentBackBy: txId }
+  }
+  const named = owed.map(refund => {
+    const by = taken(
+      back.get(refund.payer)!,
+      ({ amount, note }) => amount >= refund.amount && note?.includes(refund.txId) === true,
+    )
+    return by === undefined ? refund : { ...refund, sentBackBy: by }
+  })
+  return named.map(refund => {
+    if (refund.sentBackBy !== undefined) return refund
+    const by = taken(
+      back.get(refund.payer)!,
+      ({ amount, landedMs, note = '' }) =>
+        amount === refund.amount && landedMs >= refund.landedMs && !NAMES_A_TRANSACTION.test(note),
+    )
+    if (by === undefined) return refund
+    return { ...refund, [knownRefunds?.has(by) ? 'sentBackBy' : 'maybeSentBackBy']: by }
   })
 }
+
+/** Takes the first that matches out of the list. */
+function taken(transfers: Transfer[], matches: (transfer: Transfer) => boolean): string | undefined {
+  const at = transfers.findIndex(matches)
+  return at < 0 ? undefined : transfers.splice(at, 1)[0]!.txId
+}
+
+const NAMES_A_TRANSACTION = /\b[A-Z2-7]{52}\b/
 
 /** Blocks have times in whole seconds, and an indexer leaves out the moment that is named. */
 const SECOND_MS = 1_000

@@ -66,7 +66,8 @@ export function connect(
     script(name, lua) {
       client.defineCommand(name, { lua })
       const commands = client as unknown as Record<string, (...args: unknown[]) => Promise<unknown>>
-      return (keys, args) => send(() => commands[`${name}Buffer`]!(keys.length, ...keys, ...args))
+      const run = commands[`${name}Buffer`]!.bind(client)
+      return (keys, args) => send(() => run(keys.length, ...keys, ...args))
     },
     isUp: () => client.status === 'ready',
     onUp(listener) {

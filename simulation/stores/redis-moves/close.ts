@@ -22,8 +22,7 @@ export const close: Move = (records, [, , asked, retentionMs, given]) => {
     claimMoved = records.moveAlong(claim, CLOSING_EVENTS[how].claim)
   }
 
-  if (claimMoved && claim!.state === 'completed') records.keepFinal(claim!, retentionMs!, answer)
-  else if (claimMoved) records.keep(claim!)
+  if (claimMoved) records.keepFinal(claim!, retentionMs!, answer)
   if (paymentMoved) records.keep(payment)
   return (!key.c || claimMoved) && (!key.p || paymentMoved) ? 'closed' : 'superseded'
 }

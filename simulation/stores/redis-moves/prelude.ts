@@ -81,7 +81,12 @@ export class Records {
   }
 
   /** Redis has a string of these fields, and the model a hash: whoever reads a claim sees the same. */
-  keepFinal({ name, state, token }: Stored, retentionMs: string, answer?: string): void {
+  keepFinal(claim: Stored, retentionMs: string, answer?: string): void {
+    const { drawing, name, state, token } = claim
+    if (state === drawing.initial) {
+      this.keep(claim)
+      return
+    }
     const kept = ['bodyHash', 'recordedBy', 'answer'].map(field => this.hashes.get(name, field))
     const [bodyHash, recordedBy, recorded] = kept
     const by = recordedBy === token ? ['recordedBy', recordedBy!] : []

@@ -23,9 +23,7 @@ if claimOurs then
   claimMoved = moveAlong(claim, CLOSING_EVENTS[how].claim)
 end
 
-if claimMoved then
-  if claim.state == 'completed' then keepFinal(claim, retentionMs, answer) else keep(claim) end
-end
+if claimMoved then keepFinal(claim, retentionMs, answer) end
 if paymentMoved then keep(payment) end
 return (not key.c or claimMoved) and (not key.p or paymentMoved) and 'closed' or 'superseded'
 `

@@ -91,6 +91,7 @@ end
 
 -- Redis packs no hash that has a value of more than 64 bytes. As a string, a completed claim takes a third less memory.
 local function keepFinal(claim, retentionMs, answer)
+  if claim.state == claim.drawing.initial then return keep(claim) end
   local bodyHash, recordedBy, recorded = unpack(redis.call('HMGET', claim.name, 'bodyHash', 'recordedBy', 'answer'))
   local final = { claim.token, bodyHash, recordedBy == claim.token, answer or recorded }
   redis.call('SET', claim.name, cmsgpack.pack(final), 'PX', retentionMs)

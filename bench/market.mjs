@@ -1,5 +1,5 @@
 /** What a row needs besides load: servers that share one facilitator, payments for them, a Redis. */
-import { paymentHeader, paymentPool, quoteOf } from './payments.mjs'
+import { paymentHeader, paymentPool, paymentSigner, quoteOf, SPONSOR_SECRET_KEY } from './payments.mjs'
 import { start } from './process.mjs'
 import { startRedis } from './redis/server.mjs'
 
@@ -16,13 +16,15 @@ export async function inMarket(bench, row) {
   }
 }
 
-function marketOf({ facilitator, algod, payTo, profile, notes }, opened) {
+function marketOf({ facilitator, parties, algod, payTo, profile, notes }, opened) {
   const payments = quote => paymentPool(quote, algod)
   /** What a contender must know of its surroundings. */
-  const place = { facilitatorUrl: facilitator.url, payTo }
+  const place = { facilitatorUrl: facilitator.url, payTo, sponsorSecretKey: SPONSOR_SECRET_KEY }
   return {
     place,
+    parties,
     payments,
+    sign: paymentSigner(algod),
     async start(file, config) {
       const profiled = profile !== undefined && OURS.has(file)
       const execArgv = profiled ? ['--cpu-prof', `--cpu-prof-dir=${profile}`] : []

@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto'
 import { algorandPaymentSigner } from '../dist/src/adapters/algorand/payment-signer.js'
 import { signingKeyFromSeed } from '../dist/src/adapters/algorand/signing-keys.js'
 import { TESTNET } from '../dist/src/domain/network.js'
+import { post } from './load.mjs'
 
 const seedOf = name => createHash('sha256').update(name).digest()
 
@@ -10,8 +11,12 @@ export const keyOf = name => signingKeyFromSeed(seedOf(name))
 
 const payer = keyOf('bench payer')
 
-/** The payer's, as the official client takes it: base64 of seed and public key. */
-export const SECRET_KEY = Buffer.concat([seedOf('bench payer'), payer.publicKey]).toString('base64')
+/** As the official client takes it: base64 of seed and public key. */
+const secretKeyOf = name => Buffer.concat([seedOf(name), keyOf(name).publicKey]).toString('base64')
+
+/** The payer's. */
+export const SECRET_KEY = secretKeyOf('bench payer')
+export const SPONSOR_SECRET_KEY = secretKeyOf('bench sponsor')
 
 /** A quote as the server gave it, decoded. */
 export async function quoteOf(url, path, body) {
@@ -25,16 +30,21 @@ export async function quoteOf(url, path, body) {
   return { header, ...JSON.parse(Buffer.from(header, 'base64').toString()) }
 }
 
+/** The payload of one more payment, under this quote. */
+export function paymentSigner(algod) {
+  const signer = algorandPaymentSigner({ key: payer, network: TESTNET, algod, paramsMaxAgeMs: 3_600_000 })
+  return async quote => {
+    const { payload, txId } = await signer.sign(quote, quote.accepts[0])
+    return { ...payload.payload, txId }
+  }
+}
+
 /** Grows on demand. Every contender is paid with the same payments, each once. */
 export function paymentPool(quote, algod) {
-  const signer = algorandPaymentSigner({ key: payer, network: TESTNET, algod, paramsMaxAgeMs: 3_600_000 })
-  const accepted = quote.accepts[0]
+  const sign = paymentSigner(algod)
   const pool = []
   return async count => {
-    while (pool.length < count) {
-      const { payload, txId } = await signer.sign(quote, accepted)
-      pool.push({ ...payload.payload, txId })
-    }
+    while (pool.length < count) pool.push(await sign(quote))
     return pool
   }
 }
@@ -45,6 +55,20 @@ const TERMS = ['scheme', 'network', 'amount', 'asset', 'payTo', 'maxTimeoutSecon
 export function paymentHeader(payload, { x402Version, extensions, resource, accepts }) {
   const payment = { x402Version, payload, extensions, resource, accepted: accepts[0] }
   return Buffer.from(JSON.stringify(payment)).toString('base64')
+}
+
+/** The bytes of the next paid request of this endpoint, each with another payment. */
+export async function nextPaid(market, server, path, body) {
+  const quote = await quoteOf(server.url, path, body)
+  const pool = market.payments(quote)
+  let used = 0
+  const next = async () => {
+    const mine = used++
+    const payments = await pool(mine + 1)
+    const payment = paymentHeader(payments[mine], quote)
+    return post(server.url, path, body, { 'PAYMENT-SIGNATURE': payment })
+  }
+  return { quote, next }
 }
 
 export function assertSameTerms(quotes) {

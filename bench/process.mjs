@@ -40,6 +40,12 @@ export async function start(file, config, execArgv = []) {
       const { user, system } = (await answer).cpu
       return user + system
     },
+    /** Its memory, and how late its event loop was since the last sample. */
+    async sample() {
+      const answer = said()
+      child.send('sample')
+      return (await answer).sample
+    },
     async stop() {
       if (child.connected) child.disconnect()
       await exited

@@ -204,6 +204,25 @@ const spellings = (path, title) => async market => {
 }
 
 /** What the second entry of a quote costs, where the quote is kept and where it is made for each call. */
+/** Every payment of the second has a sponsor, whose key its own process holds. */
+export async function inProcess(market) {
+  const rest = await market.start('ours')
+  const node = await market.start('node')
+  const own = await market.start('ours', { ownFacilitator: true, algodUrl: node.url })
+  const paidAt = async (name, server) => {
+    const quote = await quoteOf(server.url, '/work', BODY)
+    return { name, server, requests: paying(server, quote, market.payments(quote)) }
+  }
+  return {
+    title: 'paid call, a facilitator over REST and one in the process',
+    expects: 200,
+    contenders: [
+      await paidAt('ours, over REST: a facilitator that answers at once', rest),
+      await paidAt('ours, in the process: a node that answers at once', own),
+    ],
+  }
+}
+
 export const QUOTE_ROWS = {
   quotesKept: spellings('/work', 'unpaid call, a fixed price'),
   quotesMade: spellings('/priced', 'unpaid call, a price of the call'),

@@ -2,13 +2,15 @@
  * `npm run bench`: ours against Koa and @koa/router, the official x402 servers and client, and xstate, side by side on one machine.
  * Prints Markdown. Ends with 1 if an answer has another status than it must have; a bar that is missed is only printed.
  *
- *   node bench/run.mjs [--row unpaid,paid,…|quotes|redis] [--seconds 0.6] [--rounds 9] [--profile folder] [--tuned]
+ *   node bench/run.mjs [--row unpaid,paid,…|quotes|facilitators|redis] [--seconds 0.6] [--rounds 9] [--profile folder] [--tuned]
  *
- * `redis` is the rows that need one, and `quotes` compares ours with ours: neither is run unless it is asked for.
+ * `redis` is the rows that need one, `quotes` compares ours with ours, and `facilitators` is about the trips to them: none is run unless it is
+ * asked for.
  */
 import { cpus, loadavg } from 'node:os'
 import { parseArgs } from 'node:util'
 import { algodClient } from '../dist/src/adapters/algorand/node-clients.js'
+import { distant, distantTableOf } from './distant.mjs'
 import { firstEvent } from './first-event.mjs'
 import { CONNECTIONS } from './load.mjs'
 import { inMarket } from './market.mjs'
@@ -19,20 +21,29 @@ import { STORE_ROWS, storesTableOf } from './redis/rows.mjs'
 import { trips, tripsTableOf } from './redis/trips.mjs'
 import { refuse } from './refuse.mjs'
 import { inTurn } from './rounds.mjs'
-import { LOAD_ROWS, QUOTE_ROWS } from './rows.mjs'
+import { inProcess, LOAD_ROWS, QUOTE_ROWS } from './rows.mjs'
 import { tableOf } from './table.mjs'
 
 /** A table each, and the rows that may stand in it. */
 const SERVERS = { table: tableOf, rows: { ...loaded(LOAD_ROWS), firstEvent, signing, walking } }
 const QUOTES = { table: tableOf, rows: loaded(QUOTE_ROWS) }
+const FACILITATORS = [
+  { table: distantTableOf, rows: { distant } },
+  { table: tableOf, rows: loaded({ inProcess }) },
+]
 const REDIS = [
   { table: storesTableOf, rows: loaded(STORE_ROWS) },
   { table: bytesTableOf, rows: { bytes } },
   { table: tripsTableOf, rows: { trips } },
 ]
-const BLOCKS = [SERVERS, QUOTES, ...REDIS]
+const BLOCKS = [SERVERS, QUOTES, ...FACILITATORS, ...REDIS]
 const namesOf = blocks => blocks.flatMap(({ rows }) => Object.keys(rows))
-const GROUPS = { servers: namesOf([SERVERS]), quotes: namesOf([QUOTES]), redis: namesOf(REDIS) }
+const GROUPS = {
+  servers: namesOf([SERVERS]),
+  quotes: namesOf([QUOTES]),
+  facilitators: namesOf(FACILITATORS),
+  redis: namesOf(REDIS),
+}
 
 const { values } = parseArgs({
   options: {
@@ -54,13 +65,12 @@ if (unknown !== undefined) refuse(`no row is named ${unknown}; there are ${known
 for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => process.exit(1))
 
 const payTo = keyOf('bench seller').address
-const facilitator = await start('facilitator', {
-  feePayer: keyOf('bench sponsor').address,
-  payer: keyOf('bench payer').address,
-})
+const parties = { feePayer: keyOf('bench sponsor').address, payer: keyOf('bench payer').address }
+const facilitator = await start('facilitator', parties)
 const algod = algodClient({ url: facilitator.url })
 const bench = {
   facilitator,
+  parties,
   algod,
   payTo,
   seconds: Number(values.seconds),

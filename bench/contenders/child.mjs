@@ -1,5 +1,9 @@
 /** What every contender's process has in common: it says where it listens, what CPU it has used, and goes with its parent. */
 import { createServer } from 'node:http'
+import { monitorEventLoopDelay } from 'node:perf_hooks'
+
+/** The histogram counts its own period as lateness. */
+const RESOLUTION_MS = 10
 
 export const config = JSON.parse(process.argv[2] ?? '{}')
 
@@ -24,7 +28,19 @@ export function listen(listener) {
 }
 
 export function ready(port) {
-  process.on('message', () => process.send({ cpu: process.cpuUsage() }))
+  process.on('message', what => process.send(what === 'sample' ? sample() : { cpu: process.cpuUsage() }))
   process.once('disconnect', () => process.exit())
   process.send({ url: `http://127.0.0.1:${port}` })
+}
+
+let late
+
+/** Memory now, and how late the event loop was since the last sample. */
+function sample() {
+  const { rss, heapUsed } = process.memoryUsage()
+  const loopP99Ms = late === undefined ? 0 : Math.max(0, late.percentile(99) / 1e6 - RESOLUTION_MS)
+  late ??= monitorEventLoopDelay({ resolution: RESOLUTION_MS })
+  late.enable()
+  late.reset()
+  return { sample: { rss, heapUsed, loopP99Ms } }
 }

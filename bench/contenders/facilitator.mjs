@@ -1,8 +1,9 @@
 /**
- * A facilitator that answers yes at once, and a node whose round stands still: what is measured is the server in between.
+ * A facilitator that answers yes, at once or `config.delayMs` later, and a node whose round stands still: what is measured is the server in between.
  * The settled transaction's id is read back from the payment, where the bench has put it.
  */
 import { createServer } from 'node:http'
+import { setTimeout } from 'node:timers/promises'
 import { config, NETWORK, ready } from './child.mjs'
 
 const GENESIS_HASH = 'SGO1GKSzyE7IEPItTxCByw9x8FmnrCDexi9/cOUJOiI='
@@ -23,10 +24,16 @@ const GET = {
 }
 const VALID = JSON.stringify({ isValid: true, payer: config.payer })
 
+const seen = { connections: 0, requests: 0 }
 const server = createServer((req, res) => {
   const chunks = []
   req.on('data', chunk => chunks.push(chunk))
-  req.on('end', () => {
+  req.on('end', async () => {
+    if (req.url === '/connections') return res.end(JSON.stringify(seen))
+    if (req.method === 'POST') {
+      seen.requests++
+      if (config.delayMs) await setTimeout(config.delayMs)
+    }
     const body = GET[req.url] ?? (req.url === '/verify' ? VALID : settled(Buffer.concat(chunks).toString()))
     res.writeHead(200, { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) })
     res.end(body)
@@ -38,5 +45,6 @@ function settled(body) {
   return JSON.stringify({ success: true, transaction, network: NETWORK, payer: config.payer })
 }
 
+server.on('connection', () => seen.connections++)
 server.keepAliveTimeout = 60_000
 server.listen(0, '127.0.0.1', () => ready(server.address().port))

@@ -1,7 +1,18 @@
 /** Nodes that stall, lie and die at each step; and our own server's reading of every answer. */
-import { decodeUnsignedTransaction } from 'algosdk'
+import {
+  assignGroupID,
+  decodeSignedTransaction,
+  decodeUnsignedTransaction,
+  encodeMsgpack,
+  encodeUnsignedTransaction,
+  makePaymentTxnWithSuggestedParamsFromObject,
+  SignedTransaction,
+} from 'algosdk'
 import { describe, expect, it } from 'vitest'
 import { DIFFERENCES } from '../../src/adapters/algorand/facilitating/group-checks.js'
+import { splitValues } from '../../src/adapters/algorand/msgpack.js'
+import { signingKey } from '../../src/adapters/algorand/signing-keys.js'
+import { bytesToSign, decodeMember } from '../../src/adapters/algorand/transaction-bytes.js'
 import { settlementOf, verificationOf } from '../../src/adapters/facilitator/verdict-of-response.js'
 import { TESTNET } from '../../src/domain/network.js'
 import type { SettleAnswer, VerifyAnswer } from '../../src/ports/protocol-facilitator.js'
@@ -86,6 +97,61 @@ describe('before anything is submitted', () => {
     })
     expect(node.asked).not.toContain('simulate')
     expect(facilitator.condition().node).toBe('wrongNetwork')
+  })
+
+  it('a node gets no signature of the sponsor: it could submit the group, and the seller would think that another server had', async () => {
+    const { node, facilitator, pay, sponsor } = await rig()
+    const { payload, requirements } = await pay()
+    expect(await facilitator.verify(payload, requirements)).toMatchObject({ isValid: true })
+    expect(await facilitator.settle(payload, requirements)).toMatchObject({ success: true })
+    const [submitted] = node.sent('submit')
+    const members = splitValues(submitted!, 16).map(bytes => decodeSignedTransaction(bytes))
+    const { sig } = members.find(({ txn }) => txn.sender.toString() === sponsor.address)!
+    expect(sig).toHaveLength(64)
+    expect(node.sent('simulate').map(body => body.includes(Buffer.from(sig!)))).toEqual([false, false])
+  })
+
+  it('what is signed otherwise, or not, is checked with the sponsor’s signature: a node takes no other for it', async () => {
+    const { facilitator, pay, sandbox, sponsor } = await rig()
+    const { payload, requirements } = await pay()
+    const [own, payment] = (payload.payload as { paymentGroup: string[] }).paymentGroup.map(
+      text => decodeMember(Buffer.from(text, 'base64'))!.txn,
+    )
+    const key = signingKey(sandbox.wallet.mnemonic)
+    const third = (signature: Partial<SignedTransaction>) => {
+      const { firstValid, lastValid, genesisHash, genesisID } = payment!
+      const suggestedParams = {
+        fee: 1_000,
+        flatFee: true,
+        minFee: 1_000,
+        firstValid,
+        lastValid,
+        genesisHash,
+        genesisID,
+      }
+      const { address } = sandbox.seller
+      const extra = makePaymentTxnWithSuggestedParamsFromObject({
+        sender: address,
+        receiver: address,
+        amount: 0,
+        suggestedParams,
+      } as never)
+      const group = [own!, payment!, extra]
+      for (const txn of group) txn.group = undefined
+      assignGroupID(group)
+      const members = [
+        encodeUnsignedTransaction(own!),
+        encodeMsgpack(new SignedTransaction({ txn: payment!, sig: key.sign(bytesToSign(payment!)) })),
+        encodeMsgpack(new SignedTransaction({ txn: extra, ...signature })),
+      ]
+      const paymentGroup = members.map(bytes => Buffer.from(bytes).toString('base64'))
+      return facilitator.verify({ ...payload, payload: { paymentGroup, paymentIndex: 1 } }, requirements)
+    }
+    const unsigned = { isValid: false, invalidReason: 'invalid_exact_avm_simulation_failed' }
+    expect(await third({})).toMatchObject(unsigned)
+    expect(await third({ sig: new Uint8Array(64) })).toMatchObject(unsigned)
+    expect(await third({ msig: { v: 0, thr: 0, subsig: [] } })).toMatchObject(unsigned)
+    expect(sponsor.address).toBe(own!.sender.toString())
   })
 
   it('a refusal in simulation is a refusal, and uses no budget', async () => {

@@ -24,6 +24,8 @@ export interface FaultyNode {
   readonly url: string
   /** The steps that were asked, oldest first. */
   readonly asked: readonly Step[]
+  /** What it was sent at this step, oldest first. */
+  sent(step: Step): readonly Buffer[]
   /** What happens at this step from now on; `undefined` is the sandbox's own answer. */
   set(step: Step, fault: Fault | undefined): void
   /** Keeps groups in a pool instead of landing them. */
@@ -44,6 +46,7 @@ const JSON_TYPE = { 'content-type': 'application/json' }
 export async function faultyNode(sandbox: Sandbox): Promise<FaultyNode> {
   const faults = new Map<Step, Fault>()
   const asked: Step[] = []
+  const bodies: [Step, Buffer][] = []
   const watchers = new Set<() => void>()
   const pool = new Map<string, Buffer>()
   const dropped = new Map<string, string>()
@@ -85,6 +88,7 @@ export async function faultyNode(sandbox: Sandbox): Promise<FaultyNode> {
     const body = request.method === 'POST' ? await buffer(request) : undefined
     const step = stepOf(path)
     asked.push(step)
+    if (body) bodies.push([step, body])
     for (const look of watchers) look()
     const fault = faults.get(step)
     if (fault === 'hang') return
@@ -103,6 +107,7 @@ export async function faultyNode(sandbox: Sandbox): Promise<FaultyNode> {
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     asked,
+    sent: step => bodies.flatMap(([at, body]) => (at === step ? [body] : [])),
     set(step, fault) {
       if (fault === undefined) faults.delete(step)
       else faults.set(step, fault)

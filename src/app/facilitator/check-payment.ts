@@ -8,6 +8,7 @@ import { encoded } from '../../adapters/algorand/facilitating/encoded-transactio
 import {
   type CheckedGroup,
   checkGroup,
+  groupWithoutSponsor,
   Refusal,
   type Refused,
   refusalOf,
@@ -20,7 +21,12 @@ import { isRecord } from '../../domain/x402.js'
 import type { FacilitatorSettings } from './facilitator-options.js'
 
 export type Checked =
-  | (CheckedGroup & { readonly ok: true; readonly feeMicroAlgos: bigint; readonly isSponsored: boolean })
+  | (CheckedGroup & {
+      readonly ok: true
+      readonly feeMicroAlgos: bigint
+      /** For simulations, see {@link groupWithoutSponsor}. */
+      readonly withoutSponsor: readonly SignedTransaction[] | undefined
+    })
   /** `txId` is the payment's, where one can be read. */
   | (Refused & { readonly txId: string | undefined })
 
@@ -53,13 +59,8 @@ export function checkPayment(
       throw new Refusal('not_asset_transfer', 'A clawback is no payment')
     }
     if (checked.sponsored) checkSponsored(checked.sponsored.txn, checked.payment.txn, network)
-    const { sponsored } = checked
-    return {
-      ...checked,
-      ok: true,
-      feeMicroAlgos: sponsored?.txn.fee ?? 0n,
-      isSponsored: sponsored !== undefined,
-    }
+    const feeMicroAlgos = checked.sponsored?.txn.fee ?? 0n
+    return { ...checked, ok: true, feeMicroAlgos, withoutSponsor: groupWithoutSponsor(checked) }
   } catch (error) {
     const read = isRecord(payload) ? reader.read(payload) : undefined
     return { ...refusalOf(error), txId: read?.txId }

@@ -18,10 +18,10 @@ import type {
   VerifyAnswer,
 } from '../../ports/protocol-facilitator.js'
 import { BUDGET_EXHAUSTED, invalid, SIMULATION_FAILED, settleAnswer, USED_UP } from './answers.js'
-import { checkPayment, INVALID_REQUIREMENTS } from './check-payment.js'
+import { type Checked, checkPayment, INVALID_REQUIREMENTS } from './check-payment.js'
 import { type FacilitatorOptions, facilitatorSettings } from './facilitator-options.js'
 import { feeBudget } from './fee-budget.js'
-import { paymentSettler } from './settle-payment.js'
+import { paymentSettler, type Settlement, simulated } from './settle-payment.js'
 
 const PARAMS_MAX_AGE_MS = 3_000
 
@@ -66,6 +66,11 @@ export function createFacilitator(options: FacilitatorOptions): ProtocolFacilita
     nodeIs = found
   }
 
+  const settlementOf = (checked: Extract<Checked, { ok: true }>): Settlement => ({
+    ...checked,
+    group: () => sponsoredGroup(checked, key.sign),
+  })
+
   async function verify(payload: unknown, requirements: unknown): Promise<VerifyAnswer> {
     const checked = checkPayment(payload, requirements, settings, await params())
     const { txId } = checked
@@ -74,7 +79,7 @@ export function createFacilitator(options: FacilitatorOptions): ProtocolFacilita
       return invalid(SIMULATION_FAILED, `transaction already submitted: ${txId}`)
     if (!checked.ok) return invalid(codeOf(checked), checked.message)
     if (!budget.covers(checked.feeMicroAlgos)) return invalid(BUDGET_EXHAUSTED, USED_UP)
-    const words = await node.simulate(sponsoredGroup(checked, key.sign))
+    const words = await simulated(node, settlementOf(checked))
     return words === undefined ? { isValid: true, payer: checked.payer } : invalid(SIMULATION_FAILED, words)
   }
 
@@ -82,7 +87,7 @@ export function createFacilitator(options: FacilitatorOptions): ProtocolFacilita
     const checked = checkPayment(payload, requirements, settings, await params())
     const { txId } = checked
     const settled = checked.ok
-      ? await settler.settle({ ...checked, group: () => sponsoredGroup(checked, key.sign) }, asker)
+      ? await settler.settle(settlementOf(checked), asker)
       : await settler.refuse(txId, codeOf(checked), checked.message)
     if (settled.outcome !== 'settled')
       logger.info({ outcome: settled.outcome, txId }, 'a payment was not settled')

@@ -32,8 +32,11 @@ type Submitted =
 export interface Settlement {
   readonly txId: string
   readonly feeMicroAlgos: bigint
-  /** The sponsor signs in its group. */
-  readonly isSponsored: boolean
+  /**
+   * The group without the sponsor's signature, where the node can check it so. The node then sees that signature when the group is
+   * submitted, and not before.
+   */
+  readonly withoutSponsor: readonly SignedTransaction[] | undefined
   /** Signs for the sponsor. */
   readonly group: () => readonly SignedTransaction[]
 }
@@ -71,14 +74,13 @@ export function paymentSettler({ node, budget, clock, logger }: SettlingDeps) {
     const untilMs = clock.monotonic() + SETTLE_MS
     const before = submitted(await fateOf(txId))
     if (before) return { ...before, elsewhere: isElsewhere(settlement, asker) }
-    const signed = group()
-    const words = await node.simulate(signed)
+    const words = await simulated(node, settlement)
     if (words !== undefined) return no(settlement, asker, SIMULATION_FAILED, words)
     // Not sooner: who cannot pay must not hold a part of the day's fees.
     const wasReserved = budget.holds(txId)
     if (!budget.reserve(txId, feeMicroAlgos)) return no(settlement, asker, BUDGET_EXHAUSTED, USED_UP)
     sent.set(txId, { by: asker?.id, settled: false })
-    const submission = await node.submit(signed)
+    const submission = await node.submit(group())
     if (submission.said === 'accepted') return confirmed(txId, asker, untilMs)
     if (submission.said === 'unclear') {
       logger.warn({ cause: submission.cause, txId }, 'the node did not say what became of a payment')
@@ -114,12 +116,12 @@ export function paymentSettler({ node, budget, clock, logger }: SettlingDeps) {
    * Whether another server had this payment submitted. Asked of what was found before this call submitted anything. A wrong yes
    * would lose an answer that was paid for; a wrong no only delivers twice.
    */
-  function isElsewhere({ txId, isSponsored }: Known, asker: Asker | undefined): boolean {
+  function isElsewhere({ txId, withoutSponsor }: Known, asker: Asker | undefined): boolean {
     if (asker === undefined) return false
     const by = sent.get(txId)?.by
     if (by !== undefined) return by !== asker.id
-    // Another process of the sponsor, because nobody else can submit its groups first.
-    return asker.inProcess && isSponsored
+    // Another process of the sponsor: nobody else has had the sponsor's signature.
+    return asker.inProcess && withoutSponsor !== undefined
   }
 
   return {
@@ -146,12 +148,20 @@ export function paymentSettler({ node, budget, clock, logger }: SettlingDeps) {
     async refuse(txId: string | undefined, code: string, words: string): Promise<Settled> {
       if (txId === undefined) return { outcome: 'refused', code, words }
       if (underWay.has(txId)) return pending('It is being settled')
-      return no({ txId, isSponsored: false }, undefined, code, words)
+      return no({ txId, withoutSponsor: undefined }, undefined, code, words)
     },
   }
 }
 
-type Known = Pick<Settlement, 'txId' | 'isSponsored'>
+/** The node's words against a payment. */
+export function simulated(
+  node: Pick<FacilitatorNode, 'simulate'>,
+  { withoutSponsor, group }: Pick<Settlement, 'withoutSponsor' | 'group'>,
+): Promise<string | undefined> {
+  return withoutSponsor ? node.simulate(withoutSponsor, 'unsignedToo') : node.simulate(group())
+}
+
+type Known = Pick<Settlement, 'txId' | 'withoutSponsor'>
 
 function submitted({ is }: Fate): Submitted | undefined {
   if (is === 'landed') return { outcome: 'landed' }

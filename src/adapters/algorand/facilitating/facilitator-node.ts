@@ -10,8 +10,11 @@ import { encoded } from './encoded-transactions.js'
 
 export interface FacilitatorNode {
   suggestedParams(): Promise<SuggestedParams>
-  /** The node's words against this group; `undefined` where it has none. Does not see the pool. */
-  simulate(group: readonly SignedTransaction[]): Promise<string | undefined>
+  /**
+   * The node's words against this group; `undefined` where it has none. Does not see the pool. Transactions without a signature
+   * pass only where `unsigned` says so.
+   */
+  simulate(group: readonly SignedTransaction[], unsigned?: 'unsignedToo'): Promise<string | undefined>
   submit(group: readonly SignedTransaction[]): Promise<Submission>
   fateOf(txId: string): Promise<Fate>
   lastRound(): Promise<bigint>
@@ -55,8 +58,8 @@ export function facilitatorNode(client: PostingNodeClient): FacilitatorNode {
     suggestedParams: algod.suggestedParams,
     lastRound: algod.lastRound,
     account: algod.account,
-    async simulate(group) {
-      const body = simulateRequest(group)
+    async simulate(group, unsigned) {
+      const body = simulateRequest(group, unsigned === undefined ? TXN_GROUPS : TXN_GROUPS_UNSIGNED_TOO)
       const reply = await client.ask('/v2/transactions/simulate?format=json', { body })
       if (reply.status === 400) return reply.message
       if (reply.status === 404) throw unavailable('it does not simulate')
@@ -97,10 +100,14 @@ export function facilitatorNode(client: PostingNodeClient): FacilitatorNode {
 }
 
 const TXN_GROUPS = Buffer.from('\x81\xaatxn-groups\x91\x81\xa4txns', 'latin1')
+const TXN_GROUPS_UNSIGNED_TOO = Buffer.from(
+  '\x82\xb6allow-empty-signatures\xc3\xaatxn-groups\x91\x81\xa4txns',
+  'latin1',
+)
 
-function simulateRequest(group: readonly SignedTransaction[]): Buffer {
+function simulateRequest(group: readonly SignedTransaction[], options: Buffer): Buffer {
   const head = group.length < 16 ? Buffer.of(0x90 | group.length) : Buffer.of(0xdc, 0, group.length)
-  return Buffer.concat([TXN_GROUPS, head, ...group.map(signed => encodeMsgpack(signed))])
+  return Buffer.concat([options, head, ...group.map(signed => encodeMsgpack(signed))])
 }
 
 function failureIn(body: Record<string, unknown>): string | undefined {

@@ -101,6 +101,21 @@ export function sponsoredGroup(
   )
 }
 
+/**
+ * The group as a node can check it without the sponsor's signature; `undefined` where it cannot. A node that allows a transaction
+ * to be unsigned allows it for all of them: so each of the others needs a plain signature, which the node then checks.
+ */
+export function groupWithoutSponsor({
+  group,
+  sponsored,
+}: Pick<CheckedGroup, 'group' | 'sponsored'>): readonly SignedTransaction[] | undefined {
+  if (sponsored === undefined) return undefined
+  const others = group.filter(member => member !== sponsored)
+  // Nodes take a signature of zeros for none.
+  if (!others.every(({ sig }) => sig?.some(byte => byte !== 0))) return undefined
+  return group.map(member => (member === sponsored ? new SignedTransaction({ txn: member.txn }) : member))
+}
+
 function envelopeOf(
   payload: unknown,
   requirements: unknown,

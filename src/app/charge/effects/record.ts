@@ -32,9 +32,10 @@ async function keep(deps: ChargeDeps, call: Call): Promise<'recorded' | 'superse
   const { periodMs } = call.endpoint
   if (periodMs !== undefined) call.window = await newWindow(deps, call, periodMs)
   const move = call.hold && recordMove(deps, call)
+  const recording = async () => move && deps.store.record(move)
   const [stored, recorded] = await Promise.allSettled([
     call.window && storeWindow(deps, call, call.window),
-    move && deps.store.record(move),
+    recording(),
   ])
   // Without a window that is stored there is none to drop.
   if (stored.status === 'rejected') call.window = undefined

@@ -23,6 +23,7 @@ export function plotOf({ names, rates, samples }) {
   })
   return [
     `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${height}" font-family="system-ui, sans-serif" font-size="12">`,
+    '<title>Memory, lateness of the event loop and latency over the minutes of a soak</title>',
     `<rect width="${WIDTH}" height="${height}" fill="#fff"/>`,
     ...legend,
     ...strips,

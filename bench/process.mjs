@@ -1,17 +1,15 @@
 /** Contenders in processes of their own, so that none shares a heap, a JIT or an event loop with another. */
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
+import { isAbsolute } from 'node:path'
 
-/**
- * `--tuned` starts every contender as docs/guides/go-to-production.md advises. With Node's own 16 MB, V8
- * decides in some processes that the stream's write records live long, and keeps each answered request until the next full
- * collection. A window call took 12 % longer in such a process.
- */
+/** `--tuned` starts every contender as docs/guides/go-to-production.md advises for Node 20. */
 const NODE_OPTIONS = process.argv.includes('--tuned') ? ['--max-semi-space-size=64'] : []
 
-/** Starts `contenders/<file>.mjs` and waits for the first thing it says. */
+/** Starts `contenders/<file>.mjs`, or the file of this path, and waits for the first thing it says. */
 function spawn(file, config, execArgv) {
-  const child = fork(new URL(`contenders/${file}.mjs`, import.meta.url), [JSON.stringify(config)], {
+  const path = isAbsolute(file) ? file : new URL(`contenders/${file}.mjs`, import.meta.url)
+  const child = fork(path, [JSON.stringify(config)], {
     execArgv: [...NODE_OPTIONS, ...execArgv],
     env: { ...process.env, NODE_ENV: 'production' },
     // Standard output is for the table alone.
@@ -30,16 +28,21 @@ function spawn(file, config, execArgv) {
 export async function start(file, config, execArgv = []) {
   const { child, exited, said } = spawn(file, config, execArgv)
   const { url } = await said()
+  const used = () => {
+    const answer = said()
+    child.send('used')
+    return answer
+  }
   return {
     url,
     urls: [url],
     /** Microseconds of CPU used so far, by all of its threads. */
     async cpuUs() {
-      const answer = said()
-      child.send('cpu')
-      const { user, system } = (await answer).cpu
+      const { user, system } = (await used()).cpu
       return user + system
     },
+    /** Its time, CPU and memory since it began. */
+    taken: async () => (await used()).taken,
     /** Its memory, and how late its event loop was since the last sample. */
     async sample() {
       const answer = said()

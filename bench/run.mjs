@@ -2,10 +2,10 @@
  * `npm run bench`: ours against Koa and @koa/router, the official x402 servers and client, and xstate, side by side on one machine.
  * Prints Markdown. Ends with 1 if an answer has another status than it must have; a bar that is missed is only printed.
  *
- *   node bench/run.mjs [--row unpaid,paid,…|quotes|facilitators|redis] [--seconds 0.6] [--rounds 9] [--profile folder] [--tuned]
+ *   node bench/run.mjs [--row unpaid,paid,…|quotes|start|facilitators|redis] [--seconds 0.6] [--rounds 9] [--profile folder] [--tuned]
  *
- * `redis` is the rows that need one, `quotes` compares ours with ours, and `facilitators` is about the trips to them: none is run unless it is
- * asked for.
+ * `redis` is the rows that need one, `quotes` compares ours with ours, `start` measures new processes, and `facilitators` is about the
+ * trips to them: none is run unless it is asked for.
  */
 import { cpus, loadavg } from 'node:os'
 import { parseArgs } from 'node:util'
@@ -22,11 +22,13 @@ import { trips, tripsTableOf } from './redis/trips.mjs'
 import { refuse } from './refuse.mjs'
 import { inTurn } from './rounds.mjs'
 import { inProcess, LOAD_ROWS, QUOTE_ROWS } from './rows.mjs'
+import { start as starting, startTableOf } from './start.mjs'
 import { tableOf } from './table.mjs'
 
 /** A table each, and the rows that may stand in it. */
 const SERVERS = { table: tableOf, rows: { ...loaded(LOAD_ROWS), firstEvent, signing, walking } }
 const QUOTES = { table: tableOf, rows: loaded(QUOTE_ROWS) }
+const START = { table: startTableOf, rows: { start: starting } }
 const FACILITATORS = [
   { table: distantTableOf, rows: { distant } },
   { table: tableOf, rows: loaded({ inProcess }) },
@@ -36,11 +38,12 @@ const REDIS = [
   { table: bytesTableOf, rows: { bytes } },
   { table: tripsTableOf, rows: { trips } },
 ]
-const BLOCKS = [SERVERS, QUOTES, ...FACILITATORS, ...REDIS]
+const BLOCKS = [SERVERS, QUOTES, START, ...FACILITATORS, ...REDIS]
 const namesOf = blocks => blocks.flatMap(({ rows }) => Object.keys(rows))
 const GROUPS = {
   servers: namesOf([SERVERS]),
   quotes: namesOf([QUOTES]),
+  start: namesOf([START]),
   facilitators: namesOf(FACILITATORS),
   redis: namesOf(REDIS),
 }

@@ -59,7 +59,7 @@ export function against(over, under) {
   return { ratio: median(paired), spread: spread(paired, times) }
 }
 
-function spread(values, print) {
+export function spread(values, print) {
   return `${print(Math.min(...values))} – ${print(Math.max(...values))}`
 }
 

@@ -15,7 +15,7 @@ export const EXIT = {
 export const EXIT_HELP = `
 Exit codes:
   0  done
-  1  failed; nothing was charged, as far as anybody says
+  1  failed; no charge is known
   2  the command, an argument or SVC_MNEMONIC cannot be used
   3  refused to pay: too dear, or a quote that cannot be read or paid
   4  failed after a payment that was charged, or may have been`

@@ -1,6 +1,7 @@
 /** What every contender's process has in common: it says where it listens, what CPU it has used, and goes with its parent. */
 import { createServer } from 'node:http'
 import { monitorEventLoopDelay } from 'node:perf_hooks'
+import { taken } from './taken.mjs'
 
 /** The histogram counts its own period as lateness. */
 const RESOLUTION_MS = 10
@@ -28,7 +29,8 @@ export function listen(listener) {
 }
 
 export function ready(port) {
-  process.on('message', what => process.send(what === 'sample' ? sample() : { cpu: process.cpuUsage() }))
+  const used = () => ({ cpu: process.cpuUsage(), taken: taken() })
+  process.on('message', what => process.send(what === 'sample' ? sample() : used()))
   process.once('disconnect', () => process.exit())
   process.send({ url: `http://127.0.0.1:${port}` })
 }

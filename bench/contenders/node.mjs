@@ -1,7 +1,8 @@
 /** A node that takes every group at once, and has a round for each. What a facilitator in a seller's process asks it is all there is. */
 import { createServer } from 'node:http'
+import { decodeMember } from '../../dist/src/adapters/algorand/decode-transaction.js'
 import { splitValues } from '../../dist/src/adapters/algorand/msgpack.js'
-import { decodeMember, txIdOf } from '../../dist/src/adapters/algorand/transaction-bytes.js'
+import { txIdOf } from '../../dist/src/adapters/algorand/transaction-bytes.js'
 import { ready } from './child.mjs'
 
 const GENESIS_HASH = 'SGO1GKSzyE7IEPItTxCByw9x8FmnrCDexi9/cOUJOiI='

@@ -72,11 +72,17 @@ async function again(agentUrl: string, signal: AbortSignal): Promise<AgentStream
     note('svc listen: connected again')
     return stream
   } catch (error) {
-    // Without a status nobody answered. A refusal would be one for ever.
-    const isAway = !(error instanceof SvcError) || error.status === undefined || error.status === 503
-    if (signal.aborted || isAway) return undefined
+    if (signal.aborted || isAway(error)) return undefined
     throw error
   }
+}
+
+/** What an agent that restarts answers, or the proxy in front of it. A refusal would be one for ever. */
+const AWAY: ReadonlySet<number> = new Set([502, 503, 504])
+
+/** Without a status nobody answered. */
+export function isAway(error: unknown): boolean {
+  return !(error instanceof SvcError) || error.status === undefined || AWAY.has(error.status)
 }
 
 function unheard(): (call: Heard) => boolean {

@@ -9,6 +9,7 @@ import { signalled } from '../signalled.js'
 import { whileWaiting } from '../spinner.js'
 
 interface LocalnetFlags extends PlaceFlags {
+  readonly publicAddress?: boolean
   readonly port?: number
   readonly out: string
   readonly json?: boolean
@@ -25,6 +26,7 @@ export function localnetCommand(program: Command): void {
     .option('--kmd <url>', 'its kmd, whose wallet has the ALGO (default: http://localhost:4002)')
     .option('--kmd-token <token>', "kmd's API token (default: LocalNet's)")
     .option('--indexer <url>', 'its indexer, if it answers (default: http://localhost:8980)')
+    .option('--public-address', 'the node has a public address, and its network is private all the same')
     .option(
       '--port <port>',
       'port of the facilitator (default: 4403, or any where it is taken)',

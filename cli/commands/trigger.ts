@@ -8,6 +8,7 @@ import { jsonArgument, NETWORK_OPTION, required, urlArgument } from '../argument
 import { networkFromSandbox } from '../network-from-environment.js'
 import { columns, json, print, printable, styled } from '../output.js'
 import { SANDBOX_PORT } from '../sandbox-near.js'
+import { signalled } from '../signalled.js'
 import { CASE_NAMES, CASES, type CaseName } from '../trigger/cases.js'
 import type { Played } from '../trigger/play.js'
 
@@ -62,7 +63,7 @@ async function trigger(
   const sandbox = await sandboxControl(sandboxUrl, network)
   const target = await targetAt(agentUrl, network, flags)
   const stop = new AbortController()
-  process.once('SIGINT', () => stop.abort())
+  void signalled().then(() => stop.abort())
   const broken: string[] = []
   for (const name of chosen === 'all' ? CASE_NAMES : [chosen]) {
     const played = await play(name, target, { network, sandbox, signal: stop.signal })

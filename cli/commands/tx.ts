@@ -1,4 +1,4 @@
-/** `svc tx`: whether a payment landed, and what it moved. Exit code 0 says that it landed, and nothing else does. */
+/** `svc tx`: whether a payment in USDC landed, and what it moved. Exit code 0 says that it landed, and nothing else does. */
 import type { Command } from 'commander'
 import { SvcError } from '../../src/domain/errors.js'
 import { formatUsd } from '../../src/domain/money.js'
@@ -33,7 +33,8 @@ export function txCommand(program: Command): void {
     .addHelpText(
       'after',
       `
-The exit code is 0 where the payment has landed, and 1 where it has not: it may still land until its last valid round.
+The exit code is 0 where the transaction has landed and moved USDC, and 1 where it has not: a payment may still land until its last
+valid round. To whom it moved USDC is in what is printed.
 
 Example:
   $ svc tx KDZVXLBCZFZXCVOVZRCPJBQ6HM6LXWYIJEDMRQXRJWVQEZW7S5NA --network testnet`,
@@ -47,18 +48,27 @@ async function tx(txId: string, flags: TxFlags): Promise<void> {
   const { lookUp } = await import('../tx/look-up.js')
   const places = { network, algod: nodeOf(network, flags.algod), indexerUrl: indexerOf(network, flags) }
   const sighting = await whileWaiting(`asking ${network.name}`, lookUp(txId, places))
-  const said = says(sighting)
+  const said = whyNoPayment(sighting, network)
   if (flags.json && said === undefined) return print(json(asTexts(txId, network, sighting)))
   if (said !== undefined)
     throw new SvcError(said.message, said.code, undefined, asTexts(txId, network, sighting))
   print(...described(txId, network, sighting))
 }
 
-/** Why this is no payment that landed; `undefined` where it landed. */
-function says(sighting: Sighting): { readonly message: string; readonly code: string } | undefined {
+/** Why this is no payment in USDC that landed; `undefined` where it is one. */
+export function whyNoPayment(
+  sighting: Sighting,
+  network: NetworkFacts,
+): { readonly message: string; readonly code: string } | undefined {
   switch (sighting.state) {
-    case 'landed':
-      return undefined
+    case 'landed': {
+      const { round, moved } = sighting
+      if (moved && moved.asset === network.usdcId && moved.amount > 0n) return undefined
+      return {
+        message: `It landed in round ${round}, and is no payment in USDC: it moved ${moved ? amountOf(moved, network) : 'no asset'}`,
+        code: 'not_a_payment',
+      }
+    }
     case 'pending':
       return {
         message: `The node has it, and it has not landed yet: it can until round ${sighting.lastValid}. Ask again`,
@@ -87,16 +97,14 @@ function described(txId: string, network: NetworkFacts, sighting: Sighting): str
   return columns([
     ['transaction', txId],
     ['landed', `in round ${round} on ${network.name}${at}`],
-    ['moved', moved ? amountOf(moved, network) : 'no asset: it is no payment in USDC'],
+    ['moved', moved && amountOf(moved, network)],
     ['from', moved?.payer],
     ['to', moved?.receiver],
   ])
 }
 
 function amountOf({ asset, amount }: Moved, { usdcId }: NetworkFacts): string {
-  return asset === usdcId
-    ? `${formatUsd(amount)} in USDC`
-    : `${amount} base units of asset ${asset}, not USDC`
+  return asset === usdcId ? `${formatUsd(amount)} in USDC` : `${amount} base units of asset ${asset}`
 }
 
 /** JSON has no integers of 64 bits. */

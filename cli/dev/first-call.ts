@@ -3,6 +3,8 @@ import { type Manifest, type ManifestEndpoint, type Network, priceOf, SvcClient 
 import { examplesOf } from '../../src/domain/example-input.js'
 import { OFFER_TRACEPARENT } from './offer-trace.js'
 
+const client = new SvcClient({ retry: false })
+
 export interface Offer {
   readonly url: string
   readonly manifest: Manifest
@@ -20,41 +22,50 @@ export interface FirstCall {
 }
 
 /** `undefined` where no agent listens on this port. */
-export function offerAt(port: number, network?: Network): Promise<Offer | undefined> {
-  return offerOf(`http://127.0.0.1:${port}`, network)
-}
-
-/**
- * `undefined` where no agent answers.
- *
- * @param only the endpoint to be called; the first that has an example where it is absent
- */
-export async function offerOf(url: string, network?: Network, only?: string): Promise<Offer | undefined> {
-  const { origin } = new URL(url)
-  const client = new SvcClient({ retry: false })
-  const manifest = await client.discover(url).catch(() => undefined)
+export async function offerAt(port: number, network?: Network): Promise<Offer | undefined> {
+  const url = `http://127.0.0.1:${port}`
+  const manifest = await manifestAt(url)
   if (!manifest) return undefined
   const auditUrl = `${url}/_svc/audit`
   const hasAudit = await fetch(auditUrl).then(
     ({ ok }) => ok,
     () => false,
   )
-  const offer = { url, manifest, ...(hasAudit && { auditUrl }) }
-  for (const endpoint of manifest.endpoints) {
+  const call = await firstCallOf(manifest, url, network)
+  return { url, manifest, ...(hasAudit && { auditUrl }), ...(call && { call }) }
+}
+
+/** `undefined` where no agent answers. */
+export function manifestAt(url: string): Promise<Manifest | undefined> {
+  return client.discover(url).catch(() => undefined)
+}
+
+/**
+ * The first call that the agent at this address quotes a price for.
+ *
+ * @param only the endpoint to be called; the first that has an example where it is absent
+ */
+export async function firstCallOf(
+  { endpoints }: Manifest,
+  url: string,
+  network?: Network,
+  only?: string,
+): Promise<FirstCall | undefined> {
+  const { origin } = new URL(url)
+  for (const endpoint of endpoints) {
     // Skip endpoints at other origins: the shown call, and the test of it here, go only to the agent that was asked.
     if (!URL.canParse(endpoint.url) || new URL(endpoint.url).origin !== origin) continue
     // An example is JSON: it is not shown for an endpoint that takes text or bytes.
     if (only === undefined ? endpoint.bodyType !== undefined : endpoint.name !== only) continue
-    const call = await firstCall(endpoint, client, network)
-    if (call) return { ...offer, call }
+    const call = await exampleCall(endpoint, network)
+    if (call) return call
   }
-  return offer
+  return undefined
 }
 
 /** The agent itself checks an example: if it quotes a price for it, the example is valid. */
-async function firstCall(
+async function exampleCall(
   endpoint: ManifestEndpoint,
-  client: SvcClient,
   network: Network | undefined,
 ): Promise<FirstCall | undefined> {
   const { url, method, input } = endpoint

@@ -45,8 +45,8 @@ interface Step {
 }
 
 /**
- * The accounts follow from the funder's key: the same at every start, others on another LocalNet, and known to nobody who has
- * not that key. So there is no file to keep.
+ * The accounts follow from the funder's key: the same at every start, others on another LocalNet. Only the holder of that key can
+ * compute them. So there is no file to keep.
  */
 function seedOf(funder: SigningKey, label: Label): Buffer {
   // An ed25519 signature of one text is always the same one.

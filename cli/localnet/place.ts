@@ -13,12 +13,14 @@ export interface PlaceFlags {
 export interface LocalnetPlace extends Required<PlaceFlags> {
   /** The 25 words of an account with ALGO, for a node without kmd. */
   readonly mnemonic: string | undefined
+  /** Whether the user says that a node at a public address is of a private network. */
+  readonly publicAddress?: boolean
 }
 
 const ALGOKIT_TOKEN = 'a'.repeat(64)
 
 /** @throws SvcError `invalid_url` */
-export function localnetPlace(flags: PlaceFlags = {}): LocalnetPlace {
+export function localnetPlace(flags: PlaceFlags & { publicAddress?: boolean } = {}): LocalnetPlace {
   const { env } = process
   const mnemonic = env.SVC_LOCALNET_MNEMONIC || undefined
   // No child process and no crash report contains it.
@@ -30,6 +32,7 @@ export function localnetPlace(flags: PlaceFlags = {}): LocalnetPlace {
     kmdToken: flags.kmdToken ?? (env.SVC_LOCALNET_KMD_TOKEN || ALGOKIT_TOKEN),
     indexer: url(flags.indexer ?? env.SVC_LOCALNET_INDEXER, 8980),
     mnemonic,
+    ...(flags.publicAddress && { publicAddress: true }),
   }
 }
 

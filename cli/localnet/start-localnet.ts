@@ -31,7 +31,7 @@ export interface LocalnetOptions {
   readonly out: string
 }
 
-export const LOCALNET_FACILITATOR_PORT = 4403
+const USUAL_PORT = 4403
 /** Its money is play money, and load tests shall not be stopped by what protects real money. */
 const FEE_PER_DAY_MAX = 100_000_000
 const PER_MINUTE = 1_000_000
@@ -68,7 +68,7 @@ export async function startLocalnet({ place, port, out }: LocalnetOptions): Prom
 async function prepared(place: LocalnetPlace) {
   const client = nodeClient({ url: place.algod, token: place.algodToken }, ALGOD_TOKEN_HEADER)
   try {
-    const genesis = await privateGenesis(client, place.algod)
+    const genesis = await privateGenesis(client, place)
     const of = (usdc: number) =>
       networkFacts({ name: 'localnet', ...genesis, usdc }, why => {
         throw new SvcError(`The node at ${place.algod}: ${why}`, 'invalid_network')
@@ -89,7 +89,7 @@ async function nearUsualPort(
 ): Promise<ServedFacilitator> {
   if (port !== undefined) return serve(port)
   try {
-    return await serve(LOCALNET_FACILITATOR_PORT)
+    return await serve(USUAL_PORT)
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EADDRINUSE') throw error
     return serve(0)

@@ -3,7 +3,7 @@
 import { SvcError } from '../../src/domain/errors.js'
 import { formatUsd } from '../../src/domain/money.js'
 import type { NetworkFacts } from '../../src/domain/network.js'
-import { offerOf } from '../dev/first-call.js'
+import { firstCallOf, manifestAt } from '../dev/first-call.js'
 import { CASES, type Case, type CaseName } from './cases.js'
 import type { SandboxControl } from './sandbox-control.js'
 import { type Answer, openStage, type Target } from './stage.js'
@@ -27,16 +27,17 @@ export async function targetAt(
   { endpoint, body }: { readonly endpoint?: string; readonly body?: unknown },
 ): Promise<Target> {
   const url = agentUrl.replace(/\/+$/, '')
-  const offer = await offerOf(url, network.given, endpoint)
-  if (!offer)
+  const manifest = await manifestAt(url)
+  if (!manifest)
     throw new SvcError(
       `No agent answers at ${url}: start it with svc dev --sandbox, or name its URL`,
       'network_error',
     )
-  const named = offer.manifest.endpoints.find(({ name }) => endpoint === undefined || name === endpoint)
+  const named = manifest.endpoints.find(({ name }) => endpoint === undefined || name === endpoint)
   if (!named) throw new SvcError(`The agent at ${url} sells no ${endpoint}`, 'not_found')
   if (body !== undefined && named.method !== 'GET') return { url: named.url, body: JSON.stringify(body) }
-  if (offer.call) return { url: offer.call.url, body: offer.call.body }
+  const call = await firstCallOf(manifest, url, network.given, endpoint)
+  if (call) return { url: call.url, body: call.body }
   throw new SvcError(
     `No endpoint at ${url} quotes a price for an example of its input: give --endpoint and --body`,
     'invalid_request',
@@ -73,7 +74,7 @@ export function brokenIn(
   const wrong = answers.flatMap(({ status, end }, at) => {
     const allowed = ends[at] ?? []
     if (allowed.includes(end) || allowed.includes(String(status))) return []
-    return [`answer ${at + 1} is ${status || 'none'} ${end}, and may be ${allowed.join(' or ')}`]
+    return [`answer ${at + 1} was ${status || 'none'} ${end}; expected: ${allowed.join(' or ')}`]
   })
   const allowed = charges.map(times => BigInt(times) * price)
   const isPaidRight = allowed.includes(paid)

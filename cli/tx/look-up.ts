@@ -1,10 +1,12 @@
 /** What a node and an indexer know of one transaction. */
 import { ALGOD_TOKEN_HEADER } from '../../src/adapters/algorand/algod-api.js'
+import { transferOf } from '../../src/adapters/algorand/incoming-transfers.js'
 import { INDEXER_TOKEN_HEADER } from '../../src/adapters/algorand/indexer-api.js'
 import { bigintIn, nodeClient, textIn, uint64In } from '../../src/adapters/algorand/node-clients.js'
 import { SvcError } from '../../src/domain/errors.js'
-import type { NetworkFacts } from '../../src/domain/network.js'
+import { type NetworkFacts, otherThan } from '../../src/domain/network.js'
 import { isRecord } from '../../src/domain/x402.js'
+import type { Transfer } from '../../src/ports/incoming-transfers.js'
 
 export type Sighting =
   | { readonly state: 'landed'; readonly round: bigint; readonly moved?: Moved; readonly landedMs?: number }
@@ -14,12 +16,7 @@ export type Sighting =
   | { readonly state: 'unseen'; readonly nodeRound: bigint; readonly indexerRound?: bigint }
 
 /** What a transfer of an asset moves. */
-export interface Moved {
-  readonly payer: string
-  readonly receiver: string
-  readonly asset: string
-  readonly amount: bigint
-}
+export type Moved = Pick<Transfer, 'payer' | 'receiver' | 'asset' | 'amount'>
 
 export interface Places {
   readonly network: NetworkFacts
@@ -33,8 +30,13 @@ export async function lookUp(txId: string, { network, algod, indexerUrl }: Place
   const indexer = indexerUrl === undefined ? undefined : nodeClient({ url: indexerUrl }, INDEXER_TOKEN_HEADER)
   try {
     const params = await node.get('/v2/transactions/params')
-    if (textIn(params, 'genesis-hash') !== network.genesisHash)
-      throw new SvcError(`The node is not on ${network.name}: give another --network`, 'network_mismatch')
+    const genesis = { genesisHash: textIn(params, 'genesis-hash'), genesisId: textIn(params, 'genesis-id') }
+    const other = otherThan(network, genesis)
+    if (other !== undefined)
+      throw new SvcError(
+        `The node is not on ${network.name} (${other}): give another --network`,
+        'network_mismatch',
+      )
     const reply = await node.ask(`/v2/transactions/pending/${txId}?format=json`)
     if (reply.status === 200) return sightingOf(reply.body)
     // Not by its path: a 404 would not say which round the indexer has reached.
@@ -59,7 +61,7 @@ function isOf(txId: string) {
 function sightingOf(body: Record<string, unknown>): Sighting {
   const signed = isRecord(body.txn) ? body.txn : {}
   const txn = isRecord(signed.txn) ? signed.txn : {}
-  const moved = txn.type === 'axfer' ? transferOf(txn) : undefined
+  const moved = txn.type === 'axfer' ? movedIn(txn) : undefined
   if (body['confirmed-round'] !== undefined && body['confirmed-round'] !== 0)
     return { state: 'landed', round: bigintIn(body, 'confirmed-round'), moved }
   const lastValid = bigintIn(txn, 'lv')
@@ -68,7 +70,7 @@ function sightingOf(body: Record<string, unknown>): Sighting {
 }
 
 /** Nodes leave fields out that are zero. `asnd` is whose money a clawback moves. */
-function transferOf(txn: Record<string, unknown>): Moved {
+function movedIn(txn: Record<string, unknown>): Moved {
   return {
     payer: textIn(txn, txn.asnd === undefined ? 'snd' : 'asnd'),
     receiver: textIn(txn, 'arcv'),
@@ -78,18 +80,7 @@ function transferOf(txn: Record<string, unknown>): Moved {
 }
 
 function indexedSighting(transaction: Record<string, unknown>): Sighting {
-  const transfer = transaction['asset-transfer-transaction']
-  const landed = {
-    state: 'landed',
-    round: bigintIn(transaction, 'confirmed-round'),
-    landedMs: Number(bigintIn(transaction, 'round-time')) * 1_000,
-  } as const
-  if (!isRecord(transfer)) return landed
-  const moved = {
-    payer: textIn(typeof transfer.sender === 'string' ? transfer : transaction, 'sender'),
-    receiver: textIn(transfer, 'receiver'),
-    asset: String(bigintIn(transfer, 'asset-id')),
-    amount: uint64In(transfer, 'amount'),
-  }
-  return { ...landed, moved }
+  const { payer, receiver, asset, amount, landedMs } = transferOf(transaction)
+  const landed = { state: 'landed', round: bigintIn(transaction, 'confirmed-round'), landedMs } as const
+  return asset === '' ? landed : { ...landed, moved: { payer, receiver, asset, amount } }
 }

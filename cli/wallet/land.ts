@@ -44,7 +44,7 @@ export type Landing = { readonly txId: string } & (
 export async function land(node: FacilitatorNode, group: readonly SignedTransaction[]): Promise<Landing> {
   const txId = txIdOf(group[0]!.txn)
   const sent = await node.submit(group)
-  // A proxy that sends it twice passes on the answer to the second one.
+  // A proxy may send it twice and pass on only the second answer. 'Already in ledger' then means that the first was accepted.
   if (sent.said === 'refused' && !sent.words.includes(ALREADY_IN_LEDGER))
     return { is: 'refused', words: sent.words, txId }
   const fate = await awaitFate(node, systemClock, txId, systemClock.monotonic() + LANDS_WITHIN_MS)

@@ -1,5 +1,6 @@
 /** A seller: one agent, served by replicas that come and go. */
 import type { RequestListener } from 'node:http'
+import { algorandPaymentReader } from '../../src/adapters/algorand/read-payment.js'
 import { koaHost } from '../../src/adapters/http/koa-app.js'
 import { assemble } from '../../src/app/server/assemble.js'
 import { createDrain, type Drain } from '../../src/app/server/drain.js'
@@ -103,11 +104,13 @@ export class Seller {
       nowMs: roll.between(-conditions.skewMs, conditions.skewMs),
       upMs: roll.between(0, 1_000_000),
     })
+    const reader = algorandPaymentReader()
     const around = {
       clock: process.clock,
       random: seededRandom(`${world.seed}/${name}`),
       transport: world.facilitator.transportFor(process),
       node: world.node.clientFor(process),
+      paymentReader: async () => reader,
     }
     const drain = createDrain(SHUTDOWN_MS, process.clock)
     const settings = settingsOf(

@@ -1,6 +1,6 @@
 /** One episode's world: its time, its chain, its facilitator, its seller, and what really happened. */
 
-import { decodeMember } from '../../src/adapters/algorand/transaction-bytes.js'
+import { decodeMember } from '../../src/adapters/algorand/decode-transaction.js'
 import { TESTNET } from '../../src/domain/network.js'
 import type { Cancel } from '../../src/ports/clock.js'
 import type { Logger } from '../../src/ports/logger.js'

@@ -96,6 +96,16 @@ describe('a call', () => {
     expect(outcome.receipt?.success).toBe(isSaid ? false : undefined)
   })
 
+  it('whose payment nothing can read goes no further; a quote needs no reader', async () => {
+    const cause = new Error('algosdk is missing')
+    const reader = () => Promise.reject(cause)
+    const unreadable = seller({ ...paid, world: { reader } })
+    await expect(unreadable.charge.call('work', unreadable.request)).rejects.toBe(cause)
+    expect(unreadable.seen).toMatchObject({ closes: [], inFlight: 0 })
+    const unpaid = seller({ world: { reader } })
+    expect((await unpaid.charge.call('work', unpaid.request)).final).toBe('quoted')
+  })
+
   it('whose effect throws ends in the state that the machine has for it, and in the log', async () => {
     const cause = new Error('broken')
     const draining = () => {

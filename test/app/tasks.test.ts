@@ -1,10 +1,13 @@
 /** Quoted calls that wait as tasks: what is counted for them, and how long they are kept. */
 import { describe, expect, it } from 'vitest'
+import { memoryRateLimit } from '../../src/adapters/memory/rate-limit.js'
 import { memoryTasks } from '../../src/adapters/memory/task-store.js'
 import type { Rate } from '../../src/app/charge/charge-deps.js'
 import { admit, countVerified } from '../../src/app/charge/effects/admit.js'
 import { tasksOver } from '../../src/app/tasks/tasks-over-store.js'
 import { NO_ADDRESS } from '../../src/ports/charge.js'
+import type { PaymentReader } from '../../src/ports/payment-reader.js'
+import type { RateLimit } from '../../src/ports/rate-limit.js'
 import { ADDRESS, DOWN, type Given, oneCall } from '../support/one-call.js'
 
 const QUOTED = { endpoint: 'work', contextId: 'c', input: { text: 'hello' } }
@@ -15,8 +18,8 @@ function server(rate: Partial<Rate> = {}, given: Given = {}) {
   const endpoint = { rate: { perMinute: 1, per: 'payer', bucket: '', ...rate } } as const
   const reader = {
     read: ({ payload }: { payload?: unknown }) => payload && { txId: payload, payer: payload },
-  }
-  const { world, timeline } = oneCall({ ...given, endpoint, world: { reader, ...given.world } as never })
+  } as PaymentReader
+  const { world, timeline } = oneCall({ ...given, endpoint, reader })
   const tasks = tasksOver(world, {
     store: memoryTasks({ clock: world.clock }),
     terms: { max: 100, inputBytesMax: 100 },
@@ -36,7 +39,7 @@ function server(rate: Partial<Rate> = {}, given: Given = {}) {
       payment: { kind: 'read', value: payment(name) },
       clientAddress: address,
     } as const
-    const { call } = oneCall({ world, endpoint, request })
+    const { call } = oneCall({ world, endpoint, request, reader })
     const admitted = await admit(world, call)
     return admitted === 'admitted' ? countVerified(world, call, endpoint.rate) : admitted
   }
@@ -53,6 +56,19 @@ describe('a rate limit of payers', () => {
     const next = await begin()
     expect(next).not.toBe('limited')
     expect(await pay(next, 'PAYER')).toBe('limited')
+  })
+
+  it('has a task’s count back before the payment is counted, however long that takes', async () => {
+    const limit = memoryRateLimit()
+    const rateLimit: RateLimit = {
+      ...limit,
+      async giveBack(...counted) {
+        await new Promise(setImmediate)
+        await limit.giveBack(...counted)
+      },
+    }
+    const { begin, pay } = server({}, { world: { rateLimit } })
+    expect(await pay(await begin(), 'PAYER')).toBe('verified')
   })
 
   it('lets all payers behind one address pay for the tasks that it let them begin', async () => {

@@ -57,6 +57,22 @@ describe('the feed', () => {
     feed.close()
   })
 
+  it('begins anew with a viewer that was too slow for calls that are forgotten: its calls would have a gap', () => {
+    const feed = feedOf({ capacity: 10 })
+    feed.ended(callOf(0))
+    // It takes one event at a time.
+    const slow = viewer(() => false)
+    const seat = feed.join(slow)!
+    seat.drained()
+    expect(slow.ids()).toEqual(['call-0'])
+    for (let number = 1; number < 25; number++) feed.ended(callOf(number))
+    for (let event = 0; event < 4; event++) seat.drained()
+    expect(slow.told('hello')).toHaveLength(2)
+    expect(slow.ids().at(-1)).toBe('call-24')
+    expect(slow.told('totals')).toHaveLength(1)
+    feed.close()
+  })
+
   it('keeps paid calls where quotes without end follow them', () => {
     const feed = feedOf({ capacity: 100 })
     for (let number = 0; number < 50; number++) feed.ended(callOn(settledPath, 'settled', number))
@@ -93,15 +109,20 @@ describe('the feed', () => {
     feed.close()
   })
 
-  it('keeps what handlers logged for the latest calls alone: logs are large', () => {
+  it('keeps the errors of the latest calls alone, and what their handlers logged: both are large', () => {
     const feed = feedOf()
     const logs = [{ atMs: 1, message: 'read' }]
     for (let number = 0; number < 600; number++)
-      feed.ended({ ...callOn(settledPath, 'settled', number), logs })
+      feed.ended({
+        ...callOn(settledPath, 'settled', number),
+        ...(number % 2 ? { logs } : { error: 'broken' }),
+      })
     const watching = viewer()
     feed.join(watching)
     const told = watching.told('runs').flat()
-    expect(told.filter(run => run.logs).map(({ id }) => id)).toEqual(told.slice(100).map(({ id }) => id))
+    expect(told.filter(({ error, logs }) => error ?? logs).map(({ id }) => id)).toEqual(
+      told.slice(100).map(({ id }) => id),
+    )
     feed.close()
   })
 

@@ -3,10 +3,11 @@ import axe from 'axe-core'
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { defineEndpoint } from '../../src/index.js'
+import { systemClock } from '../../src/ports/clock.js'
 import { openBrowser } from '../support/chromium.js'
 import { closing } from '../support/closing.js'
 import { ask, openSeller, pay, type Seller } from '../support/seller.js'
-import { callOf, callOn, PAYER, pathTo, settledPath, txIdOf, WAYS } from './calls.js'
+import { callOf, callOn, PAYER, pathTo, STARTED_MS, settledPath, txIdOf, WAYS } from './calls.js'
 import { FRAME_MS, SMALL_TEXTS } from './in-page.js'
 import { openWatched, type Watched } from './watched.js'
 
@@ -106,7 +107,9 @@ describe('the page of an agent that sells', () => {
     // Testnet is played by a sandbox here: no explorer would find the transaction.
     expect(await run.locator('a').count()).toBe(0)
     await rows(page).nth(2).click()
-    expect(await run.textContent()).toContain('kept in development only')
+    expect(await run.textContent()).toContain(
+      'kept in development (svc dev, or NODE_ENV=development), and with audit: { token, messages: true }',
+    )
     expect(await run.textContent()).not.toContain('kept for the seller')
 
     await page.getByRole('link', { name: 'Overview' }).click()
@@ -149,8 +152,10 @@ describe('the list', () => {
     expect(said).toEqual([])
   })
 
-  it('forgets the oldest beyond what is remembered', async () => {
-    const { url, feed } = await watched({ capacity: 100 })
+  it('forgets the oldest beyond what is remembered, and says since when a period is whole', async () => {
+    // The server's clock is far behind the browser's.
+    const clock = { ...systemClock, now: () => STARTED_MS + 450_000 }
+    const { url, feed } = await watched({ capacity: 100, clock })
     const { page } = await look(url)
     for (let number = 0; number < 450; number++) feed.ended(callOf(number))
     await page.locator('#run-call-449').waitFor()
@@ -158,6 +163,14 @@ describe('the list', () => {
     expect(known).toBeGreaterThanOrEqual(100)
     expect(known).toBeLessThanOrEqual(110)
     expect(await page.locator('#totals').textContent()).toContain('450 calls')
+    // The period began before the oldest call that is kept.
+    await page.getByLabel('Period').selectOption('last 15 minutes')
+    expect(await page.locator('#shown').textContent()).toMatch(
+      /^[1-9]\d+ of 1\d\d calls.*, kept since 2 Jan, 04:09$/,
+    )
+    await page.getByRole('link', { name: 'Overview' }).click()
+    expect(await page.locator('#income-note').textContent()).toMatch(/^\d+ payments since 2 Jan, 04:09$/)
+    expect(await page.locator('#income-span').textContent()).toContain('per 2 seconds')
   })
 
   it('is filtered by endpoint, outcome and charged, and by a final state of the drawing', async () => {
@@ -186,7 +199,7 @@ describe('the list', () => {
     feed.ended(callOf(1, { final: 'limited' }))
     await expect.poll(shown).toBe(`6 of ${WAYS + 1} calls`)
     await page.getByLabel('Period').selectOption('last hour')
-    expect(await shown()).toBe(`0 of ${WAYS + 1} calls`)
+    expect(await shown()).toMatch(`0 of ${WAYS + 1} calls, kept since `)
   })
 
   it('keeps its selection whatever is filtered, and Escape ends it from anywhere', async () => {

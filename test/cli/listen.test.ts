@@ -1,6 +1,8 @@
 /** `svc listen`: the calls of an agent that runs, as they end. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { isAway } from '../../cli/commands/listen.js'
 import { callsIn } from '../../cli/listen/calls.js'
+import { SvcError } from '../../src/domain/errors.js'
 import { defineEndpoint } from '../../src/index.js'
 import { ask, openSeller, pay, type Seller } from '../support/seller.js'
 import { hear, start, svc } from './run.js'
@@ -52,6 +54,18 @@ describe('svc listen', () => {
     ])
     expect([gone.code, gone.stderr]).toEqual([1, expect.stringContaining('did not answer')])
   })
+})
+
+it.each([
+  [true, undefined],
+  [true, 502],
+  [true, 503],
+  [true, 504],
+  [false, 401],
+  [false, 404],
+  [false, 500],
+])('waits for the agent again (%s) where the answer is %s', (waits, status) => {
+  expect(isAway(new SvcError('no', 'audit_unavailable', status))).toBe(waits)
 })
 
 describe('the stream', () => {

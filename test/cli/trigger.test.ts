@@ -1,10 +1,11 @@
 /** `svc trigger`: every case against an agent that keeps the rules, and what it says of one that does not. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { CASE_NAMES, CASES } from '../../cli/trigger/cases.js'
-import { brokenIn } from '../../cli/trigger/play.js'
+import { brokenIn, targetAt } from '../../cli/trigger/play.js'
+import { TESTNET } from '../../src/domain/network.js'
 import { defineEndpoint } from '../../src/index.js'
 import { openSeller, type Seller } from '../support/seller.js'
-import { svc } from './run.js'
+import { ended, start, svc } from './run.js'
 
 let seller: Seller
 beforeAll(async () => {
@@ -47,6 +48,16 @@ describe('svc trigger', () => {
     expect(seller.sandbox.faults.list()).toEqual([])
   })
 
+  it('asks the agent only for its manifest where the user says what to send', async () => {
+    const asked: unknown[] = []
+    const listen = ({ url }: { url?: string }) => asked.push(url)
+    seller.server.prependListener('request', listen)
+    const target = await targetAt(seller.url, TESTNET, { endpoint: 'echo', body: { a: 1 } })
+    seller.server.off('request', listen)
+    expect(target).toEqual({ url: `${seller.url}/echo`, body: '{"a":1}' })
+    expect(asked).toEqual(['/.well-known/svc.json'])
+  })
+
   it('fails where a rule does not hold', async () => {
     const { code, stdout, stderr } = await svc(
       ['trigger', 'paid', seller.url, '--endpoint', 'fails', '--body', '{}'],
@@ -55,6 +66,7 @@ describe('svc trigger', () => {
     expect(code).toBe(1)
     expect(stdout).toContain('  POST /fails  500 handler_error')
     expect(stdout).toContain('NOT AS PROMISED')
+    expect(stdout).toContain('answer 1 was 500 handler_error; expected: answered')
     expect(stderr).toBe('svc: The rules did not hold: paid (rule_broken)\n')
   })
 
@@ -69,6 +81,14 @@ describe('svc trigger', () => {
     ])
     expect(none.stderr).toContain('(sandbox_unavailable)')
     expect(gone.stderr).toContain('No agent answers at http://127.0.0.1:9')
+  })
+
+  it.each(['SIGINT', 'SIGTERM'] as const)('takes its fault out of the sandbox at %s', async signal => {
+    const child = start(['trigger', 'settle-unknown', seller.url], env())
+    await expect.poll(() => seller.sandbox.faults.list(), { timeout: 20_000 }).toHaveLength(1)
+    child.kill(signal)
+    expect((await ended(child)).code).toBe(1)
+    expect(seller.sandbox.faults.list()).toEqual([])
   })
 
   it('lists the cases', async () => {

@@ -9,10 +9,11 @@ import {
   SignedTransaction,
 } from 'algosdk'
 import { describe, expect, it } from 'vitest'
+import { decodeMember } from '../../src/adapters/algorand/decode-transaction.js'
 import { DIFFERENCES } from '../../src/adapters/algorand/facilitating/group-checks.js'
 import { splitValues } from '../../src/adapters/algorand/msgpack.js'
 import { signingKey } from '../../src/adapters/algorand/signing-keys.js'
-import { bytesToSign, decodeMember } from '../../src/adapters/algorand/transaction-bytes.js'
+import { bytesToSign } from '../../src/adapters/algorand/transaction-bytes.js'
 import { settlementOf, verificationOf } from '../../src/adapters/facilitator/verdict-of-response.js'
 import { TESTNET } from '../../src/domain/network.js'
 import type { SettleAnswer, VerifyAnswer } from '../../src/ports/protocol-facilitator.js'
@@ -78,11 +79,14 @@ describe('before anything is submitted', () => {
     expect(node.asked).not.toContain('submit')
   })
 
-  it('a node of another network gets no signature', async () => {
+  it.each([
+    ['hash', OTHER_HASH],
+    ['id', TESTNET.genesisHash],
+  ])('a node with another genesis %s gets no signature, and is not well', async (_, genesisHash) => {
     const { node, facilitator, pay } = await rig()
     const { payload, requirements } = await pay()
     const params = {
-      'genesis-hash': OTHER_HASH,
+      'genesis-hash': genesisHash,
       'genesis-id': 'other-v1',
       'last-round': 5,
       'min-fee': 1000,

@@ -16,7 +16,7 @@ import { endpoint as defined, type EndpointDef } from '../../src/domain/endpoint
 import { TESTNET } from '../../src/domain/network.js'
 import type { PaymentPayload } from '../../src/domain/x402.js'
 import type { ChargeRequest } from '../../src/ports/charge.js'
-import type { ReadPayment } from '../../src/ports/payment-reader.js'
+import type { PaymentReader, ReadPayment } from '../../src/ports/payment-reader.js'
 import { systemRandom } from '../../src/ports/random.js'
 import { clockOf } from './virtual-clock.js'
 
@@ -48,6 +48,8 @@ export interface Given {
   readonly request?: Partial<ChargeRequest> | undefined
   /** What can be read in the payment that is presented; `unreadable` where nothing can. */
   readonly paid?: Partial<ReadPayment> | 'unreadable'
+  /** Instead of `paid`. */
+  readonly reader?: PaymentReader
   readonly payload?: PaymentPayload
   readonly rules?: Partial<Rules>
   readonly world?: Partial<ChargeDeps>
@@ -63,6 +65,7 @@ export function oneCall(given: Given = {}) {
   const said: string[] = []
   const says = (_: object, message: string) => void said.push(message)
   const { paid, payload = {} } = given
+  const reader = given.reader ?? { read: () => (paid === 'unreadable' ? undefined : { ...READ, ...paid }) }
   const payTo = given.world?.payTo ?? SELLER
   const def = { ...defined({ name: 'work', price: '$0.01', handler: () => ({ done: true }) }), ...given.def }
   const endpoint: EndpointEntry = {
@@ -83,7 +86,7 @@ export function oneCall(given: Given = {}) {
     subscriptions: memorySubscriptions({ clock }),
     rateLimit: memoryRateLimit({ clock, max: 100 }),
     credit: memoryCredit({ clock, max: 100 }),
-    reader: { read: () => (paid === 'unreadable' ? undefined : { ...READ, ...paid }) },
+    reader: async () => reader,
     clock,
     random: systemRandom,
     stop: { draining: () => false, cutting: cut.isTold, onCut: cut.listen },
@@ -127,7 +130,7 @@ export function oneCall(given: Given = {}) {
     world,
     endpoint,
     request,
-    call: Object.assign(newCall(world, endpoint, request), given.call) as Call,
+    call: Object.assign(newCall(world, endpoint, request, reader), given.call) as Call,
     timeline,
     said,
     ended,

@@ -6,6 +6,8 @@ import { bigintIn, type NodeOptions, nodeClient, textIn, uint64In, unavailable }
 
 const PAGE = 1_000
 const TIMEOUT_MS = 30_000
+/** The zero address: how some indexers say that a transfer is no clawback. */
+const NOBODY = 'AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAY5HFKQ'
 
 export function indexedTransfers(options: NodeOptions): IncomingTransfers {
   const node = nodeClient({ nodeTimeoutMs: TIMEOUT_MS, ...options }, 'X-Indexer-API-Token')
@@ -36,7 +38,8 @@ export function indexedTransfers(options: NodeOptions): IncomingTransfers {
   }
 }
 
-function transferOf(transaction: unknown): Transfer {
+/** What an indexer says that a transaction moved. In a clawback the payer is the account that lost the asset, not the sender. */
+export function transferOf(transaction: unknown): Transfer {
   if (!isRecord(transaction)) throw unavailable('a transaction is no object')
   const transfer = transaction['asset-transfer-transaction']
   const landed = {
@@ -46,8 +49,10 @@ function transferOf(transaction: unknown): Transfer {
     ...(typeof transaction.note === 'string' && { note: textFromBase64(transaction.note) }),
   }
   if (!isRecord(transfer)) return { ...landed, receiver: '', asset: '', amount: 0n }
+  const { sender } = transfer
   return {
     ...landed,
+    ...(typeof sender === 'string' && sender !== NOBODY && { payer: sender }),
     receiver: textIn(transfer, 'receiver'),
     asset: bigintIn(transfer, 'asset-id').toString(),
     amount: uint64In(transfer, 'amount'),

@@ -3,8 +3,8 @@
  * node's takes 0.05.
  */
 import { createPrivateKey, createPublicKey, sign } from 'node:crypto'
-import { seedFromMnemonic } from 'algosdk'
 import { SdkError, type SvcError } from '../../domain/errors.js'
+import { seedFromWords } from './mnemonic.js'
 
 export const SEED_BYTES = 32
 const SECRET_KEY_BYTES = 64
@@ -44,11 +44,8 @@ function fromMnemonic(mnemonic: string): KeyPair {
   if (words.length !== MNEMONIC_WORDS) {
     throw invalidKey(`A mnemonic has ${MNEMONIC_WORDS} words, not ${words.length}`)
   }
-  let seed: Uint8Array
-  try {
-    seed = seedFromMnemonic(words.join(' '))
-  } catch {
-    // The cause is dropped, because it may quote the words.
+  const seed = seedFromWords(words)
+  if (seed === undefined) {
     throw invalidKey(
       'The mnemonic has a word that is not in the list, or its last word does not match the others',
     )

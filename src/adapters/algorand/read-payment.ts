@@ -6,16 +6,10 @@ import { isRecord, type PaymentPayload } from '../../domain/x402.js'
 import type { PaymentReader, ReadPayment } from '../../ports/payment-reader.js'
 import { encodeAddress } from './address.js'
 import { encodeBase32 } from './base32.js'
+import { decodeMember, type GroupMember } from './decode-transaction.js'
 import { groupFacts } from './payment-beside-others.js'
 import { verifySignature } from './signing-keys.js'
-import {
-  bytesToSign,
-  decodeMember,
-  GROUP_SIZE_MAX,
-  type GroupMember,
-  hashOf,
-  txIdOf,
-} from './transaction-bytes.js'
+import { bytesToSign, GROUP_SIZE_MAX, hashOf, txIdOf } from './transaction-bytes.js'
 
 /** The length of a group's base64 texts together. A sponsored payment is below 1 kB. */
 const GROUP_TEXT_MAX = 65_536

@@ -1,6 +1,6 @@
 /** Signing keys: a key pair, and the address that it signs for. */
-import { mnemonicFromSeed } from 'algosdk'
 import { encodeAddress } from './address.js'
+import { wordsOfSeed } from './mnemonic.js'
 import { invalidKey, type KeyPair, keyPairFromSecret, keyPairFromSeed, SEED_BYTES } from './node-key-pair.js'
 
 export { verifySignature } from '#platform'
@@ -27,7 +27,7 @@ export function signingKeyFromSeed(seed: Uint8Array): SigningKey {
 /** The 25 words of a 32-byte seed. */
 export function mnemonicOf(seed: Uint8Array): string {
   if (seed.length !== SEED_BYTES) throw invalidKey('A seed has 32 bytes')
-  return mnemonicFromSeed(seed)
+  return wordsOfSeed(seed).join(' ')
 }
 
 function withAddress({ publicKey, sign }: KeyPair): SigningKey {

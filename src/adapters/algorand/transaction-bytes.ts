@@ -1,41 +1,14 @@
-/** Transactions as bytes: decoding the input of others, and hashing and wrapping, which are slow in algosdk. */
+/** Transactions as bytes: hashing and wrapping, which are slow in algosdk. Of it, only types are imported here. */
 import { createHash } from 'node:crypto'
-import {
-  decodeSignedTransaction,
-  decodeUnsignedTransaction,
-  type SignedTransaction,
-  type Transaction,
-} from 'algosdk'
+import type { Transaction } from 'algosdk'
 import { encodeBase32 } from './base32.js'
-import { aroundEntry, endOfValue, mapHasKey } from './msgpack.js'
+import { aroundEntry } from './msgpack.js'
 
 export const GROUP_SIZE_MAX = 16
-
-/** Algorand's limits of a transaction are well below this, logic signatures included. */
-export const TRANSACTION_BYTES_MAX = 16_384
 
 const SIGNED_HEAD = Buffer.from('82a3736967c440', 'hex') // {sig: bin 64
 const SIGNED_BODY = Buffer.from('a374786e', 'hex') //         txn:
 const TX = Buffer.from('TX')
-
-/** A member of a group. `signed` is present where the member came in the wrapper of signatures, even an empty one. */
-export interface GroupMember {
-  readonly txn: Transaction
-  readonly signed?: SignedTransaction
-}
-
-/** Decodes one transaction, wrapped or bare; `undefined` for other input. Never throws and never trusts a length prefix. */
-export function decodeMember(bytes: Uint8Array): GroupMember | undefined {
-  if (bytes.length === 0 || bytes.length > TRANSACTION_BYTES_MAX) return undefined
-  try {
-    if (endOfValue(bytes, 0) !== bytes.length) return undefined
-    if (!mapHasKey(bytes, 'txn')) return { txn: decodeUnsignedTransaction(bytes) }
-    const signed = decodeSignedTransaction(bytes)
-    return { txn: signed.txn, signed }
-  } catch {
-    return undefined
-  }
-}
 
 /** The bytes that are signed, and whose hash is the id: `TX` and the canonical encoding. */
 export function bytesToSign(txn: Transaction): Buffer {

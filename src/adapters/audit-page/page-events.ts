@@ -11,6 +11,10 @@ export interface Hello {
   readonly machine: Pick<Table, 'id' | 'initial' | 'rows'>
   /** Each move of the machine as `state.event`. Runs refer to it by its index. */
   readonly steps: readonly string[]
+  /** The server's time: periods end by it, as its runs have it. */
+  readonly nowMs: number
+  /** When the server began. It keeps no run from before. */
+  readonly sinceMs: number
   /** How many runs the server and the page keep. */
   readonly capacity: number
   /** The address of a transaction in an explorer, without the id at its end. Absent where the network has none. */

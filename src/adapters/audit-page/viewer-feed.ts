@@ -30,17 +30,17 @@ export interface Feed extends CallObserver {
   close(): void
 }
 
-export interface FeedOptions extends Omit<Hello, 'capacity' | 'steps'> {
+export interface FeedOptions extends Omit<Hello, 'capacity' | 'steps' | 'nowMs' | 'sinceMs'> {
   readonly header: JournalHeader
   readonly capacity?: number
-  readonly clock?: Pick<Clock, 'after'>
+  readonly clock?: Pick<Clock, 'after' | 'now'>
 }
 
 const CAPACITY = 10_000
 const VIEWERS_MAX = 16
 const TICK_MS = 250
 const RUNS_AT_ONCE = 500
-/** The runs that keep what their handler said: logs take up to 60 kB each. */
+/** The runs that keep their error and what their handler logged: logs take up to 60 kB each. */
 const MESSAGES_MAX = 500
 /** Proxies and browsers close a connection that is silent for long. */
 const HEARTBEAT_TICKS = 60
@@ -54,6 +54,7 @@ export function createFeed({
   const steps = Object.entries(agent.machine.rows).flatMap(([state, { on }]) =>
     Object.keys(on).map(event => `${state}.${event}`),
   )
+  const sinceMs = clock.now()
   const places = new Map(steps.map((step, at) => [step, at]))
   let kept: RunView[] = []
   const seats = new Set<{ tell(): void; end(): void }>()
@@ -72,7 +73,15 @@ export function createFeed({
       quietTicks = 0
     }
     let toldTotals = 0
+    const greet = () => {
+      next = 0
+      const { id, initial, rows } = agent.machine
+      const times = { nowMs: clock.now(), sinceMs }
+      send('hello', { ...agent, machine: { id, initial, rows }, steps, capacity, ...times })
+    }
     const tell = () => {
+      // It was too slow for calls that are forgotten now. It begins anew, so that its calls have no gap.
+      if (mayWrite && next > 0 && next < kept[0]!.number) greet()
       while (mayWrite && next < told) {
         const from = kept.findLastIndex(({ number }) => number < next) + 1
         const runs = kept.slice(from, from + RUNS_AT_ONCE)
@@ -89,8 +98,7 @@ export function createFeed({
         quietTicks = 0
       }
     }
-    const { id, initial, rows } = agent.machine
-    send('hello', { ...agent, machine: { id, initial, rows }, steps, capacity })
+    greet()
     return {
       tell,
       end: () => viewer.end(),
@@ -112,7 +120,9 @@ export function createFeed({
       const isBooked = bookings.books(call)
       kept.push(viewOf(call, places, told++, isBooked))
       const silenced = kept.length - 1 - MESSAGES_MAX
-      if (kept[silenced]?.logs) kept[silenced] = { ...kept[silenced], logs: undefined }
+      const run = kept[silenced]
+      if (run && (run.error ?? run.logs) !== undefined)
+        kept[silenced] = { ...run, error: undefined, logs: undefined }
       kept = keptOf(kept, capacity)
       totals.calls++
       if (call.charged === 'maybe') totals.inDoubt++

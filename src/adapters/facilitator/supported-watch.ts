@@ -23,6 +23,8 @@ export interface SupportedWatch {
 }
 
 export interface WatchOptions {
+  /** The first callers' wait begins when it resolves. */
+  readonly opened?: Promise<unknown>
   readonly read: () => Promise<Answer>
   readonly network: NetworkFacts
   readonly clock: Pick<Clock, 'after'>
@@ -76,6 +78,12 @@ export function watchSupported(options: WatchOptions): SupportedWatch {
   }
 
   const firstRead = refresh()
+
+  async function firstAnswer(): Promise<void> {
+    await options.opened
+    await Promise.race([firstRead, sleep(options.clock, options.firstWaitMs)])
+  }
+
   return {
     get known() {
       return known
@@ -85,7 +93,7 @@ export function watchSupported(options: WatchOptions): SupportedWatch {
     },
     current() {
       if (known) return known
-      firstWait ??= Promise.race([firstRead, sleep(options.clock, options.firstWaitMs)])
+      firstWait ??= firstAnswer()
       return firstWait.then(() => known)
     },
     refresh,

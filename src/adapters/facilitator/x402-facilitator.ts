@@ -63,6 +63,7 @@ export function x402Facilitator(options: FacilitatorOptions): X402Facilitator {
   const watch = watchSupported({
     network,
     clock,
+    opened: transport.open?.(),
     read: async () => heard(await transport.get('/supported', options.supportedTimeoutMs ?? 5_000)),
     firstWaitMs: options.firstWaitMs ?? 1_000,
     refreshMs: options.refreshMs ?? 5 * 60_000,

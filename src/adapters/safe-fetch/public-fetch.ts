@@ -1,14 +1,20 @@
 /** A `fetch` for URLs of strangers: it connects to public addresses only. */
-import { Agent, fetch as undiciFetch } from 'undici'
-import { guardedConnector } from './public-connector.js'
+import { whenUsed } from '../../ports/when-used.js'
 
 const CONNECT_TIMEOUT_MS = 10_000
 
-let guarded: Agent | undefined
+const undici = whenUsed(async () => {
+  const [{ Agent, fetch }, { guardedConnector }] = await Promise.all([
+    import('undici'),
+    import('./public-connector.js'),
+  ])
+  const connect = guardedConnector({ timeoutMs: CONNECT_TIMEOUT_MS })
+  return { fetch, dispatcher: new Agent({ connect, pipelining: 0 }) }
+})
 
 /** The caller must refuse redirects. Each one is checked when it connects, but another host chose its URL. */
 export const publicFetch: typeof fetch = async (input, init) => {
-  guarded ??= new Agent({ connect: guardedConnector({ timeoutMs: CONNECT_TIMEOUT_MS }), pipelining: 0 })
-  const response = await undiciFetch(input as string, { ...(init as object), dispatcher: guarded })
+  const { fetch, dispatcher } = await undici()
+  const response = await fetch(input as string, { ...(init as object), dispatcher })
   return response as unknown as Response
 }

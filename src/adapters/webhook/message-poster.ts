@@ -1,5 +1,5 @@
 /** Posts messages over kept-alive connections of undici. `fetch-message-poster.ts` does it where undici is missing. */
-import { Agent, request } from 'undici'
+import { whenUsed } from '../../ports/when-used.js'
 
 export interface MessagePoster {
   /** Posts once, and answers the status. Follows no redirect, and ignores what the answer says. */
@@ -17,14 +17,18 @@ export interface Message {
 const ANSWER_BYTES_MAX = 131_072
 
 export function messagePoster(connectionsMax: number): MessagePoster {
-  const dispatcher = new Agent({ connections: connectionsMax })
+  const undici = whenUsed(async () => {
+    const { Agent, request } = await import('undici')
+    return { request, dispatcher: new Agent({ connections: connectionsMax }) }
+  })
   return {
     async post(url, message) {
+      const { request, dispatcher } = await undici()
       const { statusCode, body } = await request(url, { method: 'POST', ...message, dispatcher })
       // The body is read to its end, within bounds, so that the connection can be used again.
       await body.dump({ limit: ANSWER_BYTES_MAX, signal: message.signal }).catch(() => {})
       return statusCode
     },
-    close: () => dispatcher.destroy(),
+    close: async () => (await undici()).dispatcher.destroy(),
   }
 }

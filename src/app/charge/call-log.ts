@@ -1,4 +1,5 @@
 /** What a handler logs for its caller: kept with the call, and sent with an error answer. */
+import { cutText } from '../../domain/cut-text.js'
 import type { Call } from './call-record.js'
 
 const LOGS_MAX = 20
@@ -11,14 +12,14 @@ const LOG_DATA_LENGTH_MAX = 2_000
  */
 export function log(call: Call, atMs: number, message: string, data?: unknown): void {
   if (call.logs.length === LOGS_MAX) call.logs.shift()
-  const entry = { atMs, message: String(message).slice(0, LOG_MESSAGE_LENGTH_MAX) }
+  const entry = { atMs, message: cutText(String(message), LOG_MESSAGE_LENGTH_MAX) }
   call.logs.push(data === undefined ? entry : { ...entry, data: loggable(data) })
 }
 
 function loggable(data: unknown): unknown {
   try {
     const text = JSON.stringify(data, withoutErrors) ?? 'null'
-    return text.length > LOG_DATA_LENGTH_MAX ? `${text.slice(0, LOG_DATA_LENGTH_MAX)}…` : JSON.parse(text)
+    return text.length > LOG_DATA_LENGTH_MAX ? `${cutText(text, LOG_DATA_LENGTH_MAX)}…` : JSON.parse(text)
   } catch {
     return 'not JSON'
   }

@@ -1,5 +1,6 @@
 /** Turns the record of a finished call into its outcome. A transport then renders the outcome. */
 
+import { cutText } from '../../domain/cut-text.js'
 import { reportsCharge } from '../../domain/income-bookings.js'
 import { type ChargeDrawing, type ChargeFinal, OUTCOMES } from '../../domain/machines/charge.machine.js'
 import type { Walked } from '../../domain/state-machine/run-machine.js'
@@ -89,7 +90,7 @@ export function endedCall(
 /** A quote is no failure, and its message is always the same. */
 function messagesOf({ thrown, logs }: Call, { final, problem }: ChargeOutcome) {
   const error = final === 'quoted' ? undefined : (thrown ?? problem?.message)
-  return { error: error?.slice(0, ERROR_LENGTH_MAX), ...(logs.length > 0 && { logs }) }
+  return { error: error && cutText(error, ERROR_LENGTH_MAX), ...(logs.length > 0 && { logs }) }
 }
 
 /** Some errors quote the whole body that they are about. */

@@ -5,7 +5,7 @@ import { isRecord, type PaymentPayload, type PaymentRequirements } from '../../d
 import type { EndedCall, LoggedEntry } from '../../ports/call-observer.js'
 import type { ChargeRequest, Problem } from '../../ports/charge.js'
 import type { Hold, Recorded } from '../../ports/charge-store.js'
-import type { ReadPayment } from '../../ports/payment-reader.js'
+import type { PaymentReader, ReadPayment } from '../../ports/payment-reader.js'
 import type { Cancellation } from './cancellation.js'
 import type { ChargeDeps, EndpointEntry } from './charge-deps.js'
 import { keyOfCall } from './key-of-call.js'
@@ -110,11 +110,17 @@ export interface ReplayedAnswer {
 const TRACEPARENT = /^00-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})$/
 const NO_TRACE = '0'.repeat(32)
 
-export function newCall(deps: ChargeDeps, endpoint: EndpointEntry, request: ChargeRequest): Call {
+/** @param reader absent where the request has no payment to read */
+export function newCall(
+  deps: ChargeDeps,
+  endpoint: EndpointEntry,
+  request: ChargeRequest,
+  reader: PaymentReader | undefined,
+): Call {
   const id = deps.random.uuid()
   const trace = callersTrace(request.headers.traceparent)
   const payload = request.payment.kind === 'read' ? request.payment.value : undefined
-  const read = payload && deps.reader.read(payload)
+  const read = payload && reader?.read(payload)
   const { key, problem: keyProblem } = keyOfCall(deps.rules, request, payload)
   return {
     id,

@@ -36,7 +36,8 @@ export interface ChargeDeps {
   readonly leases: Leases
   readonly pendingCloses: PendingCloses
   readonly pendingWindowMoves: PendingWindowMoves
-  readonly reader: PaymentReader
+  /** The reader of payments, which is loaded for the first of them. A call whose reader cannot be loaded goes no further. */
+  readonly reader: () => Promise<PaymentReader>
   readonly clock: Clock
   readonly random: Random
   readonly stop: Stop

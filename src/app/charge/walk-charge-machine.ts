@@ -25,7 +25,9 @@ export function createCharge(
       if (endpoint === undefined) throw new Error(`no endpoint is named ${name}`)
       inFlight.enter()
       try {
-        const call = newCall(deps, endpoint, request)
+        // A quote waits for nothing.
+        const reader = request.payment.kind === 'read' ? await deps.reader() : undefined
+        const call = newCall(deps, endpoint, request, reader)
         const walked = await run(chargeTable, effects, call, onBroke, deps.clock.monotonic)
         const closed = closeCall(deps, call, walked.final, inFlight)
         const isTakenOver = closed !== undefined && (await closed) === 'superseded'

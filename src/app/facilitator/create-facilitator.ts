@@ -6,7 +6,7 @@ import { type Refused, sponsoredGroup } from '../../adapters/algorand/facilitati
 import { unavailable } from '../../adapters/algorand/node-response-reader.js'
 import { cachedParams } from '../../adapters/algorand/suggested-params.js'
 import { SdkError } from '../../domain/errors.js'
-import { networkIdsOf } from '../../domain/network.js'
+import { networkIdsOf, otherThan } from '../../domain/network.js'
 import { isRecord, X402_VERSION } from '../../domain/x402.js'
 import { systemClock } from '../../ports/clock.js'
 import type {
@@ -55,7 +55,7 @@ export function createFacilitator(options: FacilitatorOptions): ProtocolFacilita
       note('unanswered')
       throw error
     })
-    note(read.genesisHash === network.genesisHash ? 'ok' : 'wrongNetwork')
+    note(otherThan(network, read) === undefined ? 'ok' : 'wrongNetwork')
     if (nodeIs === 'wrongNetwork') throw unavailable('it is of another network')
     return read
   }

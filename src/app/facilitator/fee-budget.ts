@@ -31,8 +31,8 @@ export function feeBudget(perDayMax: bigint, clock: Pick<Clock, 'now' | 'monoton
 
   function turn(): void {
     const today = Math.floor(clock.now() / DAY_MS)
-    // A clock that is set back begins no new day, and so no new budget, until a whole day has really passed: after a jump far
-    // ahead there would be none for as long.
+    // If the clock is set back, the old day goes on for at most 24 real hours. Without that limit, a clock that once jumped a year
+    // ahead would give no new budget for a year.
     if (today <= day && clock.monotonic() - begunAtMs < DAY_MS) return
     day = today
     begunAtMs = clock.monotonic()

@@ -113,7 +113,7 @@ export function paymentSettler({ node, budget, clock, logger }: SettlingDeps) {
   }
 
   /**
-   * Whether another server had this payment submitted. Asked of what was found before this call submitted anything. A wrong yes
+   * Whether another server had this payment submitted. Call it only before this call has submitted the payment. A wrong yes
    * would lose an answer that was paid for; a wrong no only delivers twice.
    */
   function isElsewhere({ txId, withoutSponsor }: Known, asker: Asker | undefined): boolean {

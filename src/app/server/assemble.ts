@@ -2,7 +2,6 @@
 import { ALGOD_TOKEN_HEADER, algodOver } from '../../adapters/algorand/algod-api.js'
 import { algorandChain } from '../../adapters/algorand/chain-reader.js'
 import { INDEXER_TOKEN_HEADER, indexerOver } from '../../adapters/algorand/indexer-api.js'
-import { algorandPaymentReader } from '../../adapters/algorand/read-payment.js'
 import { facilitatorList } from '../../adapters/facilitator/failover.js'
 import { BodyBudget } from '../../adapters/http/body-memory-limit.js'
 import { freeRoutes } from '../../adapters/http/free-routes/index.js'
@@ -29,6 +28,9 @@ import type { PlatformServices } from './platform-services.js'
 import type { Settings } from './settings-from-options.js'
 import { boundedSubscriptions, checkCounting, sweeping } from './subscription-store-upkeep.js'
 import { transportsOf } from './transports.js'
+
+/** When what the first payment needs is loaded, unless a payment comes before. */
+const PREPARED_MS = 500
 
 /** @throws SvcError `invalid_options`, `invalid_facilitator`, `journal_locked`, `journal_unwritable` */
 export function assemble(settings: Settings, drain: Drain, around: PlatformServices) {
@@ -67,7 +69,7 @@ export function assemble(settings: Settings, drain: Drain, around: PlatformServi
     leases,
     pendingCloses: pendingCloses(store, leases, logger, clock),
     pendingWindowMoves: pendingWindowMoves(subscriptions, logger, clock),
-    reader: algorandPaymentReader(),
+    reader: around.paymentReader,
     clock,
     random,
     stop: drain.stop,
@@ -75,6 +77,10 @@ export function assemble(settings: Settings, drain: Drain, around: PlatformServi
     keepsMessages: settings.keepsMessages,
     rules,
   }
+  // A process that was started for a request answers it first.
+  const stopPreparing = clock.after(PREPARED_MS, () => {
+    deps.reader().catch(err => logger.error({ err }, 'no payment can be read'))
+  })
   const stopSweeping = sweeping(deps.subscriptions, clock, logger)
   const charge = createCharge(deps, [...observers.callObservers, ...auditing.callObservers], drain.inFlight)
   const facilitatorUrl = facilitators[0].url
@@ -121,6 +127,7 @@ export function assemble(settings: Settings, drain: Drain, around: PlatformServi
       ...free.flatMap(route => pathsOf(route, basePath).map(path => `${route.method} ${path}`)),
     ],
     async closeRemotes() {
+      stopPreparing()
       stopSweeping()
       deps.leases.close()
       deps.pendingCloses.close()

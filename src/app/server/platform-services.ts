@@ -3,7 +3,9 @@
 import { jsonTransport, nodeClient } from '#platform'
 import type { NodeClient, NodeOptions } from '../../adapters/algorand/node-response-reader.js'
 import { type Clock, systemClock } from '../../ports/clock.js'
+import type { PaymentReader } from '../../ports/payment-reader.js'
 import { type Random, systemRandom } from '../../ports/random.js'
+import { whenUsed } from '../../ports/when-used.js'
 import type { ServerOptions } from './server-options.js'
 
 export interface PlatformServices {
@@ -13,6 +15,8 @@ export interface PlatformServices {
   readonly transport: typeof jsonTransport
   /** How nodes and indexers are reached. */
   readonly node: (options: NodeOptions, tokenHeader: string) => NodeClient
+  /** Loads what reads payments. */
+  readonly paymentReader: () => Promise<PaymentReader>
 }
 
 export function platformServices({ clock }: Pick<ServerOptions, 'clock'>): PlatformServices {
@@ -21,6 +25,10 @@ export function platformServices({ clock }: Pick<ServerOptions, 'clock'>): Platf
     random: systemRandom,
     transport: jsonTransport,
     node: nodeClient,
+    paymentReader: whenUsed(async () => {
+      const { algorandPaymentReader } = await import('../../adapters/algorand/read-payment.js')
+      return algorandPaymentReader()
+    }),
   }
 }
 

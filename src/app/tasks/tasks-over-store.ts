@@ -79,7 +79,7 @@ export function tasksOver(deps: ChargeDeps, { store, terms, quoteLifeMs }: Tasks
     async take(id, payment) {
       const name = nameOf(id)
       const token = random.uuid()
-      const read = reader.read(payment)
+      const read = (await reader()).read(payment)
       const by = { name, payment: read?.txId ?? unreadable(payment), token }
       const taken = await store.take({ ...by, lifeMs: quoteLifeMs + UNTIL_PAID_MS })
       switch (taken.verdict) {
@@ -90,6 +90,7 @@ export function tasksOver(deps: ChargeDeps, { store, terms, quoteLifeMs }: Tasks
         case 'taken': {
           const call = opened(taken.content, id)
           const rate = endpoints.get(call.endpoint)?.rate
+          // Awaited: the payment is counted next, and would be refused where its task took the address's last place.
           if (taken.isFirst && rate) await uncountTask(deps, rate, call.clientAddress)
           return {
             verdict: 'taken',

@@ -5,7 +5,8 @@
 import { SignedTransaction, type Transaction } from 'algosdk'
 import { parseBaseUnits } from '../../../domain/money.js'
 import { isRecord, X402_VERSION } from '../../../domain/x402.js'
-import { decodeMember, GROUP_SIZE_MAX } from '../transaction-bytes.js'
+import { decodeMember } from '../decode-transaction.js'
+import { GROUP_SIZE_MAX } from '../transaction-bytes.js'
 import { isCanonical, isSignedBy } from './canonical-and-signed.js'
 import { encoded } from './encoded-transactions.js'
 

@@ -3,7 +3,7 @@ import type { AuditEvents, Hello, Totals } from '../page-events.js'
 import { button, byId, element, say } from './dom-elements.js'
 import { Filters } from './filters.js'
 import { Drawing } from './machine-view.js'
-import { count, TIME_ZONE, usd } from './number-format.js'
+import { count, dateAndMinute, TIME_ZONE, usd } from './number-format.js'
 import { Overview } from './overview.js'
 import { clock } from './page-clock.js'
 import { showDetail } from './run-detail.js'
@@ -107,7 +107,9 @@ function showTotals({ calls, charged, taken }: Totals): void {
 function show(added: number): void {
   list.show(runs.shown, added)
   const hidden = runs.quotesHidden === 0 ? '' : `, ${count(runs.quotesHidden)} quotes hidden`
-  say('shown', `${count(runs.shown.length)} of ${count(runs.known)} calls${hidden}`)
+  const { partSinceMs } = runs
+  const kept = partSinceMs === undefined ? '' : `, kept since ${dateAndMinute(partSinceMs)}`
+  say('shown', `${count(runs.shown.length)} of ${count(runs.known)} calls${hidden}${kept}`)
   showEmpty()
   redrawSoon()
 }
@@ -124,7 +126,7 @@ function showEmpty(): void {
       ? ['No call has ended yet. It will show here as soon as one has.']
       : quotesHidden > 0
         ? ['Only quotes are here, and they are hidden.', button('Show quotes', () => filters.showQuotes())]
-        : ['No call is like this.', button('Clear the filters', () => filters.clear())]
+        : ['No call matches the filters.', button('Clear the filters', () => filters.clear())]
   // The same offer stays: a new one would lose the focus of the keyboard.
   if (byId('empty').dataset.text === text) return
   byId('empty').dataset.text = text
@@ -141,5 +143,5 @@ function redraw(): void {
   redrawnMs = clock.monotonic()
   if (hello === undefined) return
   if (byId('overview').hidden) drawing.tell(runs.shown)
-  else overview.show(runs.shown, hello, filters.chosen.periodMs, runs.quotesHidden)
+  else overview.show(runs, hello)
 }

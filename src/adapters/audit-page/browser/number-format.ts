@@ -62,6 +62,10 @@ export function dateAndTime(ms: number): string {
   return new Date(ms).toLocaleString('en-GB', { dateStyle: 'medium', timeStyle: 'medium' })
 }
 
+export function dateAndMinute(ms: number): string {
+  return moment(ms, 60_000, DAY_MS)
+}
+
 const DAY_MS = 86_400_000
 
 /** A moment on an axis whose marks are `stepMs` apart, of a plot that is `spanMs` long. */

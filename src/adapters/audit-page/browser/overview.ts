@@ -1,8 +1,8 @@
 /** The overview: what the shown calls earned, what became of them, and how long they took. */
 import type { Hello, RunView } from '../page-events.js'
 import { byId, element, say } from './dom-elements.js'
-import { count, duration, percent, shortened, span, TIME_ZONE, usd } from './number-format.js'
-import { clock } from './page-clock.js'
+import { count, dateAndMinute, duration, percent, shortened, span, TIME_ZONE, usd } from './number-format.js'
+import type { Runs } from './runs.js'
 import {
   percentile,
   percentiles,
@@ -64,16 +64,14 @@ export class Overview {
 
   constructor(readonly onChoose: (name: 'endpoint' | 'final', value: string) => void) {}
 
-  show(runs: readonly RunView[], { steps, machine }: Hello, periodMs: number, quotesHidden: number): void {
+  show({ shown: runs, quotesHidden, span: chosen, partSinceMs }: Runs, { steps, machine }: Hello): void {
     const sums = sumsOf(runs)
     this.#tiles(sums, runs, quotesHidden)
+    if (partSinceMs !== undefined) byId('income-note').append(` since ${dateAndMinute(partSinceMs)}`)
     if (runs.length === 0) return
     const startsMs = runs.map(({ startedMs }) => startedMs)
-    const nowMs = clock.now()
-    const spans =
-      periodMs > 0
-        ? spansOf(nowMs - periodMs, nowMs, SPANS_MAX)
-        : spansOf(least(startsMs), -least(startsMs.map(ms => -ms)), SPANS_MAX)
+    const [fromMs, untilMs] = chosen ?? [least(startsMs), -least(startsMs.map(ms => -ms))]
+    const spans = spansOf(fromMs, untilMs, SPANS_MAX)
     const booked = summed(spans, runs, run => (run.isBooked ? Number(run.amount) : 0))
     this.#income.show(spans, [booked], `Income over time: ${usd(sums.income)} together`)
     const byResult = RESULTS.map(result => summed(spans, runs, run => Number(resultOf(run) === result)))

@@ -51,7 +51,7 @@ function said({ error, logs = [], final }: RunView, { keepsMessages }: Hello): H
           element(
             'p',
             'hint',
-            'The handler’s message is kept in development only: under svc dev, or where NODE_ENV is development.',
+            'The handler’s message is kept in development (svc dev, or NODE_ENV=development), and with audit: { token, messages: true }.',
           ),
         ]
       : []),

@@ -14,14 +14,18 @@ export interface Filter {
 
 export class Runs {
   #all: RunView[] = []
+  #aheadMs = 0
+  #serverSinceMs = 0
   #filter: Filter = { endpoint: '', final: '', charged: '', periodMs: 0, quotes: false }
   #capacity = 10_000
   /** Oldest first. */
   shown: RunView[] = []
   quotesHidden = 0
 
-  begin({ capacity }: Hello): void {
+  begin({ capacity, nowMs, sinceMs }: Hello): void {
     this.#capacity = capacity
+    this.#aheadMs = nowMs - clock.now()
+    this.#serverSinceMs = sinceMs
     this.#all = []
     this.#choose()
   }
@@ -49,6 +53,31 @@ export class Runs {
     return this.#all.length
   }
 
+  /** By the server's clock, as all times of runs are. */
+  get nowMs(): number {
+    return clock.now() + this.#aheadMs
+  }
+
+  /** When the chosen period begins; `undefined` where it is all that is kept. */
+  get #periodBeganMs(): number | undefined {
+    const { periodMs } = this.#filter
+    return periodMs === 0 ? undefined : this.nowMs - periodMs
+  }
+
+  /** From when on calls are kept, where that is later than the chosen period begins: sums are of a part of the period. */
+  get partSinceMs(): number | undefined {
+    const oldest = this.#all[0]
+    // The server forgot the calls that ended before the oldest one.
+    const sinceMs = oldest && oldest.number > 0 ? oldest.startedMs + oldest.ms : this.#serverSinceMs
+    return sinceMs > (this.#periodBeganMs ?? Number.POSITIVE_INFINITY) ? sinceMs : undefined
+  }
+
+  /** The time that the chosen calls are of; `undefined` where their own times say it. */
+  get span(): readonly [fromMs: number, untilMs: number] | undefined {
+    const beganMs = this.#periodBeganMs
+    return beganMs === undefined ? undefined : [this.partSinceMs ?? beganMs, this.nowMs]
+  }
+
   #choose(): void {
     this.shown = []
     this.quotesHidden = 0
@@ -56,8 +85,8 @@ export class Runs {
   }
 
   #show(runs: readonly RunView[]): void {
-    const { endpoint, final, charged, periodMs, quotes } = this.#filter
-    const sinceMs = periodMs === 0 ? Number.NEGATIVE_INFINITY : clock.now() - periodMs
+    const { endpoint, final, charged, quotes } = this.#filter
+    const sinceMs = this.#periodBeganMs ?? Number.NEGATIVE_INFINITY
     for (const run of runs) {
       const passes =
         (endpoint === '' || run.endpoint === endpoint) &&

@@ -103,7 +103,7 @@ export function spansOf(fromMs: number, untilMs: number, most: number): Spans {
   const lastedMs = Math.max(untilMs - fromMs, 1)
   const widthMs =
     WIDTHS_MS.find(width => lastedMs / width < most - 1) ?? Math.ceil(lastedMs / DAY / (most - 1)) * DAY
-  // The offset of one moment, so that a day that begins summer time is an hour off.
+  // The time zone is read once. On days when the clocks change, spans are one hour off.
   const offsetMs = new Date(untilMs).getTimezoneOffset() * MINUTE
   const first = Math.floor((fromMs - offsetMs) / widthMs)
   const last = Math.floor((untilMs - offsetMs) / widthMs)

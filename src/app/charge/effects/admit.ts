@@ -79,7 +79,10 @@ export async function countTask(
   }
 }
 
-/** Gives back the count of a task whose payment has come: the payment is counted itself. */
+/**
+ * Gives back the count of a task whose payment has come: the payment is counted itself. Also in a later minute, whose count it then
+ * lowers: a payment must find room there too. So an address can begin up to twice as many tasks in a minute, if it pays for older ones.
+ */
 export async function uncountTask(
   { logger, rateLimit }: Pick<ChargeDeps, 'logger' | 'rateLimit'>,
   { bucket, per, perMinute }: Rate,

@@ -1,0 +1,41 @@
+/** What is kept of a call keeps no long text alive: V8's `slice` is a view of the whole. */
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+import { expect, it } from 'vitest'
+import { log } from '../../src/app/charge/call-log.js'
+import { endedCall, outcomeOf } from '../../src/app/charge/call-outcome.js'
+import { scene } from '../support/charge-fixture.js'
+import { full, walked } from '../support/ended-call.js'
+
+const CALLS = 40
+const LENGTH = 500_000
+const longText = (at: number) => `${at}, `.repeat(LENGTH).slice(0, LENGTH)
+
+it.each([
+  ['the error of a handler', keptOfError],
+  ['a message that a handler logs', (at: number) => keptOfLog(longText(at))],
+  ['the data that a handler logs', (at: number) => keptOfLog('read', longText(at))],
+])('of %s only the beginning stays in memory', (_, keptOf) => {
+  const before = heapBytes()
+  const kept = Array.from({ length: CALLS }, (_, at) => keptOf(at))
+  expect(heapBytes() - before).toBeLessThan((CALLS * LENGTH) / 4)
+  expect(JSON.stringify(kept)).toContain('39, 39, ')
+})
+
+function keptOfError(at: number) {
+  const { world, call } = full({ thrown: longText(at) })
+  const ended = walked('failed')
+  return endedCall({ ...world, keepsMessages: true }, call, outcomeOf(world, call, ended), ended).error
+}
+
+function keptOfLog(...said: [message: string, data?: unknown]) {
+  const { call } = scene()
+  log(call, 5, ...said)
+  return call.logs
+}
+
+function heapBytes(): number {
+  setFlagsFromString('--expose-gc')
+  runInNewContext('gc')()
+  return process.memoryUsage().heapUsed
+}

@@ -1,0 +1,23 @@
+/** The log of `svc facilitator` and `svc localnet`: whole, on one line, and harmless to a terminal. */
+import { afterEach, expect, it, vi } from 'vitest'
+import { STDERR_LOGGER } from '../../cli/stderr-logger.js'
+
+afterEach(() => vi.restoreAllMocks())
+
+function logged(fields: object): string {
+  const write = vi.spyOn(process.stderr, 'write').mockReturnValue(true)
+  STDERR_LOGGER.warn(fields, 'it happened')
+  return write.mock.calls.map(([text]) => text).join('')
+}
+
+it.each([
+  [{ cause: 'status 502', txId: 'TX' }, '(cause: status 502, txId: TX)'],
+  [{ node: 'wrongNetwork' }, '(node: wrongNetwork)'],
+  [{ err: new Error('no answer'), count: 3 }, '(count: 3): no answer'],
+  [{ cause: 'a\u001b[2J\nb' }, '(cause: a\\u001b[2J\\u000ab)'],
+  [{ err: new Error('\u001b]0;title\u0007') }, '\\u001b]0;title\\u0007'],
+])('%j', (fields, text) => {
+  const line = logged(fields)
+  expect(line).toMatch(/^svc: it happened[ -~]*\n$/)
+  expect(line).toContain(text)
+})

@@ -1,0 +1,78 @@
+/** `svc tx`: what a node or an indexer says of a transaction, and whether that is a payment. */
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { describe, expect, it } from 'vitest'
+import { whyNoPayment } from '../../cli/commands/tx.js'
+import { lookUp, type Sighting } from '../../cli/tx/look-up.js'
+import { indexedTransfers } from '../../src/adapters/algorand/incoming-transfers.js'
+import { TESTNET } from '../../src/domain/network.js'
+import { closing } from '../support/closing.js'
+
+const TX = 'T'.repeat(52)
+const ZERO = 'AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAY5HFKQ'
+const PARAMS = {
+  'genesis-id': TESTNET.genesisId,
+  'genesis-hash': TESTNET.genesisHash,
+  'last-round': 9,
+}
+
+/** Answers each path with JSON, and 404 where it has none. */
+async function nodeWith(answers: Readonly<Record<string, unknown>>): Promise<string> {
+  const server = createServer(({ url = '' }, response) => {
+    const body = answers[url.split('?')[0]!]
+    response.writeHead(body ? 200 : 404).end(JSON.stringify(body ?? { message: 'no' }))
+  }).listen(0, '127.0.0.1')
+  closing({ close: () => void server.close() })
+  await new Promise(resolve => server.once('listening', resolve))
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+}
+
+function indexed(transfer?: object) {
+  const transaction = { id: TX, sender: 'SENDER', 'confirmed-round': 5, 'round-time': 7 }
+  return transfer ? { ...transaction, 'asset-transfer-transaction': transfer } : transaction
+}
+
+async function sightedBy(params: object, transaction: object): Promise<Sighting> {
+  const node = await nodeWith({ '/v2/transactions/params': params })
+  const indexerUrl = await nodeWith({
+    '/v2/transactions': { transactions: [transaction], 'current-round': 9 },
+  })
+  return lookUp(TX, { network: TESTNET, algod: { url: node, token: undefined }, indexerUrl })
+}
+
+const usdc = { receiver: 'SELLER', 'asset-id': Number(TESTNET.usdcId), amount: 10_000 }
+
+describe('svc tx', () => {
+  it.each([
+    ['a transfer of USDC', usdc, undefined],
+    ['an opt-in to USDC', { ...usdc, amount: 0 }, 'it moved $0.00 in USDC'],
+    ['a transfer of another asset', { ...usdc, 'asset-id': 5 }, 'it moved 10000 base units of asset 5'],
+    ['no transfer', undefined, 'it moved no asset'],
+  ])('takes for a payment what moved USDC alone: %s', async (_, transfer, why) => {
+    const told = whyNoPayment(await sightedBy(PARAMS, indexed(transfer)), TESTNET)
+    expect(told?.code).toBe(why && 'not_a_payment')
+    if (why) expect(told!.message).toContain(why)
+  })
+
+  it.each([
+    ['hash', { ...PARAMS, 'genesis-hash': 'other' }],
+    ['id', { ...PARAMS, 'genesis-id': 'other-v1.0' }],
+  ])('asks no node with another genesis %s', async (_, params) => {
+    await expect(sightedBy(params, indexed(usdc))).rejects.toMatchObject({ code: 'network_mismatch' })
+  })
+})
+
+describe('the payer of a transfer that an indexer lists', () => {
+  it.each([
+    ['its sender', usdc, 'SENDER'],
+    ['its sender, where nobody is named besides', { ...usdc, sender: ZERO }, 'SENDER'],
+    ['who lost the asset, in a clawback', { ...usdc, sender: 'OWNER' }, 'OWNER'],
+  ])('is %s, for svc tx and for audits', async (_, transfer, payer) => {
+    const sighting = await sightedBy(PARAMS, indexed(transfer))
+    expect(sighting).toMatchObject({ state: 'landed', moved: { payer, receiver: 'SELLER' } })
+    const url = await nodeWith({ [`/v2/transactions/${TX}`]: { transaction: indexed(transfer) } })
+    const transfers = indexedTransfers({ url })
+    expect(await transfers.find(TX)).toMatchObject({ payer })
+    await transfers.close()
+  })
+})

@@ -99,7 +99,12 @@ async function stored(redisUrl: string) {
   const redis = new Redis(redisUrl)
   const states = async (pattern: string) => {
     const keys = await redis.keys(pattern)
-    return counted(await Promise.all(keys.map(async key => (await redis.hget(key, 'state')) ?? 'gone')))
+    return counted(await Promise.all(keys.map(stateOf)))
+  }
+  const stateOf = async (key: string) => {
+    // A completed claim is a string.
+    if ((await redis.type(key)) === 'string') return 'completed'
+    return (await redis.hget(key, 'state')) ?? 'gone'
   }
   const claims = await states('*:claim:*')
   const payments = await states('*:payment:*')

@@ -15,10 +15,27 @@ import { config } from './child.mjs'
 const HELD_MS = 150
 const BODY = { text: 'the quick brown fox' }
 
-const SCRIPTS = { svcOpen: 'open', svcRecord: 'record', svcClose: 'close', svcRun: 'run', rlflxIncr: 'limit' }
+const SCRIPTS = {
+  svcOpen: 'open',
+  svcRecord: 'record',
+  svcClose: 'close',
+  svcRun: 'run',
+  svcCreditTake: 'credit',
+  svcCreditGive: 'credit',
+  rlflxIncr: 'limit',
+}
+/** How the rate limit looks up a count, in one trip. */
+const LOOK_UP = 'MULTI + GET + PTTL + EXEC'
 
 /** In the order in which they were sent. */
 let sent = []
+/** What is sent in one turn of the event loop is one trip. */
+let turn = 0
+const onTurn = () => {
+  turn++
+  setImmediate(onTurn).unref()
+}
+onTurn()
 
 class Watched extends Redis {
   /** The stores' own connection is made of the client that they are given. */
@@ -27,8 +44,9 @@ class Watched extends Redis {
   }
 
   sendCommand(command, stream) {
-    const entry = { name: this.nameOf(command), answered: false }
-    sent.push(entry)
+    const entry = { name: this.nameOf(command), turn, answered: false }
+    // The server's time is asked for once a minute.
+    if (entry.name !== 'TIME') sent.push(entry)
     return super.sendCommand(command, stream).finally(async () => {
       await sleep(HELD_MS)
       entry.answered = true
@@ -70,7 +88,7 @@ async function callsAt(prefix, options) {
     const waited = sent.filter(({ answered }) => answered)
     await sleep(2 * HELD_MS)
     const told = sent.filter(entry => !waited.includes(entry))
-    found.push({ name, waited: waited.map(({ name }) => name), told: told.map(({ name }) => name) })
+    found.push({ name, waited: tripsOf(waited), told: told.map(({ name }) => name) })
     return response
   }
   const payment = async path => {
@@ -97,6 +115,12 @@ async function callsAt(prefix, options) {
     'Idempotency-Key': 'key-of-the-benchmark-window',
   })
   return found
+}
+
+function tripsOf(commands) {
+  const trips = new Map()
+  for (const { name, turn } of commands) trips.set(turn, [...(trips.get(turn) ?? []), name])
+  return [...trips.values()].map(names => names.join(' + ').replace(LOOK_UP, 'look up'))
 }
 
 const found = {

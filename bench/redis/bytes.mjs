@@ -54,7 +54,7 @@ async function completed({ charges }, hold) {
   }
   const lives = { leaseMs: LEASE_MS, paymentTtlMs: PAYMENT_TTL_MS, claimTtlMs: PAYMENT_TTL_MS + WINDOW_MS }
   await charges.record({ ...hold, recorded, ...lives })
-  await charges.close({ ...hold, how: 'complete', windowMs: WINDOW_MS })
+  await charges.close({ ...hold, how: 'complete', retentionMs: WINDOW_MS })
 }
 
 const KINDS = {

@@ -28,7 +28,17 @@ export function withTimeout<T>(
 ): Promise<T> {
   return new Promise((resolve, reject) => {
     const cancel = clock.after(ms, () => reject(new Error(late)))
-    promise.then(resolve, reject).finally(cancel)
+    // `finally` would make two promises more, for every command of a store.
+    promise.then(
+      value => {
+        cancel()
+        resolve(value)
+      },
+      cause => {
+        cancel()
+        reject(cause)
+      },
+    )
   })
 }
 

@@ -5,9 +5,11 @@ import type { ChargeDeps } from '../../src/app/charge/charge-deps.js'
 import { seal, unseal } from '../../src/app/charge/claim-name-and-seal.js'
 import { record } from '../../src/app/charge/effects/record.js'
 import { recover } from '../../src/app/charge/effects/recover.js'
+import { keyId } from '../../src/app/charge/subscription-key.js'
 import type { Landing } from '../../src/ports/chain.js'
 import type { RecordMove, Resolved, ResolveMove } from '../../src/ports/charge-store.js'
 import type { Settlement } from '../../src/ports/facilitator.js'
+import type { SubscriptionStore } from '../../src/ports/subscriptions.js'
 
 const NOW_MS = 1_000_000
 const HOUR_MS = 3_600_000
@@ -140,6 +142,25 @@ describe('recording', () => {
     expect(answer).toBe('storeDown')
     expect(call.storeSilent).toBe(storeSilent)
   })
+
+  it('waits for one trip where a window is sold: window and answer leave together, the window first', async () => {
+    const sent: string[] = []
+    let arrive = () => {}
+    const arrived = new Promise<void>(resolve => {
+      arrive = resolve
+    })
+    const stored = async (what: string) => {
+      if (sent.push(what) === 2) arrive()
+      await arrived
+      return 'recorded'
+    }
+    const it = scene({ endpoint: selling }, {
+      store: { record: () => stored('answer') },
+      subscriptions: { put: () => stored('window') },
+    } as unknown as Partial<ChargeDeps>)
+    expect(await record(it.world, it.call)).toBe('recorded')
+    expect(sent).toEqual(['window', 'answer'])
+  })
 })
 
 describe('recovery', () => {
@@ -154,6 +175,8 @@ describe('recovery', () => {
     readonly confirmOnChain?: boolean
     readonly credit?: unknown
     readonly call?: Partial<Call>
+    readonly onSettle?: () => void
+    readonly subscriptions?: Pick<SubscriptionStore, 'get' | 'put'>
   }
 
   async function recovered({ landing = 'unknown', says = 'unknown', resolved = 'completed', ...rest }: Case) {
@@ -171,6 +194,7 @@ describe('recovery', () => {
         supported: async () => ({}),
         settle: async () => {
           seen.settled++
+          rest.onSettle?.()
           return { verdict: says }
         },
       },
@@ -181,6 +205,7 @@ describe('recovery', () => {
           return resolved
         },
       },
+      subscriptions: rest.subscriptions,
     } as unknown as Partial<ChargeDeps>)
     return { answer: await recover(world, call), verdicts, seen, call }
   }
@@ -229,6 +254,40 @@ describe('recovery', () => {
     ],
   ])('%s', async (_, trouble, answer, verdicts) => {
     expect(await recovered(trouble)).toMatchObject({ answer, verdicts })
+  })
+
+  describe('of a window that was sold', () => {
+    const window = { key: 'svc_key', expiresAtMs: NOW_MS + HOUR_MS, callsLeft: 3 }
+    const sold = seal({ ...TOLD, answer: ANSWER, window } as never, SECRET, 'claim', random)
+    const selling = { def: { name: 'work' }, terms: { requirements: () => ({}) }, periodMs: HOUR_MS }
+
+    async function recoveredSale(get: SubscriptionStore['get']) {
+      const done: string[] = []
+      const { answer } = await recovered({
+        says: 'settled',
+        onSettle: () => void done.push('settled'),
+        subscriptions: {
+          get,
+          put: (id, { endpoint, expiresAtMs, callsLeft }) => {
+            expect([id, endpoint, expiresAtMs, callsLeft]).toEqual([
+              keyId('SELLER', 'svc_key'),
+              'work',
+              window.expiresAtMs,
+              3,
+            ])
+            done.push('stored')
+          },
+        },
+        call: { recorded: { answer: sold, payment }, endpoint: selling as unknown as Call['endpoint'] },
+      })
+      return [answer, ...done]
+    }
+
+    it('stores a window that is missing before it settles, leaves one that is there as it is, and settles blindly for none', async () => {
+      expect(await recoveredSale(async () => undefined)).toEqual(['found', 'stored', 'settled'])
+      expect(await recoveredSale(async () => ({ ...window, endpoint: 'work' }))).toEqual(['found', 'settled'])
+      expect(await recoveredSale(() => Promise.reject(new Error('down')))).toEqual(['storeDown'])
+    })
   })
 
   it('settles again only the very payment that was recorded', async () => {

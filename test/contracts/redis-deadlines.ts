@@ -4,6 +4,7 @@ import { redisChargeStore } from '../../src/adapters/redis/charge-store.js'
 import { PRELUDE } from '../../src/adapters/redis/lua/prelude.js'
 import { orphan, type Scene, scene } from '../../src/testing/charge-store/fixture.js'
 import type { TestRunner } from '../../src/testing.js'
+import { fieldsOf } from '../support/redis-transitions.js'
 import type { VirtualRedis, World } from '../support/redis-virtual.js'
 
 export function redisDeadlines({ describe, it }: TestRunner, redis: () => VirtualRedis): void {
@@ -38,7 +39,7 @@ export function redisDeadlines({ describe, it }: TestRunner, redis: () => Virtua
     }
     const everything = async ({ prefix, keys }: World) => {
       const { client } = redis()
-      return Promise.all((await keys()).map(async key => [key, await client.hgetall(prefix + key)]))
+      return Promise.all((await keys()).map(async key => [key, await fieldsOf(client, prefix + key)]))
     }
 
     for (const [name, move] of Object.entries(moves)) {

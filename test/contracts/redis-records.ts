@@ -4,6 +4,7 @@ import { redisChargeStore } from '../../src/adapters/redis/charge-store.js'
 import { LAPSED_KEPT_MS } from '../../src/domain/machines/claim-and-payment.rules.js'
 import { orphan, type Scene, scene } from '../../src/testing/charge-store/fixture.js'
 import type { TestRunner } from '../../src/testing.js'
+import { fieldsOf as storedFieldsOf } from '../support/redis-transitions.js'
 import type { VirtualRedis, World } from '../support/redis-virtual.js'
 
 /** The end of a key is told by the server's real clock, which goes on while a test looks. */
@@ -22,7 +23,14 @@ export function redisRecords({ describe, it }: TestRunner, redis: () => VirtualR
     const { client } = redis()
     const name = (await keys()).find(key => key.includes(`:${kind}:`))
     if (name === undefined) return undefined
-    return { fields: await client.hgetall(prefix + name), lifeMs: await client.pttl(prefix + name) }
+    const fields = Object.entries(await storedFieldsOf(client, prefix + name)).map(([field, value]) => [
+      field,
+      String(value),
+    ])
+    return {
+      fields: Object.fromEntries(fields) as Record<string, string>,
+      lifeMs: await client.pttl(prefix + name),
+    }
   }
 
   async function livesFor(world: World, kind: 'claim' | 'payment', ms: number): Promise<void> {
@@ -111,6 +119,18 @@ export function redisRecords({ describe, it }: TestRunner, redis: () => VirtualR
       await livesFor(world, 'claim', s.retentionMs)
       expect(await fieldsOf(world, 'payment')).toMatchObject({ state: 'spent' })
       await livesFor(world, 'payment', 50 * s.leaseMs)
+    })
+
+    it('completed by an earlier version of this package, in a hash: the answer, and the token that may resolve it again', async () => {
+      const { s, world } = await stored()
+      await s.open(s.call('a'))
+      await s.record(s.call('a'))
+      const name = (await world.keys()).find(key => key.includes(':claim:'))!
+      await redis().client.hset(world.prefix + name, 'state', 'completed')
+      expect(await s.open(s.call('b'))).toEqual({ verdict: 'replayable', answer: Buffer.from('answer') })
+      expect(await s.record(s.call('a'))).toBe('recorded')
+      expect(await s.close(s.call('a'), 'complete')).toBe('superseded')
+      expect(await s.resolve(s.call('a'), 'found')).toBe('completed')
     })
 
     it('covered by a window: its answer for as long, and no payment', async () => {

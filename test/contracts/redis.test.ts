@@ -1,5 +1,6 @@
 /** Every port's contract on a real Redis. Its time is the server's, so these tests wait; most of them at once. */
 import { randomUUID } from 'node:crypto'
+import type { Redis } from 'ioredis'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { redisChargeStore } from '../../src/adapters/redis/charge-store.js'
 import { type Connection, connect } from '../../src/adapters/redis/connection.js'
@@ -19,6 +20,7 @@ import {
   subscriptionsContract,
   tasksContract,
 } from '../../src/testing.js'
+import { closing } from '../support/closing.js'
 import { anyRedis } from '../support/redis-server.js'
 import { passed as advance } from '../support/redis-time.js'
 
@@ -64,6 +66,30 @@ rateLimitContract(runner, 'redis', () => ({
 }))
 
 runsContract(runner, 'redis', capacity => redisRuns(connection, prefix(), capacity))
+
+it('sends what one turn of the event loop asks in one write', async () => {
+  const own = closing(connect(redis.url, { commandTimeoutMs: 5_000 }))
+  await own.send(client => client.ping())
+  const { stream } = own.client as Redis
+  const [many, one] = [vi.spyOn(stream, '_writev'), vi.spyOn(stream, '_write')]
+  const [windows, credit] = [redisSubscriptions(own, prefix()), redisCredit(own, prefix())]
+  const credited = credit.take('payer', { start: 1, max: 1, idleMs: LEASE_MS })
+  const found = Promise.resolve().then(() => Promise.all(['a', 'b', 'c'].map(id => windows.get(id))))
+  expect([await found, await credited]).toEqual([[undefined, undefined, undefined], true])
+  expect(many.mock.calls.map(([chunks]) => chunks.length)).toEqual([4])
+  expect(one).not.toHaveBeenCalled()
+})
+
+it('opens windows that an earlier version of this package stored as JSON', async () => {
+  const name = prefix()
+  const store = redisSubscriptions(connection, name)
+  const record = { endpoint: 'a b', expiresAtMs: Date.now() + 60_000 }
+  await connection.send(client => client.set(`${name}window:old`, JSON.stringify(record), 'EX', 60))
+  expect(await store.get('old')).toEqual(record)
+  const take = { token: 'token', leaseMs: LEASE_MS }
+  expect(await store.take('old', { ...take, endpoint: 'a b' })).toEqual({ verdict: 'taken' })
+  expect(await store.take('old', { ...take, endpoint: 'a' })).toEqual({ verdict: 'none' })
+})
 
 it('tells Redis of a burst of calls in one command, of the newest only', async () => {
   let told = 0

@@ -6,6 +6,7 @@ import { defineEndpoint } from '../../src/index.js'
 import { redisStores } from '../../src/redis.js'
 import { closing } from '../support/closing.js'
 import { emptiedRedis } from '../support/emptied-redis.js'
+import { fieldsOf } from '../support/redis-transitions.js'
 import { childReplica, openReplicas } from '../support/replicas.js'
 import { ask, pay, receiptIn, type Seller, signFor } from '../support/seller.js'
 
@@ -141,8 +142,8 @@ describe('a replica that dies while it settles', () => {
 
 async function settlingClaims(client: Redis): Promise<number> {
   const keys = await client.keys('*:claim:*')
-  const states = await Promise.all(keys.map(key => client.hget(key, 'state')))
-  return states.filter(state => state === 'settling').length
+  const records = await Promise.all(keys.map(key => fieldsOf(client, key)))
+  return records.filter(({ state }) => String(state) === 'settling').length
 }
 
 /** Waits as long as each refusal says, like any patient client. */

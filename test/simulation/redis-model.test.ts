@@ -7,6 +7,7 @@ import { redisChargeStore } from '../../src/adapters/redis/charge-store.js'
 import { serverTime } from '../../src/adapters/redis/server-time.js'
 import { chargeStoreContract } from '../../src/testing.js'
 import { chargeStoreModelContract } from '../contracts/charge-store/model.js'
+import { fieldsOf } from '../support/redis-transitions.js'
 import { type VirtualRedis, virtualRedis } from '../support/redis-virtual.js'
 import { advanceMs, answerTo, histories, made, PREFIX, type Side, sideOf } from './store-histories.js'
 
@@ -107,8 +108,10 @@ interface Stored {
 async function storedIn({ client }: VirtualRedis, prefix: string): Promise<Map<string, Stored>> {
   const stored = new Map<string, Stored>()
   for (const key of await client.keys(`${prefix}*`)) {
-    const fields = Object.entries(await client.hgetallBuffer(key))
-    const text = fields.map(([name, value]) => [name, value.toString('latin1')] as const)
+    const text = Object.entries(await fieldsOf(client, key)).map(([name, value]) => [
+      name,
+      value.toString('latin1'),
+    ])
     stored.set(key, { fields: Object.fromEntries(text), leftMs: await client.pttl(key) })
   }
   return stored

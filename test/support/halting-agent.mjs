@@ -35,7 +35,8 @@ function haltingAt(move, store) {
     async [move](...given) {
       await at(`before ${move}`)
       const moving = store[move](...given)
-      if (halt?.at === `during ${move}`) setImmediate(at, halt.at)
+      // The command leaves at the end of this turn. What is set here, when all promises of the turn are done, comes after it.
+      if (halt?.at === `during ${move}`) process.nextTick(setImmediate, at, halt.at)
       const answer = await moving
       await at(`after ${move}`)
       return answer

@@ -1,4 +1,5 @@
 /** Watches what moves do to the stored records, and refuses whatever the drawings do not show. */
+import type { Redis } from 'ioredis'
 import { expect } from 'vitest'
 import type { Connection } from '../../src/adapters/redis/connection.js'
 import { claimTable } from '../../src/domain/machines/claim.machine.js'
@@ -49,6 +50,17 @@ function reachable(rows: Rows, from: string): Set<string> {
 async function states(connection: Connection, prefix: string): Promise<Map<string, string>> {
   const redis = connection.client
   const keys = await redis.keys(`${prefix}*`)
-  const stored = await Promise.all(keys.map(key => redis.hget(key, 'state')))
-  return new Map(keys.map((key, at) => [key, stored[at]!]))
+  const stored = await Promise.all(keys.map(key => fieldsOf(redis as Redis, key)))
+  return new Map(keys.map((key, at) => [key, String(stored[at]!.state)]))
+}
+
+const UNPACK = /* lua */ `return cmsgpack.unpack(redis.call('GET', KEYS[1]))`
+
+/** The fields of a record, also where it is a string, as a completed claim is. */
+export async function fieldsOf(redis: Redis, key: string): Promise<Record<string, Buffer>> {
+  if ((await redis.type(key)) === 'hash') return redis.hgetallBuffer(key)
+  const packed = await redis.callBuffer('EVAL', UNPACK, 1, key)
+  const [token, bodyHash, isRecordedByToken, answer] = packed as [Buffer, Buffer, number | null, Buffer]
+  const final = { state: Buffer.from('completed'), token, bodyHash, answer }
+  return isRecordedByToken ? { ...final, recordedBy: token } : final
 }

@@ -22,7 +22,7 @@ export const close: Move = (records, [, , asked, retentionMs, given]) => {
     claimMoved = records.moveAlong(claim, CLOSING_EVENTS[how].claim)
   }
 
-  if (claimMoved) records.keepFinal(claim!, retentionMs!, ...(answer === undefined ? [] : ['answer', answer]))
+  if (claimMoved) records.keepFinal(claim!, retentionMs!, answer)
   if (paymentMoved) records.keep(payment)
   return (!key.c || claimMoved) && (!key.p || paymentMoved) ? 'closed' : 'superseded'
 }

@@ -80,10 +80,30 @@ export class Records {
     this.hashes.expire(record.name, leaseMs + LAPSED_KEPT_MS)
   }
 
-  keepFinal(claim: Stored, retentionMs: string, ...pairs: readonly string[]): void {
-    this.keep(claim, ...pairs)
-    this.hashes.drop(claim.name, 'txId', 'firstValid', 'lastValid')
-    this.hashes.expire(claim.name, retentionMs)
+  /** Redis has a string of these fields, and the model a hash: whoever reads a claim sees the same. */
+  keepFinal(claim: Stored, retentionMs: string, answer?: string): void {
+    const { drawing, name, state, token } = claim
+    if (state === drawing.initial) {
+      this.keep(claim)
+      return
+    }
+    const kept = ['bodyHash', 'recordedBy', 'answer'].map(field => this.hashes.get(name, field))
+    const [bodyHash, recordedBy, recorded] = kept
+    const by = recordedBy === token ? ['recordedBy', recordedBy!] : []
+    this.hashes.delete(name)
+    this.hashes.set(
+      name,
+      'state',
+      state,
+      'token',
+      token!,
+      'bodyHash',
+      bodyHash!,
+      'answer',
+      answer ?? recorded!,
+      ...by,
+    )
+    this.hashes.expire(name, retentionMs)
   }
 
   presented(payment: Stored | undefined): string {

@@ -11,8 +11,8 @@ import type {
   Recorded,
   Resolved,
 } from '../../ports/charge-store.js'
-import type { Connection } from './connection.js'
-import { chargeKeys } from './key-names.js'
+import type { Connection, ScriptArgument } from './connection.js'
+import { claimKey, payerPlace, paymentKey } from './key-names.js'
 import { CLOSE } from './lua/close.js'
 import { OPEN } from './lua/open.js'
 import { RECORD } from './lua/record.js'
@@ -22,7 +22,13 @@ import { moveInTime } from './move-in-time.js'
 import { serverTime } from './server-time.js'
 
 /** The scripts' names for the keys: c the claim, p the presented payment, r the recorded one. */
-type Roles = Readonly<Partial<Record<'c' | 'p' | 'r', string | undefined>>>
+const ROLES = ['c', 'p', 'r'] as const
+
+/** The keys that a move is about, and a letter for each. */
+interface Roles {
+  readonly letters: string
+  readonly keys: readonly string[]
+}
 
 /** The part of a connection that the store uses. */
 export type ChargeConnection = Pick<Connection, 'commandTimeoutMs' | 'onUp' | 'script' | 'send'>
@@ -34,22 +40,24 @@ export function redisChargeStore(
   /** The connection of moves that must survive a failover before money moves. */
   replicated = connection,
 ): ChargeStore {
-  const keys = chargeKeys(prefix)
-  const rolesOf = (hold: Hold): Roles => ({ c: keys.claim(hold), p: keys.payment(hold.slot, hold.payment) })
+  const rolesOf = (hold: Hold, recorded?: string): Roles => {
+    const place = payerPlace(prefix, hold.slot)
+    const given = {
+      c: claimKey(place, hold),
+      p: paymentKey(place, hold.payment),
+      r: paymentKey(place, recorded),
+    }
+    const roles = ROLES.filter(role => given[role] !== undefined)
+    return { letters: roles.join(''), keys: roles.map(role => given[role]!) }
+  }
   const move = (name: string, lua: string, { script: define } = connection) => {
     const script = define(name, lua)
-    return (roles: Roles, token: string, args: readonly (string | number | Buffer)[]) => {
-      const given = Object.entries(roles).filter((entry): entry is [string, string] => entry[1] !== undefined)
-      const letters = given.map(([role]) => role).join('')
-      return script(
-        given.map(([, key]) => key),
-        [letters, token, ...args],
-      )
-    }
+    return ({ letters, keys }: Roles, token: string, args: readonly ScriptArgument[]) =>
+      script(keys, [letters, token, ...args])
   }
   const inTime = (name: string, lua: string, on = connection) => {
     const send = move(name, lua, on)
-    return (roles: Roles, token: string, args: readonly (string | number | Buffer)[]) =>
+    return (roles: Roles, token: string, args: readonly ScriptArgument[]) =>
       moveInTime(connection, time, deadlineMs => send(roles, token, [deadlineMs, ...args]))
   }
   const open = inTime('svcOpen', OPEN)
@@ -93,7 +101,7 @@ export function redisChargeStore(
     },
 
     async resolve(hold) {
-      const roles = { ...rolesOf(hold), r: keys.payment(hold.slot, hold.txId) }
+      const roles = rolesOf(hold, hold.txId)
       const { verdict, txId, retentionMs, leaseMs } = hold
       return String(await resolve(roles, hold.token, [verdict, txId, retentionMs, leaseMs])) as Resolved
     },

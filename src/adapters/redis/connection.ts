@@ -49,12 +49,14 @@ export function connect(
     attempting = false
   })
 
+  const gather = gathering(client)
+  const sent = <T>(command: (client: RedisClient) => Promise<T>) => {
+    gather()
+    return command(client)
+  }
+
   async function send<T>(command: (client: RedisClient) => Promise<T>): Promise<T> {
-    if (!attempting) return inTime(commandTimeoutMs, command(client))
-    return inTime(
-      commandTimeoutMs,
-      attempted.then(() => command(client)),
-    )
+    return inTime(commandTimeoutMs, attempting ? attempted.then(() => sent(command)) : sent(command))
   }
 
   return {
@@ -64,7 +66,8 @@ export function connect(
     script(name, lua) {
       client.defineCommand(name, { lua })
       const commands = client as unknown as Record<string, (...args: unknown[]) => Promise<unknown>>
-      return (keys, args) => send(() => commands[`${name}Buffer`]!(keys.length, ...keys, ...args))
+      const run = commands[`${name}Buffer`]!.bind(client)
+      return (keys, args) => send(() => run(keys.length, ...keys, ...args))
     },
     isUp: () => client.status === 'ready',
     onUp(listener) {
@@ -98,6 +101,27 @@ function openClient(redisOrUrl: RedisClient | string, commandTimeoutMs: number):
     clusterRetryStrategy: reconnectAfterMs,
     redisOptions: failFast,
   })
+}
+
+/**
+ * Lets the commands of one turn of the event loop leave in one write, at its end; on a Cluster in one for each node. A write is a
+ * system call and wakes Redis, which then answers all of them in one. The client's own pipelines are not used: the commands of
+ * one wait for the answers to the one before it, so they would be sent after their time limit.
+ */
+function gathering(client: RedisClient): () => void {
+  let isGathering = false
+  return () => {
+    if (isGathering) return
+    isGathering = true
+    const nodes = client.isCluster ? (client as Cluster).nodes() : [client as Redis]
+    // A node that is not connected has no stream.
+    const streams = nodes.flatMap(({ stream }): Redis['stream'][] => (stream ? [stream] : []))
+    for (const stream of streams) stream.cork()
+    setImmediate(() => {
+      isGathering = false
+      for (const stream of streams) stream.uncork()
+    })
+  }
 }
 
 function reconnectAfterMs(attempt: number): number {

@@ -1,7 +1,7 @@
 /** A counter for each payer, shared by all processes. Promise: see the port. */
-import { createHash } from 'node:crypto'
 import type { CreditStore } from '../../ports/handler-credit.js'
 import type { Connection } from './connection.js'
+import { shortHash } from './key-names.js'
 
 /** start, idleMs -> 1 where a run was taken. */
 export const TAKE = /* lua */ `
@@ -21,8 +21,7 @@ export function redisCredit(connection: Connection, prefix: string): CreditStore
   const take = connection.script('svcCreditTake', TAKE)
   const give = connection.script('svcCreditGive', GIVE)
   // The name is hashed: where no payer can be read, it holds the caller's network address.
-  const keyOf = (payer: string) =>
-    `${prefix}credit:${createHash('sha256').update(payer).digest('base64url').slice(0, 22)}`
+  const keyOf = (payer: string) => `${prefix}credit:${shortHash(payer)}`
   return {
     take: async (payer, { start, idleMs }) => (await take([keyOf(payer)], [start, idleMs])) === 1,
     give: async (payer, runs, { max, idleMs }) => void (await give([keyOf(payer)], [runs, max, idleMs])),

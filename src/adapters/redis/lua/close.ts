@@ -19,13 +19,11 @@ local paymentMoved = paymentOurs and moveAlong(payment, CLOSING_EVENTS[how].paym
 local claimMoved = false
 if claimOurs then
   -- Without an answer there is nothing to replay, so the key is released.
-  if not answer and redis.call('HEXISTS', claim.name, 'answer') == 0 then how = 'release' end
+  if not answer and not claim.final and redis.call('HEXISTS', claim.name, 'answer') == 0 then how = 'release' end
   claimMoved = moveAlong(claim, CLOSING_EVENTS[how].claim)
 end
 
-if claimMoved then
-  if answer then keepFinal(claim, retentionMs, 'answer', answer) else keepFinal(claim, retentionMs) end
-end
+if claimMoved then keepFinal(claim, retentionMs, answer) end
 if paymentMoved then keep(payment) end
 return (not key.c or claimMoved) and (not key.p or paymentMoved) and 'closed' or 'superseded'
 `

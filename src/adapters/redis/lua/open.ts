@@ -7,7 +7,7 @@ local bodyHash, leaseMs = ARGV[4], tonumber(ARGV[5])
 local claim, payment = find(CLAIM, key.c), find(PAYMENT, key.p)
 
 if claim then
-  local kept = redis.call('HMGET', claim.name, 'bodyHash', 'answer', 'txId', 'firstValid', 'lastValid')
+  local kept = read(claim, 'bodyHash', 'answer', 'txId', 'firstValid', 'lastValid')
   if kept[1] ~= bodyHash then return { 'reused' } end
   if lists(claim, 'evicted') then return { 'replayable', kept[2] } end
   if claim.token ~= token and nowMs < claim.leaseEndsMs then

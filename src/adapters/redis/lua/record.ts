@@ -12,7 +12,7 @@ if key.p and (not payment or payment.token ~= token) then return 'superseded' en
 local claimReady = not claim or lists(claim, 'recorded')
 local paymentReady = not payment or lists(payment, 'recorded')
 if not claimReady or not paymentReady then
-  if claim and redis.call('HGET', claim.name, 'recordedBy') ~= token then return 'superseded' end
+  if claim and read(claim, 'recordedBy')[1] ~= token then return 'superseded' end
   -- The later answer replaces the recorded one, until the claim has its outcome.
   if claim and lists(claim, 'completed') then redis.call('HSET', claim.name, 'answer', ARGV[7]) end
   return 'recorded'

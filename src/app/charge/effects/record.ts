@@ -1,6 +1,6 @@
 import { bodyBytes } from '../../../domain/handler-answer.js'
 import type { RecordMove } from '../../../ports/charge-store.js'
-import { type Call, type ReplayedAnswer, storeDown } from '../call-record.js'
+import { type Call, type ReplayedAnswer, type SoldWindow, storeDown } from '../call-record.js'
 import type { ChargeDeps } from '../charge-deps.js'
 import { seal } from '../claim-name-and-seal.js'
 import { landsWithinMs, paymentLifeMs } from '../payment-life.js'
@@ -15,18 +15,34 @@ const NOTHING = new Uint8Array()
 export async function record(deps: ChargeDeps, call: Call) {
   const stop = stopReason(deps, call)
   if (stop !== undefined) return stop
-  const { hold } = call
   try {
-    if (call.endpoint.periodMs !== undefined) await storeWindow(deps, call, call.endpoint.periodMs)
-    if (hold !== undefined && (await deps.store.record(recordMove(deps, call))) === 'superseded')
-      return 'superseded'
+    if ((await keep(deps, call)) === 'superseded') return 'superseded'
   } catch (cause) {
     deps.logger.error({ err: cause }, 'a store did not record; nothing is charged')
-    // A failure to store the window says nothing about the charge store.
-    call.storeSilent = call.endpoint.periodMs === undefined || call.window !== undefined
     return storeDown(call)
   }
   return stopReason(deps, call) ?? 'recorded'
+}
+
+/**
+ * Stores the window and records the answer, at the same time. A process that ends between the two may leave an answer whose
+ * window is not stored: recovery stores it before it settles.
+ */
+async function keep(deps: ChargeDeps, call: Call): Promise<'recorded' | 'superseded' | undefined> {
+  const { periodMs } = call.endpoint
+  if (periodMs !== undefined) call.window = await newWindow(deps, call, periodMs)
+  const move = call.hold && recordMove(deps, call)
+  const recording = async () => move && deps.store.record(move)
+  const [stored, recorded] = await Promise.allSettled([
+    call.window && storeWindow(deps, call, call.window),
+    recording(),
+  ])
+  // Without a window that is stored there is none to drop.
+  if (stored.status === 'rejected') call.window = undefined
+  call.storeSilent = recorded.status === 'rejected'
+  if (recorded.status === 'rejected') throw recorded.reason
+  if (stored.status === 'rejected') throw stored.reason
+  return recorded.value
 }
 
 function stopReason(deps: ChargeDeps, call: Call) {
@@ -73,19 +89,25 @@ export function replayedAnswer(deps: ChargeDeps, call: Call): ReplayedAnswer {
   }
 }
 
-/** Stores the window before its payment settles, so a key that cannot be kept is never charged for. */
-async function storeWindow(deps: ChargeDeps, call: Call, periodMs: number): Promise<void> {
+async function newWindow(deps: ChargeDeps, call: Call, periodMs: number): Promise<SoldWindow> {
   const key = newKey(deps)
   // The period starts at the last moment at which the payment can land, so settling takes no paid minute. A payment
   // that was signed for longer than the quote asks does not extend it.
   const withinMs = Math.min(landsWithinMs(call.read), call.requirements!.maxTimeoutSeconds * 1_000)
   const leftMs = Math.min(call.settleByMs - deps.clock.monotonic(), withinMs)
   const expiresAtMs = Math.ceil((await windowsNow(deps)) + leftMs) + periodMs
-  const { name, subscription } = call.endpoint.def
-  const calls = subscription?.calls
+  const calls = call.endpoint.def.subscription?.calls
   // This call is the first of the window.
-  const record = { endpoint: name, expiresAtMs, ...(calls !== undefined && { callsLeft: calls - 1 }) }
-  const window = { key, id: keyId(deps.recordOwner, key), expiresAtMs, callsLeft: record.callsLeft }
-  await deps.subscriptions.put(window.id, record)
-  call.window = window
+  const callsLeft = calls === undefined ? undefined : calls - 1
+  return { key, id: keyId(deps.recordOwner, key), expiresAtMs, callsLeft }
+}
+
+/** Stores the window before its payment settles, so a key that cannot be kept is never charged for. */
+export async function storeWindow(
+  { subscriptions }: Pick<ChargeDeps, 'subscriptions'>,
+  { endpoint }: Pick<Call, 'endpoint'>,
+  { id, expiresAtMs, callsLeft }: Omit<SoldWindow, 'key'>,
+): Promise<void> {
+  const counted = callsLeft !== undefined && { callsLeft }
+  await subscriptions.put(id, { endpoint: endpoint.def.name, expiresAtMs, ...counted })
 }

@@ -5,7 +5,9 @@ import type { Call, ReplayedAnswer } from '../call-record.js'
 import type { ChargeDeps } from '../charge-deps.js'
 import { unseal } from '../claim-name-and-seal.js'
 import { creditorOf, giveCredit } from '../handler-credit.js'
+import { keyId } from '../subscription-key.js'
 import { untilCut } from '../until-cut.js'
+import { storeWindow } from './record.js'
 import { settlementOf } from './settle.js'
 
 const UNDECIDED_RETRY_MS = 5_000
@@ -17,6 +19,13 @@ const UNDECIDED_RETRY_MS = 5_000
  */
 export async function recover(deps: ChargeDeps, call: Call) {
   const recorded = call.recorded!
+  try {
+    if (call.endpoint.periodMs !== undefined) await keepWindow(deps, call, recorded)
+  } catch (cause) {
+    deps.logger.error({ err: cause }, 'the window of a call that stopped while settling was not stored')
+    call.retryAfterMs = UNDECIDED_RETRY_MS
+    return 'storeDown'
+  }
   const landing = await landingOf(deps, call, recorded)
   if (landing === 'unknown') return undecided(call)
   const sinceMs = deps.clock.monotonic()
@@ -47,6 +56,15 @@ export async function recover(deps: ChargeDeps, call: Call) {
     call.retryAfterMs = UNDECIDED_RETRY_MS
     return 'storeDown'
   }
+}
+
+/** The earlier call may have stopped when its answer was recorded and the window that it sold was not stored. */
+async function keepWindow(deps: ChargeDeps, call: Call, recorded: Recorded): Promise<void> {
+  const { window } = answerOwed(call, recorded)
+  if (window === undefined) return
+  const id = keyId(deps.recordOwner, window.key)
+  // A window that is stored may have been used: it keeps its count.
+  if (!(await deps.subscriptions.get(id))) await storeWindow(deps, call, { ...window, id })
 }
 
 function owed(call: Call, recorded: Recorded): 'found' | 'notKept' {

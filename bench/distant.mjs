@@ -1,7 +1,5 @@
-/**
- * How long a paid call takes where each trip to the facilitator takes 50 ms, and how many connections the facilitator sees. At 32
- * calls at once the processes are a quarter busy: what is seen is the waiting.
- */
+/** How long a paid call takes where each trip to the facilitator takes 50 ms, and how many connections the facilitator sees. */
+import { setTimeout } from 'node:timers/promises'
 import { CONNECTIONS } from './load.mjs'
 import { inMarket } from './market.mjs'
 import { openTo } from './one-connection.mjs'
@@ -12,8 +10,9 @@ import { markdown } from './table.mjs'
 const TRIP_MS = 50
 const TRIPS = 2
 const BAR_MS = 3
-const CALLS_A_CONNECTION = 40
-const WARM_UP_CALLS = 20
+const EVERY_MS = 10
+const CALLS = 1_000
+const WARM_UP_CALLS = 500
 
 export function distant(bench) {
   return inMarket(bench, async market => {
@@ -31,7 +30,7 @@ export function distant(bench) {
       await answeredIn(server, next, WARM_UP_CALLS)
       found.push({
         name,
-        ms: await answeredIn(server, next, CALLS_A_CONNECTION),
+        ms: await answeredIn(server, next, CALLS),
         ...(await seenBy(facilitator)),
       })
       await server.stop()
@@ -40,19 +39,24 @@ export function distant(bench) {
   })
 }
 
-/** The milliseconds of each call, over as many connections as in the other rows. */
+/**
+ * The milliseconds of each call. One begins every 10 ms, whether or not the ones before have ended: where all begin together, each
+ * waits for the CPU of the others, and not for the facilitator.
+ */
 async function answeredIn(server, next, calls) {
-  const requests = await Promise.all(Array.from({ length: CONNECTIONS * calls }, next))
-  const times = await Promise.all(
-    Array.from({ length: CONNECTIONS }, async () => {
-      const connection = await openTo(server)
-      const own = []
-      for (let at = 0; at < calls; at++) own.push(await connection.whole(requests.pop()))
-      connection.close()
-      return own
-    }),
-  )
-  return times.flat().sort((a, b) => a - b)
+  const requests = await Promise.all(Array.from({ length: calls }, next))
+  const free = await Promise.all(Array.from({ length: CONNECTIONS }, () => openTo(server)))
+  const startMs = performance.now()
+  const times = requests.map(async (request, at) => {
+    await setTimeout(startMs + at * EVERY_MS - performance.now())
+    const connection = free.pop()
+    const tookMs = await connection.whole(request)
+    free.push(connection)
+    return tookMs
+  })
+  const sorted = (await Promise.all(times)).sort((one, other) => one - other)
+  for (const connection of free) connection.close()
+  return sorted
 }
 
 async function seenBy({ url }) {

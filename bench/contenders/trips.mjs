@@ -23,6 +23,7 @@ const SCRIPTS = {
   svcCreditTake: 'credit',
   svcCreditGive: 'credit',
   rlflxIncr: 'limit',
+  svcLimitGiveBack: 'limit',
 }
 /** How the rate limit looks up a count, in one trip. */
 const LOOK_UP = 'MULTI + GET + PTTL + EXEC'

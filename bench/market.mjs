@@ -1,7 +1,7 @@
 /** What a row needs besides load: servers that share one facilitator, payments for them, a Redis. */
 import { paymentHeader, paymentPool, paymentSigner, quoteOf, SPONSOR_SECRET_KEY } from './payments.mjs'
 import { start } from './process.mjs'
-import { startRedis } from './redis/server.mjs'
+import { startCluster, startRedis } from './redis/server.mjs'
 
 /** The contenders whose CPU profile is asked for. */
 const OURS = new Set(['ours', 'fetch', 'client-ours'])
@@ -17,7 +17,7 @@ export async function inMarket(bench, row) {
 }
 
 function marketOf({ facilitator, parties, algod, payTo, profile, notes }, opened) {
-  const payments = quote => paymentPool(quote, algod)
+  const payments = (quote, payers) => paymentPool(quote, algod, payers)
   /** What a contender must know of its surroundings. */
   const place = { facilitatorUrl: facilitator.url, payTo, sponsorSecretKey: SPONSOR_SECRET_KEY }
   return {
@@ -37,6 +37,11 @@ function marketOf({ facilitator, parties, algod, payTo, profile, notes }, opened
       opened.push(redis)
       notes.add(`Redis ${redis.version}: appendonly yes, appendfsync everysec, no maxmemory.`)
       return redis
+    },
+    async redisCluster() {
+      const cluster = await startCluster()
+      opened.push(cluster)
+      return cluster
     },
     /** The header of one payment for what a server asks. */
     async payOnce(server, path, body) {

@@ -30,18 +30,21 @@ export async function quoteOf(url, path, body) {
   return { header, ...JSON.parse(Buffer.from(header, 'base64').toString()) }
 }
 
-/** The payload of one more payment, under this quote. */
-export function paymentSigner(algod) {
-  const signer = algorandPaymentSigner({ key: payer, network: TESTNET, algod, paramsMaxAgeMs: 3_600_000 })
+/** The payload of one more payment, under this quote, by each payer in turn. */
+export function paymentSigner(algod, payers = [payer]) {
+  const signers = payers.map(key =>
+    algorandPaymentSigner({ key, network: TESTNET, algod, paramsMaxAgeMs: 3_600_000 }),
+  )
+  let signed = 0
   return async quote => {
-    const { payload, txId } = await signer.sign(quote, quote.accepts[0])
+    const { payload, txId } = await signers[signed++ % signers.length].sign(quote, quote.accepts[0])
     return { ...payload.payload, txId }
   }
 }
 
 /** Grows on demand. Every contender is paid with the same payments, each once. */
-export function paymentPool(quote, algod) {
-  const sign = paymentSigner(algod)
+export function paymentPool(quote, algod, payers) {
+  const sign = paymentSigner(algod, payers)
   const pool = []
   return async count => {
     while (pool.length < count) pool.push(await sign(quote))

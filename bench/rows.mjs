@@ -45,10 +45,10 @@ async function paid(market) {
   }
 }
 
-export async function allPaying(market, contenders) {
+export async function allPaying(market, contenders, payers) {
   const quotes = await Promise.all(contenders.map(({ server }) => quoteOf(server.url, '/work', BODY)))
   assertSameTerms(quotes)
-  const pool = market.payments(quotes[0])
+  const pool = market.payments(quotes[0], payers)
   return contenders.map((contender, at) => ({
     ...contender,
     requests: paying(contender.server, quotes[at], pool),

@@ -1,5 +1,6 @@
 /** Ours as a seller serves it: default options, but for what a row is about. */
 
+import { Cluster } from 'ioredis'
 import { memoryRateLimit } from '../../dist/src/adapters/memory/rate-limit.js'
 import { createFacilitator } from '../../dist/src/facilitator.js'
 import { serve } from '../../dist/src/index.js'
@@ -21,7 +22,7 @@ serve(agent, {
   ...SERVED,
   ...(ownFacilitator && inProcess()),
   stores: redis
-    ? redisStores(redis.url, { prefix: redis.prefix })
+    ? redisStores(redis.nodes ? new Cluster(redis.nodes) : redis.url, { prefix: redis.prefix })
     : // A minute's window would end, and let somebody in, while a row is measured.
       { rateLimit: memoryRateLimit({ windowMs: 3_600_000 }) },
   onReady: ({ port }) => ready(port),

@@ -1,6 +1,7 @@
 /** Load on ours with its stores on a Redis: beside its own memory, and as several processes that share one. */
 import { cpus } from 'node:os'
 import { post } from '../load.mjs'
+import { keyOf } from '../payments.mjs'
 import { together } from '../process.mjs'
 import { allPaying, BODY, REPLAYS, replayOf, same, windowOf } from '../rows.mjs'
 import { against, figures, markdown, median, number, times } from '../table.mjs'
@@ -39,6 +40,20 @@ async function holding(contenders, path, headersOf) {
   return ready
 }
 
+/** A payer's records are on one node of a Cluster, so these payments are by many. */
+const PAYERS = Array.from({ length: 48 }, (_, at) => keyOf(`bench payer ${at}`))
+
+/** On one Redis, and on a Cluster of three. */
+async function onCluster(market) {
+  const redis = await market.redis()
+  const cluster = await market.redisCluster()
+  const at = place => market.start('ours', { redis: { ...place, prefix: 'svc:' } })
+  return [
+    { name: 'one Redis', server: await at({ url: redis.url }), redis },
+    { name: 'a Cluster of three', server: await at({ nodes: cluster.nodes }), redis: cluster },
+  ]
+}
+
 async function unpaid(where, contenders) {
   return {
     title: `unpaid call: 402 and a quote, ${where}`,
@@ -50,11 +65,11 @@ async function unpaid(where, contenders) {
   }
 }
 
-async function paid(market, where, contenders) {
+async function paid(market, where, contenders, payers) {
   return {
     title: `paid call, a facilitator that answers at once, ${where}`,
     expects: 200,
-    contenders: await allPaying(market, await contenders),
+    contenders: await allPaying(market, await contenders, payers),
   }
 }
 
@@ -75,6 +90,8 @@ export const STORE_ROWS = {
     expects: 200,
     contenders: await holding(await both(market, REPLAYS), '/work', server => replayOf(market, server)),
   }),
+  'cluster-paid': async market =>
+    paid(market, 'on one Redis and on a Cluster', await onCluster(market), PAYERS),
   'replicas-unpaid': async market => unpaid(SHARED, replicas(market, await market.redis())),
   'replicas-paid': async market => paid(market, SHARED, replicas(market, await market.redis())),
   'alone-unpaid': market => unpaid(ALONE, replicas(market)),

@@ -9,6 +9,7 @@ import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
+import { setTimeout } from 'node:timers/promises'
 import { Redis } from 'ioredis'
 import { refuse } from '../refuse.mjs'
 
@@ -28,23 +29,15 @@ export async function startRedis() {
   const admin = new Redis(url, { maxRetriesPerRequest: 1 })
   if ((await admin.dbsize()) > 0)
     refuse('REDIS_URL names a database that is not empty; the bench would flush it')
-  const told = async (...fields) => {
-    const info = await admin.info()
-    return fields.map(field => new RegExp(`^${field}:(\\S+)`, 'm').exec(info)[1])
-  }
-  const [version] = await told('redis_version')
+  const [version] = await told(admin, 'redis_version')
   return {
     url,
     admin,
     version,
     async memoryBytes() {
-      return Number(await told('used_memory'))
+      return Number(await told(admin, 'used_memory'))
     },
-    /** Microseconds of CPU used so far, by all of its threads. */
-    async cpuUs() {
-      const [user, system] = await told('used_cpu_user', 'used_cpu_sys')
-      return (Number(user) + Number(system)) * 1e6
-    },
+    cpuUs: () => usedUs(admin),
     async stop() {
       if (given) await admin.flushdb()
       admin.disconnect()
@@ -53,11 +46,54 @@ export async function startRedis() {
   }
 }
 
-async function launch() {
+/** Three nodes that share all slots, each as above. Never one that is given: it would be flushed. */
+export async function startCluster() {
+  const launched = await Promise.all(
+    Array.from({ length: 3 }, () =>
+      launch({ 'cluster-enabled': 'yes', 'cluster-require-full-coverage': 'yes' }),
+    ),
+  )
+  const admins = launched.map(({ url }) => new Redis(url, { maxRetriesPerRequest: 1 }))
+  const nodes = launched.map(({ url }) => ({ host: '127.0.0.1', port: Number(new URL(url).port) }))
+  const share = Math.ceil(SLOTS / nodes.length)
+  for (const [at, admin] of admins.entries()) {
+    const last = Math.min((at + 1) * share, SLOTS) - 1
+    await admin.cluster('ADDSLOTSRANGE', at * share, last)
+    for (const { host, port } of nodes) await admin.cluster('MEET', host, port)
+  }
+  const isWhole = async admin => /^cluster_state:ok\r$/m.test(await admin.cluster('INFO'))
+  while (!(await Promise.all(admins.map(isWhole))).every(Boolean)) await setTimeout(100)
+  return {
+    nodes,
+    cpuUs: async () => (await Promise.all(admins.map(usedUs))).reduce((sum, us) => sum + us),
+    async stop() {
+      for (const admin of admins) admin.disconnect()
+      await Promise.all(launched.map(({ end }) => end()))
+    },
+  }
+}
+
+const SLOTS = 16_384
+
+async function told(admin, ...fields) {
+  const info = await admin.info()
+  return fields.map(field => new RegExp(`^${field}:(\\S+)`, 'm').exec(info)[1])
+}
+
+/** Microseconds of CPU used so far, by all of its threads. */
+async function usedUs(admin) {
+  const [user, system] = await told(admin, 'used_cpu_user', 'used_cpu_sys')
+  return (Number(user) + Number(system)) * 1e6
+}
+
+async function launch(more = {}) {
   const folder = mkdtempSync(join(tmpdir(), 'svc-bench-redis-'))
   const port = await freePort()
   const place = { port: String(port), bind: '127.0.0.1', dir: folder }
-  const args = Object.entries({ ...place, ...SETTINGS }).flatMap(([name, value]) => [`--${name}`, value])
+  const args = Object.entries({ ...place, ...SETTINGS, ...more }).flatMap(([name, value]) => [
+    `--${name}`,
+    value,
+  ])
   const child = spawn('redis-server', args, { stdio: ['ignore', 'pipe', 'inherit'] })
   const exited = once(child, 'exit').catch(() =>
     refuse('these rows need a Redis: put redis-server on PATH, or set REDIS_URL to an empty database'),

@@ -13,9 +13,10 @@ export { type AgentHandler, createHandler } from './app/server/create-handler.js
 export type { ShutdownReport } from './app/server/drain.js'
 export type { HealthCheck } from './app/server/health.js'
 export type { HandlerOptions, Ready, ServeOptions } from './app/server/host-options.js'
+export type { IdempotencyOptions } from './app/server/idempotency-options.js'
 export { networkFrom } from './app/server/network-from.js'
 export { createServer, type SvcServer, serve } from './app/server/serve.js'
-export type { IdempotencyOptions, ServerOptions, Stores } from './app/server/server-options.js'
+export type { ServerOptions, Stores } from './app/server/server-options.js'
 
 // Call and pay
 export * from './client.js'

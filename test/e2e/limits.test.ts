@@ -1,12 +1,13 @@
 /** Rate limits, body limits and the order of refusals, over HTTP. */
 import { once } from 'node:events'
-import { createServer as createHttpServer } from 'node:http'
+import { createServer as createHttpServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import Koa from 'koa'
 import mount from 'koa-mount'
 import { describe, expect, it } from 'vitest'
 import { memoryRateLimit } from '../../src/adapters/memory/rate-limit.js'
 import { createServer, defineAgent, defineEndpoint, type ServeOptions } from '../../src/index.js'
+import { fakeFacilitator, json, type Reply } from '../support/fake-facilitator.js'
 import { gate, gated } from '../support/gate.js'
 import { ask, challengeIn, open, pay, type Seller, signFor } from '../support/seller.js'
 
@@ -275,5 +276,29 @@ describe('createServer', () => {
     expect(await (await ask(`${url}/`, { method: 'GET' })).text()).toBe('the rest of the site')
     server.closeAllConnections()
     server.close()
+  })
+})
+
+describe('maxFacilitatorConnections', () => {
+  it('is how many payments are asked about at the same time; the others wait', async () => {
+    const waiting: ServerResponse[] = []
+    const inPairs: Reply = response => {
+      if (waiting.push(response) < 2) return
+      for (const one of waiting.splice(0)) json({ isValid: false, invalidReason: 'no' })(one)
+    }
+    const facilitator = await fakeFacilitator({ '/verify': inPairs })
+    const seller = await open([sell('work')], {
+      facilitatorUrl: facilitator.url,
+      maxFacilitatorConnections: 2,
+    })
+    const calls = Array.from({ length: 6 }, () => pay(seller, `${seller.url}/work`))
+    expect((await Promise.all(calls)).map(({ status }) => status)).toEqual(Array(6).fill(402))
+    expect([facilitator.count('/verify'), facilitator.atOnceMax]).toEqual([6, 2])
+  })
+
+  it('is a whole number of at least 1', async () => {
+    await expect(open([sell('work')], { maxFacilitatorConnections: 0 })).rejects.toMatchObject({
+      code: 'invalid_options',
+    })
   })
 })

@@ -11,19 +11,10 @@ import { type ClientOptions, type Settings, settingsOf } from './client-options.
 import { manifestOf, manifestUrl } from './fetch-manifest.js'
 import { challengeOf, type Estimate, estimateOf, isQuote } from './read-quote.js'
 import type { Receipts } from './receipts.js'
-import {
-  type CallResult,
-  type QuoteResult,
-  resultOf,
-  type SubscribeResult,
-} from './result-types.js'
+import { type CallResult, type QuoteResult, resultOf, type SubscribeResult } from './result-types.js'
 import { askBriefly, succeeded } from './send-with-retries.js'
 import { type StreamOptions, type StreamResult, streamOf, watchOf } from './stream-result.js'
-import {
-  type ActiveSubscription,
-  type SubscriptionKeys,
-  subscriptionKeys,
-} from './subscription-keys.js'
+import { type ActiveSubscription, type SubscriptionKeys, subscriptionKeys } from './subscription-keys.js'
 
 /** All of {@link SvcClient} but its options: the simulation makes clients over settings of its own. */
 export abstract class PayingClient {

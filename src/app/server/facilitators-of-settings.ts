@@ -21,6 +21,7 @@ export function facilitatorsOf(
       url,
       network,
       allowHttp,
+      connectionsMax: settings.facilitatorConnectionsMax,
       askerId,
       // Facilitators are asked one after the other, so their timeouts add up.
       verifyTimeoutMs: Math.ceil(rules.timeouts.verifyMs / facilitatorUrls.length),

@@ -2,7 +2,7 @@ import { sandboxUrl } from '#platform'
 import type { NetworkFacts } from '../../domain/network.js'
 import { type NodeUrls, nodeUrls } from '../../domain/node-urls.js'
 import type { ProtocolFacilitator } from '../../ports/protocol-facilitator.js'
-import { facilitatorInProcessOf, invalid } from './option-checks.js'
+import { facilitatorInProcessOf, invalid, positive } from './option-checks.js'
 import type { ServerOptions } from './server-options.js'
 
 export interface Remotes extends NodeUrls {
@@ -10,7 +10,11 @@ export interface Remotes extends NodeUrls {
   readonly facilitator: ProtocolFacilitator | undefined
   /** In order of preference; none where neither the options nor the network name one. */
   readonly facilitatorUrls: readonly string[]
+  /** To each of them. */
+  readonly facilitatorConnectionsMax: number
 }
+
+const CONNECTIONS_DEFAULT_MAX = 512
 
 /** The facilitators and the node. `SVC_SANDBOX` replaces both, so an unchanged agent runs offline. */
 export function remotesOf(options: ServerOptions, network: NetworkFacts): Remotes {
@@ -23,6 +27,10 @@ export function remotesOf(options: ServerOptions, network: NetworkFacts): Remote
   return {
     facilitator,
     facilitatorUrls: facilitator ? [] : urls,
+    facilitatorConnectionsMax: positive(
+      'maxFacilitatorConnections',
+      options.maxFacilitatorConnections ?? CONNECTIONS_DEFAULT_MAX,
+    ),
     ...nodeUrls(network, options, sandbox),
   }
 }

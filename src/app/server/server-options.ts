@@ -15,6 +15,7 @@ import type { TaskStore } from '../../ports/task-store.js'
 import type { Timeouts } from '../charge/charge-deps.js'
 import type { ManifestSigner } from '../manifest-signature.js'
 import type { HealthCheck } from './health.js'
+import type { IdempotencyOptions } from './idempotency-options.js'
 
 /** The options of {@link createServer}. None is required. An invalid option is refused at once. */
 export interface ServerOptions {
@@ -89,6 +90,13 @@ export interface ServerOptions {
   readonly stores?: Stores
   /** How many runs `/_svc/runs` shows. @default 100 */
   readonly runsCapacity?: number
+  /**
+   * The most connections of this process to each facilitator. A payment that settles holds one until the chain has it, for about 4 s:
+   * 512 are enough for some 120 payments a second. More payments wait.
+   *
+   * @default 512
+   */
+  readonly maxFacilitatorConnections?: number
   /** An Algorand node, for rounds and proof that payments landed. @default `SVC_SANDBOX`, else the network's own, or a public one */
   readonly algodUrl?: string
   /** The API token of the node. @default that of the network's definition for its own node; else none */
@@ -202,35 +210,6 @@ export interface ServerOptions {
       }
   /** The clock, so that tests can control time. @default the system's */
   readonly clock?: Partial<Clock>
-}
-
-/** How long answers are kept for callers that retry with the same key. */
-export interface IdempotencyOptions {
-  /** How long a completed answer is replayed, in milliseconds. @default 600000 */
-  readonly windowMs?: number
-  /** How many answers are kept in this process's memory. A new answer replaces the oldest. @default 500 */
-  readonly max?: number
-  /**
-   * What happens when an answer was settled but could not be delivered. `release` frees the key, and a retry may be
-   * charged again. `replay` keeps the answer, and a retry receives it.
-   *
-   * @default 'release'
-   */
-  readonly onLostResponse?: 'release' | 'replay'
-  /**
-   * Refuse payments without a key (400 `idempotency_key_required`): a caller without one may pay twice for one answer.
-   * Quotes say that a key is required.
-   *
-   * @default false
-   */
-  readonly required?: boolean
-  /**
-   * The largest answer that is kept, in bytes. A larger one is delivered and charged. A retry with its key is 409
-   * `answer_not_kept` with the transaction id.
-   *
-   * @default 1048576
-   */
-  readonly maxAnswerBytes?: number
 }
 
 /** The stores that replicas share. `redisStores` of `@svc/sdk/redis` makes them for Redis. */

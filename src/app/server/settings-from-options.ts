@@ -38,6 +38,7 @@ export interface Settings {
   readonly operationsHosts: ReadonlySet<string>
   /** Empty where there is a facilitator in this process. */
   readonly facilitatorUrls: readonly string[]
+  readonly facilitatorConnectionsMax: number
   readonly facilitator: ProtocolFacilitator | undefined
   readonly allowHttp: boolean
   readonly algodUrl: string

@@ -24,7 +24,7 @@ export async function checkedAtTheEnd(world: World, buyers: readonly Buyer[]): P
 }
 
 /** A call that ended without a charge, in words that say so. `superseded` says nothing, and neither do refusals at the door. */
-function toldNotCharged({ truth, ledger }: World): void {
+export function toldNotCharged({ truth, ledger }: Pick<World, 'truth' | 'ledger'>): void {
   for (const call of truth.calls) {
     if (OUTCOMES[call.final].charged !== 'no' || call.code === 'superseded') continue
     const record = truth.records.findLast(({ call: id }) => id === call.id)
@@ -38,13 +38,20 @@ function toldNotCharged({ truth, ledger }: World): void {
 }
 
 /**
- * Its record was kept, and the answer of the store was lost: a later request that brought the payment again found it, was
- * charged, and got the answer. Not so where the record was made after its call had spoken.
+ * Its record was kept, and the answer of the store was lost. A later request brought the payment again and took the record
+ * over: only then was it settled, and that request was not told "not charged", or died with its process before it was told
+ * anything. Not so where the record was made after its call had spoken.
  */
 function isBroughtAgain(truth: Truth, { id, path }: EndedCall, { txId, appliedMs = 0 }: Recorded): boolean {
-  const endedMs = truth.endedMs.get(id)!
-  const isUnheard = path.at(-1) === 'recording.storeDown' && appliedMs <= endedMs
-  return isUnheard && truth.calls.some(call => call.txId === txId && call.final === 'replayed')
+  const isUnheard = path.at(-1) === 'recording.storeDown' && appliedMs <= truth.endedMs.get(id)!
+  const takers = truth.holds.filter(hold => hold.txId === txId && hold.call !== id && hold.atMs >= appliedMs)
+  const first = takers[0]
+  if (!isUnheard || !first) return false
+  if (truth.settlesSent.some(sent => sent.txId === txId && sent.atMs < first.atMs)) return false
+  return takers.some(({ call }) => {
+    const ended = truth.calls.find(each => each.id === call)
+    return ended === undefined || OUTCOMES[ended.final].charged !== 'no'
+  })
 }
 
 function keysChargedOnce({ truth, conditions, ledger }: World): void {

@@ -119,6 +119,21 @@ describe('a store that loses what it says', () => {
     },
   )
 
+  it('record, and hears no release: nothing is charged until the caller sends the same payment again, and then once', async () => {
+    const { endpoint, runs } = counted()
+    const charges = failing(losing(memoryChargeStore(), 'record', 1), 'close', Number.POSITIVE_INFINITY)
+    const seller = await open([endpoint], {
+      idempotency: {},
+      stores: { charges },
+      timeouts: { leaseMs: 300 },
+    })
+    const headers = { ...KEY, ...(await signFor(seller, `${seller.url}/work`)) }
+    const refused = await ask(`${seller.url}/work`, { headers })
+    expect([refused.status, received(seller)]).toEqual([503, 0n])
+    await expect.poll(async () => (await ask(`${seller.url}/work`, { headers })).status).toBe(200)
+    expect([runs(), received(seller)]).toEqual([1, PRICE])
+  })
+
   it.each(['release', 'replay'] as const)(
     '%s: an open that took a call over, and was lost, loses no answer and charges nothing again',
     async onLostResponse => {

@@ -3,7 +3,7 @@ import type { EndedCall } from '../../ports/call-observer.js'
 
 export const FINDINGS = {
   told_not_charged:
-    'The caller was told "not charged", and the payment landed. Refund it. Then ask the facilitator for its settlement record, and report what the run’s path shows.',
+    'The caller was told "not charged", and the payment landed. If a process died at that time, a later request of the same payment may have charged it and be answered. If not, refund it. Then ask the facilitator for its settlement record, and report what the run’s path shows.',
   charged_twice:
     'One transaction stands behind several charged runs: answers were given away. Check that all replicas share one charge store.',
   settled_in_doubt:

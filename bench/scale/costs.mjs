@@ -3,8 +3,8 @@
  * facilitator and the load: a machine of its own takes less.
  */
 export const COSTS = {
-  processUs: 750,
-  redisUs: 80,
+  processUs: 650,
+  redisUs: 125,
   /** One way and back, in one data centre. */
   redisTripMs: 0.5,
   verifyMs: 50,

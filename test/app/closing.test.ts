@@ -147,6 +147,20 @@ describe('the lease of a call that charged, while its close waits for the store'
     })
     expect((await closed(keyed(REPLAY, { call }), final)).leases).toEqual([`drop ${UUID}`])
   })
+
+  it.each<[string, object, ChargeFinal]>([
+    ['recorded', {}, 'settled'],
+    ['covered by a window', { requirements: undefined }, 'served'],
+  ])(
+    'does not wait until the response of a call that was %s has ended, which may take many minutes',
+    (_, call, final) => {
+      const { world, call: held, inFlight, seen } = keyed(RELEASE, { call })
+      closeCall(world, held, final, inFlight)
+      expect({ leases: seen.leases, closes: seen.closes }).toEqual({ leases: [`drop ${UUID}`], closes: [] })
+      seen.end!(true)
+      expect(seen.closes).toHaveLength(1)
+    },
+  )
 })
 
 describe('a call that did not charge', () => {

@@ -38,9 +38,14 @@ export function closeCall(
     if (call.hold) deps.leases[closing === 'keep' ? 'pass' : 'drop'](call.hold.token)
     return undefined
   }
-  const finish = (how: CloseMove['how']) => void closeAndDrop(deps, call, how).finally(inFlight.leave)
-  inFlight.enter()
   const keeps = lostAnswers(deps, call)
+  // Not when the response has ended: a caller that is gone without a word can hold its connection for many minutes, and with it a
+  // renewed lease, behind which no retry gets the recorded answer.
+  const dropsNow = keeps === 'release' || !isUnrecorded(call)
+  if (dropsNow) deps.leases.drop(call.hold!.token)
+  const finish = (how: CloseMove['how']) =>
+    void (dropsNow ? close : closeAndDrop)(deps, call, how).finally(inFlight.leave)
+  inFlight.enter()
   // The specification says: an answer that its caller never received frees the claim, and a retry may be charged
   // again. With `replay`, the store keeps whatever was charged for.
   if (keeps === 'release') {
@@ -158,11 +163,8 @@ export async function giveBack(
  * that the call is in progress.
  */
 async function closeAndDrop(deps: ChargeDeps, call: Call, how: CloseMove['how']): Promise<void> {
-  const { token } = call.hold!
-  const carriesAnswer = isUnrecorded(call)
-  if (!carriesAnswer) deps.leases.drop(token)
   const closed = await close(deps, call, how)
-  if (carriesAnswer && closed !== undefined) deps.leases.drop(token)
+  if (closed !== undefined) deps.leases.drop(call.hold!.token)
 }
 
 /** A call that settled has stored its answer. A call that a window covered stores it in its close, and so does an ended stream. */

@@ -1,14 +1,21 @@
 /**
- * Loads once, when it is first used: what not every program needs should cost no program its start. A use after a failure tries
- * again.
+ * Loads once, when it is first used: what not every program needs should cost no program its start. A use after a failure calls
+ * `load` again. Node 20 keeps a failed `import()`, so that fails again until the process is restarted.
  */
-export function whenUsed<T>(load: () => Promise<T>): () => Promise<T> {
+export interface WhenUsed<T> {
+  (): Promise<T>
+  /** What was loaded, or is being loaded; `undefined` where nothing was used yet. For what has to be closed. */
+  readonly used: Promise<T> | undefined
+}
+
+export function whenUsed<T>(load: () => Promise<T>): WhenUsed<T> {
   let loading: Promise<T> | undefined
-  return () => {
+  const use = () => {
     loading ??= load().catch(cause => {
       loading = undefined
       throw cause
     })
     return loading
   }
+  return Object.defineProperty(use, 'used', { get: () => loading }) as WhenUsed<T>
 }

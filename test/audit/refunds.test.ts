@@ -147,6 +147,12 @@ describe('a transfer without a note', () => {
     ])
   })
 
+  it('that the seller names is the refund, also where an older one is a purchase', async () => {
+    const bought = [payment(doubt.txId), back('PURCHASE'), back('REFUND', { landedMs: STARTED_MS + 90_000 })]
+    const { refunds } = await owed([doubt], bought, new Set(['REFUND']))
+    expect(refunds).toEqual([expect.objectContaining({ sentBackBy: 'REFUND' })])
+  })
+
   it('has sent it back where the seller says so', async () => {
     expect(await told('B1')).toEqual([
       ['B1', undefined],

@@ -158,6 +158,22 @@ describe('other terms than those of the kept quote', () => {
   })
 })
 
+it('a seller that lands the first payment and answers for the second: the result names the one that landed', async () => {
+  const { call, client, payments, spent } = await changing(async (seen, shop) => {
+    if (!seen.payment || amountOf(seen.payment) !== CHEAPER.toString()) return asks(shop, CHEAPER)
+    const [, first] = [...new Set(shop.seen.flatMap(({ payment }) => payment ?? []))]
+    await shop.settle(first!)
+    return { status: 200, body: '{"done":true}' }
+  })
+  const { payment, warnings } = await call()
+  const [first] = payments()
+  expect(spent()).toBe(AT_FIRST)
+  expect(payment).toMatchObject({ txId: txIdIn(first!), amount: AT_FIRST.toString() })
+  expect(warnings!.at(-1)!.message).toContain(txIdIn(first!))
+  const claimed = client.receipts.toJSON().filter(({ charged }) => charged === 'yes')
+  expect(claimed.map(({ txId }) => txId)).toContain(txIdIn(first!))
+})
+
 describe('a seller that refuses every payment and lands all of them gets one a call', () => {
   const liars: [string, Script, 'no' | 'yes'][] = [
     ['later', (_, shop) => asks(shop, DEARER), 'no'],

@@ -261,6 +261,39 @@ describe('a client', () => {
     expect(received(seller)).toBe(2n * PRICE)
   })
 
+  it.each(['call', 'subscribe'] as const)(
+    '%s buys no second window where its own quote comes late',
+    async late => {
+      const seller = await open([counted(4).endpoint])
+      let asked = () => {}
+      const isAsked = new Promise<void>(resolve => {
+        asked = resolve
+      })
+      let bought = () => {}
+      const isBought = new Promise<void>(resolve => {
+        bought = resolve
+      })
+      let calls = 0
+      const slow: typeof fetch = async (...given) => {
+        const isFirst = calls++ === 0
+        const reply = await fetch(...given)
+        if (isFirst) {
+          asked()
+          await isBought
+        }
+        return reply
+      }
+      const client = clientOf(seller, { maxPerDay: '$1', fetchImpl: slow })
+      const second = client[late](at(seller), {})
+      await isAsked
+      const { key } = await client.subscribe(at(seller), {})
+      bought()
+      expect((await second).status).toBe(200)
+      expect(received(seller)).toBe(PRICE)
+      expect(client.activeSubscriptions).toMatchObject([{ key, remaining: 2 }])
+    },
+  )
+
   it('that waits for another call’s purchase pays nothing where it is aborted, and buys where the other fails', async () => {
     const { endpoint, door } = counted(2)
     const seller = await open([endpoint])

@@ -50,7 +50,7 @@ export function nodeClient(options: NodeOptions, tokenHeader: string): PostingNo
       const { statusCode, body } = await request(url, { dispatcher, signal, headers, method, body: posted })
       return { status: statusCode, text: await boundedText(body) }
     },
-    close: async () => (await undici()).dispatcher.destroy(),
+    close: async () => (await undici.used)?.dispatcher.destroy(),
   })
 }
 

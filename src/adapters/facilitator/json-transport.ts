@@ -49,6 +49,7 @@ export function jsonTransport(base: URL, connectionsMax: number): JsonTransport 
 
   async function ask(exchange: Exchange, options: Dispatcher.DispatchOptions): Promise<Answer> {
     try {
+      if (closing) throw new Error('closed')
       ;(await pool()).dispatch(options, exchange)
     } catch (error) {
       exchange.fail(error as Error)
@@ -77,7 +78,7 @@ export function jsonTransport(base: URL, connectionsMax: number): JsonTransport 
       }),
     close() {
       for (const read of reads) read.cut('closed')
-      closing ??= pool().then(opened => opened.close())
+      closing ??= Promise.resolve(pool.used).then(opened => opened?.close())
       return closing
     },
   }

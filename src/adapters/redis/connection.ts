@@ -105,8 +105,9 @@ function openClient(redisOrUrl: RedisClient | string, commandTimeoutMs: number):
 
 /**
  * Lets the commands of one turn of the event loop leave in one write, at its end; on a Cluster in one for each node. A write is a
- * system call and wakes Redis, which then answers all of them in one. The client's own pipelines are not used: the commands of
- * one wait for the answers to the one before it, so they would be sent after their time limit.
+ * system call and wakes Redis, which then answers all of them in one. The client's own pipelines are not used: a
+ * pipeline is sent only when the one before it has been answered, which may be after its time limit. Here only a handler that blocks
+ * the event loop delays commands.
  */
 function gathering(client: RedisClient): () => void {
   let isGathering = false

@@ -29,6 +29,6 @@ export function messagePoster(connectionsMax: number): MessagePoster {
       await body.dump({ limit: ANSWER_BYTES_MAX, signal: message.signal }).catch(() => {})
       return statusCode
     },
-    close: async () => (await undici()).dispatcher.destroy(),
+    close: async () => (await undici.used)?.dispatcher.destroy(),
   }
 }

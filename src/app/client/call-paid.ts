@@ -30,10 +30,10 @@ export async function callPaid(
     if (key !== undefined) keys.answered(request.url, key, asked.reply)
     if (!isQuote(asked.reply)) return succeeded(asked)
     const other = keys.purchaseOf(request.url)
-    if (other) {
-      await ended(other, request)
-      continue
-    }
+    if (other) await ended(other, request)
+    // Another call may have bought a window since this one asked.
+    const newest = keys.keyFor(request)
+    if (other || (newest !== undefined && newest !== key)) continue
     const challenge = challengeOf(asked.reply)
     const isWindow = key !== undefined || quotesWindow(challenge)
     const { method } = asked.request
@@ -55,11 +55,14 @@ export async function buyWindow(
   settings: Settings,
   keys: SubscriptionKeys,
 ): Promise<{ outcome: Outcome; subscription: ActiveSubscription | undefined }> {
+  const before = keys.of(request.url)?.key
   const asked = await ask(settings, request, options, settings.timeoutMs)
   if (!isQuote(asked.reply)) return { outcome: succeeded(asked), subscription: undefined }
   const other = keys.purchaseOf(request.url)
-  if (other) {
-    await ended(other, request)
+  if (other) await ended(other, request)
+  // Bought since this call asked, where its own quote came late.
+  const isBought = keys.of(request.url)?.key !== before
+  if (other || isBought) {
     const outcome = await callPaid(request, options, settings, keys)
     return { outcome, subscription: keys.of(request.url) }
   }

@@ -42,7 +42,7 @@ export function aborted(origin: string, payment: Charged): SvcError {
 
 /** The first payment is with the seller; the second was not sent. */
 export function quoteChanged(origin: string, reason: string, payment: Charged): SvcError {
-  const message = `${origin} no longer keeps to the quote that was kept, and its new one was not paid (${reason}); ${fate(payment)}`
+  const message = `${origin} changed its terms since the last call, and the new terms were not paid (${reason}); ${fate(payment)}`
   return new SdkError(message, 'quote_changed', 402, { reason, ...payment })
 }
 

@@ -6,8 +6,8 @@
  * one of the two, and what the call can cost is the larger amount, which `maxPrice` bounds. The ledger counts both until
  * the chain proves that one is dead. Without a lease the call would have to fail here, or wait for minutes.
  *
- * Nothing else is paid again: not terms that did not change (the payment itself was refused), not after a lost answer (the
- * first payment may have been answered for), and not a window (calls at once would each buy one).
+ * No second payment is signed in three cases: the terms are the same (the payment itself was refused); an answer was lost (the
+ * seller may have acted on the first payment); a window is quoted (calls at once would each buy one).
  */
 import { SvcError } from '../../domain/errors.js'
 import type { PaymentRequired } from '../../domain/x402.js'
@@ -53,12 +53,12 @@ export async function purchaseAtKeptQuote(
     throw aborted(request.url.origin, eitherOf({ txId: again.signed.txId, charged: 'maybe' }, first))
   })
   const bought = outcomeOf(request, await chargedOnce(first, second, deps), deps)
-  return { ...bought, warnings: [...bought.warnings, CHANGED] }
+  return { ...bought, warnings: [...bought.warnings, changedAfter(first)] }
 }
 
-const CHANGED: Warning = {
-  code: 'quote_changed',
-  message: 'The quote that was kept did not hold: the call was paid at a new one',
+function changedAfter({ signed }: SentOnce): Warning {
+  const message = `The quote that was kept did not hold: the call was paid at a new one. The chain takes one of two payments; the first was ${signed.txId}`
+  return { code: 'quote_changed', message }
 }
 
 /** The other terms that a refusal asks for; `undefined` for any other answer. */
@@ -91,12 +91,12 @@ async function readyAgain(
   }
 }
 
-/** A seller that does not deliver for the second payment may have submitted the first meanwhile. */
+/** A seller may have submitted the first payment meanwhile, whatever it says of the second. */
 async function chargedOnce(first: SentOnce, second: SentOnce, deps: PurchaseDeps): Promise<SentOnce> {
   const { delivery, charged } = second
-  if (charged.charged === 'yes') return second
   const { txId } = first.signed
-  if (!(await deps.landed(txId))) return { ...second, charged: eitherOf(charged, first) }
+  if (!(await deps.landed(txId)))
+    return charged.charged === 'yes' ? second : { ...second, charged: eitherOf(charged, first) }
   deps.receipts.update(txId, { charged: 'yes' })
   await first.reservation.spent()
   return { ...first, delivery, charged: { txId, charged: 'yes' } }

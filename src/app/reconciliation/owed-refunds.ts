@@ -1,7 +1,7 @@
 /**
  * What a seller owes its callers: payments that landed and were not, or not wholly, answered. Amounts and payers come from the
  * chain. A later payment from `payTo` to the payer whose note names the transaction sends it back. One of the same amount without
- * such a note may be a refund or a purchase, so it only may have.
+ * such a note may be a refund or a purchase: it counts where the seller says so.
  */
 import type { EndedCall } from '../../ports/call-observer.js'
 import { type Clock, systemClock } from '../../ports/clock.js'
@@ -140,22 +140,28 @@ async function markedSentBack(
       found.sort((a, b) => a.landedMs - b.landedMs),
     )
   }
+  const backOf = (refund: OwedRefund, matches: (transfer: Transfer) => boolean) =>
+    taken(back.get(refund.payer)!, transfer => transfer.landedMs >= refund.landedMs && matches(transfer))
+  const isUnnamed = ({ note = '' }: Transfer) => !NAMES_A_TRANSACTION.test(note)
   const named = owed.map(refund => {
-    const by = taken(
-      back.get(refund.payer)!,
+    const by = backOf(
+      refund,
       ({ amount, note }) => amount >= refund.amount && note?.includes(refund.txId) === true,
     )
     return by === undefined ? refund : { ...refund, sentBackBy: by }
   })
-  return named.map(refund => {
+  const told = named.map(refund => {
     if (refund.sentBackBy !== undefined) return refund
-    const by = taken(
-      back.get(refund.payer)!,
-      ({ amount, landedMs, note = '' }) =>
-        amount === refund.amount && landedMs >= refund.landedMs && !NAMES_A_TRANSACTION.test(note),
+    const by = backOf(
+      refund,
+      ({ amount, txId }) => amount === refund.amount && knownRefunds?.has(txId) === true,
     )
-    if (by === undefined) return refund
-    return { ...refund, [knownRefunds?.has(by) ? 'sentBackBy' : 'maybeSentBackBy']: by }
+    return by === undefined ? refund : { ...refund, sentBackBy: by }
+  })
+  return told.map(refund => {
+    if (refund.sentBackBy !== undefined) return refund
+    const by = backOf(refund, transfer => transfer.amount === refund.amount && isUnnamed(transfer))
+    return by === undefined ? refund : { ...refund, maybeSentBackBy: by }
   })
 }
 

@@ -32,9 +32,9 @@ export function healthOf({ agent, facilitators, deps, healthChecks, journal }: H
   const ask = namedChecks(healthChecks, { ...deps, timeoutMs: CHECK_TIMEOUT_MS })
   const named = Object.keys(healthChecks).length > 0
   return async (): Promise<HealthReport> => {
-    const checks = await ask()
+    const [checks, reads] = await Promise.all([ask(), isLoaded(deps.reader)])
     return {
-      ok: Object.values(checks).every(result => result === 'ok'),
+      ok: reads && Object.values(checks).every(result => result === 'ok'),
       agent: agent.handle,
       payTo: agent.payTo,
       facilitator: facilitators[0].url,
@@ -47,12 +47,21 @@ export function healthOf({ agent, facilitators, deps, healthChecks, journal }: H
   }
 }
 
+/** Node keeps a module that could not be loaded as it is: only a restart helps. */
+function isLoaded(load: () => Promise<unknown>): Promise<boolean> {
+  return load().then(
+    () => true,
+    () => false,
+  )
+}
+
 /** The reasons for which a call that arrives now would be refused. */
 const REASONS = {
   shutting_down: 'The server is shutting down.',
   store_unavailable: 'The store that guards against double charges does not answer.',
   subscriptions_unavailable: 'The store of subscription windows does not answer.',
   facilitator_unavailable: 'The facilitator has not answered anything yet.',
+  payments_unreadable: 'The code that reads payments could not be loaded. Restart the process.',
   wrong_network: 'The Algorand node is of another network, so no settlement could be proven.',
 } as const
 
@@ -65,6 +74,7 @@ export function readinessOf({ agent, facilitators, deps }: HealthOptions) {
     store_unavailable: () => touch(deps),
     subscriptions_unavailable: sells ? () => touchWindows(deps) : () => true,
     facilitator_unavailable: () => facilitators.some(({ status }) => status.answered),
+    payments_unreadable: deps.reader,
     // A node that only does not answer counts as no node: calls continue without it.
     wrong_network: () => deps.chain.status() !== 'wrongNetwork',
   }

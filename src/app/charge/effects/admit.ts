@@ -80,8 +80,9 @@ export async function countTask(
 }
 
 /**
- * Gives back the count of a task whose payment has come: the payment is counted itself. Also in a later minute, whose count it then
- * lowers: a payment must find room there too. So an address can begin up to twice as many tasks in a minute, if it pays for older ones.
+ * Gives back the count of a task whose payment has come: the payment is counted itself. If the payment comes in a later
+ * minute, this lowers the count of that minute, because the payment itself is counted there. So an address can begin up to twice as
+ * many tasks in a minute, if it pays for older ones.
  */
 export async function uncountTask(
   { logger, rateLimit }: Pick<ChargeDeps, 'logger' | 'rateLimit'>,

@@ -37,7 +37,7 @@ async function keep(deps: ChargeDeps, call: Call): Promise<'recorded' | 'superse
     call.window && storeWindow(deps, call, call.window),
     recording(),
   ])
-  // Without a window that is stored there is none to drop.
+  // The window was not stored, so there is nothing to delete later.
   if (stored.status === 'rejected') call.window = undefined
   call.storeSilent = recorded.status === 'rejected'
   if (recorded.status === 'rejected') throw recorded.reason

@@ -43,7 +43,7 @@ export async function callers(market, server) {
     for (let sent = 0; ; sent++) {
       const sinceMs = await wanted()
       if (sinceMs === undefined) break
-      if (sent > 0 && sent % REQUESTS_A_CONNECTION === 0) {
+      if (!connection.isOpen || (sent > 0 && sent % REQUESTS_A_CONNECTION === 0)) {
         connection.close()
         connection = await openTo(server)
       }

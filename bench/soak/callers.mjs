@@ -61,7 +61,8 @@ export async function callers(market, server) {
       ticking = setInterval(() => {
         const nowMs = performance.now()
         for (; begun < ((nowMs - startedMs) / 1_000) * rate; begun++) {
-          const waiting = idle.pop()
+          // In turn: a server closes a connection that waits for long.
+          const waiting = idle.shift()
           if (waiting) waiting(nowMs)
           else due.push(nowMs)
         }

@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url'
 import { bundled } from '../bundle.mjs'
 import { MADE_UP, ONCE_THERE } from './bugs.mjs'
 
-const CALLS_MAX = 50_000
+const CALLS_MAX = 100_000
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const folder = mkdtempSync(join(root, 'node_modules', '.planted-'))

@@ -166,12 +166,13 @@ it('a seller that lands the first payment and answers for the second: the result
     return { status: 200, body: '{"done":true}' }
   })
   const { payment, warnings } = await call()
-  const [first] = payments()
+  const [first, second] = payments()
   expect(spent()).toBe(AT_FIRST)
   expect(payment).toMatchObject({ txId: txIdIn(first!), amount: AT_FIRST.toString() })
   expect(warnings!.at(-1)!.message).toContain(txIdIn(first!))
   const claimed = client.receipts.toJSON().filter(({ charged }) => charged === 'yes')
   expect(claimed.map(({ txId }) => txId)).toContain(txIdIn(first!))
+  expect(claimed.map(({ txId }) => txId)).not.toContain(txIdIn(second!))
 })
 
 describe('a seller that refuses every payment and lands all of them gets one a call', () => {

@@ -98,6 +98,8 @@ async function chargedOnce(first: SentOnce, second: SentOnce, deps: PurchaseDeps
   if (!(await deps.landed(txId)))
     return charged.charged === 'yes' ? second : { ...second, charged: eitherOf(charged, first) }
   deps.receipts.update(txId, { charged: 'yes' })
+  // A receipt of the seller's may have said yes: under one lease the chain takes it no more.
+  deps.receipts.update(second.signed.txId, { charged: 'no' })
   await first.reservation.spent()
   return { ...first, delivery, charged: { txId, charged: 'yes' } }
 }

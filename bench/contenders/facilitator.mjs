@@ -1,26 +1,18 @@
 /**
- * A facilitator that answers yes, at once or `config.delayMs` later, and a node whose round stands still: what is measured is the server in between.
+ * A facilitator that answers yes, at once or `config.delayMs` later, and a node whose round stands still: what is measured is
+ * the server in between.
  * The settled transaction's id is read back from the payment, where the bench has put it.
  */
 import { createServer } from 'node:http'
 import { setTimeout } from 'node:timers/promises'
 import { config, NETWORK, ready } from './child.mjs'
-
-const GENESIS_HASH = 'SGO1GKSzyE7IEPItTxCByw9x8FmnrCDexi9/cOUJOiI='
-const ROUND = 50_000_000
+import { PARAMS, STATUS } from './standing-chain.mjs'
 
 const kind = { x402Version: 2, scheme: 'exact', network: NETWORK, extra: { feePayer: config.feePayer } }
 const GET = {
   '/supported': JSON.stringify({ kinds: [kind], extensions: [], signers: {} }),
-  '/v2/status': JSON.stringify({ 'last-round': ROUND }),
-  '/v2/transactions/params': JSON.stringify({
-    'last-round': ROUND,
-    'min-fee': 1000,
-    fee: 0,
-    'genesis-hash': GENESIS_HASH,
-    'genesis-id': 'testnet-v1.0',
-    'consensus-version': 'future',
-  }),
+  '/v2/status': JSON.stringify(STATUS),
+  '/v2/transactions/params': JSON.stringify(PARAMS),
 }
 const VALID = JSON.stringify({ isValid: true, payer: config.payer })
 

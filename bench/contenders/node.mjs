@@ -4,18 +4,8 @@ import { decodeMember } from '../../dist/src/adapters/algorand/decode-transactio
 import { splitValues } from '../../dist/src/adapters/algorand/msgpack.js'
 import { txIdOf } from '../../dist/src/adapters/algorand/transaction-bytes.js'
 import { ready } from './child.mjs'
+import { PARAMS, STATUS } from './standing-chain.mjs'
 
-const GENESIS_HASH = 'SGO1GKSzyE7IEPItTxCByw9x8FmnrCDexi9/cOUJOiI='
-const ROUND = 50_000_000
-const STATUS = { 'last-round': ROUND }
-const PARAMS = {
-  ...STATUS,
-  'min-fee': 1_000,
-  fee: 0,
-  'genesis-hash': GENESIS_HASH,
-  'genesis-id': 'testnet-v1.0',
-  'consensus-version': 'future',
-}
 const SIMULATED = { ...STATUS, version: 2, 'txn-groups': [{ 'txn-results': [] }] }
 const landed = new Set()
 
@@ -41,7 +31,7 @@ function answerTo(path, body) {
   const asked = /pending\/([A-Z2-7]{52})/.exec(path)?.[1]
   if (asked === undefined) return [200, STATUS]
   return landed.has(asked)
-    ? [200, { 'confirmed-round': ROUND, 'pool-error': '', txn: {} }]
+    ? [200, { 'confirmed-round': STATUS['last-round'], 'pool-error': '', txn: {} }]
     : [
         404,
         {

@@ -13,6 +13,8 @@ import { envelopes } from './request-body.js'
 import { watchSupported } from './supported-watch.js'
 import { settlementOf, verificationOf } from './verdict-of-response.js'
 
+export const FACILITATOR_CONNECTIONS_MAX = 512
+
 export interface FacilitatorOptions {
   readonly url: string
   readonly network: NetworkFacts
@@ -54,7 +56,10 @@ export function x402Facilitator(options: FacilitatorOptions): X402Facilitator {
   const { verifyTimeoutMs = 10_000, settleTimeoutMs = 20_000 } = options
   const base = facilitatorUrl(options.url, options)
   const url = options.url.replace(/\/+$/, '')
-  const transport = (options.transport ?? jsonTransport)(base, options.connectionsMax ?? 512)
+  const transport = (options.transport ?? jsonTransport)(
+    base,
+    options.connectionsMax ?? FACILITATOR_CONNECTIONS_MAX,
+  )
   const envelopeOf = envelopes(network)
   const asker = options.askerId === undefined ? undefined : { [ASKER_HEADER]: options.askerId }
   let answered = false

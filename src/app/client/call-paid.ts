@@ -60,9 +60,9 @@ export async function buyWindow(
   if (!isQuote(asked.reply)) return { outcome: succeeded(asked), subscription: undefined }
   const other = keys.purchaseOf(request.url)
   if (other) await ended(other, request)
-  // Bought since this call asked, where its own quote came late.
-  const isBought = keys.of(request.url)?.key !== before
-  if (other || isBought) {
+  // Another call may have bought a window since this one asked.
+  const newest = keys.of(request.url)?.key
+  if (other || (newest !== undefined && newest !== before)) {
     const outcome = await callPaid(request, options, settings, keys)
     return { outcome, subscription: keys.of(request.url) }
   }

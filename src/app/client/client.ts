@@ -217,9 +217,8 @@ export abstract class PayingClient {
 }
 
 /**
- * Calls endpoints and pays for them, within its limits. It signs one payment a call (see `quote` of
- * {@link CallOptions}), only USDC, only on its own network,
- * and only what the quote said. In a browser it takes a `signer: { address, signTransactions }` of a wallet instead of a key.
+ * Calls endpoints and pays for them, within its limits. It signs one payment a call (see `quote` of {@link CallOptions}), only
+ * USDC, only on its own network, and only what the quote said. In a browser it takes a `signer: { address, signTransactions }` of a wallet instead of a key.
  *
  * @example
  * const caps = { maxPrice: '$0.05', maxPerDay: '$2' }

@@ -140,29 +140,24 @@ async function markedSentBack(
       found.sort((a, b) => a.landedMs - b.landedMs),
     )
   }
-  const backOf = (refund: OwedRefund, matches: (transfer: Transfer) => boolean) =>
-    taken(back.get(refund.payer)!, transfer => transfer.landedMs >= refund.landedMs && matches(transfer))
-  const isUnnamed = ({ note = '' }: Transfer) => !NAMES_A_TRANSACTION.test(note)
-  const named = owed.map(refund => {
-    const by = backOf(
-      refund,
-      ({ amount, note }) => amount >= refund.amount && note?.includes(refund.txId) === true,
-    )
-    return by === undefined ? refund : { ...refund, sentBackBy: by }
-  })
-  const told = named.map(refund => {
-    if (refund.sentBackBy !== undefined) return refund
-    const by = backOf(
-      refund,
-      ({ amount, txId }) => amount === refund.amount && knownRefunds?.has(txId) === true,
-    )
-    return by === undefined ? refund : { ...refund, sentBackBy: by }
-  })
-  return told.map(refund => {
-    if (refund.sentBackBy !== undefined) return refund
-    const by = backOf(refund, transfer => transfer.amount === refund.amount && isUnnamed(transfer))
-    return by === undefined ? refund : { ...refund, maybeSentBackBy: by }
-  })
+  // In this order: a transfer that is a refund for sure is not left for another payment.
+  const ways: readonly [
+    as: 'sentBackBy' | 'maybeSentBackBy',
+    is: (to: Transfer, of: OwedRefund) => boolean,
+  ][] = [
+    ['sentBackBy', (to, of) => to.amount >= of.amount && to.note?.includes(of.txId) === true],
+    ['sentBackBy', (to, of) => to.amount === of.amount && knownRefunds?.has(to.txId) === true],
+    ['maybeSentBackBy', (to, of) => to.amount === of.amount && !NAMES_A_TRANSACTION.test(to.note ?? '')],
+  ]
+  let refunds = owed
+  for (const [as, is] of ways) {
+    refunds = refunds.map(refund => {
+      if (refund.sentBackBy !== undefined) return refund
+      const by = taken(back.get(refund.payer)!, to => to.landedMs >= refund.landedMs && is(to, refund))
+      return by === undefined ? refund : { ...refund, [as]: by }
+    })
+  }
+  return [...refunds]
 }
 
 /** Takes the first that matches out of the list. */

@@ -1,4 +1,5 @@
 import { sandboxUrl } from '#platform'
+import { FACILITATOR_CONNECTIONS_MAX } from '../../adapters/facilitator/x402-facilitator.js'
 import type { NetworkFacts } from '../../domain/network.js'
 import { type NodeUrls, nodeUrls } from '../../domain/node-urls.js'
 import type { ProtocolFacilitator } from '../../ports/protocol-facilitator.js'
@@ -14,8 +15,6 @@ export interface Remotes extends NodeUrls {
   readonly facilitatorConnectionsMax: number
 }
 
-const CONNECTIONS_DEFAULT_MAX = 512
-
 /** The facilitators and the node. `SVC_SANDBOX` replaces both, so an unchanged agent runs offline. */
 export function remotesOf(options: ServerOptions, network: NetworkFacts): Remotes {
   const sandbox = sandboxUrl()
@@ -29,7 +28,7 @@ export function remotesOf(options: ServerOptions, network: NetworkFacts): Remote
     facilitatorUrls: facilitator ? [] : urls,
     facilitatorConnectionsMax: positive(
       'maxFacilitatorConnections',
-      options.maxFacilitatorConnections ?? CONNECTIONS_DEFAULT_MAX,
+      options.maxFacilitatorConnections ?? FACILITATOR_CONNECTIONS_MAX,
     ),
     ...nodeUrls(network, options, sandbox),
   }

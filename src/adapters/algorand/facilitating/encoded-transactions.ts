@@ -44,12 +44,15 @@ export function decodedMember(text: string): GroupMember | undefined {
   return now
 }
 
-/** The canonical encoding of a member. Of algosdk's it needs nothing but the transaction's, where the signature is plain. */
+const UNSIGNED_HEAD = Buffer.from('81a374786e', 'hex') // {txn:
+
+/** The canonical encoding of a member. Where it has a plain signature, or none, it is the transaction's in a wrapper. */
 export function encodedMember(signed: SignedTransaction): Uint8Array {
   const { txn, sig, msig, lsig, pqsig, sgnr } = signed
+  if (msig ?? lsig ?? pqsig ?? sgnr) return encodeMsgpack(signed)
+  const bytes = encoded(txn).bytes.subarray(2)
   // A signature of zeros is left out of the encoding.
-  const isPlain = sig?.some(byte => byte !== 0) && !(msig ?? lsig ?? pqsig ?? sgnr)
-  return sig && isPlain ? signedBytes(encoded(txn).bytes.subarray(2), sig) : encodeMsgpack(signed)
+  return sig?.some(byte => byte !== 0) ? signedBytes(bytes, sig) : Buffer.concat([UNSIGNED_HEAD, bytes])
 }
 
 const addresses = new WeakMap<Address, string>()

@@ -20,11 +20,17 @@ const PERIOD_MAX_MS = 3_653 * UNIT_MS.d!
  * years.
  */
 export function periodMs(period: unknown): number {
-  const match = typeof period === 'string' ? PERIOD.exec(period) : null
-  const ms = match ? Number(match[1]) * UNIT_MS[match[2]!]! : Number.POSITIVE_INFINITY
-  if (ms <= PERIOD_MAX_MS) return ms
+  const ms = readPeriodMs(period)
+  if (ms !== undefined) return ms
   throw new SvcError(
     `A period is a whole number and a unit (ms, s, m, h, d, w), at most ten years, such as '30d', not ${shown(period)}`,
     'invalid_endpoint',
   )
+}
+
+/** As {@link periodMs}, for what another party says: `undefined` where it is no period. */
+export function readPeriodMs(period: unknown): number | undefined {
+  const match = typeof period === 'string' ? PERIOD.exec(period) : null
+  const ms = match ? Number(match[1]) * UNIT_MS[match[2]!]! : Number.POSITIVE_INFINITY
+  return ms <= PERIOD_MAX_MS ? ms : undefined
 }

@@ -293,7 +293,20 @@ describe('a subscription', () => {
     expect(spent()).toBe(PRICE)
   })
 
-  it('that has ended is not sent', () => {
+  it('whose expiry has passed by the clock of this machine is bought once', async () => {
+    const { client, spent } = market.payer()
+    const ended = { 'x-svc-subscription': KEY, 'x-svc-subscription-expires': new Date(0).toISOString() }
+    const seller = await market.seller((seen, shop) => {
+      if (seen.headers['x-svc-subscription'] === KEY) return ANSWER
+      const extra = { feePayer: market.sandbox.feePayer, subscriptionPeriod: '1h' }
+      return seen.payment ? shop.sell(seen.payment, ended) : shop.challenge(shop.entry({ extra }))
+    })
+    await client.subscribe(seller.url, {})
+    for (let call = 0; call < 2; call++) await client.call(seller.url, {})
+    expect(spent()).toBe(PRICE)
+  })
+
+  it('that has ended is not listed', () => {
     const client = new SvcClient()
     client.useSubscription('https://agent.example/a', KEY, Date.now() - 1)
     client.useSubscription('https://agent.example/b', KEY, new Date(Date.now() + 60_000))

@@ -1,4 +1,5 @@
 /** One call, paid where it asks to be paid. `call` and `stream` differ only in what they do with the answer's body. */
+import { readPeriodMs } from '../../domain/subscription-period.js'
 import type { PaymentRequired } from '../../domain/x402.js'
 import type { PaymentSigner } from '../../ports/payment-signer.js'
 import { unlessAborted } from '../../ports/timeouts-and-aborts.js'
@@ -69,8 +70,8 @@ export async function buyWindow(
   const { method } = asked.request
   const buying = buy({ ...request, method }, challengeOf(asked.reply), settings, keys)
   const outcome = await keys.purchasing(request.url, buying)
-  const sold = soldIn(outcome.reply.headers)
-  return { outcome, subscription: sold && keys.hold(request.url, sold) }
+  const isSold = soldIn(outcome.reply.headers) !== undefined
+  return { outcome, subscription: isSold ? keys.of(request.url) : undefined }
 }
 
 /** Without this wait, 8 calls at once in a window with one call left bought 7 windows, and lost 6 of their keys. */
@@ -87,8 +88,9 @@ async function buy(
 ): Promise<Purchase> {
   const { signer } = settings
   if (!signer) throw noSigner(request.url.origin, challenge)
+  const begunMs = settings.clock.now()
   const bought = await purchase(request, challenge, depsOf(settings, signer))
-  holdSold(request, bought, keys)
+  holdSold(request, bought, keys, begunMs)
   return bought
 }
 
@@ -114,7 +116,19 @@ function depsOf(settings: Settings, signer: PaymentSigner): PurchaseDeps {
   }
 }
 
-function holdSold({ url }: HttpRequest, { reply }: Purchase, keys: SubscriptionKeys): void {
+/**
+ * The window ends when the quote said, from the moment when this purchase began, rather than at the seller's expiry: the clocks of
+ * the two may differ, and the quote is what was agreed. A replay sold its window earlier, so there the seller's expiry counts.
+ */
+function holdSold(
+  { url }: HttpRequest,
+  { reply, accepted, replayed }: Purchase,
+  keys: SubscriptionKeys,
+  begunMs?: number,
+): void {
   const sold = soldIn(reply.headers)
-  if (sold) keys.hold(url, sold)
+  if (!sold) return
+  const lastsMs = replayed ? undefined : readPeriodMs(accepted.extra?.subscriptionPeriod)
+  const endMs = begunMs === undefined || lastsMs === undefined ? undefined : begunMs + lastsMs
+  keys.hold(url, sold, endMs)
 }

@@ -1,4 +1,9 @@
-/** Subscription keys, each for the one endpoint that sold it. They live in memory; no inspection of the client shows them. */
+/**
+ * Subscription keys, each for the one endpoint that sold it. They live in memory; no inspection of the client shows them.
+ *
+ * A key is sent until its seller refuses it, also after its end by the clock of this machine: that clock may be wrong, and asking
+ * is free.
+ */
 import { SdkError } from '../../domain/errors.js'
 import { IDEMPOTENCY_KEY_HEADER } from '../../domain/idempotency-key.js'
 import type { Random } from '../../ports/random.js'
@@ -32,8 +37,9 @@ export interface SoldKey {
 }
 
 export interface SubscriptionKeys {
-  hold(url: URL, sold: SoldKey): ActiveSubscription
-  /** The window of this endpoint, also where its calls are used up. */
+  /** `endMs` is when the window ends by the clock of this machine; without it, when the seller says. */
+  hold(url: URL, sold: SoldKey, endMs?: number): ActiveSubscription
+  /** The window of this endpoint, also where it has ended or its calls are used up. */
   of(url: URL): ActiveSubscription | undefined
   /** Whether a call of this endpoint costs nothing, as far as is known. */
   covers(url: URL): boolean
@@ -71,56 +77,57 @@ function remainingIn(headers: Headers): number | undefined {
 
 const KEY = /^[\x21-\x7e]{1,4096}$/
 
-export function subscriptionKeys(now: () => number): SubscriptionKeys {
-  const held = new Map<string, ActiveSubscription>()
-  const purchases = new Map<string, Promise<unknown>>()
+interface Held {
+  readonly subscription: ActiveSubscription
+  readonly endMs: number | undefined
+}
 
-  function current(url: string): ActiveSubscription | undefined {
-    const subscription = held.get(url)
-    if (!subscription || subscription.expiresAt === undefined || now() < subscription.expiresAt)
-      return subscription
-    held.delete(url)
-    return undefined
-  }
+export function subscriptionKeys(now: () => number): SubscriptionKeys {
+  const held = new Map<string, Held>()
+  const purchases = new Map<string, Promise<unknown>>()
+  const of = (url: URL) => held.get(endpointOf(url))?.subscription
+  const isOpen = ({ subscription, endMs }: Held) =>
+    subscription.remaining !== 0 && (endMs === undefined || now() < endMs)
 
   return {
-    hold(url, { key, expiresAt, remaining }) {
+    hold(url, { key, expiresAt, remaining }, endMs) {
       if (typeof key !== 'string' || !KEY.test(key)) {
         throw new SdkError('A subscription key is printable ASCII without spaces', 'invalid_subscription')
       }
-      const endMs = expiresAt === undefined ? undefined : new Date(expiresAt).getTime()
-      if (Number.isNaN(endMs)) throw new SdkError('expiresAt is no point in time', 'invalid_subscription')
+      const saidMs = expiresAt === undefined ? undefined : new Date(expiresAt).getTime()
+      if (Number.isNaN(saidMs)) throw new SdkError('expiresAt is no point in time', 'invalid_subscription')
       const subscription = {
         url: endpointOf(url),
         key,
-        ...(endMs !== undefined && { expiresAt: endMs }),
+        ...(saidMs !== undefined && { expiresAt: saidMs }),
         ...(remaining !== undefined && { remaining }),
       }
-      held.set(subscription.url, subscription)
+      held.set(subscription.url, { subscription, endMs: endMs ?? saidMs })
       return subscription
     },
-    of: url => current(endpointOf(url)),
+    of,
     covers(url) {
-      const subscription = current(endpointOf(url))
-      return subscription !== undefined && subscription.remaining !== 0
+      const window = held.get(endpointOf(url))
+      return window !== undefined && isOpen(window)
     },
     keyFor({ url, headers }) {
-      const subscription = current(endpointOf(url))
+      const subscription = of(url)
       // With the caller's own key, the seller may still have the answer of an earlier call, so the key is sent.
       const opens = subscription?.remaining !== 0 || headers[IDEMPOTENCY_KEY_HEADER] !== undefined
       return opens ? subscription?.key : undefined
     },
     answered(url, key, reply) {
-      const subscription = held.get(endpointOf(url))
+      const window = held.get(endpointOf(url))
       // A newer key may have been bought while this one was on its way.
-      if (subscription?.key !== key) return
+      if (window?.subscription.key !== key) return
+      const { subscription } = window
       const said = remainingIn(reply.headers)
       // The key of a used-up window is kept: a call that is still running may fail, and then its call is left again.
       if (isQuote(reply) && said !== 0) return void held.delete(subscription.url)
       if (said === undefined) return
       // A replay says what was left when its call was answered first.
       const remaining = isReplay(reply) ? Math.min(said, subscription.remaining ?? said) : said
-      held.set(subscription.url, { ...subscription, remaining })
+      held.set(subscription.url, { ...window, subscription: { ...subscription, remaining } })
     },
     purchasing(url, purchase) {
       const endpoint = endpointOf(url)
@@ -129,8 +136,7 @@ export function subscriptionKeys(now: () => number): SubscriptionKeys {
       return purchase
     },
     purchaseOf: url => purchases.get(endpointOf(url)),
-    list: () =>
-      [...held.keys()].flatMap(url => current(url) ?? []).filter(({ remaining }) => remaining !== 0),
+    list: () => [...held.values()].filter(isOpen).map(({ subscription }) => subscription),
   }
 }
 

@@ -43,6 +43,7 @@ const REFUSED_CODES: ReadonlySet<string> = new Set([
   'daily_cap_reached',
   'price_above_max',
   'resource_elsewhere',
+  'subscription_refused',
   'unreadable_quote',
 ])
 

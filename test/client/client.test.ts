@@ -306,6 +306,30 @@ describe('a subscription', () => {
     expect(spent()).toBe(PRICE)
   })
 
+  it('that is refused before its end is not bought again, until the caller says so', async () => {
+    const { client, spent } = market.payer()
+    const extra = { feePayer: market.sandbox.feePayer, subscriptionPeriod: '1h' }
+    const forgetful = await market.seller((seen, shop) =>
+      seen.payment
+        ? shop.sell(seen.payment, { 'x-svc-subscription': KEY })
+        : shop.challenge(shop.entry({ extra })),
+    )
+    await client.subscribe(forgetful.url, {})
+    for (let call = 0; call < 2; call++) {
+      await expect(client.call(forgetful.url, {})).rejects.toMatchObject({
+        code: 'subscription_refused',
+        status: 402,
+        detail: { url: forgetful.url },
+      })
+    }
+    expect(spent()).toBe(PRICE)
+    await client.subscribe(forgetful.url, {})
+    expect(spent()).toBe(2n * PRICE)
+    client.dropSubscription(forgetful.url)
+    await client.call(forgetful.url, {})
+    expect(spent()).toBe(3n * PRICE)
+  })
+
   it('that has ended is not listed', () => {
     const client = new SvcClient()
     client.useSubscription('https://agent.example/a', KEY, Date.now() - 1)

@@ -1,6 +1,6 @@
 /** Subscription keys as the client keeps them: for whom, until when, and what counts as one. */
 import { describe, expect, it } from 'vitest'
-import { soldIn, subscriptionKeys, withKey } from '../../src/app/client/subscription-keys.js'
+import { type SoldKey, soldIn, subscriptionKeys, withKey } from '../../src/app/client/subscription-keys.js'
 import { systemRandom } from '../../src/ports/random.js'
 
 const url = new URL('https://seller.example/reports?day=1')
@@ -64,6 +64,18 @@ describe('a key that is held', () => {
     keys.hold(url, { key: 'key' })
     at(Number.MAX_SAFE_INTEGER)
     expect(keys.keyFor(to(url))).toBe('key')
+  })
+
+  it.each<[string, boolean, SoldKey, number]>([
+    ['before its end', true, { key: 'key', remaining: 3 }, END_MS - 1],
+    ['at its end', false, { key: 'key', remaining: 3 }, END_MS],
+    ['with its calls used up', false, { key: 'key', remaining: 0 }, END_MS - 1],
+  ])('and refused %s is kept: %s', (_, isKept, sold, ms) => {
+    const { keys, at } = ring()
+    keys.hold(url, { ...sold, expiresAt: END_MS })
+    at(ms)
+    expect(keys.answered(url, 'key', QUOTE)).toBe(isKept ? 'refused' : undefined)
+    expect(keys.of(url) !== undefined).toBe(isKept)
   })
 
   it('is dropped by itself: a newer one stays', () => {

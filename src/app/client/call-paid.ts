@@ -4,7 +4,7 @@ import type { PaymentRequired } from '../../domain/x402.js'
 import type { PaymentSigner } from '../../ports/payment-signer.js'
 import { unlessAborted } from '../../ports/timeouts-and-aborts.js'
 import type { CallOptions, HttpRequest } from './build-request.js'
-import { noSigner } from './client-errors.js'
+import { noSigner, subscriptionRefused } from './client-errors.js'
 import type { Settings } from './client-options.js'
 import { isSmall, type KeptQuote } from './kept-quotes.js'
 import { type Purchase, type PurchaseDeps, purchase } from './purchase.js'
@@ -28,7 +28,7 @@ export async function callPaid(
     if (kept) return buyAtKeptQuote(request, kept, settings, keys)
     const held = key === undefined ? request : withKey(request, key, settings.random)
     const asked = await ask(settings, held, options, settings.timeoutMs)
-    if (key !== undefined) keys.answered(request.url, key, asked.reply)
+    const fate = key === undefined ? undefined : keys.answered(request.url, key, asked.reply)
     if (!isQuote(asked.reply)) return succeeded(asked)
     const other = keys.purchaseOf(request.url)
     if (other) await ended(other, request)
@@ -36,6 +36,8 @@ export async function callPaid(
     const newest = keys.keyFor(request)
     if (other || (newest !== undefined && newest !== key)) continue
     const challenge = challengeOf(asked.reply)
+    const window = keys.of(request.url)
+    if (fate === 'refused' && window) throw subscriptionRefused(request.url.origin, window, challenge)
     const isWindow = key !== undefined || quotesWindow(challenge)
     const { method } = asked.request
     const buying = buy({ ...request, method }, challenge, settings, keys)

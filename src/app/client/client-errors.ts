@@ -6,6 +6,7 @@ import { challengeOf } from './read-quote.js'
 import { dataOf, errorBodyOf, errorCodeOf, errorMessageOf } from './read-response.js'
 import type { Outcome } from './result-types.js'
 import type { HttpReply } from './send-request.js'
+import type { ActiveSubscription } from './subscription-keys.js'
 
 export function noSigner(origin: string, requirements?: PaymentRequired): SvcError {
   return new SdkError(
@@ -54,6 +55,20 @@ export function notASubscription(origin: string, { reply, payment }: Outcome): S
     'not_a_subscription',
     reply.status,
     detail,
+  )
+}
+
+/** Its detail does not have the key, which anybody could use. */
+export function subscriptionRefused(
+  origin: string,
+  { key: _, ...window }: ActiveSubscription,
+  requirements: PaymentRequired | undefined,
+): SvcError {
+  return new SdkError(
+    `${origin} refuses the subscription key, and its window has not ended; nothing was paid`,
+    'subscription_refused',
+    402,
+    { ...window, requirements },
   )
 }
 

@@ -96,7 +96,7 @@ export abstract class PayingClient {
    * @param options How it is sent.
    * @typeParam T The type that the caller expects of `data`; it is not checked.
    *
-   * @throws SvcError `no_signer`, `price_above_max`, `daily_cap_reached`, `unreadable_quote`, `network_error`,
+   * @throws SvcError `no_signer`, `price_above_max`, `daily_cap_reached`, `unreadable_quote`, `subscription_refused`, `network_error`,
    * `call_failed`, and those that the guide to errors lists. `detail.charged` says whether a payment that was sent was charged.
    */
   async call<T = unknown>(
@@ -170,12 +170,21 @@ export abstract class PayingClient {
    *
    * @param url The endpoint.
    * @param key The key that its seller sent in `x-svc-subscription`.
-   * @param expiresAt Milliseconds since the epoch, a date, or ISO text. Without it, the key is used until the seller refuses it.
+   * @param expiresAt Milliseconds since the epoch, a date, or ISO text. A seller that refuses the key before it is not paid again.
    *
    * @throws SvcError `invalid_url`, `invalid_subscription`
    */
   useSubscription(url: string | URL, key: string, expiresAt?: Date | string | number): void {
     this.#keys.hold(urlOf(url), { key, expiresAt })
+  }
+
+  /**
+   * Forgets the key of this endpoint: the next call pays again.
+   *
+   * @throws SvcError `invalid_url`
+   */
+  dropSubscription(url: string | URL): void {
+    this.#keys.drop(urlOf(url))
   }
 
   /**

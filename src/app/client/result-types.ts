@@ -57,7 +57,7 @@ export interface Warning {
  * What a {@link Warning} is about.
  *
  * - `resource_elsewhere`: the quote says it is for another origin than the one that was asked
- * - `key_refused`: the held subscription key was refused, so that this call was paid
+ * - `key_refused`: the held subscription key was refused, and its window has ended or has no known end, so that this call was paid
  * - `idempotency_not_offered`: the caller gave an idempotency key, and the quote does not say that the seller keeps keys
  * - `quote_changed`: the kept quote did not hold, so that the call was paid at a new one; see `quote` of {@link CallOptions}
  * - `receipt_missing`: a paid answer came without a receipt that can be read

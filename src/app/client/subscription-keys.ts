@@ -47,9 +47,15 @@ export interface SubscriptionKeys {
   keyFor(request: Pick<HttpRequest, 'url' | 'headers'>): string | undefined
   /**
    * Learns from the answer to a request with this key how many calls are left, and drops the key where the seller asked to be
-   * paid because its window has ended.
+   * paid because its window has ended. A seller that asks before that has refused the key, and the key is kept: dropped, the next
+   * call would pay for a window that was paid for.
    */
-  answered(url: URL, key: string, reply: Pick<HttpReply, 'status' | 'headers' | 'location'>): void
+  answered(
+    url: URL,
+    key: string,
+    reply: Pick<HttpReply, 'status' | 'headers' | 'location'>,
+  ): 'refused' | undefined
+  drop(url: URL): void
   /** Notes that a window of this endpoint is being bought, until the purchase ends. */
   purchasing<T>(url: URL, purchase: Promise<T>): Promise<T>
   /** Fulfilled when the purchase of a window that is under way has ended, well or not. */
@@ -119,16 +125,22 @@ export function subscriptionKeys(now: () => number): SubscriptionKeys {
     answered(url, key, reply) {
       const window = held.get(endpointOf(url))
       // A newer key may have been bought while this one was on its way.
-      if (window?.subscription.key !== key) return
+      if (window?.subscription.key !== key) return undefined
       const { subscription } = window
       const said = remainingIn(reply.headers)
       // The key of a used-up window is kept: a call that is still running may fail, and then its call is left again.
-      if (isQuote(reply) && said !== 0) return void held.delete(subscription.url)
-      if (said === undefined) return
+      if (isQuote(reply) && said !== 0) {
+        if (window.endMs !== undefined && isOpen(window)) return 'refused'
+        held.delete(subscription.url)
+        return undefined
+      }
+      if (said === undefined) return undefined
       // A replay says what was left when its call was answered first.
       const remaining = isReplay(reply) ? Math.min(said, subscription.remaining ?? said) : said
       held.set(subscription.url, { ...window, subscription: { ...subscription, remaining } })
+      return undefined
     },
+    drop: url => void held.delete(endpointOf(url)),
     purchasing(url, purchase) {
       const endpoint = endpointOf(url)
       const end = () => void purchases.delete(endpoint)

@@ -1,18 +1,21 @@
 /** Prints the body of an answer as it comes. A slow reader of stdout slows the stream down. */
 import { once } from 'node:events'
 import { isJson, mediaTypeOf } from '../src/app/client/read-response.js'
-import type { StreamResult } from '../src/client.js'
+import type { ActiveSubscription, StreamResult } from '../src/client.js'
 import { json, shownText, writeResult } from './output.js'
 
 /** Events as lines, text and bytes as they are. With `asJson`, one JSON line for each event or piece, and one at the end. */
-export async function printStream(result: StreamResult, asJson: boolean): Promise<void> {
-  const { status, payment, attempts, replayed, warnings } = result
+export async function printStream(
+  result: StreamResult & { readonly subscription: ActiveSubscription | undefined },
+  asJson: boolean,
+): Promise<void> {
+  const { status, payment, attempts, replayed, warnings, subscription } = result
   let complete = false
   try {
     for await (const piece of piecesOf(result)) await write(asJson ? `${json(piece)}\n` : plain(piece))
     complete = true
   } finally {
-    const head = { status, payment, attempts, replayed, warnings, complete }
+    const head = { status, payment, attempts, replayed, warnings, subscription, complete }
     if (asJson) await write(`${json(head)}\n`)
   }
 }

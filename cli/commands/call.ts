@@ -1,6 +1,6 @@
 /**
- * `svc call`: quotes, checks, signs, calls. The wallet comes from `SVC_MNEMONIC`, because shell histories would keep
- * a flag.
+ * `svc call`: quotes, checks, signs, calls. The wallet comes from `SVC_MNEMONIC` and the key of a window from
+ * `SVC_SUBSCRIPTION_KEY`, because shell histories would keep a flag.
  */
 import type { Command } from 'commander'
 import type { ActiveSubscription, CallResult, Network, StreamResult } from '../../src/client.js'
@@ -39,7 +39,10 @@ export function callCommand(program: Command): void {
     .command('call')
     .description('call an endpoint and pay for it, from the wallet in SVC_MNEMONIC')
     .argument('<url>', 'the endpoint')
-    .option('--max-price <usd>', 'pay at most this much, such as 0.05 (required)')
+    .option(
+      '--max-price <usd>',
+      'pay at most this much, such as 0.05 (required without SVC_SUBSCRIPTION_KEY)',
+    )
     .option('--body <json>', 'the body: JSON, @file, or - for standard input', jsonArgument)
     .option('--data <name=value>', 'adds to the query, for a GET; may be repeated', queryArgument)
     .option('--header <header>', "adds a header, such as 'X-Team: blue'; may be repeated", headerArgument)
@@ -60,6 +63,9 @@ export function callCommand(program: Command): void {
 The answer goes to stdout, price and receipt to stderr. A stream is paid before its first byte: Ctrl-C ends it, and says
 what was paid.
 
+Where the call bought a window, its key is printed to stderr, and with --json as subscription.key. With that key in
+SVC_SUBSCRIPTION_KEY, svc call sends the key, needs no wallet, and pays nothing.
+
 Examples:
   $ svc call https://agent.example/summarize --body '{"text":"Hello."}' --max-price 0.05 --network testnet
   $ svc call https://agent.example/tell --body '{"about":"whales"}' --max-price 0.05 --stream`,
@@ -69,16 +75,16 @@ Examples:
 
 async function call(url: string, flags: CallFlags): Promise<void> {
   const { network = networkFromEnvironment(), body, method, idempotencyKey } = flags
-  const maxPrice = required(flags.maxPrice, '--max-price')
   const target = withQuery(url, flags.data)
-  const mnemonic = process.env.SVC_MNEMONIC || undefined
-  // Remove the mnemonic from the environment before anything is sent, so that no child process or crash report
-  // contains it.
-  delete process.env.SVC_MNEMONIC
-  if (mnemonic === undefined)
+  const key = taken('SVC_SUBSCRIPTION_KEY')
+  const mnemonic = taken('SVC_MNEMONIC')
+  const maxPrice = key === undefined ? required(flags.maxPrice, '--max-price') : flags.maxPrice
+  if (key === undefined && mnemonic === undefined)
     throw new SvcError('SVC_MNEMONIC is not set: it holds the 25 words of the wallet', 'no_signer')
   const { SvcClient } = await import('../../src/client.js')
-  const client = new SvcClient({ mnemonic, network, maxPrice })
+  // Without the wallet a key that is refused costs nothing: the caller decides whether to buy another window.
+  const client = new SvcClient({ mnemonic: key === undefined ? mnemonic : undefined, network, maxPrice })
+  if (key !== undefined) client.useSubscription(target, key)
   const stop = new AbortController()
   const interrupt = () => stop.abort()
   process.once('SIGINT', interrupt)
@@ -87,19 +93,36 @@ async function call(url: string, flags: CallFlags): Promise<void> {
     const label = `calling ${printable(url)}`
     if (flags.stream) {
       const result = await whileWaiting(label, client.stream(target, body, options))
-      if (!flags.json) noteReceipt(result, client.activeSubscriptions[0])
-      await printStream(result, flags.json === true)
+      const [subscription] = client.activeSubscriptions
+      if (!flags.json) noteReceipt(result, subscription)
+      await printStream({ ...result, subscription }, flags.json === true)
       return
     }
     const result = await whileWaiting(label, client.call(target, body, options))
-    if (flags.json) return print(json(result, 2))
-    noteReceipt(result, client.activeSubscriptions[0])
+    const [subscription] = client.activeSubscriptions
+    if (flags.json) return print(json({ ...result, subscription }, 2))
+    noteReceipt(result, subscription)
     printData(result.data)
   } catch (error) {
-    throw withNetworkHint(error)
+    throw key === undefined ? withNetworkHint(error) : keyRefused(error)
   } finally {
     process.off('SIGINT', interrupt)
   }
+}
+
+/** A secret of the environment, removed from it before anything is sent, so that no child process or crash report contains it. */
+function taken(name: string): string | undefined {
+  const value = process.env[name] || undefined
+  delete process.env[name]
+  return value
+}
+
+/** The client of a key alone reports a quote as the lack of a wallet. */
+function keyRefused(error: unknown): unknown {
+  if (!(error instanceof SvcError && error.code === 'no_signer')) return error
+  const message =
+    'The seller asks to be paid: the key in SVC_SUBSCRIPTION_KEY does not cover this call; nothing was paid'
+  return new SvcError(message, 'subscription_refused', 402, error.detail)
 }
 
 function noteReceipt(result: CallResult | StreamResult, window: ActiveSubscription | undefined): void {
@@ -111,6 +134,7 @@ function noteReceipt(result: CallResult | StreamResult, window: ActiveSubscripti
       ['attempts', attempts === 1 ? undefined : String(attempts)],
       ['transaction', payment?.txId],
       ['amount', payment?.amount && `${payment.amount} base units of asset ${payment.asset}`],
+      ['window key', payment && window?.key],
       ['window ends', window?.expiresAt === undefined ? undefined : new Date(window.expiresAt).toISOString()],
       ['calls left', window?.remaining?.toString()],
     ]),

@@ -96,12 +96,20 @@ function describedEntry(entry: Record<string, unknown>): [string, string | undef
   const feePayer = isRecord(entry.extra) ? textOf(entry.extra.feePayer) : undefined
   return [
     ['price', usd === null ? `${String(entry.amount)} base units` : `$${usd}`],
+    ['window', windowOf(entry)],
     ['network', network ? `${network} (${String(entry.network)})` : textOf(entry.network)],
     ['pay to', textOf(entry.payTo)],
     ['asset', usd === null ? textOf(entry.asset) : `${String(entry.asset)} (USDC)`],
     ['amount', textOf(entry.amount)],
     ['network fee', feePayer === undefined ? 'paid by the caller' : `sponsored by ${feePayer}`],
   ]
+}
+
+/** What the price buys, where that is a window of calls. */
+function windowOf({ extra }: Record<string, unknown>): string | undefined {
+  const { subscriptionPeriod: period, subscriptionCalls: calls } = isRecord(extra) ? extra : {}
+  if (period === undefined) return undefined
+  return calls === undefined ? String(period) : `${period}, ${calls} calls`
 }
 
 function textOf(value: unknown): string | undefined {

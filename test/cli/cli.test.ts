@@ -81,6 +81,13 @@ describe('svc quote', () => {
     expect(stdout).toContain(`network      testnet (${ALGORAND_TESTNET})\n`)
   })
 
+  it('says what a window has', async () => {
+    const window = { subscriptionPeriod: '30d', subscriptionCalls: 100 }
+    const { url } = await market.seller((_, shop) => shop.challenge(shop.entry({ extra: window })))
+    const { stdout } = await svc(['quote', url])
+    expect(stdout).toMatch(/^price +\$0\.01\nwindow +30d, 100 calls\n/)
+  })
+
   it('says where nothing is to be paid, and fails where there is no quote', async () => {
     const free = await market.seller(() => ANSWER)
     const gone = await market.seller(() => failure(404, 'not_found'))
@@ -124,19 +131,35 @@ describe('svc call', () => {
     expect(spent()).toBe(PRICE)
   })
 
-  it('prints what is left of a window that it bought', async () => {
-    const { env } = wallet()
+  it('prints the key of a window that it bought, sends it from the environment, and pays no more', async () => {
+    const { env, spent } = wallet()
     const window = {
-      'x-svc-subscription': 'key',
+      'x-svc-subscription': 'a-key',
       'x-svc-subscription-expires': '2999-01-01T00:00:00Z',
       'x-svc-subscription-remaining': '99',
     }
-    const { url } = await market.seller((seen, shop) =>
-      seen.payment ? shop.sell(seen.payment, window) : shop.challenge(shop.entry()),
+    const { url } = await market.seller((seen, shop) => {
+      if (seen.headers['x-svc-subscription'] === 'a-key')
+        return { ...ANSWER, headers: { ...ANSWER.headers, 'x-svc-subscription-remaining': '98' } }
+      return seen.payment ? shop.sell(seen.payment, window) : shop.challenge(shop.entry())
+    })
+    const bought = await svc(['call', url, '--max-price', '0.01'], env)
+    expect(bought.code).toBe(0)
+    expect(bought.stderr).toMatch(
+      /window key +a-key\nwindow ends +2999-01-01T00:00:00\.000Z\ncalls left +99\n/,
     )
-    const { code, stderr } = await svc(['call', url, '--max-price', '0.01'], env)
-    expect(code).toBe(0)
-    expect(stderr).toMatch(/window ends +2999-01-01T00:00:00\.000Z\ncalls left +99\n/)
+    const [covered, refused] = await Promise.all(
+      ['a-key', 'another-key'].map(key =>
+        svc(['call', url, '--json'], { ...env, SVC_SUBSCRIPTION_KEY: key }),
+      ),
+    )
+    expect(JSON.parse(covered!.stdout)).toMatchObject({
+      data: { done: true },
+      subscription: { url, key: 'a-key', remaining: 98 },
+    })
+    expect(refused!.code).toBe(3)
+    expect(refused!.stderr).toMatch(/^svc: [^\n]+ nothing was paid \(subscription_refused\)\n$/)
+    expect(spent()).toBe(PRICE)
   })
 
   it('prints one object with --json, and sends the given key', async () => {

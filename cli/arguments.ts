@@ -107,6 +107,13 @@ export function countArgument(text: string): number {
   throw new InvalidArgumentError('It is 1 to 100.')
 }
 
+/** Seconds, as milliseconds: up to a day. */
+export function secondsArgument(text: string): number {
+  const ms = /^\d{1,5}(\.\d{1,3})?$/.test(text) ? Math.round(Number(text) * 1_000) : 0
+  if (ms > 0 && ms <= 86_400_000) return ms
+  throw new InvalidArgumentError('It is a number of seconds, at most 86400.')
+}
+
 export function methodArgument(text: string): string {
   const method = text.toUpperCase()
   if (method === 'GET' || method === 'POST') return method

@@ -33,6 +33,7 @@ const USAGE_CODES: ReadonlySet<string> = new Set([
   'invalid_price',
   'invalid_request',
   'invalid_sandbox',
+  'invalid_subscription',
   'invalid_url',
   'not_confirmed',
   'no_signer',

@@ -14,6 +14,7 @@ import {
   type Pairs,
   queryArgument,
   required,
+  secondsArgument,
   withQuery,
 } from '../arguments.js'
 import { networkFromEnvironment } from '../network-from-environment.js'
@@ -30,6 +31,7 @@ interface CallFlags {
   readonly network?: Network
   readonly method?: string
   readonly idempotencyKey?: string
+  readonly timeout?: number
   readonly stream?: boolean
   readonly json?: boolean
 }
@@ -52,6 +54,7 @@ export function callCommand(program: Command): void {
       '--idempotency-key <key>',
       'lets a repeated call get the same answer, where the seller supports it',
     )
+    .option('--timeout <seconds>', 'end the call after this time, and say what was charged', secondsArgument)
     .option('--stream', 'print the answer as it comes: an event a line, anything else as it is')
     .option(
       '--json',
@@ -60,8 +63,8 @@ export function callCommand(program: Command): void {
     .addHelpText(
       'after',
       `
-The answer goes to stdout, price and receipt to stderr. A stream is paid before its first byte: Ctrl-C ends it, and says
-what was paid.
+The answer goes to stdout, price and receipt to stderr. A stream is paid before its first byte. Ctrl-C, SIGTERM,
+SIGHUP and --timeout end the call, and it says what was charged.
 
 Where the call bought a window, its key is printed to stderr, and with --json as subscription.key. With that key in
 SVC_SUBSCRIPTION_KEY, svc call sends the key, needs no wallet, and pays nothing.
@@ -74,7 +77,7 @@ Examples:
 }
 
 async function call(url: string, flags: CallFlags): Promise<void> {
-  const { network = networkFromEnvironment(), body, method, idempotencyKey } = flags
+  const { network = networkFromEnvironment(), body, method, idempotencyKey, timeout } = flags
   const target = withQuery(url, flags.data)
   const key = taken('SVC_SUBSCRIPTION_KEY')
   const mnemonic = taken('SVC_MNEMONIC')
@@ -87,7 +90,8 @@ async function call(url: string, flags: CallFlags): Promise<void> {
   if (key !== undefined) client.useSubscription(target, key)
   const stop = new AbortController()
   const interrupt = () => stop.abort()
-  process.once('SIGINT', interrupt)
+  for (const signal of ENDS) process.once(signal, interrupt)
+  const limit = timeout === undefined ? undefined : setTimeout(interrupt, timeout)
   try {
     const options = { method, idempotencyKey, headers: headersOf(flags), signal: stop.signal }
     const label = `calling ${printable(url)}`
@@ -106,9 +110,13 @@ async function call(url: string, flags: CallFlags): Promise<void> {
   } catch (error) {
     throw key === undefined ? withNetworkHint(error) : keyRefused(error)
   } finally {
-    process.off('SIGINT', interrupt)
+    clearTimeout(limit)
+    for (const signal of ENDS) process.off(signal, interrupt)
   }
 }
+
+/** Whoever ends the command is told what may have been charged. */
+const ENDS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 
 /** A secret of the environment, removed from it before anything is sent, so that no child process or crash report contains it. */
 function taken(name: string): string | undefined {

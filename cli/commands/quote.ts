@@ -108,8 +108,8 @@ function describedEntry(entry: Record<string, unknown>): [string, string | undef
 /** What the price buys, where that is a window of calls. */
 function windowOf({ extra }: Record<string, unknown>): string | undefined {
   const { subscriptionPeriod: period, subscriptionCalls: calls } = isRecord(extra) ? extra : {}
-  if (period === undefined) return undefined
-  return calls === undefined ? String(period) : `${period}, ${calls} calls`
+  if (typeof period !== 'string') return undefined
+  return typeof calls === 'number' ? `${period}, ${calls} calls` : period
 }
 
 function textOf(value: unknown): string | undefined {

@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { ALGORAND_TESTNET, TESTNET } from '../../src/domain/network.js'
 import { ANSWER, failure, honest, marketForFile, PRICE, quote, type Script } from '../client/market.js'
+import { gate } from '../support/gate.js'
 import { ended, firstLine, start, svc } from './run.js'
 
 const market = marketForFile()
@@ -211,6 +212,31 @@ describe('svc call', () => {
       expect(spent()).toBe(amount)
     })
   }
+
+  it.each(['SIGTERM', 'SIGHUP'] as const)('ended by %s says what may have been charged', async signal => {
+    const { env, spent } = wallet()
+    const paid = gate()
+    const seller = await market.seller(async (seen, shop) => {
+      if (!seen.payment) return shop.challenge(shop.entry())
+      await shop.settle(seen.payment)
+      paid.open()
+      return 'silence'
+    })
+    const child = start(['call', seller.url, '--max-price', '1'], env)
+    const run = ended(child)
+    await paid.opened
+    child.kill(signal)
+    const { code, stdout, stderr } = await run
+    expect({ code, stdout }).toEqual({ code: 4, stdout: '' })
+    expect(stderr).toMatch(/^svc: [^\n]+ was aborted; it may have been charged: [^\n]+ \(aborted\)\n$/)
+    expect(spent()).toBe(PRICE)
+  })
+
+  it('ends after --timeout', async () => {
+    const { url } = await market.seller(() => 'silence')
+    const run = await svc(['call', url, '--max-price', '1', '--timeout', '0.1'], wallet().env)
+    expect(run).toMatchObject({ code: 1, stderr: expect.stringMatching(/ was aborted[^\n]* \(aborted\)\n$/) })
+  })
 
   it('a broken mnemonic is not repeated', async () => {
     const words = market.sandbox.wallet.mnemonic.split(' ')

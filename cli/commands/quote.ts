@@ -48,9 +48,10 @@ async function quote(url: string, flags: QuoteFlags): Promise<void> {
     method,
     headers: headersOf(flags),
   })
-  const { paymentRequired, status, requirements } = result
+  const { paymentRequired, status, requirements, reason } = result
   if (status >= 400 && !paymentRequired) {
-    throw new SvcError(`The endpoint answered ${status} instead of a quote`, 'call_failed', status)
+    const why = reason === undefined ? '' : `: ${reason}`
+    throw new SvcError(`The endpoint answered ${status} instead of a quote${why}`, 'call_failed', status)
   }
   if (asJson) print(json(result, 2))
   else if (!paymentRequired) print(`no payment required (status ${status})`)

@@ -98,7 +98,7 @@ describe('svc quote', () => {
     expect(two).toEqual({
       code: 1,
       stdout: '',
-      stderr: 'svc: The endpoint answered 404 instead of a quote (call_failed)\n',
+      stderr: 'svc: The endpoint answered 404 instead of a quote: It is not_found (call_failed)\n',
     })
     expect(three).toMatchObject({ code: 3, stdout: '' })
   })

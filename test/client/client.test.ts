@@ -30,6 +30,9 @@ describe('quote', () => {
   it('tells what else was answered', async () => {
     const seller = await market.seller(() => ANSWER)
     expect(await new SvcClient().quote(seller.url)).toEqual({ paymentRequired: false, status: 200 })
+    const refusing = await market.seller(() => failure(400, 'invalid_input'))
+    const refused = { paymentRequired: false, status: 400, reason: 'It is invalid_input' }
+    expect(await new SvcClient().quote(refusing.url)).toEqual(refused)
   })
 
   it('sends JSON where there is a body, and none where there is not', async () => {

@@ -72,7 +72,8 @@ export function subscriptionRefused(
   )
 }
 
-function reasonOf(reply: HttpReply): string | undefined {
+/** The seller's own words, or the code where it gives none. */
+export function reasonOf(reply: HttpReply): string | undefined {
   if (reply.location !== undefined) return `redirects to ${reply.location}, which is not followed`
   if (reply.oversized) return 'the body is too large to be read'
   if (reply.status === 402) {

@@ -6,7 +6,7 @@ import type { Balance } from './balance.js'
 import { type CallOptions, type RequestOptions, requestOf, urlOf } from './build-request.js'
 import { type CallOutcome, type CallRequest, type ManyOptions, manyCalls } from './call-many.js'
 import { buyWindow, callPaid } from './call-paid.js'
-import { noSigner, notASubscription } from './client-errors.js'
+import { noSigner, notASubscription, reasonOf } from './client-errors.js'
 import { type ClientOptions, type Settings, settingsOf } from './client-options.js'
 import { manifestOf, manifestUrl } from './fetch-manifest.js'
 import { challengeOf, type Estimate, estimateOf, isQuote } from './read-quote.js'
@@ -64,7 +64,10 @@ export abstract class PayingClient {
   async quote(url: string | URL, body?: unknown, options: RequestOptions = {}): Promise<QuoteResult> {
     const { reply } = await askBriefly(this.#settings, requestOf(url, body, options), options)
     const { status } = reply
-    if (status !== 402) return { paymentRequired: false, status }
+    if (status !== 402) {
+      const reason = status < 400 ? undefined : reasonOf(reply)
+      return { paymentRequired: false, status, ...(reason !== undefined && { reason }) }
+    }
     return { paymentRequired: true, status, requirements: challengeOf(reply) }
   }
 

@@ -12,6 +12,8 @@ export interface QuoteResult {
   readonly status: number
   /** The decoded challenge, as it came; absent where it could not be decoded. */
   readonly requirements?: PaymentRequired
+  /** Why the endpoint refused to quote, in the seller's words. */
+  readonly reason?: string
 }
 
 /** What a call paid. */

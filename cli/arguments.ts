@@ -95,6 +95,11 @@ export function txIdArgument(text: string): string {
   throw new InvalidArgumentError('It is 52 of A-Z and 2-7.')
 }
 
+export function roundArgument(text: string): bigint {
+  if (/^\d{1,19}$/.test(text)) return BigInt(text)
+  throw new InvalidArgumentError('It is the number of a round.')
+}
+
 export function portArgument(text: string): number {
   const port = /^\d{1,5}$/.test(text) ? Number(text) : Number.NaN
   if (port <= 65_535) return port

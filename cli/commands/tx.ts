@@ -4,7 +4,7 @@ import { SvcError } from '../../src/domain/errors.js'
 import { formatUsd } from '../../src/domain/money.js'
 import type { Network, NetworkFacts } from '../../src/domain/network.js'
 import { networkFacts } from '../../src/domain/network-definition.js'
-import { ALGOD_OPTION, NETWORK_OPTION, txIdArgument, urlArgument } from '../arguments.js'
+import { ALGOD_OPTION, NETWORK_OPTION, roundArgument, txIdArgument, urlArgument } from '../arguments.js'
 import { networkFromEnvironment } from '../network-from-environment.js'
 import { columns, json, print } from '../output.js'
 import { whileWaiting } from '../spinner.js'
@@ -14,6 +14,7 @@ interface TxFlags {
   readonly network?: Network
   readonly algod?: string
   readonly indexer?: string
+  readonly lastValid?: bigint
   readonly json?: boolean
 }
 
@@ -28,6 +29,11 @@ export function txCommand(program: Command): void {
       '--indexer <url>',
       'an indexer, for payments of more than 1000 rounds ago (default: likewise)',
       urlArgument,
+    )
+    .option(
+      '--last-valid <round>',
+      'the last round in which it can land, as detail.lastValid of the error names it: then says whether it still can',
+      roundArgument,
     )
     .option('--json', 'print one JSON object')
     .addHelpText(
@@ -48,7 +54,7 @@ async function tx(txId: string, flags: TxFlags): Promise<void> {
   const { lookUp } = await import('../tx/look-up.js')
   const places = { network, algod: nodeOf(network, flags.algod), indexerUrl: indexerOf(network, flags) }
   const sighting = await whileWaiting(`asking ${network.name}`, lookUp(txId, places))
-  const said = whyNoPayment(sighting, network)
+  const said = whyNoPayment(sighting, network, flags.lastValid)
   if (flags.json && said === undefined) return print(json(asTexts(txId, network, sighting)))
   if (said !== undefined)
     throw new SvcError(said.message, said.code, undefined, asTexts(txId, network, sighting))
@@ -59,6 +65,7 @@ async function tx(txId: string, flags: TxFlags): Promise<void> {
 export function whyNoPayment(
   sighting: Sighting,
   network: NetworkFacts,
+  lastValid?: bigint,
 ): { readonly message: string; readonly code: string } | undefined {
   switch (sighting.state) {
     case 'landed': {
@@ -80,14 +87,29 @@ export function whyNoPayment(
         code: 'tx_dropped',
       }
     case 'unseen':
-      return { message: unseen(sighting), code: 'tx_not_found' }
+      return unseen(sighting, lastValid)
   }
 }
 
-function unseen({ nodeRound, indexerRound }: Extract<Sighting, { state: 'unseen' }>): string {
+/** An indexer does not name its network: one that is further ahead of the node follows another network. */
+const INDEXER_AHEAD_MAX = 1_000n
+
+function unseen(
+  { nodeRound, indexerRound }: Extract<Sighting, { state: 'unseen' }>,
+  lastValid: bigint | undefined,
+) {
   const node = `The node has not seen it in the 1000 rounds up to ${nodeRound}`
-  const indexer = indexerRound === undefined ? '' : `, nor the indexer in any up to ${indexerRound}`
-  return `${node}${indexer}. It may still land: most payments can for a minute after they were signed`
+  const seen = indexerRound === undefined ? node : `${node}, nor the indexer in any up to ${indexerRound}`
+  const fits = indexerRound !== undefined && indexerRound <= nodeRound + INDEXER_AHEAD_MAX
+  if (fits && lastValid !== undefined && lastValid < indexerRound && lastValid < nodeRound)
+    return { message: `${seen}. It can no longer land: its last round was ${lastValid}`, code: 'tx_expired' }
+  const until =
+    lastValid === undefined ? 'most payments can for 5 minutes, and some for 50' : `until round ${lastValid}`
+  const cure =
+    indexerRound === undefined && lastValid !== undefined
+      ? '. Only an indexer proves that it did not: give --indexer'
+      : ''
+  return { message: `${seen}. It may still land: ${until}${cure}`, code: 'tx_not_found' }
 }
 
 function described(txId: string, network: NetworkFacts, sighting: Sighting): string[] {

@@ -54,6 +54,21 @@ describe('svc tx', () => {
     if (why) expect(told!.message).toContain(why)
   })
 
+  it.each<[string, bigint | undefined, bigint | undefined, string, string]>([
+    ['without its last round', undefined, 200n, 'tx_not_found', '5 minutes, and some for 50'],
+    ['before its last round', 100n, 100n, 'tx_not_found', 'until round 100'],
+    ['after its last round', 99n, 100n, 'tx_expired', 'can no longer land'],
+    ['without an indexer', 99n, undefined, 'tx_not_found', 'give --indexer'],
+    ['with the indexer of another network', 99n, 9_999n, 'tx_not_found', 'until round 99'],
+  ])(
+    'says of what nobody has seen whether it can still land: %s',
+    (_, lastValid, indexerRound, code, words) => {
+      const unseen = { state: 'unseen', nodeRound: 100n, ...(indexerRound && { indexerRound }) } as const
+      const told = whyNoPayment(unseen, TESTNET, lastValid)
+      expect(told).toEqual({ code, message: expect.stringContaining(words) })
+    },
+  )
+
   it.each([
     ['hash', { ...PARAMS, 'genesis-hash': 'other' }],
     ['id', { ...PARAMS, 'genesis-id': 'other-v1.0' }],

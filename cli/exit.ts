@@ -22,6 +22,7 @@ Exit codes:
 
 const USAGE_CODES: ReadonlySet<string> = new Set([
   'directory_not_empty',
+  'empty_journal',
   'entry_not_found',
   'file_exists',
   'file_unusable',
@@ -35,6 +36,7 @@ const USAGE_CODES: ReadonlySet<string> = new Set([
   'invalid_sandbox',
   'invalid_subscription',
   'invalid_url',
+  'mixed_journal',
   'not_confirmed',
   'no_signer',
   'sponsor_file_unusable',

@@ -17,7 +17,7 @@ export function systemError(error: unknown): SvcError | undefined {
   const { code = '', syscall, path, port } = error as NodeJS.ErrnoException & { port?: number }
   if (syscall === 'listen' && code === 'EADDRINUSE')
     return new SvcError(
-      `Port ${port} is in use: name another (--port or PORT), or end the program that has it`,
+      `Port ${port} is in use: name another (PORT, or --port of svc), or end the program that has it`,
       'port_in_use',
     )
   if (syscall === 'listen' && code === 'EACCES')

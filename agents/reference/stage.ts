@@ -39,7 +39,14 @@ export async function openStage(options: { port: number; handleSignals: boolean 
     onReady: () => {},
     onShutdown,
   })
-  await new Promise((resolve, reject) => server.once('listening', resolve).once('error', reject))
+  try {
+    await new Promise((resolve, reject) => server.once('listening', resolve).once('error', reject))
+  } catch (error) {
+    // An open sandbox would keep the process alive.
+    onShutdown()
+    await stopped
+    throw error
+  }
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
   return {
     sandbox,

@@ -4,6 +4,7 @@
  * shows one paid call and stays up for more; `SVC_SANDBOX` names a sandbox that runs already, whose seller is then paid.
  */
 import { parseArgs } from 'node:util'
+import { systemError } from '../../cli/system-error.js'
 import { DEFAULT_PORT } from '../../src/app/server/listen-options.js'
 import { SvcError } from '../../src/index.js'
 import { BASE_PATH } from './agent.js'
@@ -19,11 +20,16 @@ try {
   if (sandboxUrl) console.warn(`Play money: node and facilitator are the sandbox at ${sandboxUrl}`)
   // A sandbox's money is testnet's. Whoever names mainnet has forgotten the address.
   const mayPractise = !payTo && (network || 'testnet') === 'testnet'
-  if (mayPractise && sandboxUrl) serveReference({ ...environment, SVC_PAY_TO: await sellerOn(sandboxUrl) })
+  if (mayPractise && sandboxUrl)
+    serveReference({ ...environment, SVC_PAY_TO: await sellerOn(sandboxUrl) }).once('error', failed)
   else if (mayPractise && flags['or-sandbox']) await practise()
-  else serveReference(environment)
+  else serveReference(environment).once('error', failed)
 } catch (error) {
-  const { message, code } = error as SvcError
+  failed(error)
+}
+
+function failed(error: unknown): void {
+  const { message, code } = systemError(error) ?? (error as SvcError)
   console.error(`svc: ${message} (${code})`)
   process.exitCode = 1
 }

@@ -2,6 +2,7 @@
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { type AddressInfo, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
@@ -113,6 +114,19 @@ describe('specification 4.6: SVC_PAY_TO is required', () => {
     expect(image[0]).toBe('node')
     const started = run(process.execPath, [...given], { env: { ...env, ...set }, timeout: 10_000 })
     await expect(started).rejects.toMatchObject(missing)
+  })
+
+  it('practising on a port that is taken, it says so, and how to name another', async () => {
+    const taken = createServer().listen(0, '127.0.0.1')
+    await once(taken, 'listening')
+    const { port } = taken.address() as AddressInfo
+    const started = run(process.execPath, [script, '--or-sandbox'], { env: { ...env, PORT: String(port) } })
+    await expect(started.finally(() => taken.close())).rejects.toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(
+        new RegExp(`svc: Port ${port} is in use: name another \\(PORT[^\\n]+\\(port_in_use\\)\\n$`),
+      ),
+    })
   })
 
   it('on a sandbox that was named, its seller is paid', async () => {

@@ -104,7 +104,7 @@ describe('a port', () => {
     const { code, stderr } = await svc(['sandbox', '--port', port])
     expect([code, stderr]).toEqual([
       1,
-      `svc: Port ${port} is in use: name another (--port or PORT), or end the program that has it (port_in_use)\n`,
+      `svc: Port ${port} is in use: name another (PORT, or --port of svc), or end the program that has it (port_in_use)\n`,
     ])
   })
 })

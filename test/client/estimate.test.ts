@@ -1,7 +1,9 @@
 /** What a call would cost, and what the wallet holds: neither moves money. */
 import { describe, expect, it } from 'vitest'
 import { SvcClient } from '../../src/client.js'
-import { ANSWER, failure, honest, marketForFile, PRICE_USD } from './market.js'
+import { defineEndpoint } from '../../src/index.js'
+import { open } from '../support/seller.js'
+import { ANSWER, failure, honest, marketForFile, PRICE, PRICE_USD } from './market.js'
 
 const market = marketForFile()
 
@@ -29,6 +31,24 @@ describe('estimate', () => {
       expect(refusal).toMatchObject({ code, status: 402 })
       await expect(client.call(seller.url)).rejects.toMatchObject({ code, message: refusal?.message })
     }
+  })
+
+  it('says that the request would be refused once it is paid, and the call signs nothing', async () => {
+    const input = { type: 'object', required: ['text'] } as const
+    const endpoint = defineEndpoint({ name: 'work', price: '$0.01', input, handler: () => ({ done: true }) })
+    const { url, ended } = await open([endpoint], { sandbox: market.sandbox })
+    const { client, spent } = market.payer()
+    for (const method of ['GET', 'POST']) {
+      const { usd, refusal } = await client.estimate(`${url}/work`, undefined, { method })
+      expect({ usd, refusal }).toMatchObject({ usd: PRICE_USD, refusal: { code: 'invalid_request' } })
+      await expect(client.call(`${url}/work`, undefined, { method })).rejects.toMatchObject({
+        message: refusal?.message,
+      })
+    }
+    expect(client.receipts.toJSON()).toEqual([])
+    expect(ended.map(({ final }) => final)).toEqual(Array(4).fill('quoted'))
+    await client.call(`${url}/work`, { text: 'x' })
+    expect(spent()).toBe(PRICE)
   })
 
   it('says where there is no way to pay', async () => {

@@ -1,5 +1,6 @@
 /** Which entry of a quote is payable, and what a quote says it is for. */
 import { describe, expect, it } from 'vitest'
+import { unfitRequest } from '../../src/app/client/declared-input.js'
 import {
   challengeOf,
   estimateOf,
@@ -83,7 +84,7 @@ describe('a quote', () => {
   it('is not estimated as refused where the limits cannot be read', async () => {
     const down = new Error('the ledger is down')
     const limits = { refusalOf: () => Promise.reject(down) }
-    const estimated = estimateOf(asked, quoted(challenge([entry()])), {
+    const estimated = estimateOf({ url: asked, method: 'POST' }, quoted(challenge([entry()])), {
       network: TESTNET,
       strictResource: false,
       limits,
@@ -132,5 +133,52 @@ describe('a quote', () => {
         message: `${message}; nothing was paid`,
       }),
     )
+  })
+})
+
+describe('a request that is quoted, and would be refused once it is paid', () => {
+  const URL_ASKED = 'https://seller.example/a'
+  const declared = (input: object, parts: object = {}) => ({
+    resource: { url: URL_ASKED },
+    extensions: {
+      bazaar: {
+        info: { input: { type: 'http', ...input } },
+        schema: { properties: { input: { properties: parts } } },
+      },
+    },
+  })
+  const post = declared({ method: 'POST' }, { body: { required: ['text', 'max'] } })
+  const get = declared({ method: 'GET' }, { queryParams: { required: ['q'] } })
+  const body = '{}'
+  it.each<[string, string, { method: string; body?: string }, object]>([
+    ['by another method', "it takes 'POST', and this is a GET", { method: 'GET' }, post],
+    ['without its body', "it needs a body with 'text, max'", { method: 'POST' }, post],
+    ['without its query', "its query needs 'q'", { method: 'GET' }, get],
+  ])('is told: %s', (_, why, asked, changes) => {
+    const refused = unfitRequest({ url: new URL(URL_ASKED), ...asked }, challenge([entry()], changes))
+    expect(refused).toMatchObject({ code: 'invalid_request', status: 402 })
+    expect(refused!.message).toContain(`: ${why}; nothing was paid`)
+  })
+
+  it.each<[string, { method: string; body?: string }, string, object]>([
+    ['as it is declared', { method: 'POST', body }, URL_ASKED, post],
+    ['with its query', { method: 'GET' }, `${URL_ASKED}?q=`, get],
+    [
+      'of an endpoint that needs no body',
+      { method: 'POST' },
+      URL_ASKED,
+      declared({ method: 'POST' }, { body: {} }),
+    ],
+    ['at an address that sells many', { method: 'POST', body }, 'https://seller.example/a2a', get],
+    ['of a tool', { method: 'POST' }, URL_ASKED, declared({ type: 'mcp', method: 'GET' })],
+    ['where nothing is declared', { method: 'GET' }, URL_ASKED, { resource: { url: URL_ASKED } }],
+    [
+      'where nonsense is',
+      { method: 'GET' },
+      URL_ASKED,
+      declared({ method: 5 }, { body: 5, queryParams: { required: [1] } }),
+    ],
+  ])('is none: %s', (_, asked, url, changes) => {
+    expect(unfitRequest({ url: new URL(url), ...asked }, challenge([entry()], changes))).toBeUndefined()
   })
 })

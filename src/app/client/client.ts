@@ -86,7 +86,7 @@ export abstract class PayingClient {
     const request = requestOf(url, body, options)
     if (this.#keys.covers(request.url)) return { usd: 0, covered: true }
     const asked = await askBriefly(this.#settings, request, options)
-    if (isQuote(asked.reply)) return estimateOf(request.url, asked.reply, this.#settings)
+    if (isQuote(asked.reply)) return estimateOf(asked.request, asked.reply, this.#settings)
     succeeded(asked)
     return { usd: 0 }
   }

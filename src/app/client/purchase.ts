@@ -21,6 +21,7 @@ import { unlessAborted } from '../../ports/timeouts-and-aborts.js'
 import type { HttpRequest } from './build-request.js'
 import { type Charged, chargedBy, contradictions, isReplay, receiptOf } from './charge-evidence.js'
 import { aborted, callFailed, networkError } from './client-errors.js'
+import { unfitRequest } from './declared-input.js'
 import { type SelectedRequirements, selectRequirements } from './read-quote.js'
 import { isSuccess } from './read-response.js'
 import type { ReceiptBook } from './receipts.js'
@@ -81,6 +82,8 @@ export async function readyPayment(
   lease?: Lease,
 ): Promise<ReadyPayment> {
   const selected = selectRequirements(request.url, challenge, deps)
+  const unfit = unfitRequest(request, selected.challenge)
+  if (unfit) throw unfit
   const reservation = await deps.limits.reserve(selected.accepted, request.signal)
   const begunMs = deps.clock.monotonic()
   const signed = await signOrRelease(request, selected, deps.signer, reservation, lease)

@@ -14,6 +14,8 @@ import {
   readRequirements,
   X402_VERSION,
 } from '../../domain/x402.js'
+import type { HttpRequest } from './build-request.js'
+import { unfitRequest } from './declared-input.js'
 import { recordOf } from './read-response.js'
 import type { Warning } from './result-types.js'
 import type { HttpReply } from './send-request.js'
@@ -126,12 +128,12 @@ export interface Estimate {
   readonly accepted?: PaymentRequirements
   /** A held subscription key covers the call. No request was sent. */
   readonly covered?: true
-  /** What `call` would throw instead of paying, by the limits as they stand; absent where it would pay. */
+  /** What `call` would throw instead of paying, by the quote and the limits as they stand; absent where it would pay. */
   readonly refusal?: SvcError
 }
 
 export async function estimateOf(
-  url: URL,
+  asked: Pick<HttpRequest, 'url' | 'method' | 'body'>,
   quoted: HttpReply,
   settings: {
     readonly network: NetworkFacts
@@ -140,8 +142,8 @@ export async function estimateOf(
   },
 ): Promise<Estimate> {
   try {
-    const { accepted } = selectRequirements(url, challengeOf(quoted), settings)
-    const refusal = await settings.limits.refusalOf(accepted)
+    const { accepted, challenge } = selectRequirements(asked.url, challengeOf(quoted), settings)
+    const refusal = unfitRequest(asked, challenge) ?? (await settings.limits.refusalOf(accepted))
     return { usd: usdNumber(BigInt(accepted.amount)), accepted, ...(refusal && { refusal }) }
   } catch (error) {
     if (error instanceof SvcError) return { usd: null, refusal: error }

@@ -1,7 +1,8 @@
 /** Recording and recovery, each by itself: what is kept and for how long, and whose word decides what is owed. */
 import { describe, expect, it } from 'vitest'
+import { Timeline } from '../../simulation/kernel/timeline.js'
 import type { Call } from '../../src/app/charge/call-record.js'
-import type { ChargeDeps } from '../../src/app/charge/charge-deps.js'
+import { type ChargeDeps, DEFAULT_TIMEOUTS } from '../../src/app/charge/charge-deps.js'
 import { seal, unseal } from '../../src/app/charge/claim-name-and-seal.js'
 import { record } from '../../src/app/charge/effects/record.js'
 import { recover } from '../../src/app/charge/effects/recover.js'
@@ -10,6 +11,7 @@ import type { Landing } from '../../src/ports/chain.js'
 import type { RecordMove, Resolved, ResolveMove } from '../../src/ports/charge-store.js'
 import type { Settlement } from '../../src/ports/facilitator.js'
 import type { SubscriptionStore } from '../../src/ports/subscriptions.js'
+import { clockOf } from '../support/virtual-clock.js'
 
 const NOW_MS = 1_000_000
 const HOUR_MS = 3_600_000
@@ -169,7 +171,8 @@ describe('recovery', () => {
   const payment = { txId: 'TX', firstValid: 100n, lastValid: 208n }
 
   interface Case {
-    readonly landing?: Landing
+    /** What the chain says. A list: in turn, and the last from then on. */
+    readonly landing?: Landing | readonly Landing[]
     readonly says?: Settlement['verdict']
     readonly resolved?: Resolved | Error
     readonly confirmOnChain?: boolean
@@ -182,13 +185,16 @@ describe('recovery', () => {
   async function recovered({ landing = 'unknown', says = 'unknown', resolved = 'completed', ...rest }: Case) {
     const verdicts: ResolveMove['verdict'][] = []
     const { credit = { runs: 1 }, confirmOnChain = false } = rest
+    const timeline = new Timeline()
     const { seen, world, call } = scene({ recorded: { answer: kept, payment }, ...rest.call }, {
-      rules: { retentionMs: 500, confirmOnChain, credit },
+      clock: clockOf(timeline),
+      rules: { retentionMs: 500, confirmOnChain, credit, timeouts: DEFAULT_TIMEOUTS },
       chain: {
-        lookup: async () => {
-          seen.lookups++
-          return landing
-        },
+        lookup: async () =>
+          [landing]
+            .flat()
+            .slice(0, ++seen.lookups)
+            .at(-1),
       },
       facilitator: {
         supported: async () => ({}),
@@ -207,7 +213,12 @@ describe('recovery', () => {
       },
       subscriptions: rest.subscriptions,
     } as unknown as Partial<ChargeDeps>)
-    return { answer: await recover(world, call), verdicts, seen, call }
+    let waitedMs: number | undefined
+    const recovering = recover(world, call).finally(() => {
+      waitedMs = timeline.nowMs
+    })
+    await timeline.run(HOUR_MS, () => waitedMs !== undefined)
+    return { answer: await recovering, waitedMs, verdicts, seen, call }
   }
 
   it.each<[string, Case, string, string[]]>([
@@ -218,6 +229,18 @@ describe('recovery', () => {
       { says: 'settled', confirmOnChain: true },
       'undecided',
       [],
+    ],
+    [
+      'a yes that the chain confirms later is waited for',
+      { says: 'settled', confirmOnChain: true, landing: ['unknown', 'unknown', 'found'] },
+      'found',
+      ['found'],
+    ],
+    [
+      'a yes that the chain proves wrong is a lie',
+      { says: 'settled', confirmOnChain: true, landing: ['unknown', 'absent'], resolved: 'opened' },
+      'absent',
+      ['dead'],
     ],
     ['what nobody knows is open', {}, 'undecided', []],
     [
@@ -288,6 +311,18 @@ describe('recovery', () => {
       expect(await recoveredSale(async () => ({ ...window, endpoint: 'work' }))).toEqual(['found', 'settled'])
       expect(await recoveredSale(() => Promise.reject(new Error('down')))).toEqual(['storeDown'])
     })
+  })
+
+  it('waits for the chain as long as a first settlement does, and not where nobody says that the payment landed', async () => {
+    const confirmed = { says: 'settled', confirmOnChain: true } as const
+    expect((await recovered(confirmed)).waitedMs).toBe(DEFAULT_TIMEOUTS.certaintyMs)
+    const found = await recovered({ ...confirmed, landing: ['unknown', 'unknown', 'found'] })
+    expect(found).toMatchObject({ waitedMs: 1_500, seen: { settled: 1, lookups: 3 } })
+    for (const says of ['unknown', 'refused', 'spent'] as const)
+      expect(await recovered({ says, confirmOnChain: true })).toMatchObject({
+        waitedMs: 0,
+        seen: { lookups: 1 },
+      })
   })
 
   it('settles again only the very payment that was recorded', async () => {

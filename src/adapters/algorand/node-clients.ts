@@ -45,6 +45,7 @@ export function nodeClient(options: NodeOptions, tokenHeader: string): PostingNo
   })
   return nodeClientOver(options, tokenHeader, {
     clock: systemClock,
+    ready: undici,
     async send(url, { headers, signal, method, body: posted }) {
       const { request, dispatcher } = await undici()
       const { statusCode, body } = await request(url, { dispatcher, signal, headers, method, body: posted })

@@ -50,6 +50,8 @@ export const RESPONSE_BYTES_MAX = 8 * 1024 * 1024
 /** How one runtime sends a request, and whose clock ends it. */
 export interface NodeTransport {
   readonly clock: Pick<Clock, 'after'>
+  /** Loads what `send` needs. It takes no time of the node's: a busy machine loaded for longer than a question may take. */
+  ready?(): Promise<unknown>
   send(url: string, request: NodeRequest): Promise<{ readonly status: number; readonly text: string }>
   close(): Promise<void>
 }
@@ -65,7 +67,7 @@ export interface NodeRequest {
 export function nodeClientOver(
   { url, token, nodeTimeoutMs = NODE_TIMEOUT_MS, clock: given }: NodeOptions,
   tokenHeader: string,
-  { clock: own, send, close }: NodeTransport,
+  { clock: own, ready, send, close }: NodeTransport,
 ): PostingNodeClient {
   const clock = given ?? own
   const base = url.replace(/\/+$/, '')
@@ -76,6 +78,7 @@ export function nodeClientOver(
     { body, timeoutMs = nodeTimeoutMs }: NodeQuestion,
     read: (status: number, text: string) => T,
   ): Promise<T> {
+    if (ready) await ready()
     const { signal, clear } = deadline(clock, timeoutMs)
     const posted = body && { method: 'POST' as const, body: Uint8Array.from(body) }
     const type = body && { 'content-type': 'application/msgpack' }

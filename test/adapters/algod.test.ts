@@ -1,14 +1,11 @@
 import fc from 'fast-check'
 import { afterEach, describe, expect, it } from 'vitest'
-import { Timeline } from '../../simulation/kernel/timeline.js'
 import { ALGOD_TOKEN_HEADER, algodOver } from '../../src/adapters/algorand/algod-api.js'
 import { nodeClientOverFetch } from '../../src/adapters/algorand/node-client-over-fetch.js'
 import { nodeClient } from '../../src/adapters/algorand/node-clients.js'
-import { nodeClientOver, responseBody, uint64In } from '../../src/adapters/algorand/node-response-reader.js'
+import { responseBody, uint64In } from '../../src/adapters/algorand/node-response-reader.js'
 import { systemClock } from '../../src/ports/clock.js'
-import { sleep } from '../../src/ports/timeouts-and-aborts.js'
 import { type FakeNode, fakeNode } from '../support/fake-node.js'
-import { clockOf } from '../support/virtual-clock.js'
 
 const PARAMS = { 'last-round': 7, 'min-fee': 1000, fee: 0, 'genesis-hash': 'hash', 'genesis-id': 'x' }
 
@@ -162,18 +159,16 @@ describe.each(Object.entries(CLIENTS))('over %s', (_, clientOf) => {
 })
 
 it('what a client loads with its first question takes no time of the node’s', async () => {
-  const timeline = new Timeline()
-  const clock = clockOf(timeline)
-  const client = nodeClientOver({ url: 'http://node.test', nodeTimeoutMs: 10 }, 'token', {
-    clock,
-    ready: () => sleep(clock, 60_000),
-    async send(_, { signal }) {
-      signal.throwIfAborted()
-      return { status: 200, text: '{"round":1}' }
-    },
-    close: async () => {},
-  })
+  let timers = 0
+  const after = () => {
+    timers++
+    return () => {}
+  }
+  node = await fakeNode(() => ({ round: 1 }))
+  const client = nodeClient({ url: node.url, clock: { after } }, ALGOD_TOKEN_HEADER)
+  close = [() => client.close(), () => node.close()]
   const asked = client.get('/v2/status')
-  await timeline.run(60_000)
+  expect(timers).toBe(0)
   expect(await asked).toEqual({ round: 1 })
+  expect(timers).toBe(1)
 })

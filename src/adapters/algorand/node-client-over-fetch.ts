@@ -1,6 +1,7 @@
 /** A node's client over the runtime's own `fetch`: browsers, Bun, Deno and Workers pool connections themselves. */
 import type { Clock } from '../../ports/clock.js'
 import { readWebBody } from '../../ports/read-web-body.js'
+import { deadline } from '../../ports/timeouts-and-aborts.js'
 import {
   type NodeOptions,
   nodeClientOver,
@@ -14,10 +15,15 @@ export function nodeClientOverFetch(clock: Pick<Clock, 'after'>, init: object = 
   return (options: NodeOptions, tokenHeader: string): PostingNodeClient =>
     nodeClientOver(options, tokenHeader, {
       clock,
-      async send(url, request) {
-        // A token is for the node that was named, and for no other host.
-        const { status, body } = await fetch(url, { ...init, ...request, redirect: 'manual' })
-        return { status, text: await textOf(body) }
+      async send(url, request, { clock, timeoutMs }) {
+        const { signal, clear } = deadline(clock, timeoutMs)
+        try {
+          // A token is for the node that was named, and for no other host.
+          const { status, body } = await fetch(url, { ...init, ...request, signal, redirect: 'manual' })
+          return { status, text: await textOf(body) }
+        } finally {
+          clear()
+        }
       },
       close: async () => {},
     })

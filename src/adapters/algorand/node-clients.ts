@@ -3,16 +3,17 @@
  * that is late, too large or malformed throws `node_unavailable`.
  */
 import { systemClock } from '../../ports/clock.js'
+import { DispatchedExchange, type ExchangeRules } from '../../ports/dispatched-exchange.js'
 import { whenUsed } from '../../ports/when-used.js'
 import { ALGOD_TOKEN_HEADER, type Algod, algodOver } from './algod-api.js'
 import { INDEXER_TOKEN_HEADER, type Indexer, indexerOver } from './indexer-api.js'
 import {
   NODE_TIMEOUT_MS,
   type NodeOptions,
+  type NodeResponse,
   nodeClientOver,
   type PostingNodeClient,
   RESPONSE_BYTES_MAX,
-  unavailable,
 } from './node-response-reader.js'
 
 export type { AccountState, Algod, AssetHolding, SuggestedParams } from './algod-api.js'
@@ -28,6 +29,11 @@ export {
 
 const CONNECTIONS_MAX = 16
 
+const READING: ExchangeRules<NodeResponse | Error> = {
+  whole: (status, text) => ({ status, text }),
+  failed: cause => cause,
+}
+
 export function algodClient(options: NodeOptions): Algod {
   return algodOver(nodeClient(options, ALGOD_TOKEN_HEADER))
 }
@@ -37,30 +43,32 @@ export function indexerClient(options: NodeOptions): Indexer {
 }
 
 export function nodeClient(options: NodeOptions, tokenHeader: string): PostingNodeClient {
-  const timeout = options.nodeTimeoutMs ?? NODE_TIMEOUT_MS
   // Loading undici takes 0.1 s of CPU. Who asks no node does not load it.
-  const undici = whenUsed(async () => {
-    const { Agent, request } = await import('undici')
-    return { request, dispatcher: new Agent({ connections: CONNECTIONS_MAX, connect: { timeout } }) }
+  const agent = whenUsed(async () => {
+    const { Agent } = await import('undici')
+    return new Agent({
+      connections: CONNECTIONS_MAX,
+      connect: { timeout: options.nodeTimeoutMs ?? NODE_TIMEOUT_MS },
+      maxResponseSize: RESPONSE_BYTES_MAX,
+      // The limit of each exchange covers both.
+      headersTimeout: 0,
+      bodyTimeout: 0,
+    })
   })
   return nodeClientOver(options, tokenHeader, {
     clock: systemClock,
-    async send(url, { headers, signal, method, body: posted }) {
-      const { request, dispatcher } = await undici()
-      const { statusCode, body } = await request(url, { dispatcher, signal, headers, method, body: posted })
-      return { status: statusCode, text: await boundedText(body) }
+    async send(url, { method = 'GET', headers, body }, { clock, timeoutMs }) {
+      const exchange = new DispatchedExchange(clock, timeoutMs, READING)
+      try {
+        const { origin, pathname, search } = new URL(url)
+        ;(await agent()).dispatch({ origin, path: pathname + search, method, headers, body }, exchange)
+      } catch (error) {
+        exchange.fail(error as Error)
+      }
+      const answer = await exchange.answered
+      if (answer instanceof Error) throw answer
+      return answer
     },
-    close: async () => (await undici.used)?.dispatcher.destroy(),
+    close: async () => (await agent.used)?.destroy(),
   })
-}
-
-async function boundedText(body: AsyncIterable<Uint8Array>): Promise<string> {
-  const chunks: Uint8Array[] = []
-  let length = 0
-  for await (const chunk of body) {
-    length += chunk.length
-    if (length > RESPONSE_BYTES_MAX) throw unavailable(`an answer of more than ${RESPONSE_BYTES_MAX} bytes`)
-    chunks.push(chunk)
-  }
-  return Buffer.concat(chunks).toString('utf8')
 }

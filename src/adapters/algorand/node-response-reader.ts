@@ -2,7 +2,6 @@
 import { SdkError, SvcError } from '../../domain/errors.js'
 import { isRecord } from '../../domain/x402.js'
 import type { Clock } from '../../ports/clock.js'
-import { deadline } from '../../ports/timeouts-and-aborts.js'
 
 export interface NodeOptions {
   readonly url: string
@@ -50,15 +49,25 @@ export const RESPONSE_BYTES_MAX = 8 * 1024 * 1024
 /** How one runtime sends a request, and whose clock ends it. */
 export interface NodeTransport {
   readonly clock: Pick<Clock, 'after'>
-  send(url: string, request: NodeRequest): Promise<{ readonly status: number; readonly text: string }>
+  send(url: string, request: NodeRequest, limit: NodeLimit): Promise<NodeResponse>
   close(): Promise<void>
 }
 
 export interface NodeRequest {
   readonly headers: Readonly<Record<string, string>>
-  readonly signal: AbortSignal
   readonly method?: 'POST'
   readonly body?: Uint8Array<ArrayBuffer>
+}
+
+/** For a whole response, from the moment in which it is asked for. */
+export interface NodeLimit {
+  readonly clock: Pick<Clock, 'after'>
+  readonly timeoutMs: number
+}
+
+export interface NodeResponse {
+  readonly status: number
+  readonly text: string
 }
 
 /** A client over `transport`. The base URL's path is kept; its trailing slashes are dropped. */
@@ -70,26 +79,21 @@ export function nodeClientOver(
   const clock = given ?? own
   const base = url.replace(/\/+$/, '')
   const headers = { accept: 'application/json', ...(token ? { [tokenHeader]: token } : {}) }
+  const postHeaders = { ...headers, 'content-type': 'application/msgpack' }
 
   async function exchange<T>(
     path: string,
     { body, timeoutMs = nodeTimeoutMs }: NodeQuestion,
     read: (status: number, text: string) => T,
   ): Promise<T> {
-    const { signal, clear } = deadline(clock, timeoutMs)
-    const posted = body && { method: 'POST' as const, body: Uint8Array.from(body) }
-    const type = body && { 'content-type': 'application/msgpack' }
+    const request = body
+      ? { headers: postHeaders, method: 'POST' as const, body: new Uint8Array(body) }
+      : { headers }
     try {
-      const { status, text } = await send(base + path, {
-        headers: { ...headers, ...type },
-        signal,
-        ...posted,
-      })
+      const { status, text } = await send(base + path, request, { clock, timeoutMs })
       return read(status, text)
     } catch (error) {
       throw unavailableBy(error)
-    } finally {
-      clear()
     }
   }
 

@@ -21,7 +21,7 @@ import { BUDGET_EXHAUSTED, invalid, SIMULATION_FAILED, settleAnswer, USED_UP } f
 import { type Checked, checkPayment, INVALID_REQUIREMENTS } from './check-payment.js'
 import { type FacilitatorOptions, facilitatorSettings } from './facilitator-options.js'
 import { feeBudget } from './fee-budget.js'
-import { paymentSettler, type Settlement, simulated } from './settle-payment.js'
+import { begun, paymentSettler, type Settlement, simulated } from './settle-payment.js'
 
 const PARAMS_MAX_AGE_MS = 3_000
 
@@ -74,12 +74,14 @@ export function createFacilitator(options: FacilitatorOptions): ProtocolFacilita
   async function verify(payload: unknown, requirements: unknown): Promise<VerifyAnswer> {
     const checked = checkPayment(payload, requirements, settings, await params())
     const { txId } = checked
-    // First of all: no refusal is true of a payment that was submitted.
+    const isCovered = checked.ok && budget.covers(checked.feeMicroAlgos)
+    const simulation = isCovered ? begun(simulated(node, settlementOf(checked))) : undefined
+    // Before every refusal: none is true of a payment that was submitted.
     if (txId !== undefined && (await settler.isSubmitted(txId)))
       return invalid(SIMULATION_FAILED, `transaction already submitted: ${txId}`)
     if (!checked.ok) return invalid(codeOf(checked), checked.message)
-    if (!budget.covers(checked.feeMicroAlgos)) return invalid(BUDGET_EXHAUSTED, USED_UP)
-    const words = await simulated(node, settlementOf(checked))
+    if (!simulation) return invalid(BUDGET_EXHAUSTED, USED_UP)
+    const words = await simulation
     return words === undefined ? { isValid: true, payer: checked.payer } : invalid(SIMULATION_FAILED, words)
   }
 

@@ -72,9 +72,10 @@ export function paymentSettler({ node, budget, clock, logger }: SettlingDeps) {
   async function attempt(settlement: Settlement, asker: Asker | undefined): Promise<Settled> {
     const { txId, feeMicroAlgos, group } = settlement
     const untilMs = clock.monotonic() + SETTLE_MS
+    const simulation = begun(simulated(node, settlement))
     const before = submitted(await fateOf(txId))
     if (before) return { ...before, elsewhere: isElsewhere(settlement, asker) }
-    const words = await simulated(node, settlement)
+    const words = await simulation
     if (words !== undefined) return no(settlement, asker, SIMULATION_FAILED, words)
     // Not sooner: who cannot pay must not hold a part of the day's fees.
     const wasReserved = budget.holds(txId)
@@ -159,6 +160,12 @@ export function simulated(
   { withoutSponsor, group }: Pick<Settlement, 'withoutSponsor' | 'group'>,
 ): Promise<string | undefined> {
   return withoutSponsor ? node.simulate(withoutSponsor, 'unsignedToo') : node.simulate(group())
+}
+
+/** For a question that is asked beside another one, whose answer may make it needless. */
+export function begun<T>(question: Promise<T>): Promise<T> {
+  question.catch(() => {})
+  return question
 }
 
 type Known = Pick<Settlement, 'txId' | 'withoutSponsor'>

@@ -1,12 +1,12 @@
 /** Whether bytes are the canonical encoding of a transaction, and whether its signature is of a key. */
-import { encodeMsgpack, type SignedTransaction } from 'algosdk'
+import type { SignedTransaction } from 'algosdk'
 import { LRUCache } from 'lru-cache'
 import { verifySignature } from '../signing-keys.js'
 import { hashOf } from '../transaction-bytes.js'
-import { encoded } from './encoded-transactions.js'
+import { encoded, encodedMember } from './encoded-transactions.js'
 
 export function isCanonical(signed: SignedTransaction, bytes: Uint8Array): boolean {
-  return Buffer.compare(encodeMsgpack(signed), bytes) === 0
+  return Buffer.compare(encodedMember(signed), bytes) === 0
 }
 
 // A payment is checked three times: by verify, by settle, and when it is submitted.

@@ -1,10 +1,14 @@
 /**
- * The encoding and the hashes of a transaction, computed once: encoding takes 25 µs, and between `/verify` and landing the
- * same transaction is read a dozen times. Use it only for transactions that do not change any more.
+ * What is derived from a transaction or its text, computed once: decoding and encoding take 25 µs each, an address in algosdk 10,
+ * and between `/verify` and landing the same transaction is read a dozen times. Use it only for transactions that do not change
+ * any more.
  */
-import type { Transaction } from 'algosdk'
+import { type Address, encodeMsgpack, type SignedTransaction, type Transaction } from 'algosdk'
+import { LRUCache } from 'lru-cache'
+import { encodeAddress } from '../address.js'
 import { encodeBase32 } from '../base32.js'
-import { bytesToSign, hashOf, ungroupedHashOf } from '../transaction-bytes.js'
+import { decodeMember, type GroupMember } from '../decode-transaction.js'
+import { bytesToSign, hashOf, signedBytes, ungroupedHashOf } from '../transaction-bytes.js'
 
 export interface Encoded {
   /** The bytes that are signed. */
@@ -23,5 +27,40 @@ export function encoded(txn: Transaction): Encoded {
   const hash = hashOf(bytes)
   const now = { bytes, txId: encodeBase32(hash), ungroupedHash: ungroupedHashOf(bytes.subarray(2)) }
   known.set(txn, now)
+  return now
+}
+
+/** The length of the Base64 texts that are remembered: some 500 payments between `/verify` and `/settle`. */
+const REMEMBERED_TEXT_MAX = 524_288
+
+const decoded = new LRUCache<string, GroupMember>({ maxSize: REMEMBERED_TEXT_MAX })
+
+/** A member of a group, from Base64; `undefined` for other input. The same text gives the same object. */
+export function decodedMember(text: string): GroupMember | undefined {
+  const before = decoded.get(text)
+  if (before) return before
+  const now = decodeMember(Buffer.from(text, 'base64'))
+  if (now) decoded.set(text, now, { size: text.length })
+  return now
+}
+
+const UNSIGNED_HEAD = Buffer.from('81a374786e', 'hex') // {txn:
+
+/** The canonical encoding of a member. Where it has a plain signature, or none, it is the transaction's in a wrapper. */
+export function encodedMember(signed: SignedTransaction): Uint8Array {
+  const { txn, sig, msig, lsig, pqsig, sgnr } = signed
+  if (msig ?? lsig ?? pqsig ?? sgnr) return encodeMsgpack(signed)
+  const bytes = encoded(txn).bytes.subarray(2)
+  // A signature of zeros is left out of the encoding.
+  return sig?.some(byte => byte !== 0) ? signedBytes(bytes, sig) : Buffer.concat([UNSIGNED_HEAD, bytes])
+}
+
+const addresses = new WeakMap<Address, string>()
+
+export function addressOf(address: Address): string {
+  const before = addresses.get(address)
+  if (before !== undefined) return before
+  const now = encodeAddress(address.publicKey)
+  addresses.set(address, now)
   return now
 }

@@ -2,11 +2,11 @@
  * What a facilitator asks its node. A missing or malformed answer is never taken for a good one: it throws `node_unavailable`,
  * or is `unclear` where the node may have carried out what it was asked.
  */
-import { encodeMsgpack, type SignedTransaction } from 'algosdk'
+import type { SignedTransaction } from 'algosdk'
 import { isRecord } from '../../../domain/x402.js'
 import { type AccountState, algodOver, type SuggestedParams } from '../algod-api.js'
 import { bigintIn, type PostingNodeClient, unavailable } from '../node-response-reader.js'
-import { encoded } from './encoded-transactions.js'
+import { encoded, encodedMember } from './encoded-transactions.js'
 
 export interface FacilitatorNode {
   suggestedParams(): Promise<SuggestedParams>
@@ -66,7 +66,7 @@ export function facilitatorNode(client: PostingNodeClient): FacilitatorNode {
       return failureIn(reply.body)
     },
     async submit(group) {
-      const body = Buffer.concat(group.map(signed => encodeMsgpack(signed)))
+      const body = Buffer.concat(group.map(encodedMember))
       try {
         const reply = await client.ask('/v2/transactions', { body, timeoutMs: SUBMIT_TIMEOUT_MS })
         if (reply.status === 400) return { said: 'refused', words: reply.message }
@@ -107,7 +107,7 @@ const TXN_GROUPS_UNSIGNED_TOO = Buffer.from(
 
 function simulateRequest(group: readonly SignedTransaction[], options: Buffer): Buffer {
   const head = group.length < 16 ? Buffer.of(0x90 | group.length) : Buffer.of(0xdc, 0, group.length)
-  return Buffer.concat([options, head, ...group.map(signed => encodeMsgpack(signed))])
+  return Buffer.concat([options, head, ...group.map(encodedMember)])
 }
 
 function failureIn(body: Record<string, unknown>): string | undefined {

@@ -5,10 +5,9 @@
 import { SignedTransaction, type Transaction } from 'algosdk'
 import { parseBaseUnits } from '../../../domain/money.js'
 import { isRecord, X402_VERSION } from '../../../domain/x402.js'
-import { decodeMember } from '../decode-transaction.js'
 import { GROUP_SIZE_MAX } from '../transaction-bytes.js'
 import { isCanonical, isSignedBy } from './canonical-and-signed.js'
-import { encoded } from './encoded-transactions.js'
+import { addressOf, decodedMember, encoded } from './encoded-transactions.js'
 
 export interface Refused {
   readonly ok: false
@@ -70,12 +69,12 @@ export function checkGroup(payload: unknown, requirements: unknown, rules: Check
   const group = decodedGroup(paymentGroup, sponsor)
   const payment = group[paymentIndex]
   if (!payment) throw new Refusal('payload', `paymentIndex must be a whole number, not ${paymentIndex}`)
-  const payer = payment.txn.sender.toString()
+  const payer = addressOf(payment.txn.sender)
   if (payer === sponsor) {
     throw new Refusal('facilitator_transferring', 'Facilitator signer cannot be the payment sender')
   }
   checkPayment(payment, requirements as Record<string, unknown>)
-  const sponsored = group.filter(({ txn }) => txn.sender.toString() === sponsor)
+  const sponsored = group.filter(({ txn }) => addressOf(txn.sender) === sponsor)
   for (const { txn } of sponsored) checkSponsor(txn, group.length)
   const checked = { payer, txId: encoded(payment.txn).txId, group, payment, sponsored: sponsored[0] }
   checkStricter(checked, sponsored, paymentGroup, rules)
@@ -157,9 +156,9 @@ function isGroupPayload(value: unknown): value is { paymentGroup: string[]; paym
 
 function decodedGroup(texts: readonly string[], sponsor: string): SignedTransaction[] {
   const group = texts.map((text, at) => {
-    const member = decodeMember(Buffer.from(text, 'base64'))
+    const member = decodedMember(text)
     if (!member) throw new Refusal('invalid_transaction', `Failed to decode transaction at index ${at}`)
-    const sender = member.txn.sender.toString()
+    const sender = addressOf(member.txn.sender)
     if (!member.signed && sender !== sponsor) {
       const message = `Unsigned transaction at index ${at} from ${sender} is not a facilitator address`
       throw new Refusal('unsigned_non_facilitator', message)
@@ -181,7 +180,7 @@ function checkPayment(payment: SignedTransaction, requirements: Record<string, u
   if (transfer.amount !== amount) {
     throw new Refusal('amount_mismatch', `Expected ${amount}, got ${transfer.amount}`)
   }
-  const receiver = transfer.receiver.toString()
+  const receiver = addressOf(transfer.receiver)
   if (receiver !== requirements.payTo) {
     throw new Refusal('receiver_mismatch', `Expected ${String(requirements.payTo)}, got ${receiver}`)
   }
@@ -203,7 +202,7 @@ function checkSponsor(txn: Transaction, groupSize: number): void {
   const { payment, fee } = txn
   if (!payment) throw new Refusal('invalid_fee_payer', `Expected payment transaction, got ${txn.type}`)
   if (payment.amount > 0n) throw new Refusal('invalid_fee_payer', 'Fee payer amount must be 0')
-  if (payment.receiver.toString() !== txn.sender.toString()) {
+  if (addressOf(payment.receiver) !== addressOf(txn.sender)) {
     throw new Refusal('invalid_fee_payer', 'Fee payer receiver must be same as sender (self-payment)')
   }
   if (payment.closeRemainderTo) {

@@ -87,7 +87,7 @@ export function sharedStores(world: World): StoresFor {
       },
       subscriptions: {
         get: id => ask('window', () => windows.get(id)),
-        put: (id, record) => ask('sell', () => windows.put(id, record)),
+        putIfAbsent: (id, record) => ask('sell', () => windows.putIfAbsent(id, record)),
         sweep: nowMs => ask('sweep', () => windows.sweep(nowMs)),
         delete: id => ask('unsell', () => windows.delete(id)),
         take: (id, move) => ask('takeCall', () => windows.take(id, move)),

@@ -165,7 +165,7 @@ describe('a window in memory', () => {
   it('is open until the very moment of its end', () => {
     let nowMs = 1_000
     const store = memorySubscriptions({ clock: { now: () => nowMs } })
-    store.put('id', { endpoint: 'a', expiresAtMs: 1_500 })
+    store.putIfAbsent('id', { endpoint: 'a', expiresAtMs: 1_500 })
     nowMs = 1_499
     expect(store.get('id')).toEqual({ endpoint: 'a', expiresAtMs: 1_500 })
     nowMs = 1_500

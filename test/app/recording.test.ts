@@ -1,6 +1,7 @@
 /** Recording and recovery, each by itself: what is kept and for how long, and whose word decides what is owed. */
 import { describe, expect, it } from 'vitest'
 import { Timeline } from '../../simulation/kernel/timeline.js'
+import { memorySubscriptions } from '../../src/adapters/memory/subscriptions.js'
 import type { Call } from '../../src/app/charge/call-record.js'
 import { type ChargeDeps, DEFAULT_TIMEOUTS } from '../../src/app/charge/charge-deps.js'
 import { seal, unseal } from '../../src/app/charge/claim-name-and-seal.js'
@@ -70,7 +71,7 @@ describe('recording', () => {
       },
     }
     const subscriptions = {
-      put: async (_: string, window: { readonly expiresAtMs: number }) => {
+      putIfAbsent: async (_: string, window: { readonly expiresAtMs: number }) => {
         windows.push(window)
         if (says === 'no window') throw new Error('down')
       },
@@ -158,7 +159,7 @@ describe('recording', () => {
     }
     const it = scene({ endpoint: selling }, {
       store: { record: () => stored('answer') },
-      subscriptions: { put: () => stored('window') },
+      subscriptions: { putIfAbsent: () => stored('window') },
     } as unknown as Partial<ChargeDeps>)
     expect(await record(it.world, it.call)).toBe('recorded')
     expect(sent).toEqual(['window', 'answer'])
@@ -179,7 +180,7 @@ describe('recovery', () => {
     readonly credit?: unknown
     readonly call?: Partial<Call>
     readonly onSettle?: () => void
-    readonly subscriptions?: Pick<SubscriptionStore, 'get' | 'put'>
+    readonly subscriptions?: Pick<SubscriptionStore, 'putIfAbsent'>
   }
 
   async function recovered({ landing = 'unknown', says = 'unknown', resolved = 'completed', ...rest }: Case) {
@@ -284,14 +285,14 @@ describe('recovery', () => {
     const sold = seal({ ...TOLD, answer: ANSWER, window } as never, SECRET, 'claim', random)
     const selling = { def: { name: 'work' }, terms: { requirements: () => ({}) }, periodMs: HOUR_MS }
 
-    async function recoveredSale(get: SubscriptionStore['get']) {
+    async function recoveredSale(isDown: boolean) {
       const done: string[] = []
       const { answer } = await recovered({
         says: 'settled',
         onSettle: () => void done.push('settled'),
         subscriptions: {
-          get,
-          put: (id, { endpoint, expiresAtMs, callsLeft }) => {
+          putIfAbsent: (id, { endpoint, expiresAtMs, callsLeft }) => {
+            if (isDown) throw new Error('down')
             expect([id, endpoint, expiresAtMs, callsLeft]).toEqual([
               keyId('SELLER', 'svc_key'),
               'work',
@@ -306,10 +307,9 @@ describe('recovery', () => {
       return [answer, ...done]
     }
 
-    it('stores a window that is missing before it settles, leaves one that is there as it is, and settles blindly for none', async () => {
-      expect(await recoveredSale(async () => undefined)).toEqual(['found', 'stored', 'settled'])
-      expect(await recoveredSale(async () => ({ ...window, endpoint: 'work' }))).toEqual(['found', 'settled'])
-      expect(await recoveredSale(() => Promise.reject(new Error('down')))).toEqual(['storeDown'])
+    it('stores the window before it settles, and settles nothing where the window is not stored', async () => {
+      expect(await recoveredSale(false)).toEqual(['found', 'stored', 'settled'])
+      expect(await recoveredSale(true)).toEqual(['storeDown'])
     })
   })
 
@@ -357,5 +357,36 @@ describe('recovery', () => {
     const { call, seen } = await recovered({ landing: 'absent', resolved: 'opened' })
     expect(call.held).toBe(true)
     expect(seen.kept).toBe(1)
+  })
+})
+
+describe('a window whose storing stands still, while another process stores it and sells a call of it', () => {
+  const endpoint = {
+    def: { name: 'work', subscription: { calls: 4 } },
+    terms: { requirements: () => ({}) },
+    periodMs: HOUR_MS,
+  } as unknown as Call['endpoint']
+  const window = { key: 'svc_key', expiresAtMs: NOW_MS + HOUR_MS, callsLeft: 3 }
+  const sold = seal({ ...TOLD, answer: ANSWER, window } as never, SECRET, 'claim', random)
+
+  it.each([
+    ['its sale', record, {}],
+    ['recovery', recover, { recorded: { answer: sold } }],
+  ] as const)('keeps its count: %s', async (_, effect, call) => {
+    const windows = memorySubscriptions({ clock: { now: () => NOW_MS } })
+    const left: unknown[] = []
+    const putIfAbsent: SubscriptionStore['putIfAbsent'] = (id, record) => {
+      windows.putIfAbsent(id, record)
+      windows.take(id, { endpoint: 'work', token: 'one', leaseMs: 1_000 })
+      windows.use(id, 'one')
+      windows.putIfAbsent(id, record)
+      left.push(windows.get(id))
+    }
+    const it = scene({ endpoint, ...call }, {
+      store: { record: async () => 'recorded' },
+      subscriptions: { ...windows, putIfAbsent },
+    } as unknown as Partial<ChargeDeps>)
+    await effect(it.world, it.call)
+    expect(left).toMatchObject([{ endpoint: 'work', callsLeft: 2 }])
   })
 })

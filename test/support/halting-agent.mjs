@@ -70,7 +70,7 @@ const stores =
     ? { charges: memoryChargeStore(), subscriptions: memorySubscriptions() }
     : redisStores(redisUrl, redis)
 const charges = ['open', 'record', 'close'].reduce((store, move) => haltingAt(move, store), stores.charges)
-const subscriptions = haltingAt('put', stores.subscriptions)
+const subscriptions = haltingAt('putIfAbsent', stores.subscriptions)
 
 const agent = defineAgent({
   name: 'Halting',

@@ -31,11 +31,10 @@ export function memorySubscriptions({ clock = systemClock }: { readonly clock?: 
       const window = open(id)
       return window?.calls ? { ...window.record, callsLeft: window.calls.left(clock.now()) } : window?.record
     },
-    put(id, { endpoint, expiresAtMs, callsLeft }) {
+    putIfAbsent(id, { endpoint, expiresAtMs, callsLeft }) {
       const nowMs = clock.now()
       expiry.collect(nowMs, forget)
-      forget(windows.get(id))
-      if (expiresAtMs <= nowMs) return
+      if (open(id) || expiresAtMs <= nowMs) return
       const calls = callsLeft === undefined ? undefined : new CallCount(callsLeft)
       const window = { id, record: Object.freeze({ endpoint, expiresAtMs }), expiresAtMs, calls }
       windows.set(id, window)

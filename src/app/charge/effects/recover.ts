@@ -63,9 +63,7 @@ export async function recover(deps: ChargeDeps, call: Call) {
 async function keepWindow(deps: ChargeDeps, call: Call, recorded: Recorded): Promise<void> {
   const { window } = answerOwed(call, recorded)
   if (window === undefined) return
-  const id = keyId(deps.recordOwner, window.key)
-  // A window that is stored may have been used: it keeps its count.
-  if (!(await deps.subscriptions.get(id))) await storeWindow(deps, call, { ...window, id })
+  await storeWindow(deps, call, { ...window, id: keyId(deps.recordOwner, window.key) })
 }
 
 function owed(call: Call, recorded: Recorded): 'found' | 'notKept' {

@@ -52,7 +52,7 @@ async function asked(url: string, network: NetworkFacts): Promise<Finding[]> {
   }
 }
 
-/** One that runs in the agent's process has no URL to ask. What it needs is checked: its node elsewhere, and its sponsor here. */
+/** A facilitator in the agent's process has no URL to ask. Its node is checked elsewhere, and its sponsor here. */
 export async function inProcessFindings(sponsor: string, algod: Pick<Algod, 'account'>): Promise<Finding[]> {
   const where =
     "in the process of the agent, where it cannot be asked: its sponsor and the agent's node are checked"

@@ -88,7 +88,7 @@ export function sharedStores(world: World): StoresFor {
       subscriptions: {
         get: id => ask('window', () => windows.get(id)),
         putIfAbsent: (id, record) => ask('sell', () => windows.putIfAbsent(id, record)),
-        sweep: nowMs => ask('sweep', () => windows.sweep(nowMs)),
+        sweep: () => ask('sweep', () => windows.sweep()),
         delete: id => ask('unsell', () => windows.delete(id)),
         take: (id, move) => ask('takeCall', () => windows.take(id, move)),
         use: (id, token) => ask('useCall', () => windows.use(id, token)),

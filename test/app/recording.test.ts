@@ -373,7 +373,7 @@ describe('a window whose storing stands still, while another process stores it a
     ['its sale', record, {}],
     ['recovery', recover, { recorded: { answer: sold } }],
   ] as const)('keeps its count: %s', async (_, effect, call) => {
-    const windows = memorySubscriptions({ clock: { now: () => NOW_MS } })
+    const windows = memorySubscriptions({ clock: { now: () => NOW_MS, monotonic: () => NOW_MS } })
     const left: unknown[] = []
     const putIfAbsent: SubscriptionStore['putIfAbsent'] = (id, record) => {
       windows.putIfAbsent(id, record)

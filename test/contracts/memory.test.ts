@@ -177,7 +177,7 @@ describe('memory is bounded', () => {
       store.putIfAbsent(`id ${at}`, { endpoint: 'a', expiresAtMs: clock.now() + 1_000 + at })
     }
     clock.advance(51_000)
-    store.sweep(clock.now())
+    store.sweep()
     expect(store.get('id 49999')).toBeUndefined()
     expect(store.get('id 50001')).toMatchObject({ endpoint: 'a' })
   })

@@ -8,6 +8,7 @@ import { paymentMiddleware, x402ResourceServer } from '@x402/hono'
 import { Hono } from 'hono'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { ALGORAND_TESTNET, defineAgent, defineEndpoint, type SvcServer, serve } from '../../src/index.js'
+import { gated } from '../support/gate.js'
 import { marketForFile, PRICE, PRICE_USD } from './market.js'
 
 const market = marketForFile()
@@ -16,6 +17,7 @@ let official: Server
 let ourUrl: string
 let officialUrl: string
 let runs = 0
+const slow = gated()
 
 beforeAll(async () => {
   const { url, seller } = market.sandbox
@@ -39,6 +41,7 @@ beforeAll(async () => {
         subscription: { price: '$0.05', period: '1d' },
         handler: () => ({ open: true }),
       }),
+      slow.endpoint,
       defineEndpoint({
         name: 'broken',
         price: '$0.01',
@@ -99,6 +102,29 @@ describe('our server', () => {
     expect(spent()).toBe(PRICE)
     // The payment of the second call was handed over as well: it counts while it can land.
     expect(client.spentToday).toBe(2 * PRICE_USD)
+  })
+
+  it('answers over A2A a call whose first attempt a gateway gave up on', async () => {
+    const answered: number[] = []
+    const gateway: typeof fetch = async (url, init) => {
+      const sent = fetch(url, init)
+      if (!('PAYMENT-SIGNATURE' in (init?.headers ?? {}))) return sent
+      await slow.entered()
+      const reply = answered.length > 0 ? await sent : new Response('Gateway Timeout', { status: 504 })
+      if (answered.push(reply.status) > 1) slow.open()
+      return reply
+    }
+    const { client, spent } = market.payer({ fetchImpl: gateway })
+    const parts = [{ kind: 'data', data: {} }]
+    const message = { kind: 'message', messageId: '1', role: 'user', parts, metadata: { skillId: 'slow' } }
+    const request = { jsonrpc: '2.0', id: 1, method: 'message/send', params: { message } }
+    const { data, attempts } = await client.call(`${ourUrl}/a2a`, request)
+    expect({ attempts, answered, data }).toMatchObject({
+      attempts: 3,
+      answered: [504, 409, 200],
+      data: { result: { status: { state: 'completed' } } },
+    })
+    expect(spent()).toBe(PRICE)
   })
 
   it('takes a GET', async () => {

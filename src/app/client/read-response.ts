@@ -35,7 +35,7 @@ export function errorBodyOf(reply: HttpReply): unknown {
 
 const ERROR_TEXT_MAX = 2_000
 
-/** The `code` of `{"error": {"code", "message"}}`. */
+/** The `code` of `{"error": {"code", "message"}}`; of `error.data` in an answer of JSON-RPC. */
 export function errorCodeOf(reply: HttpReply): string | undefined {
   return errorField(reply, 'code')
 }
@@ -51,7 +51,10 @@ export function namesPayment(reply: HttpReply, txId: string): boolean {
 
 function errorField(reply: HttpReply, field: string): string | undefined {
   const error = recordOf(reply)?.error
-  const value = isRecord(error) ? error[field] : undefined
+  if (!isRecord(error)) return undefined
+  // Over A2A the code is JSON-RPC's own number, and our fields stand in `data`.
+  const data = typeof error.code === 'number' && isRecord(error.data) ? error.data : undefined
+  const value = data?.[field] ?? error[field]
   return typeof value === 'string' ? value : undefined
 }
 

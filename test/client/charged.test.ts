@@ -50,8 +50,11 @@ describe('a delivery says of its payment', () => {
     ),
   ]
   it.each(cases)('%s: %s', (charged, _, of, everLost) => {
-    expect(chargedBy({ reply: of, everLost }, signed)).toBe(charged)
-    expect(chargedBy({ reply: overA2a(of), everLost }, signed)).toBe(charged)
+    expect(chargedBy({ reply: of, everLost }, signed, true)).toBe(charged)
+    expect(chargedBy({ reply: overA2a(of), everLost }, signed, true)).toBe(charged)
+    // Nobody else has used a key that this call made.
+    const withNewKey = of && isSuccess(of) ? 'yes' : charged
+    expect(chargedBy({ reply: of, everLost }, signed, false)).toBe(withNewKey)
   })
 
   it('nothing good where it was sent elsewhere, or was no last answer', () => {

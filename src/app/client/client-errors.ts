@@ -76,10 +76,14 @@ function fate({ charged, txId, earlierTxId }: Charged): string {
 }
 
 /** A success is charged, unless it repeats an answer that was paid earlier. */
-function paidFor({ payment, replayed }: Outcome): { readonly said: string; readonly detail: object } {
+function paidFor({ payment, replayed, sentTxId }: Outcome): {
+  readonly said: string
+  readonly detail: object
+} {
   if (!payment) return { said: '', detail: {} }
   const { txId, usd } = payment
-  if (replayed) return { said: `; it was paid earlier (payment ${txId ?? 'unknown'})`, detail: { payment } }
+  if (replayed)
+    return { said: `; it was paid earlier (payment ${txId ?? 'unknown'})`, detail: { payment, sentTxId } }
   return {
     said: `; it was charged $${usd} (payment ${txId})`,
     detail: { txId, charged: 'yes', payment },

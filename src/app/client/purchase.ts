@@ -49,6 +49,7 @@ export interface Purchase {
   readonly accepted: PaymentRequirements
   readonly payment?: CallPayment
   readonly replayed: boolean
+  readonly sentTxId?: string
   readonly warnings: readonly Warning[]
 }
 
@@ -104,7 +105,7 @@ export async function sendPayment(
   const { txId } = signed
   deps.receipts.sent({ txId, method: request.method, url: request.url, accepted: ready.selected.accepted })
   const delivery = await deliverPaid(request, key, signed, deps, { txId, landsUntilMs })
-  const charged = await chargedAfter(delivery, signed, deps)
+  const charged = await chargedAfter(request, delivery, signed, deps)
   const status = delivery.reply?.status
   deps.receipts.update(txId, { charged: charged.charged, ...(status !== undefined && { status }) })
   if (charged.charged === 'yes') await reservation.spent()
@@ -126,16 +127,26 @@ export function outcomeOf(
   const found = replayed ? [] : receiptWarnings(reply, accepted, signed, deps.signer.address, deps.network)
   const payment = replayed ? earlierPayment(reply) : paymentOf(signed.txId, accepted)
   const unkept = !replayed && keyIsUnkept(request, selected) ? [UNKEPT_KEY] : []
-  return { reply, attempts, accepted, payment, replayed, warnings: [...warnings, ...unkept, ...found] }
+  const sent = replayed ? { sentTxId: signed.txId } : {}
+  return {
+    reply,
+    attempts,
+    accepted,
+    payment,
+    replayed,
+    ...sent,
+    warnings: [...warnings, ...unkept, ...found],
+  }
+}
+
+function hasCallersKey({ headers }: HttpRequest): boolean {
+  return headers[IDEMPOTENCY_KEY_HEADER] !== undefined
 }
 
 /** The caller named a key, and the quote does not say that the seller keeps keys. */
-function keyIsUnkept({ headers }: HttpRequest, { challenge }: SelectedRequirements): boolean {
+function keyIsUnkept(request: HttpRequest, { challenge }: SelectedRequirements): boolean {
   const { extensions } = challenge
-  return (
-    headers[IDEMPOTENCY_KEY_HEADER] !== undefined &&
-    !(isRecord(extensions) && isRecord(extensions[PAYMENT_IDENTIFIER]))
-  )
+  return hasCallersKey(request) && !(isRecord(extensions) && isRecord(extensions[PAYMENT_IDENTIFIER]))
 }
 
 const UNKEPT_KEY: Warning = {
@@ -182,9 +193,14 @@ async function deliverPaid(
 }
 
 /** Looks the payment up on the chain where the seller does not say that it was charged, to spare the caller that work. */
-async function chargedAfter(delivery: Delivery, signed: SignedPayment, deps: PurchaseDeps): Promise<Charged> {
+async function chargedAfter(
+  request: HttpRequest,
+  delivery: Delivery,
+  signed: SignedPayment,
+  deps: PurchaseDeps,
+): Promise<Charged> {
   const { txId } = signed
-  const charged = chargedBy(delivery, signed)
+  const charged = chargedBy(delivery, signed, hasCallersKey(request))
   const landed = charged !== 'yes' && (await deps.landed(txId))
   return { txId, charged: landed ? 'yes' : charged }
 }

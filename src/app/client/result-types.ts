@@ -36,8 +36,13 @@ export interface CallResult<T = unknown> {
   readonly status: number
   /** How often the answered request had been sent. */
   readonly attempts?: number
-  /** The seller answered an earlier call again; this one cost nothing. */
+  /** The seller answered an earlier call with your idempotency key again; this one cost nothing, it says. */
   readonly replayed?: true
+  /**
+   * Beside `replayed`: the payment that this call sent, and that the seller says it did not take. The seller can submit it until
+   * its last valid round.
+   */
+  readonly sentTxId?: string
   /** Contradictions that are no reason to fail. */
   readonly warnings?: readonly Warning[]
 }
@@ -79,12 +84,13 @@ export interface Outcome {
   readonly attempts: number
   readonly payment?: CallPayment
   readonly replayed?: boolean
+  readonly sentTxId?: string
   readonly warnings?: readonly Warning[]
 }
 
 /** `data` is what the seller sent. Its type `T` is the caller's claim, and is not checked. */
 export function resultOf<T>(outcome: Outcome): CallResult<T> {
-  const { reply, attempts, payment, replayed } = outcome
+  const { reply, attempts, payment, replayed, sentTxId } = outcome
   const { data, unreadable } = dataOf(reply)
   const unread: Warning = {
     code: 'body_unreadable',
@@ -96,7 +102,7 @@ export function resultOf<T>(outcome: Outcome): CallResult<T> {
     ...(payment && { payment }),
     status: reply.status,
     attempts,
-    ...(replayed && { replayed }),
+    ...(replayed && { replayed, sentTxId }),
     ...(warnings.length > 0 && { warnings }),
   }
 }

@@ -11,7 +11,7 @@ import {
   USDC_ASSET_ID,
 } from '../../src/client.js'
 import vectors from '../vectors/payments.json' with { type: 'json' }
-import { ANSWER, failure, honest, marketForFile, PRICE, PRICE_USD, type Script } from './market.js'
+import { ANSWER, failure, honest, marketForFile, PRICE, PRICE_USD, type Script, type Shop } from './market.js'
 
 const market = marketForFile()
 
@@ -243,9 +243,10 @@ describe('discover', () => {
 describe('a subscription', () => {
   const KEY = 'window-key-1'
   const EXPIRES = new Date(Date.now() + 60_000).toISOString()
+  const asked = (shop: Shop) => shop.challenge(shop.entry({ extra: { subscriptionPeriod: '1m' } }))
   const subscription: Script = (seen, shop) => {
     if (seen.headers['x-svc-subscription'] === KEY) return ANSWER
-    if (!seen.payment) return shop.challenge(shop.entry())
+    if (!seen.payment) return asked(shop)
     return shop.sell(seen.payment, { 'x-svc-subscription': KEY, 'x-svc-subscription-expires': EXPIRES })
   }
 
@@ -310,11 +311,15 @@ describe('a subscription', () => {
     expect(seller.seen[0]?.headers).not.toHaveProperty('x-svc-subscription')
   })
 
-  it('that issues no key is none', async () => {
+  it('that issues no key is none, and one that the quote does not offer is not paid', async () => {
     const { client, spent } = market.payer()
-    await expect(client.subscribe((await market.seller(honest)).url, {})).rejects.toMatchObject({
+    const perCall = await market.seller(honest)
+    await expect(client.subscribe(perCall.url, {})).rejects.toMatchObject({ code: 'not_a_subscription' })
+    expect(perCall.paid()).toEqual([])
+    const keyless: Script = (seen, shop) => (seen.payment ? shop.sell(seen.payment) : asked(shop))
+    await expect(client.subscribe((await market.seller(keyless)).url, {})).rejects.toMatchObject({
       code: 'not_a_subscription',
-      detail: { amount: '10000' },
+      detail: { amount: '10000', charged: 'yes' },
     })
     expect(spent()).toBe(PRICE)
     await expect(client.subscribe((await market.seller(() => ANSWER)).url)).rejects.toMatchObject({

@@ -46,9 +46,15 @@ export function quoteChanged(origin: string, reason: string, payment: Charged): 
   return new SdkError(message, 'quote_changed', 402, { reason, ...payment })
 }
 
-export function notASubscription(origin: string, { reply, payment }: Outcome): SvcError {
+export function quotesNoWindow(origin: string, challenge: PaymentRequired): SvcError {
+  const message = `The quote of ${origin} is for one call, and for no subscription window; nothing was paid`
+  return new SdkError(message, 'not_a_subscription', 402, challenge)
+}
+
+export function notASubscription(origin: string, { reply, payment, replayed }: Outcome): SvcError {
   const did = payment ? 'took a payment' : 'asked for no payment'
-  const detail = { ...payment, data: dataOf(reply).data }
+  const charged = payment && !replayed && { charged: 'yes' }
+  const detail = { ...payment, ...charged, data: dataOf(reply).data }
   return new SdkError(
     `${origin} ${did} and issued no subscription key`,
     'not_a_subscription',

@@ -129,10 +129,12 @@ describe('call', () => {
     expect(seller.paid()[0]?.headers['idempotency-key']).toBe('order-7')
   })
 
+  const deep = (levels: number) => '['.repeat(levels) + ']'.repeat(levels)
   const bodies: [string, Record<string, string>, string | Uint8Array, unknown, boolean][] = [
     ['JSON', { 'content-type': 'application/json; charset=utf-8' }, '{"a":[1]}', { a: [1] }, false],
     ['problem JSON', { 'content-type': 'application/vnd.x+json' }, '[]', [], false],
     ['broken JSON', { 'content-type': 'application/json' }, '{"a":', '{"a":', true],
+    ['JSON that nests too deep', { 'content-type': 'application/json' }, deep(513), deep(513), true],
     ['text', { 'content-type': 'text/plain' }, 'straße', 'straße', false],
     ['bytes', { 'content-type': 'image/png' }, new Uint8Array([0, 255]), new Uint8Array([0, 255]), false],
     ['nothing', {}, '', null, false],

@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest'
 import { type ClientOptions, memorySpendLedger } from '../../src/client.js'
 import { decodeHeader } from '../../src/domain/x402.js'
 import {
+  deepQuote,
   distinctPayments,
   failure,
   fastRetry,
@@ -156,6 +157,14 @@ describe('other terms than those of the kept quote', () => {
     expect(await land(payments())).toBe(1)
     expect(spent()).toBe(AT_FIRST)
   })
+})
+
+it('a quote that nests too deep after the first payment: the error names that payment', async () => {
+  const { call, payments } = await changing((_, shop) => deepQuote(shop.entry()))
+  const error = await call().catch(error => error)
+  expect(error).toMatchObject({ code: 'call_failed', status: 402 })
+  expect(error.detail).toMatchObject({ charged: 'no', txId: txIdIn(payments()[0]!) })
+  expect(() => JSON.stringify(error.detail)).not.toThrow()
 })
 
 it('a seller that lands the first payment and answers for the second: the result names the one that landed', async () => {

@@ -1,4 +1,5 @@
 /** The content of a whole HTTP response: its data, its JSON object, and the fields of its error. */
+import { jsonIn } from '../../domain/json-depth.js'
 import { isRecord } from '../../domain/x402.js'
 import type { HttpReply } from './send-request.js'
 
@@ -6,31 +7,28 @@ export function isSuccess({ status, location }: HttpReply): boolean {
   return status >= 200 && status < 300 && location === undefined
 }
 
-/** JSON is parsed, text is a string, anything else stays bytes, an empty body is `null`. */
+/** JSON is parsed, text is a string, anything else stays bytes, an empty body is `null`. JSON that cannot be read stays a string. */
 export function dataOf(reply: HttpReply): { readonly data: unknown; readonly unreadable?: true } {
   if (reply.bytes.length === 0) return { data: null }
   const type = mediaTypeOf(reply)
   if (isJson(type)) {
     const text = textOf(reply)
-    try {
-      return { data: JSON.parse(text) }
-    } catch {
-      return { data: text, unreadable: true }
-    }
+    const data = jsonIn(text)
+    return data === undefined ? { data: text, unreadable: true } : { data }
   }
   return { data: type.startsWith('text/') ? textOf(reply) : reply.bytes }
 }
 
 /** The JSON object in a body; `undefined` for anything else. */
 export function recordOf(reply: HttpReply): Record<string, unknown> | undefined {
-  const value = jsonOf(textOf(reply))
+  const value = jsonIn(textOf(reply))
   return isRecord(value) ? value : undefined
 }
 
 /** An error's body, cut to what is worth keeping in an exception. JSON is parsed, whatever the content type is. */
 export function errorBodyOf(reply: HttpReply): unknown {
   const text = textOf(reply)
-  return jsonOf(text) ?? (text.length > ERROR_TEXT_MAX ? `${text.slice(0, ERROR_TEXT_MAX)}…` : text)
+  return jsonIn(text) ?? (text.length > ERROR_TEXT_MAX ? `${text.slice(0, ERROR_TEXT_MAX)}…` : text)
 }
 
 const ERROR_TEXT_MAX = 2_000
@@ -71,11 +69,3 @@ function textOf({ bytes }: HttpReply): string {
 }
 
 const utf8 = new TextDecoder('utf-8', { ignoreBOM: true })
-
-function jsonOf(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
-}

@@ -67,7 +67,7 @@ export interface Warning {
  * - `quote_changed`: the kept quote did not hold, so that the call was paid at a new one; see `quote` of {@link CallOptions}
  * - `receipt_missing`: a paid answer came without a receipt that can be read
  * - `receipt_mismatch`: the receipt speaks of another payment than the one that was signed
- * - `body_unreadable`: the body is not what its content type says; `data` is its text
+ * - `body_unreadable`: the body is not what its content type says, or is JSON of more than 512 levels; `data` is its text
  */
 export type WarningCode =
   | 'resource_elsewhere'
@@ -94,7 +94,7 @@ export function resultOf<T>(outcome: Outcome): CallResult<T> {
   const { data, unreadable } = dataOf(reply)
   const unread: Warning = {
     code: 'body_unreadable',
-    message: 'The body is not the JSON that it is said to be',
+    message: 'The body is not the JSON that it is said to be, or is nested too deep',
   }
   const warnings = [...(outcome.warnings ?? []), ...(unreadable ? [unread] : [])]
   return {

@@ -162,6 +162,18 @@ describe('what fails', () => {
     })
   })
 
+  it('holds little of what a seller writes: 2,000 characters of its reason, a JSON body of 65,536', async () => {
+    const { client } = market.payer()
+    const failed = async (length: number) => {
+      const seller = await market.seller(() => failure(404, 'not_found', {}, { message: 'x'.repeat(length) }))
+      return client.call(seller.url, {}).catch((error: SvcError) => error) as Promise<SvcError>
+    }
+    const { message, detail } = await failed(1_000_000)
+    expect(message.length).toBeLessThan(2_100)
+    expect(JSON.stringify(detail).length).toBeLessThan(4_200)
+    expect((await failed(60_000)).detail).toMatchObject({ body: { error: { code: 'not_found' } } })
+  })
+
   it('without a key fails before any request', async () => {
     const seller = await market.seller(honest)
     for (const call of [

@@ -3,7 +3,7 @@ import { SdkError, type SvcError } from '../../domain/errors.js'
 import type { PaymentRequired } from '../../domain/x402.js'
 import { type Charged, receiptOf } from './charge-evidence.js'
 import { challengeOf } from './read-quote.js'
-import { dataOf, errorBodyOf, errorCodeOf, errorMessageOf } from './read-response.js'
+import { dataOf, errorBodyOf, errorCodeOf, errorMessageOf, shortened } from './read-response.js'
 import type { Outcome } from './result-types.js'
 import type { HttpReply } from './send-request.js'
 
@@ -25,7 +25,8 @@ export function networkError(origin: string, cause: string | undefined, payment?
 
 export function callFailed(origin: string, reply: HttpReply, payment?: Charged): SvcError {
   const { status, location } = reply
-  const reason = reasonOf(reply)
+  const said = reasonOf(reply)
+  const reason = said && shortened(said)
   const parts = [`${origin} answered ${status}`, reason && `: ${reason}`, payment && `; ${fate(payment)}`]
   return new SdkError(parts.filter(Boolean).join(''), 'call_failed', status, {
     status,

@@ -14,7 +14,7 @@ import {
   readRequirements,
   X402_VERSION,
 } from '../../domain/x402.js'
-import { recordOf } from './read-response.js'
+import { recordOf, shortened } from './read-response.js'
 import type { Warning } from './result-types.js'
 import type { HttpReply } from './send-request.js'
 import type { SpendingLimits } from './spending-limits.js'
@@ -113,7 +113,7 @@ export function foreignOrigin(challenge: PaymentRequired, asked: URL): string | 
   const url: unknown = isRecord(challenge.resource) ? challenge.resource.url : undefined
   if (typeof url !== 'string' || !URL.canParse(url)) return undefined
   const { origin } = new URL(url)
-  return origin === asked.origin ? undefined : origin
+  return origin === asked.origin ? undefined : shortened(origin)
 }
 
 /** What a call would cost, and whether it would be paid. */

@@ -1,4 +1,5 @@
 /** The content of a whole HTTP response: its data, its JSON object, and the fields of its error. */
+import { cutText } from '../../domain/cut-text.js'
 import { jsonIn } from '../../domain/json-depth.js'
 import { isRecord } from '../../domain/x402.js'
 import type { HttpReply } from './send-request.js'
@@ -28,10 +29,17 @@ export function recordOf(reply: HttpReply): Record<string, unknown> | undefined 
 /** An error's body, cut to what is worth keeping in an exception. JSON is parsed, whatever the content type is. */
 export function errorBodyOf(reply: HttpReply): unknown {
   const text = textOf(reply)
-  return jsonIn(text) ?? (text.length > ERROR_TEXT_MAX ? `${text.slice(0, ERROR_TEXT_MAX)}…` : text)
+  return (text.length > ERROR_JSON_MAX ? undefined : jsonIn(text)) ?? shortened(text)
+}
+
+/** The beginning of a seller's text, for an exception: its body may have 16 MB. */
+export function shortened(text: string): string {
+  return text.length > ERROR_TEXT_MAX ? `${cutText(text, ERROR_TEXT_MAX)}…` : text
 }
 
 const ERROR_TEXT_MAX = 2_000
+/** Our server's refusal of an input has the endpoint's schema in it. */
+const ERROR_JSON_MAX = 65_536
 
 /** The `code` of `{"error": {"code", "message"}}`; of `error.data` in an answer of JSON-RPC. */
 export function errorCodeOf(reply: HttpReply): string | undefined {

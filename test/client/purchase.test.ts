@@ -136,7 +136,12 @@ describe('a purchase', () => {
 
   it('without an answer is told as one that may have been charged', async () => {
     const { error, booked, updates } = await bought(delivered(undefined, true))
-    expect(error).toMatchObject({ code: 'network_error' })
+    // The quote does not offer keys: to send one again would pay again.
+    expect(error).toMatchObject({
+      code: 'network_error',
+      detail: { cause: 'reset', charged: 'maybe', txId: OURS },
+    })
+    expect(error.detail).not.toHaveProperty('idempotencyKey')
     expect(booked).toEqual(['attached', 'looked up'])
     expect(updates.map(update => Object.entries(update))).toEqual([[['charged', 'maybe']]])
   })

@@ -7,7 +7,14 @@ import { HTTPFacilitatorClient } from '@x402/core/server'
 import { paymentMiddleware, x402ResourceServer } from '@x402/hono'
 import { Hono } from 'hono'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { ALGORAND_TESTNET, defineAgent, defineEndpoint, type SvcServer, serve } from '../../src/index.js'
+import {
+  ALGORAND_TESTNET,
+  defineAgent,
+  defineEndpoint,
+  type SvcError,
+  type SvcServer,
+  serve,
+} from '../../src/index.js'
 import { gated } from '../support/gate.js'
 import { marketForFile, PRICE, PRICE_USD } from './market.js'
 
@@ -102,6 +109,24 @@ describe('our server', () => {
     expect(spent()).toBe(PRICE)
     // The payment of the second call was handed over as well: it counts while it can land.
     expect(client.spentToday).toBe(2 * PRICE_USD)
+  })
+
+  it('gives an answer that was lost to who sends the key of the error again, and is paid once', async () => {
+    let isLost = true
+    const cutting: typeof fetch = async (url, init) => {
+      const reply = await fetch(url, init)
+      if (isLost && 'PAYMENT-SIGNATURE' in (init?.headers ?? {})) throw new Error('cut')
+      return reply
+    }
+    const { client, spent } = market.payer({ fetchImpl: cutting, retry: false })
+    const call = (options = {}) => client.call(`${ourUrl}/echo`, { text: 'lost' }, options)
+    const { detail } = (await call().catch((error: SvcError) => error)) as SvcError
+    expect(detail).toMatchObject({ charged: 'yes', idempotencyKey: expect.stringMatching(/^[0-9a-f]{32}$/) })
+    isLost = false
+    const { idempotencyKey, txId } = detail as { idempotencyKey: string; txId: string }
+    const again = await call({ idempotencyKey })
+    expect(again).toMatchObject({ data: { said: 'lost' }, replayed: true, payment: { txId } })
+    expect(spent()).toBe(PRICE)
   })
 
   it('answers over A2A a call whose first attempt a gateway gave up on', async () => {

@@ -18,6 +18,8 @@ export interface Charged {
   readonly txId: string
   /** `no` is the seller's claim, and the chain was asked once. Each counts against the daily cap until the chain proves a no. */
   readonly charged: 'no' | 'maybe' | 'yes'
+  /** The key of the call, where the seller says that it keeps keys: a call with it may get the answer that was lost. */
+  readonly idempotencyKey?: string
   /** The same call's first payment, at a kept quote. The chain takes at most one of the two. */
   readonly earlierTxId?: string
 }

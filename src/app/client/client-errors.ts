@@ -83,17 +83,17 @@ function fate({ charged, txId, earlierTxId }: Charged): string {
 }
 
 /** A success is charged, unless it repeats an answer that was paid earlier. */
-function paidFor({ payment, replayed, sentTxId }: Outcome): {
+function paidFor({ payment, replayed, sentTxId, idempotencyKey }: Outcome): {
   readonly said: string
   readonly detail: object
 } {
+  const { txId = 'unknown', usd } = payment ?? {}
+  if (replayed) return { said: `; it was paid earlier (payment ${txId})`, detail: { payment, sentTxId } }
   if (!payment) return { said: '', detail: {} }
-  const { txId, usd } = payment
-  if (replayed)
-    return { said: `; it was paid earlier (payment ${txId ?? 'unknown'})`, detail: { payment, sentTxId } }
+  const kept = idempotencyKey !== undefined && { idempotencyKey }
   return {
     said: `; it was charged $${usd} (payment ${txId})`,
-    detail: { txId, charged: 'yes', payment },
+    detail: { txId, charged: 'yes', payment, ...kept },
   }
 }
 

@@ -50,7 +50,8 @@ export async function purchaseAtKeptQuote(
   const lease = { bytes, lastValid: first.signed.lastValid }
   const again = await readyAgain(request, changed, first, deps, lease)
   const second = await sendPayment(request, key, again, deps).catch(() => {
-    throw aborted(request.url.origin, eitherOf({ txId: again.signed.txId, charged: 'maybe' }, first))
+    const charged = { ...first.charged, txId: again.signed.txId, charged: 'maybe' } as const
+    throw aborted(request.url.origin, eitherOf(charged, first))
   })
   const bought = outcomeOf(request, await chargedOnce(first, second, deps), deps)
   return { ...bought, warnings: [...bought.warnings, changedAfter(first)] }
@@ -101,7 +102,7 @@ async function chargedOnce(first: SentOnce, second: SentOnce, deps: PurchaseDeps
   // A receipt of the seller's may have said yes: under one lease the chain takes it no more.
   deps.receipts.update(second.signed.txId, { charged: 'no' })
   await first.reservation.spent()
-  return { ...first, delivery, charged: { txId, charged: 'yes' } }
+  return { ...first, delivery, charged: { ...first.charged, charged: 'yes' } }
 }
 
 function eitherOf(charged: Charged, { signed }: SentOnce): Charged {

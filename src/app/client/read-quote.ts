@@ -3,6 +3,7 @@ import { isValidAddress } from '../../adapters/algorand/address.js'
 import { SdkError, SvcError } from '../../domain/errors.js'
 import { parseBaseUnits } from '../../domain/money.js'
 import { isIdOf, type NetworkFacts } from '../../domain/network.js'
+import { PAYMENT_IDENTIFIER } from '../../domain/payment-identifier.js'
 import { quotedNetworks } from '../../domain/quoted-networks.js'
 import { usdNumber } from '../../domain/usd-price-for-display.js'
 import {
@@ -36,6 +37,11 @@ export function quotesWindow(challenge: PaymentRequired | undefined): boolean {
   return accepts.some(
     entry => isRecord(entry) && isRecord(entry.extra) && 'subscriptionPeriod' in entry.extra,
   )
+}
+
+/** Whether the seller says that it keeps answers by their idempotency keys. */
+export function keepsKeys({ extensions }: PaymentRequired): boolean {
+  return isRecord(extensions) && isRecord(extensions[PAYMENT_IDENTIFIER])
 }
 
 function listing(challenge: Record<string, unknown> | undefined): PaymentRequired | undefined {

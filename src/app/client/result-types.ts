@@ -85,6 +85,7 @@ export interface Outcome {
   readonly payment?: CallPayment
   readonly replayed?: boolean
   readonly sentTxId?: string
+  readonly idempotencyKey?: string
   readonly warnings?: readonly Warning[]
 }
 

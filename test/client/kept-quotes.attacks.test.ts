@@ -184,6 +184,22 @@ it('a seller that lands the first payment and answers for the second: the result
   expect(claimed.map(({ txId }) => txId)).not.toContain(txIdIn(second!))
 })
 
+it('a seller that answers for the second payment and then lands the first: the books follow the chain', async () => {
+  const options = { maxPrice: '$0.05', maxPerDay: '$0.06' }
+  const { call, client, seller, payments } = await changing((seen, shop) => {
+    const pays = seen.payment && amountOf(seen.payment) === DEARER.toString()
+    return pays ? { status: 200, body: '{"done":true}' } : asks(shop, DEARER)
+  }, options)
+  await call()
+  const books = () => client.receipts.toJSON().map(({ charged }) => charged)
+  expect(books()).toEqual(['yes', 'no', 'yes'])
+  expect(await land(payments())).toBe(1)
+  market.sandbox.advanceRounds(300)
+  // A call that needs room has the chain asked.
+  expect((await client.estimate(seller.url, {})).refusal?.code).toBe('daily_cap_reached')
+  expect(books()).toEqual(['yes', 'yes', 'no'])
+})
+
 describe('a seller that refuses every payment and lands all of them gets one a call', () => {
   const liars: [string, Script, 'no' | 'yes'][] = [
     ['later', (_, shop) => asks(shop, DEARER), 'no'],

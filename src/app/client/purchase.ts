@@ -110,7 +110,8 @@ export async function sendPayment(
     [PAYMENT_SIGNATURE_HEADER]: encodeHeader(withIdentifier(signed.payload, key)),
   }
   deps.receipts.sent({ txId, method: request.method, url: request.url, accepted: ready.selected.accepted })
-  const delivery = await deps.deliver({ ...request, headers }, { txId, landsUntilMs }).catch(() => {
+  const paid = { ...request, headers, signal: request.finishPaid ? undefined : request.signal }
+  const delivery = await deps.deliver(paid, { txId, landsUntilMs }).catch(() => {
     // Only the caller's own signal ends a delivery without an outcome. The payment may have been sent by then.
     throw aborted(request.url.origin, { ...sent, charged: 'maybe' })
   })

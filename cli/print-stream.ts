@@ -9,13 +9,13 @@ export async function printStream(
   result: StreamResult & { readonly subscription: ActiveSubscription | undefined },
   asJson: boolean,
 ): Promise<void> {
-  const { status, payment, attempts, replayed, warnings, subscription } = result
+  const { status, payment, attempts, replayed, sentTxId, warnings, subscription } = result
   let complete = false
   try {
     for await (const piece of piecesOf(result)) await write(asJson ? `${json(piece)}\n` : plain(piece))
     complete = true
   } finally {
-    const head = { status, payment, attempts, replayed, warnings, subscription, complete }
+    const head = { status, payment, attempts, replayed, sentTxId, warnings, subscription, complete }
     if (asJson) await write(`${json(head)}\n`)
   }
 }

@@ -10,6 +10,7 @@ import { bridgeTo } from '../../src/app/client/mcp-bridge.js'
 import { defineEndpoint, SvcClient } from '../../src/index.js'
 import { svc } from '../cli/run.js'
 import type { RpcResult } from '../support/doors.js'
+import { gated } from '../support/gate.js'
 import { NOTHING, onePayment, watchLedger } from '../support/official.js'
 import { open, openSeller, type Seller } from '../support/seller.js'
 
@@ -190,6 +191,70 @@ describe('the bridge', () => {
       })
     }
   }
+
+  describe('over a call that was cancelled', () => {
+    /** The bridge to a seller that keeps answers, and a door in its handler and in the bridge's own requests. */
+    async function bridged(onPaid: (url: string, init?: RequestInit) => Promise<Response> = fetch) {
+      const { endpoint, ...door } = gated()
+      const agent = await open([endpoint], {
+        sandbox: seller.sandbox,
+        idempotency: { onLostResponse: 'replay' },
+      })
+      const { address, mnemonic } = seller.sandbox.accounts(`cancelling ${agent.url}`)
+      const fetchImpl: typeof fetch = (url, init) =>
+        'PAYMENT-SIGNATURE' in (init?.headers ?? {}) ? onPaid(String(url), init) : fetch(url, init)
+      const { algodUrl } = seller.sandbox
+      const client = new SvcClient({ mnemonic, network: 'testnet', algodUrl, fetchImpl, retry: false })
+      const { call: callTool } = await bridgeTo(agent.url, client)
+      const moved = watchLedger(seller.sandbox, address)
+      const ask = (signal = call.signal, args = {}) => callTool({ ...call, signal, name: 'slow', args })
+      return { ask, moved, agent, door }
+    }
+
+    it('gives the paid answer to who asks again, and pays once', async () => {
+      const { ask, moved, agent, door } = await bridged()
+      const cancel = new AbortController()
+      const cancelled = ask(cancel.signal)
+      await door.entered()
+      cancel.abort()
+      const again = ask()
+      door.open()
+      expect(await again).toMatchObject({ structuredContent: { done: true } })
+      await cancelled
+      expect(moved()).toMatchObject({ paid: 10_000n })
+      // Who got the answer, and asks once more, asks for another one.
+      expect(await ask()).toMatchObject({ structuredContent: { done: true } })
+      expect(moved()).toMatchObject({ paid: 20_000n })
+      expect(agent.ended.filter(({ charged }) => charged === 'yes')).toHaveLength(2)
+    })
+
+    it('before its payment was sent pays nothing, and keeps nothing', async () => {
+      const { ask, moved, door } = await bridged()
+      door.open()
+      const cancelled = await ask(AbortSignal.abort())
+      expect(cancelled).toMatchObject({ isError: true, structuredContent: { error: { code: 'aborted' } } })
+      expect(moved()).toEqual(NOTHING)
+      expect(await ask()).toMatchObject({ structuredContent: { done: true } })
+    })
+
+    it('asks with the same key for an answer that was lost', async () => {
+      let paid = 0
+      const { ask, moved, door } = await bridged(async (url, init) => {
+        if (++paid === 2) return new Response('', { status: 409 })
+        const reply = await fetch(url, init)
+        if (paid > 1) return reply
+        throw new Error('cut')
+      })
+      door.open()
+      expect(await ask()).toMatchObject({ isError: true })
+      // The refusal of the second payment is not the end of the first.
+      expect(await ask()).toMatchObject({ isError: true })
+      expect(await ask(call.signal, { other: 1 })).toMatchObject({ structuredContent: { done: true } })
+      expect(moved()).toMatchObject({ paid: 20_000n })
+      expect(await ask()).toMatchObject({ structuredContent: { done: true } })
+      expect(moved()).toMatchObject({ paid: 20_000n })
+    })
+  })
 
   it('offers no tool under a name that is none, or under a free tool’s', async () => {
     const entry = { url: 'https://a.example/x', method: 'POST', price: '$1' }

@@ -17,6 +17,13 @@ export interface CallOptions extends RequestOptions {
   /** Calls with the same key and body are one call, for sellers that support it. @default a new key for each call */
   readonly idempotencyKey?: string
   /**
+   * After the payment was sent, an abort no longer ends the call: the answer that is being paid for is awaited. With `stream`, up to
+   * the head of the answer.
+   *
+   * @default false
+   */
+  readonly finishPaid?: boolean
+  /**
    * `cached` pays at once, at the quote that an earlier call of this client paid at the same method and URL. It saves the
    * trip that asks for a quote, and is meant for endpoints whose price does not depend on the body. Both calls need the option. The
    * limits are checked again. A quote is kept for its `maxTimeoutSeconds`, at most 5 minutes. The quote of a window is not kept.
@@ -35,11 +42,12 @@ export interface HttpRequest {
   readonly headers: Readonly<Record<string, string>>
   readonly body?: string | Uint8Array
   readonly signal?: AbortSignal
+  readonly finishPaid?: boolean
 }
 
 /** @throws SvcError `invalid_url`, `invalid_request`, `invalid_options` */
 export function requestOf(url: string | URL, body: unknown, options: CallOptions): HttpRequest {
-  const { method = 'POST', signal, quote = 'fresh' } = options
+  const { method = 'POST', signal, finishPaid, quote = 'fresh' } = options
   if (quote !== 'fresh' && quote !== 'cached') {
     throw new SdkError("SvcClient: quote is 'fresh' or 'cached'", 'invalid_options')
   }
@@ -54,6 +62,7 @@ export function requestOf(url: string | URL, body: unknown, options: CallOptions
     headers: headersOf(options, text),
     ...(text !== undefined && { body: text }),
     signal,
+    finishPaid,
   }
 }
 

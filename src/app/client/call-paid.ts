@@ -4,7 +4,7 @@ import type { PaymentRequired } from '../../domain/x402.js'
 import type { PaymentSigner } from '../../ports/payment-signer.js'
 import { unlessAborted } from '../../ports/timeouts-and-aborts.js'
 import type { CallOptions, HttpRequest } from './build-request.js'
-import { noSigner, subscriptionRefused } from './client-errors.js'
+import { noSigner, quotesNoWindow, subscriptionRefused } from './client-errors.js'
 import type { Settings } from './client-options.js'
 import { isSmall, type KeptQuote } from './kept-quotes.js'
 import { type Purchase, type PurchaseDeps, purchase } from './purchase.js'
@@ -61,6 +61,8 @@ export async function buyWindow(
   const before = keys.of(request.url)?.key
   const asked = await ask(settings, request, options, settings.timeoutMs)
   if (!isQuote(asked.reply)) return { outcome: succeeded(asked), subscription: undefined }
+  const challenge = challengeOf(asked.reply)
+  if (challenge && !quotesWindow(challenge)) throw quotesNoWindow(request.url.origin, challenge)
   const other = keys.purchaseOf(request.url)
   if (other) await ended(other, request)
   // Another call may have bought a window since this one asked.
@@ -70,7 +72,7 @@ export async function buyWindow(
     return { outcome, subscription: keys.of(request.url) }
   }
   const { method } = asked.request
-  const buying = buy({ ...request, method }, challengeOf(asked.reply), settings, keys)
+  const buying = buy({ ...request, method }, challenge, settings, keys)
   const outcome = await keys.purchasing(request.url, buying)
   const isSold = soldIn(outcome.reply.headers) !== undefined
   return { outcome, subscription: isSold ? keys.of(request.url) : undefined }

@@ -3,7 +3,7 @@ import { SdkError, type SvcError } from '../../domain/errors.js'
 import type { PaymentRequired } from '../../domain/x402.js'
 import { type Charged, receiptOf } from './charge-evidence.js'
 import { challengeOf } from './read-quote.js'
-import { dataOf, errorBodyOf, errorCodeOf, errorMessageOf } from './read-response.js'
+import { dataOf, errorBodyOf, errorCodeOf, errorMessageOf, shortened } from './read-response.js'
 import type { Outcome } from './result-types.js'
 import type { HttpReply } from './send-request.js'
 import type { ActiveSubscription } from './subscription-keys.js'
@@ -47,9 +47,15 @@ export function quoteChanged(origin: string, reason: string, payment: Charged): 
   return new SdkError(message, 'quote_changed', 402, { reason, ...payment })
 }
 
-export function notASubscription(origin: string, { reply, payment }: Outcome): SvcError {
+export function quotesNoWindow(origin: string, challenge: PaymentRequired): SvcError {
+  const message = `The quote of ${origin} is for one call, and for no subscription window; nothing was paid`
+  return new SdkError(message, 'not_a_subscription', 402, challenge)
+}
+
+export function notASubscription(origin: string, { reply, payment, replayed }: Outcome): SvcError {
   const did = payment ? 'took a payment' : 'asked for no payment'
-  const detail = { ...payment, data: dataOf(reply).data }
+  const charged = payment && !replayed && { charged: 'yes' }
+  const detail = { ...payment, ...charged, data: dataOf(reply).data }
   return new SdkError(
     `${origin} ${did} and issued no subscription key`,
     'not_a_subscription',
@@ -74,6 +80,11 @@ export function subscriptionRefused(
 
 /** The seller's own words, or the code where it gives none. */
 export function reasonOf(reply: HttpReply): string | undefined {
+  const said = saidBy(reply)
+  return said && shortened(said)
+}
+
+function saidBy(reply: HttpReply): string | undefined {
   if (reply.location !== undefined) return `redirects to ${reply.location}, which is not followed`
   if (reply.oversized) return 'the body is too large to be read'
   if (reply.status === 402) {
@@ -92,13 +103,17 @@ function fate({ charged, txId, earlierTxId }: Charged): string {
 }
 
 /** A success is charged, unless it repeats an answer that was paid earlier. */
-function paidFor({ payment, replayed }: Outcome): { readonly said: string; readonly detail: object } {
+function paidFor({ payment, replayed, sentTxId, idempotencyKey }: Outcome): {
+  readonly said: string
+  readonly detail: object
+} {
+  const { txId = 'unknown', usd } = payment ?? {}
+  if (replayed) return { said: `; it was paid earlier (payment ${txId})`, detail: { payment, sentTxId } }
   if (!payment) return { said: '', detail: {} }
-  const { txId, usd } = payment
-  if (replayed) return { said: `; it was paid earlier (payment ${txId ?? 'unknown'})`, detail: { payment } }
+  const kept = idempotencyKey !== undefined && { idempotencyKey }
   return {
     said: `; it was charged $${usd} (payment ${txId})`,
-    detail: { txId, charged: 'yes', payment },
+    detail: { txId, charged: 'yes', payment, ...kept },
   }
 }
 

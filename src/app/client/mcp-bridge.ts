@@ -10,13 +10,15 @@ import { contentResult, errorResult, objectResult } from '../../adapters/mcp/too
 import type { Toolbox, ToolCall } from '../../adapters/mcp/tool-server.js'
 import { toolOf } from '../../adapters/mcp/tools-of-endpoints.js'
 import { MCP_PATH } from '../../domain/agent-card.js'
+import { canonicalJson } from '../../domain/canonical-json.js'
 import { SvcError } from '../../domain/errors.js'
 import type { AnswerContent } from '../../domain/handler-answer-content.js'
 import type { ManifestEndpoint } from '../../domain/manifest.js'
 import { isRecord } from '../../domain/x402.js'
 import { wakefulClock } from '../../ports/clock.js'
-import { urlOf } from './build-request.js'
+import { type CallOptions, urlOf } from './build-request.js'
 import type { SvcClient } from './client.js'
+import { owedAnswers } from './owed-answers.js'
 import type { CallResult } from './result-types.js'
 import { exchangeOver } from './send-request.js'
 
@@ -36,6 +38,7 @@ export async function bridgeTo(agentUrl: string, client: SvcClient): Promise<Bri
       .filter(({ tool }) => TOOL_NAME.test(tool.name) && !FREE_TOOLS.some(({ name }) => name === tool.name))
       .map(made => [made.tool.name, made] as const),
   )
+  const owed = owedAnswers<CallResult>(wakefulClock)
   return {
     name: `svc bridge to ${base.host}`,
     instructions: `Tools of the agent at ${base.origin}. Those that cost are paid by this program, within its limits.`,
@@ -44,8 +47,11 @@ export async function bridgeTo(agentUrl: string, client: SvcClient): Promise<Bri
       try {
         if (called.name === GET_MANIFEST) return objectResult({ ...(await client.discover(base)) })
         if (called.name === SEARCH_AGENTS) return await remoteTool(base, called)
-        const { endpoint, inputOf } = paid.get(called.name)!
-        return paidResult(await callEndpoint(client, base, endpoint, inputOf(called.args), called.signal))
+        const { name, args, signal } = called
+        const { endpoint, inputOf } = paid.get(name)!
+        const call = (idempotencyKey: string | undefined) =>
+          callEndpoint(client, base, endpoint, inputOf(args), { signal, idempotencyKey, finishPaid: true })
+        return paidResult(await owed(canonicalJson([name, args]), signal, call))
       } catch (cause) {
         if (!(cause instanceof SvcError)) throw cause
         return errorResult(cause.code, cause.message, { detail: cause.detail })
@@ -70,16 +76,16 @@ function callEndpoint(
   base: URL,
   { url, method }: ManifestEndpoint,
   input: unknown,
-  signal: AbortSignal,
+  options: CallOptions,
 ): Promise<CallResult> {
   const target = targetAt(base, url)
-  if (method !== 'GET') return client.call(target, input, { method, signal })
+  if (method !== 'GET') return client.call(target, input, { ...options, method })
   for (const [name, value] of Object.entries(isRecord(input) ? input : {})) {
     for (const each of Array.isArray(value) ? value : [value]) {
       target.searchParams.append(name, typeof each === 'object' ? JSON.stringify(each) : String(each))
     }
   }
-  return client.call(target, undefined, { method, signal })
+  return client.call(target, undefined, { ...options, method })
 }
 
 function paidResult({ data, payment, warnings }: CallResult): CallToolResult {

@@ -188,7 +188,12 @@ describe('an answer was lost:', () => {
     const seller = await market.seller(paidSteps(() => 'silence'))
     await expect(client.call(seller.url, {})).rejects.toMatchObject({
       code: 'network_error',
-      detail: { charged: 'maybe', txId: expect.stringMatching(/^[A-Z2-7]{52}$/) },
+      message: expect.stringMatching(/it can land until round \d+\)$/),
+      detail: {
+        charged: 'maybe',
+        txId: expect.stringMatching(/^[A-Z2-7]{52}$/),
+        lastValid: expect.any(Number),
+      },
     })
     expect(client.spentToday).toBe(PRICE_USD)
   })

@@ -150,7 +150,12 @@ describe('other terms than those of the kept quote', () => {
     const error = await call().catch(error => error)
     const [payment] = payments() as [string]
     expect(error).toMatchObject({ code: 'quote_changed', status: 402 })
-    expect(error.detail).toEqual({ reason, charged: 'no', txId: txIdIn(payment) })
+    expect(error.detail).toEqual({
+      reason,
+      charged: 'no',
+      txId: txIdIn(payment),
+      lastValid: expect.any(Number),
+    })
     expect(error.message).toContain(`not charged, says the seller (payment ${txIdIn(payment)})`)
     expect(payments()).toHaveLength(1)
     expect(client.spentToday).toBe(0.02)

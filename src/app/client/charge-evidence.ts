@@ -16,6 +16,8 @@ import type { HttpReply } from './send-request.js'
 /** Whether a failed call's payment was charged. */
 export interface Charged {
   readonly txId: string
+  /** The last round in which the payment can land. */
+  readonly lastValid: number
   /** `no` is the seller's claim, and the chain was asked once. Each counts against the daily cap until the chain proves a no. */
   readonly charged: 'no' | 'maybe' | 'yes'
   /** The key of the call, where the seller says that it keeps keys: a call with it may get the answer that was lost. */

@@ -95,11 +95,11 @@ function saidBy(reply: HttpReply): string | undefined {
   return errorMessageOf(reply) ?? errorCodeOf(reply)
 }
 
-function fate({ charged, txId, earlierTxId }: Charged): string {
+function fate({ charged, txId, lastValid, earlierTxId }: Charged): string {
   const payment = earlierTxId === undefined ? `payment ${txId}` : `payment ${txId} or ${earlierTxId}`
   if (charged === 'no') return `not charged, says the seller (${payment})`
   if (charged === 'yes') return `it was charged (payment ${txId})`
-  return `it may have been charged: look ${payment} up before paying again`
+  return `it may have been charged: look ${payment} up before paying again (it can land until round ${lastValid})`
 }
 
 /** A success is charged, unless it repeats an answer that was paid earlier. */

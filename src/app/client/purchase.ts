@@ -106,7 +106,11 @@ export async function sendPayment(
 ): Promise<SentOnce> {
   const { signed, reservation, landsUntilMs } = ready
   const { txId } = signed
-  const sent = { txId, ...(keepsKeys(ready.selected.challenge) && { idempotencyKey: key }) }
+  const sent = {
+    txId,
+    lastValid: Number(signed.lastValid),
+    ...(keepsKeys(ready.selected.challenge) && { idempotencyKey: key }),
+  }
   const headers = {
     ...request.headers,
     [IDEMPOTENCY_KEY_HEADER]: key,

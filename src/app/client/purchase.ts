@@ -82,7 +82,7 @@ export async function readyPayment(
   lease?: Lease,
 ): Promise<ReadyPayment> {
   const selected = selectRequirements(request.url, challenge, deps)
-  const reservation = await deps.limits.reserve(selected.accepted, request.signal)
+  const reservation = await deps.limits.reserve(selected.accepted, request)
   const begunMs = deps.clock.monotonic()
   const signed = await signOrRelease(request, selected, deps.signer, reservation, lease)
   await reservation.attach(signed)

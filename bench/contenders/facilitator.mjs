@@ -4,7 +4,7 @@
  * The settled transaction's id is read back from the payment, where the bench has put it.
  */
 import { createServer } from 'node:http'
-import { setTimeout } from 'node:timers/promises'
+import { setImmediate, setTimeout } from 'node:timers/promises'
 import { config, NETWORK, ready } from './child.mjs'
 import { PARAMS, STATUS } from './standing-chain.mjs'
 
@@ -24,13 +24,20 @@ const server = createServer((req, res) => {
     if (req.url === '/connections') return res.end(JSON.stringify(seen))
     if (req.method === 'POST') {
       seen.requests++
-      if (config.delayMs) await setTimeout(config.delayMs)
+      if (config.delayMs) await exactly(config.delayMs)
     }
     const body = GET[req.url] ?? (req.url === '/verify' ? VALID : settled(Buffer.concat(chunks).toString()))
     res.writeHead(200, { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) })
     res.end(body)
   })
 })
+
+/** Timers are late by up to a few milliseconds, which would be counted as the server's. So the last of them are waited awake. */
+async function exactly(ms) {
+  const endMs = performance.now() + ms
+  await setTimeout(ms - 5)
+  while (performance.now() < endMs) await setImmediate()
+}
 
 function settled(body) {
   const transaction = /"txId":"([A-Z2-7]{52})"/.exec(body)[1]

@@ -1,7 +1,8 @@
 /** Payments inside larger groups, as wallets build them: found, bounded by the whole group, and refused where it is not one. */
-import { type Transaction, TransactionType } from 'algosdk'
+import { encodeMsgpack, SignedTransaction, type Transaction, TransactionType } from 'algosdk'
 import fc from 'fast-check'
 import { describe, expect, it, vi } from 'vitest'
+import { encodedMember } from '../../src/adapters/algorand/facilitating/encoded-transactions.js'
 import { algorandPaymentReader } from '../../src/adapters/algorand/read-payment.js'
 import type { GroupProblem } from '../../src/ports/payment-reader.js'
 import { grouped, payloadOf, type Rider, riderOf, transferOf, WALLETS } from '../support/wallet-groups.js'
@@ -73,6 +74,26 @@ const rider = fc.record<Rider>({
 })
 
 describe('any group that algosdk builds', () => {
+  it('is encoded as algosdk encodes it, whatever signs it', () => {
+    const bytes = (length: number) => fc.uint8Array({ minLength: length, maxLength: length })
+    const subsig = fc.record({ pk: bytes(32), s: fc.option(bytes(64), { nil: undefined }) })
+    const signature = fc.oneof(
+      fc.constantFrom({}, { sig: new Uint8Array(64) }),
+      bytes(64).map(sig => ({ sig })),
+      fc
+        .array(subsig, { minLength: 1, maxLength: 3 })
+        .map(subsigs => ({ msig: { v: 1, thr: 1, subsig: subsigs } })),
+    )
+    fc.assert(
+      fc.property(rider, signature, fc.boolean(), (member, signed, isRekeyed) => {
+        const txn = riderOf(member)
+        const whole = new SignedTransaction({ txn, ...signed, ...(isRekeyed && { sgnr: txn.sender }) })
+        expect(Buffer.compare(encodedMember(whole), encodeMsgpack(whole))).toBe(0)
+      }),
+      { numRuns: 150 },
+    )
+  })
+
   it('has its payment found wherever it stands, in the rounds that all transactions share', () => {
     fc.assert(
       fc.property(fc.array(rider, { maxLength: 15 }), fc.nat(15), window, (riders, at, own) => {

@@ -305,7 +305,7 @@ describe('an exception on the gate never lets the handler run', () => {
       handler: () => ({ open: true }),
     })
     const memory = memorySubscriptions({})
-    const store = { get: memory.get, put: downLater, sweep: memory.sweep }
+    const store = { get: memory.get, putIfAbsent: downLater, sweep: memory.sweep }
     const seller = await open([endpoint], { subscriptions: { store } })
     const response = await pay(seller, `${seller.url}/window`)
     expect(response.status).toBe(503)
@@ -522,7 +522,7 @@ describe('windows', () => {
     const kept = new Map<string, object>()
     const store = {
       get: (id: string) => kept.get(id) as never,
-      put: (id: string, record: object) => void kept.set(id, record),
+      putIfAbsent: (id: string, record: object) => void kept.set(id, record),
       delete: (id: string) => void kept.delete(id),
       sweep() {},
     }
@@ -538,7 +538,7 @@ describe('windows', () => {
     const kept = new Map<string, object>()
     const store = {
       get: (id: string) => kept.get(id) as never,
-      put: (id: string, record: object) => void kept.set(id, record),
+      putIfAbsent: (id: string, record: object) => void kept.set(id, record),
       sweep() {},
     }
     const memory = memoryChargeStore()

@@ -226,13 +226,17 @@ describe('the bridge', () => {
       structuredContent: {
         error: {
           code: 'price_above_max',
-          message: expect.stringContaining('costs $0.01, the limit is $0.001'),
+          message: expect.stringMatching(
+            /costs \$0\.01, the limit is \$0\.001; nothing was paid\. The agent now lists it at '\$0\.01'$/,
+          ),
         },
       },
     })
     expect(moved()).toEqual(NOTHING)
     await changed
     expect(await described()).toContain('Costs $0.01 ')
+    // A price that nobody has named stays refused.
+    expect((await desk.listTools()).tools[1]?.description).toContain('Costs $0.001 ')
     expect(await shout()).toMatchObject({ structuredContent: { shouted: 'HI' } })
     expect(moved()).toMatchObject({ paid: 10_000n })
   })

@@ -11,7 +11,7 @@ import type { Toolbox, ToolCall } from '../../adapters/mcp/tool-server.js'
 import { toolOf } from '../../adapters/mcp/tools-of-endpoints.js'
 import { MCP_PATH } from '../../domain/agent-card.js'
 import { canonicalJson } from '../../domain/canonical-json.js'
-import { SvcError } from '../../domain/errors.js'
+import { SvcError, shown } from '../../domain/errors.js'
 import type { AnswerContent } from '../../domain/handler-answer-content.js'
 import type { ManifestEndpoint } from '../../domain/manifest.js'
 import { usdToBaseUnits } from '../../domain/money.js'
@@ -32,26 +32,25 @@ export type Bridge = Omit<Toolbox, 'version' | 'broke'>
 /** @throws SvcError as `client.discover` does. */
 export async function bridgeTo(agentUrl: string, client: SvcClient): Promise<Bridge> {
   const base = urlOf(agentUrl)
-  const paid = new Map<string, PaidTool>()
+  const readTools = async () => paidTools((await client.discover(base)).endpoints)
+  const paid = new Map((await readTools()).map(made => [made.tool.name, made]))
   // The same array throughout: servers hold it.
-  const tools: Tool[] = []
+  const tools: Tool[] = [...[...paid.values()].map(({ tool }) => tool), ...FREE_TOOLS]
   const listeners: (() => void)[] = []
   const owed = owedAnswers<CallResult>(wakefulClock)
 
-  /** Returns whether the tools have changed. */
-  async function readTools(): Promise<boolean> {
-    const found = paidTools((await client.discover(base)).endpoints)
-    const before = JSON.stringify(tools)
-    paid.clear()
-    for (const made of found) paid.set(made.tool.name, made)
-    tools.splice(0, tools.length, ...[...paid.values()].map(({ tool }) => tool), ...FREE_TOOLS)
-    return JSON.stringify(tools) !== before
-  }
-
-  /** A call costs more than its tool says, or than the limits allow. The next list of tools says what the agent asks now. */
-  async function readPricesAgain(): Promise<void> {
-    const changed = await readTools().catch(() => false)
-    if (changed) for (const listener of listeners) listener()
+  /**
+   * Lists a tool anew whose call was refused, and says its price. The other tools stay as they were told: who does not read the
+   * list again must not pay more for them.
+   */
+  async function listAnew(name: string): Promise<string> {
+    const found = (await readTools().catch(() => [])).find(({ tool }) => tool.name === name)
+    const at = tools.findIndex(tool => tool.name === name)
+    if (!found || found.tool.description === tools[at]?.description) return ''
+    paid.set(name, found)
+    tools[at] = found.tool
+    for (const listener of listeners) listener()
+    return `. The agent now lists it at ${shown(found.endpoint.price)}`
   }
 
   async function callPaidTool({ name, args, signal }: ToolCall): Promise<CallToolResult> {
@@ -63,7 +62,6 @@ export async function bridgeTo(agentUrl: string, client: SvcClient): Promise<Bri
     return paidResult(await owed(canonicalJson([name, args]), signal, call))
   }
 
-  await readTools()
   return {
     name: `svc bridge to ${base.host}`,
     instructions: `Tools of the agent at ${base.origin}. Those that cost are paid by this program, within its limits.`,
@@ -76,8 +74,8 @@ export async function bridgeTo(agentUrl: string, client: SvcClient): Promise<Bri
         return await callPaidTool(called)
       } catch (cause) {
         if (!(cause instanceof SvcError)) throw cause
-        if (cause.code === 'price_above_max') await readPricesAgain()
-        return errorResult(cause.code, cause.message, { detail: cause.detail })
+        const listed = cause.code === 'price_above_max' ? await listAnew(called.name) : ''
+        return errorResult(cause.code, cause.message + listed, { detail: cause.detail })
       }
     },
   }

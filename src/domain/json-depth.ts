@@ -1,9 +1,9 @@
 /** A deeper value can be parsed, but cannot be written again: `JSON.stringify` runs out of its stack. */
 export const JSON_DEPTH_MAX = 512
 
-/** The value of a JSON text; `undefined` for a text that is none, or is nested deeper than `JSON_DEPTH_MAX`. */
-export function jsonIn(text: string): unknown {
-  if (deeperThan(text, JSON_DEPTH_MAX)) return undefined
+/** The value of a JSON text; `undefined` for a text that is none, or is nested deeper than `depthMax`. */
+export function jsonIn(text: string, depthMax = JSON_DEPTH_MAX): unknown {
+  if (deeperThan(text, depthMax)) return undefined
   try {
     return JSON.parse(text)
   } catch {

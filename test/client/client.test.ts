@@ -215,6 +215,11 @@ describe('what fails', () => {
       'invalid_request',
     ],
     ['a limit that is no price', async () => new SvcClient({ maxPrice: '0.0000001' }), 'invalid_price'],
+    [
+      'such a limit of a call',
+      () => payer().call('https://agent.example/', {}, { maxPrice: 'little' }),
+      'invalid_price',
+    ],
     ['an unknown network', async () => new SvcClient({ network: 'devnet' as never }), 'invalid_options'],
     ['no attempts', async () => new SvcClient({ retry: { attempts: 0 } }), 'invalid_options'],
     [

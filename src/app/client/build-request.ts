@@ -1,6 +1,7 @@
 /** Turns a caller's arguments into the request that is sent, the same for the quote and for the paid call. */
 import { SdkError } from '../../domain/errors.js'
 import { IDEMPOTENCY_KEY_HEADER } from '../../domain/idempotency-key.js'
+import { usdToBaseUnits } from '../../domain/money.js'
 
 /** How a request is sent. */
 export interface RequestOptions {
@@ -23,6 +24,8 @@ export interface CallOptions extends RequestOptions {
    * @default false
    */
   readonly finishPaid?: boolean
+  /** USD at most for this call, such as `$0.05`. The client's own `maxPrice` holds, too. @default none */
+  readonly maxPrice?: string
   /**
    * `cached` pays at once, at the quote that an earlier call of this client paid at the same method and URL. It saves the
    * trip that asks for a quote, and is meant for endpoints whose price does not depend on the body. Both calls need the option. The
@@ -43,9 +46,11 @@ export interface HttpRequest {
   readonly body?: string | Uint8Array
   readonly signal?: AbortSignal
   readonly finishPaid?: boolean
+  /** Base units. */
+  readonly maxPrice?: bigint
 }
 
-/** @throws SvcError `invalid_url`, `invalid_request`, `invalid_options` */
+/** @throws SvcError `invalid_url`, `invalid_request`, `invalid_options`, `invalid_price` */
 export function requestOf(url: string | URL, body: unknown, options: CallOptions): HttpRequest {
   const { method = 'POST', signal, finishPaid, quote = 'fresh' } = options
   if (quote !== 'fresh' && quote !== 'cached') {
@@ -63,6 +68,7 @@ export function requestOf(url: string | URL, body: unknown, options: CallOptions
     ...(text !== undefined && { body: text }),
     signal,
     finishPaid,
+    ...(options.maxPrice !== undefined && { maxPrice: usdToBaseUnits(options.maxPrice) }),
   }
 }
 

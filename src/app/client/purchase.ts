@@ -85,7 +85,7 @@ export async function readyPayment(
   const selected = selectRequirements(request.url, challenge, deps)
   const unfit = unfitRequest(request, selected.challenge)
   if (unfit) throw unfit
-  const reservation = await deps.limits.reserve(selected.accepted, request.signal)
+  const reservation = await deps.limits.reserve(selected.accepted, request)
   const begunMs = deps.clock.monotonic()
   const signed = await signOrRelease(request, selected, deps.signer, reservation, lease)
   await reservation.attach(signed)

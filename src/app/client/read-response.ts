@@ -20,9 +20,9 @@ export function dataOf(reply: HttpReply): { readonly data: unknown; readonly unr
   return { data: type.startsWith('text/') ? textOf(reply) : reply.bytes }
 }
 
-/** The JSON object in a body; `undefined` for anything else. */
-export function recordOf(reply: HttpReply): Record<string, unknown> | undefined {
-  const value = jsonIn(textOf(reply))
+/** The JSON object in a body; `undefined` for anything else, and for one that is nested deeper than `depthMax`. */
+export function recordOf(reply: HttpReply, depthMax?: number): Record<string, unknown> | undefined {
+  const value = jsonIn(textOf(reply), depthMax)
   return isRecord(value) ? value : undefined
 }
 

@@ -233,7 +233,7 @@ export const MADE_UP = [
     edits: [
       {
         file: 'src/adapters/algorand/chain-reader.ts',
-        find: "if (tip <= lastValid) return 'unknown'",
+        find: "if (tip <= window.lastValid) return 'unknown'",
         replace: '',
       },
       {

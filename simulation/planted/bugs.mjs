@@ -244,6 +244,22 @@ export const MADE_UP = [
     ],
   },
   {
+    name: 'doubt-ends-unproved',
+    says: 'An answer in doubt is dropped where the chain does not know yet.',
+    edits: [
+      {
+        file: 'src/app/charge/payments-in-doubt.ts',
+        find: "if (landing === 'absent') await drop(one)",
+        replace: "if (landing !== 'found') await drop(one)",
+      },
+      {
+        file: 'src/app/charge/payments-in-doubt.ts',
+        find: '.filter(([, { askAfter }]) => askAfter < round)',
+        replace: '',
+      },
+    ],
+  },
+  {
     name: 'unheld-payment',
     says: 'A payment is not held while its call is at work.',
     edits: [{ file: OPEN, find: '    ...(read && { payment: read.txId }),\n', replace: '' }],

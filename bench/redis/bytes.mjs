@@ -59,7 +59,7 @@ async function completed({ charges }, hold) {
 
 const KINDS = {
   'a window': ({ subscriptions }) =>
-    subscriptions.put(hash(), { endpoint: 'window', expiresAtMs: Date.now() + 2_592_000_000 }),
+    subscriptions.putIfAbsent(hash(), { endpoint: 'window', expiresAtMs: Date.now() + 2_592_000_000 }),
   'a held claim and its payment': stores => held(stores, claim()),
   [`a completed claim, its sealed answer of ${answer.length} bytes and its spent payment`]: stores =>
     completed(stores, claim()),

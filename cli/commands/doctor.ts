@@ -1,5 +1,6 @@
 /** `svc doctor`: one line for each condition that must hold before a caller can find and pay, and how to fix it if it does not. */
 import type { Command } from 'commander'
+import { SvcError } from '../../src/domain/errors.js'
 import type { Network, NetworkFacts } from '../../src/domain/network.js'
 import { networkFacts } from '../../src/domain/network-definition.js'
 import { ALGOD_OPTION, NETWORK_OPTION, urlArgument } from '../arguments.js'
@@ -13,6 +14,7 @@ interface DoctorFlags {
   readonly network?: Network
   readonly payTo?: string
   readonly facilitator?: string
+  readonly sponsor?: string
   readonly algod?: string
   readonly bazaar?: string
   readonly json?: boolean
@@ -25,6 +27,10 @@ export function doctorCommand(program: Command): void {
     .option(...NETWORK_OPTION)
     .option('--pay-to <address>', 'who is paid (default: SVC_PAY_TO)')
     .option('--facilitator <url>', 'who verifies and settles (default: the one that serve uses)', urlArgument)
+    .option(
+      '--sponsor <address>',
+      "the account that pays the fees, where the facilitator is in the agent's own process",
+    )
     .option(...ALGOD_OPTION)
     .option(
       '--bazaar <url>',
@@ -39,6 +45,11 @@ export function doctorCommand(program: Command): void {
 }
 
 async function doctor(flags: DoctorFlags): Promise<void> {
+  if (flags.sponsor !== undefined && flags.facilitator !== undefined)
+    throw new SvcError(
+      '--sponsor and --facilitator are two ways to settle: give one of them',
+      'invalid_options',
+    )
   const network = networkFacts(flags.network ?? networkFromEnvironment())
   if (flags.bazaar !== undefined) return examineFromOutside(flags.bazaar, network, flags)
   const { examine } = await import('../doctor/examine.js')
@@ -48,7 +59,10 @@ async function doctor(flags: DoctorFlags): Promise<void> {
       network,
       payTo: flags.payTo ?? process.env.SVC_PAY_TO,
       facilitatorUrl: flags.facilitator,
+      sponsor: flags.sponsor,
       algodUrl: flags.algod,
+      // No other node gets it.
+      algodToken: flags.algod && process.env.SVC_ALGOD_TOKEN,
     }),
   )
   report({ network: network.key }, findings, flags)

@@ -5,7 +5,7 @@ import { remotesOf } from '../../src/app/server/remotes-from-options.js'
 import type { NetworkFacts } from '../../src/domain/network.js'
 import { nodeOf } from '../nodes-of-network.js'
 import { algorandNode, usdcAsset } from './algorand-node.js'
-import { facilitatorFindings } from './facilitator.js'
+import { facilitatorFindings, inProcessFindings } from './facilitator.js'
 import type { Finding } from './finding.js'
 import { nodeVersion } from './node-check.js'
 import { payTo, usdcOptIn } from './pay-to.js'
@@ -14,15 +14,20 @@ export interface Examined {
   readonly network: NetworkFacts
   readonly payTo: string | undefined
   readonly facilitatorUrl: string | undefined
+  /** The account that pays the fees, where the facilitator is in the agent's process. */
+  readonly sponsor: string | undefined
   readonly algodUrl: string | undefined
+  /** Of the node at `algodUrl`. */
+  readonly algodToken: string | undefined
 }
 
 const NODE_TIMEOUT_MS = 5_000
 
 export async function examine(examined: Examined): Promise<Finding[]> {
-  const { network, payTo: address } = examined
+  const { network, payTo: address, sponsor, algodToken: token } = examined
   const { facilitatorUrls } = remotesOf({ facilitatorUrl: examined.facilitatorUrl }, network)
-  const options = { ...nodeOf(network, examined.algodUrl), nodeTimeoutMs: NODE_TIMEOUT_MS }
+  const named = nodeOf(network, examined.algodUrl)
+  const options = { ...named, ...(token && { token }), nodeTimeoutMs: NODE_TIMEOUT_MS }
   const isSandbox = options.url === process.env.SVC_SANDBOX
   const node = nodeClient(options, ALGOD_TOKEN_HEADER)
   const algod = algodOver(node)
@@ -31,7 +36,9 @@ export async function examine(examined: Examined): Promise<Finding[]> {
       nodeVersion(),
       payTo(address),
       usdcOptIn(address, network, { algod, node }),
-      facilitatorFindings(facilitatorUrls[0], network),
+      sponsor === undefined
+        ? facilitatorFindings(facilitatorUrls[0], network)
+        : inProcessFindings(sponsor, algod),
       algorandNode(options.url, network, algod),
       usdcAsset(network, node, isSandbox),
     ])

@@ -1,11 +1,16 @@
 /** Checks that the facilitator verifies and settles payments on this network, and pays the callers' network fees. */
+import { isValidAddress } from '../../src/adapters/algorand/address.js'
+import type { Algod } from '../../src/adapters/algorand/node-clients.js'
 import { x402Facilitator } from '../../src/adapters/facilitator/x402-facilitator.js'
 import type { NetworkFacts } from '../../src/domain/network.js'
+import { algos } from '../wallet/holdings.js'
 import { type Finding, failed, messageOf, ok, skipped } from './finding.js'
 
 const FACILITATOR = 'facilitator'
 const FEES = 'fee sponsorship'
 const ANSWER_TIMEOUT_MS = 5_000
+/** Of the payment and of the sponsor's own transaction. */
+const PAYMENT_FEE_MICRO_ALGOS = 2_000n
 
 export async function facilitatorFindings(
   url: string | undefined,
@@ -47,8 +52,30 @@ async function asked(url: string, network: NetworkFacts): Promise<Finding[]> {
   }
 }
 
+/** A facilitator in the agent's process has no URL to ask. Its node is checked elsewhere, and its sponsor here. */
+export async function inProcessFindings(sponsor: string, algod: Pick<Algod, 'account'>): Promise<Finding[]> {
+  const where =
+    "in the process of the agent, where it cannot be asked: its sponsor and the agent's node are checked"
+  return [ok(FACILITATOR, where), await sponsorFinding(sponsor, algod)]
+}
+
+async function sponsorFinding(sponsor: string, algod: Pick<Algod, 'account'>): Promise<Finding> {
+  if (!isValidAddress(sponsor))
+    return failed(FEES, `'${sponsor}' is not an address`, 'Copy it again: svc wallet address prints it.')
+  try {
+    const { microAlgos, minBalanceMicroAlgos } = await algod.account(sponsor)
+    const spendable = microAlgos - minBalanceMicroAlgos
+    return spendable >= PAYMENT_FEE_MICRO_ALGOS
+      ? ok(FEES, `network fees are paid by ${sponsor}, which can spend ${algos(spendable)} ALGO`)
+      : failed(FEES, `${sponsor} cannot pay for a payment`, 'Send it ALGO: one pays for about 450 payments.')
+  } catch (error) {
+    return failed(FEES, messageOf(error), 'See the check of the Algorand node.')
+  }
+}
+
 function failing(message: string): Finding[] {
   const cure =
-    'Check its URL (--facilitator; facilitatorUrl in serve), the network, and that this machine may reach it.'
+    'Check its URL (--facilitator; facilitatorUrl in serve), the network, and that this machine may reach it. ' +
+    "For a facilitator in the agent's process give its account: --sponsor."
   return [failed(FACILITATOR, message, cure), skipped(FEES, 'no facilitator to ask')]
 }

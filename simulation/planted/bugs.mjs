@@ -293,8 +293,8 @@ export const MADE_UP = [
     edits: [
       {
         file: 'src/app/charge/effects/reconcile.ts',
-        find: "  call.retryAfterMs = IN_DOUBT_RETRY_MS\n  return 'unknown'\n",
-        replace: "  return 'absent'\n",
+        find: "  if (landing === 'unknown') call.retryAfterMs = IN_DOUBT_RETRY_MS\n  return landing\n",
+        replace: "  return landing === 'unknown' ? 'absent' : landing\n",
       },
     ],
   },

@@ -87,8 +87,8 @@ export function sharedStores(world: World): StoresFor {
       },
       subscriptions: {
         get: id => ask('window', () => windows.get(id)),
-        put: (id, record) => ask('sell', () => windows.put(id, record)),
-        sweep: nowMs => ask('sweep', () => windows.sweep(nowMs)),
+        putIfAbsent: (id, record) => ask('sell', () => windows.putIfAbsent(id, record)),
+        sweep: () => ask('sweep', () => windows.sweep()),
         delete: id => ask('unsell', () => windows.delete(id)),
         take: (id, move) => ask('takeCall', () => windows.take(id, move)),
         use: (id, token) => ask('useCall', () => windows.use(id, token)),

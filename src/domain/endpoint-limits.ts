@@ -27,7 +27,7 @@ export interface EndpointLimits {
 export interface EndpointRateLimit {
   /** Calls a minute. */
   readonly perMinute: number
-  /** What identifies one caller: the payer, or the network address. @default 'payer' */
+  /** What identifies one caller: the payer, or the network address (of IPv6, its /64). @default 'payer' */
   readonly per?: 'payer' | 'ip'
 }
 

@@ -10,8 +10,11 @@
 export interface SubscriptionStore {
   /** The window of this id, even if it has ended; nothing where there is none. */
   get(id: string): SubscriptionRecord | undefined | null | Promise<SubscriptionRecord | undefined | null>
-  /** Stores a window. A later put of the same id replaces it, with the calls that were taken from it. */
-  put(id: string, record: SubscriptionRecord): unknown
+  /**
+   * Stores a window, in one atomic step. Changes nothing if a window of this id is stored: two processes may store one sale,
+   * and a late one must not give back the calls that were taken from it.
+   */
+  putIfAbsent(id: string, record: SubscriptionRecord): unknown
   /** Drops the windows that ended before `nowMs`. */
   sweep(nowMs: number): unknown
   /**
@@ -32,7 +35,9 @@ export interface SubscriptionStore {
   giveBack?(id: string, token: string): number | undefined | null | Promise<number | undefined | null>
 }
 
-/** The moves of {@link SubscriptionStore} that windows with a count of calls need. */
+/** The moves of {@link SubscriptionStore} that selling windows needs. */
+export const SELLING_MOVES = ['get', 'putIfAbsent', 'sweep'] as const
+/** The moves that windows with a count of calls need besides. */
 export const COUNTING_MOVES = ['take', 'use', 'giveBack'] as const
 
 /** A window that was sold. */

@@ -36,7 +36,7 @@ export function subscriptionsContract(
       const { store, now, windowMs } = await make()
       const id = randomUUID()
       const record = { endpoint: 'reports/daily', expiresAtMs: now() + windowMs }
-      await store.put(id, record)
+      await store.putIfAbsent(id, record)
       expect(await store.get(id)).toEqual(record)
     })
 
@@ -45,27 +45,28 @@ export function subscriptionsContract(
       expect(await store.get(randomUUID())).toBeFalsy()
     })
 
-    it('the last put counts, whether it lengthens or shortens', async () => {
+    it('one that is stored stays as it is, whether a later record is longer or shorter', async () => {
       const { store, now, windowMs, advance } = await make()
-      const [longer, shorter] = [randomUUID(), randomUUID()]
+      const [long, short] = [randomUUID(), randomUUID()]
       const until = (ms: number) => ({ endpoint: 'a', expiresAtMs: now() + ms })
-      await store.put(longer, until(windowMs))
-      await store.put(longer, until(10 * windowMs))
-      await store.put(shorter, until(10 * windowMs))
-      await store.put(shorter, until(windowMs))
+      const first = until(10 * windowMs)
+      await store.putIfAbsent(long, first)
+      await store.putIfAbsent(long, until(windowMs))
+      await store.putIfAbsent(long, { ...first, callsLeft: 5 })
+      await store.putIfAbsent(short, until(windowMs))
+      await store.putIfAbsent(short, until(10 * windowMs))
       await advance(2 * windowMs)
       await store.sweep(now())
-      expect(await store.get(longer)).toBeTruthy()
-      const left = await store.get(shorter)
-      expect(!left || left.expiresAtMs <= now()).toBe(true)
+      expect(await store.get(long)).toEqual(first)
+      expect(await store.get(short)).toBeFalsy()
     })
 
     it('sweeping leaves no window open that ended, and every other one as it was', async () => {
       const { store, now, windowMs, advance } = await make()
       const [ended, open] = [randomUUID(), randomUUID()]
       const kept = { endpoint: 'a', expiresAtMs: now() + 20 * windowMs }
-      await store.put(ended, { endpoint: 'a', expiresAtMs: now() + windowMs })
-      await store.put(open, kept)
+      await store.putIfAbsent(ended, { endpoint: 'a', expiresAtMs: now() + windowMs })
+      await store.putIfAbsent(open, kept)
       await advance(2 * windowMs)
       await store.sweep(now())
       expect(await store.get(ended)).toBeFalsy()
@@ -76,7 +77,7 @@ export function subscriptionsContract(
       const { store, now, windowMs } = await make()
       if (!store.delete) return
       const id = randomUUID()
-      await store.put(id, { endpoint: 'a', expiresAtMs: now() + windowMs })
+      await store.putIfAbsent(id, { endpoint: 'a', expiresAtMs: now() + windowMs })
       await store.delete(id)
       await store.delete(id)
       expect(await store.get(id)).toBeFalsy()
@@ -88,7 +89,7 @@ export function subscriptionsContract(
       expect(Math.abs((await store.now()) - now())).toBeLessThan(windowMs)
       const id = randomUUID()
       const endsMs = (await store.now()) + windowMs
-      await store.put(id, { endpoint: 'a', expiresAtMs: endsMs })
+      await store.putIfAbsent(id, { endpoint: 'a', expiresAtMs: endsMs })
       expect(await store.get(id)).toBeTruthy()
       await advance(2 * windowMs)
       expect(await store.now()).toBeGreaterThan(endsMs - 1)
@@ -98,7 +99,7 @@ export function subscriptionsContract(
       const { store, now, windowMs } = await make()
       const id = randomUUID()
       const record = { endpoint: 'a', expiresAtMs: now() + windowMs }
-      await store.put(id, record)
+      await store.putIfAbsent(id, record)
       record.expiresAtMs = now() + 1_000 * windowMs
       record.endpoint = 'b'
       expect((await store.get(id))?.endpoint).toBe('a')

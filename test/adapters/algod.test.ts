@@ -157,3 +157,18 @@ describe.each(Object.entries(CLIENTS))('over %s', (_, clientOf) => {
     })
   })
 })
+
+it('what a client loads with its first question takes no time of the node’s', async () => {
+  let timers = 0
+  const after = () => {
+    timers++
+    return () => {}
+  }
+  node = await fakeNode(() => ({ round: 1 }))
+  const client = nodeClient({ url: node.url, clock: { after } }, ALGOD_TOKEN_HEADER)
+  close = [() => client.close(), () => node.close()]
+  const asked = client.get('/v2/status')
+  expect(timers).toBe(0)
+  expect(await asked).toEqual({ round: 1 })
+  expect(timers).toBe(1)
+})

@@ -164,11 +164,28 @@ describe('the rate limit in memory', () => {
 describe('a window in memory', () => {
   it('is open until the very moment of its end', () => {
     let nowMs = 1_000
-    const store = memorySubscriptions({ clock: { now: () => nowMs } })
-    store.put('id', { endpoint: 'a', expiresAtMs: 1_500 })
+    const store = memorySubscriptions({ clock: { now: () => nowMs, monotonic: () => nowMs } })
+    store.putIfAbsent('id', { endpoint: 'a', expiresAtMs: 1_500 })
     nowMs = 1_499
     expect(store.get('id')).toEqual({ endpoint: 'a', expiresAtMs: 1_500 })
     nowMs = 1_500
+    expect(store.get('id')).toBeUndefined()
+  })
+
+  it('is there again when a time of day that was set ahead is set right', () => {
+    let [nowMs, runningMs] = [1_000_000, 0]
+    const store = memorySubscriptions({ clock: { now: () => nowMs, monotonic: () => runningMs } })
+    const sold = { endpoint: 'a', expiresAtMs: 1_060_000, callsLeft: 2 }
+    store.putIfAbsent('id', sold)
+    nowMs += 86_400_000
+    store.sweep()
+    store.putIfAbsent('id', { ...sold, callsLeft: 9 })
+    store.putIfAbsent('other', { ...sold, expiresAtMs: nowMs + 1_000 })
+    expect(store.get('id')).toBeUndefined()
+    nowMs -= 86_400_000
+    expect(store.get('id')).toEqual(sold)
+    ;[nowMs, runningMs] = [nowMs + 62_000, 62_000]
+    store.sweep()
     expect(store.get('id')).toBeUndefined()
   })
 })

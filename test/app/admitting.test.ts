@@ -59,6 +59,16 @@ describe('a call', () => {
     expect(await verified(other)).toBe('limited')
   })
 
+  it.each<[Rate['per'], Given]>([
+    ['ip', {}],
+    ['payer', { paid: {} }],
+  ])('is counted by its /64 where it is counted by address: a limit per %s', async (per, given) => {
+    const { admitted } = server({ ...RATE, per })
+    expect(await admitted({ ...given, ...from('2001:db8::1') })).toBe('admitted')
+    expect(await admitted({ ...given, ...from('2001:db8::2') })).toBe('limited')
+    expect(await admitted({ ...given, ...from('2001:db8:0:1::2') })).toBe('admitted')
+  })
+
   it('that brings neither payment nor key is a question, and not limited per payer', async () => {
     const { admitted } = server(RATE, { rateLimit: DOWN })
     expect(await admitted({})).toBe('admitted')

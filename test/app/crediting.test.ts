@@ -43,6 +43,7 @@ describe('a run', () => {
     for (const [given, payer] of [
       [{ paid: {} }, 'PAYER'],
       [{ paid: 'unreadable' }, ADDRESS],
+      [{ paid: 'unreadable', request: { clientAddress: '2001:db8::1' } }, '2001:db8:0:0::/64'],
     ] as const) {
       const store = memoryCredit({ clock: { monotonic: () => 0 }, max: 10 })
       const { ended, call, world } = oneCall({ ...given, world: { credit: store } })

@@ -8,7 +8,7 @@ import { systemRandom } from '../../src/ports/random.js'
 const optionsOf = (reader: () => Promise<unknown>) =>
   ({
     agent: { handle: 'agent', payTo: 'SELLER', endpoints: [] },
-    facilitators: [{ url: 'https://facilitator.example', status: { answered: true } }],
+    facilitators: [{ url: 'https://facilitator.example', status: {}, ready: async () => true }],
     healthChecks: {},
     deps: {
       reader,

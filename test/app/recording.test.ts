@@ -1,7 +1,9 @@
 /** Recording and recovery, each by itself: what is kept and for how long, and whose word decides what is owed. */
 import { describe, expect, it } from 'vitest'
+import { Timeline } from '../../simulation/kernel/timeline.js'
+import { memorySubscriptions } from '../../src/adapters/memory/subscriptions.js'
 import type { Call } from '../../src/app/charge/call-record.js'
-import type { ChargeDeps } from '../../src/app/charge/charge-deps.js'
+import { type ChargeDeps, DEFAULT_TIMEOUTS } from '../../src/app/charge/charge-deps.js'
 import { seal, unseal } from '../../src/app/charge/claim-name-and-seal.js'
 import { record } from '../../src/app/charge/effects/record.js'
 import { recover } from '../../src/app/charge/effects/recover.js'
@@ -10,6 +12,7 @@ import type { Landing } from '../../src/ports/chain.js'
 import type { RecordMove, Resolved, ResolveMove } from '../../src/ports/charge-store.js'
 import type { Settlement } from '../../src/ports/facilitator.js'
 import type { SubscriptionStore } from '../../src/ports/subscriptions.js'
+import { clockOf } from '../support/virtual-clock.js'
 
 const NOW_MS = 1_000_000
 const HOUR_MS = 3_600_000
@@ -68,7 +71,7 @@ describe('recording', () => {
       },
     }
     const subscriptions = {
-      put: async (_: string, window: { readonly expiresAtMs: number }) => {
+      putIfAbsent: async (_: string, window: { readonly expiresAtMs: number }) => {
         windows.push(window)
         if (says === 'no window') throw new Error('down')
       },
@@ -156,7 +159,7 @@ describe('recording', () => {
     }
     const it = scene({ endpoint: selling }, {
       store: { record: () => stored('answer') },
-      subscriptions: { put: () => stored('window') },
+      subscriptions: { putIfAbsent: () => stored('window') },
     } as unknown as Partial<ChargeDeps>)
     expect(await record(it.world, it.call)).toBe('recorded')
     expect(sent).toEqual(['window', 'answer'])
@@ -169,26 +172,30 @@ describe('recovery', () => {
   const payment = { txId: 'TX', firstValid: 100n, lastValid: 208n }
 
   interface Case {
-    readonly landing?: Landing
+    /** What the chain says. A list: in turn, and the last from then on. */
+    readonly landing?: Landing | readonly Landing[]
     readonly says?: Settlement['verdict']
     readonly resolved?: Resolved | Error
     readonly confirmOnChain?: boolean
     readonly credit?: unknown
     readonly call?: Partial<Call>
     readonly onSettle?: () => void
-    readonly subscriptions?: Pick<SubscriptionStore, 'get' | 'put'>
+    readonly subscriptions?: Pick<SubscriptionStore, 'putIfAbsent'>
   }
 
   async function recovered({ landing = 'unknown', says = 'unknown', resolved = 'completed', ...rest }: Case) {
     const verdicts: ResolveMove['verdict'][] = []
     const { credit = { runs: 1 }, confirmOnChain = false } = rest
+    const timeline = new Timeline()
     const { seen, world, call } = scene({ recorded: { answer: kept, payment }, ...rest.call }, {
-      rules: { retentionMs: 500, confirmOnChain, credit },
+      clock: clockOf(timeline),
+      rules: { retentionMs: 500, confirmOnChain, credit, timeouts: DEFAULT_TIMEOUTS },
       chain: {
-        lookup: async () => {
-          seen.lookups++
-          return landing
-        },
+        lookup: async () =>
+          [landing]
+            .flat()
+            .slice(0, ++seen.lookups)
+            .at(-1),
       },
       facilitator: {
         supported: async () => ({}),
@@ -207,7 +214,12 @@ describe('recovery', () => {
       },
       subscriptions: rest.subscriptions,
     } as unknown as Partial<ChargeDeps>)
-    return { answer: await recover(world, call), verdicts, seen, call }
+    let waitedMs: number | undefined
+    const recovering = recover(world, call).finally(() => {
+      waitedMs = timeline.nowMs
+    })
+    await timeline.run(HOUR_MS, () => waitedMs !== undefined)
+    return { answer: await recovering, waitedMs, verdicts, seen, call }
   }
 
   it.each<[string, Case, string, string[]]>([
@@ -218,6 +230,18 @@ describe('recovery', () => {
       { says: 'settled', confirmOnChain: true },
       'undecided',
       [],
+    ],
+    [
+      'a yes that the chain confirms later is waited for',
+      { says: 'settled', confirmOnChain: true, landing: ['unknown', 'unknown', 'found'] },
+      'found',
+      ['found'],
+    ],
+    [
+      'a yes that the chain proves wrong is a lie',
+      { says: 'settled', confirmOnChain: true, landing: ['unknown', 'absent'], resolved: 'opened' },
+      'absent',
+      ['dead'],
     ],
     ['what nobody knows is open', {}, 'undecided', []],
     [
@@ -261,14 +285,14 @@ describe('recovery', () => {
     const sold = seal({ ...TOLD, answer: ANSWER, window } as never, SECRET, 'claim', random)
     const selling = { def: { name: 'work' }, terms: { requirements: () => ({}) }, periodMs: HOUR_MS }
 
-    async function recoveredSale(get: SubscriptionStore['get']) {
+    async function recoveredSale(isDown: boolean) {
       const done: string[] = []
       const { answer } = await recovered({
         says: 'settled',
         onSettle: () => void done.push('settled'),
         subscriptions: {
-          get,
-          put: (id, { endpoint, expiresAtMs, callsLeft }) => {
+          putIfAbsent: (id, { endpoint, expiresAtMs, callsLeft }) => {
+            if (isDown) throw new Error('down')
             expect([id, endpoint, expiresAtMs, callsLeft]).toEqual([
               keyId('SELLER', 'svc_key'),
               'work',
@@ -283,11 +307,22 @@ describe('recovery', () => {
       return [answer, ...done]
     }
 
-    it('stores a window that is missing before it settles, leaves one that is there as it is, and settles blindly for none', async () => {
-      expect(await recoveredSale(async () => undefined)).toEqual(['found', 'stored', 'settled'])
-      expect(await recoveredSale(async () => ({ ...window, endpoint: 'work' }))).toEqual(['found', 'settled'])
-      expect(await recoveredSale(() => Promise.reject(new Error('down')))).toEqual(['storeDown'])
+    it('stores the window before it settles, and settles nothing where the window is not stored', async () => {
+      expect(await recoveredSale(false)).toEqual(['found', 'stored', 'settled'])
+      expect(await recoveredSale(true)).toEqual(['storeDown'])
     })
+  })
+
+  it('waits for the chain as long as a first settlement does, and not where nobody says that the payment landed', async () => {
+    const confirmed = { says: 'settled', confirmOnChain: true } as const
+    expect((await recovered(confirmed)).waitedMs).toBe(DEFAULT_TIMEOUTS.certaintyMs)
+    const found = await recovered({ ...confirmed, landing: ['unknown', 'unknown', 'found'] })
+    expect(found).toMatchObject({ waitedMs: 1_500, seen: { settled: 1, lookups: 3 } })
+    for (const says of ['unknown', 'refused', 'spent'] as const)
+      expect(await recovered({ says, confirmOnChain: true })).toMatchObject({
+        waitedMs: 0,
+        seen: { lookups: 1 },
+      })
   })
 
   it('settles again only the very payment that was recorded', async () => {
@@ -322,5 +357,36 @@ describe('recovery', () => {
     const { call, seen } = await recovered({ landing: 'absent', resolved: 'opened' })
     expect(call.held).toBe(true)
     expect(seen.kept).toBe(1)
+  })
+})
+
+describe('a window whose storing stands still, while another process stores it and sells a call of it', () => {
+  const endpoint = {
+    def: { name: 'work', subscription: { calls: 4 } },
+    terms: { requirements: () => ({}) },
+    periodMs: HOUR_MS,
+  } as unknown as Call['endpoint']
+  const window = { key: 'svc_key', expiresAtMs: NOW_MS + HOUR_MS, callsLeft: 3 }
+  const sold = seal({ ...TOLD, answer: ANSWER, window } as never, SECRET, 'claim', random)
+
+  it.each([
+    ['its sale', record, {}],
+    ['recovery', recover, { recorded: { answer: sold } }],
+  ] as const)('keeps its count: %s', async (_, effect, call) => {
+    const windows = memorySubscriptions({ clock: { now: () => NOW_MS, monotonic: () => NOW_MS } })
+    const left: unknown[] = []
+    const putIfAbsent: SubscriptionStore['putIfAbsent'] = (id, record) => {
+      windows.putIfAbsent(id, record)
+      windows.take(id, { endpoint: 'work', token: 'one', leaseMs: 1_000 })
+      windows.use(id, 'one')
+      windows.putIfAbsent(id, record)
+      left.push(windows.get(id))
+    }
+    const it = scene({ endpoint, ...call }, {
+      store: { record: async () => 'recorded' },
+      subscriptions: { ...windows, putIfAbsent },
+    } as unknown as Partial<ChargeDeps>)
+    await effect(it.world, it.call)
+    expect(left).toMatchObject([{ endpoint: 'work', callsLeft: 2 }])
   })
 })

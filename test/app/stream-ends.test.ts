@@ -1,15 +1,19 @@
 /** What becomes of a stream's answer where the store does not answer at once: it is kept for the caller that asks again. */
 import { describe, expect, it } from 'vitest'
 import { Timeline } from '../../simulation/kernel/timeline.js'
+import { memoryChargeStore } from '../../src/adapters/memory/charge-store.js'
 import type { ReplayedAnswer } from '../../src/app/charge/call-record.js'
 import { unseal } from '../../src/app/charge/claim-name-and-seal.js'
 import { closeCall, giveBack } from '../../src/app/charge/close-call.js'
+import { leasesIn } from '../../src/app/charge/leases.js'
+import { pendingCloses } from '../../src/app/charge/pending-moves.js'
 import type { StreamSource } from '../../src/app/charge/render-stream.js'
-import type { RecordMove } from '../../src/ports/charge-store.js'
+import type { ChargeStore, RecordMove } from '../../src/ports/charge-store.js'
 import { HOLD, PAYMENT, REQUIREMENTS, type Scene, SECRET, scene, UUID } from '../support/charge-fixture.js'
 import { clockOf } from '../support/virtual-clock.js'
 
 const DOWN = new Error('down')
+const LEASE_MS = 15_000
 const REPLAY = { idempotency: { onLostResponse: 'replay' } } as const
 
 /** A stream of two chunks, and what was asked of it. */
@@ -140,4 +144,82 @@ describe('the stream of a charged call', () => {
       inFlight: 0,
     })
   })
+})
+
+describe('the close of a stream that takes longer than its lease', () => {
+  const RETRY = { ...HOLD, token: 'retry', payment: undefined, leaseMs: LEASE_MS }
+
+  type Does = <T>(name: 'close' | 'renew', timeline: Timeline, move: () => Promise<T>) => Promise<T>
+
+  /** A call that settled, or that a window covered, and whose stream has just ended. The store does each move as `does` says. */
+  async function ended(does: Does, final: 'settled' | 'served' = 'settled') {
+    const timeline = new Timeline()
+    const clock = clockOf(timeline)
+    const store = memoryChargeStore({ clock })
+    const given: ChargeStore = {
+      ...store,
+      close: move => does('close', timeline, () => store.close(move)),
+      renew: (...renewal) => does('renew', timeline, () => store.renew(...renewal)),
+    }
+    const logger = { debug() {}, info() {}, warn() {}, error() {} }
+    const leases = leasesIn(given, LEASE_MS, logger, clock)
+    const closes = pendingCloses(given, leases, logger, clock)
+    const it = streaming({
+      rules: { retentionMs: 600_000 },
+      world: { clock, store: given, leases, pendingCloses: closes } as never,
+    })
+    const hold = final === 'settled' ? HOLD : { ...HOLD, payment: undefined }
+    await store.open({ ...hold, leaseMs: LEASE_MS })
+    if (final === 'settled') {
+      const recorded = { answer: new Uint8Array(), payment: { txId: 'TX', firstValid: 1n, lastValid: 2n } }
+      await store.record({ ...hold, recorded, leaseMs: LEASE_MS, paymentTtlMs: 1e6, claimTtlMs: 1e6 })
+    } else Object.assign(it.call, { hold, requirements: undefined })
+    leases.keep(hold, 0)
+    closeCall(it.world, it.call, final, it.inFlight)
+    for await (const _chunk of it.call.answer!.stream!.chunks);
+    it.seen.end!(true)
+    return async function retried(atMs: number) {
+      await timeline.run(atMs)
+      const opened = await store.open(RETRY)
+      return opened.verdict === 'replayable' ? bodyIn(opened.answer) : opened.verdict
+    }
+  }
+
+  /** Between two renewals. */
+  const LONG_MS = 4 * LEASE_MS + 1
+
+  it.each(['settled', 'served'] as const)('keeps key and answer where the store is slow: %s', async final => {
+    const retried = await ended(async (name, timeline, move) => {
+      if (name === 'close') await new Promise<void>(resolve => timeline.after(LONG_MS, resolve))
+      return move()
+    }, final)
+    const verdicts = [await retried(LEASE_MS + 1), await retried(LONG_MS - 1), await retried(LONG_MS + 1)]
+    expect(verdicts).toEqual(['inProgress', 'inProgress', 'onetwo'])
+  })
+
+  it.each(['settled', 'served'] as const)('keeps both where the store fails in it alone: %s', async final => {
+    const retried = await ended(async (name, timeline, move) => {
+      if (name === 'close' && timeline.nowMs < LONG_MS) throw DOWN
+      return move()
+    }, final)
+    const verdicts = [await retried(LEASE_MS + 1), await retried(LONG_MS - 1), await retried(LONG_MS + 5_000)]
+    expect(verdicts).toEqual(['inProgress', 'inProgress', 'onetwo'])
+  })
+
+  // Of a settled call the retry asks the chain: its handler does not run, and nothing more is charged.
+  it.each([
+    ['settled', 1, 'orphaned'],
+    ['served', 1, 'opened'],
+    ['settled', 5_000, 'onetwo'],
+    ['served', 5_000, 'onetwo'],
+  ] as const)(
+    'where the store was down as long: a retry of one %s, %i ms later, is %s',
+    async (final, afterMs, verdict) => {
+      const retried = await ended(async (_name, timeline, move) => {
+        if (timeline.nowMs < LONG_MS) throw DOWN
+        return move()
+      }, final)
+      expect(await retried(LONG_MS + afterMs)).toBe(verdict)
+    },
+  )
 })

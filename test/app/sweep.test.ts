@@ -14,7 +14,11 @@ it('windows are swept by the store’s time: a replica whose clock is ahead ends
       return () => {}
     },
   }
-  const store = { get: () => undefined, put: () => {}, sweep: (nowMs: number) => void swept.push(nowMs) }
+  const store = {
+    get: () => undefined,
+    putIfAbsent: () => {},
+    sweep: (nowMs: number) => void swept.push(nowMs),
+  }
   sweeping({ ...store, now: () => 5 }, clock, silentLogger)
   sweeping(store, clock, silentLogger)
   for (const tick of timers.splice(0)) tick()

@@ -98,11 +98,12 @@ describe('a rate limit of payers', () => {
 
 describe('the room for tasks', () => {
   it.each([
-    ['is a quarter for one address', ADDRESS, 25],
-    ['is one for all callers whose address nobody knows', NO_ADDRESS, 100],
+    ['is a quarter for one address', () => ADDRESS, 25],
+    ['is a quarter for one /64', (at: number) => `2001:db8::${at}`, 25],
+    ['is one for all callers whose address nobody knows', () => NO_ADDRESS, 100],
   ])('%s', async (_, address, count) => {
     const { begin } = server({ perMinute: 1_000 })
-    const begun = await Promise.all(Array.from({ length: 101 }, () => begin(address)))
+    const begun = await Promise.all(Array.from({ length: 101 }, (_, at) => begin(address(at))))
     expect(begun.filter(id => id !== 'full')).toHaveLength(count)
   })
 })

@@ -136,22 +136,56 @@ describe('a closing move', () => {
     expect(timeline.isEmpty).toBe(true)
     store.isDown = true
     pending.add(move('two'))
+    pending.add(move('three'))
     await timeline.run(100_800)
-    expect(timesOf(sent.slice(7))).toEqual([100_250, 100_750])
+    expect(timesOf(sent.slice(7))).toEqual([100_250, 100_750, 100_750])
   })
 
-  it('is sent alone to a store that is down; the others follow its answer in order, 32 at once', async () => {
+  it('is sent alone at first; when the store answers, the others follow in order, 32 at once, and it is the last', async () => {
     const { timeline, sent, store, pending } = closing()
     const tokens = Array.from({ length: 40 }, (_, at) => `${at}`)
     for (const token of tokens) pending.add(move(token))
     await timeline.run(400)
     expect(tokensOf(sent)).toEqual(['0'])
-    pending.add(move('last'))
     store.isDown = false
     await timeline.run(800)
-    expect(tokensOf(sent.slice(1))).toEqual([...tokens, 'last'])
+    expect(tokensOf(sent.slice(1))).toEqual([...tokens.slice(1), '0'])
     expect(new Set(timesOf(sent.slice(1)))).toEqual(new Set([750]))
   })
+
+  it.each([
+    [1, 750],
+    [2, 1_000],
+    [40, 13_000],
+  ])(
+    'that the store always rejects holds up no other: after %i of them all are sent in %i ms',
+    async (count, inMs) => {
+      const timeline = new Timeline()
+      const answered: string[] = []
+      let asked = 0
+      const close: ChargeStore['close'] = async ({ token }) => {
+        asked++
+        if (token.startsWith('rejected')) throw new Error('too large')
+        answered.push(token)
+        return 'closed'
+      }
+      const pending = pendingCloses({ close } as ChargeStore, { drop() {} }, SILENT, clockOf(timeline))
+      for (let at = 0; at < count; at++) pending.add(move(`rejected ${at}`))
+      const tokens = Array.from({ length: 100 }, (_, at) => `${at}`)
+      for (const token of tokens) pending.add(move(token))
+      await timeline.run(inMs)
+      expect(answered).toEqual(tokens)
+      await timeline.run(60_000)
+      pending.add(move('later'))
+      await timeline.run(120_000)
+      expect(answered.at(-1)).toBe('later')
+      // They are still asked about, and the store gets a bounded number of requests for them.
+      const before = asked
+      await timeline.run(180_000)
+      expect(asked - before).toBeGreaterThan(0)
+      expect(asked - before).toBeLessThanOrEqual(12 * Math.min(count, 32))
+    },
+  )
 
   it('that comes while another is asked about begins no second round while others wait', async () => {
     const { timeline, sent, store, pending } = closing()
@@ -164,16 +198,15 @@ describe('a closing move', () => {
     expect(tokensOf(sent)).toEqual(['one'])
   })
 
-  it('that comes while the only other one is asked about waits with it: a store that is down gets one request at a time', async () => {
+  it('that comes while the only other one is asked about waits with it', async () => {
     const { timeline, sent, store, pending } = closing()
     store.tookMs = 1_000
     pending.add(move('one'))
     await timeline.run(300)
     pending.add(move('two'))
     await timeline.run(10_000)
-    expect(tokensOf(sent)).not.toContain('two')
     const times = timesOf(sent)
-    expect(times).toEqual([250, 1_750, 3_750, 6_750])
+    expect(times).toEqual([250, 1_750, 1_750, 3_750, 3_750, 6_750, 6_750])
     pending.close()
     await timeline.run(60_000)
     expect(sent).toHaveLength(times.length)
@@ -223,6 +256,17 @@ describe('a closing move', () => {
     expect(tokens).not.toContain('release')
     expect(tokens.slice(-2)).toEqual(['one more', 'another'])
   })
+
+  it('that is lost when ten thousand others have come makes room for one that comes then', async () => {
+    const { timeline, dropped, store, pending } = closing()
+    store.tookMs = 1_000
+    for (let at = 0; at < 10_000; at++) pending.add(move(`${at}`))
+    await timeline.run(300)
+    pending.add(move('in its place'))
+    await timeline.run(1_300)
+    pending.add(move('one more'))
+    expect(dropped).toEqual(['1'])
+  })
 })
 
 describe('the end of a call of a window', () => {
@@ -241,7 +285,7 @@ describe('the end of a call of a window', () => {
     await timeline.run(500)
     store.isDown = false
     await timeline.run(60_000)
-    expect(sent).toEqual(['use window one 250', 'use window one 750', 'giveBack window two 750'])
+    expect(sent).toEqual(['use window one 250', 'giveBack window two 750', 'use window one 750'])
     expect(timeline.isEmpty).toBe(true)
   })
 

@@ -50,7 +50,7 @@ function windowed({ calls = 5, left = 3, handler = () => 'work', store, given }:
   })
   const windows = it.world.subscriptions as Counting
   const expiresAtMs = START_MS + HOUR_MS
-  void windows.put(ID, { endpoint: 'work', expiresAtMs, ...(left !== null && { callsLeft: left }) })
+  void windows.putIfAbsent(ID, { endpoint: 'work', expiresAtMs, ...(left !== null && { callsLeft: left }) })
   if (store) Object.assign(it.world, { subscriptions: { ...windows, ...store(windows) } })
   let busy = 0
   const inFlight = { enter: () => void busy++, leave: () => void busy-- }
@@ -241,7 +241,7 @@ describe('a window with a count that is sold', () => {
       def: { price: undefined, subscription: { price: '$0.01', period: '1h', calls } },
       endpoint: { periodMs: HOUR_MS },
       call: { requirements: { maxTimeoutSeconds: 60 } as never },
-      world: { subscriptions: { put: (_: string, record: unknown) => sold.push(record) } as never },
+      world: { subscriptions: { putIfAbsent: (_: string, record: unknown) => sold.push(record) } as never },
     })
     expect((await ended(record)).answer).toBe('recorded')
     expect(sold).toEqual([{ endpoint: 'work', callsLeft, expiresAtMs: expect.any(Number) }])

@@ -34,9 +34,13 @@ export function callOf(number: number, other: Partial<EndedCall> = {}): EndedCal
 }
 
 /** A call that learns that an earlier call's payment landed, and replays its answer. */
-export const recoveredPath = ways.find(({ steps }) => steps.at(-1) === 'recovering.found')!.steps
-export const replayedPath = ways.find(({ steps }) => steps.at(-1) === 'opening.replayable')!.steps
+export const recoveredPath = pathEndingIn('recovering.found')
+export const replayedPath = pathEndingIn('opening.replayable')
 export const settledPath = ways.find(({ final }) => final === 'settled')!.steps
+
+export function pathEndingIn(step: string): readonly string[] {
+  return ways.find(({ steps }) => steps.at(-1) === step)!.steps
+}
 
 /** A way to this end that begins so. */
 export function pathTo(final: ChargeFinal, begins: readonly string[]): readonly string[] {

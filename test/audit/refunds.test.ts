@@ -20,6 +20,7 @@ import {
   HEADER,
   PAY_TO,
   PAYER,
+  pathEndingIn,
   pathTo,
   STARTED_MS,
   settledPath,
@@ -72,6 +73,14 @@ const yielded = {
   ...callOn(pathTo('paymentSpent', [...settledPath.slice(0, -1), 'settling.elsewhere']), 'paymentSpent'),
   txId: 'E'.repeat(52),
 }
+/** The first to learn that the payment landed. */
+const found = {
+  ...callOn(pathEndingIn('recovering.notKept'), 'answerNotKept'),
+  id: 'found',
+  txId: 'F'.repeat(52),
+}
+const notKept = { ...callOn(pathEndingIn('opening.notKept'), 'answerNotKept'), id: 'not-kept' }
+const slow = { ...settled, id: 'slow' }
 const note = `refund of ${doubt.txId}`
 const whole = { ...replayed, txId: settled.txId! }
 
@@ -92,6 +101,30 @@ describe('what is owed', () => {
       'not one that another server answered for',
       [yielded, { ...settled, id: 'other', txId: yielded.txId }],
       [payment(yielded.txId)],
+      [],
+    ],
+    ['a payment whose answer was not kept', [found], [payment(found.txId)], [['answer_not_kept', undefined]]],
+    [
+      'one in doubt whose caller asked again, and was told that the answer was not kept',
+      [{ ...doubt, txId: found.txId }, found],
+      [payment(found.txId)],
+      [['answer_not_kept', undefined]],
+    ],
+    [
+      'one in doubt that another replica had found landed',
+      [doubt, { ...notKept, txId: doubt.txId }],
+      [payment(doubt.txId)],
+      [['settled_in_doubt', undefined]],
+    ],
+    [
+      'not one that was answered before, or after by the call that was slow',
+      [
+        { ...settled, txId: doubt.txId },
+        { ...notKept, txId: doubt.txId },
+        found,
+        { ...slow, txId: found.txId },
+      ],
+      [payment(doubt.txId), payment(found.txId)],
       [],
     ],
     [

@@ -20,14 +20,14 @@ afterAll(async () => {
   await sandbox.close()
 })
 
-async function fake(answers: Readonly<Record<string, unknown>>): Promise<string> {
+async function nodeWith(answers: Readonly<Record<string, unknown>>): Promise<FakeNode> {
   const node = await fakeNode((path, response) => {
     const found = Object.entries(answers).find(([prefix]) => path.startsWith(prefix))
     if (!found) response.statusCode = 404
     return found?.[1] ?? { message: 'not found' }
   })
   fakes.push(node)
-  return node.url
+  return node
 }
 
 /** The checks that are not ok, and the exit code. */
@@ -110,15 +110,6 @@ describe.concurrent('svc doctor', () => {
     }
   })
 
-  it('finds a facilitator that sponsors no fees', async () => {
-    const kinds = [{ x402Version: 2, scheme: 'exact', network: CAIP2.testnet }]
-    const url = await fake({ '/supported': { kinds } })
-    expect(await examined(['--facilitator', url])).toMatchObject({
-      code: 1,
-      wrong: ['fee sponsorship: failed'],
-    })
-  })
-
   const onTestnet = {
     '/v2/transactions/params': {
       'last-round': 5,
@@ -128,6 +119,50 @@ describe.concurrent('svc doctor', () => {
     },
     '/v2/accounts/': { 'asset-holding': { amount: 0, 'asset-id': USDC_ASSET_ID.testnet } },
   }
+
+  describe('for a facilitator in the agent’s process', () => {
+    it('checks the sponsor, and asks no facilitator', async () => {
+      const args = ['--sponsor', sandbox.feePayer, '--algod', sandbox.url]
+      const { code, stdout } = await svc(
+        ['doctor', '--network', 'testnet', '--pay-to', sandbox.seller.address, ...args],
+        { SVC_SANDBOX: NOWHERE },
+      )
+      expect(stdout).toContain('in the process of the agent')
+      expect(stdout).toContain(`paid by ${sandbox.feePayer}`)
+      expect(code).toBe(0)
+    })
+
+    it.each<[string, string[], string[]]>([
+      ['cannot pay a fee', ['--sponsor', NOBODY], ['fee sponsorship: failed']],
+      ['is no address', ['--sponsor', `B${NOBODY.slice(1)}`], ['fee sponsorship: failed']],
+    ])('finds a sponsor that %s', async (_, args, wrong) => {
+      expect(await examined(args)).toMatchObject({ code: 1, checks: 7, wrong })
+    })
+
+    it('gives the node that --algod names its token, and no other node', async () => {
+      const named = await nodeWith(onTestnet)
+      const other = await nodeWith(onTestnet)
+      await examined(['--algod', named.url], { SVC_ALGOD_TOKEN: 'secret' })
+      await examined([], { SVC_ALGOD_TOKEN: 'secret', SVC_SANDBOX: other.url })
+      const tokens = ({ headers }: FakeNode) => new Set(headers.map(one => one['x-algo-api-token']))
+      expect([tokens(named), tokens(other)]).toEqual([new Set(['secret']), new Set([undefined])])
+    })
+
+    it('refuses both ways to settle at once', async () => {
+      const args = ['doctor', '--sponsor', NOBODY, '--facilitator', NOWHERE]
+      expect(await svc(args)).toMatchObject({ code: 2, stderr: expect.stringContaining('(invalid_options)') })
+    })
+  })
+
+  it('finds a facilitator that sponsors no fees', async () => {
+    const kinds = [{ x402Version: 2, scheme: 'exact', network: CAIP2.testnet }]
+    const { url } = await nodeWith({ '/supported': { kinds } })
+    expect(await examined(['--facilitator', url])).toMatchObject({
+      code: 1,
+      wrong: ['fee sponsorship: failed'],
+    })
+  })
+
   const assets: [string, unknown, string[]][] = [
     ['is USDC', { params: { 'unit-name': 'USDC', decimals: 6 } }, []],
     ['is another asset', { params: { 'unit-name': 'USDX', decimals: 6 } }, ['asset: failed']],
@@ -135,8 +170,8 @@ describe.concurrent('svc doctor', () => {
   ]
   for (const [name, asset, wrong] of assets) {
     it(`asks a real node whether the asset it quotes ${name}`, async () => {
-      const algod = await fake({ ...onTestnet, ...(asset !== undefined && { '/v2/assets/': asset }) })
-      expect((await examined(['--algod', algod])).wrong).toEqual(wrong)
+      const { url } = await nodeWith({ ...onTestnet, ...(asset !== undefined && { '/v2/assets/': asset }) })
+      expect((await examined(['--algod', url])).wrong).toEqual(wrong)
     })
   }
 

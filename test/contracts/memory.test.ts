@@ -207,10 +207,10 @@ describe('memory is bounded', () => {
     const clock = testClock()
     const store = memorySubscriptions({ clock })
     for (let at = 0; at < 100_000; at++) {
-      store.put(`id ${at}`, { endpoint: 'a', expiresAtMs: clock.now() + 1_000 + at })
+      store.putIfAbsent(`id ${at}`, { endpoint: 'a', expiresAtMs: clock.now() + 1_000 + at })
     }
     clock.advance(51_000)
-    store.sweep(clock.now())
+    store.sweep()
     expect(store.get('id 49999')).toBeUndefined()
     expect(store.get('id 50001')).toMatchObject({ endpoint: 'a' })
   })

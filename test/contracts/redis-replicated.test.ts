@@ -51,13 +51,28 @@ describe('with a replica that follows', () => {
     const hold = call()
     expect(await waiting.charges.open(hold)).toEqual({ verdict: 'opened' })
     expect(await waiting.charges.record(recorded(hold))).toBe('recorded')
-    await waiting.subscriptions.put('window', { endpoint: 'e', expiresAtMs: Date.now() + 60_000 })
+    await waiting.subscriptions.putIfAbsent('window', { endpoint: 'e', expiresAtMs: Date.now() + 60_000 })
     expect(await waiting.spend.reserve({ id: 'id', amount: 1n }, undefined)).toBe(true)
     expect(await waiting.spend.attach('id', payment)).toBe(true)
     await waiting.tasks.put(task)
     const take = { name: 'task', payment: 'P', token: 't', lifeMs: LEASE_MS }
     expect(await waiting.tasks.take(take)).toMatchObject({ verdict: 'taken' })
     expect(await waiting.health()).toMatchObject({ ok: true, warnings: [] })
+  })
+
+  it('sells a window that another process has stored by a write, because WAIT may wait for writes alone', async () => {
+    const record = { endpoint: 'e', expiresAtMs: Date.now() + 60_000 }
+    const changes = async () => {
+      const said = /rdb_changes_since_last_save:(\d+)/.exec(await pair.primary().info('persistence'))
+      return Number(said![1])
+    }
+    for (const sold of [record, { ...record, callsLeft: 2 }]) {
+      const id = `window of ${++calls}`
+      await stores(0).subscriptions.putIfAbsent(id, sold)
+      const before = await changes()
+      await waiting.subscriptions.putIfAbsent(id, sold)
+      expect(await changes()).toBe(before + 1)
+    }
   })
 
   it('lets records of one moment share their waiting', async () => {
@@ -79,10 +94,15 @@ describe('with a replica that receives nothing', () => {
     const hold = call()
     expect(await waiting.charges.open(hold)).toEqual({ verdict: 'opened' })
     await expect(waiting.charges.record(recorded(hold))).rejects.toThrow(LACKING)
-    const window = waiting.subscriptions.put('another', { endpoint: 'e', expiresAtMs: Date.now() + 60_000 })
+    const window = waiting.subscriptions.putIfAbsent('another', {
+      endpoint: 'e',
+      expiresAtMs: Date.now() + 60_000,
+    })
     await expect(window).rejects.toThrow(LACKING)
     const record = { endpoint: 'e', expiresAtMs: Date.now() + 60_000, callsLeft: 2 }
-    await expect(waiting.subscriptions.put('counted', record)).rejects.toThrow(LACKING)
+    // Of a window that another process stored, the replica may not know either.
+    await stores(0).subscriptions.putIfAbsent('counted', record)
+    await expect(stores(1).subscriptions.putIfAbsent('counted', record)).rejects.toThrow(LACKING)
     // A call that is forgotten is the buyer's.
     const take = { endpoint: 'e', token: 'token', leaseMs: 60_000 }
     expect(await waiting.subscriptions.take!('counted', take)).toEqual({ verdict: 'taken', callsLeft: 1 })

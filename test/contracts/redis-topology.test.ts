@@ -28,9 +28,13 @@ async function useAll({ charges, subscriptions, rateLimit, spend, health }: Redi
   await charges.close({ ...successor, ...rest, how: 'complete', answer: new Uint8Array([7]) })
   expect(await charges.open({ ...call, ...rest, token: 'c' })).toMatchObject({ verdict: 'replayable' })
 
-  await subscriptions.put('id', { endpoint: 'e', expiresAtMs: Date.now() + 60_000 })
+  await subscriptions.putIfAbsent('id', { endpoint: 'e', expiresAtMs: Date.now() + 60_000 })
   expect(await subscriptions.get('id')).toMatchObject({ endpoint: 'e' })
-  await subscriptions.put('counted', { endpoint: 'e', expiresAtMs: Date.now() + 60_000, callsLeft: 2 })
+  await subscriptions.putIfAbsent('counted', {
+    endpoint: 'e',
+    expiresAtMs: Date.now() + 60_000,
+    callsLeft: 2,
+  })
   const take = { endpoint: 'e', leaseMs: 60_000 }
   for (const token of ['a', 'b']) await subscriptions.take!('counted', { ...take, token })
   await subscriptions.use!('counted', 'a')

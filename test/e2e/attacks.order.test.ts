@@ -306,7 +306,7 @@ describe('an exception on the gate never lets the handler run', () => {
       handler: () => ({ open: true }),
     })
     const memory = memorySubscriptions({})
-    const store = { get: memory.get, put: downLater, sweep: memory.sweep }
+    const store = { get: memory.get, putIfAbsent: downLater, sweep: memory.sweep }
     const seller = await open([endpoint], { subscriptions: { store } })
     const response = await pay(seller, `${seller.url}/window`)
     expect(response.status).toBe(503)
@@ -523,7 +523,7 @@ describe('windows', () => {
     const kept = new Map<string, object>()
     const store = {
       get: (id: string) => kept.get(id) as never,
-      put: (id: string, record: object) => void kept.set(id, record),
+      putIfAbsent: (id: string, record: object) => void kept.set(id, record),
       delete: (id: string) => void kept.delete(id),
       sweep() {},
     }
@@ -539,7 +539,7 @@ describe('windows', () => {
     const kept = new Map<string, object>()
     const store = {
       get: (id: string) => kept.get(id) as never,
-      put: (id: string, record: object) => void kept.set(id, record),
+      putIfAbsent: (id: string, record: object) => void kept.set(id, record),
       sweep() {},
     }
     const memory = memoryChargeStore()

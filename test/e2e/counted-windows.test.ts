@@ -2,7 +2,14 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { memorySubscriptions } from '../../src/adapters/memory/subscriptions.js'
 import { SvcClient } from '../../src/client.js'
-import { createServer, defineAgent, defineEndpoint, type HandlerContext, SvcError } from '../../src/index.js'
+import {
+  createServer,
+  defineAgent,
+  defineEndpoint,
+  type HandlerContext,
+  type SubscriptionStore,
+  SvcError,
+} from '../../src/index.js'
 import { redisStores } from '../../src/redis.js'
 import { childAgent } from '../support/child-agent.js'
 import { closing } from '../support/closing.js'
@@ -19,12 +26,12 @@ const received = ({ sandbox }: Seller) => sandbox.balance(sandbox.seller.address
 const remainingOf = ({ headers }: Response) => headers.get('x-svc-subscription-remaining')
 
 /** An endpoint whose windows have so many calls. A call does what its body says. */
-function counted(calls: number) {
+function counted(calls: number | undefined) {
   const door = gate()
   let runs = 0
   const endpoint = defineEndpoint({
     name: 'counted',
-    subscription: { price: '$0.01', period: '1h', calls },
+    subscription: { price: '$0.01', period: '1h', ...(calls && { calls }) },
     timeout: TIMEOUT_MS,
     async handler({ body }: HandlerContext) {
       runs++
@@ -177,19 +184,26 @@ describe('a window with a count of calls', () => {
     expect(JSON.stringify(await read('/.well-known/agent-card.json'))).toContain('"period":"1h","calls":100')
   })
 
-  it('is refused at the start where the store cannot count', () => {
-    const { take: _, ...store } = memorySubscriptions()
+  it.each([
+    ['take', 2],
+    ['putIfAbsent', 2],
+    ['putIfAbsent', undefined],
+  ] as const)('is refused at the start where the store has no %s (calls: %s)', (move, calls) => {
+    const store = { ...memorySubscriptions(), [move]: undefined } as unknown as SubscriptionStore
     const agent = defineAgent({
       name: 'Test agent',
       handle: 'test-agent',
       description: 'Serves the tests.',
       payTo: 'SVCSVCSVCSVCSVCSVCSVCSVCSVCSVCSVCSVCSVCSVCSVCSVCSVCSVCSVCS',
       network: 'testnet',
-      endpoints: [counted(2).endpoint],
+      endpoints: [counted(calls).endpoint],
     })
     for (const options of [{ stores: { subscriptions: store } }, { subscriptions: { store } }])
       expect(() => createServer(agent, options)).toThrow(
-        expect.objectContaining({ code: 'invalid_options', message: expect.stringContaining('has no take') }),
+        expect.objectContaining({
+          code: 'invalid_options',
+          message: expect.stringContaining(`has no ${move}`),
+        }),
       )
   })
 })

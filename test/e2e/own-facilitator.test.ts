@@ -87,7 +87,7 @@ describe('a facilitator in process', () => {
 })
 
 describe('a node that fails', () => {
-  it('before the handler: 503, and nothing runs', async () => {
+  it('before the handler: 503, nothing runs, and strangers are not told where the node is', async () => {
     const { seller, node, url } = await selling()
     const payment = await signFor(seller, url, { body: {} })
     node.set('simulate', 'die')
@@ -95,8 +95,23 @@ describe('a node that fails', () => {
     const answer = await ask(url, { body: {}, headers: payment })
     expect(answer.status).toBe(503)
     expect(runs).toBe(before)
+    expect(await (await fetch(`${seller.url}/health`)).json()).toMatchObject({
+      facilitators: [{ url: expect.any(String), answered: true, lastError: 'verify: node_unavailable' }],
+    })
     node.set('simulate', undefined)
     expect((await ask(url, { body: {}, headers: payment })).status).toBe(200)
+  })
+
+  it('from the start: the server is not ready until the node answers', async () => {
+    const { seller, node } = await selling()
+    node.set('params', { status: 502, text: '' })
+    const ready = async () => (await fetch(`${seller.url}/ready`)).json()
+    expect(await ready()).toMatchObject({ ok: false, why: [{ code: 'facilitator_unavailable' }] })
+    node.set('params', undefined)
+    expect(await ready()).toEqual({ ok: true })
+    // A node that fails later is the next call's matter: a restarted replica would not sell more.
+    node.set('params', { status: 502, text: '' })
+    expect(await ready()).toEqual({ ok: true })
   })
 
   it('as it submits: the answer comes once the chain has the payment, charged once', async () => {

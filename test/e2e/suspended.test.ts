@@ -3,7 +3,7 @@
  * that is paused. Another process on the same Redis serves the retry meanwhile. Then the first one goes on: there is one
  * charge and one answer, and it denies neither.
  */
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFailed } from 'vitest'
 import { type Sandbox, startSandbox } from '../../src/sandbox.js'
 import { type ChildAgent, childAgent } from '../support/child-agent.js'
 import { closing } from '../support/closing.js'
@@ -15,21 +15,28 @@ const PRICE = 10_000n
 const FUNDS = 100_000_000n
 const BODY = { question: 'who?' }
 const LEASE_MS = 300
-const COMMAND_TIMEOUT_MS = 500
 
 let redis: RedisServer
 let sandbox: Sandbox
 /** The process that serves the retries of all tests. */
 let second: ChildAgent
+/** Those that are suspended and go on, each for many tests until one fails: to start a process takes most of a test's time. */
+let halting: ChildAgent | undefined
+let settling: ChildAgent | undefined
+let facilitator: ReturnType<typeof heldFacilitator>
+const facilitators: { close(): void }[] = []
 let account: string
 let tests = 0
 beforeAll(async () => {
   redis = await startRedis()
   sandbox = await startSandbox()
+  facilitator = heldFacilitator(opened => facilitators.push(opened))
+  facilitator.serves(sandbox)
   second = await start()
 })
 afterAll(async () => {
-  second.process.kill('SIGKILL')
+  for (const child of [second, halting, settling]) child?.process.kill('SIGKILL')
+  for (const opened of facilitators) opened.close()
   await sandbox.close()
   await redis.stop()
 })
@@ -37,14 +44,15 @@ beforeEach(() => {
   account = `payer ${++tests}`
 })
 
-const timeouts = { leaseMs: LEASE_MS, settleMs: 1_000, reconcilePauseMs: 50 }
+const timeouts = { leaseMs: LEASE_MS, reconcilePauseMs: 50 }
 
+/** Redis has long to answer, so that on a busy machine no call is refused before it comes to where it is suspended. */
 function start(options: object = {}): Promise<ChildAgent> {
-  const place = { redisUrl: redis.url, redis: { commandTimeoutMs: COMMAND_TIMEOUT_MS } }
+  const place = { redisUrl: redis.url, redis: { commandTimeoutMs: 10_000 } }
   return childAgent(sandbox, { ...place, timeouts, idempotency: {}, ...options }, 'halting-agent.mjs')
 }
 
-/** The process that is suspended. */
+/** A process that is suspended in one test. */
 async function agent(options: object): Promise<ChildAgent> {
   const child = await start(options)
   closing({ close: () => child.process.kill('SIGKILL') })
@@ -95,18 +103,45 @@ interface Suspended {
   answers(): void
 }
 
-async function suspendedAt(at: string, options: object = {}): Promise<Suspended> {
-  const first = await agent({ halt: { at, signal: 'SIGSTOP' }, ...options })
+async function suspendedAt(at: string, options?: object): Promise<Suspended> {
+  const halt = { at, signal: 'SIGSTOP' }
+  if (options !== undefined) {
+    const first = await agent({ halt, ...options })
+    return { first, still: first.said('halted'), answers() {} }
+  }
+  halting ??= await start()
+  const first = halting
+  onTestFailed(() => {
+    first.process.kill('SIGKILL')
+    halting = undefined
+  })
+  first.process.send(halt)
+  await first.said('armed')
   return { first, still: first.said('halted'), answers() {} }
 }
 
-async function suspendedAtSettling(reply: object, landed: boolean): Promise<Suspended> {
-  const facilitator = heldFacilitator()
-  facilitator.serves(sandbox)
-  const first = await agent({ facilitatorUrl: await facilitator.url })
-  const settling = facilitator.hold('/settle', reply, { landed })
-  const still = settling.arrived.then(() => first.process.kill('SIGSTOP'))
-  return { first, still, answers: settling.answer }
+async function suspendedAsking(
+  path: '/verify' | '/settle',
+  reply: object,
+  landed = false,
+): Promise<Suspended> {
+  settling ??= await start({ facilitatorUrl: await facilitator.url })
+  const first = settling
+  onTestFailed(() => {
+    first.process.kill('SIGKILL')
+    settling = undefined
+  })
+  const { arrived, answer } = facilitator.hold(path, reply, { landed })
+  const still = arrived.then(() => first.process.kill('SIGSTOP'))
+  return { first, still, answers: answer }
+}
+
+/** A call that is refused never comes to where it is suspended. Its close follows the answer. */
+function unlessRefused(still: Promise<unknown>, answered: Promise<{ readonly status: number }>) {
+  const refused = answered.then(({ status }) =>
+    status === 200 ? still : Promise.reject(new Error(`${status} before it stood still`)),
+  )
+  return Promise.race([still, refused])
 }
 
 const NO = { success: false, errorReason: 'insufficient_funds', transaction: '' }
@@ -114,9 +149,9 @@ const EXPIRED = { success: false, errorReason: 'transaction pool: txn dead', tra
 
 const MOMENTS: readonly (readonly [name: string, suspend: () => Promise<Suspended>])[] = [
   ['after its record', () => suspendedAt('after record')],
-  ['with its settlement sent, and refused too late', () => suspendedAtSettling(NO, false)],
-  ['with its settlement landed, and denied', () => suspendedAtSettling(NO, true)],
-  ['with its settlement landed, and said to be dead', () => suspendedAtSettling(EXPIRED, true)],
+  ['with its settlement sent, and refused too late', () => suspendedAsking('/settle', NO)],
+  ['with its settlement landed, and denied', () => suspendedAsking('/settle', NO, true)],
+  ['with its settlement landed, and said to be dead', () => suspendedAsking('/settle', EXPIRED, true)],
   ['before it closes', () => suspendedAt('before close')],
 ]
 
@@ -125,7 +160,7 @@ describe.each(['/work', '/window'])('suspended in a call of %s', path => {
     const { first, still, answers } = await suspend()
     const request = await sign(`${first.url}${path}`)
     const slow = ask(`${first.url}${path}`, request).then(read)
-    await still
+    await unlessRefused(still, slow)
 
     const url = `${second.url}${path}`
     const retried = await inTheEnd(url, request)
@@ -160,7 +195,7 @@ describe('suspended before it settles, and taken over: it does not deny what the
   async function takeOver({ first, still, answers }: Suspended, runOf: 'first' | 'second', forMs = 0) {
     const request = await sign(`${first.url}/work`)
     const woken = ask(`${first.url}/work`, request)
-    await still
+    await unlessRefused(still, woken)
     const sinceMs = performance.now()
     const url = `${second.url}/work`
     const retried = await inTheEnd(url, request)
@@ -191,18 +226,17 @@ describe('suspended before it settles, and taken over: it does not deny what the
   })
 
   it('while its payment is verified, which has left its payer with too little', async () => {
-    const facilitator = heldFacilitator()
-    facilitator.serves(sandbox)
-    const first = await agent({ facilitatorUrl: await facilitator.url })
-    const verifying = facilitator.hold('/verify', { isValid: false, invalidReason: 'insufficient_funds' })
-    const still = verifying.arrived.then(() => first.process.kill('SIGSTOP'))
-    const suspended = { first, still, answers: verifying.answer }
+    const suspended = await suspendedAsking('/verify', {
+      isValid: false,
+      invalidReason: 'insufficient_funds',
+    })
     expect(await takeOver(suspended, 'second')).toMatchObject(TAKEN_OVER)
   })
 
   it('while its record is on its way, for longer than Redis may take to answer', async () => {
-    const suspended = await suspendedAt('during record')
-    expect(await takeOver(suspended, 'first', 2 * COMMAND_TIMEOUT_MS)).toMatchObject(TAKEN_OVER)
+    const commandTimeoutMs = 1_000
+    const suspended = await suspendedAt('during record', { redis: { commandTimeoutMs } })
+    expect(await takeOver(suspended, 'first', 1.5 * commandTimeoutMs)).toMatchObject(TAKEN_OVER)
   })
 })
 
@@ -210,7 +244,7 @@ it('suspended until its payment has died: the new payment is the one charge, and
   const { first, still } = await suspendedAt('after record')
   const request = await sign(`${first.url}/work`)
   const slow = ask(`${first.url}/work`, request).then(read)
-  await still
+  await unlessRefused(still, slow)
   sandbox.advanceRounds(200)
   const url = `${second.url}/work`
   const renewed = await inTheEnd(url, await sign(url))

@@ -200,7 +200,8 @@ describe.each(STORES)('on %s', (_, store) => {
     const windows = new Map<string, { endpoint: string; expiresAtMs: number }>()
     const subscriptions = {
       get: (id: string) => windows.get(id),
-      put: (id: string, record: { endpoint: string; expiresAtMs: number }) => void windows.set(id, record),
+      putIfAbsent: (id: string, record: { endpoint: string; expiresAtMs: number }) =>
+        void windows.set(id, record),
       sweep() {},
       delete(id: string) {
         windows.delete(id)

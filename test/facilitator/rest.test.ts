@@ -164,6 +164,14 @@ describe('strangers', () => {
     expect([await list(), await list()]).toEqual([200, 429])
   })
 
+  it('ask from several addresses of one /64: they are one caller', async () => {
+    const { url } = await restOf({ perMinute: 1, trustProxy: 1 })
+    const list = async (address: string) =>
+      (await fetch(`${url}/discovery/resources`, { headers: { 'x-forwarded-for': address } })).status
+    const asked = [await list('2001:db8::1'), await list('2001:db8::2'), await list('2001:db8:0:1::1')]
+    expect(asked).toEqual([200, 429, 200])
+  })
+
   it('ask too often: 429, counted apart for verify and settle', async () => {
     const { post, bodyOf } = await restOf({ perMinute: 1 })
     const { body } = await bodyOf()

@@ -9,13 +9,26 @@ import { redisStores } from '../../dist/src/redis.js'
 
 const say = message => process.stdout.write(`${JSON.stringify(message)}\n`)
 const { payTo, options } = JSON.parse(process.argv[2])
-const { redisUrl, redis, halt, timeout, handlerMs = 0, ...serveOptions } = options
+const { redisUrl, redis, timeout, handlerMs = 0, ...serveOptions } = options
 
-let letGo = () => {}
-const goneOn = new Promise(resolve => {
-  letGo = resolve
+let halt
+let calls
+let letGo
+let goneOn
+
+function arm(given) {
+  halt = given
+  calls = 0
+  goneOn = new Promise(resolve => {
+    letGo = resolve
+  })
+}
+arm(options.halt)
+/** Another step, once the calls before have ended. */
+process.on('message', given => {
+  arm(given)
+  say({ armed: true })
 })
-let calls = 0
 
 /** Calls wait here for each other, and go on where the signal was one to go on after. */
 async function at(step) {
@@ -57,7 +70,7 @@ const stores =
     ? { charges: memoryChargeStore(), subscriptions: memorySubscriptions() }
     : redisStores(redisUrl, redis)
 const charges = ['open', 'record', 'close'].reduce((store, move) => haltingAt(move, store), stores.charges)
-const subscriptions = haltingAt('put', stores.subscriptions)
+const subscriptions = haltingAt('putIfAbsent', stores.subscriptions)
 
 const agent = defineAgent({
   name: 'Halting',

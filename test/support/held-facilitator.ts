@@ -21,7 +21,8 @@ interface HoldOptions {
 
 type Answer = (value: unknown) => void
 
-export function heldFacilitator() {
+/** @param ends closes it in time; by default at the end of the test that is running */
+export function heldFacilitator(ends: (opened: { close(): void }) => unknown = closing) {
   let sandbox: Sandbox | undefined
   const asked: string[] = []
   const held = new Map<string, (answer: Answer, carryOut: () => Promise<unknown>) => void>()
@@ -46,7 +47,7 @@ export function heldFacilitator() {
     answer(await carryOut())
   })
   const listening = once(server.listen(0, '127.0.0.1'), 'listening')
-  closing({
+  ends({
     close() {
       server.closeAllConnections()
       server.close()

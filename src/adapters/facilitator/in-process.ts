@@ -1,4 +1,5 @@
 /** A facilitator in this process, read as strictly as one that is far away: the same reader decides what its answers mean. */
+import { SvcError } from '../../domain/errors.js'
 import { isIdOf, type NetworkFacts } from '../../domain/network.js'
 import type { PaymentPayload, PaymentRequirements } from '../../domain/x402.js'
 import type { ProtocolFacilitator } from '../../ports/protocol-facilitator.js'
@@ -20,6 +21,11 @@ export function facilitatorInProcess(
   const supported = { network: kind.network, feePayer: kind.extra.feePayer }
   const asker = { id: askerId, inProcess: true }
   let lastError: string | undefined
+  let answered = false
+  const hasAnswered = () => {
+    answered ||= own.condition().node === 'ok'
+    return answered
+  }
 
   async function ask<A extends object>(what: string, question: () => Promise<A>): Promise<A | string> {
     try {
@@ -28,7 +34,8 @@ export function facilitatorInProcess(
       return answer
     } catch (error) {
       const why = error instanceof Error ? error.message : String(error)
-      lastError = `${what}: ${why}`
+      // Health is public: the words may say where the node is.
+      lastError = `${what}: ${error instanceof SvcError ? error.code : 'internal_error'}`
       return why
     }
   }
@@ -48,7 +55,11 @@ export function facilitatorInProcess(
       return settlementOf({ status: 200, body: { ...answer } })
     },
     get status(): FacilitatorStatus {
-      return { answered: true, ...(lastError !== undefined && { lastError }) }
+      return { answered: hasAnswered(), ...(lastError !== undefined && { lastError }) }
+    },
+    async ready() {
+      if (!hasAnswered()) await own.check()
+      return hasAnswered()
     },
     close: async () => {},
   }

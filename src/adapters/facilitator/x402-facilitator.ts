@@ -39,6 +39,8 @@ export interface FacilitatorOptions {
 
 export interface X402Facilitator extends Facilitator {
   readonly status: FacilitatorStatus
+  /** Whether it has ever answered. One in this process asks its node where it has not. */
+  ready(): boolean | Promise<boolean>
   /** Stops reading in the background, and ends the connections. */
   close(): Promise<void>
 }
@@ -107,6 +109,7 @@ export function x402Facilitator(options: FacilitatorOptions): X402Facilitator {
       const lastError = watch.lastError === undefined ? lastOutage : `/supported: ${watch.lastError}`
       return lastError === undefined ? { answered } : { answered, lastError }
     },
+    ready: () => answered,
     async close() {
       watch.close()
       await transport.close()

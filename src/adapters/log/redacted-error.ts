@@ -1,7 +1,7 @@
 /**
  * Errors for the log. Libraries add fields to them: ioredis adds the command with its arguments, which name payers, and HTTP
  * clients add the request with its headers. So an error keeps its name, message, stack, cause and a few fields, and loses
- * all others. The rest of a line stays as it is.
+ * all others. A `cause` that is text has the words of a facilitator or a node. The rest of a line stays as it is.
  */
 
 /** Codes and numbers of the failure. */
@@ -15,9 +15,15 @@ const REPEATED_ARGUMENTS = /,? with args beginning with.*/g
 const ADDRESS = /\b[A-Z2-7]{58}\b/g
 
 export function reportable(fields: object): object {
-  const values = Object.values(fields)
-  if (!values.some(value => value instanceof Error)) return fields
-  return Object.fromEntries(Object.entries(fields).map(([name, value]) => [name, withoutBaggage(value, 0)]))
+  const said = Object.entries(fields)
+  if (!said.some(([name, value]) => value instanceof Error || isCause(name, value))) return fields
+  return Object.fromEntries(
+    said.map(([name, value]) => [name, isCause(name, value) ? masked(value) : withoutBaggage(value, 0)]),
+  )
+}
+
+function isCause(name: string, value: unknown): boolean {
+  return name === 'cause' && typeof value === 'string'
 }
 
 function withoutBaggage(value: unknown, depth: number): unknown {

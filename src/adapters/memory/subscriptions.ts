@@ -1,4 +1,7 @@
-/** One process. Sold windows in a map. Each is deleted when it ends. */
+/**
+ * One process. Sold windows in a map. The time of day decides whether a window is open. It is deleted by the monotonic clock: a time
+ * of day that is set ahead, and back again, ends no window that was paid for.
+ */
 import { type Clock, systemClock } from '../../ports/clock.js'
 import type { SubscriptionRecord, SubscriptionStore } from '../../ports/subscriptions.js'
 import { CallCount } from './call-count.js'
@@ -7,12 +10,17 @@ import { Expiry } from './expiry-by-second.js'
 interface Window {
   readonly id: string
   readonly record: SubscriptionRecord
+  /** On the monotonic clock. */
   readonly expiresAtMs: number
   /** `undefined` where only time ends the window. */
   readonly calls: CallCount | undefined
 }
 
-export function memorySubscriptions({ clock = systemClock }: { readonly clock?: Pick<Clock, 'now'> } = {}) {
+export function memorySubscriptions({
+  clock = systemClock,
+}: {
+  readonly clock?: Pick<Clock, 'now' | 'monotonic'>
+} = {}) {
   const windows = new Map<string, Window>()
   const expiry = new Expiry<Window>()
   const forget = (window: Window | undefined): void => {
@@ -22,27 +30,26 @@ export function memorySubscriptions({ clock = systemClock }: { readonly clock?: 
   }
   const open = (id: string): Window | undefined => {
     const window = windows.get(id)
-    if (window && clock.now() < window.expiresAtMs) return window
-    forget(window)
-    return undefined
+    return window && clock.now() < window.record.expiresAtMs ? window : undefined
   }
   return {
     get(id) {
       const window = open(id)
       return window?.calls ? { ...window.record, callsLeft: window.calls.left(clock.now()) } : window?.record
     },
-    put(id, { endpoint, expiresAtMs, callsLeft }) {
-      const nowMs = clock.now()
+    putIfAbsent(id, { endpoint, expiresAtMs, callsLeft }) {
+      const leftMs = expiresAtMs - clock.now()
+      const nowMs = clock.monotonic()
       expiry.collect(nowMs, forget)
-      forget(windows.get(id))
-      if (expiresAtMs <= nowMs) return
+      if (windows.has(id) || leftMs <= 0) return
       const calls = callsLeft === undefined ? undefined : new CallCount(callsLeft)
-      const window = { id, record: Object.freeze({ endpoint, expiresAtMs }), expiresAtMs, calls }
+      const record = Object.freeze({ endpoint, expiresAtMs })
+      const window = { id, record, expiresAtMs: nowMs + leftMs, calls }
       windows.set(id, window)
       expiry.file(window)
     },
-    sweep(nowMs) {
-      expiry.collect(nowMs, forget)
+    sweep() {
+      expiry.collect(clock.monotonic(), forget)
     },
     delete(id) {
       forget(windows.get(id))

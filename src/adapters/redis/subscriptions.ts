@@ -13,7 +13,7 @@ export function redisSubscriptions(
   prefix: string,
   time = serverTime(connection),
   /** The connection of a sale, which must survive a failover before it is paid for. */
-  replicated: Pick<Connection, 'script' | 'send'> = connection,
+  replicated: Pick<Connection, 'script'> = connection,
 ) {
   const keyOf = (id: string) => `${prefix}window:${id}`
   const sell = replicated.script('svcWindowSell', SELL)
@@ -39,13 +39,9 @@ export function redisSubscriptions(
         throw cause
       }
     },
-    async put(id, { endpoint, expiresAtMs, callsLeft }) {
-      if (callsLeft !== undefined) {
-        await sell([keyOf(id)], [endpoint, Math.ceil(expiresAtMs), callsLeft])
-        return
-      }
-      const stored = `${expiresAtMs} ${endpoint}`
-      await replicated.send(redis => redis.set(keyOf(id), stored, 'PXAT', Math.ceil(expiresAtMs)))
+    async putIfAbsent(id, { endpoint, expiresAtMs, callsLeft }) {
+      const counted = callsLeft === undefined ? [] : [callsLeft]
+      await sell([keyOf(id)], [endpoint, Math.ceil(expiresAtMs), ...counted])
     },
     now: time.now,
     /** Does nothing: Redis deletes windows by itself. */

@@ -68,25 +68,30 @@ function pendingMoves<Move extends { readonly how: string; readonly payment?: st
 ): PendingMoves<Move> {
   const pending: Move[] = []
   let waitMs = RETRY_MIN_MS
+  /** How many moves a round sends first: one, so that a store that is down does not get thirty-two requests at once. */
+  let first = 1
   /** A round waits, or is being sent. */
   let isRunning = false
   let isClosed = false
   let cancel: Cancel | undefined
 
-  /** Sends one move first: a store that is still down does not get thirty-two requests. */
+  /** A lost move ends the round, and goes to the end: one that the store always rejects would hold up all others. */
   async function send(): Promise<void> {
-    for (let count = 1; pending.length > 0; count = AT_ONCE) {
+    let isAnswered = false
+    for (let count = first; pending.length > 0; count = AT_ONCE) {
       const moves = pending.splice(0, count)
       const sent = await Promise.allSettled(moves.map(sendOne))
       const lost = moves.filter((_, at) => sent[at]!.status === 'rejected')
       if (isClosed) return
-      if (lost.length === 0) continue
-      pending.unshift(...lost)
-      waitMs = Math.min(2 * waitMs, RETRY_MAX_MS)
-      return wait()
+      pending.push(...lost)
+      isAnswered ||= lost.length < moves.length
+      if (lost.length > 0) break
     }
-    waitMs = RETRY_MIN_MS
+    // A round of one move would need hours to get past thousands that are always rejected.
+    first = isAnswered ? 1 : Math.min(2 * first, AT_ONCE)
+    waitMs = isAnswered ? RETRY_MIN_MS : Math.min(2 * waitMs, RETRY_MAX_MS)
     isRunning = false
+    if (pending.length > 0) wait()
   }
 
   function wait(): void {
@@ -96,7 +101,7 @@ function pendingMoves<Move extends { readonly how: string; readonly payment?: st
 
   return {
     add(move) {
-      if (pending.length === PENDING_MAX) {
+      if (pending.length >= PENDING_MAX) {
         // Drop a release first: its lease ends anyway. A completion keeps an answer.
         const dropped = pending.findIndex(({ how }) => how === spare)
         const [move] = pending.splice(Math.max(dropped, 0), 1) as [Move]

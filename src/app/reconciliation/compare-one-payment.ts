@@ -75,8 +75,10 @@ export function misdated(run: EndedCall, { landedMs }: Transfer): Difference | u
 export function unbooked(transfer: Transfer, runs: readonly EndedCall[]): Difference | undefined {
   if (runs.some(reportsCharge)) return undefined
   const amount = `${formatUsd(transfer.amount)} from ${transfer.payer}`
-  const replay = runs.find(({ charged }) => charged === 'earlier')
-  if (replay) return differenceOf(replay, 'unbooked_transaction', `${amount} landed, and was replayed only`)
+  const unbookedBy = (run: EndedCall, what: string) =>
+    differenceOf(run, 'unbooked_transaction', `${amount} landed, and was ${what}`)
+  const replay = runs.find(({ final }) => final === 'replayed')
+  if (replay) return unbookedBy(replay, 'replayed only')
   const told = runs
     .filter(run => run.charged === 'maybe' || speaksOf(run))
     .sort((a, b) => a.startedMs + a.ms - b.startedMs - b.ms)
@@ -91,6 +93,9 @@ export function unbooked(transfer: Transfer, runs: readonly EndedCall[]): Differ
       'answered_elsewhere',
       `${amount} landed, and the caller was told ${yielded.code}`,
     )
+  // After what was told: the same caller may have been told nothing better.
+  const notKept = runs.find(({ charged }) => charged === 'earlier')
+  if (notKept) return unbookedBy(notKept, 'not kept for a replay')
   const says = runs.length === 0 ? amount : `${amount}; run ${runs[0]!.id} answered ${runs[0]!.code}`
   return { finding: 'unexplained_transaction', says, txId: transfer.txId, atMs: transfer.landedMs }
 }

@@ -3,6 +3,7 @@
  * chain. A later payment from `payTo` to the payer whose note names the transaction sends it back. One of the same amount without
  * such a note may be a refund or a purchase: it counts where the seller says so.
  */
+import { OUTCOMES } from '../../domain/machines/charge.machine.js'
 import type { EndedCall } from '../../ports/call-observer.js'
 import { type Clock, systemClock } from '../../ports/clock.js'
 import type { IncomingTransfers, Transfer } from '../../ports/incoming-transfers.js'
@@ -19,6 +20,8 @@ export const OWED_REASONS = {
   settled_in_doubt: 'the caller was told settlement_unknown, the payment landed, and no answer followed',
   answered_elsewhere:
     'the caller was told that another server answers for the payment, and these journals have no such answer',
+  answer_not_kept:
+    'the payment landed after its call had ended without an answer, and the caller, who asked again, was told that it was not kept',
   stream_broken: 'the stream broke: the caller paid for all of it, and did not get all of it',
 } as const
 
@@ -62,19 +65,21 @@ export interface OwedOptions extends ReconciliationOptions {
 
 /** @throws SvcError `empty_journal`, `mixed_journal`, and the errors of the chain's adapters. */
 export async function owedRefunds(options: OwedOptions): Promise<OwedReport> {
-  const broken = new Map<string, EndedCall>()
+  const unanswered = new Map<string, Suspect>()
   const books = await reconcileJournal({
     ...options,
-    onBooked: run => void (run.streamBroken && run.txId !== undefined && broken.set(run.txId, run)),
+    onBooked({ id, txId, endpoint, final, streamBroken }) {
+      if (txId === undefined || (!streamBroken && final !== 'answerNotKept')) return
+      const reason = streamBroken ? 'stream_broken' : 'answer_not_kept'
+      unanswered.set(txId, { reason, txId, endpoint, run: id })
+    },
   })
-  if (broken.size > 0) await leaveOutReplayed(broken, options)
+  if (unanswered.size > 0) await leaveOutAnswered(unanswered, options)
   const suspects: Suspect[] = [
     ...books.differences.flatMap(({ finding, txId, endpoint, run }) =>
       isOwed(finding) && txId !== undefined ? [{ reason: finding, txId, endpoint, run }] : [],
     ),
-    ...[...broken].map(([txId, { endpoint, id }]) => {
-      return { reason: 'stream_broken' as const, txId, endpoint, run: id }
-    }),
+    ...unanswered.values(),
   ]
   const transfers = options.transfers(books.header)
   try {
@@ -93,15 +98,19 @@ function isOwed(finding: Finding): finding is Finding & OwedReason {
   return finding in OWED_REASONS
 }
 
-/** A caller with an idempotency key may have had the whole answer later, in any of the journals. */
-async function leaveOutReplayed(
-  broken: Map<string, EndedCall>,
+/** Another run may have given the whole answer, in any of the journals: a replay, or a call that settled slowly. */
+async function leaveOutAnswered(
+  unanswered: Map<string, Suspect>,
   { journal }: Pick<ReconciliationOptions, 'journal'>,
 ): Promise<void> {
   for await (const { runs } of journal()) {
-    for (const { txId, final, streamBroken } of runs)
-      if (txId !== undefined && final === 'replayed' && !streamBroken) broken.delete(txId)
+    for (const run of runs) if (run.txId !== undefined && isAnswer(run)) unanswered.delete(run.txId)
   }
+}
+
+/** A call that was taken over keeps its final state, and its caller got another code. */
+function isAnswer({ final, code, streamBroken }: EndedCall): boolean {
+  return (final === 'settled' || final === 'replayed') && code === OUTCOMES[final].code && !streamBroken
 }
 
 /** Only what the chain has is owed: a run may name a payment that never landed, or that paid somebody else. */

@@ -27,7 +27,7 @@ import { journalAndAuditPageOf } from './journal-and-audit-page.js'
 import { nodeStatusLog } from './log-node-status.js'
 import type { PlatformServices } from './platform-services.js'
 import type { Settings } from './settings-from-options.js'
-import { boundedSubscriptions, checkCounting, sweeping } from './subscription-store-upkeep.js'
+import { boundedSubscriptions, checkMoves, sweeping } from './subscription-store-upkeep.js'
 import { transportsOf } from './transports.js'
 
 /** When what the first payment needs is loaded, unless a payment comes before. */
@@ -51,7 +51,7 @@ export function assemble(settings: Settings, drain: Drain, around: PlatformServi
     watch: nodeStatusLog(settings.warn, logger),
     clock,
   })
-  checkCounting(agent, stores.subscriptions)
+  checkMoves(agent, stores.subscriptions)
   const subscriptions = stores.subscriptions
     ? boundedSubscriptions(stores.subscriptions, clock)
     : memorySubscriptions({ clock })

@@ -73,7 +73,10 @@ export function readinessOf({ agent, facilitators, deps }: HealthOptions) {
     shutting_down: () => !deps.stop.draining(),
     store_unavailable: () => touch(deps),
     subscriptions_unavailable: sells ? () => touchWindows(deps) : () => true,
-    facilitator_unavailable: () => facilitators.some(({ status }) => status.answered),
+    facilitator_unavailable: async () => {
+      const answered = await Promise.all(facilitators.map(facilitator => facilitator.ready()))
+      return answered.includes(true)
+    },
     payments_unreadable: deps.reader,
     // A node that only does not answer counts as no node: calls continue without it.
     wrong_network: () => deps.chain.status() !== 'wrongNetwork',

@@ -38,7 +38,7 @@ export function hostNames(name: string, hosts: readonly string[] = []): Readonly
 export function facilitatorInProcessOf(
   own: ProtocolFacilitator | undefined,
 ): ProtocolFacilitator | undefined {
-  const methods = ['supported', 'verify', 'settle', 'pays'] as const
+  const methods = ['supported', 'verify', 'settle', 'pays', 'condition', 'check'] as const
   if (own === undefined || methods.every(name => typeof own?.[name] === 'function')) return own
   throw invalid(`facilitator is what createFacilitator makes, not ${shown(own)}`)
 }

@@ -53,7 +53,7 @@ export interface ServerOptions {
   readonly rateLimit?: {
     /** Calls a minute to all endpoints together, except endpoints with their own limit. */
     readonly perMinute: number
-    /** What identifies one caller: the payer, or the network address. @default 'payer' */
+    /** What identifies one caller: the payer, or the network address (of IPv6, its /64). @default 'payer' */
     readonly per?: 'payer' | 'ip'
     /** What happens to calls that cannot be counted. @default 'refuse' */
     readonly onStoreDown?: 'refuse' | 'admit'

@@ -2,7 +2,12 @@
 import type { AgentDef } from '../../domain/agent.js'
 import type { Clock } from '../../ports/clock.js'
 import type { Logger } from '../../ports/logger.js'
-import { COUNTING_MOVES, type SubscriptionStore, type TakeMove } from '../../ports/subscriptions.js'
+import {
+  COUNTING_MOVES,
+  SELLING_MOVES,
+  type SubscriptionStore,
+  type TakeMove,
+} from '../../ports/subscriptions.js'
 import { every, withTimeout } from '../../ports/timeouts-and-aborts.js'
 import { windowsNow } from '../charge/subscription-key.js'
 import { invalid } from './option-checks.js'
@@ -22,7 +27,7 @@ export function boundedSubscriptions(
     answer instanceof Promise ? (withTimeout(clock, STORE_TIMEOUT_MS, answer) as T) : answer
   return {
     get: id => bounded(store.get(id)),
-    put: (id, record) => bounded(store.put(id, record)),
+    putIfAbsent: (id, record) => bounded(store.putIfAbsent(id, record)),
     sweep: nowMs => bounded(store.sweep(nowMs)),
     ...(store.now && { now: () => bounded(store.now!()) }),
     ...(store.delete && { delete: (id: string) => bounded(store.delete!(id)) }),
@@ -32,14 +37,19 @@ export function boundedSubscriptions(
   }
 }
 
-/** @throws SvcError `invalid_options` where an endpoint sells windows with a count of calls, and the store cannot count. */
-export function checkCounting(agent: AgentDef, store: SubscriptionStore | undefined): void {
-  const counted = agent.endpoints.find(({ subscription }) => subscription?.calls !== undefined)
-  const missing = store && COUNTING_MOVES.find(move => typeof store[move] !== 'function')
-  if (counted === undefined || missing === undefined) return
-  throw invalid(
-    `The endpoint '${counted.name}' counts the calls of its windows, and the store of subscriptions has no ${missing}`,
-  )
+/** @throws SvcError `invalid_options` where an endpoint sells windows, and the store lacks a move for them. */
+export function checkMoves(agent: AgentDef, store: SubscriptionStore | undefined): void {
+  if (store === undefined) return
+  const lacks = (moves: readonly (keyof SubscriptionStore)[]) =>
+    moves.find(move => typeof store[move] !== 'function')
+  for (const { name, subscription } of agent.endpoints) {
+    if (!subscription) continue
+    const isCounted = subscription.calls !== undefined
+    const missing = lacks(SELLING_MOVES) ?? (isCounted ? lacks(COUNTING_MOVES) : undefined)
+    if (missing === undefined) continue
+    const does = isCounted ? 'counts the calls of its windows' : 'sells windows'
+    throw invalid(`The endpoint '${name}' ${does}, and the store of subscriptions has no ${missing}`)
+  }
 }
 
 const SWEEP_EVERY_MS = 60_000

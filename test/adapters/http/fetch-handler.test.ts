@@ -156,6 +156,11 @@ describe('a limit by address', () => {
     ])
   })
 
+  it('is one for an IPv6 caller’s /64, however the addresses in it are written', async () => {
+    const addresses = ['2001:db8::1', '2001:DB8:0:0:ffff::2', '2001:db8::3%a', '2001:db8:0:1::1']
+    expect(await statuses({ trustProxy: 1 }, addresses)).toEqual([402, 429, 429, 402])
+  })
+
   it('is refused at start where the option is no function', () => {
     expect(() => handlerOf({ clientAddress: 'cf-connecting-ip' as never })).toThrow('clientAddress')
   })

@@ -72,6 +72,12 @@ describe('an error in a line', () => {
     expect(lines[0]!.err).toMatchObject({ message: '{AAAA…} is odd' })
   })
 
+  it('names no address in a cause that is text, such as a facilitator’s words', () => {
+    const { lines, logger } = recording()
+    quietLogger(logger).warn({ cause: `overspend (account ${PAYER})`, payTo: PAYER }, 'said')
+    expect(lines).toEqual([{ cause: 'overspend (account AAAA…)', payTo: PAYER }])
+  })
+
   it('that refers to itself is logged all the same', () => {
     const { lines, logger } = recording()
     const err: Error & { cause?: unknown } = new Error('round')

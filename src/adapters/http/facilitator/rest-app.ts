@@ -4,6 +4,7 @@
  */
 import Router from '@koa/router'
 import Koa, { type Context, type Middleware } from 'koa'
+import { callerNetwork } from '../../../domain/caller-network.js'
 import { SvcError } from '../../../domain/errors.js'
 import { encodeHeader, isRecord } from '../../../domain/x402.js'
 import type { Logger } from '../../../ports/logger.js'
@@ -164,7 +165,7 @@ function refusalOf(error: unknown, logger: Logger): HttpError {
 const SETTLEMENTS_TO_A_VERIFICATION = 10
 
 async function admit(request: NodeRequest, operation: Operation | 'list', rest: FacilitatorRest) {
-  const address = clientAddressOf(request, rest.trustProxyHops)
+  const address = callerNetwork(clientAddressOf(request, rest.trustProxyHops))
   const perMinute = operation === 'settle' ? SETTLEMENTS_TO_A_VERIFICATION * rest.perMinute : rest.perMinute
   const verdict = await rest.rateLimit.take(`${operation}:${address}`, perMinute)
   if (verdict.admitted) return

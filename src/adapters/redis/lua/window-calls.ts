@@ -55,11 +55,18 @@ local function drop(token)
 end
 `
 
-/** endpoint, expiresAtMs, callsLeft */
+/** endpoint, expiresAtMs, and callsLeft where the window has a count */
 export const SELL = /* lua */ `
-redis.call('DEL', KEYS[1])
-redis.call('HSET', KEYS[1], 'endpoint', ARGV[1], 'expiresAtMs', ARGV[2], 'unused', ARGV[3], 'reserved', 0, 'lapsesMs', 0)
-redis.call('PEXPIREAT', KEYS[1], ARGV[2])
+local name, endpoint, expiresAtMs, callsLeft = KEYS[1], ARGV[1], ARGV[2], ARGV[3]
+if redis.call('EXISTS', name) == 1 then
+  -- Changes nothing, and is a write: from Redis 7.2 on, WAIT counts the replicas that have the last write of its connection.
+  expiresAtMs = redis.call('PEXPIRETIME', name)
+elseif callsLeft then
+  redis.call('HSET', name, 'endpoint', endpoint, 'expiresAtMs', expiresAtMs, 'unused', callsLeft, 'reserved', 0, 'lapsesMs', 0)
+else
+  redis.call('SET', name, expiresAtMs .. ' ' .. endpoint)
+end
+redis.call('PEXPIREAT', name, expiresAtMs)
 `
 
 /** -> endpoint, expiresAtMs, callsLeft */

@@ -1,3 +1,4 @@
+import { callerNetwork } from '../../../domain/caller-network.js'
 import type { RateVerdict } from '../../../ports/rate-limit.js'
 import { type Call, claimedPayer, storeDown } from '../call-record.js'
 import type { ChargeDeps, Rate } from '../charge-deps.js'
@@ -32,7 +33,7 @@ const ADMITTED = { admitted: true } as const
 function verdictOf(deps: ChargeDeps, call: Call, rate: Rate) {
   const { request } = call
   if (rate.per === 'ip')
-    return deps.rateLimit.take(`${rate.bucket}ip:${request.clientAddress}`, rate.perMinute)
+    return deps.rateLimit.take(`${rate.bucket}ip:${callerNetwork(request.clientAddress)}`, rate.perMinute)
   if (request.payment.kind !== 'none') return unverified(deps, call, rate)
   // Unpaid calls are not limited here. Calls that present a window's key are counted by that key.
   return request.subscriptionKey === undefined
@@ -119,5 +120,5 @@ function payerKey({ bucket }: Rate, payer: string): string {
 }
 
 function addressKey(bucket: string, clientAddress: string): string {
-  return `${bucket}address:${clientAddress}`
+  return `${bucket}address:${callerNetwork(clientAddress)}`
 }

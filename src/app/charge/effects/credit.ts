@@ -1,3 +1,4 @@
+import { callerNetwork } from '../../../domain/caller-network.js'
 import { sleep } from '../../../ports/timeouts-and-aborts.js'
 import { thenMaybe } from '../../then-maybe.js'
 import { type Call, storeDown } from '../call-record.js'
@@ -22,7 +23,7 @@ type Taken = 'credited' | 'storeDown' | undefined
 
 function take(deps: ChargeDeps, call: Call): Taken | Promise<Taken> {
   // The facilitator has verified the payer. Where the payer cannot be read, the caller's address replaces it.
-  const creditor = creditorOf(deps, call.payer ?? call.request.clientAddress)
+  const creditor = creditorOf(deps, call.payer ?? callerNetwork(call.request.clientAddress))
   const granted = (isGranted: boolean): Taken => {
     if (!isGranted) return undefined
     call.creditor = creditor

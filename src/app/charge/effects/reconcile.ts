@@ -14,16 +14,25 @@ const PAUSE_MAX_MS = 4_000
  * payment that has landed.
  */
 export async function reconcile(deps: ChargeDeps, call: Call) {
-  const untilMs = call.settlingSinceMs + deps.rules.timeouts.certaintyMs
+  const landing = await untilCertain(deps, call.settlingSinceMs, () => attempt(deps, call))
+  if (landing === 'unknown') call.retryAfterMs = IN_DOUBT_RETRY_MS
+  return landing
+}
+
+/** Asks again with growing pauses, until the chain has decided, certainty took too long, or the server stops. */
+export async function untilCertain(
+  deps: ChargeDeps,
+  sinceMs: number,
+  ask: () => Promise<Landing>,
+): Promise<Landing> {
+  const untilMs = sinceMs + deps.rules.timeouts.certaintyMs
   for (let pauseMs = deps.rules.timeouts.reconcilePauseMs; ; pauseMs = Math.min(2 * pauseMs, PAUSE_MAX_MS)) {
-    const landing = await atMost(deps, untilMs - deps.clock.monotonic(), attempt(deps, call))
-    if (landing === 'found' || landing === 'absent') return landing
+    const landing = await atMost(deps, untilMs - deps.clock.monotonic(), ask())
+    if (landing !== 'unknown') return landing
     const leftMs = untilMs - deps.clock.monotonic()
-    if (leftMs <= 0 || deps.stop.cutting()) break
+    if (leftMs <= 0 || deps.stop.cutting()) return 'unknown'
     await untilCut(deps.stop, sleep(deps.clock, Math.min(pauseMs, leftMs)), undefined)
   }
-  call.retryAfterMs = IN_DOUBT_RETRY_MS
-  return 'unknown'
 }
 
 /** One attempt may take longer than the caller waits. Recovery finds its later result. */

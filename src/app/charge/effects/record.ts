@@ -102,12 +102,15 @@ async function newWindow(deps: ChargeDeps, call: Call, periodMs: number): Promis
   return { key, id: keyId(deps.recordOwner, key), expiresAtMs, callsLeft }
 }
 
-/** Stores the window before its payment settles, so a key that cannot be kept is never charged for. */
+/**
+ * Stores the window before its payment settles, so a key that cannot be kept is never charged for. Only if it is absent: if this
+ * process stands still meanwhile, another one recovers the call, stores the window, and callers use calls of it.
+ */
 export async function storeWindow(
   { subscriptions }: Pick<ChargeDeps, 'subscriptions'>,
   { endpoint }: Pick<Call, 'endpoint'>,
   { id, expiresAtMs, callsLeft }: Omit<SoldWindow, 'key'>,
 ): Promise<void> {
   const counted = callsLeft !== undefined && { callsLeft }
-  await subscriptions.put(id, { endpoint: endpoint.def.name, expiresAtMs, ...counted })
+  await subscriptions.putIfAbsent(id, { endpoint: endpoint.def.name, expiresAtMs, ...counted })
 }

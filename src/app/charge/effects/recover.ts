@@ -7,6 +7,7 @@ import { unseal } from '../claim-name-and-seal.js'
 import { creditorOf, giveCredit } from '../handler-credit.js'
 import { keyId } from '../subscription-key.js'
 import { untilCut } from '../until-cut.js'
+import { untilCertain } from './reconcile.js'
 import { storeWindow } from './record.js'
 import { settlementOf } from './settle.js'
 
@@ -62,9 +63,7 @@ export async function recover(deps: ChargeDeps, call: Call) {
 async function keepWindow(deps: ChargeDeps, call: Call, recorded: Recorded): Promise<void> {
   const { window } = answerOwed(call, recorded)
   if (window === undefined) return
-  const id = keyId(deps.recordOwner, window.key)
-  // A window that is stored may have been used: it keeps its count.
-  if (!(await deps.subscriptions.get(id))) await storeWindow(deps, call, { ...window, id })
+  await storeWindow(deps, call, { ...window, id: keyId(deps.recordOwner, window.key) })
 }
 
 function owed(call: Call, recorded: Recorded): 'found' | 'notKept' {
@@ -95,6 +94,8 @@ async function landingOf(deps: ChargeDeps, call: Call, recorded: Recorded): Prom
   const { payment } = recorded
   if (payment === undefined) return 'unknown'
   const { read, payload, endpoint } = call
+  const sinceMs = deps.clock.monotonic()
+  const look = () => untilCut(deps.stop, deps.chain.lookup(payment.txId, payment), 'unknown' as const)
   if (read?.txId === payment.txId && answerOwed(call, recorded).answer !== undefined) {
     const requirements = endpoint.terms.requirements(read.amount, await deps.facilitator.supported())
     const settlement = await settlementOf(
@@ -102,7 +103,9 @@ async function landingOf(deps: ChargeDeps, call: Call, recorded: Recorded): Prom
       payload!,
       speltAs(payload?.accepted, requirements, deps.network),
     )
-    if (settlement.verdict === 'settled' && !deps.rules.confirmOnChain) return 'found'
+    if (settlement.verdict === 'settled')
+      // The node may be some seconds behind the facilitator.
+      return deps.rules.confirmOnChain ? untilCertain(deps, sinceMs, look) : 'found'
   }
-  return untilCut(deps.stop, deps.chain.lookup(payment.txId, payment), 'unknown')
+  return look()
 }

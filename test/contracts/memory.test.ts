@@ -104,7 +104,7 @@ describe('memory is bounded', () => {
 
   it('full of answers in doubt admits nothing new until one is proved dead, and still gives every answer that is owed', async () => {
     const clock = testClock()
-    const store = memoryChargeStore({ clock, settlingBytesMax: 100_000 })
+    const store = memoryChargeStore({ clock, settlingBytesMax: 4 * (30_000 + 1_750) })
     const settle = async (at: number) => {
       await store.open({ ...hold(at), leaseMs: 1_000 })
       const payment = { txId: `p${at}`, firstValid: 1n, lastValid: 2n }

@@ -6,13 +6,13 @@ import { json, shownText, writeResult } from './output.js'
 
 /** Events as lines, text and bytes as they are. With `asJson`, one JSON line for each event or piece, and one at the end. */
 export async function printStream(result: StreamResult, asJson: boolean): Promise<void> {
-  const { status, payment, attempts, replayed, warnings } = result
+  const { status, payment, attempts, replayed, sentTxId, warnings } = result
   let complete = false
   try {
     for await (const piece of piecesOf(result)) await write(asJson ? `${json(piece)}\n` : plain(piece))
     complete = true
   } finally {
-    const head = { status, payment, attempts, replayed, warnings, complete }
+    const head = { status, payment, attempts, replayed, sentTxId, warnings, complete }
     if (asJson) await write(`${json(head)}\n`)
   }
 }

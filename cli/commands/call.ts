@@ -5,6 +5,7 @@
 import type { Command } from 'commander'
 import type { ActiveSubscription, CallResult, Network, StreamResult } from '../../src/client.js'
 import { SvcError } from '../../src/domain/errors.js'
+import { isRecord } from '../../src/domain/x402.js'
 import {
   headerArgument,
   headersOf,
@@ -96,20 +97,30 @@ async function call(url: string, flags: CallFlags): Promise<void> {
     noteReceipt(result, client.activeSubscriptions[0])
     printData(result.data)
   } catch (error) {
+    noteKey(error)
     throw withNetworkHint(error)
   } finally {
     process.off('SIGINT', interrupt)
   }
 }
 
+function noteKey(error: unknown): void {
+  const { charged, idempotencyKey } = error instanceof SvcError && isRecord(error.detail) ? error.detail : {}
+  if ((charged !== 'yes' && charged !== 'maybe') || typeof idempotencyKey !== 'string') return
+  note(
+    `To ask for the answer again, repeat the call with --idempotency-key ${printable(idempotencyKey)}. A seller that did not keep the answer charges again.`,
+  )
+}
+
 function noteReceipt(result: CallResult | StreamResult, window: ActiveSubscription | undefined): void {
-  const { payment, status, attempts, replayed, warnings = [] } = result
+  const { payment, status, attempts, replayed, sentTxId, warnings = [] } = result
   note(
     ...columns([
       ['price', payment ? `$${payment.usd ?? '?'}${replayed ? ', paid earlier' : ''}` : 'nothing'],
       ['status', String(status)],
       ['attempts', attempts === 1 ? undefined : String(attempts)],
       ['transaction', payment?.txId],
+      ['sent besides', sentTxId && `${sentTxId}; the seller says that it did not take this payment`],
       ['amount', payment?.amount && `${payment.amount} base units of asset ${payment.asset}`],
       ['window ends', window?.expiresAt === undefined ? undefined : new Date(window.expiresAt).toISOString()],
       ['calls left', window?.remaining?.toString()],

@@ -304,8 +304,8 @@ export const MADE_UP = [
     edits: [
       {
         file: 'src/app/client/spending-limits.ts',
-        find: 'if (maxPrice === undefined || amount <= maxPrice) return undefined',
-        replace: 'if (maxPrice === undefined || amount <= maxPrice + 1n) return undefined',
+        find: 'maxPrice !== undefined && amount > maxPrice)',
+        replace: 'maxPrice !== undefined && amount > maxPrice + 1n)',
       },
     ],
   },

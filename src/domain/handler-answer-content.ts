@@ -1,15 +1,12 @@
 /** The content of a delivered answer, for transports that carry data instead of bytes. */
 import type { Answer } from './handler-answer.js'
-import { deeperThan } from './json-depth.js'
+import { deeperThan, JSON_DEPTH_MAX } from './json-depth.js'
 import { mayHoldUnusualNumbers, plainNumbers } from './json-numbers.js'
 
 export type AnswerContent =
   | { readonly kind: 'json'; readonly value: unknown; readonly text: string }
   | { readonly kind: 'text'; readonly text: string }
   | { readonly kind: 'bytes'; readonly base64: string; readonly mediaType: string }
-
-/** A deeper value can be parsed, but cannot be written again. */
-const DEPTH_MAX = 512
 
 /**
  * A body that claims to be JSON but is not becomes text. So does JSON with a number that would be written as another
@@ -23,7 +20,7 @@ export function contentOf({ headers, body }: Answer): AnswerContent {
     return { kind: 'bytes', base64, mediaType: mediaType || 'application/octet-stream' }
   }
   const text = typeof body === 'string' ? body : bytesOf(body).toString('utf8')
-  if (!isJson || deeperThan(text, DEPTH_MAX)) return { kind: 'text', text }
+  if (!isJson || deeperThan(text, JSON_DEPTH_MAX)) return { kind: 'text', text }
   try {
     const value: unknown = JSON.parse(text)
     return { kind: 'json', value: mayHoldUnusualNumbers(text) ? plainNumbers(value) : value, text }

@@ -5,6 +5,7 @@
  * @see x402 v2
  */
 import { textFromBase64, textToBase64 } from './base64.js'
+import { jsonIn } from './json-depth.js'
 import { parseBaseUnits } from './money.js'
 import { isIdOf, type NetworkFacts } from './network.js'
 
@@ -108,10 +109,13 @@ export function encodeHeader(value: unknown): string {
 const BASE64 = /^[A-Za-z0-9+/]+={0,2}$/
 
 /** Decodes the JSON object in a header; `undefined` where the text is not standard base64 of a JSON object. */
-export function decodeHeader(text: string): Record<string, unknown> | undefined {
+export function decodeHeader(
+  text: string,
+  parse: (json: string) => unknown = JSON.parse,
+): Record<string, unknown> | undefined {
   if (!BASE64.test(text)) return undefined
   try {
-    const value: unknown = JSON.parse(textFromBase64(text))
+    const value = parse(textFromBase64(text))
     return isRecord(value) ? value : undefined
   } catch {
     return undefined
@@ -121,10 +125,10 @@ export function decodeHeader(text: string): Record<string, unknown> | undefined 
 /**
  * Like `decodeHeader`, but also accepts base64url, which some sellers write. Use it for answers only: every x402
  * server reads a payment header as standard base64. A lenient server would accept payments that a proxy or a second
- * server of the same seller refuses.
+ * server of the same seller refuses. An answer that is nested too deep to be sent back is `undefined`, too.
  */
 export function decodeAnswerHeader(text: string): Record<string, unknown> | undefined {
-  return decodeHeader(text.replaceAll('-', '+').replaceAll('_', '/'))
+  return decodeHeader(text.replaceAll('-', '+').replaceAll('_', '/'), jsonIn)
 }
 
 export function isRecord(value: unknown): value is Record<string, unknown> {

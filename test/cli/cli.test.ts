@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { ALGORAND_TESTNET, TESTNET } from '../../src/domain/network.js'
+import { declaredIdentifier } from '../../src/domain/payment-identifier.js'
 import { ANSWER, failure, honest, marketForFile, PRICE, quote, type Script } from '../client/market.js'
 import { ended, firstLine, start, svc } from './run.js'
 
@@ -188,6 +189,17 @@ describe('svc call', () => {
       expect(spent()).toBe(amount)
     })
   }
+
+  it('charged without an answer, by a seller that keeps keys: names the key to send again', async () => {
+    const { env } = wallet()
+    const { url, paid } = await market.seller(async (seen, shop) => {
+      if (seen.payment) return dropped(seen, shop)
+      return quote({ accepts: [shop.entry()], extensions: { 'payment-identifier': declaredIdentifier() } })
+    })
+    const { code, stderr } = await svc(['call', url, '--max-price', '1'], env)
+    const key = paid()[0]?.headers['idempotency-key']
+    expect({ code, stderr }).toEqual({ code: 4, stderr: expect.stringContaining(`--idempotency-key ${key}`) })
+  })
 
   it('a broken mnemonic is not repeated', async () => {
     const words = market.sandbox.wallet.mnemonic.split(' ')

@@ -6,7 +6,7 @@ import type { HttpReply } from '../../src/app/client/send-request.js'
 import { CAIP2, TESTNET, USDC_ASSET_ID } from '../../src/domain/network.js'
 import { encodeHeader, type PaymentRequirements } from '../../src/domain/x402.js'
 import type { SignedPayment } from '../../src/ports/payment-signer.js'
-import { failed, OTHERS, OURS, replay, reply, signed } from '../support/seller-replies.js'
+import { failed, OTHERS, OURS, overA2a, replay, reply, signed } from '../support/seller-replies.js'
 
 const PAY_TO = 'R'.repeat(58)
 const settled = (status: number, over: object = {}) =>
@@ -50,7 +50,11 @@ describe('a delivery says of its payment', () => {
     ),
   ]
   it.each(cases)('%s: %s', (charged, _, of, everLost) => {
-    expect(chargedBy({ reply: of, everLost }, signed)).toBe(charged)
+    expect(chargedBy({ reply: of, everLost }, signed, true)).toBe(charged)
+    expect(chargedBy({ reply: overA2a(of), everLost }, signed, true)).toBe(charged)
+    // Nobody else has used a key that this call made.
+    const withNewKey = of && isSuccess(of) ? 'yes' : charged
+    expect(chargedBy({ reply: of, everLost }, signed, false)).toBe(withNewKey)
   })
 
   it('nothing good where it was sent elsewhere, or was no last answer', () => {

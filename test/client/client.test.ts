@@ -11,7 +11,7 @@ import {
   USDC_ASSET_ID,
 } from '../../src/client.js'
 import vectors from '../vectors/payments.json' with { type: 'json' }
-import { ANSWER, failure, honest, marketForFile, PRICE, PRICE_USD, type Script } from './market.js'
+import { ANSWER, failure, honest, marketForFile, PRICE, PRICE_USD, type Script, type Shop } from './market.js'
 
 const market = marketForFile()
 
@@ -129,10 +129,12 @@ describe('call', () => {
     expect(seller.paid()[0]?.headers['idempotency-key']).toBe('order-7')
   })
 
+  const deep = (levels: number) => '['.repeat(levels) + ']'.repeat(levels)
   const bodies: [string, Record<string, string>, string | Uint8Array, unknown, boolean][] = [
     ['JSON', { 'content-type': 'application/json; charset=utf-8' }, '{"a":[1]}', { a: [1] }, false],
     ['problem JSON', { 'content-type': 'application/vnd.x+json' }, '[]', [], false],
     ['broken JSON', { 'content-type': 'application/json' }, '{"a":', '{"a":', true],
+    ['JSON that nests too deep', { 'content-type': 'application/json' }, deep(513), deep(513), true],
     ['text', { 'content-type': 'text/plain' }, 'straße', 'straße', false],
     ['bytes', { 'content-type': 'image/png' }, new Uint8Array([0, 255]), new Uint8Array([0, 255]), false],
     ['nothing', {}, '', null, false],
@@ -158,6 +160,18 @@ describe('what fails', () => {
       status: 404,
       detail: { status: 404, body: { error: { code: 'not_found', message: 'It is not_found' } } },
     })
+  })
+
+  it('holds little of what a seller writes: 2,000 characters of its reason, a JSON body of 65,536', async () => {
+    const { client } = market.payer()
+    const failed = async (length: number) => {
+      const seller = await market.seller(() => failure(404, 'not_found', {}, { message: 'x'.repeat(length) }))
+      return client.call(seller.url, {}).catch((error: SvcError) => error) as Promise<SvcError>
+    }
+    const { message, detail } = await failed(1_000_000)
+    expect(message.length).toBeLessThan(2_100)
+    expect(JSON.stringify(detail).length).toBeLessThan(4_200)
+    expect((await failed(60_000)).detail).toMatchObject({ body: { error: { code: 'not_found' } } })
   })
 
   it('without a key fails before any request', async () => {
@@ -198,6 +212,11 @@ describe('what fails', () => {
       'invalid_request',
     ],
     ['a limit that is no price', async () => new SvcClient({ maxPrice: '0.0000001' }), 'invalid_price'],
+    [
+      'such a limit of a call',
+      () => payer().call('https://agent.example/', {}, { maxPrice: 'little' }),
+      'invalid_price',
+    ],
     ['an unknown network', async () => new SvcClient({ network: 'devnet' as never }), 'invalid_options'],
     ['no attempts', async () => new SvcClient({ retry: { attempts: 0 } }), 'invalid_options'],
     [
@@ -243,9 +262,10 @@ describe('discover', () => {
 describe('a subscription', () => {
   const KEY = 'window-key-1'
   const EXPIRES = new Date(Date.now() + 60_000).toISOString()
+  const asked = (shop: Shop) => shop.challenge(shop.entry({ extra: { subscriptionPeriod: '1m' } }))
   const subscription: Script = (seen, shop) => {
     if (seen.headers['x-svc-subscription'] === KEY) return ANSWER
-    if (!seen.payment) return shop.challenge(shop.entry())
+    if (!seen.payment) return asked(shop)
     return shop.sell(seen.payment, { 'x-svc-subscription': KEY, 'x-svc-subscription-expires': EXPIRES })
   }
 
@@ -310,11 +330,15 @@ describe('a subscription', () => {
     expect(seller.seen[0]?.headers).not.toHaveProperty('x-svc-subscription')
   })
 
-  it('that issues no key is none', async () => {
+  it('that issues no key is none, and one that the quote does not offer is not paid', async () => {
     const { client, spent } = market.payer()
-    await expect(client.subscribe((await market.seller(honest)).url, {})).rejects.toMatchObject({
+    const perCall = await market.seller(honest)
+    await expect(client.subscribe(perCall.url, {})).rejects.toMatchObject({ code: 'not_a_subscription' })
+    expect(perCall.paid()).toEqual([])
+    const keyless: Script = (seen, shop) => (seen.payment ? shop.sell(seen.payment) : asked(shop))
+    await expect(client.subscribe((await market.seller(keyless)).url, {})).rejects.toMatchObject({
       code: 'not_a_subscription',
-      detail: { amount: '10000' },
+      detail: { amount: '10000', charged: 'yes' },
     })
     expect(spent()).toBe(PRICE)
     await expect(client.subscribe((await market.seller(() => ANSWER)).url)).rejects.toMatchObject({

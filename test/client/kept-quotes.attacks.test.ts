@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest'
 import { type ClientOptions, memorySpendLedger } from '../../src/client.js'
 import { decodeHeader } from '../../src/domain/x402.js'
 import {
+  deepQuote,
   distinctPayments,
   failure,
   fastRetry,
@@ -158,6 +159,14 @@ describe('other terms than those of the kept quote', () => {
   })
 })
 
+it('a quote that nests too deep after the first payment: the error names that payment', async () => {
+  const { call, payments } = await changing((_, shop) => deepQuote(shop.entry()))
+  const error = await call().catch(error => error)
+  expect(error).toMatchObject({ code: 'call_failed', status: 402 })
+  expect(error.detail).toMatchObject({ charged: 'no', txId: txIdIn(payments()[0]!) })
+  expect(() => JSON.stringify(error.detail)).not.toThrow()
+})
+
 it('a seller that lands the first payment and answers for the second: the result names the one that landed', async () => {
   const { call, client, payments, spent } = await changing(async (seen, shop) => {
     if (!seen.payment || amountOf(seen.payment) !== CHEAPER.toString()) return asks(shop, CHEAPER)
@@ -173,6 +182,22 @@ it('a seller that lands the first payment and answers for the second: the result
   const claimed = client.receipts.toJSON().filter(({ charged }) => charged === 'yes')
   expect(claimed.map(({ txId }) => txId)).toContain(txIdIn(first!))
   expect(claimed.map(({ txId }) => txId)).not.toContain(txIdIn(second!))
+})
+
+it('a seller that answers for the second payment and then lands the first: the books follow the chain', async () => {
+  const options = { maxPrice: '$0.05', maxPerDay: '$0.06' }
+  const { call, client, seller, payments } = await changing((seen, shop) => {
+    const pays = seen.payment && amountOf(seen.payment) === DEARER.toString()
+    return pays ? { status: 200, body: '{"done":true}' } : asks(shop, DEARER)
+  }, options)
+  await call()
+  const books = () => client.receipts.toJSON().map(({ charged }) => charged)
+  expect(books()).toEqual(['yes', 'no', 'yes'])
+  expect(await land(payments())).toBe(1)
+  market.sandbox.advanceRounds(300)
+  // A call that needs room has the chain asked.
+  expect((await client.estimate(seller.url, {})).refusal?.code).toBe('daily_cap_reached')
+  expect(books()).toEqual(['yes', 'yes', 'no'])
 })
 
 describe('a seller that refuses every payment and lands all of them gets one a call', () => {

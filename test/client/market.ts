@@ -171,6 +171,12 @@ export function quote(challenge: Readonly<Record<string, unknown>>): Answer {
   }
 }
 
+/** A 402 with this entry that `JSON.parse` reads, and that `JSON.stringify` has too small a stack for. */
+export function deepQuote(entry: Readonly<Record<string, unknown>>): Answer {
+  const text = JSON.stringify({ x402Version: 2, accepts: [{ ...entry, extra: { deep: '' } }] })
+  return { status: 402, body: text.replace('""', '['.repeat(20_000) + ']'.repeat(20_000)) }
+}
+
 export function failure(
   status: number,
   code: string,

@@ -5,6 +5,7 @@ import { encodeHeader } from '../../src/domain/x402.js'
 import {
   ANSWER,
   type Answer,
+  deepQuote,
   fastRetry,
   honest,
   type Market,
@@ -110,6 +111,7 @@ describe('pays nothing when', () => {
       () => ({ status: 402, headers: { 'PAYMENT-REQUIRED': '{"accepts":[]}' } }),
     ],
     ['there is no quote', 'unreadable_quote', () => ({ status: 402 })],
+    ['it nests too deep to be sent back', 'unreadable_quote', (_, shop) => deepQuote(shop.entry())],
     [
       'prose asks to be paid',
       'unreadable_quote',

@@ -60,6 +60,7 @@ async function bought(
   return { ...outcome, booked, updates }
 }
 
+const keyed = { headers: { 'Idempotency-Key': 'order-7' } }
 const OUR_PAYMENT = { txId: OURS, amount, asset, usd: Number(amount) / 1e6 }
 
 describe('a purchase', () => {
@@ -74,7 +75,6 @@ describe('a purchase', () => {
   })
 
   it('warns of a key of the caller’s that the quote does not offer to keep, unless the answer is a replay', async () => {
-    const keyed = { headers: { 'Idempotency-Key': 'order-7' } }
     const unkept = expect.objectContaining({ code: 'idempotency_not_offered' })
     expect((await bought(delivered(reply(200)), keyed)).result?.warnings).toContainEqual(unkept)
     expect((await bought(delivered(reply(200)))).result?.warnings).not.toContainEqual(unkept)
@@ -83,8 +83,8 @@ describe('a purchase', () => {
 
   it('tells of a replay by the payment of then, and keeps its own counted', async () => {
     const then = { txId: OTHERS, amount: '18446744073709551615', asset: '5' }
-    const { result, booked, updates } = await bought(delivered(replay(then)))
-    expect(result).toMatchObject({ replayed: true, payment: then })
+    const { result, booked, updates } = await bought(delivered(replay(then)), keyed)
+    expect(result).toMatchObject({ replayed: true, payment: then, sentTxId: OURS })
     expect(result?.warnings).toEqual([])
     expect(booked).toEqual(['attached', 'looked up'])
     expect(updates).toEqual([{ charged: 'no', status: 200 }])
@@ -102,19 +102,29 @@ describe('a purchase', () => {
     [{ txId: OTHERS, amount: '9'.repeat(21), asset: '5' }, { txId: OTHERS }],
     [{}, undefined],
   ])('reads of the payment of then what is readable: %j', async (receipt, payment) => {
-    const { result } = await bought(delivered(replay(receipt)))
+    const { result } = await bought(delivered(replay(receipt)), keyed)
     expect(result?.replayed).toBe(true)
     expect(result?.payment).toEqual(payment)
   })
 
   it('knows no payment of then where the replay has no receipt', async () => {
-    const { result } = await bought(delivered(replay()))
+    const { result } = await bought(delivered(replay()), keyed)
     expect(result).toMatchObject({ replayed: true })
     expect(result?.payment).toBeUndefined()
   })
 
+  it('is charged for a replay of a key that it made itself, and says that the receipt is another’s', async () => {
+    const then = { txId: OTHERS, amount: '1', asset }
+    const { result, booked, updates } = await bought(delivered(replay(then)))
+    expect(result).toMatchObject({ replayed: false, payment: OUR_PAYMENT })
+    expect(result?.warnings.map(({ code }) => code)).toEqual(['receipt_mismatch', 'receipt_mismatch'])
+    expect(booked).toEqual(['attached', 'spent'])
+    expect(updates).toEqual([{ charged: 'yes', status: 200 }])
+  })
+
   it('whose own payment landed is no replay, whatever the seller calls it', async () => {
-    const { result, booked, updates } = await bought(delivered(replay({ txId: OTHERS })), { landed: true })
+    const landed = { ...keyed, landed: true }
+    const { result, booked, updates } = await bought(delivered(replay({ txId: OTHERS })), landed)
     expect(result).toMatchObject({ replayed: false, payment: OUR_PAYMENT })
     expect(result?.warnings).toContainEqual({
       code: 'receipt_mismatch',
@@ -126,7 +136,12 @@ describe('a purchase', () => {
 
   it('without an answer is told as one that may have been charged', async () => {
     const { error, booked, updates } = await bought(delivered(undefined, true))
-    expect(error).toMatchObject({ code: 'network_error' })
+    // The quote does not offer keys: to send one again would pay again.
+    expect(error).toMatchObject({
+      code: 'network_error',
+      detail: { cause: 'reset', charged: 'maybe', txId: OURS },
+    })
+    expect(error.detail).not.toHaveProperty('idempotencyKey')
     expect(booked).toEqual(['attached', 'looked up'])
     expect(updates.map(update => Object.entries(update))).toEqual([[['charged', 'maybe']]])
   })

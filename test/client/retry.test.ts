@@ -9,6 +9,7 @@ import {
 } from '../../src/app/client/send-with-retries.js'
 import { systemClock } from '../../src/ports/clock.js'
 import { systemRandom } from '../../src/ports/random.js'
+import { overA2a } from '../support/seller-replies.js'
 
 const request = { url: new URL('https://agent.example/'), method: 'POST', headers: {} }
 const policy = { attempts: 3, baseMs: 0, maxMs: 0 }
@@ -219,12 +220,15 @@ describe('a request is sent', () => {
   ]
   for (const [name, steps, attempts, status, everLost] of cases) {
     it(name, async () => {
-      const delivery = await deliver(depsFor(scripted(...steps)), request, 60_000, payment)
-      expect({ ...delivery, reply: delivery.reply?.status }).toMatchObject({
-        attempts,
-        reply: status,
-        everLost,
-      })
+      const rpc = steps.map(sent => (sent.kind === 'lost' ? sent : { ...sent, reply: overA2a(sent.reply) }))
+      for (const sent of [steps, rpc]) {
+        const delivery = await deliver(depsFor(scripted(...sent)), request, 60_000, payment)
+        expect({ ...delivery, reply: delivery.reply?.status }).toMatchObject({
+          attempts,
+          reply: status,
+          everLost,
+        })
+      }
     })
   }
 

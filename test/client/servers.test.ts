@@ -7,7 +7,15 @@ import { HTTPFacilitatorClient } from '@x402/core/server'
 import { paymentMiddleware, x402ResourceServer } from '@x402/hono'
 import { Hono } from 'hono'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { ALGORAND_TESTNET, defineAgent, defineEndpoint, type SvcServer, serve } from '../../src/index.js'
+import {
+  ALGORAND_TESTNET,
+  defineAgent,
+  defineEndpoint,
+  type SvcError,
+  type SvcServer,
+  serve,
+} from '../../src/index.js'
+import { gated } from '../support/gate.js'
 import { marketForFile, PRICE, PRICE_USD } from './market.js'
 
 const market = marketForFile()
@@ -16,6 +24,7 @@ let official: Server
 let ourUrl: string
 let officialUrl: string
 let runs = 0
+const slow = gated()
 
 beforeAll(async () => {
   const { url, seller } = market.sandbox
@@ -39,6 +48,7 @@ beforeAll(async () => {
         subscription: { price: '$0.05', period: '1d' },
         handler: () => ({ open: true }),
       }),
+      slow.endpoint,
       defineEndpoint({
         name: 'broken',
         price: '$0.01',
@@ -99,6 +109,47 @@ describe('our server', () => {
     expect(spent()).toBe(PRICE)
     // The payment of the second call was handed over as well: it counts while it can land.
     expect(client.spentToday).toBe(2 * PRICE_USD)
+  })
+
+  it('gives an answer that was lost to who sends the key of the error again, and is paid once', async () => {
+    let isLost = true
+    const cutting: typeof fetch = async (url, init) => {
+      const reply = await fetch(url, init)
+      if (isLost && 'PAYMENT-SIGNATURE' in (init?.headers ?? {})) throw new Error('cut')
+      return reply
+    }
+    const { client, spent } = market.payer({ fetchImpl: cutting, retry: false })
+    const call = (options = {}) => client.call(`${ourUrl}/echo`, { text: 'lost' }, options)
+    const { detail } = (await call().catch((error: SvcError) => error)) as SvcError
+    expect(detail).toMatchObject({ charged: 'yes', idempotencyKey: expect.stringMatching(/^[0-9a-f]{32}$/) })
+    isLost = false
+    const { idempotencyKey, txId } = detail as { idempotencyKey: string; txId: string }
+    const again = await call({ idempotencyKey })
+    expect(again).toMatchObject({ data: { said: 'lost' }, replayed: true, payment: { txId } })
+    expect(spent()).toBe(PRICE)
+  })
+
+  it('answers over A2A a call whose first attempt a gateway gave up on', async () => {
+    const answered: number[] = []
+    const gateway: typeof fetch = async (url, init) => {
+      const sent = fetch(url, init)
+      if (!('PAYMENT-SIGNATURE' in (init?.headers ?? {}))) return sent
+      await slow.entered()
+      const reply = answered.length > 0 ? await sent : new Response('Gateway Timeout', { status: 504 })
+      if (answered.push(reply.status) > 1) slow.open()
+      return reply
+    }
+    const { client, spent } = market.payer({ fetchImpl: gateway })
+    const parts = [{ kind: 'data', data: {} }]
+    const message = { kind: 'message', messageId: '1', role: 'user', parts, metadata: { skillId: 'slow' } }
+    const request = { jsonrpc: '2.0', id: 1, method: 'message/send', params: { message } }
+    const { data, attempts } = await client.call(`${ourUrl}/a2a`, request)
+    expect({ attempts, answered, data }).toMatchObject({
+      attempts: 3,
+      answered: [504, 409, 200],
+      data: { result: { status: { state: 'completed' } } },
+    })
+    expect(spent()).toBe(PRICE)
   })
 
   it('takes a GET', async () => {

@@ -1,5 +1,5 @@
 /** Limits hold whatever happens at once, whatever fails, and whatever sellers say. */
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { memorySpendLedger } from '../../src/client.js'
 import { encodeHeader } from '../../src/domain/x402.js'
 import { PAYMENT_LIFE_MAX_MS } from '../../src/ports/spend-ledger.js'
@@ -18,6 +18,16 @@ describe('the daily limit', () => {
     expect(client.spentToday).toBe(0.05)
     expect(client.remainingToday).toBe(0)
     expect(distinctPayments(seller).size).toBe(5)
+  })
+
+  it('is not forgotten where the time of day jumps ahead', async () => {
+    const { client } = market.payer({ maxPerDay: '$0.01' })
+    const seller = await market.seller(honest)
+    await client.call(seller.url, {})
+    const nowMs = Date.now() + 25 * 3_600_000
+    const jump = vi.spyOn(Date, 'now').mockImplementation(() => nowMs)
+    const again = client.call(seller.url, {}).finally(() => jump.mockRestore())
+    await expect(again).rejects.toMatchObject({ code: 'daily_cap_reached' })
   })
 
   it('is shared by clients that share a ledger', async () => {
@@ -106,7 +116,7 @@ describe('the memory ledger', () => {
   const payment = { network: 'testnet', txId: 'A', firstValid: 1n, lastValid: 10n } as const
 
   it('forgets what is 24 hours old, to the millisecond', () => {
-    const clock = { nowMs: 5_000, now: () => clock.nowMs }
+    const clock = { nowMs: 5_000, monotonic: () => clock.nowMs }
     const ledger = memorySpendLedger(clock)
     ledger.reserve({ id: 'a', amount: 3n }, 3n)
     ledger.attach('a', payment)
@@ -119,7 +129,7 @@ describe('the memory ledger', () => {
   })
 
   it('forgets a reservation that nobody ended, after 24 hours and not before', () => {
-    const clock = { nowMs: 0, now: () => clock.nowMs }
+    const clock = { nowMs: 0, monotonic: () => clock.nowMs }
     const ledger = memorySpendLedger(clock)
     ledger.reserve({ id: 'a', amount: 2n }, undefined)
     clock.nowMs = DAY_MS - 1
@@ -131,7 +141,7 @@ describe('the memory ledger', () => {
   })
 
   it('forgets each spend in its own time, in whatever order they were settled', () => {
-    const clock = { nowMs: 0, now: () => clock.nowMs }
+    const clock = { nowMs: 0, monotonic: () => clock.nowMs }
     const ledger = memorySpendLedger(clock)
     const times = [0, 700, 5_000, 60_000]
     for (const [at, ms] of times.entries()) {

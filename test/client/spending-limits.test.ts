@@ -42,6 +42,18 @@ describe('the price limit', () => {
     expect(settled()).toBe(0)
   })
 
+  it('is the lower one of the client’s and the call’s', async () => {
+    const { limits } = make({ maxPrice: 10_000n })
+    for (const [amount, maxPrice, told] of [
+      ['5001', 5_000n, '$0.005001, the limit is $0.005;'],
+      ['10001', 20_000n, '$0.010001, the limit is $0.01;'],
+    ] as const) {
+      const refused = limits.reserve(asking(amount), { maxPrice })
+      await expect(refused).rejects.toMatchObject({ message: expect.stringContaining(told) })
+    }
+    await make({}).limits.reserve(asking('5000'), { maxPrice: 5_000n })
+  })
+
   it('admits its own amount', async () => {
     const { limits, ledger } = make({ maxPrice: 10_000n })
     expect(await limits.refusalOf(asking('10000'))).toBeUndefined()
@@ -115,7 +127,7 @@ describe('a reservation', () => {
     const never = gate()
     const { limits } = make({ maxPerDay: 1n }, {}, () => never.opened)
     const giveUp = new AbortController()
-    const reserved = limits.reserve(asking('2'), giveUp.signal)
+    const reserved = limits.reserve(asking('2'), { signal: giveUp.signal })
     giveUp.abort()
     await expect(reserved).rejects.toMatchObject({
       code: 'aborted',

@@ -273,7 +273,7 @@ describe('a key', () => {
     const serve = { idempotency: { onLostResponse: 'replay' as const } }
     const { client, url, seller, spent } = await buying(failing, { serve })
     const { body } = await client.stream(url, {}, { idempotencyKey })
-    await expect(textOf(body)).rejects.toMatchObject({ code: 'stream_broken' })
+    await expect(textOf(body)).rejects.toMatchObject({ code: 'stream_broken', detail: { idempotencyKey } })
     await endedPaid(seller).toBeDefined()
     await expect(client.stream(url, {}, { idempotencyKey })).rejects.toMatchObject({
       status: 409,

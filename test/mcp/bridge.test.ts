@@ -5,11 +5,15 @@ import type { AddressInfo } from 'node:net'
 import { fileURLToPath } from 'node:url'
 import { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js'
+import { InMemoryTransport } from '@modelcontextprotocol/sdk/inMemory.js'
+import { ToolListChangedNotificationSchema } from '@modelcontextprotocol/sdk/types.js'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { toolServer } from '../../src/adapters/mcp/tool-server.js'
 import { bridgeTo } from '../../src/app/client/mcp-bridge.js'
 import { defineEndpoint, SvcClient } from '../../src/index.js'
 import { svc } from '../cli/run.js'
 import type { RpcResult } from '../support/doors.js'
+import { gated } from '../support/gate.js'
 import { NOTHING, onePayment, watchLedger } from '../support/official.js'
 import { open, openSeller, type Seller } from '../support/seller.js'
 
@@ -191,13 +195,124 @@ describe('the bridge', () => {
     }
   }
 
-  it('offers no tool under a name that is none, or under a free tool’s', async () => {
-    const entry = { url: 'https://a.example/x', method: 'POST', price: '$1' }
+  it('pays no more than its tool says, and tells the price that the agent has now', async () => {
+    const { algodUrl, wallet } = seller.sandbox
+    let isStale = true
+    const client = new SvcClient({
+      mnemonic: wallet.mnemonic,
+      network: 'testnet',
+      algodUrl,
+      async fetchImpl(url, init) {
+        const reply = await fetch(url, init)
+        if (!isStale || !String(url).endsWith('/svc.json')) return reply
+        return new Response((await reply.text()).replaceAll('"$0.01"', '"$0.001"'))
+      },
+    })
+    const toolbox = await bridgeTo(`${seller.url}/api`, client)
+    const desk = new Client({ name: 'desktop', version: '1.0.0' })
+    clients.push(desk)
+    const changed = new Promise<void>(resolve =>
+      desk.setNotificationHandler(ToolListChangedNotificationSchema, () => resolve()),
+    )
+    const [ours, theirs] = InMemoryTransport.createLinkedPair()
+    await toolServer({ ...toolbox, version: '1', broke() {} }).connect(ours as never)
+    await desk.connect(theirs)
+    const described = async () => (await desk.listTools()).tools[0]?.description
+    const shout = () => desk.callTool({ name: 'text_shout', arguments: { text: 'hi' } })
+    expect(await described()).toContain('Costs $0.001 ')
+    isStale = false
+    const moved = watchLedger(seller.sandbox, wallet.address)
+    expect(await shout()).toMatchObject({
+      structuredContent: {
+        error: {
+          code: 'price_above_max',
+          message: expect.stringMatching(
+            /costs \$0\.01, the limit is \$0\.001; nothing was paid\. The agent now lists it at '\$0\.01'$/,
+          ),
+        },
+      },
+    })
+    expect(moved()).toEqual(NOTHING)
+    await changed
+    expect(await described()).toContain('Costs $0.01 ')
+    // A price that nobody has named stays refused.
+    expect((await desk.listTools()).tools[1]?.description).toContain('Costs $0.001 ')
+    expect(await shout()).toMatchObject({ structuredContent: { shouted: 'HI' } })
+    expect(moved()).toMatchObject({ paid: 10_000n })
+  })
+
+  describe('over a call that was cancelled', () => {
+    /** The bridge to a seller that keeps answers, and a door in its handler and in the bridge's own requests. */
+    async function bridged(onPaid: (url: string, init?: RequestInit) => Promise<Response> = fetch) {
+      const { endpoint, ...door } = gated()
+      const agent = await open([endpoint], {
+        sandbox: seller.sandbox,
+        idempotency: { onLostResponse: 'replay' },
+      })
+      const { address, mnemonic } = seller.sandbox.accounts(`cancelling ${agent.url}`)
+      const fetchImpl: typeof fetch = (url, init) =>
+        'PAYMENT-SIGNATURE' in (init?.headers ?? {}) ? onPaid(String(url), init) : fetch(url, init)
+      const { algodUrl } = seller.sandbox
+      const client = new SvcClient({ mnemonic, network: 'testnet', algodUrl, fetchImpl, retry: false })
+      const { call: callTool } = await bridgeTo(agent.url, client)
+      const moved = watchLedger(seller.sandbox, address)
+      const ask = (signal = call.signal, args = {}) => callTool({ ...call, signal, name: 'slow', args })
+      return { ask, moved, agent, door }
+    }
+
+    it('gives the paid answer to who asks again, and pays once', async () => {
+      const { ask, moved, agent, door } = await bridged()
+      const cancel = new AbortController()
+      const cancelled = ask(cancel.signal)
+      await door.entered()
+      cancel.abort()
+      const again = ask()
+      door.open()
+      expect(await again).toMatchObject({ structuredContent: { done: true } })
+      await cancelled
+      expect(moved()).toMatchObject({ paid: 10_000n })
+      // Who got the answer, and asks once more, asks for another one.
+      expect(await ask()).toMatchObject({ structuredContent: { done: true } })
+      expect(moved()).toMatchObject({ paid: 20_000n })
+      expect(agent.ended.filter(({ charged }) => charged === 'yes')).toHaveLength(2)
+    })
+
+    it('before its payment was sent pays nothing, and keeps nothing', async () => {
+      const { ask, moved, door } = await bridged()
+      door.open()
+      const cancelled = await ask(AbortSignal.abort())
+      expect(cancelled).toMatchObject({ isError: true, structuredContent: { error: { code: 'aborted' } } })
+      expect(moved()).toEqual(NOTHING)
+      expect(await ask()).toMatchObject({ structuredContent: { done: true } })
+    })
+
+    it('asks with the same key for an answer that was lost', async () => {
+      let paid = 0
+      const { ask, moved, door } = await bridged(async (url, init) => {
+        if (++paid === 2) return new Response('', { status: 409 })
+        const reply = await fetch(url, init)
+        if (paid > 1) return reply
+        throw new Error('cut')
+      })
+      door.open()
+      expect(await ask()).toMatchObject({ isError: true })
+      // The refusal of the second payment is not the end of the first.
+      expect(await ask()).toMatchObject({ isError: true })
+      expect(await ask(call.signal, { other: 1 })).toMatchObject({ structuredContent: { done: true } })
+      expect(moved()).toMatchObject({ paid: 20_000n })
+      expect(await ask()).toMatchObject({ structuredContent: { done: true } })
+      expect(moved()).toMatchObject({ paid: 20_000n })
+    })
+  })
+
+  it('offers no tool under a name that is none, or under a free tool’s, and says what price is a text', async () => {
+    const entry = { url: 'https://a.example/x', method: 'POST', price: 'from $0' }
     const names = ['fine', 'no name', 'get/manifest', 'x'.repeat(129), '']
     const manifest = { name: 'A', handle: 'a-a', network: 'testnet', payTo: 'A' }
     const fetchImpl = async () =>
       Response.json({ ...manifest, endpoints: names.map(name => ({ ...entry, name })) })
     const { tools } = await bridgeTo('https://a.example', new SvcClient({ fetchImpl }))
     expect(tools.map(({ name }) => name)).toEqual(['fine', 'get_manifest', 'search_agents'])
+    expect(tools[0]?.description).toMatch(/^Costs from \$0 in USDC.*\nThat price is no promise/)
   })
 })

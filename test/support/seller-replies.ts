@@ -18,3 +18,11 @@ export const replay = (receipt?: object, said = 'true') =>
     'idempotency-replayed': said,
     ...(receipt && { 'PAYMENT-RESPONSE': encodeHeader(receipt) }),
   })
+
+/** The same reply as A2A sends it: the code of JSON-RPC is a number, so our fields stand in `data`. */
+export function overA2a<T extends HttpReply | undefined>(said: T): T {
+  if (!said) return said
+  const { error: data } = JSON.parse(Buffer.from(said.bytes).toString() || '{}')
+  const error = data && { code: -32_000, message: 'Refused', data }
+  return { ...said, bytes: Buffer.from(JSON.stringify({ jsonrpc: '2.0', id: 1, error })) }
+}

@@ -13,7 +13,10 @@ export interface Toolbox {
   readonly name: string
   readonly version: string
   readonly instructions: string
+  /** The same array throughout; read at each use. */
   readonly tools: readonly Tool[]
+  /** Absent where no tool ever changes. The listener is called after each change of `tools`. */
+  readonly onToolsChanged?: (listener: () => void) => void
   /** Called only for a tool in the list. */
   call(call: ToolCall): Promise<CallToolResult>
   /** Receives the error that a tool threw. Callers do not receive it. */
@@ -28,8 +31,10 @@ export interface ToolCall {
 }
 
 export function toolServer(toolbox: Toolbox): Server {
-  const { name, version, instructions, tools } = toolbox
-  const server = new Server({ name, version }, { capabilities: { tools: {} }, instructions })
+  const { name, version, instructions, tools, onToolsChanged } = toolbox
+  const capabilities = { tools: onToolsChanged ? { listChanged: true } : {} }
+  const server = new Server({ name, version }, { capabilities, instructions })
+  onToolsChanged?.(() => void server.sendToolListChanged().catch(toolbox.broke))
   server.setRequestHandler('tools/list', () => ({ tools: [...tools] }))
   server.setRequestHandler('tools/call', async ({ params }, { mcpReq }) => {
     if (!tools.some(tool => tool.name === params.name)) {

@@ -24,11 +24,13 @@ interface Open extends Reserved {
 }
 
 /**
- * A {@link SpendLedger} in the memory of this process, for clients that share one budget. A restart loses it.
+ * A {@link SpendLedger} in the memory of this process, for clients that share one budget. A restart loses it. It
+ * takes the monotonic clock: no change of the time of day frees room, and time in which the machine sleeps may not count, so that a
+ * spend counts for longer.
  *
  * @param clock For tests. Without it, the system's clock.
  */
-export function memorySpendLedger(clock: Pick<Clock, 'now'> = systemClock): SpendLedger {
+export function memorySpendLedger(clock: Pick<Clock, 'monotonic'> = systemClock): SpendLedger {
   // Both are in the order of `atMs`: each entry is added with the present time, or a constant later.
   const reserved = new Map<string, Reserved>()
   const open = new Map<string, Open>()
@@ -36,14 +38,14 @@ export function memorySpendLedger(clock: Pick<Clock, 'now'> = systemClock): Spen
   let sum = 0n
 
   function expire(): void {
-    const endMs = clock.now() - DAY_MS
+    const endMs = clock.monotonic() - DAY_MS
     sum -= spent.takeUntil(endMs) + expired(reserved, endMs) + expired(open, endMs)
   }
 
   function settleAsSpent(id: string): void {
     const { amount, atMs } = open.get(id)!
     open.delete(id)
-    spent.add(amount, Math.min(atMs, clock.now()))
+    spent.add(amount, Math.min(atMs, clock.monotonic()))
   }
 
   return {
@@ -51,7 +53,7 @@ export function memorySpendLedger(clock: Pick<Clock, 'now'> = systemClock): Spen
       expire()
       if (reserved.has(id) || open.has(id)) return true
       if (capBaseUnits !== undefined && sum + amount > capBaseUnits) return false
-      reserved.set(id, { amount, atMs: clock.now() })
+      reserved.set(id, { amount, atMs: clock.monotonic() })
       sum += amount
       return true
     },
@@ -60,7 +62,7 @@ export function memorySpendLedger(clock: Pick<Clock, 'now'> = systemClock): Spen
       const known = reserved.get(id)
       if (!known) return open.get(id)?.payment.txId === payment.txId
       reserved.delete(id)
-      const atMs = clock.now() + PAYMENT_LIFE_MAX_MS
+      const atMs = clock.monotonic() + PAYMENT_LIFE_MAX_MS
       open.set(id, { amount: known.amount, atMs, payment, dueRound: payment.lastValid })
       if (open.size > OPEN_MAX) settleAsSpent(open.keys().next().value!)
       return true

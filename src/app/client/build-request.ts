@@ -1,6 +1,7 @@
 /** Turns a caller's arguments into the request that is sent, the same for the quote and for the paid call. */
 import { SdkError } from '../../domain/errors.js'
 import { IDEMPOTENCY_KEY_HEADER } from '../../domain/idempotency-key.js'
+import { usdToBaseUnits } from '../../domain/money.js'
 
 /** How a request is sent. */
 export interface RequestOptions {
@@ -16,6 +17,15 @@ export interface RequestOptions {
 export interface CallOptions extends RequestOptions {
   /** Calls with the same key and body are one call, for sellers that support it. @default a new key for each call */
   readonly idempotencyKey?: string
+  /**
+   * After the payment was sent, an abort no longer ends the call: the answer that is being paid for is awaited. With `stream`, up to
+   * the head of the answer.
+   *
+   * @default false
+   */
+  readonly finishPaid?: boolean
+  /** USD at most for this call, such as `$0.05`. The client's own `maxPrice` holds, too. @default none */
+  readonly maxPrice?: string
   /**
    * `cached` pays at once, at the quote that an earlier call of this client paid at the same method and URL. It saves the
    * trip that asks for a quote, and is meant for endpoints whose price does not depend on the body. Both calls need the option. The
@@ -35,11 +45,14 @@ export interface HttpRequest {
   readonly headers: Readonly<Record<string, string>>
   readonly body?: string | Uint8Array
   readonly signal?: AbortSignal
+  readonly finishPaid?: boolean
+  /** Base units. */
+  readonly maxPrice?: bigint
 }
 
-/** @throws SvcError `invalid_url`, `invalid_request`, `invalid_options` */
+/** @throws SvcError `invalid_url`, `invalid_request`, `invalid_options`, `invalid_price` */
 export function requestOf(url: string | URL, body: unknown, options: CallOptions): HttpRequest {
-  const { method = 'POST', signal, quote = 'fresh' } = options
+  const { method = 'POST', signal, finishPaid, quote = 'fresh' } = options
   if (quote !== 'fresh' && quote !== 'cached') {
     throw new SdkError("SvcClient: quote is 'fresh' or 'cached'", 'invalid_options')
   }
@@ -54,6 +67,8 @@ export function requestOf(url: string | URL, body: unknown, options: CallOptions
     headers: headersOf(options, text),
     ...(text !== undefined && { body: text }),
     signal,
+    finishPaid,
+    ...(options.maxPrice !== undefined && { maxPrice: usdToBaseUnits(options.maxPrice) }),
   }
 }
 

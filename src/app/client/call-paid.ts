@@ -3,7 +3,7 @@ import type { PaymentRequired } from '../../domain/x402.js'
 import type { PaymentSigner } from '../../ports/payment-signer.js'
 import { unlessAborted } from '../../ports/timeouts-and-aborts.js'
 import type { CallOptions, HttpRequest } from './build-request.js'
-import { noSigner } from './client-errors.js'
+import { noSigner, quotesNoWindow } from './client-errors.js'
 import type { Settings } from './client-options.js'
 import { isSmall, type KeptQuote } from './kept-quotes.js'
 import { type Purchase, type PurchaseDeps, purchase } from './purchase.js'
@@ -58,6 +58,8 @@ export async function buyWindow(
   const before = keys.of(request.url)?.key
   const asked = await ask(settings, request, options, settings.timeoutMs)
   if (!isQuote(asked.reply)) return { outcome: succeeded(asked), subscription: undefined }
+  const challenge = challengeOf(asked.reply)
+  if (challenge && !quotesWindow(challenge)) throw quotesNoWindow(request.url.origin, challenge)
   const other = keys.purchaseOf(request.url)
   if (other) await ended(other, request)
   // Another call may have bought a window since this one asked.
@@ -67,7 +69,7 @@ export async function buyWindow(
     return { outcome, subscription: keys.of(request.url) }
   }
   const { method } = asked.request
-  const buying = buy({ ...request, method }, challengeOf(asked.reply), settings, keys)
+  const buying = buy({ ...request, method }, challenge, settings, keys)
   const outcome = await keys.purchasing(request.url, buying)
   const sold = soldIn(outcome.reply.headers)
   return { outcome, subscription: sold && keys.hold(request.url, sold) }

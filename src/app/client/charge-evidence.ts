@@ -18,6 +18,8 @@ export interface Charged {
   readonly txId: string
   /** `no` is the seller's claim, and the chain was asked once. Each counts against the daily cap until the chain proves a no. */
   readonly charged: 'no' | 'maybe' | 'yes'
+  /** The key of the call, where the seller says that it keeps keys: a call with it may get the answer that was lost. */
+  readonly idempotencyKey?: string
   /** The same call's first payment, at a kept quote. The chain takes at most one of the two. */
   readonly earlierTxId?: string
 }
@@ -36,14 +38,19 @@ const CHARGED_CODES: ReadonlySet<string | undefined> = new Set([
   'answer_not_kept',
 ])
 
-/** `everLost`: some attempt had no whole answer, and may have been acted upon. `reply`: the last attempt's, if it had one. */
+/**
+ * `everLost`: some attempt had no whole answer, and may have been acted upon. `reply`: the last attempt's, if it had one.
+ * `mayReplay`: the caller named the idempotency key. A key that this call made has paid for nothing else, so whatever is delivered
+ * for it was paid by this payment, or will be.
+ */
 export function chargedBy(
   { reply, everLost }: { readonly reply?: HttpReply; readonly everLost: boolean },
   signed: SignedPayment,
+  mayReplay: boolean,
 ): Charged['charged'] {
   if (!reply) return 'maybe'
   if (isSettlementOf(reply, signed)) return 'yes'
-  if (isSuccess(reply)) return isReplay(reply) ? chargedByReplay(reply, signed, everLost) : 'yes'
+  if (isSuccess(reply)) return mayReplay && isReplay(reply) ? chargedByReplay(reply, signed, everLost) : 'yes'
   const code = errorCodeOf(reply)
   if (CHARGED_CODES.has(code) && namesPayment(reply, signed.txId)) return 'yes'
   // The same code about no payment, or about another one, does not say "not charged" either.

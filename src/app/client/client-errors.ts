@@ -3,7 +3,7 @@ import { SdkError, type SvcError } from '../../domain/errors.js'
 import type { PaymentRequired } from '../../domain/x402.js'
 import { type Charged, receiptOf } from './charge-evidence.js'
 import { challengeOf } from './read-quote.js'
-import { dataOf, errorBodyOf, errorCodeOf, errorMessageOf } from './read-response.js'
+import { dataOf, errorBodyOf, errorCodeOf, errorMessageOf, shortened } from './read-response.js'
 import type { Outcome } from './result-types.js'
 import type { HttpReply } from './send-request.js'
 
@@ -25,7 +25,8 @@ export function networkError(origin: string, cause: string | undefined, payment?
 
 export function callFailed(origin: string, reply: HttpReply, payment?: Charged): SvcError {
   const { status, location } = reply
-  const reason = reasonOf(reply)
+  const said = reasonOf(reply)
+  const reason = said && shortened(said)
   const parts = [`${origin} answered ${status}`, reason && `: ${reason}`, payment && `; ${fate(payment)}`]
   return new SdkError(parts.filter(Boolean).join(''), 'call_failed', status, {
     status,
@@ -46,9 +47,15 @@ export function quoteChanged(origin: string, reason: string, payment: Charged): 
   return new SdkError(message, 'quote_changed', 402, { reason, ...payment })
 }
 
-export function notASubscription(origin: string, { reply, payment }: Outcome): SvcError {
+export function quotesNoWindow(origin: string, challenge: PaymentRequired): SvcError {
+  const message = `The quote of ${origin} is for one call, and for no subscription window; nothing was paid`
+  return new SdkError(message, 'not_a_subscription', 402, challenge)
+}
+
+export function notASubscription(origin: string, { reply, payment, replayed }: Outcome): SvcError {
   const did = payment ? 'took a payment' : 'asked for no payment'
-  const detail = { ...payment, data: dataOf(reply).data }
+  const charged = payment && !replayed && { charged: 'yes' }
+  const detail = { ...payment, ...charged, data: dataOf(reply).data }
   return new SdkError(
     `${origin} ${did} and issued no subscription key`,
     'not_a_subscription',
@@ -76,13 +83,17 @@ function fate({ charged, txId, earlierTxId }: Charged): string {
 }
 
 /** A success is charged, unless it repeats an answer that was paid earlier. */
-function paidFor({ payment, replayed }: Outcome): { readonly said: string; readonly detail: object } {
+function paidFor({ payment, replayed, sentTxId, idempotencyKey }: Outcome): {
+  readonly said: string
+  readonly detail: object
+} {
+  const { txId = 'unknown', usd } = payment ?? {}
+  if (replayed) return { said: `; it was paid earlier (payment ${txId})`, detail: { payment, sentTxId } }
   if (!payment) return { said: '', detail: {} }
-  const { txId, usd } = payment
-  if (replayed) return { said: `; it was paid earlier (payment ${txId ?? 'unknown'})`, detail: { payment } }
+  const kept = idempotencyKey !== undefined && { idempotencyKey }
   return {
     said: `; it was charged $${usd} (payment ${txId})`,
-    detail: { txId, charged: 'yes', payment },
+    detail: { txId, charged: 'yes', payment, ...kept },
   }
 }
 

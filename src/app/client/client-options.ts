@@ -149,7 +149,7 @@ export function settingsOver(surroundings: ClientSurroundings, options: ClientOp
   const caps = { maxPrice: capOf(options.maxPrice), maxPerDay: capOf(options.maxPerDay) }
   const receipts = receiptBook(receiptsMax, clock.now)
   const settled = (txId: string, end: SpendEnd) =>
-    receipts.update(txId, { charged: end === 'spent' ? 'yes' : 'no' })
+    end === 'spent' ? receipts.landed(txId) : receipts.update(txId, { charged: 'no' })
   const late = lateSettlements({ ledger, network, algod, indexer, clock, settled })
   return {
     network,

@@ -151,7 +151,8 @@ export abstract class PayingClient {
    * const { expiresAt } = await client.subscribe('https://agent.example/feed')
    * await client.call('https://agent.example/feed') // covered by the key until expiresAt
    *
-   * @throws SvcError as `call`; `not_a_subscription` where no key was issued, whether or not something was paid.
+   * @throws SvcError as `call`; `not_a_subscription` where the quote is for no window, and nothing was paid, or where no key was
+   * issued: then `detail.charged` is `yes` if this call was paid.
    */
   async subscribe<T = unknown>(
     url: string | URL,

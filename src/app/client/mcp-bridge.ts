@@ -3,20 +3,23 @@
  * can start a program and cannot pay. The limits are the `SvcClient`'s; no text of the agent can raise them.
  */
 
-import type { CallToolResult } from '@modelcontextprotocol/server'
+import type { CallToolResult, Tool } from '@modelcontextprotocol/server'
 import { FREE_TOOLS, GET_MANIFEST, SEARCH_AGENTS } from '../../adapters/mcp/free-tools.js'
 import { RECEIPT_META } from '../../adapters/mcp/outcome-to-tool-result.js'
 import { contentResult, errorResult, objectResult } from '../../adapters/mcp/tool-result-content.js'
 import type { Toolbox, ToolCall } from '../../adapters/mcp/tool-server.js'
 import { toolOf } from '../../adapters/mcp/tools-of-endpoints.js'
 import { MCP_PATH } from '../../domain/agent-card.js'
-import { SvcError } from '../../domain/errors.js'
+import { canonicalJson } from '../../domain/canonical-json.js'
+import { SvcError, shown } from '../../domain/errors.js'
 import type { AnswerContent } from '../../domain/handler-answer-content.js'
 import type { ManifestEndpoint } from '../../domain/manifest.js'
+import { usdToBaseUnits } from '../../domain/money.js'
 import { isRecord } from '../../domain/x402.js'
 import { wakefulClock } from '../../ports/clock.js'
-import { urlOf } from './build-request.js'
+import { type CallOptions, urlOf } from './build-request.js'
 import type { SvcClient } from './client.js'
+import { owedAnswers } from './owed-answers.js'
 import type { CallResult } from './result-types.js'
 import { exchangeOver } from './send-request.js'
 
@@ -29,28 +32,80 @@ export type Bridge = Omit<Toolbox, 'version' | 'broke'>
 /** @throws SvcError as `client.discover` does. */
 export async function bridgeTo(agentUrl: string, client: SvcClient): Promise<Bridge> {
   const base = urlOf(agentUrl)
-  const manifest = await client.discover(base)
-  const paid = new Map(
-    manifest.endpoints
-      .map(endpoint => ({ endpoint, ...toolOf(endpoint) }))
-      .filter(({ tool }) => TOOL_NAME.test(tool.name) && !FREE_TOOLS.some(({ name }) => name === tool.name))
-      .map(made => [made.tool.name, made] as const),
-  )
+  const readTools = async () => paidTools((await client.discover(base)).endpoints)
+  const paid = new Map((await readTools()).map(made => [made.tool.name, made]))
+  // The same array throughout: servers hold it.
+  const tools: Tool[] = [...[...paid.values()].map(({ tool }) => tool), ...FREE_TOOLS]
+  const listeners: (() => void)[] = []
+  const owed = owedAnswers<CallResult>(wakefulClock)
+
+  /**
+   * Lists a tool anew whose call was refused, and says its price. The other tools stay as they were told: who does not read the
+   * list again must not pay more for them.
+   */
+  async function listAnew(name: string): Promise<string> {
+    const found = (await readTools().catch(() => [])).find(({ tool }) => tool.name === name)
+    const at = tools.findIndex(tool => tool.name === name)
+    if (!found || found.tool.description === tools[at]?.description) return ''
+    paid.set(name, found)
+    tools[at] = found.tool
+    for (const listener of listeners) listener()
+    return `. The agent now lists it at ${shown(found.endpoint.price)}`
+  }
+
+  async function callPaidTool({ name, args, signal }: ToolCall): Promise<CallToolResult> {
+    const { endpoint, inputOf, listedPrice: maxPrice } = paid.get(name)!
+    const call = (idempotencyKey: string | undefined) => {
+      const options = { signal, maxPrice, idempotencyKey, finishPaid: true }
+      return callEndpoint(client, base, endpoint, inputOf(args), options)
+    }
+    return paidResult(await owed(canonicalJson([name, args]), signal, call))
+  }
+
   return {
     name: `svc bridge to ${base.host}`,
     instructions: `Tools of the agent at ${base.origin}. Those that cost are paid by this program, within its limits.`,
-    tools: [...[...paid.values()].map(({ tool }) => tool), ...FREE_TOOLS],
+    tools,
+    onToolsChanged: listener => void listeners.push(listener),
     async call(called) {
       try {
         if (called.name === GET_MANIFEST) return objectResult({ ...(await client.discover(base)) })
         if (called.name === SEARCH_AGENTS) return await remoteTool(base, called)
-        const { endpoint, inputOf } = paid.get(called.name)!
-        return paidResult(await callEndpoint(client, base, endpoint, inputOf(called.args), called.signal))
+        return await callPaidTool(called)
       } catch (cause) {
         if (!(cause instanceof SvcError)) throw cause
-        return errorResult(cause.code, cause.message, { detail: cause.detail })
+        const listed = cause.code === 'price_above_max' ? await listAnew(called.name) : ''
+        return errorResult(cause.code, cause.message + listed, { detail: cause.detail })
       }
     },
+  }
+}
+
+interface PaidTool extends ReturnType<typeof toolOf> {
+  readonly endpoint: ManifestEndpoint
+  /** What the tool says that a call costs; `undefined` for a text, such as the hint of a price that depends on the call. */
+  readonly listedPrice: string | undefined
+}
+
+function paidTools(endpoints: readonly ManifestEndpoint[]): PaidTool[] {
+  return endpoints
+    .map(endpoint => {
+      const listedPrice = readablePrice(endpoint)
+      const { tool, inputOf } = toolOf(endpoint)
+      const description = listedPrice === undefined ? `${tool.description}\n${NO_PROMISE}` : tool.description
+      return { endpoint, listedPrice, inputOf, tool: { ...tool, description } }
+    })
+    .filter(({ tool }) => TOOL_NAME.test(tool.name) && !FREE_TOOLS.some(({ name }) => name === tool.name))
+}
+
+const NO_PROMISE = 'That price is no promise: each call has its own, within the limits of this program.'
+
+function readablePrice({ price }: ManifestEndpoint): string | undefined {
+  try {
+    usdToBaseUnits(price)
+    return price
+  } catch {
+    return undefined
   }
 }
 
@@ -70,16 +125,16 @@ function callEndpoint(
   base: URL,
   { url, method }: ManifestEndpoint,
   input: unknown,
-  signal: AbortSignal,
+  options: CallOptions,
 ): Promise<CallResult> {
   const target = targetAt(base, url)
-  if (method !== 'GET') return client.call(target, input, { method, signal })
+  if (method !== 'GET') return client.call(target, input, { ...options, method })
   for (const [name, value] of Object.entries(isRecord(input) ? input : {})) {
     for (const each of Array.isArray(value) ? value : [value]) {
       target.searchParams.append(name, typeof each === 'object' ? JSON.stringify(each) : String(each))
     }
   }
-  return client.call(target, undefined, { method, signal })
+  return client.call(target, undefined, { ...options, method })
 }
 
 function paidResult({ data, payment, warnings }: CallResult): CallToolResult {

@@ -49,8 +49,10 @@ export async function purchaseAtKeptQuote(
 
   const lease = { bytes, lastValid: first.signed.lastValid }
   const again = await readyAgain(request, changed, first, deps, lease)
+  deps.receipts.rivals(first.signed.txId, again.signed.txId)
   const second = await sendPayment(request, key, again, deps).catch(() => {
-    throw aborted(request.url.origin, eitherOf({ txId: again.signed.txId, charged: 'maybe' }, first))
+    const charged = { ...first.charged, txId: again.signed.txId, charged: 'maybe' } as const
+    throw aborted(request.url.origin, eitherOf(charged, first))
   })
   const bought = outcomeOf(request, await chargedOnce(first, second, deps), deps)
   return { ...bought, warnings: [...bought.warnings, changedAfter(first)] }
@@ -97,11 +99,9 @@ async function chargedOnce(first: SentOnce, second: SentOnce, deps: PurchaseDeps
   const { txId } = first.signed
   if (!(await deps.landed(txId)))
     return charged.charged === 'yes' ? second : { ...second, charged: eitherOf(charged, first) }
-  deps.receipts.update(txId, { charged: 'yes' })
-  // A receipt of the seller's may have said yes: under one lease the chain takes it no more.
-  deps.receipts.update(second.signed.txId, { charged: 'no' })
+  deps.receipts.landed(txId)
   await first.reservation.spent()
-  return { ...first, delivery, charged: { txId, charged: 'yes' } }
+  return { ...first, delivery, charged: { ...first.charged, charged: 'yes' } }
 }
 
 function eitherOf(charged: Charged, { signed }: SentOnce): Charged {

@@ -4,11 +4,10 @@
  */
 import { IDEMPOTENCY_KEY_HEADER } from '../../domain/idempotency-key.js'
 import type { NetworkFacts } from '../../domain/network.js'
-import { PAYMENT_IDENTIFIER, withIdentifier } from '../../domain/payment-identifier.js'
+import { withIdentifier } from '../../domain/payment-identifier.js'
 import { usdNumber } from '../../domain/usd-price-for-display.js'
 import {
   encodeHeader,
-  isRecord,
   PAYMENT_SIGNATURE_HEADER,
   type PaymentRequired,
   type PaymentRequirements,
@@ -21,7 +20,7 @@ import { unlessAborted } from '../../ports/timeouts-and-aborts.js'
 import type { HttpRequest } from './build-request.js'
 import { type Charged, chargedBy, contradictions, isReplay, receiptOf } from './charge-evidence.js'
 import { aborted, callFailed, networkError } from './client-errors.js'
-import { type SelectedRequirements, selectRequirements } from './read-quote.js'
+import { keepsKeys, type SelectedRequirements, selectRequirements } from './read-quote.js'
 import { isSuccess } from './read-response.js'
 import type { ReceiptBook } from './receipts.js'
 import type { CallPayment, Warning } from './result-types.js'
@@ -49,6 +48,8 @@ export interface Purchase {
   readonly accepted: PaymentRequirements
   readonly payment?: CallPayment
   readonly replayed: boolean
+  readonly sentTxId?: string
+  readonly idempotencyKey?: string
   readonly warnings: readonly Warning[]
 }
 
@@ -81,7 +82,7 @@ export async function readyPayment(
   lease?: Lease,
 ): Promise<ReadyPayment> {
   const selected = selectRequirements(request.url, challenge, deps)
-  const reservation = await deps.limits.reserve(selected.accepted, request.signal)
+  const reservation = await deps.limits.reserve(selected.accepted, request)
   const begunMs = deps.clock.monotonic()
   const signed = await signOrRelease(request, selected, deps.signer, reservation, lease)
   await reservation.attach(signed)
@@ -102,9 +103,19 @@ export async function sendPayment(
 ): Promise<SentOnce> {
   const { signed, reservation, landsUntilMs } = ready
   const { txId } = signed
+  const sent = { txId, ...(keepsKeys(ready.selected.challenge) && { idempotencyKey: key }) }
+  const headers = {
+    ...request.headers,
+    [IDEMPOTENCY_KEY_HEADER]: key,
+    [PAYMENT_SIGNATURE_HEADER]: encodeHeader(withIdentifier(signed.payload, key)),
+  }
   deps.receipts.sent({ txId, method: request.method, url: request.url, accepted: ready.selected.accepted })
-  const delivery = await deliverPaid(request, key, signed, deps, { txId, landsUntilMs })
-  const charged = await chargedAfter(delivery, signed, deps)
+  const paid = { ...request, headers, signal: request.finishPaid ? undefined : request.signal }
+  const delivery = await deps.deliver(paid, { txId, landsUntilMs }).catch(() => {
+    // Only the caller's own signal ends a delivery without an outcome. The payment may have been sent by then.
+    throw aborted(request.url.origin, { ...sent, charged: 'maybe' })
+  })
+  const charged = { ...sent, charged: await chargedAfter(request, delivery, signed, deps) }
   const status = delivery.reply?.status
   deps.receipts.update(txId, { charged: charged.charged, ...(status !== undefined && { status }) })
   if (charged.charged === 'yes') await reservation.spent()
@@ -126,16 +137,25 @@ export function outcomeOf(
   const found = replayed ? [] : receiptWarnings(reply, accepted, signed, deps.signer.address, deps.network)
   const payment = replayed ? earlierPayment(reply) : paymentOf(signed.txId, accepted)
   const unkept = !replayed && keyIsUnkept(request, selected) ? [UNKEPT_KEY] : []
-  return { reply, attempts, accepted, payment, replayed, warnings: [...warnings, ...unkept, ...found] }
+  const sent = replayed ? { sentTxId: signed.txId } : { idempotencyKey: charged.idempotencyKey }
+  return {
+    reply,
+    attempts,
+    accepted,
+    payment,
+    replayed,
+    ...sent,
+    warnings: [...warnings, ...unkept, ...found],
+  }
+}
+
+function hasCallersKey({ headers }: HttpRequest): boolean {
+  return headers[IDEMPOTENCY_KEY_HEADER] !== undefined
 }
 
 /** The caller named a key, and the quote does not say that the seller keeps keys. */
-function keyIsUnkept({ headers }: HttpRequest, { challenge }: SelectedRequirements): boolean {
-  const { extensions } = challenge
-  return (
-    headers[IDEMPOTENCY_KEY_HEADER] !== undefined &&
-    !(isRecord(extensions) && isRecord(extensions[PAYMENT_IDENTIFIER]))
-  )
+function keyIsUnkept(request: HttpRequest, { challenge }: SelectedRequirements): boolean {
+  return hasCallersKey(request) && !keepsKeys(challenge)
 }
 
 const UNKEPT_KEY: Warning = {
@@ -161,32 +181,16 @@ async function signOrRelease(
   }
 }
 
-async function deliverPaid(
+/** Looks the payment up on the chain where the seller does not say that it was charged, to spare the caller that work. */
+async function chargedAfter(
   request: HttpRequest,
-  key: string,
+  delivery: Delivery,
   signed: SignedPayment,
   deps: PurchaseDeps,
-  payment: SentPayment,
-): Promise<Delivery> {
-  const headers = {
-    ...request.headers,
-    [IDEMPOTENCY_KEY_HEADER]: key,
-    [PAYMENT_SIGNATURE_HEADER]: encodeHeader(withIdentifier(signed.payload, key)),
-  }
-  try {
-    return await deps.deliver({ ...request, headers }, payment)
-  } catch {
-    // Only the caller's own signal ends a delivery without an outcome. The payment may have been sent by then.
-    throw aborted(request.url.origin, { txId: signed.txId, charged: 'maybe' })
-  }
-}
-
-/** Looks the payment up on the chain where the seller does not say that it was charged, to spare the caller that work. */
-async function chargedAfter(delivery: Delivery, signed: SignedPayment, deps: PurchaseDeps): Promise<Charged> {
-  const { txId } = signed
-  const charged = chargedBy(delivery, signed)
-  const landed = charged !== 'yes' && (await deps.landed(txId))
-  return { txId, charged: landed ? 'yes' : charged }
+): Promise<Charged['charged']> {
+  const charged = chargedBy(delivery, signed, hasCallersKey(request))
+  const landed = charged !== 'yes' && (await deps.landed(signed.txId))
+  return landed ? 'yes' : charged
 }
 
 /** A round takes 2.8 s. Sellers count 2.5 s, and so does the client; the signed parameters may be a round old. */

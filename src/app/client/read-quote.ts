@@ -3,6 +3,7 @@ import { isValidAddress } from '../../adapters/algorand/address.js'
 import { SdkError, SvcError } from '../../domain/errors.js'
 import { parseBaseUnits } from '../../domain/money.js'
 import { isIdOf, type NetworkFacts } from '../../domain/network.js'
+import { PAYMENT_IDENTIFIER } from '../../domain/payment-identifier.js'
 import { quotedNetworks } from '../../domain/quoted-networks.js'
 import { usdNumber } from '../../domain/usd-price-for-display.js'
 import {
@@ -14,7 +15,7 @@ import {
   readRequirements,
   X402_VERSION,
 } from '../../domain/x402.js'
-import { recordOf } from './read-response.js'
+import { recordOf, shortened } from './read-response.js'
 import type { Warning } from './result-types.js'
 import type { HttpReply } from './send-request.js'
 import type { SpendingLimits } from './spending-limits.js'
@@ -36,6 +37,11 @@ export function quotesWindow(challenge: PaymentRequired | undefined): boolean {
   return accepts.some(
     entry => isRecord(entry) && isRecord(entry.extra) && 'subscriptionPeriod' in entry.extra,
   )
+}
+
+/** Whether the seller says that it keeps answers by their idempotency keys. */
+export function keepsKeys({ extensions }: PaymentRequired): boolean {
+  return isRecord(extensions) && isRecord(extensions[PAYMENT_IDENTIFIER])
 }
 
 function listing(challenge: Record<string, unknown> | undefined): PaymentRequired | undefined {
@@ -113,7 +119,7 @@ export function foreignOrigin(challenge: PaymentRequired, asked: URL): string | 
   const url: unknown = isRecord(challenge.resource) ? challenge.resource.url : undefined
   if (typeof url !== 'string' || !URL.canParse(url)) return undefined
   const { origin } = new URL(url)
-  return origin === asked.origin ? undefined : origin
+  return origin === asked.origin ? undefined : shortened(origin)
 }
 
 /** What a call would cost, and whether it would be paid. */

@@ -1,4 +1,6 @@
 /** The content of a whole HTTP response: its data, its JSON object, and the fields of its error. */
+import { cutText } from '../../domain/cut-text.js'
+import { jsonIn } from '../../domain/json-depth.js'
 import { isRecord } from '../../domain/x402.js'
 import type { HttpReply } from './send-request.js'
 
@@ -6,36 +8,40 @@ export function isSuccess({ status, location }: HttpReply): boolean {
   return status >= 200 && status < 300 && location === undefined
 }
 
-/** JSON is parsed, text is a string, anything else stays bytes, an empty body is `null`. */
+/** JSON is parsed, text is a string, anything else stays bytes, an empty body is `null`. JSON that cannot be read stays a string. */
 export function dataOf(reply: HttpReply): { readonly data: unknown; readonly unreadable?: true } {
   if (reply.bytes.length === 0) return { data: null }
   const type = mediaTypeOf(reply)
   if (isJson(type)) {
     const text = textOf(reply)
-    try {
-      return { data: JSON.parse(text) }
-    } catch {
-      return { data: text, unreadable: true }
-    }
+    const data = jsonIn(text)
+    return data === undefined ? { data: text, unreadable: true } : { data }
   }
   return { data: type.startsWith('text/') ? textOf(reply) : reply.bytes }
 }
 
-/** The JSON object in a body; `undefined` for anything else. */
-export function recordOf(reply: HttpReply): Record<string, unknown> | undefined {
-  const value = jsonOf(textOf(reply))
+/** The JSON object in a body; `undefined` for anything else, and for one that is nested deeper than `depthMax`. */
+export function recordOf(reply: HttpReply, depthMax?: number): Record<string, unknown> | undefined {
+  const value = jsonIn(textOf(reply), depthMax)
   return isRecord(value) ? value : undefined
 }
 
 /** An error's body, cut to what is worth keeping in an exception. JSON is parsed, whatever the content type is. */
 export function errorBodyOf(reply: HttpReply): unknown {
   const text = textOf(reply)
-  return jsonOf(text) ?? (text.length > ERROR_TEXT_MAX ? `${text.slice(0, ERROR_TEXT_MAX)}…` : text)
+  return (text.length > ERROR_JSON_MAX ? undefined : jsonIn(text)) ?? shortened(text)
+}
+
+/** The beginning of a seller's text, for an exception: its body may have 16 MB. */
+export function shortened(text: string): string {
+  return text.length > ERROR_TEXT_MAX ? `${cutText(text, ERROR_TEXT_MAX)}…` : text
 }
 
 const ERROR_TEXT_MAX = 2_000
+/** Our server's refusal of an input has the endpoint's schema in it. */
+const ERROR_JSON_MAX = 65_536
 
-/** The `code` of `{"error": {"code", "message"}}`. */
+/** The `code` of `{"error": {"code", "message"}}`; of `error.data` in an answer of JSON-RPC. */
 export function errorCodeOf(reply: HttpReply): string | undefined {
   return errorField(reply, 'code')
 }
@@ -51,7 +57,10 @@ export function namesPayment(reply: HttpReply, txId: string): boolean {
 
 function errorField(reply: HttpReply, field: string): string | undefined {
   const error = recordOf(reply)?.error
-  const value = isRecord(error) ? error[field] : undefined
+  if (!isRecord(error)) return undefined
+  // Over A2A the code is JSON-RPC's own number, and our fields stand in `data`.
+  const data = typeof error.code === 'number' && isRecord(error.data) ? error.data : undefined
+  const value = data?.[field] ?? error[field]
   return typeof value === 'string' ? value : undefined
 }
 
@@ -68,11 +77,3 @@ function textOf({ bytes }: HttpReply): string {
 }
 
 const utf8 = new TextDecoder('utf-8', { ignoreBOM: true })
-
-function jsonOf(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
-}

@@ -17,7 +17,9 @@ export interface PaymentRecord {
   readonly status?: number
   /**
    * `maybe` until there is an answer, and where the answer does not show it. `no` is the seller's claim, and stays counted
-   * against `maxPerDay`. Where a call needs that room, the chain is asked, and its answer replaces `maybe` or `no`.
+   * against `maxPerDay`. Where a call needs that room, the chain is asked, and its answer replaces `maybe` or `no`. `yes`: the
+   * answer was delivered, the seller took the payment, or the chain has it. If the chain has the first of a call's two payments
+   * (at a kept quote), the second is `no`.
    */
   readonly charged: Charged['charged']
   /** The payment's transaction id. */
@@ -52,6 +54,10 @@ export interface Receipts extends Iterable<PaymentRecord> {
 export interface ReceiptBook extends Receipts {
   sent(payment: Sent): void
   update(txId: string, known: Pick<PaymentRecord, 'charged'> & { readonly status?: number }): void
+  /** Two payments of one call: the chain takes at most one of them. */
+  rivals(one: string, other: string): void
+  /** The chain has this payment, so that it never takes its rival. */
+  landed(txId: string): void
 }
 
 export interface Sent {
@@ -77,7 +83,12 @@ const COLUMNS = [
 
 export function receiptBook(max: number, now: () => number): ReceiptBook {
   const records = new Map<string, PaymentRecord>()
+  const rivals = new Map<string, string>()
   let dropped = 0
+  const update: ReceiptBook['update'] = (txId, known) => {
+    const record = records.get(txId)
+    if (record) records.set(txId, { ...record, ...known })
+  }
   return {
     sent({ txId, method, url, accepted }) {
       const { amount, asset, payTo, network } = accepted
@@ -86,12 +97,18 @@ export function receiptBook(max: number, now: () => number): ReceiptBook {
       const terms = { txId, amount, usd, asset, payTo, network }
       records.set(txId, { at, method, url: withoutFragment(url), charged: 'maybe', ...terms })
       if (records.size <= max) return
-      records.delete(records.keys().next().value!)
+      const [oldest] = records.keys()
+      records.delete(oldest!)
+      rivals.delete(oldest!)
       dropped++
     },
-    update(txId, known) {
-      const record = records.get(txId)
-      if (record) records.set(txId, { ...record, ...known })
+    update,
+    rivals(one, other) {
+      if (records.has(one)) rivals.set(one, other).set(other, one)
+    },
+    landed(txId) {
+      update(txId, { charged: 'yes' })
+      update(rivals.get(txId) ?? '', { charged: 'no' })
     },
     get length() {
       return records.size

@@ -36,8 +36,13 @@ export interface CallResult<T = unknown> {
   readonly status: number
   /** How often the answered request had been sent. */
   readonly attempts?: number
-  /** The seller answered an earlier call again; this one cost nothing. */
+  /** The seller answered an earlier call with your idempotency key again; this one cost nothing, it says. */
   readonly replayed?: true
+  /**
+   * Beside `replayed`: the payment that this call sent, and that the seller says it did not take. The seller can submit it until
+   * its last valid round.
+   */
+  readonly sentTxId?: string
   /** Contradictions that are no reason to fail. */
   readonly warnings?: readonly Warning[]
 }
@@ -62,7 +67,7 @@ export interface Warning {
  * - `quote_changed`: the kept quote did not hold, so that the call was paid at a new one; see `quote` of {@link CallOptions}
  * - `receipt_missing`: a paid answer came without a receipt that can be read
  * - `receipt_mismatch`: the receipt speaks of another payment than the one that was signed
- * - `body_unreadable`: the body is not what its content type says; `data` is its text
+ * - `body_unreadable`: the body is not what its content type says, or is JSON of more than 512 levels; `data` is its text
  */
 export type WarningCode =
   | 'resource_elsewhere'
@@ -79,16 +84,18 @@ export interface Outcome {
   readonly attempts: number
   readonly payment?: CallPayment
   readonly replayed?: boolean
+  readonly sentTxId?: string
+  readonly idempotencyKey?: string
   readonly warnings?: readonly Warning[]
 }
 
 /** `data` is what the seller sent. Its type `T` is the caller's claim, and is not checked. */
 export function resultOf<T>(outcome: Outcome): CallResult<T> {
-  const { reply, attempts, payment, replayed } = outcome
+  const { reply, attempts, payment, replayed, sentTxId } = outcome
   const { data, unreadable } = dataOf(reply)
   const unread: Warning = {
     code: 'body_unreadable',
-    message: 'The body is not the JSON that it is said to be',
+    message: 'The body is not the JSON that it is said to be, or is nested too deep',
   }
   const warnings = [...(outcome.warnings ?? []), ...(unreadable ? [unread] : [])]
   return {
@@ -96,7 +103,7 @@ export function resultOf<T>(outcome: Outcome): CallResult<T> {
     ...(payment && { payment }),
     status: reply.status,
     attempts,
-    ...(replayed && { replayed }),
+    ...(replayed && { replayed, sentTxId }),
     ...(warnings.length > 0 && { warnings }),
   }
 }

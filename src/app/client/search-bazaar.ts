@@ -95,7 +95,8 @@ async function askForPage(
   if (sent.kind === 'lost') return failed(`${base.origin} did not answer (${sent.cause})`)
   const { reply } = sent
   if (!isSuccess(reply) || reply.oversized) return failed(`${base.origin} answered ${reply.status}`)
-  const page = readIndexPage(recordOf(reply))
+  // One listing that nests deep must not hide the others of its page.
+  const page = readIndexPage(recordOf(reply, Number.POSITIVE_INFINITY))
   return page
     ? { ok: true, page, bytes: reply.bytes.length }
     : failed(`${base.origin} answered with no index`)

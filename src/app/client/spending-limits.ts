@@ -22,7 +22,13 @@ export interface SpendingLimits {
   /** Why the limits, as this process knows them, would refuse this payment. Reserves nothing. */
   refusalOf(accepted: PaymentRequirements): Promise<SvcError | undefined>
   /** @throws SvcError `price_above_max`, `daily_cap_reached`, `aborted` */
-  reserve(accepted: PaymentRequirements, signal?: AbortSignal): Promise<Reservation>
+  reserve(accepted: PaymentRequirements, call?: LimitedCall): Promise<Reservation>
+}
+
+export interface LimitedCall {
+  readonly signal?: AbortSignal
+  /** Holds beside the client's. Base units. */
+  readonly maxPrice?: bigint
 }
 
 export interface Reservation {
@@ -54,14 +60,15 @@ export function spendingLimits({
   late,
   random,
 }: SpendingLimitsOptions): SpendingLimits {
-  const { maxPrice, maxPerDay } = caps
+  const { maxPerDay } = caps
   const fits = (amount: string) =>
     maxPerDay === undefined || ledger.spentBaseUnits + BigInt(amount) <= maxPerDay
 
-  function aboveMaxPrice(accepted: PaymentRequirements): SvcError | undefined {
+  function aboveMaxPrice(accepted: PaymentRequirements, ofCall?: bigint): SvcError | undefined {
     const amount = BigInt(accepted.amount)
-    if (maxPrice === undefined || amount <= maxPrice) return undefined
-    const why = `costs ${formatUsd(amount)}, the limit is ${formatUsd(maxPrice)}`
+    const broken = [caps.maxPrice, ofCall].find(maxPrice => maxPrice !== undefined && amount > maxPrice)
+    if (broken === undefined) return undefined
+    const why = `costs ${formatUsd(amount)}, the limit is ${formatUsd(broken)}`
     return refusal(why, 'price_above_max', accepted)
   }
 
@@ -85,8 +92,8 @@ export function spendingLimits({
       await late.settle()
       return fits(accepted.amount) ? undefined : beyondTheDay(accepted)
     },
-    async reserve(accepted, signal) {
-      const refused = aboveMaxPrice(accepted)
+    async reserve(accepted, { signal, maxPrice } = {}) {
+      const refused = aboveMaxPrice(accepted, maxPrice)
       if (refused) throw refused
       const spend = { id: randomId(random), amount: BigInt(accepted.amount) }
       const reserved = async () => {

@@ -1,5 +1,6 @@
 /** Reads server-sent events out of bytes, as the HTML standard says (section 9.2.6). The parser is eventsource-parser. */
 import { createParser, type EventSourceMessage } from 'eventsource-parser'
+import { jsonIn } from '../../domain/json-depth.js'
 
 /** One server-sent event. */
 export interface StreamEvent<T = unknown> {
@@ -60,17 +61,10 @@ function promptly(feed: (text: string) => void): (text: string) => void {
 }
 
 function eventOf<T>({ event, id, data }: EventSourceMessage): StreamEvent<T> {
+  const value = jsonIn(data)
   return {
     ...(event !== undefined && { event }),
     ...(id !== undefined && { id }),
-    data: dataOf(data) as T,
-  }
-}
-
-function dataOf(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return text
+    data: (value === undefined ? data : value) as T,
   }
 }

@@ -45,8 +45,13 @@ export interface StreamResult {
   readonly events: <T = unknown>() => AsyncGenerator<StreamEvent<T>, void, undefined>
   /** How often the answered request had been sent. */
   readonly attempts: number
-  /** The seller answered an earlier call again; this one cost nothing. */
+  /** The seller answered an earlier call with your idempotency key again; this one cost nothing, it says. */
   readonly replayed?: true
+  /**
+   * Beside `replayed`: the payment that this call sent, and that the seller says it did not take. The seller can submit it until
+   * its last valid round.
+   */
+  readonly sentTxId?: string
   /** Contradictions that are no reason to fail. */
   readonly warnings?: readonly Warning[]
 }
@@ -73,7 +78,7 @@ export function watchOf(
 }
 
 export function streamOf(outcome: Outcome, settings: StreamSettings): StreamResult {
-  const { reply, attempts, payment, replayed, warnings = [] } = outcome
+  const { reply, attempts, payment, replayed, sentTxId, warnings = [] } = outcome
   const { origin } = settings
   const body = watchedBody(reply.body!, {
     ...settings,
@@ -91,7 +96,7 @@ export function streamOf(outcome: Outcome, settings: StreamSettings): StreamResu
       return eventsIn<T>(body, max => eventTooLarge(origin, outcome, max))
     },
     attempts,
-    ...(replayed && { replayed }),
+    ...(replayed && { replayed, sentTxId }),
     ...(warnings.length > 0 && { warnings }),
   }
 }

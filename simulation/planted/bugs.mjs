@@ -233,13 +233,29 @@ export const MADE_UP = [
     edits: [
       {
         file: 'src/adapters/algorand/chain-reader.ts',
-        find: "if (tip <= lastValid) return 'unknown'",
+        find: "if (tip <= window.lastValid) return 'unknown'",
         replace: '',
       },
       {
         file: 'src/adapters/algorand/chain-reader.ts',
         find: 'await inBlocks(algod, txId, firstValid, lastValid)',
         replace: 'await inBlocks(algod, txId, firstValid, tip < lastValid ? tip : lastValid)',
+      },
+    ],
+  },
+  {
+    name: 'doubt-ends-unproved',
+    says: 'An answer in doubt is dropped where the chain does not know yet.',
+    edits: [
+      {
+        file: 'src/app/charge/payments-in-doubt.ts',
+        find: "if (landing === 'absent') await drop(one)",
+        replace: "if (landing !== 'found') await drop(one)",
+      },
+      {
+        file: 'src/app/charge/payments-in-doubt.ts',
+        find: '.filter(([, { askAfter }]) => askAfter < round)',
+        replace: '',
       },
     ],
   },

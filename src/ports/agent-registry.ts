@@ -16,13 +16,12 @@ export interface Registry {
   byDomain(domain: string): Promise<RegisteredAgent | undefined>
   /** The agent registered from this address. */
   byAddress(address: string): Promise<RegisteredAgent | undefined>
-  /**
-   * The agent's score; `undefined` for an agent that was never paid, and where no reputation application is
-   * configured. Cached for seconds.
-   */
+  /** The agent's score; `undefined` for an agent that was never paid, and where no reputation application is configured. */
   score(agentId: bigint): Promise<Score | undefined>
   /** All agents, by id. The result is shared and cached for some seconds: strangers may ask for it without paying. */
   list(): Promise<readonly RegisteredAgent[]>
+  /** All scores, by the agent's id. Shared and cached as the list is. */
+  scores(): Promise<ReadonlyMap<bigint, Score>>
   /** Closes the connections to the node. */
   close(): Promise<void>
 }

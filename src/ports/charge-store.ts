@@ -43,8 +43,8 @@ export interface ChargeStore {
   close(move: CloseMove): Promise<Closed>
 
   /**
-   * Called after an `orphaned` open: applies the chain's verdict on the recorded payment, fenced by the token that
-   * `open` took. If the claim has another token, returns `moved`, even if the claim is completed by now: its answer
+   * Applies the chain's verdict on the recorded payment, fenced by the token: of the call that recorded, or the one that an
+   * `orphaned` open took over. If the claim has another token, returns `moved`, even if the claim is completed by now: its answer
    * may be owed to another payment. Sent again, each verdict gives the same result.
    */
   resolve(move: ResolveMove): Promise<Resolved>

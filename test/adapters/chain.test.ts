@@ -117,6 +117,25 @@ describe('absent is a proof', () => {
     expect(await chain.lookup(TX, { firstValid: 100n, lastValid: 1_100n })).toBe(landing)
   })
 
+  it('is made once, for all who ask at once and later; what proves nothing is read again', async () => {
+    let read = 0
+    let isDown = true
+    const algod = node({
+      blockTxIds: async () => {
+        read++
+        return isDown ? down() : []
+      },
+    })
+    const chain = algorandChain({ network: TESTNET, algod })
+    const askTwice = () => Promise.all([chain.lookup(TX, WINDOW), chain.lookup(TX, WINDOW)])
+    expect(await askTwice()).toEqual(['unknown', 'unknown'])
+    isDown = false
+    read = 0
+    expect(await askTwice()).toEqual(['absent', 'absent'])
+    expect(await chain.lookup(TX, WINDOW)).toBe('absent')
+    expect(read).toBe(11)
+  })
+
   it('an indexer’s own answers are read, not believed', async () => {
     let body: unknown = { 'current-round': 7, transactions: [{ id: TX }] }
     const server = await fakeNode(() => body)
@@ -202,7 +221,7 @@ describe('a node of another network', () => {
   /** A node that is replaced while it is asked, and what its watch was told. */
   function replaceable() {
     const told: [string, string | undefined][] = []
-    const world = { hash: TESTNET.genesisHash, down: false, nowMs: 0, onBlock: () => {} }
+    const world = { hash: TESTNET.genesisHash, down: false, nowMs: 0, onBlock: (): unknown => undefined }
     const algod = node({
       suggestedParams: async () => {
         if (world.down) return down()
@@ -259,10 +278,16 @@ describe('a node of another network', () => {
 
   it('proves nothing where it took over while the blocks were read', async () => {
     const { world, chainOf } = replaceable()
+    const chain = chainOf()
     world.onBlock = () => {
       world.hash = MAINNET.genesisHash
     }
-    expect(await chainOf().lookup(TX, WINDOW)).toBe('unknown')
+    expect(await chain.lookup(TX, WINDOW)).toBe('unknown')
+    let read = 0
+    world.onBlock = () => read++
+    world.hash = TESTNET.genesisHash
+    expect(await chain.lookup(TX, WINDOW)).toBe('absent')
+    expect(read).toBe(11)
   })
 
   it('stays one while it is silent', async () => {

@@ -119,12 +119,20 @@ describe('the answer of a call that a window covered', () => {
 })
 
 describe('a call with its outcome open', () => {
+  it('leaves the payment of an earlier call to be looked up where it could not decide about that one', async () => {
+    const payment = { txId: 'EARLIER', firstValid: 1n, lastValid: 2n }
+    const recorded = { answer: new Uint8Array(), payment }
+    const told = await closed(keyed(REPLAY, { call: { held: false, recorded } }), 'undecided')
+    expect(told.inDoubt).toEqual([[HOLD, payment]])
+  })
+
   it.each(closedBy('keep'))(
     '%s keeps its key and its payment for the next call, which need not wait for the lease',
     async final => {
       const told = await closed(keyed(REPLAY, { call: { window: WINDOW } }), final)
       expect(told).toMatchObject({ said: undefined, hows: [], pending: [], deleted: [], inFlight: 0 })
       expect(told.leases).toEqual([`pass ${UUID}`])
+      expect(told.inDoubt).toEqual([[HOLD, expect.objectContaining({ txId: 'TX' })]])
     },
   )
 })

@@ -1,9 +1,11 @@
-/** What is kept up in the background, on virtual time: leases that are renewed, and closing moves that are sent again. */
+/** What is kept up in the background, on virtual time: leases, closing moves that are sent again, payments in doubt. */
 import { describe, expect, it } from 'vitest'
 import { Timeline } from '../../simulation/kernel/timeline.js'
 import { leasesIn } from '../../src/app/charge/leases.js'
+import { paymentsInDoubt } from '../../src/app/charge/payments-in-doubt.js'
 import { pendingCloses, pendingWindowMoves, type WindowMove } from '../../src/app/charge/pending-moves.js'
-import type { ChargeStore, CloseMove, Hold } from '../../src/ports/charge-store.js'
+import type { Landing } from '../../src/ports/chain.js'
+import type { ChargeStore, CloseMove, Hold, Resolved, ResolveMove } from '../../src/ports/charge-store.js'
 import { clockOf } from '../support/virtual-clock.js'
 
 const LEASE_MS = 15_000
@@ -300,5 +302,129 @@ describe('the end of a call of a window', () => {
     expect(sent).toHaveLength(10_000)
     expect(sent[0]).toBe('use used')
     expect(sent).not.toContain('giveBack given')
+  })
+})
+
+const LAST_VALID = 50_000_000n
+
+function doubting() {
+  const timeline = new Timeline()
+  const world = {
+    round: LAST_VALID as bigint | undefined,
+    landing: 'unknown' as Landing,
+    tookMs: 0,
+    resolved: 'opened' as Resolved | Error,
+  }
+  const lookedUp: string[] = []
+  const moves: ResolveMove[] = []
+  const dropped: unknown[] = []
+  const inDoubt = paymentsInDoubt({
+    chain: {
+      round: async () => world.round,
+      async lookup(txId) {
+        lookedUp.push(`${txId} at ${timeline.nowMs / 1_000} s`)
+        if (world.tookMs > 0) await new Promise<void>(resolve => timeline.after(world.tookMs, resolve))
+        return world.landing
+      },
+    },
+    store: {
+      async resolve(move) {
+        if (world.resolved instanceof Error) throw world.resolved
+        moves.push(move)
+        return world.resolved
+      },
+    },
+    logger: { ...SILENT, info: fields => void dropped.push(fields) },
+    clock: clockOf(timeline),
+  })
+  const add = (txId: string, more: Partial<Hold> = { claim: { name: txId, bodyHash: 'hash' } }) => {
+    const payment = { txId, firstValid: LAST_VALID - 20n, lastValid: LAST_VALID }
+    inDoubt.add({ ...hold(txId), payment: 'its own', ...more }, payment)
+  }
+  return { timeline, world, lookedUp, moves, dropped, inDoubt, add }
+}
+
+describe('a payment in doubt', () => {
+  it('is not looked up before its last valid round has passed, and ends once the chain says that it never landed', async () => {
+    const { timeline, world, lookedUp, moves, dropped, add } = doubting()
+    add('one')
+    await timeline.run(60_000)
+    world.round = undefined
+    await timeline.run(120_000)
+    expect(lookedUp).toEqual([])
+    Object.assign(world, { round: LAST_VALID + 1n, landing: 'absent', resolved: new Error('down') })
+    await timeline.run(150_000)
+    Object.assign(world, { round: LAST_VALID + 3n, resolved: 'opened' })
+    await timeline.run(300_000)
+    expect(lookedUp).toEqual(['one at 150 s', 'one at 180 s'])
+    const claim = { name: 'one', bodyHash: 'hash' }
+    expect(moves).toEqual([
+      { ...hold('one'), claim, txId: 'one', verdict: 'dead', retentionMs: 0, leaseMs: 1 },
+    ])
+    expect([dropped, timeline.isEmpty]).toEqual([[{ txId: 'one' }], true])
+  })
+
+  it.each(['found', 'absent'] as const)(
+    'that is %s is over, and nothing was dropped where it landed or another call has its claim',
+    async landing => {
+      const { timeline, world, lookedUp, moves, dropped, add } = doubting()
+      Object.assign(world, { round: LAST_VALID + 1n, landing, resolved: 'moved' })
+      add('one')
+      await timeline.run(600_000)
+      expect([lookedUp, dropped, timeline.isEmpty]).toEqual([['one at 30 s'], [], true])
+      expect(moves).toHaveLength(landing === 'found' ? 0 : 1)
+    },
+  )
+
+  it('of which nothing is known keeps its answer, and is asked for ever more rarely, for about an hour', async () => {
+    const { timeline, world, lookedUp, moves, add } = doubting()
+    add('one')
+    for (let atMs = 0; atMs < 7_200_000; atMs += 3_000) {
+      world.round = LAST_VALID + 1n + BigInt(atMs / 3_000)
+      await timeline.run(atMs)
+    }
+    const times = [30, 90, 210, 450, 930, 1_890, 3_810]
+    expect(lookedUp).toEqual(times.map(at => `one at ${at} s`))
+    expect([moves, timeline.isEmpty]).toEqual([[], true])
+  })
+
+  it('is looked up after the one before it, however long that takes, and again where another call ended in doubt meanwhile', async () => {
+    const { timeline, world, lookedUp, add } = doubting()
+    Object.assign(world, { round: LAST_VALID + 1n, landing: 'found', tookMs: 40_000 })
+    add('one')
+    add('two')
+    await timeline.run(50_000)
+    add('one')
+    await timeline.run(300_000)
+    expect(lookedUp).toEqual(['one at 30 s', 'two at 70 s', 'one at 120 s'])
+    expect(timeline.isEmpty).toBe(true)
+  })
+
+  it('is left to its own end by a server that has closed', async () => {
+    const { timeline, world, lookedUp, inDoubt, add } = doubting()
+    Object.assign(world, { round: LAST_VALID + 1n, tookMs: 10_000 })
+    add('one')
+    add('two')
+    await timeline.run(35_000)
+    inDoubt.close()
+    inDoubt.close()
+    add('three')
+    await timeline.run(300_000)
+    expect([lookedUp, timeline.isEmpty]).toEqual([['one at 30 s'], true])
+  })
+
+  it('is one of at most 20 every half minute, and of 10,000 together; without a claim there is no answer to drop', async () => {
+    const { timeline, world, lookedUp, add } = doubting()
+    Object.assign(world, { round: LAST_VALID + 1n, landing: 'found' })
+    add('keyless', {})
+    for (let at = 0; at <= 10_000; at++) add(`payment ${at}`)
+    await timeline.run(20_000_000)
+    expect([lookedUp[0], lookedUp[19], lookedUp[20], lookedUp.at(-1), lookedUp.length]).toEqual([
+      'payment 0 at 30 s',
+      'payment 19 at 30 s',
+      'payment 20 at 60 s',
+      'payment 9999 at 15000 s',
+      10_000,
+    ])
   })
 })

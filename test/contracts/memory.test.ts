@@ -102,6 +102,39 @@ describe('memory is bounded', () => {
     expect((await store.open({ ...again, token: 'later' })).verdict).toBe('opened')
   })
 
+  it('full of answers in doubt admits nothing new until one is proved dead, and still gives every answer that is owed', async () => {
+    const clock = testClock()
+    const store = memoryChargeStore({ clock, settlingBytesMax: 4 * (30_000 + 1_750) })
+    const settle = async (at: number) => {
+      await store.open({ ...hold(at), leaseMs: 1_000 })
+      const payment = { txId: `p${at}`, firstValid: 1n, lastValid: 2n }
+      const recorded = { answer: new Uint8Array(30_000), payment }
+      const move = { ...hold(at), recorded, leaseMs: 1_000, paymentTtlMs: 10_000, claimTtlMs: 20_000 }
+      // Sent again, it is counted once.
+      for (const again of [move, move]) await store.record(again)
+    }
+    for (const at of [0, 1, 2]) await settle(at)
+    expect((await store.open({ ...hold(3), leaseMs: 1_000 })).verdict).toBe('opened')
+    await settle(3)
+    expect((await store.open({ ...hold(4), leaseMs: 1_000 })).verdict).toBe('full')
+    clock.advance(1_000)
+    for (const at of [0, 1]) {
+      const retry = { ...hold(at), token: 'retry', leaseMs: 1_000 }
+      expect((await store.open(retry)).verdict).toBe('orphaned')
+      const verdict = at === 0 ? ('found' as const) : ('dead' as const)
+      await store.resolve({ ...retry, txId: `p${at}`, verdict, retentionMs: 5_000 })
+      expect((await store.open({ ...retry, token: 'late' })).verdict).toBe(
+        at === 0 ? 'replayable' : 'inProgress',
+      )
+    }
+    expect((await store.open({ ...hold(4), leaseMs: 1_000 })).verdict).toBe('opened')
+    await settle(5)
+    await settle(6)
+    expect((await store.open({ ...hold(7), leaseMs: 1_000 })).verdict).toBe('full')
+    clock.advance(20_000)
+    expect((await store.open({ ...hold(7), leaseMs: 1_000 })).verdict).toBe('opened')
+  })
+
   it('100,000 payments come and go in constant time each', async () => {
     const clock = testClock()
     const store = memoryChargeStore({ clock })

@@ -3,10 +3,11 @@ import { readFileSync } from 'node:fs'
 import { domainToASCII } from 'node:url'
 import { describe, expect, it } from 'vitest'
 import {
+  AGENT_BOXES,
   addressBox,
   agentBox,
   domainBox,
-  idInAgentBox,
+  idInBoxName,
   readAgent,
   readAgentId,
   readScore,
@@ -51,7 +52,7 @@ describe('boxes', () => {
       })
       expect(Buffer.from(writeAgent(agent))).toEqual(value)
       expect(Buffer.from(agentBox(agent.agentId))).toEqual(name)
-      expect(idInAgentBox(name)).toBe(agent.agentId)
+      expect(idInBoxName(name, AGENT_BOXES)).toBe(agent.agentId)
     }
   })
 
@@ -96,7 +97,7 @@ describe('boxes', () => {
     }
     expect(readScore(Buffer.alloc(55))).toBeUndefined()
     expect(readAgentId(Buffer.alloc(9))).toBeUndefined()
-    expect(idInAgentBox(Buffer.from('ag_short'))).toBeUndefined()
+    expect(idInBoxName(Buffer.from('ag_short'), AGENT_BOXES)).toBeUndefined()
   })
 
   it('with names that no box can have are not asked for', () => {

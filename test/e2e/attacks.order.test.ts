@@ -19,6 +19,7 @@ import {
   signedIn,
   signFor,
 } from '../support/seller.js'
+import { skippableClock } from '../support/skippable-clock.js'
 
 function counted(options: Partial<Parameters<typeof defineEndpoint>[0]> = {}) {
   const seen = { runs: 0 }
@@ -575,5 +576,34 @@ describe('a store that is full', () => {
     door.open()
     expect((await Promise.all(held)).map(({ status }) => status)).toEqual([200, 200])
     expect(seller.sandbox.balance(seller.sandbox.seller.address).usdc).toBe(20_000n)
+  })
+  it('of answers in doubt refuses the next call before any run, until the chain has proved that a payment is dead', async () => {
+    const { seen, endpoint } = counted()
+    const { clock, pass } = skippableClock()
+    const memory = memoryChargeStore({ clock, settlingBytesMax: 1 })
+    const resolved = gate()
+    const charges: ChargeStore = {
+      ...memory,
+      async resolve(move) {
+        const verdict = await memory.resolve(move)
+        resolved.enter()
+        return verdict
+      },
+    }
+    const timeouts = { certaintyMs: 200, reconcilePauseMs: 50 }
+    const seller = await open([endpoint], { clock, stores: { charges }, timeouts })
+    const url = `${seller.url}/work`
+    seller.sandbox.faults.set('settle', 'die-before')
+    const codeOf = async () =>
+      ((await (await pay(seller, url)).json()) as { error: { code: string } }).error.code
+    expect(await codeOf()).toBe('settlement_unknown')
+    expect(await codeOf()).toBe('store_unavailable')
+    expect(seen.runs).toBe(1)
+    seller.sandbox.faults.clear()
+    seller.sandbox.advanceRounds(200)
+    pass(30_000)
+    await resolved.entered()
+    expect(await (await pay(seller, url)).json()).toEqual({ run: 2 })
+    expect(seller.sandbox.balance(seller.sandbox.seller.address).usdc).toBe(10_000n)
   })
 })

@@ -76,6 +76,7 @@ describe('the registry', () => {
     expect(await registry.byAddress(sandbox.wallet.address)).toBeUndefined()
     expect(await registry.byAddress('no address')).toBeUndefined()
     expect(await registry.score(2n)).toBeUndefined()
+    expect(await registryAt(sandbox.algodUrl, { apps: { identityApp: 1 } }).scores()).toEqual(new Map())
   })
 
   it('does not follow an index that another record left behind', async () => {
@@ -120,6 +121,15 @@ describe('the registry', () => {
     expect((await registryAt(paged).list()).map(({ agentId }) => agentId)).toEqual(ids)
   })
 
+  it('reads all scores, from an old node and from a new one', async () => {
+    for (const url of [sandbox.algodUrl, await nodeThat(oldNode)]) {
+      const registry = registryAt(url)
+      const score = await registry.score(1n)
+      expect(score).toMatchObject({ jobsPaid: 7n })
+      expect(await registry.scores()).toEqual(new Map([[1n, score]]))
+    }
+  })
+
   it('asks once for all who ask within seconds, and again after a failure', async () => {
     let asked = 0
     let down = true
@@ -157,13 +167,21 @@ describe('the registry', () => {
 })
 
 describe('search_agents', () => {
-  async function search(args: object, algodUrl = sandbox.algodUrl) {
+  async function agentWithTools(algodUrl = sandbox.algodUrl): Promise<string> {
     const work = defineEndpoint({ name: 'work', price: '$0.01', handler: () => 1 })
     const { identityApp, reputationApp, validationApp } = sandbox.registry
     const registry = { agentId: 1, identityApp, reputationApp, validationApp }
     const seller = await open([work], { sandbox, registry, algodUrl })
+    return `${seller.url}/mcp`
+  }
+
+  async function ask(url: string, args: object) {
     const call = rpc('tools/call', { name: 'search_agents', arguments: args })
-    return (await messageIn(await post(`${seller.url}/mcp`, call))).result!
+    return (await messageIn(await post(url, call))).result!
+  }
+
+  async function search(args: object, algodUrl?: string) {
+    return ask(await agentWithTools(algodUrl), args)
   }
 
   it('finds by part of a domain, with a card’s URL for each, and without paying', async () => {
@@ -190,6 +208,20 @@ describe('search_agents', () => {
       { score: null },
       { score: null, cardUrl: null },
     ])
+  })
+
+  it('asks the node once for the agents and once for the scores, for any number of callers', async () => {
+    const asked: string[] = []
+    const node = await nodeThat(async (request, response) => {
+      if (request.url!.startsWith('/v2/applications/')) asked.push(request.url!)
+      const answer = await fetch(new URL(request.url!, sandbox.algodUrl))
+      response.writeHead(answer.status, { 'content-type': 'application/json' }).end(await answer.text())
+    })
+    const url = await agentWithTools(node)
+    const found = await Promise.all(Array.from({ length: 20 }, () => ask(url, { withReputation: true })))
+    for (const { structuredContent } of found) expect(structuredContent).toEqual(found[0]!.structuredContent)
+    await ask(url, { withReputation: true, limit: 1 })
+    expect(asked).toHaveLength(2)
   })
 
   it('refuses what is no query', async () => {

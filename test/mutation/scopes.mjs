@@ -46,7 +46,7 @@ export const SCOPES = {
     onlyAsked: true,
   },
   charge: {
-    mutate: ['src/app/charge/{leases,pending-moves}.ts'],
+    mutate: ['src/app/charge/{leases,payments-in-doubt,pending-moves}.ts'],
     excludedMutations: ['StringLiteral'],
     ignorers: ['logs'],
     tests: ['test/app/upkeep.test.ts'],

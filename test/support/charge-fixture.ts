@@ -48,6 +48,7 @@ export function scene(given: Scene = {}) {
     closes: [] as CloseMove[],
     pending: [] as CloseMove[],
     leases: [] as string[],
+    inDoubt: [] as unknown[][],
     credit: [] as unknown[][],
     deleted: [] as string[],
     logged: [] as unknown[],
@@ -90,6 +91,7 @@ export function scene(given: Scene = {}) {
           return closed
         },
       },
+      inDoubt: { add: (...added: unknown[]) => void seen.inDoubt.push(added) },
       pendingCloses: { add: (move: CloseMove) => void seen.pending.push(move) },
       credit: { give: (...run: unknown[]) => void seen.credit.push(run) },
       subscriptions: { delete: async (id: string) => void seen.deleted.push(id) },

@@ -4,7 +4,6 @@ import type { RegisteredAgent, Score } from '../../domain/agent-registry.js'
 import { concatBytes, equalBytes } from '../../domain/byte-arrays.js'
 import { decodeAddress, encodeAddress, PUBLIC_KEY_BYTES } from './address.js'
 
-const AGENT_PREFIX = 'ag_'
 /** A box's name has at most 64 bytes. A longer one cannot be registered. */
 const NAME_BYTES_MAX = 64
 /** The id, the offset of the domain, the address and two times; then the length of the domain, and the domain. */
@@ -13,14 +12,15 @@ const SCORE_BYTES = 7 * 8
 /** Each prefix is part of the box's name. */
 const UTF8 = new TextDecoder('utf-8', { ignoreBOM: true })
 
-export const AGENT_BOXES = text(AGENT_PREFIX)
+export const AGENT_BOXES = text('ag_')
+export const SCORE_BOXES = text('sc_')
 
 export function agentBox(agentId: bigint): Uint8Array {
   return concatBytes([AGENT_BOXES, uint64(agentId)])
 }
 
 export function scoreBox(agentId: bigint): Uint8Array {
-  return concatBytes([text('sc_'), uint64(agentId)])
+  return concatBytes([SCORE_BOXES, uint64(agentId)])
 }
 
 /** `undefined` where a box cannot have that name. */
@@ -34,10 +34,10 @@ export function addressBox(address: string): Uint8Array | undefined {
   return publicKey && concatBytes([text('ad_'), publicKey])
 }
 
-/** The id in an agent's box name; `undefined` for any other name. */
-export function idInAgentBox(name: Uint8Array): bigint | undefined {
-  const prefixed = equalBytes(name.subarray(0, AGENT_BOXES.length), AGENT_BOXES)
-  return prefixed ? readAgentId(name.subarray(AGENT_BOXES.length)) : undefined
+/** The id in the name of a box with this prefix; `undefined` for any other name. */
+export function idInBoxName(name: Uint8Array, prefix: Uint8Array): bigint | undefined {
+  const prefixed = equalBytes(name.subarray(0, prefix.length), prefix)
+  return prefixed ? readAgentId(name.subarray(prefix.length)) : undefined
 }
 
 /** `undefined` for malformed bytes, as of the readers below. */

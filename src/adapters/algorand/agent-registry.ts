@@ -10,10 +10,11 @@ import {
   addressBox,
   agentBox,
   domainBox,
-  idInAgentBox,
+  idInBoxName,
   readAgent,
   readAgentId,
   readScore,
+  SCORE_BOXES,
   scoreBox,
 } from './agent-registry-boxes.js'
 import { type NodeClient, unavailable } from './node-response-reader.js'
@@ -21,15 +22,14 @@ import { type NodeClient, unavailable } from './node-response-reader.js'
 export interface RegistryOptions {
   readonly node: NodeClient
   readonly apps: RegistryApps & { readonly identityApp: number }
-  /** How long a list or a score is cached. */
+  /** How long all agents, and all scores, are cached after they were read. */
   readonly ageMs?: number
   readonly nowMs?: () => number
 }
 
 const AGE_MS = 30_000
-const SCORES_KEPT = 1_000
 /** More agents than any registry has. A longer list is refused, not cut. */
-const AGENTS_MAX = 20_000
+const RECORDS_MAX = 20_000
 const PAGE_BOXES = 1_000
 const BOXES_AT_ONCE = 8
 
@@ -37,13 +37,18 @@ export function algorandRegistry(options: RegistryOptions): Registry {
   const { node, apps, ageMs = AGE_MS, nowMs = systemClock.monotonic } = options
   const identity = boxesOf(node, apps.identityApp)
   const reputation = apps.reputationApp === undefined ? undefined : boxesOf(node, apps.reputationApp)
-  const scores = new Map<bigint, { readonly score: Score | undefined; readonly untilMs: number }>()
-  let shared: { readonly agents: Promise<readonly RegisteredAgent[]>; readonly untilMs: number } | undefined
+  const list = shared(ageMs, nowMs, async () => {
+    const agents = await readAll(identity, AGENT_BOXES, agentIn)
+    return [...agents.values()].sort((a, b) => (a.agentId < b.agentId ? -1 : 1))
+  })
+  const scores = shared(ageMs, nowMs, async () =>
+    reputation ? readAll(reputation, SCORE_BOXES, scoreIn) : new Map<bigint, Score>(),
+  )
 
   async function byId(agentId: bigint): Promise<RegisteredAgent | undefined> {
     if (agentId < 1n || agentId >= 2n ** 64n) return undefined
     const value = await identity.value(agentBox(agentId))
-    return value && wellFormed(readAgent(value), 'agent')
+    return value && agentIn(value)
   }
 
   /** An index box may be left over from an earlier record: it counts only where the record agrees with it. */
@@ -59,30 +64,18 @@ export function algorandRegistry(options: RegistryOptions): Registry {
     byDomain: domain => byIndex(domainBox(domain), agent => agent.domain === domain),
     byAddress: address => byIndex(addressBox(address), agent => agent.address === address),
     async score(agentId) {
-      const known = scores.get(agentId)
-      if (known && nowMs() < known.untilMs) return known.score
       const value = await reputation?.value(scoreBox(agentId))
-      const score = value && wellFormed(readScore(value), 'score')
-      if (scores.size >= SCORES_KEPT) scores.clear()
-      scores.set(agentId, { score, untilMs: nowMs() + ageMs })
-      return score
+      return value && scoreIn(value)
     },
-    async list() {
-      if (shared && nowMs() < shared.untilMs) return shared.agents
-      const asked = { agents: readAll(identity, byId), untilMs: nowMs() + ageMs }
-      shared = asked
-      asked.agents.catch(() => {
-        if (shared === asked) shared = undefined
-      })
-      return asked.agents
-    },
+    list,
+    scores,
     close: () => node.close(),
   }
 }
 
 interface Boxes {
   value(name: Uint8Array): Promise<Uint8Array | undefined>
-  page(next: string | undefined): Promise<Record<string, unknown>>
+  page(prefix: Uint8Array, next: string | undefined): Promise<Record<string, unknown>>
 }
 
 function boxesOf(node: NodeClient, app: number): Boxes {
@@ -91,44 +84,74 @@ function boxesOf(node: NodeClient, app: number): Boxes {
       const box = await node.find(`/v2/applications/${app}/box?name=${query(name)}`)
       return box && bytesIn(box, 'value')
     },
-    page(next) {
+    page(prefix, next) {
       const after = next === undefined ? '' : `&next=${encodeURIComponent(next)}`
       return node.get(
-        `/v2/applications/${app}/boxes?limit=${PAGE_BOXES}&values=true&prefix=${query(AGENT_BOXES)}${after}`,
+        `/v2/applications/${app}/boxes?limit=${PAGE_BOXES}&values=true&prefix=${query(prefix)}${after}`,
       )
     },
   }
 }
 
+/** Concurrent callers share one reading. It is cached from its end on, and not at all where it fails. */
+function shared<T>(ageMs: number, nowMs: () => number, read: () => Promise<T>): () => Promise<T> {
+  let last: { readonly reading: Promise<T>; untilMs: number } | undefined
+  return () => {
+    if (last && nowMs() < last.untilMs) return last.reading
+    const asked = { reading: read(), untilMs: Number.POSITIVE_INFINITY }
+    last = asked
+    asked.reading.then(
+      () => {
+        asked.untilMs = nowMs() + ageMs
+      },
+      () => {
+        last = undefined
+      },
+    )
+    return asked.reading
+  }
+}
+
 /** Older nodes support neither prefixes nor pages nor values. This function does without them where they are missing. */
-async function readAll(
+async function readAll<T>(
   boxes: Boxes,
-  byId: (agentId: bigint) => Promise<RegisteredAgent | undefined>,
-): Promise<readonly RegisteredAgent[]> {
-  const agents = new Map<bigint, RegisteredAgent>()
-  const unread: bigint[] = []
+  prefix: Uint8Array,
+  read: (value: Uint8Array) => T,
+): Promise<ReadonlyMap<bigint, T>> {
+  const records = new Map<bigint, T>()
+  const unread: (readonly [bigint, Uint8Array])[] = []
   let next: string | undefined
   do {
-    const page = await boxes.page(next)
+    const page = await boxes.page(prefix, next)
     if (!Array.isArray(page.boxes) || !page.boxes.every(isRecord)) throw unavailable('boxes is no list')
     for (const box of page.boxes) {
-      const agentId = idInAgentBox(bytesIn(box, 'name'))
-      if (agentId === undefined) continue
-      if (typeof box.value === 'string')
-        agents.set(agentId, wellFormed(readAgent(bytesIn(box, 'value')), 'agent'))
-      else unread.push(agentId)
+      const name = bytesIn(box, 'name')
+      const id = idInBoxName(name, prefix)
+      if (id === undefined) continue
+      if (typeof box.value === 'string') records.set(id, read(bytesIn(box, 'value')))
+      else unread.push([id, name])
     }
-    if (agents.size + unread.length > AGENTS_MAX) throw unavailable(`more than ${AGENTS_MAX} agents`)
+    if (records.size + unread.length > RECORDS_MAX) throw unavailable(`more than ${RECORDS_MAX} boxes`)
     const { 'next-token': token } = page
     next = typeof token === 'string' && token !== '' && token !== next ? token : undefined
   } while (next !== undefined)
   for (let at = 0; at < unread.length; at += BOXES_AT_ONCE) {
-    for (const agent of await Promise.all(unread.slice(at, at + BOXES_AT_ONCE).map(byId))) {
-      // The agent was deregistered after the list was read.
-      if (agent) agents.set(agent.agentId, agent)
+    const some = unread.slice(at, at + BOXES_AT_ONCE)
+    const values = await Promise.all(some.map(([, name]) => boxes.value(name)))
+    for (const [index, value] of values.entries()) {
+      // The box was deleted after the list was read.
+      if (value) records.set(some[index]![0], read(value))
     }
   }
-  return [...agents.values()].sort((a, b) => (a.agentId < b.agentId ? -1 : 1))
+  return records
+}
+
+function agentIn(value: Uint8Array): RegisteredAgent {
+  return wellFormed(readAgent(value), 'agent')
+}
+
+function scoreIn(value: Uint8Array): Score {
+  return wellFormed(readScore(value), 'score')
 }
 
 function wellFormed<T>(value: T | undefined, what: string): T {

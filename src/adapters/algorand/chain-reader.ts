@@ -1,4 +1,5 @@
 /** The chain, read from one node and, where there is one, an indexer. Promises: see the port. */
+import { LRUCache } from 'lru-cache'
 import type { NetworkFacts } from '../../domain/network.js'
 import type { Chain, Landing, Validity } from '../../ports/chain.js'
 import { type Clock, systemClock } from '../../ports/clock.js'
@@ -23,6 +24,7 @@ export interface ChainOptions {
 const BLOCKS_MAX = 128n
 const BLOCKS_AT_ONCE = 8
 const INDEXER_AHEAD_MAX = 1_000n
+const SEARCHES_KEPT = 1_000
 const ROUND_MS = 3_300
 
 export function algorandChain(options: ChainOptions): Chain & { close(): void } {
@@ -30,11 +32,32 @@ export function algorandChain(options: ChainOptions): Chain & { close(): void } 
   const node = checkedNode({ network, algod, watch, clock })
   const estimate = roundEstimate({ readRound: node.lastRound, roundMs, nowMs: clock.monotonic })
 
-  async function lookup(txId: string, { firstValid, lastValid }: Validity): Promise<Landing> {
+  /**
+   * The searches that run, and those that found or proved something: the rounds behind them never change. A stranger may ask
+   * again and again about one payment that has expired, and each search takes a request for each of its rounds.
+   */
+  const searches = new LRUCache<string, Promise<Landing>>({ max: SEARCHES_KEPT })
+
+  async function lookup(txId: string, window: Validity): Promise<Landing> {
     // The last round is read before any block: a transaction that no block has can then never land.
     const tip = await node.lastRound()
     if (await landedRecently(txId)) return 'found'
-    if (tip <= lastValid) return 'unknown'
+    if (tip <= window.lastValid) return 'unknown'
+    const key = `${txId} ${window.firstValid} ${window.lastValid}`
+    const known = searches.get(key)
+    if (known) return known
+    const search = searchRounds(txId, window, tip)
+    searches.set(key, search)
+    const landing = await search.catch(() => 'unknown' as const)
+    if (landing === 'unknown') searches.delete(key)
+    return landing
+  }
+
+  async function searchRounds(
+    txId: string,
+    { firstValid, lastValid }: Validity,
+    tip: bigint,
+  ): Promise<Landing> {
     const narrow = lastValid - firstValid < BLOCKS_MAX
     const inRange = narrow ? await inBlocks(algod, txId, firstValid, lastValid) : 'unknown'
     const landing = inRange === 'unknown' && indexer ? await inIndex(indexer, txId, lastValid, tip) : inRange

@@ -20,7 +20,6 @@ export const SEARCH_AGENTS = 'search_agents'
 const LIMIT_DEFAULT = 25
 const LIMIT_MAX = 100
 const QUERY_LENGTH_MAX = 256
-const SCORES_AT_ONCE = 8
 
 export const FREE_TOOLS: readonly Tool[] = [
   {
@@ -70,16 +69,16 @@ export async function searchAgents(
   try {
     const all = await registry.list()
     const found = matching(all, query, limit)
-    const scores = withReputation ? await scoresOf(registry, found) : undefined
+    const scores = withReputation ? await registry.scores() : undefined
     return objectResult({
       network,
       identityApp: registry.apps.identityApp,
       total: all.length,
       query: query.trim() || null,
       count: found.length,
-      agents: found.map((agent, at) => ({
+      agents: found.map(agent => ({
         ...agentShown(agent),
-        ...(scores && { score: scoreShown(scores[at]) }),
+        ...(scores && { score: scoreShown(scores.get(agent.agentId)) }),
       })),
     })
   } catch (cause) {
@@ -89,15 +88,6 @@ export async function searchAgents(
       note: 'Nothing was read; this is not an empty result.',
     })
   }
-}
-
-async function scoresOf(registry: Registry, agents: readonly RegisteredAgent[]) {
-  const scores: (Score | undefined)[] = []
-  for (let at = 0; at < agents.length; at += SCORES_AT_ONCE) {
-    const some = agents.slice(at, at + SCORES_AT_ONCE)
-    scores.push(...(await Promise.all(some.map(({ agentId }) => registry.score(agentId)))))
-  }
-  return scores
 }
 
 function agentShown({ agentId, domain, address, registeredAt, updatedAt }: RegisteredAgent) {

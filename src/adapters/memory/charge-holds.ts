@@ -43,9 +43,14 @@ export function holdPayment({ payments, nowMs }: ChargeRecords, hold: LeasedHold
   payments.expireAt(payment, payment.leaseEndsMs + LAPSED_KEPT_MS)
 }
 
-/** Whether one more call may be at work. Recorded calls are not counted: a paid call never makes room for an unpaid one. */
-export function hasRoom({ claims, payments, callsMax }: ChargeRecords, hold: Hold, found: Found): boolean {
-  if (hold.claim && !found.claim && claims.unrecorded >= callsMax) return false
+/**
+ * Whether one more call may be at work. Recorded calls are not counted: a paid call never makes room for an unpaid one. But their
+ * answers must stay, so they may fill the memory, and then no new call may record another.
+ */
+export function hasRoom(records: ChargeRecords, hold: Hold, found: Found): boolean {
+  const { claims, payments, callsMax, settlingBytesMax } = records
+  const isFull = claims.unrecorded >= callsMax || claims.settlingBytes >= settlingBytesMax
+  if (hold.claim && !found.claim && isFull) return false
   return !hold.payment || found.payment !== undefined || payments.unrecorded < callsMax
 }
 

@@ -74,8 +74,8 @@ export function record(
     payments.expireAt(payment, nowMs + move.paymentTtlMs)
   }
   if (claim) {
-    claims.move(claim, 'recorded')
     claim.kept = { recorded: copyOfRecorded(move.recorded), by: move.token }
+    claims.move(claim, 'recorded')
     claim.leaseEndsMs = nowMs + move.leaseMs
     claims.expireAt(claim, nowMs + move.claimTtlMs)
   }
@@ -92,6 +92,7 @@ function recordAgain(
   if (claim.kept?.by !== token) return 'superseded'
   if (claims.lists(claim, 'completed')) {
     claim.kept = { recorded: { ...claim.kept.recorded, answer: copyOf(recorded.answer) }, by: token }
+    claims.move(claim, 'renewed')
   }
   return 'recorded'
 }

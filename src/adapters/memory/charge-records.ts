@@ -21,6 +21,8 @@ export interface ChargeRecords {
   readonly payments: LifecycleRecords<PaymentDrawing, Payment>
   /** The most calls that may be at work without having recorded anything. */
   readonly callsMax: number
+  /** The most bytes of answers whose payments are not decided. */
+  readonly settlingBytesMax: number
   readonly nowMs: number
 }
 

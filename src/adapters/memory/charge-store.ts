@@ -20,21 +20,31 @@ export interface MemoryChargeStoreOptions {
    * unfunded payments pushed paid answers out. @default 10000
    */
   readonly callsMax?: number
+  /**
+   * The most bytes of answers whose payments are not decided. They stay, so above it new calls are refused. A call that works
+   * already may go beyond it. @default 268435456
+   */
+  readonly settlingBytesMax?: number
 }
+
+/** A claim and its payment take this besides the answer, as measured on Node 20. */
+const RECORD_BYTES = 1_750
 
 export function memoryChargeStore(options: MemoryChargeStoreOptions = {}): ChargeStore {
   const { clock = systemClock, max: evictableMax = 500, callsMax = 10_000 } = options
+  const { settlingBytesMax = 256 * 1_024 * 1_024 } = options
   const claims: ChargeRecords['claims'] = new LifecycleRecords(claimTable, {
     evictableMax,
     // An answer that a window covered must not push out one that was paid for by itself.
     kindOf: ({ kept }) => kept!.by === undefined,
+    settlingBytesOf: ({ kept }) => kept!.recorded.answer.byteLength + RECORD_BYTES,
   })
   const payments: ChargeRecords['payments'] = new LifecycleRecords(paymentTable)
   const recordsNow = (): ChargeRecords => {
     const nowMs = clock.monotonic()
     claims.collect(nowMs)
     payments.collect(nowMs)
-    return { claims, payments, callsMax, nowMs }
+    return { claims, payments, callsMax, settlingBytesMax, nowMs }
   }
   return {
     open: async move => open(recordsNow(), move),

@@ -15,6 +15,8 @@ export interface LifecycleRecord<State extends string> {
   token: string
   leaseEndsMs: number
   expiresAtMs: number
+  /** Counted while the record settles. */
+  settlingBytes?: number
 }
 
 /** The events by which the machines end a record at the end of its time. */
@@ -25,6 +27,8 @@ export interface LifecycleRecordsOptions<R> {
   readonly evictableMax?: number
   /** Records make room for records of their own kind only. */
   readonly kindOf?: (record: R) => unknown
+  /** The memory that a record takes while it settles. */
+  readonly settlingBytesOf?: (record: R) => number
 }
 
 export class LifecycleRecords<D extends Drawing, R extends LifecycleRecord<StateOf<D>>> {
@@ -38,20 +42,32 @@ export class LifecycleRecords<D extends Drawing, R extends LifecycleRecord<State
   readonly #evictable = new Map<unknown, LRUCache<string, R>>()
   readonly #evictableMax: number
   readonly #kindOf: (record: R) => unknown
+  readonly #settlingBytesOf: (record: R) => number
   #unrecorded = 0
+  #settlingBytes = 0
 
   constructor(
     table: Table<D>,
-    { evictableMax = 1, kindOf = () => undefined }: LifecycleRecordsOptions<R> = {},
+    {
+      evictableMax = 1,
+      kindOf = () => undefined,
+      settlingBytesOf = () => 0,
+    }: LifecycleRecordsOptions<R> = {},
   ) {
     this.#table = table
     this.#evictableMax = evictableMax
     this.#kindOf = kindOf
+    this.#settlingBytesOf = settlingBytesOf
   }
 
   /** Records of calls that are at work and have recorded nothing yet. */
   get unrecorded(): number {
     return this.#unrecorded
+  }
+
+  /** The memory of the records whose outcome only the chain decides. */
+  get settlingBytes(): number {
+    return this.#settlingBytes
   }
 
   find(key: string | undefined, nowMs: number): R | undefined {
@@ -71,6 +87,9 @@ export class LifecycleRecords<D extends Drawing, R extends LifecycleRecord<State
     if (this.lists(record, 'recorded')) this.#unrecorded--
     record.state = target
     if (this.lists(record, 'recorded')) this.#unrecorded++
+    this.#settlingBytes -= record.settlingBytes ?? 0
+    record.settlingBytes = this.lists(record, 'found') ? this.#settlingBytesOf(record) : 0
+    this.#settlingBytes += record.settlingBytes
     for (const kept of this.#evictable.values()) kept.delete(record.key)
     if (!this.#exists(record)) {
       this.#kept.delete(record.key)

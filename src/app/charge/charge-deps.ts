@@ -16,6 +16,7 @@ import type { RateLimit } from '../../ports/rate-limit.js'
 import type { SubscriptionStore } from '../../ports/subscriptions.js'
 import type { Leases } from './leases.js'
 import type { Terms } from './payment-challenge.js'
+import type { PaymentsInDoubt } from './payments-in-doubt.js'
 import type { PendingCloses, PendingWindowMoves } from './pending-moves.js'
 
 export interface ChargeDeps {
@@ -34,6 +35,7 @@ export interface ChargeDeps {
   readonly rateLimit: RateLimit
   readonly credit: CreditStore
   readonly leases: Leases
+  readonly inDoubt: PaymentsInDoubt
   readonly pendingCloses: PendingCloses
   readonly pendingWindowMoves: PendingWindowMoves
   /** The reader of payments, which is loaded for the first of them. A call whose reader cannot be loaded goes no further. */

@@ -35,7 +35,8 @@ export function closeCall(
   }
   if (closing === 'release' && holds) return release(deps, call)
   if (closing === 'keep' || !call.held) {
-    if (call.hold) deps.leases[closing === 'keep' ? 'pass' : 'drop'](call.hold.token)
+    if (closing === 'keep') passOn(deps, call)
+    else if (call.hold) deps.leases.drop(call.hold.token)
     return undefined
   }
   const keeps = lostAnswers(deps, call)
@@ -100,9 +101,18 @@ function keepAfterStream(deps: ChargeDeps, call: Call, inFlight: InFlight): unde
       ),
     )
     .finally(() => {
-      deps.leases.pass(call.hold!.token)
+      passOn(deps, call)
       inFlight.leave()
     })
+}
+
+/** The next call with the key need not wait. If none comes, the record ends when the chain has proved that nothing is owed. */
+function passOn({ leases, inDoubt }: ChargeDeps, { hold, held, read, recorded }: Call): void {
+  if (hold === undefined) return
+  leases.pass(hold.token)
+  // A call that could not decide about an earlier call's payment holds that call's claim, and not the payment of its own.
+  const payment = held ? read : recorded?.payment
+  if (payment !== undefined) inDoubt.add(hold, payment)
 }
 
 /** @throws Error where the stream broke, another call took this one over, or the server stops while the store is down */

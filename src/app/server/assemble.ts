@@ -13,6 +13,7 @@ import { memorySubscriptions } from '../../adapters/memory/subscriptions.js'
 import { memoryTasks } from '../../adapters/memory/task-store.js'
 import type { ChargeDeps } from '../charge/charge-deps.js'
 import { leasesIn } from '../charge/leases.js'
+import { paymentsInDoubt } from '../charge/payments-in-doubt.js'
 import { pendingCloses, pendingWindowMoves } from '../charge/pending-moves.js'
 import { createCharge } from '../charge/walk-charge-machine.js'
 import { tasksOver } from '../tasks/tasks-over-store.js'
@@ -67,6 +68,7 @@ export function assemble(settings: Settings, drain: Drain, around: PlatformServi
     rateLimit: stores.rateLimit ?? memoryRateLimit({ clock }),
     credit: stores.credit ?? memoryCredit({ clock }),
     leases,
+    inDoubt: paymentsInDoubt({ chain, store, logger, clock }),
     pendingCloses: pendingCloses(store, leases, logger, clock),
     pendingWindowMoves: pendingWindowMoves(subscriptions, logger, clock),
     reader: around.paymentReader,
@@ -130,6 +132,7 @@ export function assemble(settings: Settings, drain: Drain, around: PlatformServi
       stopPreparing()
       stopSweeping()
       deps.leases.close()
+      deps.inDoubt.close()
       deps.pendingCloses.close()
       deps.pendingWindowMoves.close()
       chain.close()

@@ -60,6 +60,27 @@ export function resolveCases({ expect, it }: TestRunner, make: MakeChargeStore):
     expect(await s.open(s.call('next', { payment: 'q' }))).toEqual({ verdict: 'opened' })
   })
 
+  it('dead, from the call that recorded: the answer is forgotten, and the payment is free', async () => {
+    const s = await scene(make)
+    const { payment: _, ...dead } = await orphan(s, 'never paid for')
+    expect(await s.resolve(dead, 'dead')).toBe('opened')
+    expect(await s.open(s.call('other', { key: null }))).toEqual({ verdict: 'opened' })
+    await s.advance(s.leaseMs)
+    expect(await s.open(s.call('next', { payment: 'q' }))).toEqual({ verdict: 'opened' })
+  })
+
+  it('dead, from a call that was taken over: nothing changes, and the answer is still there', async () => {
+    const s = await scene(make)
+    const { payment: _, ...dead } = await orphan(s, 'owed')
+    const successor = s.call('successor')
+    await s.open(successor)
+    expect(await s.resolve(dead, 'dead')).toBe('moved')
+    await s.resolve(successor, 'found')
+    expect(await s.resolve(dead, 'dead')).toBe('moved')
+    const again = await s.open(s.call('late'))
+    expect(again.verdict === 'replayable' && text(again.answer)).toBe('owed')
+  })
+
   it('dead without a presented payment: the claim alone is ours', async () => {
     const s = await scene(make)
     await orphan(s)

@@ -34,6 +34,7 @@ async function take(deps: ChargeDeps, call: Call, hold: Hold) {
   }
   call.hold = hold
   const opened = await attempt(deps, hold)
+  if (opened?.verdict === 'full') deps.logger.error({ txId: call.txId }, 'the charge store is full')
   if (opened === undefined || opened.verdict === 'full') return storeDown(call)
   switch (opened.verdict) {
     case 'opened':

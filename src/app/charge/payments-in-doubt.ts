@@ -1,0 +1,111 @@
+/**
+ * Ends the records of calls that ended in doubt and whose payment never landed: their answers are owed to nobody.
+ *
+ * Only the chain's proof ends such a record. No time does, no node that lags, and no facilitator. The payments are known to this
+ * process alone: if it ends first, their records wait for a retry, or for their own end.
+ */
+import type { Chain } from '../../ports/chain.js'
+import type { ChargeStore, Hold, RecordedPayment } from '../../ports/charge-store.js'
+import type { Cancel, Clock } from '../../ports/clock.js'
+import type { Logger } from '../../ports/logger.js'
+import { every } from '../../ports/timeouts-and-aborts.js'
+
+export interface PaymentsInDoubt {
+  /** The call with this token has ended. It holds the claim under which the payment is recorded. */
+  add(hold: Hold, payment: RecordedPayment): void
+  close(): void
+}
+
+interface InDoubt {
+  readonly hold: Hold
+  readonly payment: RecordedPayment
+  /** The round after which the chain is asked. */
+  askAfter: bigint
+}
+
+export interface PaymentsInDoubtDeps {
+  readonly chain: Pick<Chain, 'round' | 'lookup'>
+  readonly store: Pick<ChargeStore, 'resolve'>
+  readonly logger: Logger
+  readonly clock: Pick<Clock, 'after'>
+}
+
+const SWEEP_EVERY_MS = 30_000
+/** One lookup may take more than a hundred requests, and the node has payments to look up that callers wait for. */
+const LOOKUPS_A_SWEEP = 20
+/** About an hour. A node that has proved nothing until then proves nothing later. */
+const ASKED_ROUNDS = 1_000n
+/** A payment beyond this number is not looked up: its record waits for a retry, or for its own end. */
+const PAYMENTS_MAX = 10_000
+/** The claim is given up as soon as it is ours. */
+const LEASE_MS = 1
+
+export function paymentsInDoubt({ chain, store, logger, clock }: PaymentsInDoubtDeps): PaymentsInDoubt {
+  const inDoubt = new Map<string, InDoubt>()
+  let stopSweeping: Cancel | undefined
+  let isSweeping = false
+  let isClosed = false
+
+  async function sweep(): Promise<void> {
+    if (isSweeping) return
+    isSweeping = true
+    try {
+      // Where no node answers, no round is known to have passed.
+      const round = (await chain.round()) ?? 0n
+      const due = [...inDoubt].filter(([, { askAfter }]) => askAfter < round)
+      for (const [txId, one] of due.slice(0, LOOKUPS_A_SWEEP)) {
+        if (isClosed) return
+        if ((await isDecided(one, round)) && inDoubt.get(txId) === one) inDoubt.delete(txId)
+      }
+      if (inDoubt.size === 0) stop()
+    } finally {
+      isSweeping = false
+    }
+  }
+
+  async function isDecided(one: InDoubt, round: bigint): Promise<boolean> {
+    const { txId, lastValid } = one.payment
+    try {
+      const landing = await chain.lookup(txId, one.payment)
+      if (landing === 'absent') await drop(one)
+      // What landed is owed: its answer stays until the caller asks for it.
+      if (landing !== 'unknown') return true
+    } catch (cause) {
+      logger.warn({ err: cause, txId }, 'the answer for a payment that never landed was not dropped')
+    }
+    // Wait as long again as since the last valid round.
+    one.askAfter = round + (round - lastValid)
+    return round - lastValid > ASKED_ROUNDS
+  }
+
+  /** Fenced by the call's token: it changes nothing where a retry has taken the claim over. */
+  async function drop({ hold, payment: { txId } }: InDoubt): Promise<void> {
+    const resolved = await store.resolve({
+      ...hold,
+      txId,
+      verdict: 'dead',
+      retentionMs: 0,
+      leaseMs: LEASE_MS,
+    })
+    if (resolved === 'opened')
+      logger.info({ txId }, 'a payment in doubt never landed; its answer was dropped')
+  }
+
+  function stop(): void {
+    stopSweeping?.()
+    stopSweeping = undefined
+  }
+
+  return {
+    add({ slot, token, claim }, { txId, firstValid, lastValid }) {
+      if (isClosed || claim === undefined || inDoubt.size >= PAYMENTS_MAX) return
+      const hold = { slot, token, claim }
+      inDoubt.set(txId, { hold, payment: { txId, firstValid, lastValid }, askAfter: lastValid })
+      stopSweeping ??= every(clock, SWEEP_EVERY_MS, () => void sweep())
+    },
+    close() {
+      isClosed = true
+      stop()
+    },
+  }
+}

@@ -1,4 +1,7 @@
-/** How long a paid call takes where each trip to the facilitator takes 50 ms, and how many connections the facilitator sees. */
+/**
+ * How long a paid call takes beyond its two trips to a facilitator that is 50 ms away, and how many connections the facilitator sees.
+ * A trip is as long as the facilitator held the request: its timer of 50 ms may take 53.
+ */
 import { setTimeout } from 'node:timers/promises'
 import { CONNECTIONS } from './load.mjs'
 import { inMarket } from './market.mjs'
@@ -8,7 +11,6 @@ import { BODY } from './rows.mjs'
 import { markdown } from './table.mjs'
 
 const TRIP_MS = 50
-const TRIPS = 2
 const BAR_MS = 3
 const EVERY_MS = 10
 const CALLS = 1_000
@@ -25,14 +27,13 @@ export function distant(bench) {
       const facilitator = await market.start('facilitator', { ...market.parties, delayMs: TRIP_MS })
       const header = file === 'koa' ? found.header : undefined
       const server = await market.start(file, { facilitatorUrl: facilitator.url, header })
-      const { next, quote } = await nextPaid(market, server, '/work', BODY)
+      const { next, quote, txIds } = await nextPaid(market, server, '/work', BODY)
       found.header ??= quote.header
       await answeredIn(server, next, WARM_UP_CALLS)
-      found.push({
-        name,
-        ms: await answeredIn(server, next, CALLS),
-        ...(await seenBy(facilitator)),
-      })
+      const ms = await answeredIn(server, next, CALLS)
+      const { connections, requests, heldMs } = await seenBy(facilitator)
+      const beyondMs = ms.map((took, at) => took - heldMs[txIds[WARM_UP_CALLS + at]])
+      found.push({ name, ms: sorted(ms), beyondMs: sorted(beyondMs), connections, requests })
       await server.stop()
     }
     return found
@@ -54,23 +55,26 @@ async function answeredIn(server, next, calls) {
     free.push(connection)
     return tookMs
   })
-  const sorted = (await Promise.all(times)).sort((one, other) => one - other)
+  const ms = await Promise.all(times)
   for (const connection of free) connection.close()
-  return sorted
+  return ms
+}
+
+function sorted(times) {
+  return [...times].sort((one, other) => one - other)
 }
 
 async function seenBy({ url }) {
-  return (await fetch(`${url}/connections`)).json()
+  return (await fetch(`${url}/seen`)).json()
 }
 
 export function distantTableOf([found]) {
-  const at = (sorted, share) => sorted[Math.ceil(sorted.length * share) - 1]
-  const lines = found.map(({ name, ms, connections, requests }, which) => {
-    const [p50, p99] = [at(ms, 0.5), at(ms, 0.99)]
-    const beyond = p99 - TRIPS * TRIP_MS
+  const at = (times, share) => times[Math.ceil(times.length * share) - 1]
+  const lines = found.map(({ name, ms, beyondMs, connections, requests }, which) => {
+    const beyond = at(beyondMs, 0.99)
     return [
       name,
-      ...[p50, p99, beyond].map(value => `${value.toFixed(1)} ms`),
+      ...[at(ms, 0.5), at(ms, 0.99), at(beyondMs, 0.5), beyond].map(value => `${value.toFixed(1)} ms`),
       `${connections} for ${requests.toLocaleString('en-US')}`,
       ...(which === 0 ? [`≤ ${BAR_MS} ms`, beyond <= BAR_MS ? 'met' : 'MISSED'] : []),
     ]
@@ -80,7 +84,8 @@ export function distantTableOf([found]) {
       'paid call, a facilitator 50 ms away',
       'p50',
       'p99',
-      'p99 beyond two trips',
+      'beyond its two trips: p50',
+      'p99',
       'connections, for requests',
       'bar',
       '',

@@ -60,18 +60,20 @@ export function paymentHeader(payload, { x402Version, extensions, resource, acce
   return Buffer.from(JSON.stringify(payment)).toString('base64')
 }
 
-/** The bytes of the next paid request of this endpoint, each with another payment. */
+/** The bytes of the next paid request of this endpoint, each with another payment. `txIds` are those of the payments, in order. */
 export async function nextPaid(market, server, path, body) {
   const quote = await quoteOf(server.url, path, body)
   const pool = market.payments(quote)
+  const txIds = []
   let used = 0
   const next = async () => {
     const mine = used++
     const payments = await pool(mine + 1)
+    txIds[mine] = payments[mine].txId
     const payment = paymentHeader(payments[mine], quote)
     return post(server.url, path, body, { 'PAYMENT-SIGNATURE': payment })
   }
-  return { quote, next }
+  return { quote, next, txIds }
 }
 
 export function assertSameTerms(quotes) {

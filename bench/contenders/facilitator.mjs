@@ -4,7 +4,7 @@
  * The settled transaction's id is read back from the payment, where the bench has put it.
  */
 import { createServer } from 'node:http'
-import { setImmediate, setTimeout } from 'node:timers/promises'
+import { setTimeout } from 'node:timers/promises'
 import { config, NETWORK, ready } from './child.mjs'
 import { PARAMS, STATUS } from './standing-chain.mjs'
 
@@ -16,31 +16,36 @@ const GET = {
 }
 const VALID = JSON.stringify({ isValid: true, payer: config.payer })
 
-const seen = { connections: 0, requests: 0 }
+/** `heldMs`: how long the requests of each payment were held here, by its id. Timers are late by up to a few milliseconds. */
+const seen = { connections: 0, requests: 0, heldMs: {} }
 const server = createServer((req, res) => {
   const chunks = []
   req.on('data', chunk => chunks.push(chunk))
   req.on('end', async () => {
-    if (req.url === '/connections') return res.end(JSON.stringify(seen))
+    if (req.url === '/seen') return res.end(JSON.stringify(seen))
+    const text = Buffer.concat(chunks).toString()
     if (req.method === 'POST') {
       seen.requests++
-      if (config.delayMs) await exactly(config.delayMs)
+      if (config.delayMs) await held(text)
     }
-    const body = GET[req.url] ?? (req.url === '/verify' ? VALID : settled(Buffer.concat(chunks).toString()))
+    const body = GET[req.url] ?? (req.url === '/verify' ? VALID : settled(txIdIn(text)))
     res.writeHead(200, { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) })
     res.end(body)
   })
 })
 
-/** Timers are late by up to a few milliseconds, which would be counted as the server's. So the last of them are waited awake. */
-async function exactly(ms) {
-  const endMs = performance.now() + ms
-  await setTimeout(ms - 5)
-  while (performance.now() < endMs) await setImmediate()
+async function held(text) {
+  const startMs = performance.now()
+  await setTimeout(config.delayMs)
+  const txId = txIdIn(text)
+  seen.heldMs[txId] = (seen.heldMs[txId] ?? 0) + performance.now() - startMs
 }
 
-function settled(body) {
-  const transaction = /"txId":"([A-Z2-7]{52})"/.exec(body)[1]
+function txIdIn(text) {
+  return /"txId":"([A-Z2-7]{52})"/.exec(text)[1]
+}
+
+function settled(transaction) {
   return JSON.stringify({ success: true, transaction, network: NETWORK, payer: config.payer })
 }
 

@@ -1,5 +1,4 @@
 /** The chain, read from one node and, where there is one, an indexer. Promises: see the port. */
-import { LRUCache } from 'lru-cache'
 import type { NetworkFacts } from '../../domain/network.js'
 import type { Chain, Landing, Validity } from '../../ports/chain.js'
 import { type Clock, systemClock } from '../../ports/clock.js'
@@ -34,9 +33,10 @@ export function algorandChain(options: ChainOptions): Chain & { close(): void } 
 
   /**
    * The searches that run, and those that found or proved something: the rounds behind them never change. A stranger may ask
-   * again and again about one payment that has expired, and each search takes a request for each of its rounds.
+   * again and again about one payment that has expired, and each search takes a request for each of its rounds. A map, because
+   * pages load this file, too: lru-cache would make a fifth of what they load.
    */
-  const searches = new LRUCache<string, Promise<Landing>>({ max: SEARCHES_KEPT })
+  const searches = new Map<string, Promise<Landing>>()
 
   async function lookup(txId: string, window: Validity): Promise<Landing> {
     // The last round is read before any block: a transaction that no block has can then never land.
@@ -48,6 +48,7 @@ export function algorandChain(options: ChainOptions): Chain & { close(): void } 
     if (known) return known
     const search = searchRounds(txId, window, tip)
     searches.set(key, search)
+    if (searches.size > SEARCHES_KEPT) searches.delete(searches.keys().next().value!)
     const landing = await search.catch(() => 'unknown' as const)
     if (landing === 'unknown') searches.delete(key)
     return landing

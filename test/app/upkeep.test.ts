@@ -400,6 +400,19 @@ describe('a payment in doubt', () => {
     expect(timeline.isEmpty).toBe(true)
   })
 
+  it('is not held up by twenty that nobody can decide, and whose callers ask again', async () => {
+    const { timeline, world, lookedUp, add } = doubting()
+    Object.assign(world, { round: LAST_VALID + 1n, landing: 'unknown' })
+    const asking = Array.from({ length: 20 }, (_, at) => `asking ${at}`)
+    for (const txId of [...asking, 'waiting']) add(txId)
+    for (let atMs = 20_000; atMs <= 90_000; atMs += 10_000) {
+      await timeline.run(atMs)
+      for (const txId of asking) add(txId)
+    }
+    expect(lookedUp).toHaveLength(21)
+    expect(lookedUp[20]).toBe('waiting at 60 s')
+  })
+
   it('is left to its own end by a server that has closed', async () => {
     const { timeline, world, lookedUp, inDoubt, add } = doubting()
     Object.assign(world, { round: LAST_VALID + 1n, tookMs: 10_000 })

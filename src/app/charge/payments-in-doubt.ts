@@ -55,7 +55,11 @@ export function paymentsInDoubt({ chain, store, logger, clock }: PaymentsInDoubt
       const due = [...inDoubt].filter(([, { askAfter }]) => askAfter < round)
       for (const [txId, one] of due.slice(0, LOOKUPS_A_SWEEP)) {
         if (isClosed) return
-        if ((await isDecided(one, round)) && inDoubt.get(txId) === one) inDoubt.delete(txId)
+        const isOver = await isDecided(one, round)
+        if (inDoubt.get(txId) !== one) continue
+        inDoubt.delete(txId)
+        // Behind the others: twenty that nobody can decide must not take every place.
+        if (!isOver) inDoubt.set(txId, one)
       }
       if (inDoubt.size === 0) stop()
     } finally {
@@ -73,7 +77,7 @@ export function paymentsInDoubt({ chain, store, logger, clock }: PaymentsInDoubt
     } catch (cause) {
       logger.warn({ err: cause, txId }, 'the answer for a payment that never landed was not dropped')
     }
-    // Wait as long again as since the last valid round.
+    // Double the wait: ask again when twice as many rounds have passed since the last valid one.
     one.askAfter = round + (round - lastValid)
     return round - lastValid > ASKED_ROUNDS
   }
@@ -98,9 +102,12 @@ export function paymentsInDoubt({ chain, store, logger, clock }: PaymentsInDoubt
 
   return {
     add({ slot, token, claim }, { txId, firstValid, lastValid }) {
-      if (isClosed || claim === undefined || inDoubt.size >= PAYMENTS_MAX) return
+      const known = inDoubt.get(txId)
+      if (isClosed || claim === undefined || (!known && inDoubt.size >= PAYMENTS_MAX)) return
       const hold = { slot, token, claim }
-      inDoubt.set(txId, { hold, payment: { txId, firstValid, lastValid }, askAfter: lastValid })
+      // A caller that asks again must not have the chain asked sooner.
+      const askAfter = known?.askAfter ?? lastValid
+      inDoubt.set(txId, { hold, payment: { txId, firstValid, lastValid }, askAfter })
       stopSweeping ??= every(clock, SWEEP_EVERY_MS, () => void sweep())
     },
     close() {

@@ -4,9 +4,12 @@ import { isJson, mediaTypeOf } from '../src/app/client/read-response.js'
 import type { ActiveSubscription, StreamResult } from '../src/client.js'
 import { json, shownText, writeResult } from './output.js'
 
+/** A window without its key, where this call did not buy it. */
+export type ShownWindow = Omit<ActiveSubscription, 'key'> & { readonly key?: string }
+
 /** Events as lines, text and bytes as they are. With `asJson`, one JSON line for each event or piece, and one at the end. */
 export async function printStream(
-  result: StreamResult & { readonly subscription: ActiveSubscription | undefined },
+  result: StreamResult & { readonly subscription: ShownWindow | undefined },
   asJson: boolean,
 ): Promise<void> {
   const { status, payment, attempts, replayed, sentTxId, warnings, subscription } = result

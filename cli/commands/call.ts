@@ -3,9 +3,9 @@
  * `SVC_SUBSCRIPTION_KEY`, because shell histories would keep a flag.
  */
 import type { Command } from 'commander'
-import type { ActiveSubscription, CallResult, Network, StreamResult } from '../../src/client.js'
+import { keyToRepeat } from '../../src/app/client/key-to-repeat.js'
+import type { CallResult, Network, StreamResult } from '../../src/client.js'
 import { SvcError } from '../../src/domain/errors.js'
-import { isRecord } from '../../src/domain/x402.js'
 import {
   headerArgument,
   headersOf,
@@ -21,7 +21,7 @@ import {
 import { networkFromEnvironment } from '../network-from-environment.js'
 import { withNetworkHint } from '../network-hint.js'
 import { columns, json, note, print, printable, printData } from '../output.js'
-import { printStream } from '../print-stream.js'
+import { printStream, type ShownWindow } from '../print-stream.js'
 import { whileWaiting } from '../spinner.js'
 
 interface CallFlags {
@@ -89,6 +89,11 @@ async function call(url: string, flags: CallFlags): Promise<void> {
   // Without the wallet a key that is refused costs nothing: the caller decides whether to buy another window.
   const client = new SvcClient({ mnemonic: key === undefined ? mnemonic : undefined, network, maxPrice })
   if (key !== undefined) client.useSubscription(target, key)
+  // A key that was given is a secret of the caller's: only one that this call bought is printed.
+  const shownWindow = (): ShownWindow | undefined => {
+    const [window] = client.activeSubscriptions
+    return window && (key === undefined ? window : { ...window, key: undefined })
+  }
   const stop = new AbortController()
   const interrupt = () => stop.abort()
   for (const signal of ENDS) process.once(signal, interrupt)
@@ -98,13 +103,13 @@ async function call(url: string, flags: CallFlags): Promise<void> {
     const label = `calling ${printable(url)}`
     if (flags.stream) {
       const result = await whileWaiting(label, client.stream(target, body, options))
-      const [subscription] = client.activeSubscriptions
+      const subscription = shownWindow()
       if (!flags.json) noteReceipt(result, subscription)
       await printStream({ ...result, subscription }, flags.json === true)
       return
     }
     const result = await whileWaiting(label, client.call(target, body, options))
-    const [subscription] = client.activeSubscriptions
+    const subscription = shownWindow()
     if (flags.json) return print(json({ ...result, subscription }, 2))
     noteReceipt(result, subscription)
     printData(result.data)
@@ -136,14 +141,14 @@ function keyRefused(error: unknown): unknown {
 }
 
 function noteKey(error: unknown): void {
-  const { charged, idempotencyKey } = error instanceof SvcError && isRecord(error.detail) ? error.detail : {}
-  if ((charged !== 'yes' && charged !== 'maybe') || typeof idempotencyKey !== 'string') return
+  const idempotencyKey = keyToRepeat(error)
+  if (idempotencyKey === undefined) return
   note(
     `To ask for the answer again, repeat the call with --idempotency-key ${printable(idempotencyKey)}. A seller that did not keep the answer charges again.`,
   )
 }
 
-function noteReceipt(result: CallResult | StreamResult, window: ActiveSubscription | undefined): void {
+function noteReceipt(result: CallResult | StreamResult, window: ShownWindow | undefined): void {
   const { payment, status, attempts, replayed, sentTxId, warnings = [] } = result
   note(
     ...columns([
@@ -151,9 +156,9 @@ function noteReceipt(result: CallResult | StreamResult, window: ActiveSubscripti
       ['status', String(status)],
       ['attempts', attempts === 1 ? undefined : String(attempts)],
       ['transaction', payment?.txId],
-      ['sent besides', sentTxId && `${sentTxId}; the seller says that it did not take this payment`],
+      ['also sent', sentTxId && `${sentTxId}; the seller says that it did not take this payment`],
       ['amount', payment?.amount && `${payment.amount} base units of asset ${payment.asset}`],
-      ['window key', payment && window?.key],
+      ['window key', window?.key],
       ['window ends', window?.expiresAt === undefined ? undefined : new Date(window.expiresAt).toISOString()],
       ['calls left', window?.remaining?.toString()],
     ]),

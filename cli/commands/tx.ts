@@ -32,7 +32,7 @@ export function txCommand(program: Command): void {
     )
     .option(
       '--last-valid <round>',
-      'the last round in which it can land, as detail.lastValid of the error names it: then says whether it still can',
+      'the last round in which the payment can land (detail.lastValid of the error). svc tx then says whether it still can',
       roundArgument,
     )
     .option('--json', 'print one JSON object')

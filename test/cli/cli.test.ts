@@ -155,10 +155,12 @@ describe('svc call', () => {
         svc(['call', url, '--json'], { ...env, SVC_SUBSCRIPTION_KEY: key }),
       ),
     )
+    // Whoever keeps the answer in a file must not keep the caller's secret with it.
     expect(JSON.parse(covered!.stdout)).toMatchObject({
       data: { done: true },
-      subscription: { url, key: 'a-key', remaining: 98 },
+      subscription: { url, remaining: 98 },
     })
+    expect(covered!.stdout + covered!.stderr).not.toContain('a-key')
     expect(refused!.code).toBe(3)
     expect(refused!.stderr).toMatch(/^svc: [^\n]+ nothing was paid \(subscription_refused\)\n$/)
     expect(spent()).toBe(PRICE)

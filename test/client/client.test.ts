@@ -220,6 +220,11 @@ describe('what fails', () => {
       () => payer().call('https://agent.example/', {}, { maxPrice: 'little' }),
       'invalid_price',
     ],
+    [
+      'a finishPaid that is no boolean',
+      () => payer().call('https://agent.example/', {}, { finishPaid: 'no' as never }),
+      'invalid_options',
+    ],
     ['an unknown network', async () => new SvcClient({ network: 'devnet' as never }), 'invalid_options'],
     ['no attempts', async () => new SvcClient({ retry: { attempts: 0 } }), 'invalid_options'],
     [
@@ -374,7 +379,11 @@ describe('a subscription', () => {
     const { client, spent } = market.payer()
     const perCall = await market.seller(honest)
     await expect(client.subscribe(perCall.url, {})).rejects.toMatchObject({ code: 'not_a_subscription' })
-    expect(perCall.paid()).toEqual([])
+    // The entry that names a window is for payers of another network.
+    const elsewhere = { network: CAIP2.mainnet, extra: { subscriptionPeriod: '1m' } }
+    const mixed = await market.seller((_, shop) => shop.challenge(shop.entry(elsewhere), shop.entry()))
+    await expect(client.subscribe(mixed.url, {})).rejects.toMatchObject({ code: 'not_a_subscription' })
+    expect([...perCall.paid(), ...mixed.paid()]).toEqual([])
     const keyless: Script = (seen, shop) => (seen.payment ? shop.sell(seen.payment) : asked(shop))
     await expect(client.subscribe((await market.seller(keyless)).url, {})).rejects.toMatchObject({
       code: 'not_a_subscription',

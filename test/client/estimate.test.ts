@@ -31,6 +31,8 @@ describe('estimate', () => {
       expect(refusal).toMatchObject({ code, status: 402 })
       await expect(client.call(seller.url)).rejects.toMatchObject({ code, message: refusal?.message })
     }
+    const limited = await market.payer().client.estimate(seller.url, undefined, { maxPrice: '$0.009' })
+    expect(limited).toMatchObject({ usd: PRICE_USD, refusal: { code: 'price_above_max' } })
   })
 
   it('says that the request would be refused once it is paid, and the call signs nothing', async () => {

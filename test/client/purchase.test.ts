@@ -26,6 +26,7 @@ async function bought(
     landed = false,
     over = {} as Partial<PurchaseDeps>,
     signal = undefined as AbortSignal | undefined,
+    finishPaid = false,
     headers = {} as Record<string, string>,
   } = {},
 ) {
@@ -51,7 +52,7 @@ async function bought(
     },
     ...over,
   } as unknown as PurchaseDeps
-  const request = { url: new URL('https://agent.example/a'), method: 'POST', headers, signal }
+  const request = { url: new URL('https://agent.example/a'), method: 'POST', headers, signal, finishPaid }
   const quoted = reply(402, { 'PAYMENT-REQUIRED': vector!.paymentRequiredHeader })
   const outcome = await purchase(request, challengeOf(quoted), deps).then(
     result => ({ result, error: undefined }),
@@ -159,6 +160,23 @@ describe('a purchase', () => {
     const { error, booked } = await bought(delivered(reply(200)), { over: { signer } as never })
     expect(error).toBe(refused)
     expect(booked).toEqual(['released'])
+  })
+
+  it('that is given up while the ledger writes sends nothing, also where it would be finished', async () => {
+    const giveUp = new AbortController()
+    const sent: unknown[] = []
+    const attach = async () => giveUp.abort()
+    const over = {
+      limits: { reserve: async () => ({ attach }) },
+      deliver: async (request: unknown) => sent.push(request),
+    }
+    const { error } = await bought(delivered(reply(200)), {
+      over: over as never,
+      signal: giveUp.signal,
+      finishPaid: true,
+    })
+    expect(error).toMatchObject({ code: 'aborted', message: expect.stringContaining('nothing was paid') })
+    expect(sent).toEqual([])
   })
 
   it('that is given up while it is signed gives the money back, and says that nothing was paid', async () => {

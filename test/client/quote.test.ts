@@ -149,11 +149,15 @@ describe('a request that is quoted, and would be refused once it is paid', () =>
   })
   const post = declared({ method: 'POST' }, { body: { required: ['text', 'max'] } })
   const get = declared({ method: 'GET' }, { queryParams: { required: ['q'] } })
+  const lists = declared({ method: 'GET' }, { queryParams: { required: ['ids', 'filter'] } })
+  const properties = { q: {}, limit: { default: 10 } }
+  const withDefault = declared({ method: 'GET' }, { queryParams: { required: ['q', 'limit'], properties } })
   const body = '{}'
   it.each<[string, string, { method: string; body?: string }, object]>([
     ['by another method', "it takes 'POST', and this is a GET", { method: 'GET' }, post],
     ['without its body', "it needs a body with 'text, max'", { method: 'POST' }, post],
     ['without its query', "its query needs 'q'", { method: 'GET' }, get],
+    ['without all but a default', "its query needs 'q'", { method: 'GET' }, withDefault],
   ])('is told: %s', (_, why, asked, changes) => {
     const refused = unfitRequest({ url: new URL(URL_ASKED), ...asked }, challenge([entry()], changes))
     expect(refused).toMatchObject({ code: 'invalid_request', status: 402 })
@@ -163,6 +167,13 @@ describe('a request that is quoted, and would be refused once it is paid', () =>
   it.each<[string, { method: string; body?: string }, string, object]>([
     ['as it is declared', { method: 'POST', body }, URL_ASKED, post],
     ['with its query', { method: 'GET' }, `${URL_ASKED}?q=`, get],
+    [
+      'with a list and an object in its query',
+      { method: 'GET' },
+      `${URL_ASKED}?ids[]=1&filter[name]=x`,
+      lists,
+    ],
+    ['where what it lacks has a default', { method: 'GET' }, `${URL_ASKED}?q=x`, withDefault],
     [
       'of an endpoint that needs no body',
       { method: 'POST' },

@@ -49,7 +49,9 @@ describe('the price limit', () => {
       ['10001', 20_000n, '$0.010001, the limit is $0.01;'],
     ] as const) {
       const refused = limits.reserve(asking(amount), { maxPrice })
-      await expect(refused).rejects.toMatchObject({ message: expect.stringContaining(told) })
+      const message = expect.stringContaining(told)
+      await expect(refused).rejects.toMatchObject({ message })
+      expect(await limits.refusalOf(asking(amount), { maxPrice })).toMatchObject({ message })
     }
     await make({}).limits.reserve(asking('5000'), { maxPrice: 5_000n })
   })
@@ -127,12 +129,15 @@ describe('a reservation', () => {
     const never = gate()
     const { limits } = make({ maxPerDay: 1n }, {}, () => never.opened)
     const giveUp = new AbortController()
-    const reserved = limits.reserve(asking('2'), { signal: giveUp.signal })
+    const { signal } = giveUp
+    const asked = [limits.reserve(asking('2'), { signal }), limits.refusalOf(asking('2'), { signal })]
     giveUp.abort()
-    await expect(reserved).rejects.toMatchObject({
-      code: 'aborted',
-      message: 'The call was aborted; nothing was paid',
-    })
+    for (const each of asked) {
+      await expect(each).rejects.toMatchObject({
+        code: 'aborted',
+        message: 'The call was aborted; nothing was paid',
+      })
+    }
   })
 
   it('that the ledger failed to answer for is released: it may have been counted', async () => {

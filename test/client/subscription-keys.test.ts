@@ -13,10 +13,12 @@ const QUOTE = { status: 402, headers: new Headers() }
 
 function ring(startMs = END_MS - 1_000) {
   let nowMs = startMs
-  const at = (ms: number) => {
+  let monotonicMs = startMs
+  const at = (ms: number, monotonic = ms) => {
     nowMs = ms
+    monotonicMs = monotonic
   }
-  return { keys: subscriptionKeys(() => nowMs), at }
+  return { keys: subscriptionKeys({ now: () => nowMs, monotonic: () => monotonicMs }), at }
 }
 
 describe('a key that is held', () => {
@@ -53,10 +55,26 @@ describe('a key that is held', () => {
 
   it('ends by this machine’s clock where its end is known by that, whatever its seller says', () => {
     const { keys, at } = ring()
-    expect(keys.hold(url, { key: 'key', expiresAt: 0 }, END_MS)).toMatchObject({ expiresAt: 0 })
+    const begun = { nowMs: END_MS - 1_000, monotonicMs: END_MS - 1_000 }
+    const lasting = { begun, lastsMs: 1_000 }
+    expect(keys.hold(url, { key: 'key', expiresAt: 0 }, lasting)).toMatchObject({ expiresAt: 0 })
     expect(keys.covers(url)).toBe(true)
     at(END_MS)
     expect(keys.covers(url)).toBe(false)
+  })
+
+  const YEAR_MS = 31_536_000_000
+  it.each<[string, number, number, boolean]>([
+    ['neither clock says so', END_MS - 1, 999, false],
+    ['the time of day was set back by a year', END_MS - YEAR_MS, 1_000, true],
+    ['the machine slept', END_MS, 10, true],
+  ])('that lasts for a second has ended or not where %s', (_, nowMs, monotonicMs, isEnded) => {
+    const { keys, at } = ring()
+    const begun = { nowMs: END_MS - 1_000, monotonicMs: 0 }
+    keys.hold(url, { key: 'key' }, { begun, lastsMs: 1_000 })
+    at(nowMs, monotonicMs)
+    expect(keys.covers(url)).toBe(!isEnded)
+    expect(keys.answered(url, 'key', QUOTE)).toBe(isEnded ? undefined : 'refused')
   })
 
   it('without an end is kept', () => {

@@ -10,7 +10,8 @@ import { ToolListChangedNotificationSchema } from '@modelcontextprotocol/sdk/typ
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { toolServer } from '../../src/adapters/mcp/tool-server.js'
 import { bridgeTo } from '../../src/app/client/mcp-bridge.js'
-import { defineEndpoint, SvcClient } from '../../src/index.js'
+import { owedAnswers } from '../../src/app/client/owed-answers.js'
+import { defineEndpoint, SvcClient, SvcError } from '../../src/index.js'
 import { svc } from '../cli/run.js'
 import type { RpcResult } from '../support/doors.js'
 import { gated } from '../support/gate.js'
@@ -218,7 +219,8 @@ describe('the bridge', () => {
     await toolServer({ ...toolbox, version: '1', broke() {} }).connect(ours as never)
     await desk.connect(theirs)
     const described = async () => (await desk.listTools()).tools[0]?.description
-    const shout = () => desk.callTool({ name: 'text_shout', arguments: { text: 'hi' } })
+    const shout = (text = 'hi') => desk.callTool({ name: 'text_shout', arguments: { text } })
+    const tooDear = { structuredContent: { error: { code: 'price_above_max' } } }
     expect(await described()).toContain('Costs $0.001 ')
     isStale = false
     const moved = watchLedger(seller.sandbox, wallet.address)
@@ -227,7 +229,7 @@ describe('the bridge', () => {
         error: {
           code: 'price_above_max',
           message: expect.stringMatching(
-            /costs \$0\.01, the limit is \$0\.001; nothing was paid\. The agent now lists it at '\$0\.01'$/,
+            /costs \$0\.01, the limit is \$0\.001; nothing was paid\. The agent now lists it at '\$0\.01': the same call, made again, may cost that$/,
           ),
         },
       },
@@ -237,8 +239,12 @@ describe('the bridge', () => {
     expect(await described()).toContain('Costs $0.01 ')
     // A price that nobody has named stays refused.
     expect((await desk.listTools()).tools[1]?.description).toContain('Costs $0.001 ')
-    expect(await shout()).toMatchObject({ structuredContent: { shouted: 'HI' } })
-    expect(moved()).toMatchObject({ paid: 10_000n })
+    // The model made this call together with the first, at the old price.
+    expect(await shout('ho')).toMatchObject(tooDear)
+    expect(moved()).toEqual(NOTHING)
+    for (const text of ['hi', 'ho', 'he'])
+      expect(await shout(text)).toMatchObject({ structuredContent: { shouted: text.toUpperCase() } })
+    expect(moved()).toMatchObject({ paid: 30_000n })
   })
 
   describe('over a call that was cancelled', () => {
@@ -305,14 +311,118 @@ describe('the bridge', () => {
     })
   })
 
-  it('offers no tool under a name that is none, or under a free tool’s, and says what price is a text', async () => {
+  it('reads the agent’s prices again only where a call costs more than its tool says, for as long as the caller waits', async () => {
+    const reads: unknown[] = []
+    const entry = { name: 'dear', url: 'https://a.example/dear', method: 'POST', price: '$0.05' }
+    let amount = '40000'
+    const client = {
+      async discover(_: URL, options: unknown) {
+        reads.push(options)
+        return { endpoints: [entry] }
+      },
+      async call() {
+        throw new SvcError('The call is too dear', 'price_above_max', 402, { amount })
+      },
+    } as unknown as SvcClient
+    const toolbox = await bridgeTo('https://a.example', client)
+    await toolbox.call({ ...call, name: 'dear', args: {} })
+    expect(reads).toHaveLength(1)
+    amount = '50001'
+    await toolbox.call({ ...call, name: 'dear', args: {} })
+    expect(reads.slice(1)).toEqual([{ signal: call.signal }])
+  })
+
+  it('hands no result over that is nested too deep to be written again', async () => {
+    const deep = `{"result":{"content":[],"deep":${'['.repeat(20_000) + ']'.repeat(20_000)}}}`
+    const agent = createServer((_, res) => res.end(deep)).listen(0, '127.0.0.1')
+    await once(agent, 'listening')
+    const client = { discover: async () => ({ endpoints: [] }) } as unknown as SvcClient
+    const toolbox = await bridgeTo(`http://127.0.0.1:${(agent.address() as AddressInfo).port}`, client)
+    const result = await toolbox.call({ ...call, name: 'search_agents', args: {} })
+    agent.closeAllConnections()
+    agent.close()
+    expect(result).toMatchObject({ isError: true, structuredContent: { error: { code: 'call_failed' } } })
+  })
+
+  it('offers no tool under a name that is none, or under a free tool’s, and says what price is no promise', async () => {
     const entry = { url: 'https://a.example/x', method: 'POST', price: 'from $0' }
     const names = ['fine', 'no name', 'get/manifest', 'x'.repeat(129), '']
+    const hinted = { name: 'hinted', price: '$0.01', pricing: 'dynamic' }
     const manifest = { name: 'A', handle: 'a-a', network: 'testnet', payTo: 'A' }
     const fetchImpl = async () =>
-      Response.json({ ...manifest, endpoints: names.map(name => ({ ...entry, name })) })
+      Response.json({
+        ...manifest,
+        endpoints: [...names.map(name => ({ ...entry, name })), { ...entry, ...hinted }],
+      })
     const { tools } = await bridgeTo('https://a.example', new SvcClient({ fetchImpl }))
-    expect(tools.map(({ name }) => name)).toEqual(['fine', 'get_manifest', 'search_agents'])
-    expect(tools[0]?.description).toMatch(/^Costs from \$0 in USDC.*\nThat price is no promise/)
+    expect(tools.map(({ name }) => name)).toEqual(['fine', 'hinted', 'get_manifest', 'search_agents'])
+    expect(tools[0]?.description).toMatch(/^Costs from \$0 in USDC.*\nEach call may cost a different amount/)
+    expect(tools[1]?.description).toMatch(/^Costs \$0\.01 in USDC.*\nEach call may cost a different amount/)
+  })
+})
+
+describe('an answer that is owed', () => {
+  const lost = new SvcError('lost', 'network_error', undefined, { charged: 'yes', idempotencyKey: 'K' })
+
+  /** Calls of one name, each answered by the test, with the keys that they sent. */
+  function asking() {
+    const keys: (string | undefined)[] = []
+    const made: { resolve(answer: string): void; reject(cause: Error): void }[] = []
+    let nowMs = 0
+    const owed = owedAnswers<string>({ monotonic: () => nowMs })
+    const ask = (signal = new AbortController().signal) =>
+      owed('work', signal, key => {
+        keys.push(key)
+        return new Promise<string>((resolve, reject) => made.push({ resolve, reject }))
+      })
+    const cancelled = () => {
+      const cancel = new AbortController()
+      const asked = ask(cancel.signal)
+      cancel.abort()
+      return asked
+    }
+    const pass = (ms: number) => {
+      nowMs += ms
+    }
+    return { ask, cancelled, keys, made, pass }
+  }
+
+  it('and was lost to two who shared it leaves its key once', async () => {
+    const { ask, cancelled, keys, made } = asking()
+    const both = [cancelled(), ask()]
+    made[0]!.reject(lost)
+    await Promise.allSettled(both)
+    for (const again of [1, 2]) {
+      const asked = ask()
+      made[again]!.resolve('done')
+      await asked
+    }
+    expect(keys).toEqual([undefined, 'K', undefined])
+  })
+
+  it('is kept while its call runs, and for ten minutes after that', async () => {
+    for (const [afterMs, answers] of [
+      [599_999, ['slow', 1]],
+      [600_000, ['new', 2]],
+    ] as const) {
+      const { ask, cancelled, made, pass } = asking()
+      const first = cancelled()
+      pass(3_600_000)
+      made[0]!.resolve('slow')
+      await first
+      pass(afterMs)
+      const asked = ask()
+      made[1]?.resolve('new')
+      expect([await asked, made.length]).toEqual(answers)
+    }
+  })
+
+  it('stays owed where who asks again has cancelled already', async () => {
+    const { ask, cancelled, made } = asking()
+    const asked = [cancelled(), ask(AbortSignal.abort()), ask()]
+    made[0]!.resolve('slow')
+    made[1]?.resolve('new')
+    expect(await Promise.all(asked)).toEqual(['slow', 'slow', 'slow'])
+    expect(made).toHaveLength(1)
   })
 })

@@ -18,8 +18,8 @@ export interface CallOptions extends RequestOptions {
   /** Calls with the same key and body are one call, for sellers that support it. @default a new key for each call */
   readonly idempotencyKey?: string
   /**
-   * After the payment was sent, an abort no longer ends the call: the answer that is being paid for is awaited. With `stream`, up to
-   * the head of the answer.
+   * After the payment was sent, an abort no longer ends the call: the client waits for the answer that it is paying for. With
+   * `stream`, up to the head of the answer.
    *
    * @default false
    */
@@ -55,6 +55,9 @@ export function requestOf(url: string | URL, body: unknown, options: CallOptions
   const { method = 'POST', signal, finishPaid, quote = 'fresh' } = options
   if (quote !== 'fresh' && quote !== 'cached') {
     throw new SdkError("SvcClient: quote is 'fresh' or 'cached'", 'invalid_options')
+  }
+  if (finishPaid !== undefined && typeof finishPaid !== 'boolean') {
+    throw new SdkError('SvcClient: finishPaid is true or false', 'invalid_options')
   }
   const target = urlOf(url)
   const text = bodyOf(body, options)

@@ -9,10 +9,17 @@ import type { Settings } from './client-options.js'
 import { isSmall, type KeptQuote } from './kept-quotes.js'
 import { type Purchase, type PurchaseDeps, purchase } from './purchase.js'
 import { purchaseAtKeptQuote } from './purchase-at-kept-quote.js'
-import { challengeOf, isQuote, quotesWindow } from './read-quote.js'
+import { challengeOf, isForWindow, isQuote, payableEntry, quotesWindow } from './read-quote.js'
 import type { Outcome, Warning } from './result-types.js'
 import { ask, deliver, succeeded } from './send-with-retries.js'
-import { type ActiveSubscription, type SubscriptionKeys, soldIn, withKey } from './subscription-keys.js'
+import {
+  type ActiveSubscription,
+  type Moment,
+  momentOf,
+  type SubscriptionKeys,
+  soldIn,
+  withKey,
+} from './subscription-keys.js'
 
 export async function callPaid(
   request: HttpRequest,
@@ -62,7 +69,8 @@ export async function buyWindow(
   const asked = await ask(settings, request, options, settings.timeoutMs)
   if (!isQuote(asked.reply)) return { outcome: succeeded(asked), subscription: undefined }
   const challenge = challengeOf(asked.reply)
-  if (challenge && !quotesWindow(challenge)) throw quotesNoWindow(request.url.origin, challenge)
+  const entry = challenge && payableEntry(challenge, settings.network)
+  if (entry && !isForWindow(entry)) throw quotesNoWindow(request.url.origin, challenge)
   const other = keys.purchaseOf(request.url)
   if (other) await ended(other, request)
   // Another call may have bought a window since this one asked.
@@ -92,9 +100,9 @@ async function buy(
 ): Promise<Purchase> {
   const { signer } = settings
   if (!signer) throw noSigner(request.url.origin, challenge)
-  const begunMs = settings.clock.now()
+  const begun = momentOf(settings.clock)
   const bought = await purchase(request, challenge, depsOf(settings, signer))
-  holdSold(request, bought, keys, begunMs)
+  holdSold(request, bought, keys, begun)
   return bought
 }
 
@@ -128,11 +136,10 @@ function holdSold(
   { url }: HttpRequest,
   { reply, accepted, replayed }: Purchase,
   keys: SubscriptionKeys,
-  begunMs?: number,
+  begun?: Moment,
 ): void {
   const sold = soldIn(reply.headers)
   if (!sold) return
   const lastsMs = replayed ? undefined : readPeriodMs(accepted.extra?.subscriptionPeriod)
-  const endMs = begunMs === undefined || lastsMs === undefined ? undefined : begunMs + lastsMs
-  keys.hold(url, sold, endMs)
+  keys.hold(url, sold, begun && lastsMs !== undefined ? { begun, lastsMs } : undefined)
 }

@@ -48,7 +48,7 @@ export function quoteChanged(origin: string, reason: string, payment: Charged): 
 }
 
 export function quotesNoWindow(origin: string, challenge: PaymentRequired): SvcError {
-  const message = `The quote of ${origin} is for one call, and for no subscription window; nothing was paid`
+  const message = `The quote of ${origin} sells one call, not a subscription window; nothing was paid`
   return new SdkError(message, 'not_a_subscription', 402, challenge)
 }
 

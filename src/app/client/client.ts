@@ -24,7 +24,7 @@ export abstract class PayingClient {
 
   protected constructor(settings: Settings) {
     this.#settings = settings
-    this.#keys = subscriptionKeys(settings.clock.now)
+    this.#keys = subscriptionKeys(settings.clock)
   }
 
   /** The paying address; `undefined` without a key. */
@@ -79,10 +79,14 @@ export abstract class PayingClient {
    * const { usd, refusal } = await client.estimate('https://agent.example/summarize', { text })
    * if (refusal) console.log(`would not be paid: ${refusal.message}`)
    *
-   * @throws SvcError `invalid_url`, `invalid_request`, `network_error`, `aborted`; `call_failed` where the call would fail
-   * before any payment
+   * @throws SvcError `invalid_url`, `invalid_request`, `invalid_price`, `network_error`, `aborted`; `call_failed` where the call would
+   * fail before any payment
    */
-  async estimate(url: string | URL, body?: unknown, options: RequestOptions = {}): Promise<Estimate> {
+  async estimate(
+    url: string | URL,
+    body?: unknown,
+    options: RequestOptions & Pick<CallOptions, 'maxPrice'> = {},
+  ): Promise<Estimate> {
     const request = requestOf(url, body, options)
     if (this.#keys.covers(request.url)) return { usd: 0, covered: true }
     const asked = await askBriefly(this.#settings, request, options)
@@ -174,7 +178,7 @@ export abstract class PayingClient {
    *
    * @param url The endpoint.
    * @param key The key that its seller sent in `x-svc-subscription`.
-   * @param expiresAt Milliseconds since the epoch, a date, or ISO text. A seller that refuses the key before it is not paid again.
+   * @param expiresAt Milliseconds since the epoch, a date, or ISO text. If the seller refuses the key before this time, the client does not pay again.
    *
    * @throws SvcError `invalid_url`, `invalid_subscription`
    */

@@ -26,7 +26,10 @@ function mismatchOf({ url, method, body }: Asked, challenge: PaymentRequired): s
   const parts = recordIn(bazaar, 'schema', 'properties', 'input', 'properties')
   const fields = body === undefined ? requiredOf(recordIn(parts, 'body')) : []
   if (fields.length > 0) return `it needs a body with ${shown(fields.join(', '))}`
-  const query = requiredOf(recordIn(parts, 'queryParams')).filter(name => !url.searchParams.has(name))
+  const given = [...url.searchParams.keys()]
+  // Sellers also read `ids[]=1` as `ids`, and `filter[name]=x` as `filter`.
+  const isGiven = (name: string) => given.some(key => key === name || key.startsWith(`${name}[`))
+  const query = requiredOf(recordIn(parts, 'queryParams')).filter(name => !isGiven(name))
   return query.length > 0 ? `its query needs ${shown(query.join(', '))}` : undefined
 }
 
@@ -41,7 +44,10 @@ function recordIn(value: unknown, ...path: readonly string[]): Record<string, un
   return isRecord(found) ? found : undefined
 }
 
+/** Zod lists a property with a default as required: it describes what the handler gets. */
 function requiredOf(schema: Record<string, unknown> | undefined): string[] {
   const names: unknown = schema?.required
-  return Array.isArray(names) ? names.filter(name => typeof name === 'string') : []
+  if (!Array.isArray(names)) return []
+  const hasDefault = (name: string) => 'default' in (recordIn(schema, 'properties', name) ?? {})
+  return names.filter(name => typeof name === 'string' && !hasDefault(name))
 }

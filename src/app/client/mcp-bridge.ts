@@ -13,8 +13,9 @@ import { MCP_PATH } from '../../domain/agent-card.js'
 import { canonicalJson } from '../../domain/canonical-json.js'
 import { SvcError, shown } from '../../domain/errors.js'
 import type { AnswerContent } from '../../domain/handler-answer-content.js'
+import { jsonIn } from '../../domain/json-depth.js'
 import type { ManifestEndpoint } from '../../domain/manifest.js'
-import { usdToBaseUnits } from '../../domain/money.js'
+import { parseBaseUnits, usdToBaseUnits } from '../../domain/money.js'
 import { isRecord } from '../../domain/x402.js'
 import { wakefulClock } from '../../ports/clock.js'
 import { type CallOptions, urlOf } from './build-request.js'
@@ -32,34 +33,47 @@ export type Bridge = Omit<Toolbox, 'version' | 'broke'>
 /** @throws SvcError as `client.discover` does. */
 export async function bridgeTo(agentUrl: string, client: SvcClient): Promise<Bridge> {
   const base = urlOf(agentUrl)
-  const readTools = async () => paidTools((await client.discover(base)).endpoints)
+  const readTools = async (signal?: AbortSignal) =>
+    paidTools((await client.discover(base, { signal })).endpoints)
   const paid = new Map((await readTools()).map(made => [made.tool.name, made]))
   // The same array throughout: servers hold it.
   const tools: Tool[] = [...[...paid.values()].map(({ tool }) => tool), ...FREE_TOOLS]
   const listeners: (() => void)[] = []
   const owed = owedAnswers<CallResult>(wakefulClock)
+  let offers: readonly Offer[] = []
 
   /**
-   * Lists a tool anew whose call was refused, and says its price. The other tools stay as they were told: who does not read the
-   * list again must not pay more for them.
+   * Updates the price of the tool whose call was refused. All other tools keep the price that the model has seen. The new price is
+   * paid once the refused call is repeated. Calls that a model made at the old price may still come after the refusal, and many
+   * hosts read a changed list without showing it to the model.
    */
-  async function listAnew(name: string): Promise<string> {
-    const found = (await readTools().catch(() => [])).find(({ tool }) => tool.name === name)
+  async function listAnew({ name, args, signal }: ToolCall): Promise<string> {
+    const found = (await readTools(signal).catch(() => [])).find(({ tool }) => tool.name === name)
+    const { listedPrice } = paid.get(name)!
+    if (!found || found.listedPrice === listedPrice) return ''
+    const offer = { name, call: canonicalJson([name, args]), listedPrice: found.listedPrice }
+    offers = [...offers.slice(1 - OFFERS_MAX), offer]
+    paid.set(name, { ...found, listedPrice })
     const at = tools.findIndex(tool => tool.name === name)
-    if (!found || found.tool.description === tools[at]?.description) return ''
-    paid.set(name, found)
+    const isListed = tools[at]!.description === found.tool.description
     tools[at] = found.tool
-    for (const listener of listeners) listener()
-    return `. The agent now lists it at ${shown(found.endpoint.price)}`
+    if (!isListed) for (const listener of listeners) listener()
+    return `. The agent now lists it at ${shown(found.endpoint.price)}: the same call, made again, may cost that`
   }
 
   async function callPaidTool({ name, args, signal }: ToolCall): Promise<CallToolResult> {
+    const called = canonicalJson([name, args])
+    const offered = offers.findLast(({ call }) => call === called)
+    if (offered) {
+      paid.set(name, { ...paid.get(name)!, listedPrice: offered.listedPrice })
+      offers = offers.filter(offer => offer.name !== name)
+    }
     const { endpoint, inputOf, listedPrice: maxPrice } = paid.get(name)!
     const call = (idempotencyKey: string | undefined) => {
       const options = { signal, maxPrice, idempotencyKey, finishPaid: true }
       return callEndpoint(client, base, endpoint, inputOf(args), options)
     }
-    return paidResult(await owed(canonicalJson([name, args]), signal, call))
+    return paidResult(await owed(called, signal, call))
   }
 
   return {
@@ -74,16 +88,30 @@ export async function bridgeTo(agentUrl: string, client: SvcClient): Promise<Bri
         return await callPaidTool(called)
       } catch (cause) {
         if (!(cause instanceof SvcError)) throw cause
-        const listed = cause.code === 'price_above_max' ? await listAnew(called.name) : ''
+        const listed = isAbove(paid.get(called.name)?.listedPrice, cause) ? await listAnew(called) : ''
         return errorResult(cause.code, cause.message + listed, { detail: cause.detail })
       }
     },
   }
 }
 
+/** A call that was refused for its price, and the price at which the agent lists its tool since. */
+interface Offer extends Pick<PaidTool, 'listedPrice'> {
+  readonly name: string
+  readonly call: string
+}
+
+const OFFERS_MAX = 32
+
+/** Whether a call was refused because it costs more than its tool says, and not only more than this program may pay. */
+function isAbove(listedPrice: string | undefined, { code, detail }: SvcError): boolean {
+  if (code !== 'price_above_max' || listedPrice === undefined) return false
+  return parseBaseUnits(isRecord(detail) ? detail.amount : undefined)! > usdToBaseUnits(listedPrice)
+}
+
 interface PaidTool extends ReturnType<typeof toolOf> {
   readonly endpoint: ManifestEndpoint
-  /** What the tool says that a call costs; `undefined` for a text, such as the hint of a price that depends on the call. */
+  /** What the tool says that each call costs; `undefined` where the price depends on the call, and where it is a text. */
   readonly listedPrice: string | undefined
 }
 
@@ -98,9 +126,10 @@ function paidTools(endpoints: readonly ManifestEndpoint[]): PaidTool[] {
     .filter(({ tool }) => TOOL_NAME.test(tool.name) && !FREE_TOOLS.some(({ name }) => name === tool.name))
 }
 
-const NO_PROMISE = 'That price is no promise: each call has its own, within the limits of this program.'
+const NO_PROMISE = 'Each call may cost a different amount. The limits of this program still apply.'
 
-function readablePrice({ price }: ManifestEndpoint): string | undefined {
+function readablePrice({ price, pricing }: ManifestEndpoint): string | undefined {
+  if (pricing === 'dynamic') return undefined
   try {
     usdToBaseUnits(price)
     return price
@@ -173,10 +202,6 @@ async function remoteTool(base: URL, { name, args, signal }: ToolCall): Promise<
 /** The answer is JSON, or the data of the last event of a stream. */
 function messageIn(text: string): Record<string, unknown> | undefined {
   const data = text.split('\n').findLast(line => line.startsWith('data:'))
-  try {
-    const message: unknown = JSON.parse(data?.slice('data:'.length) ?? text)
-    return isRecord(message) ? message : undefined
-  } catch {
-    return undefined
-  }
+  const message = jsonIn(data?.slice('data:'.length) ?? text)
+  return isRecord(message) ? message : undefined
 }

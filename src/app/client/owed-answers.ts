@@ -1,10 +1,10 @@
 /**
- * Answers that were paid for and that their caller has not got: it cancelled the call, or the answer was lost. Who asks for the same
- * again gets the answer, or the key under which the seller may have kept it. A model repeats a cancelled call, and would pay again.
+ * Answers that were paid for and that their caller has not got: it cancelled the call, or the answer was lost. If the same call is
+ * made again, it gets this answer, or the key under which the seller may have kept it. A model repeats a cancelled call, and would
+ * pay again.
  */
-import { SvcError } from '../../domain/errors.js'
-import { isRecord } from '../../domain/x402.js'
 import type { Clock } from '../../ports/clock.js'
+import { keyToRepeat } from './key-to-repeat.js'
 
 /**
  * `name` says what is asked. `make` makes the call, with the key of an earlier one if that is known; it must not end because the
@@ -18,7 +18,8 @@ export type OwedAnswers<T> = (
 
 interface Owed<T> {
   readonly name: string
-  readonly endMs: number
+  /** Infinite while the call of `answer` runs. */
+  endMs: number
   readonly answer?: Promise<T>
   readonly idempotencyKey?: string
 }
@@ -31,8 +32,8 @@ const KEPT_MAX = 32
 export function owedAnswers<T>({ monotonic }: Pick<Clock, 'monotonic'>): OwedAnswers<T> {
   let owed: Owed<T>[] = []
 
-  function keep(entry: Omit<Owed<T>, 'endMs'>, endMs = monotonic() + KEPT_MS): void {
-    owed = [...owed.slice(-(KEPT_MAX - 1)), { ...entry, endMs }]
+  function keep(entry: Owed<T>): void {
+    owed = [...owed.slice(-(KEPT_MAX - 1)), entry]
   }
 
   function take(name: string): Owed<T> | undefined {
@@ -45,25 +46,31 @@ export function owedAnswers<T>({ monotonic }: Pick<Clock, 'monotonic'>): OwedAns
   return async (name, signal, make) => {
     const earlier = take(name)
     const answer = earlier?.answer ?? make(earlier?.idempotencyKey)
-    const leave = () => keep({ name, answer })
+    const leave = () => {
+      const entry: Owed<T> = { name, answer, endMs: Number.POSITIVE_INFINITY }
+      keep(entry)
+      const settled = () => {
+        entry.endMs = monotonic() + KEPT_MS
+      }
+      answer.then(settled, settled)
+    }
     signal.addEventListener('abort', leave)
+    if (signal.aborted) leave()
     try {
       return await answer
     } catch (error) {
+      const idempotencyKey = earlier?.idempotencyKey ?? keyToRepeat(error)
       owed = owed.filter(entry => entry.answer !== answer)
-      const idempotencyKey = earlier?.idempotencyKey ?? keyOf(error)
       // A refusal of the second payment says nothing about the first: the earlier call may still run.
-      if (idempotencyKey !== undefined) keep({ name, idempotencyKey }, earlier?.endMs)
+      if (idempotencyKey !== undefined) {
+        // Calls that shared the answer all come here. Kept twice, the key would also go with a call that wants a new answer.
+        owed = owed.filter(entry => entry.name !== name || entry.idempotencyKey !== idempotencyKey)
+        const endMs = earlier?.idempotencyKey === undefined ? monotonic() + KEPT_MS : earlier.endMs
+        keep({ name, idempotencyKey, endMs })
+      }
       throw error
     } finally {
       signal.removeEventListener('abort', leave)
     }
   }
-}
-
-/** The key of a call that may have been paid, where its seller keeps keys. */
-function keyOf(error: unknown): string | undefined {
-  const { charged, idempotencyKey } = error instanceof SvcError && isRecord(error.detail) ? error.detail : {}
-  const mayBePaid = charged === 'yes' || charged === 'maybe'
-  return mayBePaid && typeof idempotencyKey === 'string' ? idempotencyKey : undefined
 }

@@ -2,6 +2,7 @@
  * Pays one quote, once. It signs the same entry that it checked, and sends the same payment at each attempt. No answer
  * makes it sign a second payment; only a payment at a kept quote may have one, see `purchase-at-kept-quote.ts`.
  */
+import { SdkError } from '../../domain/errors.js'
 import { IDEMPOTENCY_KEY_HEADER } from '../../domain/idempotency-key.js'
 import type { NetworkFacts } from '../../domain/network.js'
 import { withIdentifier } from '../../domain/payment-identifier.js'
@@ -89,6 +90,8 @@ export async function readyPayment(
   const begunMs = deps.clock.monotonic()
   const signed = await signOrRelease(request, selected, deps.signer, reservation, lease)
   await reservation.attach(signed)
+  // A ledger may be slow. The reservation has a payment now, and counts until the chain proves that it cannot land.
+  if (request.signal?.aborted) throw new SdkError(abortedUnpaid(request), 'aborted')
   return { selected, signed, reservation, landsUntilMs: begunMs + landsForMs(signed) }
 }
 
@@ -171,17 +174,21 @@ const UNKEPT_KEY: Warning = {
     'The quote does not offer idempotency: another call with this Idempotency-Key may run and be charged again',
 }
 
+function abortedUnpaid({ url }: HttpRequest): string {
+  return `The call to ${url.origin} was aborted; nothing was paid`
+}
+
 async function signOrRelease(
-  { url, signal }: HttpRequest,
+  request: HttpRequest,
   { challenge, accepted }: SelectedRequirements,
   signer: PaymentSigner,
   reservation: Reservation,
   lease: Lease | undefined,
 ): Promise<SignedPayment> {
-  const message = `The call to ${url.origin} was aborted; nothing was paid`
   try {
     // A node may be slow, and a wallet may ask a person.
-    return await unlessAborted(signer.sign(challenge, accepted, lease), signal, message)
+    const signing = signer.sign(challenge, accepted, lease)
+    return await unlessAborted(signing, request.signal, abortedUnpaid(request))
   } catch (error) {
     await reservation.release()
     throw error

@@ -33,12 +33,15 @@ export function challengeOf(reply: HttpReply): PaymentRequired | undefined {
   return (header === null ? undefined : listing(decodeAnswerHeader(header))) ?? listing(recordOf(reply))
 }
 
-/** Whether what it asks to be paid for is a window of calls, as our sellers say in `extra`. */
+/** Whether any entry asks to be paid for a window of calls. */
 export function quotesWindow(challenge: PaymentRequired | undefined): boolean {
   const accepts: readonly unknown[] = challenge?.accepts ?? []
-  return accepts.some(
-    entry => isRecord(entry) && isRecord(entry.extra) && 'subscriptionPeriod' in entry.extra,
-  )
+  return accepts.some(isForWindow)
+}
+
+/** Whether an entry asks to be paid for a window of calls, as our sellers say in `extra`. */
+export function isForWindow(entry: unknown): boolean {
+  return isRecord(entry) && isRecord(entry.extra) && 'subscriptionPeriod' in entry.extra
 }
 
 /** Whether the seller says that it keeps answers by their idempotency keys. */
@@ -139,7 +142,7 @@ export interface Estimate {
 }
 
 export async function estimateOf(
-  asked: Pick<HttpRequest, 'url' | 'method' | 'body'>,
+  asked: Pick<HttpRequest, 'url' | 'method' | 'body' | 'signal' | 'maxPrice'>,
   quoted: HttpReply,
   settings: {
     readonly network: NetworkFacts
@@ -147,12 +150,14 @@ export async function estimateOf(
     readonly limits: Pick<SpendingLimits, 'refusalOf'>
   },
 ): Promise<Estimate> {
+  let selected: SelectedRequirements
   try {
-    const { accepted, challenge } = selectRequirements(asked.url, challengeOf(quoted), settings)
-    const refusal = unfitRequest(asked, challenge) ?? (await settings.limits.refusalOf(accepted))
-    return { usd: usdNumber(BigInt(accepted.amount)), accepted, ...(refusal && { refusal }) }
+    selected = selectRequirements(asked.url, challengeOf(quoted), settings)
   } catch (error) {
     if (error instanceof SvcError) return { usd: null, refusal: error }
     throw error
   }
+  const { accepted, challenge } = selected
+  const refusal = unfitRequest(asked, challenge) ?? (await settings.limits.refusalOf(accepted, asked))
+  return { usd: usdNumber(BigInt(accepted.amount)), accepted, ...(refusal && { refusal }) }
 }

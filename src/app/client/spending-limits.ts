@@ -19,15 +19,19 @@ export interface SpendingLimits {
   readonly spent: bigint
   /** `undefined` without a cap. */
   readonly remaining: bigint | undefined
-  /** Why the limits, as this process knows them, would refuse this payment. Reserves nothing. */
-  refusalOf(accepted: PaymentRequirements): Promise<SvcError | undefined>
+  /**
+   * Why the limits, as this process knows them, would refuse this payment. Reserves nothing.
+   *
+   * @throws SvcError `aborted`
+   */
+  refusalOf(accepted: PaymentRequirements, call?: LimitedCall): Promise<SvcError | undefined>
   /** @throws SvcError `price_above_max`, `daily_cap_reached`, `aborted` */
   reserve(accepted: PaymentRequirements, call?: LimitedCall): Promise<Reservation>
 }
 
 export interface LimitedCall {
   readonly signal?: AbortSignal
-  /** Holds beside the client's. Base units. */
+  /** Applies in addition to the client's own `maxPrice`. Base units. */
   readonly maxPrice?: bigint
 }
 
@@ -64,6 +68,9 @@ export function spendingLimits({
   const fits = (amount: string) =>
     maxPerDay === undefined || ledger.spentBaseUnits + BigInt(amount) <= maxPerDay
 
+  const settled = (signal: AbortSignal | undefined) =>
+    unlessAborted(late.settle(), signal, 'The call was aborted; nothing was paid')
+
   function aboveMaxPrice(accepted: PaymentRequirements, ofCall?: bigint): SvcError | undefined {
     const amount = BigInt(accepted.amount)
     const broken = [caps.maxPrice, ofCall].find(maxPrice => maxPrice !== undefined && amount > maxPrice)
@@ -86,10 +93,10 @@ export function spendingLimits({
       const left = maxPerDay - ledger.spentBaseUnits
       return left > 0n ? left : 0n
     },
-    async refusalOf(accepted) {
-      const refused = aboveMaxPrice(accepted)
+    async refusalOf(accepted, { signal, maxPrice } = {}) {
+      const refused = aboveMaxPrice(accepted, maxPrice)
       if (refused || fits(accepted.amount)) return refused
-      await late.settle()
+      await settled(signal)
       return fits(accepted.amount) ? undefined : beyondTheDay(accepted)
     },
     async reserve(accepted, { signal, maxPrice } = {}) {
@@ -106,7 +113,7 @@ export function spendingLimits({
         }
       }
       if (!(await reserved())) {
-        await unlessAborted(late.settle(), signal, 'The call was aborted; nothing was paid')
+        await settled(signal)
         if (!(await reserved())) throw beyondTheDay(accepted)
       }
       return reservation(ledger, network, spend.id)

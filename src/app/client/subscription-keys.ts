@@ -6,6 +6,7 @@
  */
 import { SdkError } from '../../domain/errors.js'
 import { IDEMPOTENCY_KEY_HEADER } from '../../domain/idempotency-key.js'
+import type { Clock } from '../../ports/clock.js'
 import type { Random } from '../../ports/random.js'
 import { randomId } from '../../ports/random-id.js'
 import type { HttpRequest } from './build-request.js'
@@ -36,9 +37,25 @@ export interface SoldKey {
   readonly remaining?: number
 }
 
+type Clocks = Pick<Clock, 'now' | 'monotonic'>
+
+/** One moment, by both clocks. */
+export interface Moment {
+  readonly nowMs: number
+  readonly monotonicMs: number
+}
+
+export function momentOf(clock: Clocks): Moment {
+  return { nowMs: clock.now(), monotonicMs: clock.monotonic() }
+}
+
 export interface SubscriptionKeys {
-  /** `endMs` is when the window ends by the clock of this machine; without it, when the seller says. */
-  hold(url: URL, sold: SoldKey, endMs?: number): ActiveSubscription
+  /** `lasting` says from when and for how long the window is open; without it, the window ends when the seller says. */
+  hold(
+    url: URL,
+    sold: SoldKey,
+    lasting?: { readonly begun: Moment; readonly lastsMs: number },
+  ): ActiveSubscription
   /** The window of this endpoint, also where it has ended or its calls are used up. */
   of(url: URL): ActiveSubscription | undefined
   /** Whether a call of this endpoint costs nothing, as far as is known. */
@@ -85,18 +102,22 @@ const KEY = /^[\x21-\x7e]{1,4096}$/
 
 interface Held {
   readonly subscription: ActiveSubscription
-  readonly endMs: number | undefined
+  /**
+   * The window is open only while both clocks say so. A time of day that was a year ahead at the purchase would keep it open for a
+   * year, and the monotonic clock may stand still while the machine sleeps.
+   */
+  readonly end: Partial<Moment>
 }
 
-export function subscriptionKeys(now: () => number): SubscriptionKeys {
+export function subscriptionKeys(clock: Clocks): SubscriptionKeys {
   const held = new Map<string, Held>()
   const purchases = new Map<string, Promise<unknown>>()
   const of = (url: URL) => held.get(endpointOf(url))?.subscription
-  const isOpen = ({ subscription, endMs }: Held) =>
-    subscription.remaining !== 0 && (endMs === undefined || now() < endMs)
+  const isOpen = ({ subscription, end: { nowMs = Infinity, monotonicMs = Infinity } }: Held) =>
+    subscription.remaining !== 0 && clock.now() < nowMs && clock.monotonic() < monotonicMs
 
   return {
-    hold(url, { key, expiresAt, remaining }, endMs) {
+    hold(url, { key, expiresAt, remaining }, lasting) {
       if (typeof key !== 'string' || !KEY.test(key)) {
         throw new SdkError('A subscription key is printable ASCII without spaces', 'invalid_subscription')
       }
@@ -108,7 +129,7 @@ export function subscriptionKeys(now: () => number): SubscriptionKeys {
         ...(saidMs !== undefined && { expiresAt: saidMs }),
         ...(remaining !== undefined && { remaining }),
       }
-      held.set(subscription.url, { subscription, endMs: endMs ?? saidMs })
+      held.set(subscription.url, { subscription, end: lasting ? endOf(lasting) : { nowMs: saidMs } })
       return subscription
     },
     of,
@@ -130,7 +151,7 @@ export function subscriptionKeys(now: () => number): SubscriptionKeys {
       const said = remainingIn(reply.headers)
       // The key of a used-up window is kept: a call that is still running may fail, and then its call is left again.
       if (isQuote(reply) && said !== 0) {
-        if (window.endMs !== undefined && isOpen(window)) return 'refused'
+        if (window.end.nowMs !== undefined && isOpen(window)) return 'refused'
         held.delete(subscription.url)
         return undefined
       }
@@ -150,6 +171,10 @@ export function subscriptionKeys(now: () => number): SubscriptionKeys {
     purchaseOf: url => purchases.get(endpointOf(url)),
     list: () => [...held.values()].filter(isOpen).map(({ subscription }) => subscription),
   }
+}
+
+function endOf({ begun, lastsMs }: { readonly begun: Moment; readonly lastsMs: number }): Moment {
+  return { nowMs: begun.nowMs + lastsMs, monotonicMs: begun.monotonicMs + lastsMs }
 }
 
 export function withKey(request: HttpRequest, key: string, random: Random): HttpRequest {

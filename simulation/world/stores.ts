@@ -50,6 +50,11 @@ export function sharedStores(world: World): StoresFor {
   const credit = memoryCredit({ clock, max: ACCOUNTS_MAX })
   const rateLimit = memoryRateLimit({ clock, max: ACCOUNTS_MAX })
   const windows = memorySubscriptions({ clock })
+  /** When each window ends: a seller's own store sweeps by the moment that it is given. */
+  const ends = new Map<string, number>()
+  const sweep = (nowMs: number) => {
+    for (const [id, endMs] of ends) if (endMs < nowMs && ends.delete(id)) windows.delete(id)
+  }
   return from => {
     const ask = <T>(what: string, serve: () => T | Promise<T>): Promise<T> => {
       const { network, conditions } = world
@@ -87,8 +92,12 @@ export function sharedStores(world: World): StoresFor {
       },
       subscriptions: {
         get: id => ask('window', () => windows.get(id)),
-        putIfAbsent: (id, record) => ask('sell', () => windows.putIfAbsent(id, record)),
-        sweep: () => ask('sweep', () => windows.sweep()),
+        putIfAbsent: (id, record) =>
+          ask('sell', () => {
+            if (!ends.has(id)) ends.set(id, record.expiresAtMs)
+            windows.putIfAbsent(id, record)
+          }),
+        sweep: nowMs => ask('sweep', () => sweep(nowMs)),
         delete: id => ask('unsell', () => windows.delete(id)),
         take: (id, move) => ask('takeCall', () => windows.take(id, move)),
         use: (id, token) => ask('useCall', () => windows.use(id, token)),

@@ -5,7 +5,7 @@
 import type { Cancel, Clock } from './clock.js'
 
 export interface ExchangeRules<A> {
-  /** The answer that a status is by itself. The body is read nevertheless, so that the connection can be used again. */
+  /** The answer, where the status alone decides it. The body is still read, so that the connection can be used again. */
   early?(status: number): A | undefined
   whole(status: number, text: string): A
   failed(cause: Error): A

@@ -59,7 +59,7 @@ export interface NodeRequest {
   readonly body?: Uint8Array<ArrayBuffer>
 }
 
-/** For a whole response, from the moment in which it is asked for. */
+/** For a whole response, from the moment in which it is sent for. What sends it may have to be loaded first. */
 export interface NodeLimit {
   readonly clock: Pick<Clock, 'after'>
   readonly timeoutMs: number

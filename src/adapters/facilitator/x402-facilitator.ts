@@ -39,7 +39,7 @@ export interface FacilitatorOptions {
 
 export interface X402Facilitator extends Facilitator {
   readonly status: FacilitatorStatus
-  /** Whether it has ever answered. One in this process asks its node where it has not. */
+  /** Whether it has ever answered. A facilitator in this process asks its node, if the node has not answered yet. */
   ready(): boolean | Promise<boolean>
   /** Stops reading in the background, and ends the connections. */
   close(): Promise<void>

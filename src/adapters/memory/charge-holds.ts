@@ -44,8 +44,8 @@ export function holdPayment({ payments, nowMs }: ChargeRecords, hold: LeasedHold
 }
 
 /**
- * Whether one more call may be at work. Recorded calls are not counted: a paid call never makes room for an unpaid one. But their
- * answers must stay, so they may fill the memory, and then no new call may record another.
+ * Whether one more call may be at work. There are two bounds: calls that have recorded nothing, and the bytes of answers whose
+ * payments are not decided. Such answers must stay, so when they fill the memory, no new call may begin.
  */
 export function hasRoom(records: ChargeRecords, hold: Hold, found: Found): boolean {
   const { claims, payments, callsMax, settlingBytesMax } = records

@@ -110,7 +110,7 @@ function keepAfterStream(deps: ChargeDeps, call: Call, inFlight: InFlight): unde
 function passOn({ leases, inDoubt }: ChargeDeps, { hold, held, read, recorded }: Call): void {
   if (hold === undefined) return
   leases.pass(hold.token)
-  // A call that could not decide about an earlier call's payment holds that call's claim, and not the payment of its own.
+  // A call that took over an earlier call's claim, and could not decide its payment, holds that claim alone.
   const payment = held ? read : recorded?.payment
   if (payment !== undefined) inDoubt.add(hold, payment)
 }

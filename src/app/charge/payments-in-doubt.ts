@@ -33,7 +33,7 @@ export interface PaymentsInDoubtDeps {
 const SWEEP_EVERY_MS = 30_000
 /** One lookup may take more than a hundred requests, and the node has payments to look up that callers wait for. */
 const LOOKUPS_A_SWEEP = 20
-/** About an hour. A node that has proved nothing until then proves nothing later. */
+/** About an hour. After that a node no longer has the blocks. */
 const ASKED_ROUNDS = 1_000n
 /** A payment beyond this number is not looked up: its record waits for a retry, or for its own end. */
 const PAYMENTS_MAX = 10_000

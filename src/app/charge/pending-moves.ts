@@ -87,7 +87,7 @@ function pendingMoves<Move extends { readonly how: string; readonly payment?: st
       isAnswered ||= lost.length < moves.length
       if (lost.length > 0) break
     }
-    // A round of one move would need hours to get past thousands that are always rejected.
+    // If each round sent one move, thousands of rejected moves would block the others for hours.
     first = isAnswered ? 1 : Math.min(2 * first, AT_ONCE)
     waitMs = isAnswered ? RETRY_MIN_MS : Math.min(2 * waitMs, RETRY_MAX_MS)
     isRunning = false

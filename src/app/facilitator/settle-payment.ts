@@ -162,7 +162,7 @@ export function simulated(
   return withoutSponsor ? node.simulate(withoutSponsor, 'unsignedToo') : node.simulate(group())
 }
 
-/** For a question that is asked beside another one, whose answer may make it needless. */
+/** Starts a question early. If nobody reads its answer, its failure is ignored. */
 export function begun<T>(question: Promise<T>): Promise<T> {
   question.catch(() => {})
   return question

@@ -93,7 +93,7 @@ export function unbooked(transfer: Transfer, runs: readonly EndedCall[]): Differ
       'answered_elsewhere',
       `${amount} landed, and the caller was told ${yielded.code}`,
     )
-  // After what was told: the same caller may have been told nothing better.
+  // Last: a run that told the caller something about the payment explains more than this one.
   const notKept = runs.find(({ charged }) => charged === 'earlier')
   if (notKept) return unbookedBy(notKept, 'not kept for a replay')
   const says = runs.length === 0 ? amount : `${amount}; run ${runs[0]!.id} answered ${runs[0]!.code}`

@@ -59,7 +59,7 @@ end
 export const SELL = /* lua */ `
 local name, endpoint, expiresAtMs, callsLeft = KEYS[1], ARGV[1], ARGV[2], ARGV[3]
 if redis.call('EXISTS', name) == 1 then
-  -- Changes nothing, and is a write: from Redis 7.2 on, WAIT counts the replicas that have the last write of its connection.
+  -- Sets the same expiry again. It must be a write: from Redis 7.2 on, WAIT waits for the last write of its connection alone.
   expiresAtMs = redis.call('PEXPIRETIME', name)
 elseif callsLeft then
   redis.call('HSET', name, 'endpoint', endpoint, 'expiresAtMs', expiresAtMs, 'unused', callsLeft, 'reserved', 0, 'lapsesMs', 0)

@@ -169,7 +169,10 @@ describe('the list', () => {
       /^[1-9]\d+ of 1\d\d calls.*, kept since 2 Jan, 04:09$/,
     )
     await page.getByRole('link', { name: 'Overview' }).click()
-    expect(await page.locator('#income-note').textContent()).toMatch(/^\d+ payments since 2 Jan, 04:09$/)
+    // The page is told of a followed link a moment after the click.
+    await expect
+      .poll(() => page.locator('#income-note').textContent())
+      .toMatch(/^\d+ payments since 2 Jan, 04:09$/)
     expect(await page.locator('#income-span').textContent()).toContain('per 2 seconds')
   })
 

@@ -4,6 +4,7 @@ import { SvcError } from '../../src/domain/errors.js'
 import { formatUsd } from '../../src/domain/money.js'
 import type { Network, NetworkFacts } from '../../src/domain/network.js'
 import { networkFacts } from '../../src/domain/network-definition.js'
+import { INDEXER_AHEAD_MAX } from '../../src/ports/chain.js'
 import { ALGOD_OPTION, NETWORK_OPTION, roundArgument, txIdArgument, urlArgument } from '../arguments.js'
 import { networkFromEnvironment } from '../network-from-environment.js'
 import { columns, json, print } from '../output.js'
@@ -90,9 +91,6 @@ export function whyNoPayment(
       return unseen(sighting, lastValid)
   }
 }
-
-/** An indexer does not name its network: one that is further ahead of the node follows another network. */
-const INDEXER_AHEAD_MAX = 1_000n
 
 function unseen(
   { nodeRound, indexerRound }: Extract<Sighting, { state: 'unseen' }>,

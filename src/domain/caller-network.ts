@@ -1,6 +1,6 @@
 /**
  * Whom a limit by address counts as one caller. An IPv6 caller commonly has a whole /64 and may use each address of it, so it
- * is counted by its /64. An IPv4 address that is written as IPv6 is counted as IPv4: otherwise all of them shared one /64.
+ * is counted by its /64. An IPv4 address that is written as IPv6 is counted as IPv4: otherwise all of them would share one /64.
  *
  * @see https://www.rfc-editor.org/rfc/rfc4291#section-2.5
  * @see https://www.ripe.net/publications/docs/ripe-690/

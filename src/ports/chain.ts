@@ -28,6 +28,9 @@ export interface Chain {
   status(): ChainStatus
 }
 
+/** In rounds. An indexer does not name its network: one that is further ahead of the node than this follows another network. */
+export const INDEXER_AHEAD_MAX = 1_000n
+
 /** The rounds in which a transaction may land. */
 export interface Validity {
   readonly firstValid: bigint

@@ -1,6 +1,6 @@
 /** The chain, read from one node and, where there is one, an indexer. Promises: see the port. */
 import type { NetworkFacts } from '../../domain/network.js'
-import type { Chain, Landing, Validity } from '../../ports/chain.js'
+import { type Chain, INDEXER_AHEAD_MAX, type Landing, type Validity } from '../../ports/chain.js'
 import { type Clock, systemClock } from '../../ports/clock.js'
 import type { Algod } from './algod-api.js'
 import { checkedNode, type NodeWatch } from './checked-last-round.js'
@@ -22,7 +22,6 @@ export interface ChainOptions {
 /** About 6 minutes of rounds. A payment with the usual 60 s is valid for 22 rounds. */
 const BLOCKS_MAX = 128n
 const BLOCKS_AT_ONCE = 8
-const INDEXER_AHEAD_MAX = 1_000n
 const SEARCHES_KEPT = 1_000
 const ROUND_MS = 3_300
 
@@ -121,7 +120,6 @@ async function inBlocks(algod: Algod, txId: string, firstValid: bigint, lastVali
 async function inIndex(indexer: Indexer, txId: string, lastValid: bigint, tip: bigint): Promise<Landing> {
   const { found, currentRound } = await indexer.find(txId)
   if (found) return 'found'
-  // An indexer does not name its network. One that is far ahead of our node follows another network.
   const sameNetwork = currentRound <= tip + INDEXER_AHEAD_MAX
   return currentRound > lastValid && sameNetwork ? 'absent' : 'unknown'
 }

@@ -103,8 +103,8 @@ export abstract class PayingClient {
    * @param options How it is sent.
    * @typeParam T The type that the caller expects of `data`; it is not checked.
    *
-   * @throws SvcError `no_signer`, `price_above_max`, `daily_cap_reached`, `unreadable_quote`, `subscription_refused`, `network_error`,
-   * `call_failed`, and those that the guide to errors lists. `detail.charged` says whether a payment that was sent was charged.
+   * @throws SvcError `no_signer`, `price_above_max`, `daily_cap_reached`, `unreadable_quote`, `subscription_refused`,
+   * `network_error`, `call_failed`, and those that the guide to errors lists. `detail.charged` says whether a payment that was sent was charged.
    */
   async call<T = unknown>(
     url: string | URL,
@@ -178,7 +178,7 @@ export abstract class PayingClient {
    *
    * @param url The endpoint.
    * @param key The key that its seller sent in `x-svc-subscription`.
-   * @param expiresAt Milliseconds since the epoch, a date, or ISO text. If the seller refuses the key before this time, the client does not pay again.
+   * @param expiresAt Milliseconds since the epoch, a date, or ISO text. Before it, a key that is refused is not paid for again.
    *
    * @throws SvcError `invalid_url`, `invalid_subscription`
    */
@@ -235,7 +235,7 @@ export abstract class PayingClient {
 
 /**
  * Calls endpoints and pays for them, within its limits. It signs one payment a call (see `quote` of {@link CallOptions}), only
- * USDC, only on its own network, and only what the quote said. In a browser it takes a `signer: { address, signTransactions }` of a wallet instead of a key.
+ * USDC, only on its own network, and only what the quote said. In a browser a wallet's `signer` takes the place of the key.
  *
  * @example
  * const caps = { maxPrice: '$0.05', maxPerDay: '$2' }

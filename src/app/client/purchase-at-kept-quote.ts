@@ -4,7 +4,7 @@
  * A 402 may mean that the terms have changed, and the seller has a signed payment by then, which it can submit until its
  * last round. So a second payment is signed only under the same lease and with the same last round: the chain takes at most
  * one of the two, and what the call can cost is the larger amount, which `maxPrice` bounds. The ledger counts both until
- * the chain proves that one is dead. Without a lease the call would have to fail here, or wait for minutes.
+ * the chain proves that one is dead; a second payment that the seller says it took stays counted. Without a lease the call would have to fail here, or wait for minutes.
  *
  * No second payment is signed in three cases: the terms are the same (the payment itself was refused); an answer was lost (the
  * seller may have acted on the first payment); a window is quoted (calls at once would each buy one).

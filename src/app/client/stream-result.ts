@@ -48,8 +48,8 @@ export interface StreamResult {
   /** The seller answered an earlier call with your idempotency key again; this one cost nothing, it says. */
   readonly replayed?: true
   /**
-   * Beside `replayed`: the payment that this call sent, and that the seller says it did not take. The seller can submit it until
-   * its last valid round.
+   * Only with `replayed`: the payment that this call sent. The seller says that it did not take it, and can submit it until its
+   * last valid round.
    */
   readonly sentTxId?: string
   /** Contradictions that are no reason to fail. */

@@ -64,8 +64,8 @@ export interface SubscriptionKeys {
   keyFor(request: Pick<HttpRequest, 'url' | 'headers'>): string | undefined
   /**
    * Learns from the answer to a request with this key how many calls are left, and drops the key where the seller asked to be
-   * paid because its window has ended. A seller that asks before that has refused the key, and the key is kept: dropped, the next
-   * call would pay for a window that was paid for.
+   * paid because its window has ended. A seller that asks before that has refused the key, and the key is kept: if it
+   * were dropped, the next call would buy a second window.
    */
   answered(
     url: URL,

@@ -13,8 +13,9 @@ import { hostNames, invalid, positive } from '../server/option-checks.js'
 /** The options of {@link facilitatorApp}. */
 export interface FacilitatorAppOptions {
   /**
-   * How many verifications one address (of IPv6, one /64) may ask for in a minute. It may read the list of resources as often, and ask for ten times
-   * as many settlements: a server whose settlement is refused has done its work. A server asks for one of each for a sale.
+   * How many verifications one address (of IPv6, one /64) may ask for in a minute. It may read the list of resources as often,
+   * and ask for ten times as many settlements: a server whose settlement is refused has done its work. A server asks for one of
+   * each for a sale.
    *
    * @default 600
    */

@@ -18,7 +18,7 @@ const answer = defineEndpoint({
 
 const agent = defineAgent({
   name: 'Replica',
-  handle: 'replica',
+  handle: 'test-agent',
   description: 'One of several that share a Redis.',
   payTo,
   network: 'testnet',

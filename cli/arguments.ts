@@ -6,19 +6,35 @@ import type { Network } from '../src/domain/network.js'
 
 const STANDARD_INPUT = 0
 
-/** JSON as it stands, of a file (`@file`), or of standard input (`-`). */
-export function jsonArgument(given: string): unknown {
+/**
+ * JSON as it stands, of a file (`@file`), or of standard input (`-`). It stays the text that was given: parsed and written anew, a
+ * number beyond 2^53 would be another one.
+ */
+export function jsonArgument(given: string): string {
   const text = given === '-' ? read(STANDARD_INPUT) : given.startsWith('@') ? read(given.slice(1)) : given
   try {
-    return JSON.parse(text)
+    JSON.parse(text)
+    return text
   } catch {
     throw new InvalidArgumentError(text === given ? 'It is not JSON.' : 'What stands there is not JSON.')
   }
 }
 
+/** The body and the headers as the client sends them unchanged: bytes, whose type is JSON unless a header names another. */
+export function sentAs({ body, header = [] }: { readonly body?: string; readonly header?: Pairs }) {
+  const headers = header.map(([name, value]): [string, string] => [name, value])
+  if (body === undefined) return { body, headers }
+  const type = header.find(([name]) => name.toLowerCase() === 'content-type')?.[1]
+  if (type === undefined) headers.push(['content-type', 'application/json'])
+  // A JSON string under another type is the text itself.
+  const value: unknown = type === undefined || /[/+]json\b/i.test(type) ? undefined : JSON.parse(body)
+  return { body: Buffer.from(typeof value === 'string' ? value : body), headers }
+}
+
 function read(file: string | number): string {
   try {
-    return readFileSync(file, 'utf8')
+    // Bytes that are no UTF-8 would be sent as others.
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(readFileSync(file))
   } catch (error) {
     throw new InvalidArgumentError(`It cannot be read (${(error as NodeJS.ErrnoException).code}).`)
   }
@@ -39,11 +55,6 @@ export function queryArgument(text: string, before: Pairs = []): Pairs {
   const equals = text.indexOf('=')
   if (equals < 1) throw new InvalidArgumentError('It is name=value.')
   return [...before, [text.slice(0, equals), text.slice(equals + 1)]]
-}
-
-/** As the SDK takes headers. */
-export function headersOf({ header = [] }: { readonly header?: Pairs }): [string, string][] {
-  return header.map(([name, value]) => [name, value])
 }
 
 /** The URL with these added to its query. The SDK refuses what is no URL. */
@@ -77,6 +88,11 @@ export const NETWORK_OPTION = [
   '--network <network>',
   'mainnet, testnet or a JSON file that defines one (default: SVC_NETWORK, else mainnet; testnet with SVC_SANDBOX)',
   networkArgument,
+] as const
+
+export const WALLET_OPTION = [
+  '--wallet <file>',
+  'the file with the 25 words, which only you can use (mode 0600; default: the words in SVC_MNEMONIC)',
 ] as const
 
 export function urlArgument(text: string): string {

@@ -1,7 +1,7 @@
 /** Ends a command: one line on stderr, and an exit code for scripts. Never a stack trace. */
 import { CommanderError } from 'commander'
+import { isAfterPayment } from '../src/app/client/payment-ends.js'
 import { SvcError } from '../src/domain/errors.js'
-import { isRecord } from '../src/domain/x402.js'
 import { hasResult, json, note, print, printable } from './output.js'
 import { systemError } from './system-error.js'
 
@@ -15,10 +15,10 @@ export const EXIT = {
 export const EXIT_HELP = `
 Exit codes:
   0  done
-  1  failed; no charge is known
-  2  the command, an argument or SVC_MNEMONIC cannot be used
+  1  failed; no payment was sent
+  2  the command, an argument or the wallet cannot be used
   3  refused to pay: too dear, or a quote that cannot be read or paid
-  4  failed after a payment that was charged, or may have been`
+  4  failed after a payment was sent: it was charged, or can be until its last round`
 
 const USAGE_CODES: ReadonlySet<string> = new Set([
   'directory_not_empty',
@@ -41,6 +41,7 @@ const USAGE_CODES: ReadonlySet<string> = new Set([
   'no_signer',
   'sponsor_file_unusable',
   'typescript_unsupported',
+  'wallet_file_unusable',
 ])
 const REFUSED_CODES: ReadonlySet<string> = new Set([
   'daily_cap_reached',
@@ -62,7 +63,11 @@ export function report(error: unknown, asJson: boolean): number {
   const { message, code, exitCode } = told(error)
   if (asJson && !hasResult()) {
     const { status, detail } = error instanceof SvcError ? error : {}
-    print(json({ error: { code, message, status, detail } }))
+    try {
+      print(json({ error: { code, message, status, detail } }))
+    } catch {
+      // Where stdout cannot be written, the line and the exit code say it.
+    }
   }
   note(`svc: ${printable(message)} (${printable(code)})`)
   return exitCode
@@ -88,9 +93,10 @@ function told(error: unknown): Told {
   return { message, code: 'internal_error', exitCode: EXIT.failed }
 }
 
-function exitCodeOf({ code, detail }: SvcError): number {
-  const charged = isRecord(detail) ? detail.charged : undefined
-  if (charged === 'yes' || charged === 'maybe') return EXIT.charged
+function exitCodeOf(error: SvcError): number {
+  const { code } = error
+  // Whatever a seller says, only the chain ends a payment that was signed and sent. An opt-in costs a fee.
+  if (isAfterPayment(error) || code === 'optin_unknown') return EXIT.charged
   if (USAGE_CODES.has(code)) return EXIT.usage
   return REFUSED_CODES.has(code) ? EXIT.refused : EXIT.failed
 }

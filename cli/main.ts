@@ -2,6 +2,7 @@
 /** The command line: parses, calls the SDK, prints. Each command has one file; this file knows no details of them. */
 import { Command, CommanderError } from 'commander'
 import { EXIT_HELP, report } from './exit.js'
+import { watchOutput } from './output.js'
 import { packageFacts } from './package.js'
 
 /**
@@ -56,11 +57,7 @@ const program = new Command('svc')
 
 for (const load of commandsFor(process.argv[2])) (await load())(program)
 
-// The reader of stdout may stop early (`svc manifest … | head`). That is not an error.
-process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-  if (error.code !== 'EPIPE') throw error
-  process.exit()
-})
+watchOutput()
 
 /** @throws CommanderError */
 function checkSandbox(): void {

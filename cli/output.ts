@@ -4,32 +4,84 @@
  */
 
 import { styleText } from 'node:util'
+import { SvcError } from '../src/domain/errors.js'
+import { indented } from './shown-json.js'
 
 /** Control characters, and the marks that change the direction of text. */
 const CONTROLS = /[\p{Cc}\p{Bidi_Control}]/gu
 const CONTROLS_BUT_LAYOUT = /(?![\n\t])[\p{Cc}\p{Bidi_Control}]/gu
 
-/** Makes one line of any text. */
+/** Makes one line of any text. What is no primitive is no text: a stranger's object may throw where it is made one. */
 export function printable(text: unknown): string {
-  return String(text).replace(CONTROLS, escaped)
+  const isText = text === null || (typeof text !== 'object' && typeof text !== 'function')
+  return (isText ? String(text) : `(${Array.isArray(text) ? 'a list' : 'an object'})`).replace(
+    CONTROLS,
+    escaped,
+  )
 }
 
 /** JSON itself escapes the first set of control characters (C0). This escapes the others, and keeps the same JSON value. */
-export function json(value: unknown, indent?: number): string {
-  return (JSON.stringify(value, undefined, indent) ?? 'null').replace(CONTROLS_BUT_LAYOUT, escaped)
+export function json(value: unknown, layout: 'line' | 'indented' = 'line'): string {
+  const text = JSON.stringify(value) ?? 'null'
+  return withoutControls(layout === 'line' ? text : indented(text))
+}
+
+/** The same text, with its control characters made visible. */
+export function withoutControls(text: string): string {
+  return text.replace(CONTROLS_BUT_LAYOUT, escaped)
 }
 
 let isResultBegun = false
 
-/** Whether a part of a result is on stdout. */
+/** Whether a part of a result is on stdout, or was to be. */
 export function hasResult(): boolean {
   return isResultBegun
 }
 
-/** All results go through here. Returns whether stdout takes more at once. */
+/** All results go through here, or through {@link written}. Returns whether stdout takes more at once. */
 export function writeResult(result: string | Uint8Array): boolean {
   isResultBegun = true
   return process.stdout.write(result)
+}
+
+/** Whether a command waits for its writes, and tells of those that fail itself. */
+let isAwaited = false
+
+/**
+ * Writes, and waits until it is written: a slow reader slows the writer, and what was paid for is not lost without a word.
+ *
+ * @throws SvcError `output_unwritable`
+ */
+export async function written(
+  result: string | Uint8Array,
+  stream: NodeJS.WriteStream = process.stdout,
+): Promise<void> {
+  isAwaited = true
+  if (stream === process.stdout) isResultBegun = true
+  try {
+    await new Promise<void>((resolve, reject) => {
+      // A file is written at once, and some versions of Node throw its errors here.
+      stream.write(result, error => (error ? reject(error) : resolve()))
+    })
+  } catch (error) {
+    const what = stream === process.stdout ? 'answer' : 'receipt'
+    throw new SvcError(`The ${what} cannot be written: ${(error as Error).message}`, 'output_unwritable')
+  }
+}
+
+/**
+ * Listens for writes that fail. That the reader of stdout stops early (`svc manifest … | head`) is an error only for a command that
+ * waits for its writes. Nobody can be told that stderr fails.
+ */
+export function watchOutput(): void {
+  process.stderr.on('error', () => {})
+  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+    if (isAwaited) return
+    // With the exit code that is set: a command that failed after a payment ends with 4 all the same.
+    if (error.code === 'EPIPE') process.exit()
+    note(`svc: The result cannot be written: ${printable(error.message)} (output_unwritable)`)
+    process.exit(process.exitCode || 1)
+  })
 }
 
 /** Prints results on stdout. */
@@ -39,7 +91,11 @@ export function print(...lines: readonly string[]): void {
 
 /** Prints everything except the result, on stderr. */
 export function note(...lines: readonly string[]): void {
-  process.stderr.write(`${lines.join('\n')}\n`)
+  try {
+    if (lines.length > 0) process.stderr.write(`${lines.join('\n')}\n`)
+  } catch {
+    // Some versions of Node throw here where the disk is full. The exit code still says what happened.
+  }
 }
 
 /** The style where the stream is a terminal that shows it. `NO_COLOR` and `FORCE_COLOR` go before that, as Node reads them. */
@@ -59,16 +115,9 @@ export function columns(entries: readonly (readonly [name: string, value: string
   )
 }
 
-/** Prints a result for a shell pipe: text and bytes unchanged, anything else as JSON. */
-export function printData(data: unknown): void {
-  if (data instanceof Uint8Array) writeResult(data)
-  else if (typeof data !== 'string') print(json(data, 2))
-  else print(shownText(data))
-}
-
 /** Text of another party for stdout: unchanged for a pipe, without control characters on a terminal. */
 export function shownText(text: string): string {
-  return process.stdout.isTTY ? text.replace(CONTROLS_BUT_LAYOUT, escaped) : text
+  return process.stdout.isTTY ? withoutControls(text) : text
 }
 
 function escaped(character: string): string {

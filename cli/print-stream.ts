@@ -1,51 +1,82 @@
 /** Prints the body of an answer as it comes. A slow reader of stdout slows the stream down. */
-import { once } from 'node:events'
+import type { EventSourceMessage } from 'eventsource-parser'
+import type { ShownWindow } from '../src/app/client/payment-ends.js'
 import { isJson, mediaTypeOf } from '../src/app/client/read-response.js'
-import type { ActiveSubscription, StreamResult } from '../src/client.js'
-import { json, shownText, writeResult } from './output.js'
-
-/** A window without its key, where this call did not buy it. */
-export type ShownWindow = Omit<ActiveSubscription, 'key'> & { readonly key?: string }
+import { messagesIn } from '../src/app/client/stream-events.js'
+import type { StreamResult } from '../src/client.js'
+import { SvcError } from '../src/domain/errors.js'
+import { jsonIn } from '../src/domain/json-depth.js'
+import { json, shownText, withoutControls, written } from './output.js'
+import { type BytesSink, base64Of, bytesSink } from './print-answer.js'
+import { onOneLine } from './shown-json.js'
 
 /** Events as lines, text and bytes as they are. With `asJson`, one JSON line for each event or piece, and one at the end. */
 export async function printStream(
-  result: StreamResult & { readonly subscription: ShownWindow | undefined },
+  result: StreamResult,
+  subscription: ShownWindow | undefined,
   asJson: boolean,
 ): Promise<void> {
-  const { status, payment, attempts, replayed, sentTxId, warnings, subscription } = result
-  let complete = false
-  try {
-    for await (const piece of piecesOf(result)) await write(asJson ? `${json(piece)}\n` : plain(piece))
-    complete = true
-  } finally {
+  const { status, payment, attempts, replayed, sentTxId, warnings } = result
+  const sink = bytesSink(mediaTypeOf(result))
+  const last = async (complete: boolean) => {
     const head = { status, payment, attempts, replayed, sentTxId, warnings, subscription, complete }
-    if (asJson) await write(`${json(head)}\n`)
+    if (asJson) await written(`${json(head)}\n`)
   }
+  try {
+    for await (const piece of piecesOf(result)) {
+      if (asJson) await written(`${asJsonLine(piece)}\n`)
+      else await writePlain(piece, sink)
+    }
+  } catch (error) {
+    // The error is thrown also where this cannot be written either.
+    await last(false).catch(() => {})
+    throw error
+  } finally {
+    await sink.close()
+  }
+  await last(true)
 }
 
-type Piece = { readonly data: unknown } | { readonly text: string } | { readonly bytes: Uint8Array }
+/** `text`: the bytes, where they are a part of a text. */
+type Piece =
+  | { readonly message: EventSourceMessage }
+  | { readonly bytes: Uint8Array; readonly text?: string; readonly type: string }
 
 async function* piecesOf(result: StreamResult): AsyncGenerator<Piece> {
-  const { body, events } = result
   const type = mediaTypeOf(result)
-  if (type === 'text/event-stream') return yield* events()
+  if (type === 'text/event-stream') {
+    for await (const message of messagesIn(result.body, tooLarge)) yield { message }
+    return
+  }
   const isText = type.startsWith('text/') || isJson(type)
   const utf8 = new TextDecoder('utf-8', { ignoreBOM: true })
-  for await (const bytes of body)
-    yield isText ? { text: utf8.decode(bytes, { stream: true }) } : pieceOf(bytes)
+  for await (const bytes of result.body)
+    yield { bytes, type, ...(isText && { text: utf8.decode(bytes, { stream: true }) }) }
 }
 
-/** As JSON, bytes are base64. */
-function pieceOf(bytes: Uint8Array): Piece {
-  return { bytes: Object.assign(bytes, { toJSON: () => Buffer.from(bytes).toString('base64') }) }
+function tooLarge(charactersMax: number): SvcError {
+  return new SvcError(`An event has more than ${charactersMax} characters`, 'event_too_large')
 }
 
-function plain(piece: Piece): string | Uint8Array {
-  if ('bytes' in piece) return piece.bytes
-  if ('text' in piece) return shownText(piece.text)
-  return `${typeof piece.data === 'string' ? shownText(piece.data) : json(piece.data)}\n`
+/** JSON in an event stays as it came, so that its numbers keep their digits. */
+function asJsonLine(piece: Piece): string {
+  if ('bytes' in piece) {
+    const { bytes, text, type } = piece
+    return json(text === undefined ? { bytes: base64Of(bytes), type } : { text })
+  }
+  const { event, id, data } = piece.message
+  const value = jsonIn(data) === undefined ? json(data) : withoutControls(onOneLine(data))
+  return `${json({ event, id, data: 0 }).slice(0, -2)}${value}}`
 }
 
-async function write(output: string | Uint8Array): Promise<void> {
-  if (!writeResult(output)) await once(process.stdout, 'drain')
+async function writePlain(piece: Piece, sink: BytesSink): Promise<void> {
+  if ('bytes' in piece) {
+    const { bytes, text } = piece
+    if (text === undefined || !process.stdout.isTTY) return sink.write(bytes)
+    return written(shownText(text))
+  }
+  const { data } = piece.message
+  const value = jsonIn(data)
+  const isJsonValue = value !== undefined && typeof value !== 'string'
+  return written(`${isJsonValue ? withoutControls(onOneLine(data)) : shownText((value as string) ?? data)}\n`)
 }

@@ -36,6 +36,8 @@ export interface Conditions {
   /** How often a replica is told to stop, by the act. */
   readonly drains: number
   readonly facilitator: Misbehaviour
+  /** A second facilitator, and whether it is hostile: it finds every payment valid, and settles none. */
+  readonly backup: 'none' | 'honest' | 'hostile'
   readonly node: NodeTrouble
   /** How far clocks of processes are apart, at most. */
   readonly skewMs: number
@@ -115,6 +117,7 @@ export function conditionsOf(seed: string): Conditions {
       lies: confirm === 'chain',
       death: often(0.3, 0.02),
     },
+    backup: backupOf(seed, confirm),
     node: {
       lagRounds: dice.chance(0.5) ? dice.between(1, 12) : 0,
       errors: often(0.4, 0.3),
@@ -122,6 +125,16 @@ export function conditionsOf(seed: string): Conditions {
     },
     skewMs: dice.chance(0.4) ? dice.between(0, 10_800_000) : 0,
   }
+}
+
+/**
+ * Dice of its own, as above. What a hostile one says is believed where it is quoted and settles by its word, so it is where the
+ * chain has the last word.
+ */
+function backupOf(seed: string, confirm: Conditions['confirm']): Conditions['backup'] {
+  const dice = new Dice(`${seed}/facilitators`)
+  if (dice.chance(0.6)) return 'none'
+  return confirm === 'chain' && dice.chance(0.7) ? 'hostile' : 'honest'
 }
 
 /** Whether a store may not hear in time what a call of a window came to. */

@@ -40,9 +40,9 @@ export {
   type WholeBazaarOptions,
 } from './app/client/search-bazaar.js'
 export type { RetryOptions } from './app/client/send-with-retries.js'
+export type { ActiveSubscription } from './app/client/sold-key.js'
 export type { StreamEvent } from './app/client/stream-events.js'
 export type { StreamOptions, StreamResult } from './app/client/stream-result.js'
-export type { ActiveSubscription } from './app/client/subscription-keys.js'
 export { type ManifestSigner, type ManifestVerdict, verifyManifest } from './app/manifest-signature.js'
 export type { RegisteredAgent, RegistryApps, RegistryIdentity, Score } from './domain/agent-registry.js'
 export { SvcError } from './domain/errors.js'

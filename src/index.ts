@@ -16,7 +16,7 @@ export type { HandlerOptions, Ready, ServeOptions } from './app/server/host-opti
 export type { IdempotencyOptions } from './app/server/idempotency-options.js'
 export { networkFrom } from './app/server/network-from.js'
 export { createServer, type SvcServer, serve } from './app/server/serve.js'
-export type { ServerOptions, Stores } from './app/server/server-options.js'
+export type { FacilitatorElsewhere, ServerOptions, Stores } from './app/server/server-options.js'
 
 // Call and pay
 export * from './client.js'
@@ -85,5 +85,11 @@ export type { CreditStore, CreditTerms } from './ports/handler-credit.js'
 export type { Logger } from './ports/logger.js'
 export type { RateLimit, RateVerdict } from './ports/rate-limit.js'
 export type { Runs } from './ports/recent-runs.js'
-export type { SubscriptionRecord, SubscriptionStore, TakeMove, Taken } from './ports/subscriptions.js'
+export type {
+  CountingSubscriptionStore,
+  SubscriptionRecord,
+  SubscriptionStore,
+  TakeMove,
+  Taken,
+} from './ports/subscriptions.js'
 export type { EndTask, NewTask, StoredTask, TakenTask, TakeTask, TaskStore } from './ports/task-store.js'

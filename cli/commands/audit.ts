@@ -5,9 +5,11 @@
 import type { Command } from 'commander'
 import { indexedTransfers } from '../../src/adapters/algorand/incoming-transfers.js'
 import { algodClient } from '../../src/adapters/algorand/node-clients.js'
-import { type JournalPiece, readJournals, readPieces } from '../../src/adapters/journal/journal-reader.js'
+import { type JournalPiece, openJournals, readPieces } from '../../src/adapters/journal/journal-reader.js'
+import { auditedUntilMs, journalOf, markAudited } from '../../src/adapters/journal/journal-rotation.js'
 import { type Difference, FINDINGS } from '../../src/app/reconciliation/findings.js'
 import {
+  AT_WORK_MS,
   type ReconciliationReport,
   reconcileJournal,
 } from '../../src/app/reconciliation/reconcile-journal.js'
@@ -74,9 +76,19 @@ Examples:
 
 async function runAudit(sources: readonly string[], flags: AuditFlags): Promise<void> {
   const algod = ({ network }: JournalHeader) => algodClient(journalRemotes(network, flags).algod())
+  const isUrl = (source: string) => /^https?:\/\//.test(source)
+  const files = sources.filter(source => !isUrl(source))
+  const [remembered, journals] = await Promise.all([
+    Promise.all(sources.filter(isUrl).map(fetchJournal)),
+    openJournals(files),
+  ])
   if (flags.csv) print(CSV_HEAD)
   const report = await reconcileJournal({
-    journal: await journalsIn(sources),
+    // All files together.
+    async *journal() {
+      yield* journals.pieces()
+      for (const journal of remembered) yield* journal()
+    },
     transfers: ({ network }) => indexedTransfers(journalRemotes(network, flags).indexer()),
     async confirmedRound(header, txId) {
       const node = algod(header)
@@ -89,11 +101,14 @@ async function runAudit(sources: readonly string[], flags: AuditFlags): Promise<
     period: { fromMs: flags.from, toMs: flags.to },
     onBooked: flags.csv ? run => print(csvOf(run)) : undefined,
   })
-  if (flags.json) print(json(asJson(report), 2))
+  await journals.close()
+  await noteAudited(files, flags, report)
+  if (flags.json) print(json(asJson(report), 'indented'))
   else if (flags.csv) note(...described(report))
   else print(...described(report))
-  const { differences, more, lost, unreadable } = report
+  const { differences, more, lost, unreadable, missing } = report
   const holes = [
+    ...(missing?.isInPeriod ? [`nothing before ${moment(missing.beforeMs)} is there`] : []),
     ...(lost > 0 ? [`${counted(lost, 'call')} lost`] : []),
     ...(unreadable > 0 ? [`${counted(unreadable, 'line')} unreadable`] : []),
   ]
@@ -104,15 +119,26 @@ async function runAudit(sources: readonly string[], flags: AuditFlags): Promise<
   if (holes.length > 0) throw new SvcError(holes.join(', '), 'journal_incomplete')
 }
 
-/** Reads all files together. Fetches an agent's remembered calls once. */
-async function journalsIn(sources: readonly string[]): Promise<() => AsyncIterable<JournalPiece>> {
-  const isUrl = (source: string) => /^https?:\/\//.test(source)
-  const remembered = await Promise.all(sources.filter(isUrl).map(fetchJournal))
-  const files = sources.filter(source => !isUrl(source))
-  return async function* () {
-    yield* readJournals(files)
-    for (const journal of remembered) yield* journal()
+/** The server deletes the oldest file of a full journal, and warns of one that no audit has read: this says which it has read. */
+async function noteAudited(
+  files: readonly string[],
+  { from = Number.NEGATIVE_INFINITY, to = Number.POSITIVE_INFINITY }: AuditFlags,
+  { openedMs = Number.NEGATIVE_INFINITY, more }: ReconciliationReport,
+): Promise<void> {
+  const untilMs = Math.min(to, Date.now() - AT_WORK_MS)
+  for (const path of files.filter(file => journalOf(file) === file)) {
+    const isGap = from > Math.max(openedMs, auditedUntilMs(path))
+    if (more || isGap) continue
+    await markAudited(path, untilMs).catch(cause =>
+      note(
+        `svc audit: ${path}.audited could not be written (${cause.message}): the server will not know of this audit`,
+      ),
+    )
   }
+}
+
+function moment(ms: number): string {
+  return new Date(ms).toISOString()
 }
 
 function counted(count: number, noun: string): string {
@@ -123,26 +149,34 @@ function described({
   header,
   period,
   runs,
+  counted: others,
+  missing,
   paths,
   days,
+  decidedByMs,
   differences,
   more,
   lost,
   unreadable,
 }: ReconciliationReport): string[] {
-  const moment = (ms: number) => new Date(ms).toISOString()
   const charged = days.reduce((sum, day) => sum + day.charged, 0)
   const taken = days.reduce((sum, day) => sum + day.takenBaseUnits, 0n)
   const complete = lost === 0 && unreadable === 0
   const worst = differences.filter(({ finding }) => finding === 'told_not_charged')
-  const others = differences.filter(({ finding }) => finding !== 'told_not_charged')
+  const rest = differences.filter(({ finding }) => finding !== 'told_not_charged')
   return [
     ...worst.flatMap(describedDifference),
     ...columns([
       ['agent', `${header.agent} (${header.network})`],
       ['pay to', header.payTo],
       ['period', `${moment(period.fromMs)} to ${moment(period.toMs)}`],
+      [
+        'before',
+        missing &&
+          `${counted(missing.lines, 'line')} that are not there: the server deletes the oldest (maxBytes)`,
+      ],
       ['runs', `${runs}, on ${paths} distinct paths`],
+      ['counted', others > 0 ? `${counted(others, 'call')} that charged nothing` : undefined],
       ['charged', `${charged}, ${formatUsd(taken)}`],
       ['lost', lost > 0 ? `${counted(lost, 'call')} that the journal could not keep` : undefined],
       [
@@ -158,12 +192,16 @@ function described({
       ]),
     ),
     '',
-    ...others.flatMap(describedDifference),
-    ...(differences.length === 0
-      ? [complete ? 'Nothing differs.' : 'Nothing differs in what can be read.']
-      : []),
+    ...rest.flatMap(describedDifference),
+    ...(differences.length === 0 ? [nothingDiffers(complete, decidedByMs)] : []),
     ...(more ? ['There are more than are listed here: mend these, and audit again.'] : []),
   ]
+}
+
+function nothingDiffers(isComplete: boolean, decidedByMs: number | undefined): string {
+  const nothing = isComplete ? 'Nothing differs' : 'Nothing differs in what can be read'
+  if (decidedByMs === undefined) return `${nothing}.`
+  return `${nothing} so far: payments in doubt may still land. Audit again after ${moment(decidedByMs)}.`
 }
 
 function describedDifference({ finding, says, txId, run, endpoint, atMs }: Difference): string[] {

@@ -6,6 +6,7 @@ import type { Command } from 'commander'
 import type { BazaarAnswer, BazaarResource, WholeBazaarAnswer } from '../../src/client.js'
 import { SvcError } from '../../src/domain/errors.js'
 import { networkOf } from '../../src/domain/network.js'
+import { primitiveText } from '../../src/domain/primitive-text.js'
 import { mentions } from '../../src/domain/read-bazaar-index.js'
 import { priceOf } from '../../src/domain/usd-price-for-display.js'
 import { countArgument, urlArgument } from '../arguments.js'
@@ -61,7 +62,7 @@ async function bazaar({ search, limit, all, facilitator, json: asJson }: BazaarF
   const answer = await whileWaiting<WholeBazaarAnswer | BazaarAnswer>('reading the index', reading)
   if (!answer.ok) throw new SvcError(answer.error, 'bazaar_unavailable')
   const found = answer.resources.filter(resource => search === undefined || mentions(resource, search))
-  if (asJson) print(json(found, 2))
+  if (asJson) print(json(found, 'indented'))
   else if (found.length > 0) print(...found.flatMap(described))
   else note(all ? 'No match in the index.' : `No match in the first ${limit} entries.`)
   if (!('complete' in answer) || answer.complete) return
@@ -74,7 +75,7 @@ async function ownFacilitator(): Promise<string | undefined> {
   const own = ownNetworkIfAny()
   if (own === undefined) return undefined
   const { remotesOf } = await import('../../src/app/server/remotes-from-options.js')
-  const [url] = remotesOf({}, own).facilitatorUrls
+  const url = remotesOf({}, own).facilitatorsElsewhere[0]?.url
   if (url !== undefined) return url
   throw new SvcError(`There is no facilitator for ${own.name}: give --facilitator`, 'invalid_options')
 }
@@ -83,7 +84,8 @@ function described({ resourceUrl, accepts, description }: BazaarResource): strin
   const own = ownNetworkIfAny()
   const prices = accepts.map(entry => {
     const usd = priceOf(entry, own?.given)
-    const network = networkOf(entry.network, own)?.name ?? String(entry.network)
+    const network =
+      networkOf(entry.network, own)?.name ?? primitiveText(entry.network) ?? 'a network without a name'
     return usd === null ? `on ${network}` : `$${usd} on ${network}`
   })
   const head = printable(`${resourceUrl}  ${prices.join(', ')}`)

@@ -1,14 +1,21 @@
 /**
- * `svc call`: quotes, checks, signs, calls. The wallet comes from `SVC_MNEMONIC` and the key of a window from
+ * `svc call`: quotes, checks, signs, calls. The wallet comes from a file or from `SVC_MNEMONIC`, and the key of a window from
  * `SVC_SUBSCRIPTION_KEY`, because shell histories would keep a flag.
  */
 import type { Command } from 'commander'
-import { keyToRepeat } from '../../src/app/client/key-to-repeat.js'
+import {
+  endLines,
+  failedAfter,
+  type PaymentEnd,
+  type ShownWindow,
+} from '../../src/app/client/payment-ends.js'
+import { outcomeOfResult } from '../../src/app/client/result-types.js'
 import type { CallResult, Network, StreamResult } from '../../src/client.js'
 import { SvcError } from '../../src/domain/errors.js'
+import { shellWord } from '../../src/domain/shell-word.js'
+import { isRecord } from '../../src/domain/x402.js'
 import {
   headerArgument,
-  headersOf,
   jsonArgument,
   methodArgument,
   NETWORK_OPTION,
@@ -16,19 +23,25 @@ import {
   queryArgument,
   required,
   secondsArgument,
+  sentAs,
+  WALLET_OPTION,
   withQuery,
 } from '../arguments.js'
 import { networkFromEnvironment } from '../network-from-environment.js'
 import { withNetworkHint } from '../network-hint.js'
-import { columns, json, note, print, printable, printData } from '../output.js'
-import { printStream, type ShownWindow } from '../print-stream.js'
+import { columns, note, printable, written } from '../output.js'
+import { printAnswer, printAnswerAsJson } from '../print-answer.js'
+import { printStream } from '../print-stream.js'
 import { whileWaiting } from '../spinner.js'
+import { systemError } from '../system-error.js'
+import { taken, walletWords } from '../wallet/wallet-words.js'
 
 interface CallFlags {
   readonly maxPrice?: string
   readonly data?: Pairs
   readonly header?: Pairs
-  readonly body?: unknown
+  readonly body?: string
+  readonly wallet?: string
   readonly network?: Network
   readonly method?: string
   readonly idempotencyKey?: string
@@ -40,7 +53,7 @@ interface CallFlags {
 export function callCommand(program: Command): void {
   program
     .command('call')
-    .description('call an endpoint and pay for it, from the wallet in SVC_MNEMONIC')
+    .description('call an endpoint and pay for it, from your wallet')
     .argument('<url>', 'the endpoint')
     .option(
       '--max-price <usd>',
@@ -50,6 +63,7 @@ export function callCommand(program: Command): void {
     .option('--data <name=value>', 'adds to the query, for a GET; may be repeated', queryArgument)
     .option('--header <header>', "adds a header, such as 'X-Team: blue'; may be repeated", headerArgument)
     .option(...NETWORK_OPTION)
+    .option(...WALLET_OPTION)
     .option('--method <method>', 'GET or POST', methodArgument)
     .option(
       '--idempotency-key <key>',
@@ -64,73 +78,106 @@ export function callCommand(program: Command): void {
     .addHelpText(
       'after',
       `
-The answer goes to stdout, price and receipt to stderr. A stream is paid before its first byte. Ctrl-C, SIGTERM,
-SIGHUP and --timeout end the call, and it says what was charged.
+The answer goes to stdout as it came, price and receipt to stderr. A terminal shows no control characters of an answer, and
+bytes go to a new file instead. A stream is paid before its first byte. Ctrl-C, SIGTERM, SIGHUP and --timeout end the call.
+A call that fails after its payment was sent says which payment that was, and how to get the answer.
 
 Where the call bought a window, its key is printed to stderr, and with --json as subscription.key. With that key in
 SVC_SUBSCRIPTION_KEY, svc call sends the key, needs no wallet, and pays nothing.
 
 Examples:
-  $ svc call https://agent.example/summarize --body '{"text":"Hello."}' --max-price 0.05 --network testnet
+  $ svc call https://agent.example/summarize --body '{"text":"Hello."}' --max-price 0.05 --wallet wallet.txt
   $ svc call https://agent.example/tell --body '{"about":"whales"}' --max-price 0.05 --stream`,
     )
     .action(call)
 }
 
 async function call(url: string, flags: CallFlags): Promise<void> {
-  const { network = networkFromEnvironment(), body, method, idempotencyKey, timeout } = flags
+  const { network = networkFromEnvironment(), method, idempotencyKey, timeout } = flags
   const target = withQuery(url, flags.data)
   const key = taken('SVC_SUBSCRIPTION_KEY')
-  const mnemonic = taken('SVC_MNEMONIC')
+  const mnemonic = await walletWords(key === undefined ? flags.wallet : undefined)
   const maxPrice = key === undefined ? required(flags.maxPrice, '--max-price') : flags.maxPrice
   if (key === undefined && mnemonic === undefined)
-    throw new SvcError('SVC_MNEMONIC is not set: it holds the 25 words of the wallet', 'no_signer')
+    throw new SvcError('No wallet is given: name its file with --wallet, or set SVC_MNEMONIC', 'no_signer')
   const { SvcClient } = await import('../../src/client.js')
   // Without the wallet a key that is refused costs nothing: the caller decides whether to buy another window.
   const client = new SvcClient({ mnemonic: key === undefined ? mnemonic : undefined, network, maxPrice })
   if (key !== undefined) client.useSubscription(target, key)
   // A key that was given is a secret of the caller's: only one that this call bought is printed.
-  const shownWindow = (): ShownWindow | undefined => {
-    const [window] = client.activeSubscriptions
-    return window && (key === undefined ? window : { ...window, key: undefined })
-  }
+  const windows = (): ShownWindow[] =>
+    client.activeSubscriptions.map(window => (key === undefined ? window : { ...window, key: undefined }))
   const stop = new AbortController()
   const interrupt = () => stop.abort()
   for (const signal of ENDS) process.once(signal, interrupt)
   const limit = timeout === undefined ? undefined : setTimeout(interrupt, timeout)
+  let result: CallResult | StreamResult | undefined
   try {
-    const options = { method, idempotencyKey, headers: headersOf(flags), signal: stop.signal }
-    const label = `calling ${printable(url)}`
-    if (flags.stream) {
-      const result = await whileWaiting(label, client.stream(target, body, options))
-      const subscription = shownWindow()
-      if (!flags.json) noteReceipt(result, subscription)
-      await printStream({ ...result, subscription }, flags.json === true)
-      return
-    }
-    const result = await whileWaiting(label, client.call(target, body, options))
-    const subscription = shownWindow()
-    if (flags.json) return print(json({ ...result, subscription }, 2))
-    noteReceipt(result, subscription)
-    printData(result.data)
+    const { body, headers } = sentAs(flags)
+    const options = { method, idempotencyKey, headers, signal: stop.signal }
+    const calling = flags.stream ? client.stream(target, body, options) : client.call(target, body, options)
+    result = await whileWaiting<CallResult | StreamResult>(`calling ${printable(url)}`, calling)
+    await printResult(result, windows()[0], flags.json === true)
   } catch (error) {
-    noteKey(error)
-    throw key === undefined ? withNetworkHint(error) : keyRefused(error)
+    const cause = key === undefined ? withNetworkHint(systemError(error) ?? error) : keyRefused(error)
+    const end = { payments: [...client.receipts], windows: windows(), ...keyOf(cause, result) }
+    if (end.payments.length === 0) throw cause
+    // A stream that has begun is not sent again: most sellers would run it and charge anew.
+    const command = result !== undefined && 'body' in result ? [] : howToGetTheAnswer(end)
+    note(...endLines(end).map(printable), ...command)
+    throw failedAfter(cause, end)
   } finally {
     clearTimeout(limit)
     for (const signal of ENDS) process.off(signal, interrupt)
   }
 }
 
+/** The receipt goes first, and the answer is printed also where the receipt cannot be. */
+async function printResult(
+  result: CallResult | StreamResult,
+  window: ShownWindow | undefined,
+  asJson: boolean,
+) {
+  const receipt = asJson
+    ? undefined
+    : written(receiptOf(result, window), process.stderr).catch(error => error)
+  if ('body' in result) await printStream(result, window, asJson)
+  else if (asJson) await printAnswerAsJson(result, window)
+  else await printAnswer(result)
+  const failure = await receipt
+  if (failure) throw failure
+}
+
+/** The key under which the seller keeps the answer: named by the error, or that of the answer which could not be printed. */
+function keyOf(cause: unknown, result: object | undefined) {
+  const detail = cause instanceof SvcError && isRecord(cause.detail) ? cause.detail : {}
+  const idempotencyKey = detail.idempotencyKey ?? (result && outcomeOfResult(result)?.idempotencyKey)
+  return typeof idempotencyKey === 'string' ? { idempotencyKey } : {}
+}
+
+const COMMAND_LENGTH_MAX = 4_000
+
+/**
+ * The one command that gets an answer that was paid for: the same words again, with the key under which the seller keeps it. A proof
+ * of the payer, once the client can make one, belongs here.
+ */
+function howToGetTheAnswer({ payments, idempotencyKey }: PaymentEnd): string[] {
+  if (idempotencyKey === undefined || payments.every(({ charged }) => charged === 'no')) return []
+  const typed = process.argv.slice(2)
+  const named = typed.some(word => /^--idempotency-key(=|$)/.test(word))
+  const words = named ? typed : [...typed, '--idempotency-key', idempotencyKey]
+  const command = ['svc', ...words].map(shellWord).join(' ')
+  // A word may be a stranger's, pasted from a list. What cannot be shown as it is would be another word.
+  const isShown = command.length <= COMMAND_LENGTH_MAX && printable(command) === command
+  const same = `, repeat this command with --idempotency-key ${printable(idempotencyKey)}`
+  return [
+    `To get the answer${isShown ? `: ${command}` : same}`,
+    'A seller that did not keep the answer charges again.',
+  ]
+}
+
 /** Whoever ends the command is told what may have been charged. */
 const ENDS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
-
-/** A secret of the environment, removed from it before anything is sent, so that no child process or crash report contains it. */
-function taken(name: string): string | undefined {
-  const value = process.env[name] || undefined
-  delete process.env[name]
-  return value
-}
 
 /** The client of a key alone reports a quote as the lack of a wallet. */
 function keyRefused(error: unknown): unknown {
@@ -140,17 +187,9 @@ function keyRefused(error: unknown): unknown {
   return new SvcError(message, 'subscription_refused', 402, error.detail)
 }
 
-function noteKey(error: unknown): void {
-  const idempotencyKey = keyToRepeat(error)
-  if (idempotencyKey === undefined) return
-  note(
-    `To ask for the answer again, repeat the call with --idempotency-key ${printable(idempotencyKey)}. A seller that did not keep the answer charges again.`,
-  )
-}
-
-function noteReceipt(result: CallResult | StreamResult, window: ShownWindow | undefined): void {
+function receiptOf(result: CallResult | StreamResult, window: ShownWindow | undefined): string {
   const { payment, status, attempts, replayed, sentTxId, warnings = [] } = result
-  note(
+  const lines = [
     ...columns([
       ['price', payment ? `$${payment.usd ?? '?'}${replayed ? ', paid earlier' : ''}` : 'nothing'],
       ['status', String(status)],
@@ -163,6 +202,6 @@ function noteReceipt(result: CallResult | StreamResult, window: ShownWindow | un
       ['calls left', window?.remaining?.toString()],
     ]),
     ...warnings.map(({ code, message }) => `warning: ${printable(message)} (${code})`),
-    '',
-  )
+  ]
+  return `${lines.join('\n')}\n\n`
 }

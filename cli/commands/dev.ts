@@ -9,7 +9,7 @@ import type { Report } from '../dev/announce.js'
 import { runDevLoop } from '../dev/dev-loop.js'
 import { type Entry, entryOf } from '../dev/entry.js'
 import { interruption } from '../dev/interruption.js'
-import { callTold, failureTold, offerTold } from '../dev/messages.js'
+import { callTold, failureTeller, offerTold } from '../dev/messages.js'
 import { OFFER_TRACE_ID } from '../dev/offer-trace.js'
 import type { Practice } from '../dev/practice.js'
 import { type SourceChanges, sourceChanges } from '../dev/source-changes.js'
@@ -93,12 +93,20 @@ function environment({ port }: DevFlags, practice: Practice | undefined): NodeJS
     SVC_DEV: '1',
     ...process.env,
     ...(port !== undefined && { PORT: String(port) }),
-    ...practice?.environment,
+    ...(practice && { ...withoutSecrets(), ...practice.environment }),
   }
+}
+
+/** With play money the agent needs no wallet, and a real one is not for code that is being tried. `undefined`: not handed over. */
+function withoutSecrets(): NodeJS.ProcessEnv {
+  const secret = /^SVC_(\w+_)?MNEMONIC$|^SVC_SUBSCRIPTION_KEY$/
+  const names = Object.keys(process.env).filter(name => secret.test(name))
+  return Object.fromEntries(names.map(name => [name, undefined]))
 }
 
 /** Tells of the agent's ports, its calls and its handlers' errors. Calls of our own for the offer are none. */
 function reporter(onListening: (port: number) => void): (report: Report) => void {
+  const failureTold = failureTeller()
   return report => {
     if ('svcDevPort' in report) onListening(report.svcDevPort)
     else if ('svcDevFailure' in report) note(...failureTold(report.svcDevFailure))

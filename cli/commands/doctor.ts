@@ -71,14 +71,15 @@ async function doctor(flags: DoctorFlags): Promise<void> {
 async function examineFromOutside(url: string, network: NetworkFacts, flags: DoctorFlags): Promise<void> {
   const { examineListing } = await import('../doctor/listing/examine-listing.js')
   const { remotesOf } = await import('../../src/app/server/remotes-from-options.js')
-  const [facilitatorUrl] = remotesOf({ facilitatorUrl: flags.facilitator }, network).facilitatorUrls
+  const { facilitatorsElsewhere } = remotesOf({ facilitatorUrl: flags.facilitator }, network)
+  const facilitatorUrl = facilitatorsElsewhere[0]?.url
   const examining = examineListing({ url, network, facilitatorUrl })
   report({ url }, await whileWaiting(`examining ${printable(url)}`, examining), flags)
 }
 
 function report(what: object, findings: readonly Finding[], { json: asJson }: DoctorFlags): void {
   const ok = findings.every(({ status }) => status === 'ok')
-  if (asJson) print(json({ ok, ...what, findings }, 2))
+  if (asJson) print(json({ ok, ...what, findings }, 'indented'))
   else print(...told(findings))
   if (!ok) process.exitCode = EXIT.failed
 }

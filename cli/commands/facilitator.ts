@@ -65,6 +65,7 @@ export function facilitatorCommand(program: Command): void {
       'after',
       `
 The sponsor's 25 words are read from SVC_SPONSOR_MNEMONIC or from --sponsor-file. They are never an argument.
+Servers that send the token in SVC_FACILITATOR_TOKEN are not limited by --per-minute.
 
 Example:
   $ svc facilitator --network testnet --algod http://127.0.0.1:4001 --pay-to ADDRESS --sponsor-file sponsor.txt`,
@@ -79,7 +80,9 @@ async function runFacilitator(flags: FacilitatorFlags): Promise<void> {
   if (algodUrl === undefined && typeof network === 'string')
     throw new SvcError('--algod is the URL of your node', 'invalid_options')
   const algodToken = process.env.SVC_ALGOD_TOKEN
+  const token = process.env.SVC_FACILITATOR_TOKEN || undefined
   delete process.env.SVC_ALGOD_TOKEN
+  delete process.env.SVC_FACILITATOR_TOKEN
   const stopped = signalled()
   const facilitator = createFacilitator({
     network,
@@ -92,7 +95,7 @@ async function runFacilitator(flags: FacilitatorFlags): Promise<void> {
     feePerDayMax: flags.feePerDayMax,
     logger: STDERR_LOGGER,
   })
-  const options = { perMinute, trustProxy, logger: STDERR_LOGGER }
+  const options = { perMinute, token, trustProxy, logger: STDERR_LOGGER }
   const served = await serveFacilitator(facilitator, { port: flags.port, host: flags.host, options })
   announce(facilitator, served.url, { network, payTo, asJson: flags.json === true })
   await stopped

@@ -28,7 +28,7 @@ Example:
 
 async function init(folder: string, flags: { template: Template; json?: boolean }): Promise<void> {
   const made = await projectFrom(flags.template, folder)
-  if (flags.json) return print(json(made, 2))
+  if (flags.json) return print(json(made, 'indented'))
   print(
     `${made.name} is in ${printable(made.folder)}. Next:`,
     '',

@@ -71,7 +71,7 @@ function printList(flags: MachinesFlags): void {
     const moves = rows.flatMap(({ on }) => Object.keys(on)).length
     return { name: table.id, states: rows.length, final: rows.filter(row => row.final).length, moves }
   })
-  if (flags.json) print(json(list, 2))
+  if (flags.json) print(json(list, 'indented'))
   else
     print(
       ...columns(
@@ -86,7 +86,7 @@ function printList(flags: MachinesFlags): void {
 function printPaths(chosen: readonly Drawn[], flags: MachinesFlags): void {
   for (const { table } of chosen) {
     const ways = allWays(table).map(way => ({ ...told(way, table), path: way.steps }))
-    if (flags.json) print(json(ways, 2))
+    if (flags.json) print(json(ways, 'indented'))
     else
       print(
         ...ways.map(({ status, code, charged, path }) =>
@@ -110,7 +110,7 @@ function told({ final }: MachinePath, { rows }: Drawn['table']) {
 
 function printProofs(chosen: readonly Drawn[], flags: MachinesFlags): void {
   const proofs = chosen.flatMap(drawn => drawn.prove().map(proof => ({ machine: drawn.table.id, ...proof })))
-  if (flags.json) print(json(proofs, 2))
+  if (flags.json) print(json(proofs, 'indented'))
   else print(...proofs.flatMap(proof => provedLines(proof.machine, proof)))
   const failed = proofs.filter(proof => !holds(proof))
   if (failed.length > 0) throw new SvcError(`${failed.length} properties do not hold`, 'not_proved')

@@ -1,6 +1,7 @@
 /** `svc manifest`: prints an agent's manifest. */
 import type { Command } from 'commander'
 import type { ManifestEndpoint } from '../../src/client.js'
+import { primitiveText } from '../../src/domain/primitive-text.js'
 import { windowShown } from '../../src/domain/subscription-terms.js'
 import { columns, json, print, printable } from '../output.js'
 
@@ -17,11 +18,11 @@ export function manifestCommand(program: Command): void {
 async function readManifest(url: string, { json: asJson }: { json?: boolean }): Promise<void> {
   const { SvcClient } = await import('../../src/client.js')
   const manifest = await new SvcClient().discover(url)
-  if (asJson) return print(json(manifest, 2))
+  if (asJson) return print(json(manifest, 'indented'))
   const { name, handle, description, version, network, payTo, endpoints } = manifest
   print(
     ...columns([
-      ['name', `${name} (${handle}${version ? ` ${version}` : ''})`],
+      ['name', `${name} (${[handle, primitiveText(version)].filter(Boolean).join(' ')})`],
       ['description', description],
       ['network', network],
       ['pay to', payTo],

@@ -1,15 +1,20 @@
 /** `svc mcp`: serves an agent's endpoints as tools for desktop clients, over stdio. Stdout carries only the protocol. */
 import type { Command } from 'commander'
-import type { Network } from '../../src/client.js'
-import { NETWORK_OPTION, required } from '../arguments.js'
+import { endLines, type PaymentEnd } from '../../src/app/client/payment-ends.js'
+import type { ActiveSubscription, Network, SvcClient } from '../../src/client.js'
+import { NETWORK_OPTION, required, WALLET_OPTION } from '../arguments.js'
+import { EXIT } from '../exit.js'
 import { networkFromEnvironment } from '../network-from-environment.js'
 import { note, printable } from '../output.js'
+import { signalled } from '../signalled.js'
+import { taken, walletWords } from '../wallet/wallet-words.js'
 
 interface McpFlags {
   readonly url?: string
   readonly maxPrice: string
   readonly maxPerDay: string
   readonly network?: Network
+  readonly wallet?: string
 }
 
 /** A model decides which tools it calls, so there is always a limit. */
@@ -19,18 +24,20 @@ const DEFAULT_MAX_PER_DAY = '1.00'
 export function mcpCommand(program: Command): void {
   program
     .command('mcp')
-    .description("offer an agent's endpoints as MCP tools over stdio, paid from the wallet in SVC_MNEMONIC")
+    .description("offer an agent's endpoints as MCP tools over stdio, paid from your wallet")
     .option('--url <agent>', "the agent's base URL (required)")
     .option('--max-price <usd>', 'pay at most this much for a call', DEFAULT_MAX_PRICE)
     .option('--max-per-day <usd>', 'pay at most this much in 24 hours', DEFAULT_MAX_PER_DAY)
     .option(...NETWORK_OPTION)
+    .option(...WALLET_OPTION)
     .addHelpText(
       'after',
       `
-Without SVC_MNEMONIC only the free tools work.
+Without a wallet only the free tools work. At its end it says on stderr what it paid, and the keys of the windows that it
+bought. Such a key in SVC_SUBSCRIPTION_KEY opens the window in the next session; of several tools: 'tool=key other=key'.
 
 Example:
-  $ svc mcp --url https://agent.example --max-price 0.05 --max-per-day 2`,
+  $ svc mcp --url https://agent.example --max-price 0.05 --max-per-day 2 --wallet /home/me/wallet.txt`,
     )
     .action((flags: McpFlags) => bridge(flags, program.version() ?? ''))
 }
@@ -38,10 +45,8 @@ Example:
 async function bridge(flags: McpFlags, version: string): Promise<void> {
   const { maxPrice, maxPerDay, network = networkFromEnvironment() } = flags
   const url = required(flags.url, '--url')
-  const mnemonic = process.env.SVC_MNEMONIC || undefined
-  // Remove the mnemonic from the environment before anything is sent, so that no child process or crash report
-  // contains it.
-  delete process.env.SVC_MNEMONIC
+  const mnemonic = await walletWords(flags.wallet)
+  const keys = keysIn(taken('SVC_SUBSCRIPTION_KEY'))
   // Loaded here and not above, so that no other command loads it.
   const [{ SvcClient }, { bridgeTo }, { serveStdio }, { toolServer }] = await Promise.all([
     import('../../src/client.js'),
@@ -50,14 +55,57 @@ async function bridge(flags: McpFlags, version: string): Promise<void> {
     import('../../src/adapters/mcp/tool-server.js'),
   ])
   const client = new SvcClient({ mnemonic, network, maxPrice, maxPerDay })
-  const toolbox = await bridgeTo(url, client)
+  const toolbox = await bridgeTo(url, client, name => keys.get(name) ?? keys.get(''))
+  const windows = windowsBought(client)
+  const call: typeof toolbox.call = async called => {
+    const result = await toolbox.call(called)
+    // At once: a host may kill this process before its end.
+    note(...endLines({ payments: [], windows: windows.news() }).map(printable))
+    return result
+  }
+  tellAtTheEnd(() => ({ payments: [...client.receipts], windows: windows.all() }))
   const broke = (cause: unknown) => note(printable(`svc: a tool broke: ${cause}`))
   const onerror = (cause: Error) => note(printable(`svc: ${cause.message}`))
-  serveStdio(() => toolServer({ ...toolbox, version, broke }), { onerror })
+  serveStdio(() => toolServer({ ...toolbox, call, version, broke }), { onerror })
   const wallet = client.address === undefined ? 'no wallet' : `paying from ${client.address}`
   note(
     printable(
       `svc: ${toolbox.tools.length} tools of ${url}, ${wallet}, at most $${maxPrice} a call and $${maxPerDay} a day`,
     ),
   )
+}
+
+/** By the names of their tools. A key alone has no name, and is for every tool that sells windows; it may end in `=`. */
+function keysIn(given = ''): ReadonlyMap<string, string> {
+  const words = given.split(/\s+/).filter(word => word !== '')
+  return new Map(
+    words.map(word => {
+      const [, name = '', key = word] = /^([\w-]+)=([^=].*)$/.exec(word) ?? []
+      return [name, key]
+    }),
+  )
+}
+
+/** The windows that this session bought: a key that was given is the user's secret. */
+function windowsBought(client: SvcClient) {
+  const given = new Set(client.activeSubscriptions.map(({ key }) => key))
+  const bought = new Map<string, ActiveSubscription>()
+  return {
+    news() {
+      const news = client.activeSubscriptions.filter(({ key }) => !given.has(key) && !bought.has(key))
+      for (const window of news) bought.set(window.key, window)
+      return news
+    },
+    all: () => [...bought.values()],
+  }
+}
+
+/** Also where the host leaves while a call is paid: then the process ends once that call has, and where it is told to end, at once. */
+function tellAtTheEnd(end: () => PaymentEnd): void {
+  void signalled().then(() => process.exit())
+  process.once('exit', () => {
+    const told = end()
+    note(...endLines(told).map(printable))
+    if (told.payments.some(({ charged }) => charged === 'maybe')) process.exitCode = EXIT.charged
+  })
 }

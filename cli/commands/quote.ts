@@ -1,23 +1,25 @@
 /** `svc quote`: prints an endpoint's price. Free, and without a wallet. */
 import type { Command } from 'commander'
+import type { payableEntry } from '../../src/app/client/read-quote.js'
 import { SvcError } from '../../src/domain/errors.js'
-import { networkOf } from '../../src/domain/network.js'
+import { MAINNET, networkOf, TESTNET } from '../../src/domain/network.js'
+import { primitiveText } from '../../src/domain/primitive-text.js'
 import { priceOf } from '../../src/domain/usd-price-for-display.js'
 import { isRecord, type PaymentRequired } from '../../src/domain/x402.js'
 import {
   headerArgument,
-  headersOf,
   jsonArgument,
   methodArgument,
   type Pairs,
   queryArgument,
+  sentAs,
   withQuery,
 } from '../arguments.js'
 import { ownNetworkIfAny } from '../network-from-environment.js'
 import { columns, json, print } from '../output.js'
 
 interface QuoteFlags {
-  readonly body?: unknown
+  readonly body?: string
   readonly data?: Pairs
   readonly header?: Pairs
   readonly method?: string
@@ -42,21 +44,21 @@ export function quoteCommand(program: Command): void {
 }
 
 async function quote(url: string, flags: QuoteFlags): Promise<void> {
-  const { body, method, json: asJson } = flags
+  const { method, json: asJson } = flags
+  const { body, headers } = sentAs(flags)
   const { SvcClient } = await import('../../src/client.js')
-  const result = await new SvcClient().quote(withQuery(url, flags.data), body, {
-    method,
-    headers: headersOf(flags),
-  })
+  const result = await new SvcClient().quote(withQuery(url, flags.data), body, { method, headers })
   const { paymentRequired, status, requirements, reason } = result
   if (status >= 400 && !paymentRequired) {
     const why = reason === undefined ? '' : `: ${reason}`
     throw new SvcError(`The endpoint answered ${status} instead of a quote${why}`, 'call_failed', status)
   }
-  if (asJson) print(json(result, 2))
+  if (asJson) print(json(result, 'indented'))
   else if (!paymentRequired) print(`no payment required (status ${status})`)
-  else if (requirements) print(...described(requirements))
-  else
+  else if (requirements) {
+    const { payableEntry: entryPaid } = await import('../../src/app/client/read-quote.js')
+    print(...described(requirements, entryPaid))
+  } else
     throw new SvcError(
       'The endpoint answered 402 without a quote that can be decoded',
       'unreadable_quote',
@@ -66,14 +68,21 @@ async function quote(url: string, flags: QuoteFlags): Promise<void> {
 
 /**
  * The entries of a quote, even those that this client cannot pay: another client may be able to. Entries that differ in the
- * spelling of the network's id alone are shown once.
+ * spelling of the network's id alone are shown once. Of several, the ones that `svc call` pays, one a network, say so.
  */
-function described({ accepts, resource }: PaymentRequired): string[] {
+function described(challenge: PaymentRequired, entryPaid: typeof payableEntry): string[] {
+  const { accepts, resource } = challenge
   const about: Record<string, unknown> = isRecord(resource) ? resource : {}
-  const entries = distinct((accepts as readonly unknown[]).filter(isRecord)).map(describedEntry)
+  const networks = [ownNetworkIfAny(), MAINNET, TESTNET].filter(network => network !== undefined)
+  const paid = networks.map(network => JSON.stringify(entryPaid(challenge, network)))
+  const shown = distinct((accepts as readonly unknown[]).filter(isRecord))
+  const entries = shown.map(entry => {
+    const isPaid = shown.length > 1 && paid.includes(JSON.stringify(entry))
+    return [...describedEntry(entry), ...(isPaid ? [['svc call', 'pays this entry'] as const] : [])]
+  })
   const told = [
-    ['resource', textOf(about.url)],
-    ['description', textOf(about.description)],
+    ['resource', primitiveText(about.url)],
+    ['description', primitiveText(about.description)],
   ] as const
   return entries
     .map(entry => columns([...entry, ...told]).join('\n'))
@@ -94,14 +103,14 @@ function describedEntry(entry: Record<string, unknown>): [string, string | undef
   const own = ownNetworkIfAny()
   const usd = priceOf(entry, own?.given)
   const network = networkOf(entry.network, own)?.name
-  const feePayer = isRecord(entry.extra) ? textOf(entry.extra.feePayer) : undefined
+  const feePayer = isRecord(entry.extra) ? primitiveText(entry.extra.feePayer) : undefined
   return [
-    ['price', usd === null ? `${String(entry.amount)} base units` : `$${usd}`],
+    ['price', usd === null ? `${primitiveText(entry.amount) ?? '?'} base units` : `$${usd}`],
     ['window', windowOf(entry)],
-    ['network', network ? `${network} (${String(entry.network)})` : textOf(entry.network)],
-    ['pay to', textOf(entry.payTo)],
-    ['asset', usd === null ? textOf(entry.asset) : `${String(entry.asset)} (USDC)`],
-    ['amount', textOf(entry.amount)],
+    ['network', network ? `${network} (${primitiveText(entry.network)})` : primitiveText(entry.network)],
+    ['pay to', primitiveText(entry.payTo)],
+    ['asset', usd === null ? primitiveText(entry.asset) : `${primitiveText(entry.asset) ?? '?'} (USDC)`],
+    ['amount', primitiveText(entry.amount)],
     ['network fee', feePayer === undefined ? 'paid by the caller' : `sponsored by ${feePayer}`],
   ]
 }
@@ -111,8 +120,4 @@ function windowOf({ extra }: Record<string, unknown>): string | undefined {
   const { subscriptionPeriod: period, subscriptionCalls: calls } = isRecord(extra) ? extra : {}
   if (typeof period !== 'string') return undefined
   return typeof calls === 'number' ? `${period}, ${calls} calls` : period
-}
-
-function textOf(value: unknown): string | undefined {
-  return value === undefined || value === '' ? undefined : String(value)
 }

@@ -1,7 +1,7 @@
 /** `svc refunds`: what is owed to callers, by the journals and the chain. Sends nothing. Exit code 1 where something is owed. */
 import type { Command } from 'commander'
 import { indexedTransfers } from '../../src/adapters/algorand/incoming-transfers.js'
-import { readJournals } from '../../src/adapters/journal/journal-reader.js'
+import { openJournals } from '../../src/adapters/journal/journal-reader.js'
 import {
   OWED_REASONS,
   type OwedRefund,
@@ -50,13 +50,15 @@ Example:
 }
 
 async function refunds(journals: readonly string[], flags: RefundsFlags): Promise<void> {
+  const opened = await openJournals(journals)
   const report = await owedRefunds({
-    journal: () => readJournals(journals),
+    journal: opened.pieces,
     transfers: ({ network }) => indexedTransfers(journalRemotes(network, flags).indexer()),
     period: { fromMs: flags.from, toMs: flags.to },
     knownRefunds: new Set(flags.sent),
   })
-  if (flags.json) print(json(asTexts(report), 2))
+  await opened.close()
+  if (flags.json) print(json(asTexts(report), 'indented'))
   else print(...described(report))
   const owed = stillOwed(report)
   if (owed.length > 0)
@@ -69,8 +71,8 @@ async function refunds(journals: readonly string[], flags: RefundsFlags): Promis
 
 const INCOMPLETE = 'The journals are not complete: more may be owed (svc audit says more)'
 
-function isIncomplete({ books: { lost, unreadable, more } }: OwedReport): boolean {
-  return lost > 0 || unreadable > 0 || more
+function isIncomplete({ books: { lost, unreadable, more, missing } }: OwedReport): boolean {
+  return lost > 0 || unreadable > 0 || more || missing?.isInPeriod === true
 }
 
 function stillOwed({ refunds: all }: OwedReport): readonly OwedRefund[] {
@@ -82,10 +84,18 @@ function sumOf(owed: readonly OwedRefund[]): bigint {
 }
 
 function described(report: OwedReport): string[] {
-  const { refunds: all, unexplained } = report
+  const { refunds: all, mayBeKept, unexplained } = report
+  const { missing } = report.books
   const isOwed = stillOwed(report).length > 0
   return [
-    ...all.flatMap(describedRefund),
+    ...(missing
+      ? [
+          `These journals begin at ${new Date(missing.beforeMs).toISOString()}: the server has deleted older lines.`,
+          '',
+        ]
+      : []),
+    ...all.flatMap(refund => describedRefund(refund, 'owed')),
+    ...mayBeKept.flatMap(refund => describedRefund(refund, 'yours to decide')),
     ...(isOwed ? [] : ['Nothing is owed, as far as these journals and the chain say.']),
     ...(isOwed && isIncomplete(report) ? [INCOMPLETE] : []),
     ...(unexplained > 0
@@ -96,23 +106,16 @@ function described(report: OwedReport): string[] {
   ]
 }
 
-function describedRefund({
-  reason,
-  payer,
-  amount,
-  txId,
-  landedMs,
-  endpoint,
-  run,
-  sentBackBy,
-  maybeSentBackBy,
-}: OwedRefund): string[] {
-  const state = sentBackBy === undefined ? styled('yellow', 'owed') : styled('green', 'sent back')
+function describedRefund(refund: OwedRefund, unsent: 'owed' | 'yours to decide'): string[] {
+  const { reason, payer, amount, txId, landedMs, endpoint, run, windowEndsMs } = refund
+  const { sentBackBy, maybeSentBackBy } = refund
+  const state = sentBackBy === undefined ? styled('yellow', unsent) : styled('green', 'sent back')
   return [
     `${state}  ${formatUsd(amount)} in USDC to ${printable(payer)}`,
     ...columns([
       ['why', OWED_REASONS[reason]],
       ['payment', `${txId}, ${new Date(landedMs).toISOString()}`],
+      ['window', windowEndsMs === undefined ? undefined : `ends ${new Date(windowEndsMs).toISOString()}`],
       ['call', run && `${run}, endpoint ${endpoint}`],
       ['back in', sentBackBy],
       ['perhaps', maybeSentBackBy && `sent back in ${maybeSentBackBy}; if so, add --sent ${maybeSentBackBy}`],
@@ -122,12 +125,10 @@ function describedRefund({
 }
 
 /** Amounts are strings: a JSON number is not exact enough for money. */
-function asTexts({ books, refunds: all, unexplained }: OwedReport) {
-  const { header, period, lost, unreadable, more } = books
-  const listed = all.map(({ amount, ...refund }) => ({
-    ...refund,
-    amount: String(amount),
-    asset: header.asset,
-  }))
-  return { books: header, period, refunds: listed, unexplained, lost, unreadable, more }
+function asTexts({ books, refunds, mayBeKept, unexplained }: OwedReport) {
+  const { header, period, missing, lost, unreadable, more } = books
+  const listed = (all: readonly OwedRefund[]) =>
+    all.map(({ amount, ...refund }) => ({ ...refund, amount: String(amount), asset: header.asset }))
+  const lists = { refunds: listed(refunds), mayBeKept: listed(mayBeKept) }
+  return { books: header, period, missing, ...lists, unexplained, lost, unreadable, more }
 }

@@ -14,7 +14,7 @@ import type { Played } from '../trigger/play.js'
 
 interface TriggerFlags {
   readonly endpoint?: string
-  readonly body?: unknown
+  readonly body?: string
   readonly network?: Network
   readonly list?: boolean
   readonly json?: boolean
@@ -76,7 +76,7 @@ async function trigger(
 
 function printList({ json: asJson }: TriggerFlags): void {
   const list = CASE_NAMES.map(name => ({ case: name, says: CASES[name].says, rule: CASES[name].rule }))
-  if (asJson) print(json(list, 2))
+  if (asJson) print(json(list, 'indented'))
   else print(...columns(list.map(({ case: name, says }) => [name, says])))
 }
 

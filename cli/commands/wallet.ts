@@ -1,4 +1,4 @@
-/** `svc wallet`: makes a wallet, and readies one for USDC. The 25 words come from the environment or standard input. */
+/** `svc wallet`: makes a wallet, and readies one for USDC. The 25 words come from a file, the environment or standard input. */
 import { randomBytes } from 'node:crypto'
 import { writeFile } from 'node:fs/promises'
 import { createInterface } from 'node:readline/promises'
@@ -7,7 +7,7 @@ import { SvcError } from '../../src/domain/errors.js'
 import { formatUsd } from '../../src/domain/money.js'
 import type { Network } from '../../src/domain/network.js'
 import { networkFacts } from '../../src/domain/network-definition.js'
-import { ALGOD_OPTION, NETWORK_OPTION } from '../arguments.js'
+import { ALGOD_OPTION, NETWORK_OPTION, WALLET_OPTION } from '../arguments.js'
 import { networkFromEnvironment } from '../network-from-environment.js'
 import { columns, json, note, print } from '../output.js'
 import { whileWaiting } from '../spinner.js'
@@ -17,6 +17,7 @@ interface NodeFlags {
   readonly network?: Network
   readonly algod?: string
   readonly json?: boolean
+  readonly wallet?: string
 }
 
 export function walletCommand(program: Command): void {
@@ -26,12 +27,13 @@ export function walletCommand(program: Command): void {
     .addHelpText(
       'after',
       `
-The 25 words of a wallet are read from SVC_MNEMONIC, or from standard input. They are never an argument.
+The 25 words are read from the file of --wallet, else from SVC_MNEMONIC, else from standard input; a file that the shell opened
+(< wallet.txt) goes before SVC_MNEMONIC. A line on stderr says which. They are never an argument.
 
 Examples:
   $ svc wallet new --out wallet.txt
-  $ svc wallet balance --network testnet < wallet.txt
-  $ svc wallet optin --network testnet < wallet.txt`,
+  $ svc wallet balance --wallet wallet.txt --network testnet
+  $ svc wallet optin --wallet wallet.txt --network testnet`,
     )
   wallet
     .command('new')
@@ -39,13 +41,18 @@ Examples:
     .option('--out <file>', 'write the words to a new file that only you can read, instead of printing them')
     .option('--json', 'print one JSON object')
     .action(makeWallet)
-  wallet.command('address').description('print the address of the wallet').action(printAddress)
+  wallet
+    .command('address')
+    .description('print the address of the wallet')
+    .option(...WALLET_OPTION)
+    .action(printAddress)
   wallet
     .command('balance')
     .description('print what an account holds, and what it lacks for USDC')
     .argument('[address]', 'the account (default: the one of the wallet)')
     .option(...NETWORK_OPTION)
     .option(...ALGOD_OPTION)
+    .option(...WALLET_OPTION)
     .option('--json', 'print one JSON object')
     .action(printBalance)
   wallet
@@ -55,6 +62,7 @@ Examples:
     )
     .option(...NETWORK_OPTION)
     .option(...ALGOD_OPTION)
+    .option(...WALLET_OPTION)
     .option('--yes', 'do not ask on mainnet')
     .option('--json', 'print one JSON object')
     .action(optWalletIn)
@@ -84,14 +92,13 @@ async function writeSecret(file: string, words: string): Promise<void> {
   }
 }
 
-async function printAddress(): Promise<void> {
-  const { readKey } = await import('../wallet/read-key.js')
-  print((await readKey()).address)
+async function printAddress({ wallet }: { wallet?: string }): Promise<void> {
+  print(await ownAddress(wallet))
 }
 
 async function printBalance(named: string | undefined, { algod, ...flags }: NodeFlags): Promise<void> {
   const network = networkFacts(flags.network ?? networkFromEnvironment())
-  const address = named === undefined ? await ownAddress() : await validAddress(named)
+  const address = named === undefined ? await ownAddress(flags.wallet) : await validAddress(named)
   const { holdingsOf } = await import('../wallet/holdings.js')
   const holdings = await whileWaiting(`asking ${network.name}`, holdingsOf(network, address, algod))
   if (flags.json) return print(json(asTexts(holdings)))
@@ -101,7 +108,7 @@ async function printBalance(named: string | undefined, { algod, ...flags }: Node
 async function optWalletIn({ algod, yes, ...flags }: NodeFlags & { yes?: boolean }): Promise<void> {
   const network = networkFacts(flags.network ?? networkFromEnvironment())
   const { readKey } = await import('../wallet/read-key.js')
-  const key = await readKey()
+  const key = await readKey(flags.wallet)
   const { fundingFirst, holdingsOf } = await import('../wallet/holdings.js')
   const before = await whileWaiting(`asking ${network.name}`, holdingsOf(network, key.address, algod))
   if (before.shortOfMicroAlgos > 0n)
@@ -134,9 +141,9 @@ async function asked(address: string): Promise<void> {
   if (!/^y(es)?$/i.test(answer.trim())) throw new SvcError('Nothing was sent', 'not_confirmed')
 }
 
-async function ownAddress(): Promise<string> {
+async function ownAddress(wallet: string | undefined): Promise<string> {
   const { readKey } = await import('../wallet/read-key.js')
-  return (await readKey()).address
+  return (await readKey(wallet)).address
 }
 
 async function validAddress(text: string): Promise<string> {

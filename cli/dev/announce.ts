@@ -53,15 +53,18 @@ subscribe('svc.call.ended', message => {
   } satisfies CallReport)
 })
 
-/** Frames of this package say nothing about a handler. */
 const SDK = new URL('../../src/', import.meta.url).href
+
+/** Frames of this package, of other packages and of Node say nothing about the developer's code. */
+function isOwnFrame(line: string): boolean {
+  return /^\s+at .*[\\/]/.test(line) && ![SDK, '/node_modules/', 'node:'].some(other => line.includes(other))
+}
 
 subscribe('svc.handler.failed', message => {
   const { endpoint, traceId, error } = message as HandlerFailedMessage
-  const ownFrames = inspect(error)
-    .split('\n')
-    .filter(line => !line.includes(SDK))
-  const report = { endpoint, traceId, error: ownFrames.join('\n') }
+  const lines = inspect(error).split('\n')
+  const told = lines.filter(line => !/^\s+at /.test(line) || isOwnFrame(line))
+  const report = { endpoint, traceId, error: told.join('\n') }
   process.send?.({ svcDevFailure: report } satisfies FailureReport)
 })
 
@@ -86,9 +89,7 @@ function isOurs(error: Error): error is SvcError {
 }
 
 function ownFrame({ stack = '' }: Error): string {
-  const frame = stack
-    .split('\n')
-    .find(line => /^\s+at .*file:/.test(line) && !line.includes(SDK) && !line.includes('/node_modules/'))
+  const frame = stack.split('\n').find(isOwnFrame)
   return frame === undefined ? '' : `, ${printable(frame.trim())}`
 }
 

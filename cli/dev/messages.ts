@@ -57,12 +57,22 @@ const CHARGED: Readonly<Record<string, string>> = {
   earlier: 'charged earlier',
 }
 
-/** The stack as Node prints it. */
-export function failureTold({ endpoint, error }: FailureReport['svcDevFailure']): string[] {
-  return [
-    styled('red', `the handler of ${printable(endpoint)} failed:`, process.stderr),
-    ...error.split('\n').map(line => `  ${printable(line)}`),
-  ]
+/**
+ * The stack as Node prints it; once, where the same failure comes again: clients repeat a call that was answered with a status of
+ * 500 or above.
+ */
+export function failureTeller(): (failure: FailureReport['svcDevFailure']) => string[] {
+  let last = ''
+  let times = 0
+  return ({ endpoint, error }) => {
+    const failure = `${endpoint}\n${error}`
+    times = failure === last ? times + 1 : 1
+    last = failure
+    const told = (how: string) =>
+      styled('red', `the handler of ${printable(endpoint)} failed${how}`, process.stderr)
+    if (times > 1) return [told(` again in the same way, ${times} times now`)]
+    return [told(':'), ...error.split('\n').map(line => `  ${printable(line)}`)]
+  }
 }
 
 function endpointTold({ method, url, price, period, calls }: ManifestEndpoint): string {

@@ -25,7 +25,7 @@ const NODE_TIMEOUT_MS = 5_000
 
 export async function examine(examined: Examined): Promise<Finding[]> {
   const { network, payTo: address, sponsor, algodToken: token } = examined
-  const { facilitatorUrls } = remotesOf({ facilitatorUrl: examined.facilitatorUrl }, network)
+  const { facilitatorsElsewhere } = remotesOf({ facilitatorUrl: examined.facilitatorUrl }, network)
   const named = nodeOf(network, examined.algodUrl)
   const options = { ...named, ...(token && { token }), nodeTimeoutMs: NODE_TIMEOUT_MS }
   const isSandbox = options.url === process.env.SVC_SANDBOX
@@ -37,7 +37,7 @@ export async function examine(examined: Examined): Promise<Finding[]> {
       payTo(address),
       usdcOptIn(address, network, { algod, node }),
       sponsor === undefined
-        ? facilitatorFindings(facilitatorUrls[0], network)
+        ? facilitatorFindings(facilitatorsElsewhere[0]?.url, network)
         : inProcessFindings(sponsor, algod),
       algorandNode(options.url, network, algod),
       usdcAsset(network, node, isSandbox),

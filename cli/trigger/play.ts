@@ -24,7 +24,7 @@ export interface Played {
 export async function targetAt(
   agentUrl: string,
   network: NetworkFacts,
-  { endpoint, body }: { readonly endpoint?: string; readonly body?: unknown },
+  { endpoint, body }: { readonly endpoint?: string; readonly body?: string },
 ): Promise<Target> {
   const url = agentUrl.replace(/\/+$/, '')
   const manifest = await manifestAt(url)
@@ -35,7 +35,7 @@ export async function targetAt(
     )
   const named = manifest.endpoints.find(({ name }) => endpoint === undefined || name === endpoint)
   if (!named) throw new SvcError(`The agent at ${url} sells no ${endpoint}`, 'not_found')
-  if (body !== undefined && named.method !== 'GET') return { url: named.url, body: JSON.stringify(body) }
+  if (body !== undefined && named.method !== 'GET') return { url: named.url, body }
   const call = await firstCallOf(manifest, url, network.given, endpoint)
   if (call) return { url: call.url, body: call.body }
   throw new SvcError(

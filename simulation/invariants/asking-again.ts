@@ -1,15 +1,19 @@
 /** Everything that was paid or promised, asked for once more. */
 
-import { presented } from '../parties/acts.js'
+import { RANDOM_KEY_LENGTH_MIN } from '../../src/app/charge/owners.js'
+import type { Conditions } from '../conditions.js'
+import { presented, proofOf } from '../parties/acts.js'
 import { Buyer } from '../parties/buyer.js'
+import { keyOf } from '../world/accounts.js'
 import type { Work } from '../world/seller.js'
 import type { Asking } from '../world/truth.js'
 import type { WireReply } from '../world/wire.js'
 import { type World, workRequest } from '../world/world.js'
 import { isWindowOpen, mayBeUsedUp } from './answers.js'
 
-/** Of fewer characters than a secret has. */
-export const GUESSABLE = 'short'
+/** Whether a key has fewer characters than a secret. */
+export const isGuessable = (key: string | undefined) =>
+  key !== undefined && key.length < RANDOM_KEY_LENGTH_MIN
 const RATE_WINDOW_MS = 60_000
 const ASKING_AGAIN_MS = 120_000
 
@@ -18,7 +22,7 @@ const ASKING_AGAIN_MS = 120_000
  * else's payment, or under another key, may hear that it is in use until its own caller has asked: so they ask twice.
  */
 export async function askedAgain(world: World): Promise<void> {
-  const { truth } = world
+  const { truth, conditions } = world
   const last = new Map<string, Asking>()
   for (const asking of truth.askings) {
     if (asking.payment)
@@ -36,9 +40,9 @@ export async function askedAgain(world: World): Promise<void> {
     const reply = await repeated(world, auditor, asking)
     const txId = asking.payment!.txId
     // What was recorded under a key that can be guessed is opened by nobody once it can land no more: it expires.
-    if (truth.askings.some(other => other.payment?.txId === txId && other.key === GUESSABLE)) continue
+    if (truth.askings.some(other => other.payment?.txId === txId && isGuessable(other.key))) continue
     if (!isOpen(reply)) checkAgain(world, asking, reply!)
-    else
+    else if (!opensNoWindow(conditions, asking))
       truth.violated(
         'ends-decided',
         `${asking.act} asked again for ${asking.payment!.txId} and got ${reply?.status} ${reply && codeIn(reply)}`,
@@ -75,6 +79,7 @@ async function repeated(world: World, auditor: Buyer, asking: Asking): Promise<W
     header: asking.header!,
     key: asking.key,
     door: asking.isMessage ? 'a2a' : 'http',
+    proof: proofFor(world, auditor, asking),
   } as const
   let reply: WireReply | undefined
   const ask = async () => {
@@ -93,6 +98,22 @@ async function repeated(world: World, auditor: Buyer, asking: Asking): Promise<W
     await ask()
   }
   return reply
+}
+
+/** Of the payer, whoever asked. A seller whose clock is minutes off refuses each proof. */
+function proofFor(world: World, { process }: Buyer, { payment }: Asking): string | undefined {
+  const { skewMs, buyers } = world.conditions
+  const names = Array.from({ length: buyers }, (_, at) => `buyer${at + 1}`)
+  const name = names.find(each => keyOf(each).address === payment!.payer)
+  return skewMs > 0 || name === undefined ? undefined : proofOf({ name, process }, payment!)
+}
+
+/**
+ * Who asks has neither a proof, because the seller's clock is off, nor a random key that counts. An address opens no window, so the
+ * record waits for its own end.
+ */
+function opensNoWindow({ onLostResponse, skewMs }: Conditions, { endpoint, key }: Asking): boolean {
+  return endpoint === 'feed' && (key === undefined || onLostResponse === undefined) && skewMs > 0
 }
 
 function isOpen(reply: WireReply | undefined): boolean {
@@ -116,7 +137,8 @@ function checkAgain({ truth, ledger, conditions }: World, asking: Asking, reply:
   const isOurs = truth.handlerRuns.some(
     run => run.txId === txId && run.endpoint === endpoint && run.act === asked,
   )
-  if (!isOurs || key === GUESSABLE) return
+  if (!isOurs || isGuessable(key)) return
+  if (opensNoWindow(conditions, asking)) return
   // Presented under several keys, or with several bodies: the answer is kept for one of them.
   const others = truth.askings.filter(other => other.payment?.txId === txId)
   if (others.some(other => other.key !== key || other.body !== asking.body || other.endpoint !== endpoint))

@@ -19,6 +19,7 @@ export async function checkedAtTheEnd(world: World, buyers: readonly Buyer[]): P
   capsHold(world, buyers)
   spending(world, buyers)
   wordsHold(world, buyers)
+  world.questions.atTheEnd()
   await audited(world)
   if (truth.violations.length === 0) await askedAgain(world)
 }

@@ -17,6 +17,8 @@ export const INVARIANTS = {
   'key-charged-once': 'Where keys are replayed, one key of one payer is charged once for one body.',
   'answer-can-be-had':
     'What was charged and not delivered can be had by asking again, wherever that is promised.',
+  'kept-for-its-owner':
+    'What is kept opens for its payer, by a proof or a random key, and where it was in doubt from the payer’s address.',
   'ends-decided': 'When all is well again, no key and no payment is in progress, in use, or in doubt.',
   'unpaid-runs-bounded':
     'A payer’s runs that nobody paid for, and that the payer or the payment failed, stay within its credit.',
@@ -25,6 +27,11 @@ export const INVARIANTS = {
   'spending-is-counted': 'A client counts at least what its account has paid.',
   'the-clients-word':
     'What the client reports as charged has landed, and what it reports as not charged has not.',
+  'the-seller-chooses':
+    'A payment goes to the second facilitator only if the first failed on a question of the seller’s own shortly before.',
+  'asked-before-refused': 'A call that ends because no facilitator answered has asked one about its payment.',
+  'questions-bounded':
+    'A payment that was never recorded costs each facilitator and the node one question for each time that it is presented.',
   'in-flight-ends': 'When all is well again, no call is in flight.',
   'books-balance': 'The journal and the chain agree, but for what died with its process.',
   'acts-end': 'Every caller gets an answer or an error in the end.',

@@ -1,6 +1,8 @@
 /** What buyers do, honest ones and others. Each act is a little story of its own, rolled from its name. */
+import { RANDOM_KEY_LENGTH_MIN } from '../../src/app/charge/owners.js'
 import { SvcError } from '../../src/domain/errors.js'
 import { networkIdsOf, TESTNET } from '../../src/domain/network.js'
+import { proofBytes } from '../../src/domain/sign-in-with-x.js'
 import {
   decodeAnswerHeader,
   type PaymentPayload,
@@ -11,6 +13,7 @@ import type { SignedPayment } from '../../src/ports/payment-signer.js'
 import { sleep } from '../../src/ports/timeouts-and-aborts.js'
 import type { Dice } from '../kernel/dice.js'
 import { ConnectionLost } from '../kernel/network.js'
+import { keyOf } from '../world/accounts.js'
 import { type EndpointName, ORIGIN, type Tale, type Work } from '../world/seller.js'
 import { headerOf } from '../world/truth.js'
 import { HangUp, type WireReply } from '../world/wire.js'
@@ -63,6 +66,8 @@ const FLOOD = 70
 
 const PAID: readonly EndpointName[] = ['work', 'work', 'research', 'units']
 const STREAMED = 0.5
+/** How often a payer names a sponsor that it would rather have, where there are two. */
+const CHOOSES_SPONSOR = 0.4
 
 /** Dice of its own for streams, so that the rest of an episode is as it was without them. */
 function sold({ world, act }: Stage, picked: EndpointName): EndpointName {
@@ -80,7 +85,7 @@ const call: Act = async stage => {
 const again: Act = async stage => {
   const { buyer, dice, act } = stage
   const [endpoint, work] = [sold(stage, dice.pick(PAID)), workOf(stage)]
-  const idempotencyKey = `key-of-${act}-that-is-long`
+  const idempotencyKey = randomKey(act)
   for (let times = dice.between(2, 4); times > 0; times--) {
     const calls = Array.from({ length: dice.chance(0.3) ? 2 : 1 }, () =>
       called(stage, endpoint, work, idempotencyKey),
@@ -109,7 +114,7 @@ const present: Act = async stage => {
   const payment = await signed(stage, endpoint, work)
   if (!payment) return
   const header = encoded(payment, dice)
-  const keys = [undefined, `key-of-${stage.act}-that-is-long`, 'short', `other-key-of-${stage.act}`]
+  const keys = [undefined, randomKey(stage.act), 'short', `other-key-of-${stage.act}`]
   if (dice.chance(0.2)) await sleep(buyer.process.clock, dice.span(1_000, 330_000))
   await Promise.all(
     Array.from({ length: dice.between(1, 4) }, async (_, time) => {
@@ -165,19 +170,83 @@ const mishost: Act = async stage => {
   const payment = await signed(stage, 'work', work)
   if (!payment) return
   const host = dice.pick(['agent.example:99999', 'a b', '[::', 'agent.example'])
-  const key = `key-of-${act}-that-is-long`
+  const key = randomKey(act)
   await presented(stage, 'work', work, { header: encoded(payment, dice), key, door: 'a2a', host })
 }
 
-/** Somebody else's payment, read on the chain or off the wire, with a key of one's own. */
+/** Somebody else's payment, read on the chain or off the wire, with a key and sometimes a proof of one's own. */
 const steal: Act = async stage => {
-  const { world, dice, act } = stage
+  const { world, buyer, dice, act } = stage
   const seen = world.truth.askings.filter(({ header, payment }) => header && payment)
   if (seen.length === 0) return
-  const { endpoint, header, body, key } = dice.pick(seen)
+  const asking = dice.pick(seen)
+  const { endpoint, header, body, key, payment } = asking
   const work = dice.chance(0.5) && body ? (JSON.parse(body) as Work) : workOf(stage)
-  const ownKey = dice.pick([undefined, 'short', `stolen-by-${act}-that-is-long`, key])
-  await presented(stage, endpoint, work, { header: header!, key: ownKey })
+  const ownKey = dice.pick([undefined, 'short', randomKey(`stolen-by-${act}`), key])
+  // Dice of its own: the rest of an episode is as it was before payers could prove themselves.
+  const own = world.fate.dice(`${act}.proof`).chance(0.3) && payment!.payer !== keyOf(buyer.name).address
+  const proof = own ? proofOf(buyer, payment!) : undefined
+  const isSecret = ownKey !== undefined && ownKey === key && !isGuessable(ownKey)
+  // The chain shows what was signed. Off the wire, the payment names its key.
+  const shown = isSecret ? header! : withoutExtensions(header!)
+  const reply = await presented(stage, endpoint, work, { header: shown, key: ownKey, proof })
+  const isReplay = reply !== undefined && headerOf(reply, 'idempotency-replayed') === 'true'
+  if (isReplay && !isSecret && asking.address !== buyer.address)
+    world.truth.violated('kept-for-its-owner', `${act} got the answer of ${asking.act} for ${payment!.txId}`)
+}
+
+function withoutExtensions(header: string): string {
+  const { extensions: _, ...payload } = JSON.parse(Buffer.from(header, 'base64').toString('utf8'))
+  return Buffer.from(JSON.stringify(payload)).toString('base64')
+}
+
+/** Presents a payment, loses the answer or not, and asks again with a proof: what was charged is there, once more. */
+const prove: Act = async stage => {
+  const { world, buyer, dice, act } = stage
+  const endpoint = sold(stage, dice.pick(PAID))
+  const work = workOf(stage)
+  const payment = await signed(stage, endpoint, work)
+  if (!payment) return
+  const presenting = {
+    header: encoded(payment, dice),
+    key: dice.pick([undefined, undefined, randomKey(act)]),
+  }
+  await presented(stage, endpoint, work, presenting)
+  await sleep(buyer.process.clock, dice.span(1, 30_000))
+  const proof = proofOf(buyer, payment)
+  const reply = await presented(stage, endpoint, work, { ...presenting, proof })
+  const { truth, timeline } = world
+  const settled = truth.calls.find(({ txId, final }) => txId === payment.txId && final === 'settled')
+  const wasKept = settled && timeline.nowMs - truth.endedMs.get(settled.id)! < ASKED_AGAIN_MS
+  if (reply && wasKept && reply.body.includes('"payment_spent"'))
+    truth.violated('answer-can-be-had', `${act} proved that it paid ${payment.txId}, and got nothing`)
+}
+
+/** Less than an answer without a key is kept for. */
+const ASKED_AGAIN_MS = 60_000
+
+const isGuessable = (key: string): boolean => key.length < RANDOM_KEY_LENGTH_MIN
+
+function randomKey(act: string): string {
+  return `random-key-of-${act}-of-32-characters`
+}
+
+/** As the buyer's clock has it: a seller whose clock is minutes off refuses it. */
+export function proofOf(buyer: Pick<Buyer, 'name' | 'process'>, { txId }: { readonly txId: string }): string {
+  const { address, sign } = keyOf(buyer.name)
+  const unsigned = {
+    domain: new URL(ORIGIN).host,
+    address,
+    uri: ORIGIN,
+    version: '1',
+    chainId: TESTNET.caip2,
+    type: 'ed25519',
+    nonce: 'nonceOfTheBuyers',
+    issuedAt: new Date(buyer.process.clock.now()).toISOString(),
+    requestId: txId,
+  } as const
+  const signature = Buffer.from(sign(proofBytes(unsigned))).toString('base64')
+  return Buffer.from(JSON.stringify({ ...unsigned, signature })).toString('base64')
 }
 
 /** Money that arrives without the seller: the payer submits the payment itself, before or while it is presented. */
@@ -194,7 +263,7 @@ const behind: Act = async stage => {
     await sleep(buyer.process.clock, dice.span(1, 40_000))
     await presented(stage, 'work', work, {
       header: encoded(payment, dice),
-      key: dice.chance(0.5) ? `key-of-${stage.act}-that-is-long` : undefined,
+      key: dice.chance(0.5) ? randomKey(stage.act) : undefined,
     })
   }
   await Promise.all([land(), show(), dice.chance(0.5) ? show() : undefined])
@@ -210,7 +279,19 @@ const shop: Act = async stage => {
     await expected(stage, buyer.client.call(changing, { act }, { quote: 'cached' }))
 }
 
-export const ACTS = { call, again, subscribe, present, reencode, spree, steal, behind, flood, mishost }
+export const ACTS = {
+  call,
+  again,
+  subscribe,
+  present,
+  reencode,
+  spree,
+  steal,
+  behind,
+  flood,
+  mishost,
+  prove,
+}
 export const HOARD_ACTS = { shop }
 export type ActKind = keyof typeof ACTS
 
@@ -257,7 +338,14 @@ async function signed(
     const accepted = challenge && entryFor(challenge, act)
     if (!challenge || !accepted) return undefined
     const { feePayer: _, ...extra } = accepted.extra ?? {}
-    return await buyer.signer.sign(challenge, isOwnFee ? { ...accepted, extra } : accepted)
+    const choice = isOwnFee ? undefined : world.fate.dice(`${act}.sponsor`)
+    if (world.conditions.backup === 'none' || !choice?.chance(CHOOSES_SPONSOR))
+      return await buyer.signer.sign(challenge, isOwnFee ? { ...accepted, extra } : accepted)
+    // In the group, or only beside it.
+    const chosen = { ...accepted, extra: { ...extra, feePayer: keyOf('backup sponsor').address } }
+    if (choice.chance(0.5)) return await buyer.signer.sign(challenge, chosen)
+    const payment = await buyer.signer.sign(challenge, accepted)
+    return { ...payment, payload: { ...payment.payload, accepted: chosen } }
   } catch (error) {
     if (error instanceof ConnectionLost || error instanceof SvcError) return undefined
     throw error
@@ -290,16 +378,22 @@ export interface Presenting {
   readonly door?: 'http' | 'a2a'
   /** What the caller says the host is. */
   readonly host?: string
+  /** `SIGN-IN-WITH-X` */
+  readonly proof?: string | undefined
 }
 
 export async function presented(
   { world, buyer, act }: Pick<Stage, 'world' | 'buyer' | 'act'>,
   endpoint: EndpointName,
   work: Work,
-  { header, key, door = 'http', host }: Presenting,
+  { header, key, door = 'http', host, proof }: Presenting,
   address = buyer.address,
 ): Promise<WireReply | undefined> {
-  const headers = { 'payment-signature': header, ...(key !== undefined && { 'idempotency-key': key }) }
+  const headers = {
+    'payment-signature': header,
+    ...(key !== undefined && { 'idempotency-key': key }),
+    ...(proof !== undefined && { 'sign-in-with-x': proof }),
+  }
   const request = { ...workRequest(endpoint, work, headers, address), ...(host !== undefined && { host }) }
   try {
     return await world.http(

@@ -7,8 +7,9 @@
 /** @typedef {{ name: string, says: string, edits: readonly Edit[] }} Bug */
 
 const CLOSE = 'src/app/charge/close-call.ts'
-const OPEN = 'src/app/charge/effects/open.ts'
+const OWNERS = 'src/app/charge/owners.ts'
 const RECOVER = 'src/app/charge/effects/recover.ts'
+const LIST = 'src/adapters/facilitator/failover.ts'
 
 /** @type {readonly Bug[]} */
 export const ONCE_THERE = [
@@ -70,7 +71,7 @@ export const ONCE_THERE = [
         file: 'src/adapters/memory/lifecycle-records.ts',
         find: '    this.#kept.set(record.key, record)\n',
         replace:
-          '    this.#kept.set(record.key, record)\n    if (this.#kept.size > this.#evictableMax && this.#evictableMax > 1) this.#kept.delete(this.#kept.keys().next().value!)\n',
+          '    this.#kept.set(record.key, record)\n    if (this.#kept.size > 50) this.#kept.delete(this.#kept.keys().next().value!)\n',
       },
     ],
   },
@@ -79,15 +80,16 @@ export const ONCE_THERE = [
     says: 'The client believes a seller that says “not charged”, and spends the amount again.',
     edits: [
       {
-        file: 'src/app/client/purchase.ts',
-        find: "if (charged.charged === 'yes') await reservation.spent()",
+        file: 'src/app/client/send-payment.ts',
+        find: '  const said = await chargedAfter(request, delivery, ready, deps)\n',
         replace:
-          "if (charged.charged === 'yes') await reservation.spent()\n  else if (charged.charged === 'no') await reservation.release()",
+          "  const said = await chargedAfter(request, delivery, ready, deps)\n  if (said === 'no') await ready.reservation.release()\n",
       },
       {
         file: 'src/app/client/spending-limits.ts',
-        find: 'const release = () => tolerated(() => ledger.release(id))',
-        replace: "const release = () => tolerated(() => (ledger.release(id), ledger.settle(id, 'dead')))",
+        find: 'const release = () => tolerated(options, () => ledger.release(id))',
+        replace:
+          "const release = () => tolerated(options, () => (ledger.release(id), ledger.settle(id, 'dead')))",
       },
     ],
   },
@@ -173,8 +175,42 @@ export const ONCE_THERE = [
     says: 'Without a key, asking again after “settlement unknown” leads nowhere.',
     edits: [
       {
-        file: OPEN,
-        find: `return read?.signature && \`payment:\${read.txId}:\${read.signature}\``,
+        file: OWNERS,
+        find: '      claim: { name, bodyHash',
+        replace: '      claim: key === undefined ? (undefined as never) : { name, bodyHash',
+      },
+    ],
+  },
+  {
+    name: 'landed-payment-opens',
+    says: 'A payment that landed opens what is kept under a short key, or under none, for whoever presents it.',
+    edits: [
+      {
+        file: OWNERS,
+        find: 'isBearer: !(call.isProven || isRandom || scope?.isSecret),',
+        replace: 'isBearer: false,',
+      },
+    ],
+  },
+  {
+    name: 'any-proof-opens',
+    says: 'A proof of any payer opens what any payment paid for.',
+    edits: [
+      {
+        file: 'src/app/charge/payer-proof.ts',
+        find: '  const refusal = refusalOf(deps, call, proof.value)\n',
+        replace:
+          "  const found = refusalOf(deps, call, proof.value)\n  const refusal = found === 'invalid_siwx_request' ? undefined : found\n",
+      },
+    ],
+  },
+  {
+    name: 'lost-answer-is-lost',
+    says: 'An answer without a key is kept for nobody once it was charged for.',
+    edits: [
+      {
+        file: CLOSE,
+        find: "return call.read !== undefined && rules.keepAnswersMs > 0 ? 'payment' : undefined",
         replace: 'return undefined',
       },
     ],
@@ -223,6 +259,61 @@ export const ONCE_THERE = [
       },
     ],
   },
+  {
+    name: 'payments-stop-sales',
+    says: 'Five payments in a row that a facilitator does not answer stop the sales to everybody, also where it is the only one.',
+    edits: [
+      {
+        file: LIST,
+        find: '      if (members.length === 1) return facilitators[0].verify(payment, requirements)\n',
+        replace: '',
+      },
+      { file: LIST, find: 'return awake.length > 0 ? awake : members', replace: 'return awake' },
+      {
+        file: LIST,
+        find: 'if (asked.length === 0) return NOT_QUOTED',
+        replace:
+          "if (asked.length === 0) return { verdict: 'unreachable', cause: 'left alone after failures' }",
+      },
+      {
+        file: LIST,
+        find: 'member.isPaused = !(await member.facilitator.isUp())',
+        replace: 'member.isPaused = (member.failures = (member.failures ?? 0) + 1) % 5 === 0',
+      },
+      {
+        file: LIST,
+        find: 'if (clock.monotonic() < member.askAgainAtMs) return member.isPaused',
+        replace: '',
+      },
+      {
+        file: LIST,
+        find: 'if (member.isPaused) void isDown(member)',
+        replace: 'if (member.isPaused && clock.monotonic() >= member.askAgainAtMs) member.isPaused = false',
+      },
+      {
+        file: LIST,
+        find: 'verification.down !== false && isDown(member)',
+        replace: 'isDown(member)',
+      },
+    ],
+  },
+  {
+    name: 'payer-chooses-facilitator',
+    says: 'A payment goes to the facilitator whose sponsor its copy of the terms names.',
+    edits: [
+      {
+        file: LIST,
+        find: 'async verify(payment, requirements, sponsor) {',
+        replace:
+          'async verify(payment, requirements) {\n      const sponsor = payment.accepted?.extra?.feePayer',
+      },
+      {
+        file: LIST,
+        find: 'return isNext || (await quoted.wasQuoted(own.facilitator.url, sponsor!)) ? [own] : []',
+        replace: 'return isNext ? [own] : [own]',
+      },
+    ],
+  },
 ]
 
 /** @type {readonly Bug[]} */
@@ -262,7 +353,7 @@ export const MADE_UP = [
   {
     name: 'unheld-payment',
     says: 'A payment is not held while its call is at work.',
-    edits: [{ file: OPEN, find: '    ...(read && { payment: read.txId }),\n', replace: '' }],
+    edits: [{ file: OWNERS, find: '      ...(read && { payment: read.txId }),\n', replace: '' }],
   },
   {
     name: 'failure-is-charged',

@@ -23,6 +23,16 @@ export class StoredHashes {
     return this.#find(name)?.fields.get(field) ?? null
   }
 
+  fields(name: string): string[] {
+    return [...(this.#find(name)?.fields.keys() ?? [])]
+  }
+
+  /** PTTL, but for a key without a life: 0, so that it gets one. */
+  lifeMs(name: string): number {
+    const { expiresAtMs = 0 } = this.#find(name) ?? {}
+    return Number.isFinite(expiresAtMs) ? expiresAtMs - this.#nowMs() : 0
+  }
+
   /** HSET. A key that exists keeps its life. */
   set(name: string, ...pairs: readonly (string | number)[]): void {
     const hash = this.#find(name) ?? { fields: new Map(), expiresAtMs: Number.POSITIVE_INFINITY }

@@ -1,5 +1,6 @@
 /** A facilitator over the sandbox’s ledger and checks; the fate of each request decides how its answer goes wrong. */
 
+import { algorandPaymentReader } from '../../src/adapters/algorand/read-payment.js'
 import { createCatalogue } from '../../src/adapters/bazaar/resource-catalogue.js'
 import { type Answer, answerOf } from '../../src/adapters/facilitator/facilitator-response.js'
 import type { jsonTransport } from '../../src/adapters/facilitator/json-transport.js'
@@ -54,15 +55,25 @@ const DELAY_MIN_MS = 200
 const DELAY_MAX_MS = 60_000
 const RESTART_MS = 4_000
 
+export interface FacilitatorOptions {
+  /** As it is called in the names of faults. */
+  readonly name: 'facilitator' | 'backup'
+  /** Whose account pays the fees. */
+  readonly sponsor: string
+  readonly isHostile: boolean
+}
+
 export class Facilitator {
   /** Says no to the next settlement, and does nothing. */
   refusesNext = false
   readonly #world: World
+  readonly #options: FacilitatorOptions
   #process: Process
   #routes: ReturnType<typeof facilitatorRoutes> = []
 
-  constructor(world: World) {
+  constructor(world: World, options: FacilitatorOptions) {
     this.#world = world
+    this.#options = options
     this.#process = this.#begin()
   }
 
@@ -79,10 +90,10 @@ export class Facilitator {
 
   #begin(): Process {
     const { timeline, ledger } = this.#world
-    const process = new Process('facilitator', timeline)
+    const process = new Process(this.#options.name, timeline)
     this.#routes = facilitatorRoutes({
       ledger,
-      sponsor: keyOf('sponsor'),
+      sponsor: keyOf(this.#options.sponsor),
       catalogue: createCatalogue(process.clock.now),
       faults: { take: stage => this.#faultAt(stage) } as FaultSource,
       strangers: { address: keyOf('stranger').address, network: CAIP2.mainnet },
@@ -92,12 +103,15 @@ export class Facilitator {
   }
 
   #ask(from: Process, method: string, path: string, body: Buffer, timeoutMs: number): Promise<Answer> {
-    const { network, conditions } = this.#world
+    const { network, conditions, questions } = this.#world
+    const { name } = this.#options
+    const heard = path === '/supported' ? questions.own(from, name) : undefined
+    if (path === '/verify') questions.verify(name, body)
     return new Promise(resolve => {
       const cancel = from.clock.after(timeoutMs, () =>
         resolve({ outage: `no answer within ${timeoutMs} ms`, spoke: false }),
       )
-      const place = `${from.name}>facilitator${path}`
+      const place = `${from.name}>${name}${path}`
       if (path === '/settle') this.#world.truth.settleSent(from.name, body)
       this.#world.point(from, place)
       network
@@ -107,7 +121,10 @@ export class Facilitator {
         .then(answer => {
           cancel()
           this.#world.point(from, `${place}<`)
-          from.deliver(() => resolve(answer))
+          from.deliver(() => {
+            heard?.('body' in answer && isNonEmpty(answer.body.kinds))
+            resolve(answer)
+          })
         })
     })
   }
@@ -115,10 +132,15 @@ export class Facilitator {
   async #serve(method: string, path: string, body: Buffer): Promise<{ status: number; text: string }> {
     const { fate, timeline, conditions, truth } = this.#world
     const route = this.#routes.find(each => each.method === method && each.path.test(path))!
-    const handle = () => route.handle({ query: new URLSearchParams(), body, parts: [] })
+    const handle = () => {
+      const lie = this.#options.isHostile && hostileAnswer(path, body)
+      return lie || route.handle({ query: new URLSearchParams(), body, parts: [] })
+    }
     if (path === '/settle') truth.settleAsked(body)
-    if (fate.strike(fate.numbered('facilitator.death'), conditions.facilitator.death, timeline.nowMs)) {
-      const after = fate.fractionOf(fate.numbered('facilitator.death.after')) < 0.5
+    if (
+      fate.strike(fate.numbered(`${this.#options.name}.death`), conditions.facilitator.death, timeline.nowMs)
+    ) {
+      const after = fate.fractionOf(fate.numbered(`${this.#options.name}.death.after`)) < 0.5
       if (after) await handle()
       this.#process.die()
       this.refusesNext = false
@@ -138,7 +160,7 @@ export class Facilitator {
       path === '/settle' &&
       conditions.facilitator.lies &&
       fate.strike(
-        fate.numbered('facilitator.contradicts'),
+        fate.numbered(`${this.#options.name}.contradicts`),
         conditions.facilitator.probability / 4,
         timeline.nowMs,
       )
@@ -155,9 +177,26 @@ export class Facilitator {
       return { stage, behaviour: 'refuse', delayMs: 0, times: null }
     }
     const { probability, lies } = conditions.facilitator
-    const dice = fate.strike(fate.numbered(`facilitator.${stage}.fault`), probability, timeline.nowMs)
+    const dice = fate.strike(
+      fate.numbered(`${this.#options.name}.${stage}.fault`),
+      probability,
+      timeline.nowMs,
+    )
     if (!dice) return undefined
     const behaviour = dice.pick([...TRUE_TROUBLE[stage], ...(lies ? LIES[stage] : [])])
     return { stage, behaviour, delayMs: dice.span(DELAY_MIN_MS, DELAY_MAX_MS), times: null }
   }
+}
+
+function isNonEmpty(kinds: unknown): boolean {
+  return Array.isArray(kinds) && kinds.length > 0
+}
+
+/** It says yes to every payment, and names the one that it was sent. */
+function hostileAnswer(path: string, body: Buffer): Reply | undefined {
+  if (path === '/verify') return json(200, { isValid: true })
+  if (path !== '/settle') return undefined
+  const { paymentPayload, paymentRequirements } = JSON.parse(body.toString('utf8'))
+  const transaction = algorandPaymentReader().read(paymentPayload)?.txId ?? ''
+  return json(200, { success: true, transaction, network: paymentRequirements.network })
 }

@@ -33,8 +33,9 @@ export class Node {
   clientFor(from: Process): PlatformServices['node'] {
     return ({ nodeTimeoutMs = NODE_TIMEOUT_MS }) => {
       const find: NodeClient['find'] = async path => {
-        const { network, conditions } = this.#world
+        const { network, conditions, questions } = this.#world
         const place = `${from.name}>node`
+        if (from.name.startsWith('seller')) questions.node(path)
         this.#world.point(from, place)
         const asked = network.ask(from, this.#process, place, conditions.links.node, () => this.#serve(path))
         try {

@@ -37,6 +37,7 @@ export interface Tale {
   readonly ms: number
 }
 
+const BACKUP_HOST = 'backup.example'
 const SHUTDOWN_MS = 30_000
 const RESTART_MIN_MS = 500
 const RESTART_MAX_MS = 20_000
@@ -108,7 +109,11 @@ export class Seller {
     const around = {
       clock: process.clock,
       random: seededRandom(`${world.seed}/${name}`),
-      transport: world.facilitator.transportFor(process),
+      transport: (base: URL, connectionsMax: number) =>
+        (base.host === BACKUP_HOST ? world.backup : world.facilitator).transportFor(process)(
+          base,
+          connectionsMax,
+        ),
       node: world.node.clientFor(process),
       paymentReader: async () => reader,
     }
@@ -129,9 +134,10 @@ export class Seller {
 }
 
 function optionsOf(world: World, stores: ServerOptions['stores']): ServerOptions {
-  const { onLostResponse, confirm, hasCredit, perMinute } = world.conditions
+  const { onLostResponse, confirm, hasCredit, perMinute, backup } = world.conditions
+  const first = 'https://facilitator.example'
   return {
-    facilitatorUrl: 'https://facilitator.example',
+    facilitatorUrl: backup === 'none' ? first : [first, `https://${BACKUP_HOST}`],
     algodUrl: 'https://node.example',
     confirm,
     stores: { ...stores, runs: world.truth.runs },

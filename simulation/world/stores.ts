@@ -10,6 +10,7 @@ import { withTimeout } from '../../src/ports/timeouts-and-aborts.js'
 import { NO_FAULTS } from '../kernel/network.js'
 import { Process } from '../kernel/process.js'
 import { redisModel } from '../stores/redis-model.js'
+import { sharedWindows } from '../stores/shared-windows.js'
 import type { World } from './world.js'
 
 /** More than an episode has to keep, and fewer than a flood. */
@@ -49,12 +50,7 @@ export function sharedStores(world: World): StoresFor {
   const model = redisModel({ nowMs: clock.now })
   const credit = memoryCredit({ clock, max: ACCOUNTS_MAX })
   const rateLimit = memoryRateLimit({ clock, max: ACCOUNTS_MAX })
-  const windows = memorySubscriptions({ clock })
-  /** When each window ends: a seller's own store sweeps by the moment that it is given. */
-  const ends = new Map<string, number>()
-  const sweep = (nowMs: number) => {
-    for (const [id, endMs] of ends) if (endMs < nowMs && ends.delete(id)) windows.delete(id)
-  }
+  const windows = sharedWindows(clock.now)
   return from => {
     const ask = <T>(what: string, serve: () => T | Promise<T>): Promise<T> => {
       const { network, conditions } = world
@@ -92,13 +88,9 @@ export function sharedStores(world: World): StoresFor {
       },
       subscriptions: {
         get: id => ask('window', () => windows.get(id)),
-        putIfAbsent: (id, record) =>
-          ask('sell', () => {
-            if (!ends.has(id)) ends.set(id, record.expiresAtMs)
-            windows.putIfAbsent(id, record)
-          }),
-        sweep: nowMs => ask('sweep', () => sweep(nowMs)),
-        delete: id => ask('unsell', () => windows.delete(id)),
+        putIfAbsent: (id, record) => ask('sell', () => windows.putIfAbsent(id, record)),
+        sweep: nowMs => ask('sweep', () => windows.sweep(nowMs)),
+        delete: id => ask('unsell', () => windows.delete!(id)),
         take: (id, move) => ask('takeCall', () => windows.take(id, move)),
         use: (id, token) => ask('useCall', () => windows.use(id, token)),
         giveBack: (id, token) => ask('giveBackCall', () => windows.giveBack(id, token)),

@@ -113,15 +113,18 @@ export class Truth {
   readonly #now: () => number
   readonly #trace: (line: string) => void
   readonly #onReply: (asking: Asking, reply: WireReply) => void
+  readonly #onEnd: (call: EndedCall) => void
 
   constructor(
     now: () => number,
     trace: (line: string) => void,
     onReply: (asking: Asking, reply: WireReply) => void,
+    onEnd: (call: EndedCall) => void,
   ) {
     this.#now = now
     this.#trace = trace
     this.#onReply = onReply
+    this.#onEnd = onEnd
   }
 
   violated(invariant: Invariant, detail: string): void {
@@ -133,6 +136,7 @@ export class Truth {
     ended: call => {
       this.calls.push(call)
       this.#notChargedForTheLost(call)
+      this.#onEnd(call)
       this.endedMs.set(call.id, this.#now())
       this.#trace(
         `ended ${call.id.slice(0, 8)} ${call.path.join(' ')} ${call.final} ${call.txId?.slice(0, 6) ?? ''}`,

@@ -9,6 +9,7 @@ import { type Credit, createLedger, type Ledger } from '../../src/sandbox/ledger
 import { createRounds } from '../../src/sandbox/rounds.js'
 import { type Conditions, calm, mayForgetCalls } from '../conditions.js'
 import { checkReply } from '../invariants/answers.js'
+import { Questions } from '../invariants/questions.js'
 import type { Dice } from '../kernel/dice.js'
 import { Fate } from '../kernel/fate.js'
 import { ConnectionLost, Network } from '../kernel/network.js'
@@ -55,6 +56,8 @@ export class World {
   readonly truth: Truth
   readonly ledger: Ledger
   readonly facilitator: Facilitator
+  readonly backup: Facilitator
+  readonly questions: Questions
   readonly node: Node
   readonly seller: Seller
   readonly logger: Logger
@@ -78,6 +81,7 @@ export class World {
       () => this.timeline.nowMs,
       this.trace,
       (asking, reply) => checkReply(this, asking, reply),
+      call => this.questions.ended(call),
     )
     const { clock } = new Process('chain', this.timeline)
     this.ledger = createLedger({
@@ -87,10 +91,13 @@ export class World {
       nowMs: clock.now,
     })
     this.ledger.credit(keyOf('fee sink').address, { microAlgos: 1_000_000n })
-    this.ledger.credit(keyOf('sponsor').address, PLENTY)
+    for (const sponsor of ['sponsor', 'backup sponsor']) this.ledger.credit(keyOf(sponsor).address, PLENTY)
     this.ledger.credit(keyOf('seller').address, { microAlgos: 1_000_000n, optIn: true })
     this.logger = onLine ? this.#tracingLogger() : { debug() {}, info() {}, warn() {}, error() {} }
-    this.facilitator = new Facilitator(this)
+    this.questions = new Questions(this)
+    this.facilitator = new Facilitator(this, { name: 'facilitator', sponsor: 'sponsor', isHostile: false })
+    const isHostile = conditions.backup === 'hostile'
+    this.backup = new Facilitator(this, { name: 'backup', sponsor: 'backup sponsor', isHostile })
     this.node = new Node(this)
     this.seller = new Seller(this)
   }

@@ -35,7 +35,7 @@ export interface EndpointRateLimit {
  * A claim is kept for the payment's rounds and an hour. A longer stream would lose its key while it runs, and a retry would be
  * charged again.
  */
-const STREAM_TIMEOUT_MAX_MS = 3_600_000
+export const STREAM_TIMEOUT_MAX_MS = 3_600_000
 
 /** @throws SvcError `invalid_endpoint` */
 export function limitsOf(

@@ -1,3 +1,6 @@
+/** Deeper than any schema that people write, and shallow enough that no recursion over what strangers send exhausts the stack. */
+export const RECEIVED_DEPTH_MAX = 64
+
 /** A deeper value can be parsed, but cannot be written again: `JSON.stringify` runs out of its stack. */
 export const JSON_DEPTH_MAX = 512
 
@@ -9,6 +12,12 @@ export function jsonIn(text: string, depthMax = JSON_DEPTH_MAX): unknown {
   } catch {
     return undefined
   }
+}
+
+/** Whether a value nests deeper. It looks no deeper itself. */
+export function nestsDeeperThan(value: unknown, depthMax: number): boolean {
+  if (typeof value !== 'object' || value === null) return false
+  return depthMax === 0 || Object.values(value).some(each => nestsDeeperThan(each, depthMax - 1))
 }
 
 /** Whether a JSON text nests deeper than `depthMax`. Counts brackets outside strings, before a parser builds anything. */

@@ -1,7 +1,10 @@
 /**
  * Reads a facilitator's index of paid resources. Facilitators differ in nearly every field. The reader keeps every
- * field that it understands, and skips an entry without an address or without terms. All text is from strangers.
+ * field that it understands, and skips an entry without an address, without terms, or nested too deep to be written again.
+ * All text is from strangers.
  */
+import { JSON_DEPTH_MAX, nestsDeeperThan } from './json-depth.js'
+import { primitiveText } from './primitive-text.js'
 import { isRecord } from './x402.js'
 
 /** A paid resource, as a facilitator lists it. All text is from strangers. */
@@ -67,6 +70,7 @@ export function mentions(resource: BazaarResource, term: string): boolean {
 
 function readEntry(entry: unknown): BazaarResource | undefined {
   if (!isRecord(entry) || !Array.isArray(entry.accepts)) return undefined
+  if (nestsDeeperThan(entry, JSON_DEPTH_MAX)) return undefined
   const resourceUrl = [entry.resource, entry.resourceUrl, entry.url].find(isText)
   const accepts = entry.accepts.filter(isRecord).map(withAmount)
   if (resourceUrl === undefined || accepts.length === 0) return undefined
@@ -83,8 +87,8 @@ function readEntry(entry: unknown): BazaarResource | undefined {
 }
 
 function withAmount(terms: Record<string, unknown>): Record<string, unknown> {
-  const amount = terms.amount ?? terms.maxAmountRequired
-  return amount === undefined ? terms : { ...terms, amount: String(amount) }
+  const amount = primitiveText(terms.amount ?? terms.maxAmountRequired)
+  return amount === undefined ? terms : { ...terms, amount }
 }
 
 function infoOf(entry: Record<string, unknown>, accepts: readonly Record<string, unknown>[]) {
@@ -97,7 +101,11 @@ function infoOf(entry: Record<string, unknown>, accepts: readonly Record<string,
 function momentOf(value: unknown): number | undefined {
   const SECONDS_MAX = 1e11
   const ms =
-    typeof value === 'number' ? (value < SECONDS_MAX ? value * 1_000 : value) : Date.parse(String(value))
+    typeof value === 'number'
+      ? value < SECONDS_MAX
+        ? value * 1_000
+        : value
+      : Date.parse(primitiveText(value) ?? '')
   return Number.isFinite(ms) ? ms : undefined
 }
 

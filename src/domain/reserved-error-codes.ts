@@ -19,8 +19,8 @@ const RESERVED: ReadonlySet<string> = new Set([
   ...SAID_BESIDE,
 ])
 
-/** All codes about payments and keys begin like this, also codes of later versions. */
-const FAMILY = /^(?:payment|settlement|idempotency|facilitator|answer)_/
+/** All codes about payments, keys and proofs begin like this, also codes of later versions. */
+const FAMILY = /^(?:payment|settlement|idempotency|facilitator|answer|invalid_siwx)_/
 
 /**
  * Whether a handler may not choose this code for its failure: callers would believe that `payment_spent` from a

@@ -41,8 +41,9 @@ function isCount(calls: unknown): boolean {
 
 /** Such as ` for 30d`, and ` for 30d or 100 calls`; empty where a payment buys one call. */
 export function windowShown({ period, calls }: Partial<Subscription>): string {
-  if (!period) return ''
-  if (calls === undefined) return ` for ${period}`
+  // A manifest's are a stranger's.
+  if (typeof period !== 'string' || period === '') return ''
+  if (typeof calls !== 'number') return ` for ${period}`
   return ` for ${period} or ${calls} ${calls === 1 ? 'call' : 'calls'}`
 }
 

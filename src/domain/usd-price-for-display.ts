@@ -2,15 +2,20 @@
 import { parseBaseUnits, usdToBaseUnits } from './money.js'
 import { type Network, type NetworkFacts, networkOf, USDC_ASSET_ID, USDC_DECIMALS } from './network.js'
 import { networkFacts } from './network-definition.js'
-import { isRecord } from './x402.js'
+import { primitiveText } from './primitive-text.js'
+import { isRecord, X402_VERSION } from './x402.js'
 
 const USDC_IDS: ReadonlySet<string> = new Set(Object.values(USDC_ASSET_ID).map(String))
 
 /**
  * The price in USD of a challenge, an `accepts` array, one of its entries, or any object with `amount` or
  * `maxAmountRequired` (base units) or `price` (USD), as text or as a number. An amount is what is paid, so a price beside
- * it is not read. `null` where no price can be read, or where the asset is not USDC on the entry's `network`: a public
- * one, or the given one. An entry without a network may name the USDC of either public network.
+ * it is not read. Of several entries it is the price that `SvcClient` pays: the cheapest, of those that sell one call before those
+ * that sell a window.
+ *
+ * `null` where no price can be read, or where the asset is not USDC on the entry's `network`: a public one, or the given one. An
+ * entry without a network may name the USDC of either public network. `null` too where the first price that can be read would not
+ * be paid: in version 1 of x402, under another scheme than `exact`, or in a flow that takes the money before the work.
  *
  * @example
  * const { requirements } = await client.quote('https://agent.example/summarize')
@@ -21,9 +26,14 @@ export function priceOf(requirements: unknown, network?: Network): number | null
 }
 
 function priceIn(requirements: unknown, own: NetworkFacts | undefined): number | null {
-  if (Array.isArray(requirements)) return first(requirements, own)
+  if (Array.isArray(requirements)) return cheapestIn(requirements, own)
   if (!isRecord(requirements)) return null
-  if (Array.isArray(requirements.accepts)) return first(requirements.accepts, own)
+  const { x402Version: version = X402_VERSION, accepts } = requirements
+  if (Array.isArray(accepts)) return version === X402_VERSION ? cheapestIn(accepts, own) : null
+  return isPaid(requirements) ? statedIn(requirements, own) : null
+}
+
+function statedIn(requirements: Record<string, unknown>, own: NetworkFacts | undefined): number | null {
   const { price, amount, maxAmountRequired } = requirements
   const stated = amount ?? maxAmountRequired
   if (stated !== undefined && stated !== null) {
@@ -42,17 +52,33 @@ export function usdNumber(baseUnits: bigint): number {
 
 /** One number is different assets on different networks. */
 function isInUsdc({ asset, network }: Record<string, unknown>, own: NetworkFacts | undefined): boolean {
-  if (network === undefined) return asset === undefined || USDC_IDS.has(String(asset))
-  const known = networkOf(network, own)
-  return known !== undefined && (asset === undefined || String(asset) === known.usdcId)
+  const known = network === undefined ? undefined : networkOf(network, own)
+  if (network !== undefined && known === undefined) return false
+  if (asset === undefined) return true
+  const id = primitiveText(asset)
+  return id !== undefined && (known === undefined ? USDC_IDS.has(id) : id === known.usdcId)
 }
 
-function first(entries: readonly unknown[], own: NetworkFacts | undefined): number | null {
-  for (const entry of entries) {
-    const usd = priceIn(entry, own)
-    if (usd !== null) return usd
-  }
-  return null
+function cheapestIn(entries: readonly unknown[], own: NetworkFacts | undefined): number | null {
+  const priced = entries.filter(isRecord).flatMap(entry => {
+    const usd = statedIn(entry, own)
+    return usd === null ? [] : { usd, isPaid: isPaid(entry), sellsWindow: isForWindow(entry) }
+  })
+  if (!priced[0]?.isPaid) return null
+  const paid = priced.filter(entry => entry.isPaid)
+  const calls = paid.filter(({ sellsWindow }) => !sellsWindow)
+  return Math.min(...(calls.length > 0 ? calls : paid).map(({ usd }) => usd))
+}
+
+/** Other flows take the money before the work is done; a failed call would be charged. */
+export function isPaid({ scheme = 'exact', extra }: Readonly<Record<string, unknown>>): boolean {
+  const { paymentFlow = 'authorization' } = isRecord(extra) ? extra : {}
+  return scheme === 'exact' && paymentFlow === 'authorization'
+}
+
+/** Whether an entry asks to be paid for a window of calls, as our sellers say in `extra`. */
+export function isForWindow(entry: unknown): boolean {
+  return isRecord(entry) && isRecord(entry.extra) && 'subscriptionPeriod' in entry.extra
 }
 
 function usdOf(price: string): number | null {

@@ -6,8 +6,12 @@ import type { Path } from '../domain/state-machine/run-machine.js'
  * that it throws is logged and has no other effect.
  */
 export interface CallObserver {
-  /** Called once for each call, after its answer is decided. */
+  /** Called once for each call, after its answer is decided; where the answer is a stream, when the stream has ended. */
   ended(call: EndedCall): void
+  /** Called before `ended` where the answer is a stream: its charge is decided, and its first byte has not left. */
+  streaming?(call: EndedCall): void
+  /** The chain has decided a payment whose call ended in doubt: it landed, or it never can. It may be told more than once. */
+  decided?(txId: string, landed: boolean): void
 }
 
 /**
@@ -58,6 +62,10 @@ export interface EndedCall {
   readonly asset?: string
   /** The answer was a stream, and its caller did not get all of it. The call stays charged. */
   readonly streamBroken?: true
+  /** Whose side broke the stream: the caller went or stopped reading, or the handler, its time or the server ended. */
+  readonly brokenBy?: 'caller' | 'seller'
+  /** The call reports the payment of a window, whose key its caller has: when that window ends, in milliseconds since the epoch. */
+  readonly windowEndsMs?: number
   /** The fields in which the facilitator's settlement differs from the payment. */
   readonly mismatch?: string
   /**

@@ -17,8 +17,9 @@
  */
 export interface ChargeStore {
   /**
-   * Takes the claim and the payment, or neither. Checks the verdicts in this order: reused, replayable, orphaned
-   * (which takes over the claim's token), inProgress, spent, inUse, opened.
+   * Takes the claim and the payment, or neither. Checks the verdicts in this order: reused, replayable or notKept, orphaned
+   * (which takes over the claim's token), inProgress, spent, inUse, opened. For a bearer, a claim that it may not open counts
+   * as absent, or is `unsure`.
    */
   open(move: OpenMove): Promise<Opened>
 
@@ -65,6 +66,8 @@ export interface Hold {
     readonly name: string
     /** Distinguishes a retry from another call under the same key. */
     readonly bodyHash: string
+    /** The name is the payment's own. Without its answer it protects nothing that the payment does not protect. */
+    readonly isOfPayment?: boolean
   }
   /** The transaction id. */
   readonly payment?: string
@@ -74,16 +77,33 @@ export interface Hold {
 export interface OpenMove extends Hold {
   /** How long no other call may take the claim or the payment, in milliseconds, unless the lease is renewed. */
   readonly leaseMs: number
+  /**
+   * Nothing but the payment's bytes speaks for the caller: a payment that landed is public, and a short key can be guessed.
+   * Such a caller opens a claim in two cases: the call at work for this very payment holds it; or the claim's outcome was in
+   * doubt, its recorded payment is this one, and it comes from the same `caller`. Else the claim counts as absent where the
+   * payment is another call's or spent, and the verdict is `unsure` where the store does not know the payment.
+   */
+  readonly isBearer?: boolean
+  /** Stands for the caller's address; kept with a claim that this move opens. Without it a bearer opens no claim in doubt. */
+  readonly caller?: string
+  /**
+   * The name under which the payment's answer is kept where it has lost its key. It is looked up first, for a spent payment,
+   * because another payment may have the key since; never for a bearer.
+   */
+  readonly answerName?: string
 }
 
 /**
  * The result of `open`. `full`: too many calls are running. A record that was paid for is never dropped to make room
- * for them.
+ * for them. `notKept`: the call was charged, and its answer was dropped since, to keep its owner within its budget.
+ * `unsure`: a claim lies under the name, and the payment is unknown; nothing was taken.
  */
 export type Opened =
   | { readonly verdict: 'opened' }
   | { readonly verdict: 'reused' }
   | { readonly verdict: 'replayable'; readonly answer: Uint8Array }
+  | { readonly verdict: 'notKept'; readonly txId?: string }
+  | { readonly verdict: 'unsure' }
   | { readonly verdict: 'orphaned'; readonly recorded: Recorded }
   | { readonly verdict: 'inProgress'; readonly retryAfterMs: number }
   | { readonly verdict: 'inUse'; readonly retryAfterMs: number }
@@ -123,12 +143,14 @@ export interface RecordMove extends Hold {
 /** The arguments of `close`. */
 export interface CloseMove extends Hold {
   /**
-   * `complete`: the payment landed, and the answer is owed. `forfeit`: it landed, and the claim is given up.
-   * `release`: nothing landed.
+   * `complete`: the payment landed, and the answer is owed. `forfeit`: it landed, and the claim is given up; with `answerName`
+   * its answer is kept under that name. `release`: nothing landed.
    */
   readonly how: 'complete' | 'forfeit' | 'release'
-  /** How long a completed claim is replayed. */
+  /** How long the answer is kept. */
   readonly retentionMs: number
+  /** For `forfeit`: the payment's own name for its answer. */
+  readonly answerName?: string
   /**
    * The answer that is kept from now on, instead of a recorded one: of a call that recorded nothing because a window
    * covered it, or of a stream that has ended. If nothing was recorded and this is absent, the claim is released.

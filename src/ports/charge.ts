@@ -1,5 +1,7 @@
 import type { Answer } from '../domain/handler-answer.js'
 import type { ChargeFinal } from '../domain/machines/charge.machine.js'
+import type { Parsed } from '../domain/parsed.js'
+import type { PayerProof } from '../domain/sign-in-with-x.js'
 import type { Path } from '../domain/state-machine/run-machine.js'
 import type { PaymentPayload, PaymentRequired, Receipt } from '../domain/x402.js'
 
@@ -17,6 +19,8 @@ export interface ChargeRequest {
   readonly query: Readonly<Record<string, unknown>>
   readonly body: Parsed<unknown>
   readonly payment: Parsed<PaymentPayload>
+  /** The payer's proof that the payment in this request is its own. Absent where the transport carries none. */
+  readonly proof?: Parsed<PayerProof>
   readonly subscriptionKey?: string
   readonly idempotencyKey?: string
   /**
@@ -41,12 +45,6 @@ export interface ChargeRequest {
 
 /** The `clientAddress` of every caller whose address the host does not say. */
 export const NO_ADDRESS = 'unknown'
-
-/** Something that a request may carry: absent, read by the transport, or malformed. */
-export type Parsed<T> =
-  | { readonly kind: 'none' }
-  | { readonly kind: 'malformed'; readonly why: string }
-  | { readonly kind: 'read'; readonly value: T }
 
 export interface Caller {
   /** Whether the caller has hung up. */

@@ -13,8 +13,12 @@ export interface Facilitator {
    */
   supported(): Supported | undefined | Promise<Supported | undefined>
 
-  /** Verifies the payment against *our* requirements, never against the payer's copy of them. Moves no money. */
-  verify(payment: PaymentPayload, requirements: PaymentRequirements): Promise<Verification>
+  /**
+   * Verifies the payment against *our* requirements, never against the payer's copy of them. Moves no money.
+   *
+   * @param sponsor who must sign before the payment's group is complete, as the signed group says it
+   */
+  verify(payment: PaymentPayload, requirements: PaymentRequirements, sponsor?: string): Promise<Verification>
 
   /**
    * Submits the payment. The payment itself makes this idempotent: a group lands only once, so the same payload may
@@ -36,7 +40,7 @@ export type Verification =
   | { readonly verdict: 'refused'; readonly reason: string }
   /** The payment is in the ledger already, whatever code the facilitator has for this. */
   | { readonly verdict: 'spent'; readonly reason: string }
-  /** `down`: the facilitator itself has a problem, whatever the payment is. */
+  /** `down: false`: what failed is this request. Otherwise it may be the facilitator, or what this payment contains. */
   | { readonly verdict: 'unreachable'; readonly cause: string; readonly down?: boolean }
 
 export type Settlement =

@@ -37,18 +37,33 @@ export interface ReadPayment {
   readonly lastValid: bigint
   /** What speaks against the payment's group, although the payment itself can be read. */
   readonly groupProblem: GroupProblem | undefined
+  /**
+   * Who still has to sign, so that the group can land: the sender of a transaction that came without a signature, which pays
+   * the fee. `undefined` where the group is complete.
+   */
+  readonly sponsor: string | undefined
   /** Base64 of the genesis hash that the transaction names. */
   readonly genesisHash: string | undefined
   /**
-   * The payer's ed25519 signature in base64; `undefined` for other kinds of signature. The stores never hold it. It
-   * is public once the payment landed.
+   * SHA-256, as base64url, of the signed transaction with its signatures, in the canonical encoding. Another encoding of the same
+   * has the same digest, another signature another. The transaction's id says nothing about the signature. Computed on first use.
    */
-  readonly signature: string | undefined
+  readonly wrapperDigest: string
   /**
    * Whether a transaction of the payment's group has this id. The other transactions' ids are computed on first use.
    * Never throws.
    */
   isOfGroup(txId: string): boolean
-  /** Whether the ed25519 signature over these bytes is the payer's own. Computed on first use, about 110 µs. */
+  /**
+   * Whether the payer itself signed these bytes: by its own key, or, where it is a multisig account of at most 16 different
+   * keys, by as many of them as it asks for. A program, a post-quantum signature, and a key that signs for an account of another
+   * name prove nothing here. Computed on first use, about 110 µs for each signature.
+   */
   proven(): boolean
+  /**
+   * Whether the key that made the payment's plain signature also made this ed25519 signature, in base64, over these bytes. False for
+   * other kinds of signature, and where another key signs for the payer's account: whoever presents a payment that landed can put
+   * a key of its own there. Never throws.
+   */
+  isSignedByPayer(bytes: Uint8Array, signature: string): boolean
 }

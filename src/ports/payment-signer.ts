@@ -7,6 +7,11 @@ import type { PaymentPayload, PaymentRequired, PaymentRequirements } from '../do
 export interface PaymentSigner {
   readonly address: string
   sign(challenge: PaymentRequired, accepted: PaymentRequirements, lease?: Lease): Promise<SignedPayment>
+  /**
+   * Signs a text that proves who paid, with the key of the payments: over `MX`, with which no transaction begins, and the text.
+   * `undefined` where the key's holder does not sign bytes, or signed something else.
+   */
+  signText?(text: Uint8Array): Promise<Uint8Array | undefined>
 }
 
 /**
@@ -36,10 +41,17 @@ export interface ByteSigner {
   readonly address: string
   /** A plain ed25519 signature (64 bytes) over exactly these bytes, which are `TX` and one transaction. */
   sign(bytes: Uint8Array): Uint8Array | Promise<Uint8Array>
+  /** As for a {@link GroupSigner}. */
+  signBytes?(bytes: Uint8Array): Uint8Array | Promise<Uint8Array>
 }
 
 /** A signer of transaction groups: wallets offer it (ARC-1), and the official x402 client accepts it. */
 export interface GroupSigner {
+  /**
+   * Signs as algosdk's `signBytes`: `MX` and these bytes, which is never a transaction. With it, the client proves to a seller who
+   * paid where an answer that was paid for was lost, and gets that answer. Without it, it does not.
+   */
+  signBytes?(bytes: Uint8Array): Uint8Array | Promise<Uint8Array>
   /** The paying address. */
   readonly address: string
   /** Takes unsigned transactions. Returns the signed ones at these indexes, and `null` at the others. */

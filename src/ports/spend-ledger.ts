@@ -43,8 +43,9 @@ export interface SpendLedger {
   postpone(id: string, round: bigint): void | Promise<void>
 
   /**
-   * Ends an open reservation. `spent`: the payment landed, or the seller delivered for it; it counts for 24 hours more.
-   * `dead`: the chain proves that it cannot land; it no longer counts. Does nothing to one that is not open.
+   * Ends an open reservation, so that it is not due any more. `spent`: the chain has the payment; it counts for 24 hours
+   * more. `claimed`: its seller says so, and may submit it as late as its last round; it counts for as long as if it stayed
+   * open. `dead`: the chain proves that it cannot land; it no longer counts. Does nothing to one that is not open.
    */
   settle(id: string, end: SpendEnd): void | Promise<void>
 
@@ -79,7 +80,7 @@ export interface OpenSpend extends Spend {
 }
 
 /** How an open reservation ends. */
-export type SpendEnd = 'spent' | 'dead'
+export type SpendEnd = 'spent' | 'claimed' | 'dead'
 
 /**
  * How long a payment can land after it was signed: Algorand's 1,000 rounds are 47 minutes. An open reservation counts for

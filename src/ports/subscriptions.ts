@@ -1,8 +1,9 @@
 /**
- * Stores the windows that were sold, by the SHA-256 of their key. The key itself is never stored. A shared store
- * needs only the first three operations, sync or async. If a store throws, it is down: no window opens and none is sold.
+ * Stores the windows that were sold, by the SHA-256 of their key. The key itself is never stored. For windows that only time
+ * ends, a shared store needs `get`, `put` and `sweep`, sync or async. If a store throws, it is down: no window opens and none
+ * is sold.
  *
- * Windows with a count of calls also need `take`, `use` and `giveBack`. Each of these is one atomic step on the store's
+ * Windows with a count of calls need `putIfAbsent`, `take`, `use` and `giveBack`. Each of these is one atomic step on the store's
  * own time: an implementation that reads and then writes sells one call twice. A call that was taken is reserved until
  * `use` or `giveBack` names its token, or until its lease ends, because its process died: then it belongs to the window
  * again. Sent again, `use` and `giveBack` change nothing.
@@ -11,10 +12,15 @@ export interface SubscriptionStore {
   /** The window of this id, even if it has ended; nothing where there is none. */
   get(id: string): SubscriptionRecord | undefined | null | Promise<SubscriptionRecord | undefined | null>
   /**
+   * Stores a window that only time ends. Two processes may store one sale, and the record is the same each time. Not called
+   * where there is `putIfAbsent`.
+   */
+  put?(id: string, record: SubscriptionRecord): unknown
+  /**
    * Stores a window, in one atomic step. Changes nothing if a window of this id is stored: two processes may store one sale,
    * and a late one must not give back the calls that were taken from it.
    */
-  putIfAbsent(id: string, record: SubscriptionRecord): unknown
+  putIfAbsent?(id: string, record: SubscriptionRecord): unknown
   /** Drops the windows that ended before `nowMs`. */
   sweep(nowMs: number): unknown
   /**
@@ -36,9 +42,13 @@ export interface SubscriptionStore {
 }
 
 /** The moves of {@link SubscriptionStore} that selling windows needs. */
-export const SELLING_MOVES = ['get', 'putIfAbsent', 'sweep'] as const
-/** The moves that windows with a count of calls need besides. */
-export const COUNTING_MOVES = ['take', 'use', 'giveBack'] as const
+export const SELLING_MOVES = ['get', 'put', 'sweep'] as const
+/** The moves that windows with a count of calls need. Where there is `putIfAbsent`, nothing needs `put`. */
+export const COUNTING_MOVES = ['get', 'putIfAbsent', 'sweep', 'take', 'use', 'giveBack'] as const
+
+/** A store that has what windows with a count of calls need. */
+export type CountingSubscriptionStore = SubscriptionStore &
+  Required<Pick<SubscriptionStore, 'putIfAbsent' | 'take' | 'use' | 'giveBack'>>
 
 /** A window that was sold. */
 export interface SubscriptionRecord {

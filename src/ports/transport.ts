@@ -1,4 +1,5 @@
-import type { ChargeOutcome, ChargeRequest, Parsed } from './charge.js'
+import type { Parsed } from '../domain/parsed.js'
+import type { ChargeOutcome, ChargeRequest } from './charge.js'
 
 /**
  * A protocol inside HTTP that has its own messages: A2A, MCP. HTTP reads the request and writes the response. The

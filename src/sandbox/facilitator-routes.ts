@@ -8,6 +8,7 @@ import type { SigningKey } from '../adapters/algorand/signing-keys.js'
 import type { Catalogue } from '../adapters/bazaar/resource-catalogue.js'
 import { SvcError } from '../domain/errors.js'
 import { networkIdsOf } from '../domain/network.js'
+import { isBounded } from '../domain/presented-payment.js'
 import { encodeHeader, isRecord, X402_VERSION } from '../domain/x402.js'
 import type { Clock } from '../ports/clock.js'
 import { sleep } from '../ports/timeouts-and-aborts.js'
@@ -204,7 +205,9 @@ function askedIn(body: Buffer): Asked {
   if (!isRecord(value) || !isRecord(value.paymentPayload) || !isRecord(value.paymentRequirements)) {
     throw new BadRequest('invalid_request', 'The body has the objects paymentPayload and paymentRequirements')
   }
-  return { payload: value.paymentPayload, requirements: value.paymentRequirements }
+  const { paymentPayload: payload, paymentRequirements: requirements } = value
+  if (isBounded(payload, requirements)) return { payload, requirements }
+  throw new BadRequest('invalid_request', 'The payment, or its requirements, are larger than they can be')
 }
 
 function listed({ catalogue }: FacilitatorOptions, { payload, requirements }: Asked): Record<string, string> {

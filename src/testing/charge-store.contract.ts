@@ -1,4 +1,5 @@
 /** The promises of `src/ports/charge-store.ts`, for any implementation of it. */
+import { bearerCases } from './charge-store/bearer.cases.js'
 import { boundedMemoryCases } from './charge-store/bounded-memory.cases.js'
 import { closeCases } from './charge-store/close.cases.js'
 import { concurrentCallsCases } from './charge-store/concurrent-calls.cases.js'
@@ -22,6 +23,7 @@ export function chargeStoreContract(runner: TestRunner, name: string, make: Make
   const { describe } = runner
   describe(`charge store: ${name}`, () => {
     describe('opening', () => openCases(runner, make))
+    describe('asking without a proof', () => bearerCases(runner, make))
     describe('racing', () => concurrentCallsCases(runner, make))
     describe('leasing', () => leaseCases(runner, make))
     describe('closing', () => closeCases(runner, make))

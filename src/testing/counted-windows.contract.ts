@@ -1,6 +1,11 @@
 /** The promises of `src/ports/subscriptions.ts` about windows that have a count of calls. */
 import { randomUUID } from 'node:crypto'
-import type { SubscriptionStore, Taken } from '../ports/subscriptions.js'
+import {
+  COUNTING_MOVES,
+  type CountingSubscriptionStore,
+  type SubscriptionStore,
+  type Taken,
+} from '../ports/subscriptions.js'
 import type { TestRunner } from './runner.js'
 import type { MakeSubscriptions, SubscriptionsHarness } from './subscriptions.contract.js'
 
@@ -11,10 +16,8 @@ const NONE: Taken = { verdict: 'none' }
 /** How many calls race for the last ones of a window. */
 const RACERS = 20
 
-type Counting = SubscriptionStore & Required<Pick<SubscriptionStore, 'take' | 'use' | 'giveBack'>>
-
-function counts(store: SubscriptionStore): store is Counting {
-  return store.take !== undefined && store.use !== undefined && store.giveBack !== undefined
+function counts(store: SubscriptionStore): store is CountingSubscriptionStore {
+  return COUNTING_MOVES.every(move => store[move] !== undefined)
 }
 
 /** A window of so many calls, in a store that counts; `undefined` where the store does not. */
@@ -46,6 +49,12 @@ export function countedWindows(
       const harness = await make()
       const window = await soldIn(harness, calls)
       if (window !== undefined) await test(window, harness)
+    })
+
+  /** In a store that outlives the processes of its calls. */
+  const leased = (title: string, calls: number, test: Test) =>
+    during(title, calls, async (window, harness) => {
+      if (!harness.inProcess) await test(window, harness)
     })
 
   describe(`windows with a count of calls: ${name}`, () => {
@@ -113,7 +122,7 @@ export function countedWindows(
       expect(await giveBack('stranger')).toBe(1)
     })
 
-    during('a call whose process died is left again when its lease ends', 2, async (window, harness) => {
+    leased('a call whose process died is left again when its lease ends', 2, async (window, harness) => {
       const { take, left } = window
       await take('dead', harness.windowMs)
       await take('alive')
@@ -124,6 +133,25 @@ export function countedWindows(
       expect(await take('late')).toEqual(USED_UP)
     })
 
+    during(
+      'in one process a call is reserved until it ends, whatever time it takes',
+      2,
+      async (window, harness) => {
+        const { take, use, giveBack, left } = window
+        if (!harness.inProcess) return
+        await take('one', harness.windowMs)
+        await take('two', harness.windowMs)
+        await harness.advance(2 * harness.windowMs)
+        expect(await take('three')).toEqual(USED_UP)
+        expect(await take('one')).toEqual(taken(0))
+        await use('one')
+        expect(await giveBack('two')).toBe(1)
+        expect(await take('three')).toEqual(taken(0))
+        await harness.advance(2 * harness.windowMs)
+        expect(await left()).toBe(0)
+      },
+    )
+
     during('a used call stays used when its lease would have ended', 1, async (window, harness) => {
       await window.take('one', harness.windowMs)
       await window.use('one')
@@ -131,7 +159,7 @@ export function countedWindows(
       expect(await window.take('two')).toEqual(USED_UP)
     })
 
-    during(
+    leased(
       'what is delivered after the lease is counted, and never below nothing',
       2,
       async (window, harness) => {
@@ -150,7 +178,7 @@ export function countedWindows(
       },
     )
 
-    during('a call that is given back after its lease is left once', 1, async (window, harness) => {
+    leased('a call that is given back after its lease is left once', 1, async (window, harness) => {
       await window.take('one', harness.windowMs)
       await harness.advance(2 * harness.windowMs)
       expect(await window.giveBack('one')).toBe(1)

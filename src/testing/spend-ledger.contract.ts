@@ -204,6 +204,17 @@ export function spendContract({ describe, expect, it }: TestRunner, name: string
       expect(await ledger.due('testnet', LATE, 10)).toEqual([])
     })
 
+    it('what a seller claims to have taken counts as long as it can land, and is not due any more', async () => {
+      const { ledger, others, advance, windowMs, lifeMs, spend } = await opened(50n)
+      await others.settle(spend.id, 'claimed')
+      await ledger.settle(spend.id, 'dead')
+      expect(await ledger.due('testnet', LATE, 10)).toEqual([])
+      await advance(windowMs)
+      expect(await ledger.reserve(of(51n), 100n)).toBe(false)
+      await advance(lifeMs)
+      expect(await ledger.reserve(of(100n), 100n)).toBe(true)
+    })
+
     it('what landed counts a window from when it can have landed, not from when that was found out', async () => {
       const { ledger, advance, windowMs, lifeMs, spend } = await opened(50n)
       await advance(lifeMs + windowMs / 2)

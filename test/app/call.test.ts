@@ -1,8 +1,8 @@
 /** The record of one call: whose trace it is part of, what its log may say, and who its payment is proven to come from. */
 import { describe, expect, it } from 'vitest'
 import { log } from '../../src/app/charge/call-log.js'
-import { claimedPayer, meetsTerms, paysUs, signingPayer, spanIdOf } from '../../src/app/charge/call-record.js'
-import type { Terms } from '../../src/app/charge/payment-challenge.js'
+import { claimedPayer, meetsTerms, spanIdOf } from '../../src/app/charge/call-record.js'
+import { paysUs } from '../../src/app/charge/owners.js'
 import { MAINNET } from '../../src/domain/network.js'
 import type { ReadPayment } from '../../src/ports/payment-reader.js'
 import { PAYMENT, REQUIREMENTS, type Scene, scene, UUID } from '../support/charge-fixture.js'
@@ -156,32 +156,5 @@ describe('a payment', () => {
     [10_001n, false],
   ])('meets the terms by exactly their amount: %s, %s', (amount, meets) => {
     expect(meetsTerms(world, { ...READ, amount }, REQUIREMENTS)).toBe(meets)
-  })
-})
-
-describe('the payer who signed', () => {
-  function signer(read: Partial<ReadPayment> | null, fixedAmount?: bigint) {
-    const terms = { fixedAmount } as Terms
-    const { world, call } = scene({ request: { payment: PAYMENT }, read, endpoint: { terms } })
-    return signingPayer(world, call)
-  }
-
-  it('is known by a signature of their own over what we asked for', () => {
-    expect(signer({}, 10_000n)).toBe('PAYER')
-  })
-
-  it.each<[string, Partial<ReadPayment> | null]>([
-    ['nothing can be read', null],
-    ['the signature is not theirs', { proven: () => false }],
-    ['the amount is less', { amount: 9_999n }],
-    ['the amount is more', { amount: 10_001n }],
-    ['the receiver is another', OTHERS['another receiver']!],
-  ])('is not known where %s', (_, read) => {
-    expect(signer(read, 10_000n)).toBeUndefined()
-  })
-
-  it('is known by any amount but nothing, where the price is worked out for each call', () => {
-    expect(signer({ amount: 1n })).toBe('PAYER')
-    expect(signer({ amount: 0n })).toBeUndefined()
   })
 })

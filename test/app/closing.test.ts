@@ -1,29 +1,52 @@
 /** The end of a call: who gets back what it held, what is kept of its answer, and what its caller may then be told. */
 import { describe, expect, it } from 'vitest'
 import type { ReplayedAnswer } from '../../src/app/charge/call-record.js'
-import { unseal } from '../../src/app/charge/claim-name-and-seal.js'
 import { closeCall, giveBack } from '../../src/app/charge/close-call.js'
+import { unseal } from '../../src/app/charge/sealed-answers.js'
 import { type ChargeFinal, type Closing, OUTCOMES } from '../../src/domain/machines/charge.machine.js'
-import { HOLD, PAYMENT, REQUIREMENTS, type Scene, SECRET, scene, UUID } from '../support/charge-fixture.js'
+import {
+  HOLD,
+  OWNED,
+  PAYMENT,
+  REQUIREMENTS,
+  type Scene,
+  SECRET,
+  scene,
+  UUID,
+} from '../support/charge-fixture.js'
 import { FINALS } from '../support/ended-call.js'
 
 const ANSWER = { status: 200, headers: {}, body: 'paid' } as const
 const WINDOW = { key: 'svc_key', id: 'window', expiresAtMs: 5 }
 const REPLAY = { idempotency: { onLostResponse: 'replay' } } as const
 const RELEASE = { idempotency: { onLostResponse: 'release' } } as const
+const UNKEPT = { keepAnswersMs: 0 } as const
+/** The hundred rounds of the payment, and an hour. */
+const PAYMENT_LIFE_MS = 100 * 4_000 + 3_600_000
+const KEEP_ANSWERS_MS = 90_000
 const DOWN = new Error('down')
 
-/** A call that holds a key and a payment, and has its answer. */
-function held({ call, request, ...rest }: Scene = {}) {
+/** A call that holds its payment under the payment's own name, and has its answer. */
+function held({ call, request, rules, ...rest }: Scene = {}) {
+  const owned = { ...OWNED, answerName: undefined }
   return scene({
     ...rest,
+    rules: { keepAnswersMs: KEEP_ANSWERS_MS, ...rules },
     request: { payment: PAYMENT, ...request },
-    call: { hold: HOLD, held: true, secret: SECRET, answer: ANSWER, requirements: REQUIREMENTS, ...call },
+    call: { hold: HOLD, held: true, owned, answer: ANSWER, requirements: REQUIREMENTS, ...call },
   })
 }
 
+/** The same with a key. */
 const keyed = (rules: Scene['rules'], more: Scene = {}) =>
-  held({ ...more, rules: { ...rules, ...more.rules }, request: { idempotencyKey: SECRET } })
+  held({
+    ...more,
+    rules: { ...rules, ...more.rules },
+    request: { idempotencyKey: SECRET, ...more.request },
+    call: { owned: OWNED, ...more.call },
+  })
+
+const goneCaller = { gone: () => true, onGone: () => () => {}, onEnd: () => {} }
 
 /** Closes the call, and waits until all that was begun by it has ended. */
 async function closed({ world, call, inFlight, seen }: ReturnType<typeof scene>, final: ChargeFinal) {
@@ -41,7 +64,7 @@ describe('a call that charged', () => {
   it('is closed in the background, and keeps the server waiting until the store was asked', async () => {
     expect(await closed(held(), 'settled')).toMatchObject({
       said: undefined,
-      hows: ['forfeit'],
+      hows: ['complete'],
       inFlightMeanwhile: 1,
       inFlight: 0,
       leases: [`drop ${UUID}`],
@@ -49,30 +72,72 @@ describe('a call that charged', () => {
     })
   })
 
-  it.each<[string, Scene['rules'], string | undefined, string]>([
-    ['without a key', REPLAY, undefined, 'forfeit'],
-    ['without a key, where a lost answer frees it,', RELEASE, undefined, 'forfeit'],
-    ['with a key', REPLAY, SECRET, 'complete'],
-    ['with a key, where keys do not count,', {}, SECRET, 'forfeit'],
-  ])('%s keeps its answer for as long as the seller chose, or for nobody', async (_, rules, key, how) => {
-    const it = held({ rules, request: key === undefined ? {} : { idempotencyKey: key } })
+  it.each<[string, ReturnType<typeof held>, number]>([
+    ['without a key', held({ rules: REPLAY }), KEEP_ANSWERS_MS],
+    ['without a key, where a lost answer frees it,', held({ rules: RELEASE }), KEEP_ANSWERS_MS],
+    ['without a key, where keys do not count,', held(), KEEP_ANSWERS_MS],
+    ['with a key', keyed(REPLAY), 500],
+    ['with a key, where answers without one are not kept,', keyed({ ...REPLAY, ...UNKEPT }), 500],
+    ['with a key, where keys do not count,', held({ request: { idempotencyKey: SECRET } }), KEEP_ANSWERS_MS],
+    ['as a task', held({ request: { task: 'id' } }), 500],
+    ['as a task, where keys do not count,', held({ rules: UNKEPT, request: { task: 'id' } }), 500],
+  ])('%s keeps its answer for as long as the seller chose', async (_, it, retentionMs) => {
     const { said, closes } = await closed(it, 'settled')
     expect(said).toBeUndefined()
-    expect(closes).toEqual([{ ...HOLD, how, retentionMs: 500 }])
+    expect(closes).toEqual([{ ...HOLD, how: 'complete', retentionMs }])
   })
 
-  it.each([
-    [true, 'complete'],
-    [false, 'forfeit'],
+  it('keeps its answer for nobody where it has no key and the seller keeps none', async () => {
+    for (const rules of [UNKEPT, { ...REPLAY, ...UNKEPT }, { ...RELEASE, ...UNKEPT }]) {
+      const { said, closes } = await closed(held({ rules }), 'settled')
+      expect(said).toBeUndefined()
+      expect(closes).toMatchObject([{ ...HOLD, how: 'forfeit' }])
+      expect(closes[0]).not.toHaveProperty('answerName')
+    }
+  })
+
+  it.each<[string, ReturnType<typeof held>, string, number]>([
+    [
+      'its answer is kept as long as the payment',
+      held({ request: { caller: goneCaller } }),
+      'complete',
+      PAYMENT_LIFE_MS,
+    ],
+    [
+      'with a key, its answer is kept for the key',
+      keyed(REPLAY, { request: { caller: goneCaller } }),
+      'complete',
+      500,
+    ],
+  ])('whose caller has gone: %s', async (_, it, how, retentionMs) => {
+    expect((await closed(it, 'settled')).closes).toEqual([{ ...HOLD, how, retentionMs }])
+  })
+
+  it.each<[string, Scene['rules'], boolean, object]>([
+    ['that arrived stays under its key', {}, true, { how: 'complete', retentionMs: 500 }],
+    [
+      'that was lost stays under the name of its payment, as long as that',
+      {},
+      false,
+      { how: 'forfeit', answerName: 'own', retentionMs: PAYMENT_LIFE_MS },
+    ],
+    [
+      'that arrived stays, whatever is kept without a key',
+      UNKEPT,
+      true,
+      { how: 'complete', retentionMs: 500 },
+    ],
+    ['that was lost is gone, where none is kept', UNKEPT, false, { how: 'forfeit', retentionMs: 500 }],
   ])(
-    'waits to hear of its answer where a lost one frees the key: arrived %s, it is a %s',
-    async (hasArrived, how) => {
-      const it = keyed(RELEASE)
+    'waits to hear of its answer where a lost one frees the key: one %s',
+    async (_, rules, hasArrived, end) => {
+      const it = keyed({ ...RELEASE, ...rules })
       const { hows, inFlight } = await closed(it, 'settled')
       expect({ hows, inFlight }).toEqual({ hows: [], inFlight: 1 })
       it.seen.end!(hasArrived)
       await rest()
-      expect(it.seen.closes).toMatchObject([{ how }])
+      // The recorded answer is what is kept: the close carries none.
+      expect(it.seen.closes).toEqual([{ ...HOLD, ...end }])
       expect(it.seen.inFlight).toBe(0)
     },
   )
@@ -105,7 +170,7 @@ describe('the answer of a call that a window covered', () => {
   })
 
   it('is not stored where it is no answer to be had again', async () => {
-    const it = keyed(RELEASE, { call: covered })
+    const it = keyed(RELEASE, { call: { ...covered, owned: { ...OWNED, answerName: undefined } } })
     await closed(it, 'served')
     it.seen.end!(false)
     await rest()

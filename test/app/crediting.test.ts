@@ -3,10 +3,13 @@ import { describe, expect, it } from 'vitest'
 import { memoryCredit } from '../../src/adapters/memory/handler-credit.js'
 import type { ChargeDeps } from '../../src/app/charge/charge-deps.js'
 import { credit } from '../../src/app/charge/effects/credit.js'
-import { creditorOf, settleCredit } from '../../src/app/charge/handler-credit.js'
+import { settleCredit } from '../../src/app/charge/handler-credit.js'
+import { creditorName, ownerOf } from '../../src/app/charge/owners.js'
 import type { ChargeFinal } from '../../src/domain/machines/charge.machine.js'
-import { ADDRESS, DOWN, type Given, oneCall, SELLER, START_MS } from '../support/one-call.js'
+import { TESTNET } from '../../src/domain/network.js'
+import { ADDRESS, DOWN, type Given, oneCall, START_MS } from '../support/one-call.js'
 
+const CREDITOR = 'SELLER:PAYER'
 const TERMS = { start: 1, max: 3, idleMs: 3_600_000 }
 
 /** A credit store that is asked over a network, and says when. */
@@ -48,9 +51,10 @@ describe('a run', () => {
       const store = memoryCredit({ clock: { monotonic: () => 0 }, max: 10 })
       const { ended, call, world } = oneCall({ ...given, world: { credit: store } })
       expect(await ended(credit)).toEqual({ answer: 'credited', ms: 0 })
-      expect(call.creditor).toBe(creditorOf(world, payer))
+      expect(call.creditor).toBe(creditorName(world.owner, payer))
       expect(store.take(call.creditor!, TERMS)).toBe(false)
-      expect(store.take(`OTHER${SELLER}:${payer}`, TERMS)).toBe(true)
+      const sister = ownerOf(TESTNET, 'SISTER', 'agent')
+      expect(store.take(creditorName(sister, payer), TERMS)).toBe(true)
     }
   })
 
@@ -74,9 +78,9 @@ describe('a run', () => {
   })
 
   it.each([true, false])('begins as soon as credit is there, on a network: %s', async isRemote => {
-    const { ended, call } = asked(atMs => atMs >= 500, isRemote).call()
+    const { ended, call, world } = asked(atMs => atMs >= 500, isRemote).call()
     expect(await ended(credit)).toEqual({ answer: 'credited', ms: 500 })
-    expect(call).toMatchObject({ creditor: `${SELLER}:PAYER`, retryAfterMs: undefined })
+    expect(call).toMatchObject({ creditor: creditorName(world.owner, 'PAYER'), retryAfterMs: undefined })
   })
 
   it.each<[string, 'hangUp' | 'cut', string]>([
@@ -104,20 +108,20 @@ describe('a run', () => {
 })
 
 describe('the end of a call', () => {
-  it.each<[ChargeFinal, unknown[]]>([
-    ['settled', [['SELLER:PAYER', 2, TERMS]]],
-    ['failed', [['SELLER:PAYER', 1, TERMS]]],
+  it.each<[ChargeFinal, number[]]>([
+    ['settled', [2]],
+    ['failed', [1]],
     ['unsettled', []],
     ['served', []],
-  ])('gives back what its run has earned: %s', (final, gifts) => {
+  ])('gives back what its run has earned: %s', (final, runs) => {
     const given: unknown[][] = []
     const give = (...gift: unknown[]) => void given.push(gift)
     const { world } = oneCall({
       rules: { credit: TERMS },
       world: { credit: { give } as unknown as ChargeDeps['credit'] },
     })
-    settleCredit(world, creditorOf(world, 'PAYER'), final)
-    expect(given).toEqual(gifts)
+    settleCredit(world, CREDITOR, final)
+    expect(given).toEqual(runs.map(count => [CREDITOR, count, TERMS]))
   })
 
   it.each<[string, () => Promise<void>]>([
@@ -130,7 +134,7 @@ describe('the end of a call', () => {
     ],
   ])('does not hang on a store that %s', async (_, give) => {
     const { world, said } = oneCall({ world: { credit: { give } as unknown as ChargeDeps['credit'] } })
-    settleCredit(world, 'SELLER:PAYER', 'settled')
+    settleCredit(world, CREDITOR, 'settled')
     await new Promise(setImmediate)
     expect(said).toHaveLength(1)
   })

@@ -4,7 +4,7 @@ import { endedCall, outcomeOf, takenOver } from '../../src/app/charge/call-outco
 import type { Call } from '../../src/app/charge/call-record.js'
 import type { ChargeFinal } from '../../src/domain/machines/charge.machine.js'
 import { UUID } from '../support/charge-fixture.js'
-import { ANSWER, FINALS, full, REPLAYED, walked } from '../support/ended-call.js'
+import { ANSWER, FINALS, full, REPLAYED, WINDOW, walked } from '../support/ended-call.js'
 import { START_MS, TESTNET_USDC } from '../support/one-call.js'
 
 describe('an observer of calls is told', () => {
@@ -37,6 +37,7 @@ describe('an observer of calls is told', () => {
       payer: 'PAYER',
       amount: '10000',
       asset: TESTNET_USDC,
+      windowEndsMs: WINDOW.expiresAtMs,
       mismatch: 'payer',
     })
   })

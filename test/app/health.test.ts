@@ -15,7 +15,7 @@ const optionsOf = (reader: () => Promise<unknown>) =>
       network: TESTNET,
       chain: { status: () => 'ok' },
       stop: { draining: () => false },
-      store: { close: async () => 'closed' },
+      store: { open: async () => ({ verdict: 'opened' }), close: async () => 'closed' },
       random: systemRandom,
       clock: systemClock,
       logger: silentLogger,

@@ -1,9 +1,11 @@
 /** What a call asks the charge store for: what it holds, in whose name, and which request is the same one again. */
 import { describe, expect, it } from 'vitest'
+import { MAINNET } from '../../src/domain/network.js'
+import { NO_ADDRESS } from '../../src/ports/charge.js'
 import { ADDRESS, START_MS } from '../support/one-call.js'
 import { claimOf, LEASE_MS, type Opening, opened } from '../support/opened-call.js'
 
-const KEY = 'a key of more than sixteen characters'
+const KEY = 'a random key of more than 32 characters'
 
 describe('what a call holds', () => {
   it.each<[string, Opening]>([
@@ -19,55 +21,93 @@ describe('what a call holds', () => {
     const { answer, call, moves, kept, pending } = await opened({ key: KEY, paid: {} })
     expect(answer).toBe('opened')
     const hold = { token: call.id, slot: 'PAYER', payment: 'TX', claim: expect.anything() }
-    expect(moves).toEqual([{ ...hold, leaseMs: LEASE_MS }])
+    const speaks = { caller: expect.any(String), answerName: expect.any(String) }
+    expect(moves).toEqual([{ ...hold, ...speaks, leaseMs: LEASE_MS }])
     expect(kept).toEqual([[hold, START_MS]])
-    expect(call).toMatchObject({ hold, held: true, secret: KEY })
+    expect(call).toMatchObject({ hold, held: true, owned: { secret: KEY } })
     expect(pending).toEqual([])
   })
 
-  it('is the payment as its own key where it has none, sealed with the signature', async () => {
+  it('is the payment under its own name where it has no key, sealed with the signed bytes', async () => {
     const { call, moves } = await opened({ paid: {} })
-    expect(moves).toMatchObject([{ slot: 'PAYER', payment: 'TX', claim: {} }])
-    expect(call.secret).toBe('SIGNATURE')
+    expect(moves).toMatchObject([{ slot: 'PAYER', payment: 'TX', claim: { isOfPayment: true } }])
+    expect(call.owned!.secret).toBe('WRAPPER')
     // Another signature over the same transaction opens nothing, and takes nothing else.
-    expect(await claimOf({ paid: { signature: 'ANOTHER' } })).not.toEqual(moves[0]!.claim)
+    expect(await claimOf({ paid: { wrapperDigest: 'ANOTHER' } })).not.toEqual(moves[0]!.claim)
     expect(await claimOf({ paid: {}, rules: { idempotency: undefined }, key: KEY })).toEqual(moves[0]!.claim)
   })
 
-  it('is the payment alone where it has neither key nor a signature that could be a secret', async () => {
-    const { answer, moves } = await opened({ paid: { signature: undefined } })
-    expect(answer).toBe('opened')
-    expect(moves).toMatchObject([{ slot: 'PAYER', payment: 'TX' }])
-    expect(moves[0]).not.toHaveProperty('claim')
+  it('knows the payment’s own name beside a key, where an answer lies that lost it', async () => {
+    const { moves } = await opened({ key: KEY, paid: {} })
+    expect(moves[0]!.answerName).toBe((await claimOf({ paid: {} }))!.name)
+    expect((await opened({ paid: {} })).moves[0]).not.toHaveProperty('answerName')
   })
 
-  it('stands under the payer that an unreadable payment claims, or under the scope of its key', async () => {
+  it('stands under the payer that an unreadable payment claims, or under its own digest', async () => {
     const claimed = await opened({ key: KEY, paid: 'unreadable', payload: { payload: { payer: 'CLAIMED' } } })
     expect(claimed.moves).toMatchObject([{ slot: 'CLAIMED', claim: {} }])
     expect(claimed.moves[0]).not.toHaveProperty('payment')
     const { moves } = await opened({ key: KEY, paid: 'unreadable' })
-    expect(moves).toMatchObject([{ slot: expect.stringContaining(ADDRESS), claim: {} }])
+    expect(moves).toMatchObject([{ slot: expect.stringMatching(/^payment /), claim: {} }])
     const { moves: window } = await opened({ key: KEY, request: { subscriptionKey: 'svc_one' } })
-    expect(window).toMatchObject([{ slot: expect.stringMatching(/^window:/), claim: {} }])
+    expect(window).toMatchObject([{ slot: expect.stringMatching(/^window /), claim: {} }])
     expect(window[0]!.slot).not.toContain('svc_one')
+  })
+})
+
+describe('what speaks for the caller', () => {
+  const asked = async (given: Opening) => {
+    const { isBearer = false, caller } = (await opened(given)).moves[0]!
+    return { isBearer, hasAddress: caller !== undefined }
+  }
+  const window = { periodMs: 1_000 }
+
+  it.each<[string, Opening, boolean, boolean]>([
+    ['without a key, the address', { paid: {} }, true, true],
+    ['a key of 31 characters, the address', { key: 'k'.repeat(31), paid: {} }, true, true],
+    ['a key of 32 characters', { key: 'k'.repeat(32), paid: {} }, false, true],
+    [
+      'nothing, where the host says no address',
+      { paid: {}, request: { clientAddress: NO_ADDRESS } },
+      true,
+      false,
+    ],
+    ['nothing, where the endpoint sells windows', { paid: {}, endpoint: window }, true, false],
+    ['the key of a window', { key: 'k', request: { subscriptionKey: 'svc_one' } }, false, true],
+    ['the id of a task', { paid: {}, request: { task: 'an id' } }, false, true],
+    ['a short key of who signed nothing', { key: 'k', paid: { proven: () => false } }, true, true],
+  ])('%s', async (_, given, isBearer, hasAddress) => {
+    expect(await asked(given)).toEqual({ isBearer, hasAddress })
+  })
+
+  it('an IPv6 caller is known by its network, and the store does not learn it', async () => {
+    const at = async (clientAddress: string) =>
+      (await opened({ paid: {}, request: { clientAddress } })).moves[0]!.caller
+    expect(await at('2001:db8::1')).toBe(await at('2001:db8::2'))
+    expect(await at('2001:db8:0:1::1')).not.toBe(await at('2001:db8::1'))
+    expect(await at(ADDRESS)).not.toContain(ADDRESS)
   })
 })
 
 describe('whose key it is', () => {
   const elsewhere = { clientAddress: '198.51.100.1' }
 
-  it('is the payer’s who signed a payment to us, wherever they call from and whatever they pay with', async () => {
+  it('is the payer’s who signed a payment to us, wherever they call from and whatever they pay', async () => {
     const one = await claimOf({ key: KEY, paid: {} })
-    expect(await claimOf({ key: KEY, paid: { txId: 'NEXT' }, request: elsewhere })).toEqual(one)
+    for (const paid of [{ txId: 'NEXT' }, { amount: 9_999n }, { amount: 0n }, { wrapperDigest: 'OTHER' }])
+      expect(await claimOf({ key: KEY, paid, request: elsewhere })).toEqual(one)
     expect(await claimOf({ key: KEY, paid: { payer: 'OTHER' } })).not.toEqual(one)
     expect(await claimOf({ key: `${KEY}.`, paid: {} })).not.toEqual(one)
+    for (const paid of [{ receiver: 'OTHER' }, { asset: '1' }, { genesisHash: MAINNET.genesisHash }])
+      expect(await claimOf({ key: KEY, paid })).not.toEqual(one)
   })
 
-  it('is that of an address where the payer proves nothing', async () => {
+  it('is whose key it is, if it is random, where the payer proves nothing', async () => {
     const unproven = { proven: () => false }
     const one = await claimOf({ key: KEY, paid: unproven })
     expect(await claimOf({ key: KEY, paid: {} })).not.toEqual(one)
-    expect(await claimOf({ key: KEY, paid: unproven, request: elsewhere })).not.toEqual(one)
+    expect(await claimOf({ key: KEY, paid: unproven, request: elsewhere })).toEqual(one)
+    expect(await claimOf({ key: KEY, paid: { ...unproven, txId: 'NEXT' } })).toEqual(one)
     expect(await claimOf({ key: KEY, paid: { ...unproven, payer: 'OTHER' } })).not.toEqual(one)
     const claiming = (payer: string): Opening => ({
       key: KEY,
@@ -76,6 +116,14 @@ describe('whose key it is', () => {
     })
     expect(await claimOf(claiming('OTHER'))).not.toEqual(await claimOf(claiming('CLAIMED')))
     expect(await claimOf({ key: KEY, paid: 'unreadable' })).not.toEqual(await claimOf(claiming('CLAIMED')))
+  })
+
+  it('is the payment’s, if it is short, where the payer proves nothing', async () => {
+    const short = (over: object): Opening => ({ key: 'short', paid: { proven: () => false, ...over } })
+    const one = await claimOf(short({}))
+    expect(await claimOf(short({}))).toEqual(one)
+    for (const over of [{ txId: 'NEXT' }, { wrapperDigest: 'OTHER' }])
+      expect(await claimOf(short(over))).not.toEqual(one)
   })
 
   it('is the window’s where the call brings no payment', async () => {
@@ -105,8 +153,25 @@ describe('the same request', () => {
     const one = await hashOf(bodyOf({ a: 1, b: 2 }))
     expect(await hashOf(bodyOf({ b: 2, a: 1 }))).toBe(one)
     expect(await hashOf(bodyOf({ a: 1, b: 3 }))).not.toBe(one)
-    const query = { a: 1, b: 3 }
-    expect(await hashOf({ request: { ...bodyOf({ a: 1, b: 2 }).request, query } })).toBe(one)
+  })
+
+  it('is told by its query as well, and by its method', async () => {
+    const asked = { request: { ...bodyOf({ a: 1 }).request, query: { tier: 'gold', page: '2' } } }
+    const one = await hashOf(asked)
+    expect(await hashOf(bodyOf({ a: 1 }))).not.toBe(one)
+    expect(await hashOf({ request: { ...asked.request, query: { page: '2', tier: 'gold' } } })).toBe(one)
+    expect(await hashOf({ request: { ...asked.request, query: { page: ['2'], tier: 'gold' } } })).not.toBe(
+      one,
+    )
+    const get = { def: { method: 'GET' as const }, request: { query: {} } }
+    expect(await hashOf(get)).not.toBe(await hashOf({ request: { query: {} } }))
+  })
+
+  it('of bytes is not that of the text which JSON makes of them', async () => {
+    const bytes = await hashOf(bodyOf(new Uint8Array([1, 2])))
+    expect(await hashOf(bodyOf(new Uint8Array([1, 2])))).toBe(bytes)
+    for (const other of [new Uint8Array([1, 3]), { 0: 1, 1: 2 }, [1, 2]])
+      expect(await hashOf(bodyOf(other))).not.toBe(bytes)
   })
 
   it('is told by its query, where the endpoint is a GET', async () => {

@@ -1,44 +1,50 @@
 /** What a caller is told who does not get the key and the payment that it asked for: what is in use, spent, kept or unknown. */
 import { describe, expect, it } from 'vitest'
-import { seal } from '../../src/app/charge/claim-name-and-seal.js'
+import { seal } from '../../src/app/charge/sealed-answers.js'
 import { CAIP2, TESTNET } from '../../src/domain/network.js'
 import { systemRandom } from '../../src/ports/random.js'
 import { START_MS } from '../support/one-call.js'
 import { claimOf, type Opening, opened } from '../support/opened-call.js'
 
-const KEY = 'a key of more than sixteen characters'
-const SHORT_KEY = 'x'.repeat(15)
+const KEY = 'a random key of more than 32 characters'
+const SHORT_KEY = 'x'.repeat(31)
 
 describe('a key that can be guessed', () => {
   const short: Opening = { key: SHORT_KEY, paid: {}, round: 150n }
+  const lies: Opening = { ...short, says: [{ verdict: 'unsure' }, { verdict: 'opened' }] }
 
-  it.each<[string, Opening, string, boolean]>([
-    ['opens nothing for a payment that landed', { ...short, hasLanded: true }, 'spent', false],
-    ['is taken with a payment that has not landed', { ...short, hasLanded: false }, 'opened', true],
-    ['is refused while the node does not say', { ...short }, 'storeDown', false],
-    ['of sixteen characters is none', { ...short, key: `${SHORT_KEY}x`, hasLanded: true }, 'opened', true],
-    ['is none where keys do not count', { ...short, rules: { idempotency: undefined } }, 'opened', true],
-    ['is taken with a payment that nothing can be read in', { ...short, paid: 'unreadable' }, 'opened', true],
-  ])('%s', async (_, given, answer, isAsked) => {
-    const { moves, ...rest } = await opened(given)
+  it.each<[string, Opening, string, number]>([
+    ['with nothing under it is taken at once, whatever the node says', short, 'opened', 1],
+    ['opens nothing for a payment that landed', { ...lies, hasLanded: true }, 'spent', 1],
+    ['is looked at again with a payment that has not landed', { ...lies, hasLanded: false }, 'opened', 2],
+    ['is refused while the node does not say', lies, 'storeDown', 1],
+    [
+      'is refused with a payment that nothing can be read in',
+      { ...lies, paid: 'unreadable' },
+      'storeDown',
+      1,
+    ],
+  ])('%s', async (_, given, answer, asked) => {
+    const { moves, landedAsked, ...rest } = await opened(given)
     expect(rest.answer).toBe(answer)
-    expect(moves).toHaveLength(isAsked ? 1 : 0)
+    expect(moves.map(({ isBearer = false }) => isBearer)).toEqual([true, false].slice(0, asked))
+    expect(landedAsked).toHaveLength(given.says && given.paid !== 'unreadable' ? 1 : 0)
   })
 
   it('says when to try again where the node does not', async () => {
-    const { call } = await opened(short)
+    const { call } = await opened(lies)
     expect(call).toMatchObject({ retryAfterMs: 2_000, problem: { code: 'node_unavailable' } })
-    expect(call.problem!.message).toContain('16')
+    expect(call.problem!.message).toContain('32')
   })
 
   it('opens nothing for a payment that can land no more, and the node is not asked about it', async () => {
-    const over = await opened({ ...short, round: 201n, hasLanded: false })
-    expect(over).toMatchObject({ answer: 'spent', moves: [], landedAsked: [] })
+    const over = await opened({ ...lies, round: 201n, hasLanded: false })
+    expect(over).toMatchObject({ answer: 'spent', landedAsked: [] })
     expect(over.call.problem!.message).toContain('can no longer land')
     expect(over.call.problem!.code).toBeUndefined()
     // In its last round it still can; where no round is known, only the node knows.
     for (const round of [200n, undefined]) {
-      const { answer, landedAsked } = await opened({ ...short, round, hasLanded: false })
+      const { answer, landedAsked } = await opened({ ...lies, round, hasLanded: false })
       expect({ answer, landedAsked }).toEqual({ answer: 'opened', landedAsked: ['TX'] })
     }
   })
@@ -59,15 +65,15 @@ describe('a call that does not get what it asked for', () => {
     ['whose payment is at work', { ...keyed, ...wait('inUse', 700) }, 'inUse', 700],
     ['whose only key, the payment, is at work', { ...unkeyed, ...wait('inProgress', 700) }, 'inUse', 700],
   ])('%s is told so without the chain', async (_, given, answer, retryAfterMs) => {
-    const { call, ...rest } = await opened({ ...given, landing: 'found' })
-    expect(rest).toMatchObject({ answer, lookups: [], kept: [], pending: [] })
+    const { call, ...rest } = await opened({ ...given, hasLanded: true })
+    expect(rest).toMatchObject({ answer, landedAsked: [], kept: [], pending: [] })
     expect(call.retryAfterMs).toBe(retryAfterMs)
     expect(call.held).toBe(false)
   })
 
   it('does not ask the chain about a key whose lease is over', async () => {
-    const { answer, lookups } = await opened({ ...keyed, ...wait('inProgress', 0), landing: 'found' })
-    expect({ answer, lookups }).toEqual({ answer: 'inProgress', lookups: [] })
+    const { answer, landedAsked } = await opened({ ...keyed, ...wait('inProgress', 0), hasLanded: true })
+    expect({ answer, landedAsked }).toEqual({ answer: 'inProgress', landedAsked: [] })
   })
 
   it.each<[string, Opening]>([
@@ -75,11 +81,12 @@ describe('a call that does not get what it asked for', () => {
     ['is settling', { ...unkeyed, ...wait('inProgress', 0) }],
     ['came with another body', { ...unkeyed, ...reused }],
   ])('is told by the chain what became of a payment whose call stopped: it %s', async (_, given) => {
-    const found = await opened({ ...given, landing: 'found' })
-    expect(found).toMatchObject({ answer: 'spent', lookups: [['TX', 100n, 200n]] })
-    for (const landing of ['absent', 'unknown'] as const) {
-      const { answer, call } = await opened({ ...given, landing })
-      expect({ answer, retryAfterMs: call.retryAfterMs }).toEqual({ answer: 'inUse', retryAfterMs: 0 })
+    const found = await opened({ ...given, hasLanded: true })
+    expect(found).toMatchObject({ answer: 'spent', landedAsked: ['TX'] })
+    for (const hasLanded of [false, undefined]) {
+      const { answer, call } = await opened({ ...given, hasLanded })
+      expect({ answer, retryAfterMs: call.retryAfterMs }).toEqual({ answer: 'inUse', retryAfterMs: 2_000 })
+      expect(call.problem!.message).toMatch(/by the same request with a proof.*Do not pay again before/)
     }
   })
 
@@ -134,6 +141,71 @@ describe('a key that was used', () => {
     const short = await echoed(CAIP2.testnet)
     for (const network of [TESTNET.wholeHashId, 'algorand:other', undefined])
       expect(await echoed(network)).toEqual(short)
+  })
+
+  it('is told of an answer that was dropped since, with its transaction', async () => {
+    const says = { verdict: 'notKept', txId: 'EARLIER' } as const
+    const { answer, call } = await opened({ key: KEY, paid: {}, says })
+    expect({ answer, replayed: call.replayed?.txId }).toEqual({ answer: 'notKept', replayed: 'EARLIER' })
+  })
+
+  describe('and whose answer is filed under its payment’s own name', () => {
+    const PROVEN = { call: { isProven: true } } as const
+
+    /** Asks with a key or with none, where the store gives what was sealed under this secret, or under none. */
+    async function filed(sealedUnder: string | undefined, asking: Opening) {
+      const own = (await claimOf({ paid: {} }))!.name
+      const { name } =
+        sealedUnder === undefined ? { name: own } : (await claimOf({ key: sealedUnder, paid: {} }))!
+      const sealed = seal({ ...told, answer } as never, sealedUnder ?? 'WRAPPER', name, systemRandom)
+      const found = await opened({ paid: {}, ...asking, says: { verdict: 'replayable', answer: sealed } })
+      const { held, problem, replayed } = found.call
+      return { answer: found.answer, held, says: problem?.message, txId: replayed?.txId }
+    }
+
+    it.each<[string, string | undefined, Opening]>([
+      ['the key that it came with', KEY, { key: KEY }],
+      ['that key and a proof', KEY, { key: KEY, ...PROVEN }],
+      ['a proof, where it came with no key', undefined, PROVEN],
+      ['a proof and a key, where it came with no key', undefined, { key: KEY, ...PROVEN }],
+    ])('gets it with %s', async (_, sealedUnder, asking) => {
+      expect(await filed(sealedUnder, asking)).toMatchObject({
+        answer: 'replayable',
+        held: false,
+        txId: 'TX',
+      })
+    })
+
+    it('is told of the key that it came with, if it is proven to be the payer', async () => {
+      for (const asking of [PROVEN, { key: `${KEY}.`, ...PROVEN }])
+        expect(await filed(KEY, asking)).toMatchObject({
+          answer: 'spent',
+          held: false,
+          says: expect.stringContaining('send the same request with that key'),
+          txId: undefined,
+        })
+    })
+
+    it('is told no more than that the payment is spent, if it is not', async () => {
+      for (const [sealedUnder, asking] of [
+        [undefined, { key: KEY }],
+        [KEY, { key: `${KEY}.` }],
+        [KEY, {}],
+      ] as const)
+        expect(await filed(sealedUnder, asking)).toEqual({
+          answer: 'spent',
+          held: false,
+          says: undefined,
+          txId: undefined,
+        })
+    })
+  })
+
+  it('and whose answer nothing can unseal is an error, where no payment has another name for it', async () => {
+    const says = { verdict: 'replayable', answer: new Uint8Array(64) } as const
+    await expect(opened({ key: KEY, request: { subscriptionKey: 'svc_key' }, says })).rejects.toThrow(
+      'unsealed',
+    )
   })
 
   it('is told of an answer that was too large to be kept', async () => {

@@ -23,6 +23,13 @@ function terms(def: Partial<EndpointDef> = {}, extensions?: Record<string, unkno
 /** The two entries of a quote. */
 const offered = (asked: PaymentRequirements) => [asked, { ...asked, network: TESTNET.wholeHashId }]
 
+/** What a quote declares about proofs of the payer. */
+const signIn = (uri: string, domain: string, chainIds = [CAIP2.testnet, TESTNET.wholeHashId]) => ({
+  info: { domain, uri, version: '1', nonce: '0000000000000000', issuedAt: '1970-01-01T00:00:00Z' },
+  supportedChains: chainIds.map(chainId => ({ chainId, type: 'ed25519' })),
+  schema: { type: 'object', required: expect.arrayContaining(['domain', 'requestId', 'signature']) },
+})
+
 describe('terms', () => {
   it('ask for the price in USDC, for the seller, on our network', () => {
     expect(terms().requirements(10_000n, undefined)).toEqual({
@@ -72,13 +79,27 @@ describe('a challenge', () => {
       error: 'why',
       resource: { url: `${URL}/work`, description: 'Works.', mimeType: 'application/json' },
       accepts: offered(requirements(10_000n, undefined)),
-      extensions: { bazaar: { info: 1 } },
+      extensions: { bazaar: { info: 1 }, 'sign-in-with-x': signIn(URL, 'a.example') },
     })
     expect(decodeHeader(header)).toEqual(required)
     const plain = terms()
-    expect(plain.challenge(URL, plain.requirements(1n, undefined), 'why').required).not.toHaveProperty(
-      'extensions',
-    )
+    expect(plain.challenge(URL, plain.requirements(1n, undefined), 'why').required.extensions).toEqual({
+      'sign-in-with-x': signIn(URL, 'a.example'),
+    })
+  })
+
+  it('declares proofs for the address that they are compared with, on the chains that it offers', () => {
+    const def = { name: 'work', description: '', price: '$0.01' } as EndpointDef
+    const declared = (options: Partial<Parameters<typeof termsOf>[1]>, baseUrl = URL) => {
+      const { challenge, requirements } = termsOf(def, { ...OPTIONS, ...options })
+      return challenge(baseUrl, requirements(10_000n, undefined), UNPAID).required.extensions![
+        'sign-in-with-x'
+      ]
+    }
+    expect(declared({}, 'http://127.0.0.1:8080')).toEqual(signIn('http://127.0.0.1:8080', '127.0.0.1:8080'))
+    const publicUrl = 'https://public.example'
+    expect(declared({ publicUrl })).toEqual(signIn(publicUrl, 'public.example'))
+    expect(declared({ networkIds: 'short' })).toEqual(signIn(URL, 'a.example', [CAIP2.testnet]))
   })
 
   it.each(['mainnet', 'testnet'] as const)('offers both spellings of %s, or only that of CAIP-2', network => {

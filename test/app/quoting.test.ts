@@ -5,12 +5,12 @@ import type { ChargeDeps, EndpointEntry } from '../../src/app/charge/charge-deps
 import { entitle } from '../../src/app/charge/effects/entitle.js'
 import { price } from '../../src/app/charge/effects/price.js'
 import { validate } from '../../src/app/charge/effects/validate.js'
+import { windowId } from '../../src/app/charge/owners.js'
 import { UNPAID } from '../../src/app/charge/payment-challenge.js'
-import { keyId } from '../../src/app/charge/subscription-key.js'
 import { SvcError } from '../../src/domain/errors.js'
 import { CAIP2, MAINNET, TESTNET } from '../../src/domain/network.js'
 import type { SubscriptionRecord } from '../../src/ports/subscriptions.js'
-import { DOWN, type Given, oneCall, SELLER, START_MS, TESTNET_USDC } from '../support/one-call.js'
+import { DOWN, type Given, OWNER, oneCall, SELLER, START_MS, TESTNET_USDC } from '../support/one-call.js'
 
 const KEY = 'svc_key'
 const HOUR_MS = 3_600_000
@@ -20,7 +20,8 @@ const sold: SubscriptionRecord = { endpoint: 'work', expiresAtMs: START_MS + 1 }
 
 /** A store of windows in which one is open under our key, by whatever record and whatever clock. */
 function selling(record: Partial<SubscriptionRecord> | null = {}, now?: () => number): Partial<ChargeDeps> {
-  const get = async (id: string) => (id === keyId(SELLER, KEY) ? record && { ...sold, ...record } : undefined)
+  const get = async (id: string) =>
+    id === windowId(OWNER, KEY) ? record && { ...sold, ...record } : undefined
   return { subscriptions: { ...memorySubscriptions(), get, ...(now && { now }) } }
 }
 

@@ -1,24 +1,26 @@
 /** Recording and recovery, each by itself: what is kept and for how long, and whose word decides what is owed. */
+
 import { describe, expect, it } from 'vitest'
 import { Timeline } from '../../simulation/kernel/timeline.js'
 import { memorySubscriptions } from '../../src/adapters/memory/subscriptions.js'
 import type { Call } from '../../src/app/charge/call-record.js'
-import { type ChargeDeps, DEFAULT_TIMEOUTS } from '../../src/app/charge/charge-deps.js'
-import { seal, unseal } from '../../src/app/charge/claim-name-and-seal.js'
+import { type ChargeDeps, DEFAULT_TIMEOUTS, type Rules } from '../../src/app/charge/charge-deps.js'
 import { record } from '../../src/app/charge/effects/record.js'
 import { recover } from '../../src/app/charge/effects/recover.js'
-import { keyId } from '../../src/app/charge/subscription-key.js'
+import { creditorName, ownerOf, windowId } from '../../src/app/charge/owners.js'
+import { seal, unseal } from '../../src/app/charge/sealed-answers.js'
+import { TESTNET } from '../../src/domain/network.js'
 import type { Landing } from '../../src/ports/chain.js'
 import type { RecordMove, Resolved, ResolveMove } from '../../src/ports/charge-store.js'
 import type { Settlement } from '../../src/ports/facilitator.js'
 import type { SubscriptionStore } from '../../src/ports/subscriptions.js'
+import { HOLD, OWNED, SECRET } from '../support/charge-fixture.js'
+import { OWNER, SELLER } from '../support/one-call.js'
 import { clockOf } from '../support/virtual-clock.js'
 
 const NOW_MS = 1_000_000
 const HOUR_MS = 3_600_000
-const SECRET = 'a key of more than sixteen characters'
 const random = { bytes: (count: number) => new Uint8Array(count) }
-const hold = { slot: 'PAYER', token: 'token', payment: 'TX', claim: { name: 'claim', bodyHash: 'hash' } }
 const ANSWER = { status: 200, headers: {}, body: 'paid' } as const
 const TOLD = { txId: 'TX', payer: 'PAYER', amount: '10000', asset: '31566704', window: undefined }
 
@@ -28,23 +30,35 @@ function scene(
 ) {
   const seen = { kept: 0, given: [] as unknown[], settled: 0, lookups: 0 }
   const base = {
-    payTo: 'SELLER',
-    recordOwner: 'SELLER',
+    payTo: SELLER,
+    owner: ownerOf(TESTNET, SELLER, 'agent'),
     random,
-    rules: { retentionMs: 500, answerBytesMax: 4, confirmOnChain: false, credit: { runs: 1 } },
+    rules: {
+      retentionMs: 500,
+      keepAnswersMs: 300,
+      answerBytesMax: 4,
+      confirmOnChain: false,
+      credit: { runs: 1 },
+    },
     leases: { leaseMs: 15_000, keep: () => seen.kept++ },
     clock: { monotonic: () => NOW_MS, now: () => NOW_MS },
     stop: { cutting: world.isCutting ?? (() => false), onCut: () => () => {} },
     credit: { give: (...given: unknown[]) => void seen.given.push(given) },
     logger: { warn: () => {}, error: () => {} },
   }
-  const endpoint = { def: { name: 'work' }, terms: { requirements: () => ({}) }, periodMs: undefined }
+  const endpoint = {
+    owner: OWNER,
+    def: { name: 'work' },
+    terms: { requirements: () => ({}) },
+    periodMs: undefined,
+  }
   return {
     seen,
     world: { ...base, ...world } as unknown as ChargeDeps,
     call: {
-      hold,
-      secret: SECRET,
+      hold: HOLD,
+      key: SECRET,
+      owned: OWNED,
       request: { caller: { gone: () => false } },
       endpoint,
       settleByMs: NOW_MS + 60_000,
@@ -60,7 +74,12 @@ function scene(
 }
 
 describe('recording', () => {
-  async function recorded(call: Partial<Call>, isCutting?: () => boolean, says: string | Error = 'recorded') {
+  async function recorded(
+    call: Partial<Call>,
+    isCutting?: () => boolean,
+    says: string | Error = 'recorded',
+    rules: Partial<Rules> = {},
+  ) {
     const moves: RecordMove[] = []
     const windows: { readonly expiresAtMs: number }[] = []
     const store = {
@@ -81,9 +100,10 @@ describe('recording', () => {
       subscriptions,
       ...(isCutting && { isCutting }),
     } as unknown as Partial<ChargeDeps>)
+    Object.assign(it.world.rules, rules)
     return { answer: await record(it.world, it.call), moves, windows, call: it.call }
   }
-  const selling = { def: { name: 'work' }, periodMs: HOUR_MS } as Call['endpoint']
+  const selling = { owner: OWNER, def: { name: 'work' }, periodMs: HOUR_MS } as Call['endpoint']
 
   it('keeps the answer while its payment may land, an hour longer, and as long as it may be asked for', async () => {
     const { answer, moves } = await recorded({})
@@ -95,6 +115,18 @@ describe('recording', () => {
     // Four bytes are as many as may be kept.
     expect({ ...kept, answer: kept.answer?.body.toString() }).toEqual({ ...TOLD, answer: 'paid' })
   })
+
+  it.each([
+    ['with a key', SECRET, 300, 500],
+    ['without a key', undefined, 300, 300],
+    ['without a key, while its outcome is in doubt, where none is kept,', undefined, 0, 120_000],
+  ])(
+    'keeps the answer of a call %s for as long as it may be asked for',
+    async (_, key, keepAnswersMs, ms) => {
+      const { moves } = await recorded({ key }, undefined, 'recorded', { keepAnswersMs })
+      expect(moves).toMatchObject([{ claimTtlMs: moves[0]!.paymentTtlMs + ms }])
+    },
+  )
 
   it('takes no payment for longer than Algorand lets it live', async () => {
     const read = { txId: 'TX', firstValid: 1n, lastValid: 5_000n } as Call['read']
@@ -178,6 +210,7 @@ describe('recovery', () => {
     readonly resolved?: Resolved | Error
     readonly confirmOnChain?: boolean
     readonly credit?: unknown
+    readonly keepAnswersMs?: number
     readonly call?: Partial<Call>
     readonly onSettle?: () => void
     readonly subscriptions?: Pick<SubscriptionStore, 'putIfAbsent'>
@@ -185,11 +218,12 @@ describe('recovery', () => {
 
   async function recovered({ landing = 'unknown', says = 'unknown', resolved = 'completed', ...rest }: Case) {
     const verdicts: ResolveMove['verdict'][] = []
-    const { credit = { runs: 1 }, confirmOnChain = false } = rest
+    const keptMs: number[] = []
+    const { credit = { runs: 1 }, confirmOnChain = false, keepAnswersMs = 300 } = rest
     const timeline = new Timeline()
     const { seen, world, call } = scene({ recorded: { answer: kept, payment }, ...rest.call }, {
       clock: clockOf(timeline),
-      rules: { retentionMs: 500, confirmOnChain, credit, timeouts: DEFAULT_TIMEOUTS },
+      rules: { retentionMs: 500, keepAnswersMs, confirmOnChain, credit, timeouts: DEFAULT_TIMEOUTS },
       chain: {
         lookup: async () =>
           [landing]
@@ -206,8 +240,9 @@ describe('recovery', () => {
         },
       },
       store: {
-        resolve: async ({ verdict }: ResolveMove) => {
+        resolve: async ({ verdict, retentionMs }: ResolveMove) => {
           verdicts.push(verdict)
+          keptMs.push(retentionMs)
           if (resolved instanceof Error) throw resolved
           return resolved
         },
@@ -219,7 +254,7 @@ describe('recovery', () => {
       waitedMs = timeline.nowMs
     })
     await timeline.run(HOUR_MS, () => waitedMs !== undefined)
-    return { answer: await recovering, waitedMs, verdicts, seen, call }
+    return { answer: await recovering, waitedMs, verdicts, keptMs, seen, call, world }
   }
 
   it.each<[string, Case, string, string[]]>([
@@ -283,7 +318,12 @@ describe('recovery', () => {
   describe('of a window that was sold', () => {
     const window = { key: 'svc_key', expiresAtMs: NOW_MS + HOUR_MS, callsLeft: 3 }
     const sold = seal({ ...TOLD, answer: ANSWER, window } as never, SECRET, 'claim', random)
-    const selling = { def: { name: 'work' }, terms: { requirements: () => ({}) }, periodMs: HOUR_MS }
+    const selling = {
+      owner: OWNER,
+      def: { name: 'work' },
+      terms: { requirements: () => ({}) },
+      periodMs: HOUR_MS,
+    }
 
     async function recoveredSale(isDown: boolean) {
       const done: string[] = []
@@ -294,7 +334,7 @@ describe('recovery', () => {
           putIfAbsent: (id, { endpoint, expiresAtMs, callsLeft }) => {
             if (isDown) throw new Error('down')
             expect([id, endpoint, expiresAtMs, callsLeft]).toEqual([
-              keyId('SELLER', 'svc_key'),
+              windowId(OWNER, 'svc_key'),
               'work',
               window.expiresAtMs,
               3,
@@ -334,6 +374,14 @@ describe('recovery', () => {
     expect(none).toMatchObject({ answer: 'found', seen: { settled: 0, given: [] } })
   })
 
+  it('speaks of the earlier payment while it is open, also where the store is silent, and of its own afterwards', async () => {
+    const other = { txId: 'OTHER', payer: 'PAYER' } as Call['read']
+    const silent = await recovered({ landing: 'absent', resolved: new Error('down'), call: { read: other } })
+    expect([silent.answer, silent.call.txId]).toEqual(['storeDown', 'TX'])
+    const dead = await recovered({ landing: 'absent', resolved: 'opened', call: { read: other } })
+    expect([dead.answer, dead.call.txId]).toEqual(['absent', 'OTHER'])
+  })
+
   it('settles nothing whose answer was not kept: that would be a charge for an answer that nobody has', async () => {
     const { answer, seen } = await recovered({
       says: 'settled',
@@ -343,14 +391,23 @@ describe('recovery', () => {
   })
 
   it('gives the payer of what it found its credit back, and one run more', async () => {
-    const { seen, call } = await recovered({ landing: 'found' })
-    expect(seen.given).toEqual([['SELLER:PAYER', 2, { runs: 1 }]])
+    const { seen, call, world } = await recovered({ landing: 'found' })
+    expect(seen.given).toEqual([[creditorName(world.owner, 'PAYER'), 2, { runs: 1 }]])
     expect(call.replayed).toMatchObject({ txId: 'TX', answer: { status: 200 } })
     const without = await recovered({ landing: 'found', credit: null })
     expect(without.seen.given).toEqual([])
     // The same request may be sent again and again while the store is silent.
     const silent = await recovered({ landing: 'found', resolved: new Error('down') })
     expect(silent).toMatchObject({ answer: 'found', seen: { given: [] } })
+  })
+
+  it.each([
+    ['its key', {}, 300, 500],
+    ['its payer', { key: undefined }, 300, 300],
+    ['its payer, where the seller keeps no answers: it was in doubt,', { key: undefined }, 0, 120_000],
+  ])('keeps what it found for %s', async (_, call, keepAnswersMs, ms) => {
+    const { answer, keptMs } = await recovered({ landing: 'found', call, keepAnswersMs })
+    expect({ answer, keptMs }).toEqual({ answer: 'found', keptMs: [ms] })
   })
 
   it('keeps the lease of what it took over', async () => {
@@ -362,6 +419,7 @@ describe('recovery', () => {
 
 describe('a window whose storing stands still, while another process stores it and sells a call of it', () => {
   const endpoint = {
+    owner: OWNER,
     def: { name: 'work', subscription: { calls: 4 } },
     terms: { requirements: () => ({}) },
     periodMs: HOUR_MS,

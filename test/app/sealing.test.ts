@@ -3,9 +3,12 @@ import { createDecipheriv, hkdfSync } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import type { ReplayedAnswer } from '../../src/app/charge/call-record.js'
 import type { ChargeDeps } from '../../src/app/charge/charge-deps.js'
-import { bodyHash, claimName, seal, unseal } from '../../src/app/charge/claim-name-and-seal.js'
-import { keyId, newKey, windowsNow } from '../../src/app/charge/subscription-key.js'
+import { claimName, endpointOwner, ownerOf, windowId } from '../../src/app/charge/owners.js'
+import { seal, unseal } from '../../src/app/charge/sealed-answers.js'
+import { newKey, windowsNow } from '../../src/app/charge/subscription-key.js'
+import { MAINNET, type NetworkFacts, TESTNET } from '../../src/domain/network.js'
 import { systemRandom } from '../../src/ports/random.js'
+import { OWNER } from '../support/one-call.js'
 
 const KEY = 'a key of more than sixteen characters'
 const KEPT: ReplayedAnswer = {
@@ -75,22 +78,30 @@ describe('a kept answer', () => {
 })
 
 describe('the name of a claim', () => {
-  const parts = ['SELLER', 'work', 'payer:PAYER', KEY] as const
-
-  it('is of the seller, the endpoint, the scope and the key, and shows none of them', () => {
+  it('is of the owner, of who asks and of the key, and shows none of them', () => {
+    const parts = [OWNER, ['payer', 'PAYER'], KEY] as const
     const name = claimName(...parts)
     expect(name).toMatch(/^[\w-]{43}$/)
-    for (const at of parts.keys()) {
-      const other = parts.map((part, place) => (place === at ? `${part}.` : part))
-      expect(claimName(...(other as unknown as typeof parts))).not.toBe(name)
-    }
+    expect(claimName(`${OWNER}.`, parts[1], KEY)).not.toBe(name)
+    expect(claimName(OWNER, ['payer', 'OTHER'], KEY)).not.toBe(name)
+    expect(claimName(OWNER, parts[1], `${KEY}.`)).not.toBe(name)
     // What ends one part does not begin the next.
-    expect(claimName('A', 'BC', '', '')).not.toBe(claimName('AB', 'C', '', ''))
+    expect(claimName('A', ['BC'], '')).not.toBe(claimName('AB', ['C'], ''))
+    expect(claimName('A', ['B', 'C'], '')).not.toBe(claimName('A', ['B'], 'C'))
   })
 
-  it('goes with a hash of the body that white space and order do not change', () => {
-    expect(bodyHash({ b: [1, 2], a: null })).toBe(bodyHash(JSON.parse('{ "a": null, "b": [1, 2] }')))
-    expect(bodyHash({ b: [2, 1], a: null })).not.toBe(bodyHash({ b: [1, 2], a: null }))
+  it('is of one agent of one seller on one network, and of one endpoint', () => {
+    const owner = (network: NetworkFacts, payTo: string, handle: string, endpoint: string) =>
+      endpointOwner(ownerOf(network, payTo, handle), endpoint)
+    const one = owner(TESTNET, 'S', 'weather', 'ask')
+    expect(owner(TESTNET, 'S', 'weather', 'ask')).toBe(one)
+    for (const other of [
+      owner(MAINNET, 'S', 'weather', 'ask'),
+      owner(TESTNET, 'T', 'weather', 'ask'),
+      owner(TESTNET, 'S', 'legal', 'ask'),
+      owner(TESTNET, 'S', 'weather', 'tell'),
+    ])
+      expect(other).not.toBe(one)
   })
 })
 
@@ -106,9 +117,9 @@ describe('the key of a window', () => {
     const key = newKey({ random } as unknown as ChargeDeps)
     expect(asked).toEqual([32])
     expect(key).toBe(`svc_${Buffer.alloc(32, 251).toString('base64url')}`)
-    expect(keyId('SELLER', key)).toMatch(/^[\w-]{43}$/)
-    expect(keyId('ANOTHER', key)).not.toBe(keyId('SELLER', key))
-    expect(keyId('SELLER', `${key}.`)).not.toBe(keyId('SELLER', key))
+    expect(windowId(OWNER, key)).toMatch(/^[\w-]{43}$/)
+    expect(windowId('ANOTHER', key)).not.toBe(windowId(OWNER, key))
+    expect(windowId(OWNER, `${key}.`)).not.toBe(windowId(OWNER, key))
   })
 
   it('is counted by the time of the store, where it has one', async () => {

@@ -70,6 +70,7 @@ function scene({ says = UNCLEAR, landing = 'unknown', ...trouble }: Trouble) {
     ...(!trouble.isUnread && { read, payer: 'PAYER', txId: 'TX' }),
     held: true,
     hold: { token: 'token', slot: 'PAYER' },
+    request: { caller: { gone: () => false } },
   } as unknown as Call
   /** What the effect answers, and after how many milliseconds. */
   const ended = async <T>(effect: (world: ChargeDeps, call: Call) => Promise<T>) => {

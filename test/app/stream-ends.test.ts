@@ -3,13 +3,22 @@ import { describe, expect, it } from 'vitest'
 import { Timeline } from '../../simulation/kernel/timeline.js'
 import { memoryChargeStore } from '../../src/adapters/memory/charge-store.js'
 import type { ReplayedAnswer } from '../../src/app/charge/call-record.js'
-import { unseal } from '../../src/app/charge/claim-name-and-seal.js'
 import { closeCall, giveBack } from '../../src/app/charge/close-call.js'
 import { leasesIn } from '../../src/app/charge/leases.js'
 import { pendingCloses } from '../../src/app/charge/pending-moves.js'
 import type { StreamSource } from '../../src/app/charge/render-stream.js'
+import { unseal } from '../../src/app/charge/sealed-answers.js'
 import type { ChargeStore, RecordMove } from '../../src/ports/charge-store.js'
-import { HOLD, PAYMENT, REQUIREMENTS, type Scene, SECRET, scene, UUID } from '../support/charge-fixture.js'
+import {
+  HOLD,
+  OWNED,
+  PAYMENT,
+  REQUIREMENTS,
+  type Scene,
+  SECRET,
+  scene,
+  UUID,
+} from '../support/charge-fixture.js'
 import { clockOf } from '../support/virtual-clock.js'
 
 const DOWN = new Error('down')
@@ -38,11 +47,11 @@ function streaming(given: Scene = {}) {
   const it = scene({
     ...given,
     rules: { ...REPLAY, ...given.rules },
-    request: { payment: PAYMENT, idempotencyKey: SECRET },
+    request: { payment: PAYMENT, idempotencyKey: SECRET, ...given.request },
     call: {
       hold: HOLD,
       held: true,
-      secret: SECRET,
+      owned: OWNED,
       requirements: REQUIREMENTS,
       answer: { status: 200, headers: {}, body: '' },
       source: stream.source,
@@ -143,6 +152,131 @@ describe('the stream of a charged call', () => {
       pending,
       inFlight: 0,
     })
+  })
+})
+
+describe('what is kept of the stream of a charged call', () => {
+  const RELEASE = { idempotency: { onLostResponse: 'release' } } as const
+  const UNKEPT = { keepAnswersMs: 0 } as const
+  /** The hundred rounds of the payment, and an hour. */
+  const PAYMENT_LIFE_MS = 100 * 4_000 + 3_600_000
+  const UNKEYED: Scene = {
+    request: { idempotencyKey: undefined },
+    call: { owned: { ...OWNED, answerName: undefined } },
+  }
+
+  type Ending = 'arrived' | 'lost' | 'cut'
+
+  /** Its caller takes all of it, is gone when all of it was sent, or goes after the first chunk. */
+  async function closed(ending: Ending, rules: Scene['rules'], given: Scene) {
+    let isGone = false
+    let hangUp = () => {}
+    const onGone = (listener: () => void) => {
+      hangUp = listener
+      return () => {}
+    }
+    let end: (arrived: boolean) => void = () => {}
+    const onEnd = (listener: typeof end) => {
+      end = listener
+    }
+    const request = { ...given.request, caller: { gone: () => isGone, onGone, onEnd } } as never
+    const { world, call, inFlight, seen } = streaming({ ...given, rules: { ...REPLAY, ...rules }, request })
+    closeCall(world, call, 'settled', inFlight)
+    const chunks = call.answer!.stream!.chunks[Symbol.asyncIterator]()
+    expect(Buffer.from((await chunks.next()).value).toString()).toBe('one')
+    isGone = ending !== 'arrived'
+    if (ending === 'cut') hangUp()
+    else for (let done = false; !done; ) done = (await chunks.next()).done === true
+    end(ending === 'arrived')
+    await new Promise(resolve => setImmediate(resolve))
+    expect({ closes: seen.closes.length, inFlight: seen.inFlight }).toEqual({ closes: 1, inFlight: 0 })
+    const { how, retentionMs, answerName, answer } = seen.closes[0]!
+    return { how, answerName, retentionMs, body: answer && (bodyIn(answer) ?? 'not kept') }
+  }
+
+  const forKey = (body: string) => ({ how: 'complete', answerName: undefined, retentionMs: 500, body })
+  const forPayer = (retentionMs: number, body: string) => ({
+    how: 'complete',
+    answerName: undefined,
+    retentionMs,
+    body,
+  })
+  const forfeited = (body: string) => ({
+    how: 'forfeit',
+    answerName: 'own',
+    retentionMs: PAYMENT_LIFE_MS,
+    body,
+  })
+  const GONE = { how: 'forfeit', answerName: undefined, body: undefined }
+
+  it.each<[string, Scene['rules'], Scene, Record<Ending, object>]>([
+    [
+      'without a key, all of it for its payer, until that had it',
+      {},
+      UNKEYED,
+      {
+        arrived: forPayer(120_000, 'onetwo'),
+        lost: forPayer(PAYMENT_LIFE_MS, 'onetwo'),
+        cut: forPayer(PAYMENT_LIFE_MS, 'not kept'),
+      },
+    ],
+    [
+      'without a key, nothing where the seller keeps none',
+      UNKEPT,
+      UNKEYED,
+      { arrived: GONE, lost: GONE, cut: GONE },
+    ],
+    [
+      'with a key, all of it for that',
+      UNKEPT,
+      {},
+      { arrived: forKey('onetwo'), lost: forKey('onetwo'), cut: forKey('not kept') },
+    ],
+    [
+      'with a key that a lost answer frees, under the name of its payment',
+      RELEASE,
+      {},
+      { arrived: forKey('onetwo'), lost: forfeited('onetwo'), cut: forfeited('not kept') },
+    ],
+    [
+      'with a key that a lost answer frees, nothing where the seller keeps none without a key',
+      { ...RELEASE, ...UNKEPT },
+      {},
+      { arrived: forKey('onetwo'), lost: GONE, cut: GONE },
+    ],
+    [
+      'of a task, all of it',
+      { ...RELEASE, ...UNKEPT },
+      { request: { idempotencyKey: undefined, task: 'id' } },
+      { arrived: forKey('onetwo'), lost: forKey('onetwo'), cut: forKey('not kept') },
+    ],
+    [
+      'without a key, that it was too large',
+      { answerBytesMax: 5 },
+      UNKEYED,
+      { arrived: forPayer(120_000, 'not kept'), lost: forPayer(PAYMENT_LIFE_MS, 'not kept') } as never,
+    ],
+  ])('is, %s', async (_, rules, given, ends) => {
+    for (const [ending, kept] of Object.entries(ends))
+      expect(await closed(ending as Ending, rules, given), ending).toMatchObject(kept)
+  })
+})
+
+describe('a stream that nobody may ask for again', () => {
+  const UNKEYED = { request: { idempotencyKey: undefined } }
+
+  it.each<[string, Scene]>([
+    ['whose seller keeps no answers without a key', { ...UNKEYED, rules: { keepAnswersMs: 0 } }],
+    [
+      'that a window covered, without a key',
+      { ...UNKEYED, call: { held: false, hold: undefined, owned: undefined, read: undefined } },
+    ],
+  ])('is not collected in memory: a call %s', async (_, given) => {
+    const { world, call, inFlight, seen } = streaming(given)
+    closeCall(world, call, 'settled', inFlight)
+    for await (const _chunk of call.answer!.stream!.chunks);
+    seen.end!(true)
+    expect(await call.streamEnd).toEqual({ brokenBy: undefined, bytes: undefined })
   })
 })
 

@@ -318,6 +318,7 @@ function doubting() {
   const lookedUp: string[] = []
   const moves: ResolveMove[] = []
   const dropped: unknown[] = []
+  const decided: (readonly [string, boolean])[] = []
   const inDoubt = paymentsInDoubt({
     chain: {
       round: async () => world.round,
@@ -336,17 +337,18 @@ function doubting() {
     },
     logger: { ...SILENT, info: fields => void dropped.push(fields) },
     clock: clockOf(timeline),
+    onDecided: (txId, landed) => decided.push([txId, landed]),
   })
   const add = (txId: string, more: Partial<Hold> = { claim: { name: txId, bodyHash: 'hash' } }) => {
     const payment = { txId, firstValid: LAST_VALID - 20n, lastValid: LAST_VALID }
     inDoubt.add({ ...hold(txId), payment: 'its own', ...more }, payment)
   }
-  return { timeline, world, lookedUp, moves, dropped, inDoubt, add }
+  return { timeline, world, lookedUp, moves, dropped, decided, inDoubt, add }
 }
 
 describe('a payment in doubt', () => {
   it('is not looked up before its last valid round has passed, and ends once the chain says that it never landed', async () => {
-    const { timeline, world, lookedUp, moves, dropped, add } = doubting()
+    const { timeline, world, lookedUp, moves, dropped, decided, add } = doubting()
     add('one')
     await timeline.run(60_000)
     world.round = undefined
@@ -361,23 +363,24 @@ describe('a payment in doubt', () => {
     expect(moves).toEqual([
       { ...hold('one'), claim, txId: 'one', verdict: 'dead', retentionMs: 0, leaseMs: 1 },
     ])
-    expect([dropped, timeline.isEmpty]).toEqual([[{ txId: 'one' }], true])
+    expect([dropped, decided, timeline.isEmpty]).toEqual([[{ txId: 'one' }], [['one', false]], true])
   })
 
   it.each(['found', 'absent'] as const)(
     'that is %s is over, and nothing was dropped where it landed or another call has its claim',
     async landing => {
-      const { timeline, world, lookedUp, moves, dropped, add } = doubting()
+      const { timeline, world, lookedUp, moves, dropped, decided, add } = doubting()
       Object.assign(world, { round: LAST_VALID + 1n, landing, resolved: 'moved' })
       add('one')
       await timeline.run(600_000)
       expect([lookedUp, dropped, timeline.isEmpty]).toEqual([['one at 30 s'], [], true])
       expect(moves).toHaveLength(landing === 'found' ? 0 : 1)
+      expect(decided).toEqual([['one', landing === 'found']])
     },
   )
 
   it('of which nothing is known keeps its answer, and is asked for ever more rarely, for about an hour', async () => {
-    const { timeline, world, lookedUp, moves, add } = doubting()
+    const { timeline, world, lookedUp, moves, decided, add } = doubting()
     add('one')
     for (let atMs = 0; atMs < 7_200_000; atMs += 3_000) {
       world.round = LAST_VALID + 1n + BigInt(atMs / 3_000)
@@ -385,7 +388,7 @@ describe('a payment in doubt', () => {
     }
     const times = [30, 90, 210, 450, 930, 1_890, 3_810]
     expect(lookedUp).toEqual(times.map(at => `one at ${at} s`))
-    expect([moves, timeline.isEmpty]).toEqual([[], true])
+    expect([moves, decided, timeline.isEmpty]).toEqual([[], [], true])
   })
 
   it('is looked up after the one before it, however long that takes, and again where another call ended in doubt meanwhile', async () => {
@@ -427,17 +430,18 @@ describe('a payment in doubt', () => {
   })
 
   it('is one of at most 20 every half minute, and of 10,000 together; without a claim there is no answer to drop', async () => {
-    const { timeline, world, lookedUp, add } = doubting()
-    Object.assign(world, { round: LAST_VALID + 1n, landing: 'found' })
+    const { timeline, world, lookedUp, moves, add } = doubting()
+    Object.assign(world, { round: LAST_VALID + 1n, landing: 'absent' })
     add('keyless', {})
     for (let at = 0; at <= 10_000; at++) add(`payment ${at}`)
     await timeline.run(20_000_000)
     expect([lookedUp[0], lookedUp[19], lookedUp[20], lookedUp.at(-1), lookedUp.length]).toEqual([
-      'payment 0 at 30 s',
-      'payment 19 at 30 s',
-      'payment 20 at 60 s',
-      'payment 9999 at 15000 s',
+      'keyless at 30 s',
+      'payment 18 at 30 s',
+      'payment 19 at 60 s',
+      'payment 9998 at 15000 s',
       10_000,
     ])
+    expect(moves).toHaveLength(9_999)
   })
 })

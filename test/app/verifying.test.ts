@@ -40,7 +40,9 @@ describe('a payment', () => {
   it('is asked about with our requirements, and names its payer where we cannot', async () => {
     const unreadable = await verified({ paid: 'unreadable' })
     expect(unreadable).toMatchObject({ answer: 'verified', call: { payer: 'PAYER', refusal: undefined } })
-    expect(unreadable.verified).toEqual([[unreadable.call.payload, unreadable.call.requirements]])
+    expect(unreadable.verified).toEqual([[unreadable.call.payload, unreadable.call.requirements, undefined]])
+    const sponsored = await verified({ paid: { sponsor: 'SPONSOR' } })
+    expect(sponsored.verified).toEqual([[sponsored.call.payload, sponsored.call.requirements, 'SPONSOR']])
     const named = await verified({ paid: {}, says: { verdict: 'valid', payer: 'ANOTHER' } })
     expect(named.call.payer).toBe('PAYER')
   })

@@ -1,24 +1,23 @@
 /** The calls of a window that has a count, through the whole machine: taken, counted, given back, and a store that is silent. */
 import { describe, expect, it } from 'vitest'
+import { sharedWindows } from '../../simulation/stores/shared-windows.js'
 import { entitle } from '../../src/app/charge/effects/entitle.js'
 import { record } from '../../src/app/charge/effects/record.js'
 import { validate } from '../../src/app/charge/effects/validate.js'
+import { windowId } from '../../src/app/charge/owners.js'
 import type { WindowMove } from '../../src/app/charge/pending-moves.js'
-import { keyId } from '../../src/app/charge/subscription-key.js'
 import { createCharge } from '../../src/app/charge/walk-charge-machine.js'
 import type { Handler } from '../../src/domain/endpoint.js'
 import { SvcError } from '../../src/domain/errors.js'
-import type { SubscriptionStore, TakeMove } from '../../src/ports/subscriptions.js'
-import { type Given, oneCall, SELLER, START_MS } from '../support/one-call.js'
+import type { CountingSubscriptionStore, TakeMove } from '../../src/ports/subscriptions.js'
+import { type Given, OWNER, oneCall, START_MS } from '../support/one-call.js'
 
 const KEY = 'svc_key'
-const ID = keyId(SELLER, KEY)
+const ID = windowId(OWNER, KEY)
 const HOUR_MS = 3_600_000
 const TIMEOUT_MS = 10_000
 const LEASE_MS = 15_000
 const DOWN = () => Promise.reject(new Error('down'))
-
-type Counting = Required<SubscriptionStore>
 
 interface Scene {
   readonly calls?: number | undefined
@@ -26,7 +25,7 @@ interface Scene {
   readonly left?: number | null
   readonly handler?: Handler
   /** Replaces moves of the store. */
-  readonly store?: (store: Counting) => Partial<Counting>
+  readonly store?: (store: CountingSubscriptionStore) => Partial<CountingSubscriptionStore>
   readonly given?: Given
 }
 
@@ -48,10 +47,11 @@ function windowed({ calls = 5, left = 3, handler = () => 'work', store, given }:
       ...given?.world,
     },
   })
-  const windows = it.world.subscriptions as Counting
+  // One that outlives the process, as a store that can be silent does.
+  const windows = sharedWindows(it.world.clock.now)
   const expiresAtMs = START_MS + HOUR_MS
   void windows.putIfAbsent(ID, { endpoint: 'work', expiresAtMs, ...(left !== null && { callsLeft: left }) })
-  if (store) Object.assign(it.world, { subscriptions: { ...windows, ...store(windows) } })
+  Object.assign(it.world, { subscriptions: { ...windows, ...store?.(windows) } })
   let busy = 0
   const inFlight = { enter: () => void busy++, leave: () => void busy-- }
   const charge = createCharge(it.world, [], inFlight)

@@ -21,7 +21,7 @@ import { svc } from '../cli/run.js'
 import { ask, openSeller, pay, type Seller, signFor } from '../support/seller.js'
 import { pathTo, recoveredPath, replayedPath } from './calls.js'
 
-const KEY = { 'idempotency-key': 'a-key-that-cannot-be-guessed' }
+const KEY = { 'idempotency-key': 'a-random-key-that-cannot-be-guessed' }
 const NOTHING_LISTENS = 'http://127.0.0.1:9'
 const work = defineEndpoint({ name: 'work', price: '$0.01', handler: () => ({ done: true }) })
 const other = defineEndpoint({ name: 'other', price: '$0.01', handler: () => ({ done: true }) })
@@ -67,7 +67,11 @@ beforeAll(async () => {
   const metrics = await (await fetch(`${seller.url}/metrics`)).text()
   expect(metrics).toMatch(/^svc_settled_total 4$/m)
   expect(metrics).toMatch(/^svc_settled_usd_total 0\.04$/m)
-  await vi.waitFor(async () => expect(await linesOf('seller')).toHaveLength(seller.ended.length + 1))
+  await vi.waitFor(async () =>
+    expect(await linesOf('seller')).toHaveLength(
+      seller.ended.filter(({ charged }) => charged !== 'no').length + 1,
+    ),
+  )
   lines = [await linesOf('seller'), await linesOf('replica')]
 }, 30_000)
 afterAll(async () => {
@@ -171,7 +175,7 @@ const unsettledPath = (path: readonly string[]) => pathTo('unsettled', path.slic
 const PLANTED: readonly (readonly [what: string, change: Change, findings: readonly Finding[]])[] = [
   ['a missing run', runs => runs.toSpliced(settledIn(runs), 1), ['unexplained_transaction']],
   ['a doubled run', runs => runs.toSpliced(settledIn(runs), 0, runs[settledIn(runs)]!), ['doubled_line']],
-  ['a doubled run that charged nothing', runs => [...runs, runs.find(is('quoted'))!], []],
+  ['a doubled replay', runs => [...runs, runs.findLast(is('replayed'))!], []],
   ['another amount', editing({ amount: '20000' }), ['wrong_amount']],
   ['no amount', editing({ amount: undefined }), ['wrong_amount']],
   ['another asset', editing({ asset: '1' }), ['wrong_asset']],
@@ -214,10 +218,10 @@ const PLANTED: readonly (readonly [what: string, change: Change, findings: reado
   ],
   ['one rewritten as a later replay', editing(replay(), recoveredIn), ['unbooked_transaction']],
   ['two runs that changed places', runs => [runs[1]!, runs[0]!, ...runs.slice(2)], []],
-  ['the first runs cut off', runs => runs.slice(2), ['unexplained_transaction']],
+  ['the first run cut off', runs => runs.slice(1), ['unexplained_transaction']],
   [
     'the last runs cut off',
-    runs => runs.slice(0, 2),
+    runs => runs.slice(0, 1),
     ['unexplained_transaction', 'unexplained_transaction', 'settled_in_doubt'],
   ],
 ]

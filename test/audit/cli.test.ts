@@ -8,10 +8,12 @@ import { createMachine } from 'xstate'
 import { algodClient } from '../../src/adapters/algorand/node-clients.js'
 import { algorandPaymentSigner } from '../../src/adapters/algorand/payment-signer.js'
 import { signingKey } from '../../src/adapters/algorand/signing-keys.js'
+import { numberedLine } from '../../src/adapters/journal/journal-lines.js'
 import { TESTNET } from '../../src/domain/network.js'
 import { defineEndpoint } from '../../src/index.js'
 import { svc } from '../cli/run.js'
 import { ask, challengeIn, openSeller, pay, type Seller } from '../support/seller.js'
+import { callOn, pathTo } from './calls.js'
 
 describe('svc machines', () => {
   it('lists the five', async () => {
@@ -97,7 +99,8 @@ describe('svc audit', () => {
   }
 
   async function written(): Promise<string[]> {
-    const complete = (text: string) => text.split('\n').length === seller.ended.length + 2
+    const charges = seller.ended.filter(({ charged }) => charged === 'yes').length
+    const complete = (text: string) => text.split('\n').length === charges + 2
     await expect.poll(async () => complete(await readFile(join(folder, 'runs.jsonl'), 'utf8'))).toBe(true)
     return (await readFile(join(folder, 'runs.jsonl'), 'utf8')).split('\n')
   }
@@ -107,9 +110,28 @@ describe('svc audit', () => {
   it('finds nothing in an honest journal, and sums it up by day and endpoint', async () => {
     const { code, stdout, stderr } = await svc(['audit', await journalWith(same => same), ...PERIOD], env)
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
-    expect(stdout).toMatch(/^runs {8}7, on 2 distinct paths$/m)
-    expect(stdout).toMatch(/^\d{4}-\d\d-\d\d {2}work {2}7 calls, 3 charged, \$0\.03$/m)
+    expect(stdout).toMatch(/^runs {8}3, on 1 distinct paths$/m)
+    expect(stdout).toMatch(/^\d{4}-\d\d-\d\d {2}work {2}3 calls, 3 charged, \$0\.03$/m)
     expect(stdout).toContain('Nothing differs.')
+  })
+
+  it('does not say that nothing differs while a payment in doubt may still land, and says until when', async () => {
+    const doubtful = (startedMs: number) => {
+      const { payer: _, ...call } = callOn(pathTo('inDoubt', []), 'inDoubt')
+      const run = { ...call, txId: 'D'.repeat(52), endpoint: 'work', startedMs }
+      return journalWith(all => {
+        const next = JSON.parse(all.at(-2)!).n + 1
+        return [...all.slice(0, -1), numberedLine(next, JSON.stringify(run)).trimEnd(), '']
+      })
+    }
+    const anHourMs = 3_600_000
+    const recent = await svc(['audit', await doubtful(Date.now()), ...PERIOD], env)
+    expect(recent.stdout).toContain(', 1 in doubt')
+    expect(recent.stdout).toMatch(
+      /so far: payments in doubt may still land\. Audit again after \d{4}-.*Z\.$/m,
+    )
+    const old = await svc(['audit', await doubtful(Date.now() - 2 * anHourMs), ...PERIOD], env)
+    expect(old.stdout).not.toContain('in doubt')
   })
 
   it('reads a running agent as well', async () => {

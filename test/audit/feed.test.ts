@@ -1,7 +1,7 @@
 /** What watching costs and what it can harm: nothing of one viewer's slowness reaches another, or any call. */
 import { describe, expect, it, vi } from 'vitest'
 import type { AuditEvents } from '../../src/adapters/audit-page/page-events.js'
-import { callOf, callOn, PAYER, pathTo, settledPath } from './calls.js'
+import { callOf, callOn, PAYER, pathTo, recoveredPath, settledPath } from './calls.js'
 import { feedOf } from './watched.js'
 
 function viewer(mayWriteMore: () => boolean = () => true) {
@@ -84,6 +84,48 @@ describe('the feed', () => {
     expect(told.filter(({ final }) => final === 'settled')).toHaveLength(50)
     expect(told.length).toBeLessThanOrEqual(110)
     expect(told.at(-1)!.id).toBe('call-999')
+    feed.close()
+  })
+
+  it('tells when the chain has decided a payment in doubt, or another call has booked it', () => {
+    vi.useFakeTimers()
+    const feed = feedOf()
+    const doubtful = (number: number, txId: string) => ({
+      ...callOn(pathTo('inDoubt', []), 'inDoubt', number),
+      txId,
+    })
+    const watching = viewer()
+    feed.join(watching)
+    for (const [number, txId] of ['LANDED', 'DEAD', 'BOOKED', 'OPEN'].entries())
+      feed.ended(doubtful(number, txId))
+    vi.advanceTimersByTime(250)
+    expect(watching.told('totals').at(-1)).toMatchObject({ inDoubt: 4 })
+    feed.decided!('LANDED', true)
+    feed.decided!('DEAD', false)
+    feed.decided!('UNKNOWN', true)
+    // Not told yet: it comes with its decision.
+    feed.ended(doubtful(4, 'LATE'))
+    feed.decided!('LATE', true)
+    feed.ended({ ...callOn(recoveredPath, 'replayed', 5), txId: 'BOOKED' })
+    vi.advanceTimersByTime(250)
+    expect(watching.told('decided')).toEqual([
+      [
+        { number: 0, landed: true },
+        { number: 1, landed: false },
+        { number: 2, landed: true },
+      ],
+    ])
+    expect(watching.told('totals').at(-1)).toMatchObject({ inDoubt: 1, calls: 6 })
+    const late = viewer()
+    feed.join(late)
+    expect(
+      late
+        .told('runs')
+        .flat()
+        .map(({ landed }) => landed),
+    ).toEqual([true, false, true, undefined, true, undefined])
+    expect(late.told('decided')).toEqual([])
+    vi.useRealTimers()
     feed.close()
   })
 

@@ -16,7 +16,7 @@ import {
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { olderFiles } from '../../src/adapters/journal/journal-file.js'
+import { numberedLine } from '../../src/adapters/journal/journal-lines.js'
 import {
   type JournalPiece,
   pieceOf,
@@ -24,11 +24,12 @@ import {
   readJournals,
   readPieces,
 } from '../../src/adapters/journal/journal-reader.js'
+import { olderFiles } from '../../src/adapters/journal/journal-rotation.js'
 import { type JournalOptions, journal } from '../../src/adapters/journal/journal-writer.js'
 import { defineEndpoint } from '../../src/index.js'
 import { silentLogger } from '../../src/ports/logger.js'
 import { openSeller, pay } from '../support/seller.js'
-import { callOf, callOn, HEADER, settledPath } from './calls.js'
+import { callOn, HEADER, settledPath } from './calls.js'
 
 let folder: string
 let path: string
@@ -53,6 +54,8 @@ async function read(pieces: AsyncIterable<JournalPiece> = readJournal(path)) {
   return all
 }
 
+/** A call that has a line of its own: it charged. */
+const callOf = (number: number) => callOn(settledPath, 'settled', number)
 const WHOLE = { lost: 0, unreadable: 0, flaws: [] }
 const idsOf = (count: number) => Array.from({ length: count }, (_, number) => `call-${number}`)
 
@@ -88,7 +91,7 @@ describe('a journal', () => {
   })
 
   it('is set aside under rising numbers, whole lines each, nothing lost, read as one', async () => {
-    const writing = opened({ bytesMax: 4_000 })
+    const writing = opened({ bytesMax: 48_000 })
     for (let number = 0; number < 60; number++) {
       writing.ended(callOf(number))
       await vi.waitFor(async () => expect((await read()).ids).toHaveLength(number + 1), { interval: 5 })
@@ -97,7 +100,7 @@ describe('a journal', () => {
     const files = [...olderFiles(path), path]
     expect(files.length).toBeGreaterThan(5)
     expect(files[0]).toBe(join(folder, 'runs.000001.jsonl'))
-    for (const file of files) expect((await stat(file)).size).toBeLessThan(5_000)
+    for (const file of files) expect((await stat(file)).size).toBeLessThan(6_000)
     expect(await read()).toEqual({ ...WHOLE, headers: files.length, ids: idsOf(60) })
   })
 
@@ -159,7 +162,7 @@ describe('a journal', () => {
 
   it('goes on with its numbers over rotation, restarts and lines of any length', async () => {
     for (const [at, length] of [10, 70_000, 10].entries()) {
-      const writing = opened({ bytesMax: 20_000 })
+      const writing = opened({ bytesMax: 160_000 })
       writing.ended({ ...callOf(at), mismatch: 'x'.repeat(length) })
       await writing.close()
     }
@@ -345,6 +348,18 @@ describe('lines', () => {
   })
 })
 
+it('a line of a later version is unreadable, and keeps its place', async () => {
+  const before = opened()
+  before.ended(callOf(0))
+  await before.close()
+  await appendFile(path, numberedLine(2, '{"later":1}'))
+  const after = opened()
+  after.ended(callOf(1))
+  await after.close()
+  expect(await read()).toEqual({ ...WHOLE, headers: 2, ids: idsOf(2), unreadable: 1 })
+  expect((await readFile(path, 'utf8')).match(/^\{"n":\d+/gm)).toEqual(['{"n":1', '{"n":2', '{"n":3'])
+})
+
 describe('reading', () => {
   const text = [callOf(1), callOf(2), callOn(settledPath, 'settled', 3)]
     .map(call => `${JSON.stringify(call)}\n`)
@@ -369,19 +384,32 @@ describe('reading', () => {
     JSON.stringify({ ...callOf(0), startedMs: null }),
     JSON.stringify({ ...callOf(0), startedMs: 0 }).replace('"startedMs":0', '"startedMs":1e999'),
   ])('takes %s for no run', line => {
-    expect(pieceOf(`${line}\n`)).toEqual({ headers: [], runs: [], lost: 0, unreadable: 1, flaws: [] })
+    expect(pieceOf(`${line}\n`)).toEqual({
+      headers: [],
+      runs: [],
+      lost: 0,
+      unreadable: 1,
+      streams: [],
+      counts: [],
+      flaws: [],
+    })
   })
 })
 
 describe('serve({ journal })', () => {
   const work = defineEndpoint({ name: 'work', price: '$0.01', handler: () => ({ secret: 'the answer' }) })
 
-  it('keeps each ended call until the server has stopped, and no body', async () => {
+  it('keeps each call that charged, and the number of the others, until the server has stopped; and no body', async () => {
     const seller = await openSeller([work], { journal: path })
     expect((await pay(seller, `${seller.url}/work`, { body: { secret: 'the question' } })).status).toBe(200)
     await seller.close()
-    const { runs } = pieceOf(await readFile(path, 'utf8'))
-    expect(runs.map(({ id }) => id)).toEqual(seller.ended.map(({ id }) => id))
+    const { runs, counts } = pieceOf(await readFile(path, 'utf8'))
+    expect(runs.map(({ id }) => id)).toEqual([seller.ended.at(-1)!.id])
+    const { startedMs: fromMs } = seller.ended[0]!
+    const others = seller.ended.length - 1
+    expect(counts).toEqual([
+      expect.objectContaining({ counted: [{ endpoint: 'work', final: 'quoted', calls: others }], fromMs }),
+    ])
     expect(runs.at(-1)).toMatchObject({
       final: 'settled',
       amount: '10000',
@@ -401,14 +429,14 @@ describe('serve({ journal })', () => {
     expect(well.health).toMatchObject({ ok: true, journal: { writable: true, waiting: 0, lost: 0 } })
     expect(well.metrics).toMatch(/^svc_journal_lost_total 0$/m)
     const back = await withoutDisk()
-    await fetch(`${seller.url}/work`, { method: 'POST' })
+    await pay(seller, `${seller.url}/work`, { body: {} })
     await vi.waitFor(async () =>
       expect((await told()).health).toMatchObject({ ok: true, journal: { writable: false, waiting: 1 } }),
     )
     expect((await told()).metrics).toMatch(/^svc_journal_waiting 1$/m)
     await back()
     await seller.close()
-    expect(await read()).toMatchObject({ ...WHOLE, ids: seller.ended.map(({ id }) => id) })
+    expect(await read()).toMatchObject({ ...WHOLE, ids: [seller.ended.at(-1)!.id] })
   })
 
   it('refuses to start where the journal cannot be written or is another’s, and holds nothing then', async () => {

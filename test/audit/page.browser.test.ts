@@ -205,6 +205,27 @@ describe('the list', () => {
     expect(await shown()).toMatch(`0 of ${WAYS + 1} calls, kept since `)
   })
 
+  it('leaves the doubt when the chain has decided: the tile, the filter and the chosen call', async () => {
+    const { url, feed } = await watched()
+    feed.ended(callOn(settledPath, 'settled', 0))
+    const doubt = { ...callOn(pathTo('inDoubt', []), 'inDoubt', 1), txId: txIdOf(1) }
+    feed.ended(doubt)
+    const { page, said } = await look(url)
+    await page.locator('#chargedness').selectOption('maybe')
+    await page.locator('#run-call-1').click()
+    expect(await page.locator('#run').textContent()).toContain('in doubt: look the transaction up')
+    feed.decided!(doubt.txId, false)
+    await expect.poll(() => rows(page).count()).toBe(0)
+    await page.locator('#chargedness').selectOption('')
+    await page.locator('#run-call-1').click()
+    expect(await page.locator('#run').textContent()).toContain('never landed, and never can')
+    expect(await page.locator('#run-call-1').getAttribute('class')).toBe('row no')
+    await page.getByRole('link', { name: 'Overview' }).click()
+    await expect.poll(() => page.locator('#doubt').textContent()).toBe('0')
+    expect(await page.locator('#doubt-tile').getAttribute('class')).toContain('none')
+    expect(said).toEqual([])
+  })
+
   it('keeps its selection whatever is filtered, and Escape ends it from anywhere', async () => {
     const { url, feed } = await watched({ explorerUrl: 'https://explorer.example/tx/' })
     feed.ended(callOn(settledPath, 'settled', 1))

@@ -61,7 +61,15 @@ function audited(
   landed: readonly Transfer[] = transfersOf(runs),
   options: Partial<ReconciliationOptions> = {},
 ) {
-  const piece: JournalPiece = { headers: [HEADER], runs, lost: 0, unreadable: 0, flaws: [] }
+  const piece: JournalPiece = {
+    headers: [HEADER],
+    runs,
+    lost: 0,
+    unreadable: 0,
+    streams: [],
+    counts: [],
+    flaws: [],
+  }
   return reconcileJournal({
     journal: async function* () {
       yield piece
@@ -97,7 +105,15 @@ describe('an audit', () => {
   const [doubtful] = everyWay.filter(({ final }) => final === 'inDoubt')
   const replayed = callOn(replayedPath, 'replayed', 901)
   const recovered = callOn(recoveredPath, 'replayed', 902)
-  const denied = { ...everyWay.find(({ final }) => final === 'unsettled')!, txId: 'N'.repeat(52) }
+  /** It got as far as recording, and was told that nothing was charged. */
+  const denied = {
+    ...everyWay.find(({ final, path }) => final === 'unsettled' && path.includes('recording.recorded'))!,
+    txId: 'N'.repeat(52),
+  }
+  const refused = { ...everyWay.find(({ path }) => path.at(-1) === 'verifying.refused')!, txId: denied.txId }
+  const expired = { ...everyWay.find(({ path }) => path.at(-1) === 'delivering.expired')!, txId: denied.txId }
+  const undecided = { ...everyWay.find(({ final }) => final === 'undecided')!, txId: 'U'.repeat(52) }
+  const hourBefore = { landedMs: STARTED_MS - 3_000_000 }
   const spent = { ...everyWay.find(({ path }) => path.at(-1) === 'opening.spent')!, txId: 'P'.repeat(52) }
   const yielded = {
     ...everyWay.find(({ path }) => path.includes('settling.elsewhere'))!,
@@ -190,6 +206,21 @@ describe('an audit', () => {
       [['told_not_charged', denied.id]],
     ],
     [
+      'no call that was turned away before it could charge: anybody can present the transfer of another purchase',
+      () => audited([...charged, refused, expired], [...transfersOf(charged), transferOf(denied)]),
+      [['unexplained_transaction', denied.txId]],
+    ],
+    ...[denied, doubt, yielded].map((run): [string, () => ReturnType<typeof audited>, [string, string][]] => [
+      `no call that ended ${run.final}, where the transfer had landed before it began`,
+      () => audited([...charged, run], [...transfersOf(charged), transferOf(run, hourBefore)]),
+      [['unexplained_transaction', run.txId]],
+    ]),
+    [
+      'a call in doubt about the record of an earlier one, whose payment had landed before',
+      () => audited([...charged, undecided], [...transfersOf(charged), transferOf(undecided, hourBefore)]),
+      [['settled_in_doubt', undecided.id]],
+    ],
+    [
       'nothing of a call that was taken over: it says nothing about the charge',
       () =>
         audited(
@@ -272,6 +303,21 @@ describe('an audit', () => {
     expect(report.differences.map(({ finding }) => finding)).toContain('illegal_path')
   })
 
+  it('counts a call in doubt until the chain has decided its payment, or the payment is too old to land', async () => {
+    const endedMs = doubt.startedMs + doubt.ms
+    const doubtsIn = async (landed: readonly Transfer[], nowMs: number, run: EndedCall = doubt) => {
+      const runs = [...charged, run]
+      const report = await audited(runs, [...transfersOf(charged), ...landed], { nowMs: () => nowMs })
+      return [report.days.reduce((sum, { inDoubt }) => sum + inDoubt, 0), report.decidedByMs]
+    }
+    // A thousand rounds of four seconds, and ten minutes for clocks.
+    const decidedMs = endedMs + 4_600_000
+    expect(await doubtsIn([], endedMs + 60_000)).toEqual([1, decidedMs])
+    expect(await doubtsIn([], decidedMs - 1, { ...doubt, txId: undefined })).toEqual([1, decidedMs])
+    expect(await doubtsIn([], decidedMs)).toEqual([0, undefined])
+    expect(await doubtsIn([transferOf(doubt)], endedMs + 60_000)).toEqual([0, undefined])
+  })
+
   it('looks at a period: what lies outside is neither counted nor missed', async () => {
     const dayMs = 86_400_000
     const yesterday = { ...first!, startedMs: first!.startedMs - dayMs }
@@ -302,7 +348,15 @@ describe('an audit', () => {
       period: undefined,
       nowMs: () => charged.at(-1)!.startedMs + 3_600_000,
       journal: async function* () {
-        yield { headers: [header], runs: charged.slice(1), lost: 0, unreadable: 0, flaws: [] }
+        yield {
+          headers: [header],
+          runs: charged.slice(1),
+          lost: 0,
+          unreadable: 0,
+          streams: [],
+          counts: [],
+          flaws: [],
+        }
       },
     })
     const report = await audited(charged, transfersOf(charged), options(head))
@@ -367,6 +421,8 @@ describe('an audit', () => {
       runs: charged,
       lost: 0,
       unreadable: 0,
+      streams: [],
+      counts: [],
       flaws: [],
     }
     const journal = async function* () {

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Algodv2, makeAssetTransferTxnWithSuggestedParamsFromObject, mnemonicToSecretKey } from 'algosdk'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { EndedStream, JournalRun } from '../../src/adapters/journal/journal-lines.js'
 import { owedRefunds } from '../../src/app/reconciliation/owed-refunds.js'
 import { TESTNET } from '../../src/domain/network.js'
 import { defineEndpoint } from '../../src/index.js'
@@ -11,7 +12,7 @@ import type { EndedCall } from '../../src/ports/call-observer.js'
 import type { Transfer } from '../../src/ports/incoming-transfers.js'
 import { type Sandbox, startSandbox } from '../../src/sandbox.js'
 import { svc } from '../cli/run.js'
-import { openSeller, pay, type Seller } from '../support/seller.js'
+import { ask, openSeller, pay, type Seller, signFor } from '../support/seller.js'
 import {
   AMOUNT,
   ASSET,
@@ -46,11 +47,18 @@ const back = (txId: string, other: Partial<Transfer> = {}) =>
   payment(txId, { payer: PAY_TO, receiver: PAYER, landedMs: STARTED_MS + 60_000, ...other })
 
 /** Indexers list the transactions of an account newest first. */
-function owed(runs: readonly EndedCall[], chain: readonly Transfer[], knownRefunds?: ReadonlySet<string>) {
+function owed(
+  runs: readonly JournalRun[],
+  chain: readonly Transfer[],
+  knownRefunds?: ReadonlySet<string>,
+  streams: readonly EndedStream[] = [],
+  nowMs = STARTED_MS + 3_600_000,
+) {
   return owedRefunds({
     knownRefunds,
+    nowMs: () => nowMs,
     journal: async function* () {
-      yield { headers: [HEADER], runs, lost: 0, unreadable: 0, flaws: [] }
+      yield { headers: [HEADER], runs, lost: 0, unreadable: 0, streams, counts: [], flaws: [] }
     },
     transfers: () => ({
       async *to(receiver, asset, { fromMs, toMs }) {
@@ -160,6 +168,78 @@ describe('what is owed', () => {
   })
 })
 
+describe('a stream', () => {
+  const leaving = { ...settled, streaming: true } as const
+  const end = (other: Partial<EndedStream> = {}) => ({ stream: leaving.id, txId: leaving.txId!, ...other })
+  const window = { windowEndsMs: STARTED_MS + 86_400_000 }
+  const landed = [payment(leaving.txId!)]
+  const lists = async (
+    run: JournalRun,
+    streams: EndedStream[],
+    nowMs?: number,
+    others: JournalRun[] = [],
+  ) => {
+    const { refunds, mayBeKept, unexplained } = await owed(
+      [run, ...others],
+      landed,
+      undefined,
+      streams,
+      nowMs,
+    )
+    return [refunds, mayBeKept].map(list => list.map(({ reason }) => reason)).concat([Array(unexplained)])
+  }
+
+  it.each<[string, JournalRun, EndedStream[], string[], string[]]>([
+    ['that is leaving is not owed, and explains its payment', leaving, [], [], []],
+    ['that ended is not owed', leaving, [end()], [], []],
+    ['that the seller broke is owed', leaving, [end({ brokenBy: 'seller' })], ['stream_broken'], []],
+    ['that its caller broke is not', leaving, [end({ brokenBy: 'caller' })], [], ['stream_left']],
+    [
+      'that sold a window is listed apart, whoever broke it',
+      { ...leaving, ...window },
+      [end({ brokenBy: 'seller' })],
+      [],
+      ['window_sold'],
+    ],
+    ['of a line of an older version is owed', broken, [], ['stream_broken'], []],
+    [
+      'of a line of an audit page is owed by who broke it',
+      { ...broken, brokenBy: 'caller' },
+      [],
+      [],
+      ['stream_left'],
+    ],
+    [
+      'of another call does not count',
+      leaving,
+      [end({ stream: 'another', txId: 'X'.repeat(52), brokenBy: 'seller' })],
+      [],
+      [],
+    ],
+  ])('%s', async (_, run, streams, refunds, mayBeKept) => {
+    expect(await lists(run, streams)).toEqual([refunds, mayBeKept, []])
+  })
+
+  it('is owed where its process died with it, once no stream can last so long', async () => {
+    const hourMs = 3_600_000
+    expect(await lists(leaving, [], STARTED_MS + hourMs)).toEqual([[], [], []])
+    expect(await lists(leaving, [], STARTED_MS + 1.1 * hourMs)).toEqual([['stream_broken'], [], []])
+  })
+
+  it('that broke is not owed where the caller got the answer whole later, or the window’s key with a refusal', async () => {
+    const brokenEnd = end({ brokenBy: 'seller' })
+    expect(await lists(leaving, [brokenEnd], undefined, [whole])).toEqual([[], [], []])
+    const again = { ...leaving, id: 'again', charged: 'yes' } as const
+    expect(await lists(leaving, [brokenEnd, end({ stream: 'again' })], undefined, [again])).toEqual([
+      [],
+      [],
+      [],
+    ])
+    const refused = { ...found, txId: leaving.txId!, ...window }
+    expect(await lists(refused, [])).toEqual([[], ['window_sold'], []])
+  })
+})
+
 describe('a transfer without a note', () => {
   const later = { landedMs: STARTED_MS + 120_000 }
   const chain = [
@@ -247,6 +327,39 @@ describe('svc refunds', () => {
     expect([after.code, after.stdout]).toEqual([0, expect.stringContaining('Nothing is owed')])
     expect(after.stdout).toMatch(/^sent back {2}\$0\.01 in USDC to /m)
     expect(after.stdout).toContain(`back in  ${named}\n`)
+  })
+})
+
+describe('what anybody can put on the list', () => {
+  it('is nothing: not an invoice, and not what a sister agent sold, by presenting its payment here', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'svc-refunds-'))
+    const path = join(folder, 'runs.jsonl')
+    const sandbox = await startSandbox()
+    const sell = (price: string) => [defineEndpoint({ name: 'work', price, handler: () => ({ done: true }) })]
+    const seller = await openSeller(sell('$0.01'), { journal: path, sandbox })
+    const sister = await openSeller(sell('$50'), { sandbox })
+    sandbox.fund(sandbox.wallet.address, { usdc: 200_000_000n })
+    const sold = await signFor(sister, `${sister.url}/work`, { body: {} })
+    expect((await ask(`${sister.url}/work`, { body: {}, headers: sold })).status).toBe(200)
+    const dear = await signFor(sister, `${sister.url}/work`, { body: {} })
+    for (const headers of [sold, dear]) {
+      const answer = await ask(`${seller.url}/work`, { body: {}, headers })
+      expect(answer.status).toBeGreaterThanOrEqual(402)
+    }
+    // The same price as here, and sold there: only the chain can say so.
+    const twin = await openSeller(sell('$0.01'), { sandbox })
+    const cheap = await signFor(twin, `${twin.url}/work`, { body: {} })
+    expect((await ask(`${twin.url}/work`, { body: {}, headers: cheap })).status).toBe(200)
+    expect((await ask(`${seller.url}/work`, { body: {}, headers: cheap })).status).toBeGreaterThanOrEqual(402)
+    expect((await ask(`${sister.url}/work`, { body: {}, headers: dear })).status).toBe(200)
+    expect((await pay(seller, `${seller.url}/work`, { body: {} })).status).toBe(200)
+    for (const each of [seller, sister, twin]) await each.close()
+
+    const listed = await svc(['refunds', path, '--to', '2120-01-01'], { SVC_SANDBOX: sandbox.url })
+    expect([listed.code, listed.stdout]).toEqual([0, expect.stringContaining('Nothing is owed')])
+    expect(listed.stdout).toContain('3 more transfers arrived that no run tells of')
+    await sandbox.close()
+    await rm(folder, { recursive: true })
   })
 })
 

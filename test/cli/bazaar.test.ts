@@ -58,6 +58,25 @@ describe.concurrent('svc bazaar', () => {
     expect(stderr).toBe('The index was not read to its end: page 2 repeats what came before it.\n')
   })
 
+  it('prints what can be read beside what cannot', async () => {
+    const thrower = { toString: 1 }
+    const deep = 'a list of lists'
+    const hostile = [thrower, deep].flatMap(value => [
+      { ...ITEMS[0], accepts: [{ ...terms, network: value, amount: value, asset: value }] },
+      { ...ITEMS[0], accepts: [terms], metadata: { value }, lastUpdated: value },
+    ])
+    const items = [...hostile, ITEMS[1]]
+    const text = JSON.stringify({ items, pagination: { total: items.length } })
+    const index = await fakeNode((_, response) => {
+      response.end(text.replaceAll(`"${deep}"`, '['.repeat(20_000) + ']'.repeat(20_000)))
+    })
+    for (const flags of [[], ['--json'], ['--all'], ['--search', 'tea']]) {
+      const { code, stdout } = await svc(['bazaar', '--facilitator', index.url, ...flags])
+      expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringContaining('https://b.example/tea') })
+    }
+    await index.close()
+  })
+
   it('tells nothing found from nothing read', async () => {
     const [none, gone, misused] = await Promise.all([
       svc(['bazaar', '--search', 'gold', '--facilitator', facilitator.url]),

@@ -57,7 +57,12 @@ describe('svc call --stream', () => {
 
   it.each<[string, () => unknown, string, unknown]>([
     ['an answer that is none', () => ({ plain: true }), '{"plain":true}', { text: '{"plain":true}' }],
-    ['bytes', () => new Blob(['\u0000ä']).stream(), '\u0000ä', { bytes: 'AMOk' }],
+    [
+      'bytes',
+      () => new Blob(['\u0000ä']).stream(),
+      '\u0000ä',
+      { bytes: 'AMOk', type: 'application/octet-stream' },
+    ],
   ])('prints %s as it is', async (_, handler, text, piece) => {
     const args = await selling(handler)
     expect(await svc(args, wallet().env)).toMatchObject({ code: 0, stdout: text })

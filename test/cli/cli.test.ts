@@ -83,11 +83,33 @@ describe('svc quote', () => {
     expect(stdout).toContain(`network      testnet (${ALGORAND_TESTNET})\n`)
   })
 
+  it('says which of several entries svc call pays: the cheapest that it can', async () => {
+    const seller = await market.seller((_, shop) => {
+      const free = shop.entry({ amount: '1', scheme: 'upto' })
+      const accepts = [free, shop.entry({ amount: '30000' }), shop.entry({ amount: '20000' })]
+      return quote({ resource: { url: 'https://a.example/' }, accepts })
+    })
+    const { stdout } = await svc(['quote', seller.url])
+    const entries = stdout.split('\n\n')
+    expect(entries.map(entry => entry.includes('svc call     pays this entry'))).toEqual([false, false, true])
+    expect(entries[2]).toMatch(/^price +\$0\.02\n/)
+  })
+
   it('says what a window has', async () => {
     const window = { subscriptionPeriod: '30d', subscriptionCalls: 100 }
     const { url } = await market.seller((_, shop) => shop.challenge(shop.entry({ extra: window })))
     const { stdout } = await svc(['quote', url])
     expect(stdout).toMatch(/^price +\$0\.01\nwindow +30d, 100 calls\n/)
+  })
+
+  it('makes no text of what is none', async () => {
+    const thrower = { toString: 1 }
+    const all = { network: thrower, amount: thrower, asset: thrower, payTo: thrower, scheme: thrower }
+    const { url } = await market.seller((_, shop) =>
+      quote({ resource: { url: thrower }, accepts: [all, shop.entry({ payTo: [[]] })] }),
+    )
+    const { code, stdout } = await svc(['quote', url])
+    expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringContaining('price        $0.01\n') })
   })
 
   it('says where nothing is to be paid, and fails where there is no quote', async () => {
@@ -127,7 +149,7 @@ describe('svc call', () => {
       ['call', url, '--body', '{}', '--max-price', '0.01', '--network', 'testnet'],
       env,
     )
-    expect({ code, stdout }).toEqual({ code: 0, stdout: '{\n  "done": true\n}\n' })
+    expect({ code, stdout }).toEqual({ code: 0, stdout: '{"done":true}' })
     expect(stderr).toMatch(/price +\$0\.01\n/)
     expect(stderr).toMatch(/transaction +[A-Z2-7]{52}\n/)
     expect(spent()).toBe(PRICE)
@@ -183,7 +205,7 @@ describe('svc call', () => {
     const { code, stderr } = await svc(['call', seller.url, '--max-price', '1'])
     expect({ code, stderr }).toEqual({
       code: 2,
-      stderr: expect.stringMatching(/^svc: SVC_MNEMONIC [^\n]+ \(no_signer\)\n$/),
+      stderr: expect.stringMatching(/^svc: No wallet is given: [^\n]*SVC_MNEMONIC[^\n]* \(no_signer\)\n$/),
     })
     expect(seller.seen).toEqual([])
   })
@@ -198,18 +220,22 @@ describe('svc call', () => {
   const failing: [string, Script, string, { code: number; told: string; spent: bigint }][] = [
     ['too dear', honest, '0.009', { code: 3, told: 'price_above_max', spent: 0n }],
     ['unreadable', () => ({ status: 402 }), '1', { code: 3, told: 'unreadable_quote', spent: 0n }],
-    ['refused after payment', refusing, '1', { code: 1, told: 'call_failed', spent: 0n }],
+    ['refused after payment', refusing, '1', { code: 4, told: 'call_failed', spent: 0n }],
     ['charged without an answer', dropped, '1', { code: 4, told: 'call_failed', spent: PRICE }],
   ]
   for (const [name, script, maxPrice, { code, told, spent: amount }] of failing) {
-    it(`${name}: code ${code}, one line, and never the mnemonic`, async () => {
+    it(`${name}: code ${code}, one line for the payment and one for the error, and never the mnemonic`, async () => {
       const { env, spent } = wallet()
       const { url } = await market.seller(script)
       const run = await svc(['call', url, '--max-price', maxPrice], env)
       expect(run).toEqual({
         code,
         stdout: '',
-        stderr: expect.stringMatching(new RegExp(`^svc: [^\\n]+ \\(${told}\\)\\n$`)),
+        stderr: expect.stringMatching(
+          new RegExp(
+            `^${code === 4 ? 'payment [A-Z2-7]{52}: [^\\n]+\\n' : ''}svc: [^\\n]+ \\(${told}\\)\\n$`,
+          ),
+        ),
       })
       expect(run.stderr).not.toContain(env.SVC_MNEMONIC.split(' ').slice(0, 2).join(' '))
       expect(spent()).toBe(amount)
@@ -231,7 +257,9 @@ describe('svc call', () => {
     child.kill(signal)
     const { code, stdout, stderr } = await run
     expect({ code, stdout }).toEqual({ code: 4, stdout: '' })
-    expect(stderr).toMatch(/^svc: [^\n]+ was aborted; it may have been charged: [^\n]+ \(aborted\)\n$/)
+    expect(stderr).toMatch(
+      /^payment [^\n]+\nsvc: [^\n]+ was aborted; it may have been charged: [^\n]+ \(aborted\)\n$/,
+    )
     expect(spent()).toBe(PRICE)
   })
 
@@ -289,6 +317,29 @@ describe('svc manifest', () => {
     ])
     expect(plain.stdout).toContain('POST https://a.example/work  $0.01\n  Works\n')
     expect(JSON.parse(asJson.stdout)).toEqual(manifest)
+  })
+
+  it('makes no text of what is none', async () => {
+    const thrower = { toString: 1 }
+    const entry = { name: 'work', url: 'https://a.example/work', method: 'POST', price: '$0.01' }
+    const hostile = { ...entry, description: thrower, period: thrower, calls: thrower }
+    const manifest = {
+      name: 'A',
+      handle: 'a-a',
+      network: 'testnet',
+      payTo: 'A',
+      description: thrower,
+      version: thrower,
+    }
+    const seller = await market.seller(() => ({
+      status: 200,
+      body: JSON.stringify({ ...manifest, endpoints: [hostile, entry] }),
+    }))
+    const { code, stdout } = await svc(['manifest', new URL(seller.url).origin])
+    expect({ code, lines: stdout.match(/POST https:\/\/a\.example\/work {2}\$0\.01/g)?.length }).toEqual({
+      code: 0,
+      lines: 2,
+    })
   })
 })
 

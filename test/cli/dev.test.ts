@@ -116,6 +116,38 @@ describe('svc dev --sandbox', () => {
     expect(heard.text).not.toContain(secret)
   })
 
+  it.each(['--sandbox'])('gives the agent no wallet of the developer’s with %s', async flag => {
+    const secrets = ['SVC_MNEMONIC', 'SVC_SPONSOR_MNEMONIC', 'SVC_SUBSCRIPTION_KEY']
+    const found = `console.error('secrets: ' + ${JSON.stringify(secrets)}.filter(name => process.env[name]).join() + '.')`
+    const at = project({ 'agent.mjs': `${agentSource('mine')}\n${found}` })
+    const env = Object.fromEntries(secrets.map(name => [name, 'secret']))
+    const { heard } = dev(at, [flag, '--json'], env)
+    expect((await heard.until(/secrets: .*/))[0]).toBe('secrets: .')
+  })
+
+  it('tells of a failure once, with the developer’s own frames, and counts its repetitions', async () => {
+    const source = agentSource('mine').replace(
+      'handler: () => ({ word }),',
+      "handler: ({ body }) => { if (body.to !== 'fine') throw new Error(body.to); return { word } },",
+    )
+    const at = project({ 'agent.mjs': source })
+    const { heard } = dev(at, ['--sandbox', '--json'])
+    const { sandbox, wallet, call } = await ready(heard)
+    const env = { SVC_SANDBOX: sandbox, SVC_MNEMONIC: wallet.mnemonic }
+    const fail = (how: string) =>
+      svc(['call', call.url, '--body', JSON.stringify({ to: how }), '--max-price', '1'], env)
+    expect((await fail('as planned')).code).toBe(4)
+    const [stack] = await heard.until(/the handler of say failed:\n( {2}.*\n)+/)
+    const frames = stack.split('\n').filter(line => /^ +at /.test(line))
+    expect(frames.length).toBeGreaterThan(0)
+    for (const frame of frames) expect(frame).toContain('agent.mjs')
+    await heard.until(/the handler of say failed again in the same way, 3 times now\n/)
+    expect(heard.text.match(/Error: as planned/g)).toHaveLength(1)
+    await fail('otherwise')
+    await heard.until(/the handler of say failed:\n {2}Error: otherwise/)
+    await heard.until(/, 3 times now\n/)
+  })
+
   it('tells of each call in a line, and of a handler’s error with its stack, but not of its own questions', async () => {
     const failing = agentSource('mine').replace(
       'handler: () => ({ word }),',
@@ -135,7 +167,7 @@ describe('svc dev --sandbox', () => {
     const { sandbox, wallet, call } = offer
     const env = { SVC_SANDBOX: sandbox, SVC_MNEMONIC: wallet.mnemonic }
     const failed = await svc(['call', call.url, '--body', '{"to":"fail"}', '--max-price', '1'], env)
-    expect(failed.code).toBe(1)
+    expect(failed.code).toBe(4)
     const [stack] = await heard.until(/the handler of say failed:\n( {2}.*\n)+/)
     expect(stack).toMatch(/Error: as planned\n +at .*agent\.mjs:\d+/)
     expect(stack).not.toContain('deliver.js')

@@ -53,6 +53,33 @@ it.each(['environment', 'file'])(
   },
 )
 
+it('with a token in the environment: its servers are not limited, strangers are, and the token is seen nowhere', async () => {
+  const token = 'a-token-of-our-servers'
+  const env = { SVC_SPONSOR_MNEMONIC: sponsor.mnemonic, SVC_FACILITATOR_TOKEN: token }
+  const child = start(args('--per-minute', '1'), env)
+  onTestFinished(() => void child.kill('SIGKILL'))
+  const heard = hear(child)
+  const { url } = JSON.parse(await firstLine(child))
+  const work = defineEndpoint({ name: 'work', price: '$0.01', handler: () => ({}) })
+  const [own, stranger] = [
+    await open([work], { sandbox, facilitatorUrl: { url, token } }),
+    await open([work], { sandbox, facilitatorUrl: url }),
+  ]
+  const statusesOf = async (seller: typeof own) => {
+    const statuses = []
+    for (let time = 0; time < 3; time++)
+      statuses.push((await pay(seller, `${seller.url}/work`, { body: {} })).status)
+    return statuses
+  }
+  expect(await statusesOf(own)).toEqual([200, 200, 200])
+  expect(await statusesOf(stranger)).toEqual([200, 503, 503])
+  child.kill('SIGTERM')
+  expect(await heard.ended).toBe(0)
+  expect(heard.text).not.toContain(token)
+  const weak = await svc(args(), { ...env, SVC_FACILITATOR_TOKEN: 'short' })
+  expect([weak.code, weak.stderr]).toEqual([2, expect.stringContaining('16 visible ASCII characters')])
+})
+
 it.each([0o640, 0o604, 0o620])('refuses a file of mode %o, which others can use', async mode => {
   const path = join(folder, `sponsor-${mode}.txt`)
   await writeFile(path, sponsor.mnemonic)

@@ -28,6 +28,22 @@ export function start(args: readonly string[], env: Environment = {}, where: Whe
   return spawn(node, [MAIN, ...args], { cwd, env: { PATH: process.env.PATH, ...env } })
 }
 
+/** In a terminal of its own. `-e` passes the exit code on, `-q` keeps `script` quiet; the typescript file is of no use. */
+export function inTerminal(
+  args: readonly string[],
+  env: Record<string, string>,
+  node: string = process.execPath,
+  cwd?: string,
+): ChildProcess {
+  const words = [node, MAIN, ...args].map(word => `'${word.replaceAll("'", "'\\''")}'`)
+  // `exec`: the shell in between would hear of Ctrl-C too, and answer 130 for itself.
+  const command = `exec ${words.join(' ')}`
+  return spawn('script', ['-qefc', command, '/dev/null'], {
+    cwd,
+    env: { PATH: process.env.PATH, TERM: 'xterm', SHELL: '/bin/sh', ...env },
+  })
+}
+
 export function ended(child: ChildProcess): Promise<Ended> {
   let stdout = ''
   let stderr = ''

@@ -1,10 +1,10 @@
 /** The command line in a terminal: what moves, what Ctrl-C does. Through `script`, which every Debian has. */
-import { type ChildProcess, spawn } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { honest, marketForFile } from '../client/market.js'
 import { FETCH_TIMEOUT_MS, NODE_20, NODE_24, nodeBinary } from './nodes.js'
 import { agentSource, projectFolder } from './project-folder.js'
-import { hear, MAIN, svc } from './run.js'
+import { hear, inTerminal, MAIN, svc } from './run.js'
 
 const CTRL_C = '\x03'
 const SPINNER = /[⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏]/
@@ -14,22 +14,6 @@ const nodes: Record<string, string> = {}
 beforeAll(async () => {
   for (const version of [NODE_20, NODE_24]) nodes[version] = await nodeBinary(version)
 }, FETCH_TIMEOUT_MS)
-
-/** `-e` passes the exit code on, `-q` keeps `script` quiet; the typescript file is of no use. */
-function inTerminal(
-  args: readonly string[],
-  env: Record<string, string>,
-  node: string,
-  cwd?: string,
-): ChildProcess {
-  const words = [node, MAIN, ...args].map(word => `'${word.replaceAll("'", "'\\''")}'`)
-  // `exec`: the shell in between would hear of Ctrl-C too, and answer 130 for itself.
-  const command = `exec ${words.join(' ')}`
-  return spawn('script', ['-qefc', command, '/dev/null'], {
-    cwd,
-    env: { PATH: process.env.PATH, TERM: 'xterm', SHELL: '/bin/sh', ...env },
-  })
-}
 
 describe.each([NODE_20, NODE_24])('in a terminal, on Node %s', version => {
   it('svc dev --sandbox: the pasted lines pay, and one Ctrl-C ends everything cleanly', async () => {
@@ -46,7 +30,7 @@ describe.each([NODE_20, NODE_24])('in a terminal, on Node %s', version => {
       })
       const answer = hear(bought)
       expect(await answer.ended).toBe(0)
-      expect(answer.text).toContain('"word": "typed"')
+      expect(answer.text).toContain('"word":"typed"')
 
       child.stdin!.write(CTRL_C)
       expect(await heard.ended).toBe(0)

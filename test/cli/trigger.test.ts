@@ -52,7 +52,7 @@ describe('svc trigger', () => {
     const asked: unknown[] = []
     const listen = ({ url }: { url?: string }) => asked.push(url)
     seller.server.prependListener('request', listen)
-    const target = await targetAt(seller.url, TESTNET, { endpoint: 'echo', body: { a: 1 } })
+    const target = await targetAt(seller.url, TESTNET, { endpoint: 'echo', body: '{"a":1}' })
     seller.server.off('request', listen)
     expect(target).toEqual({ url: `${seller.url}/echo`, body: '{"a":1}' })
     expect(asked).toEqual(['/.well-known/svc.json'])

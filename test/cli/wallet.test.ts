@@ -1,15 +1,19 @@
 /** `svc wallet`: words that no argument carries, and an account that gets ready for USDC step by step. */
-import { mkdtemp, readFile, rm, stat } from 'node:fs/promises'
+import { type ChildProcess, spawn } from 'node:child_process'
+import { closeSync, openSync } from 'node:fs'
+import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { signingKey } from '../../src/adapters/algorand/signing-keys.js'
 import { MAINNET, type NetworkFacts, TESTNET } from '../../src/domain/network.js'
+import { defineEndpoint } from '../../src/index.js'
 import { type Sandbox, startSandbox } from '../../src/sandbox.js'
 import { closing } from '../support/closing.js'
 import { fakeNode } from '../support/fake-node.js'
 import { faultyNode } from '../support/faulty-node.js'
-import { ended, start, svc } from './run.js'
+import { open } from '../support/seller.js'
+import { ended, MAIN, start, svc } from './run.js'
 
 let sandbox: Sandbox
 let folder: string
@@ -176,5 +180,74 @@ describe('an account', () => {
     const node = await nodeOf(MAINNET, '{"amount":1000000,"min-balance":100000}', '{}')
     const silent = await fed(mnemonic, ['optin', '--network', 'mainnet', '--algod', node.url])
     expect([silent.code, silent.stderr]).toEqual([2, expect.stringContaining('(not_confirmed)')])
+  })
+})
+
+describe('the wallet', () => {
+  async function file(mode: number): Promise<{ address: string; path: string }> {
+    const { address, mnemonic } = await made()
+    const path = join(folder, `${address}.txt`)
+    await writeFile(path, `${mnemonic}\n`, { mode })
+    return { address, path }
+  }
+
+  /** As the shell opens it: `svc … < file`. */
+  function redirected(path: string, args: readonly string[], more: Record<string, string>) {
+    const input = openSync(path, 'r')
+    const child = spawn(process.execPath, [MAIN, ...args], {
+      env: { PATH: process.env.PATH, ...env(), ...more },
+      stdio: [input, 'pipe', 'pipe'],
+    })
+    const end = ended(child as ChildProcess)
+    closeSync(input)
+    return end
+  }
+
+  it('is a file that only its owner can use', async () => {
+    const { address, path } = await file(0o600)
+    const { stdout, stderr } = await svc(['wallet', 'address', '--wallet', path])
+    expect([stdout, stderr]).toEqual([`${address}\n`, `The 25 words come from ${path}.\n`])
+    const shared = await file(0o640)
+    for (const args of [
+      ['wallet', 'address'],
+      ['call', 'http://127.0.0.1:9/', '--max-price', '1'],
+    ])
+      expect(await svc([...args, '--wallet', shared.path])).toEqual({
+        ...{ code: 2, stdout: '' },
+        stderr: expect.stringMatching(/chmod 600 [^\n]+ \(wallet_file_unusable\)\n$/),
+      })
+  })
+
+  it('that the command line names goes before the one in the environment, and it is said which', async () => {
+    const [one, other, { mnemonic }] = await Promise.all([file(0o600), file(0o600), made()])
+    const more = { SVC_MNEMONIC: mnemonic }
+    const given = await redirected(one.path, ['wallet', 'address'], more)
+    expect([given.stdout, given.stderr]).toEqual([
+      `${one.address}\n`,
+      'The 25 words come from standard input.\n',
+    ])
+    const named = await redirected(one.path, ['wallet', 'address', '--wallet', other.path], more)
+    expect(named.stdout).toBe(`${other.address}\n`)
+    // A pipe may never end: it is read only where there are no other words.
+    const piped = await fed('nobody reads this', ['address'], more)
+    expect([piped.stdout, piped.stderr]).toEqual([
+      `${signingKey(mnemonic).address}\n`,
+      'The 25 words come from SVC_MNEMONIC.\n',
+    ])
+  })
+
+  it('pays for svc call from its file, and never from standard input', async () => {
+    const { address, path } = await file(0o600)
+    sandbox.fund(address, { usdc: 1_000_000n, optIn: true })
+    const endpoint = defineEndpoint({ name: 'work', price: '$0.01', handler: () => ({ done: true }) })
+    const { url } = await open([endpoint], { sandbox })
+    const args = ['call', `${url}/work`, '--body', '{}', '--max-price', '1']
+    const before = sandbox.balance(address).usdc!
+    expect(await redirected(path, args, {})).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('(no_signer)'),
+    })
+    expect(await svc([...args, '--wallet', path], env())).toMatchObject({ code: 0, stdout: '{"done":true}' })
+    expect(before - sandbox.balance(address).usdc!).toBe(10_000n)
   })
 })

@@ -2,7 +2,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { readIndexPage } from '../../src/domain/read-bazaar-index.js'
-import { defineEndpoint, findInBazaar, listBazaar } from '../../src/index.js'
+import { ALGORAND_TESTNET, defineEndpoint, findInBazaar, listBazaar, priceOf } from '../../src/index.js'
 import { open, pay } from '../support/seller.js'
 
 const accepts = [{ scheme: 'exact', network: 'algorand:x', amount: '10000', asset: '1', payTo: 'A' }]
@@ -27,6 +27,31 @@ describe('the index', () => {
     })
     expect(await findInBazaar('AGAIN', { facilitatorUrl })).toEqual(await listBazaar({ facilitatorUrl }))
     expect(await findInBazaar('nothing like it', { facilitatorUrl })).toEqual({ ok: true, resources: [] })
+  })
+
+  it('keeps its other entries beside one that nothing can be made of', async () => {
+    const nested = 'a list of lists'
+    const deep = '['.repeat(20_000) + ']'.repeat(20_000)
+    const thrower = { toString: 1, valueOf: 1 }
+    const fine = { resource: 'https://a.example/x', accepts }
+    const hostile = [thrower, nested, { deep: nested }].flatMap(value => [
+      { ...fine, resource: value },
+      { ...fine, lastUpdated: value, tags: [value], description: value, serviceName: value },
+      { ...fine, accepts: [{ ...accepts[0], amount: value }] },
+      { ...fine, accepts: [{ maxAmountRequired: value }] },
+      { ...fine, accepts: [{ ...accepts[0], asset: value, network: value, extra: value }] },
+      { ...fine, metadata: value },
+    ])
+    const text = JSON.stringify({ items: [fine, ...hostile, fine] }).replaceAll(`"${nested}"`, deep)
+    const fetchImpl = (async () => new Response(text)) as typeof fetch
+    const listed = await listBazaar({ facilitatorUrl: 'https://facilitator.example', fetchImpl })
+    if (!listed.ok) throw new Error(listed.error)
+    expect([listed.resources[0], listed.resources.at(-1)]).toEqual(
+      Array(2).fill({ resourceUrl: fine.resource, accepts }),
+    )
+    for (const { accepts: terms } of listed.resources) for (const entry of terms) priceOf(entry)
+    expect(JSON.stringify(listed.resources)).not.toContain('"amount":"[object')
+    expect(priceOf({ amount: '10000', asset: ['10458941'], network: ALGORAND_TESTNET })).toBeNull()
   })
 
   it('is read in each of its shapes', () => {

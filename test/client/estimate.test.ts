@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { SvcClient } from '../../src/client.js'
 import { defineEndpoint } from '../../src/index.js'
 import { open } from '../support/seller.js'
-import { ANSWER, failure, honest, marketForFile, PRICE, PRICE_USD } from './market.js'
+import { ANSWER, failure, honest, marketForFile, PRICE, PRICE_USD, type Shop } from './market.js'
 
 const market = marketForFile()
 
@@ -168,3 +168,30 @@ function quoteElsewhere(entry: Record<string, unknown>) {
   const header = Buffer.from(JSON.stringify(challenge)).toString('base64')
   return { status: 402, headers: { 'PAYMENT-REQUIRED': header } }
 }
+
+describe('of several entries', () => {
+  const both = (shop: Shop) => {
+    const extra = { feePayer: market.sandbox.feePayer, subscriptionPeriod: '1h' }
+    const [upto, dear, cheap, window, cheapWindow] = [
+      shop.entry({ scheme: 'upto', amount: '1' }),
+      shop.entry({ amount: '50000' }),
+      shop.entry(),
+      shop.entry({ amount: '30000', extra }),
+      shop.entry({ amount: '1000', extra }),
+    ]
+    return shop.challenge(upto, dear, window, cheap, cheapWindow)
+  }
+
+  it('the cheapest that sells what is asked for is estimated and paid, within the limits', async () => {
+    const { client, spent } = market.payer({ maxPrice: '$0.01' })
+    const seller = await market.seller((seen, shop) =>
+      seen.payment ? shop.sell(seen.payment, { 'x-svc-subscription': 'key' }) : both(shop),
+    )
+    expect(await client.estimate(seller.url, {})).toMatchObject({ usd: 0.01, accepted: { amount: '10000' } })
+    await client.call(seller.url, {})
+    expect(spent()).toBe(10_000n)
+    client.dropSubscription(seller.url)
+    await client.subscribe(seller.url, {})
+    expect(spent()).toBe(11_000n)
+  })
+})

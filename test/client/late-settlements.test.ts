@@ -82,6 +82,28 @@ describe('an open payment', () => {
     expect(await settled(algod, [100n, 1_099n], { indexer })).toEqual(outcome)
   })
 
+  it.each<[string, Partial<Algod>]>([
+    ['its round', { lastRound: async () => 50_000_000n, suggestedParams: node().suggestedParams }],
+    ['its round and its network', { lastRound: async () => 50_000_000n, suggestedParams: otherNetwork }],
+  ])('is looked up again in time where one answer is of another network: %s', async (_, foreign) => {
+    const ledger = memorySpendLedger()
+    await open(ledger, 'due', [100n, 110n])
+    await open(ledger, 'not due', [105n, 115n])
+    const { suggestedParams } = node({ lastRound: async () => 111n })
+    const unproven = { suggestedParams, blockTxIds: down, ...foreign }
+    await lateSettlements({
+      clock,
+      ledger,
+      network: TESTNET,
+      algod: node(unproven),
+      settled: () => {},
+    }).settle()
+    expect(await ledger.due('testnet', 122n, 9)).toHaveLength(2)
+    const algod = node({ lastRound: async () => 122n })
+    await lateSettlements({ clock, ledger, network: TESTNET, algod, settled: () => {} }).settle()
+    expect(ledger.spentBaseUnits).toBe(0n)
+  })
+
   it('of another network is not asked about: its rounds are others', async () => {
     const ledger = memorySpendLedger()
     await open(ledger, 'a', [1n, 5n], 'mainnet')

@@ -109,6 +109,45 @@ describe('callMany', () => {
     expect(await client.callMany([])).toEqual([])
   })
 
+  it('keeps what was paid where the requests throw, or are none', async () => {
+    const { client, spent } = market.payer()
+    const seller = await market.seller(honest)
+    const hostile = {
+      get url(): string {
+        throw new Error('no url today')
+      },
+    }
+    const requests = function* () {
+      yield { url: seller.url }
+      yield undefined
+      yield 'a text'
+      yield null
+      yield hostile
+      yield { url: seller.url, signal: 'none' }
+      yield { url: seller.url }
+      throw new Error('the file ended')
+    }
+    for (const concurrency of [1, 3]) {
+      const outcomes = await client.callMany(requests() as never, {
+        concurrency,
+        signal: new AbortController().signal,
+      })
+      expect(outcomes.map(outcome => outcome.ok || outcome.error.message)).toEqual([
+        true,
+        'callMany: a request is {url, body?}, not undefined',
+        "callMany: a request is {url, body?}, not 'a text'",
+        'callMany: a request is {url, body?}, not null',
+        'no url today',
+        expect.stringContaining('AbortSignal'),
+        true,
+        'the file ended',
+      ])
+    }
+    expect(spent()).toBe(4n * PRICE)
+    for (const none of [undefined, null, 5, {}])
+      await expect(client.callMany(none as never)).rejects.toMatchObject({ code: 'invalid_options' })
+  })
+
   it('refuses a concurrency that is none', async () => {
     const { client } = market.payer()
     for (const concurrency of [0, -1, 1.5, Number.NaN]) {

@@ -1,10 +1,12 @@
 /** What a purchase books, reports and returns, by what its delivery brought back. */
 import { describe, expect, it } from 'vitest'
-import { type PurchaseDeps, purchase } from '../../src/app/client/purchase.js'
+import { purchase } from '../../src/app/client/purchase.js'
+import type { PurchaseDeps } from '../../src/app/client/purchase-steps.js'
 import { challengeOf } from '../../src/app/client/read-quote.js'
 import type { HttpReply } from '../../src/app/client/send-request.js'
 import type { Delivery } from '../../src/app/client/send-with-retries.js'
 import { TESTNET } from '../../src/domain/network.js'
+import { encodeHeader } from '../../src/domain/x402.js'
 import { systemClock } from '../../src/ports/clock.js'
 import { systemRandom } from '../../src/ports/random.js'
 import { gate } from '../support/gate.js'
@@ -34,7 +36,7 @@ async function bought(
   const updates: object[] = []
   const reservation = {
     attach: async () => void booked.push('attached'),
-    spent: async () => void booked.push('spent'),
+    settle: async (end: string) => void booked.push(end),
     release: async () => void booked.push('released'),
   }
   const deps = {
@@ -43,6 +45,7 @@ async function bought(
     limits: { reserve: async () => reservation },
     receipts: { sent: () => {}, update: (_: string, change: object) => updates.push(change) },
     strictResource: false,
+    timeoutMs: 60_000,
     clock: systemClock,
     random: systemRandom,
     deliver: async () => delivery,
@@ -65,13 +68,13 @@ const keyed = { headers: { 'Idempotency-Key': 'order-7' } }
 const OUR_PAYMENT = { txId: OURS, amount, asset, usd: Number(amount) / 1e6 }
 
 describe('a purchase', () => {
-  it('books what was delivered for as spent, and looks nothing up', async () => {
+  it('without a receipt stays open, and looks nothing up: only the chain ends what a seller may still submit', async () => {
     const { result, booked, updates } = await bought(delivered(reply(200)))
     expect(result?.payment).toEqual(OUR_PAYMENT)
     expect(result?.warnings.slice(-1)).toEqual([
       { code: 'receipt_missing', message: 'The answer came without a readable receipt' },
     ])
-    expect(booked).toEqual(['attached', 'spent'])
+    expect(booked).toEqual(['attached'])
     expect(updates).toEqual([{ charged: 'yes', status: 200 }])
   })
 
@@ -119,8 +122,21 @@ describe('a purchase', () => {
     const { result, booked, updates } = await bought(delivered(replay(then)))
     expect(result).toMatchObject({ replayed: false, payment: OUR_PAYMENT })
     expect(result?.warnings.map(({ code }) => code)).toEqual(['receipt_mismatch', 'receipt_mismatch'])
-    expect(booked).toEqual(['attached', 'spent'])
+    expect(booked).toEqual(['attached'])
     expect(updates).toEqual([{ charged: 'yes', status: 200 }])
+  })
+
+  it('whose receipt names it is booked as claimed, also beside an error and in the head of a torn answer', async () => {
+    const receipt = { 'PAYMENT-RESPONSE': encodeHeader({ success: true, txId: OURS }) }
+    for (const delivery of [
+      delivered(reply(200, receipt)),
+      delivered(reply(500, receipt)),
+      { ...delivered(undefined, true), torn: reply(200, receipt) },
+    ]) {
+      const { booked, updates } = await bought(delivery)
+      expect(booked).toEqual(['attached', 'claimed'])
+      expect(updates).toMatchObject([{ charged: 'yes' }])
+    }
   })
 
   it('whose own payment landed is no replay, whatever the seller calls it', async () => {

@@ -27,6 +27,7 @@ describe('receipts', () => {
       asset: '10458941',
       payTo: market.sandbox.seller.address,
       network: 'algorand:SGO1GKSzyE7IEPItTxCByw9x8FmnrCDe',
+      lastValid: expect.any(Number),
     })
     expect(Date.parse(receipt!.at)).toBeGreaterThanOrEqual(startedMs)
     expect(JSON.parse(JSON.stringify(client.receipts))).toEqual([receipt])
@@ -119,6 +120,7 @@ describe('CSV', () => {
       method: 'POST',
       url: new URL('https://agent.example/a?b="c",d'),
       accepted: accepted as PaymentRequirements,
+      lastValid: 9,
     })
     expect(book.toCSV()).toBe(
       'at,method,url,status,charged,txId,amount,usd,asset,payTo,network\r\n' +

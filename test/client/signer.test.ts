@@ -138,6 +138,42 @@ describe('a wallet', () => {
   }
 })
 
+describe('a signer that is no friend', () => {
+  it('and writes into the transactions that it is shown pays nothing', async () => {
+    const seller = await market.seller(honest)
+    const { client, spent } = payerWith((address, sign) => ({
+      address,
+      async signTransactions(transactions, [at]) {
+        const payment = transactions[at!]!
+        // The amount of $0.01, in msgpack.
+        const amount = Buffer.from(payment).indexOf(Buffer.from('a461616d74cd2710', 'hex'))
+        payment.set([0xff, 0xff], amount + 6)
+        return transactions.map((each, index) =>
+          index === at ? withSignature(each, sign(signedText(each))) : null,
+        )
+      },
+    }))
+    await expect(client.call(seller.url)).rejects.toMatchObject({ code: 'invalid_key' })
+    expect(seller.paid()).toEqual([])
+    expect(spent()).toBe(0n)
+  })
+
+  it('and is silent is waited for as long as an answer, and leaves its room', async () => {
+    const seller = await market.seller(honest)
+    const { address } = market.sandbox.accounts('silent')
+    const sign = () => new Promise<Uint8Array>(() => {})
+    const { algodUrl } = market.sandbox
+    const options = { network: 'testnet', algodUrl, timeoutMs: 500, maxPerDay: '$0.01' } as const
+    const client = new SvcClient({ signer: { address, sign }, ...options })
+    await expect(client.call(seller.url)).rejects.toMatchObject({
+      code: 'signer_timeout',
+      message: 'The signer did not answer within 500 ms; nothing was paid',
+    })
+    expect(client.remainingToday).toBe(0.01)
+    expect(seller.paid()).toEqual([])
+  })
+})
+
 describe('options', () => {
   const address = 'AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAY5HFKQ'
   for (const [code, options] of [

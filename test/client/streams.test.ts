@@ -256,7 +256,7 @@ describe('a head that is lost', () => {
 })
 
 describe('a key', () => {
-  const idempotencyKey = 'a-key-that-no-stranger-guesses'
+  const idempotencyKey = 'a-random-key-that-no-stranger-guesses'
 
   it('gets a whole stream again, for nothing', async () => {
     const { client, url, seller, spent } = await buying(words, { serve: { idempotency: {} } })

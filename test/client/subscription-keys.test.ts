@@ -1,6 +1,8 @@
 /** Subscription keys as the client keeps them: for whom, until when, and what counts as one. */
 import { describe, expect, it } from 'vitest'
-import { type SoldKey, soldIn, subscriptionKeys, withKey } from '../../src/app/client/subscription-keys.js'
+import type { HttpReply } from '../../src/app/client/send-request.js'
+import { type SoldKey, soldIn } from '../../src/app/client/sold-key.js'
+import { subscriptionKeys, withKey } from '../../src/app/client/subscription-keys.js'
 import { systemRandom } from '../../src/ports/random.js'
 
 const url = new URL('https://seller.example/reports?day=1')
@@ -10,6 +12,17 @@ const LONGEST = 'k'.repeat(4_096)
 const to = (url: URL, headers: Record<string, string> = {}) => ({ url, headers })
 
 const QUOTE = { status: 402, headers: new Headers() }
+
+/** The end of a call that was sent once, with this answer. */
+const ended = (
+  reply: Pick<HttpReply, 'status' | 'headers'>,
+  changes: { everLost?: boolean; attempts?: number } = {},
+) => ({
+  reply: { bytes: new Uint8Array(), oversized: false, ...reply },
+  attempts: 1,
+  everLost: false,
+  ...changes,
+})
 
 function ring(startMs = END_MS - 1_000) {
   let nowMs = startMs
@@ -49,7 +62,7 @@ describe('a key that is held', () => {
     expect(keys.list()).toEqual([])
     expect(keys.covers(url)).toBe(false)
     expect(keys.keyFor(to(url))).toBe('key')
-    keys.answered(url, 'key', QUOTE)
+    keys.answered(url, 'key', ended(QUOTE))
     expect(keys.keyFor(to(url))).toBeUndefined()
   })
 
@@ -57,7 +70,7 @@ describe('a key that is held', () => {
     const { keys, at } = ring()
     const begun = { nowMs: END_MS - 1_000, monotonicMs: END_MS - 1_000 }
     const lasting = { begun, lastsMs: 1_000 }
-    expect(keys.hold(url, { key: 'key', expiresAt: 0 }, lasting)).toMatchObject({ expiresAt: 0 })
+    expect(keys.hold(url, { key: 'key', expiresAt: 0 }, { lasting })).toMatchObject({ expiresAt: 0 })
     expect(keys.covers(url)).toBe(true)
     at(END_MS)
     expect(keys.covers(url)).toBe(false)
@@ -71,10 +84,10 @@ describe('a key that is held', () => {
   ])('that lasts for a second has ended or not where %s', (_, nowMs, monotonicMs, isEnded) => {
     const { keys, at } = ring()
     const begun = { nowMs: END_MS - 1_000, monotonicMs: 0 }
-    keys.hold(url, { key: 'key' }, { begun, lastsMs: 1_000 })
+    keys.hold(url, { key: 'key' }, { lasting: { begun, lastsMs: 1_000 } })
     at(nowMs, monotonicMs)
     expect(keys.covers(url)).toBe(!isEnded)
-    expect(keys.answered(url, 'key', QUOTE)).toBe(isEnded ? undefined : 'refused')
+    expect(keys.answered(url, 'key', ended(QUOTE)).refused?.key).toBe(isEnded ? undefined : 'key')
   })
 
   it('without an end is kept', () => {
@@ -92,18 +105,18 @@ describe('a key that is held', () => {
     const { keys, at } = ring()
     keys.hold(url, { ...sold, expiresAt: END_MS })
     at(ms)
-    expect(keys.answered(url, 'key', QUOTE)).toBe(isKept ? 'refused' : undefined)
-    expect(keys.of(url) !== undefined).toBe(isKept)
+    expect(keys.answered(url, 'key', ended(QUOTE)).refused?.key).toBe(isKept ? 'key' : undefined)
+    expect(keys.of(url)).toHaveLength(isKept ? 1 : 0)
   })
 
   it('is dropped by itself: a newer one stays', () => {
     const { keys } = ring()
     keys.hold(url, { key: 'newer' })
-    keys.answered(url, 'older', QUOTE)
+    keys.answered(url, 'older', ended(QUOTE))
     expect(keys.keyFor(to(url))).toBe('newer')
-    keys.answered(url, 'newer', QUOTE)
+    keys.answered(url, 'newer', ended(QUOTE))
     expect(keys.keyFor(to(url))).toBeUndefined()
-    keys.answered(url, 'newer', QUOTE)
+    keys.answered(url, 'newer', ended(QUOTE))
   })
 
   it.each(['', 'a b', 'schlüssel', '\u007f', `${LONGEST}k`, 'a\n', 5, undefined])('is none: %j', key => {
@@ -144,28 +157,28 @@ describe('the calls that are left', () => {
   it('are as the last answer said', () => {
     const keys = holding(2)
     expect(keys.list()).toMatchObject([{ key: 'key', remaining: 2 }])
-    keys.answered(url, 'key', told(1))
+    keys.answered(url, 'key', ended(told(1)))
     expect(keys.list()).toMatchObject([{ remaining: 1 }])
-    keys.answered(url, 'key', told(2, 500))
-    keys.answered(url, 'key', told(undefined, 503))
+    keys.answered(url, 'key', ended(told(2, 500)))
+    keys.answered(url, 'key', ended(told(undefined, 503)))
     expect(keys.list()).toMatchObject([{ remaining: 2 }])
   })
 
   it('are learnt where the key came from elsewhere, and from answers to this key alone', () => {
     const keys = holding()
-    keys.answered(url, 'other', told(7))
+    keys.answered(url, 'other', ended(told(7)))
     expect(keys.list()).toEqual([{ url: 'https://seller.example/reports', key: 'key' }])
-    keys.answered(url, 'key', told(7))
+    keys.answered(url, 'key', ended(told(7)))
     expect(keys.list()).toMatchObject([{ remaining: 7 }])
   })
 
   it('being none, the key is not sent, and is sent again when a call is given back', () => {
     const keys = holding(1)
-    keys.answered(url, 'key', told(0))
+    keys.answered(url, 'key', ended(told(0)))
     expect(keys.list()).toEqual([])
     expect(keys.covers(url)).toBe(false)
     expect(keys.keyFor(to(url))).toBeUndefined()
-    keys.answered(url, 'key', told(1, 500))
+    keys.answered(url, 'key', ended(told(1, 500)))
     expect(keys.covers(url)).toBe(true)
     expect(keys.keyFor(to(url))).toBe('key')
   })
@@ -179,29 +192,33 @@ describe('the calls that are left', () => {
   it('are not raised by a replay, which says what was left then', () => {
     const replayed = { 'idempotency-replayed': 'true' }
     const keys = holding(2)
-    keys.answered(url, 'key', told(9, 200, replayed))
+    keys.answered(url, 'key', ended(told(9, 200, replayed)))
     expect(keys.list()).toMatchObject([{ remaining: 2 }])
-    keys.answered(url, 'key', told(1, 200, replayed))
+    keys.answered(url, 'key', ended(told(1, 200, replayed)))
     expect(keys.list()).toMatchObject([{ remaining: 1 }])
     const unknown = holding()
-    unknown.answered(url, 'key', told(9, 200, replayed))
+    unknown.answered(url, 'key', ended(told(9, 200, replayed)))
     expect(unknown.list()).toMatchObject([{ remaining: 9 }])
   })
 
   it('where a quote says none, the key is kept for calls that may still fail; else it is dropped', () => {
     const keys = holding(1)
-    keys.answered(url, 'key', told(0, 402))
+    keys.answered(url, 'key', ended(told(0, 402)))
     expect(keys.covers(url)).toBe(false)
-    keys.answered(url, 'key', told(1, 500))
+    keys.answered(url, 'key', ended(told(1, 500)))
     expect(keys.keyFor(to(url))).toBe('key')
-    keys.answered(url, 'key', told(1, 402))
-    keys.answered(url, 'key', told(1))
+    keys.answered(url, 'key', ended(told(1, 402)))
+    keys.answered(url, 'key', ended(told(1)))
     expect(keys.keyFor(to(url))).toBeUndefined()
   })
 
   it.each(['', '-1', '1.5', 'many', '9'.repeat(11)])('are unknown where an answer says %j', said => {
     const keys = holding(3)
-    keys.answered(url, 'key', { status: 200, headers: new Headers({ 'x-svc-subscription-remaining': said }) })
+    keys.answered(
+      url,
+      'key',
+      ended({ status: 200, headers: new Headers({ 'x-svc-subscription-remaining': said }) }),
+    )
     expect(keys.list()).toMatchObject([{ remaining: 3 }])
   })
 })

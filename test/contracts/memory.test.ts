@@ -1,5 +1,6 @@
 /** Every port's contract on the memory adapters, and what only they promise: bounded memory. */
 import { describe, expect, it } from 'vitest'
+import { sharedWindows } from '../../simulation/stores/shared-windows.js'
 import { memoryChargeStore } from '../../src/adapters/memory/charge-store.js'
 import { memoryCredit } from '../../src/adapters/memory/handler-credit.js'
 import { memoryRateLimit } from '../../src/adapters/memory/rate-limit.js'
@@ -42,7 +43,12 @@ chargeStoreModelContract('memory', makeChargeStore(), { runs: 1_500 })
 
 subscriptionsContract(runner, 'memory', () => {
   const clock = testClock()
-  return { store: memorySubscriptions({ clock }), ...clock, windowMs: 1_500 }
+  return { store: memorySubscriptions({ clock }), ...clock, windowMs: 1_500, inProcess: true }
+})
+
+subscriptionsContract(runner, 'the simulation', () => {
+  const clock = testClock()
+  return { store: sharedWindows(clock.now), ...clock, windowMs: 1_500 }
 })
 
 rateLimitContract(runner, 'memory', () => {

@@ -1,5 +1,7 @@
 /** The same stores on a Cluster, which refuses any script whose keys do not share a slot, and behind a Sentinel. */
+
 import { once } from 'node:events'
+import { inspect } from 'node:util'
 import { Cluster, Redis } from 'ioredis'
 import { describe, expect, it } from 'vitest'
 import { type RedisStores, redisStores } from '../../src/redis.js'
@@ -107,6 +109,21 @@ describe('redisStores', () => {
     const left = await Promise.all(names.map(name => client.pttl(name)))
     expect(left.length).toBeGreaterThan(4)
     expect(left.every(ms => ms > 0)).toBe(true)
+  })
+
+  it.each([
+    'redis://:s3cret%zz@127.0.0.1:6379',
+    'redis://user:s3cret@127.0.0.1:99999',
+    'redis://user:s3cret@two hosts:6379',
+  ])('shows nothing of a URL that cannot be read: %s', url => {
+    let thrown: unknown
+    try {
+      redisStores(url)
+    } catch (error) {
+      thrown = error
+    }
+    expect(thrown).toMatchObject({ message: expect.stringContaining('The URL of Redis cannot be read') })
+    expect(inspect(thrown, { depth: 9, showHidden: true })).not.toContain('s3cret')
   })
 
   it('refuses a prefix that would change where keys live', async () => {

@@ -257,7 +257,7 @@ it('who calls is whom nginx saw: a limit by address is not evaded by a header', 
 
 describe('when time runs out', () => {
   const impatient = (conf: string) => conf.replace(/proxy_read_timeout \S+;/, 'proxy_read_timeout 1s;')
-  const KEY = { 'idempotency-key': 'a-key-that-cannot-be-guessed' }
+  const KEY = { 'idempotency-key': 'a-random-key-that-no-stranger-guesses' }
 
   it('a caller that hangs up before its payment is recorded is not charged', async () => {
     const door = gated()
@@ -308,7 +308,7 @@ it('a replica that is killed in a paid call: its caller is not told to pay again
   const other = await start({})
   const nginx = closing(await startNginx([dying.url, other.url]))
   const payment = await signFor(stand, `${other.url}/work`, { body: {} })
-  const headers = { 'idempotency-key': 'a-key-that-cannot-be-guessed', ...payment }
+  const headers = { 'idempotency-key': 'a-random-key-that-cannot-be-guessed', ...payment }
   const request = { body: {}, headers }
   const lost = await ask(`${nginx.url}/work`, request)
   expect([lost.status, (await errorOf(lost)).code]).toEqual([503, 'settlement_unknown'])

@@ -26,6 +26,16 @@ describe('priceOf, as specification 4.8 has it,', () => {
     ['a price that is a sum of numbers', { price: 0.1 + 0.2 }, 0.3],
     ['nothing to pay', { amount: '0' }, 0],
     ['an amount that a price beside it contradicts', { ...entry, amount: '900000000', price: '$0.01' }, 900],
+    ['the cheapest of several', { x402Version: 2, accepts: [{ ...entry, amount: '50000' }, entry] }, 0.01],
+    [
+      'one call before a window',
+      [
+        { ...entry, extra: { subscriptionPeriod: '1d' } },
+        { ...entry, amount: '20000' },
+      ],
+      0.02,
+    ],
+    ['what can be paid before what cannot', [entry, { ...entry, scheme: 'upto', amount: '1' }], 0.01],
     ['an entry with its network', { ...entry, network: mainnet }, 0.01],
     ['an entry with its network’s other id', { ...entry, network: MAINNET.wholeHashId }, 0.01],
   ])('reads %s', (_, requirements, usd) => expect(priceOf(requirements)).toBe(usd))
@@ -48,6 +58,10 @@ describe('priceOf, as specification 4.8 has it,', () => {
     ['a price without end', { price: Number.POSITIVE_INFINITY }],
     ['a price beyond all money', { price: 1e21 }],
     ['a dynamic price', { price: 'dynamic' }],
+    ['another scheme', { ...entry, scheme: 'upto' }],
+    ['another scheme first', [{ ...entry, scheme: 'upto' }, entry]],
+    ['a flow that takes the money first', { ...entry, extra: { paymentFlow: 'settlement' } }],
+    ['a challenge of version 1', { x402Version: 1, accepts: [{ maxAmountRequired: '10000' }] }],
     ['an empty array', []],
     ['an empty challenge', { accepts: [] }],
     ['an empty object', {}],

@@ -112,7 +112,10 @@ async function said(response: Response, url: string) {
     [...response.headers].filter(([name]) => !/^(date|traceparent|x-outer)$/.test(name)),
   )
   const challenge = headers['payment-required']
-  if (challenge) headers['payment-required'] = Buffer.from(challenge, 'base64').toString().replaceAll(url, '')
+  if (challenge) {
+    const text = Buffer.from(challenge, 'base64').toString()
+    headers['payment-required'] = text.replaceAll(url, '').replaceAll(new URL(url).host, '')
+  }
   if (headers['payment-response']) headers['payment-response'] = 'a receipt'
   const cookies = response.headers.getSetCookie()
   return { status: response.status, headers, cookies, body: (await response.text()).replaceAll(url, '') }

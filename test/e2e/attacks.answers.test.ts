@@ -123,7 +123,7 @@ describe('after the payment’s rounds have passed', () => {
     })
     const headers = {
       ...(await signFor(seller, `${seller.url}/work`)),
-      'idempotency-key': 'a-key-that-cannot-be-guessed',
+      'idempotency-key': 'a-random-key-that-cannot-be-guessed',
     }
     const first = await ask(`${seller.url}/work`, { headers })
     seller.sandbox.advanceRounds(50)
@@ -154,7 +154,7 @@ it('what is refused says nothing of another call’s charge', async () => {
   })
   const headers = {
     ...(await signFor(seller, `${seller.url}/work`)),
-    'idempotency-key': 'a-key-that-cannot-be-guessed',
+    'idempotency-key': 'a-random-key-that-cannot-be-guessed',
   }
   seller.sandbox.faults.set('settle', 'late', { delayMs: 1_000 })
   expect((await ask(`${seller.url}/work`, { headers })).status).toBe(503)

@@ -219,7 +219,8 @@ describe('a process that died between settling and saying so', () => {
 
 describe('several facilitators', () => {
   it('verification moves on from one that is down; settlement goes to who verified, and to nobody else', async () => {
-    const dead = await fakeFacilitator({ '/verify': json({}, 500), '/settle': json({}, 500) })
+    const broken = json({}, 500)
+    const dead = await fakeFacilitator({ '/supported': broken, '/verify': broken, '/settle': broken })
     const deaf = await fakeFacilitator({ '/settle': endless() })
     const third = await fakeFacilitator()
     const seller = await open({

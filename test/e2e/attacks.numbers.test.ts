@@ -20,7 +20,7 @@ it('a key is not shared by 1e999 and null: the first is 400, uncharged', async (
   const url = `${seller.url}/any`
   const keyed = async () => ({
     ...(await signFor(seller, url)),
-    'idempotency-key': 'a-key-that-cannot-be-guessed',
+    'idempotency-key': 'a-random-key-that-cannot-be-guessed',
   })
   seen.length = 0
   const refused = await ask(url, { body: '{"n":1e999}', headers: await keyed() })
@@ -39,7 +39,7 @@ it('two spellings of one value are one body, and it is the value that the handle
   seen.length = 0
   const body = '{"big":9007199254740993,"zero":-0,"twice":1,"twice":2,"tiny":-1e-999}'
   const same = '{"twice":2,"tiny":0,"zero":0,"big":9007199254740992}'
-  const key = { 'idempotency-key': 'a-key-that-cannot-be-guessed' }
+  const key = { 'idempotency-key': 'a-random-key-that-cannot-be-guessed' }
   await ask(url, { body, headers: { ...(await signFor(seller, url)), ...key } })
   const again = await ask(url, { body: same, headers: { ...(await signFor(seller, url)), ...key } })
   expect([again.status, again.headers.get('idempotency-replayed')]).toEqual([200, 'true'])

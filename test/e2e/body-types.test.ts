@@ -7,7 +7,7 @@ import { messageOf, rpc } from '../support/doors.js'
 import { ask, challengeIn, open, signFor } from '../support/seller.js'
 
 const PRICE = 10_000n
-const KEY = 'a-key-that-no-stranger-guesses'
+const KEY = 'a-random-key-that-no-stranger-guesses'
 
 let sandbox: Sandbox
 beforeAll(async () => {

@@ -3,17 +3,19 @@
  * by the time of Redis alone.
  */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { defineEndpoint } from '../../src/index.js'
+import { redisSubscriptions } from '../../src/adapters/redis/subscriptions.js'
+import { defineEndpoint, SvcError } from '../../src/index.js'
 import { redisStores } from '../../src/redis.js'
 import { type Sandbox, startSandbox } from '../../src/sandbox.js'
 import { closing } from '../support/closing.js'
 import { gate } from '../support/gate.js'
 import { type RedisServer, startRedis } from '../support/redis-server.js'
+import { virtualRedis } from '../support/redis-virtual.js'
 import { ask, open, pay, receiptIn, type Seller, signFor } from '../support/seller.js'
 
 const PRICE = 10_000n
 const HOUR_MS = 3_600_000
-const KEY = { 'idempotency-key': 'a-key-that-cannot-be-guessed' }
+const KEY = { 'idempotency-key': 'a-random-key-that-cannot-be-guessed' }
 
 let redis: RedisServer
 let sandbox: Sandbox
@@ -152,5 +154,98 @@ describe('a call', () => {
       expect(await codeOf(await pay(one, `${one.url}/work`))).toBe('too_many_unpaid_calls')
     }
     expect([runs, received()]).toEqual([2, 0n])
+  })
+})
+
+describe('the calls of a window, while they are at work and the clock is set', () => {
+  /** A window of three calls, of which the sale is the first. Its calls wait in the handler where their body says so. */
+  function counted() {
+    const doors = [gate(), gate()]
+    const entered: unknown[] = []
+    const endpoint = defineEndpoint({
+      name: 'counted',
+      subscription: { price: '$0.01', period: '1d', calls: 3 },
+      async handler({ body }) {
+        const { door } = (body ?? {}) as { door?: 0 | 1 | 'fails' }
+        if (door === undefined) return { ran: true }
+        const { enter, opened } = doors[door === 'fails' ? 0 : door]!
+        entered.push(door)
+        enter()
+        await opened
+        if (door === 'fails') throw new SvcError('not today', 'not_today', 422)
+        return { ran: true }
+      },
+    })
+    return { endpoint, doors, entered }
+  }
+
+  async function bought(seller: Seller) {
+    const { url } = seller
+    const sale = await pay(seller, `${url}/counted`)
+    const headers = { 'x-svc-subscription': sale.headers.get('x-svc-subscription')! }
+    expect([sale.status, sale.headers.get('x-svc-subscription-remaining')]).toEqual([200, '2'])
+    return (door?: 0 | 1 | 'fails') => ask(`${url}/counted`, { body: { door }, headers })
+  }
+
+  it.each([
+    ['ahead', 1],
+    ['back', -1],
+  ])('in memory nobody gets one more: set %s, and again', async (_, sign) => {
+    let nowMs = Date.now()
+    const { endpoint, doors } = counted()
+    const seller = await open([endpoint], { sandbox, clock: { now: () => nowMs } })
+    const call = await bought(seller)
+    const working = [call(0), call(0)]
+    await doors[0]!.entered(2)
+    for (let step = 0; step < 3; step++) {
+      nowMs += sign * HOUR_MS
+      const refused = await call()
+      expect([refused.status, refused.headers.get('x-svc-subscription-remaining')]).toEqual([402, '0'])
+    }
+    doors[0]!.open()
+    expect((await Promise.all(working)).map(({ status }) => status)).toEqual([200, 200])
+    expect((await call()).status).toBe(402)
+    expect(received()).toBe(PRICE)
+  })
+
+  it('in memory a call that fails while the window seems to have ended is left afterwards', async () => {
+    let nowMs = Date.now()
+    const { endpoint, doors } = counted()
+    const seller = await open([endpoint], { sandbox, clock: { now: () => nowMs } })
+    const call = await bought(seller)
+    const failing = call('fails')
+    await doors[0]!.entered()
+    nowMs += 48 * HOUR_MS
+    doors[0]!.open()
+    expect((await failing).status).toBe(422)
+    nowMs -= 48 * HOUR_MS
+    expect((await call()).headers.get('x-svc-subscription-remaining')).toBe('1')
+  })
+
+  it('on Redis each step ahead gives those at work once more, they count, and the window then ends', async () => {
+    const redis = await virtualRedis()
+    closing({ close: redis.stop })
+    const world = await redis.world()
+    // A sold window ends at a moment of the day, which this Redis knows by its own clock.
+    await world.advance(Date.now() - (await world.time.now()))
+    const store = redisSubscriptions(world.connection, world.prefix, world.time)
+    const { endpoint, doors, entered } = counted()
+    const seller = await open([endpoint], { sandbox, subscriptions: { store } })
+    const call = await bought(seller)
+    const working = [call(0), call(0)]
+    await doors[0]!.entered(2)
+    expect((await call()).status).toBe(402)
+    await world.advance(HOUR_MS)
+    working.push(call(1), call(1))
+    await doors[1]!.entered(2)
+    expect([(await call()).status, entered]).toEqual([402, [0, 0, 1, 1]])
+    // A step back gives nobody a call: what is reserved stays so for longer.
+    await world.advance(-HOUR_MS)
+    expect((await call()).status).toBe(402)
+    for (const door of doors) door.open()
+    expect((await Promise.all(working)).map(({ status }) => status)).toEqual([200, 200, 200, 200])
+    await world.advance(HOUR_MS)
+    expect((await call()).status).toBe(402)
+    expect(received()).toBe(PRICE)
   })
 })

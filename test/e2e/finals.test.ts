@@ -3,6 +3,7 @@
  * moved on the ledger, and the recorded path walked again through a live xstate actor.
  */
 import { describe, expect, it } from 'vitest'
+import { z } from 'zod'
 import { memoryChargeStore } from '../../src/adapters/memory/charge-store.js'
 import { type ChargeFinal, OUTCOMES } from '../../src/domain/machines/charge.machine.js'
 import { defineEndpoint, SvcError } from '../../src/index.js'
@@ -32,6 +33,13 @@ const echo = defineEndpoint({
   price: '$0.01',
   input: textInput,
   handler: ({ body }) => ({ echo: body.text }),
+})
+/** Its schema, of a library, fails by itself. */
+const unreadable = defineEndpoint({
+  name: 'unreadable',
+  price: '$0.01',
+  input: z.object({ text: z.string().refine(() => Promise.reject(new Error('down'))) }),
+  handler: () => expect.unreachable('the handler ran'),
 })
 const body = { text: 'hello' }
 const KEY = { 'idempotency-key': 'key-1' }
@@ -321,12 +329,10 @@ const CASES = {
   },
 
   async broken() {
-    const charges: ChargeStore = {
-      ...memoryChargeStore(),
-      open: async () => ({ verdict: 'replayable', answer: new Uint8Array(64) }),
-    }
-    const seller = await open([echo], { stores: { charges }, idempotency: {} })
-    const response = await pay(seller, `${seller.url}/echo`, { body, headers: KEY })
+    const seller = await open([unreadable])
+    // Signed for a quote that no input was checked for.
+    const headers = await signFor(seller, `${seller.url}/unreadable`)
+    const response = await ask(`${seller.url}/unreadable`, { body, headers })
     return { response, seller, received: 0n }
   },
 

@@ -11,6 +11,7 @@ import { type Sandbox, startSandbox } from '../../src/sandbox.js'
 import { type ChildAgent, childAgent } from '../support/child-agent.js'
 import { closing } from '../support/closing.js'
 import { heldFacilitator } from '../support/held-facilitator.js'
+import { proving } from '../support/payer-proof.js'
 import { type RedisServer, startRedis } from '../support/redis-server.js'
 import { ask, receiptIn, type Seller, signFor } from '../support/seller.js'
 
@@ -38,7 +39,8 @@ const CALLERS = {
   renewing: { column: 1, path: '/work', hasKey: true, renewsFirst: true },
   keyless: { column: 2, path: '/work', hasKey: false, renewsFirst: false },
   windowKey: { column: 0, path: '/window', hasKey: true, renewsFirst: false },
-  windowKeyless: { column: 2, path: '/window', hasKey: false, renewsFirst: false },
+  // Without a key, the bytes of a payment alone open no window: its payer proves itself.
+  windowProven: { column: 3, path: '/window', hasKey: false, renewsFirst: false },
 } as const
 type Caller = keyof typeof CALLERS
 const NAMES = Object.keys(CALLERS) as Caller[]
@@ -46,14 +48,19 @@ const NAMES = Object.keys(CALLERS) as Caller[]
 /**
  * What the first and the second request get, and the charges of all. `new` is a run of the second process; `kept` the first
  * process's recorded answer, or what the request before it got. By column: with a key, with a key and the new payment
- * first, without a key.
+ * first, without a key, and without a key with a proof of the payer.
  */
-type Row = readonly [key: string, renewing: string, keyless: string]
-const UNTOUCHED: Row = ['new, kept, 1', 'new, kept, 1', 'new, new, 2']
-const RECORDED: Row = ['kept, kept, 1', 'settlement_unknown, kept, 1', 'kept, new, 2']
-const LANDED: Row = ['kept, kept, 1', 'kept, kept, 1', 'kept, new, 2']
-const CLOSED: Row = ['kept, kept, 1', 'kept, kept, 1', 'payment_spent, new, 2']
-const FORGOTTEN: Row = ['payment_spent, new, 2', 'new, kept, 2', 'payment_spent, new, 2']
+type Row = readonly [key: string, renewing: string, keyless: string, proven: string]
+const UNTOUCHED: Row = ['new, kept, 1', 'new, kept, 1', 'new, new, 2', 'new, new, 2']
+const RECORDED: Row = ['kept, kept, 1', 'settlement_unknown, kept, 1', 'kept, new, 2', 'kept, new, 2']
+const LANDED: Row = ['kept, kept, 1', 'kept, kept, 1', 'kept, new, 2', 'kept, new, 2']
+const CLOSED: Row = ['kept, kept, 1', 'kept, kept, 1', 'payment_spent, new, 2', 'kept, new, 2']
+const FORGOTTEN: Row = [
+  'payment_spent, new, 2',
+  'new, kept, 2',
+  'payment_spent, new, 2',
+  'payment_spent, new, 2',
+]
 
 const TABLE: Readonly<Record<'Redis' | 'memory', Readonly<Record<Step, Row>>>> = {
   Redis: {
@@ -166,8 +173,13 @@ async function call(step: Step, name: Caller, first: ChildAgent, second: ChildAg
   const url = `${second.url}${path}`
   const renewal = await signed(url)
   const requests = renewsFirst ? ([renewal, request] as const) : ([request, renewal] as const)
-  const one = await told(() => ask(url, requests[0]))
-  const two = await told(() => ask(url, requests[1]))
+  const payer = sandbox.accounts(account)
+  const asked = ({ body, headers }: typeof request) => {
+    const proof = name === 'windowProven' ? proving(payer, url, headers) : {}
+    return ask(url, { body, headers: { ...headers, ...proof } })
+  }
+  const one = await told(() => asked(requests[0]))
+  const two = await told(() => asked(requests[1]))
   if (one.word === 'kept') expect(one.run).toBe(first.process.pid)
   if (one.word === 'new') expect(one.run).toBe(second.process.pid)
   if (two.word === 'kept') expect(two.run).toBe(one.run ?? first.process.pid)

@@ -6,6 +6,7 @@ import Koa from 'koa'
 import mount from 'koa-mount'
 import { describe, expect, it } from 'vitest'
 import { memoryRateLimit } from '../../src/adapters/memory/rate-limit.js'
+import { memorySubscriptions } from '../../src/adapters/memory/subscriptions.js'
 import { createServer, defineAgent, defineEndpoint, type ServeOptions } from '../../src/index.js'
 import { fakeFacilitator, json, type Reply } from '../support/fake-facilitator.js'
 import { gate, gated } from '../support/gate.js'
@@ -48,6 +49,70 @@ describe('rate limits', () => {
     expect(await statuses(1, from('203.0.113.2'))).toEqual([402])
     // What the caller wrote stands left of what our own proxy added.
     expect(await statuses(1, from('198.51.100.9, 203.0.113.2'))).toEqual([429])
+  })
+
+  describe('of an endpoint that sells windows', () => {
+    const pass = defineEndpoint({
+      name: 'pass',
+      subscription: { price: '$0.01', period: '1h' },
+      handler: () => ({ open: true }),
+    })
+    /** Sold by an account whose own calls are counted apart. */
+    async function bought() {
+      const windows = memorySubscriptions()
+      let looks = 0
+      const get = (id: string) => {
+        looks++
+        return windows.get(id)
+      }
+      const seller = await open([pass], {
+        rateLimit: { perMinute: 3 },
+        stores: { subscriptions: { ...windows, get } },
+      })
+      const url = `${seller.url}/pass`
+      const sale = await pay(seller, url, { account: 'buyer' })
+      const key = { 'x-svc-subscription': sale.headers.get('x-svc-subscription')! }
+      const looked = async (call: () => Promise<unknown>) => {
+        const before = looks
+        await call()
+        return looks - before
+      }
+      return { seller, url, key, looked }
+    }
+    const JUNK = { 'payment-signature': Buffer.from('{}').toString('base64') }
+
+    it.each([
+      ['nothing else', async () => ({})],
+      ['a payment that is none', async () => ({ 'payment-signature': 'junk' })],
+      ['a payment that cannot be read', async () => JUNK],
+      ['a good payment', (seller: Seller) => signFor(seller, `${seller.url}/pass`, { account: 'other' })],
+    ])('counts a call in a window by the window, with %s beside its key', async (_, beside) => {
+      const { seller, url, key } = await bought()
+      const also = await beside(seller)
+      const call = (headers: object) => () => ask(url, { headers: { ...key, ...headers } })
+      expect(await statuses(2, call(also))).toEqual([200, 200])
+      expect(await statuses(2, call({}))).toEqual([200, 429])
+      expect(await statuses(4, call(also))).toEqual([429, 429, 429, 429])
+      expect(seller.sandbox.balance(seller.sandbox.seller.address).usdc).toBe(10_000n)
+    })
+
+    it('counts a payment by its payer, and junk by its address, with a key beside it that opens nothing', async () => {
+      const { seller, url } = await bought()
+      const lie = (at: number) => ({ 'x-svc-subscription': `svc_${at}` })
+      let lies = 0
+      const paying = () => pay(seller, url, { account: 'other', headers: lie(lies++) })
+      expect(await statuses(4, paying)).toEqual([200, 200, 200, 429])
+      const junk = () => ask(url, { headers: { ...JUNK, ...lie(lies++) } })
+      expect(await statuses(4, junk)).toEqual([402, 402, 402, 429])
+    })
+
+    it('looks a window up once, and twice only where a payment lies beside its key', async () => {
+      const { seller, url, key, looked } = await bought()
+      const payment = await signFor(seller, url, { account: 'other' })
+      expect(await looked(() => ask(url, { headers: key }))).toBe(1)
+      expect(await looked(() => ask(url, { headers: { ...payment, ...key } }))).toBe(2)
+      expect(await looked(() => ask(url, { headers: payment }))).toBe(0)
+    })
   })
 
   it('where a store is down, admits if told to', async () => {

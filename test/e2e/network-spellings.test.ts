@@ -21,7 +21,7 @@ import {
 const SHORT = CAIP2.testnet
 const WHOLE = TESTNET.wholeHashId
 const PRICE = 10_000n
-const KEY = { 'idempotency-key': 'one-order-of-mine-4711' }
+const KEY = { 'idempotency-key': 'one-order-of-mine-4711-and-no-other' }
 
 let runs = 0
 const work = defineEndpoint({
@@ -66,7 +66,7 @@ function respelt(payment: PaymentHeader, network: string): PaymentHeader {
 }
 
 /** A report of a call without what differs between any two calls. */
-function told({ id, traceId, txId, startedMs, ms, timingsMs, ...rest }: EndedCall) {
+function told({ id, traceId, txId, startedMs, ms, timingsMs, windowEndsMs, ...rest }: EndedCall) {
   return rest
 }
 

@@ -13,7 +13,7 @@ import { gate } from '../support/gate.js'
 import { ask, open, pay, presenting, receiptIn, type Seller, signedIn, signFor } from '../support/seller.js'
 
 const PRICE = 10_000n
-const KEY = { 'idempotency-key': 'a-key-that-cannot-be-guessed' }
+const KEY = { 'idempotency-key': 'a-random-key-that-cannot-be-guessed' }
 
 const received = ({ sandbox }: Seller) => sandbox.balance(sandbox.seller.address).usdc
 const errorOf = async (response: Response) =>

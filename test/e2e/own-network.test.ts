@@ -10,7 +10,7 @@ import { algorandPaymentSigner } from '../../src/adapters/algorand/payment-signe
 import { signingKey } from '../../src/adapters/algorand/signing-keys.js'
 import { memoryChargeStore } from '../../src/adapters/memory/charge-store.js'
 import { memorySubscriptions } from '../../src/adapters/memory/subscriptions.js'
-import { claimName } from '../../src/app/charge/claim-name-and-seal.js'
+import { claimName, endpointOwner, ownerOf } from '../../src/app/charge/owners.js'
 import { TESTNET } from '../../src/domain/network.js'
 import { networkFacts } from '../../src/domain/network-definition.js'
 import {
@@ -64,6 +64,9 @@ const networkOf = ({ network, algodUrl }: Sandbox) =>
 
 const payerOn = (sandbox: Sandbox, more: object = {}) =>
   new SvcClient({ mnemonic: sandbox.wallet.mnemonic, ...networkOf(sandbox), ...CAPS, ...more })
+
+const nameOf = (payTo: string, payer: string, key: string) =>
+  claimName(endpointOwner(ownerOf(TESTNET, payTo, 'test-agent'), 'work'), ['payer', payer], key)
 
 describe('a sandbox of a defined network', () => {
   it('is that network to its node and its facilitator', async () => {
@@ -269,18 +272,13 @@ describe('another network', () => {
       return answer.status
     })
     expect(await Promise.all(statuses)).toEqual([200, 402])
-    const idempotencyKey = 'one-order-of-mine-4711'
+    const idempotencyKey = 'one-order-of-mine-4711-and-no-other'
     const first = await payerOn(own).call(`${play.url}/work`, undefined, { idempotencyKey })
     const second = await payerOn(other).call(`${real.url}/work`, undefined, { idempotencyKey })
     expect([first.replayed, second.replayed]).toEqual([undefined, undefined])
     expect(second.data).not.toEqual(first.data)
     const { address: payTo } = other.seller
-    const named = claimName(
-      `${TESTNET.caip2} ${payTo}`,
-      'work',
-      `payer:${other.wallet.address}`,
-      idempotencyKey,
-    )
+    const named = nameOf(payTo, other.wallet.address, idempotencyKey)
     expect(moves.at(-1)!.claim!.name).toBe(named)
     expect(moves.filter(({ claim }) => claim?.name === named)).toHaveLength(1)
   })
@@ -301,12 +299,11 @@ describe('a definition of a public network', () => {
     const stores = { charges: { ...charges, open } }
     const none = { algodUrl: undefined, facilitatorUrl: undefined } as object
     const { url } = await openOn(sandbox, { about: { network }, stores, idempotency: {}, ...none })
-    const idempotencyKey = 'one-order-of-mine-4711'
+    const idempotencyKey = 'one-order-of-mine-4711-and-no-other'
     const client = new SvcClient({ mnemonic: sandbox.wallet.mnemonic, network, ...CAPS })
     await client.call(`${url}/work`, undefined, { idempotencyKey })
-    const scope = `payer:${sandbox.wallet.address}`
-    const owner = `${TESTNET.caip2} ${sandbox.seller.address}`
-    expect(moves.at(-1)!.claim!.name).toBe(claimName(owner, 'work', scope, idempotencyKey))
+    const named = nameOf(sandbox.seller.address, sandbox.wallet.address, idempotencyKey)
+    expect(moves.at(-1)!.claim!.name).toBe(named)
     expect(await client.discover(url)).toMatchObject({ network: 'testnet' })
   })
 })

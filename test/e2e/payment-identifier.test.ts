@@ -8,6 +8,7 @@ import {
 } from '@x402/extensions/payment-identifier'
 import { describe, expect, it } from 'vitest'
 import { SvcClient } from '../../src/client.js'
+import { SIGN_IN_WITH_X } from '../../src/domain/sign-in-with-x.js'
 import { defineEndpoint, type IdempotencyOptions } from '../../src/index.js'
 import { startSandbox } from '../../src/sandbox.js'
 import { DOORS, type TestDoor } from '../support/doors.js'
@@ -87,7 +88,7 @@ describe('a quote', () => {
 
   it('declares the extension where keys count, beside what else it declares', async () => {
     const extensions = await quoteOf({})
-    expect(Object.keys(extensions).sort()).toEqual(['bazaar', PAYMENT_IDENTIFIER])
+    expect(Object.keys(extensions).sort()).toEqual(['bazaar', PAYMENT_IDENTIFIER, SIGN_IN_WITH_X])
     expect(isPaymentIdentifierRequired(extensions[PAYMENT_IDENTIFIER])).toBe(false)
     const required = await quoteOf({ required: true })
     expect(isPaymentIdentifierRequired(required[PAYMENT_IDENTIFIER])).toBe(true)

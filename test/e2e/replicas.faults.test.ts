@@ -209,7 +209,7 @@ describe('round trips', () => {
           .reduce((sum, [, , count]) => sum + Number(count), 0)
       return calls(/^eval(sha)?$/) - calls(/^ltrim$/)
     }
-    const key = { 'idempotency-key': 'counted' }
+    const key = { 'idempotency-key': 'counted-by-a-random-key-of-its-own' }
     const begun = await scripts()
     const paid = await pay(s.seller, `${s.seller.url}/answer`, { headers: key })
     expect(paid.status).toBe(200)

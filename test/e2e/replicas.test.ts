@@ -11,7 +11,7 @@ import { childReplica, openReplicas } from '../support/replicas.js'
 import { ask, pay, receiptIn, type Seller, signFor } from '../support/seller.js'
 
 const PRICE = 10_000n
-const KEY = { 'idempotency-key': 'a-key-that-cannot-be-guessed' }
+const KEY = { 'idempotency-key': 'a-random-key-that-cannot-be-guessed' }
 
 const redis = emptiedRedis()
 

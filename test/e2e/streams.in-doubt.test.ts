@@ -10,7 +10,7 @@ import { ask, open, receiptIn, signFor } from '../support/seller.js'
 
 const PRICE = 10_000n
 const LEASE_OVER_MS = 16_000
-const KEY = { 'idempotency-key': 'a-key-that-no-stranger-guesses' }
+const KEY = { 'idempotency-key': 'a-random-key-that-no-stranger-guesses' }
 const KEYS = [
   ['under a key', KEY],
   ['without a key', {}],

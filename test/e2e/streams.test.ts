@@ -22,7 +22,7 @@ import { listen } from '../support/listen.js'
 import { ask, open, pay, receiptIn, type Seller, signFor } from '../support/seller.js'
 
 const PRICE = 10_000n
-const KEY = { 'idempotency-key': 'a-key-that-no-stranger-guesses' }
+const KEY = { 'idempotency-key': 'a-random-key-that-no-stranger-guesses' }
 
 let sandbox: Sandbox
 beforeAll(async () => {
@@ -187,7 +187,12 @@ describe('a stream that breaks', () => {
     const { answer, ended } = await buying(seller, url)
     expect(answer.status).toBe(200)
     await expect(answer.text()).rejects.toThrow()
-    expect(await ended).toMatchObject({ final: 'settled', charged: 'yes', streamBroken: true })
+    expect(await ended).toMatchObject({
+      final: 'settled',
+      charged: 'yes',
+      streamBroken: true,
+      brokenBy: 'seller',
+    })
     expect(await earned()).toBe(PRICE)
     const metrics = await (await ask(`${seller.url}/metrics`, { method: 'GET' })).text()
     expect(metrics).toContain('svc_stream_broken_total 1')
@@ -201,7 +206,7 @@ describe('a stream that breaks', () => {
     await door.entered()
     caller.abort()
     await expect(answer.text()).rejects.toThrow()
-    expect(await ended).toMatchObject({ charged: 'yes', streamBroken: true })
+    expect(await ended).toMatchObject({ charged: 'yes', streamBroken: true, brokenBy: 'caller' })
     expect(seen.signal!.aborted).toBe(true)
     await expect.poll(() => seen.isReturned).toBe(true)
     expect(await earned()).toBe(PRICE)
@@ -212,7 +217,7 @@ describe('a stream that breaks', () => {
     const { seller, url } = await selling(source, {}, { streamTimeout: 50 })
     const { answer, ended } = await buying(seller, url)
     await expect(answer.text()).rejects.toThrow()
-    expect(await ended).toMatchObject({ charged: 'yes', streamBroken: true })
+    expect(await ended).toMatchObject({ charged: 'yes', streamBroken: true, brokenBy: 'seller' })
     expect(seen.signal!.aborted).toBe(true)
   })
 
@@ -223,7 +228,7 @@ describe('a stream that breaks', () => {
     await door.entered()
     const stopped = seller.server.shutdown('a new version')
     await expect(answer.text()).rejects.toThrow()
-    expect(await ended).toMatchObject({ charged: 'yes', streamBroken: true })
+    expect(await ended).toMatchObject({ charged: 'yes', streamBroken: true, brokenBy: 'seller' })
     expect(await stopped).toMatchObject({ outcome: 'timedOut', abandoned: 1 })
   })
 
@@ -352,10 +357,10 @@ describe('a reader that stops reading', () => {
     const headers = { ...(await signFor(seller, url, { body: {} })), ...KEY }
     const ended = seller.nextEnded()
     const socket = await stalled(url, headers)
-    expect(await ended).toMatchObject({ charged: 'yes', streamBroken: true })
+    expect(await ended).toMatchObject({ charged: 'yes', streamBroken: true, brokenBy: 'caller' })
     await expect
       .poll(async () => codeOf(await ask(url, { body: {}, headers })))
-      .toEqual([409, 'payment_spent'])
+      .toEqual([409, 'answer_not_kept'])
     expect((await seller.server.shutdown('over')).outcome).toBe('drained')
     socket.destroy()
   })
@@ -414,7 +419,7 @@ describe('a stream under a key', () => {
 
   it.each<[string, Source, object, unknown[]]>([
     ['broke, and lost answers are replayed', failing, { onLostResponse: 'replay' }, [409, 'answer_not_kept']],
-    ['broke, and lost answers free their key', failing, {}, [409, 'payment_spent']],
+    ['broke, and lost answers free their key', failing, {}, [409, 'answer_not_kept']],
     ['is larger than what is kept', words, { maxAnswerBytes: 10 }, [409, 'answer_not_kept']],
   ])('is not replayed where it %s', async (_, source, idempotency, expected) => {
     const { seller, url, earned } = await selling(source, { idempotency })

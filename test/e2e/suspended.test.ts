@@ -63,7 +63,10 @@ async function agent(options: object): Promise<ChildAgent> {
 const paid = () => FUNDS - sandbox.balance(sandbox.accounts(account).address).usdc!
 const sign = async (url: string) => {
   const payment = await signFor({ sandbox } as Seller, url, { account, body: BODY })
-  return { body: BODY, headers: { 'idempotency-key': `a-key-that-cannot-be-guessed-${tests}`, ...payment } }
+  return {
+    body: BODY,
+    headers: { 'idempotency-key': `a-random-key-that-cannot-be-guessed-${tests}`, ...payment },
+  }
 }
 
 interface Answer {

@@ -14,7 +14,7 @@ import { type RedisServer, startRedis } from '../support/redis-server.js'
 import { ask, open, pay, receiptIn, type Seller, signFor } from '../support/seller.js'
 
 const PRICE = 10_000n
-const KEY = { 'idempotency-key': 'a-key-that-cannot-be-guessed' }
+const KEY = { 'idempotency-key': 'a-random-key-that-cannot-be-guessed' }
 const LEASE_MS = 200
 
 let redis: RedisServer

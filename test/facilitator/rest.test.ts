@@ -145,7 +145,7 @@ describe('strangers', () => {
       },
     }
     const url = await listening(waiting)
-    const padded = { paymentPayload: { pad: 'x'.repeat(250 * 1_024) }, paymentRequirements: {} }
+    const padded = { paymentPayload: {}, paymentRequirements: {}, pad: 'x'.repeat(250 * 1_024) }
     const body = JSON.stringify(padded)
     const ask = async () => (await fetch(`${url}/verify`, { method: 'POST', body })).status
     // 32 MiB have room for 131 of them, less what their pieces take.
@@ -214,6 +214,20 @@ describe('a node that does not answer', () => {
     await node.close()
     for (const path of ['/verify', '/settle'])
       expect(await (await post(path, body)).text()).not.toContain(port)
+  })
+
+  it('is an outage to servers that ask whether sales may go on, until it answers again', async () => {
+    const { post, bodyOf, node, url, pass } = await restOf()
+    const { body } = await bodyOf()
+    const supported = async () => (await fetch(`${url}/supported`)).status
+    expect(await supported()).toBe(200)
+    node.set('params', 'die')
+    pass(3_000)
+    expect((await post('/verify', body)).status).toBe(503)
+    expect(await supported()).toBe(503)
+    node.set('params', undefined)
+    expect(await supported()).toBe(200)
+    expect((await post('/verify', body)).status).toBe(200)
   })
 
   it('as it submits, is nothing that strangers learn more of', async () => {

@@ -57,6 +57,8 @@ export function paymentsOn(sandbox: Sandbox, feePayer: string, mnemonic = sandbo
   const signer = algorandPaymentSigner({
     key: signingKey(mnemonic),
     network: TESTNET,
+    // A test may advance the rounds within a moment.
+    paramsMaxAgeMs: 0,
     algod: algodClient({ url: sandbox.algodUrl }),
   })
   const pay = payerOf(sandbox, signer)

@@ -119,7 +119,11 @@ describe('the official client pays our server', () => {
         maxTimeoutSeconds: 300,
         extra: { feePayer: sandbox.feePayer },
       })),
-      extensions: { bazaar: expect.any(Object), 'payment-identifier': expect.any(Object) },
+      extensions: {
+        bazaar: expect.any(Object),
+        'payment-identifier': expect.any(Object),
+        'sign-in-with-x': expect.any(Object),
+      },
     })
     expect(moved()).toEqual(NOTHING)
 

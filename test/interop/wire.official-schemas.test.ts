@@ -9,10 +9,18 @@ import {
 import { HTTPFacilitatorClient } from '@x402/core/server'
 import type { PaymentPayload, PaymentRequirements } from '@x402/core/types'
 import { sanitizeResourceServiceMetadata, validateDiscoveryExtension } from '@x402/extensions/bazaar'
+import {
+  buildSIWxSchema,
+  parseSIWxHeader,
+  SIGN_IN_WITH_X,
+  type SIWxExtension,
+  validateSIWxMessage,
+} from '@x402/extensions/sign-in-with-x'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { defineEndpoint } from '../../src/index.js'
 import { type Sandbox, startSandbox } from '../../src/sandbox.js'
 import { LONG_ID, quoteIn, receiptIn, SHORT_ID, statusIn } from '../support/official.js'
+import { proofIn, proving } from '../support/payer-proof.js'
 import { ask, openSeller, pay, type Seller, signFor } from '../support/seller.js'
 
 let sandbox: Sandbox
@@ -68,9 +76,27 @@ describe('the official schemas accept', () => {
     })
     // The schema drops what it does not know: that nothing is dropped shows that nothing of ours is foreign to it.
     expect(PaymentRequiredV2Schema.parse(quote)).toEqual(quote)
-    for (const declared of Object.values(quote.extensions ?? {})) {
+    const { [SIGN_IN_WITH_X]: signIn, ...described } = quote.extensions!
+    for (const declared of Object.values(described)) {
       expect(validateDiscoveryExtension(declared as never)).toEqual({ valid: true })
     }
+    // This extension's schema describes the proof, not `info`: the official declaration's does, too. A proof of ours names its
+    // payment besides.
+    const { info, schema } = signIn as SIWxExtension
+    expect([...schema.required].sort()).toEqual([...buildSIWxSchema().required, 'requestId'].sort())
+    const timeless = { maxAge: Number.POSITIVE_INFINITY }
+    expect(await validateSIWxMessage(info as never, new URL(seller.url), timeless)).toEqual({ isValid: true })
+  })
+
+  it('our proof of the payer, which has the fields that a quote declares', async () => {
+    const quote = quoteIn(await ask(`${seller.url}/bare`, { method: 'GET' }))
+    const { schema } = quote.extensions![SIGN_IN_WITH_X] as SIWxExtension
+    const payment = await signFor(seller, `${seller.url}/bare`, { method: 'GET' })
+    const header = proving(sandbox.wallet, `${seller.url}/bare`, payment)
+    const proof = parseSIWxHeader(header['sign-in-with-x'])
+    expect(proof).toEqual(proofIn(header))
+    expect(Object.keys(proof)).toEqual(expect.arrayContaining(schema.required))
+    expect(await validateSIWxMessage(proof, new URL(seller.url))).toEqual({ isValid: true })
   })
 
   it.each(CALLS)('our payment for $sold', async ({ path, ...probe }) => {

@@ -242,6 +242,8 @@ describe('the bridge', () => {
     // The model made this call together with the first, at the old price.
     expect(await shout('ho')).toMatchObject(tooDear)
     expect(moved()).toEqual(NOTHING)
+    // The new price is for the calls that were refused for it, and for no other.
+    expect(await shout('he')).toMatchObject(tooDear)
     for (const text of ['hi', 'ho', 'he'])
       expect(await shout(text)).toMatchObject({ structuredContent: { shouted: text.toUpperCase() } })
     expect(moved()).toMatchObject({ paid: 30_000n })

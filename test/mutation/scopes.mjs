@@ -10,7 +10,7 @@ export const SCOPES = {
       'src/adapters/memory/spent-by-time.ts',
       'src/adapters/memory/handler-credit.ts',
       'src/adapters/memory/rate-limit.ts',
-      'src/adapters/memory/{subscriptions,call-count}.ts',
+      'src/adapters/memory/subscriptions.ts',
     ],
     tests: ['test/contracts/memory.test.ts', 'test/adapters/memory.test.ts'],
   },
@@ -23,11 +23,17 @@ export const SCOPES = {
   },
   spending: {
     mutate: ['src/app/client/spending-limits.ts', 'src/app/client/late-settlements.ts'],
-    tests: ['test/client/{hoarding.attacks,late-settlements,spending-limits,spend,uncapped}.test.ts'],
+    tests: [
+      'test/client/{hoarding.attacks,late-settlements,spending-limits,spend,counting.attacks,uncapped}.test.ts',
+    ],
   },
   quotes: {
-    mutate: ['src/app/client/read-quote.ts', 'src/app/client/subscription-keys.ts'],
-    tests: ['test/client/{quote,subscription-keys,price.attacks,client,estimate}.test.ts'],
+    mutate: [
+      'src/app/client/read-quote.ts',
+      'src/app/client/subscription-keys.ts',
+      'src/app/client/sold-key.ts',
+    ],
+    tests: ['test/client/{quote,subscription-keys,price.attacks,windows.attacks,client,estimate}.test.ts'],
   },
   delivery: {
     mutate: ['src/app/client/{purchase,send-with-retries,charge-evidence}.ts'],
@@ -54,7 +60,7 @@ export const SCOPES = {
   admission: {
     mutate: [
       'src/app/charge/effects/{admit,open,validate,entitle,price,verify}.ts',
-      'src/app/charge/{claim-name-and-seal,subscription-key}.ts',
+      'src/app/charge/{owners,payer-proof,sealed-answers,subscription-key}.ts',
     ],
     excludedMutations: ['StringLiteral'],
     ignorers: ['logs'],

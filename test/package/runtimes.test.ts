@@ -190,8 +190,8 @@ describe.each(RUNTIMES)('on $name', runtime => {
     const { value } = await answer.body!.getReader().read()
     expect(value!.length).toBeGreaterThan(0)
     caller.abort()
-    // With its key kept, the answer would be replayed; with its key free, its payment is one that was spent.
-    const again = async () => codeOf(await ask(url('large'), { body: BODY, headers }))
+    // With its key kept, another body would be refused for the key; with its key free, for its payment, which was spent.
+    const again = async () => codeOf(await ask(url('large'), { body: { ...BODY, other: 1 }, headers }))
     await expect.poll(again).toBe('payment_spent')
     expect(earned()).toBe(PRICE)
   })

@@ -35,7 +35,7 @@ const LIVES_DIFFER_MS = 20_000
 /** Every reply that a script has. */
 const REPLIES = [
   ...['opened', 'reused', 'replayable', 'orphaned', 'inProgress', 'spent', 'inUse', 'late'],
-  ...['recorded', 'superseded', 'closed', 'completed', 'moved', '0', '1'],
+  ...['unsure', 'recorded', 'superseded', 'closed', 'completed', 'moved', '0', '1'],
 ]
 
 it('memory answers 1000 random histories as the scripts do', async () => {

@@ -1,7 +1,7 @@
 /** Random histories of moves that five calls make over two keys and two payments, at the right time or too late. */
 import fc from 'fast-check'
 import { type ChargeConnection, redisChargeStore } from '../../src/adapters/redis/charge-store.js'
-import type { ChargeStore, Hold } from '../../src/ports/charge-store.js'
+import type { ChargeStore, CloseMove, Hold } from '../../src/ports/charge-store.js'
 
 export const PREFIX = 'svc:'
 /** Minutes, so that the real time that a history takes on a real Redis is nothing beside it. */
@@ -24,6 +24,9 @@ const move = fc.oneof(
       who,
       late,
       bodyHash: fc.constantFrom('body', 'body', 'body', 'another body'),
+      isBearer: fc.constantFrom(undefined, undefined, true),
+      caller: fc.constantFrom(undefined, 'here', 'here', 'there'),
+      answerName: fc.constantFrom(undefined, undefined, 'n1'),
     }),
   },
   {
@@ -43,6 +46,7 @@ const move = fc.oneof(
       who,
       how: fc.constantFrom('complete' as const, 'forfeit' as const, 'release' as const),
       answer: fc.option(bytes, { nil: undefined }),
+      answerName: fc.constantFrom(undefined, 'n1'),
     }),
   },
   { weight: 2, arbitrary: fc.record({ kind: fc.constant('renew' as const), who }) },
@@ -76,7 +80,10 @@ const takenOver = fc
     verdict: fc.constantFrom('found' as const, 'dead' as const, undefined),
   })
   .map(({ who, successor, third, answer, isRecorded, next, verdict }): Step[] => {
-    const open = { kind: 'open', late: false, bodyHash: 'body' } as const
+    const open = {
+      ...({ kind: 'open', late: false, bodyHash: 'body' } as const),
+      ...({ isBearer: undefined, caller: 'here', answerName: undefined } as const),
+    }
     const record = { kind: 'record', who, late: false, answer, isReadable: true } as const
     const lapse = { kind: 'advance', halves: 2 } as const
     const begun = [{ ...open, who }, ...(isRecorded ? [record] : []), lapse]
@@ -164,7 +171,8 @@ export function made(
   switch (step.kind) {
     case 'open': {
       const claim = hold.claim && { ...hold.claim, bodyHash: step.bodyHash }
-      return store.open({ ...hold, claim, leaseMs: LEASE_MS })
+      const { isBearer, caller, answerName } = step
+      return store.open({ ...hold, claim, leaseMs: LEASE_MS, isBearer, caller, answerName })
     }
     case 'record': {
       const payment = { txId: hold.payment ?? 'p1', firstValid: 1n, lastValid: 2n ** 53n + 1n }
@@ -172,7 +180,7 @@ export function made(
       return store.record({ ...hold, ...LIVES, recorded })
     }
     case 'close':
-      return store.close({ ...hold, how: step.how, retentionMs: WINDOW_MS, answer: step.answer })
+      return store.close({ ...hold, ...step, kind: undefined, retentionMs: WINDOW_MS } as CloseMove)
     case 'renew':
       return store.renew([hold], LEASE_MS)
     case 'resolve': {

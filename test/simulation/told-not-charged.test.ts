@@ -23,6 +23,7 @@ function violationsOf({ appliedMs = 10, taker, takenMs = 30, settledMs = 31, pat
     () => 40,
     () => {},
     () => {},
+    () => {},
   )
   const txId = 'payment'
   const told = { id: 'first', path: [path ?? 'recording.storeDown'], final: 'unavailable' }

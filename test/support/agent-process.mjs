@@ -16,7 +16,8 @@ const slow = defineEndpoint({
 
 const agent = defineAgent({
   name: 'Child',
-  handle: 'child',
+  // As the servers of this process have it: replicas are of one agent.
+  handle: 'test-agent',
   description: 'An agent of its own.',
   payTo,
   network: 'testnet',

@@ -4,8 +4,9 @@ import type { PaymentRequired } from '../../src/domain/x402.js'
 export interface DoorAsk {
   readonly skill: string
   readonly input: Readonly<Record<string, unknown>>
-  /** As `signFor` makes them: the payment header, and keys. */
+  /** As `signFor` makes them: the payment header, keys, a proof, and what a proxy says. */
   readonly headers?: Readonly<Record<string, string>>
+  readonly signal?: AbortSignal
 }
 
 export interface Told {
@@ -17,6 +18,8 @@ export interface Told {
   readonly remaining?: number
   readonly replayed?: boolean
   readonly challenge?: PaymentRequired
+  /** The error, as it was told. */
+  readonly problem?: Fields
   readonly status: number
   readonly headers: Headers
 }
@@ -65,16 +68,21 @@ export const DOORS = {
   MCP: mcp,
 } as const satisfies Record<string, TestDoor>
 
+/** The same, and the endpoints' own addresses. */
+export const EVERY_DOOR: Readonly<Record<string, TestDoor>> = { HTTP: http, ...DOORS }
+
 export function post(
   url: string,
   body: unknown,
   headers: Readonly<Record<string, string>> = {},
+  signal?: AbortSignal,
 ): Promise<Response> {
   const text = typeof body === 'string' ? body : JSON.stringify(body)
   return fetch(url, {
     method: 'POST',
     headers: { 'content-type': 'application/json', ...headers },
     body: text,
+    ...(signal && { signal }),
   })
 }
 
@@ -84,22 +92,56 @@ export async function messageIn(response: Response): Promise<RpcAnswer> {
   return JSON.parse(/^data: (.*)$/m.exec(text)?.[1] ?? text)
 }
 
-export function messageOf(skillId: string | undefined, parts: readonly unknown[]) {
-  return { message: { kind: 'message', messageId: 'm1', role: 'user', parts, metadata: { skillId } } }
+export function messageOf(skillId: string | undefined, parts: readonly unknown[], proof?: string) {
+  const metadata = { skillId, ...(proof !== undefined && { 'x402.sign-in-with-x': proof }) }
+  return { message: { kind: 'message', messageId: 'm1', role: 'user', parts, metadata } }
 }
 
 export function rpc(method: string, params: unknown, id: unknown = 1) {
   return { jsonrpc: '2.0', id, method, params }
 }
 
-async function a2a(url: string, { skill, input, headers }: DoorAsk, method: string): Promise<Told> {
+async function http(url: string, { skill, input, headers, signal }: DoorAsk): Promise<Told> {
+  const response = await post(`${url}/${skill}`, input, headers, signal)
+  const text = await response.text()
+  const about = { status: response.status, headers: response.headers }
+  const decoded = (name: string) => JSON.parse(Buffer.from(response.headers.get(name)!, 'base64').toString())
+  if (response.status === 402)
+    return { ...about, code: 'payment_required', challenge: decoded('payment-required') }
+  const data = response.headers.get('content-type')?.startsWith('application/json') ? JSON.parse(text) : text
+  if (!response.ok) return { ...about, code: data.error.code, problem: data.error }
+  const remaining = response.headers.get('x-svc-subscription-remaining')
+  return {
+    ...about,
+    code: 'ok',
+    data,
+    ...(response.headers.has('payment-response') && { receipt: decoded('payment-response') }),
+    ...windowIn({
+      key: response.headers.get('x-svc-subscription') ?? undefined,
+      remaining: remaining === null ? undefined : Number(remaining),
+    }),
+    replayed: response.headers.get('idempotency-replayed') === 'true',
+  }
+}
+
+async function a2a(
+  url: string,
+  { skill, input, headers = {}, signal }: DoorAsk,
+  method: string,
+): Promise<Told> {
+  const { [PROOF]: proof, ...rest } = headers
   const part = method === 'SendMessage' ? { data: input } : { kind: 'data', data: input }
-  const response = await post(`${url}/a2a`, rpc(method, messageOf(skill, [part])), headers)
+  const response = await post(`${url}/a2a`, rpc(method, messageOf(skill, [part], proof)), rest, signal)
   const { result, error } = await messageIn(response)
   const about = { status: response.status, headers: response.headers }
   if (error) {
     const code = error.code === -32010 ? 'payment_required' : error.data!.code
-    return { ...about, code, challenge: error.data?.requirements }
+    return {
+      ...about,
+      code,
+      challenge: error.data?.requirements,
+      problem: { ...error.data, message: error.message },
+    }
   }
   const { status, artifacts } = result!.task ?? result!
   const { metadata } = status.message
@@ -118,15 +160,20 @@ function windowIn(told: unknown): Pick<Told, 'subscriptionKey' | 'remaining'> {
   return { subscriptionKey: key, remaining }
 }
 
-async function mcp(url: string, { skill, input, headers = {} }: DoorAsk): Promise<Told> {
+const PROOF = 'sign-in-with-x'
+const FORWARDED = ['x-forwarded-for', 'x-forwarded-host', 'x-forwarded-proto']
+
+async function mcp(url: string, { skill, input, headers = {}, signal }: DoorAsk): Promise<Told> {
   const payment = headers['payment-signature']
   const meta = {
     ...(payment !== undefined && { 'x402/payment': JSON.parse(Buffer.from(payment, 'base64').toString()) }),
     ...(headers['idempotency-key'] && { 'svc/idempotency-key': headers['idempotency-key'] }),
     ...(headers['x-svc-subscription'] && { 'svc/subscription': headers['x-svc-subscription'] }),
+    ...(headers[PROOF] !== undefined && { 'x402/sign-in-with-x': headers[PROOF] }),
   }
+  const forwarded = Object.entries(headers).filter(([name]) => FORWARDED.includes(name))
   const params = { name: skill.replaceAll('/', '_'), arguments: input, _meta: meta }
-  const response = await post(`${url}/mcp`, rpc('tools/call', params))
+  const response = await post(`${url}/mcp`, rpc('tools/call', params), Object.fromEntries(forwarded), signal)
   const { result, error } = await messageIn(response)
   const about = { status: response.status, headers: response.headers }
   if (error) return { ...about, code: String(error.code) }
@@ -134,7 +181,10 @@ async function mcp(url: string, { skill, input, headers = {} }: DoorAsk): Promis
   if (isError && structuredContent?.x402Version === 2) {
     return { ...about, code: 'payment_required', challenge: structuredContent as unknown as PaymentRequired }
   }
-  if (isError) return { ...about, code: (structuredContent!.error as { code: string }).code }
+  if (isError) {
+    const problem = structuredContent!.error as ErrorData
+    return { ...about, code: problem.code, problem }
+  }
   return {
     ...about,
     code: 'ok',

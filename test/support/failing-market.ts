@@ -8,7 +8,7 @@ import type { gate } from './gate.js'
 import { ask, open, type Seller, signFor } from './seller.js'
 
 export const PRICE = 10_000n
-const KEY = { 'idempotency-key': 'a-key-that-cannot-be-guessed' }
+const KEY = { 'idempotency-key': 'a-random-key-that-cannot-be-guessed' }
 
 export interface ProcessOptions {
   /** Handlers wait at it. */

@@ -11,6 +11,7 @@ export interface Asked {
   readonly path: string
   readonly method: string
   readonly body: unknown
+  readonly authorization?: string | undefined
 }
 
 export interface FakeFacilitator {
@@ -53,7 +54,9 @@ export async function fakeFacilitator(replies: Partial<Record<Path, Reply>> = {}
     let text = ''
     for await (const chunk of request) text += chunk
     const path = request.url as Path
-    asked.push({ path, method: request.method!, body: text === '' ? undefined : JSON.parse(text) })
+    const { authorization } = request.headers
+    const body = text === '' ? undefined : JSON.parse(text)
+    asked.push({ path, method: request.method!, body, ...(authorization !== undefined && { authorization }) })
     for (const check of waiting) check()
     const reply = script[path] ?? status(404)
     reply(response)

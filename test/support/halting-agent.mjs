@@ -74,7 +74,8 @@ const subscriptions = haltingAt('putIfAbsent', stores.subscriptions)
 
 const agent = defineAgent({
   name: 'Halting',
-  handle: 'halting',
+  // As the servers of the tests' own process have it: replicas are of one agent.
+  handle: 'test-agent',
   description: 'Stops in the middle of a call.',
   payTo,
   network: 'testnet',

@@ -11,6 +11,7 @@ import {
   type EndpointEntry,
   type Rules,
 } from '../../src/app/charge/charge-deps.js'
+import { endpointOwner, ownerOf } from '../../src/app/charge/owners.js'
 import { termsOf } from '../../src/app/charge/payment-challenge.js'
 import { endpoint as defined, type EndpointDef } from '../../src/domain/endpoint.js'
 import { TESTNET } from '../../src/domain/network.js'
@@ -23,6 +24,8 @@ import { clockOf } from './virtual-clock.js'
 export const START_MS = 1_000_000
 export const SELLER = 'SELLER'
 export const ADDRESS = '192.0.2.7'
+/** Of the endpoint `work` of the seller. */
+export const OWNER = endpointOwner(ownerOf(TESTNET, SELLER, 'agent'), 'work')
 export const TESTNET_USDC = '10458941'
 export const READ: ReadPayment = {
   txId: 'TX',
@@ -34,9 +37,11 @@ export const READ: ReadPayment = {
   lastValid: 200n,
   groupProblem: undefined,
   genesisHash: TESTNET.genesisHash,
-  signature: 'SIGNATURE',
+  wrapperDigest: 'WRAPPER',
+  sponsor: undefined,
   isOfGroup: id => id === 'TX',
   proven: () => true,
+  isSignedByPayer: () => false,
 }
 
 /** A store, a node or a facilitator that does not answer. */
@@ -68,8 +73,10 @@ export function oneCall(given: Given = {}) {
   const reader = given.reader ?? { read: () => (paid === 'unreadable' ? undefined : { ...READ, ...paid }) }
   const payTo = given.world?.payTo ?? SELLER
   const def = { ...defined({ name: 'work', price: '$0.01', handler: () => ({ done: true }) }), ...given.def }
+  const owner = ownerOf(TESTNET, payTo, 'agent')
   const endpoint: EndpointEntry = {
     def,
+    owner: endpointOwner(owner, def.name),
     terms: termsOf(def, { network: TESTNET, payTo, maxTimeoutSeconds: 60, networkIds: 'both' }),
     check: undefined,
     periodMs: undefined,
@@ -79,7 +86,7 @@ export function oneCall(given: Given = {}) {
   const world = {
     network: TESTNET,
     payTo,
-    recordOwner: payTo,
+    owner,
     assetId: TESTNET_USDC,
     endpoints: new Map([['work', endpoint]]),
     facilitator: { supported: () => undefined },
@@ -95,6 +102,7 @@ export function oneCall(given: Given = {}) {
       uncountedAdmitted: false,
       idempotency: { onLostResponse: 'replay' },
       retentionMs: 60_000,
+      keepAnswersMs: 120_000,
       answerBytesMax: 1_000,
       credit: { start: 1, max: 3, idleMs: 60_000 },
       requireReadable: false,

@@ -1,6 +1,5 @@
 import type { ChargeDeps } from '../../src/app/charge/charge-deps.js'
 import { open } from '../../src/app/charge/effects/open.js'
-import type { Landing } from '../../src/ports/chain.js'
 import type { Opened, OpenMove } from '../../src/ports/charge-store.js'
 import { type Given, oneCall } from './one-call.js'
 
@@ -8,19 +7,18 @@ export const LEASE_MS = 15_000
 
 export interface Opening extends Given {
   readonly key?: string
-  readonly says?: Opened | Error
-  readonly landing?: Landing
+  /** What the store answers; several in turn. */
+  readonly says?: Opened | Error | readonly Opened[]
   readonly round?: bigint
   readonly hasLanded?: boolean
 }
 
 /** One call whose effect has answered, and what was asked of the store, the chain, the leases and the background. */
-export async function opened({ key, says = { verdict: 'opened' }, landing = 'unknown', ...given }: Opening) {
+export async function opened({ key, says = { verdict: 'opened' }, ...given }: Opening) {
   const seen = {
     moves: [] as OpenMove[],
     kept: [] as unknown[][],
     pending: [] as unknown[],
-    lookups: [] as unknown[],
     landedAsked: [] as string[],
   }
   const world = {
@@ -28,7 +26,7 @@ export async function opened({ key, says = { verdict: 'opened' }, landing = 'unk
       open: async (move: OpenMove) => {
         seen.moves.push(move)
         if (says instanceof Error) throw says
-        return says
+        return Array.isArray(says) ? says[seen.moves.length - 1] : says
       },
     },
     chain: {
@@ -36,10 +34,6 @@ export async function opened({ key, says = { verdict: 'opened' }, landing = 'unk
       hasLanded: async (txId: string) => {
         seen.landedAsked.push(txId)
         return given.hasLanded
-      },
-      lookup: async (txId: string, { firstValid, lastValid }: { firstValid: bigint; lastValid: bigint }) => {
-        seen.lookups.push([txId, firstValid, lastValid])
-        return landing
       },
     },
     leases: { leaseMs: LEASE_MS, keep: (...kept: unknown[]) => seen.kept.push(kept) },

@@ -22,6 +22,9 @@ export const close: Move = (records, [, , asked, retentionMs, given]) => {
     claimMoved = records.moveAlong(claim, CLOSING_EVENTS[how].claim)
   }
 
+  if (claimMoved && how === 'forfeit' && key.n && hashes.get(key.n, 'state') === null) {
+    records.storeFinal({ ...claim!, name: key.n, state: 'completed' }, claim!.name, retentionMs!, answer)
+  }
   if (claimMoved) records.keepFinal(claim!, retentionMs!, answer)
   if (paymentMoved) records.keep(payment)
   return (!key.c || claimMoved) && (!key.p || paymentMoved) ? 'closed' : 'superseded'

@@ -1,6 +1,11 @@
 /** What every script begins with (`lua/prelude.ts`), function for function. */
 import { claimTable } from '../../../src/domain/machines/claim.machine.js'
-import { LAPSED_KEPT_MS, VERDICT_FOR_OTHERS } from '../../../src/domain/machines/claim-and-payment.rules.js'
+import {
+  KEPT_BYTES_MAX,
+  KEPT_RECORD_BYTES,
+  LAPSED_KEPT_MS,
+  VERDICT_FOR_OTHERS,
+} from '../../../src/domain/machines/claim-and-payment.rules.js'
 import { type PaymentState, paymentTable } from '../../../src/domain/machines/payment.machine.js'
 import type { StoredHashes } from '../stored-hashes.js'
 
@@ -80,30 +85,45 @@ export class Records {
     this.hashes.expire(record.name, leaseMs + LAPSED_KEPT_MS)
   }
 
-  /** Redis has a string of these fields, and the model a hash: whoever reads a claim sees the same. */
   keepFinal(claim: Stored, retentionMs: string, answer?: string): void {
-    const { drawing, name, state, token } = claim
-    if (state === drawing.initial) {
-      this.keep(claim)
-      return
-    }
-    const kept = ['bodyHash', 'recordedBy', 'answer'].map(field => this.hashes.get(name, field))
-    const [bodyHash, recordedBy, recorded] = kept
-    const by = recordedBy === token ? ['recordedBy', recordedBy!] : []
+    if (claim.state === claim.drawing.initial) this.keep(claim)
+    else this.storeFinal(claim, claim.name, retentionMs, answer)
+  }
+
+  /** Redis has a string of these fields, and the model a hash: whoever reads a claim sees the same. */
+  storeFinal(claim: Stored, from: string, retentionMs: string, given?: string): void {
+    const { name, state, token } = claim
+    const fields = ['bodyHash', 'recordedBy', 'answer', 'txId', 'caller']
+    const [bodyHash, recordedBy, recorded, txId, caller] = fields.map(field => this.hashes.get(from, field))
+    const answer = given ?? recorded!
+    const isAdopted = typeof recordedBy === 'string' && recordedBy !== token
     this.hashes.delete(name)
-    this.hashes.set(
-      name,
-      'state',
-      state,
-      'token',
-      token!,
-      'bodyHash',
-      bodyHash!,
-      'answer',
-      answer ?? recorded!,
-      ...by,
-    )
+    this.hashes.set(name, 'state', state, 'token', token!, 'bodyHash', bodyHash!, 'answer', answer)
+    if (recordedBy === token) this.hashes.set(name, 'recordedBy', token!)
+    if (typeof txId === 'string') this.hashes.set(name, 'txId', txId)
+    if (isAdopted && typeof caller === 'string') this.hashes.set(name, 'caller', caller)
     this.hashes.expire(name, retentionMs)
+    this.#bound(name, answer.length, retentionMs)
+  }
+
+  /** Redis has a sorted set, and the model a hash of the scores. */
+  #bound(name: string, bytes: number, retentionMs: string): void {
+    const index = this.key.k
+    if (index === undefined) return
+    const { hashes } = this
+    const place = `${index.slice(0, -'kept'.length)}claim:`
+    const score = (member: string) => Number(hashes.get(index, member))
+    const members = () => hashes.fields(index).sort((a, b) => score(a) - score(b))
+    const newest = members().at(-1)
+    const total = (newest === undefined ? 0 : score(newest)) + bytes + KEPT_RECORD_BYTES
+    hashes.set(index, name.slice(place.length), total)
+    if (hashes.lifeMs(index) < Number(retentionMs)) hashes.expire(index, retentionMs)
+    for (;;) {
+      const oldest = members()[0]!
+      if (total - score(oldest) < KEPT_BYTES_MAX) return
+      hashes.drop(index, oldest)
+      if (hashes.get(place + oldest, 'state') === 'completed') hashes.drop(place + oldest, 'answer')
+    }
   }
 
   presented(payment: Stored | undefined): string {

@@ -1,11 +1,6 @@
 /** How A2A answers each final state of a call, by the kind of its outcome. */
 
 import type { EndpointDef } from '../../domain/endpoint.js'
-import { OUTCOMES, type ProblemFinal } from '../../domain/machines/charge.machine.js'
-import { LEGACY_PAYMENT_HEADER, PAYMENT_SIGNATURE_HEADER } from '../../domain/x402.js'
-import type { ChargeOutcome } from '../../ports/charge.js'
-import type { TransportResponse } from '../../ports/transport.js'
-import { completedTask } from './answer-to-task.js'
 import {
   CALL_REFUSED,
   errorText,
@@ -15,7 +10,12 @@ import {
   type RpcError,
   type RpcRequest,
   resultText,
-} from './json-rpc.js'
+} from '../../domain/json-rpc.js'
+import { OUTCOMES, type ProblemFinal } from '../../domain/machines/charge.machine.js'
+import { LEGACY_PAYMENT_HEADER, PAYMENT_SIGNATURE_HEADER } from '../../domain/x402.js'
+import type { ChargeOutcome } from '../../ports/charge.js'
+import type { TransportResponse } from '../../ports/transport.js'
+import { completedTask } from './answer-to-task.js'
 import { problemData } from './problem-data.js'
 import { TASK_BY_METHOD, type TaskContent, type TaskContext } from './task-rendering.js'
 

@@ -1,7 +1,20 @@
 /** Reads a message of either generation of A2A: the skill that it asks for, and the input in its parts. */
 import type { EndpointDef, JSONSchema } from '../../domain/endpoint.js'
+import {
+  CONTENT_TYPE_NOT_SUPPORTED,
+  INVALID_PARAMS,
+  INVALID_REQUEST,
+  METHOD_NOT_FOUND,
+  RpcRefusal,
+  type RpcRequest,
+  readRpc,
+  TASK_NOT_FOUND,
+} from '../../domain/json-rpc.js'
+import type { Parsed } from '../../domain/parsed.js'
+import { presentedPayment } from '../../domain/presented-payment.js'
+import { readProof } from '../../domain/sign-in-with-x.js'
 import { isRecord, type PaymentPayload } from '../../domain/x402.js'
-import { CONTENT_TYPE_NOT_SUPPORTED, INVALID_PARAMS, RpcRefusal, TASK_NOT_FOUND } from './json-rpc.js'
+import { TASK_BY_METHOD } from './task-rendering.js'
 
 export interface Message {
   readonly skillId: string | undefined
@@ -29,23 +42,63 @@ export function unknownTask(): RpcRefusal {
   )
 }
 
+export function tooLargeForTask(bytesMax: number): RpcRefusal {
+  return new RpcRefusal(
+    INVALID_PARAMS,
+    `A task holds an input of at most ${bytesMax} bytes. Send this one without the extension, and pay with PAYMENT-SIGNATURE.`,
+    { code: 'body_too_large' },
+  )
+}
+
+const STATUS = 'x402.payment.status'
+const PAYLOAD = 'x402.payment.payload'
+
 /** What the metadata says about a payment, in the words of the x402 extension. */
 function paymentIn(metadata: unknown): TaskMessage['says'] {
-  const { 'x402.payment.status': status, 'x402.payment.payload': payload } = isRecord(metadata)
-    ? metadata
-    : {}
+  const { [STATUS]: status, [PAYLOAD]: payload } = isRecord(metadata) ? metadata : NOTHING
   if (status === 'payment-rejected') return 'rejected'
-  if (status === 'payment-submitted' && isRecord(payload)) return payload
+  const payment = presentedPayment(payload, `metadata["${PAYLOAD}"]`)
+  if (status === 'payment-submitted' && payment.kind === 'read') return payment.value
+  if (payment.kind === 'malformed') throw invalid(`${payment.why}.`)
   if (status === undefined && payload === undefined) return 'nothing'
-  throw invalid(
-    'x402.payment.status is payment-submitted, with an object in x402.payment.payload, or payment-rejected.',
-  )
+  throw invalid(`${STATUS} is payment-submitted, with an object in ${PAYLOAD}, or payment-rejected.`)
+}
+
+/** @throws RpcRefusal */
+export function readRequest(body: Parsed<unknown>): RpcRequest {
+  const { id, method, params } = readRpc(body, inputsIn)
+  if (id === undefined) {
+    const why = 'A notification could not be answered; send the request with an id.'
+    throw new RpcRefusal(INVALID_REQUEST, why)
+  }
+  if (TASK_BY_METHOD.has(method)) return { id, method, params }
+  throw new RpcRefusal(METHOD_NOT_FOUND, `The methods are ${[...TASK_BY_METHOD.keys()].join(' and ')}.`)
+}
+
+/** The parts are bounded as the skill's input, and the payment as a payment. */
+function inputsIn(method: string, params: unknown): readonly unknown[] {
+  const { parts, metadata } = (TASK_BY_METHOD.has(method) && messageIn(params)) || NOTHING
+  return [parts, isRecord(metadata) ? metadata[PAYLOAD] : undefined]
+}
+
+const NOTHING: Readonly<Record<string, unknown>> = {}
+
+function messageIn(params: unknown): Record<string, unknown> | undefined {
+  const message = isRecord(params) ? params.message : undefined
+  return isRecord(message) ? message : undefined
+}
+
+/** The payer's proof in the metadata; `undefined` where there is none. */
+export function proofIn(params: unknown) {
+  const { metadata } = messageIn(params) ?? NOTHING
+  const proof = isRecord(metadata) ? metadata['x402.sign-in-with-x'] : undefined
+  return proof === undefined ? undefined : readProof(proof)
 }
 
 /** @throws RpcRefusal */
 export function readMessage(params: unknown): Message | TaskMessage {
-  const message = isRecord(params) ? params.message : undefined
-  if (!isRecord(message)) throw invalid('params.message is missing.')
+  const message = messageIn(params)
+  if (!message) throw invalid('params.message is missing.')
   const { role, parts, metadata, contextId, taskId } = message
   if (role !== 'user' && role !== 'ROLE_USER') throw invalid('The role of a message is user.')
   const says = paymentIn(metadata)
@@ -58,17 +111,17 @@ export function readMessage(params: unknown): Message | TaskMessage {
   const skillId = isRecord(metadata) ? metadata.skillId : undefined
   if (skillId !== undefined && typeof skillId !== 'string') throw invalid('metadata.skillId is a string.')
   const texts: string[] = []
-  const data: Record<string, unknown>[] = []
+  let data: Record<string, unknown> | undefined
   for (const part of parts) {
     if (isRecord(part) && typeof part.text === 'string') texts.push(part.text)
-    else if (isRecord(part) && isRecord(part.data)) data.push(part.data)
+    else if (isRecord(part) && isRecord(part.data)) data = Object.assign(data ?? {}, part.data)
     else throw notReadable(part)
   }
   return {
     skillId,
     contextId: isContextId(contextId) ? contextId : undefined,
     text: texts.length > 0 ? texts.join('\n') : undefined,
-    data: data.length > 0 ? Object.assign({}, ...data) : undefined,
+    data,
   }
 }
 

@@ -4,6 +4,7 @@
  * stays.
  */
 import type { EndpointDef } from '../../domain/endpoint.js'
+import { CALL_REFUSED, errorText, type RpcRequest } from '../../domain/json-rpc.js'
 import { type ChargeFinal, OUTCOMES } from '../../domain/machines/charge.machine.js'
 import type { PaymentPayload } from '../../domain/x402.js'
 import type { ChargeOutcome } from '../../ports/charge.js'
@@ -15,10 +16,9 @@ import {
   type TransportResponse,
   Unwritten,
 } from '../../ports/transport.js'
-import { CALL_REFUSED, errorText, INVALID_PARAMS, RpcRefusal, type RpcRequest } from './json-rpc.js'
 import { type Asked, rpcResponseOf, taskResponse } from './outcome-to-rpc-response.js'
 import { declinedTask, failedTask, waitingTask } from './payment-tasks.js'
-import { type TaskMessage, unknownTask } from './read-message.js'
+import { type TaskMessage, tooLargeForTask, unknownTask } from './read-message.js'
 
 export interface TaskFlow {
   readonly tasks: Tasks
@@ -51,11 +51,7 @@ export async function keepQuoted(
       case 'kept':
         return waiting(flow.asked(def, { contextId, taskId: kept.id }), outcome)
       case 'tooLarge':
-        throw new RpcRefusal(
-          INVALID_PARAMS,
-          `A task holds an input of at most ${kept.bytesMax} bytes. Send this one without the extension, and pay with PAYMENT-SIGNATURE.`,
-          { code: 'body_too_large' },
-        )
+        throw tooLargeForTask(kept.bytesMax)
       case 'limited':
         return refused(request, 429, 'rate_limited', 'Too many calls from your address.', {
           retryAfterMs: kept.retryAfterMs,
@@ -73,8 +69,7 @@ export async function keepQuoted(
 }
 
 const FULL_RETRY_MS = 10_000
-const STORE_RETRY_MS = 2_000
-const TAKEN_RETRY_MS = 2_000
+const RETRY_MS = 2_000
 
 /** A message on a task. */
 export async function continueTask(
@@ -200,7 +195,7 @@ function takenAgain(request: RpcRequest): TransportResponse {
     409,
     'payment_in_use',
     'Another request with this payment has the task, and may be charged. Send this one again.',
-    { retryAfterMs: TAKEN_RETRY_MS },
+    { retryAfterMs: RETRY_MS },
   )
 }
 
@@ -225,7 +220,7 @@ async function unlessStoreDown(
     if (!(cause instanceof StoreDown)) throw cause
     logger.error({ err: cause.cause }, cause.message)
     const message = 'The store of tasks does not answer. This message was not charged; send it again.'
-    return refused(request, 503, 'store_unavailable', message, { retryAfterMs: STORE_RETRY_MS })
+    return refused(request, 503, 'store_unavailable', message, { retryAfterMs: RETRY_MS })
   }
 }
 

@@ -6,6 +6,17 @@
 import { bodyInMessage, messageSchema } from '../../domain/body-type.js'
 import type { EndpointDef } from '../../domain/endpoint.js'
 import { isTooLarge } from '../../domain/input-size-limit.js'
+import {
+  errorText,
+  type Id,
+  INTERNAL_ERROR,
+  INVALID_PARAMS,
+  INVALID_REQUEST,
+  idIn,
+  type RpcError,
+  RpcRefusal,
+  type RpcRequest,
+} from '../../domain/json-rpc.js'
 import type { Charge } from '../../ports/charge.js'
 import type { Clock } from '../../ports/clock.js'
 import type { Logger } from '../../ports/logger.js'
@@ -18,23 +29,9 @@ import {
   Unwritten,
 } from '../../ports/transport.js'
 import { activated, wantsTask } from './extensions.js'
-import {
-  errorText,
-  type Id,
-  INTERNAL_ERROR,
-  INVALID_PARAMS,
-  INVALID_REQUEST,
-  idIn,
-  METHOD_NOT_FOUND,
-  type RpcError,
-  RpcRefusal,
-  type RpcRequest,
-  readRequest,
-} from './json-rpc.js'
 import { rpcResponseOf } from './outcome-to-rpc-response.js'
-import { inputOf, readMessage, skillOf } from './read-message.js'
+import { inputOf, proofIn, readMessage, readRequest, skillOf } from './read-message.js'
 import { continueTask, keepQuoted, type TaskFlow } from './task-flow.js'
-import { TASK_BY_METHOD } from './task-rendering.js'
 
 export interface A2aOptions {
   readonly charge: Charge
@@ -48,8 +45,6 @@ export interface A2aOptions {
   readonly random: Pick<Random, 'uuid'>
 }
 
-const NOTHING = { kind: 'none' } as const
-
 export function a2aTransport(options: A2aOptions): Transport {
   return {
     async answer(incoming) {
@@ -62,19 +57,17 @@ export function a2aTransport(options: A2aOptions): Transport {
         return refused(400, idIn(incoming.body), cause)
       }
     },
-    refuse({ status, code, message, fields }, asked = NOTHING) {
+    refuse({ status, code, message, fields }, asked) {
       const rpcCode = status >= 500 ? INTERNAL_ERROR : INVALID_REQUEST
       return refused(status, idIn(asked), { code: rpcCode, message, data: { ...fields, code } })
     },
   }
 }
 
-async function send(incoming: IncomingRequest, options: A2aOptions): Promise<TransportResponse> {
+async function send(received: IncomingRequest, options: A2aOptions): Promise<TransportResponse> {
   const { endpoints } = options
-  const request = readRequest(incoming.body)
-  if (!TASK_BY_METHOD.has(request.method)) {
-    throw new RpcRefusal(METHOD_NOT_FOUND, `The methods are ${[...TASK_BY_METHOD.keys()].join(' and ')}.`)
-  }
+  const request = readRequest(received.body)
+  const incoming = { ...received, proof: proofIn(request.params) ?? received.proof }
   const flow = flowOf(request, incoming, options)
   const message = readMessage(request.params)
   if ('taskId' in message) return continueTask(flow, message, request, incoming)

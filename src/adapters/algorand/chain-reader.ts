@@ -75,11 +75,15 @@ export function algorandChain(options: ChainOptions): Chain & { close(): void } 
     }
   }
 
+  async function round(): Promise<bigint | undefined> {
+    const known = await estimate()
+    return node.status === 'wrongNetwork' ? undefined : known
+  }
+
+  const askedNow = new Map<string, Promise<boolean | undefined>>()
+
   return {
-    async round() {
-      const known = await estimate()
-      return node.status === 'wrongNetwork' ? undefined : known
-    },
+    round,
     status: () => node.status,
     close: node.close,
     async lookup(txId, window) {
@@ -90,12 +94,11 @@ export function algorandChain(options: ChainOptions): Chain & { close(): void } 
       }
     },
     async hasLanded(txId) {
-      try {
-        await node.lastRound()
-        return await landedRecently(txId)
-      } catch {
-        return undefined
-      }
+      // Strangers ask this: the reading of the round has checked the node's network, and all who ask now share one question.
+      if ((await round()) === undefined) return undefined
+      const asking = askedNow.get(txId) ?? landedRecently(txId).finally(() => askedNow.delete(txId))
+      askedNow.set(txId, asking)
+      return asking
     },
   }
 }

@@ -4,12 +4,13 @@
  */
 import { verifySignature } from '#platform'
 import { toBase64 } from '../../domain/base64.js'
+import { concatBytes } from '../../domain/byte-arrays.js'
 import { SdkError, type SvcError } from '../../domain/errors.js'
 import { parseBaseUnits } from '../../domain/money.js'
 import { isIdOf, type NetworkFacts, otherThan } from '../../domain/network.js'
 import { type PaymentRequired, type PaymentRequirements, X402_VERSION } from '../../domain/x402.js'
 import { type Clock, systemClock } from '../../ports/clock.js'
-import type { PaymentSigner, Signer } from '../../ports/payment-signer.js'
+import type { ByteSigner, PaymentSigner, Signer } from '../../ports/payment-signer.js'
 import { type Random, systemRandom } from '../../ports/random.js'
 import { randomId } from '../../ports/random-id.js'
 import { decodeAddress } from './address.js'
@@ -27,7 +28,11 @@ export interface PaymentSignerOptions {
   readonly noteSource?: () => string
   /** How long a node's suggested parameters are used; 0 asks for every payment. */
   readonly paramsMaxAgeMs?: number
-  readonly clock?: Pick<Clock, 'monotonic'>
+  /** What the account lacks for a payment of this amount; see `fundsCheck`. @default it is not asked */
+  readonly lackOf?: (amount: bigint) => Promise<SvcError | undefined>
+  /** How long the key may take for a signature. @default without end: a key of this process answers at once */
+  readonly timeoutMs?: number
+  readonly clock?: Pick<Clock, 'monotonic' | 'after'>
   readonly random?: Pick<Random, 'bytes'>
 }
 
@@ -41,13 +46,25 @@ const PARAMS_MAX_AGE_MS = 3_000
 /** @throws SvcError `invalid_key` where the key has no valid address */
 export function algorandPaymentSigner(options: PaymentSignerOptions): PaymentSigner {
   const { key, network, externalKey = false, clock = systemClock, random = systemRandom } = options
+  const { lackOf = async () => undefined } = options
   const { noteSource = () => randomId(random), paramsMaxAgeMs = PARAMS_MAX_AGE_MS } = options
   const params = cachedParams(options.algod, paramsMaxAgeMs, clock.monotonic)
   const sender = decodeAddress(key.address)
   if (!sender) throw new SdkError('The address of the signer is no Algorand address', 'invalid_key')
 
+  const { signBytes } = key
+  const textSigner = externalKey ? signBytes?.bind(key) : 'sign' in key ? ownTextSigner(key) : undefined
+
   return {
     address: key.address,
+    ...(textSigner && {
+      async signText(text: Uint8Array) {
+        const signature: unknown = await textSigner(text.slice())
+        if (!ArrayBuffer.isView(signature)) return undefined
+        const copy = Uint8Array.from(signature as Uint8Array)
+        return verifySignature(sender, prefixed(text), copy) ? copy : undefined
+      },
+    }),
     async sign(challenge, accepted, lease) {
       const terms = termsOf(accepted, network)
       const suggested = await params()
@@ -56,8 +73,10 @@ export function algorandPaymentSigner(options: PaymentSignerOptions): PaymentSig
         const message = `The node is not on ${network.name} (${other}); nothing was signed`
         throw new SdkError(message, 'network_mismatch')
       }
+      const lack = await lackOf(terms.amount)
+      if (lack) throw lack
       const group = paymentGroup({ ...terms, sender, network, suggested, note: noteSource(), lease })
-      const signature = await signatureBy(key, group)
+      const signature = await inTime(signatureBy(key, group), clock, options.timeoutMs)
       if (externalKey && !isSignedBy(sender, group, signature)) {
         throw new SdkError(
           `The signer did not sign the payment as ${key.address}; nothing was paid`,
@@ -68,6 +87,17 @@ export function algorandPaymentSigner(options: PaymentSignerOptions): PaymentSig
       return { payload: payloadOf(group, signature, challenge, accepted), txId, firstValid, lastValid }
     },
   }
+}
+
+/** No transaction begins with it. */
+const MX = new TextEncoder().encode('MX')
+
+function prefixed(text: Uint8Array): Uint8Array {
+  return concatBytes([MX, text])
+}
+
+function ownTextSigner(key: ByteSigner) {
+  return (text: Uint8Array) => key.sign(prefixed(text))
 }
 
 function termsOf(accepted: PaymentRequirements, network: NetworkFacts) {
@@ -100,12 +130,25 @@ async function signatureBy(key: Signer, { transactions, paymentIndex }: PaymentG
     if (ArrayBuffer.isView(signature)) return Uint8Array.from(signature as Uint8Array)
     throw new SdkError('The signer answered no signature; nothing was paid', 'invalid_key')
   }
-  const signed = await key.signTransactions([...transactions], [paymentIndex])
+  // Copies: a wallet may write into what it is shown, and what it signs is held against the payment.
+  const shown = transactions.map(transaction => transaction.slice())
+  const signed = await key.signTransactions(shown, [paymentIndex])
   // Some wallets leave gaps for transactions that they did not sign, others do not.
   const answer = signed[paymentIndex] ?? signed.find(one => one !== null)
   const signature = answer && signatureIn(answer, payment)
   if (signature) return signature
   throw new SdkError('The wallet signed something else than the payment; nothing was paid', 'invalid_key')
+}
+
+/** A signature that comes later is not used. */
+async function inTime<T>(signing: Promise<T>, clock: Pick<Clock, 'after'>, timeoutMs: number | undefined) {
+  if (timeoutMs === undefined) return signing
+  let cancel = () => {}
+  const late = new Promise<never>((_, reject) => {
+    const message = `The signer did not answer within ${timeoutMs} ms; nothing was paid`
+    cancel = clock.after(timeoutMs, () => reject(new SdkError(message, 'signer_timeout')))
+  })
+  return Promise.race([signing, late]).finally(cancel)
 }
 
 function isSignedBy(sender: Uint8Array, { transactions, paymentIndex }: PaymentGroup, signature: Uint8Array) {

@@ -7,7 +7,9 @@ import type { PaymentReader, ReadPayment } from '../../ports/payment-reader.js'
 import { encodeAddress } from './address.js'
 import { encodeBase32 } from './base32.js'
 import { decodeMember, type GroupMember } from './decode-transaction.js'
+import { encodedWith } from './facilitating/encoded-transactions.js'
 import { groupFacts } from './payment-beside-others.js'
+import { isSignedBySender } from './sender-signature.js'
 import { verifySignature } from './signing-keys.js'
 import { bytesToSign, GROUP_SIZE_MAX, hashOf, txIdOf } from './transaction-bytes.js'
 
@@ -60,13 +62,16 @@ function memberIn(text: string): GroupMember | undefined {
 function readPayment(
   { texts, index }: Group,
   members: readonly GroupMember[],
-  { txn, sig }: SignedTransaction,
+  signed: SignedTransaction,
   transfer: AssetTransferTransactionFields,
   onProven: (reading: ReadPayment) => void,
 ): ReadPayment {
+  const { txn, sig, sgnr } = signed
   const signedText = bytesToSign(txn)
   const txId = encodeBase32(hashOf(signedText))
-  const facts = {
+  let wrapperDigest: string | undefined
+  let isProven: boolean | undefined
+  const reading: ReadPayment = {
     txId,
     payer: encodeAddress(txn.sender.publicKey),
     receiver: encodeAddress(transfer.receiver.publicKey),
@@ -77,22 +82,29 @@ function readPayment(
       index,
       signedText,
     ),
-    signature: sig && Buffer.from(sig).toString('base64'),
+    sponsor: sponsorOf(members),
     genesisHash: txn.genesisHash && Buffer.from(txn.genesisHash).toString('base64'),
+    get wrapperDigest() {
+      wrapperDigest ??= hash('sha256', encodedWith(signed, signedText), 'base64url')
+      return wrapperDigest
+    },
     isOfGroup: isIdOf(texts, txId),
-  }
-  let isProven: boolean | undefined
-  return {
-    ...facts,
+    isSignedByPayer: signedBy(sig && sgnr === undefined ? txn.sender.publicKey : undefined),
     proven() {
       if (isProven === undefined) {
-        isProven = sig !== undefined && verifySignature(txn.sender.publicKey, signedText, sig)
-        // Without this function, which keeps the decoded transactions.
-        if (isProven) onProven({ ...facts, proven: () => true })
+        isProven = isSignedBySender(signed, signedText)
+        // Without this function and the getter, which keep the decoded transactions.
+        if (isProven) onProven({ ...reading, proven: () => true })
       }
       return isProven
     },
   }
+  return reading
+}
+
+function signedBy(publicKey: Uint8Array | undefined): ReadPayment['isSignedByPayer'] {
+  return (bytes, signature) =>
+    publicKey !== undefined && verifySignature(publicKey, bytes, Buffer.from(signature, 'base64'))
 }
 
 /** A function of the texts: what is remembered keeps no decoded transaction. */
@@ -134,6 +146,12 @@ function groupOf(payment: PaymentPayload): Group | undefined {
 
 function isMember(member: GroupMember | undefined): member is GroupMember {
   return member !== undefined
+}
+
+/** As facilitators take it: the wrapper of signatures may be there and hold none. */
+function sponsorOf(members: readonly GroupMember[]): string | undefined {
+  const unsigned = members.find(({ signed }) => !(signed && isSigned(signed)))
+  return unsigned && encodeAddress(unsigned.txn.sender.publicKey)
 }
 
 function isSigned({ sig, msig, lsig, pqsig }: SignedTransaction): boolean {

@@ -43,6 +43,9 @@ export interface RunView {
   readonly asset?: string
   readonly mismatch?: string
   readonly streamBroken?: true
+  readonly brokenBy?: 'caller' | 'seller'
+  /** What became of a payment in doubt, once it is known: it landed, or it never can. */
+  readonly landed?: boolean
   /** The run that books its payment: no run before it reported the same. */
   readonly isBooked?: true
   /** Who paid. Only of a booked payment: the chain shows it to everybody. */
@@ -50,6 +53,9 @@ export interface RunView {
   readonly error?: string
   readonly logs?: readonly LoggedEntry[]
 }
+
+/** What became of the payment of a run in doubt. */
+export interface Decision extends Required<Pick<RunView, 'number' | 'landed'>> {}
 
 /** Totals since the server began. */
 export interface Totals {
@@ -64,5 +70,7 @@ export interface AuditEvents {
   readonly hello: Hello
   /** Oldest first. */
   readonly runs: readonly RunView[]
+  /** Of runs that were told before. */
+  readonly decided: readonly Decision[]
   readonly totals: Totals
 }

@@ -8,7 +8,7 @@ import { type Cancel, type Clock, systemClock } from '../../ports/clock.js'
 import type { JournalHeader } from '../../ports/journal-header.js'
 import { every } from '../../ports/timeouts-and-aborts.js'
 import { keptOf } from './kept-runs.js'
-import type { AuditEvents, Hello, RunView } from './page-events.js'
+import type { AuditEvents, Decision, Hello, RunView } from './page-events.js'
 
 /** The target of events. `write` returns whether more may follow at once. */
 export interface Viewer {
@@ -57,7 +57,10 @@ export function createFeed({
   const sinceMs = clock.now()
   const places = new Map(steps.map((step, at) => [step, at]))
   let kept: RunView[] = []
-  const seats = new Set<{ tell(): void; end(): void }>()
+  const seats = new Set<{ tell(): void; decide(decisions: readonly Decision[]): void; end(): void }>()
+  /** The payments in doubt, and how many calls ended so for each. */
+  const doubts = new Map<string, number>()
+  const streaming = new Map<string, EndedCall>()
   const bookings = recentBookings()
   const totals = { calls: 0, charged: 0, inDoubt: 0, takenBaseUnits: 0n }
   let told = 0
@@ -73,8 +76,10 @@ export function createFeed({
       quietTicks = 0
     }
     let toldTotals = 0
+    let untold: readonly Decision[] = []
     const greet = () => {
       next = 0
+      untold = []
       const { id, initial, rows } = agent.machine
       const times = { nowMs: clock.now(), sinceMs }
       send('hello', { ...agent, machine: { id, initial, rows }, steps, capacity, ...times })
@@ -87,6 +92,10 @@ export function createFeed({
         const runs = kept.slice(from, from + RUNS_AT_ONCE)
         next = runs.at(-1)!.number + 1
         send('runs', runs)
+      }
+      if (mayWrite && untold.length > 0) {
+        send('decided', untold)
+        untold = []
       }
       if (!mayWrite) return
       if (toldTotals < told) {
@@ -101,6 +110,9 @@ export function createFeed({
     greet()
     return {
       tell,
+      decide(decisions: readonly Decision[]) {
+        untold = [...untold, ...decisions.filter(({ number }) => number < next)]
+      },
       end: () => viewer.end(),
       drained() {
         mayWrite = true
@@ -109,14 +121,38 @@ export function createFeed({
     }
   }
 
+  function doubt(txId: string): void {
+    doubts.set(txId, (doubts.get(txId) ?? 0) + 1)
+    if (doubts.size > capacity) doubts.delete(doubts.keys().next().value!)
+  }
+
+  function decided(txId: string, landed: boolean): void {
+    totals.inDoubt -= doubts.get(txId) ?? 0
+    if (!doubts.delete(txId)) return
+    const decisions: Decision[] = []
+    for (const [at, run] of kept.entries()) {
+      if (run.txId !== txId || run.charged !== 'maybe') continue
+      kept[at] = { ...run, landed }
+      decisions.push({ number: run.number, landed })
+    }
+    for (const seat of seats) seat.decide(decisions)
+  }
+
   function watchEnded(): void {
     if (seats.size > 0) return
     stopTicking?.()
     stopTicking = undefined
   }
 
+  function lineOf({ number, isBooked, payer, error, logs, path, ...run }: RunView, more?: object): string {
+    return `${JSON.stringify({ ...run, ...more, path: path.map(step => steps[step]) })}\n`
+  }
+
   return {
+    decided,
+    streaming: call => void streaming.set(call.id, call),
     ended(call) {
+      streaming.delete(call.id)
       const isBooked = bookings.books(call)
       kept.push(viewOf(call, places, told++, isBooked))
       const silenced = kept.length - 1 - MESSAGES_MAX
@@ -125,7 +161,10 @@ export function createFeed({
         kept[silenced] = { ...run, error: undefined, logs: undefined }
       kept = keptOf(kept, capacity)
       totals.calls++
-      if (call.charged === 'maybe') totals.inDoubt++
+      const { txId, charged } = call
+      if (charged === 'maybe') totals.inDoubt++
+      if (txId !== undefined && charged === 'maybe') doubt(txId)
+      else if (txId !== undefined && charged !== 'no') decided(txId, true)
       if (!isBooked) return
       totals.charged++
       totals.takenBaseUnits += BigInt(call.amount ?? 0)
@@ -148,8 +187,9 @@ export function createFeed({
     },
     *lines() {
       yield `${JSON.stringify(header)}\n`
-      for (const { number, isBooked, payer, error, logs, path, ...run } of kept)
-        yield `${JSON.stringify({ ...run, path: path.map(step => steps[step]) })}\n`
+      for (const run of kept) yield lineOf(run)
+      for (const call of streaming.values())
+        yield lineOf(viewOf(call, places, told, false), { streaming: true })
     },
     close() {
       closed = true
@@ -168,7 +208,7 @@ function viewOf(
   isBooked: boolean,
 ): RunView {
   const { id, traceId, endpoint, final, status, code, charged, startedMs, ms, path, timingsMs } = call
-  const { txId, amount, asset, mismatch, streamBroken, error, logs } = call
+  const { txId, amount, asset, mismatch, streamBroken, brokenBy, error, logs } = call
   return {
     number,
     id,
@@ -187,6 +227,7 @@ function viewOf(
     asset,
     mismatch,
     streamBroken,
+    brokenBy,
     ...(isBooked && { isBooked, payer: call.payer }),
     error,
     logs,

@@ -10,26 +10,29 @@ export type Answer =
       readonly outage: string
       /** Whether a response came that is not a gateway's error. */
       readonly spoke: boolean
-      /** Whether the facilitator failed on this payload (500). Other payloads may still succeed, so it is asked again. */
-      readonly stumbled?: true
+      /** A 4xx: the host does not take this request, and may take the next. */
+      readonly ofRequest?: true
     }
 
 /** The outage that a status means by itself. 408 and 429 concern the request, not the payment. */
 export function outageOf(status: number): Answer | undefined {
   const isOutage = (status >= 300 && status < 400) || status >= 500 || status === 408 || status === 429
-  if (!isOutage) return undefined
-  const spoke = status >= 400 && status < 500
-  return { outage: `status ${status}`, spoke, ...(status === 500 && { stumbled: true }) }
+  return isOutage ? outage(status, `status ${status}`, false) : undefined
+}
+
+function outage(status: number, words: string, spoke: boolean): Answer {
+  const isOfRequest = status >= 400 && status < 500
+  return isOfRequest ? { outage: words, spoke: true, ofRequest: true } : { outage: words, spoke }
 }
 
 export function answerOf(status: number, text: string): Answer {
-  const outage = outageOf(status)
-  if (outage) return outage
+  const failed = outageOf(status)
+  if (failed) return failed
   try {
     const body: unknown = JSON.parse(text)
     if (isRecord(body)) return { status, body }
   } catch {
     // Reported below: text that is not JSON, and JSON that is no object, are the same outage.
   }
-  return { outage: `status ${status} without a JSON object`, spoke: true }
+  return outage(status, `status ${status} without a JSON object`, true)
 }

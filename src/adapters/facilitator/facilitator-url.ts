@@ -14,14 +14,20 @@ LOCAL.addAddress('::1', 'ipv6')
 LOCAL.addSubnet('fc00::', 7, 'ipv6')
 
 /** @throws SvcError `invalid_facilitator` unless the URL is https, or http to a host that is not public. */
-export function facilitatorUrl(text: string, options: { readonly allowHttp?: boolean } = {}): URL {
+export function facilitatorUrl(
+  text: string,
+  options: { readonly allowHttp?: boolean; readonly token?: string | undefined } = {},
+): URL {
   const url = URL.canParse(text) ? new URL(text) : undefined
   if (!url || (url.protocol !== 'https:' && url.protocol !== 'http:'))
     throw invalid('The facilitator must be an http(s) URL', text)
   // Paths are appended to the URL, so a query would be lost; health shows the URL, so credentials would be public.
   if (url.username || url.password || url.search || url.hash)
     throw invalid('The facilitator URL must not carry credentials, a query or a fragment', url.host)
-  if (url.protocol === 'http:' && !options.allowHttp && !isLocal(url.hostname))
+  if (url.protocol === 'https:' || isLocal(url.hostname)) return url
+  if (options.token !== undefined)
+    throw invalid(`The facilitator ${url.host} is public: a token is sent there over https alone`, text)
+  if (!options.allowHttp)
     throw invalid(`The facilitator ${url.host} is public: use https, or allowHttp to accept the risk`, text)
   return url
 }

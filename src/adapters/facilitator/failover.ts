@@ -1,93 +1,143 @@
 /**
- * Several facilitators as one. A second facilitator may verify a payment at no cost, but a second settlement could charge
- * twice. So `verify` goes on to the next facilitator where one does not answer, and `settle` never does.
+ * Several facilitators as one, in the seller's order. The seller chooses among them, and never the payer: a payment goes to the
+ * first that is not paused, or to the one whose sponsor was quoted. So `verify` goes on to the next facilitator only where the
+ * one before is down by a question of our own: payers choose what a payment contains, and so which payments fail at a host.
+ * (First built without that question: five payments that a firewall refused paused a facilitator for everybody, and
+ * `accepted.extra.feePayer` sent a payment to a hostile backup.)
  *
- * Only its sponsor can complete a sponsored payment: another facilitator would refuse it because of the sponsor, not because
- * of the payer. So it goes to the facilitator whose sponsor was quoted.
- *
- * The breakers are cockatiel's: unlike opossum it counts answers as failures (nothing throws here), has no dependency and
- * no timer of its own, and brings its types. Stay on 3.x while Node 20 is supported.
+ * `settle` never goes on: a second settlement could charge twice.
  */
-import {
-  BrokenCircuitError,
-  type CircuitBreakerPolicy,
-  CircuitState,
-  ConsecutiveBreaker,
-  circuitBreaker,
-  handleWhenResult,
-} from 'cockatiel'
 import { LRUCache } from 'lru-cache'
-import { isRecord, type PaymentPayload, type PaymentRequirements } from '../../domain/x402.js'
+import type { PaymentPayload } from '../../domain/x402.js'
 import { type Clock, systemClock } from '../../ports/clock.js'
 import type { Facilitator, Supported, Verification } from '../../ports/facilitator.js'
 
-export interface FailoverOptions {
-  /** After this many unanswered verifications in a row a facilitator is paused. */
-  readonly failuresMax?: number
-  /** How long it is paused. Then one verification tries it again. */
-  readonly pauseMs?: number
-  readonly clock?: Pick<Clock, 'now'>
+export interface ListedFacilitator extends Facilitator {
+  /** Asks it now, with nothing of a caller's in the question. Callers at the same time share one question. Never rejects. */
+  isUp(): Promise<boolean>
 }
 
-type Unreachable = Extract<Verification, { verdict: 'unreachable' }>
+/** Which sponsors were quoted lately, by any server of this store. */
+export interface QuotedSponsors {
+  /** Called for each quote: returns at once, and never throws. */
+  note(url: string, sponsor: string): void
+  /** `false` where the store does not answer: then the payer reads a new quote. Never rejects. */
+  wasQuoted(url: string, sponsor: string): boolean | Promise<boolean>
+}
+
+export interface FailoverOptions {
+  /** How long a facilitator that is down is left alone. Then a question of our own is asked, not a payer's payment. */
+  readonly pauseMs?: number
+  readonly clock?: Pick<Clock, 'monotonic'>
+  readonly quoted: QuotedSponsors
+}
 
 interface Member {
-  readonly facilitator: Facilitator
-  readonly breaker: CircuitBreakerPolicy
-  pausedUntilMs: number
+  readonly facilitator: ListedFacilitator
+  readonly index: number
+  /** Whether it was down when it was last asked. */
+  isPaused: boolean
+  /** What it said then counts until this moment. */
+  askAgainAtMs: number
 }
 
+const PAUSE_MS = 30_000
+/** For so long a yes to our own question counts: however many payments fail, it is asked once in that time. */
+const UP_MS = 1_000
 const SPONSORS_MAX = 256
 
 /**
- * Facilitators in order of preference. Their time limits add up: give each its share of `verifyTimeoutMs`.
+ * Facilitators in order of preference. Their time limits add up: give each its share of `verifyTimeoutMs`. A list of one
+ * pauses nothing.
  *
  * A list of several does not settle a payment that no facilitator has verified in this process, such as one found after a
  * crash: an earlier settle may have gone to any of them. The verdict is `unknown`, and the chain decides.
  */
 export function facilitatorList(
-  facilitators: readonly [Facilitator, ...Facilitator[]],
-  options: FailoverOptions = {},
+  facilitators: readonly [ListedFacilitator, ...ListedFacilitator[]],
+  { pauseMs = PAUSE_MS, clock = systemClock, quoted }: FailoverOptions,
 ): Facilitator {
-  const { failuresMax = 5, pauseMs = 30_000, clock = systemClock } = options
-  const members = facilitators.map(facilitator => memberOf(facilitator, failuresMax, pauseMs, clock))
+  const members = facilitators.map(
+    (facilitator, index): Member => ({ facilitator, index, isPaused: false, askAgainAtMs: -Infinity }),
+  )
   const bySponsor = new LRUCache<string, Member>({ max: SPONSORS_MAX })
   const byPayment = new WeakMap<PaymentPayload, Member>()
 
-  function candidates(payment: PaymentPayload, sponsor: string | undefined): readonly Member[] {
-    const bound = byPayment.get(payment) ?? (sponsor === undefined ? undefined : bySponsor.get(sponsor))
-    return bound ? [bound] : members
+  async function isDown(member: Member): Promise<boolean> {
+    if (clock.monotonic() < member.askAgainAtMs) return member.isPaused
+    member.isPaused = !(await member.facilitator.isUp())
+    member.askAgainAtMs = clock.monotonic() + (member.isPaused ? pauseMs : UP_MS)
+    return member.isPaused
+  }
+
+  function isPaused(member: Member): boolean {
+    // In the background: nobody's payment waits for it.
+    if (member.isPaused) void isDown(member)
+    return member.isPaused
+  }
+
+  /** Who may be asked about this payment, in order; nobody where the payer chose the sponsor. */
+  async function candidates(
+    payment: PaymentPayload,
+    sponsor: string | undefined,
+  ): Promise<readonly Member[]> {
+    const bound = byPayment.get(payment)
+    if (bound) return [bound]
+    const own = sponsor === undefined ? undefined : bySponsor.get(sponsor)
+    if (own) {
+      const isNext = members.slice(0, own.index).every(isPaused)
+      return isNext || (await quoted.wasQuoted(own.facilitator.url, sponsor!)) ? [own] : []
+    }
+    const awake = members.filter(member => !isPaused(member))
+    return awake.length > 0 ? awake : members
+  }
+
+  /** Of two that list one sponsor, it is the first's: the other could lay claim to payments that are not for it. */
+  function remember(sponsor: string, member: Member): void {
+    const known = bySponsor.get(sponsor)
+    if (known === undefined || member.index < known.index) bySponsor.set(sponsor, member)
   }
 
   /** The answer of the first facilitator that is not paused; where all are, of the first that answers. */
   async function preferred(): Promise<Supported | undefined> {
     const answers = await Promise.all(members.map(member => member.facilitator.supported()))
-    let first: Supported | undefined
-    let awake: Supported | undefined
-    for (const [i, supported] of answers.entries()) {
-      if (!supported) continue
-      const member = members[i]!
-      if (supported.feePayer !== undefined) bySponsor.set(supported.feePayer, member)
-      first ??= supported
-      if (!isPaused(member, clock)) awake ??= supported
+    const answered = members.filter(({ index }) => answers[index])
+    for (const member of answered) {
+      const { feePayer } = answers[member.index]!
+      if (feePayer !== undefined) remember(feePayer, member)
     }
-    return awake ?? first
+    const chosen = answered.find(member => !isPaused(member)) ?? answered[0]
+    return chosen && quotes(chosen.facilitator.url, answers[chosen.index])
+  }
+
+  function quotes(url: string, supported: Supported | undefined): Supported | undefined {
+    // Where there is one facilitator, nobody asks which of them quoted a sponsor.
+    if (members.length > 1 && supported?.feePayer !== undefined) quoted.note(url, supported.feePayer)
+    return supported
   }
 
   return {
     url: facilitators[0].url,
 
     supported() {
-      return members.length === 1 ? facilitators[0].supported() : preferred()
+      if (members.length > 1) return preferred()
+      const [{ url }] = facilitators
+      const known = facilitators[0].supported()
+      return known instanceof Promise ? known.then(answer => quotes(url, answer)) : quotes(url, known)
     },
 
-    async verify(payment, requirements) {
-      const sponsor = sponsorOf(payment)
+    async verify(payment, requirements, sponsor) {
+      if (members.length === 1) return facilitators[0].verify(payment, requirements)
+      const asked = await candidates(payment, sponsor)
+      if (asked.length === 0) return NOT_QUOTED
       const causes: string[] = []
-      for (const member of candidates(payment, sponsor)) {
-        const verification = await ask(member, payment, requirements)
+      for (const [at, member] of asked.entries()) {
+        const verification = await member.facilitator.verify(payment, requirements)
         if (verification.verdict === 'unreachable') {
           causes.push(`${member.facilitator.url}: ${verification.cause}`)
+          // What this payment met may be of its own making: whether anybody else is asked, our own question decides.
+          const down = verification.down !== false && isDown(member)
+          if (at === asked.length - 1 || !(await down)) break
           continue
         }
         if (verification.verdict === 'refused' && causes.length > 0 && sponsor !== undefined) break
@@ -95,12 +145,12 @@ export function facilitatorList(
         if (verification.verdict === 'valid' && !byPayment.has(payment)) byPayment.set(payment, member)
         return verification
       }
-      return unreachable(causes.join('; '))
+      return { verdict: 'unreachable', cause: causes.join('; ') }
     },
 
     async settle(payment, requirements) {
       const member = byPayment.get(payment) ?? (members.length === 1 ? members[0] : undefined)
-      // No breaker: the handler has run, so each attempt to settle is worth it.
+      // Paused or not: the handler has run, so each attempt to settle is worth it.
       return member
         ? member.facilitator.settle(payment, requirements)
         : { verdict: 'unknown', cause: 'no facilitator has verified this payment here' }
@@ -108,51 +158,8 @@ export function facilitatorList(
   }
 }
 
-function memberOf(
-  facilitator: Facilitator,
-  failuresMax: number,
-  pauseMs: number,
-  clock: Pick<Clock, 'now'>,
-): Member {
-  const breaker = circuitBreaker(
-    // Anyone can send a payload that makes a facilitator fail. Five of them must not pause the facilitator.
-    handleWhenResult(
-      result => (result as Verification).verdict === 'unreachable' && (result as Unreachable).down !== false,
-    ),
-    { halfOpenAfter: pauseMs, breaker: new ConsecutiveBreaker(failuresMax) },
-  )
-  const member: Member = { facilitator, breaker, pausedUntilMs: 0 }
-  breaker.onBreak(() => {
-    member.pausedUntilMs = clock.now() + pauseMs
-  })
-  return member
-}
-
-/** A circuit closes only after a request, so quotes must name this facilitator again when its pause is over. */
-function isPaused({ breaker, pausedUntilMs }: Member, clock: Pick<Clock, 'now'>): boolean {
-  return breaker.state !== CircuitState.Closed && clock.now() < pausedUntilMs
-}
-
-async function ask(
-  { facilitator, breaker }: Member,
-  payment: PaymentPayload,
-  requirements: PaymentRequirements,
-): Promise<Verification> {
-  // cockatiel would make this request wait for the end of the trial; the next facilitator can answer sooner.
-  if (breaker.state === CircuitState.HalfOpen) return unreachable('being tried again')
-  try {
-    return await breaker.execute(() => facilitator.verify(payment, requirements))
-  } catch (error) {
-    if (error instanceof BrokenCircuitError) return unreachable('left alone for a while after failures')
-    throw error
-  }
-}
-
-function sponsorOf({ accepted }: PaymentPayload): string | undefined {
-  const extra = isRecord(accepted) ? accepted.extra : undefined
-  return isRecord(extra) && typeof extra.feePayer === 'string' ? extra.feePayer : undefined
-}
-
-function unreachable(cause: string): Unreachable {
-  return { verdict: 'unreachable', cause }
+const NOT_QUOTED: Verification = {
+  verdict: 'refused',
+  reason:
+    'The payment names a sponsor of its fee that is not quoted now. Nothing was charged; read the terms again and sign anew',
 }

@@ -29,12 +29,13 @@ export function fetchTransport(base: URL, connectionsMax: number): JsonTransport
       }
     })
     const clear = systemClock.after(timeoutMs, () => cut(`no answer within ${timeoutMs} ms`))
-    const sent = places
-      .inOne(async () => {
-        // The deadline passed while the request waited for a connection: a payment must not be sent now.
-        if (ended.signal.aborted) throw ended.signal.reason
-        return exchange(prefix + path, { ...request, signal: ended.signal, redirect: 'manual' })
-      })
+    // Payments that take every place must not make our own question fail, too.
+    const placed = request.method === 'POST' ? places.inOne : <T>(work: () => Promise<T>) => work()
+    const sent = placed(async () => {
+      // The deadline passed while the request waited for a connection: a payment must not be sent now.
+      if (ended.signal.aborted) throw ended.signal.reason
+      return exchange(prefix + path, { ...request, signal: ended.signal, redirect: 'manual' })
+    })
       .catch((error): Answer => ({ outage: causeOf(error), spoke: false }))
       .finally(clear)
     return { answer: Promise.race([answered, sent]), sent, cut }

@@ -44,6 +44,7 @@ export function facilitatorInProcess(
     // What health, manifests and cards show where others show a URL.
     url: `in-process:${own.sponsor}`,
     supported: () => supported,
+    isUp: async () => (await own.check()).node === 'ok',
     async verify(payment: PaymentPayload, requirements: PaymentRequirements) {
       const answer = await ask('verify', () => own.verify(payment, requirements))
       if (typeof answer === 'string') return { verdict: 'unreachable', cause: answer }

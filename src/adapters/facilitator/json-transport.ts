@@ -35,17 +35,20 @@ const READING: ExchangeRules<Answer> = {
 export function jsonTransport(base: URL, connectionsMax: number): JsonTransport {
   const prefix = base.pathname.replace(/\/+$/, '')
   // Loading undici takes 0.1 s of CPU: not for a server whose facilitator is in its process.
-  const pool = whenUsed(async () => {
+  const pools = whenUsed(async () => {
     const { Pool } = await import('undici')
-    return new Pool(base.origin, {
-      connections: connectionsMax,
-      pipelining: 1,
-      connect: { timeout: CONNECT_TIMEOUT_MS },
-      maxResponseSize: ANSWER_BYTES_MAX,
-      // The deadline of each exchange covers both, to the millisecond.
-      headersTimeout: 0,
-      bodyTimeout: 0,
-    })
+    const poolOf = (connections: number) =>
+      new Pool(base.origin, {
+        connections,
+        pipelining: 1,
+        connect: { timeout: CONNECT_TIMEOUT_MS },
+        maxResponseSize: ANSWER_BYTES_MAX,
+        // The deadline of each exchange covers both, to the millisecond.
+        headersTimeout: 0,
+        bodyTimeout: 0,
+      })
+    // Payments that hold every connection must not make our own question fail, too.
+    return { GET: poolOf(1), POST: poolOf(connectionsMax) }
   })
   const headers = { accept: 'application/json' }
   const postHeaders = { ...headers, 'content-type': 'application/json' }
@@ -54,11 +57,11 @@ export function jsonTransport(base: URL, connectionsMax: number): JsonTransport 
 
   async function ask(
     exchange: DispatchedExchange<Answer>,
-    options: Dispatcher.DispatchOptions,
+    options: Omit<Dispatcher.DispatchOptions, 'method'> & { readonly method: 'GET' | 'POST' },
   ): Promise<Answer> {
     try {
       if (closing) throw new Error('closed')
-      ;(await pool()).dispatch(options, exchange)
+      ;(await pools())[options.method].dispatch(options, exchange)
     } catch (error) {
       exchange.fail(error as Error)
     }
@@ -69,7 +72,7 @@ export function jsonTransport(base: URL, connectionsMax: number): JsonTransport 
   }
 
   return {
-    open: () => pool().catch(() => {}),
+    open: () => pools().catch(() => {}),
     async get(path, timeoutMs) {
       const read = within(timeoutMs)
       reads.add(read)
@@ -86,7 +89,9 @@ export function jsonTransport(base: URL, connectionsMax: number): JsonTransport 
       }),
     close() {
       for (const read of reads) read.cut('closed')
-      closing ??= Promise.resolve(pool.used).then(opened => opened?.close())
+      closing ??= Promise.resolve(pools.used).then(async opened => {
+        if (opened) await Promise.all([opened.GET.close(), opened.POST.close()])
+      })
       return closing
     },
   }

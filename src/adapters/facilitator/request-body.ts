@@ -7,7 +7,13 @@ import { isIdOf, type NetworkFacts } from '../../domain/network.js'
 import { withoutIdentifier } from '../../domain/payment-identifier.js'
 import { isRecord, type PaymentPayload, type PaymentRequirements, X402_VERSION } from '../../domain/x402.js'
 
-/** `undefined` for a payload that cannot be encoded, because it is nested deeper than the stack. */
+/**
+ * Express reads 100 KiB of JSON unless it is told otherwise, and answers 413 to more. Over HTTP a payment has 16 KiB, over MCP and
+ * A2A as much as a body; the largest group of transactions is half of this.
+ */
+const BODY_BYTES_MAX = 96 * 1024
+
+/** `undefined` for a payload that cannot be sent: it is nested deeper than the stack, or too large for facilitators' hosts. */
 export type Envelopes = (
   payment: PaymentPayload,
   requirements: PaymentRequirements,
@@ -43,7 +49,7 @@ function encode(
   // An `accepted` of another network stays as it is: the facilitator must see the payer's own value.
   const respelt = isRecord(accepted) && isIdOf(network, accepted.network)
   try {
-    return Buffer.from(
+    const body = Buffer.from(
       JSON.stringify({
         x402Version: X402_VERSION,
         paymentPayload: respelt
@@ -52,6 +58,7 @@ function encode(
         paymentRequirements: { ...requirements, network: listedNetwork },
       }),
     )
+    return body.length > BODY_BYTES_MAX ? undefined : body
   } catch {
     return undefined
   }

@@ -42,7 +42,7 @@ const IN_LEDGER =
 const DECIDES_NOTHING = /already|txndead|unexpectederror/
 
 export function verificationOf(answer: Answer): Verification {
-  if ('outage' in answer) return { verdict: 'unreachable', cause: answer.outage, down: !answer.stumbled }
+  if ('outage' in answer) return { verdict: 'unreachable', cause: answer.outage, down: !answer.ofRequest }
   const { status, body } = answer
   if (status === 200 && body.isValid === true) return { verdict: 'valid', ...named('payer', body.payer) }
   if (body.isValid !== false || !isVerdict(status))

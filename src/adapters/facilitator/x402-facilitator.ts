@@ -3,11 +3,11 @@ import { jsonTransport } from '#platform'
 import type { NetworkFacts } from '../../domain/network.js'
 import type { PaymentPayload, PaymentRequirements } from '../../domain/x402.js'
 import { type Clock, systemClock } from '../../ports/clock.js'
-import type { Facilitator } from '../../ports/facilitator.js'
 import { type Logger, silentLogger } from '../../ports/logger.js'
 import { ASKER_HEADER } from '../../ports/protocol-facilitator.js'
 import type { Answer } from './facilitator-response.js'
 import { facilitatorUrl } from './facilitator-url.js'
+import type { ListedFacilitator } from './failover.js'
 import type { JsonTransport } from './json-transport.js'
 import { envelopes } from './request-body.js'
 import { watchSupported } from './supported-watch.js'
@@ -29,6 +29,8 @@ export interface FacilitatorOptions {
   readonly connectionsMax?: number
   /** Accepts plain http to a public host. */
   readonly allowHttp?: boolean
+  /** By which the facilitator knows this server. Sent with payments, and to this URL alone. */
+  readonly token?: string | undefined
   /** Names this server to a facilitator of ours, see `submittedBefore`. */
   readonly askerId?: string
   readonly logger?: Logger
@@ -37,7 +39,7 @@ export interface FacilitatorOptions {
   readonly transport?: (base: URL, connectionsMax: number) => JsonTransport
 }
 
-export interface X402Facilitator extends Facilitator {
+export interface X402Facilitator extends ListedFacilitator {
   readonly status: FacilitatorStatus
   /** Whether it has ever answered. A facilitator in this process asks its node, if the node has not answered yet. */
   ready(): boolean | Promise<boolean>
@@ -63,15 +65,21 @@ export function x402Facilitator(options: FacilitatorOptions): X402Facilitator {
     options.connectionsMax ?? FACILITATOR_CONNECTIONS_MAX,
   )
   const envelopeOf = envelopes(network)
-  const asker = options.askerId === undefined ? undefined : { [ASKER_HEADER]: options.askerId }
+  const known = options.token === undefined ? undefined : { authorization: `Bearer ${options.token}` }
+  const asker = options.askerId === undefined ? known : { ...known, [ASKER_HEADER]: options.askerId }
   let answered = false
   let lastOutage: string | undefined
+  let wasUp = false
 
   const watch = watchSupported({
     network,
     clock,
     opened: transport.open?.(),
-    read: async () => heard(await transport.get('/supported', options.supportedTimeoutMs ?? 5_000)),
+    async read() {
+      const answer = heard(await transport.get('/supported', options.supportedTimeoutMs ?? 5_000))
+      wasUp = !('outage' in answer) || answer.ofRequest === true
+      return answer
+    },
     firstWaitMs: options.firstWaitMs ?? 1_000,
     refreshMs: options.refreshMs ?? 5 * 60_000,
     retryMs: options.retryMs ?? 1_000,
@@ -92,7 +100,7 @@ export function x402Facilitator(options: FacilitatorOptions): X402Facilitator {
   ): Promise<Answer> {
     const listed = watch.known ?? (await watch.current())
     const body = envelopeOf(payment, requirements, listed?.network ?? requirements.network)
-    if (!body) return UNENCODABLE
+    if (!body) return NOT_SENT
     const answer = heard(await transport.post(path, body, timeoutMs, headers))
     lastOutage = 'outage' in answer ? `${path}: ${answer.outage}` : undefined
     return answer
@@ -101,8 +109,12 @@ export function x402Facilitator(options: FacilitatorOptions): X402Facilitator {
   return {
     url,
     supported: () => watch.current(),
+    async isUp() {
+      await watch.refresh()
+      return wasUp
+    },
     verify: async (payment, requirements) =>
-      verificationOf(await ask('/verify', payment, requirements, verifyTimeoutMs)),
+      verificationOf(await ask('/verify', payment, requirements, verifyTimeoutMs, known)),
     settle: async (payment, requirements) =>
       settlementOf(await ask('/settle', payment, requirements, settleTimeoutMs, asker)),
     get status() {
@@ -117,15 +129,19 @@ export function x402Facilitator(options: FacilitatorOptions): X402Facilitator {
   }
 }
 
-/** Our own refusal, as verify and settle answer it: a payload that cannot be encoded is not sent. */
-const UNENCODABLE: Answer = {
+const WHY = { reason: 'invalid_payload', message: 'the payment is too large, or too deep, to be sent on' }
+
+/** Our own refusal, as verify and settle answer it. */
+const NOT_SENT: Answer = {
   status: 400,
   body: {
     isValid: false,
-    invalidReason: 'invalid_payload',
+    invalidReason: WHY.reason,
+    invalidMessage: WHY.message,
     success: false,
     transaction: '',
-    errorReason: 'invalid_payload',
+    errorReason: WHY.reason,
+    errorMessage: WHY.message,
   },
 }
 

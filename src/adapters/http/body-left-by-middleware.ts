@@ -5,7 +5,7 @@
 import type { IncomingMessage } from 'node:http'
 import type { BodyType } from '../../domain/body-type.js'
 import { NumberOverflow } from '../../domain/json-numbers.js'
-import type { Parsed } from '../../ports/charge.js'
+import type { Parsed } from '../../domain/parsed.js'
 import { HttpError, tooLarge } from './error-to-reply.js'
 import { malformed, parseBody, parseText, TOO_DEEP } from './parse-json-body.js'
 import type { BodyReading } from './route-types.js'

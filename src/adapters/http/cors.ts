@@ -26,6 +26,7 @@ export const CORS_PREFLIGHT_HEADERS = Object.freeze([
   [
     'Content-Type',
     'PAYMENT-SIGNATURE',
+    'SIGN-IN-WITH-X',
     'X-PAYMENT',
     'Idempotency-Key',
     'x-svc-subscription',

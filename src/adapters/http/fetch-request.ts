@@ -1,6 +1,7 @@
 /** A request as runtimes with `fetch` have it: Bun, Deno, Workers, and frameworks such as Hono and Next. */
 import type { IncomingHttpHeaders } from 'node:http'
-import type { Caller, Parsed } from '../../ports/charge.js'
+import type { Parsed } from '../../domain/parsed.js'
+import type { Caller } from '../../ports/charge.js'
 import { type BodyShare, overloaded } from './body-memory-limit.js'
 import { HttpError, tooLarge } from './error-to-reply.js'
 import { parseBody } from './parse-json-body.js'

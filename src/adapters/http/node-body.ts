@@ -3,6 +3,7 @@ import type { IncomingMessage } from 'node:http'
 import { systemClock } from '../../ports/clock.js'
 import { type BodyShare, overloaded } from './body-memory-limit.js'
 import { HttpError, tooLarge } from './error-to-reply.js'
+import { http2StreamOf } from './http2-exchange.js'
 
 /** How long the server reads and discards a body that is too large, so that its sender can read the refusal. */
 const LINGER_MS = 5_000
@@ -16,6 +17,9 @@ export function skipNodeBody(req: IncomingMessage): void {
 }
 
 export function carriesNodeBody(req: IncomingMessage): boolean {
+  // HTTP/2 has no other framing: a body may come without a length.
+  const stream = http2StreamOf(req)
+  if (stream) return !stream.endAfterHeaders
   if (req.headers['transfer-encoding'] !== undefined) return true
   const length = req.headers['content-length']
   return length !== undefined && length !== '0'
@@ -51,6 +55,8 @@ export function readNodeBody(req: IncomingMessage, bytesMax: number, share: Body
     // A listener alone does not resume a stream that other middleware has paused.
     if (req.isPaused()) req.resume()
     req.on('end', () => {
+      // Node ends the body of a stream that its sender resets without an error, as if it were whole.
+      if (http2StreamOf(req)?.aborted) return incomplete()
       share.arrived()
       resolve(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks))
     })

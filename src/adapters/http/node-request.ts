@@ -1,10 +1,12 @@
 /** A request as Node's server and Koa have it. */
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
 import type { Context } from 'koa'
-import type { Caller, Parsed } from '../../ports/charge.js'
+import type { Parsed } from '../../domain/parsed.js'
+import type { Caller } from '../../ports/charge.js'
 import { type BodyHolder, leftBody } from './body-left-by-middleware.js'
 import type { BodyShare } from './body-memory-limit.js'
 import { callerOf, reportUndelivered } from './caller-connection.js'
+import { plainHeaders } from './http2-exchange.js'
 import { carriesNodeBody, readNodeBody, skipNodeBody } from './node-body.js'
 import { parseBody } from './parse-json-body.js'
 import type { BodyReading, HostRequest } from './route-types.js'
@@ -14,6 +16,7 @@ export class NodeRequest implements HostRequest {
   readonly #context: Context
   readonly #req: IncomingMessage
   readonly #res: ServerResponse
+  #headers: IncomingHttpHeaders | undefined
 
   constructor(context: Context) {
     this.#context = context
@@ -30,7 +33,8 @@ export class NodeRequest implements HostRequest {
   }
 
   get headers(): IncomingHttpHeaders {
-    return this.#req.headers
+    this.#headers ??= plainHeaders(this.#req)
+    return this.#headers
   }
 
   get mountedAt(): string {

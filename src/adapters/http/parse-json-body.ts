@@ -1,12 +1,9 @@
 /** Parses a body as the input, whatever its content type is: JSON, text or bytes. */
 import secureJson from 'secure-json-parse'
 import type { BodyType } from '../../domain/body-type.js'
-import { deeperThan } from '../../domain/json-depth.js'
+import { deeperThan, RECEIVED_DEPTH_MAX } from '../../domain/json-depth.js'
 import { mayHoldUnusualNumbers, NumberOverflow, plainNumbers } from '../../domain/json-numbers.js'
-import type { Parsed } from '../../ports/charge.js'
-
-/** Deeper than any schema that people write, and shallow enough that no recursion over a body exhausts the stack. */
-const DEPTH_MAX = 64
+import type { Parsed } from '../../domain/parsed.js'
 
 export function parseBody(bytes: Buffer, type: BodyType = 'json'): Parsed<unknown> {
   if (bytes.length === 0) return { kind: 'none' }
@@ -22,7 +19,7 @@ export function parseBody(bytes: Buffer, type: BodyType = 'json'): Parsed<unknow
 const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
 export function parseText(text: string): Parsed<unknown> {
-  if (deeperThan(text, DEPTH_MAX)) return malformed(TOO_DEEP)
+  if (deeperThan(text, RECEIVED_DEPTH_MAX)) return malformed(TOO_DEEP)
   try {
     const value: unknown = secureJson.parse(text)
     return { kind: 'read', value: mayHoldUnusualNumbers(text) ? plainNumbers(value) : value }
@@ -35,7 +32,7 @@ export function parseText(text: string): Parsed<unknown> {
   }
 }
 
-export const TOO_DEEP = `The body is nested deeper than ${DEPTH_MAX} levels.`
+export const TOO_DEEP = `The body is nested deeper than ${RECEIVED_DEPTH_MAX} levels.`
 
 export function malformed(why: string): Parsed<never> {
   return { kind: 'malformed', why }

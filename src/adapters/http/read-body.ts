@@ -1,5 +1,5 @@
 /** Reads the body of a call, whatever its host: once, in its own encoding, up to a limit in bytes. */
-import type { Parsed } from '../../ports/charge.js'
+import type { Parsed } from '../../domain/parsed.js'
 import type { BodyShare } from './body-memory-limit.js'
 import { HttpError } from './error-to-reply.js'
 import type { BodyReading, HostRequest } from './route-types.js'

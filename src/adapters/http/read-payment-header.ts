@@ -4,8 +4,10 @@
  * @see x402 v2
  */
 import type { IncomingHttpHeaders } from 'node:http'
+import { jsonIn, RECEIVED_DEPTH_MAX } from '../../domain/json-depth.js'
+import type { Parsed } from '../../domain/parsed.js'
+import { oversizedPayment, PAYMENT_BOUNDS, presentedPayment } from '../../domain/presented-payment.js'
 import { decodeHeader, type PaymentPayload } from '../../domain/x402.js'
-import type { Parsed } from '../../ports/charge.js'
 
 /** Whether a request presents a payment or the key of a window, well formed or not. */
 export function presentsPayment(headers: IncomingHttpHeaders): boolean {
@@ -13,6 +15,10 @@ export function presentsPayment(headers: IncomingHttpHeaders): boolean {
     value => value !== undefined,
   )
 }
+
+const WHERE = 'The payment header'
+/** No longer text is decoded. Base64 adds a third, and JSON its marks. */
+const LENGTH_MAX = 2 * PAYMENT_BOUNDS.characters
 
 const NONE = { kind: 'none' } as const
 
@@ -23,7 +29,9 @@ export function readPayment(headers: IncomingHttpHeaders): Parsed<PaymentPayload
   if (current !== undefined && legacy !== undefined && current !== legacy) {
     return { kind: 'malformed', why: 'PAYMENT-SIGNATURE and X-PAYMENT differ; send one payment' }
   }
-  const payload = decodeHeader(String(current ?? legacy))
-  if (payload !== undefined) return { kind: 'read', value: payload }
+  const text = String(current ?? legacy)
+  if (text.length > LENGTH_MAX) return oversizedPayment(WHERE)
+  const payload = decodeHeader(text, json => jsonIn(json, RECEIVED_DEPTH_MAX))
+  if (payload !== undefined) return presentedPayment(payload, WHERE)
   return { kind: 'malformed', why: 'The payment header is not base64 of a JSON object' }
 }

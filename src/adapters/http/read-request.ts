@@ -1,7 +1,8 @@
 /** Reads an HTTP request for every transport: body, payment, keys, the caller, and the URL that the caller used. */
 import { parse } from 'node:querystring'
 import { isIdempotencyKey } from '../../domain/idempotency-key.js'
-import type { Parsed } from '../../ports/charge.js'
+import type { Parsed } from '../../domain/parsed.js'
+import { readProof } from '../../domain/sign-in-with-x.js'
 import type { IncomingRequest } from '../../ports/transport.js'
 import type { BodyBudget, BodyShare } from './body-memory-limit.js'
 import { HttpError } from './error-to-reply.js'
@@ -33,6 +34,7 @@ export function readRequest(
     query: queryOf(request.target),
     body,
     payment: readPayment(request.headers),
+    proof: readProof(headers['sign-in-with-x']),
     subscriptionKey: headers['x-svc-subscription'],
     idempotencyKey: idempotencyKeyOf(headers['idempotency-key'], options),
     rootUrl,

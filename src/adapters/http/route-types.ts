@@ -1,7 +1,8 @@
 /** A route is data: a path, methods, and a function from a request to a reply. A host is what carries both. */
 import type { IncomingHttpHeaders } from 'node:http'
 import type { BodyType } from '../../domain/body-type.js'
-import type { Caller, Parsed } from '../../ports/charge.js'
+import type { Parsed } from '../../domain/parsed.js'
+import type { Caller } from '../../ports/charge.js'
 import type { BodyShare } from './body-memory-limit.js'
 import type { Reply } from './reply.js'
 

@@ -1,6 +1,7 @@
 /** The route of a transport: HTTP around a protocol that does not depend on it. */
+
+import type { Parsed } from '../../domain/parsed.js'
 import { unwritten } from '../../domain/unwritten-answer-error.js'
-import type { Parsed } from '../../ports/charge.js'
 import type { Logger } from '../../ports/logger.js'
 import { type Transport, type TransportResponse, Unwritten } from '../../ports/transport.js'
 import { chargeReplyHeaders } from './charge-reply-headers.js'

@@ -8,6 +8,7 @@ import type { Context } from 'koa'
 import type { Logger } from '../../ports/logger.js'
 import { reportUndelivered } from './caller-connection.js'
 import { replyToError } from './error-to-reply.js'
+import { http2StreamOf } from './http2-exchange.js'
 import { isBodiless, isStream, type Reply, type StreamedBody } from './reply.js'
 
 type Respond = (ctx: Context, reply: Reply) => void
@@ -47,6 +48,8 @@ export function responder(isOutermost: (ctx: Context) => boolean, logger: Logger
  * `Set-Cookie` that was set before, where `writeHead` receives a list.)
  */
 function isUntouched(res: ServerResponse): boolean {
+  // Not every version of Node takes a list of names and values for HTTP/2.
+  if (http2StreamOf(res)) return false
   return res.getHeaderNames().length === 0 && WRAPPED.every(name => !Object.hasOwn(res, name))
 }
 
@@ -86,6 +89,8 @@ function put(ctx: Context, { status, headers, body }: Reply): void {
   ctx.status = status
   for (let at = 0; at < headers.length; at += 2) {
     const name = headers[at]!
+    // The end of one exchange says nothing of an HTTP/2 connection.
+    if (name === 'Connection' && http2StreamOf(ctx.res)) continue
     // The only header that may occur several times and is never joined.
     if (name === 'set-cookie') ctx.append(name, headers[at + 1]!)
     else ctx.set(name, headers[at + 1]!)

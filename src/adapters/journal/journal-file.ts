@@ -1,8 +1,8 @@
-/** A file that only grows, by whole lines that are on the disk when `append` resolves; and the older files of its journal. */
-import { closeSync, fdatasyncSync, fstatSync, openSync, readdirSync, readSync, writeSync } from 'node:fs'
-import { open, rename } from 'node:fs/promises'
-import { basename, dirname, extname, join } from 'node:path'
+/** A file that only grows, by whole lines that are on the disk when `append` resolves. */
+import { closeSync, fdatasyncSync, fstatSync, openSync, readSync, writeSync } from 'node:fs'
+import { open } from 'node:fs/promises'
 import { numberAfter } from './journal-lines.js'
+import { OWNER_ONLY, olderFiles } from './journal-rotation.js'
 
 export interface JournalFile {
   /** The length that is on the disk. It ends with a whole line. */
@@ -11,8 +11,6 @@ export interface JournalFile {
   close(): Promise<void>
 }
 
-/** A journal names payers, so only its owner may read it. */
-const MODE = 0o600
 const NEWLINE = 0x0a
 const TAIL_BYTES = 64 * 1024
 
@@ -31,7 +29,7 @@ export interface Begun {
  * @param headerFor makes the first line from the number of the line that follows it.
  */
 export function beginJournalFile(path: string, headerFor: (next: number) => string): Begun {
-  const fd = openSync(path, 'a+', MODE)
+  const fd = openSync(path, 'a+', OWNER_ONLY)
   try {
     const { size } = fstatSync(fd)
     const next = numberAfterTail(fd, size) ?? numberAfterFile(olderFiles(path).at(-1)) ?? 1
@@ -47,7 +45,7 @@ export function beginJournalFile(path: string, headerFor: (next: number) => stri
 
 /** @param bytesMax The end of the last append that succeeded: the rest of a failed one is cut off. */
 export async function openJournalFile(path: string, bytesMax: number): Promise<JournalFile> {
-  const file = await open(path, 'a', MODE)
+  const file = await open(path, 'a', OWNER_ONLY)
   try {
     await file.truncate(Math.min(bytesMax, (await file.stat()).size))
   } catch (cause) {
@@ -67,34 +65,6 @@ export async function openJournalFile(path: string, bytesMax: number): Promise<J
     },
     close: () => file.close(),
   }
-}
-
-/** Renames `runs.jsonl` to `runs.000007.jsonl`, one number higher than the last. No file is ever deleted. */
-export async function rotate(path: string): Promise<void> {
-  const last = olderNumbers(path).at(-1) ?? 0
-  await rename(path, numbered(path, last + 1))
-}
-
-/** The renamed files of a journal, oldest first. */
-export function olderFiles(path: string): readonly string[] {
-  return olderNumbers(path).map(number => numbered(path, number))
-}
-
-function olderNumbers(path: string): number[] {
-  const [folder, extension] = [dirname(path), extname(path)]
-  const stem = `${basename(path, extension)}.`
-  return readdirSync(folder)
-    .filter(name => name.startsWith(stem) && name.endsWith(extension))
-    .map(name => name.slice(stem.length, name.length - extension.length))
-    .filter(number => /^\d{6}$/.test(number))
-    .map(Number)
-    .sort((a, b) => a - b)
-}
-
-function numbered(path: string, number: number): string {
-  const extension = extname(path)
-  const stem = basename(path, extension)
-  return join(dirname(path), `${stem}.${String(number).padStart(6, '0')}${extension}`)
 }
 
 function numberAfterFile(path: string | undefined): number | undefined {

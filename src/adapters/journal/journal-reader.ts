@@ -1,15 +1,27 @@
 /** Reads journals of any length, one piece at a time. */
 import { type FileHandle, open } from 'node:fs/promises'
-import type { EndedCall } from '../../ports/call-observer.js'
-import { olderFiles } from './journal-file.js'
-import { type HeaderLine, readLine } from './journal-lines.js'
+import { normalize } from 'node:path'
+import {
+  type CountLine,
+  type EndedStream,
+  type HeaderLine,
+  type JournalRun,
+  readLine,
+} from './journal-lines.js'
 import { isLocked } from './journal-lock.js'
+import { journalOf, olderFiles } from './journal-rotation.js'
 import { type LineFlaw, type LineOrder, lineOrder } from './line-order-check.js'
 
 /** The contents of some consecutive lines. */
 export interface JournalPiece {
   readonly headers: readonly HeaderLine[]
-  readonly runs: readonly EndedCall[]
+  readonly runs: readonly JournalRun[]
+  /** Each follows the run of its stream, in this piece or an earlier one. */
+  readonly streams: readonly EndedStream[]
+  /** How many calls without a line of their own ended. */
+  readonly counts: readonly CountLine[]
+  /** Of the first piece of a journal whose older lines are not there: how many, and when the first that is there was written. */
+  readonly missing?: { readonly lines: number; readonly beforeMs: number }
   /** Calls that the journal reports as lost. */
   readonly lost: number
   /** Lines that cannot be read, such as the half line of a killed process. */
@@ -19,25 +31,80 @@ export interface JournalPiece {
 
 const CHUNK_BYTES = 1024 * 1024
 
+/** Journals whose files are open: they are read as often as needed, and the same lines each time, whatever a server deletes or adds. */
+export interface OpenJournals {
+  pieces(): AsyncGenerator<JournalPiece>
+  close(): Promise<void>
+}
+
 /**
- * Reads each file after the older files of the same journal. A file that is named twice is read once: a shell names it twice
- * when it expands `runs*.jsonl`.
+ * Opens each file after the older files of the same journal. A file that is named twice is read once, and files of one journal in
+ * their order: a shell names them so when it expands `runs*.jsonl`.
  *
  * @throws NodeJS.ErrnoException `ENOENT` where neither a file nor an older one is there.
  */
-export async function* readJournals(paths: readonly string[]): AsyncGenerator<JournalPiece> {
-  const read = new Set<string>()
-  for (const path of paths) {
-    const order = lineOrder()
-    for await (const { file, bytes, isPresent } of openFiles(path)) {
-      const { dev, ino } = await file.stat()
-      if (read.has(`${dev}:${ino}`)) continue
-      read.add(`${dev}:${ino}`)
-      // A process that still writes may not have finished its last line.
-      const mayEndMidLine = isPresent && isLocked(path)
-      yield* readPieces(chunksOf(file, bytes), order, mayEndMidLine)
+export async function openJournals(paths: readonly string[]): Promise<OpenJournals> {
+  const opened = new Map<string, OpenFile>()
+  const journals: OpenFile[][] = []
+  const close = async () => {
+    await Promise.all([...opened.values()].map(({ file }) => file.close()))
+  }
+  try {
+    const names = paths.map(path => normalize(path))
+    for (const path of new Set(names.map(journalOf))) {
+      const named = names.filter(name => journalOf(name) === path)
+      const files: OpenFile[] = []
+      for (const name of namesOf(path, named)) {
+        const file = await openIfThere(name, path, named)
+        if (file === undefined) continue
+        if (opened.has(file.id)) await file.file.close()
+        else files.unshift(file)
+        opened.set(file.id, opened.get(file.id) ?? file)
+      }
+      journals.push(files)
     }
-    yield { headers: [], runs: [], lost: 0, unreadable: 0, flaws: order.end() }
+  } catch (cause) {
+    await close()
+    throw cause
+  }
+  return {
+    async *pieces() {
+      for (const files of journals) yield* piecesOf(files)
+    },
+    close,
+  }
+}
+
+/**
+ * Newest first. A server may rename the present file meanwhile, and it must still be read after the older ones; between renaming it and
+ * beginning a new one no file has this name. And it may delete the oldest: what could be opened has no gap then.
+ */
+function* namesOf(path: string, named: readonly string[]): Generator<string> {
+  if (named.includes(path)) yield path
+  const older = named.includes(path) ? olderFiles(path) : []
+  yield* [...new Set([...named.filter(name => name !== path), ...older])].sort().reverse()
+}
+
+async function* piecesOf(files: readonly OpenFile[]): AsyncGenerator<JournalPiece> {
+  const order = lineOrder()
+  let isFirst = true
+  for (const { file, bytes, mayEndMidLine } of files) {
+    for await (const piece of readPieces(chunksOf(file, bytes), order, mayEndMidLine)) {
+      const [head] = isFirst ? piece.headers : []
+      isFirst = false
+      const { next = 1, openedMs = 0 } = head ?? {}
+      yield next > 1 ? { ...piece, missing: { lines: next - 1, beforeMs: openedMs } } : piece
+    }
+  }
+  yield { ...pieceOf(''), flaws: order.end() }
+}
+
+export async function* readJournals(paths: readonly string[]): AsyncGenerator<JournalPiece> {
+  const journals = await openJournals(paths)
+  try {
+    yield* journals.pieces()
+  } finally {
+    await journals.close()
   }
 }
 
@@ -62,7 +129,9 @@ export async function* readPieces(
 
 export function pieceOf(text: string, order: LineOrder = lineOrder()): JournalPiece {
   const headers: HeaderLine[] = []
-  const runs: EndedCall[] = []
+  const runs: JournalRun[] = []
+  const streams: EndedStream[] = []
+  const counts: CountLine[] = []
   const flaws: LineFlaw[] = []
   let lost = 0
   let unreadable = 0
@@ -73,47 +142,38 @@ export function pieceOf(text: string, order: LineOrder = lineOrder()): JournalPi
     if (flaw) flaws.push(flaw)
     if (line.kind === 'run') runs.push(line.run)
     else if (line.kind === 'header') headers.push(line.header)
+    else if (line.kind === 'stream') streams.push(line.ended)
+    else if (line.kind === 'counted') counts.push(line.line)
     else if (line.kind === 'lost') lost += line.lost
     else unreadable++
   }
-  return { headers, runs, lost, unreadable, flaws }
+  return { headers, runs, streams, counts, lost, unreadable, flaws }
 }
 
 interface OpenFile {
   readonly file: FileHandle
+  /** The same for each name of the file. */
+  readonly id: string
   /** Bytes to read. Later lines belong to the next audit. */
   readonly bytes: number
-  readonly isPresent: boolean
+  /** A process that still writes may not have finished its last line. */
+  readonly mayEndMidLine: boolean
 }
 
-/**
- * Opens the present file first: a server may rename it meanwhile, and it must still be read after the older ones. Between
- * renaming it and beginning a new one no file has this name; a process that is killed then leaves the folder in that state.
- */
-async function* openFiles(path: string): AsyncGenerator<OpenFile> {
-  const present = await openIfThere(path)
+/** @throws NodeJS.ErrnoException `ENOENT` for a file that was named, unless it is a journal of which older files are there */
+async function openIfThere(
+  name: string,
+  path: string,
+  named: readonly string[],
+): Promise<OpenFile | undefined> {
   try {
-    const bytes = (await present?.stat())?.size ?? 0
-    for (const name of olderFiles(path)) {
-      const file = await open(name)
-      try {
-        yield { file, bytes: (await file.stat()).size, isPresent: false }
-      } finally {
-        await file.close()
-      }
-    }
-    if (present) yield { file: present, bytes, isPresent: true }
-  } finally {
-    await present?.close()
-  }
-}
-
-/** @throws NodeJS.ErrnoException `ENOENT` where there are no older ones either. */
-async function openIfThere(path: string): Promise<FileHandle | undefined> {
-  try {
-    return await open(path)
+    const file = await open(name)
+    const { dev, ino, size } = await file.stat()
+    return { file, id: `${dev}:${ino}`, bytes: size, mayEndMidLine: name === path && isLocked(path) }
   } catch (cause) {
-    if ((cause as NodeJS.ErrnoException).code !== 'ENOENT' || olderFiles(path).length === 0) throw cause
+    const isGone = (cause as NodeJS.ErrnoException).code === 'ENOENT'
+    const isNeeded = name === path ? olderFiles(path).length === 0 : named.includes(name)
+    if (!isGone || isNeeded) throw cause
     return undefined
   }
 }

@@ -1,20 +1,22 @@
 /**
- * Writes every ended call to a file for accounting, one JSON line for each. Calls are written and synced in groups, after
- * their answers: a process that is killed loses its last calls, and the audit reports their transactions without a run. One
- * process writes to one file, and locks it.
+ * Writes ended calls to a file for accounting: a JSON line for each that charged or may have charged, and the number of the
+ * others once a minute. Lines are written and synced in groups, after the answers: a process that is killed loses its last calls,
+ * and the audit reports their transactions without a run. One process writes to one file, and locks it.
  */
 import { SvcError } from '../../domain/errors.js'
-import type { CallObserver } from '../../ports/call-observer.js'
+import type { CallObserver, EndedCall } from '../../ports/call-observer.js'
 import { type Cancel, type Clock, systemClock } from '../../ports/clock.js'
 import type { JournalHeader } from '../../ports/journal-header.js'
 import type { Logger } from '../../ports/logger.js'
-import { beginJournalFile, type JournalFile, openJournalFile, rotate } from './journal-file.js'
-import { headerLine, lostText, numberedLine, runText } from './journal-lines.js'
+import { callCounts, lineChoice } from './counted-calls.js'
+import { beginJournalFile, type JournalFile, openJournalFile } from './journal-file.js'
+import { countText, headerLine, lostText, numberedLine, runText, streamText } from './journal-lines.js'
 import { type JournalLock, lockJournal } from './journal-lock.js'
+import { dropOldest, rotate, sumOf } from './journal-rotation.js'
 
 export interface JournalOptions {
   readonly path: string
-  /** A file that would grow beyond this is set aside under a number, and a new one is begun. */
+  /** The bound of all files together. One that grows beyond an eighth of it is set aside under a number, and a new one is begun. */
   readonly bytesMax: number
   readonly header: JournalHeader
   readonly logger: Logger
@@ -37,6 +39,9 @@ export interface Journal extends CallObserver {
   close(): Promise<void>
 }
 
+/** The files of a full journal. The oldest goes as a whole, so this is also the share of the books that goes at once. */
+const FILES = 8
+const COUNT_MS = 60_000
 /** How long calls are collected before they are written together. */
 const COLLECT_MS = 100
 /** The pause after a failed write: the disk may be full for a while. */
@@ -47,8 +52,14 @@ const WAITING_BYTES_MAX = 64 * 1024 * 1024
 /** @throws SvcError `journal_locked`, `journal_unwritable`: the file is locked, opened and written to before it returns. */
 export function journal({ path, bytesMax, header, logger, clock = systemClock }: JournalOptions): Journal {
   const headerFor = (next: number) => headerLine(header, next, clock.now())
+  const fileBytesMax = Math.ceil(bytesMax / FILES)
   const lock = lockedJournal(path, clock)
   let { bytes: bytesWell, isUsed, next } = begin()
+  /** Ids of the calls whose streams are leaving: their charges are written. */
+  const streaming = new Set<string>()
+  const lines = lineChoice()
+  const counts = callCounts()
+  let stopCounting: Cancel | undefined
   let waiting: string[] = []
   let waitingBytes = 0
   let lostUnwritten = 0
@@ -71,18 +82,42 @@ export function journal({ path, bytesMax, header, logger, clock = systemClock }:
   async function write(texts: readonly string[]): Promise<void> {
     if (lock.keep() === 'retaken') await beginAnew()
     file ??= await openJournalFile(path, bytesWell)
-    let lines = numbered(texts)
-    if (isUsed && file.bytes + Buffer.byteLength(lines) > bytesMax) {
+    let text = numbered(texts)
+    const bytes = Buffer.byteLength(text)
+    if (isUsed && file.bytes + bytes > fileBytesMax) {
       await closeFile()
       await rotate(path)
+      dropBeyond(bytesMax - Math.max(fileBytesMax, bytes))
       await beginAnew()
       file = await openJournalFile(path, bytesWell)
-      lines = numbered(texts)
+      text = numbered(texts)
     }
-    await file.append(lines)
+    await file.append(text)
     bytesWell = file.bytes
     isUsed = true
     next += texts.length
+  }
+
+  /** A file that cannot be deleted stays, and the calls are written. */
+  function dropBeyond(olderBytesMax: number): void {
+    try {
+      const { dropped, kept } = dropOldest(path, olderBytesMax)
+      for (const { isAudited, ...file } of dropped)
+        if (isAudited) logger.info(file, 'the oldest file of the journal was deleted (maxBytes)')
+        else
+          logger.warn(
+            file,
+            'the oldest file of the journal was deleted (maxBytes), and svc audit never read it',
+          )
+      const [next] = kept
+      if (kept.length > 1 && !next!.isAudited && sumOf(kept) + fileBytesMax > olderBytesMax)
+        logger.warn(
+          { path: next!.path },
+          'the journal is full (maxBytes): this file is deleted next, and svc audit has not read it',
+        )
+    } catch (err) {
+      logger.error({ err, path }, 'the oldest file of the journal could not be deleted')
+    }
   }
 
   /** Line numbers continue from the files: another process may have written to them. */
@@ -121,6 +156,29 @@ export function journal({ path, bytesMax, header, logger, clock = systemClock }:
     }
   }
 
+  function count(call: EndedCall): void {
+    counts.add(call)
+    stopCounting ??= clock.after(COUNT_MS, addCounts)
+  }
+
+  function addCounts(): void {
+    stopCounting?.()
+    stopCounting = undefined
+    const line = counts.take()
+    if (line.counted.length > 0) add(countText(line))
+  }
+
+  function add(text: string): void {
+    if (waitingBytes + text.length > WAITING_BYTES_MAX) {
+      lost++
+      lostUnwritten++
+    } else {
+      waiting.push(text)
+      waitingBytes += text.length
+    }
+    writeSoon(COLLECT_MS)
+  }
+
   function writeSoon(ms: number): void {
     cancel ??= clock.after(ms, () => {
       writing = writeWaiting().then(well => {
@@ -134,23 +192,26 @@ export function journal({ path, bytesMax, header, logger, clock = systemClock }:
   return {
     condition: () => ({ writable, waiting: waiting.length, lost }),
     ended(call) {
+      const isOfStream = streaming.delete(call.id)
+      if (!isOfStream && !lines.hasOwn(call)) {
+        if (!isClosed) count(call)
+        return
+      }
       if (isClosed) {
         // Another process may have the file by now.
         lost++
         logger.error({ path, call: call.id, txId: call.txId }, 'a call ended after the journal was closed')
         return
       }
-      const text = runText(call)
-      if (waitingBytes + text.length > WAITING_BYTES_MAX) {
-        lost++
-        lostUnwritten++
-      } else {
-        waiting.push(text)
-        waitingBytes += text.length
-      }
-      writeSoon(COLLECT_MS)
+      add(isOfStream ? streamText(call) : runText(call))
+    },
+    streaming(call) {
+      if (isClosed || !lines.hasOwn(call)) return
+      streaming.add(call.id)
+      add(runText({ ...call, streaming: true }))
     },
     async close() {
+      addCounts()
       isClosed = true
       await writing
       cancel?.()

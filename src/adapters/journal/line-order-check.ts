@@ -54,7 +54,7 @@ export function lineOrder(): LineOrder {
 
   return {
     add(line) {
-      if (line.kind === 'unreadable') return undefined
+      if (line.kind === 'unreadable' && line.number === undefined) return undefined
       if (line.kind === 'header') {
         if (line.header.next !== undefined) skipTo(line.header.next)
         return line.intact

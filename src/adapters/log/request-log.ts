@@ -6,9 +6,22 @@ import type { Logger } from '../../ports/logger.js'
 export function requestLog(logger: Logger): CallObserver {
   return {
     ended(call: EndedCall) {
-      const { id, traceId, endpoint, final, status, code, charged, ms, txId, amount, asset, streamBroken } =
-        call
-      const broken = streamBroken && { streamBroken }
+      const {
+        id,
+        traceId,
+        endpoint,
+        final,
+        status,
+        code,
+        charged,
+        ms,
+        txId,
+        amount,
+        asset,
+        streamBroken,
+        brokenBy,
+      } = call
+      const broken = streamBroken && { streamBroken, brokenBy }
       logger.info(
         { id, traceId, endpoint, final, status, code, charged, ms, txId, amount, asset, ...broken },
         'call ended',

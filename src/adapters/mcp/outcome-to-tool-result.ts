@@ -7,6 +7,8 @@ import type { ChargeOutcome } from '../../ports/charge.js'
 import { contentResult, errorResult } from './tool-result-content.js'
 
 export const PAYMENT_META = 'x402/payment'
+/** The payer's proof, in the same base64 as the header `SIGN-IN-WITH-X`. */
+export const PROOF_META = 'x402/sign-in-with-x'
 export const RECEIPT_META = 'x402/payment-response'
 /**
  * The name of a window's key: the caller sends it in a call's `_meta`, and the answer of the call that bought it

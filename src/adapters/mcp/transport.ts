@@ -2,14 +2,26 @@
  * `POST {basePath}/mcp`: streamable HTTP without sessions, for both generations of the protocol. One message for each
  * request, so a request is at most one call, and a call is at most one payment.
  */
-import type { CallToolResult } from '@modelcontextprotocol/server'
+import type { CallToolResult, Tool } from '@modelcontextprotocol/server'
 import type { AgentDef } from '../../domain/agent.js'
 import { MCP_PATH } from '../../domain/agent-card.js'
 import { bodyInMessage } from '../../domain/body-type.js'
 import { isIdempotencyKey } from '../../domain/idempotency-key.js'
 import { isTooLarge } from '../../domain/input-size-limit.js'
+import {
+  errorText,
+  type Id,
+  INTERNAL_ERROR,
+  INVALID_REQUEST,
+  idIn,
+  type RpcError,
+  RpcRefusal,
+} from '../../domain/json-rpc.js'
+import type { Parsed } from '../../domain/parsed.js'
+import { presentedPayment } from '../../domain/presented-payment.js'
+import { readProof } from '../../domain/sign-in-with-x.js'
 import { isRecord, type PaymentPayload } from '../../domain/x402.js'
-import type { Charge, ChargeOutcome, Parsed } from '../../ports/charge.js'
+import type { Charge, ChargeOutcome } from '../../ports/charge.js'
 import {
   type IncomingRequest,
   type Transport,
@@ -25,10 +37,20 @@ import {
   SEARCH_AGENTS,
   searchAgents,
 } from './free-tools.js'
-import { IDEMPOTENCY_KEY_META, PAYMENT_META, resultOf, SUBSCRIPTION_META } from './outcome-to-tool-result.js'
+import {
+  IDEMPOTENCY_KEY_META,
+  PAYMENT_META,
+  PROOF_META,
+  resultOf,
+  SUBSCRIPTION_META,
+} from './outcome-to-tool-result.js'
+import { type McpMessage, readMessage } from './read-message.js'
 import { errorResult } from './tool-result-content.js'
 import type { ToolCall } from './tool-server.js'
 import { type EndpointTool, endpointTools } from './tools-of-endpoints.js'
+
+const ERROR_BYTES_MAX = 1_024
+const NOT_MCP = 'The message does not have the form that MCP gives to its method.'
 
 export interface McpOptions extends FreeToolsOptions {
   readonly agent: AgentDef
@@ -45,26 +67,24 @@ export interface McpTransport extends Transport {
 export function mcpTransport(options: McpOptions): McpTransport {
   const { agent, logger } = options
   const paid = endpointTools(agent.endpoints)
-  const tools = [...[...paid.values()].map(({ tool }) => tool), ...FREE_TOOLS]
+  const tools: readonly Tool[] = [...[...paid.values()].map(({ tool }) => tool), ...FREE_TOOLS]
+  const names = new Set(tools.map(({ name }) => name))
   const instructions = `${agent.description}\nTools that cost are paid per call with x402: _meta["${PAYMENT_META}"].`
   return {
-    toolNames: tools.map(({ name }) => name),
+    toolNames: [...names],
     refuse({ status, code, message, fields }, asked) {
-      return refused(status, status >= 500 ? -32603 : -32600, message, { ...fields, code }, idIn(asked))
+      const rpcCode = status >= 500 ? INTERNAL_ERROR : INVALID_REQUEST
+      return refused(status, idIn(asked), { code: rpcCode, message, data: { ...fields, code } })
     },
     async answer(incoming) {
       const foreign = webOriginRefusal(incoming)
-      if (foreign !== undefined) return refused(403, -32600, foreign)
-      const { body } = incoming
-      if (body.kind !== 'read') {
-        const why = body.kind === 'malformed' ? body.why : 'The body is empty.'
-        return refused(400, -32700, why, { code: 'invalid_json' })
-      }
-      if (Array.isArray(body.value)) return refused(400, -32600, 'Batches are not answered.')
+      if (foreign !== undefined) return refused(403, null, { code: INVALID_REQUEST, message: foreign })
+      const message = messageIn(incoming.body, names)
+      if (message instanceof RpcRefusal) return refused(400, idIn(incoming.body), message)
       let outcome: ChargeOutcome | undefined
       let broken: unknown
       const call = (called: ToolCall) =>
-        callTool(called, incoming, options, paid, ended => {
+        callTool(message.whole(called), incoming, options, paid, ended => {
           outcome = ended
         }).catch(cause => {
           broken = cause
@@ -77,7 +97,7 @@ export function mcpTransport(options: McpOptions): McpTransport {
       const { answerOneRequest } = await import('./tool-server.js')
       const request = requestOf(incoming)
       try {
-        const response = await answerOneRequest(toolbox, request, body.value, cause =>
+        const response = await answerOneRequest(toolbox, request, message.envelope, cause =>
           logger.debug({ err: cause }, 'an MCP request was refused'),
         )
         const type = response.headers.get('content-type')
@@ -85,7 +105,12 @@ export function mcpTransport(options: McpOptions): McpTransport {
         if (outcome && broken !== undefined) throw broken
         // The SDK checks a tool's answer. If it does not pass the answer on, it sends a protocol error, which has no
         // result.
-        if (outcome && !hasResult(answer)) throw new Error('the SDK did not pass on the result of a tool')
+        if (outcome && !messageOf(answer).result)
+          throw new Error('the SDK did not pass on the result of a tool')
+        // The SDK writes down all that is wrong with a message.
+        const error = !outcome && mayBeLongError(answer) ? messageOf(answer).error : undefined
+        if (error)
+          return refused(response.status, idIn(incoming.body), { code: error.code, message: NOT_MCP })
         return {
           status: response.status,
           headers: type === null ? {} : { 'content-type': type },
@@ -134,6 +159,7 @@ async function callTool(
     body: { kind: 'read', value: body },
     query: def.method === 'GET' && isRecord(input) ? input : {},
     payment: paymentIn(meta),
+    proof: meta[PROOF_META] === undefined ? incoming.proof : readProof(meta[PROOF_META]),
     idempotencyKey,
     subscriptionKey,
   })
@@ -148,9 +174,7 @@ function isKey(value: unknown): value is string | undefined {
 /** Ignores a payment in a header: a header belongs to the whole connection, and a payment belongs to one call. */
 function paymentIn(meta: Readonly<Record<string, unknown>>): Parsed<PaymentPayload> {
   const payment = meta[PAYMENT_META]
-  if (payment === undefined) return { kind: 'none' }
-  if (isRecord(payment)) return { kind: 'read', value: payment }
-  return { kind: 'malformed', why: `_meta["${PAYMENT_META}"] is not an object` }
+  return presentedPayment(payment, `_meta["${PAYMENT_META}"]`)
 }
 
 /** Passes only the MCP part of the request to the SDK. */
@@ -163,27 +187,32 @@ function requestOf({ headers, baseUrl }: IncomingRequest): Request {
   return new Request(baseUrl + MCP_PATH, { method: 'POST', headers: init })
 }
 
-/** Whether the one message in an answer has a result; the answer is JSON, or the last event of a stream. */
-function hasResult(answer: Uint8Array): boolean {
-  const text = Buffer.from(answer.buffer, answer.byteOffset, answer.byteLength).toString('utf8')
+/** The one message in an answer; the answer is JSON, or the last event of a stream. */
+function messageOf(answer: Uint8Array): { readonly result?: unknown; readonly error?: RpcError } {
+  const text = bufferOf(answer).toString('utf8')
   const event = text.split('\n').findLast(line => line.startsWith('data:'))
   const message: unknown = JSON.parse(event?.slice('data:'.length) ?? text)
-  return isRecord(message) && message.result !== undefined
+  return isRecord(message) ? message : {}
 }
 
-function idIn(asked: Parsed<unknown> | undefined): string | number | null {
-  const message = asked?.kind === 'read' ? asked.value : undefined
-  const id = isRecord(message) ? message.id : undefined
-  return typeof id === 'string' || typeof id === 'number' ? id : null
+/** Lists of tools are long too, and need no parsing. */
+function mayBeLongError(answer: Uint8Array): boolean {
+  return answer.length > ERROR_BYTES_MAX && bufferOf(answer).includes('"error":')
 }
 
-function refused(
-  status: number,
-  code: number,
-  message: string,
-  data?: Readonly<Record<string, unknown>>,
-  id: string | number | null = null,
-): TransportResponse {
-  const body = JSON.stringify({ jsonrpc: '2.0', id, error: { code, message, data } })
-  return { status, headers: { 'content-type': 'application/json' }, body }
+function bufferOf({ buffer, byteOffset, byteLength }: Uint8Array): Buffer {
+  return Buffer.from(buffer, byteOffset, byteLength)
+}
+
+function messageIn(body: Parsed<unknown>, names: ReadonlySet<string>): McpMessage | RpcRefusal {
+  try {
+    return readMessage(body, names)
+  } catch (cause) {
+    if (cause instanceof RpcRefusal) return cause
+    throw cause
+  }
+}
+
+function refused(status: number, id: Id | null, error: RpcError): TransportResponse {
+  return { status, headers: { 'content-type': 'application/json' }, body: errorText(id, error) }
 }

@@ -26,7 +26,7 @@ export function holdClaim(
   events: readonly string[],
 ): void {
   if (!hold.claim) return
-  const claim = found ?? newClaim(hold, hold.claim)
+  const claim = found ?? newClaim(claimKey(hold)!, hold)
   for (const event of events) claims.move(claim, event)
   claim.token = hold.token
   claim.kept = undefined

@@ -16,26 +16,64 @@ import {
   type Claim,
   claimKey,
   copyOf,
-  copyOfRecorded,
+  nameIn,
+  newClaim,
   type Payment,
 } from './charge-records.js'
 
 export function open(records: ChargeRecords, move: OpenMove): Opened {
-  const claim = records.claims.find(claimKey(move), records.nowMs)
-  const payment = records.payments.find(move.payment, records.nowMs)
-  const refused = (claim && openClaim(records, move, claim)) ?? openPayment(records, move, payment)
+  const { claims, payments, nowMs } = records
+  const claim = claims.find(claimKey(move), nowMs)
+  const payment = payments.find(move.payment, nowMs)
+  const seen = claim && move.isBearer ? seenByBearer(records, move, claim, payment) : claim
+  if (seen === 'unsure') return { verdict: 'unsure' }
+  const refused =
+    answerOf(records, move, payment) ??
+    (seen && openClaim(records, move, seen)) ??
+    openPayment(records, move, payment)
   if (refused) return refused
   if (!hasRoom(records, move, { claim, payment })) return { verdict: 'full' }
   holdClaim(records, move, claim, claim ? ['reopened'] : ['opened'])
   holdPayment(records, move)
+  if (move.claim) claims.find(claimKey(move), nowMs)!.caller = move.caller
   return { verdict: 'opened' }
+}
+
+/** `undefined`: to this caller the claim counts as absent. */
+function seenByBearer(
+  records: ChargeRecords,
+  move: OpenMove,
+  claim: Claim,
+  payment: Payment | undefined,
+): Claim | 'unsure' | undefined {
+  if (!claim.kept && payment?.token === claim.token) return claim
+  const { caller } = move
+  const isInDoubt =
+    claim.kept?.by !== undefined && (!isCompleted(records.claims, claim) || claim.kept.by !== claim.token)
+  const isSame = caller !== undefined && caller === claim.caller && claim.kept?.payment?.txId === move.payment
+  if (payment && isInDoubt && isSame) return claim
+  return presented(records, move, payment) === 'opened' ? 'unsure' : undefined
+}
+
+/** The answer that a spent payment has under its own name. It comes before the claim, whose key another payment may have since. */
+function answerOf(records: ChargeRecords, move: OpenMove, payment: Payment | undefined): Opened | undefined {
+  const { claims, nowMs } = records
+  const { slot, claim: asked, answerName, isBearer } = move
+  if (isBearer || !asked || answerName === undefined) return undefined
+  if (presented(records, move, payment) !== 'spent') return undefined
+  const kept = claims.find(nameIn(slot, answerName), nowMs)
+  return kept?.bodyHash === asked.bodyHash && isCompleted(claims, kept) ? replay(kept) : undefined
+}
+
+function replay({ kept }: Claim): Opened {
+  const { answer, payment } = kept!
+  if (answer) return { verdict: 'replayable', answer: copyOf(answer) }
+  return { verdict: 'notKept', ...(payment && { txId: payment.txId }) }
 }
 
 function openClaim({ claims, nowMs }: ChargeRecords, move: OpenMove, claim: Claim): Opened | undefined {
   if (claim.bodyHash !== move.claim!.bodyHash) return { verdict: 'reused' }
-  if (isCompleted(claims, claim)) {
-    return { verdict: 'replayable', answer: copyOf(claim.kept!.recorded.answer) }
-  }
+  if (isCompleted(claims, claim)) return replay(claim)
   if (claim.token !== move.token && nowMs < claim.leaseEndsMs) {
     return { verdict: 'inProgress', retryAfterMs: claim.leaseEndsMs - nowMs }
   }
@@ -43,7 +81,11 @@ function openClaim({ claims, nowMs }: ChargeRecords, move: OpenMove, claim: Clai
   claims.move(claim, 'orphaned')
   claim.token = move.token
   claim.leaseEndsMs = nowMs + move.leaseMs
-  return { verdict: 'orphaned', recorded: copyOfRecorded(claim.kept!.recorded) }
+  const { answer, payment } = claim.kept!
+  return {
+    verdict: 'orphaned',
+    recorded: { answer: copyOf(answer!), ...(payment && { payment: { ...payment } }) },
+  }
 }
 
 function openPayment(
@@ -74,7 +116,8 @@ export function record(
     payments.expireAt(payment, nowMs + move.paymentTtlMs)
   }
   if (claim) {
-    claim.kept = { recorded: copyOfRecorded(move.recorded), by: move.token }
+    const { answer, payment } = move.recorded
+    claim.kept = { answer: copyOf(answer), payment: payment && { ...payment }, by: move.token }
     claims.move(claim, 'recorded')
     claim.leaseEndsMs = nowMs + move.leaseMs
     claims.expireAt(claim, nowMs + move.claimTtlMs)
@@ -91,7 +134,7 @@ function recordAgain(
   if (!claim) return 'recorded'
   if (claim.kept?.by !== token) return 'superseded'
   if (claims.lists(claim, 'completed')) {
-    claim.kept = { recorded: { ...claim.kept.recorded, answer: copyOf(recorded.answer) }, by: token }
+    claim.kept = { ...claim.kept, answer: copyOf(recorded.answer) }
     claims.move(claim, 'renewed')
   }
   return 'recorded'
@@ -111,14 +154,30 @@ export function close({ claims, payments, nowMs }: ChargeRecords, move: CloseMov
 }
 
 function closeClaim(claims: ChargeRecords['claims'], claim: Claim, move: CloseMove, nowMs: number): boolean {
-  if (move.answer && !isCompleted(claims, claim)) {
-    claim.kept = { ...claim.kept, recorded: { ...claim.kept?.recorded, answer: copyOf(move.answer) } }
-  }
+  if (move.answer && !isCompleted(claims, claim)) claim.kept = { ...claim.kept, answer: copyOf(move.answer) }
   // Without an answer there is nothing to replay, so the key is released.
   const how = claim.kept ? move.how : 'release'
   const moved = claims.moveAlong(claim, CLOSING_EVENTS[how].claim)
   if (moved) claims.expireAt(claim, nowMs + move.retentionMs)
+  if (moved && how === 'forfeit' && move.answerName !== undefined) {
+    fileUnder(nameIn(move.slot, move.answerName), claims, claim, move, nowMs)
+  }
   return moved
+}
+
+/** The answer lost its key, and is kept under its payment's own name. */
+function fileUnder(
+  key: string,
+  claims: ChargeRecords['claims'],
+  { bodyHash, kept }: Claim,
+  move: CloseMove,
+  nowMs: number,
+): void {
+  if (claims.find(key, nowMs)) return
+  const filed = newClaim(key, { ...move, claim: { name: '', bodyHash, isOfPayment: true } })
+  filed.kept = kept
+  claims.move(filed, 'kept')
+  claims.expireAt(filed, nowMs + move.retentionMs)
 }
 
 export function resolve(records: ChargeRecords, move: ResolveMove): Resolved {
@@ -127,7 +186,7 @@ export function resolve(records: ChargeRecords, move: ResolveMove): Resolved {
   if (claim?.token !== move.token) return 'moved'
   if (isCompleted(claims, claim)) return 'completed'
   if (!claims.lists(claim, 'orphaned')) return resolvedBefore(records, move)
-  if (claim.kept!.recorded.payment?.txId !== move.txId) return 'moved'
+  if (claim.kept!.payment?.txId !== move.txId) return 'moved'
   const recorded = payments.find(move.txId, nowMs)
   // The verdict counts for a payment that is still settling. A spent payment stays spent, whatever a node answers.
   if (recorded && payments.lists(recorded, 'found')) payments.move(recorded, move.verdict)

@@ -1,16 +1,25 @@
 /** One process. The records of claims and payments. */
 import type { ClaimDrawing, ClaimState } from '../../domain/machines/claim.machine.js'
 import type { PaymentDrawing, PaymentState } from '../../domain/machines/payment.machine.js'
-import type { Hold, Recorded } from '../../ports/charge-store.js'
+import type { Hold, RecordedPayment } from '../../ports/charge-store.js'
 import type { LifecycleRecord, LifecycleRecords } from './lifecycle-records.js'
 
 export interface Claim extends LifecycleRecord<ClaimState> {
+  readonly slot: string
   readonly bodyHash: string
-  kept?: {
-    readonly recorded: Recorded
-    /** The token of the call that recorded it. Absent where a window covered the call. */
-    readonly by?: string
-  }
+  /** Whether its name is the payment's own. */
+  readonly isOfPayment: boolean
+  /** The caller that opened it, where only its address is known. */
+  caller?: string | undefined
+  kept?: Kept | undefined
+}
+
+export interface Kept {
+  /** Absent after the owner's budget dropped it. */
+  readonly answer?: Uint8Array
+  readonly payment?: RecordedPayment | undefined
+  /** The token of the call that recorded it. Absent where a window covered the call. */
+  readonly by?: string | undefined
 }
 
 export interface Payment extends LifecycleRecord<PaymentState> {}
@@ -28,12 +37,16 @@ export interface ChargeRecords {
 
 /** A claim's name is unique within its payer's slot. A transaction id is unique by itself. */
 export function claimKey({ slot, claim }: Hold): string | undefined {
-  return claim && JSON.stringify([slot, claim.name])
+  return claim && nameIn(slot, claim.name)
 }
 
-export function newClaim(hold: Hold, { name, bodyHash }: { name: string; bodyHash: string }): Claim {
-  const key = claimKey({ ...hold, claim: { name, bodyHash } })!
-  return { key, bodyHash, state: 'absent', token: hold.token, leaseEndsMs: 0, expiresAtMs: 0 }
+export function nameIn(slot: string, name: string): string {
+  return JSON.stringify([slot, name])
+}
+
+export function newClaim(key: string, { slot, token, claim }: Hold): Claim {
+  const { bodyHash, isOfPayment = false } = claim!
+  return { key, slot, bodyHash, isOfPayment, state: 'absent', token, leaseEndsMs: 0, expiresAtMs: 0 }
 }
 
 export function newPayment(key: string, token: string): Payment {
@@ -43,8 +56,4 @@ export function newPayment(key: string, token: string): Payment {
 /** Bytes are copied on their way in and out, so that no caller can change the answer of another. */
 export function copyOf(bytes: Uint8Array): Uint8Array {
   return new Uint8Array(bytes)
-}
-
-export function copyOfRecorded({ answer, payment }: Recorded): Recorded {
-  return { answer: copyOf(answer), ...(payment && { payment: { ...payment } }) }
 }

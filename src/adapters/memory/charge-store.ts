@@ -8,12 +8,16 @@ import type { ChargeStore } from '../../ports/charge-store.js'
 import { type Clock, systemClock } from '../../ports/clock.js'
 import { renewHold } from './charge-holds.js'
 import { close, open, record, resolve } from './charge-moves.js'
-import type { ChargeRecords } from './charge-records.js'
+import type { ChargeRecords, Claim } from './charge-records.js'
+import { KeptAnswers } from './kept-answers.js'
 import { LifecycleRecords } from './lifecycle-records.js'
 
 export interface MemoryChargeStoreOptions {
   readonly clock?: Pick<Clock, 'monotonic'>
-  /** The most completed answers of each kind: paid, and covered by a window. The oldest makes room. @default 500 */
+  /**
+   * The most completed answers of each kind: paid with a key, paid without one, and covered by a window. The oldest answer of the
+   * owner that has the most makes room; a key stays without its answer. @default 500
+   */
   readonly max?: number
   /**
    * The most calls at work that have recorded nothing. Answers have a bound of their own: with one bound for both, 520
@@ -31,13 +35,23 @@ export interface MemoryChargeStoreOptions {
 const RECORD_BYTES = 1_750
 
 export function memoryChargeStore(options: MemoryChargeStoreOptions = {}): ChargeStore {
-  const { clock = systemClock, max: evictableMax = 500, callsMax = 10_000 } = options
+  const { clock = systemClock, max = 500, callsMax = 10_000 } = options
   const { settlingBytesMax = 256 * 1_024 * 1_024 } = options
+  const answers = new KeptAnswers<Claim>({
+    max,
+    // An answer that a window covered must not push out one that was paid for by itself, nor one without a key one with a key.
+    kindOf: ({ kept, isOfPayment }) => (kept!.by === undefined ? 'covered' : isOfPayment ? 'payment' : 'key'),
+    ownerOf: ({ slot }) => slot,
+    bytesOf: ({ kept }) => kept!.answer?.byteLength ?? 0,
+    drop(claim) {
+      const { answer: _, ...rest } = claim.kept!
+      claim.kept = rest
+      return !claim.isOfPayment
+    },
+  })
   const claims: ChargeRecords['claims'] = new LifecycleRecords(claimTable, {
-    evictableMax,
-    // An answer that a window covered must not push out one that was paid for by itself.
-    kindOf: ({ kept }) => kept!.by === undefined,
-    settlingBytesOf: ({ kept }) => kept!.recorded.answer.byteLength + RECORD_BYTES,
+    answers,
+    settlingBytesOf: ({ kept }) => kept!.answer!.byteLength + RECORD_BYTES,
   })
   const payments: ChargeRecords['payments'] = new LifecycleRecords(paymentTable)
   const recordsNow = (): ChargeRecords => {

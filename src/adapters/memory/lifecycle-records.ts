@@ -4,9 +4,9 @@
  * Leaving the initial state stores the record, and returning to it deletes the record. A lease lapses, and a record expires,
  * when the record is next read.
  */
-import { LRUCache } from 'lru-cache'
 import { type Drawing, next, type StateOf, type Table } from '../../domain/state-machine/transition-table.js'
 import { Expiry } from './expiry-by-second.js'
+import type { KeptAnswers } from './kept-answers.js'
 
 export interface LifecycleRecord<State extends string> {
   readonly key: string
@@ -23,10 +23,8 @@ export interface LifecycleRecord<State extends string> {
 const COLLECTED_AS = ['collected', 'expired', 'dead']
 
 export interface LifecycleRecordsOptions<R> {
-  /** The most records of each kind that the machine can evict. The oldest makes room for the next. */
-  readonly evictableMax?: number
-  /** Records make room for records of their own kind only. */
-  readonly kindOf?: (record: R) => unknown
+  /** Bounds the records that the machine can evict. */
+  readonly answers?: KeptAnswers<R>
   /** The memory that a record takes while it settles. */
   readonly settlingBytesOf?: (record: R) => number
 }
@@ -35,28 +33,14 @@ export class LifecycleRecords<D extends Drawing, R extends LifecycleRecord<State
   readonly #table: Table<D>
   readonly #kept = new Map<string, R>()
   readonly #expiry = new Expiry<R>()
-  /**
-   * The records that the machine can evict, by kind, oldest first. No lookup touches this cache, so its order stays. A Map
-   * is too slow here: finding its first key walks over deleted ones, 86 µs for an eviction at 100,000.
-   */
-  readonly #evictable = new Map<unknown, LRUCache<string, R>>()
-  readonly #evictableMax: number
-  readonly #kindOf: (record: R) => unknown
+  readonly #answers: KeptAnswers<R> | undefined
   readonly #settlingBytesOf: (record: R) => number
   #unrecorded = 0
   #settlingBytes = 0
 
-  constructor(
-    table: Table<D>,
-    {
-      evictableMax = 1,
-      kindOf = () => undefined,
-      settlingBytesOf = () => 0,
-    }: LifecycleRecordsOptions<R> = {},
-  ) {
+  constructor(table: Table<D>, { answers, settlingBytesOf = () => 0 }: LifecycleRecordsOptions<R> = {}) {
     this.#table = table
-    this.#evictableMax = evictableMax
-    this.#kindOf = kindOf
+    this.#answers = answers
     this.#settlingBytesOf = settlingBytesOf
   }
 
@@ -90,19 +74,15 @@ export class LifecycleRecords<D extends Drawing, R extends LifecycleRecord<State
     this.#settlingBytes -= record.settlingBytes ?? 0
     record.settlingBytes = this.lists(record, 'found') ? this.#settlingBytesOf(record) : 0
     this.#settlingBytes += record.settlingBytes
-    for (const kept of this.#evictable.values()) kept.delete(record.key)
+    this.#answers?.remove(record)
     if (!this.#exists(record)) {
       this.#kept.delete(record.key)
       this.#expiry.drop(record)
       return
     }
     this.#kept.set(record.key, record)
-    if (!this.lists(record, 'evicted')) return
-    const kind = this.#kindOf(record)
-    const kept = this.#evictable.get(kind) ?? new LRUCache<string, R>({ max: this.#evictableMax })
-    this.#evictable.set(kind, kept)
-    if (kept.size === this.#evictableMax) this.move(kept.pop()!, 'evicted')
-    kept.set(record.key, record)
+    if (!this.#answers || !this.lists(record, 'evicted')) return
+    for (const old of this.#answers.add(record)) this.move(old, 'evicted')
   }
 
   /** Moves along the first of these events that the state lists; stays where it lists none. */

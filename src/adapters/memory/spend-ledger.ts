@@ -42,10 +42,11 @@ export function memorySpendLedger(clock: Pick<Clock, 'monotonic'> = systemClock)
     sum -= spent.takeUntil(endMs) + expired(reserved, endMs) + expired(open, endMs)
   }
 
-  function settleAsSpent(id: string): void {
+  /** From `landedMs` on at the latest, it counts for 24 hours. Without it, from when the payment can have landed at the latest. */
+  function settleAsSpent(id: string, landedMs = Number.POSITIVE_INFINITY): void {
     const { amount, atMs } = open.get(id)!
     open.delete(id)
-    spent.add(amount, Math.min(atMs, clock.monotonic()))
+    spent.add(amount, Math.min(atMs, landedMs))
   }
 
   return {
@@ -87,7 +88,7 @@ export function memorySpendLedger(clock: Pick<Clock, 'monotonic'> = systemClock)
     settle(id, end) {
       const known = open.get(id)
       if (!known) return
-      if (end === 'spent') return settleAsSpent(id)
+      if (end !== 'dead') return settleAsSpent(id, end === 'spent' ? clock.monotonic() : undefined)
       open.delete(id)
       sum -= known.amount
     },

@@ -1,10 +1,12 @@
 /**
  * One process. Sold windows in a map. The time of day decides whether a window is open. It is deleted by the monotonic clock: a time
  * of day that is set ahead, and back again, ends no window that was paid for.
+ *
+ * A reserved call has no lease: the process whose death would end it takes the store with it. By a lease, a clock that was set ahead
+ * or a process that stood still gave back the calls that were at work, and five were delivered of two.
  */
 import { type Clock, systemClock } from '../../ports/clock.js'
 import type { SubscriptionRecord, SubscriptionStore } from '../../ports/subscriptions.js'
-import { CallCount } from './call-count.js'
 import { Expiry } from './expiry-by-second.js'
 
 interface Window {
@@ -13,7 +15,17 @@ interface Window {
   /** On the monotonic clock. */
   readonly expiresAtMs: number
   /** `undefined` where only time ends the window. */
-  readonly calls: CallCount | undefined
+  readonly calls: Calls | undefined
+}
+
+interface Calls {
+  unused: number
+  /** The tokens of the calls at work. */
+  readonly reserved: Set<string>
+}
+
+function leftOf({ unused, reserved }: Calls): number {
+  return unused - reserved.size
 }
 
 export function memorySubscriptions({
@@ -35,14 +47,14 @@ export function memorySubscriptions({
   return {
     get(id) {
       const window = open(id)
-      return window?.calls ? { ...window.record, callsLeft: window.calls.left(clock.now()) } : window?.record
+      return window?.calls ? { ...window.record, callsLeft: leftOf(window.calls) } : window?.record
     },
     putIfAbsent(id, { endpoint, expiresAtMs, callsLeft }) {
       const leftMs = expiresAtMs - clock.now()
       const nowMs = clock.monotonic()
       expiry.collect(nowMs, forget)
       if (windows.has(id) || leftMs <= 0) return
-      const calls = callsLeft === undefined ? undefined : new CallCount(callsLeft)
+      const calls = callsLeft === undefined ? undefined : { unused: callsLeft, reserved: new Set<string>() }
       const record = Object.freeze({ endpoint, expiresAtMs })
       const window = { id, record, expiresAtMs: nowMs + leftMs, calls }
       windows.set(id, window)
@@ -54,21 +66,24 @@ export function memorySubscriptions({
     delete(id) {
       forget(windows.get(id))
     },
-    take(id, { endpoint, token, leaseMs }) {
+    take(id, { endpoint, token }) {
       const window = open(id)
       if (window?.record.endpoint !== endpoint) return { verdict: 'none' }
-      if (!window.calls) return { verdict: 'taken' }
-      const nowMs = clock.now()
-      if (!window.calls.take(token, nowMs, nowMs + leaseMs)) return { verdict: 'usedUp' }
-      return { verdict: 'taken', callsLeft: window.calls.left(nowMs) }
+      const { calls } = window
+      if (!calls) return { verdict: 'taken' }
+      if (leftOf(calls) < 1 && !calls.reserved.has(token)) return { verdict: 'usedUp' }
+      calls.reserved.add(token)
+      return { verdict: 'taken', callsLeft: leftOf(calls) }
     },
     use(id, token) {
-      windows.get(id)?.calls?.use(token)
+      const calls = windows.get(id)?.calls
+      if (calls?.reserved.delete(token)) calls.unused--
     },
     giveBack(id, token) {
-      const calls = open(id)?.calls
-      calls?.giveBack(token)
-      return calls?.left(clock.now())
+      // Also while the time of day says that the window has ended: it may be set right, and nothing else gives this call back.
+      const calls = windows.get(id)?.calls
+      calls?.reserved.delete(token)
+      return calls && open(id) && leftOf(calls)
     },
   } satisfies SubscriptionStore
 }

@@ -56,10 +56,33 @@ export function verifySignature(publicKey: Uint8Array, bytes: Uint8Array, signat
   }
 }
 
+/**
+ * The keys of small order, without the sign in the last bit: anyone can sign in their name, and OpenSSL takes them. Algorand's
+ * ledger and browsers refuse them.
+ */
+const SMALL_ORDER = new Set([
+  '0000000000000000000000000000000000000000000000000000000000000000',
+  '0100000000000000000000000000000000000000000000000000000000000000',
+  '26e8958fc2b227b045c3f489f2ef98f0d5dfac05d3c63339b13802886d53fc05',
+  'c7176a703d4dd84fba3c0b760d10670f2a2053fa2c39ccc64ec7fd7792ac037a',
+  'ecffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f',
+])
+
+/** From this number on (2^255 - 19), a key is a second spelling of another. */
+const FIELD = 2n ** 255n - 19n
+
+function isSound(publicKey: Uint8Array): boolean {
+  const unsigned = Buffer.from(publicKey)
+  unsigned[unsigned.length - 1]! &= 0x7f
+  if (SMALL_ORDER.has(unsigned.toString('hex'))) return false
+  return BigInt(`0x${unsigned.reverse().toString('hex')}`) < FIELD
+}
+
 function publicKeyObject(publicKey: Uint8Array): KeyObject {
   const name = Buffer.from(publicKey).toString('latin1')
   const known = publicKeys.get(name)
   if (known) return known
+  if (!isSound(publicKey)) throw new RangeError('anyone can sign in the name of this key')
   const key = createPublicKey({ key: Buffer.concat([SPKI, publicKey]), format: 'der', type: 'spki' })
   publicKeys.set(name, key)
   return key

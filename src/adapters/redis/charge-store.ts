@@ -12,7 +12,7 @@ import type {
   Resolved,
 } from '../../ports/charge-store.js'
 import type { Connection, ScriptArgument } from './connection.js'
-import { claimKey, payerPlace, paymentKey } from './key-names.js'
+import { claimKey, keptKey, payerPlace, paymentKey } from './key-names.js'
 import { CLOSE } from './lua/close.js'
 import { OPEN } from './lua/open.js'
 import { RECORD } from './lua/record.js'
@@ -21,13 +21,21 @@ import { RESOLVE } from './lua/resolve.js'
 import { moveInTime } from './move-in-time.js'
 import { serverTime } from './server-time.js'
 
-/** The scripts' names for the keys: c the claim, p the presented payment, r the recorded one. */
-const ROLES = ['c', 'p', 'r'] as const
+/** The scripts' names for the keys: c the claim, p the presented payment, r the recorded one, n the answer's own name, k what is kept. */
+const ROLES = ['c', 'p', 'r', 'n', 'k'] as const
 
 /** The keys that a move is about, and a letter for each. */
 interface Roles {
   readonly letters: string
   readonly keys: readonly string[]
+}
+
+/** What a move is about besides its hold. */
+interface MoreRoles {
+  readonly recorded?: string
+  readonly answerName?: string | undefined
+  /** Whether it may keep an answer. */
+  readonly keeps?: boolean
 }
 
 /** The part of a connection that the store uses. */
@@ -40,12 +48,14 @@ export function redisChargeStore(
   /** The connection of moves that must survive a failover before money moves. */
   replicated = connection,
 ): ChargeStore {
-  const rolesOf = (hold: Hold, recorded?: string): Roles => {
+  const rolesOf = (hold: Hold, more: MoreRoles = {}): Roles => {
     const place = payerPlace(prefix, hold.slot)
     const given = {
-      c: claimKey(place, hold),
+      c: claimKey(place, hold.claim?.name),
       p: paymentKey(place, hold.payment),
-      r: paymentKey(place, recorded),
+      r: paymentKey(place, more.recorded),
+      n: claimKey(place, more.answerName),
+      k: more.keeps ? keptKey(place) : undefined,
     }
     const roles = ROLES.filter(role => given[role] !== undefined)
     return { letters: roles.join(''), keys: roles.map(role => given[role]!) }
@@ -68,7 +78,9 @@ export function redisChargeStore(
   const resolve = inTime('svcResolve', RESOLVE)
 
   async function openBy(send: typeof open, hold: OpenMove): Promise<Opened> {
-    const reply = await send(rolesOf(hold), hold.token, [hold.claim?.bodyHash ?? '', hold.leaseMs])
+    const { isBearer, caller = '', claim, leaseMs, token } = hold
+    const roles = rolesOf(hold, { answerName: isBearer ? undefined : hold.answerName })
+    const reply = await send(roles, token, [claim?.bodyHash ?? '', leaseMs, isBearer ? 1 : 0, caller])
     return readOpened(reply as readonly (Buffer | number | null)[])
   }
 
@@ -97,11 +109,13 @@ export function redisChargeStore(
 
     async close(hold) {
       const answer = hold.answer ? [bytesOf(hold.answer)] : []
-      return String(await close(rolesOf(hold), hold.token, [hold.how, hold.retentionMs, ...answer])) as Closed
+      const { answerName, how, token, retentionMs } = hold
+      const roles = rolesOf(hold, { answerName, keeps: hold.claim !== undefined && how !== 'release' })
+      return String(await close(roles, token, [how, retentionMs, ...answer])) as Closed
     },
 
     async resolve(hold) {
-      const roles = rolesOf(hold, hold.txId)
+      const roles = rolesOf(hold, { recorded: hold.txId, keeps: true })
       const { verdict, txId, retentionMs, leaseMs } = hold
       return String(await resolve(roles, hold.token, [verdict, txId, retentionMs, leaseMs])) as Resolved
     },
@@ -115,6 +129,8 @@ function readOpened([verdict, ...rest]: readonly (Buffer | number | null)[]): Op
       return { verdict: name, answer: rest[0] as Buffer }
     case 'orphaned':
       return { verdict: name, recorded: readRecorded(rest as readonly (Buffer | null)[]) }
+    case 'notKept':
+      return rest[0] ? { verdict: name, txId: String(rest[0]) } : { verdict: name }
     case 'inProgress':
     case 'inUse':
       return { verdict: name, retryAfterMs: Number(rest[0]) }

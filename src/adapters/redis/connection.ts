@@ -2,7 +2,7 @@
  * One connection to a Redis (single, Sentinel or Cluster) that fails fast: a command is answered within its time limit or
  * rejects. It is never queued for later, and never sent twice. The connection reconnects in the background.
  */
-import { type Cluster, Redis } from 'ioredis'
+import { type Cluster, Redis, type RedisOptions } from 'ioredis'
 import { systemClock } from '../../ports/clock.js'
 import { withTimeout } from '../../ports/timeouts-and-aborts.js'
 
@@ -94,13 +94,24 @@ function openClient(redisOrUrl: RedisClient | string, commandTimeoutMs: number):
     // After a failover behind one host name, the old primary answers READONLY until the name is resolved again.
     reconnectOnError: (error: Error) => error.message.startsWith('READONLY'),
   }
-  if (typeof redisOrUrl === 'string') return new Redis(redisOrUrl, failFast)
+  if (typeof redisOrUrl === 'string') return clientOfUrl(redisOrUrl, failFast)
   if (!redisOrUrl.isCluster) return (redisOrUrl as Redis).duplicate(failFast)
   return (redisOrUrl as Cluster).duplicate([], {
     enableOfflineQueue: false,
     clusterRetryStrategy: reconnectAfterMs,
     redisOptions: failFast,
   })
+}
+
+/** Neither the error nor its cause has the URL: it may hold a password, and errors are logged and shown. */
+function clientOfUrl(url: string, options: RedisOptions): Redis {
+  try {
+    return new Redis(url, options)
+  } catch {
+    throw new Error(
+      'The URL of Redis cannot be read: redis://[[user]:password@]host[:port][/db], each part URL-encoded',
+    )
+  }
 }
 
 /**

@@ -1,6 +1,5 @@
 /** The names of all keys. The keys of one payer share a hash slot, so that a move is one script on one node. */
 import { hash } from 'node:crypto'
-import type { Hold } from '../../ports/charge-store.js'
 
 /** 132 bits: long enough that no two payers share one by chance, and short because every key of a claim repeats it. */
 const TAG_LENGTH = 22
@@ -10,8 +9,13 @@ export function payerPlace(prefix: string, slot: string): string {
   return `${prefix}{${shortHash(slot)}}:`
 }
 
-export function claimKey(place: string, { claim }: Hold): string | undefined {
-  return claim && `${place}claim:${claim.name}`
+export function claimKey(place: string, name: string | undefined): string | undefined {
+  return name && `${place}claim:${name}`
+}
+
+/** The answers that are kept for a payer, in order. */
+export function keptKey(place: string): string {
+  return `${place}kept`
 }
 
 export function paymentKey(place: string, txId: string | undefined): string | undefined {

@@ -6,7 +6,7 @@ import type { Logger } from '../../ports/logger.js'
 import type { RateLimit } from '../../ports/rate-limit.js'
 import type { Runs } from '../../ports/recent-runs.js'
 import type { SpendLedger } from '../../ports/spend-ledger.js'
-import type { SubscriptionStore } from '../../ports/subscriptions.js'
+import type { CountingSubscriptionStore } from '../../ports/subscriptions.js'
 import type { TaskStore } from '../../ports/task-store.js'
 import { redisChargeStore } from './charge-store.js'
 import { type Connection, connect, type RedisClient } from './connection.js'
@@ -46,7 +46,7 @@ export interface RedisStores {
   /** Idempotency keys and payments. */
   readonly charges: ChargeStore
   /** Subscription windows. */
-  readonly subscriptions: SubscriptionStore
+  readonly subscriptions: CountingSubscriptionStore
   /** The counts of the rate limit. */
   readonly rateLimit: RateLimit
   /** How many runs each payer may have that are not settled. */

@@ -29,11 +29,13 @@ export interface SettlementMessage {
   readonly at: string
   /** The answer was a stream, and the payer did not get all of it. */
   readonly streamBroken?: true
+  /** Whose side broke the stream. */
+  readonly brokenBy?: 'caller' | 'seller'
 }
 
 /** `undefined` for a call that reports no charge. */
 export function settlementMessage(call: EndedCall): SettlementMessage | undefined {
-  const { id, endpoint, txId, amount, asset, payer, startedMs, ms, streamBroken } = call
+  const { id, endpoint, txId, amount, asset, payer, startedMs, ms, streamBroken, brokenBy } = call
   if (!reportsCharge(call) || amount === undefined || asset === undefined) return undefined
   return {
     type: 'call.settled',
@@ -45,6 +47,6 @@ export function settlementMessage(call: EndedCall): SettlementMessage | undefine
     asset,
     payer: payer ?? null,
     at: new Date(startedMs + ms).toISOString(),
-    ...(streamBroken && { streamBroken }),
+    ...(streamBroken && { streamBroken, brokenBy }),
   }
 }

@@ -5,6 +5,7 @@
 import { publicFetch } from '#platform'
 import { CARD_PATHS } from '../../domain/agent-card.js'
 import { hostOf, type RegisteredAgent } from '../../domain/agent-registry.js'
+import { shown } from '../../domain/errors.js'
 import { isRecord } from '../../domain/x402.js'
 import type { Registry } from '../../ports/agent-registry.js'
 import { wakefulClock } from '../../ports/clock.js'
@@ -98,7 +99,7 @@ export async function verifyAgent(
   if (claim.identityApp !== registry.apps.identityApp) {
     return unverified(
       'other_registry',
-      `The card names application ${claim.identityApp}, which is not the one asked`,
+      `The card names application ${shown(claim.identityApp)}, which is not the one asked`,
     )
   }
   return verified(url, claim, registry)

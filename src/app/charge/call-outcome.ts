@@ -81,7 +81,11 @@ export function endedCall(
     ms: Math.round(deps.clock.monotonic() - call.startedMonotonicMs),
     txId: receipt?.txId || call.txId,
     payer: receipt?.payer ?? call.payer,
-    ...(reportsCharge({ charged, path }) && { amount: receipt?.amount, asset: receipt?.asset }),
+    ...(reportsCharge({ charged, path }) && {
+      amount: receipt?.amount,
+      asset: receipt?.asset,
+      ...(outcome.subscription && { windowEndsMs: outcome.subscription.expiresAtMs }),
+    }),
     mismatch: call.mismatch,
     ...(deps.keepsMessages && messagesOf(call, outcome)),
   }

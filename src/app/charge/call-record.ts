@@ -9,6 +9,7 @@ import type { PaymentReader, ReadPayment } from '../../ports/payment-reader.js'
 import type { Cancellation } from './cancellation.js'
 import type { ChargeDeps, EndpointEntry } from './charge-deps.js'
 import { keyOfCall } from './key-of-call.js'
+import { type Owned, paysUs } from './owners.js'
 import type { StreamSource } from './render-stream.js'
 import type { StreamEnd } from './send-stream.js'
 
@@ -18,26 +19,31 @@ export interface Call {
   readonly parentSpan: EndedCall['parentSpan']
   readonly startedMs: number
   readonly startedMonotonicMs: number
-  readonly request: ChargeRequest
+  /** Without its payment where the key of an open window covers the call, and without that key where it opens nothing. */
+  request: ChargeRequest
   readonly endpoint: EndpointEntry
+  /** The key of a window that came beside a payment and opens nothing. Answers that the window covered may be kept under it. */
+  endedWindow: string | undefined
   /** The body, or the query of a GET, as the handler receives it. */
   input: unknown
   /** The request asks for the price alone. Nothing was validated, so no window may let it run. */
   isProbe: boolean
 
   /** The presented payment, and the transaction that was read from it. */
-  readonly payload: PaymentPayload | undefined
-  readonly read: ReadPayment | undefined
+  payload: PaymentPayload | undefined
+  read: ReadPayment | undefined
+  /** The payer signed a proof for this very payment. */
+  isProven: boolean
 
   /** The idempotency key, where keys count. `keyProblem` says why the request cannot be accepted as it is. */
-  readonly key: string | undefined
-  readonly keyProblem: Problem | undefined
+  key: string | undefined
+  keyProblem: Problem | undefined
 
-  /** What this call may hold in the store, and whether it holds it. */
+  /** What this call asked the store for, and whether it holds it. */
   hold: Hold | undefined
   held: boolean
-  /** The secret that seals the kept answer: the caller's key, or the payment's signature where there is no key. */
-  secret: string | undefined
+  /** What the call may hold, and the secret that seals its answer. */
+  owned: Owned | undefined
   /** The store did not answer what it did for this call. Then what the call holds is given back in the background. */
   storeSilent: boolean
   /** The payer whose credit the run took; `undefined` where it took none. */
@@ -134,11 +140,12 @@ export function newCall(
     isProbe: false,
     payload,
     read,
+    isProven: false,
     key,
     keyProblem,
     hold: undefined,
     held: false,
-    secret: undefined,
+    owned: undefined,
     storeSilent: false,
     creditor: undefined,
     countedUnder: undefined,
@@ -157,6 +164,7 @@ export function newCall(
     takenFrom: undefined,
     callsLeft: undefined,
     uncovered: undefined,
+    endedWindow: undefined,
     replayed: undefined,
     mismatch: undefined,
     problem: undefined,
@@ -204,22 +212,6 @@ export function claimedPayer(payload: PaymentPayload | undefined): string | unde
   const authorization = isRecord(inner.authorization) ? inner.authorization.from : undefined
   const claimed = inner.payer ?? inner.from ?? inner.sender ?? authorization
   return typeof claimed === 'string' && claimed.length <= 128 ? claimed : undefined
-}
-
-/**
- * The payer who signed this payment for this seller, landed or not. Payments that landed are public, so this proves a
- * caller only together with a secret: an idempotency key that cannot be guessed.
- */
-export function signingPayer(deps: ChargeDeps, { read, endpoint }: Call): string | undefined {
-  if (read === undefined || !paysUs(deps, read)) return undefined
-  const fixed = endpoint.terms.fixedAmount
-  if (fixed !== undefined ? read.amount !== fixed : read.amount <= 0n) return undefined
-  return read.proven() ? read.payer : undefined
-}
-
-export function paysUs(deps: ChargeDeps, read: ReadPayment): boolean {
-  const { payTo, network } = deps
-  return read.receiver === payTo && read.genesisHash === network.genesisHash && read.asset === network.usdcId
 }
 
 /** Whether a readable payment transfers exactly what the requirements ask for. */

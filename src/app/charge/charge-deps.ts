@@ -15,6 +15,7 @@ import type { Random } from '../../ports/random.js'
 import type { RateLimit } from '../../ports/rate-limit.js'
 import type { SubscriptionStore } from '../../ports/subscriptions.js'
 import type { Leases } from './leases.js'
+import type { Owner } from './owners.js'
 import type { Terms } from './payment-challenge.js'
 import type { PaymentsInDoubt } from './payments-in-doubt.js'
 import type { PendingCloses, PendingWindowMoves } from './pending-moves.js'
@@ -22,11 +23,8 @@ import type { PendingCloses, PendingWindowMoves } from './pending-moves.js'
 export interface ChargeDeps {
   readonly network: NetworkFacts
   readonly payTo: string
-  /**
-   * Whose claims and windows these are, in the names that stores keep them by: one text for one seller on one network. So
-   * what was bought with play money opens nothing on mainnet, also where both share a store.
-   */
-  readonly recordOwner: string
+  /** Whose records these are, in the names that stores keep them by. */
+  readonly owner: Owner
   readonly endpoints: ReadonlyMap<string, EndpointEntry>
   readonly facilitator: Facilitator
   readonly chain: Chain
@@ -52,6 +50,8 @@ export interface ChargeDeps {
 /** A checked endpoint, with all values that are computed once for it. */
 export interface EndpointEntry {
   readonly def: EndpointDef
+  /** Part of the name of each record that it owns. */
+  readonly owner: string
   readonly terms: Terms
   readonly check: InputCheck | undefined
   /** Warns of an answer that its schema does not describe; `undefined` in production. It never throws. */
@@ -89,8 +89,12 @@ export interface Rules {
   readonly idempotency:
     | { readonly onLostResponse: 'release' | 'replay'; readonly required?: boolean }
     | undefined
-  /** How long an answer is kept for replay. */
+  /** How long an answer is kept for the key of its call. */
   readonly retentionMs: number
+  /** How long an answer without a key is kept for its payer; 0 for not at all. */
+  readonly keepAnswersMs: number
+  /** The agent's own address, with which proofs are compared; `undefined`: the address under which the caller asks. */
+  readonly publicUrl?: string | undefined
   /** The largest answer that is kept. */
   readonly answerBytesMax: number
   /** How many unsettled runs a payer may have; `undefined` for any number. */

@@ -4,10 +4,11 @@ import type { Closed, CloseMove } from '../../ports/charge-store.js'
 import { sleep } from '../../ports/timeouts-and-aborts.js'
 import type { Call } from './call-record.js'
 import type { ChargeDeps, InFlight } from './charge-deps.js'
-import { seal } from './claim-name-and-seal.js'
 import { recordMove, replayedAnswer } from './effects/record.js'
 import { settleCredit } from './handler-credit.js'
+import { paymentLifeMs, retentionMs } from './payment-life.js'
 import { RETRY_MAX_MS, RETRY_MIN_MS } from './pending-moves.js'
+import { seal } from './sealed-answers.js'
 import { discardStream, sendStream, wholeStream } from './send-stream.js'
 import { untilCut } from './until-cut.js'
 import { countWindowCall, giveBackWindowCall } from './window-calls.js'
@@ -53,15 +54,18 @@ export function closeCall(
     call.request.caller.onEnd(arrived => finish(arrived ? 'complete' : 'forfeit'))
     return undefined
   }
-  // Without a key, no answer is kept once the outcome is known.
   finish(keeps === undefined ? 'forfeit' : 'complete')
   return undefined
 }
 
-/** What happens to answers that do not arrive, under this call's key; `undefined` without a key. */
-function lostAnswers({ rules }: ChargeDeps, { key, request }: Call): 'release' | 'replay' | undefined {
-  if (request.task !== undefined) return 'replay'
-  return key === undefined ? undefined : rules.idempotency?.onLostResponse
+/**
+ * What happens to an answer that does not arrive. With a key, its mode says so; without one (`payment`), the answer is kept for the
+ * payer of its payment. `undefined`: it is not kept.
+ */
+function lostAnswers({ rules }: ChargeDeps, call: Call): 'release' | 'replay' | 'payment' | undefined {
+  if (call.request.task !== undefined) return 'replay'
+  if (call.key !== undefined) return rules.idempotency?.onLostResponse
+  return call.read !== undefined && rules.keepAnswersMs > 0 ? 'payment' : undefined
 }
 
 /** While its stream leaves, the call keeps what it holds, and its leases: callers with its key are told that it is in progress. */
@@ -70,12 +74,12 @@ function closeAfterStream(deps: ChargeDeps, call: Call, inFlight: InFlight): und
   inFlight.enter()
   call.streamEnd = sendStream(deps, call, lost === undefined ? 0 : deps.rules.answerBytesMax)
   call.streamEnd
-    .then(async ({ isWhole, bytes }) => {
+    .then(async ({ brokenBy, bytes }) => {
       if (bytes !== undefined) {
         call.source = undefined
         call.answer = { ...call.answer!, stream: undefined, body: bytes }
       }
-      const isKept = lost === 'replay' || (lost === 'release' && isWhole)
+      const isKept = lost === 'release' ? brokenBy === undefined : lost !== undefined
       if (call.held) await closeAndDrop(deps, call, isKept ? 'complete' : 'forfeit')
       else if (call.hold) deps.leases.drop(call.hold.token)
     })
@@ -185,12 +189,17 @@ function isUnrecorded({ requirements, streamEnd }: Call): boolean {
 /** `undefined` where the store does not answer what it did. */
 async function close(deps: ChargeDeps, call: Call, how: CloseMove['how']): Promise<Closed | undefined> {
   const hold = call.hold!
-  const unrecorded = how === 'complete' && isUnrecorded(call) ? replayedAnswer(deps, call) : undefined
+  const { rules } = deps
+  // The key is given up, and not the answer: its payer may ask for it.
+  const answerName = how === 'forfeit' && rules.keepAnswersMs > 0 ? call.owned!.answerName : undefined
+  const keeps = how === 'complete' || answerName !== undefined
+  const unrecorded = keeps && isUnrecorded(call) ? replayedAnswer(deps, call) : undefined
   const move = {
     ...hold,
     how,
-    retentionMs: deps.rules.retentionMs,
-    ...(unrecorded && { answer: seal(unrecorded, call.secret!, hold.claim!.name, deps.random) }),
+    retentionMs: isUndelivered(call, answerName) ? paymentLifeMs(call.read) : retentionMs(rules, call),
+    ...(answerName !== undefined && { answerName }),
+    ...(unrecorded && { answer: seal(unrecorded, call.owned!.secret, hold.claim!.name, deps.random) }),
   }
   try {
     return await deps.store.close(move)
@@ -202,6 +211,11 @@ async function close(deps: ChargeDeps, call: Call, how: CloseMove['how']): Promi
     deps.pendingCloses.add(move)
     return undefined
   }
+}
+
+/** Nobody has had the answer: it is kept for as long as the payment's record. */
+function isUndelivered({ key, read, request }: Call, answerName: string | undefined): boolean {
+  return read !== undefined && (answerName !== undefined || (key === undefined && request.caller.gone()))
 }
 
 async function dropWindow(deps: ChargeDeps, id: string): Promise<void> {

@@ -4,11 +4,6 @@ import type { ChargeDeps } from './charge-deps.js'
 
 const RUNS_GIVEN = { earned: 2, returned: 1, spent: 0, none: 0 } as const satisfies Record<RunCredit, number>
 
-/** The seller is part of the name: two sellers that share a store count each payer separately. */
-export function creditorOf({ recordOwner }: ChargeDeps, payer: string): string {
-  return `${recordOwner}:${payer}`
-}
-
 export function settleCredit(deps: ChargeDeps, creditor: string, final: ChargeFinal): void {
   const runs = RUNS_GIVEN[OUTCOMES[final].credit]
   if (runs !== 0) giveCredit(deps, creditor, runs)

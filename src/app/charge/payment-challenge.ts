@@ -7,6 +7,7 @@ import { usdToBaseUnits } from '../../domain/money.js'
 import { type NetworkFacts, type NetworkIds, networkIdsOf } from '../../domain/network.js'
 import { type QuoteExtra, windowFields } from '../../domain/quote-extra.js'
 import { quotedTags, type ServiceMetadata } from '../../domain/service-metadata.js'
+import { declaredSignIn, SIGN_IN_WITH_X } from '../../domain/sign-in-with-x.js'
 import {
   encodeHeader,
   type PaymentRequired,
@@ -25,6 +26,8 @@ export interface TermsOptions {
   readonly extra?: QuoteExtra | undefined
   /** The agent's fields of every quote's `resource`. */
   readonly service?: ServiceMetadata
+  /** The address that proofs are compared with, where it is not the caller's base URL. */
+  readonly publicUrl?: string | undefined
 }
 
 export interface Terms {
@@ -68,6 +71,7 @@ export function termsOf(
   const tags = quotedTags(def.tags ?? [])
   const own = { ...options.extra, ...def.extra, ...windowFields(def.subscription) }
   const networkIds = networkIdsOf(options.network, options.networkIds)
+  const { publicUrl } = options
 
   const build = (amount: bigint, supported: Supported | undefined): PaymentRequirements => ({
     scheme: 'exact',
@@ -93,7 +97,7 @@ export function termsOf(
       accepts: networkIds.map(id =>
         id === requirements.network ? requirements : { ...requirements, network: id },
       ),
-      ...(Object.keys(extensions).length > 0 && { extensions }),
+      extensions: { ...extensions, [SIGN_IN_WITH_X]: declaredSignIn(publicUrl ?? baseUrl, networkIds) },
     }
     return { required, header: encodeHeader(required) }
   }

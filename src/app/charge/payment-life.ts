@@ -1,5 +1,7 @@
 /** How long a payment may matter: for garbage collection, never for a decision about money. */
 import type { ReadPayment } from '../../ports/payment-reader.js'
+import type { Call } from './call-record.js'
+import type { Rules } from './charge-deps.js'
 
 /** Generous limits for garbage collection: slow rounds, and an hour for clocks and operators. */
 const ROUND_SLOW_MS = 4_000
@@ -16,4 +18,15 @@ export function landsWithinMs(read: ReadPayment | undefined): number {
 /** How long the record of a payment is kept. */
 export function paymentLifeMs(read: ReadPayment | undefined): number {
   return landsWithinMs(read) + SLACK_MS
+}
+
+/** The time for which an answer in doubt is kept where answers without a key are not. */
+const IN_DOUBT_KEPT_MS = 120_000
+
+/** How long the answer of a call is kept, once its outcome is known: for its key, else for its payer. */
+export function retentionMs(
+  rules: Pick<Rules, 'retentionMs' | 'keepAnswersMs'>,
+  { key }: Pick<Call, 'key'>,
+): number {
+  return key === undefined ? rules.keepAnswersMs || IN_DOUBT_KEPT_MS : rules.retentionMs
 }

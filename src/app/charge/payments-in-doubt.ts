@@ -1,5 +1,6 @@
 /**
- * Ends the records of calls that ended in doubt and whose payment never landed: their answers are owed to nobody.
+ * Asks the chain about the payments of calls that ended in doubt. Ends the records of those that never landed: their answers are
+ * owed to nobody.
  *
  * Only the chain's proof ends such a record. No time does, no node that lags, and no facilitator. The payments are known to this
  * process alone: if it ends first, their records wait for a retry, or for their own end.
@@ -11,7 +12,7 @@ import type { Logger } from '../../ports/logger.js'
 import { every } from '../../ports/timeouts-and-aborts.js'
 
 export interface PaymentsInDoubt {
-  /** The call with this token has ended. It holds the claim under which the payment is recorded. */
+  /** The call with this token has ended. If it holds a claim, the payment is recorded under it. */
   add(hold: Hold, payment: RecordedPayment): void
   close(): void
 }
@@ -28,6 +29,8 @@ export interface PaymentsInDoubtDeps {
   readonly store: Pick<ChargeStore, 'resolve'>
   readonly logger: Logger
   readonly clock: Pick<Clock, 'after'>
+  /** Called with what the chain has decided. */
+  readonly onDecided: (txId: string, landed: boolean) => void
 }
 
 const SWEEP_EVERY_MS = 30_000
@@ -40,7 +43,13 @@ const PAYMENTS_MAX = 10_000
 /** The claim is given up as soon as it is ours. */
 const LEASE_MS = 1
 
-export function paymentsInDoubt({ chain, store, logger, clock }: PaymentsInDoubtDeps): PaymentsInDoubt {
+export function paymentsInDoubt({
+  chain,
+  store,
+  logger,
+  clock,
+  onDecided,
+}: PaymentsInDoubtDeps): PaymentsInDoubt {
   const inDoubt = new Map<string, InDoubt>()
   let stopSweeping: Cancel | undefined
   let isSweeping = false
@@ -73,7 +82,10 @@ export function paymentsInDoubt({ chain, store, logger, clock }: PaymentsInDoubt
       const landing = await chain.lookup(txId, one.payment)
       if (landing === 'absent') await drop(one)
       // What landed is owed: its answer stays until the caller asks for it.
-      if (landing !== 'unknown') return true
+      if (landing !== 'unknown') {
+        onDecided(txId, landing === 'found')
+        return true
+      }
     } catch (cause) {
       logger.warn({ err: cause, txId }, 'the answer for a payment that never landed was not dropped')
     }
@@ -84,6 +96,7 @@ export function paymentsInDoubt({ chain, store, logger, clock }: PaymentsInDoubt
 
   /** Fenced by the call's token: it changes nothing where a retry has taken the claim over. */
   async function drop({ hold, payment: { txId } }: InDoubt): Promise<void> {
+    if (hold.claim === undefined) return
     const resolved = await store.resolve({
       ...hold,
       txId,
@@ -103,7 +116,7 @@ export function paymentsInDoubt({ chain, store, logger, clock }: PaymentsInDoubt
   return {
     add({ slot, token, claim }, { txId, firstValid, lastValid }) {
       const known = inDoubt.get(txId)
-      if (isClosed || claim === undefined || (!known && inDoubt.size >= PAYMENTS_MAX)) return
+      if (isClosed || (!known && inDoubt.size >= PAYMENTS_MAX)) return
       const hold = { slot, token, claim }
       // A caller that asks again must not have the chain asked sooner.
       const askAfter = known?.askAfter ?? lastValid

@@ -1,5 +1,6 @@
 /** The stream of a charged call while it leaves: bounded in time, cut where its caller or its server goes. */
 import type { Answer, AnswerStream } from '../../domain/handler-answer.js'
+import type { EndedCall } from '../../ports/call-observer.js'
 import type { Call } from './call-record.js'
 import type { ChargeDeps } from './charge-deps.js'
 import { KeptBytes } from './kept-bytes.js'
@@ -9,8 +10,8 @@ const STREAM_TIMEOUT_DEFAULT_MS = 300_000
 
 /** How a stream ended. */
 export interface StreamEnd {
-  /** Its source ended by itself, and the caller got all of it. */
-  readonly isWhole: boolean
+  /** `undefined` where its source ended by itself, and the caller got all of it. */
+  readonly brokenBy: EndedCall['brokenBy']
   /** All of it, where its source ended by itself, and it was to be kept and is small enough. */
   readonly bytes: Uint8Array | undefined
 }
@@ -29,49 +30,58 @@ export function sendStream(deps: ChargeDeps, call: Call, keptMax: number): Promi
   const kept = new KeptBytes(keptMax)
   const cutting = new AbortController()
   let isComplete = false
+  let isSourceAsked = false
   let interrupt: (cause: Error) => void = () => {}
-  let end!: (arrived: boolean, cause?: unknown) => void
+  let end!: (brokenBy: EndedCall['brokenBy'], cause?: unknown) => void
   const ended = new Promise<StreamEnd>(resolve => {
     let isOver = false
-    end = (arrived, cause) => {
+    end = (by, cause) => {
       if (isOver) return
       isOver = true
       for (const stop of stops) stop()
-      const isWhole = arrived && isComplete
-      if (!isWhole) {
+      const brokenBy = by ?? (isComplete ? undefined : 'seller')
+      if (brokenBy) {
         const { traceId, txId } = call
-        deps.logger.warn({ err: cause, traceId, txId, endpoint: name }, 'a stream broke; it stays charged')
+        const broken = { err: cause, traceId, txId, endpoint: name, brokenBy }
+        deps.logger.warn(broken, 'a stream broke; it stays charged')
       }
       if (!isComplete) stopSource()
-      resolve({ isWhole, bytes: isComplete ? kept.bytes : undefined })
+      resolve({ brokenBy, bytes: isComplete ? kept.bytes : undefined })
     }
   })
   const stopSource = () => {
     interrupt(new Error('the stream is over'))
     discardStream(call)
   }
-  const cut = (why: string) => {
+  const cut = (brokenBy: 'caller' | 'seller', why: string) => {
     const cause = new Error(why)
+    end(brokenBy, cause)
     cutting.abort(cause)
-    end(false, cause)
   }
   const stops = [
-    deps.clock.after(streamTimeout, () => cut(`the stream took longer than ${streamTimeout} ms`)),
-    deps.stop.onCut(() => cut('the server stops')),
+    // Where the source is not being asked, the caller has not read what is there.
+    deps.clock.after(streamTimeout, () =>
+      cut(isSourceAsked ? 'seller' : 'caller', `the stream took longer than ${streamTimeout} ms`),
+    ),
+    deps.stop.onCut(() => cut('seller', 'the server stops')),
     caller.onGone(() => {
       // A complete stream may have arrived: `onEnd` says so.
-      if (!isComplete) cut('the caller has gone')
+      if (!isComplete) cut('caller', 'the caller has gone')
     }),
   ]
   async function* chunks(): AsyncGenerator<Uint8Array> {
+    // A consumer that ends the loop early has lost its caller.
+    let brokenBy: 'caller' | 'seller' = 'caller'
     let cause: unknown
     try {
       for (;;) {
         cutting.signal.throwIfAborted()
+        isSourceAsked = true
         const next = await new Promise<Awaited<ReturnType<typeof source.next>>>((resolve, reject) => {
           interrupt = reject
           source.next().then(resolve, reject)
         })
+        isSourceAsked = false
         if (next.done) break
         // Copy it: the source may use its buffer again before this chunk has left.
         const chunk = new Uint8Array(next.bytes!)
@@ -80,17 +90,18 @@ export function sendStream(deps: ChargeDeps, call: Call, keptMax: number): Promi
       }
       isComplete = true
     } catch (err) {
+      brokenBy = 'seller'
       cause = err
       throw err
     } finally {
-      if (!isComplete) end(false, cause)
+      if (!isComplete) end(brokenBy, cause)
     }
   }
   const stream: AnswerStream = { chunks: chunks(), cut: cutting.signal }
   call.answer = { ...call.answer!, stream }
-  caller.onEnd(arrived => end(arrived))
-  if (caller.gone()) cut('the caller has gone')
-  else if (deps.stop.cutting()) cut('the server stops')
+  caller.onEnd(arrived => end(arrived ? undefined : 'caller'))
+  if (caller.gone()) cut('caller', 'the caller has gone')
+  else if (deps.stop.cutting()) cut('seller', 'the server stops')
   return ended
 }
 

@@ -1,5 +1,5 @@
-/** Subscription keys: made here, stored as their hash, shown once. */
-import { hash } from 'node:crypto'
+/** The keys of windows, made here and shown once; and the time that ends windows. */
+import type { SubscriptionRecord, SubscriptionStore } from '../../ports/subscriptions.js'
 import type { ChargeDeps } from './charge-deps.js'
 
 /**
@@ -13,14 +13,15 @@ export function windowsNow({
   return subscriptions.now?.() ?? clock.now()
 }
 
-export function newKey({ random }: ChargeDeps): string {
-  return `svc_${Buffer.from(random.bytes(32)).toString('base64url')}`
+/** In a store without `putIfAbsent`, no record ever changes, and `put` of the same record again changes nothing. */
+export async function putWindow(
+  subscriptions: SubscriptionStore,
+  id: string,
+  record: SubscriptionRecord,
+): Promise<void> {
+  await (subscriptions.putIfAbsent ? subscriptions.putIfAbsent(id, record) : subscriptions.put!(id, record))
 }
 
-/**
- * The name under which a window is stored. A store that leaks reveals no key, and sellers that share a store by
- * mistake do not open each other's windows.
- */
-export function keyId(recordOwner: string, key: string): string {
-  return hash('sha256', recordOwner + key, 'base64url')
+export function newKey({ random }: ChargeDeps): string {
+  return `svc_${Buffer.from(random.bytes(32)).toString('base64url')}`
 }

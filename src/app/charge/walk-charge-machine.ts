@@ -3,13 +3,13 @@ import { chargeTable } from '../../domain/machines/charge.machine.js'
 import { run } from '../../domain/state-machine/run-machine.js'
 import type { CallObserver, EndedCall } from '../../ports/call-observer.js'
 import type { Charge } from '../../ports/charge.js'
-import type { Logger } from '../../ports/logger.js'
 import { endedCall, outcomeOf, takenOver } from './call-outcome.js'
 import { type Call, newCall } from './call-record.js'
 import type { ChargeDeps, InFlight } from './charge-deps.js'
 import { closeCall } from './close-call.js'
 import { callEnded } from './diagnostics.js'
 import { chargeEffects } from './effects/index.js'
+import { tellObservers } from './tell-observers.js'
 
 export function createCharge(
   deps: ChargeDeps,
@@ -34,28 +34,21 @@ export function createCharge(
         const outcome = (isTakenOver ? takenOver : outcomeOf)(deps, call, walked)
         const ended = () => endedCall(deps, call, outcome, walked)
         const report = (told: EndedCall) => {
-          tell(callObservers, told, deps.logger)
+          tellObservers(callObservers, deps.logger, observer => observer.ended(told))
           if (callEnded.hasSubscribers) callEnded.publish({ endpoint: endpoint.def, call: told })
         }
         if (call.streamEnd === undefined) report(ended())
-        else
-          void call.streamEnd.then(({ isWhole }) =>
-            report(isWhole ? ended() : { ...ended(), streamBroken: true }),
+        else {
+          const charged = ended()
+          tellObservers(callObservers, deps.logger, observer => observer.streaming?.(charged))
+          void call.streamEnd.then(({ brokenBy }) =>
+            report(brokenBy ? { ...ended(), streamBroken: true, brokenBy } : ended()),
           )
+        }
         return outcome
       } finally {
         inFlight.leave()
       }
     },
-  }
-}
-
-function tell(callObservers: readonly CallObserver[], call: EndedCall, logger: Logger): void {
-  for (const observer of callObservers) {
-    try {
-      observer.ended(call)
-    } catch (cause) {
-      logger.error({ err: cause }, 'an observer of calls threw')
-    }
   }
 }

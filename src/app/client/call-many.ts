@@ -1,5 +1,6 @@
 /** Many calls, a few at a time. */
-import { SdkError } from '../../domain/errors.js'
+import { SdkError, shown } from '../../domain/errors.js'
+import { isRecord } from '../../domain/x402.js'
 import type { CallOptions } from './build-request.js'
 import type { CallResult } from './result-types.js'
 
@@ -26,7 +27,10 @@ export type CallOutcome<T = unknown> =
 
 const CONCURRENCY = 8
 
-/** @throws SvcError `invalid_options`; a call's own failure is an outcome, and stops no other. */
+/**
+ * @throws SvcError `invalid_options`. A call's own failure is an outcome, and stops no other: so is an item that is no request, and
+ * an iterable that throws, which is the last outcome.
+ */
 export async function manyCalls<T>(
   requests: Iterable<CallRequest>,
   { concurrency = CONCURRENCY, signal }: ManyOptions,
@@ -35,12 +39,21 @@ export async function manyCalls<T>(
   if (!Number.isInteger(concurrency) || concurrency < 1) {
     throw new SdkError('callMany: concurrency is a whole number from 1', 'invalid_options')
   }
+  if (typeof (requests as Partial<Iterable<CallRequest>> | undefined)?.[Symbol.iterator] !== 'function') {
+    throw new SdkError('callMany: requests is an iterable', 'invalid_options')
+  }
   const queue = entriesOf(requests)
   const outcomes: CallOutcome<T>[] = []
-  const worker = async () => {
-    for (const [at, request] of queue) {
-      outcomes[at] = await outcomeOf(call({ ...request, signal: eitherSignal(request.signal, signal) }))
+  const made = async (next: () => CallRequest) => {
+    const request: unknown = next()
+    if (!isRecord(request)) {
+      throw new SdkError(`callMany: a request is {url, body?}, not ${shown(request)}`, 'invalid_request')
     }
+    const { signal: own, ...given } = request as unknown as CallRequest
+    return call({ ...given, signal: eitherSignal(own, signal) })
+  }
+  const worker = async () => {
+    for (const [at, next] of queue) outcomes[at] = await outcomeOf(made(next))
   }
   await Promise.all(Array.from({ length: concurrency }, worker))
   return outcomes
@@ -51,16 +64,25 @@ function eitherSignal(one: AbortSignal | undefined, other: AbortSignal | undefin
   return one && other ? AbortSignal.any([one, other]) : (one ?? other)
 }
 
-/** One iterator for all workers: each worker takes the next request. */
-function* entriesOf<T>(items: Iterable<T>): Generator<[number, T]> {
+/** One iterator for all workers: each worker takes the next request, or what the iterable threw in its place. */
+function* entriesOf<T>(items: Iterable<T>): Generator<[number, () => T]> {
   let at = 0
-  for (const item of items) yield [at++, item]
+  try {
+    for (const item of items) yield [at++, () => item]
+  } catch (error) {
+    yield [
+      at,
+      () => {
+        throw error
+      },
+    ]
+  }
 }
 
 async function outcomeOf<T>(called: Promise<CallResult<T>>): Promise<CallOutcome<T>> {
   try {
     return { ok: true, result: await called }
   } catch (error) {
-    return { ok: false, error: error instanceof Error ? error : new Error(String(error)) }
+    return { ok: false, error: error instanceof Error ? error : new Error(shown(error)) }
   }
 }

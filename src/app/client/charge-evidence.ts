@@ -12,10 +12,13 @@ import {
 import type { SignedPayment } from '../../ports/payment-signer.js'
 import { errorCodeOf, isSuccess, namesPayment } from './read-response.js'
 import type { HttpReply } from './send-request.js'
+import type { ActiveSubscription } from './sold-key.js'
 
 /** Whether a failed call's payment was charged. */
 export interface Charged {
   readonly txId: string
+  /** Base units. */
+  readonly amount: string
   /** The last round in which the payment can land. */
   readonly lastValid: number
   /** `no` is the seller's claim, and the chain was asked once. Each counts against the daily cap until the chain proves a no. */
@@ -24,6 +27,8 @@ export interface Charged {
   readonly idempotencyKey?: string
   /** The same call's first payment, at a kept quote. The chain takes at most one of the two. */
   readonly earlierTxId?: string
+  /** The window that was bought, without its key: `activeSubscriptions` has that. */
+  readonly subscription?: Omit<ActiveSubscription, 'key'>
 }
 
 /** Codes that are about a payment. Our server names the payment beside them; any other server may use the same code. */
@@ -64,7 +69,7 @@ export function chargedBy(
 }
 
 /** The receipt stands beside any answer that was settled, also beside a redirect or an error of the handler's. */
-function isSettlementOf({ headers }: HttpReply, signed: SignedPayment): boolean {
+export function isSettlementOf({ headers }: HttpReply, signed: SignedPayment): boolean {
   const receipt = receiptOf(headers)
   return receipt?.success === true && receipt.txId === signed.txId
 }

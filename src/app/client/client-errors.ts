@@ -6,7 +6,7 @@ import { challengeOf } from './read-quote.js'
 import { dataOf, errorBodyOf, errorCodeOf, errorMessageOf, shortened } from './read-response.js'
 import type { Outcome } from './result-types.js'
 import type { HttpReply } from './send-request.js'
-import type { ActiveSubscription } from './subscription-keys.js'
+import type { ActiveSubscription } from './sold-key.js'
 
 export function noSigner(origin: string, requirements?: PaymentRequired): SvcError {
   return new SdkError(
@@ -52,9 +52,9 @@ export function quotesNoWindow(origin: string, challenge: PaymentRequired): SvcE
   return new SdkError(message, 'not_a_subscription', 402, challenge)
 }
 
-export function notASubscription(origin: string, { reply, payment, replayed }: Outcome): SvcError {
+export function notASubscription(origin: string, { reply, payment, sentTxId }: Outcome): SvcError {
   const did = payment ? 'took a payment' : 'asked for no payment'
-  const charged = payment && !replayed && { charged: 'yes' }
+  const charged = payment && sentTxId === undefined && { charged: 'yes' }
   const detail = { ...payment, ...charged, data: dataOf(reply).data }
   return new SdkError(
     `${origin} ${did} and issued no subscription key`,
@@ -69,9 +69,11 @@ export function subscriptionRefused(
   origin: string,
   { key: _, ...window }: ActiveSubscription,
   requirements: PaymentRequired | undefined,
+  fewer?: string,
 ): SvcError {
+  const why = fewer === undefined ? '' : `. ${fewer}`
   return new SdkError(
-    `${origin} refuses the subscription key, and its window has not ended; nothing was paid`,
+    `${origin} refuses the subscription key, and its window has not ended; nothing was paid${why}`,
     'subscription_refused',
     402,
     { ...window, requirements },
@@ -102,13 +104,14 @@ function fate({ charged, txId, lastValid, earlierTxId }: Charged): string {
   return `it may have been charged: look ${payment} up before paying again (it can land until round ${lastValid})`
 }
 
-/** A success is charged, unless it repeats an answer that was paid earlier. */
-function paidFor({ payment, replayed, sentTxId, idempotencyKey }: Outcome): {
+/** A success is charged, unless it repeats an answer that another payment paid for. */
+function paidFor({ payment, sentTxId, idempotencyKey }: Outcome): {
   readonly said: string
   readonly detail: object
 } {
   const { txId = 'unknown', usd } = payment ?? {}
-  if (replayed) return { said: `; it was paid earlier (payment ${txId})`, detail: { payment, sentTxId } }
+  if (sentTxId !== undefined)
+    return { said: `; it was paid earlier (payment ${txId})`, detail: { payment, sentTxId } }
   if (!payment) return { said: '', detail: {} }
   const kept = idempotencyKey !== undefined && { idempotencyKey }
   return {

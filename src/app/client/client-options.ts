@@ -2,6 +2,7 @@
 import { type KeyOptions, keyPairOf, nodeClient, sandboxUrl, warn } from '#platform'
 import { encodeAddress } from '../../adapters/algorand/address.js'
 import { ALGOD_TOKEN_HEADER, type Algod, algodOver } from '../../adapters/algorand/algod-api.js'
+import { fundsCheck } from '../../adapters/algorand/funds-check.js'
 import { INDEXER_TOKEN_HEADER, type Indexer, indexerOver } from '../../adapters/algorand/indexer-api.js'
 import { algorandPaymentSigner } from '../../adapters/algorand/payment-signer.js'
 import { memorySpendLedger } from '../../adapters/memory/spend-ledger.js'
@@ -66,8 +67,8 @@ export interface ClientOptions extends KeyOptions {
    */
   readonly retry?: RetryOptions | false
   /**
-   * The time limit for one answer, and for all waiting-out together, in milliseconds. For a stream, until its first byte
-   * may be read.
+   * The time limit for one answer, for all waiting-out together, and for a signature of `signer`, in milliseconds. For a stream, until
+   * its first byte may be read.
    *
    * @default 360000, which is a seller's longest handler and its settlement
    */
@@ -156,7 +157,7 @@ export function settingsOver(surroundings: ClientSurroundings, options: ClientOp
     signer,
     clock,
     random,
-    limits: spendingLimits({ ledger, network: network.key, caps, late, random }),
+    limits: spendingLimits({ ledger, network: network.key, caps, late, random, clock }),
     receipts,
     quotes: keptQuotes(clock.monotonic),
     exchange: exchangeOver(fetchImpl, clock),
@@ -181,13 +182,21 @@ function signerOf(options: ClientOptions, network: NetworkFacts, algod: Algod): 
   const pair = keyPairOf(options)
   if (pair) {
     const key = { address: encodeAddress(pair.publicKey), sign: pair.sign }
-    return algorandPaymentSigner({ key, network, algod })
+    return algorandPaymentSigner({
+      key,
+      network,
+      algod,
+      lackOf: fundsCheck({ algod, network, address: key.address }),
+    })
   }
   if (!signer) return undefined
   const { sign, signTransactions }: Record<string, unknown> = isRecord(signer) ? signer : {}
   if (typeof sign !== 'function' && typeof signTransactions !== 'function')
     throw invalid('signer is {address, sign} or {address, signTransactions}')
-  return algorandPaymentSigner({ key: signer, network, algod, externalKey: true })
+  const lackOf = fundsCheck({ algod, network, address: signer.address })
+  const timeoutMs = options.timeoutMs ?? TIMEOUT_MS
+  const waiting = { clock: wakefulClock, timeoutMs, lackOf }
+  return algorandPaymentSigner({ key: signer, network, algod, externalKey: true, ...waiting })
 }
 
 let warned = false

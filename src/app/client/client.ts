@@ -8,13 +8,15 @@ import { type CallOutcome, type CallRequest, type ManyOptions, manyCalls } from 
 import { buyWindow, callPaid } from './call-paid.js'
 import { noSigner, notASubscription, reasonOf } from './client-errors.js'
 import { type ClientOptions, type Settings, settingsOf } from './client-options.js'
+import { estimated } from './estimate.js'
 import { manifestOf, manifestUrl } from './fetch-manifest.js'
-import { challengeOf, type Estimate, estimateOf, isQuote } from './read-quote.js'
+import { challengeOf, type Estimate } from './read-quote.js'
 import type { Receipts } from './receipts.js'
 import { type CallResult, type QuoteResult, resultOf, type SubscribeResult } from './result-types.js'
 import { askBriefly, succeeded } from './send-with-retries.js'
+import type { ActiveSubscription } from './sold-key.js'
 import { type StreamOptions, type StreamResult, streamOf, watchOf } from './stream-result.js'
-import { type ActiveSubscription, type SubscriptionKeys, subscriptionKeys } from './subscription-keys.js'
+import { type SubscriptionKeys, subscriptionKeys } from './subscription-keys.js'
 
 /** All of {@link SvcClient} but its options: the simulation makes clients over settings of its own. */
 export abstract class PayingClient {
@@ -87,12 +89,7 @@ export abstract class PayingClient {
     body?: unknown,
     options: RequestOptions & Pick<CallOptions, 'maxPrice'> = {},
   ): Promise<Estimate> {
-    const request = requestOf(url, body, options)
-    if (this.#keys.covers(request.url)) return { usd: 0, covered: true }
-    const asked = await askBriefly(this.#settings, request, options)
-    if (isQuote(asked.reply)) return estimateOf(asked.request, asked.reply, this.#settings)
-    succeeded(asked)
-    return { usd: 0 }
+    return estimated(requestOf(url, body, options), options, this.#settings, this.#keys)
   }
 
   /**
@@ -168,9 +165,9 @@ export abstract class PayingClient {
   ): Promise<SubscribeResult<T>> {
     const request = requestOf(url, body, options)
     if (!this.#settings.signer) throw noSigner(request.url.origin)
-    const { outcome, subscription } = await buyWindow(request, options, this.#settings, this.#keys)
-    if (!subscription) throw notASubscription(request.url.origin, outcome)
-    return { ...resultOf<T>(outcome), ...subscription }
+    const outcome = await buyWindow(request, options, this.#settings, this.#keys)
+    if (!outcome.subscription) throw notASubscription(request.url.origin, outcome)
+    return { ...resultOf<T>(outcome), ...outcome.subscription }
   }
 
   /**

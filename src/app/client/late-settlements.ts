@@ -4,6 +4,7 @@
  */
 import type { Algod } from '../../adapters/algorand/algod-api.js'
 import { algorandChain } from '../../adapters/algorand/chain-reader.js'
+import { checkedNode } from '../../adapters/algorand/checked-last-round.js'
 import type { Indexer } from '../../adapters/algorand/indexer-api.js'
 import type { NetworkFacts } from '../../domain/network.js'
 import type { Chain } from '../../ports/chain.js'
@@ -67,14 +68,19 @@ async function settlePage(
   endMs: number,
   { ledger, network, algod, indexer, settled, clock }: LateSettlementsOptions,
 ): Promise<void> {
-  const chain = algorandChain({ network, algod: askedOnce(algod, page), indexer, clock })
+  if (page.length === 0) return
+  const asked = askedOnce(algod, page)
+  const chain = algorandChain({ network, algod: asked, indexer, clock })
+  // The round above may be another network's, whose node answered in place of ours. This one says of which network it is.
+  const ofOurs = await checkedNode({ network, algod: asked, clock }).lastRound()
+  const postponed = (ofOurs < round ? ofOurs : round) + POSTPONED_ROUNDS
   const queue = page.values()
   const worker = async () => {
     for (const spend of queue) {
       if (clock.monotonic() >= endMs) return
       const end = await endOf(spend, chain)
       if (end === undefined) {
-        await ledger.postpone(spend.id, round + POSTPONED_ROUNDS)
+        await ledger.postpone(spend.id, postponed)
       } else {
         await ledger.settle(spend.id, end)
         settled(spend.payment.txId, end)

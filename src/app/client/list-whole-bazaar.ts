@@ -82,13 +82,9 @@ function addNew(found: Map<string, BazaarResource>, resources: readonly BazaarRe
   return found.size - before
 }
 
-/** A resource may have an entry for each network. Entries that are nested too deep to be written count as one. */
+/** A resource may have an entry for each network. */
 function keyOf({ resourceUrl, method, type, accepts }: BazaarResource): string {
-  try {
-    return JSON.stringify([resourceUrl, method, type, accepts])
-  } catch {
-    return JSON.stringify([resourceUrl, method, type])
-  }
+  return JSON.stringify([resourceUrl, method, type, accepts])
 }
 
 /** `undefined` at the end. A page may be shorter than it was asked to be, and is the last only where it says so or is empty. */

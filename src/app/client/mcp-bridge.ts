@@ -1,26 +1,28 @@
 /**
  * A local MCP server whose tools are another agent's endpoints, paid from the user's own wallet. It is for MCP clients that
- * can start a program and cannot pay. The limits are the `SvcClient`'s; no text of the agent can raise them.
+ * can start a program and cannot pay. The limits are the `SvcClient`'s; no text of the agent can raise them. What it says of money
+ * is what this client signed.
  */
 
 import type { CallToolResult, Tool } from '@modelcontextprotocol/server'
 import { FREE_TOOLS, GET_MANIFEST, SEARCH_AGENTS } from '../../adapters/mcp/free-tools.js'
-import { RECEIPT_META } from '../../adapters/mcp/outcome-to-tool-result.js'
-import { contentResult, errorResult, objectResult } from '../../adapters/mcp/tool-result-content.js'
+import { errorResult, objectResult } from '../../adapters/mcp/tool-result-content.js'
 import type { Toolbox, ToolCall } from '../../adapters/mcp/tool-server.js'
 import { toolOf } from '../../adapters/mcp/tools-of-endpoints.js'
 import { MCP_PATH } from '../../domain/agent-card.js'
 import { canonicalJson } from '../../domain/canonical-json.js'
 import { SvcError, shown } from '../../domain/errors.js'
-import type { AnswerContent } from '../../domain/handler-answer-content.js'
 import { jsonIn } from '../../domain/json-depth.js'
 import type { ManifestEndpoint } from '../../domain/manifest.js'
 import { parseBaseUnits, usdToBaseUnits } from '../../domain/money.js'
+import { windowShown } from '../../domain/subscription-terms.js'
 import { isRecord } from '../../domain/x402.js'
 import { wakefulClock } from '../../ports/clock.js'
 import { type CallOptions, urlOf } from './build-request.js'
 import type { SvcClient } from './client.js'
+import { foreignResult, paidResult } from './mcp-bridge-results.js'
 import { owedAnswers } from './owed-answers.js'
+import { failedAfter, signedOf, txIdsIn } from './payment-ends.js'
 import type { CallResult } from './result-types.js'
 import { exchangeOver } from './send-request.js'
 
@@ -30,30 +32,46 @@ const FREE_CALL_TIMEOUT_MS = 30_000
 /** The program that runs the bridge adds its version, and a listener for breakdowns. */
 export type Bridge = Omit<Toolbox, 'version' | 'broke'>
 
-/** @throws SvcError as `client.discover` does. */
-export async function bridgeTo(agentUrl: string, client: SvcClient): Promise<Bridge> {
+/**
+ * @param keyFor the key of a window that was bought earlier, by the name of its tool
+ * @throws SvcError as `client.discover` does.
+ */
+export async function bridgeTo(
+  agentUrl: string,
+  client: SvcClient,
+  keyFor: (toolName: string) => string | undefined = () => undefined,
+): Promise<Bridge> {
   const base = urlOf(agentUrl)
   const readTools = async (signal?: AbortSignal) =>
     paidTools((await client.discover(base, { signal })).endpoints)
   const paid = new Map((await readTools()).map(made => [made.tool.name, made]))
+  for (const [name, { endpoint }] of paid) {
+    const key = windowShown(endpoint) === '' ? undefined : keyFor(name)
+    if (key !== undefined) client.useSubscription(targetAt(base, endpoint.url), key)
+  }
   // The same array throughout: servers hold it.
   const tools: Tool[] = [...[...paid.values()].map(({ tool }) => tool), ...FREE_TOOLS]
   const listeners: (() => void)[] = []
   const owed = owedAnswers<CallResult>(wakefulClock)
   let offers: readonly Offer[] = []
+  let unanswered: readonly Unanswered[] = []
+
+  /** What this call may cost: its tool's price as the model was shown it, or the one that this very call was refused for. */
+  function limitOf({ name, args }: ToolCall): string | undefined {
+    const called = canonicalJson([name, args])
+    return (offers.findLast(({ call }) => call === called) ?? paid.get(name))?.listedPrice
+  }
 
   /**
-   * Updates the price of the tool whose call was refused. All other tools keep the price that the model has seen. The new price is
-   * paid once the refused call is repeated. Calls that a model made at the old price may still come after the refusal, and many
-   * hosts read a changed list without showing it to the model.
+   * Offers the tool's new price, if that is an amount, to the call that was refused, once it is repeated. All other calls keep the
+   * limit that the model was shown: they may have been made at the old price, and many hosts read a changed list without showing it.
    */
-  async function listAnew({ name, args, signal }: ToolCall): Promise<string> {
+  async function listAnew({ name, args, signal }: ToolCall, limit: string): Promise<string> {
     const found = (await readTools(signal).catch(() => [])).find(({ tool }) => tool.name === name)
-    const { listedPrice } = paid.get(name)!
-    if (!found || found.listedPrice === listedPrice) return ''
-    const offer = { name, call: canonicalJson([name, args]), listedPrice: found.listedPrice }
-    offers = [...offers.slice(1 - OFFERS_MAX), offer]
-    paid.set(name, { ...found, listedPrice })
+    if (found?.listedPrice === undefined || found.listedPrice === limit) return ''
+    const offer = { call: canonicalJson([name, args]), listedPrice: found.listedPrice }
+    offers = [...offers.filter(({ call }) => call !== offer.call).slice(1 - OFFERS_MAX), offer]
+    paid.set(name, { ...found, listedPrice: paid.get(name)!.listedPrice })
     const at = tools.findIndex(tool => tool.name === name)
     const isListed = tools[at]!.description === found.tool.description
     tools[at] = found.tool
@@ -61,19 +79,27 @@ export async function bridgeTo(agentUrl: string, client: SvcClient): Promise<Bri
     return `. The agent now lists it at ${shown(found.endpoint.price)}: the same call, made again, may cost that`
   }
 
-  async function callPaidTool({ name, args, signal }: ToolCall): Promise<CallToolResult> {
+  async function callPaidTool(toolCall: ToolCall): Promise<CallToolResult> {
+    const { name, args, signal } = toolCall
     const called = canonicalJson([name, args])
-    const offered = offers.findLast(({ call }) => call === called)
-    if (offered) {
-      paid.set(name, { ...paid.get(name)!, listedPrice: offered.listedPrice })
-      offers = offers.filter(offer => offer.name !== name)
-    }
-    const { endpoint, inputOf, listedPrice: maxPrice } = paid.get(name)!
+    const maxPrice = limitOf(toolCall)
+    const { endpoint, inputOf } = paid.get(name)!
     const call = (idempotencyKey: string | undefined) => {
       const options = { signal, maxPrice, idempotencyKey, finishPaid: true }
       return callEndpoint(client, base, endpoint, inputOf(args), options)
     }
-    return paidResult(await owed(called, signal, call))
+    const earlier = unanswered.find(entry => entry.call === called)?.txIds ?? []
+    try {
+      const result = await owed(called, signal, call)
+      unanswered = unanswered.filter(entry => entry.call !== called)
+      return paidResult(result, signedOf(client.receipts, [...earlier, ...txIdsIn(result)]))
+    } catch (cause) {
+      const txIds = [...new Set([...earlier, ...txIdsIn(cause)])]
+      if (txIds.length === 0) throw cause
+      const others = unanswered.filter(entry => entry.call !== called)
+      unanswered = [...others.slice(1 - OFFERS_MAX), { call: called, txIds }]
+      throw failedAfter(cause, { payments: signedOf(client.receipts, txIds), windows: [] })
+    }
   }
 
   return {
@@ -88,7 +114,8 @@ export async function bridgeTo(agentUrl: string, client: SvcClient): Promise<Bri
         return await callPaidTool(called)
       } catch (cause) {
         if (!(cause instanceof SvcError)) throw cause
-        const listed = isAbove(paid.get(called.name)?.listedPrice, cause) ? await listAnew(called) : ''
+        const limit = limitOf(called)
+        const listed = limit !== undefined && isAbove(limit, cause) ? await listAnew(called, limit) : ''
         return errorResult(cause.code, cause.message + listed, { detail: cause.detail })
       }
     },
@@ -96,16 +123,22 @@ export async function bridgeTo(agentUrl: string, client: SvcClient): Promise<Bri
 }
 
 /** A call that was refused for its price, and the price at which the agent lists its tool since. */
-interface Offer extends Pick<PaidTool, 'listedPrice'> {
-  readonly name: string
+interface Offer {
   readonly call: string
+  readonly listedPrice: string
+}
+
+/** A call that was paid for and has no answer yet. */
+interface Unanswered {
+  readonly call: string
+  readonly txIds: readonly string[]
 }
 
 const OFFERS_MAX = 32
 
 /** Whether a call was refused because it costs more than its tool says, and not only more than this program may pay. */
-function isAbove(listedPrice: string | undefined, { code, detail }: SvcError): boolean {
-  if (code !== 'price_above_max' || listedPrice === undefined) return false
+function isAbove(listedPrice: string, { code, detail }: SvcError): boolean {
+  if (code !== 'price_above_max') return false
   return parseBaseUnits(isRecord(detail) ? detail.amount : undefined)! > usdToBaseUnits(listedPrice)
 }
 
@@ -117,13 +150,20 @@ interface PaidTool extends ReturnType<typeof toolOf> {
 
 function paidTools(endpoints: readonly ManifestEndpoint[]): PaidTool[] {
   return endpoints
-    .map(endpoint => {
-      const listedPrice = readablePrice(endpoint)
-      const { tool, inputOf } = toolOf(endpoint)
-      const description = listedPrice === undefined ? `${tool.description}\n${NO_PROMISE}` : tool.description
-      return { endpoint, listedPrice, inputOf, tool: { ...tool, description } }
-    })
+    .flatMap(endpoint => paidTool(endpoint) ?? [])
     .filter(({ tool }) => TOOL_NAME.test(tool.name) && !FREE_TOOLS.some(({ name }) => name === tool.name))
+}
+
+/** `undefined` for an endpoint of which no tool can be made: the others are offered. */
+function paidTool(endpoint: ManifestEndpoint): PaidTool | undefined {
+  try {
+    const listedPrice = readablePrice(endpoint)
+    const { tool, inputOf } = toolOf(endpoint)
+    const description = listedPrice === undefined ? `${tool.description}\n${NO_PROMISE}` : tool.description
+    return { endpoint, listedPrice, inputOf, tool: { ...tool, description } }
+  } catch {
+    return undefined
+  }
 }
 
 const NO_PROMISE = 'Each call may cost a different amount. The limits of this program still apply.'
@@ -166,22 +206,6 @@ function callEndpoint(
   return client.call(target, undefined, { ...options, method })
 }
 
-function paidResult({ data, payment, warnings }: CallResult): CallToolResult {
-  const receipt = payment && { success: true, transaction: payment.txId, ...payment }
-  const meta = { ...(receipt && { [RECEIPT_META]: receipt }), ...(warnings && { 'svc/warnings': warnings }) }
-  return { ...contentResult(contentOf(data)), ...(Object.keys(meta).length > 0 && { _meta: meta }) }
-}
-
-function contentOf(data: unknown): AnswerContent {
-  if (typeof data === 'string') return { kind: 'text', text: data }
-  if (!(data instanceof Uint8Array)) return { kind: 'json', value: data, text: JSON.stringify(data) }
-  return {
-    kind: 'bytes',
-    base64: Buffer.from(data).toString('base64'),
-    mediaType: 'application/octet-stream',
-  }
-}
-
 /** Calls a free tool at the agent itself, with a single message. */
 async function remoteTool(base: URL, { name, args, signal }: ToolCall): Promise<CallToolResult> {
   const url = new URL(base.origin + base.pathname.replace(/\/+$/, '') + MCP_PATH)
@@ -193,7 +217,8 @@ async function remoteTool(base: URL, { name, args, signal }: ToolCall): Promise<
   const { status, bytes } = sent.reply
   const answer = messageIn(Buffer.from(bytes).toString('utf8'))
   const result = answer?.result
-  if (isRecord(result) && Array.isArray(result.content)) return result as CallToolResult
+  const own = foreignResult(result)
+  if (own) return own
   return errorResult('call_failed', `${base.host} answered ${status} without a result`, {
     detail: answer?.error,
   })

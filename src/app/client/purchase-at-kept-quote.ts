@@ -9,25 +9,20 @@
  * No second payment is signed in three cases: the terms are the same (the payment itself was refused); an answer was lost (the
  * seller may have acted on the first payment); a window is quoted (calls at once would each buy one).
  */
+
 import { SvcError } from '../../domain/errors.js'
+import { isForWindow } from '../../domain/usd-price-for-display.js'
 import type { PaymentRequired } from '../../domain/x402.js'
 import type { HttpRequest } from './build-request.js'
 import type { Charged } from './charge-evidence.js'
 import { aborted, quoteChanged } from './client-errors.js'
 import type { KeptQuote, KeptQuotes } from './kept-quotes.js'
-import {
-  keyFor,
-  outcomeOf,
-  type Purchase,
-  type PurchaseDeps,
-  type ReadyPayment,
-  readyPayment,
-  type SentOnce,
-  sendPayment,
-} from './purchase.js'
-import { challengeOf, isQuote, payableEntry, quotesWindow } from './read-quote.js'
+import { outcomeOf, type Purchase } from './purchase.js'
+import type { PurchaseDeps, ReadyPayment, SentOnce } from './purchase-steps.js'
+import { challengeOf, isQuote, payableEntry } from './read-quote.js'
 import { isSuccess } from './read-response.js'
 import type { Warning } from './result-types.js'
+import { keyFor, readyPayment, sendPayment } from './send-payment.js'
 
 const LEASE_BYTES = 32
 
@@ -84,7 +79,7 @@ async function readyAgain(
   lease: { readonly bytes: Uint8Array; readonly lastValid: bigint },
 ): Promise<ReadyPayment> {
   const { origin } = request.url
-  if (quotesWindow(changed)) throw quoteChanged(origin, 'window', charged)
+  if (isForWindow(payableEntry(changed, deps.network))) throw quoteChanged(origin, 'window', charged)
   try {
     return await readyPayment(request, changed, deps, lease)
   } catch (error) {
@@ -100,7 +95,7 @@ async function chargedOnce(first: SentOnce, second: SentOnce, deps: PurchaseDeps
   if (!(await deps.landed(txId)))
     return charged.charged === 'yes' ? second : { ...second, charged: eitherOf(charged, first) }
   deps.receipts.landed(txId)
-  await first.reservation.spent()
+  await first.reservation.settle('spent')
   return { ...first, delivery, charged: { ...first.charged, charged: 'yes' } }
 }
 

@@ -5,7 +5,7 @@ import { parseBaseUnits } from '../../domain/money.js'
 import { isIdOf, type NetworkFacts } from '../../domain/network.js'
 import { PAYMENT_IDENTIFIER } from '../../domain/payment-identifier.js'
 import { quotedNetworks } from '../../domain/quoted-networks.js'
-import { usdNumber } from '../../domain/usd-price-for-display.js'
+import { isForWindow, isPaid, usdNumber } from '../../domain/usd-price-for-display.js'
 import {
   decodeAnswerHeader,
   isRecord,
@@ -33,15 +33,10 @@ export function challengeOf(reply: HttpReply): PaymentRequired | undefined {
   return (header === null ? undefined : listing(decodeAnswerHeader(header))) ?? listing(recordOf(reply))
 }
 
-/** Whether any entry asks to be paid for a window of calls. */
-export function quotesWindow(challenge: PaymentRequired | undefined): boolean {
-  const accepts: readonly unknown[] = challenge?.accepts ?? []
-  return accepts.some(isForWindow)
-}
-
-/** Whether an entry asks to be paid for a window of calls, as our sellers say in `extra`. */
-export function isForWindow(entry: unknown): boolean {
-  return isRecord(entry) && isRecord(entry.extra) && 'subscriptionPeriod' in entry.extra
+/** What the quote says is sold. */
+export function resourceIn(challenge: PaymentRequired | undefined): string | undefined {
+  const url: unknown = isRecord(challenge?.resource) ? challenge.resource.url : undefined
+  return typeof url === 'string' ? url : undefined
 }
 
 /** Whether the seller says that it keeps answers by their idempotency keys. */
@@ -53,6 +48,9 @@ function listing(challenge: Record<string, unknown> | undefined): PaymentRequire
   return Array.isArray(challenge?.accepts) ? (challenge as unknown as PaymentRequired) : undefined
 }
 
+/** What is asked for: one call, or a window of them. */
+export type Wanted = 'call' | 'window'
+
 export interface SelectedRequirements {
   readonly challenge: PaymentRequired
   readonly accepted: PaymentRequirements
@@ -63,9 +61,13 @@ export interface SelectedRequirements {
 export function selectRequirements(
   url: URL,
   challenge: PaymentRequired | undefined,
-  { network, strictResource }: { readonly network: NetworkFacts; readonly strictResource: boolean },
+  {
+    network,
+    strictResource,
+    wanted,
+  }: { readonly network: NetworkFacts; readonly strictResource: boolean; readonly wanted?: Wanted },
 ): SelectedRequirements {
-  const accepted = challenge && payableEntry(challenge, network)
+  const accepted = challenge && payableEntry(challenge, network, wanted)
   if (!challenge || !accepted) {
     throw new SdkError(
       `The quote of ${url.origin} offers no way to pay exactly in USDC on ${network.name}${othersIn(challenge, network)}; nothing was paid`,
@@ -90,39 +92,48 @@ function othersIn(challenge: PaymentRequired | undefined, network: NetworkFacts)
 }
 
 /**
- * The first entry that asks for USDC on this network under the scheme `exact`. Entries of other kinds, and entries that
- * cannot be read, are passed over: they are meant for other payers.
+ * The entry that is paid: the cheapest that asks for USDC on this network under the scheme `exact`, of those that sell what is
+ * wanted; where none does, of the others. Entries of other kinds, and entries that cannot be read, are passed over: they are
+ * meant for other payers.
  */
 export function payableEntry(
   challenge: PaymentRequired,
   network: NetworkFacts,
+  wanted: Wanted = 'call',
 ): PaymentRequirements | undefined {
   if (challenge.x402Version !== X402_VERSION) return undefined
-  for (const entry of challenge.accepts as readonly unknown[]) {
+  const payable = (challenge.accepts as readonly unknown[]).flatMap(entry => {
     const requirements = readRequirements(entry)
-    if (requirements && isPayable(requirements, network)) return requirements
-  }
-  return undefined
+    return requirements && isPayable(requirements, network) ? requirements : []
+  })
+  const wantedOnes = payable.filter(entry => isForWindow(entry) === (wanted === 'window'))
+  return cheapest(wantedOnes) ?? cheapest(payable)
+}
+
+function cheapest(entries: readonly PaymentRequirements[]): PaymentRequirements | undefined {
+  const [first, ...others] = entries
+  return others.reduce(
+    (least, entry) => (BigInt(entry.amount) < BigInt(least!.amount) ? entry : least),
+    first,
+  )
 }
 
 export function isPayable(entry: PaymentRequirements, network: NetworkFacts): boolean {
-  const { feePayer, paymentFlow } = entry.extra ?? {}
+  const { feePayer } = entry.extra ?? {}
   return (
-    entry.scheme === 'exact' &&
+    isPaid({ ...entry }) &&
     isIdOf(network, entry.network) &&
     entry.asset === network.usdcId &&
     parseBaseUnits(entry.amount)! > 0n &&
     isValidAddress(entry.payTo) &&
-    (feePayer === undefined || feePayer === null || isValidAddress(feePayer)) &&
-    // Other flows take the money before the work is done; a failed call would be charged.
-    (paymentFlow === undefined || paymentFlow === 'authorization')
+    (feePayer === undefined || feePayer === null || isValidAddress(feePayer))
   )
 }
 
 /** The origin of the challenge's resource, where it differs from the origin that was asked. */
 export function foreignOrigin(challenge: PaymentRequired, asked: URL): string | undefined {
-  const url: unknown = isRecord(challenge.resource) ? challenge.resource.url : undefined
-  if (typeof url !== 'string' || !URL.canParse(url)) return undefined
+  const url = resourceIn(challenge)
+  if (url === undefined || !URL.canParse(url)) return undefined
   const { origin } = new URL(url)
   return origin === asked.origin ? undefined : shortened(origin)
 }
@@ -135,7 +146,7 @@ export interface Estimate {
   readonly usd: number | null
   /** The entry of the quote that would be paid. */
   readonly accepted?: PaymentRequirements
-  /** A held subscription key covers the call. No request was sent. */
+  /** A held subscription key covers the call. Where the URL alone does not show it, the quote was asked for. */
   readonly covered?: true
   /** What `call` would throw instead of paying, by the quote and the limits as they stand; absent where it would pay. */
   readonly refusal?: SvcError

@@ -8,16 +8,17 @@ export function isSuccess({ status, location }: HttpReply): boolean {
   return status >= 200 && status < 300 && location === undefined
 }
 
-/** JSON is parsed, text is a string, anything else stays bytes, an empty body is `null`. JSON that cannot be read stays a string. */
+/**
+ * JSON is parsed, text is a string, anything else stays bytes, an empty body is `null`. JSON that cannot be read stays a string, and
+ * text that does not fit its charset stays bytes.
+ */
 export function dataOf(reply: HttpReply): { readonly data: unknown; readonly unreadable?: true } {
   if (reply.bytes.length === 0) return { data: null }
   const type = mediaTypeOf(reply)
-  if (isJson(type)) {
-    const text = textOf(reply)
-    const data = jsonIn(text)
-    return data === undefined ? { data: text, unreadable: true } : { data }
-  }
-  return { data: type.startsWith('text/') ? textOf(reply) : reply.bytes }
+  if (!isJson(type)) return { data: (type.startsWith('text/') && decoded(reply)) || reply.bytes }
+  const text = decoded(reply)
+  const data = text === undefined ? undefined : jsonIn(text)
+  return data === undefined ? { data: text ?? reply.bytes, unreadable: true } : { data }
 }
 
 /** The JSON object in a body; `undefined` for anything else, and for one that is nested deeper than `depthMax`. */
@@ -72,8 +73,20 @@ export function isJson(mediaType: string): boolean {
   return mediaType === 'application/json' || mediaType.endsWith('+json')
 }
 
-function textOf({ bytes }: HttpReply): string {
-  return utf8.decode(bytes)
+function textOf(reply: HttpReply): string {
+  return decoded(reply) ?? utf8.decode(reply.bytes)
 }
+
+/** `undefined` where the charset is unknown here, or the bytes are no text of it: a guess would alter them. */
+function decoded({ headers, bytes }: HttpReply): string | undefined {
+  const [, charset = 'utf-8'] = CHARSET.exec(headers.get('content-type') ?? '') ?? []
+  try {
+    return new TextDecoder(charset, { fatal: true, ignoreBOM: true }).decode(bytes)
+  } catch {
+    return undefined
+  }
+}
+
+const CHARSET = /;\s*charset\s*=\s*"?([^\s;"]+)/i
 
 const utf8 = new TextDecoder('utf-8', { ignoreBOM: true })

@@ -34,6 +34,8 @@ export interface PaymentRecord {
   readonly payTo: string
   /** CAIP-2 id, as quoted. */
   readonly network: string
+  /** The last round in which the payment can land. */
+  readonly lastValid: number
 }
 
 /**
@@ -65,6 +67,7 @@ export interface Sent {
   readonly method: string
   readonly url: URL
   readonly accepted: PaymentRequirements
+  readonly lastValid: number
 }
 
 const COLUMNS = [
@@ -90,11 +93,11 @@ export function receiptBook(max: number, now: () => number): ReceiptBook {
     if (record) records.set(txId, { ...record, ...known })
   }
   return {
-    sent({ txId, method, url, accepted }) {
+    sent({ txId, method, url, accepted, lastValid }) {
       const { amount, asset, payTo, network } = accepted
       const at = new Date(now()).toISOString()
       const usd = usdNumber(BigInt(amount))
-      const terms = { txId, amount, usd, asset, payTo, network }
+      const terms = { txId, amount, usd, asset, payTo, network, lastValid }
       records.set(txId, { at, method, url: withoutFragment(url), charged: 'maybe', ...terms })
       if (records.size <= max) return
       const [oldest] = records.keys()

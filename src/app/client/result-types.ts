@@ -2,7 +2,7 @@
 import type { PaymentRequired } from '../../domain/x402.js'
 import { dataOf } from './read-response.js'
 import type { HttpReply } from './send-request.js'
-import type { ActiveSubscription } from './subscription-keys.js'
+import type { ActiveSubscription } from './sold-key.js'
 
 /** What an endpoint asks for. */
 export interface QuoteResult {
@@ -30,7 +30,10 @@ export interface CallPayment {
 
 /** An answer, and what was paid for it. */
 export interface CallResult<T = unknown> {
-  /** Parsed by content type: JSON, a string for text, bytes for anything else, `null` for an empty body. */
+  /**
+   * Parsed by content type: JSON, a string for text, bytes for anything else, `null` for an empty body. The charset is honoured; text
+   * that does not fit it, or whose charset is unknown, is bytes.
+   */
   readonly data: T
   /** The payment that was signed and accepted; for a replay, the first payment. Absent where nothing was paid. */
   readonly payment?: CallPayment
@@ -38,7 +41,10 @@ export interface CallResult<T = unknown> {
   readonly status: number
   /** How often the answered request had been sent. */
   readonly attempts?: number
-  /** The seller answered an earlier call with your idempotency key again; this one cost nothing, it says. */
+  /**
+   * The seller answered again: an earlier call with your idempotency key, and this one cost nothing, it says; or this call, whose
+   * answer was lost and which it gave to the proven payer. Then `payment` is this call's, and there is no `sentTxId`.
+   */
   readonly replayed?: true
   /**
    * Only with `replayed`: the payment that this call sent. The seller says that it did not take it, and can submit it until its
@@ -67,15 +73,17 @@ export interface Warning {
  * - `key_refused`: the held subscription key was refused, and its window has ended or has no known end, so that this call was paid
  * - `idempotency_not_offered`: the caller gave an idempotency key, and the quote does not say that the seller keeps keys
  * - `quote_changed`: the kept quote did not hold, so that the call was paid at a new one; see `quote` of {@link CallOptions}
+ * - `fewer_calls_than_sold`: the seller says that a subscription window has fewer calls left than were quoted and not used
  * - `receipt_missing`: a paid answer came without a receipt that can be read
  * - `receipt_mismatch`: the receipt speaks of another payment than the one that was signed
- * - `body_unreadable`: the body is not what its content type says, or is JSON of more than 512 levels; `data` is its text
+ * - `body_unreadable`: the body is not what its content type says, or is JSON of more than 512 levels; `data` is its text, or its bytes where they are no text
  */
 export type WarningCode =
   | 'resource_elsewhere'
   | 'key_refused'
   | 'idempotency_not_offered'
   | 'quote_changed'
+  | 'fewer_calls_than_sold'
   | 'receipt_missing'
   | 'receipt_mismatch'
   | 'body_unreadable'
@@ -88,7 +96,20 @@ export interface Outcome {
   readonly replayed?: boolean
   readonly sentTxId?: string
   readonly idempotencyKey?: string
+  readonly subscription?: ActiveSubscription
   readonly warnings?: readonly Warning[]
+}
+
+const outcomes = new WeakMap<object, Outcome>()
+
+/** The answer of a call as it came, for programs that pass it on: parsed and written anew, a number beyond 2^53 is another one. */
+export function outcomeOfResult(result: object): Outcome | undefined {
+  return outcomes.get(result)
+}
+
+export function rememberOutcome<T extends object>(result: T, outcome: Outcome): T {
+  outcomes.set(result, outcome)
+  return result
 }
 
 /** `data` is what the seller sent. Its type `T` is the caller's claim, and is not checked. */
@@ -100,12 +121,13 @@ export function resultOf<T>(outcome: Outcome): CallResult<T> {
     message: 'The body is not the JSON that it is said to be, or is nested too deep',
   }
   const warnings = [...(outcome.warnings ?? []), ...(unreadable ? [unread] : [])]
-  return {
+  const result = {
     data: data as T,
     ...(payment && { payment }),
     status: reply.status,
     attempts,
-    ...(replayed && { replayed, sentTxId }),
+    ...(replayed && { replayed, ...(sentTxId !== undefined && { sentTxId }) }),
     ...(warnings.length > 0 && { warnings }),
   }
+  return rememberOutcome(result, outcome)
 }

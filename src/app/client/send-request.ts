@@ -24,10 +24,10 @@ export interface HttpReply {
 /** Receives a response, within the time that its exchange has. */
 export type Receive = (response: Response) => Promise<HttpReply>
 
-/** `lost`: no whole answer arrived. The other side may have acted upon the request or not. */
+/** `lost`: no whole answer arrived. The other side may have acted upon the request or not; `head` is there if its head came. */
 export type ExchangeResult =
   | { readonly kind: 'answered'; readonly reply: HttpReply }
-  | { readonly kind: 'lost'; readonly cause: string }
+  | { readonly kind: 'lost'; readonly cause: string; readonly head?: HttpReply }
 
 export type Exchange = (request: HttpRequest, timeoutMs: number) => Promise<ExchangeResult>
 
@@ -42,6 +42,7 @@ export function exchangeOver(
   return async (request, timeoutMs) => {
     const { url, method, headers, body, signal } = request
     const ended = deadline(clock, timeoutMs, signal)
+    let head: HttpReply | undefined
     try {
       signal?.throwIfAborted()
       // The global fetch is looked up at each call: a program may replace it later.
@@ -53,10 +54,12 @@ export function exchangeOver(
         redirect: 'manual' as const,
         signal: ended.signal,
       }
-      return { kind: 'answered', reply: await receive(await send(url.href, init)) }
+      const response = await send(url.href, init)
+      head = headOf(response)
+      return { kind: 'answered', reply: await receive(response) }
     } catch (error) {
       if (signal?.aborted) throw new SdkError(`The call to ${url.origin} was aborted`, 'aborted')
-      return { kind: 'lost', cause: causeOf(error) }
+      return { kind: 'lost', cause: causeOf(error), ...(head && { head }) }
     } finally {
       ended.clear()
     }

@@ -30,6 +30,8 @@ export interface Delivery {
   readonly attempts: number
   /** Some attempt was lost. The seller may have acted upon it, whatever the last answer says. */
   readonly everLost: boolean
+  /** The head of the last answer whose body was lost. */
+  readonly torn?: HttpReply
 }
 
 export interface DeliveryDeps {
@@ -65,12 +67,14 @@ export async function deliver(
   const { exchange, retry: policy, clock } = deps
   const endMs = clock.monotonic() + timeoutMs
   let everLost = false
+  let torn: HttpReply | undefined
   let failures = 0
   for (let attempts = 1; ; attempts++) {
     const sent = await exchange(request, timeoutMs)
     const untilMs = policy.attempts > 1 ? waitsUntilMs(sent, everLost, endMs, payment) : undefined
     const waits = untilMs !== undefined
     everLost ||= isLost(sent, payment)
+    if (sent.kind === 'lost') torn = sent.head ?? torn
     if (!waits && isFailure(sent)) failures++
     const waitMs = waits
       ? Math.max(pauseMs(sent, deps, attempts), policy.baseMs)
@@ -78,8 +82,8 @@ export async function deliver(
     const again = waits ? clock.monotonic() + waitMs < untilMs : isFailure(sent) && failures < policy.attempts
     if (!again) {
       return sent.kind === 'answered'
-        ? { reply: sent.reply, attempts, everLost }
-        : { cause: sent.cause, attempts, everLost }
+        ? { reply: sent.reply, attempts, everLost, torn }
+        : { cause: sent.cause, attempts, everLost, torn }
     }
     await pause(clock, waitMs, request.signal, `The call to ${request.url.origin} was aborted`)
   }
@@ -171,6 +175,7 @@ export interface UnpaidReply {
   readonly request: HttpRequest
   readonly reply: HttpReply
   readonly attempts: number
+  readonly everLost: boolean
 }
 
 /**
@@ -185,9 +190,9 @@ export async function ask(
   timeoutMs: number,
 ): Promise<UnpaidReply> {
   const send = async (sent: HttpRequest): Promise<UnpaidReply> => {
-    const { reply, attempts, cause } = await deliver(deps, sent, timeoutMs)
+    const { reply, attempts, everLost, cause } = await deliver(deps, sent, timeoutMs)
     if (!reply) throw networkError(sent.url.origin, cause)
-    return { request: sent, reply, attempts }
+    return { request: sent, reply, attempts, everLost }
   }
   const asked = await send(request)
   const { status, headers } = asked.reply

@@ -3,11 +3,12 @@ import { SdkError, type SvcError } from '../../domain/errors.js'
 import { formatUsd } from '../../domain/money.js'
 import type { NetworkKey } from '../../domain/network.js'
 import type { PaymentRequirements } from '../../domain/x402.js'
+import { type Clock, wakefulClock } from '../../ports/clock.js'
 import type { SignedPayment } from '../../ports/payment-signer.js'
 import type { Random } from '../../ports/random.js'
 import { randomId } from '../../ports/random-id.js'
-import type { SpendLedger } from '../../ports/spend-ledger.js'
-import { unlessAborted } from '../../ports/timeouts-and-aborts.js'
+import type { SpendEnd, SpendLedger } from '../../ports/spend-ledger.js'
+import { unlessAborted, withTimeout } from '../../ports/timeouts-and-aborts.js'
 import type { LateSettlements } from './late-settlements.js'
 
 export interface Caps {
@@ -16,8 +17,9 @@ export interface Caps {
 }
 
 export interface SpendingLimits {
+  /** As far as the ledger has told this process. */
   readonly spent: bigint
-  /** `undefined` without a cap. */
+  /** `undefined` without a cap. Nothing as long as the ledger has not told what others spent. */
   readonly remaining: bigint | undefined
   /**
    * Why the limits, as this process knows them, would refuse this payment. Reserves nothing.
@@ -43,8 +45,8 @@ export interface Reservation {
    * @throws SvcError `reservation_lost`: the payment must not leave
    */
   attach(signed: SignedPayment): Promise<void>
-  /** The payment was charged. It is not looked up any more. */
-  spent(): Promise<void>
+  /** What became of the payment. The chain is not asked about it any more. */
+  settle(end: SpendEnd): Promise<void>
   /** No payment has left this process. */
   release(): Promise<void>
 }
@@ -55,16 +57,14 @@ export interface SpendingLimitsOptions {
   readonly caps: Caps
   readonly late: LateSettlements
   readonly random: Random
+  readonly clock?: Pick<Clock, 'after'>
 }
 
-export function spendingLimits({
-  ledger,
-  network,
-  caps,
-  late,
-  random,
-}: SpendingLimitsOptions): SpendingLimits {
+export function spendingLimits(options: SpendingLimitsOptions): SpendingLimits {
+  const { ledger, caps, late, random, network } = options
   const { maxPerDay } = caps
+  const read = sumReader(ledger, network)
+  read()
   const fits = (amount: string) =>
     maxPerDay === undefined || ledger.spentBaseUnits + BigInt(amount) <= maxPerDay
 
@@ -90,6 +90,7 @@ export function spendingLimits({
     },
     get remaining() {
       if (maxPerDay === undefined) return undefined
+      if (!read()) return 0n
       const left = maxPerDay - ledger.spentBaseUnits
       return left > 0n ? left : 0n
     },
@@ -108,7 +109,7 @@ export function spendingLimits({
           return await ledger.reserve(spend, maxPerDay)
         } catch (error) {
           // The ledger may have counted it all the same. Not awaited: the ledger is most likely down.
-          void tolerated(() => ledger.release(spend.id))
+          void tolerated(options, () => ledger.release(spend.id))
           throw error
         }
       }
@@ -116,13 +117,41 @@ export function spendingLimits({
         await settled(signal)
         if (!(await reserved())) throw beyondTheDay(accepted)
       }
-      return reservation(ledger, network, spend.id)
+      return reservation(options, spend.id)
     },
   }
 }
 
-function reservation(ledger: SpendLedger, network: NetworkKey, id: string): Reservation {
-  const release = () => tolerated(() => ledger.release(id))
+/** Asks a shared ledger for its sum until it has answered once. Whether it has. */
+function sumReader(ledger: SpendLedger, network: NetworkKey): () => boolean {
+  let isKnown = false
+  let isAsked = false
+  const answered = (known: boolean) => {
+    isKnown = known
+    isAsked = false
+  }
+  return () => {
+    if (isKnown || isAsked) return isKnown
+    isAsked = true
+    try {
+      // Every move of a ledger learns the sum. This one lists nothing, and changes nothing.
+      const listed = ledger.due(network, 0n, 0)
+      if (listed instanceof Promise)
+        listed.then(
+          () => answered(true),
+          () => answered(false),
+        )
+      else answered(true)
+    } catch {
+      answered(false)
+    }
+    return isKnown
+  }
+}
+
+function reservation(options: SpendingLimitsOptions, id: string): Reservation {
+  const { ledger, network } = options
+  const release = () => tolerated(options, () => ledger.release(id))
   return {
     async attach({ txId, firstValid, lastValid }) {
       try {
@@ -133,15 +162,21 @@ function reservation(ledger: SpendLedger, network: NetworkKey, id: string): Rese
       }
       throw new SdkError('The ledger no longer holds the reservation; nothing was paid', 'reservation_lost')
     },
-    spent: () => tolerated(() => ledger.settle(id, 'spent')),
+    settle: end => tolerated(options, () => ledger.settle(id, end)),
     release,
   }
 }
 
-/** Where the ledger fails, the reservation stays counted, which is safe. An answer that was paid for is not withheld. */
-async function tolerated(move: () => unknown): Promise<void> {
+/** A ledger on the network answers in 2 s, or not at all. */
+const LEDGER_MAX_MS = 2_000
+
+/** Where the ledger fails or is silent, the reservation stays counted, which is safe. An answer that was paid for is not withheld. */
+async function tolerated(
+  { clock = wakefulClock }: SpendingLimitsOptions,
+  move: () => unknown,
+): Promise<void> {
   try {
-    await move()
+    await withTimeout(clock, LEDGER_MAX_MS, Promise.resolve(move()))
   } catch {}
 }
 

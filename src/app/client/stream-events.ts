@@ -15,11 +15,18 @@ export interface StreamEvent<T = unknown> {
 /** Bounds one event. A seller could send one that never ends. */
 const EVENT_CHARACTERS_MAX = 16 * 1024 * 1024
 
-/** An event without the empty line at its end is no event. Leaving the iteration ends the connection. */
 export async function* eventsIn<T>(
   body: ReadableStream<Uint8Array>,
   tooLarge: (charactersMax: number) => Error,
 ): AsyncGenerator<StreamEvent<T>, void, undefined> {
+  for await (const message of messagesIn(body, tooLarge)) yield eventOf<T>(message)
+}
+
+/** An event without the empty line at its end is no event. Leaving the iteration ends the connection. */
+export async function* messagesIn(
+  body: ReadableStream<Uint8Array>,
+  tooLarge: (charactersMax: number) => Error,
+): AsyncGenerator<EventSourceMessage, void, undefined> {
   const found: EventSourceMessage[] = []
   let oversized = false
   const parser = createParser({
@@ -38,7 +45,7 @@ export async function* eventsIn<T>(
       const { done, value } = await reader.read()
       if (done) return
       feed(utf8.decode(value, { stream: true }))
-      for (const event of found.splice(0)) yield eventOf<T>(event)
+      yield* found.splice(0)
       if (oversized) throw tooLarge(EVENT_CHARACTERS_MAX)
     }
   } finally {

@@ -4,7 +4,7 @@ import type { Clock } from '../../ports/clock.js'
 import type { CallOptions, HttpRequest } from './build-request.js'
 import { eventTooLarge, noEventStream, streamAborted, streamBroken } from './client-errors.js'
 import { mediaTypeOf } from './read-response.js'
-import type { CallPayment, Outcome, Warning } from './result-types.js'
+import { type CallPayment, type Outcome, rememberOutcome, type Warning } from './result-types.js'
 import { watchedBody } from './stream-body.js'
 import { eventsIn, type StreamEvent } from './stream-events.js'
 
@@ -85,7 +85,7 @@ export function streamOf(outcome: Outcome, settings: StreamSettings): StreamResu
     broken: cause => streamBroken(origin, outcome, cause),
     aborted: () => streamAborted(origin, outcome),
   })
-  return {
+  const result: StreamResult = {
     status: reply.status,
     headers: reply.headers,
     ...(payment && { payment }),
@@ -96,7 +96,8 @@ export function streamOf(outcome: Outcome, settings: StreamSettings): StreamResu
       return eventsIn<T>(body, max => eventTooLarge(origin, outcome, max))
     },
     attempts,
-    ...(replayed && { replayed, sentTxId }),
+    ...(replayed && { replayed, ...(sentTxId !== undefined && { sentTxId }) }),
     ...(warnings.length > 0 && { warnings }),
   }
+  return rememberOutcome(result, outcome)
 }

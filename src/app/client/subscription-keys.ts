@@ -1,8 +1,9 @@
 /**
- * Subscription keys, each for the one endpoint that sold it. They live in memory; no inspection of the client shows them.
+ * Subscription keys, each for what its quote said was sold: a resource of one origin. The URL that was asked says less, because all
+ * skills of an A2A agent share one. They live in memory; no inspection of the client shows them.
  *
  * A key is sent until its seller refuses it, also after its end by the clock of this machine: that clock may be wrong, and asking
- * is free.
+ * is free. What was quoted counts: fewer calls than that are the seller's word, and no reason to buy again.
  */
 import { SdkError } from '../../domain/errors.js'
 import { IDEMPOTENCY_KEY_HEADER } from '../../domain/idempotency-key.js'
@@ -11,31 +12,20 @@ import type { Random } from '../../ports/random.js'
 import { randomId } from '../../ports/random-id.js'
 import type { HttpRequest } from './build-request.js'
 import { isReplay } from './charge-evidence.js'
-import { isQuote } from './read-quote.js'
-import type { HttpReply } from './send-request.js'
-
-export const SUBSCRIPTION_HEADER = 'x-svc-subscription'
-export const SUBSCRIPTION_EXPIRES_HEADER = 'x-svc-subscription-expires'
-export const SUBSCRIPTION_REMAINING_HEADER = 'x-svc-subscription-remaining'
-
-/** A window that was bought, and the key that opens it. */
-export interface ActiveSubscription {
-  /** The endpoint, without query. */
-  readonly url: string
-  /** Sent instead of a payment. Every holder of the key can use the window. */
-  readonly key: string
-  /** Milliseconds since the epoch; absent where the seller did not say. */
-  readonly expiresAt?: number
-  /** How many calls it still has, as the last answer said; absent where the seller counts none, or has not said. */
-  readonly remaining?: number
-}
-
-/** A key, with what is known of its window. */
-export interface SoldKey {
-  readonly key: string
-  readonly expiresAt?: Date | string | number
-  readonly remaining?: number
-}
+import { challengeOf, isQuote, resourceIn } from './read-quote.js'
+import { isSuccess } from './read-response.js'
+import type { UnpaidReply } from './send-with-retries.js'
+import {
+  type ActiveSubscription,
+  endpointOf,
+  fewerThanSold,
+  isKey,
+  leftOf,
+  remainingIn,
+  type SoldKey,
+  SUBSCRIPTION_HEADER,
+  soldAs,
+} from './sold-key.js'
 
 type Clocks = Pick<Clock, 'now' | 'monotonic'>
 
@@ -49,127 +39,199 @@ export function momentOf(clock: Clocks): Moment {
   return { nowMs: clock.now(), monotonicMs: clock.monotonic() }
 }
 
+/** What the quote said of the window that was bought. Without it, the key came from elsewhere. */
+export interface WindowTerms {
+  /** What it said was sold: its `resource.url`. */
+  readonly resource?: string
+  /** From when and for how long the window is open; without it, the window ends when the seller says. */
+  readonly lasting?: { readonly begun: Moment; readonly lastsMs: number }
+  /** How many calls it said the window has, or `null` where it said a period alone. Without it, the seller's own count holds. */
+  readonly calls?: number | null
+  /** Neither quote nor caller said that a window is sold. The key is sent, and nothing is concluded from it. */
+  readonly isGuess?: boolean
+}
+
 export interface SubscriptionKeys {
-  /** `lasting` says from when and for how long the window is open; without it, the window ends when the seller says. */
-  hold(
-    url: URL,
-    sold: SoldKey,
-    lasting?: { readonly begun: Moment; readonly lastsMs: number },
-  ): ActiveSubscription
-  /** The window of this endpoint, also where it has ended or its calls are used up. */
-  of(url: URL): ActiveSubscription | undefined
-  /** Whether a call of this endpoint costs nothing, as far as is known. */
-  covers(url: URL): boolean
+  /** Keeps a key that was bought. An open window is never overwritten. A key from elsewhere takes the place of all others. */
+  hold(url: URL, sold: SoldKey, terms?: WindowTerms): ActiveSubscription
+  /** The windows of what is sold at this URL, in the order in which they were bought, also where they have ended or are used up. */
+  of(url: URL, resource?: string): ActiveSubscription[]
+  /** Whether a call costs nothing, as far as is known. Without the quote's resource: whatever is sold at this URL. */
+  covers(url: URL, resource?: string): boolean
   /** The key to send with this request, if any. */
-  keyFor(request: Pick<HttpRequest, 'url' | 'headers'>): string | undefined
+  keyFor(request: Pick<HttpRequest, 'url' | 'headers'>, resource?: string): string | undefined
+  /** Counts a call that is about to be sent with this key. `answered` is told how it ended. */
+  sent(url: URL, key: string): void
   /**
    * Learns from the answer to a request with this key how many calls are left, and drops the key where the seller asked to be
    * paid because its window has ended. A seller that asks before that has refused the key, and the key is kept: if it
-   * were dropped, the next call would buy a second window.
+   * were dropped, the next call would buy a second window. A quote for another resource says nothing about the key.
    */
-  answered(
-    url: URL,
-    key: string,
-    reply: Pick<HttpReply, 'status' | 'headers' | 'location'>,
-  ): 'refused' | undefined
+  answered(url: URL, key: string, asked: Answered): Verdict
   drop(url: URL): void
-  /** Notes that a window of this endpoint is being bought, until the purchase ends. */
-  purchasing<T>(url: URL, purchase: Promise<T>): Promise<T>
+  /** Every key that is held, also those of windows that have ended. */
+  known(): ReadonlySet<string>
+  /** Notes that a window is being bought, until the purchase ends. */
+  purchasing<T>(url: URL, resource: string | undefined, purchase: Promise<T>): Promise<T>
   /** Fulfilled when the purchase of a window that is under way has ended, well or not. */
-  purchaseOf(url: URL): Promise<unknown> | undefined
+  purchaseOf(url: URL, resource: string | undefined): Promise<unknown> | undefined
   list(): ActiveSubscription[]
 }
 
-/** The key in an answer's headers; `undefined` where there is none, or none that a header can carry. */
-export function soldIn(headers: Headers): SoldKey | undefined {
-  const key = headers.get(SUBSCRIPTION_HEADER)
-  if (key === null || !KEY.test(key)) return undefined
-  const endMs = Date.parse(headers.get(SUBSCRIPTION_EXPIRES_HEADER) ?? '')
-  const remaining = remainingIn(headers)
-  return {
-    key,
-    ...(!Number.isNaN(endMs) && { expiresAt: endMs }),
-    ...(remaining !== undefined && { remaining }),
-  }
-}
+export type Answered = Pick<UnpaidReply, 'reply' | 'attempts' | 'everLost'>
 
-function remainingIn(headers: Headers): number | undefined {
-  const remaining = headers.get(SUBSCRIPTION_REMAINING_HEADER)
-  return remaining !== null && /^\d{1,10}$/.test(remaining) ? Number(remaining) : undefined
+export interface Verdict {
+  /** The window that the seller refuses, and that has not ended. */
+  readonly refused?: ActiveSubscription
+  /** The quote is for another resource than the key. */
+  readonly isElsewhere?: boolean
+  /** What is wrong with the seller's count, if anything. */
+  readonly fewer?: string
 }
-
-const KEY = /^[\x21-\x7e]{1,4096}$/
 
 interface Held {
   readonly subscription: ActiveSubscription
+  /** The URL that was asked, where the key was bought. */
+  readonly asked: string
+  readonly terms: WindowTerms | undefined
   /**
    * The window is open only while both clocks say so. A time of day that was a year ahead at the purchase would keep it open for a
    * year, and the monotonic clock may stand still while the machine sleeps.
    */
   readonly end: Partial<Moment>
+  /** The calls of this client that the seller may have counted, the purchase included. */
+  readonly used: number
+  readonly isRefused: boolean
 }
 
 export function subscriptionKeys(clock: Clocks): SubscriptionKeys {
-  const held = new Map<string, Held>()
+  /** The windows of what was sold, in the order in which they were bought. */
+  const held = new Map<string, Held[]>()
+  /** What was sold last at the URLs that were asked. */
+  const soldAt = new Map<string, string>()
   const purchases = new Map<string, Promise<unknown>>()
-  const of = (url: URL) => held.get(endpointOf(url))?.subscription
+
+  const all = () => [...held.values()].flat()
+  const nameAt = (url: URL, resource?: string) =>
+    resource === undefined ? (soldAt.get(endpointOf(url)) ?? endpointOf(url)) : soldAs(url, resource)
   const isOpen = ({ subscription, end: { nowMs = Infinity, monotonicMs = Infinity } }: Held) =>
     subscription.remaining !== 0 && clock.now() < nowMs && clock.monotonic() < monotonicMs
+  /** Of keys that may open nothing, one is kept: each would be tried before a call pays. */
+  const isKept = (each: Held) => isOpen(each) && !each.isRefused && !each.terms?.isGuess
+  /** The oldest that is open, so that its calls are used first; else the newest. */
+  const current = (name: string) => {
+    const windows = held.get(name) ?? []
+    return windows.find(each => isOpen(each) && !each.isRefused) ?? windows.at(-1)
+  }
+  const change = (name: string, key: string, changed: (window: Held) => Held | undefined) => {
+    const windows = held.get(name) ?? []
+    const left = windows.flatMap(each => (each.subscription.key === key ? (changed(each) ?? []) : each))
+    if (left.length > 0) held.set(name, left)
+    else held.delete(name)
+  }
+  /** Another origin's key is another key, also where it is the same text. */
+  const nameOf = ({ origin }: URL, key: string) =>
+    [...held].find(([, windows]) =>
+      windows.some(({ subscription, asked }) => subscription.key === key && asked.startsWith(`${origin}/`)),
+    )?.[0] ?? ''
 
   return {
-    hold(url, { key, expiresAt, remaining }, lasting) {
-      if (typeof key !== 'string' || !KEY.test(key)) {
+    hold(url, { key, expiresAt, remaining }, terms) {
+      if (!isKey(key)) {
         throw new SdkError('A subscription key is printable ASCII without spaces', 'invalid_subscription')
       }
       const saidMs = expiresAt === undefined ? undefined : new Date(expiresAt).getTime()
       if (Number.isNaN(saidMs)) throw new SdkError('expiresAt is no point in time', 'invalid_subscription')
+      const asked = endpointOf(url)
+      const name = terms?.resource === undefined ? asked : soldAs(url, terms.resource)
+      soldAt.set(asked, name)
+      const others = terms ? (held.get(name) ?? []).filter(isKept) : []
+      const known = others.find(({ subscription }) => subscription.key === key)
+      if (known) return known.subscription
+      const left = leftOf(terms?.calls, 1, remaining)
       const subscription = {
-        url: endpointOf(url),
+        url: name.includes(' ') ? asked : name,
         key,
         ...(saidMs !== undefined && { expiresAt: saidMs }),
-        ...(remaining !== undefined && { remaining }),
+        ...(left !== undefined && { remaining: left }),
       }
-      held.set(subscription.url, { subscription, end: lasting ? endOf(lasting) : { nowMs: saidMs } })
+      const { lasting, isGuess } = terms ?? {}
+      const end = lasting ? endOf(lasting) : isGuess ? {} : { nowMs: saidMs }
+      held.set(name, [...others, { subscription, asked, terms, end, used: 1, isRefused: false }])
       return subscription
     },
-    of,
-    covers(url) {
-      const window = held.get(endpointOf(url))
-      return window !== undefined && isOpen(window)
+    of: (url, resource) => (held.get(nameAt(url, resource)) ?? []).map(({ subscription }) => subscription),
+    covers(url, resource) {
+      const name = nameAt(url, resource)
+      const window = current(name)
+      // Where the quote named another address than the one that was asked, other things may be sold here, too.
+      const isCertain = resource !== undefined || name === endpointOf(url)
+      return (
+        isCertain && window !== undefined && !window.terms?.isGuess && !window.isRefused && isOpen(window)
+      )
     },
-    keyFor({ url, headers }) {
-      const subscription = of(url)
+    keyFor({ url, headers }, resource) {
+      const subscription = current(nameAt(url, resource))?.subscription
       // With the caller's own key, the seller may still have the answer of an earlier call, so the key is sent.
       const opens = subscription?.remaining !== 0 || headers[IDEMPOTENCY_KEY_HEADER] !== undefined
       return opens ? subscription?.key : undefined
     },
-    answered(url, key, reply) {
-      const window = held.get(endpointOf(url))
-      // A newer key may have been bought while this one was on its way.
-      if (window?.subscription.key !== key) return undefined
-      const { subscription } = window
-      const said = remainingIn(reply.headers)
-      // The key of a used-up window is kept: a call that is still running may fail, and then its call is left again.
-      if (isQuote(reply) && said !== 0) {
-        if (window.end.nowMs !== undefined && isOpen(window)) return 'refused'
-        held.delete(subscription.url)
-        return undefined
-      }
-      if (said === undefined) return undefined
-      // A replay says what was left when its call was answered first.
-      const remaining = isReplay(reply) ? Math.min(said, subscription.remaining ?? said) : said
-      held.set(subscription.url, { ...window, subscription: { ...subscription, remaining } })
-      return undefined
+    sent(url, key) {
+      change(nameOf(url, key), key, window => ({ ...window, used: window.used + 1 }))
     },
-    drop: url => void held.delete(endpointOf(url)),
-    purchasing(url, purchase) {
+    answered(url, key, { reply, attempts, everLost }) {
+      const name = nameOf(url, key)
+      const window = held.get(name)?.find(({ subscription }) => subscription.key === key)
+      // A newer key may have been bought while this one was on its way.
+      if (!window) return {}
+      const resource = isQuote(reply) ? resourceIn(challengeOf(reply)) : undefined
+      const isElsewhere = resource !== undefined && name !== endpointOf(url) && name !== soldAs(url, resource)
+      const isUsed = everLost || (isSuccess(reply) && !isReplay(reply))
+      const used = window.used + (everLost ? attempts - 1 : 0) - (isUsed ? 0 : 1)
+      const said = remainingIn(reply.headers)
+      const left = isElsewhere || said === undefined ? undefined : leftOf(window.terms?.calls, used, said)
+      const wasLeft = window.subscription.remaining
+      // A replay says what was left when its call was answered first.
+      const remaining =
+        left === undefined ? wasLeft : isReplay(reply) ? Math.min(left, wasLeft ?? left) : left
+      const subscription = { ...window.subscription, ...(remaining !== undefined && { remaining }) }
+      // The key of a used-up window is kept: a call that is still running may fail, and then its call is left again.
+      const isAsked = isQuote(reply) && !isElsewhere && left !== 0
+      const isRefused = isAsked && window.end.nowMs !== undefined && isOpen({ ...window, subscription })
+      const isOver = isAsked && !isRefused
+      change(name, key, () =>
+        isOver
+          ? undefined
+          : {
+              ...window,
+              subscription,
+              used,
+              isRefused: isRefused || (window.isRefused && !isSuccess(reply)),
+            },
+      )
+      const fewer = isElsewhere ? undefined : fewerThanSold(window.terms?.calls, used, said)
+      return { ...(isRefused && { refused: subscription }), isElsewhere, fewer }
+    },
+    drop(url) {
       const endpoint = endpointOf(url)
-      const end = () => void purchases.delete(endpoint)
-      purchases.set(endpoint, purchase.then(end, end))
+      for (const [name, windows] of held) {
+        const others = windows.filter(({ asked }) => asked !== endpoint && name !== endpoint)
+        if (others.length > 0) held.set(name, others)
+        else held.delete(name)
+      }
+    },
+    known: () => new Set(all().map(({ subscription }) => subscription.key)),
+    purchasing(url, resource, purchase) {
+      const name = nameAt(url, resource)
+      const end = () => void purchases.delete(name)
+      purchases.set(name, purchase.then(end, end))
       return purchase
     },
-    purchaseOf: url => purchases.get(endpointOf(url)),
-    list: () => [...held.values()].filter(isOpen).map(({ subscription }) => subscription),
+    purchaseOf: (url, resource) => purchases.get(nameAt(url, resource)),
+    list: () =>
+      all()
+        .filter(isOpen)
+        .map(({ subscription }) => subscription),
   }
 }
 
@@ -185,8 +247,4 @@ export function withKey(request: HttpRequest, key: string, random: Random): Http
     [SUBSCRIPTION_HEADER]: key,
   }
   return { ...request, headers }
-}
-
-function endpointOf({ origin, pathname }: URL): string {
-  return origin + pathname
 }

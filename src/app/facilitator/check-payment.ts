@@ -26,9 +26,16 @@ export type Checked =
       readonly feeMicroAlgos: bigint
       /** For simulations, see {@link groupWithoutSponsor}. */
       readonly withoutSponsor: readonly SignedTransaction[] | undefined
-    })
-  /** `txId` is the payment's, where one can be read. */
-  | (Refused & { readonly txId: string | undefined })
+    } & Known)
+  | (Refused & Known & { readonly txId: string | undefined })
+
+/** What is known of a payment, whether it passes or not. */
+interface Known {
+  /** Why the group can land in no later round; `undefined` where it can. In a node's words, which decide nothing. */
+  readonly dead: string | undefined
+  /** Who has signed a payment that can still land: old ones are public, so that anybody can present them. */
+  readonly signer: string | undefined
+}
 
 /** Its code stands alone, without the prefix of the scheme. */
 export const INVALID_REQUIREMENTS = 'invalid_payment_requirements'
@@ -60,11 +67,34 @@ export function checkPayment(
     }
     if (checked.sponsored) checkSponsored(checked.sponsored.txn, checked.payment.txn, network)
     const feeMicroAlgos = checked.sponsored?.txn.fee ?? 0n
-    return { ...checked, ok: true, feeMicroAlgos, withoutSponsor: groupWithoutSponsor(checked) }
+    const expired = checked.group.find(({ txn }) => isExpired(txn, params))
+    const dead = expired && expiry(expired.txn, params)
+    return {
+      ...checked,
+      ok: true,
+      feeMicroAlgos,
+      withoutSponsor: groupWithoutSponsor(checked),
+      dead,
+      // `checkGroup` has checked a plain signature.
+      signer: dead === undefined && checked.payment.sig ? checked.payer : undefined,
+    }
   } catch (error) {
     const read = isRecord(payload) ? reader.read(payload) : undefined
-    return { ...refusalOf(error), txId: read?.txId }
+    const dead = read && isExpired(read, params) ? expiry(read, params) : undefined
+    const signer = read && dead === undefined && read.proven() ? read.payer : undefined
+    return { ...refusalOf(error), txId: read?.txId, dead, signer }
   }
+}
+
+type Rounds = Pick<Transaction, 'firstValid' | 'lastValid'>
+
+function isExpired({ lastValid }: Rounds, { lastRound }: SuggestedParams): boolean {
+  return lastValid <= lastRound
+}
+
+/** The node would say the same of a simulation, whenever it is asked. */
+function expiry({ firstValid, lastValid }: Rounds, { lastRound }: SuggestedParams): string {
+  return `txn dead: round ${lastRound} is past ${firstValid}--${lastValid}`
 }
 
 function checkRequirements(requirements: unknown, { payTo, network, amountMin }: FacilitatorSettings): void {

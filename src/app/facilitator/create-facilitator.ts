@@ -1,11 +1,14 @@
 /** A facilitator of one's own: answers the protocol over one node, and pays the fees with one key. */
+import { hash } from 'node:crypto'
 import { nodeClient } from '#platform'
 import { ALGOD_TOKEN_HEADER, type SuggestedParams } from '../../adapters/algorand/algod-api.js'
+import { encodedMember } from '../../adapters/algorand/facilitating/encoded-transactions.js'
 import { facilitatorNode } from '../../adapters/algorand/facilitating/facilitator-node.js'
 import { type Refused, sponsoredGroup } from '../../adapters/algorand/facilitating/group-checks.js'
 import { unavailable } from '../../adapters/algorand/node-response-reader.js'
 import { cachedParams } from '../../adapters/algorand/suggested-params.js'
-import { SdkError } from '../../domain/errors.js'
+import { memoryRateLimit } from '../../adapters/memory/rate-limit.js'
+import { SdkError, SvcError } from '../../domain/errors.js'
 import { networkIdsOf, otherThan } from '../../domain/network.js'
 import { isRecord, X402_VERSION } from '../../domain/x402.js'
 import { systemClock } from '../../ports/clock.js'
@@ -22,8 +25,11 @@ import { type Checked, checkPayment, INVALID_REQUIREMENTS } from './check-paymen
 import { type FacilitatorOptions, facilitatorSettings } from './facilitator-options.js'
 import { feeBudget } from './fee-budget.js'
 import { begun, paymentSettler, type Settlement, simulated } from './settle-payment.js'
+import { sharedQuestions } from './shared-questions.js'
 
 const PARAMS_MAX_AGE_MS = 3_000
+/** Verifications of one payer that fail. More of its payments are not looked at, so that they cost the node nothing. */
+const FAILURES_PER_MINUTE = 60
 
 /**
  * Makes a facilitator that settles payments to your addresses over your own node, and pays their fees. Does not wait for the
@@ -45,6 +51,8 @@ export function createFacilitator(options: FacilitatorOptions): ProtocolFacilita
   const budget = feeBudget(feePerDayMax, clock)
   const settler = paymentSettler({ node, budget, clock, logger })
   const suggested = cachedParams(node, PARAMS_MAX_AGE_MS, () => clock.monotonic())
+  const askedSimulation = sharedQuestions<string | undefined>()
+  const failures = memoryRateLimit({ clock })
   const running = new Set<Promise<unknown>>()
   let nodeIs: FacilitatorCondition['node'] = 'unasked'
   let closing: Promise<void> | undefined
@@ -73,16 +81,37 @@ export function createFacilitator(options: FacilitatorOptions): ProtocolFacilita
 
   async function verify(payload: unknown, requirements: unknown): Promise<VerifyAnswer> {
     const checked = checkPayment(payload, requirements, settings, await params())
-    const { txId } = checked
+    const { txId, signer } = checked
+    if (signer !== undefined) await admit([signer, txId!])
     const isCovered = checked.ok && budget.covers(checked.feeMicroAlgos)
-    const simulation = isCovered ? begun(simulated(node, settlementOf(checked))) : undefined
+    const simulation = isCovered ? begun(simulationOf(checked)) : undefined
     // Before every refusal: none is true of a payment that was submitted.
-    if (txId !== undefined && (await settler.isSubmitted(txId)))
+    if (txId !== undefined && (await settler.isSubmitted(txId, checked.dead !== undefined)))
       return invalid(SIMULATION_FAILED, `transaction already submitted: ${txId}`)
+    const words = checked.ok ? await simulation : checked.message
+    if (words !== undefined && signer !== undefined) await count(signer, txId!)
     if (!checked.ok) return invalid(codeOf(checked), checked.message)
     if (!simulation) return invalid(BUDGET_EXHAUSTED, USED_UP)
-    const words = await simulation
     return words === undefined ? { isValid: true, payer: checked.payer } : invalid(SIMULATION_FAILED, words)
+  }
+
+  function simulationOf(checked: Extract<Checked, { ok: true }>): Promise<string | undefined> {
+    if (checked.dead !== undefined) return Promise.resolve(checked.dead)
+    const name = hash('sha256', Buffer.concat(checked.group.map(encodedMember)), 'base64url')
+    return askedSimulation(name, () => simulated(node, settlementOf(checked)))
+  }
+
+  /** A payment counts once against who signed it, and then by itself: whoever else has it can present it, too. */
+  async function count(signer: string, txId: string): Promise<void> {
+    const { admitted: isFirst } = await failures.take(`first ${txId}`, 1)
+    await failures.take(isFirst ? signer : txId, FAILURES_PER_MINUTE)
+  }
+
+  /** @throws SvcError `rate_limited` before the node is asked */
+  async function admit(names: readonly string[]): Promise<void> {
+    const verdicts = await Promise.all(names.map(name => failures.peek(name, FAILURES_PER_MINUTE)))
+    if (verdicts.every(({ admitted }) => admitted)) return
+    throw new SvcError('Too many payments of this payer failed. Wait a minute.', 'rate_limited', 429)
   }
 
   async function settle(payload: unknown, requirements: unknown, asker?: Asker): Promise<SettleAnswer> {

@@ -8,7 +8,7 @@ import { facilitatorMetrics } from '../../adapters/metrics/facilitator-metrics.j
 import { systemClock } from '../../ports/clock.js'
 import { type Logger, silentLogger } from '../../ports/logger.js'
 import type { ProtocolFacilitator } from '../../ports/protocol-facilitator.js'
-import { hostNames, invalid, positive } from '../server/option-checks.js'
+import { hostNames, invalid, positive, secretToken } from '../server/option-checks.js'
 
 /** The options of {@link facilitatorApp}. */
 export interface FacilitatorAppOptions {
@@ -20,6 +20,13 @@ export interface FacilitatorAppOptions {
    * @default 600
    */
   readonly perMinute?: number
+  /**
+   * By which your servers are known: 16 or more visible ASCII characters, which `serve` sends where `facilitatorUrl` is
+   * `{ url, token }`. Servers that send it are not limited by their address.
+   *
+   * @default none: every server counts as a stranger
+   */
+  readonly token?: string | undefined
   /** How many proxies in front are trusted to report the caller's address. @default 0 */
   readonly trustProxy?: number
   /** Public host names under which `/health` and `/metrics` answer. Addresses and inner names always do. @default none */
@@ -42,7 +49,7 @@ const PER_MINUTE = 600
  * @throws SvcError `invalid_options`
  */
 export function facilitatorApp(facilitator: ProtocolFacilitator, options: FacilitatorAppOptions = {}): Koa {
-  const { perMinute = PER_MINUTE, trustProxy = 0, operationsHosts, logger } = options
+  const { perMinute = PER_MINUTE, token, trustProxy = 0, operationsHosts, logger } = options
   if (!Number.isInteger(trustProxy) || trustProxy < 0)
     throw invalid('trustProxy is how many proxies are in front')
   return facilitatorRestApp({
@@ -51,6 +58,7 @@ export function facilitatorApp(facilitator: ProtocolFacilitator, options: Facili
     metrics: facilitatorMetrics(facilitator.condition),
     rateLimit: memoryRateLimit(),
     perMinute: positive('perMinute', perMinute),
+    token: token === undefined ? undefined : secretToken('token', token),
     trustProxyHops: trustProxy,
     operationsHosts: hostNames('operationsHosts', operationsHosts),
     logger: logger === undefined ? silentLogger : quietLogger(logger),

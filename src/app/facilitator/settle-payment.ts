@@ -17,6 +17,7 @@ import {
   USED_UP,
 } from './answers.js'
 import type { FeeBudget } from './fee-budget.js'
+import { sharedQuestions } from './shared-questions.js'
 
 export type Settled =
   | { readonly outcome: 'settled' }
@@ -39,6 +40,8 @@ export interface Settlement {
   readonly withoutSponsor: readonly SignedTransaction[] | undefined
   /** Signs for the sponsor. */
   readonly group: () => readonly SignedTransaction[]
+  /** Why it can land in no later round. */
+  readonly dead: string | undefined
 }
 
 export interface SettlingDeps {
@@ -54,6 +57,7 @@ export interface SettlingDeps {
  */
 const SETTLE_MS = 12_000
 const SENT_MAX = 100_000
+const GONE_MAX = 10_000
 
 export function paymentSettler({ node, budget, clock, logger }: SettlingDeps) {
   /** Who asked for the settlements that are under way. */
@@ -69,8 +73,13 @@ export function paymentSettler({ node, budget, clock, logger }: SettlingDeps) {
   const fateOf = async (txId: string): Promise<Fate> =>
     sent.get(txId)?.settled ? { is: 'landed' } : node.fateOf(txId)
 
+  const askedFate = sharedQuestions<Fate>()
+  /** Expired payments that the node does not know: they stay so. */
+  const gone = new LRUCache<string, true>({ max: GONE_MAX })
+
   async function attempt(settlement: Settlement, asker: Asker | undefined): Promise<Settled> {
-    const { txId, feeMicroAlgos, group } = settlement
+    const { txId, feeMicroAlgos, group, dead } = settlement
+    if (dead !== undefined) return no(settlement, asker, SIMULATION_FAILED, dead)
     const untilMs = clock.monotonic() + SETTLE_MS
     const simulation = begun(simulated(node, settlement))
     const before = submitted(await fateOf(txId))
@@ -126,9 +135,19 @@ export function paymentSettler({ node, budget, clock, logger }: SettlingDeps) {
   }
 
   return {
-    /** Whether it has landed or may land. @throws SvcError `node_unavailable` */
-    async isSubmitted(txId: string): Promise<boolean> {
-      return underWay.has(txId) || submitted(await fateOf(txId)) !== undefined
+    /**
+     * Whether it has landed or may land.
+     *
+     * @param isDead it can land in no later round
+     * @throws SvcError `node_unavailable`
+     */
+    async isSubmitted(txId: string, isDead: boolean): Promise<boolean> {
+      if (underWay.has(txId)) return true
+      if (isDead && gone.has(txId)) return false
+      const fate = await askedFate(txId, () => fateOf(txId))
+      const isSubmitted = submitted(fate) !== undefined
+      if (isDead && !isSubmitted) gone.set(txId, true)
+      return isSubmitted
     },
     /** @throws SvcError `node_unavailable`: nothing was submitted by this call */
     async settle(settlement: Settlement, asker?: Asker): Promise<Settled> {

@@ -13,6 +13,11 @@ export function widened({ fromMs, toMs }: Period): Period {
   return { fromMs: fromMs - SLACK_MS, toMs: toMs + SLACK_MS }
 }
 
+/** When what landed by this time is known to have landed, by a clock that differs. */
+export function landedBy(ms: number): number {
+  return ms + SLACK_MS
+}
+
 /** The shortest period that includes both. */
 export function spanning(a: Period, b: Period): Period {
   return { fromMs: Math.min(a.fromMs, b.fromMs), toMs: Math.max(a.toMs, b.toMs) }

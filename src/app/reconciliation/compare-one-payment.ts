@@ -1,6 +1,6 @@
 /** Compares the runs of one payment with the transfer that landed. */
 import { reportsCharge } from '../../domain/income-bookings.js'
-import { type ChargeFinal, OUTCOMES } from '../../domain/machines/charge.machine.js'
+import { OUTCOMES } from '../../domain/machines/charge.machine.js'
 import { formatUsd } from '../../domain/money.js'
 import type { EndedCall } from '../../ports/call-observer.js'
 import type { Transfer } from '../../ports/incoming-transfers.js'
@@ -8,15 +8,6 @@ import type { JournalHeader } from '../../ports/journal-header.js'
 import { isNear } from './audited-period.js'
 import { type Difference, differenceOf } from './findings.js'
 import { paymentOf } from './payment-fingerprints.js'
-
-/** Runs that charged nothing, and name their payment as taken: they do not say that it was not charged. */
-const NAMES_AS_TAKEN: ReadonlySet<string> = new Set<ChargeFinal>([
-  'paymentSpent',
-  'paymentInUse',
-  'inProgress',
-  'keyReused',
-  'superseded',
-])
 
 /**
  * Checks the runs that report one charge. Two runs that settled it are two answers for one payment. The same run twice is a
@@ -69,7 +60,7 @@ export function misdated(run: EndedCall, { landedMs }: Transfer): Difference | u
 }
 
 /**
- * The finding for a transfer that no run books. Of several runs that name it the last one counts: a caller may present a
+ * The finding for a transfer that no run books. Of several runs that speak of it the last one counts: a caller may present a
  * payment again after a call that did not charge it.
  */
 export function unbooked(transfer: Transfer, runs: readonly EndedCall[]): Difference | undefined {
@@ -79,14 +70,15 @@ export function unbooked(transfer: Transfer, runs: readonly EndedCall[]): Differ
     differenceOf(run, 'unbooked_transaction', `${amount} landed, and was ${what}`)
   const replay = runs.find(({ final }) => final === 'replayed')
   if (replay) return unbookedBy(replay, 'replayed only')
-  const told = runs
-    .filter(run => run.charged === 'maybe' || speaksOf(run))
+  const answerable = runs.filter(run => mayHaveCharged(run, transfer))
+  const told = answerable
+    .filter(({ charged, final, code }) => charged === 'maybe' || !namesAsTaken(final, code))
     .sort((a, b) => a.startedMs + a.ms - b.startedMs - b.ms)
     .at(-1)
   if (told?.charged === 'maybe') return differenceOf(told, 'settled_in_doubt', `${amount} landed`)
   if (told)
     return differenceOf(told, 'told_not_charged', `${amount} landed, and the caller was told ${told.code}`)
-  const yielded = runs.find(({ path }) => path.includes('settling.elsewhere'))
+  const yielded = answerable.find(({ path }) => path.includes('settling.elsewhere'))
   if (yielded)
     return differenceOf(
       yielded,
@@ -101,13 +93,25 @@ export function unbooked(transfer: Transfer, runs: readonly EndedCall[]): Differ
 }
 
 /**
- * Whether a run without a charge states what became of the payment. A run that was refused before it held the payment states
- * only what became of its own request: another call may be settling the payment, and the run of that call counts.
+ * Whether the run may have caused this transfer: it got as far as recording, and the transfer landed after it began. Anybody can
+ * present a transfer that landed for something else, and is turned away before that. `undecided` is an end of a call that found the
+ * record of an earlier call of ours, which got so far; when that one began is not known.
  */
-function speaksOf({ final, code, path }: EndedCall): boolean {
-  // A call that was taken over keeps the path that it walked; its caller got `superseded`.
-  const isTaken = NAMES_AS_TAKEN.has(final) || code === OUTCOMES.superseded.code
-  return !isTaken && (path.includes('opening.opened') || path.includes('recovering.absent'))
+function mayHaveCharged({ final, path, startedMs }: EndedCall, { landedMs }: Transfer): boolean {
+  if (final === 'undecided') return true
+  return path.some(isRecording) && landedMs >= startedMs - CLOCKS_DIFFER_MS
+}
+
+function isRecording(step: string): boolean {
+  return String(step).startsWith('recording.')
+}
+
+/** A block has the time of its proposer in whole seconds, and a run that of its own process. */
+const CLOCKS_DIFFER_MS = 60_000
+
+/** A call that was taken over keeps the path that it walked, and its caller got `superseded`. */
+function namesAsTaken(final: string, code: string): boolean {
+  return final === 'paymentSpent' || code === OUTCOMES.superseded.code
 }
 
 function moment(ms: number): string {

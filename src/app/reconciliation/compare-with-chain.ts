@@ -14,6 +14,8 @@ export interface ComparisonOptions {
   readonly journal: () => AsyncIterable<JournalPiece>
   readonly transfers: (header: JournalHeader) => IncomingTransfers
   readonly confirmedRound?: (header: JournalHeader, txId: string) => Promise<bigint | undefined>
+  /** Called with each transaction that the chain lists. */
+  readonly onLanded: (txId: string) => void
   readonly header: JournalHeader
   /** Has the runs that report a charge already. */
   readonly prints: Fingerprints
@@ -35,7 +37,10 @@ export async function compareWithChain(
   const transfers = options.transfers(header)
   try {
     for await (const page of transfers.to(header.payTo, header.asset, listed)) {
-      for (const transfer of page) prints.add('chain', landedPaymentOf(transfer))
+      for (const transfer of page) {
+        prints.add('chain', landedPaymentOf(transfer))
+        options.onLanded(transfer.txId)
+      }
     }
     const unequal = prints.unequal(PAYMENTS_MAX)
     if (unequal.buckets === 0) return { differences: [], more: false }

@@ -8,6 +8,7 @@ export interface DayOfEndpoint {
   readonly calls: number
   /** The number of booked payments. */
   readonly charged: number
+  /** The calls in doubt whose payments may still land. */
   readonly inDoubt: number
   readonly takenBaseUnits: bigint
 }
@@ -15,6 +16,10 @@ export interface DayOfEndpoint {
 export interface Summary {
   /** @param isBooking Whether the run books its payment. */
   add(run: EndedCall, isBooking: boolean): void
+  /** So many calls that charged nothing. */
+  count(calls: number, of: Pick<EndedCall, 'startedMs' | 'endpoint'>): void
+  /** The payment of this run, which was added, is not decided. */
+  doubt(run: EndedCall): void
   /** By day, then by endpoint. */
   days(): readonly DayOfEndpoint[]
 }
@@ -25,18 +30,26 @@ const DAY_MS = 86_400_000
 
 export function createSummary(): Summary {
   const days = new Map<number, Map<string, Mutable<DayOfEndpoint>>>()
+  function rowOf({ startedMs, endpoint }: Pick<EndedCall, 'startedMs' | 'endpoint'>): Mutable<DayOfEndpoint> {
+    const day = Math.floor(startedMs / DAY_MS)
+    const endpoints = days.get(day) ?? new Map<string, Mutable<DayOfEndpoint>>()
+    const row = endpoints.get(endpoint) ?? emptyRow(day, endpoint)
+    days.set(day, endpoints.set(endpoint, row))
+    return row
+  }
+
   return {
-    add({ startedMs, endpoint, charged, amount }, isBooking) {
-      const day = Math.floor(startedMs / DAY_MS)
-      const endpoints = days.get(day) ?? new Map<string, Mutable<DayOfEndpoint>>()
-      const row = endpoints.get(endpoint) ?? emptyRow(day, endpoint)
-      days.set(day, endpoints.set(endpoint, row))
+    add(run, isBooking) {
+      const row = rowOf(run)
       row.calls++
-      if (charged === 'maybe') row.inDoubt++
       if (!isBooking) return
       row.charged++
-      row.takenBaseUnits += BigInt(amount ?? 0)
+      row.takenBaseUnits += BigInt(run.amount ?? 0)
     },
+    count(calls, of) {
+      rowOf(of).calls += calls
+    },
+    doubt: run => void rowOf(run).inDoubt++,
     days: () =>
       [...days.values()]
         .flatMap(endpoints => [...endpoints.values()])

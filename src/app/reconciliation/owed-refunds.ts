@@ -3,6 +3,8 @@
  * chain. A later payment from `payTo` to the payer whose note names the transaction sends it back. One of the same amount without
  * such a note may be a refund or a purchase: it counts where the seller says so.
  */
+import type { JournalRun } from '../../adapters/journal/journal-lines.js'
+import { reportsCharge } from '../../domain/income-bookings.js'
 import { OUTCOMES } from '../../domain/machines/charge.machine.js'
 import type { EndedCall } from '../../ports/call-observer.js'
 import { type Clock, systemClock } from '../../ports/clock.js'
@@ -23,7 +25,13 @@ export const OWED_REASONS = {
   answer_not_kept:
     'the payment landed after its call had ended without an answer, and the caller, who asked again, was told that it was not kept',
   stream_broken: 'the stream broke: the caller paid for all of it, and did not get all of it',
+  stream_left: 'the caller broke the stream off: it went, or stopped reading',
+  window_sold:
+    'the first answer broke or was not kept, and the caller has the key of the window that the payment bought',
 } as const
+
+/** Of these payments the seller may keep what it thinks right: something was delivered, or can still be had. */
+const MAY_BE_KEPT: ReadonlySet<OwedReason> = new Set(['stream_left', 'window_sold'])
 
 export type OwedReason = keyof typeof OWED_REASONS
 
@@ -36,6 +44,8 @@ export interface OwedRefund {
   readonly landedMs: number
   readonly endpoint?: string
   readonly run?: string
+  /** When the window ends that the payment bought. */
+  readonly windowEndsMs?: number
   /** The payment that sent it back; absent where it is still owed. */
   readonly sentBackBy?: string
   /** A payment that may have sent it back: its note names no transaction. */
@@ -46,6 +56,8 @@ export interface OwedReport {
   readonly books: ReconciliationReport
   /** Oldest first. */
   readonly refunds: readonly OwedRefund[]
+  /** Not owed as a whole: streams that their callers broke off, and windows whose first answer broke. Oldest first. */
+  readonly mayBeKept: readonly OwedRefund[]
   /** Transfers that no run tells of. Some may be owed, too. */
   readonly unexplained: number
 }
@@ -55,6 +67,7 @@ interface Suspect {
   readonly txId: string
   readonly endpoint?: string
   readonly run?: string
+  readonly windowEndsMs?: number
 }
 
 export interface OwedOptions extends ReconciliationOptions {
@@ -66,12 +79,19 @@ export interface OwedOptions extends ReconciliationOptions {
 /** @throws SvcError `empty_journal`, `mixed_journal`, and the errors of the chain's adapters. */
 export async function owedRefunds(options: OwedOptions): Promise<OwedReport> {
   const unanswered = new Map<string, Suspect>()
+  const suspect = (run: EndedCall, reason: OwedReason) => {
+    const { id, txId, endpoint, windowEndsMs } = run
+    if (txId !== undefined && reportsCharge(run))
+      unanswered.set(txId, { reason, txId, endpoint, run: id, windowEndsMs })
+  }
   const books = await reconcileJournal({
     ...options,
-    onBooked({ id, txId, endpoint, final, streamBroken }) {
-      if (txId === undefined || (!streamBroken && final !== 'answerNotKept')) return
-      const reason = streamBroken ? 'stream_broken' : 'answer_not_kept'
-      unanswered.set(txId, { reason, txId, endpoint, run: id })
+    onBooked(run) {
+      if (run.final === 'answerNotKept') suspect(run, run.windowEndsMs ? 'window_sold' : 'answer_not_kept')
+    },
+    onBroken(run) {
+      const reason = run.brokenBy === 'caller' ? 'stream_left' : 'stream_broken'
+      suspect(run, run.windowEndsMs ? 'window_sold' : reason)
     },
   })
   if (unanswered.size > 0) await leaveOutAnswered(unanswered, options)
@@ -84,11 +104,14 @@ export async function owedRefunds(options: OwedOptions): Promise<OwedReport> {
   const transfers = options.transfers(books.header)
   try {
     const landed = await landedOf(suspects, transfers, books.header)
-    const refunds = await markedSentBack(landed, transfers, books.header, options)
+    const all = await markedSentBack(landed, transfers, books.header, options)
+    const [mayBeKept, refunds] = [true, false].map(is =>
+      all.filter(({ reason }) => MAY_BE_KEPT.has(reason) === is),
+    ) as [OwedRefund[], OwedRefund[]]
     const unexplained = books.differences.filter(
       ({ finding }) => finding === 'unexplained_transaction',
     ).length
-    return { books, refunds, unexplained }
+    return { books, refunds, mayBeKept, unexplained }
   } finally {
     await transfers.close()
   }
@@ -103,14 +126,17 @@ async function leaveOutAnswered(
   unanswered: Map<string, Suspect>,
   { journal }: Pick<ReconciliationOptions, 'journal'>,
 ): Promise<void> {
-  for await (const { runs } of journal()) {
+  for await (const { runs, streams } of journal()) {
     for (const run of runs) if (run.txId !== undefined && isAnswer(run)) unanswered.delete(run.txId)
+    for (const { txId, brokenBy } of streams)
+      if (txId !== undefined && brokenBy === undefined) unanswered.delete(txId)
   }
 }
 
 /** A call that was taken over keeps its final state, and its caller got another code. */
-function isAnswer({ final, code, streamBroken }: EndedCall): boolean {
-  return (final === 'settled' || final === 'replayed') && code === OUTCOMES[final].code && !streamBroken
+function isAnswer({ final, code, streamBroken, streaming }: JournalRun): boolean {
+  const isWhole = !streamBroken && !streaming
+  return (final === 'settled' || final === 'replayed') && code === OUTCOMES[final].code && isWhole
 }
 
 /** Only what the chain has is owed: a run may name a payment that never landed, or that paid somebody else. */

@@ -3,20 +3,23 @@
  * second time only where they differ. Of a journal and a chain of any length it keeps 16 to 32 bytes for each payment.
  */
 
+import type { EndedStream, JournalRun } from '../../adapters/journal/journal-lines.js'
 import type { JournalPiece } from '../../adapters/journal/journal-reader.js'
 import type { LineFlaw } from '../../adapters/journal/line-order-check.js'
+import { STREAM_TIMEOUT_MAX_MS } from '../../domain/endpoint-limits.js'
 import { SvcError } from '../../domain/errors.js'
 import { reportsCharge } from '../../domain/income-bookings.js'
 import type { EndedCall } from '../../ports/call-observer.js'
 import { systemClock } from '../../ports/clock.js'
 import type { IncomingTransfers, Period } from '../../ports/incoming-transfers.js'
 import type { JournalHeader } from '../../ports/journal-header.js'
-import { spanning, widened, within } from './audited-period.js'
+import { landedBy, spanning, widened, within } from './audited-period.js'
 import { createBooked } from './booked-payments.js'
 import { compareWithChain } from './compare-with-chain.js'
 import { bySeverity, type Difference, differenceOf } from './findings.js'
 import { createSummary, type DayOfEndpoint } from './income-by-day.js'
 import { legalPaths } from './legal-paths.js'
+import { decidedByMs, openDoubts } from './open-doubts.js'
 import { fingerprints, paymentOf } from './payment-fingerprints.js'
 
 export interface ReconciliationOptions {
@@ -30,15 +33,26 @@ export interface ReconciliationOptions {
   readonly nowMs?: () => number
   /** Called with each run of the period that books a payment, in the journals' order. */
   readonly onBooked?: (run: EndedCall) => void
+  /** Called with each run of the period whose stream broke, after it may have been booked. */
+  readonly onBroken?: (run: EndedCall) => void
 }
 
 export interface ReconciliationReport {
   readonly header: JournalHeader
   readonly period: Period
+  /** The calls with a line of their own: they charged or may have charged. */
   readonly runs: number
+  /** The other calls. */
+  readonly counted: number
+  /** When the first journal was begun; absent where none says so. */
+  readonly openedMs?: number
+  /** Older lines are not there: the journal covers the time since `beforeMs` alone. */
+  readonly missing?: MissingLines
   /** The number of distinct paths of the runs. */
   readonly paths: number
   readonly days: readonly DayOfEndpoint[]
+  /** When the last payment in doubt is decided; absent where the chain has decided all. */
+  readonly decidedByMs?: number
   /** The worst first. */
   readonly differences: readonly Difference[]
   /** There are more differences than the list can have. Correct these and audit again. */
@@ -47,8 +61,17 @@ export interface ReconciliationReport {
   readonly unreadable: number
 }
 
+export interface MissingLines {
+  readonly lines: number
+  readonly beforeMs: number
+  /** The period that was asked for begins earlier. */
+  readonly isInPeriod: boolean
+}
+
 /** Calls may still be at work: their transactions land before their runs are written. */
-const AT_WORK_MS = 60_000
+export const AT_WORK_MS = 60_000
+/** The endpoint of calls that were counted without their endpoint. */
+const OTHERS = '(others)'
 /** The most errors of the journal itself that are listed. */
 const OBJECTIONS_MAX = 100
 
@@ -61,12 +84,19 @@ export async function reconcileJournal(options: ReconciliationOptions): Promise<
   const paths = legalPaths()
   const summary = createSummary()
   const booked = createBooked()
+  const doubts = openDoubts(nowMs())
+  const streams = streamsOf(options, nowMs())
   const endpoints = new Set<string>()
   const objections: Difference[] = []
   const seen = { fromMs: Number.POSITIVE_INFINITY, toMs: Number.NEGATIVE_INFINITY }
   let header: JournalHeader | undefined
   let openedMs = Number.POSITIVE_INFINITY
-  let [runs, lost, unreadable] = [0, 0, 0]
+  let [runs, counted, lost, unreadable, missingLines] = [0, 0, 0, 0, 0]
+  let keptMs = Number.NEGATIVE_INFINITY
+  const saw = (ms: number) => {
+    seen.fromMs = Math.min(seen.fromMs, ms)
+    seen.toMs = Math.max(seen.toMs, ms)
+  }
   const object = (difference: Difference | undefined) => {
     if (difference && objections.length < OBJECTIONS_MAX) objections.push(difference)
   }
@@ -79,6 +109,10 @@ export async function reconcileJournal(options: ReconciliationOptions): Promise<
     }
     lost += piece.lost
     unreadable += piece.unreadable
+    if (piece.missing) {
+      missingLines += piece.missing.lines
+      keptMs = Math.max(keptMs, piece.missing.beforeMs)
+    }
     for (const flaw of piece.flaws) if (within(flaw.atMs, named) || flaw.atMs === 0) object(flawed(flaw))
     for (const run of piece.runs) {
       // Runs outside the period count here too: of two runs that report a payment, the first books it.
@@ -88,18 +122,29 @@ export async function reconcileJournal(options: ReconciliationOptions): Promise<
       if (!within(run.startedMs, named)) continue
       runs++
       summary.add(run, isBooking)
-      seen.fromMs = Math.min(seen.fromMs, run.startedMs + run.ms)
-      seen.toMs = Math.max(seen.toMs, run.startedMs + run.ms)
+      doubts.add(run)
+      saw(run.startedMs + run.ms)
       const objection = paths.objection(run)
       if (objection !== undefined) object(differenceOf(run, 'illegal_path', objection))
       if (endpoints.size > 0 && !endpoints.has(run.endpoint))
         object(differenceOf(run, 'unknown_endpoint', `the agent sells no ${run.endpoint}`))
       if (isBooking) options.onBooked?.(run)
+      streams.add(run)
     }
+    for (const { counted: kinds, fromMs: startedMs } of piece.counts) {
+      if (!within(startedMs, named)) continue
+      saw(startedMs)
+      for (const { endpoint = OTHERS, calls } of kinds) {
+        counted += calls
+        summary.count(calls, { endpoint, startedMs })
+      }
+    }
+    for (const ended of piece.streams) streams.end(ended)
   }
+  streams.close()
   if (header === undefined)
     throw new SvcError('The journal does not say whose it is: its first line is missing', 'empty_journal')
-  if (runs === 0) throw new SvcError('The journal has no run in this period', 'empty_journal')
+  if (runs + counted === 0) throw new SvcError('The journal has no run in this period', 'empty_journal')
 
   const period = {
     fromMs: Number.isFinite(fromMs) ? fromMs : Math.min(openedMs, seen.fromMs),
@@ -107,22 +152,63 @@ export async function reconcileJournal(options: ReconciliationOptions): Promise<
   }
   const { differences, more } = await compareWithChain({
     ...options,
+    onLanded: doubts.landed,
     header,
     prints,
     runsIn: named,
-    transfersIn: period,
+    // The run of a payment that landed when the first line was written may be in a line before it.
+    transfersIn: { ...period, fromMs: Math.max(period.fromMs, landedBy(keptMs)) },
     listed: widened(spanning(period, seen)),
   })
+  const undecided = doubts.list()
+  for (const run of undecided) summary.doubt(run)
+  const { fromMs: beganMs, toMs: endedMs } = spanning(period, seen)
   return {
     header,
-    period: spanning(period, seen),
+    period: { fromMs: Math.max(beganMs, keptMs), toMs: endedMs },
+    ...(Number.isFinite(openedMs) && { openedMs }),
+    ...(missingLines > 0 && {
+      missing: {
+        lines: missingLines,
+        beforeMs: keptMs,
+        isInPeriod: Number.isFinite(fromMs) && fromMs < keptMs,
+      },
+    }),
     runs,
+    counted,
     paths: paths.distinct,
     days: summary.days(),
+    ...(undecided.length > 0 && { decidedByMs: Math.max(...undecided.map(decidedByMs)) }),
     differences: eachOnce([...objections, ...differences]).sort(bySeverity),
     more: more || objections.length === OBJECTIONS_MAX,
     lost,
     unreadable,
+  }
+}
+
+/** As long as any stream may take, and some time for its end to be written. */
+const STREAM_MAX_MS = STREAM_TIMEOUT_MAX_MS + AT_WORK_MS
+
+/** Joins runs whose streams were leaving when they were written with the ends of these streams. */
+function streamsOf({ onBroken }: Pick<ReconciliationOptions, 'onBroken'>, nowMs: number) {
+  const leaving = new Map<string, EndedCall>()
+  const broken = (run: EndedCall, brokenBy: EndedCall['brokenBy']) =>
+    onBroken?.({ ...run, streamBroken: true, brokenBy })
+  return {
+    add(run: JournalRun): void {
+      if (run.streaming) leaving.set(run.id, run)
+      else if (run.streamBroken) onBroken?.(run)
+    },
+    end({ stream, brokenBy }: EndedStream): void {
+      const run = leaving.get(stream)
+      leaving.delete(stream)
+      if (run && brokenBy) broken(run, brokenBy)
+    },
+    /** A stream that has no end after so long broke with its process. */
+    close(): void {
+      for (const run of leaving.values())
+        if (run.startedMs + run.ms + STREAM_MAX_MS < nowMs) broken(run, 'seller')
+    },
   }
 }
 

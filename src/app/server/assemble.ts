@@ -13,8 +13,10 @@ import { memorySubscriptions } from '../../adapters/memory/subscriptions.js'
 import { memoryTasks } from '../../adapters/memory/task-store.js'
 import type { ChargeDeps } from '../charge/charge-deps.js'
 import { leasesIn } from '../charge/leases.js'
+import { ownerOf } from '../charge/owners.js'
 import { paymentsInDoubt } from '../charge/payments-in-doubt.js'
 import { pendingCloses, pendingWindowMoves } from '../charge/pending-moves.js'
+import { tellObservers } from '../charge/tell-observers.js'
 import { createCharge } from '../charge/walk-charge-machine.js'
 import { tasksOver } from '../tasks/tasks-over-store.js'
 import { documentsOf } from './agent-documents.js'
@@ -26,6 +28,7 @@ import { healthOf, readinessOf } from './health.js'
 import { journalAndAuditPageOf } from './journal-and-audit-page.js'
 import { nodeStatusLog } from './log-node-status.js'
 import type { PlatformServices } from './platform-services.js'
+import { quotedSponsors } from './quoted-sponsors.js'
 import type { Settings } from './settings-from-options.js'
 import { boundedSubscriptions, checkMoves, sweeping } from './subscription-store-upkeep.js'
 import { transportsOf } from './transports.js'
@@ -40,8 +43,12 @@ export function assemble(settings: Settings, drain: Drain, around: PlatformServi
   const auditing = journalAndAuditPageOf(settings)
   const { journal } = auditing
   const observers = observersOf(settings, { inFlight: drain.count, journal })
+  const callObservers = [...observers.callObservers, ...auditing.callObservers]
+  const onDecided = (txId: string, landed: boolean) =>
+    tellObservers(callObservers, logger, observer => observer.decided?.(txId, landed))
   const bodies = new BodyBudget(settings.unpaidBodyBytesMax)
-  const endpoints = endpointEntries(settings)
+  const owner = ownerOf(network, agent.payTo, agent.handle)
+  const endpoints = endpointEntries(settings, owner)
   const facilitators = facilitatorsOf(settings, around)
   const remotes = nodesOf(settings, around)
   const store = stores.charges ?? memoryChargeStore({ clock, max: settings.answersMax })
@@ -59,16 +66,24 @@ export function assemble(settings: Settings, drain: Drain, around: PlatformServi
   const deps: ChargeDeps = {
     network,
     payTo: agent.payTo,
-    recordOwner: network.key === 'mainnet' ? agent.payTo : `${network.caip2} ${agent.payTo}`,
+    owner,
     endpoints,
-    facilitator: facilitatorList(facilitators, { clock }),
+    facilitator: facilitatorList(facilitators, {
+      clock,
+      quoted: quotedSponsors({
+        owner: owner.seller,
+        subscriptions,
+        clock,
+        quoteLifeMs: settings.quoteTimeoutSeconds * 1_000,
+      }),
+    }),
     chain,
     store,
     subscriptions,
     rateLimit: stores.rateLimit ?? memoryRateLimit({ clock }),
     credit: stores.credit ?? memoryCredit({ clock }),
     leases,
-    inDoubt: paymentsInDoubt({ chain, store, logger, clock }),
+    inDoubt: paymentsInDoubt({ chain, store, logger, clock, onDecided }),
     pendingCloses: pendingCloses(store, leases, logger, clock),
     pendingWindowMoves: pendingWindowMoves(subscriptions, logger, clock),
     reader: around.paymentReader,
@@ -84,7 +99,7 @@ export function assemble(settings: Settings, drain: Drain, around: PlatformServi
     deps.reader().catch(err => logger.error({ err }, 'no payment can be read'))
   })
   const stopSweeping = sweeping(deps.subscriptions, clock, logger)
-  const charge = createCharge(deps, [...observers.callObservers, ...auditing.callObservers], drain.inFlight)
+  const charge = createCharge(deps, callObservers, drain.inFlight)
   const facilitatorUrl = facilitators[0].url
   const documents = documentsOf({ agent, basePath, facilitatorUrl, signer: settings.signer, logger, clock })
   const mount = {

@@ -1,4 +1,7 @@
 /** The rules of the charge and of tasks, from the options that a seller gave. */
+import { shown } from '../../domain/errors.js'
+import { readPeriodMs } from '../../domain/subscription-period.js'
+import { isWebUrl } from '../../domain/web-url.js'
 import type { CreditTerms } from '../../ports/handler-credit.js'
 import { DEFAULT_TIMEOUTS, type Rate, type Rules, type Timeouts } from '../charge/charge-deps.js'
 import type { TaskTerms } from '../tasks/tasks-over-store.js'
@@ -7,6 +10,9 @@ import type { ServerOptions } from './server-options.js'
 
 const RETENTION_DEFAULT_MS = 600_000
 const ANSWER_BYTES_DEFAULT_MAX = 1_048_576
+const KEEP_ANSWERS_DEFAULT = '2m'
+/** The payment's record lives a little longer than an hour. */
+const KEEP_ANSWERS_MAX_MS = 3_600_000
 
 /** @throws SvcError `invalid_options` */
 export function rulesOf(options: ServerOptions): Rules {
@@ -22,6 +28,8 @@ export function rulesOf(options: ServerOptions): Rules {
       required: boolean('idempotency.required', idempotency.required ?? false),
     },
     retentionMs: positive('idempotency.windowMs', idempotency?.windowMs ?? RETENTION_DEFAULT_MS),
+    keepAnswersMs: keepAnswersMs(options.keepAnswers),
+    publicUrl: publicUrl(options.publicUrl),
     answerBytesMax: positive(
       'idempotency.maxAnswerBytes',
       idempotency?.maxAnswerBytes ?? ANSWER_BYTES_DEFAULT_MAX,
@@ -31,6 +39,18 @@ export function rulesOf(options: ServerOptions): Rules {
     confirmOnChain: oneOf('confirm', confirm ?? 'facilitator', ['facilitator', 'chain']) === 'chain',
     timeouts: timeoutsOf(timeouts),
   }
+}
+
+function publicUrl(given: unknown): string | undefined {
+  if (given === undefined || isWebUrl(given)) return given
+  throw invalid(`publicUrl is the agent's http or https URL, not ${shown(given)}`)
+}
+
+function keepAnswersMs(given: ServerOptions['keepAnswers']): number {
+  if (given === false) return 0
+  const ms = readPeriodMs(given ?? KEEP_ANSWERS_DEFAULT)
+  if (ms !== undefined && ms <= KEEP_ANSWERS_MAX_MS) return ms
+  throw invalid(`keepAnswers is a duration of at most an hour, such as '2m', or false, not ${shown(given)}`)
 }
 
 /** Together 64 MiB at most. */

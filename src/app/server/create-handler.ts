@@ -1,5 +1,6 @@
 /** One agent for every host: Node, Koa and Express, and runtimes and frameworks with `fetch`. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Http2ServerRequest, Http2ServerResponse } from 'node:http2'
 import type Koa from 'koa'
 import { fetchHandler } from '../../adapters/http/fetch-handler.js'
 import { koaHost } from '../../adapters/http/koa-app.js'
@@ -24,14 +25,19 @@ export interface AgentHandler {
    */
   fetch(request: Request): Promise<Response>
   /**
-   * Answers a request of `node:http` or Express. Leaves unknown paths to `next`; without one, answers them with 404.
+   * Answers a request of `node:http`, `node:http2` or Express. Leaves unknown paths to `next`; without one, answers them with
+   * 404.
    *
    * @example
    * import { createServer } from 'node:http'
    * import { createHandler } from '@svc/sdk'
    * createServer(createHandler(agent).node).listen(4021)
    */
-  node(req: IncomingMessage, res: ServerResponse, next?: (cause?: unknown) => void): void
+  node(
+    req: IncomingMessage | Http2ServerRequest,
+    res: ServerResponse | Http2ServerResponse,
+    next?: (cause?: unknown) => void,
+  ): void
   /**
    * Makes a Koa middleware, which leaves unknown paths to the next one.
    */
@@ -93,7 +99,8 @@ export function handlerParts(agent: AgentDef, options: HandlerOptions): HandlerP
     fetch: fetchHandler(table, { clientAddress, logger }),
     node(req, res, next) {
       if (next !== undefined && !isKnown(pathOf(req.url!))) next()
-      else void listener(req, res)
+      // Koa's types know HTTP/1 alone, and Koa both.
+      else void listener(req as IncomingMessage, res as ServerResponse)
     },
     koa: () => middleware,
     shutdown(reason = 'shutdown', endConnections) {

@@ -5,23 +5,17 @@ import { declaredIdentifier, PAYMENT_IDENTIFIER } from '../../domain/payment-ide
 import { quotedService } from '../../domain/service-metadata.js'
 import { periodMs } from '../../domain/subscription-period.js'
 import type { EndpointEntry, Rate } from '../charge/charge-deps.js'
+import { endpointOwner, type Owner } from '../charge/owners.js'
 import { termsOf } from '../charge/payment-challenge.js'
 import { extensionsOf } from './bazaar-example.js'
 import { answerCheck, exampleCheck, inputCheck } from './endpoint-checks.js'
 import { warnOfMetadata, warnOfSize } from './quote-warnings.js'
 import type { Settings } from './settings-from-options.js'
 
-export function endpointEntries({
-  agent,
-  network,
-  basePath,
-  checksAnswers,
-  networkIds,
-  quoteTimeoutSeconds,
-  rate,
-  rules,
-  warn,
-}: Settings): ReadonlyMap<string, EndpointEntry> {
+export function endpointEntries(
+  { agent, network, basePath, checksAnswers, networkIds, quoteTimeoutSeconds, rate, rules, warn }: Settings,
+  owner: Owner,
+): ReadonlyMap<string, EndpointEntry> {
   // The real limit is the payment's own validity.
   const { payTo, extra } = agent
   const terms = {
@@ -31,6 +25,7 @@ export function endpointEntries({
     service: quotedService(agent),
     maxTimeoutSeconds: quoteTimeoutSeconds,
     networkIds,
+    publicUrl: rules.publicUrl,
   }
   const { idempotency } = rules
   const ofAgent = {
@@ -45,6 +40,7 @@ export function endpointEntries({
   }
   const entryOf = (def: EndpointDef): EndpointEntry => ({
     def,
+    owner: endpointOwner(owner, def.name),
     terms: quotedTerms(def),
     check: inputCheck(def),
     checkAnswer: checksAnswers ? answerCheck(def, warn) : undefined,

@@ -13,18 +13,19 @@ export function facilitatorsOf(
   settings: Settings,
   { clock, random, transport }: PlatformServices,
 ): Facilitators {
-  const { network, facilitator, facilitatorUrls, allowHttp, logger, rules } = settings
+  const { network, facilitator, facilitatorsElsewhere, allowHttp, logger, rules } = settings
   const askerId = randomId(random)
   if (facilitator) return [ownFacilitator(facilitator, settings, askerId)]
-  const [first, ...others] = facilitatorUrls.map(url =>
+  const [first, ...others] = facilitatorsElsewhere.map(({ url, token }) =>
     x402Facilitator({
       url,
+      token,
       network,
       allowHttp,
       connectionsMax: settings.facilitatorConnectionsMax,
       askerId,
       // Facilitators are asked one after the other, so their timeouts add up.
-      verifyTimeoutMs: Math.ceil(rules.timeouts.verifyMs / facilitatorUrls.length),
+      verifyTimeoutMs: Math.ceil(rules.timeouts.verifyMs / facilitatorsElsewhere.length),
       settleTimeoutMs: rules.timeouts.settleMs,
       logger,
       clock,

@@ -1,6 +1,7 @@
 /** Whether the process is healthy (`/health`), and whether it can accept calls now (`/ready`). */
 import type { X402Facilitator } from '../../adapters/facilitator/x402-facilitator.js'
 import type { AgentDef } from '../../domain/agent.js'
+import type { Hold } from '../../ports/charge-store.js'
 import type { Clock } from '../../ports/clock.js'
 import type { Logger } from '../../ports/logger.js'
 import { withTimeout } from '../../ports/timeouts-and-aborts.js'
@@ -58,7 +59,7 @@ function isLoaded(load: () => Promise<unknown>): Promise<boolean> {
 /** The reasons for which a call that arrives now would be refused. */
 const REASONS = {
   shutting_down: 'The server is shutting down.',
-  store_unavailable: 'The store that guards against double charges does not answer.',
+  store_unavailable: 'The store that guards against double charges does not answer, or takes no writes.',
   subscriptions_unavailable: 'The store of subscription windows does not answer.',
   facilitator_unavailable: 'The facilitator has not answered anything yet.',
   payments_unreadable: 'The code that reads payments could not be loaded. Restart the process.',
@@ -71,7 +72,7 @@ export function readinessOf({ agent, facilitators, deps }: HealthOptions) {
   const sells = agent.endpoints.some(({ subscription }) => subscription !== undefined)
   const questions: Readonly<Record<Reason, HealthCheck>> = {
     shutting_down: () => !deps.stop.draining(),
-    store_unavailable: () => touch(deps),
+    store_unavailable: takesWrites(deps),
     subscriptions_unavailable: sells ? () => touchWindows(deps) : () => true,
     facilitator_unavailable: async () => {
       const answered = await Promise.all(facilitators.map(facilitator => facilitator.ready()))
@@ -91,9 +92,33 @@ export function readinessOf({ agent, facilitators, deps }: HealthOptions) {
   }
 }
 
-/** One round trip that changes nothing: a close is a no-op for any record that does not have its token. */
-async function touch({ store, random }: ChargeDeps): Promise<void> {
-  await store.close({ slot: 'ready', token: random.uuid(), payment: 'ready', how: 'release', retentionMs: 0 })
+/** Strangers may poll `/ready`. Between two writes, the store is only asked whether it answers. */
+const WRITE_EVERY_MS = 1_000
+
+/**
+ * Takes a payment that nobody has, and gives it back. A Redis that is full, or is a replica, answers whatever changes nothing, and
+ * refuses each paid call.
+ */
+function takesWrites({ store, random, clock }: ChargeDeps): HealthCheck {
+  let writtenMs = Number.NEGATIVE_INFINITY
+  let isTaken: Promise<boolean>
+  const take = async (hold: Hold) =>
+    (await store.open({ ...hold, leaseMs: WRITE_EVERY_MS })).verdict === 'opened'
+  return async () => {
+    const token = random.uuid()
+    const hold = { slot: 'ready', token, payment: `ready:${token}` }
+    const nowMs = clock.monotonic()
+    if (nowMs - writtenMs >= WRITE_EVERY_MS) {
+      writtenMs = nowMs
+      isTaken = take(hold)
+    }
+    try {
+      return await isTaken
+    } finally {
+      // Also where it is unknown whether the payment was taken.
+      await store.close({ ...hold, how: 'release', retentionMs: 0 })
+    }
+  }
 }
 
 async function touchWindows({ subscriptions }: ChargeDeps): Promise<void> {

@@ -8,7 +8,7 @@ import { type Journal, type JournalCondition, journal } from '../../adapters/jou
 import { callSpans } from '../../adapters/traces/opentelemetry-spans.js'
 import { chargeTable } from '../../domain/machines/charge.machine.js'
 import type { NetworkFacts } from '../../domain/network.js'
-import type { CallObserver, EndedCall } from '../../ports/call-observer.js'
+import type { CallObserver } from '../../ports/call-observer.js'
 import type { Settings } from './settings-from-options.js'
 
 export interface JournalAndAuditPage {
@@ -54,10 +54,12 @@ export function journalAndAuditPageOf({
       header,
     })
   let file: Journal | undefined
+  const toFile: CallObserver = {
+    ended: call => file?.ended(call),
+    streaming: call => file?.streaming?.(call),
+  }
   return {
-    callObservers: [feed, kept && { ended: (call: EndedCall) => file?.ended(call) }, callSpans()].filter(
-      observer => observer !== undefined,
-    ),
+    callObservers: [feed, kept && toFile, callSpans()].filter(observer => observer !== undefined),
     ...(kept && { journal: () => file?.condition() }),
     openJournal() {
       if (kept) file = journal({ ...kept, header, logger })

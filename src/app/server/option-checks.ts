@@ -26,6 +26,14 @@ export function functionOf<T>(name: string, value: T): T {
   throw invalid(`${name} is a function, not ${shown(value)}`)
 }
 
+const SECRET_TOKEN = /^[\x21-\x7e]{16,}$/
+
+/** The message quotes nothing of it. */
+export function secretToken(name: string, token: unknown): string {
+  if (typeof token === 'string' && SECRET_TOKEN.test(token)) return token
+  throw invalid(`${name} is at least 16 visible ASCII characters without a space`)
+}
+
 const HOST_NAME = /^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$/
 
 export function hostNames(name: string, hosts: readonly string[] = []): ReadonlySet<string> {

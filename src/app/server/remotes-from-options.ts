@@ -3,14 +3,14 @@ import { FACILITATOR_CONNECTIONS_MAX } from '../../adapters/facilitator/x402-fac
 import type { NetworkFacts } from '../../domain/network.js'
 import { type NodeUrls, nodeUrls } from '../../domain/node-urls.js'
 import type { ProtocolFacilitator } from '../../ports/protocol-facilitator.js'
-import { facilitatorInProcessOf, invalid, positive } from './option-checks.js'
-import type { ServerOptions } from './server-options.js'
+import { facilitatorInProcessOf, invalid, positive, secretToken } from './option-checks.js'
+import type { FacilitatorElsewhere, ServerOptions } from './server-options.js'
 
 export interface Remotes extends NodeUrls {
   /** In this process; then there are no URLs of others. */
   readonly facilitator: ProtocolFacilitator | undefined
   /** In order of preference; none where neither the options nor the network name one. */
-  readonly facilitatorUrls: readonly string[]
+  readonly facilitatorsElsewhere: readonly FacilitatorElsewhere[]
   /** To each of them. */
   readonly facilitatorConnectionsMax: number
 }
@@ -22,14 +22,20 @@ export function remotesOf(options: ServerOptions, network: NetworkFacts): Remote
   if (facilitator && options.facilitatorUrl !== undefined) {
     throw invalid('facilitator and facilitatorUrl are two ways to settle: give one of them')
   }
-  const urls = [options.facilitatorUrl ?? sandbox ?? network.facilitatorUrl ?? []].flat()
+  const given = [options.facilitatorUrl ?? sandbox ?? network.facilitatorUrl ?? []].flat()
   return {
     facilitator,
-    facilitatorUrls: facilitator ? [] : urls,
+    facilitatorsElsewhere: facilitator ? [] : given.map(elsewhere),
     facilitatorConnectionsMax: positive(
       'maxFacilitatorConnections',
       options.maxFacilitatorConnections ?? FACILITATOR_CONNECTIONS_MAX,
     ),
     ...nodeUrls(network, options, sandbox),
   }
+}
+
+function elsewhere(given: string | FacilitatorElsewhere): FacilitatorElsewhere {
+  if (typeof given === 'string') return { url: given }
+  const { url, token } = given
+  return token === undefined ? { url } : { url, token: secretToken('facilitatorUrl.token', token) }
 }

@@ -20,12 +20,12 @@ import type { IdempotencyOptions } from './idempotency-options.js'
 /** The options of {@link createServer}. None is required. An invalid option is refused at once. */
 export interface ServerOptions {
   /**
-   * The facilitator's URL, or several in order of preference. If one does not answer, a verification moves on to the
-   * next; a settlement never does.
+   * The facilitator's URL, or several in order of preference. If one answers neither a payment nor a question of our own, quotes
+   * and verifications move on to the next; a settlement never does.
    *
    * @default the sandbox of the variable `SVC_SANDBOX`, else the definition's; on a public network `DEFAULT_FACILITATOR`
    */
-  readonly facilitatorUrl?: string | readonly string[]
+  readonly facilitatorUrl?: string | FacilitatorElsewhere | readonly (string | FacilitatorElsewhere)[]
   /**
    * A facilitator of your own in this process, made by `createFacilitator`, instead of `facilitatorUrl`. The server does not close
    * it.
@@ -65,10 +65,16 @@ export interface ServerOptions {
    */
   readonly idempotency?: IdempotencyOptions
   /**
-   * How many unsettled runs of a handler a payer may have: a payment can be verified and still fail to settle, and a
-   * caller can hang up. A run takes one credit. If the call settles, the payer gets it back and one more. If the call
-   * fails by the seller's fault, the payer gets it back. After a hang-up, or a payment that did not settle, the payer
-   * does not get it back. A call without credit waits up to `timeouts.creditMs`, then ends with 429
+   * How long the answer of a call without a key is kept, at most `1h`; `false` for not at all. Its payer gets a lost answer again by the
+   * same request and payment, and a proof (`SIGN-IN-WITH-X`). @default '2m'
+   */
+  readonly keepAnswers?: string | false
+  /** The agent's own address, where callers' proofs are to be compared with it instead of the address that they ask. @default none */
+  readonly publicUrl?: string
+  /**
+   * How many unsettled runs of a handler a payer may have: a payment can be verified and still fail to settle. A run takes one
+   * credit. A call that settles gives it back and one more; one that fails by the seller's fault gives it back; a hang-up, or a
+   * payment that did not settle, does not. A call without credit waits up to `timeouts.creditMs`, then ends with 429
    * `too_many_unpaid_calls`. `false` sets no limit.
    *
    * @default `{ start: 8, max: 64, idleMs: 600000 }`
@@ -194,9 +200,11 @@ export interface ServerOptions {
         readonly messages?: boolean
       }
   /**
-   * Appends every ended call to this file, for `svc audit` and for accountants. The file names payers. At `maxBytes`
-   * the file is renamed with a number. One process writes to one file, and `<path>.lock` marks it. A file that cannot
-   * be locked (`journal_locked`) or written (`journal_unwritable`) is refused at start.
+   * Appends to this file a line for each call that charged or may have charged, and once a minute the number of the other calls: for
+   * `svc audit` and for accountants. The file names payers. It is renamed with a number when it is large; when all files together
+   * reach `maxBytes`, **the oldest is deleted**, with a warning in the log where `svc audit` never read it. One process writes to
+   * one file, and `<path>.lock` marks it. A file that cannot be locked (`journal_locked`) or written (`journal_unwritable`) is
+   * refused at start.
    *
    * @default off
    */
@@ -205,11 +213,24 @@ export interface ServerOptions {
     | {
         /** The file's path. */
         readonly path: string
-        /** The largest size of the file, in bytes. @default 268435456 */
+        /** The largest size of all files together, in bytes: about 380,000 charges by default. @default 268435456 */
         readonly maxBytes?: number
       }
   /** The clock, so that tests can control time. @default the system's */
   readonly clock?: Partial<Clock>
+}
+
+/** A facilitator that knows this server. */
+export interface FacilitatorElsewhere {
+  /** Its URL. */
+  readonly url: string
+  /**
+   * By which it knows this server, as `svc facilitator` does by `SVC_FACILITATOR_TOKEN`: 16 or more visible ASCII characters.
+   * It is sent there alone, never to a public host over plain http, and never across a redirect.
+   *
+   * @default none: the server counts as a stranger there
+   */
+  readonly token?: string | undefined
 }
 
 /** The stores that replicas share. `redisStores` of `@svc/sdk/redis` makes them for Redis. */

@@ -17,9 +17,9 @@ import type { Rate, Rules } from '../charge/charge-deps.js'
 import type { ManifestSigner } from '../manifest-signature.js'
 import type { TaskTerms } from '../tasks/tasks-over-store.js'
 import { rateOf, rulesOf, taskTermsOf } from './charge-rules-from-options.js'
-import { boolean, hostNames, invalid, oneOf, positive } from './option-checks.js'
+import { boolean, hostNames, invalid, oneOf, positive, secretToken } from './option-checks.js'
 import { type Remotes, remotesOf } from './remotes-from-options.js'
-import type { ServerOptions, Stores } from './server-options.js'
+import type { FacilitatorElsewhere, ServerOptions, Stores } from './server-options.js'
 
 export interface Settings {
   /** The agent as this deployment serves it: `network` and `payTo` may be overridden. */
@@ -37,7 +37,7 @@ export interface Settings {
   readonly trustProxyHops: number
   readonly operationsHosts: ReadonlySet<string>
   /** Empty where there is a facilitator in this process. */
-  readonly facilitatorUrls: readonly string[]
+  readonly facilitatorsElsewhere: readonly FacilitatorElsewhere[]
   readonly facilitatorConnectionsMax: number
   readonly facilitator: ProtocolFacilitator | undefined
   readonly allowHttp: boolean
@@ -174,11 +174,12 @@ function invalidBecause(why: string): never {
 }
 
 /** A network of one's own comes without defaults: what a definition leaves out the options say. */
-function reached({ name }: NetworkFacts, { algodUrl, facilitatorUrls, ...others }: Remotes) {
+function reached({ name }: NetworkFacts, { algodUrl, ...others }: Remotes) {
   const missing = (option: string) => invalid(`There is no ${option} for ${name}: give one in the options`)
   if (algodUrl === undefined) throw missing('algodUrl')
-  if (facilitatorUrls.length === 0 && others.facilitator === undefined) throw missing('facilitatorUrl')
-  return { algodUrl, facilitatorUrls, ...others }
+  const { facilitator, facilitatorsElsewhere } = others
+  if (facilitatorsElsewhere.length === 0 && facilitator === undefined) throw missing('facilitatorUrl')
+  return { algodUrl, ...others }
 }
 
 /** Reads each store by its name: a spread would lose the getters of a class. */
@@ -227,16 +228,15 @@ function signerOf(signer: ManifestSigner | undefined): ManifestSigner | undefine
   return signer
 }
 
-const AUDIT_TOKEN = /^[\x21-\x7e]{16,}$/
-
 function auditOf(audit: ServerOptions['audit'] = process.env.SVC_AUDIT === '1') {
   const isDevelopment = process.env.SVC_DEV === '1' || process.env.NODE_ENV === 'development'
   if (typeof audit === 'boolean')
     return { audit: audit ? { token: undefined } : undefined, keepsMessages: audit && isDevelopment }
   const { token, messages = isDevelopment } = audit
-  if (typeof token === 'string' && AUDIT_TOKEN.test(token))
-    return { audit: { token }, keepsMessages: boolean('audit.messages', messages) }
-  throw invalid('audit.token is at least 16 visible ASCII characters without a space')
+  return {
+    audit: { token: secretToken('audit.token', token) },
+    keepsMessages: boolean('audit.messages', messages),
+  }
 }
 
 const JOURNAL_BYTES_MAX = 256 * 1024 * 1024

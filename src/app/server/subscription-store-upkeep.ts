@@ -5,6 +5,7 @@ import type { Logger } from '../../ports/logger.js'
 import {
   COUNTING_MOVES,
   SELLING_MOVES,
+  type SubscriptionRecord,
   type SubscriptionStore,
   type TakeMove,
 } from '../../ports/subscriptions.js'
@@ -27,7 +28,10 @@ export function boundedSubscriptions(
     answer instanceof Promise ? (withTimeout(clock, STORE_TIMEOUT_MS, answer) as T) : answer
   return {
     get: id => bounded(store.get(id)),
-    putIfAbsent: (id, record) => bounded(store.putIfAbsent(id, record)),
+    ...(store.put && { put: (id: string, record: SubscriptionRecord) => bounded(store.put!(id, record)) }),
+    ...(store.putIfAbsent && {
+      putIfAbsent: (id: string, record: SubscriptionRecord) => bounded(store.putIfAbsent!(id, record)),
+    }),
     sweep: nowMs => bounded(store.sweep(nowMs)),
     ...(store.now && { now: () => bounded(store.now!()) }),
     ...(store.delete && { delete: (id: string) => bounded(store.delete!(id)) }),
@@ -40,12 +44,12 @@ export function boundedSubscriptions(
 /** @throws SvcError `invalid_options` where an endpoint sells windows, and the store lacks a move for them. */
 export function checkMoves(agent: AgentDef, store: SubscriptionStore | undefined): void {
   if (store === undefined) return
-  const lacks = (moves: readonly (keyof SubscriptionStore)[]) =>
-    moves.find(move => typeof store[move] !== 'function')
+  const has = (move: keyof SubscriptionStore) => typeof store[move] === 'function'
   for (const { name, subscription } of agent.endpoints) {
     if (!subscription) continue
     const isCounted = subscription.calls !== undefined
-    const missing = lacks(SELLING_MOVES) ?? (isCounted ? lacks(COUNTING_MOVES) : undefined)
+    const moves = isCounted ? COUNTING_MOVES : SELLING_MOVES
+    const missing = moves.find(move => !has(move) && !(move === 'put' && has('putIfAbsent')))
     if (missing === undefined) continue
     const does = isCounted ? 'counts the calls of its windows' : 'sells windows'
     throw invalid(`The endpoint '${name}' ${does}, and the store of subscriptions has no ${missing}`)

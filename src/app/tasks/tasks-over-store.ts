@@ -9,9 +9,10 @@ import { NO_ADDRESS } from '../../ports/charge.js'
 import type { TaskStore } from '../../ports/task-store.js'
 import type { PaidBy, QuotedCall, Tasks } from '../../ports/tasks.js'
 import type { ChargeDeps } from '../charge/charge-deps.js'
-import { sealBytes, sha256, unsealBytes } from '../charge/claim-name-and-seal.js'
 import { countTask, uncountTask } from '../charge/effects/admit.js'
+import { sha256, taskName } from '../charge/owners.js'
 import { paymentLifeMs } from '../charge/payment-life.js'
+import { sealBytes, unsealBytes } from '../charge/sealed-answers.js'
 
 export interface TasksOptions {
   readonly store: TaskStore
@@ -46,12 +47,12 @@ interface KeptCall extends QuotedCall {
 const UNREADABLE = 'unreadable:'
 
 export function tasksOver(deps: ChargeDeps, { store, terms, quoteLifeMs }: TasksOptions): Tasks {
-  const { recordOwner, reader, random, logger, endpoints } = deps
+  const { owner: agentOwner, reader, random, logger, endpoints } = deps
   const { retentionMs } = deps.rules
   // Callers without an address are one owner. If they had one share, a single one of them could take it from all others.
   const ownerMaxOf = (clientAddress: string) =>
     clientAddress === NO_ADDRESS ? terms.max : Math.ceil(terms.max / SHARE_OF_ONE)
-  const nameOf = (id: string) => sha256(JSON.stringify(['task', recordOwner, id]))
+  const nameOf = (id: string) => taskName(agentOwner, id)
   const opened = (content: Uint8Array, id: string) =>
     JSON.parse(unsealBytes(content, id, nameOf(id)).toString('utf8')) as KeptCall
 

@@ -40,3 +40,11 @@ export const CLOSING_EVENTS = {
  * has taken it. A record that is settling does not depend on its lease.
  */
 export const LAPSED_KEPT_MS = 60_000
+
+/**
+ * The bytes of answers that are kept for one owner: a payer, or a window. When newer answers of the owner take as much, the bytes
+ * of an older one are dropped. Its claim stays, so its key is not charged again.
+ */
+export const KEPT_BYTES_MAX = 4_194_304
+/** What a kept answer counts besides its bytes. */
+export const KEPT_RECORD_BYTES = 1_024

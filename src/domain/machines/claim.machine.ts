@@ -1,5 +1,6 @@
 /**
- * The life of one idempotency key in one caller's scope. Only the chain ends `settling`; a lease never does.
+ * The life of one claim: an idempotency key in one owner's scope, or the name that a payment without a key has. Only the chain
+ * ends `settling`; a lease never does. `kept`: an answer that lost its key is filed under its payment's name.
  *
  * A token whose lease lapsed may still record if no other call took the claim meanwhile. A token that was replaced
  * may do nothing.
@@ -10,7 +11,7 @@ const drawing = {
   id: 'claim',
   initial: 'absent',
   states: {
-    absent: { on: { opened: 'inProgress' } },
+    absent: { on: { opened: 'inProgress', kept: 'completed' } },
     inProgress: {
       description: 'A call under this key is at work; nothing has been charged.',
       on: {

@@ -56,13 +56,28 @@ export function boundedMemoryCases({ expect, it }: TestRunner, make: MakeChargeS
     expect(await s.open(s.call('late', { key: 'late' }))).toEqual({ verdict: 'opened' })
   })
 
-  it('the oldest completed answer makes room for a new one, and its payment stays spent', async () => {
+  it('the oldest completed answer makes room for a new one; its key stays, and its payment stays spent', async () => {
     const s = await scene(make)
     for (let at = 0; at <= max; at++) await complete(s, `key-${at}`)
-    expect(await s.open(s.call('again', { key: 'key-0', payment: 'key-0' }))).toEqual({ verdict: 'spent' })
+    expect(await s.open(s.call('again', { key: 'key-0', payment: 'another' }))).toEqual({
+      verdict: 'notKept',
+      txId: s.txId('key-0'),
+    })
+    expect(await s.open(s.call('again', { key: null, payment: 'key-0' }))).toEqual({ verdict: 'spent' })
     for (let at = 1; at <= max; at++) {
       expect((await s.open(s.call('reader', { key: `key-${at}` }))).verdict).toBe('replayable')
     }
+  })
+
+  it('the owner that has the most answers makes room, not the one that has one', async () => {
+    const s = await scene(make)
+    const lone = { ...s, call: (token: string, over = {}) => ({ ...s.call(token, over), slot: 'lone' }) }
+    await complete(lone as Scene, 'lone')
+    for (let at = 0; at <= max; at++) await complete(s, `key-${at}`)
+    expect((await lone.store.open({ ...lone.call('r', { key: 'lone' }), leaseMs: 1 })).verdict).toBe(
+      'replayable',
+    )
+    expect((await s.open(s.call('r', { key: 'key-0' }))).verdict).toBe('notKept')
   })
 
   it('answers of calls that a window covered push out none that was paid for', async () => {
@@ -74,7 +89,7 @@ export function boundedMemoryCases({ expect, it }: TestRunner, make: MakeChargeS
       await s.close(covered, 'complete', 'served')
     }
     expect((await s.open(s.call('reader', { key: 'paid' }))).verdict).toBe('replayable')
-    expect(await s.open(s.call('reader', { key: 'covered-0', payment: null }))).toEqual({ verdict: 'opened' })
+    expect((await s.open(s.call('reader', { key: 'covered-0', payment: null }))).verdict).toBe('notKept')
   })
 
   it('released claims leave room', async () => {

@@ -5,7 +5,7 @@ import { jsonTransport } from '../../../src/adapters/facilitator/json-transport.
 import { hang, json, type Reply, status } from '../../support/fake-facilitator.js'
 import { newPayment, REQUIREMENTS, start } from './setup.js'
 
-test('fifty calls in a row use one connection', async () => {
+test('fifty calls in a row use one connection, and our own question another', async () => {
   const { fake, facilitator } = await start()
   await facilitator.supported()
   for (let call = 0; call < 25; call++) {
@@ -14,13 +14,13 @@ test('fifty calls in a row use one connection', async () => {
     await facilitator.settle(payment, REQUIREMENTS)
   }
   expect(fake.asked).toHaveLength(51)
-  expect(fake.socketsOpened).toBe(1)
+  expect(fake.socketsOpened).toBe(2)
 })
 
 test('errors with a short body do not cost the connection', async () => {
   const { fake, facilitator } = await start({ '/verify': status(503) })
   for (let call = 0; call < 20; call++) await facilitator.verify(newPayment(), REQUIREMENTS)
-  expect(fake.socketsOpened).toBe(1)
+  expect(fake.socketsOpened).toBe(2)
 })
 
 describe.each(Object.entries({ undici: jsonTransport, fetch: fetchTransport }))('over %s', (_, transport) => {
@@ -35,7 +35,7 @@ describe.each(Object.entries({ undici: jsonTransport, fetch: fetchTransport }))(
     expect(new Set((await Promise.all(calls)).map(({ verdict }) => verdict))).toEqual(new Set(['valid']))
     expect(fake.atOnceMax).toBe(4)
     // What pools the connections of `fetch` is the runtime's own.
-    if (transport === jsonTransport) expect(fake.socketsOpened).toBeLessThanOrEqual(4)
+    if (transport === jsonTransport) expect(fake.socketsOpened).toBeLessThanOrEqual(5)
   })
 
   test('a settle that waited for a connection until it was given up never leaves', async () => {
@@ -50,6 +50,22 @@ describe.each(Object.entries({ undici: jsonTransport, fetch: fetchTransport }))(
     fake.replies['/verify'] = json({ isValid: true })
     expect(await facilitator.verify(newPayment(), REQUIREMENTS)).toEqual({ verdict: 'valid' })
     expect(fake.asked.map(({ path }) => path)).not.toContain('/settle')
+  })
+
+  test('payments that hold every connection do not hold back our own question', async () => {
+    let answer = () => {}
+    const held: Reply = response => {
+      answer = () => json({ isValid: true })(response)
+    }
+    const { fake, facilitator } = await start(
+      { '/verify': held },
+      { connectionsMax: 1, supportedTimeoutMs: 500, transport },
+    )
+    const blocking = facilitator.verify(newPayment(), REQUIREMENTS)
+    await fake.askedTimes('/verify', 1)
+    expect(await facilitator.isUp()).toBe(true)
+    answer()
+    expect(await blocking).toEqual({ verdict: 'valid' })
   })
 
   test('closing lets a settle in flight end', async () => {

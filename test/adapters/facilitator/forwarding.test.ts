@@ -101,7 +101,8 @@ test('a payment is not kept waiting for a /supported that hangs', async () => {
 test('a payload too deep to encode is refused without being sent', async () => {
   const { fake, facilitator } = await start()
   const payload: unknown = JSON.parse('['.repeat(200_000) + ']'.repeat(200_000))
-  const refused = { verdict: 'refused', reason: 'invalid_payload' }
+  const reason = 'invalid_payload: the payment is too large, or too deep, to be sent on'
+  const refused = { verdict: 'refused', reason }
   expect(await facilitator.verify({ payload }, REQUIREMENTS)).toEqual(refused)
   expect(await facilitator.settle({ payload }, REQUIREMENTS)).toEqual(refused)
   expect(fake.asked.map(({ path }) => path)).toEqual(['/supported'])
@@ -116,4 +117,16 @@ test('verify and settle of one payment encode it once', async () => {
   await facilitator.settle(payment, REQUIREMENTS)
   expect(encodings).toBe(1)
   expect(fake.asked).toHaveLength(3)
+})
+
+test('a payment that hosts would refuse for its size is refused here, by whatever door it came, and is not sent', async () => {
+  const { fake, facilitator } = await start({ '/supported': listing(SHORT) })
+  const sent = { ...newPayment(), extensions: { padding: 'x'.repeat(100_000) } }
+  const refused = {
+    verdict: 'refused',
+    reason: 'invalid_payload: the payment is too large, or too deep, to be sent on',
+  }
+  expect(await facilitator.verify(sent, REQUIREMENTS)).toEqual(refused)
+  expect(await facilitator.settle(sent, REQUIREMENTS)).toEqual(refused)
+  expect(fake.asked.map(({ path }) => path)).toEqual(['/supported'])
 })

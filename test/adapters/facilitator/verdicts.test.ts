@@ -69,7 +69,7 @@ test.each([undefined, null, 'false', 0])(
   },
 )
 
-test('no answer says whether the facilitator is down, which one that stumbled is not', () => {
+test('no answer says whether the facilitator is down, which one that refuses a request is not', () => {
   const outage = 'timed out'
   expect(settlementOf({ outage, spoke: false })).toEqual({ verdict: 'unknown', cause: outage })
   expect(verificationOf({ outage, spoke: false })).toEqual({
@@ -77,7 +77,7 @@ test('no answer says whether the facilitator is down, which one that stumbled is
     cause: outage,
     down: true,
   })
-  expect(verificationOf({ outage, spoke: true, stumbled: true })).toMatchObject({
+  expect(verificationOf({ outage, spoke: true, ofRequest: true })).toMatchObject({
     verdict: 'unreachable',
     down: false,
   })

@@ -12,7 +12,7 @@ import { listen } from '../../support/listen.js'
 import { type Seller, signFor } from '../../support/seller.js'
 
 const ORIGIN = 'https://agent.example'
-const KEY = 'a-key-that-no-stranger-guesses'
+const KEY = 'a-random-key-that-no-stranger-guesses'
 
 let sandbox: Sandbox
 beforeAll(async () => {
@@ -185,19 +185,25 @@ describe('a caller that has gone', () => {
 describe('an answer under a key', () => {
   interface Buying extends Posting {
     readonly stores?: HandlerOptions['stores']
+    readonly keepAnswers?: HandlerOptions['keepAnswers']
   }
 
   async function bought(
     idempotency: HandlerOptions['idempotency'],
-    { path = 'work', signal, stores }: Buying = {},
+    { path = 'work', signal, ...options }: Buying = {},
   ) {
-    const handler = handlerOf({ idempotency, ...(stores && { stores }) })
+    const handler = handlerOf({ idempotency, ...options })
     const url = await listen(handler.node)
     const payment = await signFor({ sandbox } as Seller, `${url}/${path}`, { body: {} })
     const headers = { ...payment, 'idempotency-key': KEY }
     return {
       answer: await handler.fetch(post('{}', headers, { path, ...(signal && { signal }) })),
       again: () => handler.fetch(post('{}', headers, { path })),
+      /** With a new payment. */
+      paidAgain: async () => {
+        const next = await signFor({ sandbox } as Seller, `${url}/${path}`, { body: {} })
+        return handler.fetch(post('{}', { ...next, 'idempotency-key': KEY }, { path }))
+      },
     }
   }
 
@@ -211,8 +217,19 @@ describe('an answer under a key', () => {
     ])
   })
 
-  it('that was not taken frees its key: the payment is spent, and nothing is replayed', async () => {
-    const { answer, again } = await bought({})
+  it('that was not taken frees its key, and stays with its payment', async () => {
+    const { answer, again, paidAgain } = await bought({})
+    await answer.body!.cancel()
+    const replayed = await again()
+    expect([replayed.headers.get('idempotency-replayed'), await replayed.json()]).toEqual([
+      'true',
+      { body: {}, run: 1 },
+    ])
+    expect(await (await paidAgain()).json()).toEqual({ body: {}, run: 2 })
+  })
+
+  it('that was not taken is gone where answers without a key are not kept: the payment is spent', async () => {
+    const { answer, again } = await bought({}, { keepAnswers: false })
     await answer.body!.cancel()
     const refused = await again()
     expect([refused.status, await codeOf(refused)]).toEqual([409, 'payment_spent'])
@@ -221,17 +238,18 @@ describe('an answer under a key', () => {
   it('that nothing reads for a minute is lost, and then cannot be read any more', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
     onTestFinished(() => void vi.useRealTimers())
-    const { answer, again } = await bought({})
+    const { answer, paidAgain } = await bought({})
     vi.advanceTimersByTime(60_000)
     await expect(answer.text()).rejects.toThrow('nothing was read')
-    expect(await codeOf(await again())).toBe('payment_spent')
+    expect(await (await paidAgain()).json()).toEqual({ body: {}, run: 2 })
   })
 
   it('that has no body is lost where its caller has gone while it settled', async () => {
     const caller = new AbortController()
     const runs = { list: () => [], ended: (run: EndedCall) => run.final === 'settled' && caller.abort() }
-    const { again } = await bought({}, { signal: caller.signal, path: 'nothing', stores: { runs } })
-    expect(await codeOf(await again())).toBe('payment_spent')
+    const { paidAgain } = await bought({}, { signal: caller.signal, path: 'nothing', stores: { runs } })
+    const next = await paidAgain()
+    expect([next.status, next.headers.get('idempotency-replayed')]).toEqual([204, null])
   })
 
   it('that was not taken is kept where answers are replayed', async () => {

@@ -134,7 +134,7 @@ describe.each(HOSTS)('an agent in $name', host => {
 
   it.each(['release', 'replay'] as const)('replays an answer under its key (%s)', async onLostResponse => {
     const { url, sign, earned, runs } = await scene(host, { idempotency: { onLostResponse } })
-    const headers = { ...(await sign('shout')), 'idempotency-key': 'a-key-that-no-stranger-guesses' }
+    const headers = { ...(await sign('shout')), 'idempotency-key': 'a-random-key-that-no-stranger-guesses' }
     const first = await ask(url('shout'), { body: TEXT, headers })
     expect(await first.json()).toEqual({ said: 'HELLO', run: 1 })
     await expect

@@ -48,9 +48,14 @@ const UNSIGNED_HEAD = Buffer.from('81a374786e', 'hex') // {txn:
 
 /** The canonical encoding of a member. Where it has a plain signature, or none, it is the transaction's in a wrapper. */
 export function encodedMember(signed: SignedTransaction): Uint8Array {
-  const { txn, sig, msig, lsig, pqsig, sgnr } = signed
+  return encodedWith(signed, encoded(signed.txn).bytes)
+}
+
+/** The same, by the bytes that are signed, where they are at hand. */
+export function encodedWith(signed: SignedTransaction, signedText: Uint8Array): Uint8Array {
+  const { sig, msig, lsig, pqsig, sgnr } = signed
   if (msig ?? lsig ?? pqsig ?? sgnr) return encodeMsgpack(signed)
-  const bytes = encoded(txn).bytes.subarray(2)
+  const bytes = signedText.subarray(2)
   // A signature of zeros is left out of the encoding.
   return sig?.some(byte => byte !== 0) ? signedBytes(bytes, sig) : Buffer.concat([UNSIGNED_HEAD, bytes])
 }

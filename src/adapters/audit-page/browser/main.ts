@@ -77,6 +77,12 @@ on('hello', told => {
   drawing.light(list.chosen)
 })
 on('runs', told => show(runs.add(told)))
+on('decided', told => {
+  runs.decide(told)
+  show(0)
+  const chosen = runs.shown.find(({ id }) => id === list.chosen?.id)
+  if (chosen) list.choose(chosen)
+})
 on('totals', showTotals)
 // EventSource connects again by itself, and the server then sends its first event again. The page keeps its content until then.
 events.addEventListener('error', () => live('no connection, trying again'))

@@ -9,6 +9,10 @@ const CHARGED: Readonly<Record<string, string>> = {
   earlier: 'charged earlier, replayed now',
   maybe: 'in doubt: look the transaction up, never ask to pay again',
 }
+const DECIDED = {
+  true: 'was in doubt; the payment landed (svc refunds says whether it is owed)',
+  false: 'was in doubt; the payment never landed, and never can',
+}
 
 export function showDetail(run: RunView | undefined, hello: Hello | undefined, onClose: () => void): void {
   const place = byId('run')
@@ -19,17 +23,25 @@ export function showDetail(run: RunView | undefined, hello: Hello | undefined, o
   place.scrollTop = 0
 }
 
-function heading({ endpoint, status, final, charged, ms }: RunView, onClose: () => void): HTMLElement {
+function heading(
+  { endpoint, status, final, charged, landed, ms }: RunView,
+  onClose: () => void,
+): HTMLElement {
   const close = button('×', onClose)
   close.className = 'close'
   close.setAttribute('aria-label', 'Close')
   return element(
     'h2',
-    charged,
+    classOf({ charged, landed }),
     element('span', `status s${String(status)[0]}`, String(status)),
     element('span', 'title', endpoint, ' ', element('small', '', `${final} in ${duration(ms)}`)),
     close,
   )
+}
+
+/** The colour of a run: what its charge was, or turned out to be. */
+export function classOf({ charged, landed }: Pick<RunView, 'charged' | 'landed'>): string {
+  return landed === undefined ? charged : landed ? 'earlier' : 'no'
 }
 
 /** The error and the logs, or how to have them. */
@@ -87,16 +99,30 @@ function timings({ path, timingsMs, final }: RunView, { steps }: Hello): HTMLEle
 }
 
 function facts(run: RunView, { network, explorerUrl }: Hello): HTMLElement {
-  const { charged, txId, amount, asset, payer, mismatch, streamBroken, code, startedMs, id, traceId } = run
+  const { landed } = run
+  const {
+    charged,
+    txId,
+    amount,
+    asset,
+    payer,
+    mismatch,
+    streamBroken,
+    brokenBy,
+    code,
+    startedMs,
+    id,
+    traceId,
+  } = run
   const facts: readonly (readonly [name: string, value: string | undefined])[] = [
-    ['outcome', `${code}: ${CHARGED[charged]}`],
+    ['outcome', `${code}: ${landed === undefined ? CHARGED[charged] : DECIDED[`${landed}`]}`],
     ['transaction', txId],
     ['receipt', receiptText(run)],
     ['amount', amount && `${usd(BigInt(amount))} (${amount} base units of asset ${asset})`],
     ['payer', payer],
     ['network', amount && network],
     ['mismatch', mismatch],
-    ['stream', streamBroken && 'broken: the caller did not get all of it'],
+    ['stream', streamBroken && `broken by the ${brokenBy ?? 'other side'}: the caller did not get all of it`],
     ['started', dateAndTime(startedMs)],
     ['call', id],
     ['trace', traceId],

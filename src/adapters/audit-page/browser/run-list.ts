@@ -2,6 +2,7 @@
 import type { RunView } from '../page-events.js'
 import { byId, element } from './dom-elements.js'
 import { duration, timeOfDay, usd } from './number-format.js'
+import { classOf } from './run-detail.js'
 
 const ROW_PX = 50
 /** Extra rows above and below the visible ones, so that a slow scroll shows no empty space. */
@@ -88,6 +89,7 @@ export class RunList {
     for (let row = first; row < end; row++) {
       const run = this.#runs[this.#runs.length - 1 - row]!
       const place = this.#rows.get(run.id) ?? rowOf(run)
+      place.className = `row ${classOf(run)}`
       place.style.transform = `translateY(${row * ROW_PX}px)`
       place.setAttribute('aria-selected', String(run.id === this.#chosen?.id))
       place.setAttribute('aria-posinset', String(row + 1))
@@ -109,7 +111,7 @@ function rowOf(run: RunView): HTMLElement {
   const moved = charged === 'yes' && amount !== undefined ? usd(BigInt(amount)) : ''
   const row = element(
     'div',
-    `row ${charged}`,
+    '',
     element('span', `status s${String(status)[0]}`, String(status)),
     element('span', 'endpoint', endpoint),
     element('span', 'amount', moved),

@@ -1,6 +1,6 @@
 /** All runs of the page, and the runs that pass the filters. */
 import { isQuote, keptOf } from '../kept-runs.js'
-import type { Hello, RunView } from '../page-events.js'
+import type { Decision, Hello, RunView } from '../page-events.js'
 import { clock } from './page-clock.js'
 
 export interface Filter {
@@ -42,6 +42,12 @@ export class Runs {
       this.#choose()
     }
     return added
+  }
+
+  decide(decisions: readonly Decision[]): void {
+    const landed = new Map(decisions.map(each => [each.number, each.landed]))
+    this.#all = this.#all.map(run => ({ ...run, landed: landed.get(run.number) ?? run.landed }))
+    this.#choose()
   }
 
   filter(filter: Filter): void {
@@ -91,7 +97,7 @@ export class Runs {
       const passes =
         (endpoint === '' || run.endpoint === endpoint) &&
         (final === '' || run.final === final) &&
-        (charged === '' || run.charged === charged) &&
+        (charged === '' || (run.charged === charged && run.landed === undefined)) &&
         run.startedMs >= sinceMs
       if (!passes) continue
       // Somebody who asks for one outcome gets it, quotes too.

@@ -6,12 +6,17 @@ import type { RunView } from '../page-events.js'
 export const RESULTS = ['charged', 'answered', 'inDoubt', 'failed', 'refused', 'quoted'] as const
 export type Result = (typeof RESULTS)[number]
 
-export function resultOf(run: Pick<RunView, 'charged' | 'status' | 'final'>): Result {
+export function resultOf(run: Pick<RunView, 'charged' | 'status' | 'final' | 'landed'>): Result {
   if (run.charged === 'yes') return 'charged'
-  if (run.charged === 'maybe') return 'inDoubt'
+  if (isInDoubt(run)) return 'inDoubt'
   if (run.status < 400) return 'answered'
   if (run.status >= 500) return 'failed'
   return isQuote(run) ? 'quoted' : 'refused'
+}
+
+/** Not where the chain has decided the payment since. */
+export function isInDoubt({ charged, landed }: Pick<RunView, 'charged' | 'landed'>): boolean {
+  return charged === 'maybe' && landed === undefined
 }
 
 /** The parts of a call that somebody waits for, by the states in which the call is meanwhile. */

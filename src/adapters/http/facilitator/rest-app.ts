@@ -6,11 +6,18 @@ import Router from '@koa/router'
 import Koa, { type Context, type Middleware } from 'koa'
 import { callerNetwork } from '../../../domain/caller-network.js'
 import { SvcError } from '../../../domain/errors.js'
+import { isBounded } from '../../../domain/presented-payment.js'
 import { encodeHeader, isRecord } from '../../../domain/x402.js'
 import type { Logger } from '../../../ports/logger.js'
-import { ASKER_HEADER, type Asker, type ProtocolFacilitator } from '../../../ports/protocol-facilitator.js'
+import {
+  ASKER_HEADER,
+  type Asker,
+  type FacilitatorCondition,
+  type ProtocolFacilitator,
+} from '../../../ports/protocol-facilitator.js'
 import type { RateLimit } from '../../../ports/rate-limit.js'
 import { retryAfterSeconds } from '../../../ports/transport.js'
+import { holdsToken } from '../bearer-token.js'
 import { BodyBudget, type BodyShare } from '../body-memory-limit.js'
 import { errorBody, HttpError } from '../error-to-reply.js'
 import { clientAddressOf } from '../forwarded-address.js'
@@ -29,6 +36,8 @@ export interface FacilitatorRest {
   readonly rateLimit: RateLimit
   /** Verifications of one address in a minute, as many readings of the list, and ten times as many settlements. */
   readonly perMinute: number
+  /** Servers that hold it are not counted. */
+  readonly token: string | undefined
   readonly trustProxyHops: number
   readonly operationsHosts: ReadonlySet<string>
   readonly logger: Logger
@@ -55,7 +64,8 @@ const RETRY_AFTER_SECONDS = 5
 
 export function facilitatorRestApp(rest: FacilitatorRest): Koa {
   const { facilitator, catalogue, metrics } = rest
-  const bodies = new BodyBudget(BODIES_BYTES_MAX)
+  // One for those that hold the token: strangers' bodies cannot crowd theirs out.
+  const [bodies, ownBodies] = [new BodyBudget(BODIES_BYTES_MAX), new BodyBudget(BODIES_BYTES_MAX)]
 
   async function answering(
     ctx: Context,
@@ -63,8 +73,9 @@ export function facilitatorRestApp(rest: FacilitatorRest): Koa {
     answer: (question: Question) => Promise<void>,
   ) {
     const request = new NodeRequest(ctx)
-    await admit(request, operation, rest)
-    const share = bodies.open()
+    const isOwn = rest.token !== undefined && holdsToken(ctx.get('authorization'), rest.token)
+    if (!isOwn) await admit(request, operation, rest)
+    const share = (isOwn ? ownBodies : bodies).open()
     try {
       await answer(await questionIn(request, share))
     } finally {
@@ -74,7 +85,10 @@ export function facilitatorRestApp(rest: FacilitatorRest): Koa {
   }
 
   const router = new Router({ sensitive: true, strict: true })
-  router.get('/supported', ctx => {
+  router.get('/supported', async ctx => {
+    // Servers ask this to learn whether sales may go on here: without a node none can. The questions that wait share one.
+    if (!USABLE.has(facilitator.condition().node) && !USABLE.has((await facilitator.check()).node))
+      throw NO_NODE
     ctx.body = facilitator.supported()
   })
   router.post('/verify', ctx =>
@@ -100,14 +114,14 @@ export function facilitatorRestApp(rest: FacilitatorRest): Koa {
     ctx.body = catalogue.list(new URLSearchParams(ctx.querystring))
   })
   router.get('/health', async ctx => {
-    admitToOperations(ctx.req, rest.operationsHosts)
+    admitToOperations(new NodeRequest(ctx), rest.operationsHosts)
     const condition = await facilitator.check()
     const ok = condition.node === 'ok' && condition.sponsorMicroAlgos !== null
     ctx.status = ok ? 200 : 503
     ctx.body = { ok, sponsor: facilitator.sponsor, ...condition }
   })
   router.get('/metrics', async ctx => {
-    admitToOperations(ctx.req, rest.operationsHosts)
+    admitToOperations(new NodeRequest(ctx), rest.operationsHosts)
     ctx.type = metrics.contentType
     ctx.body = await metrics.text()
   })
@@ -120,6 +134,8 @@ export function facilitatorRestApp(rest: FacilitatorRest): Koa {
 }
 
 const NOT_ALLOWED = new HttpError(405, 'method_not_allowed', 'This path takes another method.')
+const USABLE: ReadonlySet<FacilitatorCondition['node']> = new Set(['unasked', 'ok'])
+const NO_NODE = new HttpError(503, 'node_unavailable', 'The facilitator cannot answer now. Ask again later.')
 const OPERATIONS: ReadonlySet<string> = new Set(['/health', '/metrics'])
 
 function corsAndErrors({ metrics, logger }: FacilitatorRest): Middleware {
@@ -142,7 +158,8 @@ function corsAndErrors({ metrics, logger }: FacilitatorRest): Middleware {
       const { status, code, message, headers } = refusalOf(error, logger)
       if (path === '/verify' || path === '/settle') metrics.answered(path.slice(1) as Operation, code)
       for (let at = 0; at < headers.length; at += 2) ctx.set(headers[at]!, headers[at + 1]!)
-      if (status === 503 && headers.length === 0) ctx.set('Retry-After', String(RETRY_AFTER_SECONDS))
+      if ((status === 503 || status === 429) && headers.length === 0)
+        ctx.set('Retry-After', String(RETRY_AFTER_SECONDS))
       ctx.status = status
       ctx.body = errorBody(code, message)
     }
@@ -171,7 +188,8 @@ async function admit(request: NodeRequest, operation: Operation | 'list', rest: 
   if (verdict.admitted) return
   request.skipBody()
   const retryAfter = ['Retry-After', retryAfterSeconds(verdict.retryAfterMs)]
-  throw new HttpError(429, 'rate_limited', 'Too many questions from this address.', retryAfter)
+  const message = 'Too many questions from this address, by servers that do not hold the facilitator’s token.'
+  throw new HttpError(429, 'rate_limited', message, retryAfter)
 }
 
 async function questionIn(request: NodeRequest, share: BodyShare): Promise<Question> {
@@ -179,9 +197,16 @@ async function questionIn(request: NodeRequest, share: BodyShare): Promise<Quest
   if (body.kind === 'malformed') throw new HttpError(400, 'invalid_json', body.why)
   const { paymentPayload: payload, paymentRequirements: requirements } =
     body.kind === 'read' && isRecord(body.value) ? body.value : {}
-  if (isRecord(payload) && isRecord(requirements)) return { payload, requirements }
-  const message = 'The body has the objects paymentPayload and paymentRequirements.'
-  throw new HttpError(400, 'invalid_request', message)
+  if (!isRecord(payload) || !isRecord(requirements)) {
+    const message = 'The body has the objects paymentPayload and paymentRequirements.'
+    throw new HttpError(400, 'invalid_request', message)
+  }
+  if (isBounded(payload, requirements)) return { payload, requirements }
+  throw new HttpError(
+    400,
+    'invalid_request',
+    'The payment, or its requirements, are larger than they can be.',
+  )
 }
 
 const ASKER_ID = /^[\w-]{16,64}$/

@@ -2,7 +2,7 @@
  * Who may see the audit page: clients on this machine, or clients with the token. The page is read-only, but not for
  * strangers.
  */
-import { createHash, timingSafeEqual } from 'node:crypto'
+import { holdsToken } from '../bearer-token.js'
 import { HttpError } from '../error-to-reply.js'
 import type { HostRequest } from '../route-types.js'
 import { isForeignScript } from './private-route.js'
@@ -22,7 +22,7 @@ export function admitToAudit(request: HostRequest, token: string | undefined): v
       'The audit page answers this machine only. `audit: { token }` opens it to whoever holds the token.',
     )
   }
-  if (isToken(presentedToken(request.headers.authorization), token)) return
+  if (holdsToken(request.headers.authorization, token)) return
   throw new HttpError(401, 'audit_token_required', 'The audit page asks for its token, as the password.', [
     'WWW-Authenticate',
     'Basic realm="audit", charset="UTF-8"',
@@ -39,19 +39,4 @@ function isThisMachine({ address, headers }: HostRequest): boolean {
     LOOPBACK_HOST.test(headers.host ?? '') &&
     FORWARDING.every(name => headers[name] === undefined)
   )
-}
-
-/** `Bearer <token>`, or the form that browsers send: any user name, with the token as the password. */
-function presentedToken(authorization = ''): string {
-  const [scheme = '', value = ''] = authorization.split(' ', 2)
-  if (scheme.toLowerCase() === 'bearer') return value
-  if (scheme.toLowerCase() !== 'basic') return ''
-  const pair = Buffer.from(value, 'base64').toString('utf8')
-  return pair.slice(pair.indexOf(':') + 1)
-}
-
-/** Compares hashes, which have one length: neither the token's length nor the position of a difference affects the time. */
-function isToken(presented: string, token: string): boolean {
-  const [a, b] = [presented, token].map(text => createHash('sha256').update(text).digest())
-  return timingSafeEqual(a!, b!)
 }

@@ -23,6 +23,10 @@ if claimOurs then
   claimMoved = moveAlong(claim, CLOSING_EVENTS[how].claim)
 end
 
+-- The answer lost its key, and is kept under its payment's own name.
+if claimMoved and how == 'forfeit' and key.n and redis.call('EXISTS', key.n) == 0 then
+  storeFinal(claim, key.n, retentionMs, answer)
+end
 if claimMoved then keepFinal(claim, retentionMs, answer) end
 if paymentMoved then keep(payment) end
 return (not key.c or claimMoved) and (not key.p or paymentMoved) and 'closed' or 'superseded'

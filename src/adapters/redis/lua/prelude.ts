@@ -6,7 +6,12 @@
  * that the machine does not list, no memory for the first HSET) must come before the first change.
  */
 import { claimTable } from '../../../domain/machines/claim.machine.js'
-import { LAPSED_KEPT_MS, VERDICT_FOR_OTHERS } from '../../../domain/machines/claim-and-payment.rules.js'
+import {
+  KEPT_BYTES_MAX,
+  KEPT_RECORD_BYTES,
+  LAPSED_KEPT_MS,
+  VERDICT_FOR_OTHERS,
+} from '../../../domain/machines/claim-and-payment.rules.js'
 import { paymentTable } from '../../../domain/machines/payment.machine.js'
 import { luaDrawing, luaLiteral } from './literal.js'
 
@@ -42,11 +47,11 @@ local function moveAlong(record, events)
   end
 end
 
--- A completed claim is a string. Earlier versions of this package kept it as a hash, like all other records.
+-- A completed claim is a string. Its caller is kept where another call than the one that recorded completed it.
 local function findFinal(name)
-  local token, bodyHash, isRecordedByToken, answer = unpack(cmsgpack.unpack(redis.call('GET', name)))
+  local token, bodyHash, isRecordedByToken, answer, txId, caller = unpack(cmsgpack.unpack(redis.call('GET', name)))
   local recordedBy = isRecordedByToken and token
-  local final = { bodyHash = bodyHash, answer = answer, recordedBy = recordedBy }
+  local final = { bodyHash = bodyHash, answer = answer, recordedBy = recordedBy, txId = txId, caller = caller }
   return { drawing = CLAIM, name = name, state = 'completed', token = token, final = final }
 end
 
@@ -89,12 +94,42 @@ local function hold(record, leaseMs, ...)
   redis.call('PEXPIRE', record.name, leaseMs + ${LAPSED_KEPT_MS})
 end
 
+-- Drops the bytes of the owner's oldest answers when newer ones take as much as it may have. A score is the sum of all bytes up
+-- to that answer, so no sum is made here.
+local function bound(name, bytes, retentionMs)
+  if not key.k then return end
+  local place = key.k:sub(1, -#'kept' - 1) .. 'claim:'
+  local newest = redis.call('ZRANGE', key.k, -1, -1, 'WITHSCORES')
+  local total = (tonumber(newest[2]) or 0) + bytes + ${KEPT_RECORD_BYTES}
+  redis.call('ZADD', key.k, total, name:sub(#place + 1))
+  if redis.call('PTTL', key.k) < tonumber(retentionMs) then redis.call('PEXPIRE', key.k, retentionMs) end
+  while true do
+    local oldest = redis.call('ZRANGE', key.k, 0, 0, 'WITHSCORES')
+    if total - tonumber(oldest[2]) < ${KEPT_BYTES_MAX} then return end
+    redis.call('ZREM', key.k, oldest[1])
+    local dropped = place .. oldest[1]
+    if redis.call('TYPE', dropped).ok == 'string' then
+      local final = cmsgpack.unpack(redis.call('GET', dropped))
+      final[4] = false
+      redis.call('SET', dropped, cmsgpack.pack(final), 'KEEPTTL')
+    end
+  end
+end
+
 -- Redis packs no hash that has a value of more than 64 bytes. As a string, a completed claim takes a third less memory.
+local function storeFinal(claim, name, retentionMs, answer)
+  local bodyHash, recordedBy, recorded, txId, caller =
+    unpack(redis.call('HMGET', claim.name, 'bodyHash', 'recordedBy', 'answer', 'txId', 'caller'))
+  local wasAdopted = recordedBy and recordedBy ~= claim.token
+  answer = answer or recorded
+  local final = { claim.token, bodyHash, recordedBy == claim.token, answer, txId, wasAdopted and caller or false }
+  redis.call('SET', name, cmsgpack.pack(final), 'PX', retentionMs)
+  bound(name, #answer, retentionMs)
+end
+
 local function keepFinal(claim, retentionMs, answer)
   if claim.state == claim.drawing.initial then return keep(claim) end
-  local bodyHash, recordedBy, recorded = unpack(redis.call('HMGET', claim.name, 'bodyHash', 'recordedBy', 'answer'))
-  local final = { claim.token, bodyHash, recordedBy == claim.token, answer or recorded }
-  redis.call('SET', claim.name, cmsgpack.pack(final), 'PX', retentionMs)
+  storeFinal(claim, claim.name, retentionMs, answer)
 end
 
 local function presented(payment)

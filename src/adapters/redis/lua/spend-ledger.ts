@@ -56,10 +56,11 @@ local function forget(name)
   redis.call('ZREM', entries, name)
 end
 
-local function spend(name)
+-- From landedMs on at the latest, it counts for a window. Without it, from when the payment can have landed at the latest.
+local function spend(name, landedMs)
   local counted, atMs = redis.call('HGET', amounts, name), tonumber(redis.call('ZSCORE', entries, name))
   forget(name)
-  atMs = math.min(atMs or nowMs, nowMs)
+  atMs = math.min(atMs or nowMs, landedMs or math.huge)
   if counted then add(string.format('spent:%.0f', math.floor(atMs / 1000)), counted, atMs) end
 end
 
@@ -119,9 +120,9 @@ end
 return answer(1)
 `
 
-/** ARGV: `spent` or `dead`. */
+/** ARGV: `spent`, `claimed` or `dead`. */
 export const SETTLE = /* lua */ `${LEDGER}
 if redis.call('HEXISTS', payments, entry) == 0 then return answer(0) end
-if ARGV[4] == 'spent' then spend(entry) else forget(entry) end
+if ARGV[4] == 'dead' then forget(entry) else spend(entry, ARGV[4] == 'spent' and nowMs or nil) end
 return answer(1)
 `

@@ -1,8 +1,10 @@
 import { callerNetwork } from '../../../domain/caller-network.js'
 import type { RateVerdict } from '../../../ports/rate-limit.js'
+import { thenMaybe } from '../../then-maybe.js'
 import { type Call, claimedPayer, storeDown } from '../call-record.js'
 import type { ChargeDeps, Rate } from '../charge-deps.js'
-import { keyId } from '../subscription-key.js'
+import { windowId } from '../owners.js'
+import { preferWindow } from './entitle.js'
 
 const DRAINING_RETRY_MS = 5_000
 
@@ -12,8 +14,10 @@ export function admit(deps: ChargeDeps, call: Call) {
     call.retryAfterMs = DRAINING_RETRY_MS
     return 'draining'
   }
-  const { rate } = call.endpoint
-  return rate === undefined ? 'admitted' : count(deps, call, rate)
+  return thenMaybe(preferWindow(deps, call), storeDown => {
+    const { rate } = call.endpoint
+    return storeDown ?? (rate === undefined ? ('admitted' as const) : count(deps, call, rate))
+  })
 }
 
 async function count(deps: ChargeDeps, call: Call, rate: Rate) {
@@ -39,7 +43,7 @@ function verdictOf(deps: ChargeDeps, call: Call, rate: Rate) {
   return request.subscriptionKey === undefined
     ? ADMITTED
     : deps.rateLimit.take(
-        `${rate.bucket}window:${keyId(deps.recordOwner, request.subscriptionKey)}`,
+        `${rate.bucket}window:${windowId(call.endpoint.owner, request.subscriptionKey)}`,
         rate.perMinute,
       )
 }

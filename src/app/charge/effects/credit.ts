@@ -3,7 +3,7 @@ import { sleep } from '../../../ports/timeouts-and-aborts.js'
 import { thenMaybe } from '../../then-maybe.js'
 import { type Call, storeDown } from '../call-record.js'
 import type { ChargeDeps } from '../charge-deps.js'
-import { creditorOf } from '../handler-credit.js'
+import { creditorName } from '../owners.js'
 
 /** How often to look for credit that another process gave back. */
 const ASK_EVERY_MS = 250
@@ -23,7 +23,7 @@ type Taken = 'credited' | 'storeDown' | undefined
 
 function take(deps: ChargeDeps, call: Call): Taken | Promise<Taken> {
   // The facilitator has verified the payer. Where the payer cannot be read, the caller's address replaces it.
-  const creditor = creditorOf(deps, call.payer ?? callerNetwork(call.request.clientAddress))
+  const creditor = creditorName(deps.owner, call.payer ?? callerNetwork(call.request.clientAddress))
   const granted = (isGranted: boolean): Taken => {
     if (!isGranted) return undefined
     call.creditor = creditor

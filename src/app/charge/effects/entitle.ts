@@ -1,7 +1,10 @@
 import type { SubscriptionRecord } from '../../../ports/subscriptions.js'
+import { thenMaybe } from '../../then-maybe.js'
 import { type Call, storeDown } from '../call-record.js'
 import type { ChargeDeps } from '../charge-deps.js'
-import { keyId, windowsNow } from '../subscription-key.js'
+import { keyOfCall } from '../key-of-call.js'
+import { windowId } from '../owners.js'
+import { windowsNow } from '../subscription-key.js'
 import { takeWindowCall } from '../window-calls.js'
 
 /**
@@ -19,6 +22,43 @@ export function looksCovered(deps: ChargeDeps, call: Call) {
   return key === undefined ? 'uncovered' : asked(deps, call, key, look)
 }
 
+/**
+ * For a payment beside the key of a window. An open window covers the call: the payment is not looked at, and the claim, the rate and
+ * the answer are the window's. A key that opens nothing counts as absent.
+ */
+export function preferWindow(deps: ChargeDeps, call: Call) {
+  if (call.request.payment.kind === 'none' || keyOf(call) === undefined) return undefined
+  return thenMaybe(looksCovered(deps, call), covered => {
+    if (covered === 'storeDown') return 'storeDown' as const
+    if (covered === 'uncovered') leaveKeyAside(call)
+    else setPaymentAside(deps, call)
+    return undefined
+  })
+}
+
+function leaveKeyAside(call: Call): void {
+  call.endedWindow = call.request.subscriptionKey
+  call.request = { ...call.request, subscriptionKey: undefined }
+}
+
+/** The call as it would be without its payment, under the key of a window that has ended. */
+export function underEndedWindow(deps: ChargeDeps, call: Call): Call {
+  const aside = { ...call, request: { ...call.request, subscriptionKey: call.endedWindow } }
+  setPaymentAside(deps, aside)
+  return aside
+}
+
+function setPaymentAside({ rules }: ChargeDeps, call: Call): void {
+  call.request = { ...call.request, payment: { kind: 'none' }, proof: { kind: 'none' } }
+  call.payload = undefined
+  call.read = undefined
+  call.payer = undefined
+  call.txId = undefined
+  const { key, problem } = keyOfCall(rules, call.request, undefined)
+  call.key = key
+  call.keyProblem = problem
+}
+
 function keyOf({ request, endpoint }: Call): string | undefined {
   return endpoint.periodMs === undefined ? undefined : request.subscriptionKey
 }
@@ -27,7 +67,7 @@ type Ask = (deps: ChargeDeps, call: Call, id: string) => Promise<'covered' | 'un
 
 async function asked(deps: ChargeDeps, call: Call, key: string, ask: Ask) {
   try {
-    return await ask(deps, call, keyId(deps.recordOwner, key))
+    return await ask(deps, call, windowId(call.endpoint.owner, key))
   } catch (cause) {
     deps.logger.error({ err: cause }, 'the subscription store did not answer')
     return storeDown(call)

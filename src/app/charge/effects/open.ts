@@ -1,18 +1,18 @@
-import type { Hold, Opened } from '../../../ports/charge-store.js'
+import type { Hold, Opened, OpenMove } from '../../../ports/charge-store.js'
 import type { ReadPayment } from '../../../ports/payment-reader.js'
-import { type Call, claimedPayer, signingPayer, storeDown } from '../call-record.js'
+import { thenMaybe } from '../../then-maybe.js'
+import { type Call, type ReplayedAnswer, storeDown } from '../call-record.js'
 import type { ChargeDeps } from '../charge-deps.js'
-import { bodyHash, claimName, unseal } from '../claim-name-and-seal.js'
-import { keyOfTask } from '../key-of-call.js'
-import { keyId } from '../subscription-key.js'
+import { type Owned, ownedBy } from '../owners.js'
+import { proveCaller } from '../payer-proof.js'
+import { unseal } from '../sealed-answers.js'
+import { underEndedWindow } from './entitle.js'
 
 /**
  * The lease says how long a stopped call still blocks its key. A running call may end sooner, so the caller retries
  * after this time at the latest.
  */
 const RETRY_MAX_MS = 2_000
-/** Shorter keys can be guessed: a counter, a common word, a date. */
-const SECRET_KEY_LENGTH_MIN = 16
 
 /**
  * Takes the idempotency key and the payment together. With neither, there is nothing to protect, and the store is not
@@ -23,32 +23,73 @@ export function open(deps: ChargeDeps, call: Call) {
     call.problem = call.keyProblem
     return 'unusableKey'
   }
-  const hold = holdOf(deps, call)
-  return hold === undefined ? 'opened' : take(deps, call, hold)
+  return call.endedWindow === undefined ? proveAndHold(deps, call) : askEndedWindow(deps, call)
 }
 
-async function take(deps: ChargeDeps, call: Call, hold: Hold) {
-  if (isGuessable(call) && call.read) {
-    const refused = await landedWithShortKey(deps, call.read, call)
-    if (refused !== undefined) return refused
-  }
-  call.hold = hold
-  const opened = await attempt(deps, hold)
-  if (opened?.verdict === 'full') deps.logger.error({ txId: call.txId }, 'the charge store is full')
+/**
+ * A call that a window covered is answered by the window, also after the window has ended: where its answer was lost, the retry brings
+ * a payment beside the key, and it must not be charged for the same call again.
+ */
+async function askEndedWindow(deps: ChargeDeps, call: Call) {
+  const aside = underEndedWindow(deps, call)
+  const owned = ownedBy(deps, aside)
+  if (owned === undefined) return proveAndHold(deps, call)
+  const look = { ...owned, hold: { ...owned.hold, token: deps.random.uuid() } }
+  const opened = await attempt(deps, look)
   if (opened === undefined || opened.verdict === 'full') return storeDown(call)
+  if (opened.verdict === 'opened') await releaseNow(deps, look.hold)
+  else Object.assign(call, aside)
+  return proveAndHold(deps, call)
+}
+
+async function releaseNow(deps: ChargeDeps, hold: Hold): Promise<void> {
+  try {
+    await deps.store.close({ ...hold, how: 'release', retentionMs: 0 })
+  } catch (cause) {
+    deps.logger.warn({ err: cause }, 'the charge store did not release')
+    releaseLater(deps, hold)
+  }
+}
+
+function proveAndHold(deps: ChargeDeps, call: Call) {
+  return thenMaybe(proveCaller(deps, call), problem => {
+    call.problem = problem
+    return problem === undefined ? hold(deps, call) : 'unusableKey'
+  })
+}
+
+function hold(deps: ChargeDeps, call: Call) {
+  call.owned = ownedBy(deps, call)
+  return call.owned === undefined ? 'opened' : take(deps, call, call.owned)
+}
+
+async function take(deps: ChargeDeps, call: Call, owned: Owned) {
+  call.hold = owned.hold
+  let opened = await attempt(deps, owned)
+  if (opened?.verdict === 'unsure') {
+    const refused = await unlessFresh(deps, call, call.read)
+    if (refused !== undefined) return refused
+    opened = await attempt(deps, { ...owned, isBearer: false })
+  }
+  if (opened?.verdict === 'full') deps.logger.error({ txId: call.txId }, 'the charge store is full')
+  if (opened === undefined || opened.verdict === 'full' || opened.verdict === 'unsure') return storeDown(call)
   switch (opened.verdict) {
     case 'opened':
       call.held = true
-      deps.leases.keep(hold, call.startedMonotonicMs)
+      deps.leases.keep(owned.hold, call.startedMonotonicMs)
       return 'opened'
     case 'replayable':
-      call.replayed = unseal(opened.answer, call.secret!, hold.claim!.name)
-      return call.replayed.answer === undefined ? 'notKept' : 'replayable'
-    case 'orphaned':
+      return replay(call, owned, opened.answer)
+    case 'notKept':
+      call.replayed = { ...NOT_KEPT, txId: opened.txId }
+      return 'notKept'
+    case 'orphaned': {
       call.recorded = opened.recorded
       // This call takes over the key, but no payment yet.
-      deps.leases.keep({ slot: hold.slot, token: hold.token, claim: hold.claim! }, call.startedMonotonicMs)
+      const { slot, token, claim } = owned.hold
+      deps.leases.keep({ slot, token, claim: claim! }, call.startedMonotonicMs)
       return 'orphaned'
+    }
     case 'spent':
       return 'spent'
     default:
@@ -56,112 +97,102 @@ async function take(deps: ChargeDeps, call: Call, hold: Hold) {
   }
 }
 
+const NOT_KEPT = { answer: undefined, payer: undefined, amount: '0', asset: '', window: undefined } as const
+
+function replay(call: Call, { secret, hold, answerName }: Owned, sealed: Uint8Array) {
+  const { name, isOfPayment } = hold.claim!
+  // A caller that names a key may have found what is filed under its payment's own name, sealed under another secret or under none.
+  const replayed =
+    unsealed(sealed, secret, name) ??
+    (call.isProven && answerName !== undefined
+      ? unsealed(sealed, call.read!.wrapperDigest, answerName)
+      : undefined)
+  if (replayed === undefined) {
+    if (!isOfPayment && answerName === undefined)
+      throw new Error('the answer under this key cannot be unsealed')
+    if (call.isProven) call.problem = { message: OTHER_KEY }
+    return 'spent'
+  }
+  call.replayed = replayed
+  return replayed.answer === undefined ? 'notKept' : 'replayable'
+}
+
+const OTHER_KEY =
+  'This very payment was already spent, and its answer is kept under the Idempotency-Key that was sent with it: send the same request with that key.'
+
+function unsealed(sealed: Uint8Array, secret: string, name: string): ReplayedAnswer | undefined {
+  try {
+    return unseal(sealed, secret, name)
+  } catch {
+    return undefined
+  }
+}
+
 type Refused = Extract<Opened, { verdict: 'reused' | 'inProgress' | 'inUse' }>
 
 /** If the caller sent no key, the refusal is about the payment. */
 async function refusedFor(deps: ChargeDeps, call: Call, opened: Refused) {
-  const waitMs = opened.verdict === 'reused' ? 0 : opened.retryAfterMs
   const isOfKey = opened.verdict !== 'inUse' && call.key !== undefined
-  if (!isOfKey && waitMs <= 0 && (await landed(deps, call.read!))) return 'spent'
   if (isOfKey && opened.verdict === 'reused') return 'reused'
+  const waitMs = opened.verdict === 'reused' ? 0 : opened.retryAfterMs
   call.retryAfterMs = Math.min(waitMs, RETRY_MAX_MS)
-  return isOfKey ? 'inProgress' : 'inUse'
+  if (isOfKey) return 'inProgress'
+  if (waitMs > 0) return 'inUse'
+  // The call of this payment stopped while settling, and now the payment comes with another key or body, or from a stranger.
+  if ((await deps.chain.hasLanded(call.read!.txId)) === true) return 'spent'
+  call.retryAfterMs = RETRY_MAX_MS
+  call.problem = { message: STOPPED }
+  return 'inUse'
 }
 
-/**
- * The call of this payment stopped while settling, and now the payment comes with another key or body: the chain
- * knows whether it landed.
- */
-async function landed(deps: ChargeDeps, read: ReadPayment): Promise<boolean> {
-  return (await deps.chain.lookup(read.txId, read)) === 'found'
-}
+const STOPPED =
+  'The call of this payment stopped before its settlement was known. Its payer gets the answer by the same request with a proof (SIGN-IN-WITH-X), or with the Idempotency-Key that was sent with it. Do not pay again before the last round of the payment has passed.'
 
 /**
- * A payment that landed is public. With a key that can be guessed it would open another caller's answer, or the
- * refusal would show which keys exist. So it is refused before the key is looked up: the answer is the same for every
- * key.
+ * A claim lies under a name that can be guessed, and the store does not know the payment. A payment that landed is public, and
+ * proves nobody: with it, a guessed key would open another caller's answer, or the refusal would show which keys exist. One
+ * question to the node, and only where a claim lies.
  */
-async function landedWithShortKey(deps: ChargeDeps, read: ReadPayment, call: Call) {
+async function unlessFresh(deps: ChargeDeps, call: Call, read: ReadPayment | undefined) {
   const round = await deps.chain.round()
-  if (round !== undefined && read.lastValid < round) {
-    // Do not ask for proof: it would cost the node one request for each round of the payment, and any stranger may
-    // send this request.
+  if (read !== undefined && round !== undefined && read.lastValid < round) {
     call.problem = {
-      message: 'This payment can no longer land. With this Idempotency-Key it opens nothing; look txId up.',
+      message:
+        'This payment can no longer land. With this Idempotency-Key it opens nothing; look txId up, or prove that you are its payer.',
     }
     return 'spent'
   }
-  const landed = await deps.chain.hasLanded(read.txId)
+  const landed = read === undefined ? undefined : await deps.chain.hasLanded(read.txId)
   if (landed === false) return undefined
   if (landed) return 'spent'
   call.retryAfterMs = RETRY_MAX_MS
   call.problem = {
     code: 'node_unavailable',
-    message: `The node does not say whether this payment has landed, which an Idempotency-Key of fewer than ${SECRET_KEY_LENGTH_MIN} characters needs. Nothing was charged by this request; try again, or use a longer key.`,
+    message:
+      'An earlier call was made with this Idempotency-Key, and the node does not say whether this payment has landed. Nothing was charged by this request; try again, or use a random key of at least 32 characters.',
   }
   return 'storeDown'
 }
 
-function isGuessable({ key }: Call): boolean {
-  return key !== undefined && key.length < SECRET_KEY_LENGTH_MIN
-}
-
-async function attempt(deps: ChargeDeps, hold: Hold): Promise<Opened | undefined> {
+async function attempt(deps: ChargeDeps, owned: Owned): Promise<Opened | undefined> {
+  const { hold, isBearer, caller, answerName } = owned
+  const move: OpenMove = {
+    ...hold,
+    leaseMs: deps.leases.leaseMs,
+    ...(isBearer && { isBearer }),
+    ...(caller !== undefined && { caller }),
+    ...(answerName !== undefined && { answerName }),
+  }
   try {
-    return await deps.store.open({ ...hold, leaseMs: deps.leases.leaseMs })
+    return await deps.store.open(move)
   } catch (cause) {
     deps.logger.error({ err: cause }, 'the charge store did not open')
-    // The store may have opened the call before its answer was lost.
-    deps.pendingCloses.add({ ...hold, how: 'release', retentionMs: 0 })
+    releaseLater(deps, hold)
     return undefined
   }
 }
 
-/** A claim protects a payment or a window's key. A request with neither needs no claim. */
-function holdOf(deps: ChargeDeps, call: Call): Hold | undefined {
-  const { read, payload, endpoint, key } = call
-  const scope = key === undefined ? paymentScope(call) : scopeOf(deps, call)
-  if (read === undefined && scope === undefined) return undefined
-  call.secret = key ?? read!.signature
-  return {
-    token: call.id,
-    // Everything that one payer holds is in one slot, so that a claim and its payment move in one step.
-    slot: read?.payer ?? claimedPayer(payload) ?? scope!,
-    ...(read && { payment: read.txId }),
-    ...(scope !== undefined && {
-      claim: {
-        name: claimName(deps.recordOwner, endpoint.def.name, scope, key ?? ''),
-        bodyHash: bodyHash(rawInput(call)),
-      },
-    }),
-  }
-}
-
-/**
- * Without a key, the payment itself is the key while its outcome is open: the same payment with the same body gets
- * the answer of a call whose outcome was unknown. The payment's signature seals the answer, so another signature over
- * the same transaction opens nothing.
- */
-function paymentScope({ read }: Call): string | undefined {
-  return read?.signature && `payment:${read.txId}:${read.signature}`
-}
-
-/** The owner of the key. A payer without proof shares a scope only with callers from the same network address. */
-function scopeOf(deps: ChargeDeps, call: Call): string | undefined {
-  const { request, payload } = call
-  // Only the task's caller knows its id, and only one payment can have it: a retry may come from another address.
-  if (request.task !== undefined && call.key === keyOfTask(request.task)) return 'task'
-  if (payload !== undefined) {
-    const payer = signingPayer(deps, call)
-    if (payer !== undefined) return `payer:${payer}`
-    return `address:${request.clientAddress}:${call.read?.payer ?? claimedPayer(payload) ?? ''}`
-  }
-  return request.subscriptionKey === undefined
-    ? undefined
-    : `window:${keyId(deps.recordOwner, request.subscriptionKey)}`
-}
-
-function rawInput({ request, endpoint }: Call): unknown {
-  if (endpoint.def.method === 'GET') return request.query
-  return request.body.kind === 'read' ? request.body.value : undefined
+/** The store may have opened the call before its answer was lost. */
+function releaseLater(deps: ChargeDeps, hold: Hold): void {
+  deps.pendingCloses.add({ ...hold, how: 'release', retentionMs: 0 })
 }

@@ -2,9 +2,10 @@ import { bodyBytes } from '../../../domain/handler-answer.js'
 import type { RecordMove } from '../../../ports/charge-store.js'
 import { type Call, type ReplayedAnswer, type SoldWindow, storeDown } from '../call-record.js'
 import type { ChargeDeps } from '../charge-deps.js'
-import { seal } from '../claim-name-and-seal.js'
-import { landsWithinMs, paymentLifeMs } from '../payment-life.js'
-import { keyId, newKey, windowsNow } from '../subscription-key.js'
+import { windowId } from '../owners.js'
+import { landsWithinMs, paymentLifeMs, retentionMs } from '../payment-life.js'
+import { seal } from '../sealed-answers.js'
+import { newKey, putWindow, windowsNow } from '../subscription-key.js'
 
 const NOTHING = new Uint8Array()
 
@@ -61,13 +62,13 @@ export function recordMove(deps: ChargeDeps, call: Call): RecordMove {
     ...hold!,
     recorded: {
       answer: hold!.claim
-        ? seal(replayedAnswer(deps, call), call.secret!, hold!.claim.name, deps.random)
+        ? seal(replayedAnswer(deps, call), call.owned!.secret, hold!.claim.name, deps.random)
         : NOTHING,
       ...(read && { payment: { txId: read.txId, firstValid: read.firstValid, lastValid: read.lastValid } }),
     },
     leaseMs: deps.leases.leaseMs,
     paymentTtlMs,
-    claimTtlMs: paymentTtlMs + deps.rules.retentionMs,
+    claimTtlMs: paymentTtlMs + retentionMs(deps.rules, call),
   }
 }
 
@@ -99,7 +100,7 @@ async function newWindow(deps: ChargeDeps, call: Call, periodMs: number): Promis
   const calls = call.endpoint.def.subscription?.calls
   // This call is the first of the window.
   const callsLeft = calls === undefined ? undefined : calls - 1
-  return { key, id: keyId(deps.recordOwner, key), expiresAtMs, callsLeft }
+  return { key, id: windowId(call.endpoint.owner, key), expiresAtMs, callsLeft }
 }
 
 /**
@@ -112,5 +113,5 @@ export async function storeWindow(
   { id, expiresAtMs, callsLeft }: Omit<SoldWindow, 'key'>,
 ): Promise<void> {
   const counted = callsLeft !== undefined && { callsLeft }
-  await subscriptions.putIfAbsent(id, { endpoint: endpoint.def.name, expiresAtMs, ...counted })
+  await putWindow(subscriptions, id, { endpoint: endpoint.def.name, expiresAtMs, ...counted })
 }

@@ -3,9 +3,10 @@ import type { Landing } from '../../../ports/chain.js'
 import type { Recorded } from '../../../ports/charge-store.js'
 import type { Call, ReplayedAnswer } from '../call-record.js'
 import type { ChargeDeps } from '../charge-deps.js'
-import { unseal } from '../claim-name-and-seal.js'
-import { creditorOf, giveCredit } from '../handler-credit.js'
-import { keyId } from '../subscription-key.js'
+import { giveCredit } from '../handler-credit.js'
+import { creditorName, windowId } from '../owners.js'
+import { retentionMs } from '../payment-life.js'
+import { unseal } from '../sealed-answers.js'
 import { untilCut } from '../until-cut.js'
 import { untilCertain } from './reconcile.js'
 import { storeWindow } from './record.js'
@@ -20,6 +21,8 @@ const UNDECIDED_RETRY_MS = 5_000
  */
 export async function recover(deps: ChargeDeps, call: Call) {
   const recorded = call.recorded!
+  // Until the earlier payment is decided, the call speaks of that one, and not of the payment that it presents.
+  call.txId = recorded.payment?.txId
   try {
     if (call.endpoint.periodMs !== undefined) await keepWindow(deps, call, recorded)
   } catch (cause) {
@@ -35,9 +38,10 @@ export async function recover(deps: ChargeDeps, call: Call) {
       ...call.hold!,
       txId: recorded.payment!.txId,
       verdict: landing === 'absent' ? 'dead' : 'found',
-      retentionMs: deps.rules.retentionMs,
+      retentionMs: retentionMs(deps.rules, call),
       leaseMs: deps.leases.leaseMs,
     })
+    call.txId = call.read?.txId
     switch (resolved) {
       case 'completed':
         earn(deps, call)
@@ -63,7 +67,7 @@ export async function recover(deps: ChargeDeps, call: Call) {
 async function keepWindow(deps: ChargeDeps, call: Call, recorded: Recorded): Promise<void> {
   const { window } = answerOwed(call, recorded)
   if (window === undefined) return
-  await storeWindow(deps, call, { ...window, id: keyId(deps.recordOwner, window.key) })
+  await storeWindow(deps, call, { ...window, id: windowId(call.endpoint.owner, window.key) })
 }
 
 function owed(call: Call, recorded: Recorded): 'found' | 'notKept' {
@@ -71,18 +75,17 @@ function owed(call: Call, recorded: Recorded): 'found' | 'notKept' {
   return call.replayed.answer === undefined ? 'notKept' : 'found'
 }
 
-function answerOwed({ secret, hold }: Call, recorded: Recorded): ReplayedAnswer {
-  return unseal(recorded.answer, secret!, hold!.claim!.name)
+function answerOwed({ owned, hold }: Call, recorded: Recorded): ReplayedAnswer {
+  return unseal(recorded.answer, owned!.secret, hold!.claim!.name)
 }
 
 /** The run that recovery found paid had taken its payer's credit. */
 function earn(deps: ChargeDeps, { read }: Call): void {
-  if (deps.rules.credit && read) giveCredit(deps, creditorOf(deps, read.payer), 2)
+  if (deps.rules.credit && read) giveCredit(deps, creditorName(deps.owner, read.payer), 2)
 }
 
 function undecided(call: Call): 'undecided' {
   call.retryAfterMs = UNDECIDED_RETRY_MS
-  call.txId = call.recorded?.payment?.txId
   return 'undecided'
 }
 

@@ -25,7 +25,7 @@ export async function verify(deps: ChargeDeps, call: Call) {
   }
   call.handlerMs = Math.min(call.endpoint.def.timeout, leftMs)
   call.settleByMs = deps.clock.monotonic() + leftMs + SLACK_MS
-  const verification = await deps.facilitator.verify(call.payload!, call.requirements!)
+  const verification = await deps.facilitator.verify(call.payload!, call.requirements!, call.read?.sponsor)
   switch (verification.verdict) {
     case 'valid':
       call.payer ??= verification.payer

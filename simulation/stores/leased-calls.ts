@@ -2,7 +2,7 @@
  * The calls of one window: those that are left, and those that are reserved, by token. A reservation costs O(1), however
  * many there are: they are walked only when one of them may have lapsed.
  */
-export class CallCount {
+export class LeasedCalls {
   #unused: number
   /** The end of each lease. */
   readonly #reserved = new Map<string, number>()

@@ -1,40 +1,19 @@
-/** Names claims, and seals what they keep. */
-import { createCipheriv, createDecipheriv, createHmac, hash } from 'node:crypto'
-import { canonicalJson } from '../../domain/canonical-json.js'
+/** Seals what claims and tasks keep. */
+import { createCipheriv, createDecipheriv, createHmac } from 'node:crypto'
 import type { Random } from '../../ports/random.js'
 import type { ReplayedAnswer } from './call-record.js'
-
-/**
- * The name holds the key's hash, never the key, because the key opens the sealed answer. The name includes the
- * seller, so two sellers that share a store by mistake do not answer each other's keys.
- */
-export function claimName(recordOwner: string, endpoint: string, scope: string, key: string): string {
-  return sha256(JSON.stringify([recordOwner, endpoint, scope, key]))
-}
-
-/**
- * Equal for bodies that are the same JSON value, whatever their white space and order of keys. The parsers limit
- * their depth.
- */
-export function bodyHash(body: unknown): string {
-  return body instanceof Uint8Array ? hash('sha256', body, 'base64url') : sha256(canonicalJson(body))
-}
-
-export function sha256(text: string): string {
-  return hash('sha256', text, 'base64url')
-}
 
 const ALGORITHM = 'aes-256-gcm'
 const IV_BYTES = 12
 const TAG_BYTES = 16
 
 /**
- * AES-256-GCM under a key that is derived from the idempotency key, bound to the claim's name. A reader of the store
- * who lacks the caller's key can read neither answers nor subscription keys. Layout: iv, tag, ciphertext.
+ * AES-256-GCM under a key that is derived from the secret, bound to the claim's name. A reader of the store
+ * who lacks the secret can read neither answers nor subscription keys. Layout: iv, tag, ciphertext.
  */
 export function seal(
   kept: ReplayedAnswer,
-  idempotencyKey: string,
+  secret: string,
   claim: string,
   random: Pick<Random, 'bytes'>,
 ): Uint8Array {
@@ -44,7 +23,7 @@ export function seal(
   const length = Buffer.alloc(4)
   length.writeUInt32BE(head.length)
   const bytes = typeof body === 'string' ? Buffer.from(body, 'utf8') : body
-  return sealBytes(Buffer.concat([length, head, bytes]), idempotencyKey, claim, random)
+  return sealBytes(Buffer.concat([length, head, bytes]), secret, claim, random)
 }
 
 /** Seals any bytes under a secret, bound to a name. */
@@ -63,8 +42,8 @@ export function sealBytes(
 }
 
 /** @throws Error where `seal` did not make the bytes under this key and name. */
-export function unseal(sealed: Uint8Array, idempotencyKey: string, claim: string): ReplayedAnswer {
-  const plain = unsealBytes(sealed, idempotencyKey, claim)
+export function unseal(sealed: Uint8Array, secret: string, claim: string): ReplayedAnswer {
+  const plain = unsealBytes(sealed, secret, claim)
   const headEnd = 4 + plain.readUInt32BE(0)
   const { status, headers, cookies, ...rest } = JSON.parse(plain.subarray(4, headEnd).toString('utf8'))
   const answer =
@@ -85,7 +64,7 @@ export function unsealBytes(sealed: Uint8Array, secret: string, name: string): B
  *
  * @see RFC 5869, section 2
  */
-function sealingKey(idempotencyKey: string, claim: string): Buffer {
-  const extracted = createHmac('sha256', claim).update(idempotencyKey).digest()
+function sealingKey(secret: string, claim: string): Buffer {
+  const extracted = createHmac('sha256', claim).update(secret).digest()
   return createHmac('sha256', extracted).update('svc stored answer\x01').digest()
 }

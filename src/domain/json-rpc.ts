@@ -1,6 +1,7 @@
-/** The part of JSON-RPC 2.0 that one method needs. */
-import { isRecord } from '../../domain/x402.js'
-import type { Parsed } from '../../ports/charge.js'
+/** The part of JSON-RPC 2.0 that the transports for agents need. */
+import { ENVELOPE_BOUNDS, isWithin } from './json-bounds.js'
+import type { Parsed } from './parsed.js'
+import { isRecord } from './x402.js'
 
 export const PARSE_ERROR = -32700
 export const INVALID_REQUEST = -32600
@@ -29,7 +30,7 @@ export interface RpcError {
   readonly data?: unknown
 }
 
-/** Thrown for an invalid request, and caught in one place. */
+/** Thrown for an invalid request, and caught in one place of each transport. */
 export class RpcRefusal extends Error implements RpcError {
   constructor(
     readonly code: number,
@@ -40,38 +41,55 @@ export class RpcRefusal extends Error implements RpcError {
   }
 }
 
-/** @throws RpcRefusal */
-export function readRequest(body: Parsed<unknown>): RpcRequest {
+/** An answer repeats the id, so a stranger may not choose how long the answer is. */
+const ID_LENGTH_MAX = 256
+
+/**
+ * A request, or a notification, which has no id.
+ *
+ * @param inputsIn the parts of `params` that are bounded elsewhere, as an endpoint's input is
+ *
+ * @throws RpcRefusal
+ */
+export function readRpc(
+  body: Parsed<unknown>,
+  inputsIn: (method: string, params: unknown) => readonly unknown[],
+): Omit<RpcRequest, 'id'> & { readonly id: Id | undefined } {
   if (body.kind !== 'read') {
     const why = body.kind === 'malformed' ? body.why : 'The body is empty.'
     throw new RpcRefusal(PARSE_ERROR, why, { code: 'invalid_json' })
   }
-  const request = body.value
-  if (Array.isArray(request)) {
+  const message = body.value
+  if (Array.isArray(message)) {
     throw new RpcRefusal(INVALID_REQUEST, 'Batches are not answered: a payment is for one call.')
   }
-  if (!isRecord(request) || request.jsonrpc !== '2.0' || typeof request.method !== 'string') {
+  if (!isRecord(message) || message.jsonrpc !== '2.0' || typeof message.method !== 'string') {
     throw new RpcRefusal(INVALID_REQUEST, 'The body is not a JSON-RPC 2.0 request.')
   }
-  const { id, method, params } = request
-  if (id === undefined) {
+  const { id, method, params } = message
+  if (id !== undefined && !isId(id)) {
     throw new RpcRefusal(
       INVALID_REQUEST,
-      'A notification could not be answered; send the request with an id.',
+      `An id is a number, or a string of up to ${ID_LENGTH_MAX} characters.`,
     )
   }
-  if (!isId(id)) throw new RpcRefusal(INVALID_REQUEST, 'An id is a string or a number.')
-  return { id, method, params }
+  if (isWithin(message, ENVELOPE_BOUNDS, inputsIn(method, params))) return { id, method, params }
+  const { values, characters } = ENVELOPE_BOUNDS
+  throw new RpcRefusal(
+    INVALID_REQUEST,
+    `Beside the input of a call, a message has at most ${values} values and ${characters} characters of text.`,
+    { code: 'message_too_large' },
+  )
 }
 
 /** The id of the received message, for an error about it; null where it has no usable id. */
-export function idIn(body: Parsed<unknown>): Id | null {
-  const request = body.kind === 'read' ? body.value : undefined
-  return isRecord(request) && isId(request.id) ? request.id : null
+export function idIn(body: Parsed<unknown> | undefined): Id | null {
+  const message = body?.kind === 'read' ? body.value : undefined
+  return isRecord(message) && isId(message.id) ? message.id : null
 }
 
 function isId(id: unknown): id is Id {
-  return typeof id === 'string' || (typeof id === 'number' && Number.isFinite(id))
+  return typeof id === 'string' ? id.length <= ID_LENGTH_MAX : typeof id === 'number' && Number.isFinite(id)
 }
 
 export function resultText(id: Id, result: unknown): string {

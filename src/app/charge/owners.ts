@@ -1,0 +1,157 @@
+/**
+ * Whose is it: the one place that names what the stores keep. Each record has one owner: the network, the seller's address, the
+ * agent's handle and the endpoint, and the one who proved to be there. The price, the schema, the mode and the facilitator are no
+ * part of a name: a deploy between two requests of one call changes nothing.
+ *
+ * First built without the handle: the key of a $0.01 window opened a $50 endpoint of another agent of the same seller.
+ */
+import { hash } from 'node:crypto'
+import { callerNetwork } from '../../domain/caller-network.js'
+import { canonicalJson } from '../../domain/canonical-json.js'
+import type { NetworkFacts } from '../../domain/network.js'
+import type { PaymentPayload } from '../../domain/x402.js'
+import { NO_ADDRESS } from '../../ports/charge.js'
+import type { Hold } from '../../ports/charge-store.js'
+import type { ReadPayment } from '../../ports/payment-reader.js'
+import { type Call, claimedPayer } from './call-record.js'
+import type { ChargeDeps } from './charge-deps.js'
+import { keyOfTask } from './key-of-call.js'
+
+/** Names of one agent of one seller on one network. */
+export interface Owner {
+  /** All agents of the seller. */
+  readonly seller: string
+  readonly agent: string
+}
+
+export function ownerOf({ caip2 }: NetworkFacts, payTo: string, handle: string): Owner {
+  return { seller: JSON.stringify([caip2, payTo]), agent: JSON.stringify([caip2, payTo, handle]) }
+}
+
+export function endpointOwner({ agent }: Owner, endpoint: string): string {
+  return JSON.stringify([agent, endpoint])
+}
+
+/** The name under which a window is stored. A store that leaks reveals no key. */
+export function windowId(endpointOwner: string, key: string): string {
+  return sha256(JSON.stringify(['window', endpointOwner, key]))
+}
+
+/** The name of a task. It does not open the content, which is sealed under the id. */
+export function taskName({ agent }: Owner, id: string): string {
+  return sha256(JSON.stringify(['task', agent, id]))
+}
+
+/** All agents of a seller count a payer's unsettled runs together. */
+export function creditorName({ seller }: Owner, payer: string): string {
+  return `${seller}:${payer}`
+}
+
+/** Shorter keys can be guessed: a counter, a date, an invoice's number. Ours is a random UUID of 36 characters. */
+export const RANDOM_KEY_LENGTH_MIN = 32
+
+/** What a call may hold, and what speaks for its caller. */
+export interface Owned {
+  readonly hold: Hold
+  /** Seals the kept answer. */
+  readonly secret: string
+  /** Neither a proof nor a secret speaks for the caller. */
+  readonly isBearer: boolean
+  /** Stands for the caller's address; `undefined` where the address may open nothing. */
+  readonly caller: string | undefined
+  /** The payment's own name for its answer, where the claim has another. */
+  readonly answerName: string | undefined
+}
+
+/** `undefined` for a request with neither a payment nor the key of a window: it has nothing to protect, and looks nothing up. */
+export function ownedBy(deps: ChargeDeps, call: Call): Owned | undefined {
+  const { read, payload, endpoint, key, request } = call
+  const own = read && paymentName(endpoint.owner, read)
+  const scope = key === undefined ? undefined : scopeOf(deps, call, key)
+  const name = scope === undefined ? own : claimName(endpoint.owner, scope.who, key!)
+  if (name === undefined) return undefined
+  const isRandom = key !== undefined && key.length >= RANDOM_KEY_LENGTH_MIN
+  return {
+    hold: {
+      token: call.id,
+      // Everything that one payer holds is in one slot, so that a claim and its payment move in one step.
+      slot: read?.payer ?? claimedPayer(payload) ?? scope!.who.join(' '),
+      ...(read && { payment: read.txId }),
+      claim: { name, bodyHash: requestHash(call), ...(name === own && { isOfPayment: true }) },
+    },
+    secret: key ?? read!.wrapperDigest,
+    isBearer: !(call.isProven || isRandom || scope?.isSecret),
+    // The key of a window is worth more than one answer: an address opens none.
+    caller: endpoint.periodMs === undefined ? callerMark(endpoint.owner, request.clientAddress) : undefined,
+    answerName: name === own ? undefined : own,
+  }
+}
+
+interface Scope {
+  readonly who: readonly string[]
+  /** Whoever can name it is its owner. */
+  readonly isSecret?: boolean
+}
+
+/** The owner of a key. */
+function scopeOf(deps: ChargeDeps, call: Call, key: string): Scope | undefined {
+  const { request, payload, read, endpoint } = call
+  // Only the task's caller knows its id, and only one payment can have it: a retry may come from another address.
+  if (request.task !== undefined && key === keyOfTask(request.task)) return { who: ['task'], isSecret: true }
+  if (payload === undefined) {
+    const { subscriptionKey } = request
+    if (subscriptionKey === undefined) return undefined
+    return { who: ['window', windowId(endpoint.owner, subscriptionKey)], isSecret: true }
+  }
+  if (read !== undefined && paysUs(deps, read) && read.proven()) return { who: ['payer', read.payer] }
+  // Nobody proved to be this payer. A random key names its owner; with a short one, the payment's own bytes do.
+  const claimed = read?.payer ?? claimedPayer(payload)
+  if (claimed !== undefined && key.length >= RANDOM_KEY_LENGTH_MIN) return { who: ['claimed', claimed] }
+  return { who: ['payment', ...(read ? [read.txId, read.wrapperDigest] : [digestOf(payload)])] }
+}
+
+/** The name of an answer whose payment has no key: another signature over the same transaction has another name. */
+function paymentName(endpointOwner: string, { txId, wrapperDigest }: ReadPayment): string {
+  return claimName(endpointOwner, ['payment', txId, wrapperDigest], '')
+}
+
+/** The name holds the key's hash, never the key, because the key opens the sealed answer. */
+export function claimName(endpointOwner: string, who: readonly string[], key: string): string {
+  return sha256(JSON.stringify([endpointOwner, who, key]))
+}
+
+/** The host that says no address gives all its callers the same one. */
+function callerMark(endpointOwner: string, address: string): string | undefined {
+  if (address === NO_ADDRESS) return undefined
+  return sha256(JSON.stringify(['caller', endpointOwner, callerNetwork(address)])).slice(0, MARK_LENGTH)
+}
+
+const MARK_LENGTH = 22
+
+/**
+ * A request: method, query and body. Equal for bodies that are the same JSON value, whatever their white space and order of
+ * keys. The parsers limit their depth.
+ */
+export function requestHash({ request, endpoint }: Pick<Call, 'request' | 'endpoint'>): string {
+  const { method } = endpoint.def
+  const { query, body } = request
+  const asked = `${method} ${canonicalJson({ ...query })}`
+  if (method === 'GET' || body.kind !== 'read') return sha256(asked)
+  const { value } = body
+  const sent =
+    value instanceof Uint8Array ? `bytes ${hash('sha256', value, 'base64url')}` : canonicalJson(value)
+  return sha256(`${asked} ${sent}`)
+}
+
+function digestOf({ payload = null }: PaymentPayload): string {
+  return sha256(canonicalJson(payload))
+}
+
+/** Whether a payment transfers the asset that is asked for to this seller. */
+export function paysUs({ payTo, network }: ChargeDeps, read: ReadPayment): boolean {
+  return read.receiver === payTo && read.genesisHash === network.genesisHash && read.asset === network.usdcId
+}
+
+export function sha256(text: string): string {
+  return hash('sha256', text, 'base64url')
+}

@@ -1,0 +1,58 @@
+/** What the bridge hands to its host: answers as they came, and beside them only what this client signed. */
+import type { CallToolResult } from '@modelcontextprotocol/server'
+import { RECEIPT_META } from '../../adapters/mcp/outcome-to-tool-result.js'
+import { contentResult } from '../../adapters/mcp/tool-result-content.js'
+import type { AnswerContent } from '../../domain/handler-answer-content.js'
+import { jsonIn } from '../../domain/json-depth.js'
+import { isRecord } from '../../domain/x402.js'
+import { endLines } from './payment-ends.js'
+import { mediaTypeOf } from './read-response.js'
+import type { PaymentRecord } from './receipts.js'
+import { type CallResult, outcomeOfResult } from './result-types.js'
+
+/** `payments`: all that were signed for this call, also those whose answers were lost. */
+export function paidResult(result: CallResult, payments: readonly PaymentRecord[]): CallToolResult {
+  const { payment, warnings, replayed } = result
+  const signed = payments.find(({ txId }) => txId === payment?.txId)
+  const receipt = signed && { success: true, transaction: signed.txId, ...payment }
+  const hasOthers = payments.some(({ txId }) => txId !== signed?.txId)
+  const meta = {
+    ...(receipt && { [RECEIPT_META]: receipt }),
+    ...(replayed && !signed && { 'svc/replayed': payment ?? {} }),
+    ...(hasOthers && { 'svc/payments': payments }),
+    ...(warnings && { 'svc/warnings': warnings }),
+  }
+  const told = contentResult(contentOf(result))
+  const lines = ['This call has sent these payments:', ...endLines({ payments, windows: [] })]
+  return {
+    ...told,
+    ...(hasOthers && { content: [...told.content, { type: 'text', text: lines.join('\n') } as const] }),
+    ...(Object.keys(meta).length > 0 && { _meta: meta }),
+  }
+}
+
+/** JSON keeps its text as it came: parsed and written anew, a number beyond 2^53 is another one. */
+function contentOf(result: CallResult): AnswerContent {
+  const { data } = result
+  const reply = outcomeOfResult(result)?.reply
+  if (typeof data === 'string') return { kind: 'text', text: data }
+  const type = reply && mediaTypeOf(reply)
+  if (data instanceof Uint8Array) {
+    const base64 = Buffer.from(data).toString('base64')
+    return { kind: 'bytes', base64, mediaType: type || 'application/octet-stream' }
+  }
+  const text = reply && Buffer.from(reply.bytes).toString('utf8')
+  const isAsItCame = text !== undefined && jsonIn(text) !== undefined
+  return { kind: 'json', value: data, text: isAsItCame ? text : JSON.stringify(data) }
+}
+
+/** The agent's own result of a free tool, without what stands beside its content: that may look like a receipt of ours. */
+export function foreignResult(result: unknown): CallToolResult | undefined {
+  if (!isRecord(result) || !Array.isArray(result.content)) return undefined
+  const { structuredContent, isError } = result
+  return {
+    content: result.content.filter(isRecord).map(({ _meta, ...block }) => block),
+    ...(isRecord(structuredContent) && { structuredContent }),
+    ...(isError === true && { isError }),
+  } as CallToolResult
+}

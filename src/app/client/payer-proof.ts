@@ -1,0 +1,79 @@
+/**
+ * Gets an answer that was paid for and lost. A payment that landed is public, so its seller gives the answer to nobody but the
+ * payer, who signs a short text besides: x402's extension `sign-in-with-x`. The text names the payment and the origin that is
+ * called, and no other payment and no other seller can be asked with it.
+ */
+import { toBase64 } from '../../domain/base64.js'
+import { isIdOf, type NetworkFacts } from '../../domain/network.js'
+import {
+  proofBytes,
+  SIGN_IN_WITH_X,
+  SIGN_IN_WITH_X_HEADER,
+  type UnsignedProof,
+} from '../../domain/sign-in-with-x.js'
+import { encodeHeader, isRecord, type PaymentRequired } from '../../domain/x402.js'
+import { randomId } from '../../ports/random-id.js'
+import { unlessAborted, withTimeout } from '../../ports/timeouts-and-aborts.js'
+import type { HttpRequest } from './build-request.js'
+import type { PurchaseDeps, ReadyPayment } from './purchase-steps.js'
+import { errorCodeOf, isSuccess, namesPayment } from './read-response.js'
+import type { Delivery } from './send-with-retries.js'
+
+/** The prefix "MX" of what is signed, which the signer adds. */
+const PREFIX_BYTES = 2
+const URI_LENGTH_MAX = 2_048
+
+/**
+ * The delivery of the same payment with a proof of its payer, once; `undefined` where the seller does not say that this payment
+ * was spent, where its quote declares no proofs for this network, where the signer makes no proof, and where the proof brought no answer. Never rejects: what became of the payment
+ * is known already.
+ */
+export async function provenDelivery(
+  paid: HttpRequest,
+  { reply, attempts }: Delivery,
+  ready: ReadyPayment,
+  deps: PurchaseDeps,
+): Promise<Delivery | undefined> {
+  const { txId } = ready.signed
+  if (!reply || errorCodeOf(reply) !== 'payment_spent' || !namesPayment(reply, txId)) return undefined
+  if (!takesProofs(ready.selected.challenge, deps.network)) return undefined
+  try {
+    const waiting = withTimeout(deps.clock, deps.timeoutMs, proofOf(paid.url, ready, deps))
+    const proof = await unlessAborted(waiting, paid.signal, 'The proof was aborted')
+    if (proof === undefined) return undefined
+    const proving = { ...paid, headers: { ...paid.headers, [SIGN_IN_WITH_X_HEADER]: proof } }
+    const again = await deps.deliver(proving, { txId, landsUntilMs: ready.landsUntilMs })
+    const isAnswered = again.reply !== undefined && isSuccess(again.reply)
+    return isAnswered ? { ...again, attempts: attempts + again.attempts, everLost: true } : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** A seller ignores a proof for a chain that it did not declare. */
+function takesProofs({ extensions }: PaymentRequired, network: NetworkFacts): boolean {
+  const declared = isRecord(extensions) ? extensions[SIGN_IN_WITH_X] : undefined
+  const chains: unknown = isRecord(declared) ? declared.supportedChains : undefined
+  return Array.isArray(chains) && chains.some(chain => isRecord(chain) && isIdOf(network, chain.chainId))
+}
+
+async function proofOf(
+  { host, origin, pathname, search }: URL,
+  { signed, selected }: ReadyPayment,
+  { signer, clock, random }: PurchaseDeps,
+): Promise<string | undefined> {
+  const uri = origin + pathname + search
+  const unsigned: UnsignedProof = {
+    domain: host,
+    address: signer.address,
+    uri: uri.length > URI_LENGTH_MAX ? origin : uri,
+    version: '1',
+    chainId: selected.accepted.network,
+    type: 'ed25519',
+    nonce: randomId(random),
+    issuedAt: new Date(clock.now()).toISOString(),
+    requestId: signed.txId,
+  }
+  const signature = await signer.signText?.(proofBytes(unsigned).subarray(PREFIX_BYTES))
+  return signature && encodeHeader({ ...unsigned, signature: toBase64(signature) })
+}

@@ -1,0 +1,19 @@
+/** A key and a certificate for `localhost` that nobody trusts: for servers of tests that speak TLS. */
+
+export const KEY = `-----BEGIN PRIVATE KEY-----
+MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQg2SI3zFvnTQM5K++D
+oeN4mzNvGD7giln5upTYsdGFv2ahRANCAASCL0EVC3xMZKEYs3itYqxDFn/mqSFG
+7cW32mMMxaR+ISvsecgVwMwrP4KIJVaVMR5srs34wyxlqvtx3SugnLJz
+-----END PRIVATE KEY-----`
+
+export const CERTIFICATE = `-----BEGIN CERTIFICATE-----
+MIIBfzCCASWgAwIBAgIUZVMEBdW6TPI2GeW6vAwNUZchG44wCgYIKoZIzj0EAwIw
+FDESMBAGA1UEAwwJbG9jYWxob3N0MCAXDTI2MTEyMzA0MjgyMFoYDzIxMjYxMDMw
+MDQyODIwWjAUMRIwEAYDVQQDDAlsb2NhbGhvc3QwWTATBgcqhkjOPQIBBggqhkjO
+PQMBBwNCAASCL0EVC3xMZKEYs3itYqxDFn/mqSFG7cW32mMMxaR+ISvsecgVwMwr
+P4KIJVaVMR5srs34wyxlqvtx3SugnLJzo1MwUTAdBgNVHQ4EFgQUmeJexicipjH1
+pOjPuj6Kr40vtzswHwYDVR0jBBgwFoAUmeJexicipjH1pOjPuj6Kr40vtzswDwYD
+VR0TAQH/BAUwAwEB/zAKBggqhkjOPQQDAgNIADBFAiBxBYd9HrTSwjngtdRtF0xD
+xDG4Dlqi+iDdnRdGoK9rtQIhALf4BxAn3OnoXn7iLFkpq39d3POdykG3BVfWeq9H
+GtQD
+-----END CERTIFICATE-----`

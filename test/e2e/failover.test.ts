@@ -5,7 +5,15 @@
 import { Redis } from 'ioredis'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { closing } from '../support/closing.js'
-import { call, type FailingMarket, failingMarket, inTheEnd, PRICE, told } from '../support/failing-market.js'
+import {
+  call,
+  type FailingMarket,
+  failingMarket,
+  inTheEnd,
+  isReady,
+  PRICE,
+  told,
+} from '../support/failing-market.js'
 import { gate } from '../support/gate.js'
 import { heldFacilitator } from '../support/held-facilitator.js'
 import { clusterPair, sentinelPair } from '../support/redis-failover.js'
@@ -106,6 +114,8 @@ describe('a Redis that forgets', () => {
     await door.entered()
     await redis.forget()
     expect(await inTheEnd(second, request)).toEqual([200, 2])
+    // A process that has not found its Redis again refuses as one whose store is down: 503, and nothing is charged.
+    await expect.poll(() => isReady(first)).toBe(true)
     door.open()
     expect(await working).toEqual([409, 'superseded'])
     expect(await inTheEnd(second, await market.sign(second))).toEqual([200, 2])

@@ -24,6 +24,8 @@ export const told = async (response: Response): Promise<Told> => {
   return [response.status, body.run ?? body.error?.code]
 }
 export const call = async ({ url }: Seller, request: object) => told(await ask(`${url}/work`, request))
+/** Whether it reaches its store: a process connects again some time after its Redis has come back. */
+export const isReady = async ({ url }: Seller) => (await fetch(`${url}/ready`)).ok
 
 const PASSING = ['store_unavailable', 'idempotency_in_progress', 'payment_in_use']
 

@@ -1,7 +1,7 @@
 /** Recording and recovery, each by itself: what is kept and for how long, and whose word decides what is owed. */
 
 import { describe, expect, it } from 'vitest'
-import { Timeline } from '../../simulation/kernel/timeline.js'
+import { Timeline } from '../../proof/simulation/kernel/timeline.js'
 import { memorySubscriptions } from '../../src/adapters/memory/subscriptions.js'
 import type { Call } from '../../src/app/charge/call-record.js'
 import { type ChargeDeps, DEFAULT_TIMEOUTS, type Rules } from '../../src/app/charge/charge-deps.js'

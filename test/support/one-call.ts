@@ -1,6 +1,6 @@
 /** One call of one endpoint and the world around it, for tests of single effects: on virtual time, with the stores in memory. */
 
-import { Timeline } from '../../simulation/kernel/timeline.js'
+import { Timeline } from '../../proof/simulation/kernel/timeline.js'
 import { memoryCredit } from '../../src/adapters/memory/handler-credit.js'
 import { memoryRateLimit } from '../../src/adapters/memory/rate-limit.js'
 import { memorySubscriptions } from '../../src/adapters/memory/subscriptions.js'

@@ -1,6 +1,6 @@
 /** The documents that describe the agent, with the URLs by which this caller reaches it, and a page for people at `/`. */
 import { rootOf } from '../forwarded-address.js'
-import { htmlReply } from '../pages/document.js'
+import { htmlReply } from '../pages.js'
 import { prefersHtml } from '../prefers-html.js'
 import { jsonReply, jsonTextReply } from '../reply.js'
 import type { FreeRoute, HostRequest } from '../route-types.js'

@@ -2,10 +2,9 @@
 
 import type { EndedCall } from '../../../ports/call-observer.js'
 import type { Runs } from '../../../ports/recent-runs.js'
+import { privateRoute } from '../private-routes.js'
 import { jsonReply, type Reply } from '../reply.js'
 import type { FreeRoute } from '../route-types.js'
-import { admitToOperations, type Hosts } from './metrics-and-runs-access.js'
-import { privateRoute } from './private-route.js'
 import { UNCACHED } from './uncached.js'
 
 export interface OperationsRoutesOptions {
@@ -14,7 +13,7 @@ export interface OperationsRoutesOptions {
   readonly metrics: { readonly contentType: string; text(): Promise<string> }
   readonly runs: Runs
   /** Public names under which metrics and runs are answered. */
-  readonly operationsHosts: Hosts
+  readonly operationsHosts: ReadonlySet<string>
 }
 
 /** A body, and whether it reports a good condition. */
@@ -27,20 +26,18 @@ interface Condition {
 const RETRY_SECONDS = '5'
 
 export function operationsRoutes(options: OperationsRoutesOptions): readonly FreeRoute[] {
-  const { metrics, runs, operationsHosts } = options
+  const { metrics, runs } = options
+  const readers = { are: 'onInnerNetwork', publicHosts: options.operationsHosts } as const
   const get = (path: string, handle: FreeRoute['handle']): FreeRoute => {
     return { path, method: 'GET', headers: UNCACHED, handle }
-  }
-  const guarded = (path: string, handle: FreeRoute['handle']): FreeRoute => {
-    return privateRoute(path, request => admitToOperations(request, operationsHosts), handle)
   }
   return [
     get('/health', async () => tell(await options.health())),
     get('/ready', async () => tell(await options.readiness())),
-    guarded('/metrics', async () => {
+    privateRoute('/metrics', readers, async () => {
       return { status: 200, headers: ['Content-Type', metrics.contentType], body: await metrics.text() }
     }),
-    guarded('/_svc/runs', () => jsonReply(200, runs.list().map(run))),
+    privateRoute('/_svc/runs', readers, () => jsonReply(200, runs.list().map(run))),
   ]
 }
 

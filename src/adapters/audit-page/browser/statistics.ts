@@ -124,18 +124,3 @@ export function summed(spans: Spans, runs: readonly RunView[], read: (run: RunVi
   for (const run of runs) sums[spans.at(run.startedMs)]! += read(run)
   return sums
 }
-
-/** A percentile for each span; `null` for a span without a value. */
-export function percentiles(
-  spans: Spans,
-  runs: readonly RunView[],
-  read: (run: RunView) => number | undefined,
-  share: number,
-): (number | null)[] {
-  const values: number[][] = spans.beginsMs.map(() => [])
-  for (const run of runs) {
-    const value = read(run)
-    if (value !== undefined) values[spans.at(run.startedMs)]!.push(value)
-  }
-  return values.map(these => (these.length === 0 ? null : percentile(Float64Array.from(these).sort(), share)))
-}

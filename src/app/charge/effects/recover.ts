@@ -16,8 +16,8 @@ const UNDECIDED_RETRY_MS = 5_000
 
 /**
  * An earlier call under this key stopped after it recorded, or is slow. If its payment landed, or lands now, its
- * answer is owed and is replayed in every mode. (An earlier version dropped the answer in release mode and charged
- * the new payment too: two charges for a call that was only slow.)
+ * answer is owed and is replayed in every mode. If release mode dropped the answer and took the new payment, a call that was
+ * only slow would be charged twice.
  */
 export async function recover(deps: ChargeDeps, call: Call) {
   const recorded = call.recorded!

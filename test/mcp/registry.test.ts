@@ -4,8 +4,7 @@ import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { algorandRegistry, type RegistryOptions } from '../../src/adapters/algorand/agent-registry.js'
-import { ALGOD_TOKEN_HEADER } from '../../src/adapters/algorand/algod-api.js'
-import { nodeClient } from '../../src/adapters/algorand/node-clients.js'
+import { nodeClient } from '../../src/adapters/algorand/node-response-reader.js'
 import { isPublicAddress } from '../../src/adapters/outbound/public-addresses.js'
 import { publicFetch } from '../../src/adapters/outbound/public-fetch.js'
 import { type AgentVerdict, defineEndpoint, verifyAgent } from '../../src/index.js'
@@ -28,7 +27,7 @@ afterAll(() => sandbox.close())
 function registryAt(url: string, options: Partial<RegistryOptions> = {}): Registry {
   return closing(
     algorandRegistry({
-      node: nodeClient({ url, nodeTimeoutMs: 500 }, ALGOD_TOKEN_HEADER),
+      node: nodeClient({ url, nodeTimeoutMs: 500 }),
       apps: sandbox.registry,
       ...options,
     }),

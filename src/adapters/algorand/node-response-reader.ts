@@ -138,8 +138,8 @@ export function unavailableBy(error: unknown): SvcError {
   return unavailable(error instanceof Error ? error.message : String(error))
 }
 
-/** A string, or an integer of 16 digits or more. */
-const STRING_OR_LONG_INTEGER = /"(?:[^"\\]|\\.)*"|(?<![\d.eE+-])\d{16,}(?![\d.eE])/g
+/** A string, or an integer of 16 digits or more. A string may lack its end: else each quote in it would be tried as a beginning. */
+const STRING_OR_LONG_INTEGER = /"(?:[^"\\]|\\.)*(?:"|$)|(?<![\d.eE+-])\d{16,}(?![\d.eE])/gs
 
 /** `JSON.parse` rounds integers beyond 2^53, and balances of 64 bits may be larger. */
 function withLongIntegersQuoted(json: string): string {

@@ -117,7 +117,7 @@ export function readJson(text: string): Raw {
 
 function endOfJson(text: string): number {
   let depth = 0
-  for (const { 0: mark, index } of text.matchAll(/"(?:[^"\\]|\\.)*"|[{}[\]]/gs)) {
+  for (const { 0: mark, index } of text.matchAll(/"(?:[^"\\]|\\.)*(?:"|$)|[{}[\]]/gs)) {
     if (mark === '{' || mark === '[') depth++
     if ((mark === '}' || mark === ']') && --depth === 0) return index + 1
   }

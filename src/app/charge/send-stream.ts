@@ -4,17 +4,9 @@ import type { EndedCall } from '../../ports/call-observer.js'
 import type { Call } from './call-record.js'
 import type { ChargeDeps } from './charge-deps.js'
 import { KeptBytes } from './kept-bytes.js'
-import { collected } from './render-stream.js'
+import { collected, type StreamEnd } from './render-stream.js'
 
 const STREAM_TIMEOUT_DEFAULT_MS = 300_000
-
-/** How a stream ended. */
-export interface StreamEnd {
-  /** `undefined` where its source ended by itself, and the caller got all of it. */
-  readonly brokenBy: EndedCall['brokenBy']
-  /** All of it, where its source ended by itself, and it was to be kept and is small enough. */
-  readonly bytes: Uint8Array | undefined
-}
 
 /**
  * Gives the call's answer its stream. If it breaks, its consumer gets the error and closes the connection without a clean end, so

@@ -13,15 +13,15 @@ const LINES_MAX = 250
  * it. The comments say what is aimed at.
  */
 const BOUNDS = {
-  'lines of the core': 37_328, // 23,000
-  'files of the core': 445, // 270
-  'lines of src and cli': 49_740, // 40,000
-  'lines of agents, templates and create': 2_300,
+  'lines of the core': 36_772, // 23,000
+  'files of the core': 422, // 270
+  'lines of src and cli': 48_792, // 40,000
+  'lines of agents, templates and create': 2_424,
   'files of src/ports': 28, // 18
   'states of a charge': 15,
   'ends of a charge': 24,
   'arrows of a charge': 89,
-  'files that a paid request reaches': 126, // 80
+  'files that a paid request reaches': 115, // 80
   'inner files of src that cli imports': 65, // 12
   'inner files of src that the simulation imports': 59, // 25
 } satisfies Record<string, number>

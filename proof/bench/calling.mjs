@@ -9,7 +9,6 @@ const WARM_UP_ROUNDS = 6
 
 const CLIENTS = [
   { name: 'ours', file: 'client-ours' },
-  { name: "ours, `quote: 'cached'`", file: 'client-ours', more: { quote: 'cached' } },
   { name: '@x402/fetch', file: 'client-official' },
 ]
 
@@ -24,8 +23,8 @@ export function calling(bench) {
       secretKey: SECRET_KEY,
     }
     const contenders = []
-    for (const { name, file, more } of CLIENTS) {
-      const client = await market.start(file, { ...place, ...more })
+    for (const { name, file } of CLIENTS) {
+      const client = await market.start(file, place)
       contenders.push({ name, client, rounds: [], cpuUs: [] })
     }
     for (let round = -WARM_UP_ROUNDS; round < bench.rounds; round++) {

@@ -35,7 +35,12 @@ function scene({ says = UNCLEAR, landing = 'unknown', ...trouble }: Trouble) {
   const seen = { lookups: 0, isCutting: trouble.isCutting ?? false, cut: () => {} }
   const world = {
     network: TESTNET,
-    rules: { confirmOnChain: trouble.confirmOnChain ?? false, timeouts: DEFAULT_TIMEOUTS, retentionMs: 1 },
+    rules: {
+      confirmOnChain: trouble.confirmOnChain ?? false,
+      timeouts: DEFAULT_TIMEOUTS,
+      retentionMs: 1,
+      sealSecrets: [],
+    },
     clock: clockOf(timeline),
     facilitator: {
       settle: async () => {

@@ -62,7 +62,7 @@ function streaming(given: Scene = {}) {
   return { ...it, timeline, stream: stream.seen, stop }
 }
 
-const keptIn = (answer: Uint8Array): ReplayedAnswer => unseal(answer, SECRET, 'claim')
+const keptIn = (answer: Uint8Array): ReplayedAnswer => unseal(answer, [SECRET], 'claim')!
 const bodyIn = (answer: Uint8Array) => keptIn(answer).answer?.body.toString()
 
 describe('the stream of a call in doubt', () => {

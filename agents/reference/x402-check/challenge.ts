@@ -1,6 +1,5 @@
 /** The challenge in a stranger's 402, as far as it can be read. */
 
-import type { SafeAnswer } from '../../../src/adapters/safe-fetch/safe-fetch.js'
 import { deeperThan } from '../../../src/domain/json-depth.js'
 import { publicNetworkOf, USDC_ASSET_ID } from '../../../src/domain/network.js'
 import {
@@ -9,6 +8,7 @@ import {
   type PaymentRequirements,
   readRequirements,
 } from '../../../src/domain/x402.js'
+import type { SafeAnswer } from '../safe-fetch.js'
 
 export interface ReadChallenge {
   readonly challenge?: Record<string, unknown>

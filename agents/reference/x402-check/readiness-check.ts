@@ -1,10 +1,10 @@
 /** Whether a stock client can pay the challenge as it stands, and nothing on the way keeps it from arriving. */
 import { isValidAddress } from '../../../src/adapters/algorand/address.js'
-import type { SafeAnswer } from '../../../src/adapters/safe-fetch/safe-fetch.js'
 import { parseBaseUnits } from '../../../src/domain/money.js'
 import { CAIP2, publicNetworkOf } from '../../../src/domain/network.js'
 import { PAYMENT_REQUIRED_HEADER, type PaymentRequirements } from '../../../src/domain/x402.js'
 import { type Check, failed, passed, quoted, untold } from '../checks.js'
+import type { SafeAnswer } from '../safe-fetch.js'
 
 const NAME = 'challenge-ready'
 

@@ -1,13 +1,12 @@
 /** Asks a stranger's endpoint for its price, and says what keeps callers from paying it. */
 
-import type { SafeAnswer, SafeFetch } from '../../../src/adapters/safe-fetch/safe-fetch.js'
-import { Refused } from '../../../src/adapters/safe-fetch/url-refusal.js'
 import { SvcError } from '../../../src/domain/errors.js'
 import type { PublicNetwork } from '../../../src/domain/network.js'
 import { priceOf } from '../../../src/domain/usd-price-for-display.js'
 import { isRecord, type PaymentRequirements } from '../../../src/domain/x402.js'
 import type { ChainReader } from '../chain/chain-reader.js'
 import { allPass, type Check, failed, passed, quoted } from '../checks.js'
+import { Refused, type RefusedReason, type SafeAnswer, type SafeFetch } from '../safe-fetch.js'
 import { bazaarCheck } from './bazaar-check.js'
 import { algorandEntries, challengeIn, isUsdc } from './challenge.js'
 import { payToCheck } from './pay-to-check.js'
@@ -75,7 +74,7 @@ export async function x402Report(
 }
 
 /** What is wrong with the caller's input, rather than with the endpoint. */
-const OURS: ReadonlySet<Refused['reason']> = new Set(['url', 'port', 'address'])
+const OURS: ReadonlySet<RefusedReason> = new Set(['url', 'port', 'address'])
 
 export class UrlRefused extends SvcError {
   constructor(message: string) {

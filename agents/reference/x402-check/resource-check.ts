@@ -1,8 +1,8 @@
 /** Whether the challenge names a resource that everybody can reach, and the one that was asked. */
 import { isIP } from 'node:net'
-import type { SafeAnswer } from '../../../src/adapters/safe-fetch/safe-fetch.js'
 import { isRecord } from '../../../src/domain/x402.js'
 import { type Check, failed, passed, quoted } from '../checks.js'
+import type { SafeAnswer } from '../safe-fetch.js'
 
 const NAME = 'public-resource'
 

@@ -1,6 +1,6 @@
 /** Checks that the address is one that an index takes: https, and reachable for others. */
 import { isIP } from 'node:net'
-import { isPublicAddress } from '../../../src/adapters/safe-fetch/public-addresses.js'
+import { isPublicAddress } from '../../../src/adapters/outbound/public-addresses.js'
 import { type Finding, failed, ok } from '../finding.js'
 
 const ADDRESS = 'address'

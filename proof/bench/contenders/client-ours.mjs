@@ -10,7 +10,7 @@ const client = new SvcClient({
   maxPerDay: '$1000000',
 })
 
-callsOf(async ({ url, body, quote }) => {
-  const { payment, warnings } = await client.call(url, body, { quote })
+callsOf(async ({ url, body }) => {
+  const { payment, warnings } = await client.call(url, body)
   if (!payment || warnings) throw new Error(`not paid as it was asked for: ${JSON.stringify(warnings)}`)
 })

@@ -19,7 +19,7 @@ import { headerOf } from '../world/truth.js'
 import { HangUp, type WireReply } from '../world/wire.js'
 import { type World, workRequest } from '../world/world.js'
 import type { Buyer } from './buyer.js'
-import { CHANGING_PATH, HOSTILE_HOST } from './hostile-seller.js'
+import { HOSTILE_HOST } from './hostile-seller.js'
 
 export interface Stage {
   readonly world: World
@@ -269,14 +269,11 @@ const behind: Act = async stage => {
   await Promise.all([land(), show(), dice.chance(0.5) ? show() : undefined])
 }
 
-/** Calls of a seller that wants more than was agreed, under caps: one, and some at the quote of the first that is paid. */
+/** A call of a seller that wants more than was agreed, under caps. */
 const shop: Act = async stage => {
-  const { buyer, act, dice, world } = stage
+  const { buyer, act, dice } = stage
   buyer.act = act
   await expected(stage, buyer.client.call(`https://${HOSTILE_HOST}/${dice.between(1, 3)}`, { act }))
-  const changing = `https://${HOSTILE_HOST}${CHANGING_PATH}`
-  for (let times = world.fate.dice(`${act}.kept`).between(0, 6); times > 0; times--)
-    await expected(stage, buyer.client.call(changing, { act }, { quote: 'cached' }))
 }
 
 export const ACTS = {

@@ -22,10 +22,6 @@ const WAYS = [
   'paid',
   'poor',
 ] as const
-/** Here it delivers often enough for its quotes to be kept, asks for other terms as often, and submits until nothing can land. */
-export const CHANGING_PATH = '/changing'
-const CHANGING_WAYS = ['paid', 'again'] as const
-const SUBMITS_EVERY_MS = 50_000
 /** A payment can land for 1,000 rounds at most. */
 const HOARDED_MAX_MS = 3_000_000
 const PRICES = [
@@ -77,18 +73,15 @@ export function hostileSeller(world: World, dice: Dice): Host {
       headers: retryAfter === undefined ? {} : { 'retry-after': String(retryAfter) },
     })
 
-  return async ({ pathname }, init) => {
+  return async (_, init) => {
     const header = new Headers(init.headers as Record<string, string>).get('payment-signature')
     const payload = header === null ? undefined : decodeAnswerHeader(header)
-    const isChanging = pathname === CHANGING_PATH
-    const way = dice.pick(isChanging ? CHANGING_WAYS : WAYS)
+    const way = dice.pick(WAYS)
     if (!payload) return way === 'broken' ? new Response('', { status: 500 }) : quoted('pay')
     const txId = world.truth.readIn(payload)?.txId ?? 'none'
-    const times = isChanging ? 0 : dice.between(0, 2)
+    const times = dice.between(0, 2)
     for (let time = 0; time < times; time++)
       world.timeline.after(dice.span(1, HOARDED_MAX_MS), () => submit(payload))
-    for (let ms = SUBMITS_EVERY_MS; isChanging && ms < HOARDED_MAX_MS; ms += SUBMITS_EVERY_MS)
-      world.timeline.after(ms, () => submit(payload))
     const earlier = last
     last = txId
     const receipt = (named: string) =>

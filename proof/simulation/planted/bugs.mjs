@@ -401,13 +401,20 @@ export const MADE_UP = [
     ],
   },
   {
-    name: 'second-outlives-the-first',
-    says: 'The second payment of a call has a last round of its own, so that the first lands after it.',
+    name: 'second-payment',
+    says: 'The client answers a refusal of its payment with a second payment for the same call.',
     edits: [
       {
-        file: 'src/app/client/purchase-at-kept-quote.ts',
-        find: 'const lease = { bytes, lastValid: first.signed.lastValid }',
-        replace: 'const lease = { bytes }',
+        file: 'src/app/client/send-payment.ts',
+        find: '  const proven = await provenDelivery(',
+        replace: `  if (first.reply?.status === 402) {
+    const again = await readyPayment(request, ready.selected.challenge, deps)
+    const second = encodeHeader(withIdentifier(again.signed.payload, key))
+    const { landsUntilMs, signed: { txId } } = again
+    const sentAgain = { ...paid, headers: { ...headers, [PAYMENT_SIGNATURE_HEADER]: second } }
+    await deps.deliver(sentAgain, { txId, landsUntilMs })
+  }
+  const proven = await provenDelivery(`,
       },
     ],
   },

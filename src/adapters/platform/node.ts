@@ -5,6 +5,6 @@
  */
 export { nodeClient } from '../algorand/node-clients.js'
 export { jsonTransport } from '../facilitator/json-transport.js'
-export { publicFetch } from '../safe-fetch/public-fetch.js'
+export { publicFetch } from '../outbound/public-fetch.js'
 export { messagePoster } from '../webhook/message-poster.js'
 export * from './node-modules.js'

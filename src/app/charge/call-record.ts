@@ -91,8 +91,8 @@ export interface Call {
 /** What a call may hold, and what speaks for its caller. */
 export interface Owned {
   readonly hold: Hold
-  /** Seals the kept answer. */
-  readonly secret: string
+  /** Secrets for the kept answer: the first seals it, each may open it. */
+  readonly seals: readonly string[]
   /** Neither a proof nor a secret speaks for the caller. */
   readonly isBearer: boolean
   /** Stands for the caller's address; `undefined` where the address may open nothing. */
@@ -117,7 +117,7 @@ export interface ReplayedAnswer {
   readonly payer: string | undefined
   readonly amount: string
   readonly asset: string
-  /** The network's id as the payer spelt it; absent where no payment was asked for, and in what older versions kept. */
+  /** The network's id as the payer spelt it; absent where no payment was asked for. */
   readonly network?: string | undefined
   readonly window: Pick<SoldWindow, 'key' | 'expiresAtMs' | 'callsLeft'> | undefined
   /** What was left of the window that covered the call. */

@@ -2,11 +2,14 @@
  * Reads a URL of a stranger over http or https. It reads from public addresses only, also after each redirect, with bounds of
  * bytes and of time, without credentials, and with a new connection for each call.
  */
-import { Agent, request } from 'undici'
-import { systemClock } from '../../ports/clock.js'
-import { deadline } from '../../ports/timeouts-and-aborts.js'
-import { type ConnectorOptions, guardedConnector } from './public-connector.js'
-import { Refused } from './url-refusal.js'
+import { Agent, errors, request } from 'undici'
+import {
+  type ConnectorOptions,
+  guardedConnector,
+  NotPublic,
+} from '../../src/adapters/outbound/public-connector.js'
+import { systemClock } from '../../src/ports/clock.js'
+import { deadline } from '../../src/ports/timeouts-and-aborts.js'
 
 export interface SafeFetchOptions extends Partial<ConnectorOptions> {
   /** The time limit of the whole call, redirects and bodies included. @default 10000 */
@@ -15,8 +18,6 @@ export interface SafeFetchOptions extends Partial<ConnectorOptions> {
   readonly bodyBytesMax?: number
   /** @default 3 */
   readonly redirectsMax?: number
-  /** @default 'svc' */
-  readonly userAgent?: string
 }
 
 export interface SafeRequest {
@@ -38,34 +39,44 @@ export interface SafeAnswer {
 /** @throws Refused */
 export type SafeFetch = (url: string, request: SafeRequest) => Promise<SafeAnswer>
 
-const TIMEOUT_MS = 10_000
-const BODY_BYTES_MAX = 262_144
+/** `url`: it is no http(s) URL, or it has credentials. `silence`: no server answered, or it did not answer in HTTP. */
+export type RefusedReason = NotPublic['reason'] | 'url' | 'redirects' | 'size' | 'time' | 'silence'
+
+/** Why a stranger's URL was not read. */
+export class Refused extends Error {
+  constructor(
+    readonly reason: RefusedReason,
+    message: string,
+  ) {
+    super(message)
+  }
+}
+
 const HEADER_BYTES_MAX = 32_768
-const REDIRECTS_MAX = 3
 const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308])
 
 export function safeFetch(options: SafeFetchOptions = {}): SafeFetch {
-  const { timeoutMs = TIMEOUT_MS } = options
-  const { bodyBytesMax = BODY_BYTES_MAX, redirectsMax = REDIRECTS_MAX, userAgent = 'svc' } = options
+  const { timeoutMs = 10_000, bodyBytesMax = 262_144, redirectsMax = 3 } = options
   const connect = guardedConnector({ ...options, timeoutMs })
+  const bounds = { maxHeaderSize: HEADER_BYTES_MAX, maxResponseSize: bodyBytesMax }
 
   return async (start, { method, body, signal: stopped }) => {
     // The dispatcher is of this call only, so connections that the server keeps open end with the call.
-    const dispatcher = new Agent({ connect, pipelining: 0, maxHeaderSize: HEADER_BYTES_MAX })
+    const dispatcher = new Agent({ connect, pipelining: 0, ...bounds })
     const redirects: string[] = []
     let url = webUrl(start)
     const { signal, clear } = deadline(systemClock, timeoutMs, stopped)
     let sent = { method, body }
     try {
       for (;;) {
-        const { status, headers, bytes } = await read(url, sent, {
-          dispatcher,
-          signal,
-          bodyBytesMax,
-          userAgent,
-        })
-        const location = REDIRECTS.has(status) ? headers.get('location') : null
-        if (location === null) return { url, redirects, status, headers, bytes }
+        const headers = headersFor(sent)
+        const answer = await request(url, { ...sent, headers, dispatcher, signal, responseHeaders: null })
+        // Not decompressed: a small response stays small.
+        const bytes = Buffer.from(await answer.body.arrayBuffer())
+        const { statusCode: status } = answer
+        const received = headersOf(answer.headers)
+        const location = REDIRECTS.has(status) ? received.get('location') : null
+        if (location === null) return { url, redirects, status, headers: received, bytes }
         if (redirects.length >= redirectsMax)
           throw new Refused('redirects', `more than ${redirectsMax} redirects`)
         url = webUrl(location, url)
@@ -74,7 +85,11 @@ export function safeFetch(options: SafeFetchOptions = {}): SafeFetch {
         if (status < 307) sent = { method: 'GET', body: undefined }
       }
     } catch (error) {
-      throw stopped?.aborted ? error : refusedBy(error, signal.aborted, timeoutMs)
+      if (stopped?.aborted) throw error
+      if (signal.aborted) throw new Refused('time', `no whole answer within ${timeoutMs} ms`)
+      if (error instanceof errors.ResponseExceededMaxSizeError)
+        throw new Refused('size', `the answer has more than ${bodyBytesMax} bytes`)
+      throw refusedBy(error)
     } finally {
       clear()
       await dispatcher.destroy()
@@ -82,47 +97,9 @@ export function safeFetch(options: SafeFetchOptions = {}): SafeFetch {
   }
 }
 
-interface Reading {
-  readonly dispatcher: Agent
-  readonly signal: AbortSignal
-  readonly bodyBytesMax: number
-  readonly userAgent: string
-}
-
-async function read(
-  url: URL,
-  { method, body }: Pick<SafeRequest, 'method' | 'body'>,
-  { dispatcher, signal, bodyBytesMax, userAgent }: Reading,
-) {
-  const answer = await request(url, {
-    method,
-    headers: {
-      accept: 'application/json, */*;q=0.5',
-      'user-agent': userAgent,
-      ...(body !== undefined && { 'content-type': 'application/json' }),
-    },
-    ...(body !== undefined && { body }),
-    dispatcher,
-    signal,
-    responseHeaders: null,
-  })
-  return {
-    status: answer.statusCode,
-    headers: headersOf(answer.headers),
-    bytes: await boundedBytes(answer.body, bodyBytesMax),
-  }
-}
-
-/** Reads the body without decompressing it, so that a small response stays small. */
-async function boundedBytes(body: AsyncIterable<Buffer>, bytesMax: number): Promise<Buffer> {
-  const chunks: Buffer[] = []
-  let length = 0
-  for await (const chunk of body) {
-    length += chunk.length
-    if (length > bytesMax) throw new Refused('size', `the answer has more than ${bytesMax} bytes`)
-    chunks.push(chunk)
-  }
-  return Buffer.concat(chunks)
+function headersFor({ body }: Pick<SafeRequest, 'body'>) {
+  const type = body !== undefined && { 'content-type': 'application/json' }
+  return { accept: 'application/json, */*;q=0.5', 'user-agent': 'svc-reference-agent', ...type }
 }
 
 function webUrl(text: string, base?: URL): URL {
@@ -143,9 +120,9 @@ function headersOf(given: Readonly<Record<string, string | string[] | undefined>
   return headers
 }
 
-function refusedBy(error: unknown, late: boolean, timeoutMs: number): Refused {
+function refusedBy(error: unknown): Refused {
   if (error instanceof Refused) return error
-  if (late) return new Refused('time', `no whole answer within ${timeoutMs} ms`)
   const { message, cause } = error instanceof Error ? error : new Error(String(error))
-  return cause instanceof Refused ? cause : new Refused('silence', message)
+  const refusal = [error, cause].find(one => one instanceof NotPublic)
+  return refusal ? new Refused(refusal.reason, refusal.message) : new Refused('silence', message)
 }

@@ -1,10 +1,9 @@
 /** The audit page, its stream of events, and the remembered calls as JSON lines. */
 import { Readable } from 'node:stream'
-import { HttpError } from '../error-to-reply.js'
-import type { Reply } from '../reply.js'
-import type { FreeRoute, HostRequest } from '../route-types.js'
-import { admitToAudit } from './audit-page-access.js'
-import { privateRoute } from './private-route.js'
+import { HttpError } from './error-to-reply.js'
+import { privateRoute, type Readers } from './private-routes.js'
+import type { Reply } from './reply.js'
+import type { FreeRoute, HostRequest } from './route-types.js'
 
 export interface AuditRoutesOptions {
   readonly page: { readonly html: string; readonly policy: string }
@@ -22,13 +21,14 @@ interface Seat {
 }
 
 export function auditRoutes({ page, feed, token }: AuditRoutesOptions): readonly FreeRoute[] {
+  const readers: Readers = token === undefined ? { are: 'onThisMachine' } : { are: 'holdersOf', token }
   return [
-    guarded('/_svc/audit', token, () => {
+    privateRoute('/_svc/audit', readers, () => {
       const headers = ['Content-Security-Policy', page.policy, 'Content-Type', 'text/html; charset=utf-8']
       return { status: 200, headers, body: page.html }
     }),
-    guarded('/_svc/audit/events', token, request => watch(request, feed)),
-    guarded('/_svc/audit/runs.jsonl', token, () => {
+    privateRoute('/_svc/audit/events', readers, request => watch(request, feed)),
+    privateRoute('/_svc/audit/runs.jsonl', readers, () => {
       return {
         status: 200,
         headers: ['Content-Type', 'application/jsonl'],
@@ -36,14 +36,6 @@ export function auditRoutes({ page, feed, token }: AuditRoutesOptions): readonly
       }
     }),
   ]
-}
-
-function guarded(
-  path: string,
-  token: string | undefined,
-  answer: (request: HostRequest) => Reply,
-): FreeRoute {
-  return privateRoute(path, request => admitToAudit(request, token), answer)
 }
 
 function watch({ method }: HostRequest, feed: AuditRoutesOptions['feed']): Reply {

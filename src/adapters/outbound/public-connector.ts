@@ -6,7 +6,6 @@ import { type LookupAddress, type LookupOptions, lookup as systemLookup } from '
 import { isIP, type LookupFunction } from 'node:net'
 import { buildConnector } from 'undici'
 import { isPublicAddress } from './public-addresses.js'
-import { Refused } from './url-refusal.js'
 
 /** As `dns.lookup` with `all: true`. */
 export type Lookup = (
@@ -20,6 +19,16 @@ export interface ConnectorOptions {
   readonly isAllowed?: (address: string) => boolean
   readonly timeoutMs: number
   readonly lookup?: Lookup
+}
+
+/** Why there is no connection: the address is not public, or the port is no web service's. */
+export class NotPublic extends Error {
+  constructor(
+    readonly reason: 'address' | 'port',
+    message: string,
+  ) {
+    super(message)
+  }
 }
 
 /** Ports of web services. The other ports below 1024 are of mail, shells and databases. */
@@ -47,15 +56,15 @@ export function guardedConnector({
 }
 
 /** An address needs no look-up, so it is checked here. */
-function addressRefusal(hostname: string, isAllowed: (address: string) => boolean): Refused | undefined {
+function addressRefusal(hostname: string, isAllowed: (address: string) => boolean): NotPublic | undefined {
   const host = hostname.replace(/^\[|\]$/g, '')
   return isIP(host) !== 0 && !isAllowed(host) ? inside(host) : undefined
 }
 
-function portRefusal({ port, protocol }: buildConnector.Options): Refused | undefined {
+function portRefusal({ port, protocol }: buildConnector.Options): NotPublic | undefined {
   const number = Number(port || (protocol === 'https:' ? 443 : 80))
   if (number <= LOW_PORT_MAX && !LOW_PORTS.has(number)) {
-    return new Refused('port', `port ${number} is no web service's: 80, 443, or from ${LOW_PORT_MAX + 1}`)
+    return new NotPublic('port', `port ${number} is no web service's: 80, 443, or from ${LOW_PORT_MAX + 1}`)
   }
 }
 
@@ -72,6 +81,6 @@ function guardedLookup(lookup: Lookup, isAllowed: (address: string) => boolean):
   }
 }
 
-function inside(host: string): Refused {
-  return new Refused('address', `${host} is not on the public internet`)
+function inside(host: string): NotPublic {
+  return new NotPublic('address', `${host} is not on the public internet`)
 }

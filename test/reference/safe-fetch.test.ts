@@ -3,10 +3,9 @@ import { createServer, type RequestListener, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { gzipSync } from 'node:zlib'
 import { afterEach, describe, expect, it } from 'vitest'
-import { isPublicAddress } from '../../src/adapters/safe-fetch/public-addresses.js'
-import type { Lookup } from '../../src/adapters/safe-fetch/public-connector.js'
-import { safeFetch } from '../../src/adapters/safe-fetch/safe-fetch.js'
-import type { RefusedReason } from '../../src/adapters/safe-fetch/url-refusal.js'
+import { type RefusedReason, safeFetch } from '../../agents/reference/safe-fetch.js'
+import { isPublicAddress } from '../../src/adapters/outbound/public-addresses.js'
+import type { Lookup } from '../../src/adapters/outbound/public-connector.js'
 
 const servers: Server[] = []
 afterEach(() => {

@@ -5,8 +5,8 @@
 import { Readable } from 'node:stream'
 import type { Answer } from '../../domain/handler-answer.js'
 import type { EndedCall } from '../../ports/call-observer.js'
+import { BoundedBuffer } from './bounded-buffer.js'
 import { jsonMistakeIn } from './json-mistakes.js'
-import { KeptBytes } from './kept-bytes.js'
 import { headersOfResponse, NoAnswer } from './render-answer.js'
 
 /** An opened stream. Whoever has it reads it to its end, or ends it. */
@@ -174,7 +174,7 @@ export async function collected(
   signal: AbortSignal,
   bytesMax: number,
 ): Promise<Answer> {
-  const kept = new KeptBytes(bytesMax)
+  const kept = new BoundedBuffer(bytesMax)
   const read = async () => {
     for (;;) {
       const { done, bytes } = await source.next()

@@ -1,9 +1,9 @@
 /** The stream of a charged call while it leaves: bounded in time, cut where its caller or its server goes. */
 import type { Answer, AnswerStream } from '../../domain/handler-answer.js'
 import type { EndedCall } from '../../ports/call-observer.js'
+import { BoundedBuffer } from './bounded-buffer.js'
 import type { Call } from './call-record.js'
 import type { ChargeDeps } from './charge-deps.js'
-import { KeptBytes } from './kept-bytes.js'
 import { collected, type StreamEnd } from './render-stream.js'
 
 const STREAM_TIMEOUT_DEFAULT_MS = 300_000
@@ -19,7 +19,7 @@ export function sendStream(deps: ChargeDeps, call: Call, keptMax: number): Promi
   const { caller } = call.request
   const { name, streamTimeout = STREAM_TIMEOUT_DEFAULT_MS } = call.endpoint.def
   const source = call.source!
-  const kept = new KeptBytes(keptMax)
+  const kept = new BoundedBuffer(keptMax)
   const cutting = new AbortController()
   let isComplete = false
   let isSourceAsked = false

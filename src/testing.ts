@@ -24,11 +24,13 @@ export {
   rateLimitContract,
 } from './testing/rate-limit.contract.js'
 export { runsContract } from './testing/recent-runs.contract.js'
-export type { Expect, Expected, TestRunner } from './testing/runner.js'
+export type {
+  Expect,
+  Expected,
+  MakeSubscriptions,
+  SubscriptionsHarness,
+  TestRunner,
+} from './testing/runner.js'
 export { type MakeSpend, type SpendHarness, spendContract } from './testing/spend-ledger.contract.js'
-export {
-  type MakeSubscriptions,
-  type SubscriptionsHarness,
-  subscriptionsContract,
-} from './testing/subscriptions.contract.js'
+export { subscriptionsContract } from './testing/subscriptions.contract.js'
 export { type MakeTasks, type TasksHarness, tasksContract } from './testing/task-store.contract.js'

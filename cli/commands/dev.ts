@@ -7,11 +7,11 @@ import { type Command, Option } from 'commander'
 import { portArgument } from '../arguments.js'
 import type { Report } from '../dev/announce.js'
 import { runDevLoop } from '../dev/dev-loop.js'
-import { type Entry, entryOf } from '../dev/entry.js'
+import { type EntryPoint, entryPointOf } from '../dev/entry-point.js'
 import { interruption } from '../dev/interruption.js'
+import type { LocalNetwork } from '../dev/local-network.js'
 import { callTold, failureTeller, offerTold } from '../dev/messages.js'
 import { OFFER_TRACE_ID } from '../dev/offer-trace.js'
-import type { Practice } from '../dev/practice.js'
 import { type SourceChanges, sourceChanges } from '../dev/source-changes.js'
 import { ownNetworkIfAny } from '../network-from-environment.js'
 import { json, note, print, printable } from '../output.js'
@@ -57,12 +57,12 @@ Examples:
 }
 
 async function dev(named: string | undefined, flags: DevFlags): Promise<void> {
-  const entry = entryOf(named)
+  const entry = entryPointOf(named)
   const stop = interruption()
-  const practice = await practiceOf(flags)
+  const local = await localNetworkOf(flags)
   let changes: SourceChanges | undefined
   try {
-    const env = environment(flags, practice)
+    const env = environment(flags, local)
     if (flags.watch) changes = await sourceChanges(dirname(entry.path))
     note(
       `svc dev: ${printable(entry.shown)}${changes ? `, anew at each change in ${folderShown(entry)}` : ''}`,
@@ -72,28 +72,28 @@ async function dev(named: string | undefined, flags: DevFlags): Promise<void> {
       env,
       changes,
       interruption: stop,
-      onReport: reporter(offerTeller(practice, flags)),
+      onReport: reporter(offerTeller(local, flags)),
       say: line => note(`svc dev: ${printable(line)}`),
     })
   } finally {
     changes?.close()
-    await practice?.close()
+    await local?.close()
   }
 }
 
-async function practiceOf({ sandbox, localnet }: DevFlags): Promise<Practice | undefined> {
+async function localNetworkOf({ sandbox, localnet }: DevFlags): Promise<LocalNetwork | undefined> {
   if (!localnet && !sandbox) return undefined
-  const practice = await import('../dev/practice.js')
-  return localnet ? practice.localnetPractice() : practice.sandboxPractice()
+  const networks = await import('../dev/local-network.js')
+  return localnet ? networks.startLocalnetNetwork() : networks.startSandboxNetwork()
 }
 
-function environment({ port }: DevFlags, practice: Practice | undefined): NodeJS.ProcessEnv {
+function environment({ port }: DevFlags, local: LocalNetwork | undefined): NodeJS.ProcessEnv {
   return {
     SVC_AUDIT: '1',
     SVC_DEV: '1',
     ...process.env,
     ...(port !== undefined && { PORT: String(port) }),
-    ...(practice && { ...withoutSecrets(), ...practice.environment }),
+    ...(local && { ...withoutSecrets(), ...local.environment }),
   }
 }
 
@@ -115,15 +115,15 @@ function reporter(onListening: (port: number) => void): (report: Report) => void
 }
 
 /** Prints an offer when it is new. A restart that did not change the offer prints one line. */
-function offerTeller(practice: Practice | undefined, { json: asJson }: DevFlags): (port: number) => void {
+function offerTeller(local: LocalNetwork | undefined, { json: asJson }: DevFlags): (port: number) => void {
   let last = ''
   const tell = async (port: number) => {
     const { offerAt } = await import('../dev/first-call.js')
-    const offer = await offerAt(port, practice?.network ?? ownNetworkIfAny()?.given)
+    const offer = await offerAt(port, local?.network ?? ownNetworkIfAny()?.given)
     if (!offer) return
     const { url, manifest, call } = offer
-    if (asJson) return print(json({ url, manifest, call, ...practice?.told }))
-    const lines = offerTold(offer, practice?.exports)
+    if (asJson) return print(json({ url, manifest, call, ...local?.told }))
+    const lines = offerTold(offer, local?.exports)
     if (lines.join('\n') === last) note(`svc dev: ready again on ${url}`)
     else print(...lines)
     last = lines.join('\n')
@@ -131,6 +131,6 @@ function offerTeller(practice: Practice | undefined, { json: asJson }: DevFlags)
   return port => void tell(port)
 }
 
-function folderShown({ path }: Entry): string {
+function folderShown({ path }: EntryPoint): string {
   return printable(relative('', dirname(path)) || '.')
 }

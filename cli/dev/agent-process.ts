@@ -2,7 +2,7 @@
 import { spawn } from 'node:child_process'
 import { isRecord } from '../../src/domain/x402.js'
 import type { Report } from './announce.js'
-import type { Entry } from './entry.js'
+import type { EntryPoint } from './entry-point.js'
 
 export interface AgentProcess {
   /** The process's exit code; `null` where a signal ended it. */
@@ -17,7 +17,7 @@ const PATIENCE_MS = 35_000
 const ANNOUNCE = new URL('./announce.js', import.meta.url).href
 
 export function startAgent(
-  { path, nodeFlags }: Entry,
+  { path, nodeFlags }: EntryPoint,
   env: NodeJS.ProcessEnv,
   onReport: (report: Report) => void,
 ): AgentProcess {

@@ -1,12 +1,12 @@
 /** Runs the agent, and restarts it at each change of its sources, until a signal stops the loop. */
 import { startAgent } from './agent-process.js'
 import type { Report } from './announce.js'
-import type { Entry } from './entry.js'
+import type { EntryPoint } from './entry-point.js'
 import type { Interruption } from './interruption.js'
 import type { SourceChanges } from './source-changes.js'
 
 export interface DevLoop {
-  readonly entry: Entry
+  readonly entry: EntryPoint
   readonly env: NodeJS.ProcessEnv
   /** Absent: the agent runs once. */
   readonly changes?: SourceChanges

@@ -67,7 +67,10 @@ export const SCOPES = {
     tests: ['test/app/{admitting,holding,opening,quoting,sealing,verifying,window-calls}.test.ts'],
   },
   runs: {
-    mutate: ['src/app/charge/effects/{credit,deliver}.ts', 'src/app/charge/{handler-credit,until-cut}.ts'],
+    mutate: [
+      'src/app/charge/effects/{credit,deliver}.ts',
+      'src/app/charge/{handler-credit,until-shutdown}.ts',
+    ],
     excludedMutations: ['StringLiteral'],
     ignorers: ['logs'],
     tests: ['test/app/{crediting,cutting,delivering}.test.ts'],

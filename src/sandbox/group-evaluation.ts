@@ -5,9 +5,9 @@ import { encoded } from '../adapters/algorand/facilitating/encoded-transactions.
 import type { NetworkFacts } from '../domain/network.js'
 import type { Draft } from './account-balances.js'
 import { type ApplyRules, applyTransaction, type Closings, unemulated } from './apply-transaction.js'
-import { formRefusal, type SignatureRules } from './group-checks.js'
 import type { LandedIds } from './landed-ids.js'
 import { algoText, type Refusal } from './node-refusal.js'
+import { formRefusal, type SignatureRules } from './well-formed-group.js'
 
 export const MIN_FEE_MICRO_ALGOS = 1_000n
 

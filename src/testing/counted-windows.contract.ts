@@ -6,8 +6,7 @@ import {
   type SubscriptionStore,
   type Taken,
 } from '../ports/subscriptions.js'
-import type { TestRunner } from './runner.js'
-import type { MakeSubscriptions, SubscriptionsHarness } from './subscriptions.contract.js'
+import type { MakeSubscriptions, SubscriptionsHarness, TestRunner } from './runner.js'
 
 const ENDPOINT = 'reports/daily'
 const taken = (callsLeft: number): Taken => ({ verdict: 'taken', callsLeft })

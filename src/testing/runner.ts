@@ -1,3 +1,6 @@
+/** What contracts are given: a test runner's functions, and the store of windows that two contracts test. */
+import type { SubscriptionStore } from '../ports/subscriptions.js'
+
 /** The functions of a test runner that the contracts use. Those of Vitest and of Jest fit; neither is loaded here. */
 export interface TestRunner {
   /** Groups tests. */
@@ -36,3 +39,20 @@ export interface Expected {
   /** Of this length. */
   toHaveLength(length: number): void
 }
+
+/** A {@link SubscriptionStore} under test, and its time. */
+export interface SubscriptionsHarness {
+  /** May have windows of other tests. */
+  readonly store: SubscriptionStore
+  /** The time by the store's clock. */
+  now(): number
+  /** Lets time pass for the store: it moves the store's clock, or waits. */
+  advance(ms: number): Promise<void> | void
+  /** The length of a window: long enough for a few operations, short enough to wait for its end. */
+  readonly windowMs: number
+  /** The store dies with the process of its calls, so no reservation ends by time. */
+  readonly inProcess?: boolean
+}
+
+/** Makes the store of one test. Called once for each test. */
+export type MakeSubscriptions = () => SubscriptionsHarness | Promise<SubscriptionsHarness>

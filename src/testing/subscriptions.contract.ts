@@ -2,29 +2,12 @@
 import { randomUUID } from 'node:crypto'
 import type { SubscriptionRecord, SubscriptionStore } from '../ports/subscriptions.js'
 import { countedWindows } from './counted-windows.contract.js'
-import type { TestRunner } from './runner.js'
-
-/** A {@link SubscriptionStore} under test, and its time. */
-export interface SubscriptionsHarness {
-  /** May have windows of other tests. */
-  readonly store: SubscriptionStore
-  /** The time by the store's clock. */
-  now(): number
-  /** Lets time pass for the store: it moves the store's clock, or waits. */
-  advance(ms: number): Promise<void> | void
-  /** The length of a window: long enough for a few operations, short enough to wait for its end. */
-  readonly windowMs: number
-  /** The store dies with the process of its calls, so no reservation ends by time. */
-  readonly inProcess?: boolean
-}
+import type { MakeSubscriptions, TestRunner } from './runner.js'
 
 /** Stores a window as the server does. */
 async function stored(store: SubscriptionStore, id: string, record: SubscriptionRecord): Promise<void> {
   await (store.putIfAbsent ? store.putIfAbsent(id, record) : store.put!(id, record))
 }
-
-/** Makes the store of one test. Called once for each test. */
-export type MakeSubscriptions = () => SubscriptionsHarness | Promise<SubscriptionsHarness>
 
 /**
  * Defines the tests that every {@link SubscriptionStore} has to pass. Those of counted windows pass a store without `take`.

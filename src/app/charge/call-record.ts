@@ -9,9 +9,7 @@ import type { PaymentReader, ReadPayment } from '../../ports/payment-reader.js'
 import type { Cancellation } from './cancellation.js'
 import type { ChargeDeps, EndpointEntry } from './charge-deps.js'
 import { keyOfCall } from './key-of-call.js'
-import { type Owned, paysUs } from './owners.js'
-import type { StreamSource } from './render-stream.js'
-import type { StreamEnd } from './send-stream.js'
+import type { StreamEnd, StreamSource } from './render-stream.js'
 
 export interface Call {
   readonly id: string
@@ -88,6 +86,19 @@ export interface Call {
   readonly logs: LoggedEntry[]
   /** The message of what the handler threw, for the seller alone. */
   thrown: string | undefined
+}
+
+/** What a call may hold, and what speaks for its caller. */
+export interface Owned {
+  readonly hold: Hold
+  /** Secrets for the kept answer: the first seals it, each may open it. */
+  readonly seals: readonly string[]
+  /** Neither a proof nor a secret speaks for the caller. */
+  readonly isBearer: boolean
+  /** Stands for the caller's address; `undefined` where the address may open nothing. */
+  readonly caller: string | undefined
+  /** The payment's own name for its answer, where the claim has another. */
+  readonly answerName: string | undefined
 }
 
 /** The window that a call is selling. */
@@ -212,6 +223,11 @@ export function claimedPayer(payload: PaymentPayload | undefined): string | unde
   const authorization = isRecord(inner.authorization) ? inner.authorization.from : undefined
   const claimed = inner.payer ?? inner.from ?? inner.sender ?? authorization
   return typeof claimed === 'string' && claimed.length <= 128 ? claimed : undefined
+}
+
+/** Whether a payment transfers the asset that is asked for to this seller. */
+export function paysUs({ payTo, network }: ChargeDeps, read: ReadPayment): boolean {
+  return read.receiver === payTo && read.genesisHash === network.genesisHash && read.asset === network.usdcId
 }
 
 /** Whether a readable payment transfers exactly what the requirements ask for. */

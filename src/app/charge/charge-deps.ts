@@ -15,7 +15,6 @@ import type { Random } from '../../ports/random.js'
 import type { RateLimit } from '../../ports/rate-limit.js'
 import type { SubscriptionStore } from '../../ports/subscriptions.js'
 import type { Leases } from './leases.js'
-import type { Owner } from './owners.js'
 import type { Terms } from './payment-challenge.js'
 import type { PaymentsInDoubt } from './payments-in-doubt.js'
 import type { PendingCloses, PendingWindowMoves } from './pending-moves.js'
@@ -45,6 +44,13 @@ export interface ChargeDeps {
   /** Whether ended calls carry what their handlers threw and logged. */
   readonly keepsMessages: boolean
   readonly rules: Rules
+}
+
+/** Names of one agent of one seller on one network. */
+export interface Owner {
+  /** All agents of the seller. */
+  readonly seller: string
+  readonly agent: string
 }
 
 /** A checked endpoint, with all values that are computed once for it. */

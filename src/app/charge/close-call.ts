@@ -10,7 +10,7 @@ import { paymentLifeMs, retentionMs } from './payment-life.js'
 import { RETRY_MAX_MS, RETRY_MIN_MS } from './pending-moves.js'
 import { seal } from './sealed-answers.js'
 import { discardStream, sendStream, wholeStream } from './send-stream.js'
-import { untilCut } from './until-cut.js'
+import { untilShutdown } from './until-shutdown.js'
 import { countWindowCall, giveBackWindowCall } from './window-calls.js'
 
 /**
@@ -132,7 +132,7 @@ async function recordStream(deps: ChargeDeps, call: Call): Promise<void> {
       if (deps.stop.cutting()) throw cause
       deps.logger.warn({ err: cause, txId: call.txId }, 'a stream was not recorded; the store is asked again')
     }
-    await untilCut(deps.stop, sleep(deps.clock, pauseMs), undefined)
+    await untilShutdown(deps.stop, sleep(deps.clock, pauseMs), undefined)
   }
   throw new Error('another call took this one over')
 }

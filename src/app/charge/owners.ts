@@ -11,18 +11,10 @@ import { canonicalJson } from '../../domain/canonical-json.js'
 import type { NetworkFacts } from '../../domain/network.js'
 import type { PaymentPayload } from '../../domain/x402.js'
 import { NO_ADDRESS } from '../../ports/charge.js'
-import type { Hold } from '../../ports/charge-store.js'
 import type { ReadPayment } from '../../ports/payment-reader.js'
-import { type Call, claimedPayer } from './call-record.js'
-import type { ChargeDeps } from './charge-deps.js'
+import { type Call, claimedPayer, type Owned, paysUs } from './call-record.js'
+import type { ChargeDeps, Owner } from './charge-deps.js'
 import { keyOfTask } from './key-of-call.js'
-
-/** Names of one agent of one seller on one network. */
-export interface Owner {
-  /** All agents of the seller. */
-  readonly seller: string
-  readonly agent: string
-}
 
 export function ownerOf({ caip2 }: NetworkFacts, payTo: string, handle: string): Owner {
   return { seller: JSON.stringify([caip2, payTo]), agent: JSON.stringify([caip2, payTo, handle]) }
@@ -49,19 +41,6 @@ export function creditorName({ seller }: Owner, payer: string): string {
 
 /** Shorter keys can be guessed: a counter, a date, an invoice's number. Ours is a random UUID of 36 characters. */
 export const RANDOM_KEY_LENGTH_MIN = 32
-
-/** What a call may hold, and what speaks for its caller. */
-export interface Owned {
-  readonly hold: Hold
-  /** Secrets for the kept answer: the first seals it, each may open it. */
-  readonly seals: readonly string[]
-  /** Neither a proof nor a secret speaks for the caller. */
-  readonly isBearer: boolean
-  /** Stands for the caller's address; `undefined` where the address may open nothing. */
-  readonly caller: string | undefined
-  /** The payment's own name for its answer, where the claim has another. */
-  readonly answerName: string | undefined
-}
 
 /** `undefined` for a request with neither a payment nor the key of a window: it has nothing to protect, and looks nothing up. */
 export function ownedBy(deps: ChargeDeps, call: Call): Owned | undefined {
@@ -150,11 +129,6 @@ export function requestHash({ request, endpoint }: Pick<Call, 'request' | 'endpo
 
 function digestOf({ payload = null }: PaymentPayload): string {
   return sha256(canonicalJson(payload))
-}
-
-/** Whether a payment transfers the asset that is asked for to this seller. */
-export function paysUs({ payTo, network }: ChargeDeps, read: ReadPayment): boolean {
-  return read.receiver === payTo && read.genesisHash === network.genesisHash && read.asset === network.usdcId
 }
 
 export function sha256(text: string): string {

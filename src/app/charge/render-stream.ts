@@ -4,8 +4,9 @@
  */
 import { Readable } from 'node:stream'
 import type { Answer } from '../../domain/handler-answer.js'
+import type { EndedCall } from '../../ports/call-observer.js'
+import { BoundedBuffer } from './bounded-buffer.js'
 import { jsonMistakeIn } from './json-mistakes.js'
-import { KeptBytes } from './kept-bytes.js'
 import { headersOfResponse, NoAnswer } from './render-answer.js'
 
 /** An opened stream. Whoever has it reads it to its end, or ends it. */
@@ -13,6 +14,14 @@ export interface StreamSource {
   next(): Promise<{ readonly done: boolean; readonly bytes?: Uint8Array }>
   /** Lets the source go, whatever it is doing. May be called again. */
   end(): void
+}
+
+/** How a stream ended. */
+export interface StreamEnd {
+  /** `undefined` where its source ended by itself, and the caller got all of it. */
+  readonly brokenBy: EndedCall['brokenBy']
+  /** All of it, where its source ended by itself, and it was to be kept and is small enough. */
+  readonly bytes: Uint8Array | undefined
 }
 
 export interface RenderedStream {
@@ -165,7 +174,7 @@ export async function collected(
   signal: AbortSignal,
   bytesMax: number,
 ): Promise<Answer> {
-  const kept = new KeptBytes(bytesMax)
+  const kept = new BoundedBuffer(bytesMax)
   const read = async () => {
     for (;;) {
       const { done, bytes } = await source.next()

@@ -1,20 +1,12 @@
 /** The stream of a charged call while it leaves: bounded in time, cut where its caller or its server goes. */
 import type { Answer, AnswerStream } from '../../domain/handler-answer.js'
 import type { EndedCall } from '../../ports/call-observer.js'
+import { BoundedBuffer } from './bounded-buffer.js'
 import type { Call } from './call-record.js'
 import type { ChargeDeps } from './charge-deps.js'
-import { KeptBytes } from './kept-bytes.js'
-import { collected } from './render-stream.js'
+import { collected, type StreamEnd } from './render-stream.js'
 
 const STREAM_TIMEOUT_DEFAULT_MS = 300_000
-
-/** How a stream ended. */
-export interface StreamEnd {
-  /** `undefined` where its source ended by itself, and the caller got all of it. */
-  readonly brokenBy: EndedCall['brokenBy']
-  /** All of it, where its source ended by itself, and it was to be kept and is small enough. */
-  readonly bytes: Uint8Array | undefined
-}
 
 /**
  * Gives the call's answer its stream. If it breaks, its consumer gets the error and closes the connection without a clean end, so
@@ -27,7 +19,7 @@ export function sendStream(deps: ChargeDeps, call: Call, keptMax: number): Promi
   const { caller } = call.request
   const { name, streamTimeout = STREAM_TIMEOUT_DEFAULT_MS } = call.endpoint.def
   const source = call.source!
-  const kept = new KeptBytes(keptMax)
+  const kept = new BoundedBuffer(keptMax)
   const cutting = new AbortController()
   let isComplete = false
   let isSourceAsked = false

@@ -1,6 +1,5 @@
 /** What became of a question, in the words of the protocol. */
 import type { SettleAnswer, VerifyAnswer } from '../../ports/protocol-facilitator.js'
-import type { Settled } from './settle-payment.js'
 
 export const BUDGET_EXHAUSTED = 'sponsor_budget_exhausted'
 export const SIMULATION_FAILED = 'invalid_exact_avm_simulation_failed'
@@ -9,6 +8,17 @@ export const CONFIRMATION_FAILED = 'invalid_exact_avm_confirmation_failed'
 const PENDING = 'settlement_pending'
 
 export const USED_UP = "The sponsor's fee limit for today is used up"
+
+export type Settled =
+  | { readonly outcome: 'settled' }
+  | (Submitted & { readonly elsewhere: boolean })
+  /** `refused` is a final no: nobody has submitted the payment. `failed` proves nothing. */
+  | { readonly outcome: 'refused' | 'failed'; readonly code: string; readonly words: string }
+
+export type Submitted =
+  | { readonly outcome: 'landed' }
+  /** It is in the pool, or nobody knows. */
+  | { readonly outcome: 'pending'; readonly words: string }
 
 export interface Asked {
   readonly network: string

@@ -13,22 +13,13 @@ import {
   BUDGET_EXHAUSTED,
   CONFIRMATION_FAILED,
   SETTLEMENT_FAILED,
+  type Settled,
   SIMULATION_FAILED,
+  type Submitted,
   USED_UP,
 } from './answers.js'
 import type { FeeBudget } from './fee-budget.js'
 import { sharedQuestions } from './shared-questions.js'
-
-export type Settled =
-  | { readonly outcome: 'settled' }
-  | (Submitted & { readonly elsewhere: boolean })
-  /** `refused` is a final no: nobody has submitted the payment. `failed` proves nothing. */
-  | { readonly outcome: 'refused' | 'failed'; readonly code: string; readonly words: string }
-
-type Submitted =
-  | { readonly outcome: 'landed' }
-  /** It is in the pool, or nobody knows. */
-  | { readonly outcome: 'pending'; readonly words: string }
 
 export interface Settlement {
   readonly txId: string

@@ -1,9 +1,9 @@
 import { callerNetwork } from '../../../domain/caller-network.js'
 import type { RateVerdict } from '../../../ports/rate-limit.js'
-import { thenMaybe } from '../../then-maybe.js'
 import { type Call, claimedPayer, storeDown } from '../call-record.js'
 import type { ChargeDeps, Rate } from '../charge-deps.js'
 import { windowId } from '../owners.js'
+import { mapSyncOrAsync } from '../sync-or-async.js'
 import { preferWindow } from './entitle.js'
 
 const DRAINING_RETRY_MS = 5_000
@@ -14,7 +14,7 @@ export function admit(deps: ChargeDeps, call: Call) {
     call.retryAfterMs = DRAINING_RETRY_MS
     return 'draining'
   }
-  return thenMaybe(preferWindow(deps, call), storeDown => {
+  return mapSyncOrAsync(preferWindow(deps, call), storeDown => {
     const { rate } = call.endpoint
     return storeDown ?? (rate === undefined ? ('admitted' as const) : count(deps, call, rate))
   })

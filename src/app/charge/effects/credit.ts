@@ -1,9 +1,9 @@
 import { callerNetwork } from '../../../domain/caller-network.js'
 import { sleep } from '../../../ports/timeouts-and-aborts.js'
-import { thenMaybe } from '../../then-maybe.js'
 import { type Call, storeDown } from '../call-record.js'
 import type { ChargeDeps } from '../charge-deps.js'
 import { creditorName } from '../owners.js'
+import { mapSyncOrAsync } from '../sync-or-async.js'
 
 /** How often to look for credit that another process gave back. */
 const ASK_EVERY_MS = 250
@@ -16,7 +16,7 @@ const EXHAUSTED_RETRY_MS = 5_000
  */
 export function credit(deps: ChargeDeps, call: Call) {
   if (deps.rules.credit === undefined) return 'credited'
-  return thenMaybe(take(deps, call), taken => taken ?? wait(deps, call))
+  return mapSyncOrAsync(take(deps, call), taken => taken ?? wait(deps, call))
 }
 
 type Taken = 'credited' | 'storeDown' | undefined

@@ -1,10 +1,10 @@
 import type { SubscriptionRecord } from '../../../ports/subscriptions.js'
-import { thenMaybe } from '../../then-maybe.js'
 import { type Call, storeDown } from '../call-record.js'
 import type { ChargeDeps } from '../charge-deps.js'
 import { keyOfCall } from '../key-of-call.js'
 import { windowId } from '../owners.js'
 import { windowsNow } from '../subscription-key.js'
+import { mapSyncOrAsync } from '../sync-or-async.js'
 import { takeWindowCall } from '../window-calls.js'
 
 /**
@@ -28,7 +28,7 @@ export function looksCovered(deps: ChargeDeps, call: Call) {
  */
 export function preferWindow(deps: ChargeDeps, call: Call) {
   if (call.request.payment.kind === 'none' || keyOf(call) === undefined) return undefined
-  return thenMaybe(looksCovered(deps, call), covered => {
+  return mapSyncOrAsync(looksCovered(deps, call), covered => {
     if (covered === 'storeDown') return 'storeDown' as const
     if (covered === 'uncovered') leaveKeyAside(call)
     else setPaymentAside(deps, call)

@@ -1,11 +1,11 @@
 import type { Hold, Opened, OpenMove } from '../../../ports/charge-store.js'
 import type { ReadPayment } from '../../../ports/payment-reader.js'
-import { thenMaybe } from '../../then-maybe.js'
-import { type Call, storeDown } from '../call-record.js'
+import { type Call, type Owned, storeDown } from '../call-record.js'
 import type { ChargeDeps } from '../charge-deps.js'
-import { type Owned, ownedBy, sealsOf } from '../owners.js'
+import { ownedBy, sealsOf } from '../owners.js'
 import { proveCaller } from '../payer-proof.js'
 import { unseal } from '../sealed-answers.js'
+import { mapSyncOrAsync } from '../sync-or-async.js'
 import { underEndedWindow } from './entitle.js'
 
 /**
@@ -52,7 +52,7 @@ async function releaseNow(deps: ChargeDeps, hold: Hold): Promise<void> {
 }
 
 function proveAndHold(deps: ChargeDeps, call: Call) {
-  return thenMaybe(proveCaller(deps, call), problem => {
+  return mapSyncOrAsync(proveCaller(deps, call), problem => {
     call.problem = problem
     return problem === undefined ? hold(deps, call) : 'unusableKey'
   })

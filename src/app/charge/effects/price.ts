@@ -2,11 +2,11 @@ import { SvcError } from '../../../domain/errors.js'
 import { isRecord, sameTerms, speltAs } from '../../../domain/x402.js'
 import type { GroupProblem } from '../../../ports/payment-reader.js'
 import { withTimeout } from '../../../ports/timeouts-and-aborts.js'
-import { thenMaybe } from '../../then-maybe.js'
 import { type Call, meetsTerms } from '../call-record.js'
 import type { ChargeDeps } from '../charge-deps.js'
 import { UNPAID } from '../payment-challenge.js'
 import { quotedPrice } from '../price-from-function.js'
+import { mapSyncOrAsync } from '../sync-or-async.js'
 
 /** Computes the terms and compares the payment with them, before the facilitator is asked. */
 export function price(deps: ChargeDeps, call: Call) {
@@ -20,7 +20,7 @@ async function priced(deps: ChargeDeps, call: Call) {
 }
 
 function asked(deps: ChargeDeps, call: Call, amount: bigint) {
-  return thenMaybe(deps.facilitator.supported(), supported => {
+  return mapSyncOrAsync(deps.facilitator.supported(), supported => {
     const requirements = call.endpoint.terms.requirements(amount, supported)
     call.requirements = speltAs(call.payload?.accepted, requirements, deps.network)
     return judged(deps, call)

@@ -2,7 +2,7 @@ import type { Landing } from '../../../ports/chain.js'
 import { sleep, withTimeout } from '../../../ports/timeouts-and-aborts.js'
 import type { Call } from '../call-record.js'
 import type { ChargeDeps } from '../charge-deps.js'
-import { untilCut } from '../until-cut.js'
+import { untilShutdown } from '../until-shutdown.js'
 import { accept, settlementOf } from './settle.js'
 
 const IN_DOUBT_RETRY_MS = 5_000
@@ -31,7 +31,7 @@ export async function untilCertain(
     if (landing !== 'unknown') return landing
     const leftMs = untilMs - deps.clock.monotonic()
     if (leftMs <= 0 || deps.stop.cutting()) return 'unknown'
-    await untilCut(deps.stop, sleep(deps.clock, Math.min(pauseMs, leftMs)), undefined)
+    await untilShutdown(deps.stop, sleep(deps.clock, Math.min(pauseMs, leftMs)), undefined)
   }
 }
 
@@ -46,7 +46,7 @@ async function attempt(deps: ChargeDeps, call: Call): Promise<Landing> {
   if (settlement.verdict === 'settled' && (await accept(deps, call, settlement))) return 'found'
   // The payload names no transaction, so there is nothing to look up, and a later refusal cannot resolve the unknown.
   if (read === undefined) return 'unknown'
-  const landing = await untilCut(deps.stop, deps.chain.lookup(read.txId, read), 'unknown')
+  const landing = await untilShutdown(deps.stop, deps.chain.lookup(read.txId, read), 'unknown')
   if (landing === 'absent')
     call.refusal = 'The payment was not settled before its last valid round; you were not charged'
   return landing

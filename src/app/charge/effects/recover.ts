@@ -7,7 +7,7 @@ import { giveCredit } from '../handler-credit.js'
 import { creditorName, windowId } from '../owners.js'
 import { retentionMs } from '../payment-life.js'
 import { unseal } from '../sealed-answers.js'
-import { untilCut } from '../until-cut.js'
+import { untilShutdown } from '../until-shutdown.js'
 import { untilCertain } from './reconcile.js'
 import { storeWindow } from './record.js'
 import { settlementOf } from './settle.js'
@@ -101,7 +101,7 @@ async function landingOf(deps: ChargeDeps, call: Call, recorded: Recorded): Prom
   if (payment === undefined) return 'unknown'
   const { read, payload, endpoint } = call
   const sinceMs = deps.clock.monotonic()
-  const look = () => untilCut(deps.stop, deps.chain.lookup(payment.txId, payment), 'unknown' as const)
+  const look = () => untilShutdown(deps.stop, deps.chain.lookup(payment.txId, payment), 'unknown' as const)
   if (read?.txId === payment.txId && answerOwed(call, recorded).answer !== undefined) {
     const requirements = endpoint.terms.requirements(read.amount, await deps.facilitator.supported())
     const settlement = await settlementOf(

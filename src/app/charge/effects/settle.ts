@@ -3,7 +3,7 @@ import type { PaymentPayload, PaymentRequirements } from '../../../domain/x402.j
 import type { Settlement } from '../../../ports/facilitator.js'
 import type { Call } from '../call-record.js'
 import type { ChargeDeps } from '../charge-deps.js'
-import { untilCut } from '../until-cut.js'
+import { untilShutdown } from '../until-shutdown.js'
 
 export async function settle(deps: ChargeDeps, call: Call) {
   call.settlingSinceMs = deps.clock.monotonic()
@@ -37,7 +37,7 @@ export function settlementOf(
 ): Promise<Settlement> {
   if (deps.stop.cutting()) return Promise.resolve(STOPPING)
   const settling = deps.facilitator.settle(payment, requirements)
-  return untilCut(deps.stop, settling, STOPPING)
+  return untilShutdown(deps.stop, settling, STOPPING)
 }
 
 /**

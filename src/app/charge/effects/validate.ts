@@ -2,9 +2,9 @@ import { emptyBody } from '../../../domain/body-type.js'
 import type { Problem } from '../../../ports/charge.js'
 import type { Checked } from '../../../ports/input-validator.js'
 import { withTimeout } from '../../../ports/timeouts-and-aborts.js'
-import { thenMaybe } from '../../then-maybe.js'
 import type { Call } from '../call-record.js'
 import type { ChargeDeps } from '../charge-deps.js'
+import { mapSyncOrAsync } from '../sync-or-async.js'
 import { looksCovered } from './entitle.js'
 
 /** A probe asks for the price: it has no input to validate, and no handler runs for it. */
@@ -25,7 +25,7 @@ export function validate(deps: ChargeDeps, call: Call) {
     : request.body.kind === 'read'
       ? request.body.value
       : emptyBody(endpoint.def.bodyType)
-  return thenMaybe(checked(deps, call, input), result => judged(deps, call, result, isBare))
+  return mapSyncOrAsync(checked(deps, call, input), result => judged(deps, call, result, isBare))
 }
 
 /** @throws what a library's schema throws, and Error where it takes too long. */
@@ -54,7 +54,7 @@ function probe(deps: ChargeDeps, call: Call) {
   call.isProbe = true
   call.input = sent
   if (typeof price !== 'function') return 'probe' as const
-  return thenMaybe(checked(deps, call, sent), result => {
+  return mapSyncOrAsync(checked(deps, call, sent), result => {
     // What a library's schema refuses does not have the types that the function was promised.
     call.input = 'value' in result ? result.value : inputSchema === undefined ? sent : {}
     return 'probe' as const

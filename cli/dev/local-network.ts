@@ -8,7 +8,7 @@ import { exportsOf, LOCALNET_FILE } from '../commands/localnet.js'
 import { note, printable } from '../output.js'
 import { startSandboxNear } from '../sandbox-near.js'
 
-export interface Practice {
+export interface LocalNetwork {
   readonly network: Network
   /** What the agent gets; it is without what is `undefined`. */
   readonly environment: NodeJS.ProcessEnv
@@ -19,7 +19,7 @@ export interface Practice {
   close(): Promise<void>
 }
 
-export async function sandboxPractice(): Promise<Practice> {
+export async function startSandboxNetwork(): Promise<LocalNetwork> {
   const sandbox = await startSandboxNear({})
   const { url, wallet, seller } = sandbox
   const payTo = process.env.SVC_PAY_TO || seller.address
@@ -39,7 +39,7 @@ export async function sandboxPractice(): Promise<Practice> {
   }
 }
 
-export async function localnetPractice(): Promise<Practice> {
+export async function startLocalnetNetwork(): Promise<LocalNetwork> {
   const { localnetPlace } = await import('../localnet/place.js')
   const { startLocalnet } = await import('../localnet/start-localnet.js')
   const place = localnetPlace()

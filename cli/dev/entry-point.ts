@@ -5,7 +5,7 @@ import { SvcError } from '../../src/domain/errors.js'
 import { isRecord } from '../../src/domain/x402.js'
 import { TYPESCRIPT_SINCE, typeScriptFlags } from '../node-version.js'
 
-export interface Entry {
+export interface EntryPoint {
   /** The absolute path. */
   readonly path: string
   /** The path as messages show it. */
@@ -19,7 +19,7 @@ const EXTENSIONS = ['.ts', '.mts', '.js', '.mjs']
 const TYPESCRIPT = new Set(['.ts', '.mts', '.cts'])
 
 /** @throws SvcError `entry_not_found`, `typescript_unsupported` */
-export function entryOf(named: string | undefined): Entry {
+export function entryPointOf(named: string | undefined): EntryPoint {
   const path = resolve(named ?? conventional())
   const shown = relative('', path)
   if (!isFile(path)) throw new SvcError(`There is no file ${shown}`, 'entry_not_found')

@@ -4,7 +4,7 @@ const FIRST_BYTES = 4_096
  * Collects chunks in one buffer that doubles, up to a bound. With an array for each chunk, a stream of a million single bytes
  * took 616 MB; it takes 9.
  */
-export class KeptBytes {
+export class BoundedBuffer {
   readonly #bytesMax: number
   #buffer = new Uint8Array()
   #length = 0

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { KeptBytes } from '../../src/app/charge/kept-bytes.js'
+import { BoundedBuffer } from '../../src/app/charge/bounded-buffer.js'
 import { collected } from '../../src/app/charge/render-stream.js'
 
 const HEAD = { status: 200, headers: {}, body: '' } as const
@@ -8,7 +8,7 @@ describe('the bytes that are kept of a stream', () => {
   it('are all of its chunks in order, whatever their number and sizes', () => {
     const sizes = [1, 0, 4_095, 1, 9_000, 70_000, 3]
     const chunks = sizes.map((size, at) => new Uint8Array(size).fill(at + 1))
-    const kept = new KeptBytes(100_000)
+    const kept = new BoundedBuffer(100_000)
     for (const chunk of chunks) expect(kept.add(chunk)).toBe(true)
     for (const chunk of chunks) chunk.fill(0)
     const whole = Buffer.concat(sizes.map((size, at) => Buffer.alloc(size, at + 1)))
@@ -16,12 +16,12 @@ describe('the bytes that are kept of a stream', () => {
   })
 
   it('are none above the bound, and all of them at it', () => {
-    const kept = new KeptBytes(3)
+    const kept = new BoundedBuffer(3)
     expect([kept.add(Buffer.from('ab')), kept.add(Buffer.from('c'))]).toEqual([true, true])
     expect(String(kept.bytes)).toBe('abc')
     expect([kept.add(Buffer.from('d')), kept.add(new Uint8Array())]).toEqual([false, false])
     expect(kept.bytes).toBeUndefined()
-    expect(String(new KeptBytes(0).bytes)).toBe('')
+    expect(String(new BoundedBuffer(0).bytes)).toBe('')
   })
 })
 

@@ -4,6 +4,7 @@ import { type Lifecycle, lifecycleOf } from './deprecation.js'
 import { type EndpointLimits, limitsOf } from './endpoint-limits.js'
 import { type EndpointSchema, type EndpointSchemas, schemasOf } from './endpoint-schemas.js'
 import { SvcError, shown } from './errors.js'
+import { formerNames } from './former-names.js'
 import type { Handler, PriceFunction, ReadBody } from './handler-context.js'
 import { usdToBaseUnits } from './money.js'
 import { type QuoteExtra, quoteExtra } from './quote-extra.js'
@@ -31,6 +32,12 @@ export interface EndpointOptions<
 > extends EndpointLimits {
   /** The URL segment and the discovery name: lowercase letters, digits, `-` and `/`. */
   readonly name: string
+  /**
+   * The names that it had before, the first one first. What was sold under the first one stays: windows, kept answers, tasks.
+   *
+   * @default none
+   */
+  readonly formerly?: readonly string[]
   /** One line that tells other agents what it does; a quote has its first 500 characters. @default '' */
   readonly description?: string
   /**
@@ -95,6 +102,8 @@ export interface EndpointOptions<
 export interface EndpointDef extends Lifecycle, EndpointLimits, EndpointSchemas {
   /** The URL segment and the discovery name. */
   readonly name: string
+  /** The names that it had before; absent where it had no other. */
+  readonly formerly?: readonly string[]
   /** One line that tells other agents what it does; may be empty. */
   readonly description: string
   /** USD, or a function that returns it; absent where the endpoint sells windows. */
@@ -186,6 +195,7 @@ export function endpoint<
   const extra = quoteExtra(options.extra, refuse)
   return Object.freeze({
     name,
+    ...formerNames(options.formerly, NAME, refuse),
     description,
     ...(price !== undefined && { price: price as EndpointDef['price'] }),
     ...(subscription !== undefined && { subscription: Object.freeze({ ...subscription }) }),

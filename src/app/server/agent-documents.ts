@@ -3,7 +3,7 @@
  * each base URL.
  */
 import { LRUCache } from 'lru-cache'
-import { landingPage } from '../../adapters/http/pages/landing-page.js'
+import { landingPage } from '../../adapters/http/pages.js'
 import type { AgentDef } from '../../domain/agent.js'
 import { type Manifest, manifest, manifestX402 } from '../../domain/manifest.js'
 import { networkFacts } from '../../domain/network-definition.js'

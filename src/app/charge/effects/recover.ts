@@ -38,7 +38,7 @@ export async function recover(deps: ChargeDeps, call: Call) {
       ...call.hold!,
       txId: recorded.payment!.txId,
       verdict: landing === 'absent' ? 'dead' : 'found',
-      retentionMs: retentionMs(deps.rules, call),
+      retentionMs: retentionMs(deps, call, answerOwed(call, recorded).window),
       leaseMs: deps.leases.leaseMs,
     })
     call.txId = call.read?.txId
@@ -75,8 +75,11 @@ function owed(call: Call, recorded: Recorded): 'found' | 'notKept' {
   return call.replayed.answer === undefined ? 'notKept' : 'found'
 }
 
+/** @throws Error where this server lacks the secret under which another one sealed the answer: it decides nothing then */
 function answerOwed({ owned, hold }: Call, recorded: Recorded): ReplayedAnswer {
-  return unseal(recorded.answer, owned!.secret, hold!.claim!.name)
+  const owed = unseal(recorded.answer, owned!.seals, hold!.claim!.name)
+  if (owed === undefined) throw new Error('the recorded answer cannot be unsealed')
+  return owed
 }
 
 /** The run that recovery found paid had taken its payer's credit. */

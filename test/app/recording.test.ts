@@ -105,7 +105,12 @@ describe('recording', () => {
     Object.assign(it.world.rules, rules)
     return { answer: await record(it.world, it.call), moves, windows, call: it.call }
   }
-  const selling = { owner: OWNER, soldAs: 'work', def: { name: 'work' }, periodMs: HOUR_MS } as Call['endpoint']
+  const selling = {
+    owner: OWNER,
+    soldAs: 'work',
+    def: { name: 'work' },
+    periodMs: HOUR_MS,
+  } as Call['endpoint']
 
   it('keeps the answer while its payment may land, an hour longer, and as long as it may be asked for', async () => {
     const { answer, moves } = await recorded({})

@@ -1,7 +1,7 @@
 /** A facilitator over the REST interface of x402 version 2 (its section 7): `/supported`, `/verify`, `/settle`. */
 import { BlockList, isIP } from 'node:net'
-import { SvcError } from '../../domain/errors.js'
 import { jsonTransport } from '#platform'
+import { SvcError } from '../../domain/errors.js'
 import type { NetworkFacts } from '../../domain/network.js'
 import type { PaymentPayload, PaymentRequirements } from '../../domain/x402.js'
 import { type Clock, systemClock } from '../../ports/clock.js'
@@ -162,7 +162,12 @@ LOCAL.addSubnet('192.168.0.0', 16, 'ipv4')
 LOCAL.addAddress('::1', 'ipv6')
 LOCAL.addSubnet('fc00::', 7, 'ipv6')
 
-/** @throws SvcError `invalid_facilitator` unless the URL is https, or http to a host that is not public. */
+/**
+ * The URL that payments may be sent to. On plain http across a public network, an attacker could withhold a signed payment and
+ * forge the answer "settled", and so get work for free.
+ *
+ * @throws SvcError `invalid_facilitator` unless the URL is https, or http to a host that is not public.
+ */
 export function facilitatorUrl(
   text: string,
   options: { readonly allowHttp?: boolean; readonly token?: string | undefined } = {},

@@ -13,7 +13,7 @@ const EXCUSED: Readonly<Record<string, string>> = {}
 /** The two that give time and randomness to everybody; and one that yields a turn of the event loop, which is no time. */
 const ADAPTERS_OF_THE_MACHINE = [
   'src/adapters/audit-page/browser/page-clock.ts',
-  'src/adapters/facilitator/json-transport.ts',
+  'src/adapters/outbound/undici-exchange.ts',
   'src/ports/clock.ts',
   'src/ports/random.ts',
 ]

@@ -1,5 +1,6 @@
 /** Checks that the node answers, is on the configured network, and knows USDC by the id in quotes. */
-import type { Algod, NodeClient } from '../../src/adapters/algorand/node-clients.js'
+import type { Algod } from '../../src/adapters/algorand/node-clients.js'
+import type { NodeClient } from '../../src/adapters/algorand/node-response-reader.js'
 import { isPublicNetwork, type NetworkFacts, otherThan, USDC_DECIMALS } from '../../src/domain/network.js'
 import { isRecord } from '../../src/domain/x402.js'
 import { type Finding, failed, messageOf, ok } from './finding.js'

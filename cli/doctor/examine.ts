@@ -1,6 +1,6 @@
 /** Runs all checks at once: none waits for another. */
-import { ALGOD_TOKEN_HEADER, algodOver } from '../../src/adapters/algorand/algod-api.js'
-import { nodeClient } from '../../src/adapters/algorand/node-clients.js'
+import { algodOver } from '../../src/adapters/algorand/node-clients.js'
+import { nodeClient } from '../../src/adapters/algorand/node-response-reader.js'
 import { remotesOf } from '../../src/app/server/remotes-from-options.js'
 import type { NetworkFacts } from '../../src/domain/network.js'
 import { nodeOf } from '../nodes-of-network.js'
@@ -29,7 +29,7 @@ export async function examine(examined: Examined): Promise<Finding[]> {
   const named = nodeOf(network, examined.algodUrl)
   const options = { ...named, ...(token && { token }), nodeTimeoutMs: NODE_TIMEOUT_MS }
   const isSandbox = options.url === process.env.SVC_SANDBOX
-  const node = nodeClient(options, ALGOD_TOKEN_HEADER)
+  const node = nodeClient(options)
   const algod = algodOver(node)
   try {
     const findings = await Promise.all([

@@ -1,7 +1,8 @@
 /** Checks that the agent has an address for payments, and that a payment could arrive there. */
 
 import { isValidAddress } from '../../src/adapters/algorand/address.js'
-import { type Algod, bigintIn, type NodeClient } from '../../src/adapters/algorand/node-clients.js'
+import type { Algod } from '../../src/adapters/algorand/node-clients.js'
+import { bigintIn, type NodeClient } from '../../src/adapters/algorand/node-response-reader.js'
 import { isAddress } from '../../src/domain/address.js'
 import { formatUsd } from '../../src/domain/money.js'
 import type { NetworkFacts } from '../../src/domain/network.js'

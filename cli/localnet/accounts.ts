@@ -8,8 +8,8 @@ import {
   SignedTransaction,
   type Transaction,
 } from 'algosdk'
-import { algodOver } from '../../src/adapters/algorand/algod-api.js'
 import { facilitatorNode } from '../../src/adapters/algorand/facilitating/facilitator-node.js'
+import { algodOver } from '../../src/adapters/algorand/node-clients.js'
 import type { PostingNodeClient } from '../../src/adapters/algorand/node-response-reader.js'
 import { mnemonicOf, type SigningKey, signingKeyFromSeed } from '../../src/adapters/algorand/signing-keys.js'
 import { bytesToSign } from '../../src/adapters/algorand/transaction-bytes.js'

@@ -1,6 +1,6 @@
 /** Who pays on LocalNet: the account whose words are given, or an account of kmd's wallet, which every LocalNet has. */
 import { Kmd } from 'algosdk'
-import { type NodeClient, uint64In } from '../../src/adapters/algorand/node-clients.js'
+import { type NodeClient, uint64In } from '../../src/adapters/algorand/node-response-reader.js'
 import { type SigningKey, signingKey } from '../../src/adapters/algorand/signing-keys.js'
 import { SvcError } from '../../src/domain/errors.js'
 import { USDC_DECIMALS } from '../../src/domain/network.js'

@@ -1,7 +1,7 @@
 /** What a node says it is. A public network is refused before anything is asked of a wallet, signed or sent. */
 
 import { lookup } from 'node:dns/promises'
-import { type NodeClient, textIn } from '../../src/adapters/algorand/node-clients.js'
+import { type NodeClient, textIn } from '../../src/adapters/algorand/node-response-reader.js'
 import { isPublicAddress } from '../../src/adapters/outbound/public-addresses.js'
 import { SvcError } from '../../src/domain/errors.js'
 import { MAINNET, TESTNET } from '../../src/domain/network.js'

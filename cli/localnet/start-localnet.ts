@@ -2,8 +2,7 @@
  * Makes a LocalNet ready to sell and to pay on: USDC, a buyer, a seller, a sponsor, and a facilitator in this process. What it
  * makes on the chain stays there, and is found again at the next start.
  */
-import { ALGOD_TOKEN_HEADER } from '../../src/adapters/algorand/algod-api.js'
-import { nodeClient } from '../../src/adapters/algorand/node-clients.js'
+import { nodeClient } from '../../src/adapters/algorand/node-response-reader.js'
 import { SvcError } from '../../src/domain/errors.js'
 import type { NetworkDefinition } from '../../src/domain/network.js'
 import { networkFacts } from '../../src/domain/network-definition.js'
@@ -66,7 +65,7 @@ export async function startLocalnet({ place, port, out }: LocalnetOptions): Prom
 }
 
 async function prepared(place: LocalnetPlace) {
-  const client = nodeClient({ url: place.algod, token: place.algodToken }, ALGOD_TOKEN_HEADER)
+  const client = nodeClient({ url: place.algod, token: place.algodToken })
   try {
     const genesis = await privateGenesis(client, place)
     const of = (usdc: number) =>

@@ -1,8 +1,12 @@
 /** What a node and an indexer know of one transaction. */
-import { ALGOD_TOKEN_HEADER } from '../../src/adapters/algorand/algod-api.js'
 import { transferOf } from '../../src/adapters/algorand/incoming-transfers.js'
-import { INDEXER_TOKEN_HEADER } from '../../src/adapters/algorand/indexer-api.js'
-import { bigintIn, nodeClient, textIn, uint64In } from '../../src/adapters/algorand/node-clients.js'
+import {
+  bigintIn,
+  INDEXER_TOKEN_HEADER,
+  nodeClient,
+  textIn,
+  uint64In,
+} from '../../src/adapters/algorand/node-response-reader.js'
 import { SvcError } from '../../src/domain/errors.js'
 import { type NetworkFacts, otherThan } from '../../src/domain/network.js'
 import { isRecord } from '../../src/domain/x402.js'
@@ -26,7 +30,7 @@ export interface Places {
 
 /** @throws SvcError `node_unavailable`, `network_mismatch` */
 export async function lookUp(txId: string, { network, algod, indexerUrl }: Places): Promise<Sighting> {
-  const node = nodeClient(algod, ALGOD_TOKEN_HEADER)
+  const node = nodeClient(algod)
   const indexer = indexerUrl === undefined ? undefined : nodeClient({ url: indexerUrl }, INDEXER_TOKEN_HEADER)
   try {
     const params = await node.get('/v2/transactions/params')

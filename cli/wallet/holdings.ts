@@ -1,5 +1,5 @@
 /** What an account holds, and what it lacks to pay or to be paid in USDC. */
-import type { Algod } from '../../src/adapters/algorand/algod-api.js'
+import type { Algod } from '../../src/adapters/algorand/node-clients.js'
 import { algodClient } from '../../src/adapters/algorand/node-clients.js'
 import { SvcError } from '../../src/domain/errors.js'
 import { type NetworkFacts, otherThan } from '../../src/domain/network.js'

@@ -5,9 +5,9 @@ import {
   type SuggestedParams,
   type Transaction,
 } from 'algosdk'
-import { ALGOD_TOKEN_HEADER, type Algod, algodOver } from '../../src/adapters/algorand/algod-api.js'
 import { facilitatorNode } from '../../src/adapters/algorand/facilitating/facilitator-node.js'
-import { nodeClient } from '../../src/adapters/algorand/node-clients.js'
+import { type Algod, algodOver } from '../../src/adapters/algorand/node-clients.js'
+import { nodeClient } from '../../src/adapters/algorand/node-response-reader.js'
 import type { SigningKey } from '../../src/adapters/algorand/signing-keys.js'
 import { bytesToSign } from '../../src/adapters/algorand/transaction-bytes.js'
 import { SvcError } from '../../src/domain/errors.js'
@@ -25,7 +25,7 @@ export async function optIn(
   key: SigningKey,
   algodUrl?: string,
 ): Promise<string | undefined> {
-  const client = nodeClient(nodeOf(network, algodUrl), ALGOD_TOKEN_HEADER)
+  const client = nodeClient(nodeOf(network, algodUrl))
   const node = facilitatorNode(client)
   try {
     const { lastRound } = await node.suggestedParams()

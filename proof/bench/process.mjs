@@ -37,6 +37,7 @@ export async function start(file, config, execArgv = []) {
   return {
     url,
     urls: [url],
+    pid: child.pid,
     tell,
     /** Microseconds of CPU used so far, by all of its threads. */
     async cpuUs() {

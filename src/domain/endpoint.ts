@@ -110,6 +110,8 @@ export interface EndpointDef extends Lifecycle, EndpointLimits, EndpointSchemas 
   readonly price?: string | PriceFunction<never>
   /** The windows that it sells; absent where it sells calls. */
   readonly subscription?: Subscription
+  /** Base units of a fixed price or of a window; absent where each request has its own price. */
+  readonly amount?: bigint
   /** Shown in the manifest where `price` is a function. */
   readonly priceHint?: string
   /** HTTP method. */
@@ -173,8 +175,8 @@ export function endpoint<
   if ((price === undefined) === (subscription === undefined)) {
     refuse('give exactly one of price and subscription')
   }
-  if (price !== undefined && typeof price !== 'function') usdToBaseUnits(price)
   if (subscription !== undefined) checkSubscription(subscription, refuse)
+  const amount = typeof price === 'function' ? undefined : usdToBaseUnits(subscription?.price ?? price)
   if (priceHint !== undefined && typeof priceHint !== 'string') refuse('priceHint is not a string')
   if (method !== 'GET' && method !== 'POST') refuse(`method is GET or POST, not ${shown(method)}`)
   const schemas = schemasOf(options as EndpointSchemas, refuse)
@@ -199,6 +201,7 @@ export function endpoint<
     description,
     ...(price !== undefined && { price: price as EndpointDef['price'] }),
     ...(subscription !== undefined && { subscription: Object.freeze({ ...subscription }) }),
+    ...(amount !== undefined && { amount }),
     ...(priceHint !== undefined && { priceHint }),
     method,
     ...(bodyType !== 'json' && { bodyType }),

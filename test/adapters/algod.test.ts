@@ -1,9 +1,9 @@
 import fc from 'fast-check'
 import { afterEach, describe, expect, it } from 'vitest'
-import { ALGOD_TOKEN_HEADER, algodOver } from '../../src/adapters/algorand/algod-api.js'
-import { nodeClientOverFetch } from '../../src/adapters/algorand/node-client-over-fetch.js'
-import { nodeClient } from '../../src/adapters/algorand/node-clients.js'
-import { responseBody, uint64In } from '../../src/adapters/algorand/node-response-reader.js'
+import { algodClient } from '../../src/adapters/algorand/node-clients.js'
+import { nodeClient, responseBody, uint64In } from '../../src/adapters/algorand/node-response-reader.js'
+import { fetchExchange } from '../../src/adapters/outbound/fetch-exchange.js'
+import { undiciExchange } from '../../src/adapters/outbound/undici-exchange.js'
 import { systemClock } from '../../src/ports/clock.js'
 import { type FakeNode, fakeNode } from '../support/fake-node.js'
 
@@ -44,14 +44,12 @@ describe('integers of a node', () => {
   })
 })
 
-const CLIENTS = { undici: nodeClient, fetch: nodeClientOverFetch(systemClock) }
+const EXCHANGES = { undici: undiciExchange, fetch: fetchExchange(systemClock) }
 
-describe.each(Object.entries(CLIENTS))('over %s', (_, clientOf) => {
+describe.each(Object.entries(EXCHANGES))('over %s', (_, exchange) => {
   async function client(answer: Parameters<typeof fakeNode>[0], path = '', nodeTimeoutMs?: number) {
     node = await fakeNode(answer)
-    const algod = algodOver(
-      clientOf({ url: node.url + path, token: 'secret', nodeTimeoutMs }, ALGOD_TOKEN_HEADER),
-    )
+    const algod = algodClient({ url: node.url + path, token: 'secret', nodeTimeoutMs, exchange })
     close = [() => algod.close(), () => node.close()]
     return algod
   }
@@ -126,7 +124,7 @@ describe.each(Object.entries(CLIENTS))('over %s', (_, clientOf) => {
   describe('a question that is posted', () => {
     async function posted(answer: Parameters<typeof fakeNode>[0], nodeTimeoutMs?: number) {
       node = await fakeNode(answer)
-      const asked = clientOf({ url: node.url, token: 'secret', nodeTimeoutMs }, ALGOD_TOKEN_HEADER)
+      const asked = nodeClient({ url: node.url, token: 'secret', nodeTimeoutMs, exchange })
       close = [() => asked.close(), () => node.close()]
       return asked.ask('/v2/transactions', { body: Buffer.from('bytes') })
     }
@@ -165,7 +163,7 @@ it('what a client loads with its first question takes no time of the node’s', 
     return () => {}
   }
   node = await fakeNode(() => ({ round: 1 }))
-  const client = nodeClient({ url: node.url, clock: { after } }, ALGOD_TOKEN_HEADER)
+  const client = nodeClient({ url: node.url, clock: { after } })
   close = [() => client.close(), () => node.close()]
   const asked = client.get('/v2/status')
   expect(timers).toBe(0)

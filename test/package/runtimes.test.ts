@@ -7,9 +7,9 @@ import { once } from 'node:events'
 import { cp } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { Answer } from '../../src/adapters/facilitator/facilitator-response.js'
-import { jsonTransport } from '../../src/adapters/facilitator/json-transport.js'
+import { undiciExchange } from '../../src/adapters/outbound/undici-exchange.js'
 import { defineEndpoint } from '../../src/index.js'
+import type { ExchangeReply } from '../../src/ports/exchange.js'
 import { type Sandbox, startSandbox } from '../../src/sandbox.js'
 import { FAULTS } from '../adapters/facilitator/fault-replies.js'
 import { type Heard, hear } from '../cli/run.js'
@@ -218,14 +218,18 @@ describe.each(RUNTIMES)('on $name', runtime => {
     const hostile = closing(await hostileServer())
     const paths = FAULTS.map((_, at) => `/${at}`)
     const env = { HOSTILE_URL: hostile.url, PATHS: paths.join(' '), TIMEOUT_MS: '1000' }
-    const undici = jsonTransport(new URL(hostile.url), FAULTS.length)
+    const undici = undiciExchange(hostile.url, {
+      connectionsMax: FAULTS.length,
+      bytesMax: 64 * 1024,
+      isEnough: status => status >= 500,
+    })
     const [heard, ...expected] = await Promise.all([
-      errand(runtime, 'ask', env) as Promise<Answer[]>,
-      ...paths.map(path => undici.post(path, Buffer.from('{}'), 1_000)),
+      errand(runtime, 'ask', env) as Promise<ExchangeReply[]>,
+      ...paths.map(path => undici.send({ method: 'POST', path, headers: {}, body: '{}', timeoutMs: 1_000 })),
     ])
-    await undici.close()
-    const named = (answers: readonly Answer[]) =>
-      answers.map((answer, at) => [FAULTS[at]![0], 'outage' in answer ? { ...answer, outage: '' } : answer])
+    await undici.destroy()
+    const named = (replies: readonly ExchangeReply[]) =>
+      replies.map((reply, at) => [FAULTS[at]![0], 'failed' in reply ? 'failed' : reply])
     expect(named(heard)).toEqual(named(expected))
   })
 })

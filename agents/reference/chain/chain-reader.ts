@@ -6,10 +6,13 @@ import {
   type AccountState,
   type AssetHolding,
   algodClient,
+} from '../../../src/adapters/algorand/node-clients.js'
+import {
   bigintIn,
+  INDEXER_TOKEN_HEADER,
   nodeClient,
   unavailable,
-} from '../../../src/adapters/algorand/node-clients.js'
+} from '../../../src/adapters/algorand/node-response-reader.js'
 import { type PublicNetwork, USDC_ASSET_ID } from '../../../src/domain/network.js'
 import { isRecord } from '../../../src/domain/x402.js'
 import { toldOutOfReach } from '../out-of-reach.js'
@@ -56,7 +59,7 @@ const PAGES_MAX = 5
 
 export function chainReader({ network, algodUrl, indexerUrl }: ChainReaderOptions): ChainReader {
   const algod = algodClient({ url: algodUrl })
-  const indexer = nodeClient({ url: indexerUrl, nodeTimeoutMs: INDEXER_TIMEOUT_MS }, 'X-Indexer-API-Token')
+  const indexer = nodeClient({ url: indexerUrl, nodeTimeoutMs: INDEXER_TIMEOUT_MS }, INDEXER_TOKEN_HEADER)
   const assetId = USDC_ASSET_ID[network]
 
   async function page(query: Readonly<Record<string, string>>) {

@@ -1,5 +1,5 @@
 /** A landed transaction as an indexer shows it, read field by field. */
-import { bigintIn, textIn, unavailable } from '../../../src/adapters/algorand/node-clients.js'
+import { bigintIn, textIn, unavailable } from '../../../src/adapters/algorand/node-response-reader.js'
 import { isRecord } from '../../../src/domain/x402.js'
 
 export interface IndexedTransaction {

@@ -49,11 +49,14 @@ const DOORS = [
 const statuses = {}
 let waiting = 0
 let answerBytes = 0
+let megabytes = 0
+let skipped = 0
 const one = items => items[randomInt(items.length)]
 
 async function send() {
   const { path, body, headers } = one(DOORS)(one(SHAPES))
   waiting++
+  megabytes += body.length / 1_000_000
   try {
     const response = await fetch(url + path, {
       method: 'POST',
@@ -72,9 +75,12 @@ const startedMs = performance.now()
 let begun = 0
 const ticking = setInterval(() => {
   const due = ((performance.now() - startedMs) / 1_000) * perSecond
-  for (; begun < due; begun++) if (waiting < WAITING_MAX) void send()
+  for (; begun < due; begun++) {
+    if (waiting < WAITING_MAX) void send()
+    else skipped++
+  }
 }, TICK_MS)
 process.once('message', () => {
   clearInterval(ticking)
-  process.send({ statuses, answerBytes }, () => process.exit())
+  process.send({ statuses, answerBytes, megabytes, skipped }, () => process.exit())
 })

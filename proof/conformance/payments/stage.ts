@@ -5,9 +5,9 @@ import type { AddressInfo } from 'node:net'
 import { makePaymentTxnWithSuggestedParamsFromObject, SignedTransaction, type Transaction } from 'algosdk'
 import type { Localnet } from '../../../cli/localnet/start-localnet.js'
 import { land, ownParams } from '../../../cli/wallet/land.js'
-import { ALGOD_TOKEN_HEADER } from '../../../src/adapters/algorand/algod-api.js'
 import { facilitatorNode } from '../../../src/adapters/algorand/facilitating/facilitator-node.js'
-import { algodClient, nodeClient } from '../../../src/adapters/algorand/node-clients.js'
+import { algodClient } from '../../../src/adapters/algorand/node-clients.js'
+import { nodeClient } from '../../../src/adapters/algorand/node-response-reader.js'
 import { algorandPaymentSigner } from '../../../src/adapters/algorand/payment-signer.js'
 import { type SigningKey, signingKey } from '../../../src/adapters/algorand/signing-keys.js'
 import { bytesToSign } from '../../../src/adapters/algorand/transaction-bytes.js'
@@ -37,7 +37,7 @@ export async function stageOn(localnet: Localnet) {
   const network = networkFacts(definition)
   const at = { url: definition.algodUrl!, token: definition.algodToken }
   const algod = algodClient(at)
-  const node = facilitatorNode(nodeClient(at, ALGOD_TOKEN_HEADER))
+  const node = facilitatorNode(nodeClient(at))
   const buyerKey = signingKey(buyer.mnemonic)
   const opened: (() => unknown)[] = []
   let notes = 0

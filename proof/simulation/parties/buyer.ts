@@ -1,6 +1,6 @@
 /** Who buys: the real client over the simulated wire. */
 
-import { algodOver } from '../../../src/adapters/algorand/algod-api.js'
+import { algodClient } from '../../../src/adapters/algorand/node-clients.js'
 import { algorandPaymentSigner } from '../../../src/adapters/algorand/payment-signer.js'
 import { memorySpendLedger } from '../../../src/adapters/memory/spend-ledger.js'
 import { PayingClient } from '../../../src/app/client/client.js'
@@ -53,7 +53,10 @@ export class Buyer {
     })
     const { clock } = this.process
     const random = seededRandom(`${world.seed}/${name}`)
-    const algod = algodOver(world.node.clientFor(this.process)({ url: 'https://node.example' }, ''))
+    const algod = algodClient({
+      url: 'https://node.example',
+      exchange: () => world.node.exchangeFor(this.process),
+    })
     this.signer = algorandPaymentSigner({ key: keyOf(name), network: TESTNET, algod, clock, random })
     this.ledger = memorySpendLedger(clock)
     const fetchImpl = (url: string | URL | Request, init: RequestInit = {}) =>

@@ -440,4 +440,16 @@ export const MADE_UP = [
       },
     ],
   },
+  {
+    name: 'asks-again-at-once',
+    says: 'A payment that a facilitator did not answer is verified again at once.',
+    edits: [
+      {
+        file: 'src/app/charge/effects/verify.ts',
+        find: '  const verification = await deps.facilitator.verify(call.payload!, call.requirements!, call.read?.sponsor)\n',
+        replace:
+          "  const ask = () => deps.facilitator.verify(call.payload!, call.requirements!, call.read?.sponsor)\n  let verification = await ask()\n  if (verification.verdict === 'unreachable') verification = await ask()\n",
+      },
+    ],
+  },
 ]

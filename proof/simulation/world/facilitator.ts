@@ -2,16 +2,16 @@
 
 import { algorandPaymentReader } from '../../../src/adapters/algorand/read-payment.js'
 import { createCatalogue } from '../../../src/adapters/bazaar/resource-catalogue.js'
-import { type Answer, answerOf } from '../../../src/adapters/facilitator/facilitator-response.js'
-import type { jsonTransport } from '../../../src/adapters/facilitator/json-transport.js'
+import { answerOf } from '../../../src/adapters/facilitator/facilitator-response.js'
 import { CAIP2 } from '../../../src/domain/network.js'
+import type { Exchange, ExchangeReply, OutgoingRequest } from '../../../src/ports/exchange.js'
 import { facilitatorRoutes } from '../../../src/sandbox/facilitator-routes.js'
 import type { Fault, FaultName, FaultSource, Stage } from '../../../src/sandbox/faults.js'
 import { json, type Reply } from '../../../src/sandbox/web-server.js'
 import { ConnectionLost } from '../kernel/network.js'
 import { Process } from '../kernel/process.js'
 import { keyOf } from './accounts.js'
-import { textOf } from './wire.js'
+import { exchangeThat, textOf } from './wire.js'
 import type { World } from './world.js'
 
 /** What it may do instead of answering truthfully. None of these says that something happened which did not. */
@@ -78,14 +78,8 @@ export class Facilitator {
   }
 
   /** How this process of a seller reaches it. */
-  transportFor(from: Process): typeof jsonTransport {
-    const ask = (method: string, path: string, body: Buffer, timeoutMs: number) =>
-      this.#ask(from, method, path, body, timeoutMs)
-    return () => ({
-      get: (path, timeoutMs) => ask('GET', path, Buffer.alloc(0), timeoutMs),
-      post: (path, body, timeoutMs) => ask('POST', path, body, timeoutMs),
-      close: async () => {},
-    })
+  exchangeFor(from: Process): Exchange {
+    return exchangeThat(request => this.#ask(from, request))
   }
 
   #begin(): Process {
@@ -102,28 +96,29 @@ export class Facilitator {
     return process
   }
 
-  #ask(from: Process, method: string, path: string, body: Buffer, timeoutMs: number): Promise<Answer> {
+  #ask(from: Process, { method, path, body: sent = '', timeoutMs }: OutgoingRequest): Promise<ExchangeReply> {
+    const body = Buffer.from(sent as Uint8Array)
     const { network, conditions, questions } = this.#world
     const { name } = this.#options
     const heard = path === '/supported' ? questions.own(from, name) : undefined
     if (path === '/verify') questions.verify(name, body)
     return new Promise(resolve => {
       const cancel = from.clock.after(timeoutMs, () =>
-        resolve({ outage: `no answer within ${timeoutMs} ms`, spoke: false }),
+        resolve({ failed: `no answer within ${timeoutMs} ms` }),
       )
       const place = `${from.name}>${name}${path}`
       if (path === '/settle') this.#world.truth.settleSent(from.name, body)
       this.#world.point(from, place)
       network
         .ask(from, this.#process, place, conditions.links.facilitator, () => this.#serve(method, path, body))
-        .then(({ status, text }) => answerOf(status, text))
-        .catch((cause: Error) => ({ outage: cause.message, spoke: false }) as const)
-        .then(answer => {
+        .catch((cause: Error) => ({ failed: cause.message }))
+        .then(reply => {
           cancel()
           this.#world.point(from, `${place}<`)
           from.deliver(() => {
+            const answer = answerOf(reply)
             heard?.('body' in answer && isNonEmpty(answer.body.kinds))
-            resolve(answer)
+            resolve(reply)
           })
         })
     })

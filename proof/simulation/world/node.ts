@@ -1,21 +1,14 @@
 /** A node over the sandbox's ledger: behind by some rounds, each answer by itself, as behind a balancer. */
 
-import {
-  NODE_TIMEOUT_MS,
-  type NodeClient,
-  requireFound,
-  responseBody,
-  unavailable,
-  unavailableBy,
-} from '../../../src/adapters/algorand/node-response-reader.js'
-import type { PlatformServices } from '../../../src/app/server/platform-services.js'
+import { unavailable } from '../../../src/adapters/algorand/node-response-reader.js'
 import { MAINNET, TESTNET } from '../../../src/domain/network.js'
+import type { Exchange } from '../../../src/ports/exchange.js'
 import { withTimeout } from '../../../src/ports/timeouts-and-aborts.js'
 import { algodRoutes } from '../../../src/sandbox/algod-routes.js'
 import type { Ledger } from '../../../src/sandbox/ledger.js'
 import { BadRequest } from '../../../src/sandbox/web-server.js'
 import { Process } from '../kernel/process.js'
-import { textOf } from './wire.js'
+import { exchangeThat, textOf } from './wire.js'
 import type { World } from './world.js'
 
 export class Node {
@@ -30,23 +23,15 @@ export class Node {
     this.#routes = algodRoutes(this.#view(world.ledger))
   }
 
-  clientFor(from: Process): PlatformServices['node'] {
-    return ({ nodeTimeoutMs = NODE_TIMEOUT_MS }) => {
-      const find: NodeClient['find'] = async path => {
-        const { network, conditions, questions } = this.#world
-        const place = `${from.name}>node`
-        if (from.name.startsWith('seller')) questions.node(path)
-        this.#world.point(from, place)
-        const asked = network.ask(from, this.#process, place, conditions.links.node, () => this.#serve(path))
-        try {
-          const { status, text } = await withTimeout(from.clock, nodeTimeoutMs, asked)
-          return responseBody(status, text)
-        } catch (error) {
-          throw unavailableBy(error)
-        }
-      }
-      return { find, get: path => requireFound(find(path)), close: async () => {} }
-    }
+  exchangeFor(from: Process): Exchange {
+    return exchangeThat(({ path, timeoutMs }) => {
+      const { network, conditions, questions } = this.#world
+      const place = `${from.name}>node`
+      if (from.name.startsWith('seller')) questions.node(path)
+      this.#world.point(from, place)
+      const asked = network.ask(from, this.#process, place, conditions.links.node, () => this.#serve(path))
+      return withTimeout(from.clock, timeoutMs, asked).catch((cause: Error) => ({ failed: cause.message }))
+    })
   }
 
   #view(ledger: Ledger): Ledger {

@@ -44,6 +44,7 @@ export interface Tale {
 }
 
 const BACKUP_HOST = 'backup.example'
+const NODE_HOST = 'node.example'
 const SHUTDOWN_MS = 30_000
 const RESTART_MIN_MS = 500
 const RESTART_MAX_MS = 20_000
@@ -115,12 +116,11 @@ export class Seller {
     const around = {
       clock: process.clock,
       random: seededRandom(`${world.seed}/${name}`),
-      transport: (base: URL, connectionsMax: number) =>
-        (base.host === BACKUP_HOST ? world.backup : world.facilitator).transportFor(process)(
-          base,
-          connectionsMax,
-        ),
-      node: world.node.clientFor(process),
+      exchange: (base: string) => {
+        const { host } = new URL(base)
+        if (host === NODE_HOST) return world.node.exchangeFor(process)
+        return (host === BACKUP_HOST ? world.backup : world.facilitator).exchangeFor(process)
+      },
       paymentReader: async () => reader,
     }
     const drain = createDrain(SHUTDOWN_MS, process.clock)
@@ -144,7 +144,7 @@ function optionsOf(world: World, stores: ServerOptions['stores']): ServerOptions
   const first = 'https://facilitator.example'
   return {
     facilitatorUrl: backup === 'none' ? first : [first, `https://${BACKUP_HOST}`],
-    algodUrl: 'https://node.example',
+    algodUrl: `https://${NODE_HOST}`,
     confirm,
     stores: { ...stores, runs: world.truth.runs },
     ...(onLostResponse && {

@@ -1,8 +1,15 @@
 /** HTTP without sockets: a request as Node's server has read it, and a response that says what became of it. */
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
 import { Readable, Writable } from 'node:stream'
+import type { Exchange } from '../../../src/ports/exchange.js'
 import { ConnectionLost } from '../kernel/network.js'
 import type { Process } from '../kernel/process.js'
+
+/** What a process reaches others with. The network of the simulation loses and delays what it sends. */
+export function exchangeThat(send: Exchange['send']): Exchange {
+  const nothing = async () => {}
+  return { send, open: nothing, close: nothing, destroy: nothing }
+}
 
 export interface WireRequest {
   readonly method: string

@@ -2,9 +2,8 @@
 import type { NetworkFacts } from '../../domain/network.js'
 import { type Chain, INDEXER_AHEAD_MAX, type Landing, type Validity } from '../../ports/chain.js'
 import { type Clock, systemClock } from '../../ports/clock.js'
-import type { Algod } from './algod-api.js'
 import { checkedNode, type NodeWatch } from './checked-last-round.js'
-import type { Indexer } from './indexer-api.js'
+import type { Algod, Indexer } from './node-clients.js'
 import { roundEstimate } from './round-estimate.js'
 
 export interface ChainOptions {

@@ -5,7 +5,7 @@
 import type { NetworkFacts } from '../../domain/network.js'
 import type { ChainStatus } from '../../ports/chain.js'
 import type { Cancel, Clock } from '../../ports/clock.js'
-import type { Algod } from './algod-api.js'
+import type { Algod } from './node-clients.js'
 import { unavailable } from './node-response-reader.js'
 
 export interface CheckedNode {

@@ -7,7 +7,7 @@
 import { SdkError, type SvcError } from '../../domain/errors.js'
 import { formatUsd } from '../../domain/money.js'
 import type { NetworkFacts } from '../../domain/network.js'
-import type { Algod } from './algod-api.js'
+import type { Algod } from './node-clients.js'
 
 interface FundsCheckOptions {
   readonly algod: Pick<Algod, 'account' | 'assetHolding'>

@@ -2,7 +2,15 @@
 import { textFromBase64 } from '../../domain/base64.js'
 import { isRecord } from '../../domain/x402.js'
 import type { IncomingTransfers, Transfer } from '../../ports/incoming-transfers.js'
-import { bigintIn, type NodeOptions, nodeClient, textIn, uint64In, unavailable } from './node-clients.js'
+import {
+  bigintIn,
+  INDEXER_TOKEN_HEADER,
+  type NodeOptions,
+  nodeClient,
+  textIn,
+  uint64In,
+  unavailable,
+} from './node-response-reader.js'
 
 const PAGE = 1_000
 const TIMEOUT_MS = 30_000
@@ -10,7 +18,7 @@ const TIMEOUT_MS = 30_000
 const NOBODY = 'AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAY5HFKQ'
 
 export function indexedTransfers(options: NodeOptions): IncomingTransfers {
-  const node = nodeClient({ nodeTimeoutMs: TIMEOUT_MS, ...options }, 'X-Indexer-API-Token')
+  const node = nodeClient({ nodeTimeoutMs: TIMEOUT_MS, ...options }, INDEXER_TOKEN_HEADER)
   return {
     async *to(payTo, asset, { fromMs, toMs }) {
       const query = new URLSearchParams({

@@ -1,7 +1,9 @@
 /** Clients of a node and of an indexer: requests with a deadline, and JSON responses that are read field by field. */
+import { exchangeTo } from '#platform'
 import { SdkError, SvcError } from '../../domain/errors.js'
 import { isRecord } from '../../domain/x402.js'
 import type { Clock } from '../../ports/clock.js'
+import type { MakeExchange } from '../../ports/exchange.js'
 
 export interface NodeOptions {
   readonly url: string
@@ -10,6 +12,8 @@ export interface NodeOptions {
   readonly nodeTimeoutMs?: number
   /** Ends late responses. @default the system's */
   readonly clock?: Pick<Clock, 'after'>
+  /** @default HTTP */
+  readonly exchange?: MakeExchange
 }
 
 export interface NodeClient {
@@ -41,68 +45,54 @@ export type NodeReply =
   | { readonly status: 400; readonly message: string }
   | { readonly status: 404; readonly message: string }
 
-export const NODE_TIMEOUT_MS = 2_000
+const TIMEOUT_MS = 2_000
+const CONNECTIONS_MAX = 16
 
 /** A full block of 50 000 transactions lists 3 MB of ids. */
-export const RESPONSE_BYTES_MAX = 8 * 1024 * 1024
+const RESPONSE_BYTES_MAX = 8 * 1024 * 1024
 
-/** How one runtime sends a request, and whose clock ends it. */
-export interface NodeTransport {
-  readonly clock: Pick<Clock, 'after'>
-  send(url: string, request: NodeRequest, limit: NodeLimit): Promise<NodeResponse>
-  close(): Promise<void>
-}
+export const INDEXER_TOKEN_HEADER = 'X-Indexer-API-Token'
 
-export interface NodeRequest {
-  readonly headers: Readonly<Record<string, string>>
-  readonly method?: 'POST'
-  readonly body?: Uint8Array<ArrayBuffer>
-}
-
-/** For a whole response, from the moment in which it is sent for. What sends it may have to be loaded first. */
-export interface NodeLimit {
-  readonly clock: Pick<Clock, 'after'>
-  readonly timeoutMs: number
-}
-
-export interface NodeResponse {
-  readonly status: number
-  readonly text: string
-}
-
-/** A client over `transport`. The base URL's path is kept; its trailing slashes are dropped. */
-export function nodeClientOver(
-  { url, token, nodeTimeoutMs = NODE_TIMEOUT_MS, clock: given }: NodeOptions,
-  tokenHeader: string,
-  { clock: own, send, close }: NodeTransport,
+/** A client of algod; of another node where its token has another header. */
+export function nodeClient(
+  { url, token, nodeTimeoutMs = TIMEOUT_MS, clock, exchange = exchangeTo }: NodeOptions,
+  tokenHeader = 'X-Algo-API-Token',
 ): PostingNodeClient {
-  const clock = given ?? own
-  const base = url.replace(/\/+$/, '')
+  const node = exchange(url, { connectionsMax: CONNECTIONS_MAX, bytesMax: RESPONSE_BYTES_MAX, clock })
   const headers = { accept: 'application/json', ...(token ? { [tokenHeader]: token } : {}) }
   const postHeaders = { ...headers, 'content-type': 'application/msgpack' }
 
-  async function exchange<T>(
+  async function asked<T>(
     path: string,
     { body, timeoutMs = nodeTimeoutMs }: NodeQuestion,
     read: (status: number, text: string) => T,
   ): Promise<T> {
-    const request = body
-      ? { headers: postHeaders, method: 'POST' as const, body: new Uint8Array(body) }
-      : { headers }
+    const reply = await node.send({
+      ...(body
+        ? { method: 'POST', headers: postHeaders, body: new Uint8Array(body) }
+        : { method: 'GET', headers }),
+      path,
+      timeoutMs,
+    })
+    if ('failed' in reply) throw unavailable(reply.failed)
     try {
-      const { status, text } = await send(base + path, request, { clock, timeoutMs })
-      return read(status, text)
+      return read(reply.status, reply.text)
     } catch (error) {
-      throw unavailableBy(error)
+      // Text that is not JSON.
+      throw error instanceof SvcError ? error : unavailable((error as Error).message)
     }
   }
 
-  const find = (path: string) => exchange(path, {}, responseBody)
+  const find = (path: string) => asked(path, {}, responseBody)
   return {
     find,
-    get: path => requireFound(find(path)),
-    ask: (path, question = {}) => exchange(path, question, replyIn),
-    close,
+    async get(path) {
+      const body = await find(path)
+      if (!body) throw unavailable('status 404')
+      return body
+    },
+    ask: (path, question = {}) => asked(path, question, replyIn),
+    close: () => node.destroy(),
   }
 }
 
@@ -123,23 +113,8 @@ export function responseBody(status: number, text: string): Record<string, unkno
   return value
 }
 
-/** @throws SvcError `node_unavailable`, for 404 as well. */
-export async function requireFound(
-  found: Promise<Record<string, unknown> | undefined>,
-): Promise<Record<string, unknown>> {
-  const body = await found
-  if (!body) throw unavailable('status 404')
-  return body
-}
-
-/** Turns any error into `node_unavailable`, the only one that callers handle. */
-export function unavailableBy(error: unknown): SvcError {
-  if (error instanceof SvcError) return error
-  return unavailable(error instanceof Error ? error.message : String(error))
-}
-
-/** A string, or an integer of 16 digits or more. */
-const STRING_OR_LONG_INTEGER = /"(?:[^"\\]|\\.)*"|(?<![\d.eE+-])\d{16,}(?![\d.eE])/g
+/** A string, or an integer of 16 digits or more. A string may lack its end: else each quote in it would be tried as a beginning. */
+const STRING_OR_LONG_INTEGER = /"(?:[^"\\]|\\.)*(?:"|$)|(?<![\d.eE+-])\d{16,}(?![\d.eE])/gs
 
 /** `JSON.parse` rounds integers beyond 2^53, and balances of 64 bits may be larger. */
 function withLongIntegersQuoted(json: string): string {

@@ -4,8 +4,8 @@ import { sha512_256 } from '#platform'
 import { concatBytes } from '../../domain/byte-arrays.js'
 import { SdkError } from '../../domain/errors.js'
 import { X402_VERSION } from '../../domain/x402.js'
-import type { SuggestedParams } from './algod-api.js'
 import { encodeBase32 } from './base32.js'
+import type { SuggestedParams } from './node-clients.js'
 import {
   type AssetPayment,
   type CommonFields,

@@ -14,7 +14,7 @@ import type { ByteSigner, PaymentSigner, Signer } from '../../ports/payment-sign
 import { type Random, systemRandom } from '../../ports/random.js'
 import { randomId } from '../../ports/random-id.js'
 import { decodeAddress } from './address.js'
-import type { Algod } from './algod-api.js'
+import type { Algod } from './node-clients.js'
 import { type PaymentGroup, paymentGroup, signatureIn, signedText, withSignature } from './payment-group.js'
 import { cachedParams } from './suggested-params.js'
 

@@ -1,4 +1,4 @@
-import type { Algod, SuggestedParams } from './algod-api.js'
+import type { Algod, SuggestedParams } from './node-clients.js'
 
 /**
  * Asks the node once for all payments of a few seconds. A failure is not cached: the next payment asks again.

@@ -1,5 +1,6 @@
 /** Reads a facilitator's HTTP response: a JSON object from the facilitator itself, or an outage. */
 import { isRecord } from '../../domain/x402.js'
+import type { ExchangeReply } from '../../ports/exchange.js'
 
 /** The largest honest response is a `/supported` that lists every chain: a few KiB. */
 export const ANSWER_BYTES_MAX = 64 * 1024
@@ -25,7 +26,9 @@ function outage(status: number, words: string, spoke: boolean): Answer {
   return isOfRequest ? { outage: words, spoke: true, ofRequest: true } : { outage: words, spoke }
 }
 
-export function answerOf(status: number, text: string): Answer {
+export function answerOf(reply: ExchangeReply): Answer {
+  if ('failed' in reply) return { outage: reply.failed, spoke: false }
+  const { status, text } = reply
   const failed = outageOf(status)
   if (failed) return failed
   try {

@@ -18,12 +18,12 @@ export type Envelopes = (
   payment: PaymentPayload,
   requirements: PaymentRequirements,
   listedNetwork: string,
-) => Buffer | undefined
+) => Buffer<ArrayBuffer> | undefined
 
 interface Sealed {
   readonly requirements: PaymentRequirements
   readonly listedNetwork: string
-  readonly body: Buffer | undefined
+  readonly body: Buffer<ArrayBuffer> | undefined
 }
 
 /** Encodes a payment once for all requests about it. */
@@ -43,7 +43,7 @@ function encode(
   requirements: PaymentRequirements,
   listedNetwork: string,
   network: NetworkFacts,
-): Buffer | undefined {
+): Buffer<ArrayBuffer> | undefined {
   const nameless = withoutIdentifier(payment)
   const { accepted } = nameless
   // An `accepted` of another network stays as it is: the facilitator must see the payer's own value.

@@ -1,15 +1,15 @@
 /** A facilitator over the REST interface of x402 version 2 (its section 7): `/supported`, `/verify`, `/settle`. */
 import { BlockList, isIP } from 'node:net'
-import { jsonTransport } from '#platform'
+import { exchangeTo } from '#platform'
 import { SvcError } from '../../domain/errors.js'
 import type { NetworkFacts } from '../../domain/network.js'
 import type { PaymentPayload, PaymentRequirements } from '../../domain/x402.js'
 import { type Clock, systemClock } from '../../ports/clock.js'
+import type { Exchange, MakeExchange, OutgoingRequest } from '../../ports/exchange.js'
 import { type Logger, silentLogger } from '../../ports/logger.js'
 import { ASKER_HEADER } from '../../ports/protocol-facilitator.js'
-import type { Answer } from './facilitator-response.js'
+import { ANSWER_BYTES_MAX, type Answer, answerOf, outageOf } from './facilitator-response.js'
 import type { ListedFacilitator } from './failover.js'
-import type { JsonTransport } from './json-transport.js'
 import { envelopes } from './request-body.js'
 import { watchSupported } from './supported-watch.js'
 import { settlementOf, verificationOf } from './verdict-of-response.js'
@@ -36,15 +36,15 @@ export interface FacilitatorOptions {
   readonly askerId?: string
   readonly logger?: Logger
   readonly clock?: Pick<Clock, 'after'>
-  /** The transport of requests. @default HTTP */
-  readonly transport?: (base: URL, connectionsMax: number) => JsonTransport
+  /** @default HTTP */
+  readonly exchange?: MakeExchange
 }
 
 export interface X402Facilitator extends ListedFacilitator {
   readonly status: FacilitatorStatus
   /** Whether it has ever answered. A facilitator in this process asks its node, if the node has not answered yet. */
   ready(): boolean | Promise<boolean>
-  /** Stops reading in the background, and ends the connections. */
+  /** Stops reading in the background. Payments in flight end, at their time limit at the latest. */
   close(): Promise<void>
 }
 
@@ -61,12 +61,22 @@ export function x402Facilitator(options: FacilitatorOptions): X402Facilitator {
   const { verifyTimeoutMs = 10_000, settleTimeoutMs = 20_000 } = options
   const base = facilitatorUrl(options.url, options)
   const url = options.url.replace(/\/+$/, '')
-  const transport = (options.transport ?? jsonTransport)(
-    base,
-    options.connectionsMax ?? FACILITATOR_CONNECTIONS_MAX,
-  )
+  const exchangeOver = (connectionsMax: number) =>
+    (options.exchange ?? exchangeTo)(base.href, {
+      connectionsMax,
+      bytesMax: ANSWER_BYTES_MAX,
+      isEnough: status => outageOf(status) !== undefined,
+    })
+  const payments = exchangeOver(options.connectionsMax ?? FACILITATOR_CONNECTIONS_MAX)
+  // Payments that hold every connection must not make our own question fail, too.
+  const own = exchangeOver(1)
   const envelopeOf = envelopes(network)
-  const known = options.token === undefined ? undefined : { authorization: `Bearer ${options.token}` }
+  const accept = { accept: 'application/json' }
+  const known = {
+    ...accept,
+    'content-type': 'application/json',
+    ...(options.token !== undefined && { authorization: `Bearer ${options.token}` }),
+  }
   const asker = options.askerId === undefined ? known : { ...known, [ASKER_HEADER]: options.askerId }
   let answered = false
   let lastOutage: string | undefined
@@ -75,9 +85,10 @@ export function x402Facilitator(options: FacilitatorOptions): X402Facilitator {
   const watch = watchSupported({
     network,
     clock,
-    opened: transport.open?.(),
+    opened: own.open(),
     async read() {
-      const answer = heard(await transport.get('/supported', options.supportedTimeoutMs ?? 5_000))
+      const timeoutMs = options.supportedTimeoutMs ?? 5_000
+      const answer = await heard(own, { method: 'GET', path: '/supported', headers: accept, timeoutMs })
       wasUp = !('outage' in answer) || answer.ofRequest === true
       return answer
     },
@@ -87,7 +98,8 @@ export function x402Facilitator(options: FacilitatorOptions): X402Facilitator {
     onChange: what => warn(logger, `Facilitator ${url}: ${what}`),
   })
 
-  function heard(answer: Answer): Answer {
+  async function heard(exchange: Exchange, request: OutgoingRequest): Promise<Answer> {
+    const answer = answerOf(await exchange.send(request))
     answered ||= !('outage' in answer) || answer.spoke
     return answer
   }
@@ -97,12 +109,12 @@ export function x402Facilitator(options: FacilitatorOptions): X402Facilitator {
     payment: PaymentPayload,
     requirements: PaymentRequirements,
     timeoutMs: number,
-    headers?: Readonly<Record<string, string>>,
+    headers: Readonly<Record<string, string>>,
   ): Promise<Answer> {
     const listed = watch.known ?? (await watch.current())
     const body = envelopeOf(payment, requirements, listed?.network ?? requirements.network)
     if (!body) return NOT_SENT
-    const answer = heard(await transport.post(path, body, timeoutMs, headers))
+    const answer = await heard(payments, { method: 'POST', path, headers, body, timeoutMs })
     lastOutage = 'outage' in answer ? `${path}: ${answer.outage}` : undefined
     return answer
   }
@@ -125,7 +137,7 @@ export function x402Facilitator(options: FacilitatorOptions): X402Facilitator {
     ready: () => answered,
     async close() {
       watch.close()
-      await transport.close()
+      await Promise.all([own.destroy(), payments.close()])
     },
   }
 }

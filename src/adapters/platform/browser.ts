@@ -7,10 +7,7 @@ import { etc, verify } from '@noble/ed25519'
 import { sha512_256 as hash, sha512 } from '@noble/hashes/sha2'
 import { SdkError } from '../../domain/errors.js'
 import { wakefulClock } from '../../ports/clock.js'
-import { nodeClientOverFetch } from '../algorand/node-client-over-fetch.js'
-
-export { fetchTransport as jsonTransport } from '../facilitator/fetch-transport.js'
-export { fetchMessagePoster as messagePoster } from '../webhook/fetch-message-poster.js'
+import { fetchExchange } from '../outbound/fetch-exchange.js'
 
 etc.sha512Sync = (...parts) => sha512(etc.concatBytes(...parts))
 
@@ -51,4 +48,4 @@ export function verifySignature(publicKey: Uint8Array, bytes: Uint8Array, signat
   }
 }
 
-export const nodeClient = nodeClientOverFetch(wakefulClock, { credentials: 'omit' })
+export const exchangeTo = fetchExchange(wakefulClock, { credentials: 'omit' })

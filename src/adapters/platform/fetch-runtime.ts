@@ -3,13 +3,11 @@
  * Bun replaces undici by a stub; on Workers a connection may not outlive the request that opened it.
  */
 import { systemClock } from '../../ports/clock.js'
-import { nodeClientOverFetch } from '../algorand/node-client-over-fetch.js'
+import { fetchExchange } from '../outbound/fetch-exchange.js'
 
-export { fetchTransport as jsonTransport } from '../facilitator/fetch-transport.js'
-export { fetchMessagePoster as messagePoster } from '../webhook/fetch-message-poster.js'
 export * from './node-modules.js'
 
-export const nodeClient = nodeClientOverFetch(systemClock)
+export const exchangeTo = fetchExchange(systemClock)
 
 /**
  * Refuses: these runtimes do not let a program see the address that `fetch` connects to, so a stranger's URL could reach

@@ -3,8 +3,7 @@
  * Deno and Workers, `browser.ts` for browsers. All have the same names, and none loads another's packages. Other files
  * import `#platform`, never one of the three.
  */
-export { nodeClient } from '../algorand/node-clients.js'
-export { jsonTransport } from '../facilitator/json-transport.js'
+
 export { publicFetch } from '../outbound/public-fetch.js'
-export { messagePoster } from '../webhook/message-poster.js'
+export { undiciExchange as exchangeTo } from '../outbound/undici-exchange.js'
 export * from './node-modules.js'

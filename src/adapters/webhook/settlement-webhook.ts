@@ -6,13 +6,13 @@
 
 import { createHmac } from 'node:crypto'
 import { bulkhead, ExponentialBackoff, handleAll, retry, wrap } from 'cockatiel'
-import { messagePoster } from '#platform'
+import { exchangeTo } from '#platform'
 import { SvcError } from '../../domain/errors.js'
 import { recentBookings } from '../../domain/income-bookings.js'
 import type { CallObserver } from '../../ports/call-observer.js'
 import { systemClock, wakefulClock } from '../../ports/clock.js'
 import type { Logger } from '../../ports/logger.js'
-import { deadline, withTimeout } from '../../ports/timeouts-and-aborts.js'
+import { withTimeout } from '../../ports/timeouts-and-aborts.js'
 import { type SettlementMessage, settlementMessage } from './settlement-message.js'
 
 /** The receiver of messages about settled payments, and the secret that signs them. */
@@ -40,6 +40,8 @@ export interface SettlementWebhook extends CallObserver {
 }
 
 const CONNECTIONS_MAX = 8
+/** Of what the receiver says, which is ignored. It is read so that the connection can be used again. */
+const REPLY_BYTES_MAX = 131_072
 const RETRY_MAX_MS = 60_000
 
 /** @throws SvcError `invalid_options` */
@@ -51,7 +53,11 @@ export function settlementWebhook(
   const { attemptsMax = 12, retryMs = 500, timeoutMs = 10_000, pendingMax = 1_000 } = limits
   const url = webhookUrl(options.url)
   const key = secretKey(options.secret)
-  const poster = messagePoster(CONNECTIONS_MAX)
+  const receiver = exchangeTo(url.origin, {
+    connectionsMax: CONNECTIONS_MAX,
+    bytesMax: REPLY_BYTES_MAX,
+    isEnough: () => true,
+  })
   const again = retry(handleAll, {
     maxAttempts: attemptsMax - 1,
     backoff: new ExponentialBackoff({ initialDelay: retryMs, maxDelay: RETRY_MAX_MS }),
@@ -63,13 +69,14 @@ export function settlementWebhook(
   let closing = false
 
   async function post(id: string, body: string): Promise<void> {
-    const { signal, clear } = deadline(systemClock, timeoutMs)
     const headers = {
       'content-type': 'application/json',
       ...signedHeaders(key, id, systemClock.now(), body),
     }
-    const statusCode = await poster.post(url, { headers, body, signal }).finally(clear)
-    if (statusCode < 200 || statusCode > 299) throw new Error(`the receiver answered ${statusCode}`)
+    const path = url.pathname + url.search
+    const reply = await receiver.send({ method: 'POST', path, headers, body, timeoutMs })
+    if ('failed' in reply) throw new Error(`the receiver did not answer: ${reply.failed}`)
+    if (reply.status < 200 || reply.status > 299) throw new Error(`the receiver answered ${reply.status}`)
   }
 
   async function deliver(message: SettlementMessage): Promise<void> {
@@ -101,7 +108,7 @@ export function settlementWebhook(
       await settledWithin(graceMs, [...pending.values()])
       for (const message of pending.keys()) lost(message, new Error('the server ended first'))
       pending.clear()
-      await poster.close()
+      await receiver.destroy()
     },
   }
 }

@@ -1,7 +1,7 @@
 /** A registry's public constructor: which applications, read from which node. */
-import { nodeClient, sandboxUrl } from '#platform'
+import { sandboxUrl } from '#platform'
 import { algorandRegistry } from '../../adapters/algorand/agent-registry.js'
-import { ALGOD_TOKEN_HEADER } from '../../adapters/algorand/algod-api.js'
+import { nodeClient } from '../../adapters/algorand/node-response-reader.js'
 import type { RegistryApps } from '../../domain/agent-registry.js'
 import { SdkError } from '../../domain/errors.js'
 import type { Network } from '../../domain/network.js'
@@ -36,7 +36,7 @@ export function algodRegistry({ network = 'mainnet', ...options }: AlgodRegistry
   const { algodUrl: _, algodToken: __, ...apps } = options
   const { algodUrl: url, algodToken: token } = nodeUrls(facts, options, sandboxUrl())
   if (url === undefined) return invalid(`there is no algodUrl for ${facts.name}: give one`)
-  return algorandRegistry({ node: nodeClient({ url, token }, ALGOD_TOKEN_HEADER), apps })
+  return algorandRegistry({ node: nodeClient({ url, token }), apps })
 }
 
 function invalid(why: string): never {

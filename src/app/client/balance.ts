@@ -1,5 +1,5 @@
 /** The paying account's balance, read from a node. */
-import type { Algod } from '../../adapters/algorand/algod-api.js'
+import type { Algod } from '../../adapters/algorand/node-clients.js'
 import type { NetworkFacts } from '../../domain/network.js'
 import { usdNumber } from '../../domain/usd-price-for-display.js'
 

@@ -1,9 +1,8 @@
 /** The client's options, and what they mean: read once, into `Settings`. */
-import { type KeyOptions, keyPairOf, nodeClient, sandboxUrl, warn } from '#platform'
+import { type KeyOptions, keyPairOf, sandboxUrl, warn } from '#platform'
 import { encodeAddress } from '../../adapters/algorand/address.js'
-import { ALGOD_TOKEN_HEADER, type Algod, algodOver } from '../../adapters/algorand/algod-api.js'
 import { fundsCheck } from '../../adapters/algorand/funds-check.js'
-import { INDEXER_TOKEN_HEADER, type Indexer, indexerOver } from '../../adapters/algorand/indexer-api.js'
+import { type Algod, algodClient, type Indexer, indexerClient } from '../../adapters/algorand/node-clients.js'
 import { algorandPaymentSigner } from '../../adapters/algorand/payment-signer.js'
 import { memorySpendLedger } from '../../adapters/memory/spend-ledger.js'
 import { SdkError, type SvcError } from '../../domain/errors.js'
@@ -117,9 +116,8 @@ export function settingsOf(options: ClientOptions): Settings {
   const { algodUrl, algodToken: token, indexerUrl } = nodeUrls(network, options, sandbox)
   if (algodUrl === undefined) throw invalid(`there is no algodUrl for ${network.name}: give one`)
   const node = { url: algodUrl, ...(token !== undefined && { token }) }
-  const algod = algodOver(nodeClient(node, ALGOD_TOKEN_HEADER))
-  const indexer =
-    indexerUrl === undefined ? undefined : indexerOver(nodeClient({ url: indexerUrl }, INDEXER_TOKEN_HEADER))
+  const algod = algodClient(node)
+  const indexer = indexerUrl === undefined ? undefined : indexerClient({ url: indexerUrl })
   const signer = signerOf(options, network, algod)
   const settings = settingsOver({ network, algod, indexer, signer }, options)
   warnIfUncapped(settings, options)

@@ -2,10 +2,10 @@
  * Settles the reservations of payments that were sent and whose end is not known, whichever process sent them. Sellers
  * hold the signed bytes and can submit them until the last valid round, so only the chain is asked.
  */
-import type { Algod } from '../../adapters/algorand/algod-api.js'
+
 import { algorandChain } from '../../adapters/algorand/chain-reader.js'
 import { checkedNode } from '../../adapters/algorand/checked-last-round.js'
-import type { Indexer } from '../../adapters/algorand/indexer-api.js'
+import type { Algod, Indexer } from '../../adapters/algorand/node-clients.js'
 import type { NetworkFacts } from '../../domain/network.js'
 import type { Chain } from '../../ports/chain.js'
 import type { Clock } from '../../ports/clock.js'

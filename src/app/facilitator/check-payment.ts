@@ -3,7 +3,6 @@
  * to a listed address. Everything is checked before the first signature, because a signature cannot be taken back.
  */
 import type { SignedTransaction, Transaction } from 'algosdk'
-import type { SuggestedParams } from '../../adapters/algorand/algod-api.js'
 import { encoded } from '../../adapters/algorand/facilitating/encoded-transactions.js'
 import {
   type CheckedGroup,
@@ -13,6 +12,7 @@ import {
   type Refused,
   refusalOf,
 } from '../../adapters/algorand/facilitating/group-checks.js'
+import type { SuggestedParams } from '../../adapters/algorand/node-clients.js'
 import { algorandPaymentReader } from '../../adapters/algorand/read-payment.js'
 import { isWholeGroup } from '../../adapters/algorand/transaction-bytes.js'
 import { formatUsd, parseBaseUnits } from '../../domain/money.js'

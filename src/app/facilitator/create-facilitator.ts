@@ -1,11 +1,10 @@
 /** A facilitator of one's own: answers the protocol over one node, and pays the fees with one key. */
 import { hash } from 'node:crypto'
-import { nodeClient } from '#platform'
-import { ALGOD_TOKEN_HEADER, type SuggestedParams } from '../../adapters/algorand/algod-api.js'
 import { encodedMember } from '../../adapters/algorand/facilitating/encoded-transactions.js'
 import { facilitatorNode } from '../../adapters/algorand/facilitating/facilitator-node.js'
 import { type Refused, sponsoredGroup } from '../../adapters/algorand/facilitating/group-checks.js'
-import { unavailable } from '../../adapters/algorand/node-response-reader.js'
+import type { SuggestedParams } from '../../adapters/algorand/node-clients.js'
+import { nodeClient, unavailable } from '../../adapters/algorand/node-response-reader.js'
 import { cachedParams } from '../../adapters/algorand/suggested-params.js'
 import { memoryRateLimit } from '../../adapters/memory/rate-limit.js'
 import { SdkError, SvcError } from '../../domain/errors.js'
@@ -47,11 +46,12 @@ export function createFacilitator(options: FacilitatorOptions): ProtocolFacilita
   const settings = facilitatorSettings(options)
   const { network, key, payTo, feePerDayMax, logger, algodUrl, algodToken } = settings
   const clock = { ...systemClock, ...options.clock }
-  const node = facilitatorNode(nodeClient({ url: algodUrl, token: algodToken, clock }, ALGOD_TOKEN_HEADER))
+  const node = facilitatorNode(nodeClient({ url: algodUrl, token: algodToken, clock }))
   const budget = feeBudget(feePerDayMax, clock)
   const settler = paymentSettler({ node, budget, clock, logger })
   const suggested = cachedParams(node, PARAMS_MAX_AGE_MS, () => clock.monotonic())
   const askedSimulation = sharedQuestions<string | undefined>()
+  const askedCondition = sharedQuestions<CheckedCondition>()
   const failures = memoryRateLimit({ clock })
   const running = new Set<Promise<unknown>>()
   let nodeIs: FacilitatorCondition['node'] = 'unasked'
@@ -131,7 +131,7 @@ export function createFacilitator(options: FacilitatorOptions): ProtocolFacilita
     feePerDayMax: Number(feePerDayMax),
   })
 
-  async function check(): Promise<CheckedCondition> {
+  async function checkNow(): Promise<CheckedCondition> {
     try {
       await params()
       const { microAlgos, minBalanceMicroAlgos } = await node.account(key.address)
@@ -168,7 +168,7 @@ export function createFacilitator(options: FacilitatorOptions): ProtocolFacilita
     settle: (payload, requirements, asker) => tracked(() => settle(payload, requirements, asker)),
     pays: receiver => payTo === 'anyone' || payTo.has(receiver),
     condition,
-    check,
+    check: () => askedCondition('', checkNow),
     close() {
       closing ??= Promise.allSettled(running).then(() => node.close())
       return closing

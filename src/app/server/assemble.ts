@@ -1,7 +1,7 @@
 /** Plugs the adapters into the ports, as the settings say. Refuses the seller's mistakes before it opens anything. */
-import { ALGOD_TOKEN_HEADER, algodOver } from '../../adapters/algorand/algod-api.js'
+
 import { algorandChain } from '../../adapters/algorand/chain-reader.js'
-import { INDEXER_TOKEN_HEADER, indexerOver } from '../../adapters/algorand/indexer-api.js'
+import { algodClient, indexerClient } from '../../adapters/algorand/node-clients.js'
 import { facilitatorList } from '../../adapters/facilitator/failover.js'
 import { BodyBudget } from '../../adapters/http/body-memory-limit.js'
 import { freeRoutes } from '../../adapters/http/free-routes.js'
@@ -160,10 +160,9 @@ export function assemble(settings: Settings, drain: Drain, around: PlatformServi
   }
 }
 
-function nodesOf({ algodUrl, algodToken, indexerUrl }: Settings, { node }: PlatformServices) {
+function nodesOf({ algodUrl, algodToken, indexerUrl }: Settings, { exchange }: PlatformServices) {
   return {
-    algod: algodOver(node({ url: algodUrl, token: algodToken }, ALGOD_TOKEN_HEADER)),
-    indexer:
-      indexerUrl === undefined ? undefined : indexerOver(node({ url: indexerUrl }, INDEXER_TOKEN_HEADER)),
+    algod: algodClient({ url: algodUrl, token: algodToken, exchange }),
+    indexer: indexerUrl === undefined ? undefined : indexerClient({ url: indexerUrl, exchange }),
   }
 }

@@ -35,9 +35,9 @@ export function endpointEntries(
   }
   const quotedTerms = (def: EndpointDef) => {
     const extensions = { ...extensionsOf(def, exampleCheck(def), warn), ...ofAgent }
-    // What is quoted for the warning is another object's: it would stay among the quotes that are kept.
-    warnOfSize(def, termsOf(def, terms, extensions), basePath, warn)
-    return termsOf(def, terms, extensions)
+    const quoted = termsOf(def, terms, extensions)
+    warnOfSize(def, quoted, basePath, warn)
+    return quoted
   }
   const entryOf = (def: EndpointDef): EndpointEntry => ({
     def,

@@ -11,7 +11,7 @@ type Facilitators = readonly [X402Facilitator, ...X402Facilitator[]]
 /** @throws SvcError `invalid_options`, `invalid_facilitator` */
 export function facilitatorsOf(
   settings: Settings,
-  { clock, random, transport }: PlatformServices,
+  { clock, random, exchange }: PlatformServices,
 ): Facilitators {
   const { network, facilitator, facilitatorsElsewhere, allowHttp, logger, rules } = settings
   const askerId = randomId(random)
@@ -29,7 +29,7 @@ export function facilitatorsOf(
       settleTimeoutMs: rules.timeouts.settleMs,
       logger,
       clock,
-      transport,
+      exchange,
     }),
   )
   if (first === undefined) throw new SvcError('facilitatorUrl names no facilitator', 'invalid_options')

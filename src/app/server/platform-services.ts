@@ -1,8 +1,8 @@
 /** What a server takes from its machine and from the network. A simulation has to replace all of it. */
 
-import { jsonTransport, nodeClient } from '#platform'
-import type { NodeClient, NodeOptions } from '../../adapters/algorand/node-response-reader.js'
+import { exchangeTo } from '#platform'
 import { type Clock, systemClock } from '../../ports/clock.js'
+import type { MakeExchange } from '../../ports/exchange.js'
 import type { PaymentReader } from '../../ports/payment-reader.js'
 import { type Random, systemRandom } from '../../ports/random.js'
 import { whenUsed } from '../../ports/when-used.js'
@@ -11,10 +11,8 @@ import type { ServerOptions } from './server-options.js'
 export interface PlatformServices {
   readonly clock: Clock
   readonly random: Random
-  /** How facilitators are reached. */
-  readonly transport: typeof jsonTransport
-  /** How nodes and indexers are reached. */
-  readonly node: (options: NodeOptions, tokenHeader: string) => NodeClient
+  /** How facilitators, nodes and indexers are reached. */
+  readonly exchange: MakeExchange
   /** Loads what reads payments. */
   readonly paymentReader: () => Promise<PaymentReader>
 }
@@ -23,8 +21,7 @@ export function platformServices({ clock }: Pick<ServerOptions, 'clock'>): Platf
   return {
     clock: bound({ ...systemClock, ...clock }),
     random: systemRandom,
-    transport: jsonTransport,
-    node: nodeClient,
+    exchange: exchangeTo,
     paymentReader: whenUsed(async () => {
       const { algorandPaymentReader } = await import('../../adapters/algorand/read-payment.js')
       return algorandPaymentReader()

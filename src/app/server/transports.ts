@@ -2,7 +2,7 @@
 import { cardTransport, descriptorTransport } from '../../adapters/a2a/agent-card-routes.js'
 import { a2aTransport } from '../../adapters/a2a/transport.js'
 import { algorandRegistry } from '../../adapters/algorand/agent-registry.js'
-import { ALGOD_TOKEN_HEADER } from '../../adapters/algorand/algod-api.js'
+import { nodeClient } from '../../adapters/algorand/node-response-reader.js'
 import type { FreeRoute } from '../../adapters/http/route-types.js'
 import { type TransportRouteOptions, transportRoute } from '../../adapters/http/transport-route.js'
 import { mcpTransport } from '../../adapters/mcp/transport.js'
@@ -35,7 +35,7 @@ export function transportsOf(options: TransportsOptions, settings: Settings): Tr
     identityApp === undefined
       ? undefined
       : algorandRegistry({
-          node: around.node({ url: settings.algodUrl, token: settings.algodToken }, ALGOD_TOKEN_HEADER),
+          node: nodeClient({ url: settings.algodUrl, token: settings.algodToken, exchange: around.exchange }),
           apps: { ...identity, identityApp },
         })
   const mcp = mcpTransport({

@@ -1,7 +1,8 @@
 import type { ServerResponse } from 'node:http'
 import { describe, expect, test } from 'vitest'
-import { fetchTransport } from '../../../src/adapters/facilitator/fetch-transport.js'
-import { jsonTransport } from '../../../src/adapters/facilitator/json-transport.js'
+import { fetchExchange } from '../../../src/adapters/outbound/fetch-exchange.js'
+import { undiciExchange } from '../../../src/adapters/outbound/undici-exchange.js'
+import { systemClock } from '../../../src/ports/clock.js'
 import { hang, json, type Reply, status } from '../../support/fake-facilitator.js'
 import { newPayment, REQUIREMENTS, start } from './setup.js'
 
@@ -23,59 +24,62 @@ test('errors with a short body do not cost the connection', async () => {
   expect(fake.socketsOpened).toBe(2)
 })
 
-describe.each(Object.entries({ undici: jsonTransport, fetch: fetchTransport }))('over %s', (_, transport) => {
-  test('calls at once open no more connections than allowed', async () => {
-    const waiting: ServerResponse[] = []
-    const answerByFours: Reply = response => {
-      if (waiting.push(response) < 4) return
-      for (const one of waiting.splice(0)) json({ isValid: true })(one)
-    }
-    const { fake, facilitator } = await start({ '/verify': answerByFours }, { connectionsMax: 4, transport })
-    const calls = Array.from({ length: 100 }, () => facilitator.verify(newPayment(), REQUIREMENTS))
-    expect(new Set((await Promise.all(calls)).map(({ verdict }) => verdict))).toEqual(new Set(['valid']))
-    expect(fake.atOnceMax).toBe(4)
-    // What pools the connections of `fetch` is the runtime's own.
-    if (transport === jsonTransport) expect(fake.socketsOpened).toBeLessThanOrEqual(5)
-  })
+describe.each(Object.entries({ undici: undiciExchange, fetch: fetchExchange(systemClock) }))(
+  'over %s',
+  (_, exchange) => {
+    test('calls at once open no more connections than allowed', async () => {
+      const waiting: ServerResponse[] = []
+      const answerByFours: Reply = response => {
+        if (waiting.push(response) < 4) return
+        for (const one of waiting.splice(0)) json({ isValid: true })(one)
+      }
+      const { fake, facilitator } = await start({ '/verify': answerByFours }, { connectionsMax: 4, exchange })
+      const calls = Array.from({ length: 100 }, () => facilitator.verify(newPayment(), REQUIREMENTS))
+      expect(new Set((await Promise.all(calls)).map(({ verdict }) => verdict))).toEqual(new Set(['valid']))
+      expect(fake.atOnceMax).toBe(4)
+      // What pools the connections of `fetch` is the runtime's own.
+      if (exchange === undiciExchange) expect(fake.socketsOpened).toBeLessThanOrEqual(5)
+    })
 
-  test('a settle that waited for a connection until it was given up never leaves', async () => {
-    const { fake, facilitator } = await start(
-      { '/verify': hang },
-      { connectionsMax: 1, settleTimeoutMs: 50, verifyTimeoutMs: 150, transport },
-    )
-    await facilitator.supported()
-    const blocking = facilitator.verify(newPayment(), REQUIREMENTS)
-    expect(await facilitator.settle(newPayment(), REQUIREMENTS)).toMatchObject({ verdict: 'unknown' })
-    expect(await blocking).toMatchObject({ verdict: 'unreachable' })
-    fake.replies['/verify'] = json({ isValid: true })
-    expect(await facilitator.verify(newPayment(), REQUIREMENTS)).toEqual({ verdict: 'valid' })
-    expect(fake.asked.map(({ path }) => path)).not.toContain('/settle')
-  })
+    test('a settle that waited for a connection until it was given up never leaves', async () => {
+      const { fake, facilitator } = await start(
+        { '/verify': hang },
+        { connectionsMax: 1, settleTimeoutMs: 50, verifyTimeoutMs: 150, exchange },
+      )
+      await facilitator.supported()
+      const blocking = facilitator.verify(newPayment(), REQUIREMENTS)
+      expect(await facilitator.settle(newPayment(), REQUIREMENTS)).toMatchObject({ verdict: 'unknown' })
+      expect(await blocking).toMatchObject({ verdict: 'unreachable' })
+      fake.replies['/verify'] = json({ isValid: true })
+      expect(await facilitator.verify(newPayment(), REQUIREMENTS)).toEqual({ verdict: 'valid' })
+      expect(fake.asked.map(({ path }) => path)).not.toContain('/settle')
+    })
 
-  test('payments that hold every connection do not hold back our own question', async () => {
-    let answer = () => {}
-    const held: Reply = response => {
-      answer = () => json({ isValid: true })(response)
-    }
-    const { fake, facilitator } = await start(
-      { '/verify': held },
-      { connectionsMax: 1, supportedTimeoutMs: 500, transport },
-    )
-    const blocking = facilitator.verify(newPayment(), REQUIREMENTS)
-    await fake.askedTimes('/verify', 1)
-    expect(await facilitator.isUp()).toBe(true)
-    answer()
-    expect(await blocking).toEqual({ verdict: 'valid' })
-  })
+    test('payments that hold every connection do not hold back our own question', async () => {
+      let answer = () => {}
+      const held: Reply = response => {
+        answer = () => json({ isValid: true })(response)
+      }
+      const { fake, facilitator } = await start(
+        { '/verify': held },
+        { connectionsMax: 1, supportedTimeoutMs: 500, exchange },
+      )
+      const blocking = facilitator.verify(newPayment(), REQUIREMENTS)
+      await fake.askedTimes('/verify', 1)
+      expect(await facilitator.isUp()).toBe(true)
+      answer()
+      expect(await blocking).toEqual({ verdict: 'valid' })
+    })
 
-  test('closing lets a settle in flight end', async () => {
-    const settles: Reply = response => {
-      void facilitator.close()
-      json({ success: true, transaction: 'TX' })(response)
-    }
-    const { fake, facilitator } = await start({ '/settle': settles }, { transport })
-    await facilitator.supported()
-    expect(await facilitator.settle(newPayment(), REQUIREMENTS)).toEqual({ verdict: 'settled', txId: 'TX' })
-    expect(fake.asked).toHaveLength(2)
-  })
-})
+    test('closing lets a settle in flight end', async () => {
+      const settles: Reply = response => {
+        void facilitator.close()
+        json({ success: true, transaction: 'TX' })(response)
+      }
+      const { fake, facilitator } = await start({ '/settle': settles }, { exchange })
+      await facilitator.supported()
+      expect(await facilitator.settle(newPayment(), REQUIREMENTS)).toEqual({ verdict: 'settled', txId: 'TX' })
+      expect(fake.asked).toHaveLength(2)
+    })
+  },
+)

@@ -1,18 +1,19 @@
 /** What can go wrong between two sockets: never a yes, never a no. The same over undici and over `fetch`. */
 import { describe, expect, test } from 'vitest'
-import { fetchTransport } from '../../../src/adapters/facilitator/fetch-transport.js'
-import { jsonTransport } from '../../../src/adapters/facilitator/json-transport.js'
+import { fetchExchange } from '../../../src/adapters/outbound/fetch-exchange.js'
+import { undiciExchange } from '../../../src/adapters/outbound/undici-exchange.js'
+import { systemClock } from '../../../src/ports/clock.js'
 import { endless, json, type Path, type Reply, redirect, status } from '../../support/fake-facilitator.js'
 import { FAULTS } from './fault-replies.js'
 import { adapterTo, newPayment, REQUIREMENTS, start, startFake } from './setup.js'
 
 const SHORT_WAITS = { verifyTimeoutMs: 150, settleTimeoutMs: 150 }
 
-const TRANSPORTS = { undici: jsonTransport, fetch: fetchTransport }
+const EXCHANGES = { undici: undiciExchange, fetch: fetchExchange(systemClock) }
 
-describe.each(Object.entries(TRANSPORTS))('over %s', (_, transport) => {
+describe.each(Object.entries(EXCHANGES))('over %s', (_, exchange) => {
   test.each(FAULTS)('%s: unreachable to verify, unknown to settle', async (_, reply) => {
-    const { facilitator } = await start({ '/verify': reply, '/settle': reply }, { ...SHORT_WAITS, transport })
+    const { facilitator } = await start({ '/verify': reply, '/settle': reply }, { ...SHORT_WAITS, exchange })
     expect(await facilitator.verify(newPayment(), REQUIREMENTS)).toEqual({
       verdict: 'unreachable',
       cause: expect.any(String),
@@ -27,7 +28,7 @@ describe.each(Object.entries(TRANSPORTS))('over %s', (_, transport) => {
   test.each([301, 302, 303, 307, 308])('a payment does not follow a %i', async code => {
     const elsewhere = await startFake()
     const to = (path: Path) => redirect(elsewhere.url + path, code)
-    const { facilitator } = await start({ '/verify': to('/verify'), '/settle': to('/settle') }, { transport })
+    const { facilitator } = await start({ '/verify': to('/verify'), '/settle': to('/settle') }, { exchange })
     expect(await facilitator.verify(newPayment(), REQUIREMENTS)).toMatchObject({ verdict: 'unreachable' })
     expect(await facilitator.settle(newPayment(), REQUIREMENTS)).toMatchObject({ verdict: 'unknown' })
     expect(elsewhere.asked).toEqual([])
@@ -35,7 +36,7 @@ describe.each(Object.entries(TRANSPORTS))('over %s', (_, transport) => {
 
   test('a body without end is cut', async () => {
     const cutAfter = new Promise<number>(resolve => {
-      void start({ '/settle': endless(resolve) }, { transport }).then(({ facilitator }) =>
+      void start({ '/settle': endless(resolve) }, { exchange }).then(({ facilitator }) =>
         facilitator.settle(newPayment(), REQUIREMENTS),
       )
     })
@@ -47,7 +48,7 @@ describe.each(Object.entries(TRANSPORTS))('over %s', (_, transport) => {
     const slowFailure: Reply = response => {
       response.writeHead(502, { 'content-length': 100 }).write('{')
     }
-    const { facilitator } = await start({ '/settle': slowFailure }, { settleTimeoutMs: 300, transport })
+    const { facilitator } = await start({ '/settle': slowFailure }, { settleTimeoutMs: 300, exchange })
     // Told at the deadline, the cause would be the deadline.
     expect(await facilitator.settle(newPayment(), REQUIREMENTS)).toEqual({
       verdict: 'unknown',
@@ -58,14 +59,14 @@ describe.each(Object.entries(TRANSPORTS))('over %s', (_, transport) => {
   test('nobody listening, and asked after closing', async () => {
     const gone = await startFake()
     await gone.close()
-    const facilitator = adapterTo(gone.url, { transport })
+    const facilitator = adapterTo(gone.url, { exchange })
     expect(await facilitator.verify(newPayment(), REQUIREMENTS)).toMatchObject({ verdict: 'unreachable' })
     await facilitator.close()
     expect(await facilitator.settle(newPayment(), REQUIREMENTS)).toMatchObject({ verdict: 'unknown' })
   })
 
   test('what is wrong is told in the status until the next good answer', async () => {
-    const { fake, facilitator } = await start({ '/verify': status(503) }, { transport })
+    const { fake, facilitator } = await start({ '/verify': status(503) }, { exchange })
     await facilitator.supported()
     await facilitator.verify(newPayment(), REQUIREMENTS)
     expect(facilitator.status).toEqual({ answered: true, lastError: '/verify: status 503' })

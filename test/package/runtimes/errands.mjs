@@ -1,6 +1,6 @@
 /** What a program on this runtime asks of others. */
 import { SvcClient } from '@svc/sdk/client'
-import { fetchTransport } from './node_modules/@svc/sdk/dist/src/adapters/facilitator/fetch-transport.js'
+import { exchangeTo } from './node_modules/@svc/sdk/dist/src/adapters/platform/fetch-runtime.js'
 
 export const errands = {
   async buy({ MNEMONIC, SANDBOX, SELLER_URL }) {
@@ -18,8 +18,13 @@ export const errands = {
 
   /** Asks a hostile facilitator, once a path. */
   async ask({ HOSTILE_URL, PATHS, TIMEOUT_MS }) {
-    const transport = fetchTransport(new URL(HOSTILE_URL), 64)
-    const ask = path => transport.post(path, Buffer.from('{}'), Number(TIMEOUT_MS))
+    const exchange = exchangeTo(HOSTILE_URL, {
+      connectionsMax: 64,
+      bytesMax: 64 * 1024,
+      isEnough: status => status >= 500,
+    })
+    const ask = path =>
+      exchange.send({ method: 'POST', path, headers: {}, body: '{}', timeoutMs: Number(TIMEOUT_MS) })
     return Promise.all(PATHS.split(' ').map(ask))
   },
 }

@@ -4,7 +4,7 @@
  */
 import type { SignedTransaction } from 'algosdk'
 import { isRecord } from '../../../domain/x402.js'
-import { type AccountState, algodOver, type SuggestedParams } from '../algod-api.js'
+import { type AccountState, algodOver, type SuggestedParams } from '../node-clients.js'
 import { bigintIn, type PostingNodeClient, unavailable } from '../node-response-reader.js'
 import { encoded, encodedMember } from './encoded-transactions.js'
 

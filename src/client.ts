@@ -17,11 +17,19 @@ export {
   verifyAgent,
 } from './app/agent-identity/verify-agent.js'
 export type { Balance } from './app/client/balance.js'
+export {
+  type BazaarAnswer,
+  type BazaarOptions,
+  findInBazaar,
+  listBazaar,
+  listWholeBazaar,
+  type WholeBazaarAnswer,
+  type WholeBazaarOptions,
+} from './app/client/bazaar.js'
 export type { CallOptions, RequestOptions } from './app/client/build-request.js'
 export type { CallOutcome, CallRequest, ManyOptions } from './app/client/call-many.js'
 export { SvcClient } from './app/client/client.js'
 export type { ClientOptions } from './app/client/client-options.js'
-export { listWholeBazaar, type WholeBazaarAnswer } from './app/client/list-whole-bazaar.js'
 export type { Estimate } from './app/client/read-quote.js'
 export type { PaymentRecord, Receipts } from './app/client/receipts.js'
 export type {
@@ -32,13 +40,6 @@ export type {
   Warning,
   WarningCode,
 } from './app/client/result-types.js'
-export {
-  type BazaarAnswer,
-  type BazaarOptions,
-  findInBazaar,
-  listBazaar,
-  type WholeBazaarOptions,
-} from './app/client/search-bazaar.js'
 export type { RetryOptions } from './app/client/send-with-retries.js'
 export type { ActiveSubscription } from './app/client/sold-key.js'
 export type { StreamEvent } from './app/client/stream-events.js'

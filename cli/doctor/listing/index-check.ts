@@ -1,5 +1,5 @@
 /** Asks the facilitator's index whether it lists the resources, and under which name. */
-import { listWholeBazaar } from '../../../src/app/client/list-whole-bazaar.js'
+import { listWholeBazaar } from '../../../src/app/client/bazaar.js'
 import type { BazaarResource } from '../../../src/domain/read-bazaar-index.js'
 import { type Finding, failed, ok, skipped } from '../finding.js'
 import { shown } from './request.js'

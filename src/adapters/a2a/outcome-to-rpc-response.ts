@@ -1,6 +1,7 @@
 /** How A2A answers each final state of a call, by the kind of its outcome. */
 
 import type { EndpointDef } from '../../domain/endpoint.js'
+import { type AnswerContent, contentOf } from '../../domain/handler-answer.js'
 import {
   CALL_REFUSED,
   errorText,
@@ -12,12 +13,11 @@ import {
   resultText,
 } from '../../domain/json-rpc.js'
 import { OUTCOMES, type ProblemFinal } from '../../domain/machines/charge.machine.js'
+import { subscriptionTold } from '../../domain/subscription-terms.js'
 import { LEGACY_PAYMENT_HEADER, PAYMENT_SIGNATURE_HEADER } from '../../domain/x402.js'
 import type { ChargeOutcome } from '../../ports/charge.js'
 import type { TransportResponse } from '../../ports/transport.js'
-import { completedTask } from './answer-to-task.js'
-import { problemData } from './problem-data.js'
-import { TASK_BY_METHOD, type TaskContent, type TaskContext } from './task-rendering.js'
+import { type Part, TASK_BY_METHOD, type TaskContent, type TaskContext } from './task-rendering.js'
 
 /** The request that a task answers. */
 interface AskedTask extends TaskContext {
@@ -92,4 +92,52 @@ function paymentRequired({ problem, challenge }: ChargeOutcome, { restPath }: As
 function problemOf(outcome: ChargeOutcome): RpcError {
   const { message, ...data } = problemData(outcome)
   return { code: RPC_CODES[outcome.final as ProblemFinal], message, data }
+}
+
+/** A delivered answer as a completed task. */
+export function completedTask(outcome: ChargeOutcome): TaskContent {
+  const { answer, receipt } = outcome
+  const subscription = subscriptionTold(outcome)
+  return {
+    state: 'completed',
+    said: receipt ? 'Payment settled.' : 'Covered by a subscription.',
+    metadata: {
+      ...(receipt && { 'x402.payment.status': 'payment-completed', 'x402.payment.receipts': [receipt] }),
+      ...(outcome.final === 'replayed' && { 'svc.replayed': true }),
+      ...(subscription && { 'svc.subscription': subscription }),
+    },
+    parts: partsOf(contentOf(answer!)),
+  }
+}
+
+/** Objects and arrays are sent twice: as text for a reader, as data for a program. */
+function partsOf(content: AnswerContent): readonly Part[] {
+  switch (content.kind) {
+    case 'json': {
+      const { value, text } = content
+      if (typeof value === 'string') return [{ text: value }]
+      return typeof value === 'object' && value !== null ? [{ text }, { data: value }] : [{ text }]
+    }
+    case 'text':
+      return [{ text: content.text }]
+    case 'bytes':
+      return [content]
+  }
+}
+
+/** Why a call has no answer, for programs. */
+export function problemData({ final, problem, answer, retryAfterMs }: ChargeOutcome) {
+  return {
+    ...problem?.fields,
+    message: problem?.message ?? 'The handler answered with a failure. You were not charged.',
+    code: problem?.code ?? OUTCOMES[final].code,
+    ...(retryAfterMs !== undefined && { retryAfterMs }),
+    ...(answer && { status: answer.status, answer: answerData(answer) }),
+  }
+}
+
+function answerData(answer: NonNullable<ChargeOutcome['answer']>): unknown {
+  const content = contentOf(answer)
+  if (content.kind === 'json') return content.value
+  return content.kind === 'text' ? content.text : content
 }

@@ -7,7 +7,7 @@
 import { OUTCOMES } from '../../domain/machines/charge.machine.js'
 import type { PaymentRequired, Receipt } from '../../domain/x402.js'
 import type { ChargeOutcome } from '../../ports/charge.js'
-import { problemData } from './problem-data.js'
+import { problemData } from './outcome-to-rpc-response.js'
 import type { TaskContent } from './task-rendering.js'
 
 export function waitingTask(required: PaymentRequired): TaskContent {

@@ -3,9 +3,9 @@
  * in messages on a task where the client activates the x402 extension.
  */
 
-import { bodyInMessage, messageSchema } from '../../domain/body-type.js'
+import { A2A_X402_URI, extensionUris } from '../../domain/agent-card.js'
+import { bodyInMessage, isTooLarge, messageSchema } from '../../domain/body-type.js'
 import type { EndpointDef } from '../../domain/endpoint.js'
-import { isTooLarge } from '../../domain/input-size-limit.js'
 import {
   errorText,
   type Id,
@@ -28,7 +28,6 @@ import {
   type TransportResponse,
   Unwritten,
 } from '../../ports/transport.js'
-import { activated, wantsTask } from './extensions.js'
 import { rpcResponseOf } from './outcome-to-rpc-response.js'
 import { inputOf, proofIn, readMessage, readRequest, skillOf } from './read-message.js'
 import { continueTask, keepQuoted, type TaskFlow } from './task-flow.js'
@@ -126,4 +125,31 @@ function bodyOf(def: EndpointDef, input: unknown, { bodyBytesMax }: A2aOptions):
 
 function refused(status: number, id: Id | null, error: RpcError): TransportResponse {
   return { status, headers: { 'content-type': 'application/json' }, body: errorText(id, error) }
+}
+
+/** The header's names in A2A 1.0 and 0.3. */
+const EXTENSION_HEADERS = ['a2a-extensions', 'x-a2a-extensions'] as const
+
+/** The header of the answer, which names the asked extensions that took effect. */
+function activated(
+  headers: Readonly<Record<string, string | undefined>>,
+  extBase: string,
+): Readonly<Record<string, string>> {
+  const ours: readonly string[] = [...Object.values(extensionUris(extBase)), A2A_X402_URI]
+  return Object.fromEntries(
+    EXTENSION_HEADERS.flatMap(name => {
+      const asked = urisIn(headers[name])
+      const active = ours.filter(uri => asked.includes(uri))
+      return active.length > 0 ? [[name, active.join(', ')]] : []
+    }),
+  )
+}
+
+/** Whether the client asks for the flow of the x402 extension. */
+function wantsTask(headers: Readonly<Record<string, string | undefined>>): boolean {
+  return EXTENSION_HEADERS.some(name => urisIn(headers[name]).includes(A2A_X402_URI))
+}
+
+function urisIn(header: string | undefined): readonly string[] {
+  return header?.split(',').map(uri => uri.trim()) ?? []
 }

@@ -4,6 +4,7 @@
  * journal has every payment.
  */
 
+import { createHmac } from 'node:crypto'
 import { bulkhead, ExponentialBackoff, handleAll, retry, wrap } from 'cockatiel'
 import { exchangeTo } from '#platform'
 import { SvcError } from '../../domain/errors.js'
@@ -13,7 +14,6 @@ import { systemClock, wakefulClock } from '../../ports/clock.js'
 import type { Logger } from '../../ports/logger.js'
 import { withTimeout } from '../../ports/timeouts-and-aborts.js'
 import { type SettlementMessage, settlementMessage } from './settlement-message.js'
-import { secretKey, signedHeaders } from './standard-signature.js'
 
 /** The receiver of messages about settled payments, and the secret that signs them. */
 export interface WebhookOptions {
@@ -125,4 +125,35 @@ function webhookUrl(text: unknown): URL {
   if (url && web && !url.username && !url.password) return url
   // The URL is not quoted: a webhook's URL may itself be a secret.
   throw new SvcError("A webhook's url is an http(s) URL without a user name", 'invalid_options')
+}
+
+const SECRET_PREFIX = 'whsec_'
+const BASE64 = /^[A-Za-z0-9+/]+={0,2}$/
+const SECRET_BYTES_MIN = 24
+const SECRET_BYTES_MAX = 64
+
+/** @throws SvcError `invalid_options` unless it is base64 of 24 to 64 bytes, with or without `whsec_` before it. */
+function secretKey(secret: unknown): Buffer {
+  const text = typeof secret === 'string' ? secret.replace(SECRET_PREFIX, '') : ''
+  const key = BASE64.test(text) ? Buffer.from(text, 'base64') : Buffer.alloc(0)
+  if (key.length >= SECRET_BYTES_MIN && key.length <= SECRET_BYTES_MAX) return key
+  throw new SvcError(
+    `A webhook's secret is '${SECRET_PREFIX}' and base64 of ${SECRET_BYTES_MIN} to ${SECRET_BYTES_MAX} bytes, as openssl rand -base64 32 makes them`,
+    'invalid_options',
+  )
+}
+
+/**
+ * The id is the same in every attempt, so that a receiver can ignore a message that it has seen.
+ *
+ * @see https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md
+ */
+function signedHeaders(key: Buffer, id: string, nowMs: number, body: string): Record<string, string> {
+  const timestamp = String(Math.floor(nowMs / 1_000))
+  const signature = createHmac('sha256', key).update(`${id}.${timestamp}.${body}`).digest('base64')
+  return {
+    'webhook-id': id,
+    'webhook-timestamp': timestamp,
+    'webhook-signature': `v1,${signature}`,
+  }
 }

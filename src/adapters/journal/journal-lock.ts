@@ -4,7 +4,8 @@
  * Another process takes the lock over when its holder has ended. On Linux, in the same process namespace, it looks the holder
  * up by its id and its start time, because ids are used again. Elsewhere, such as in another container or on another host, a
  * lock that was not touched for five seconds counts as left behind. Its holder may only have been suspended, so a writer
- * checks before each write that the lock is still its own.
+ * checks before each write that the lock is still its own. On NFS that check may read a cached answer: there the lock holds between
+ * the processes of one host alone.
  */
 import {
   closeSync,
@@ -24,6 +25,7 @@ import { hostname } from 'node:os'
 import { SvcError } from '../../domain/errors.js'
 import { type Clock, systemClock } from '../../ports/clock.js'
 import { every } from '../../ports/timeouts-and-aborts.js'
+import { OWNER_ONLY } from './journal-rotation.js'
 
 export interface JournalLock {
   /**
@@ -47,7 +49,6 @@ interface Holder {
 
 const TOUCH_MS = 1_000
 const LEFT_BEHIND_MS = 5_000
-const MODE = 0o600
 
 /** @throws SvcError `journal_locked`, and errors of the file system. */
 export function lockJournal(path: string, clock: Clock): JournalLock {
@@ -99,7 +100,7 @@ function take(lockPath: string): number {
 
 function create(lockPath: string): number | undefined {
   try {
-    const fd = openSync(lockPath, 'wx', MODE)
+    const fd = openSync(lockPath, 'wx', OWNER_ONLY)
     writeSync(fd, JSON.stringify(thisProcess()))
     return fd
   } catch (cause) {

@@ -17,8 +17,12 @@ export const reasons: readonly (readonly [name: RegExp, reason: string])[] = [
     'There is no consensus in the sandbox, and no other transactions than payments need: 501.',
   ],
   [
-    /^encoding: (an array around it|arrays in arrays)$/,
-    'A struct that is written as a list is refused by both, in other words.',
+    /^encoding: /,
+    'The sandbox reads transactions by algosdk, and takes the canonical encoding alone: 501 to others, 400 in other words to what is none.',
+  ],
+  [
+    /^simulate (with (nothing|text|a JSON array|an unknown key|a byte|an array)|in (JSON|msgpack) with)/,
+    'Algosdk reads the request: no bytes may follow it, unknown keys of JSON are ignored, and refusals are in other words.',
   ],
 ]
 

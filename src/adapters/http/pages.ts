@@ -11,6 +11,29 @@ import { isRecord, type PaymentRequired } from '../../domain/x402.js'
 import type { Reply } from './reply.js'
 
 /**
+ * Whether a request asks for HTML before JSON, as a browser does that a person points at a URL. Programs send `Accept` without
+ * `text/html`, or none.
+ *
+ * @see RFC 9110, section 12.5.1
+ */
+export function prefersHtml(accept: string | undefined): boolean {
+  if (accept === undefined) return false
+  const html = weightOf('text/html', accept)
+  // What `*/*` weighs says nothing of JSON: browsers send it, too.
+  return html > 0 && html > weightOf('application/json', accept)
+}
+
+function weightOf(wanted: string, accept: string): number {
+  for (const entry of accept.split(',')) {
+    const [type, ...parameters] = entry.split(';').map(part => part.trim().toLowerCase())
+    if (type !== wanted) continue
+    const weight = parameters.find(parameter => parameter.startsWith('q='))
+    return weight === undefined ? 1 : Number(weight.slice(2)) || 0
+  }
+  return 0
+}
+
+/**
  * What an agent sells, at which price, and how it is paid. `root` is the URL at which this page is, without its last slash: the
  * agent's documents are under it. `image` is for indexes: the page itself does not load it.
  */
@@ -189,21 +212,14 @@ ul, ol { padding-left: 1.25rem }
 @media (max-width: 30rem) { dl { grid-template-columns: 1fr; gap: 0 } dd { margin-bottom: .5rem } }
 `
 
+const STYLE_HASH = createHash('sha256').update(STYLE).digest('base64')
+
 const PAGE_HEADERS: readonly string[] = [
-  'Content-Type',
-  'text/html; charset=utf-8',
+  ...['Content-Type', 'text/html; charset=utf-8'],
   'Content-Security-Policy',
-  [
-    "default-src 'none'",
-    `style-src 'sha256-${createHash('sha256').update(STYLE).digest('base64')}'`,
-    "base-uri 'none'",
-    "form-action 'none'",
-    "frame-ancestors 'none'",
-  ].join('; '),
-  'X-Content-Type-Options',
-  'nosniff',
-  'Referrer-Policy',
-  'no-referrer',
+  `default-src 'none'; style-src 'sha256-${STYLE_HASH}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`,
+  ...['X-Content-Type-Options', 'nosniff'],
+  ...['Referrer-Policy', 'no-referrer'],
 ]
 
 /** HTML with every value escaped: a value is text of a seller or of a caller, unless this template made it. */

@@ -6,7 +6,7 @@ import { type Answer, answerOf } from '../../src/adapters/facilitator/facilitato
 import type { jsonTransport } from '../../src/adapters/facilitator/json-transport.js'
 import { CAIP2 } from '../../src/domain/network.js'
 import { facilitatorRoutes } from '../../src/sandbox/facilitator-routes.js'
-import type { Fault, FaultName, FaultSource, Stage } from '../../src/sandbox/fault-settings.js'
+import type { Fault, FaultName, FaultSource, Stage } from '../../src/sandbox/faults.js'
 import { json, type Reply } from '../../src/sandbox/web-server.js'
 import { ConnectionLost } from '../kernel/network.js'
 import { Process } from '../kernel/process.js'

@@ -1,6 +1,5 @@
 /** What the overview shows of many runs: sums, shares, percentiles, and the same over time. It knows no element of the page. */
-import { isQuote } from '../kept-runs.js'
-import type { RunView } from '../page-events.js'
+import { isQuote, type RunView } from '../page-events.js'
 
 /** What became of a call, in the words of its seller. In the order in which plots stack them. */
 export const RESULTS = ['charged', 'answered', 'inDoubt', 'failed', 'refused', 'quoted'] as const

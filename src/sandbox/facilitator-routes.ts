@@ -1,6 +1,7 @@
 /**
  * An x402 facilitator over the sandbox's ledger: `/supported`, `/verify`, `/settle`, and the Bazaar's list of resources.
- * It sponsors fees, and answers wrongly where a fault is set.
+ * It sponsors fees, and answers wrongly where a fault is set. It answers as the official facilitator does, not as our own: to a payment
+ * that has landed it says no and names no transaction, and it verifies one that waits for its round. Sellers must be tested on that.
  */
 
 import { algorandPaymentReader } from '../adapters/algorand/read-payment.js'

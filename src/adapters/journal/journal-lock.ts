@@ -1,10 +1,11 @@
 /**
  * One process writes to one journal: it makes `runs.jsonl.lock`, which can be made once, and touches it every second.
  *
- * A process that was killed leaves its lock behind, and the next one takes it over: at once if it can look the holder up, by its
- * id and its start time (Linux, the same container), and otherwise five seconds after the last touch. That holder may only have
- * been suspended, so a writer checks before each write that the lock is still its own. On NFS that check may read a cached answer,
- * so the lock holds between the processes of one host alone.
+ * Another process takes the lock over when its holder has ended. On Linux, in the same process namespace, it looks the holder
+ * up by its id and its start time, because ids are used again. Elsewhere, such as in another container or on another host, a
+ * lock that was not touched for five seconds counts as left behind. Its holder may only have been suspended, so a writer
+ * checks before each write that the lock is still its own. On NFS that check may read a cached answer: there the lock holds between
+ * the processes of one host alone.
  */
 import {
   closeSync,

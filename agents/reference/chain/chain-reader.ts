@@ -13,11 +13,10 @@ import {
   nodeClient,
   unavailable,
 } from '../../../src/adapters/algorand/node-response-reader.js'
+import { SvcError } from '../../../src/domain/errors.js'
 import { type PublicNetwork, USDC_ASSET_ID } from '../../../src/domain/network.js'
 import { isRecord } from '../../../src/domain/x402.js'
-import { toldOutOfReach } from '../out-of-reach.js'
-import { type IndexedTransaction, readIndexed } from './indexed-transaction.js'
-import { PAYMENT_NOTE_PREFIX } from './notes.js'
+import { type IndexedTransaction, PAYMENT_NOTE_PREFIX, readIndexed } from './indexed-transaction.js'
 
 export interface ChainReader {
   readonly network: PublicNetwork
@@ -113,4 +112,33 @@ export function chainReader({ network, algodUrl, indexerUrl }: ChainReaderOption
       }),
     close: async () => void (await Promise.all([algod.close(), indexer.close()])),
   })
+}
+
+/** Thrown where the work could not be done, and asking again later may help. The caller is not charged. */
+export class OutOfReach extends SvcError {
+  constructor(message: string) {
+    super(message, 'out_of_reach', 503)
+  }
+}
+
+/** The same chain, whose silence callers are told of; how its node failed is for the log. */
+function toldOutOfReach(chain: ChainReader): ChainReader {
+  const told =
+    <Asked extends unknown[], Answer>(ask: (...asked: Asked) => Promise<Answer>) =>
+    async (...asked: Asked): Promise<Answer> => {
+      try {
+        return await ask(...asked)
+      } catch (cause) {
+        const message = `The node and the indexer of ${chain.network} cannot be read now; ask again later`
+        throw Object.assign(new OutOfReach(message), { cause })
+      }
+    }
+  return {
+    ...chain,
+    account: told(chain.account),
+    usdc: told(chain.usdc),
+    transaction: told(chain.transaction),
+    group: told(chain.group),
+    paymentsTo: told(chain.paymentsTo),
+  }
 }

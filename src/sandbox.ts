@@ -5,7 +5,7 @@
  */
 
 export type { SandboxRegistry } from './sandbox/agent-registry.js'
-export type { Fault, FaultName, FaultOptions, Faults, Stage } from './sandbox/fault-settings.js'
+export type { Fault, FaultName, FaultOptions, Faults, Stage } from './sandbox/faults.js'
 export type { Credit, Landing } from './sandbox/ledger.js'
 export {
   type Sandbox,

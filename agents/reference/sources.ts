@@ -1,9 +1,9 @@
 /** What the agent reads: both networks' chains, the index, the registry, and other people's endpoints. */
 
-import { type SafeFetch, safeFetch } from '../../src/adapters/safe-fetch/safe-fetch.js'
 import { DEFAULT_FACILITATOR, PUBLIC_NETWORKS } from '../../src/domain/network.js'
 import { algodRegistry, type PublicNetwork, type Registry } from '../../src/index.js'
 import { type ChainReader, chainReader } from './chain/chain-reader.js'
+import { type SafeFetch, safeFetch } from './safe-fetch.js'
 
 export interface Sources {
   /** The one that callers mean where they name none. */
@@ -39,10 +39,7 @@ export function sourcesOf({ network, sandboxUrl, identityApp }: SourcesOptions):
     chains: { mainnet, testnet },
     registries: registry ? { [network]: registry } : {},
     facilitatorUrl: sandboxUrl ?? DEFAULT_FACILITATOR,
-    fetch: safeFetch({
-      userAgent: 'svc-reference-agent',
-      ...(sandboxUrl !== undefined && { isAllowed: () => true }),
-    }),
+    fetch: safeFetch(sandboxUrl === undefined ? {} : { isAllowed: () => true }),
     close: async () => void (await Promise.all([mainnet.close(), testnet.close(), registry?.close()])),
   }
 }

@@ -13,14 +13,13 @@ import {
   type UsdcTerms,
   usdcTerms,
 } from '../../cli/checks/quote.js'
-import type { SafeAnswer, SafeFetch } from '../../src/adapters/safe-fetch/safe-fetch.js'
-import { Refused } from '../../src/adapters/safe-fetch/url-refusal.js'
 import { SvcError } from '../../src/domain/errors.js'
 import type { PublicNetwork } from '../../src/domain/network.js'
 import { priceOf } from '../../src/domain/usd-price-for-display.js'
 import type { PaymentRequirements } from '../../src/domain/x402.js'
 import type { ChainReader } from './chain/chain-reader.js'
 import { allPass, asChecks, type Check } from './checks.js'
+import { Refused, type RefusedReason, type SafeAnswer, type SafeFetch } from './safe-fetch.js'
 
 export interface X402Report {
   readonly url: string
@@ -113,7 +112,7 @@ const QUOTE_IT =
   'Answer an unpaid request, with a valid body or with none, with 402 and the quote as base64 of JSON in PAYMENT-REQUIRED'
 
 /** What is wrong with the caller's input, rather than with the endpoint. */
-const OURS: ReadonlySet<Refused['reason']> = new Set(['url', 'port', 'address'])
+const OURS: ReadonlySet<RefusedReason> = new Set(['url', 'port', 'address'])
 
 export class UrlRefused extends SvcError {
   constructor(message: string) {

@@ -4,7 +4,7 @@
  */
 import { isIP } from 'node:net'
 import { isValidAddress } from '../../src/adapters/algorand/address.js'
-import { isPublicAddress } from '../../src/adapters/safe-fetch/public-addresses.js'
+import { isPublicAddress } from '../../src/adapters/outbound/public-addresses.js'
 import { textFromBase64 } from '../../src/domain/base64.js'
 import { type BazaarDeclaration, unlistable } from '../../src/domain/bazaar-declaration.js'
 import { deeperThan } from '../../src/domain/json-depth.js'

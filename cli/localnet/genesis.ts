@@ -2,7 +2,7 @@
 
 import { lookup } from 'node:dns/promises'
 import { type NodeClient, textIn } from '../../src/adapters/algorand/node-response-reader.js'
-import { isPublicAddress } from '../../src/adapters/safe-fetch/public-addresses.js'
+import { isPublicAddress } from '../../src/adapters/outbound/public-addresses.js'
 import { SvcError } from '../../src/domain/errors.js'
 import { MAINNET, TESTNET } from '../../src/domain/network.js'
 import type { LocalnetPlace } from './place.js'

@@ -6,7 +6,6 @@ import type { AgentDef } from './agent.js'
 import type { RegistryIdentity } from './agent-registry.js'
 import type { EndpointDef } from './endpoint.js'
 import { priceShown } from './manifest.js'
-import { usdToBaseUnits } from './money.js'
 import { USDC_DECIMALS } from './network.js'
 import { networkFacts } from './network-definition.js'
 import { X402_VERSION } from './x402.js'
@@ -73,9 +72,7 @@ export function agentCard(agent: AgentDef, options: CardOptions) {
 }
 
 export function skillPrice(def: EndpointDef): SkillPrice {
-  const priced = def.subscription?.price ?? def.price
-  const amount = typeof priced === 'string' ? usdToBaseUnits(priced).toString() : null
-  return { skill: def.name, amount, ...priceShown(def) }
+  return { skill: def.name, amount: def.amount?.toString() ?? null, ...priceShown(def) }
 }
 
 function extensions(agent: AgentDef, listed: readonly EndpointDef[], options: CardOptions) {

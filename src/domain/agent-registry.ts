@@ -75,11 +75,14 @@ export function matching(
   const wanted = query.trim().toLowerCase()
   if (wanted === '') return agents.slice(0, limit)
   const address = wanted.toUpperCase()
-  const exact = agents.filter(agent =>
-    isAddress(address) ? agent.address === address : agent.agentId.toString() === wanted,
-  )
-  const partial = agents.filter(
-    agent => agent.domain.toLowerCase().includes(wanted) && !exact.includes(agent),
-  )
+  const isExact = isAddress(address)
+    ? (agent: RegisteredAgent) => agent.address === address
+    : ({ agentId }: RegisteredAgent) => agentId.toString() === wanted
+  const exact: RegisteredAgent[] = []
+  const partial: RegisteredAgent[] = []
+  for (const agent of agents) {
+    if (isExact(agent)) exact.push(agent)
+    else if (agent.domain.toLowerCase().includes(wanted)) partial.push(agent)
+  }
   return [...exact, ...partial].slice(0, limit)
 }

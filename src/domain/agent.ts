@@ -2,6 +2,7 @@
 import { isAddress } from './address.js'
 import { type EndpointDef, endpoint } from './endpoint.js'
 import { SvcError, shown } from './errors.js'
+import { formerNames } from './former-names.js'
 import { checkedMerchant, type Merchant } from './merchant.js'
 import type { Network, NetworkName } from './network.js'
 import { networkFacts } from './network-definition.js'
@@ -14,6 +15,12 @@ export interface AgentOptions {
   readonly name: string
   /** 3 to 40 lowercase letters, digits and hyphens; unique on the network. */
   readonly handle: string
+  /**
+   * The handles that it had before, the first one first. What was sold under the first one stays: windows, kept answers, tasks.
+   *
+   * @default none
+   */
+  readonly formerly?: readonly string[]
   /** What the agent does, in one line. */
   readonly description: string
   /** The agent's own version. @default '0.1.0' */
@@ -62,7 +69,7 @@ export interface AgentOptions {
 }
 
 /** The options that may be absent. */
-type Optional = 'serviceName' | 'iconUrl' | 'merchant' | 'extra'
+type Optional = 'formerly' | 'serviceName' | 'iconUrl' | 'merchant' | 'extra'
 
 /** A checked agent, with its defaults filled in. */
 export interface AgentDef extends Required<Omit<AgentOptions, Optional>>, Pick<AgentOptions, Optional> {
@@ -112,13 +119,17 @@ export function agent(options: AgentOptions): AgentDef {
   const merchant = checkedMerchant(options.merchant, refuse)
   const checked = endpoints.map(def => endpoint(def as never))
   const names = new Set<string>()
-  for (const { name: endpointName } of checked) {
-    if (names.has(endpointName)) refuse(`Two endpoints are named '${endpointName}'`, 'duplicate_endpoint')
-    names.add(endpointName)
+  for (const { name: own, formerly = [] } of checked) {
+    for (const endpointName of new Set([own, ...formerly])) {
+      if (names.has(endpointName))
+        refuse(`Two endpoints are or were named '${endpointName}'`, 'duplicate_endpoint')
+      names.add(endpointName)
+    }
   }
   return Object.freeze({
     name,
     handle,
+    ...formerNames(options.formerly, HANDLE, refuse),
     description,
     version,
     skills: Object.freeze([...skills]),

@@ -4,6 +4,7 @@ import { type Lifecycle, lifecycleOf } from './deprecation.js'
 import { type EndpointLimits, limitsOf } from './endpoint-limits.js'
 import { type EndpointSchema, type EndpointSchemas, schemasOf } from './endpoint-schemas.js'
 import { SvcError, shown } from './errors.js'
+import { formerNames } from './former-names.js'
 import type { Handler, PriceFunction, ReadBody } from './handler-context.js'
 import { usdToBaseUnits } from './money.js'
 import { type QuoteExtra, quoteExtra } from './quote-extra.js'
@@ -31,6 +32,12 @@ export interface EndpointOptions<
 > extends EndpointLimits {
   /** The URL segment and the discovery name: lowercase letters, digits, `-` and `/`. */
   readonly name: string
+  /**
+   * The names that it had before, the first one first. What was sold under the first one stays: windows, kept answers, tasks.
+   *
+   * @default none
+   */
+  readonly formerly?: readonly string[]
   /** One line that tells other agents what it does; a quote has its first 500 characters. @default '' */
   readonly description?: string
   /**
@@ -95,12 +102,16 @@ export interface EndpointOptions<
 export interface EndpointDef extends Lifecycle, EndpointLimits, EndpointSchemas {
   /** The URL segment and the discovery name. */
   readonly name: string
+  /** The names that it had before; absent where it had no other. */
+  readonly formerly?: readonly string[]
   /** One line that tells other agents what it does; may be empty. */
   readonly description: string
   /** USD, or a function that returns it; absent where the endpoint sells windows. */
   readonly price?: string | PriceFunction<never>
   /** The windows that it sells; absent where it sells calls. */
   readonly subscription?: Subscription
+  /** Base units of a fixed price or of a window; absent where each request has its own price. */
+  readonly amount?: bigint
   /** Shown in the manifest where `price` is a function. */
   readonly priceHint?: string
   /** HTTP method. */
@@ -164,8 +175,8 @@ export function endpoint<
   if ((price === undefined) === (subscription === undefined)) {
     refuse('give exactly one of price and subscription')
   }
-  if (price !== undefined && typeof price !== 'function') usdToBaseUnits(price)
   if (subscription !== undefined) checkSubscription(subscription, refuse)
+  const amount = typeof price === 'function' ? undefined : usdToBaseUnits(subscription?.price ?? price)
   if (priceHint !== undefined && typeof priceHint !== 'string') refuse('priceHint is not a string')
   if (method !== 'GET' && method !== 'POST') refuse(`method is GET or POST, not ${shown(method)}`)
   const schemas = schemasOf(options as EndpointSchemas, refuse)
@@ -186,9 +197,11 @@ export function endpoint<
   const extra = quoteExtra(options.extra, refuse)
   return Object.freeze({
     name,
+    ...formerNames(options.formerly, NAME, refuse),
     description,
     ...(price !== undefined && { price: price as EndpointDef['price'] }),
     ...(subscription !== undefined && { subscription: Object.freeze({ ...subscription }) }),
+    ...(amount !== undefined && { amount }),
     ...(priceHint !== undefined && { priceHint }),
     method,
     ...(bodyType !== 'json' && { bodyType }),

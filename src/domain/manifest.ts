@@ -1,7 +1,7 @@
 /** The manifest: the facts that a stranger needs to call and pay this agent. */
 import type { AgentDef } from './agent.js'
 import type { EndpointDef, JSONSchema, Method } from './endpoint.js'
-import { formatUsd, usdToBaseUnits } from './money.js'
+import { formatUsd } from './money.js'
 import { type NetworkFacts, type NetworkKey, USDC_DECIMALS } from './network.js'
 import { networkFacts } from './network-definition.js'
 
@@ -111,14 +111,14 @@ function entry(def: EndpointDef, url: string): ManifestEndpoint {
 }
 
 /** An endpoint's price, as the manifest, the card and the command line show it. */
-export function priceShown(
-  def: EndpointDef,
-): Pick<ManifestEndpoint, 'price' | 'pricing' | 'period' | 'calls'> {
-  if (def.subscription) {
-    const { price, period, calls } = def.subscription
-    const window = { period, ...(calls !== undefined && { calls }) }
-    return { price: formatUsd(usdToBaseUnits(price)), pricing: 'subscription', ...window }
-  }
-  if (typeof def.price === 'string') return { price: formatUsd(usdToBaseUnits(def.price)), pricing: 'fixed' }
-  return { price: def.priceHint ?? 'dynamic', pricing: 'dynamic' }
+export function priceShown({
+  amount,
+  subscription,
+  priceHint,
+}: EndpointDef): Pick<ManifestEndpoint, 'price' | 'pricing' | 'period' | 'calls'> {
+  if (amount === undefined) return { price: priceHint ?? 'dynamic', pricing: 'dynamic' }
+  const price = formatUsd(amount)
+  if (subscription === undefined) return { price, pricing: 'fixed' }
+  const { period, calls } = subscription
+  return { price, pricing: 'subscription', period, ...(calls !== undefined && { calls }) }
 }

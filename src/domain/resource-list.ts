@@ -5,7 +5,6 @@
 import type { AgentDef } from './agent.js'
 import type { EndpointDef, Method } from './endpoint.js'
 import { priceShown } from './manifest.js'
-import { usdToBaseUnits } from './money.js'
 import { networkFacts } from './network-definition.js'
 import type { QuoteExtra } from './quote-extra.js'
 import { windowShown } from './subscription-terms.js'
@@ -44,16 +43,11 @@ export function resourceList(agent: AgentDef, baseUrl: string): ResourceList {
       method: def.method,
       description: described(def),
       ...terms,
-      ...amountOf(def),
+      ...(def.amount !== undefined && { amount: def.amount.toString() }),
       payTo,
       ...extraOf(agent, def),
     }))
   return { x402Version: X402_VERSION, name, description, resources }
-}
-
-function amountOf({ price, subscription }: EndpointDef): { readonly amount?: string } {
-  const fixed = subscription?.price ?? price
-  return typeof fixed === 'string' ? { amount: usdToBaseUnits(fixed).toString() } : {}
 }
 
 /** As a quote has them: the endpoint's win. */

@@ -1,6 +1,5 @@
 /** What a window is sold for: its price, how long it lasts, and how many calls it has. */
 import { shown } from './errors.js'
-import { usdToBaseUnits } from './money.js'
 import { periodMs } from './subscription-period.js'
 
 /**
@@ -24,12 +23,11 @@ export interface Subscription {
 /** A window that lasts ten years and is called three times a second has fewer. */
 export const CALLS_MAX = 1_000_000_000
 
-/** @throws SvcError `invalid_price`, `invalid_endpoint` */
+/** Its price is read where the endpoint is defined. @throws SvcError `invalid_endpoint` */
 export function checkSubscription(subscription: unknown, refuse: (why: string) => never): void {
   if (typeof subscription !== 'object' || subscription === null)
     refuse('subscription is not {price, period, calls?}')
-  const { price, period, calls } = subscription as { price?: unknown; period?: unknown; calls?: unknown }
-  usdToBaseUnits(price)
+  const { period, calls } = subscription as { period?: unknown; calls?: unknown }
   periodMs(period)
   if (calls !== undefined && !isCount(calls))
     refuse(`subscription.calls is a whole number from 1 to ${CALLS_MAX}, not ${shown(calls)}`)

@@ -6,23 +6,12 @@ import type { PaymentPayload, PaymentRequired, PaymentRequirements } from '../do
  */
 export interface PaymentSigner {
   readonly address: string
-  sign(challenge: PaymentRequired, accepted: PaymentRequirements, lease?: Lease): Promise<SignedPayment>
+  sign(challenge: PaymentRequired, accepted: PaymentRequirements): Promise<SignedPayment>
   /**
    * Signs a text that proves who paid, with the key of the payments: over `MX`, with which no transaction begins, and the text.
    * `undefined` where the key's holder does not sign bytes, or signed something else.
    */
   signText?(text: Uint8Array): Promise<Uint8Array | undefined>
-}
-
-/**
- * Of several payments of one payer with the same lease and the same last round, the chain takes at most one. A lease is
- * held until the last round of the payment that landed, so with another last round the other payment could land after it.
- */
-export interface Lease {
-  /** 32 random bytes. */
-  readonly bytes: Uint8Array
-  /** The last round that the payment shares with an earlier one. Without it, the quote decides. */
-  readonly lastValid?: bigint
 }
 
 export interface SignedPayment {

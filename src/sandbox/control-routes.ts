@@ -3,7 +3,7 @@
 import { isValidAddress } from '../adapters/algorand/signing-keys.js'
 import { SvcError } from '../domain/errors.js'
 import { isRecord } from '../domain/x402.js'
-import { readFault, STAGES } from './fault-settings.js'
+import { readFault, STAGES } from './faults.js'
 import type { Sandbox } from './sandbox-options.js'
 import { BadRequest, json, jsonBody, type Reply, type Route, type SandboxRequest } from './web-server.js'
 

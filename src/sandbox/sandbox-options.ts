@@ -2,7 +2,7 @@
 
 import type { NetworkDefinition } from '../domain/network.js'
 import type { SandboxRegistry } from './agent-registry.js'
-import type { Faults } from './fault-settings.js'
+import type { Faults } from './faults.js'
 import type { Credit, LandedTransaction, Landing } from './ledger.js'
 
 /** Options of `startSandbox`. */

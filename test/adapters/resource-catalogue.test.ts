@@ -24,3 +24,34 @@ it('lists the terms that clients choose by, and keeps nothing else that a strang
 it('lists no resource under a URL longer than browsers take', () => {
   expect(listed(TERMS, `https://seller.example/${'x'.repeat(3_000)}`)).toBeUndefined()
 })
+
+it('answers with no more than 64 KiB, and tells where the next page begins', () => {
+  const catalogue = createCatalogue(() => 0)
+  const long = { ...bazaar, note: 'x'.repeat(16_000) }
+  for (let at = 0; at < 10; at++) {
+    const resource = { url: `https://seller.example/work-${at}`, description: '\u0000'.repeat(1_000) }
+    expect(catalogue.add({ resource, extensions: { bazaar: long } }, TERMS)).toBe(true)
+  }
+  const found = new Set<string>()
+  for (let offset = 0; offset < 10; ) {
+    const page = catalogue.list(new URLSearchParams({ limit: '100', offset: String(offset) })) as {
+      readonly items: readonly { readonly resource: string }[]
+      readonly pagination: { readonly limit: number }
+    }
+    expect(JSON.stringify(page).length).toBeLessThan(65_536)
+    for (const { resource } of page.items) found.add(resource)
+    offset += page.pagination.limit
+  }
+  expect(found.size).toBe(10)
+})
+
+it('lists no resource whose description is longer than half a page', () => {
+  const texts = ['description', 'mimeType', 'serviceName', 'iconUrl']
+  const resource = Object.fromEntries(texts.map(name => [name, '\u0000'.repeat(1_000)]))
+  const payment = { resource: { ...resource, url: 'https://seller.example/' }, extensions: { bazaar } }
+  const catalogue = createCatalogue(() => 0)
+  expect(catalogue.add(payment, { ...TERMS, payTo: '\u0000'.repeat(1_000) })).toBe(true)
+  expect(
+    catalogue.add(payment, { ...TERMS, payTo: '\u0000'.repeat(1_000), asset: '\u0000'.repeat(1_000) }),
+  ).toBe(false)
+})

@@ -7,6 +7,31 @@ import { refusedWith } from '../domain/refusal.js'
 const rules = (options: object) => rulesOf(options as Parameters<typeof rulesOf>[0])
 const refused = (options: object, text: RegExp) => refusedWith('invalid_options', () => rules(options), text)
 
+describe('sealSecret', () => {
+  const SECRET = 'a secret of thirty-two characters'
+
+  it('is one or several, the first of which seals; none by default', () => {
+    expect(rules({}).sealSecrets).toEqual([])
+    expect(rules({ sealSecret: SECRET }).sealSecrets).toEqual([SECRET])
+    expect(rules({ sealSecret: [`${SECRET}!`, SECRET] }).sealSecrets).toEqual([`${SECRET}!`, SECRET])
+  })
+
+  it.each([[SECRET.slice(0, 31)], [''], [7], [[SECRET, 'short']], [{}], [null]])(
+    'is refused: %j',
+    sealSecret => {
+      let said: unknown
+      try {
+        rules({ sealSecret: sealSecret as never })
+      } catch (error) {
+        said = error
+      }
+      expect(said).toMatchObject({ code: 'invalid_options' })
+      // What was given is a secret, also where it is too short.
+      expect(String(said)).not.toContain(SECRET.slice(0, 31))
+    },
+  )
+})
+
 describe('keepAnswers', () => {
   it.each([
     [undefined, 120_000],

@@ -160,7 +160,7 @@ describe('a call that charged', () => {
 
 describe('the answer of a call that a window covered', () => {
   const covered = { requirements: undefined, txId: undefined, payer: undefined }
-  const keptIn = ({ answer }: { answer?: Uint8Array }): ReplayedAnswer => unseal(answer!, SECRET, 'claim')
+  const keptIn = ({ answer }: { answer?: Uint8Array }): ReplayedAnswer => unseal(answer!, [SECRET], 'claim')!
 
   it('is stored when its key is closed, since no payment recorded it', async () => {
     const { closes } = await closed(keyed(REPLAY, { call: covered }), 'served')

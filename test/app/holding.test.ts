@@ -24,14 +24,14 @@ describe('what a call holds', () => {
     const speaks = { caller: expect.any(String), answerName: expect.any(String) }
     expect(moves).toEqual([{ ...hold, ...speaks, leaseMs: LEASE_MS }])
     expect(kept).toEqual([[hold, START_MS]])
-    expect(call).toMatchObject({ hold, held: true, owned: { secret: KEY } })
+    expect(call).toMatchObject({ hold, held: true, owned: { seals: [KEY] } })
     expect(pending).toEqual([])
   })
 
   it('is the payment under its own name where it has no key, sealed with the signed bytes', async () => {
     const { call, moves } = await opened({ paid: {} })
     expect(moves).toMatchObject([{ slot: 'PAYER', payment: 'TX', claim: { isOfPayment: true } }])
-    expect(call.owned!.secret).toBe('WRAPPER')
+    expect(call.owned!.seals).toEqual(['WRAPPER'])
     // Another signature over the same transaction opens nothing, and takes nothing else.
     expect(await claimOf({ paid: { wrapperDigest: 'ANOTHER' } })).not.toEqual(moves[0]!.claim)
     expect(await claimOf({ paid: {}, rules: { idempotency: undefined }, key: KEY })).toEqual(moves[0]!.claim)

@@ -3,7 +3,7 @@ import { describe, expect, it, vi } from 'vitest'
 import type { EndpointEntry } from '../../src/app/charge/charge-deps.js'
 import { type Terms, termsOf, UNPAID } from '../../src/app/charge/payment-challenge.js'
 import { quotedPrice } from '../../src/app/charge/price-from-function.js'
-import type { EndpointDef } from '../../src/domain/endpoint.js'
+import { type EndpointDef, endpoint } from '../../src/domain/endpoint.js'
 import { CAIP2, PUBLIC_NETWORKS, TESTNET, USDC_ASSET_ID } from '../../src/domain/network.js'
 import { decodeHeader, type PaymentRequirements } from '../../src/domain/x402.js'
 import { PAYMENT, type Scene, scene } from '../support/charge-fixture.js'
@@ -14,7 +14,7 @@ const URL = 'https://a.example'
 
 function terms(def: Partial<EndpointDef> = {}, extensions?: Record<string, unknown>): Terms {
   return termsOf(
-    { name: 'work', description: 'Works.', price: '$0.01', ...def } as EndpointDef,
+    { name: 'work', description: 'Works.', amount: 10_000n, ...def } as EndpointDef,
     OPTIONS,
     extensions,
   )
@@ -43,12 +43,12 @@ describe('terms', () => {
     })
   })
 
-  it.each<[Partial<EndpointDef>, bigint | undefined]>([
-    [{}, 10_000n],
-    [{ price: undefined, subscription: { price: '$2', period: '1h' } } as never, 2_000_000n],
+  it.each([
+    [{ price: '$0.01' }, 10_000n],
+    [{ subscription: { price: '$2', period: '1h' } }, 2_000_000n],
     [{ price: () => '$1' }, undefined],
-  ])('of %j have the fixed amount %s', (def, fixedAmount) => {
-    expect(terms(def).fixedAmount).toBe(fixedAmount)
+  ])('of %j are those of the amount %s', (def, amount) => {
+    expect(endpoint({ name: 'work', handler: () => 1, ...def }).amount).toBe(amount)
   })
 
   it('name who pays the fee only while the facilitator offers to', () => {
@@ -89,7 +89,7 @@ describe('a challenge', () => {
   })
 
   it('declares proofs for the address that they are compared with, on the chains that it offers', () => {
-    const def = { name: 'work', description: '', price: '$0.01' } as EndpointDef
+    const def = { name: 'work', description: '', amount: 10_000n } as EndpointDef
     const declared = (options: Partial<Parameters<typeof termsOf>[1]>, baseUrl = URL) => {
       const { challenge, requirements } = termsOf(def, { ...OPTIONS, ...options })
       return challenge(baseUrl, requirements(10_000n, undefined), UNPAID).required.extensions![
@@ -103,8 +103,8 @@ describe('a challenge', () => {
   })
 
   it.each(['mainnet', 'testnet'] as const)('offers both spellings of %s, or only that of CAIP-2', network => {
-    const ids = (networkIds: 'short' | 'both', price: EndpointDef['price'], paidIn: string) => {
-      const def = { name: 'work', description: '', price } as EndpointDef
+    const ids = (networkIds: 'short' | 'both', amount: bigint | undefined, paidIn: string) => {
+      const def = { name: 'work', description: '', amount } as EndpointDef
       const { challenge, requirements } = termsOf(def, {
         ...OPTIONS,
         network: PUBLIC_NETWORKS[network],
@@ -114,10 +114,10 @@ describe('a challenge', () => {
       return challenge(URL, paid, UNPAID).required.accepts.map(entry => entry.network)
     }
     const both = [CAIP2[network], PUBLIC_NETWORKS[network].wholeHashId]
-    for (const price of ['$0.01', () => '$0.01'])
+    for (const amount of [10_000n, undefined])
       for (const paidIn of both) {
-        expect(ids('both', price, paidIn)).toEqual(both)
-        expect(ids('short', price, paidIn)).toEqual(both.slice(0, 1))
+        expect(ids('both', amount, paidIn)).toEqual(both)
+        expect(ids('short', amount, paidIn)).toEqual(both.slice(0, 1))
       }
   })
 

@@ -204,7 +204,7 @@ describe('the price', () => {
 
   describe('that a function gives', () => {
     const asking = (ask: () => unknown, given: Given = {}) =>
-      priced({ ...given, def: { price: ask as never, ...given.def } })
+      priced({ ...given, def: { price: ask as never, amount: undefined as never, ...given.def } })
 
     it('is the one that is asked, and held against the payment', async () => {
       const dear = async () => '$0.02'

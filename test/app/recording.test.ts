@@ -1,7 +1,7 @@
 /** Recording and recovery, each by itself: what is kept and for how long, and whose word decides what is owed. */
 
 import { describe, expect, it } from 'vitest'
-import { Timeline } from '../../simulation/kernel/timeline.js'
+import { Timeline } from '../../proof/simulation/kernel/timeline.js'
 import { memorySubscriptions } from '../../src/adapters/memory/subscriptions.js'
 import type { Call } from '../../src/app/charge/call-record.js'
 import { type ChargeDeps, DEFAULT_TIMEOUTS, type Rules } from '../../src/app/charge/charge-deps.js'
@@ -36,6 +36,7 @@ function scene(
     rules: {
       retentionMs: 500,
       keepAnswersMs: 300,
+      sealSecrets: [],
       answerBytesMax: 4,
       confirmOnChain: false,
       credit: { runs: 1 },
@@ -48,6 +49,7 @@ function scene(
   }
   const endpoint = {
     owner: OWNER,
+    soldAs: 'work',
     def: { name: 'work' },
     terms: { requirements: () => ({}) },
     periodMs: undefined,
@@ -103,7 +105,12 @@ describe('recording', () => {
     Object.assign(it.world.rules, rules)
     return { answer: await record(it.world, it.call), moves, windows, call: it.call }
   }
-  const selling = { owner: OWNER, def: { name: 'work' }, periodMs: HOUR_MS } as Call['endpoint']
+  const selling = {
+    owner: OWNER,
+    soldAs: 'work',
+    def: { name: 'work' },
+    periodMs: HOUR_MS,
+  } as Call['endpoint']
 
   it('keeps the answer while its payment may land, an hour longer, and as long as it may be asked for', async () => {
     const { answer, moves } = await recorded({})
@@ -111,7 +118,7 @@ describe('recording', () => {
     expect(moves).toMatchObject([
       { paymentTtlMs: 108 * 4_000 + HOUR_MS, claimTtlMs: 108 * 4_000 + HOUR_MS + 500 },
     ])
-    const kept = unseal(moves[0]!.recorded.answer, SECRET, 'claim')
+    const kept = unseal(moves[0]!.recorded.answer, [SECRET], 'claim')!
     // Four bytes are as many as may be kept.
     expect({ ...kept, answer: kept.answer?.body.toString() }).toEqual({ ...TOLD, answer: 'paid' })
   })
@@ -163,7 +170,7 @@ describe('recording', () => {
         requirements: { amount: '10000', asset: '31566704', maxTimeoutSeconds } as Call['requirements'],
       })
       expect(windows).toMatchObject([{ expiresAtMs: NOW_MS + fromMs + HOUR_MS }])
-      const kept = unseal(moves[0]!.recorded.answer, SECRET, 'claim')
+      const kept = unseal(moves[0]!.recorded.answer, [SECRET], 'claim')!
       expect(kept.window?.expiresAtMs).toBe(NOW_MS + fromMs + HOUR_MS)
     },
   )
@@ -223,7 +230,14 @@ describe('recovery', () => {
     const timeline = new Timeline()
     const { seen, world, call } = scene({ recorded: { answer: kept, payment }, ...rest.call }, {
       clock: clockOf(timeline),
-      rules: { retentionMs: 500, keepAnswersMs, confirmOnChain, credit, timeouts: DEFAULT_TIMEOUTS },
+      rules: {
+        retentionMs: 500,
+        keepAnswersMs,
+        sealSecrets: [],
+        confirmOnChain,
+        credit,
+        timeouts: DEFAULT_TIMEOUTS,
+      },
       chain: {
         lookup: async () =>
           [landing]
@@ -320,6 +334,7 @@ describe('recovery', () => {
     const sold = seal({ ...TOLD, answer: ANSWER, window } as never, SECRET, 'claim', random)
     const selling = {
       owner: OWNER,
+      soldAs: 'work',
       def: { name: 'work' },
       terms: { requirements: () => ({}) },
       periodMs: HOUR_MS,
@@ -420,6 +435,7 @@ describe('recovery', () => {
 describe('a window whose storing stands still, while another process stores it and sells a call of it', () => {
   const endpoint = {
     owner: OWNER,
+    soldAs: 'work',
     def: { name: 'work', subscription: { calls: 4 } },
     terms: { requirements: () => ({}) },
     periodMs: HOUR_MS,

@@ -1,6 +1,6 @@
 /** Settling, reconciling and releasing, each by itself on virtual time: what is believed, how often is asked, and when it ends. */
 import { describe, expect, it } from 'vitest'
-import { Timeline } from '../../simulation/kernel/timeline.js'
+import { Timeline } from '../../proof/simulation/kernel/timeline.js'
 import type { Call } from '../../src/app/charge/call-record.js'
 import { type ChargeDeps, DEFAULT_TIMEOUTS } from '../../src/app/charge/charge-deps.js'
 import { reconcile } from '../../src/app/charge/effects/reconcile.js'
@@ -35,7 +35,12 @@ function scene({ says = UNCLEAR, landing = 'unknown', ...trouble }: Trouble) {
   const seen = { lookups: 0, isCutting: trouble.isCutting ?? false, cut: () => {} }
   const world = {
     network: TESTNET,
-    rules: { confirmOnChain: trouble.confirmOnChain ?? false, timeouts: DEFAULT_TIMEOUTS, retentionMs: 1 },
+    rules: {
+      confirmOnChain: trouble.confirmOnChain ?? false,
+      timeouts: DEFAULT_TIMEOUTS,
+      retentionMs: 1,
+      sealSecrets: [],
+    },
     clock: clockOf(timeline),
     facilitator: {
       settle: async () => {

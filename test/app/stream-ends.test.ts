@@ -1,6 +1,6 @@
 /** What becomes of a stream's answer where the store does not answer at once: it is kept for the caller that asks again. */
 import { describe, expect, it } from 'vitest'
-import { Timeline } from '../../simulation/kernel/timeline.js'
+import { Timeline } from '../../proof/simulation/kernel/timeline.js'
 import { memoryChargeStore } from '../../src/adapters/memory/charge-store.js'
 import type { ReplayedAnswer } from '../../src/app/charge/call-record.js'
 import { closeCall, giveBack } from '../../src/app/charge/close-call.js'
@@ -62,7 +62,7 @@ function streaming(given: Scene = {}) {
   return { ...it, timeline, stream: stream.seen, stop }
 }
 
-const keptIn = (answer: Uint8Array): ReplayedAnswer => unseal(answer, SECRET, 'claim')
+const keptIn = (answer: Uint8Array): ReplayedAnswer => unseal(answer, [SECRET], 'claim')!
 const bodyIn = (answer: Uint8Array) => keptIn(answer).answer?.body.toString()
 
 describe('the stream of a call in doubt', () => {

@@ -1,6 +1,6 @@
 /** What is kept up in the background, on virtual time: leases, closing moves that are sent again, payments in doubt. */
 import { describe, expect, it } from 'vitest'
-import { Timeline } from '../../simulation/kernel/timeline.js'
+import { Timeline } from '../../proof/simulation/kernel/timeline.js'
 import { leasesIn } from '../../src/app/charge/leases.js'
 import { paymentsInDoubt } from '../../src/app/charge/payments-in-doubt.js'
 import { pendingCloses, pendingWindowMoves, type WindowMove } from '../../src/app/charge/pending-moves.js'

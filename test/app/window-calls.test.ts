@@ -1,6 +1,6 @@
 /** The calls of a window that has a count, through the whole machine: taken, counted, given back, and a store that is silent. */
 import { describe, expect, it } from 'vitest'
-import { sharedWindows } from '../../simulation/stores/shared-windows.js'
+import { sharedWindows } from '../../proof/simulation/stores/shared-windows.js'
 import { entitle } from '../../src/app/charge/effects/entitle.js'
 import { record } from '../../src/app/charge/effects/record.js'
 import { validate } from '../../src/app/charge/effects/validate.js'

@@ -321,7 +321,7 @@ describe('the whole page', () => {
     const { url, feed } = await watched()
     for (let number = 0; number < WAYS; number++) feed.ended(callOf(number, { error: 'TypeError: no' }))
     const { page } = await look(url, { view: 'overview', width, height, colorScheme })
-    await page.locator('#latency-plot canvas').waitFor()
+    await page.locator('#calls-plot canvas').waitFor()
     const isWhole = async () => {
       expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(width)
       expect(await page.evaluate(SMALL_TEXTS)).toEqual([])

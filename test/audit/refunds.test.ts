@@ -201,7 +201,6 @@ describe('a stream', () => {
       [],
       ['window_sold'],
     ],
-    ['of a line of an older version is owed', broken, [], ['stream_broken'], []],
     [
       'of a line of an audit page is owed by who broke it',
       { ...broken, brokenBy: 'caller' },

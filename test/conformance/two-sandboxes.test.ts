@@ -2,12 +2,12 @@
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 import { describe, expect, it } from 'vitest'
-import type { Peer } from '../../conformance/peer.js'
-import { questions } from '../../conformance/questions/all.js'
-import { reasonFor, reasons } from '../../conformance/reasons.js'
-import { answers, compare } from '../../conformance/run.js'
-import { sandboxPeer } from '../../conformance/sandbox-peer.js'
-import { tableOf } from '../../conformance/table.js'
+import type { Peer } from '../../proof/conformance/peer.js'
+import { questions } from '../../proof/conformance/questions/all.js'
+import { reasonFor, reasons } from '../../proof/conformance/reasons.js'
+import { answers, compare } from '../../proof/conformance/run.js'
+import { sandboxPeer } from '../../proof/conformance/sandbox-peer.js'
+import { tableOf } from '../../proof/conformance/table.js'
 import { ROOT } from '../cli/project-folder.js'
 import recorded from '../vectors/algod-answers.json' with { type: 'json' }
 
@@ -80,7 +80,7 @@ describe('the questions', () => {
 })
 
 it('the command starts, and says nothing differs between two sandboxes', async () => {
-  const args = ['conformance/run.mjs', '--only', 'an account']
+  const args = ['proof/conformance/run.mjs', '--only', 'an account']
   const { stdout } = await promisify(execFile)(process.execPath, args, { cwd: ROOT })
   expect(stdout).toMatch(/^\d+ questions to the sandbox and to another sandbox: 0 differences/)
 })

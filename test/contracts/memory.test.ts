@@ -1,6 +1,6 @@
 /** Every port's contract on the memory adapters, and what only they promise: bounded memory. */
 import { describe, expect, it } from 'vitest'
-import { sharedWindows } from '../../simulation/stores/shared-windows.js'
+import { sharedWindows } from '../../proof/simulation/stores/shared-windows.js'
 import { memoryChargeStore } from '../../src/adapters/memory/charge-store.js'
 import { memoryCredit } from '../../src/adapters/memory/handler-credit.js'
 import { memoryRateLimit } from '../../src/adapters/memory/rate-limit.js'

@@ -121,18 +121,6 @@ export function redisRecords({ describe, it }: TestRunner, redis: () => VirtualR
       await livesFor(world, 'payment', 50 * s.leaseMs)
     })
 
-    it('completed by an earlier version of this package, in a hash: the answer, and the token that may resolve it again', async () => {
-      const { s, world } = await stored()
-      await s.open(s.call('a'))
-      await s.record(s.call('a'))
-      const name = (await world.keys()).find(key => key.includes(':claim:'))!
-      await redis().client.hset(world.prefix + name, 'state', 'completed')
-      expect(await s.open(s.call('b'))).toEqual({ verdict: 'replayable', answer: Buffer.from('answer') })
-      expect(await s.record(s.call('a'))).toBe('recorded')
-      expect(await s.close(s.call('a'), 'complete')).toBe('superseded')
-      expect(await s.resolve(s.call('a'), 'found')).toBe('completed')
-    })
-
     it('covered by a window: its answer for as long, and no payment', async () => {
       const { s, world } = await stored()
       const a = s.call('a')

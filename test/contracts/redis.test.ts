@@ -80,17 +80,6 @@ it('sends what one turn of the event loop asks in one write', async () => {
   expect(one).not.toHaveBeenCalled()
 })
 
-it('opens windows that an earlier version of this package stored as JSON', async () => {
-  const name = prefix()
-  const store = redisSubscriptions(connection, name)
-  const record = { endpoint: 'a b', expiresAtMs: Date.now() + 60_000 }
-  await connection.send(client => client.set(`${name}window:old`, JSON.stringify(record), 'EX', 60))
-  expect(await store.get('old')).toEqual(record)
-  const take = { token: 'token', leaseMs: LEASE_MS }
-  expect(await store.take('old', { ...take, endpoint: 'a b' })).toEqual({ verdict: 'taken' })
-  expect(await store.take('old', { ...take, endpoint: 'a' })).toEqual({ verdict: 'none' })
-})
-
 it('tells Redis of a burst of calls in one command, of the newest only', async () => {
   let told = 0
   const counted: Connection = {
@@ -133,28 +122,6 @@ spendContract(runner, 'redis', () => {
 
 describe.concurrent('a budget on Redis', () => {
   const payment = { network: 'testnet', txId: 'A'.repeat(52), firstValid: 1n, lastValid: 9n } as const
-
-  it('counts what an earlier version of this package wrote, and forgets it in time', async () => {
-    const name = prefix()
-    const place = `${name}{spend:wallet}`
-    const nowMs = Date.now()
-    const send = <T>(command: Parameters<Connection['send']>[0]) => connection.send(command) as Promise<T>
-    await send(redis =>
-      redis.zadd(`${place}:entries`, nowMs, 'reserved:old', nowMs, 'spent:1', nowMs - 900, 'reserved:gone'),
-    )
-    await send(redis =>
-      redis.hset(`${place}:amounts`, { sum: 70, 'reserved:old': 30, 'spent:1': 30, 'reserved:gone': 10 }),
-    )
-    const ledger = redisSpendLedger(connection, name, { budget: 'wallet', windowMs: LEASE_MS })
-    expect(await ledger.reserve({ id: 'new', amount: 41n }, 100n)).toBe(false)
-    await ledger.settle('old', 'dead')
-    expect(await ledger.due('testnet', 100n, 10)).toEqual([])
-    expect(ledger.spentBaseUnits).toBeGreaterThanOrEqual(60n)
-    await ledger.release('old')
-    expect(ledger.spentBaseUnits).toBeLessThanOrEqual(40n)
-    await advance(LEASE_MS)
-    expect(await ledger.reserve({ id: 'new', amount: 100n }, 100n)).toBe(true)
-  })
 
   it('does not trip over what is no row of its own', async () => {
     const name = prefix()

@@ -6,7 +6,7 @@ import { ROOT } from '../cli/project-folder.js'
 
 const documents = [
   ...readdirSync(ROOT).filter(file => file.endsWith('.md')),
-  ...['docs', 'bench', 'templates'].flatMap(folder =>
+  ...['docs', 'proof', 'templates'].flatMap(folder =>
     readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' })
       .filter(file => file.endsWith('.md') && !file.includes('node_modules'))
       .map(file => join(folder, file)),

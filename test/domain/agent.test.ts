@@ -35,6 +35,22 @@ describe('an agent', () => {
     bidsOn => expect(define({ ...sound, bidsOn })).toEqual(define(sound)),
   )
 
+  it('may have had other names, and so may its endpoints', () => {
+    const say = endpoint({
+      name: 'say',
+      formerly: ['echo', 'tell', 'say'],
+      price: '$0.01',
+      handler: () => ({}),
+    })
+    const checked = define({ ...sound, formerly: ['first', 'second'], endpoints: [say] })
+    expect(checked.formerly).toEqual(['first', 'second'])
+    expect(checked.endpoints[0]!.formerly).toEqual(['echo', 'tell', 'say'])
+    refusedWith('invalid_agent', changed({ formerly: 'first' }), /formerly is a list/)
+    refusedWith('invalid_agent', changed({ formerly: ['No'] }), /formerly is a list/)
+    const bad = { name: 'say', formerly: ['a b'], price: '$0.01', handler: () => ({}) }
+    refusedWith('invalid_endpoint', () => endpoint(bad), /formerly is a list/)
+  })
+
   it.each(['abc', 'a-1', '---', 'a'.repeat(40)])('may have the handle %s', handle => {
     expect(define({ ...sound, handle }).handle).toBe(handle)
   })
@@ -94,6 +110,11 @@ describe('an agent', () => {
 
   it('has no two endpoints of one name', () => {
     refusedWith('duplicate_endpoint', changed({ endpoints: [echo, { ...echo, price: '$0.02' }] }), /'echo'/)
+    // What was sold under one name has one owner.
+    const renamed = { ...echo, name: 'say', formerly: ['echo'] }
+    refusedWith('duplicate_endpoint', changed({ endpoints: [echo, renamed] }), /'echo'/)
+    const again = { ...renamed, name: 'tell' }
+    refusedWith('duplicate_endpoint', changed({ endpoints: [renamed, again] }), /'echo'/)
   })
 
   it('checks endpoints that nobody checked before, with their own codes', () => {

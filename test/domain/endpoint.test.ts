@@ -14,6 +14,7 @@ describe('an endpoint', () => {
   it('has the specification’s defaults', () => {
     expect(define(sound)).toEqual({
       name: 'echo',
+      amount: 10_000n,
       description: '',
       price: '$0.01',
       method: 'POST',
@@ -37,7 +38,7 @@ describe('an endpoint', () => {
       tags: ['a'],
       handler,
     }
-    expect(define(options)).toEqual(options)
+    expect(define(options)).toEqual({ ...options, amount: 5_000_000n })
   })
 
   it('cannot be changed after it was checked, nor through what it was made from', () => {

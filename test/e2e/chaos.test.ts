@@ -1,6 +1,6 @@
 /** The whole of it, for a minute; `npm run chaos` for ten. `SVC_CHAOS_SEED` repeats a schedule, `SVC_CHAOS_SECONDS` sets its length. */
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { chaos } from '../../chaos/chaos.js'
+import { chaos } from '../../proof/chaos/chaos.js'
 import { type RedisPair, startRedisPair } from '../support/redis-pair.js'
 
 const seconds = Number(process.env.SVC_CHAOS_SECONDS ?? 35)

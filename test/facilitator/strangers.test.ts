@@ -74,6 +74,13 @@ it('of all who ask about one payment at a time, one asks the node', async () => 
   expect(questions(own).sort()).toEqual(['pending', 'simulate'])
 })
 
+it('of all who ask for its condition at a time, one asks the node', async () => {
+  const own = await rig()
+  const found = await Promise.all(Array.from({ length: 20 }, () => own.facilitator.check()))
+  expect(found.every(({ node }) => node === 'ok')).toBe(true)
+  expect(questions(own)).toHaveLength(1)
+})
+
 describe('verifications that fail', () => {
   it('count against their payer: others go on, and the payer after a minute', async () => {
     const own = await rig()

@@ -28,7 +28,6 @@ describe.each(
 )('our client pays an official $name server that quotes $id', ({ name, network, id }) => {
   let facilitator: OfficialFacilitator
   let server: OfficialServer
-  let price = '$0.01'
   beforeAll(async () => {
     facilitator = await officialFacilitator(sandbox, [network])
     server = await OFFICIAL_SERVERS[name]({
@@ -37,7 +36,6 @@ describe.each(
       network,
       routes: {
         'POST /echo': { price: '$0.01', work: input => ({ body: { echo: input } }) },
-        'POST /priced': { price: () => price, work: () => ({ body: { price } }) },
       },
     })
   })
@@ -62,31 +60,6 @@ describe.each(
     expect(moved()).toMatchObject({ paid: 100_000n, received: 100_000n })
     expect(new Set(moved().txIds)).toEqual(new Set(results.map(({ payment }) => payment!.txId)))
     expect(client.spentToday).toBe(0.1)
-  })
-
-  it('at a kept quote a call is one request, and at a new price it is paid once', async () => {
-    const { mnemonic, address } = sandbox.accounts(`${name} ${id} kept`)
-    let requests = 0
-    const client = new SvcClient({
-      mnemonic,
-      network: 'testnet',
-      algodUrl: sandbox.algodUrl,
-      maxPrice: '$0.05',
-      fetchImpl(input, init) {
-        requests++
-        return fetch(input, init)
-      },
-    })
-    const moved = watchLedger(sandbox, address)
-    const call = () => client.call(`${server.url}/priced`, {}, { quote: 'cached' })
-    price = '$0.01'
-    await call()
-    expect(await call()).toMatchObject({ data: { price }, payment: { usd: 0.01 } })
-    expect(requests).toBe(3)
-    price = '$0.04'
-    expect(await call()).toMatchObject({ data: { price }, payment: { usd: 0.04 } })
-    expect(requests).toBe(5)
-    expect(moved()).toMatchObject({ paid: 60_000n, received: 60_000n })
   })
 
   it('one call, one group', async () => {

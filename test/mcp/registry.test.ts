@@ -5,8 +5,8 @@ import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { algorandRegistry, type RegistryOptions } from '../../src/adapters/algorand/agent-registry.js'
 import { nodeClient } from '../../src/adapters/algorand/node-response-reader.js'
-import { isPublicAddress } from '../../src/adapters/safe-fetch/public-addresses.js'
-import { publicFetch } from '../../src/adapters/safe-fetch/public-fetch.js'
+import { isPublicAddress } from '../../src/adapters/outbound/public-addresses.js'
+import { publicFetch } from '../../src/adapters/outbound/public-fetch.js'
 import { type AgentVerdict, defineEndpoint, verifyAgent } from '../../src/index.js'
 import type { Registry } from '../../src/ports/agent-registry.js'
 import { type Sandbox, startSandbox } from '../../src/sandbox.js'
@@ -129,6 +129,14 @@ describe('the registry', () => {
     }
   })
 
+  it('ends where the pages of a node lead to each other for ever', async () => {
+    const url = await nodeThat((request, response) => {
+      const token = request.url!.includes('next=one') ? 'two' : 'one'
+      response.end(JSON.stringify({ boxes: Array(1_000).fill({ name: 'AAAA' }), 'next-token': token }))
+    })
+    await expect(registryAt(url).list()).rejects.toThrow('have no end')
+  })
+
   it('asks once for all who ask within seconds, and again after a failure', async () => {
     let asked = 0
     let down = true
@@ -221,6 +229,26 @@ describe('search_agents', () => {
     for (const { structuredContent } of found) expect(structuredContent).toEqual(found[0]!.structuredContent)
     await ask(url, { withReputation: true, limit: 1 })
     expect(asked).toHaveLength(2)
+  })
+
+  it('answers with no more than 64 KiB, whatever is registered', async () => {
+    const crowded = closing(await startSandbox())
+    const { registry } = crowded
+    const { address } = sandbox.accounts('agent.example')
+    const full = { jobsPaid: 2n ** 64n - 1n, volumeMicro: 2n ** 64n - 1n, disputed: 2n ** 64n - 1n }
+    for (let at = 0; at < 150; at++)
+      registry.score(registry.register({ domain: `${at}`.padEnd(60, '"'), address }), full)
+    const { identityApp, reputationApp } = registry
+    const work = defineEndpoint({ name: 'work', price: '$0.01', handler: () => 1 })
+    const seller = await open([work], { sandbox: crowded, registry: { identityApp, reputationApp } })
+    const args = { limit: 100, withReputation: true }
+    const call = rpc('tools/call', { name: 'search_agents', arguments: args })
+    const text = await (await post(`${seller.url}/mcp`, call)).text()
+    expect(text.length).toBeLessThan(65_536)
+    const { total, count, agents } = (await ask(`${seller.url}/mcp`, args)).structuredContent!
+    expect(total).toBe(150)
+    expect(count).toBeGreaterThan(20)
+    expect(agents).toHaveLength(count as number)
   })
 
   it('refuses what is no query', async () => {

@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process'
 import { describe, expect, it } from 'vitest'
 
 const bench = (...args: string[]) =>
-  spawnSync(process.execPath, ['bench/run.mjs', ...args], { encoding: 'utf8', timeout: 60_000 })
+  spawnSync(process.execPath, ['proof/bench/run.mjs', ...args], { encoding: 'utf8', timeout: 60_000 })
 
 describe('npm run bench', () => {
   it('names its rows where one is not known', () => {

@@ -4,9 +4,12 @@ import { text } from 'node:stream/consumers'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { type Sandbox, startSandbox } from '../../src/sandbox.js'
 
+/** Rounds pass only where a request makes them. */
+const STILL_MS = 86_400_000
+
 let sandbox: Sandbox
 beforeAll(async () => {
-  sandbox = await startSandbox()
+  sandbox = await startSandbox({ roundMs: STILL_MS })
 })
 beforeEach(() => sandbox.faults.clear())
 afterAll(() => sandbox.close())

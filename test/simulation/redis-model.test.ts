@@ -1,7 +1,7 @@
 /** The model of Redis that simulations run on: it keeps the charge store's promises, and does what a real Redis does. */
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type RedisModel, redisModel } from '../../simulation/stores/redis-model.js'
+import { type RedisModel, redisModel } from '../../proof/simulation/stores/redis-model.js'
 import { memoryChargeStore } from '../../src/adapters/memory/charge-store.js'
 import { redisChargeStore } from '../../src/adapters/redis/charge-store.js'
 import { serverTime } from '../../src/adapters/redis/server-time.js'

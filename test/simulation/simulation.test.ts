@@ -4,12 +4,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { afterAll, describe, expect, it } from 'vitest'
-import { bundled } from '../../simulation/bundle.mjs'
-import { type Episode, episode } from '../../simulation/episode.js'
-import { INVARIANTS } from '../../simulation/invariants/names.js'
-import { MADE_UP, ONCE_THERE } from '../../simulation/planted/bugs.mjs'
-import { REGRESSIONS } from '../../simulation/regressions.js'
-import type { smallest } from '../../simulation/shrink.js'
+import { bundled } from '../../proof/simulation/bundle.mjs'
+import { type Episode, episode } from '../../proof/simulation/episode.js'
+import { INVARIANTS } from '../../proof/simulation/invariants/names.js'
+import { MADE_UP, ONCE_THERE } from '../../proof/simulation/planted/bugs.mjs'
+import { REGRESSIONS } from '../../proof/simulation/regressions.js'
+import type { smallest } from '../../proof/simulation/shrink.js'
 
 /** Some seconds of them; `npm run simulate` goes on. */
 const SEEDS = Array.from({ length: 12 }, (_, at) => String(at + 1))
@@ -53,7 +53,7 @@ describe('an episode', () => {
 describe('a planted bug', () => {
   it('is found, and made small: what is left of its faults and acts fails again', async () => {
     const bug = MADE_UP.find(({ name }) => name === 'failure-is-charged')!
-    const file = await bundled(join(folder, 'planted.mjs'), bug.edits, 'simulation/planted/entry.ts')
+    const file = await bundled(join(folder, 'planted.mjs'), bug.edits, 'proof/simulation/planted/entry.ts')
     const planted: { episode: typeof episode; smallest: typeof smallest } = await import(
       pathToFileURL(file).href
     )
@@ -78,7 +78,7 @@ describe('a planted bug', () => {
 })
 
 it('the README lists every invariant, in its words, and every planted bug', () => {
-  const readme = textOf('simulation/README.md')
+  const readme = textOf('proof/simulation/README.md')
   for (const [name, says] of Object.entries(INVARIANTS)) expect(readme).toContain(`| \`${name}\` | ${says} |`)
   for (const { says } of [...ONCE_THERE, ...MADE_UP]) expect(readme).toContain(`| ${says} |`)
 })

@@ -1,8 +1,8 @@
 /** What the simulation forgives a call that said "not charged" for a payment that landed; and what it does not. */
 import { expect, it } from 'vitest'
-import { toldNotCharged } from '../../simulation/invariants/at-the-end.js'
-import { Truth } from '../../simulation/world/truth.js'
-import type { World } from '../../simulation/world/world.js'
+import { toldNotCharged } from '../../proof/simulation/invariants/at-the-end.js'
+import { Truth } from '../../proof/simulation/world/truth.js'
+import type { World } from '../../proof/simulation/world/world.js'
 import type { EndedCall } from '../../src/ports/call-observer.js'
 
 const ledger = { landed: () => ({}) } as unknown as World['ledger']

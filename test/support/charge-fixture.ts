@@ -31,7 +31,7 @@ export const HOLD = {
 
 export const OWNED: Owned = {
   hold: HOLD,
-  secret: SECRET,
+  seals: [SECRET],
   isBearer: false,
   caller: undefined,
   answerName: 'own',
@@ -69,7 +69,13 @@ export function scene(given: Scene = {}) {
   const { world, endpoint, request, call } = oneCall({
     def: { timeout: 10_000 },
     paid: read ?? 'unreadable',
-    rules: { idempotency: undefined, retentionMs: 500, answerBytesMax: 100, ...given.rules } as never,
+    rules: {
+      idempotency: undefined,
+      sealSecrets: [],
+      retentionMs: 500,
+      answerBytesMax: 100,
+      ...given.rules,
+    } as never,
     endpoint: given.endpoint,
     request: {
       payment: { kind: 'none' },

@@ -1,6 +1,6 @@
 /** One call of one endpoint and the world around it, for tests of single effects: on virtual time, with the stores in memory. */
 
-import { Timeline } from '../../simulation/kernel/timeline.js'
+import { Timeline } from '../../proof/simulation/kernel/timeline.js'
 import { memoryCredit } from '../../src/adapters/memory/handler-credit.js'
 import { memoryRateLimit } from '../../src/adapters/memory/rate-limit.js'
 import { memorySubscriptions } from '../../src/adapters/memory/subscriptions.js'
@@ -77,6 +77,7 @@ export function oneCall(given: Given = {}) {
   const endpoint: EndpointEntry = {
     def,
     owner: endpointOwner(owner, def.name),
+    soldAs: def.name,
     terms: termsOf(def, { network: TESTNET, payTo, maxTimeoutSeconds: 60, networkIds: 'both' }),
     check: undefined,
     periodMs: undefined,
@@ -103,6 +104,7 @@ export function oneCall(given: Given = {}) {
       idempotency: { onLostResponse: 'replay' },
       retentionMs: 60_000,
       keepAnswersMs: 120_000,
+      sealSecrets: [],
       answerBytesMax: 1_000,
       credit: { start: 1, max: 3, idleMs: 60_000 },
       requireReadable: false,

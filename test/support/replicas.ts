@@ -41,9 +41,9 @@ export async function openReplicas(
   return sellers
 }
 
-/** `chaos/agent.mjs`, from the built package. The caller ends it. */
+/** `proof/chaos/agent.mjs`, from the built package. The caller ends it. */
 export async function childReplica(sandbox: Sandbox, redisUrl: string, options: object = {}) {
-  const script = fileURLToPath(new URL('../../chaos/agent.mjs', import.meta.url))
+  const script = fileURLToPath(new URL('../../proof/chaos/agent.mjs', import.meta.url))
   const argument = JSON.stringify({ payTo: sandbox.seller.address, redisUrl, options })
   const child = fork(script, [argument], {
     stdio: ['ignore', 'pipe', 'inherit', 'ipc'],

@@ -1,4 +1,4 @@
-import type { Timeline } from '../../simulation/kernel/timeline.js'
+import type { Timeline } from '../../proof/simulation/kernel/timeline.js'
 import type { Clock } from '../../src/ports/clock.js'
 
 /** The clock of a timeline: it stands still until the test runs the timeline on. */

@@ -154,7 +154,7 @@ async function pay(
 
 /** A task may outlive the version of the agent that quoted it. */
 function defOf({ endpoints }: TaskFlow, { endpoint }: QuotedCall): EndpointDef {
-  const def = endpoints.find(({ name }) => name === endpoint)
+  const def = endpoints.find(({ name, formerly }) => name === endpoint || formerly?.includes(endpoint))
   if (def === undefined) throw unknownTask()
   return def
 }

@@ -30,6 +30,8 @@ export interface RegistryOptions {
 const AGE_MS = 30_000
 /** More agents than any registry has. A longer list is refused, not cut. */
 const RECORDS_MAX = 20_000
+/** A node that ignores the prefix lists an agent's boxes of all kinds. */
+const BOXES_READ_MAX = 5 * RECORDS_MAX
 const PAGE_BOXES = 1_000
 const BOXES_AT_ONCE = 8
 
@@ -121,6 +123,7 @@ async function readAll<T>(
   const records = new Map<bigint, T>()
   const unread: (readonly [bigint, Uint8Array])[] = []
   let next: string | undefined
+  let boxesRead = 0
   do {
     const page = await boxes.page(prefix, next)
     if (!Array.isArray(page.boxes) || !page.boxes.every(isRecord)) throw unavailable('boxes is no list')
@@ -132,6 +135,9 @@ async function readAll<T>(
       else unread.push([id, name])
     }
     if (records.size + unread.length > RECORDS_MAX) throw unavailable(`more than ${RECORDS_MAX} boxes`)
+    // An empty page counts too: the pages of a broken node may lead to each other for ever.
+    boxesRead += Math.max(1, page.boxes.length)
+    if (boxesRead > BOXES_READ_MAX) throw unavailable('its boxes have no end')
     const { 'next-token': token } = page
     next = typeof token === 'string' && token !== '' && token !== next ? token : undefined
   } while (next !== undefined)

@@ -113,8 +113,8 @@ export function responseBody(status: number, text: string): Record<string, unkno
   return value
 }
 
-/** A string, or an integer of 16 digits or more. */
-const STRING_OR_LONG_INTEGER = /"(?:[^"\\]|\\.)*"|(?<![\d.eE+-])\d{16,}(?![\d.eE])/g
+/** A string, or an integer of 16 digits or more. A string may lack its end: else each quote in it would be tried as a beginning. */
+const STRING_OR_LONG_INTEGER = /"(?:[^"\\]|\\.)*(?:"|$)|(?<![\d.eE+-])\d{16,}(?![\d.eE])/gs
 
 /** `JSON.parse` rounds integers beyond 2^53, and balances of 64 bits may be larger. */
 function withLongIntegersQuoted(json: string): string {

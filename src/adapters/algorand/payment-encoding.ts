@@ -13,8 +13,6 @@ export interface CommonFields {
   readonly lastValid: bigint
   readonly note: string
   readonly group?: Uint8Array
-  /** 32 bytes, on the payment alone. */
-  readonly lease?: Uint8Array
 }
 
 export interface AssetPayment extends CommonFields {
@@ -44,15 +42,7 @@ export function encodeSponsorship(common: CommonFields): Uint8Array {
   return encodeMap([...validity(common), ['rcv', sender], ['snd', sender], ['type', 'pay']])
 }
 
-function validity({
-  network,
-  feeMicroAlgos,
-  firstValid,
-  lastValid,
-  note,
-  group,
-  lease,
-}: CommonFields): Field[] {
+function validity({ network, feeMicroAlgos, firstValid, lastValid, note, group }: CommonFields): Field[] {
   return [
     ['fee', feeMicroAlgos],
     ['fv', firstValid],
@@ -60,7 +50,6 @@ function validity({
     ['gh', network.genesisHashBytes],
     ['grp', group && unlessZero(group)],
     ['lv', lastValid],
-    ['lx', lease],
     ['note', note === '' ? undefined : utf8.encode(note)],
   ]
 }

@@ -4,7 +4,6 @@ import { sha512_256 } from '#platform'
 import { concatBytes } from '../../domain/byte-arrays.js'
 import { SdkError } from '../../domain/errors.js'
 import { X402_VERSION } from '../../domain/x402.js'
-import type { Lease } from '../../ports/payment-signer.js'
 import { encodeBase32 } from './base32.js'
 import type { SuggestedParams } from './node-clients.js'
 import {
@@ -21,7 +20,6 @@ export interface GroupPlan
   readonly suggested: SuggestedParams
   /** The end of both notes. */
   readonly note: string
-  readonly lease?: Lease | undefined
 }
 
 export interface PaymentGroup {
@@ -52,16 +50,16 @@ const PAIR_HEAD = concatBytes([
 const HASH_HEAD = Uint8Array.of(0xc4, 32)
 
 export function paymentGroup(plan: GroupPlan): PaymentGroup {
-  const { network, sender, feePayer, receiver, assetId, amount, suggested, note, lease } = plan
+  const { network, sender, feePayer, receiver, assetId, amount, suggested, note } = plan
   const { lastRound: firstValid, minFeeMicroAlgos } = suggested
-  const lastValid = lease?.lastValid ?? firstValid + BigInt(plan.windowRounds)
-  if (lastValid <= firstValid) {
-    throw new SdkError('The payment would have no round left to land in; nothing was signed', 'quote_changed')
-  }
+  const lastValid = firstValid + BigInt(plan.windowRounds)
   const common = { network, firstValid, lastValid, feeMicroAlgos: minFeeMicroAlgos }
   const payment: AssetPayment = {
     ...common,
-    ...{ sender, receiver, assetId, amount, ...(lease && { lease: lease.bytes }) },
+    sender,
+    receiver,
+    assetId,
+    amount,
     note: `x402-payment-v${X402_VERSION}-${note}`,
   }
   if (!feePayer) {

@@ -65,7 +65,7 @@ export function algorandPaymentSigner(options: PaymentSignerOptions): PaymentSig
         return verifySignature(sender, prefixed(text), copy) ? copy : undefined
       },
     }),
-    async sign(challenge, accepted, lease) {
+    async sign(challenge, accepted) {
       const terms = termsOf(accepted, network)
       const suggested = await params()
       const other = otherThan(network, suggested)
@@ -75,7 +75,7 @@ export function algorandPaymentSigner(options: PaymentSignerOptions): PaymentSig
       }
       const lack = await lackOf(terms.amount)
       if (lack) throw lack
-      const group = paymentGroup({ ...terms, sender, network, suggested, note: noteSource(), lease })
+      const group = paymentGroup({ ...terms, sender, network, suggested, note: noteSource() })
       const signature = await inTime(signatureBy(key, group), clock, options.timeoutMs)
       if (externalKey && !isSignedBy(sender, group, signature)) {
         throw new SdkError(

@@ -1,4 +1,4 @@
-/** The page's server-sent events. None of them has a body, a key or a secret. A payer is in one only where the chain shows it too. */
+/** The page's server-sent events, and the runs that both ends keep. None of them has a body, a key or a secret. A payer is in one only where the chain shows it too. */
 import type { Charged } from '../../domain/machines/charge.machine.js'
 import type { Table } from '../../domain/state-machine/transition-table.js'
 import type { LoggedEntry } from '../../ports/call-observer.js'
@@ -73,4 +73,24 @@ export interface AuditEvents {
   /** Of runs that were told before. */
   readonly decided: readonly Decision[]
   readonly totals: Totals
+}
+
+/** Forgetting in bulk moves the array once for many runs. */
+const SPARE = 1.1
+const QUOTES_PER_RUN = 5
+
+/**
+ * The runs that the server and the page keep: the latest. A fifth of the places is for quotes, so that programs that only ask for
+ * prices cannot push the paid calls out. Returns the same array until it holds a tenth more than `capacity`. Oldest first, before and
+ * after.
+ */
+export function keptOf<R extends Pick<RunView, 'final'>>(runs: R[], capacity: number): R[] {
+  if (runs.length <= capacity * SPARE) return runs
+  const quotes = runs.filter(isQuote).length
+  let spareQuotes = Math.min(quotes - Math.ceil(capacity / QUOTES_PER_RUN), runs.length - capacity)
+  return runs.filter(run => !(isQuote(run) && spareQuotes-- > 0)).slice(-capacity)
+}
+
+export function isQuote({ final }: Pick<RunView, 'final'>): boolean {
+  return final === 'quoted'
 }

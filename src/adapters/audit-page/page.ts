@@ -78,8 +78,7 @@ const DOCUMENT = `<!doctype html>
     <section class="card"><h2>Income by endpoint</h2><ul class="bars" id="by-endpoint"></ul></section>
     <section class="card"><h2>Income by payer</h2><ul class="bars payers" id="by-payer"></ul></section>
     <section class="card wide"><h2>Calls <small id="calls-span"></small></h2><ul class="legend" id="calls-legend"></ul><div class="plot" id="calls-plot" role="img" aria-label="Calls over time"></div></section>
-    <section class="card broad"><h2>Calls by outcome</h2><ul class="bars outcomes" id="by-outcome"></ul></section>
-    <section class="card wide"><h2>Latency, p95 <small id="latency-span"></small></h2><div class="plot" id="latency-plot" role="img" aria-label="Latency over time"></div></section>
+    <section class="card wide"><h2>Calls by outcome</h2><ul class="bars outcomes" id="by-outcome"></ul></section>
     <section class="card broad"><h2>Latency <small>of all these calls</small></h2>
       <table id="latencies"><thead><tr><td></td><th scope="col">p50</th><th scope="col">p95</th><th scope="col">p99</th></tr></thead><tbody id="latency-rows"></tbody></table>
       <p class="note">Verify and settle are the facilitator’s, the handler is yours. Settle counts until the payment is certain.</p>

@@ -11,6 +11,8 @@ const TEXT_LENGTH_MAX = 1_000
 const TAGS_MAX = 5
 const LIMIT_DEFAULT = 20
 const LIMIT_MAX = 100
+const LISTING_BYTES_MAX = 32_768
+const PAGE_BYTES_MAX = 60_000
 
 interface Listing {
   readonly resource: string
@@ -27,21 +29,34 @@ export interface Catalogue {
 }
 
 export function createCatalogue(nowMs: () => number): Catalogue {
-  const listings = new LRUCache<string, Listing>({ max: RESOURCES_MAX })
+  const listings = new LRUCache<string, { readonly listing: Listing; readonly bytes: number }>({
+    max: RESOURCES_MAX,
+  })
   return {
     add(payload, requirements) {
       const listing = listingOf(payload, requirements, nowMs())
-      if (listing) listings.set(listing.resource, listing)
-      return listing !== undefined
+      const bytes = Buffer.byteLength(JSON.stringify(listing) ?? '')
+      if (!listing || bytes > LISTING_BYTES_MAX) return false
+      listings.set(listing.resource, { listing, bytes })
+      return true
     },
     list(query) {
       const limit = countIn(query, 'limit', LIMIT_DEFAULT, 1, LIMIT_MAX)
       const offset = countIn(query, 'offset', 0, 0, Number.MAX_SAFE_INTEGER)
-      const found = [...listings.values()].filter(listing => matches(listing, query))
+      const found = [...listings.values()].filter(({ listing }) => matches(listing, query))
+      const items: Listing[] = []
+      let pageBytes = 0
+      for (const { listing, bytes } of found.slice(offset, offset + limit)) {
+        pageBytes += bytes
+        if (pageBytes > PAGE_BYTES_MAX) break
+        items.push(listing)
+      }
+      // A client adds the limit to the offset, and must not pass over what this page had no room for.
+      const isCut = items.length < Math.min(limit, found.length - offset)
       return {
         x402Version: X402_VERSION,
-        items: found.slice(offset, offset + limit),
-        pagination: { limit, offset, total: found.length },
+        items,
+        pagination: { limit: isCut ? items.length : limit, offset, total: found.length },
       }
     },
   }

@@ -1,8 +1,10 @@
-/** The caller of one request: whether they have hung up, and whether the answer reached their socket. */
-import type { ServerResponse } from 'node:http'
-import { constants } from 'node:http2'
+/**
+ * The caller of one request to Node's server: whether they have hung up, and whether the answer reached their socket. Over HTTP/2
+ * requests and responses only resemble those of HTTP/1.
+ */
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
+import { constants, type ServerHttp2Stream } from 'node:http2'
 import type { Caller } from '../../ports/charge.js'
-import { http2StreamOf } from './http2-exchange.js'
 
 /**
  * Responses whose own answer could not be written. The replacement that was sent may have arrived, but it is not that
@@ -37,4 +39,17 @@ function isWritten(res: ServerResponse): boolean {
   if (exchange) return exchange.writableFinished && exchange.rstCode === constants.NGHTTP2_NO_ERROR
   // Sockets that are not Node's may know no `errored`: then nothing says that the answer is lost.
   return res.writableFinished && !res.req.socket.errored
+}
+
+/** The stream of one exchange; `undefined` over HTTP/1. The socket is the whole connection's, which carries many of them. */
+export function http2StreamOf(message: IncomingMessage | ServerResponse): ServerHttp2Stream | undefined {
+  return (message as { readonly stream?: ServerHttp2Stream }).stream
+}
+
+/** The headers as HTTP/1 would have them. HTTP/2 names the host `:authority`, and has the method and the path among them. */
+export function plainHeaders({ httpVersionMajor, headers }: IncomingMessage): IncomingHttpHeaders {
+  if (httpVersionMajor < 2) return headers
+  const { ':authority': host = headers.host } = headers as { readonly ':authority'?: string }
+  const plain = Object.entries(headers).filter(([name]) => !name.startsWith(':'))
+  return { ...Object.fromEntries(plain), ...(host !== undefined && { host }) }
 }

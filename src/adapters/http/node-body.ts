@@ -2,8 +2,8 @@
 import type { IncomingMessage } from 'node:http'
 import { systemClock } from '../../ports/clock.js'
 import { type BodyShare, overloaded } from './body-memory-limit.js'
+import { http2StreamOf } from './caller-connection.js'
 import { HttpError, tooLarge } from './error-to-reply.js'
-import { http2StreamOf } from './http2-exchange.js'
 
 /** How long the server reads and discards a body that is too large, so that its sender can read the refusal. */
 const LINGER_MS = 5_000

@@ -1,17 +1,13 @@
 /** The routes of one paid endpoint: each reads the request, walks the charge machine, and returns the reply. */
+import type { Lifecycle } from '../../domain/deprecation.js'
 import type { EndpointDef, Method } from '../../domain/endpoint.js'
 import type { Charge, ChargeOutcome } from '../../ports/charge.js'
 import type { Logger } from '../../ports/logger.js'
-import { chargeReplyHeaders } from './charge-reply-headers.js'
-import { deprecationHeaders } from './deprecation-headers.js'
 import { methodNotAllowed } from './error-to-reply.js'
-import { replyToOutcome, unwrittenReply } from './outcome-to-reply.js'
-import { htmlReply } from './pages/document.js'
-import { quotePage } from './pages/quote-page.js'
-import { prefersHtml } from './prefers-html.js'
-import { readBody } from './read-body.js'
+import { chargeReplyHeaders, replyToOutcome, unwrittenReply } from './outcome-to-reply.js'
+import { htmlReply, prefersHtml, quotePage } from './pages.js'
 import { presentsPayment } from './read-payment-header.js'
-import { type RequestOptions, readRequest } from './read-request.js'
+import { type RequestOptions, readBody, readRequest } from './read-request.js'
 import type { Reply } from './reply.js'
 import type { HostRequest, Route } from './route-types.js'
 
@@ -86,4 +82,16 @@ function forReader(def: EndpointDef, request: HostRequest, outcome: ChargeOutcom
   const mark = target.indexOf('?')
   const page = quotePage(def, outcome.challenge.required, mark === -1 ? '' : target.slice(mark))
   return htmlReply(reply.status, page, chargeReplyHeaders(outcome))
+}
+
+/**
+ * Names and values in turn: `Deprecation` is a moment in Unix seconds, `Sunset` an HTTP date.
+ *
+ * @see RFC 9745 for `Deprecation`, RFC 8594 for `Sunset`
+ */
+function deprecationHeaders({ deprecated, sunset }: Lifecycle): readonly string[] {
+  return [
+    ...(deprecated === undefined ? [] : ['Deprecation', `@${Math.floor(Date.parse(deprecated) / 1_000)}`]),
+    ...(sunset === undefined ? [] : ['Sunset', new Date(sunset).toUTCString()]),
+  ]
 }

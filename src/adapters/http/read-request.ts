@@ -8,7 +8,7 @@ import type { BodyBudget, BodyShare } from './body-memory-limit.js'
 import { HttpError } from './error-to-reply.js'
 import { clientAddressOf, rootOf } from './forwarded-address.js'
 import { readPayment } from './read-payment-header.js'
-import type { HostRequest } from './route-types.js'
+import type { BodyReading, HostRequest } from './route-types.js'
 
 export interface RequestOptions {
   readonly basePath: string
@@ -44,6 +44,29 @@ export function readRequest(
     streams: request.canStream,
     onPaid: () => share.close(),
   }
+}
+
+const NONE = { kind: 'none' } as const
+
+/**
+ * Reads the body of a call, whatever its host: once, in its own encoding, up to a limit in bytes.
+ *
+ * @throws HttpError for a body that cannot be read, or is too large.
+ */
+export function readBody(
+  request: HostRequest,
+  how: BodyReading,
+  share: BodyShare,
+): Parsed<unknown> | Promise<Parsed<unknown>> {
+  if (request.method !== 'POST' || !request.carriesBody) {
+    request.skipBody()
+    return NONE
+  }
+  const encoding = request.headers['content-encoding']
+  if (encoding !== undefined && encoding !== 'identity') {
+    throw new HttpError(415, 'unsupported_encoding', 'Send the body without a Content-Encoding.')
+  }
+  return request.readBody(how, share)
 }
 
 function queryOf(url: string) {

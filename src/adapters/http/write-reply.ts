@@ -6,9 +6,8 @@ import type { ServerResponse } from 'node:http'
 import { addAbortSignal, pipeline, Readable } from 'node:stream'
 import type { Context } from 'koa'
 import type { Logger } from '../../ports/logger.js'
-import { reportUndelivered } from './caller-connection.js'
+import { http2StreamOf, reportUndelivered } from './caller-connection.js'
 import { replyToError } from './error-to-reply.js'
-import { http2StreamOf } from './http2-exchange.js'
 import { isBodiless, isStream, type Reply, type StreamedBody } from './reply.js'
 
 type Respond = (ctx: Context, reply: Reply) => void

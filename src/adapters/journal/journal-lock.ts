@@ -1,29 +1,28 @@
 /**
- * One process writes to one journal. `runs.jsonl.lock` names the process, which touches the file every second.
+ * One process writes to one journal: it makes `runs.jsonl.lock`, which can be made once, and touches it every second.
  *
- * Another process takes the lock over when its holder has ended. On Linux, in the same process namespace, it looks the holder
- * up by its id and its start time, because ids are used again. Elsewhere, such as in another container or on another host, a
- * lock that was not touched for five seconds counts as left behind. Its holder may only have been suspended, so a writer
- * checks before each write that the lock is still its own.
+ * A process that was killed leaves its lock behind, and the next one takes it over: at once if it can look the holder up, by its
+ * id and its start time (Linux, the same container), and otherwise five seconds after the last touch. That holder may only have
+ * been suspended, so a writer checks before each write that the lock is still its own. On NFS that check may read a cached answer,
+ * so the lock holds between the processes of one host alone.
  */
 import {
   closeSync,
   fstatSync,
   futimes,
-  linkSync,
   openSync,
   readFileSync,
   readlinkSync,
-  renameSync,
+  rmSync,
   type Stats,
   statSync,
-  unlinkSync,
   writeSync,
 } from 'node:fs'
 import { hostname } from 'node:os'
 import { SvcError } from '../../domain/errors.js'
 import { type Clock, systemClock } from '../../ports/clock.js'
 import { every } from '../../ports/timeouts-and-aborts.js'
+import { OWNER_ONLY } from './journal-rotation.js'
 
 export interface JournalLock {
   /**
@@ -39,15 +38,14 @@ export interface JournalLock {
 interface Holder {
   readonly pid: number
   readonly host: string
-  /** The namespace of process ids; undefined where the system has none. */
-  readonly namespace?: string
-  /** The start time of the process, in clock ticks of the system. */
+  /** The boot of the machine and the namespace of process ids; undefined where the system has none. */
+  readonly place?: string
+  /** The start time of the process, in clock ticks of the system: ids are used again. */
   readonly began?: string
 }
 
 const TOUCH_MS = 1_000
 const LEFT_BEHIND_MS = 5_000
-const MODE = 0o600
 
 /** @throws SvcError `journal_locked`, and errors of the file system. */
 export function lockJournal(path: string, clock: Clock): JournalLock {
@@ -58,10 +56,13 @@ export function lockJournal(path: string, clock: Clock): JournalLock {
     // By descriptor: this process must not touch a lock that another process has put in its place.
     futimes(fd, now, now, () => {})
   })
+  const isOwn = () => {
+    const [there, own] = [statOf(lockPath), fstatSync(fd)]
+    return there?.ino === own.ino && there.dev === own.dev
+  }
   return {
     keep() {
-      const there = statOf(lockPath)
-      if (there && isSame(there, fstatSync(fd))) return 'held'
+      if (isOwn()) return 'held'
       const taken = take(lockPath)
       closeSync(fd)
       fd = taken
@@ -69,8 +70,7 @@ export function lockJournal(path: string, clock: Clock): JournalLock {
     },
     release() {
       stopTouching()
-      const there = statOf(lockPath)
-      if (there && isSame(there, fstatSync(fd))) unlinkSync(lockPath)
+      if (isOwn()) rmSync(lockPath)
       closeSync(fd)
     },
   }
@@ -78,63 +78,52 @@ export function lockJournal(path: string, clock: Clock): JournalLock {
 
 /** Whether a living process holds the lock of this journal. */
 export function isLocked(path: string): boolean {
-  const found = statOf(`${path}.lock`)
-  return found !== undefined && isAlive(holderIn(`${path}.lock`), found)
+  return holderOf(`${path}.lock`) !== undefined
 }
-
-const ATTEMPTS_MAX = 3
 
 function take(lockPath: string): number {
-  for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt++) {
-    const fd = create(lockPath)
-    if (fd !== undefined) return fd
-    const found = statOf(lockPath)
-    if (found === undefined) continue
-    const holder = holderIn(lockPath)
-    if (isAlive(holder, found)) throw locked(lockPath, holder)
-    removeLeftBehind(lockPath, found)
-  }
-  throw locked(lockPath, undefined)
-}
-
-function create(lockPath: string): number | undefined {
+  const holder = holderOf(lockPath)
+  if (holder !== undefined) throw locked(lockPath, holder)
+  // If two processes find one lock left behind, the later may remove the first one's new lock: the first sees it before it writes.
+  rmSync(lockPath, { force: true })
   try {
-    const fd = openSync(lockPath, 'wx', MODE)
+    const fd = openSync(lockPath, 'wx', OWNER_ONLY)
     writeSync(fd, JSON.stringify(thisProcess()))
     return fd
   } catch (cause) {
-    if ((cause as NodeJS.ErrnoException).code === 'EEXIST') return undefined
-    throw cause
+    if ((cause as NodeJS.ErrnoException).code !== 'EEXIST') throw cause
+    throw locked(lockPath, holderOf(lockPath))
   }
 }
 
-/** Two processes may find the same lock left behind; the rename succeeds for one of them. */
-function removeLeftBehind(lockPath: string, found: Stats): void {
-  const aside = `${lockPath}.${process.pid}`
+/** Who holds the lock, in words; `undefined` where nobody does, or the holder has ended. */
+function holderOf(lockPath: string): string | undefined {
+  const there = statOf(lockPath)
+  if (there === undefined) return undefined
+  const holder = readHolder(lockPath)
+  const isSeen = holder.began !== undefined && holder.place === thisProcess().place
+  const isAlive = isSeen
+    ? beganOf(holder.pid!) === holder.began
+    : Math.abs(systemClock.now() - there.mtimeMs) < LEFT_BEHIND_MS
+  return isAlive ? `process ${holder.pid} on ${holder.host}` : undefined
+}
+
+/** Nothing of it is known while its process is writing it. */
+function readHolder(lockPath: string): Partial<Holder> {
   try {
-    renameSync(lockPath, aside)
-    // The other process was faster: the renamed file is its new lock, and is put back.
-    if (!isSame(statSync(aside), found)) linkSync(aside, lockPath)
-    unlinkSync(aside)
-  } catch (cause) {
-    if (!['ENOENT', 'EEXIST'].includes((cause as NodeJS.ErrnoException).code ?? '')) throw cause
+    return JSON.parse(readFileSync(lockPath, 'utf8'))
+  } catch {
+    return {}
   }
-}
-
-function isAlive(holder: Holder | undefined, { mtimeMs }: Stats): boolean {
-  const us = thisProcess()
-  if (holder?.began !== undefined && holder.host === us.host && holder.namespace === us.namespace)
-    return beganOf(holder.pid) === holder.began
-  return Math.abs(systemClock.now() - mtimeMs) < LEFT_BEHIND_MS
 }
 
 function thisProcess(): Holder {
-  return { pid: process.pid, host: hostname(), namespace: namespaceOf(), began: beganOf(process.pid) }
+  return { pid: process.pid, host: hostname(), place: placeOf(), began: beganOf(process.pid) }
 }
 
-function namespaceOf(): string | undefined {
+function placeOf(): string | undefined {
   try {
-    return readlinkSync('/proc/self/ns/pid')
+    return readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim() + readlinkSync('/proc/self/ns/pid')
   } catch {
     return undefined
   }
@@ -150,27 +139,13 @@ function beganOf(pid: number): string | undefined {
   }
 }
 
-function holderIn(lockPath: string): Holder | undefined {
-  try {
-    const holder = JSON.parse(readFileSync(lockPath, 'utf8'))
-    return Number.isSafeInteger(holder?.pid) && holder.pid > 0 ? holder : undefined
-  } catch {
-    return undefined
-  }
-}
-
 function statOf(path: string): Stats | undefined {
   return statSync(path, { throwIfNoEntry: false })
 }
 
-function isSame(a: Stats, b: Stats): boolean {
-  return a.dev === b.dev && a.ino === b.ino
-}
-
-function locked(lockPath: string, holder: Holder | undefined): SvcError {
-  const who = holder ? `process ${holder.pid} on ${holder.host}` : 'another process'
+function locked(lockPath: string, holder = 'another process'): SvcError {
   return new SvcError(
-    `The journal is written by ${who}, as ${lockPath} says. Give each process a journal of its own; the lock of a process that has ended is taken over at the latest ${LEFT_BEHIND_MS / 1_000} seconds later`,
+    `The journal is written by ${holder}, as ${lockPath} says. Give each process a journal of its own; the lock of a process that has ended is taken over at the latest ${LEFT_BEHIND_MS / 1_000} seconds later`,
     'journal_locked',
   )
 }

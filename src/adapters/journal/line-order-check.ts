@@ -61,7 +61,7 @@ export function lineOrder(): LineOrder {
           ? undefined
           : { flaw: 'edited_line', says: 'the head of the file was changed', atMs }
       }
-      // No header states a number: the journal comes from an audit page or an older version, without line numbers.
+      // No header states a number: the journal comes from an audit page, without line numbers.
       if (expected === undefined) return undefined
       const run = line.kind === 'run' ? line.run : undefined
       atMs = run?.startedMs ?? atMs

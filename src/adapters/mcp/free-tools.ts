@@ -20,6 +20,8 @@ export const SEARCH_AGENTS = 'search_agents'
 const LIMIT_DEFAULT = 25
 const LIMIT_MAX = 100
 const QUERY_LENGTH_MAX = 256
+/** Of the agents of one answer, which shows them twice. */
+const FOUND_LENGTH_MAX = 20_000
 
 export const FREE_TOOLS: readonly Tool[] = [
   {
@@ -68,18 +70,25 @@ export async function searchAgents(
   }
   try {
     const all = await registry.list()
-    const found = matching(all, query, limit)
     const scores = withReputation ? await registry.scores() : undefined
+    const agents: object[] = []
+    let length = 0
+    for (const agent of matching(all, query, limit)) {
+      const shown = {
+        ...agentShown(agent),
+        ...(scores && { score: scoreShown(scores.get(agent.agentId)) }),
+      }
+      length += JSON.stringify(shown).length
+      if (length > FOUND_LENGTH_MAX) break
+      agents.push(shown)
+    }
     return objectResult({
       network,
       identityApp: registry.apps.identityApp,
       total: all.length,
       query: query.trim() || null,
-      count: found.length,
-      agents: found.map(agent => ({
-        ...agentShown(agent),
-        ...(scores && { score: scoreShown(scores.get(agent.agentId)) }),
-      })),
+      count: agents.length,
+      agents,
     })
   } catch (cause) {
     logger.warn({ err: cause }, 'the registry cannot be read')

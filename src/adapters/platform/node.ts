@@ -3,6 +3,7 @@
  * Deno and Workers, `browser.ts` for browsers. All have the same names, and none loads another's packages. Other files
  * import `#platform`, never one of the three.
  */
+
+export { publicFetch } from '../outbound/public-fetch.js'
 export { undiciExchange as exchangeTo } from '../outbound/undici-exchange.js'
-export { publicFetch } from '../safe-fetch/public-fetch.js'
 export * from './node-modules.js'

@@ -29,7 +29,7 @@ export function redisSpendLedger(
   replicated: Pick<Connection, 'script'> = connection,
 ): SpendLedger {
   const place = `${prefix}{spend:${encodeURIComponent(budget)}}`
-  // The public networks' are always there, as older versions have them; any other's from its first payment or question.
+  // The public networks' are always there; any other's from its first payment or question.
   const keys = ['entries', 'amounts', 'payments', 'due:mainnet', 'due:testnet'].map(
     name => `${place}:${name}`,
   )

@@ -64,12 +64,8 @@ export function redisSubscriptions(
   } satisfies SubscriptionStore
 }
 
-/**
- * A text of at most 44 bytes has one place in Redis's memory, and a longer one has two: a fifth of what a window takes.
- * Earlier versions of this package stored JSON, and windows live for months.
- */
+/** A text of at most 44 bytes has one place in Redis's memory, and a longer one has two: a fifth of what a window takes. */
 function readUncounted(stored: string): SubscriptionRecord {
-  if (stored.startsWith('{')) return JSON.parse(stored) as SubscriptionRecord
   const space = stored.indexOf(' ')
   return { endpoint: stored.slice(space + 1), expiresAtMs: Number(stored.slice(0, space)) }
 }

@@ -106,7 +106,7 @@ export interface ReplayedAnswer {
   readonly payer: string | undefined
   readonly amount: string
   readonly asset: string
-  /** The network's id as the payer spelt it; absent where no payment was asked for, and in what older versions kept. */
+  /** The network's id as the payer spelt it; absent where no payment was asked for. */
   readonly network?: string | undefined
   readonly window: Pick<SoldWindow, 'key' | 'expiresAtMs' | 'callsLeft'> | undefined
   /** What was left of the window that covered the call. */

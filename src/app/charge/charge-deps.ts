@@ -52,6 +52,8 @@ export interface EndpointEntry {
   readonly def: EndpointDef
   /** Part of the name of each record that it owns. */
   readonly owner: string
+  /** Its first name, which its windows bear. */
+  readonly soldAs: string
   readonly terms: Terms
   readonly check: InputCheck | undefined
   /** Warns of an answer that its schema does not describe; `undefined` in production. It never throws. */
@@ -93,6 +95,8 @@ export interface Rules {
   readonly retentionMs: number
   /** How long an answer without a key is kept for its payer; 0 for not at all. */
   readonly keepAnswersMs: number
+  /** Secrets of the seller under which kept answers are sealed besides: the first seals, all open. */
+  readonly sealSecrets: readonly string[]
   /** The agent's own address, with which proofs are compared; `undefined`: the address under which the caller asks. */
   readonly publicUrl?: string | undefined
   /** The largest answer that is kept. */

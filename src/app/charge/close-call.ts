@@ -197,9 +197,9 @@ async function close(deps: ChargeDeps, call: Call, how: CloseMove['how']): Promi
   const move = {
     ...hold,
     how,
-    retentionMs: isUndelivered(call, answerName) ? paymentLifeMs(call.read) : retentionMs(rules, call),
+    retentionMs: keptMs(deps, call, answerName),
     ...(answerName !== undefined && { answerName }),
-    ...(unrecorded && { answer: seal(unrecorded, call.owned!.secret, hold.claim!.name, deps.random) }),
+    ...(unrecorded && { answer: seal(unrecorded, call.owned!.seals[0]!, hold.claim!.name, deps.random) }),
   }
   try {
     return await deps.store.close(move)
@@ -213,9 +213,14 @@ async function close(deps: ChargeDeps, call: Call, how: CloseMove['how']): Promi
   }
 }
 
-/** Nobody has had the answer: it is kept for as long as the payment's record. */
-function isUndelivered({ key, read, request }: Call, answerName: string | undefined): boolean {
-  return read !== undefined && (answerName !== undefined || (key === undefined && request.caller.gone()))
+/** What nobody has had is kept for as long as the payment's record. */
+function keptMs(deps: ChargeDeps, call: Call, answerName: string | undefined): number {
+  const { read, request, window } = call
+  const key = answerName === undefined ? call.key : undefined
+  const ms = retentionMs(deps, { key, window })
+  const isUndelivered =
+    read !== undefined && (answerName !== undefined || (key === undefined && request.caller.gone()))
+  return isUndelivered ? Math.max(ms, paymentLifeMs(read)) : ms
 }
 
 async function dropWindow(deps: ChargeDeps, id: string): Promise<void> {

@@ -1,8 +1,8 @@
 /**
  * Renews the leases of running calls in the store: one timer and one request for all of them.
  *
- * A lease cannot be sized to the work. An earlier version gave 15 s for settling, which may take 45 s: a retry took
- * over a running call and was charged again.
+ * A lease cannot be sized to the work: settling may take 45 s. If its lease ended before, a retry would take over a running call
+ * and be charged again.
  */
 import type { ChargeStore, Hold } from '../../ports/charge-store.js'
 import type { Cancel, Clock } from '../../ports/clock.js'

@@ -53,8 +53,8 @@ export const RANDOM_KEY_LENGTH_MIN = 32
 /** What a call may hold, and what speaks for its caller. */
 export interface Owned {
   readonly hold: Hold
-  /** Seals the kept answer. */
-  readonly secret: string
+  /** Secrets for the kept answer: the first seals it, each may open it. */
+  readonly seals: readonly string[]
   /** Neither a proof nor a secret speaks for the caller. */
   readonly isBearer: boolean
   /** Stands for the caller's address; `undefined` where the address may open nothing. */
@@ -79,12 +79,17 @@ export function ownedBy(deps: ChargeDeps, call: Call): Owned | undefined {
       ...(read && { payment: read.txId }),
       claim: { name, bodyHash: requestHash(call), ...(name === own && { isOfPayment: true }) },
     },
-    secret: key ?? read!.wrapperDigest,
+    seals: sealsOf(deps, key ?? read!.wrapperDigest),
     isBearer: !(call.isProven || isRandom || scope?.isSecret),
     // The key of a window is worth more than one answer: an address opens none.
     caller: endpoint.periodMs === undefined ? callerMark(endpoint.owner, request.clientAddress) : undefined,
     answerName: name === own ? undefined : own,
   }
+}
+
+/** What the payer brings, under the seller's secrets and alone: an answer that was sealed before the seller had one is opened too. */
+export function sealsOf({ rules }: ChargeDeps, brought: string): readonly string[] {
+  return [...rules.sealSecrets.map(secret => JSON.stringify([secret, brought])), brought]
 }
 
 interface Scope {

@@ -3,7 +3,6 @@
  * base URL.
  */
 import type { EndpointDef } from '../../domain/endpoint.js'
-import { usdToBaseUnits } from '../../domain/money.js'
 import { type NetworkFacts, type NetworkIds, networkIdsOf } from '../../domain/network.js'
 import { type QuoteExtra, windowFields } from '../../domain/quote-extra.js'
 import { quotedTags, type ServiceMetadata } from '../../domain/service-metadata.js'
@@ -31,8 +30,6 @@ export interface TermsOptions {
 }
 
 export interface Terms {
-  /** Base units of a fixed price or of a window; `undefined` for a price function. */
-  readonly fixedAmount: bigint | undefined
   /** In the spelling of the network's id that is offered first. */
   requirements(amount: bigint, supported: Supported | undefined): PaymentRequirements
   /** Offers these requirements in each spelling; `error` says why the call is not answered. */
@@ -62,8 +59,6 @@ export function termsOf(
   options: TermsOptions,
   extensions: Readonly<Record<string, unknown>> = {},
 ): Terms {
-  const priced = def.subscription?.price ?? def.price
-  const fixedAmount = typeof priced === 'string' ? usdToBaseUnits(priced) : undefined
   const description = shortened(def.description)
   const encoded = new Map<string, { requirements: PaymentRequirements; challenge: Challenge }>()
   let fixed: { supported: Supported | undefined; requirements: PaymentRequirements } | undefined
@@ -103,9 +98,8 @@ export function termsOf(
   }
 
   return {
-    fixedAmount,
     requirements(amount, supported) {
-      if (amount !== fixedAmount) return build(amount, supported)
+      if (amount !== def.amount) return build(amount, supported)
       // The facilitator returns the same object until its answer changes, so identity shows whether the cache is
       // valid.
       if (fixed === undefined || fixed.supported !== supported) {

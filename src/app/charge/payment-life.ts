@@ -1,7 +1,7 @@
 /** How long a payment may matter: for garbage collection, never for a decision about money. */
 import type { ReadPayment } from '../../ports/payment-reader.js'
-import type { Call } from './call-record.js'
-import type { Rules } from './charge-deps.js'
+import type { Call, ReplayedAnswer } from './call-record.js'
+import type { ChargeDeps } from './charge-deps.js'
 
 /** Generous limits for garbage collection: slow rounds, and an hour for clocks and operators. */
 const ROUND_SLOW_MS = 4_000
@@ -23,10 +23,16 @@ export function paymentLifeMs(read: ReadPayment | undefined): number {
 /** The time for which an answer in doubt is kept where answers without a key are not. */
 const IN_DOUBT_KEPT_MS = 120_000
 
-/** How long the answer of a call is kept, once its outcome is known: for its key, else for its payer. */
+/**
+ * How long the answer of a call is kept, once its outcome is known: for its key, else for its payer. An answer that sold a window has the
+ * window's key in it: under the seller's own seal it is kept until the window ends.
+ */
 export function retentionMs(
-  rules: Pick<Rules, 'retentionMs' | 'keepAnswersMs'>,
-  { key }: Pick<Call, 'key'>,
+  { rules, clock }: Pick<ChargeDeps, 'rules' | 'clock'>,
+  { key, window: sold }: Pick<Call, 'key' | 'window'>,
+  window: ReplayedAnswer['window'] = sold,
 ): number {
-  return key === undefined ? rules.keepAnswersMs || IN_DOUBT_KEPT_MS : rules.retentionMs
+  const keptMs = key === undefined ? rules.keepAnswersMs || IN_DOUBT_KEPT_MS : rules.retentionMs
+  const isSealed = rules.sealSecrets.length > 0 && window !== undefined
+  return isSealed ? Math.max(keptMs, window.expiresAtMs - clock.now()) : keptMs
 }

@@ -11,9 +11,10 @@ import type { EndpointEntry } from './charge-deps.js'
  */
 export async function quotedPrice({ input, request, endpoint }: Call): Promise<bigint> {
   const { headers, query, payment, body } = request
-  const priceOf = endpoint.def.price as (ctx: object) => string | Promise<string>
+  const priceOf = async (asked: object) =>
+    usdToBaseUnits(await (endpoint.def.price as (ctx: object) => string | Promise<string>)(asked))
   try {
-    return usdToBaseUnits(await priceOf({ body: input, headers, query }))
+    return await priceOf({ body: input, headers, query })
   } catch (cause) {
     const isProbe = payment.kind === 'none' && body.kind === 'none'
     const example = isProbe ? await exampleOf(endpoint) : undefined
@@ -22,7 +23,7 @@ export async function quotedPrice({ input, request, endpoint }: Call): Promise<b
     const { inputSchema, method } = endpoint.def
     const sent = structuredClone(inputSchema === undefined ? example.value : example.sent)
     const asked = inputSchema === undefined ? sent : await outputFor(endpoint, sent)
-    return usdToBaseUnits(await priceOf({ body: asked, headers, query: method === 'GET' ? sent : query }))
+    return await priceOf({ body: asked, headers, query: method === 'GET' ? sent : query })
   }
 }
 

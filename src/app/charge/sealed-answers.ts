@@ -41,9 +41,23 @@ export function sealBytes(
   return Buffer.concat([iv, cipher.getAuthTag(), sealed])
 }
 
-/** @throws Error where `seal` did not make the bytes under this key and name. */
-export function unseal(sealed: Uint8Array, secret: string, claim: string): ReplayedAnswer {
-  const plain = unsealBytes(sealed, secret, claim)
+/** @returns `undefined` where `seal` did not make the bytes under this name and one of these secrets */
+export function unseal(
+  sealed: Uint8Array,
+  secrets: readonly string[],
+  claim: string,
+): ReplayedAnswer | undefined {
+  for (const secret of secrets) {
+    try {
+      return answerIn(unsealBytes(sealed, secret, claim))
+    } catch {
+      // Another secret may have sealed it.
+    }
+  }
+  return undefined
+}
+
+function answerIn(plain: Buffer): ReplayedAnswer {
   const headEnd = 4 + plain.readUInt32BE(0)
   const { status, headers, cookies, ...rest } = JSON.parse(plain.subarray(4, headEnd).toString('utf8'))
   const answer =

@@ -9,8 +9,8 @@ const USED_UP = 'Every call of this subscription window is used or running; a pa
  * process dies, the call belongs to the window again.
  */
 export async function takeWindowCall(deps: ChargeDeps, call: Call, id: string) {
-  const { name, timeout } = call.endpoint.def
-  const move = { endpoint: name, token: call.id, leaseMs: timeout + deps.rules.timeouts.leaseMs }
+  const { soldAs, def } = call.endpoint
+  const move = { endpoint: soldAs, token: call.id, leaseMs: def.timeout + deps.rules.timeouts.leaseMs }
   const taken = await attempt()
   if (taken.verdict === 'none') return 'uncovered'
   if (taken.verdict === 'usedUp') {

@@ -26,17 +26,6 @@ export interface CallOptions extends RequestOptions {
   readonly finishPaid?: boolean
   /** USD at most for this call, such as `$0.05`. The client's own `maxPrice` holds, too. @default none */
   readonly maxPrice?: string
-  /**
-   * `cached` pays at once, at the quote that an earlier call of this client paid at the same method and URL. It saves the
-   * trip that asks for a quote, and is meant for endpoints whose price does not depend on the body. Both calls need the option. The
-   * limits are checked again. A quote is kept for its `maxTimeoutSeconds`, at most 5 minutes. The quote of a window is not kept.
-   *
-   * Where the seller asks for other terms, the client pays those within the limits, with a payment of which the chain takes
-   * only one: this one or the first. Until the first can no longer land, both count against `maxPerDay`.
-   *
-   * @default 'fresh'
-   */
-  readonly quote?: 'fresh' | 'cached'
 }
 
 export interface HttpRequest {
@@ -52,10 +41,7 @@ export interface HttpRequest {
 
 /** @throws SvcError `invalid_url`, `invalid_request`, `invalid_options`, `invalid_price` */
 export function requestOf(url: string | URL, body: unknown, options: CallOptions): HttpRequest {
-  const { method = 'POST', signal, finishPaid, quote = 'fresh' } = options
-  if (quote !== 'fresh' && quote !== 'cached') {
-    throw new SdkError("SvcClient: quote is 'fresh' or 'cached'", 'invalid_options')
-  }
+  const { method = 'POST', signal, finishPaid } = options
   if (finishPaid !== undefined && typeof finishPaid !== 'boolean') {
     throw new SdkError('SvcClient: finishPaid is true or false', 'invalid_options')
   }

@@ -1,16 +1,12 @@
 /** One call, paid where it asks to be paid. `call` and `stream` differ only in what they do with the answer's body. */
 import { isForWindow } from '../../domain/usd-price-for-display.js'
 import type { PaymentRequired } from '../../domain/x402.js'
-import type { PaymentSigner } from '../../ports/payment-signer.js'
 import { unlessAborted } from '../../ports/timeouts-and-aborts.js'
 import { holdBought } from './bought-window.js'
 import type { CallOptions, HttpRequest } from './build-request.js'
 import { noSigner, quotesNoWindow, subscriptionRefused } from './client-errors.js'
 import type { Settings } from './client-options.js'
-import { isSmall, type KeptQuote } from './kept-quotes.js'
 import { type Purchase, purchase } from './purchase.js'
-import { purchaseAtKeptQuote } from './purchase-at-kept-quote.js'
-import type { PurchaseDeps } from './purchase-steps.js'
 import { challengeOf, isQuote, payableEntry, resourceIn, type Wanted } from './read-quote.js'
 import type { Outcome, Warning } from './result-types.js'
 import { ask, deliver, succeeded, type UnpaidReply } from './send-with-retries.js'
@@ -29,9 +25,6 @@ export async function callPaid(
   let key = keys.keyFor(request)
   for (;;) {
     if (!settings.signer && key === undefined) throw noSigner(request.url.origin)
-    const isCached = key === undefined && options.quote === 'cached'
-    const kept = isCached ? settings.quotes.of(request) : undefined
-    if (kept) return buyAtKeptQuote(request, kept, settings, keys)
     const { asked, verdict } = await askWith(key, request, options, settings, keys)
     if (!isQuote(asked.reply)) return { ...succeeded(asked), warnings: warningsOf(verdict) }
     const challenge = challengeOf(asked.reply)
@@ -51,8 +44,6 @@ export async function callPaid(
     const { method } = asked.request
     const buying = buy({ ...request, method }, challenge, settings, keys)
     const bought = await (isWindow ? keys.purchasing(request.url, resource, buying) : buying)
-    if (isCached && !isWindow && challenge && isSmall(asked.reply))
-      settings.quotes.keep(request, { method, challenge }, bought.accepted)
     if (key === undefined || verdict.isElsewhere) return bought
     const message = `${request.url.origin} no longer accepts the subscription key`
     const isRefused: Warning = { code: 'key_refused', message }
@@ -117,34 +108,15 @@ async function buy(
   challenge: PaymentRequired | undefined,
   settings: Settings,
   keys: SubscriptionKeys,
-  wanted?: Wanted,
+  wanted: Wanted = 'call',
 ): Promise<Purchase> {
   const { signer } = settings
   if (!signer) throw noSigner(request.url.origin, challenge)
-  return purchase(request, challenge, depsOf(settings, signer, keys, wanted))
-}
-
-function buyAtKeptQuote(
-  request: HttpRequest,
-  kept: KeptQuote,
-  settings: Settings,
-  keys: SubscriptionKeys,
-): Promise<Purchase> {
-  const deps = depsOf(settings, settings.signer!, keys)
-  return purchaseAtKeptQuote(request, kept, { ...deps, quotes: settings.quotes })
-}
-
-function depsOf(
-  settings: Settings,
-  signer: PaymentSigner,
-  keys: SubscriptionKeys,
-  wanted: Wanted = 'call',
-): PurchaseDeps {
-  return {
+  return purchase(request, challenge, {
     ...settings,
     signer,
     wanted,
     deliver: (sent, payment) => deliver(settings, sent, settings.timeoutMs, payment),
     hold: ({ url }, sent) => holdBought(url, sent, keys, wanted),
-  }
+  })
 }

@@ -25,8 +25,6 @@ export interface Charged {
   readonly charged: 'no' | 'maybe' | 'yes'
   /** The key of the call, where the seller says that it keeps keys: a call with it may get the answer that was lost. */
   readonly idempotencyKey?: string
-  /** The same call's first payment, at a kept quote. The chain takes at most one of the two. */
-  readonly earlierTxId?: string
   /** The window that was bought, without its key: `activeSubscriptions` has that. */
   readonly subscription?: Omit<ActiveSubscription, 'key'>
 }

@@ -41,12 +41,6 @@ export function aborted(origin: string, payment: Charged): SvcError {
   return new SdkError(`The call to ${origin} was aborted; ${fate(payment)}`, 'aborted', undefined, payment)
 }
 
-/** The first payment is with the seller; the second was not sent. */
-export function quoteChanged(origin: string, reason: string, payment: Charged): SvcError {
-  const message = `${origin} changed its terms since the last call, and the new terms were not paid (${reason}); ${fate(payment)}`
-  return new SdkError(message, 'quote_changed', 402, { reason, ...payment })
-}
-
 export function quotesNoWindow(origin: string, challenge: PaymentRequired): SvcError {
   const message = `The quote of ${origin} sells one call, not a subscription window; nothing was paid`
   return new SdkError(message, 'not_a_subscription', 402, challenge)
@@ -97,11 +91,10 @@ function saidBy(reply: HttpReply): string | undefined {
   return errorMessageOf(reply) ?? errorCodeOf(reply)
 }
 
-function fate({ charged, txId, lastValid, earlierTxId }: Charged): string {
-  const payment = earlierTxId === undefined ? `payment ${txId}` : `payment ${txId} or ${earlierTxId}`
-  if (charged === 'no') return `not charged, says the seller (${payment})`
+function fate({ charged, txId, lastValid }: Charged): string {
+  if (charged === 'no') return `not charged, says the seller (payment ${txId})`
   if (charged === 'yes') return `it was charged (payment ${txId})`
-  return `it may have been charged: look ${payment} up before paying again (it can land until round ${lastValid})`
+  return `it may have been charged: look payment ${txId} up before paying again (it can land until round ${lastValid})`
 }
 
 /** A success is charged, unless it repeats an answer that another payment paid for. */

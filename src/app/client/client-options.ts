@@ -16,7 +16,6 @@ import type { PaymentSigner, Signer } from '../../ports/payment-signer.js'
 import { type Random, systemRandom } from '../../ports/random.js'
 import type { SpendEnd, SpendLedger } from '../../ports/spend-ledger.js'
 import { type Balance, balanceOf } from './balance.js'
-import { type KeptQuotes, keptQuotes } from './kept-quotes.js'
 import { lateSettlements } from './late-settlements.js'
 import { type ReceiptBook, receiptBook } from './receipts.js'
 import { type Exchange, exchangeOver } from './send-request.js'
@@ -91,7 +90,6 @@ export interface Settings {
   readonly signer: PaymentSigner | undefined
   readonly limits: SpendingLimits
   readonly receipts: ReceiptBook
-  readonly quotes: KeptQuotes
   readonly exchange: Exchange
   /** As `exchange`, but the body of a success is handed over. */
   readonly openExchange: Exchange
@@ -148,7 +146,7 @@ export function settingsOver(surroundings: ClientSurroundings, options: ClientOp
   const caps = { maxPrice: capOf(options.maxPrice), maxPerDay: capOf(options.maxPerDay) }
   const receipts = receiptBook(receiptsMax, clock.now)
   const settled = (txId: string, end: SpendEnd) =>
-    end === 'spent' ? receipts.landed(txId) : receipts.update(txId, { charged: 'no' })
+    receipts.update(txId, { charged: end === 'spent' ? 'yes' : 'no' })
   const late = lateSettlements({ ledger, network, algod, indexer, clock, settled })
   return {
     network,
@@ -157,7 +155,6 @@ export function settingsOver(surroundings: ClientSurroundings, options: ClientOp
     random,
     limits: spendingLimits({ ledger, network: network.key, caps, late, random, clock }),
     receipts,
-    quotes: keptQuotes(clock.monotonic),
     exchange: exchangeOver(fetchImpl, clock),
     openExchange: exchangeOver(fetchImpl, clock, openReply),
     retry: retryOf(options.retry),

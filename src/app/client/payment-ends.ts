@@ -27,8 +27,8 @@ export function signedOf(receipts: Iterable<PaymentRecord>, txIds: readonly stri
 export function txIdsIn(end: unknown): string[] {
   const named = end instanceof SvcError ? end.detail : end
   if (!isRecord(named)) return []
-  const { txId, earlierTxId, sentTxId, payment } = named
-  return [earlierTxId, txId, sentTxId, isRecord(payment) ? payment.txId : undefined].filter(
+  const { txId, sentTxId, payment } = named
+  return [txId, sentTxId, isRecord(payment) ? payment.txId : undefined].filter(
     (id): id is string => typeof id === 'string',
   )
 }

@@ -1,7 +1,7 @@
 /**
  * Pays one quote, once. It signs the same entry that it checked, and sends the same payment at each attempt. No answer
- * makes it sign a second payment; only a payment at a kept quote may have one, see `purchase-at-kept-quote.ts`. What comes of it
- * is an answer with what it bought, or the error that says what became of the money.
+ * makes it sign a second payment. What comes of it is an answer with what it bought, or the error that says what became of
+ * the money.
  */
 import type { NetworkFacts } from '../../domain/network.js'
 import { usdNumber } from '../../domain/usd-price-for-display.js'
@@ -14,15 +14,13 @@ import type { PurchaseDeps, SentOnce } from './purchase-steps.js'
 import { keepsKeys, type SelectedRequirements } from './read-quote.js'
 import { isSuccess } from './read-response.js'
 import type { CallPayment, Warning } from './result-types.js'
-import { hasCallersKey, keyFor, readyPayment, sendPayment } from './send-payment.js'
+import { hasCallersKey, readyPayment, sendPayment } from './send-payment.js'
 import type { HttpReply } from './send-request.js'
 import type { ActiveSubscription } from './sold-key.js'
 
 export interface Purchase {
   readonly reply: HttpReply
   readonly attempts: number
-  /** What was signed. */
-  readonly accepted: PaymentRequirements
   readonly payment?: CallPayment
   readonly replayed: boolean
   readonly sentTxId?: string
@@ -37,11 +35,11 @@ export async function purchase(
   deps: PurchaseDeps,
 ): Promise<Purchase> {
   const ready = await readyPayment(request, challenge, deps)
-  return outcomeOf(request, await sendPayment(request, keyFor(request, deps), ready, deps), deps)
+  return outcomeOf(request, await sendPayment(request, ready, deps), deps)
 }
 
 /** @throws SvcError `network_error`, `call_failed` */
-export function outcomeOf(
+function outcomeOf(
   request: HttpRequest,
   sentOnce: SentOnce,
   deps: Pick<PurchaseDeps, 'signer' | 'network' | 'hold'>,
@@ -64,7 +62,6 @@ export function outcomeOf(
   return {
     reply,
     attempts,
-    accepted,
     payment,
     replayed: replayed || sentOnce.isProven,
     ...sent,

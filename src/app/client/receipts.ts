@@ -18,8 +18,7 @@ export interface PaymentRecord {
   /**
    * `maybe` until there is an answer, and where the answer does not show it. `no` is the seller's claim, and stays counted
    * against `maxPerDay`. Where a call needs that room, the chain is asked, and its answer replaces `maybe` or `no`. `yes`: the
-   * answer was delivered, the seller took the payment, or the chain has it. If the chain has the first of a call's two payments
-   * (at a kept quote), the second is `no`.
+   * answer was delivered, the seller took the payment, or the chain has it.
    */
   readonly charged: Charged['charged']
   /** The payment's transaction id. */
@@ -56,10 +55,6 @@ export interface Receipts extends Iterable<PaymentRecord> {
 export interface ReceiptBook extends Receipts {
   sent(payment: Sent): void
   update(txId: string, known: Pick<PaymentRecord, 'charged'> & { readonly status?: number }): void
-  /** Two payments of one call: the chain takes at most one of them. */
-  rivals(one: string, other: string): void
-  /** The chain has this payment, so that it never takes its rival. */
-  landed(txId: string): void
 }
 
 export interface Sent {
@@ -86,12 +81,7 @@ const COLUMNS = [
 
 export function receiptBook(max: number, now: () => number): ReceiptBook {
   const records = new Map<string, PaymentRecord>()
-  const rivals = new Map<string, string>()
   let dropped = 0
-  const update: ReceiptBook['update'] = (txId, known) => {
-    const record = records.get(txId)
-    if (record) records.set(txId, { ...record, ...known })
-  }
   return {
     sent({ txId, method, url, accepted, lastValid }) {
       const { amount, asset, payTo, network } = accepted
@@ -102,16 +92,11 @@ export function receiptBook(max: number, now: () => number): ReceiptBook {
       if (records.size <= max) return
       const [oldest] = records.keys()
       records.delete(oldest!)
-      rivals.delete(oldest!)
       dropped++
     },
-    update,
-    rivals(one, other) {
-      if (records.has(one)) rivals.set(one, other).set(other, one)
-    },
-    landed(txId) {
-      update(txId, { charged: 'yes' })
-      update(rivals.get(txId) ?? '', { charged: 'no' })
+    update(txId, known) {
+      const record = records.get(txId)
+      if (record) records.set(txId, { ...record, ...known })
     },
     get length() {
       return records.size

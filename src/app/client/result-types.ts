@@ -72,7 +72,6 @@ export interface Warning {
  * - `resource_elsewhere`: the quote says it is for another origin than the one that was asked
  * - `key_refused`: the held subscription key was refused, and its window has ended or has no known end, so that this call was paid
  * - `idempotency_not_offered`: the caller gave an idempotency key, and the quote does not say that the seller keeps keys
- * - `quote_changed`: the kept quote did not hold, so that the call was paid at a new one; see `quote` of {@link CallOptions}
  * - `fewer_calls_than_sold`: the seller says that a subscription window has fewer calls left than were quoted and not used
  * - `receipt_missing`: a paid answer came without a receipt that can be read
  * - `receipt_mismatch`: the receipt speaks of another payment than the one that was signed
@@ -82,7 +81,6 @@ export type WarningCode =
   | 'resource_elsewhere'
   | 'key_refused'
   | 'idempotency_not_offered'
-  | 'quote_changed'
   | 'fewer_calls_than_sold'
   | 'receipt_missing'
   | 'receipt_mismatch'

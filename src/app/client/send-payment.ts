@@ -3,7 +3,7 @@ import { SdkError } from '../../domain/errors.js'
 import { IDEMPOTENCY_KEY_HEADER } from '../../domain/idempotency-key.js'
 import { withIdentifier } from '../../domain/payment-identifier.js'
 import { encodeHeader, PAYMENT_SIGNATURE_HEADER, type PaymentRequired } from '../../domain/x402.js'
-import type { Lease, SignedPayment } from '../../ports/payment-signer.js'
+import type { SignedPayment } from '../../ports/payment-signer.js'
 import { randomId } from '../../ports/random-id.js'
 import { unlessAborted } from '../../ports/timeouts-and-aborts.js'
 import type { HttpRequest } from './build-request.js'
@@ -17,23 +17,18 @@ import type { Delivery } from './send-with-retries.js'
 import type { Reservation } from './spending-limits.js'
 import { momentOf } from './subscription-keys.js'
 
-export function keyFor({ headers }: HttpRequest, { random }: Pick<PurchaseDeps, 'random'>): string {
-  return headers[IDEMPOTENCY_KEY_HEADER] ?? randomId(random)
-}
-
 /** Whatever it throws, nothing was sent. */
 export async function readyPayment(
   request: HttpRequest,
   challenge: PaymentRequired | undefined,
   deps: PurchaseDeps,
-  lease?: Lease,
 ): Promise<ReadyPayment> {
   const selected = selectRequirements(request.url, challenge, deps)
   const unfit = unfitRequest(request, selected.challenge)
   if (unfit) throw unfit
   const reservation = await deps.limits.reserve(selected.accepted, request)
   const begun = momentOf(deps.clock)
-  const signed = await signOrRelease(request, selected, deps, reservation, lease)
+  const signed = await signOrRelease(request, selected, deps, reservation)
   await reservation.attach(signed)
   // A ledger may be slow. The reservation has a payment now, and counts until the chain proves that it cannot land.
   if (request.signal?.aborted) throw new SdkError(abortedUnpaid(request), 'aborted')
@@ -43,11 +38,11 @@ export async function readyPayment(
 /** @throws SvcError `aborted` */
 export async function sendPayment(
   request: HttpRequest,
-  key: string,
   ready: ReadyPayment,
   deps: PurchaseDeps,
 ): Promise<SentOnce> {
   const { signed, landsUntilMs } = ready
+  const key = request.headers[IDEMPOTENCY_KEY_HEADER] ?? randomId(deps.random)
   const { txId } = signed
   const lastValid = Number(signed.lastValid)
   const sent = {
@@ -90,11 +85,10 @@ async function signOrRelease(
   { challenge, accepted }: SelectedRequirements,
   { signer }: Pick<PurchaseDeps, 'signer'>,
   reservation: Reservation,
-  lease: Lease | undefined,
 ): Promise<SignedPayment> {
   try {
     // A node may be slow, and a wallet may ask a person.
-    const signing = signer.sign(challenge, accepted, lease)
+    const signing = signer.sign(challenge, accepted)
     return await unlessAborted(signing, request.signal, abortedUnpaid(request))
   } catch (error) {
     await reservation.release()

@@ -51,6 +51,7 @@ export function createFacilitator(options: FacilitatorOptions): ProtocolFacilita
   const settler = paymentSettler({ node, budget, clock, logger })
   const suggested = cachedParams(node, PARAMS_MAX_AGE_MS, () => clock.monotonic())
   const askedSimulation = sharedQuestions<string | undefined>()
+  const askedCondition = sharedQuestions<CheckedCondition>()
   const failures = memoryRateLimit({ clock })
   const running = new Set<Promise<unknown>>()
   let nodeIs: FacilitatorCondition['node'] = 'unasked'
@@ -130,7 +131,7 @@ export function createFacilitator(options: FacilitatorOptions): ProtocolFacilita
     feePerDayMax: Number(feePerDayMax),
   })
 
-  async function check(): Promise<CheckedCondition> {
+  async function checkNow(): Promise<CheckedCondition> {
     try {
       await params()
       const { microAlgos, minBalanceMicroAlgos } = await node.account(key.address)
@@ -167,7 +168,7 @@ export function createFacilitator(options: FacilitatorOptions): ProtocolFacilita
     settle: (payload, requirements, asker) => tracked(() => settle(payload, requirements, asker)),
     pays: receiver => payTo === 'anyone' || payTo.has(receiver),
     condition,
-    check,
+    check: () => askedCondition('', checkNow),
     close() {
       closing ??= Promise.allSettled(running).then(() => node.close())
       return closing

@@ -3,7 +3,7 @@
  * each base URL.
  */
 import { LRUCache } from 'lru-cache'
-import { landingPage } from '../../adapters/http/pages/landing-page.js'
+import { landingPage } from '../../adapters/http/pages.js'
 import type { AgentDef } from '../../domain/agent.js'
 import { type Manifest, manifest, manifestX402 } from '../../domain/manifest.js'
 import { networkFacts } from '../../domain/network-definition.js'
@@ -31,8 +31,9 @@ export interface Documents {
   landingPage(origin: string, prefix: string): string
 }
 
-/** More origins than a real deployment has. Forged Host headers cannot grow a cache beyond it. */
+/** More origins than a real deployment has. Forged Host headers cannot grow a cache beyond it, nor beyond a length. */
 const ORIGINS_MAX = 64
+const TEXT_LENGTH_MAX = 8_388_608
 
 export function documentsOf({
   agent,
@@ -78,7 +79,11 @@ export function documentsOf({
 }
 
 function perOrigin(write: (origin: string) => string): (origin: string) => string {
-  const written = new LRUCache<string, string>({ max: ORIGINS_MAX })
+  const written = new LRUCache<string, string>({
+    max: ORIGINS_MAX,
+    maxSize: TEXT_LENGTH_MAX,
+    sizeCalculation: text => text.length,
+  })
   return origin => {
     const known = written.get(origin)
     if (known !== undefined) return known

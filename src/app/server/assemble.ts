@@ -4,13 +4,14 @@ import { algorandChain } from '../../adapters/algorand/chain-reader.js'
 import { algodClient, indexerClient } from '../../adapters/algorand/node-clients.js'
 import { facilitatorList } from '../../adapters/facilitator/failover.js'
 import { BodyBudget } from '../../adapters/http/body-memory-limit.js'
-import { freeRoutes } from '../../adapters/http/free-routes/index.js'
+import { freeRoutes } from '../../adapters/http/free-routes.js'
 import { pathsOf, routeTable } from '../../adapters/http/route-table.js'
 import { memoryChargeStore } from '../../adapters/memory/charge-store.js'
 import { memoryCredit } from '../../adapters/memory/handler-credit.js'
 import { memoryRateLimit } from '../../adapters/memory/rate-limit.js'
 import { memorySubscriptions } from '../../adapters/memory/subscriptions.js'
 import { memoryTasks } from '../../adapters/memory/task-store.js'
+import { firstName } from '../../domain/former-names.js'
 import type { ChargeDeps } from '../charge/charge-deps.js'
 import { leasesIn } from '../charge/leases.js'
 import { ownerOf } from '../charge/owners.js'
@@ -47,7 +48,7 @@ export function assemble(settings: Settings, drain: Drain, around: PlatformServi
   const onDecided = (txId: string, landed: boolean) =>
     tellObservers(callObservers, logger, observer => observer.decided?.(txId, landed))
   const bodies = new BodyBudget(settings.unpaidBodyBytesMax)
-  const owner = ownerOf(network, agent.payTo, agent.handle)
+  const owner = ownerOf(network, agent.payTo, firstName(agent.handle, agent.formerly))
   const endpoints = endpointEntries(settings, owner)
   const facilitators = facilitatorsOf(settings, around)
   const remotes = nodesOf(settings, around)

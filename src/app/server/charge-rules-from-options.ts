@@ -11,6 +11,7 @@ import type { ServerOptions } from './server-options.js'
 const RETENTION_DEFAULT_MS = 600_000
 const ANSWER_BYTES_DEFAULT_MAX = 1_048_576
 const KEEP_ANSWERS_DEFAULT = '2m'
+const SEAL_SECRET_LENGTH_MIN = 32
 /** The payment's record lives a little longer than an hour. */
 const KEEP_ANSWERS_MAX_MS = 3_600_000
 
@@ -29,6 +30,7 @@ export function rulesOf(options: ServerOptions): Rules {
     },
     retentionMs: positive('idempotency.windowMs', idempotency?.windowMs ?? RETENTION_DEFAULT_MS),
     keepAnswersMs: keepAnswersMs(options.keepAnswers),
+    sealSecrets: sealSecrets(options.sealSecret),
     publicUrl: publicUrl(options.publicUrl),
     answerBytesMax: positive(
       'idempotency.maxAnswerBytes',
@@ -51,6 +53,17 @@ function keepAnswersMs(given: ServerOptions['keepAnswers']): number {
   const ms = readPeriodMs(given ?? KEEP_ANSWERS_DEFAULT)
   if (ms !== undefined && ms <= KEEP_ANSWERS_MAX_MS) return ms
   throw invalid(`keepAnswers is a duration of at most an hour, such as '2m', or false, not ${shown(given)}`)
+}
+
+/** Words say nothing of what was given: it is a secret. */
+function sealSecrets(given: ServerOptions['sealSecret'] = []): readonly string[] {
+  const secrets = typeof given === 'string' ? [given] : given
+  if (Array.isArray(secrets) && secrets.every(isSealSecret)) return secrets
+  throw invalid(`sealSecret is a text of at least ${SEAL_SECRET_LENGTH_MIN} characters, or a list of them`)
+}
+
+function isSealSecret(secret: unknown): secret is string {
+  return typeof secret === 'string' && secret.length >= SEAL_SECRET_LENGTH_MIN
 }
 
 /** Together 64 MiB at most. */

@@ -1,5 +1,6 @@
 /** All values about an agent's endpoints that are computed once, at start. */
 import type { EndpointDef } from '../../domain/endpoint.js'
+import { firstName } from '../../domain/former-names.js'
 import { merchantExtension } from '../../domain/merchant.js'
 import { declaredIdentifier, PAYMENT_IDENTIFIER } from '../../domain/payment-identifier.js'
 import { quotedService } from '../../domain/service-metadata.js'
@@ -34,13 +35,13 @@ export function endpointEntries(
   }
   const quotedTerms = (def: EndpointDef) => {
     const extensions = { ...extensionsOf(def, exampleCheck(def), warn), ...ofAgent }
-    // What is quoted for the warning is another object's: it would stay among the quotes that are kept.
-    warnOfSize(def, termsOf(def, terms, extensions), basePath, warn)
-    return termsOf(def, terms, extensions)
+    const quoted = termsOf(def, terms, extensions)
+    warnOfSize(def, quoted, basePath, warn)
+    return quoted
   }
   const entryOf = (def: EndpointDef): EndpointEntry => ({
     def,
-    owner: endpointOwner(owner, def.name),
+    ...ownership(def, owner),
     terms: quotedTerms(def),
     check: inputCheck(def),
     checkAnswer: checksAnswers ? answerCheck(def, warn) : undefined,
@@ -49,6 +50,11 @@ export function endpointEntries(
   })
   warnOfMetadata(agent, warn)
   return new Map(agent.endpoints.map(def => [def.name, entryOf(def)]))
+}
+
+function ownership({ name, formerly }: EndpointDef, owner: Owner) {
+  const soldAs = firstName(name, formerly)
+  return { owner: endpointOwner(owner, soldAs), soldAs }
 }
 
 /** The endpoint's own limit, else the server's; `undefined` where there is neither. */

@@ -2,7 +2,7 @@
 
 import { auditPage } from '../../adapters/audit-page/page.js'
 import { createFeed } from '../../adapters/audit-page/viewer-feed.js'
-import { auditRoutes } from '../../adapters/http/free-routes/audit-page.js'
+import { auditRoutes } from '../../adapters/http/audit-routes.js'
 import type { FreeRoute } from '../../adapters/http/route-types.js'
 import { type Journal, type JournalCondition, journal } from '../../adapters/journal/journal-writer.js'
 import { callSpans } from '../../adapters/traces/opentelemetry-spans.js'

@@ -1,6 +1,7 @@
 /** What a seller is told at start about quotes that indexes show in part, or that may not arrive. */
 import type { AgentDef } from '../../domain/agent.js'
 import type { EndpointDef } from '../../domain/endpoint.js'
+import { BASE_UNITS_MAX } from '../../domain/money.js'
 import { quotedTags } from '../../domain/service-metadata.js'
 import { PAYMENT_REQUIRED_HEADER } from '../../domain/x402.js'
 import { type Terms, UNPAID } from '../charge/payment-challenge.js'
@@ -25,13 +26,12 @@ export function warnOfMetadata({ serviceName, endpoints }: AgentDef, warn: Warn)
 /** Many proxies read 8 KiB of an answer's headers, and refuse the answer where there are more. */
 const QUOTE_BYTES_MAX = 8_192
 
-/** An origin and a sponsor of usual lengths: neither is known at start. */
+/** An origin and a sponsor of usual lengths: neither is known at start. No quote of this amount is kept: no price is as high. */
 const ORIGIN = 'https://agent.example'
 const SUPPORTED = { network: '', feePayer: 'A'.repeat(58) }
-const DEAR = 1_000_000n
 
 export function warnOfSize({ name }: EndpointDef, terms: Terms, basePath: string, warn: Warn): void {
-  const requirements = terms.requirements(terms.fixedAmount ?? DEAR, SUPPORTED)
+  const requirements = terms.requirements(BASE_UNITS_MAX, SUPPORTED)
   const { header } = terms.challenge(ORIGIN + basePath, requirements, UNPAID)
   const bytes = `${PAYMENT_REQUIRED_HEADER}: ${header}\r\n`.length
   if (bytes <= QUOTE_BYTES_MAX) return

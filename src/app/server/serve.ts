@@ -2,7 +2,7 @@
 import { createServer as createHttpServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type Koa from 'koa'
-import { answerUnparsableRequests } from '../../adapters/http/unparsable-requests.js'
+import { answerUnparsableRequests } from '../../adapters/http/koa-app.js'
 import type { AgentDef } from '../../domain/agent.js'
 import { systemClock } from '../../ports/clock.js'
 import { every } from '../../ports/timeouts-and-aborts.js'

@@ -69,6 +69,12 @@ export interface ServerOptions {
    * same request and payment, and a proof (`SIGN-IN-WITH-X`). @default '2m'
    */
   readonly keepAnswers?: string | false
+  /**
+   * A secret of the seller, the same on all replicas: at least 32 random characters. Kept answers are sealed with it besides, so that a
+   * reader of the store and the chain can read none; and an answer that sold a window is kept until the window ends. The first of
+   * several seals, and all open: that is how a secret is changed. @default none
+   */
+  readonly sealSecret?: string | readonly string[]
   /** The agent's own address, where callers' proofs are to be compared with it instead of the address that they ask. @default none */
   readonly publicUrl?: string
   /**

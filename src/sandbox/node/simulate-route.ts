@@ -1,35 +1,34 @@
 /** A simulation: what a group would do now, with the options of the request. */
-import type { SignedTransaction } from 'algosdk'
+import type { modelsv2, SignedTransaction } from 'algosdk'
 import { type Evaluation, usageOf } from '../group-evaluation.js'
 import type { Ledger } from '../ledger.js'
 import type { Reply, SandboxRequest } from '../web-server.js'
 import { simulateRequest } from './decode-groups.js'
-import type { Fields } from './read-shape.js'
 import { formatIn, formatted, refused, type View } from './replies.js'
 
-const OPCODE_BUDGET_MAX = 320_000n
+const OPCODE_BUDGET_MAX = 320_000
 const LOGGING = { 'max-log-calls': 2_048, 'max-log-size': 65_536 }
 
 export function simulate(ledger: Ledger, { body, query }: SandboxRequest): Reply {
   formatIn(query)
-  const { groups, options } = simulateRequest(body)
-  if (groups.length !== 1) throw refused(`expected 1 transaction group, got ${groups.length}`)
-  checkRound(ledger, options)
-  const isUnsigned = options['allow-empty-signatures'] === true
-  const fixSigners = options['fix-signers'] === true
-  if (fixSigners && !isUnsigned) throw refused('FixSigners requires AllowEmptySignatures to be enabled')
-  const group = groups[0]!
-  const evaluation = ledger.evaluate(group, { allowEmptySignatures: isUnsigned, fixSigners })
+  const request = simulateRequest(body)
+  const { txnGroups, allowEmptySignatures, fixSigners } = request
+  if (txnGroups.length !== 1) throw refused(`expected 1 transaction group, got ${txnGroups.length}`)
+  checkRound(ledger, request)
+  if (fixSigners && !allowEmptySignatures)
+    throw refused('FixSigners requires AllowEmptySignatures to be enabled')
+  const group = txnGroups[0]!.txns
+  const evaluation = ledger.evaluate(group, { allowEmptySignatures, fixSigners })
   const { refusal } = evaluation
   if (refusal?.stage === 'request') throw refused(refusal.message)
   if (refusal?.stage === 'unemulated') throw refused(refusal.message, 501)
   // A node looks at the budget after it has seen signatures.
-  if (refusal?.stage !== 'form') checkBudget(options)
+  if (refusal?.stage !== 'form') checkBudget(request)
   return formatted(query, view => ({
     version: 2,
     'last-round': ledger.rounds.current(),
-    'eval-overrides': overrides(options),
-    'exec-trace-config': options['exec-trace-config'],
+    'eval-overrides': overrides(request),
+    'exec-trace-config': traceOf(request),
     'txn-groups': [groupResult(group, evaluation, view)],
   }))
 }
@@ -58,29 +57,36 @@ function groupResult(
   }
 }
 
-function overrides(options: Fields): object | undefined {
-  const { 'allow-empty-signatures': unsigned, 'allow-unnamed-resources': unnamed } = options
-  const { 'fix-signers': fix, 'extra-opcode-budget': budget, 'allow-more-logging': logging } = options
-  const given = {
-    'allow-empty-signatures': unsigned,
-    'allow-unnamed-resources': unnamed,
-    'extra-opcode-budget': budget,
-    'fix-signers': fix,
-    ...(logging === true && LOGGING),
-  }
-  return Object.values(given).some(each => each !== undefined) ? given : undefined
+function overrides(request: modelsv2.SimulateRequest): object | undefined {
+  return filled({
+    'allow-empty-signatures': request.allowEmptySignatures,
+    'allow-unnamed-resources': request.allowUnnamedResources,
+    'extra-opcode-budget': request.extraOpcodeBudget,
+    'fix-signers': request.fixSigners,
+    ...(request.allowMoreLogging && LOGGING),
+  })
 }
 
-function checkBudget({ 'extra-opcode-budget': budget }: Fields): void {
-  if (typeof budget === 'bigint' && budget > OPCODE_BUDGET_MAX) {
-    throw refused(`extra budget ${budget} > simulation extra budget limit ${OPCODE_BUDGET_MAX}`)
+function traceOf({ execTraceConfig }: modelsv2.SimulateRequest): object | undefined {
+  return execTraceConfig && filled(Object.fromEntries(execTraceConfig.toEncodingData()))
+}
+
+/** Without zero values, which a node leaves out. */
+function filled(fields: object): object | undefined {
+  const there = Object.entries(fields).filter(([, value]) => value)
+  return there.length > 0 ? Object.fromEntries(there) : undefined
+}
+
+function checkBudget({ extraOpcodeBudget = 0 }: modelsv2.SimulateRequest): void {
+  if (extraOpcodeBudget > OPCODE_BUDGET_MAX) {
+    throw refused(`extra budget ${extraOpcodeBudget} > simulation extra budget limit ${OPCODE_BUDGET_MAX}`)
   }
 }
 
 /** The sandbox keeps no balances of the past. */
-function checkRound({ rounds }: Ledger, { round }: Fields): void {
+function checkRound({ rounds }: Ledger, { round }: modelsv2.SimulateRequest): void {
   const last = rounds.current()
-  if (typeof round !== 'bigint' || round === last) return
+  if (!round || round === last) return
   if (round > last) throw refused(`ledger does not have entry ${round} (latest ${last})`, 500)
   throw refused('not emulated: the sandbox simulates in the last round only', 501)
 }

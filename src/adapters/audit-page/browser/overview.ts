@@ -5,11 +5,9 @@ import { count, dateAndMinute, duration, percent, shortened, span, TIME_ZONE, us
 import type { Runs } from './runs.js'
 import {
   percentile,
-  percentiles,
   RESULTS,
   type Result,
   resultOf,
-  type Spans,
   STAGES,
   type Stage,
   type Sums,
@@ -37,7 +35,6 @@ const COLORS: Readonly<Record<Result, string>> = {
   refused: 'refused',
   quoted: 'quoted',
 }
-const STAGE_COLORS: Readonly<Record<Stage, string>> = { verify: 'earlier', handler: 'accent', settle: 'yes' }
 const STAGE_NAMES = Object.keys(STAGES) as Stage[]
 const SHARES = [0.5, 0.95, 0.99]
 /** What fits beside a plot. */
@@ -47,19 +44,12 @@ const SPANS_MAX = 60
 export class Overview {
   readonly #income = new TimePlot('income-plot', {
     series: [{ label: 'income', color: 'accent' }],
-    shape: 'bars',
     print: value => usd(BigInt(value)),
     emptyMax: 10_000,
   })
   readonly #calls = new TimePlot('calls-plot', {
     series: RESULTS.map(result => ({ label: WORDS[result], color: COLORS[result] })),
-    shape: 'bars',
     print: count,
-  })
-  readonly #latency = new TimePlot('latency-plot', {
-    series: STAGE_NAMES.map(stage => ({ label: stage, color: STAGE_COLORS[stage] })),
-    shape: 'lines',
-    print: duration,
   })
 
   constructor(readonly onChoose: (name: 'endpoint' | 'final', value: string) => void) {}
@@ -76,9 +66,8 @@ export class Overview {
     this.#income.show(spans, [booked], `Income over time: ${usd(sums.income)} together`)
     const byResult = RESULTS.map(result => summed(spans, runs, run => Number(resultOf(run) === result)))
     this.#calls.show(spans, byResult, `Calls over time: ${this.#legend(sums)}`)
-    this.#latencies(spans, runs, steps)
-    for (const id of ['income-span', 'calls-span', 'latency-span'])
-      say(id, `per ${span(spans.widthMs)} · ${TIME_ZONE}`)
+    latencies(runs, steps)
+    for (const id of ['income-span', 'calls-span']) say(id, `per ${span(spans.widthMs)} · ${TIME_ZONE}`)
     const { endpoint, payer } = sums.incomeOf
     bars('by-endpoint', money(endpoint), BARS_MAX.income, name => this.onChoose('endpoint', name))
     bars('by-payer', money(payer, shortened), BARS_MAX.income)
@@ -123,28 +112,19 @@ export class Overview {
     )
     return present.map(result => `${results[result]} ${WORDS[result]}`).join(', ')
   }
+}
 
-  #latencies(spans: Spans, runs: readonly RunView[], steps: readonly string[]): void {
-    const readers = STAGE_NAMES.map(stage => stageReader(steps, stage))
-    const sorted = readers.map(read => Float64Array.from(runs.flatMap(run => read(run) ?? [])).sort())
-    const texts = sorted.map(values =>
-      SHARES.map(share => (values.length === 0 ? '–' : duration(percentile(values, share)))),
-    )
-    byId('latency-rows').replaceChildren(
-      ...STAGE_NAMES.map((stage, at) => {
-        const name = element('th', '', element('span', `key ${STAGE_COLORS[stage]}`, stage))
-        name.setAttribute('scope', 'row')
-        return element('tr', '', name, ...texts[at]!.map(text => element('td', '', text)))
-      }),
-    )
-    this.#latency.show(
-      spans,
-      readers.map(read =>
-        percentiles(spans, runs, read, 0.95).map(ms => (ms === null ? null : Math.max(ms, 0.001))),
-      ),
-      `Latency over time, 95th percentile. In all: ${STAGE_NAMES.map((stage, at) => `${stage} ${texts[at]![1]}`).join(', ')}`,
-    )
-  }
+/** How long the calls were in each stage. */
+function latencies(runs: readonly RunView[], steps: readonly string[]): void {
+  const rows = STAGE_NAMES.map(stage => {
+    const read = stageReader(steps, stage)
+    const sorted = Float64Array.from(runs.flatMap(run => read(run) ?? [])).sort()
+    const name = element('th', '', stage)
+    name.setAttribute('scope', 'row')
+    const texts = SHARES.map(share => (sorted.length === 0 ? '–' : duration(percentile(sorted, share))))
+    return element('tr', '', name, ...texts.map(text => element('td', '', text)))
+  })
+  byId('latency-rows').replaceChildren(...rows)
 }
 
 function money(of: ReadonlyMap<string, bigint>, labelOf = (name: string) => name): Bar[] {

@@ -1,6 +1,5 @@
 /** All runs of the page, and the runs that pass the filters. */
-import { isQuote, keptOf } from '../kept-runs.js'
-import type { Decision, Hello, RunView } from '../page-events.js'
+import { type Decision, type Hello, isQuote, keptOf, type RunView } from '../page-events.js'
 import { clock } from './page-clock.js'
 
 export interface Filter {

@@ -1,6 +1,5 @@
 /** What the overview shows of many runs: sums, shares, percentiles, and the same over time. It knows no element of the page. */
-import { isQuote } from '../kept-runs.js'
-import type { RunView } from '../page-events.js'
+import { isQuote, type RunView } from '../page-events.js'
 
 /** What became of a call, in the words of its seller. In the order in which plots stack them. */
 export const RESULTS = ['charged', 'answered', 'inDoubt', 'failed', 'refused', 'quoted'] as const
@@ -123,19 +122,4 @@ export function summed(spans: Spans, runs: readonly RunView[], read: (run: RunVi
   const sums = spans.beginsMs.map(() => 0)
   for (const run of runs) sums[spans.at(run.startedMs)]! += read(run)
   return sums
-}
-
-/** A percentile for each span; `null` for a span without a value. */
-export function percentiles(
-  spans: Spans,
-  runs: readonly RunView[],
-  read: (run: RunView) => number | undefined,
-  share: number,
-): (number | null)[] {
-  const values: number[][] = spans.beginsMs.map(() => [])
-  for (const run of runs) {
-    const value = read(run)
-    if (value !== undefined) values[spans.at(run.startedMs)]!.push(value)
-  }
-  return values.map(these => (these.length === 0 ? null : percentile(Float64Array.from(these).sort(), share)))
 }

@@ -1,4 +1,4 @@
-/** A plot over time: stacked bars or lines, drawn by uPlot in the colours of the page. */
+/** A plot over time: stacked bars, drawn by uPlot in the colours of the page. */
 import uPlot from 'uplot'
 import { byId, element } from './dom-elements.js'
 import { moment } from './number-format.js'
@@ -6,14 +6,13 @@ import type { Spans } from './statistics.js'
 
 export interface PlotOptions {
   readonly series: readonly { readonly label: string; readonly color: string }[]
-  readonly shape: 'bars' | 'lines'
   /** Prints a value, in the axis and under the pointer. */
   readonly print: (value: number) => string
-  /** How high a plot of bars is that has none. */
+  /** The height of a plot without bars. */
   readonly emptyMax?: number
 }
 
-type Values = readonly (readonly (number | null)[])[]
+type Values = readonly (readonly number[])[]
 
 const FONT = '11px ui-sans-serif, system-ui, sans-serif'
 export class TimePlot {
@@ -37,7 +36,7 @@ export class TimePlot {
     matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => this.#make())
   }
 
-  /** One row of values for each series, one value for each span. Bars are stacked in the order of the series. */
+  /** One row of values for each series, one value for each span. The bars are stacked in the order of the series. */
   show(spans: Spans, values: Values, description: string): void {
     const isSameScale = this.#spans?.widthMs === spans.widthMs
     this.#spans = spans
@@ -54,10 +53,9 @@ export class TimePlot {
     if (width === 0 || this.#spans === undefined) return
     const style = getComputedStyle(document.documentElement)
     const color = (name: string) => style.getPropertyValue(`--${name}`).trim()
-    const { series, shape, print, emptyMax = 1 } = this.options
+    const { series, print, emptyMax = 1 } = this.options
     const axis = { stroke: color('muted'), font: FONT, ticks: { show: false }, gap: 6 }
     const grid = { stroke: color('hair'), width: 1 }
-    const drawn = shape === 'bars' ? [...series].reverse() : series
     this.#plot = new uPlot(
       {
         width,
@@ -67,10 +65,13 @@ export class TimePlot {
         legend: { show: false },
         cursor: {
           y: false,
-          points: { show: shape === 'lines' },
+          points: { show: false },
           drag: { setScale: false, x: false, y: false },
         },
-        scales: { x: { range: () => this.#range() }, y: shape === 'bars' ? linear(emptyMax) : LOGARITHMIC },
+        scales: {
+          x: { range: () => this.#range() },
+          y: { range: (_, __, max) => [0, max > 0 ? max * 1.12 : emptyMax] },
+        },
         axes: [
           {
             ...axis,
@@ -88,29 +89,17 @@ export class TimePlot {
             size: 54,
             space: 30,
             incrs: WHOLE,
-            ...(shape === 'lines' && {
-              splits: (_: uPlot, __: number, min: number, max: number) => powersOfTen(min, max),
-            }),
             values: (_, marks) => marks.map(print),
           },
         ],
         series: [
           {},
-          ...drawn.map(({ color: name }) =>
-            shape === 'bars'
-              ? {
-                  fill: color(name),
-                  width: 0,
-                  points: { show: false },
-                  paths: uPlot.paths.bars!({ size: [0.82, 44], align: 1, radius: 0.12 }),
-                }
-              : {
-                  stroke: color(name),
-                  width: 2,
-                  points: { show: true, size: 5, fill: color(name), width: 0 },
-                  spanGaps: true,
-                },
-          ),
+          ...[...series].reverse().map(({ color: name }) => ({
+            fill: color(name),
+            width: 0,
+            points: { show: false },
+            paths: uPlot.paths.bars!({ size: [0.82, 44], align: 1, radius: 0.12 }),
+          })),
         ],
         hooks: { setCursor: [plot => this.#tell(plot)] },
       },
@@ -128,14 +117,10 @@ export class TimePlot {
 
   #data(): uPlot.AlignedData {
     const xs = [...this.#spans!.beginsMs]
-    if (this.options.shape === 'lines') {
-      const middle = this.#spans!.widthMs / 2
-      return [xs.map(x => x + middle), ...this.#values.map(row => [...row])]
-    }
     const sums = xs.map(() => 0)
     const stacked = this.#values.map(row =>
       row.map((value, at) => {
-        sums[at]! += value ?? 0
+        sums[at]! += value
         return sums[at]!
       }),
     )
@@ -165,21 +150,3 @@ export class TimePlot {
 
 /** Calls and base units are counted: between two of them is nothing to mark. */
 const WHOLE = Array.from({ length: 16 }, (_, power) => [1, 2, 5].map(times => times * 10 ** power)).flat()
-
-function linear(emptyMax: number): uPlot.Scale {
-  return { range: (_, __, max) => [0, max > 0 ? max * 1.12 : emptyMax] }
-}
-
-const LOGARITHMIC: uPlot.Scale = {
-  distr: 3,
-  range: (_, min, max) => (min > 0 ? [min * 0.7, max * 1.5] : [1, 1_000]),
-}
-
-/** The marks of a logarithmic axis. */
-function powersOfTen(min: number, max: number): number[] {
-  const first = Math.ceil(Math.log10(min))
-  return Array.from(
-    { length: Math.max(0, Math.floor(Math.log10(max)) - first + 1) },
-    (_, at) => 10 ** (first + at),
-  )
-}

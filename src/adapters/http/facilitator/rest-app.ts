@@ -17,12 +17,11 @@ import {
 } from '../../../ports/protocol-facilitator.js'
 import type { RateLimit } from '../../../ports/rate-limit.js'
 import { retryAfterSeconds } from '../../../ports/transport.js'
-import { holdsToken } from '../bearer-token.js'
 import { BodyBudget, type BodyShare } from '../body-memory-limit.js'
 import { errorBody, HttpError } from '../error-to-reply.js'
 import { clientAddressOf } from '../forwarded-address.js'
-import { admitToOperations } from '../free-routes/metrics-and-runs-access.js'
 import { NodeRequest } from '../node-request.js'
+import { admitReader, holdsToken } from '../private-routes.js'
 import { pathOf } from '../route-table.js'
 
 export interface FacilitatorRest {
@@ -64,6 +63,7 @@ const RETRY_AFTER_SECONDS = 5
 
 export function facilitatorRestApp(rest: FacilitatorRest): Koa {
   const { facilitator, catalogue, metrics } = rest
+  const operators = { are: 'onInnerNetwork', publicHosts: rest.operationsHosts } as const
   // One for those that hold the token: strangers' bodies cannot crowd theirs out.
   const [bodies, ownBodies] = [new BodyBudget(BODIES_BYTES_MAX), new BodyBudget(BODIES_BYTES_MAX)]
 
@@ -114,14 +114,14 @@ export function facilitatorRestApp(rest: FacilitatorRest): Koa {
     ctx.body = catalogue.list(new URLSearchParams(ctx.querystring))
   })
   router.get('/health', async ctx => {
-    admitToOperations(new NodeRequest(ctx), rest.operationsHosts)
+    admitReader(new NodeRequest(ctx), operators)
     const condition = await facilitator.check()
     const ok = condition.node === 'ok' && condition.sponsorMicroAlgos !== null
     ctx.status = ok ? 200 : 503
     ctx.body = { ok, sponsor: facilitator.sponsor, ...condition }
   })
   router.get('/metrics', async ctx => {
-    admitToOperations(new NodeRequest(ctx), rest.operationsHosts)
+    admitReader(new NodeRequest(ctx), operators)
     ctx.type = metrics.contentType
     ctx.body = await metrics.text()
   })

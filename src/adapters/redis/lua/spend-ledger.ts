@@ -3,8 +3,7 @@
  *
  * `entries` has `reserved:<id>` and `spent:<second>` by the time from which each counts; `amounts` has their base units and
  * the `sum`. The amounts of one second are one entry, so that a day has at most 86,400 of them. `payments` and `due` hold the
- * open reservations that the chain must be asked about. Earlier versions of this package wrote neither, and read only the
- * first two, in the same form.
+ * open reservations that the chain must be asked about.
  *
  * `due` of a network that is not public is among the keys of the processes that have paid there. An entry that another process
  * closed stays here until `due` runs and removes it.

@@ -89,6 +89,6 @@ async function look(deps: ChargeDeps, call: Call, id: string) {
 
 async function openWindow(deps: ChargeDeps, call: Call, id: string): Promise<SubscriptionRecord | undefined> {
   const record = await deps.subscriptions.get(id)
-  if (record?.endpoint !== call.endpoint.def.name) return undefined
+  if (record?.endpoint !== call.endpoint.soldAs) return undefined
   return (await windowsNow(deps)) < record.expiresAtMs ? record : undefined
 }

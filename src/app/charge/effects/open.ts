@@ -1,9 +1,9 @@
 import type { Hold, Opened, OpenMove } from '../../../ports/charge-store.js'
 import type { ReadPayment } from '../../../ports/payment-reader.js'
 import { thenMaybe } from '../../then-maybe.js'
-import { type Call, type ReplayedAnswer, storeDown } from '../call-record.js'
+import { type Call, storeDown } from '../call-record.js'
 import type { ChargeDeps } from '../charge-deps.js'
-import { type Owned, ownedBy } from '../owners.js'
+import { type Owned, ownedBy, sealsOf } from '../owners.js'
 import { proveCaller } from '../payer-proof.js'
 import { unseal } from '../sealed-answers.js'
 import { underEndedWindow } from './entitle.js'
@@ -79,7 +79,7 @@ async function take(deps: ChargeDeps, call: Call, owned: Owned) {
       deps.leases.keep(owned.hold, call.startedMonotonicMs)
       return 'opened'
     case 'replayable':
-      return replay(call, owned, opened.answer)
+      return replay(deps, call, owned, opened.answer)
     case 'notKept':
       call.replayed = { ...NOT_KEPT, txId: opened.txId }
       return 'notKept'
@@ -99,13 +99,13 @@ async function take(deps: ChargeDeps, call: Call, owned: Owned) {
 
 const NOT_KEPT = { answer: undefined, payer: undefined, amount: '0', asset: '', window: undefined } as const
 
-function replay(call: Call, { secret, hold, answerName }: Owned, sealed: Uint8Array) {
+function replay(deps: ChargeDeps, call: Call, { seals, hold, answerName }: Owned, sealed: Uint8Array) {
   const { name, isOfPayment } = hold.claim!
   // A caller that names a key may have found what is filed under its payment's own name, sealed under another secret or under none.
   const replayed =
-    unsealed(sealed, secret, name) ??
+    unseal(sealed, seals, name) ??
     (call.isProven && answerName !== undefined
-      ? unsealed(sealed, call.read!.wrapperDigest, answerName)
+      ? unseal(sealed, sealsOf(deps, call.read!.wrapperDigest), answerName)
       : undefined)
   if (replayed === undefined) {
     if (!isOfPayment && answerName === undefined)
@@ -119,14 +119,6 @@ function replay(call: Call, { secret, hold, answerName }: Owned, sealed: Uint8Ar
 
 const OTHER_KEY =
   'This very payment was already spent, and its answer is kept under the Idempotency-Key that was sent with it: send the same request with that key.'
-
-function unsealed(sealed: Uint8Array, secret: string, name: string): ReplayedAnswer | undefined {
-  try {
-    return unseal(sealed, secret, name)
-  } catch {
-    return undefined
-  }
-}
 
 type Refused = Extract<Opened, { verdict: 'reused' | 'inProgress' | 'inUse' }>
 

@@ -10,8 +10,8 @@ import { quotedPrice } from '../price-from-function.js'
 
 /** Computes the terms and compares the payment with them, before the facilitator is asked. */
 export function price(deps: ChargeDeps, call: Call) {
-  const { fixedAmount } = call.endpoint.terms
-  return fixedAmount === undefined ? priced(deps, call) : asked(deps, call, fixedAmount)
+  const { amount } = call.endpoint.def
+  return amount === undefined ? priced(deps, call) : asked(deps, call, amount)
 }
 
 async function priced(deps: ChargeDeps, call: Call) {

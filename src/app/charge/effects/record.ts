@@ -62,13 +62,13 @@ export function recordMove(deps: ChargeDeps, call: Call): RecordMove {
     ...hold!,
     recorded: {
       answer: hold!.claim
-        ? seal(replayedAnswer(deps, call), call.owned!.secret, hold!.claim.name, deps.random)
+        ? seal(replayedAnswer(deps, call), call.owned!.seals[0]!, hold!.claim.name, deps.random)
         : NOTHING,
       ...(read && { payment: { txId: read.txId, firstValid: read.firstValid, lastValid: read.lastValid } }),
     },
     leaseMs: deps.leases.leaseMs,
     paymentTtlMs,
-    claimTtlMs: paymentTtlMs + retentionMs(deps.rules, call),
+    claimTtlMs: paymentTtlMs + retentionMs(deps, call),
   }
 }
 
@@ -113,5 +113,5 @@ export async function storeWindow(
   { id, expiresAtMs, callsLeft }: Omit<SoldWindow, 'key'>,
 ): Promise<void> {
   const counted = callsLeft !== undefined && { callsLeft }
-  await putWindow(subscriptions, id, { endpoint: endpoint.def.name, expiresAtMs, ...counted })
+  await putWindow(subscriptions, id, { endpoint: endpoint.soldAs, expiresAtMs, ...counted })
 }

@@ -16,8 +16,8 @@ const UNDECIDED_RETRY_MS = 5_000
 
 /**
  * An earlier call under this key stopped after it recorded, or is slow. If its payment landed, or lands now, its
- * answer is owed and is replayed in every mode. (An earlier version dropped the answer in release mode and charged
- * the new payment too: two charges for a call that was only slow.)
+ * answer is owed and is replayed in every mode. If release mode dropped the answer and took the new payment, a call that was
+ * only slow would be charged twice.
  */
 export async function recover(deps: ChargeDeps, call: Call) {
   const recorded = call.recorded!
@@ -38,7 +38,7 @@ export async function recover(deps: ChargeDeps, call: Call) {
       ...call.hold!,
       txId: recorded.payment!.txId,
       verdict: landing === 'absent' ? 'dead' : 'found',
-      retentionMs: retentionMs(deps.rules, call),
+      retentionMs: retentionMs(deps, call, answerOwed(call, recorded).window),
       leaseMs: deps.leases.leaseMs,
     })
     call.txId = call.read?.txId
@@ -75,8 +75,11 @@ function owed(call: Call, recorded: Recorded): 'found' | 'notKept' {
   return call.replayed.answer === undefined ? 'notKept' : 'found'
 }
 
+/** @throws Error where this server lacks the secret under which another one sealed the answer: it decides nothing then */
 function answerOwed({ owned, hold }: Call, recorded: Recorded): ReplayedAnswer {
-  return unseal(recorded.answer, owned!.secret, hold!.claim!.name)
+  const owed = unseal(recorded.answer, owned!.seals, hold!.claim!.name)
+  if (owed === undefined) throw new Error('the recorded answer cannot be unsealed')
+  return owed
 }
 
 /** The run that recovery found paid had taken its payer's credit. */

@@ -1,0 +1,47 @@
+/** The parts that the scripts are made of, by the names that survivors are told by. */
+import { GIVE, TAKE } from '../../src/adapters/redis/handler-credit.js'
+import { CLOSE } from '../../src/adapters/redis/lua/close.js'
+import { OPEN } from '../../src/adapters/redis/lua/open.js'
+import { PRELUDE } from '../../src/adapters/redis/lua/prelude.js'
+import { RECORD } from '../../src/adapters/redis/lua/record.js'
+import { RENEW } from '../../src/adapters/redis/lua/renew.js'
+import { RESOLVE } from '../../src/adapters/redis/lua/resolve.js'
+import {
+  ATTACH,
+  DUE,
+  LEDGER,
+  POSTPONE,
+  RELEASE,
+  RESERVE,
+  SETTLE,
+} from '../../src/adapters/redis/lua/spend-ledger.js'
+import { TIME_READ } from '../../test/support/redis-virtual.js'
+
+/**
+ * Lines that are not edited: virtual time replaces the reading of the clock, and the drawings are held row for row by
+ * `test/contracts/redis-model.test.ts`.
+ */
+export const KEPT: readonly string[] = [
+  ...TIME_READ.split('\n'),
+  ...PRELUDE.split('\n').filter(line => /^local (CLAIM|PAYMENT) = /.test(line)),
+]
+
+export const PARTS: Readonly<Record<string, string>> = {
+  prelude: PRELUDE,
+  ...without(PRELUDE, { open: OPEN, record: RECORD, renew: RENEW, close: CLOSE, resolve: RESOLVE }),
+  take: TAKE,
+  give: GIVE,
+  ledger: LEDGER,
+  ...without(LEDGER, {
+    reserve: RESERVE,
+    attach: ATTACH,
+    release: RELEASE,
+    due: DUE,
+    postpone: POSTPONE,
+    settle: SETTLE,
+  }),
+}
+
+function without(prefix: string, scripts: Readonly<Record<string, string>>): Record<string, string> {
+  return Object.fromEntries(Object.entries(scripts).map(([name, lua]) => [name, lua.slice(prefix.length)]))
+}

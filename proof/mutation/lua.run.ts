@@ -1,0 +1,98 @@
+/** Every edit of our Lua scripts, one at a time, against the contracts on a real Redis at virtual time. */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { histories } from '../../test/contracts/charge-store/model.js'
+import { makeCharges, redisSuites } from '../../test/contracts/redis-suites.js'
+import { type VirtualRedis, virtualRedis } from '../../test/support/redis-virtual.js'
+import { type LuaMutant, mutantsOf } from './lua-edits.js'
+import { KEPT, PARTS } from './lua-parts.js'
+import { SURVIVORS } from './lua-survivors.js'
+
+const HISTORIES = 200
+const HISTORIES_SEED = 1
+
+let mutant: LuaMutant | undefined
+let redis: VirtualRedis
+beforeAll(async () => {
+  redis = await virtualRedis(lua => (mutant ? lua.replace(PARTS[mutant.part]!, () => mutant!.text) : lua))
+})
+afterAll(() => redis.stop())
+
+const tests: { readonly title: string; readonly body: () => Promise<void> | void }[] = []
+const collecting = {
+  expect,
+  describe: (_: string, body: () => void) => body(),
+  it: (title: string, body: () => Promise<void> | void) => tests.push({ title, body }),
+}
+redisSuites(collecting, () => redis)
+tests.push({
+  title: 'random histories',
+  body: () =>
+    histories(
+      makeCharges(() => redis),
+      HISTORIES,
+      HISTORIES_SEED,
+    ),
+})
+
+/** The test that notices; `undefined` where none does. */
+async function killerOf(candidate: LuaMutant | undefined): Promise<string | undefined> {
+  mutant = candidate
+  await redis.reset()
+  try {
+    for (const { title, body } of tests) {
+      try {
+        await body()
+      } catch {
+        return title
+      }
+    }
+    return undefined
+  } finally {
+    mutant = undefined
+  }
+}
+
+/** What Redis compiles: an edit that makes no program is no fault that could be shipped. */
+async function compiles({ text }: LuaMutant): Promise<boolean> {
+  return redis.client.script('LOAD', text).then(
+    () => true,
+    () => false,
+  )
+}
+
+/** The line with its edit in it, as `before [was -> is] after`; of a long line what stands around it. */
+function nameOf({ part, was, is }: LuaMutant): string {
+  if (is === '') return `${part}: [${was} -> ]`
+  let begin = 0
+  while (was[begin] === is[begin] && begin < was.length) begin++
+  let end = 0
+  while (was.at(-1 - end) === is.at(-1 - end) && end < Math.min(was.length, is.length) - begin) end++
+  // Whole words.
+  while (/\w/.test(was[begin - 1] ?? '')) begin--
+  while (end > 0 && /\w/.test(was.at(-end) ?? '')) end--
+  const [before, after] = [was.slice(0, begin), was.slice(was.length - end)]
+  const edit = `[${was.slice(begin, was.length - end)} -> ${is.slice(begin, is.length - end)}]`
+  return `${part}: ${before.slice(-60)}${edit}${after.slice(0, 60)}`
+}
+
+describe('the Lua scripts', () => {
+  it('pass as they are', async () => {
+    expect(await killerOf(undefined)).toBeUndefined()
+  })
+
+  for (const [part, text] of Object.entries(PARTS)) {
+    it(`${part}: every edit is noticed, or known to be harmless`, { timeout: 3_600_000 }, async () => {
+      const survivors: string[] = []
+      let killed = 0
+      for (const candidate of mutantsOf(part, text, KEPT)) {
+        if (!(await compiles(candidate))) continue
+        if (await killerOf(candidate)) killed++
+        else survivors.push(nameOf(candidate))
+      }
+      console.log(`${part}: ${killed} killed, ${survivors.length} survived`)
+      const explained = Object.keys(SURVIVORS).filter(name => name.startsWith(`${part}: `))
+      // Also the other way round: what is killed by now needs no excuse.
+      expect(survivors.sort()).toEqual(explained.sort())
+    })
+  }
+})

@@ -1,0 +1,91 @@
+/** What is mutated together, and the fast tests that have to notice. `npm run mutate -- <scope>` runs one of them. */
+export const SCOPES = {
+  memory: {
+    mutate: [
+      'src/domain/machines/claim-and-payment.rules.ts',
+      'src/adapters/memory/charge-*.ts',
+      'src/adapters/memory/lifecycle-records.ts',
+      'src/adapters/memory/expiry-by-second.ts',
+      'src/adapters/memory/spend-ledger.ts',
+      'src/adapters/memory/spent-by-time.ts',
+      'src/adapters/memory/handler-credit.ts',
+      'src/adapters/memory/rate-limit.ts',
+      'src/adapters/memory/subscriptions.ts',
+    ],
+    tests: ['test/contracts/memory.test.ts', 'test/adapters/memory.test.ts'],
+  },
+  verdicts: {
+    mutate: ['src/adapters/facilitator/verdict-of-response.ts'],
+    tests: [
+      'test/adapters/facilitator/verdicts.test.ts',
+      'test/adapters/facilitator/answers.property.test.ts',
+    ],
+  },
+  spending: {
+    mutate: ['src/app/client/spending-limits.ts', 'src/app/client/late-settlements.ts'],
+    tests: [
+      'test/client/{hoarding.attacks,late-settlements,spending-limits,spend,counting.attacks,uncapped}.test.ts',
+    ],
+  },
+  quotes: {
+    mutate: [
+      'src/app/client/read-quote.ts',
+      'src/app/client/subscription-keys.ts',
+      'src/app/client/sold-key.ts',
+    ],
+    tests: ['test/client/{quote,subscription-keys,price.attacks,windows.attacks,client,estimate}.test.ts'],
+  },
+  delivery: {
+    mutate: ['src/app/client/{purchase,send-with-retries,charge-evidence}.ts'],
+    tests: ['test/client/{purchase,retry,charged,client,delivery.attacks,receipts}.test.ts'],
+  },
+  // Of all that follow, what is written is left out: a person reads it, and the codes are held elsewhere.
+  effects: {
+    mutate: ['src/app/charge/effects/{settle,reconcile,release,recover,record}.ts'],
+    excludedMutations: ['StringLiteral'],
+    ignorers: ['logs'],
+    tests: ['proof/mutation/charge.simulation.ts', 'test/app/{settling,recording,window-calls}.test.ts'],
+    // Signatures that were verified once are not computed again.
+    platform: 'proof/simulation/kernel/platform.ts',
+    // Many a mutant never comes to an end: each costs this, and half as much again as its episodes.
+    timeoutMs: 2_000,
+    onlyAsked: true,
+  },
+  charge: {
+    mutate: ['src/app/charge/{leases,payments-in-doubt,pending-moves}.ts'],
+    excludedMutations: ['StringLiteral'],
+    ignorers: ['logs'],
+    tests: ['test/app/upkeep.test.ts'],
+  },
+  admission: {
+    mutate: [
+      'src/app/charge/effects/{admit,open,validate,entitle,price,verify}.ts',
+      'src/app/charge/{owners,payer-proof,sealed-answers,subscription-key}.ts',
+    ],
+    excludedMutations: ['StringLiteral'],
+    ignorers: ['logs'],
+    tests: ['test/app/{admitting,holding,opening,quoting,sealing,verifying,window-calls}.test.ts'],
+  },
+  runs: {
+    mutate: ['src/app/charge/effects/{credit,deliver}.ts', 'src/app/charge/{handler-credit,until-cut}.ts'],
+    excludedMutations: ['StringLiteral'],
+    ignorers: ['logs'],
+    tests: ['test/app/{crediting,cutting,delivering}.test.ts'],
+  },
+  endings: {
+    mutate: ['src/app/charge/{walk-charge-machine,call-record,close-call,call-outcome,window-calls}.ts'],
+    excludedMutations: ['StringLiteral'],
+    ignorers: ['logs'],
+    tests: ['test/app/{charge,call,closing,outcome,ended-call,window-calls}.test.ts'],
+  },
+  answers: {
+    mutate: [
+      'src/app/charge/{render-answer,json-mistakes,handler-failure,payment-challenge,price-from-function}.ts',
+    ],
+    excludedMutations: ['StringLiteral'],
+    ignorers: ['logs'],
+    tests: ['test/app/{render,json-mistakes,handler-failure,prices}.test.ts'],
+  },
+  /** Edited by a program of our own: `npm run mutate:lua`. */
+  lua: { tests: ['proof/mutation/lua.run.ts'] },
+}

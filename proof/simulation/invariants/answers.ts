@@ -1,0 +1,114 @@
+/** What is checked of every reply, when it is heard. */
+
+import { decodeAnswerHeader } from '../../../src/domain/x402.js'
+import type { Ledger } from '../../../src/sandbox/ledger.js'
+import type { Conditions } from '../conditions.js'
+import { EPOCH_MS } from '../kernel/process.js'
+import { type Asking, headerOf, type Truth, type Window } from '../world/truth.js'
+import type { WireReply } from '../world/wire.js'
+import type { World } from '../world/world.js'
+
+export function checkReply(world: World, asking: Asking, reply: WireReply): void {
+  const { truth, ledger, seller } = world
+  if (reply.status >= 200 && reply.status < 400)
+    checkAnswer(truth, ledger, asking, reply, seller.windowsSkewMs)
+  if (reply.status === 402) checkQuote(truth, ledger, asking)
+  if (reply.status === 402) checkWindow(world, asking)
+  if (asking.window !== undefined) checkCount(world, asking.window)
+  if (reply.status >= 500) checkFailure(truth, asking, reply)
+}
+
+function checkAnswer(truth: Truth, ledger: Ledger, asking: Asking, reply: WireReply, skewMs: number): void {
+  const { act, payment, window } = asking
+  const receipt = decodeAnswerHeader(headerOf(reply, 'payment-response') ?? '')
+  const txId = receipt?.transaction as string | undefined
+  const run = truth.handlerRuns[Number(/\\?"run\\?":(\d+)/.exec(reply.body)?.[1]) - 1]
+  if (!run) return void truth.violated('the-right-answer', `${act} got an answer of no run: ${reply.body}`)
+  if (txId === undefined) {
+    const sold = window === undefined ? undefined : truth.windows.get(window)
+    if (!sold || !ledger.landed(sold.txId))
+      truth.violated('no-answer-without-payment', `${act} got run ${run.id} for nothing`)
+    sold?.runs.add(run.id)
+    return
+  }
+  const key = headerOf(reply, 'x-svc-subscription')
+  const expiresAtMs = Date.parse(headerOf(reply, 'x-svc-subscription-expires') ?? '') - skewMs
+  if (key !== undefined)
+    truth.windows.set(key, { txId, expiresAtMs, runs: truth.windows.get(key)?.runs ?? new Set() })
+  if (!ledger.landed(txId))
+    truth.violated('no-answer-without-payment', `${act} got run ${run.id} for ${txId}, which has not landed`)
+  if (run.txId !== txId || !run.returned)
+    truth.violated('the-right-answer', `${act} got run ${run.id} of ${run.txId} under ${txId}`)
+  if (JSON.parse(asking.body || '{}').act !== run.act)
+    truth.violated('the-right-answer', `${act} got the answer of ${run.act}`)
+  const isReplay = headerOf(reply, 'idempotency-replayed') === 'true'
+  if (!isReplay && payment && payment.txId !== txId)
+    truth.violated('the-right-answer', `${act} paid ${payment.txId} and got ${txId}`)
+  const first = truth.delivered.get(txId) ?? run.id
+  truth.delivered.set(txId, first)
+  if (first !== run.id) truth.violated('one-answer-a-payment', `${txId} got runs ${first} and ${run.id}`)
+}
+
+function checkQuote(truth: Truth, ledger: Ledger, { act, payment, endpoint, atMs }: Asking): void {
+  const landed = payment && ledger.landed(payment.txId)
+  if (!landed || truth.byPayer.has(payment.txId)) return
+  const settled = truth.settles.find(({ txId }) => txId === payment.txId)
+  const run = truth.handlerRuns.find(each => each.txId === payment.txId && each.endpoint === endpoint)
+  // One that was sent to be settled before this request began, by this endpoint, and landed at once or later.
+  if (!settled || !run || settled.atMs > atMs || landed.landedAt * 1_000 > EPOCH_MS + atMs) return
+  truth.violated('not-quoted-again', `${act} was quoted again for ${payment.txId}, which had landed`)
+}
+
+/** How long a request may take to arrive. */
+const ARRIVAL_MS = 120_000
+
+/** Whether a request that is sent now arrives while the window is open. */
+export function isWindowOpen({ expiresAtMs }: Window, atMs: number): boolean {
+  return expiresAtMs >= EPOCH_MS + atMs + ARRIVAL_MS
+}
+
+function checkWindow({ truth, conditions }: World, asking: Asking): void {
+  const { act, window, endpoint, atMs, payment } = asking
+  const sold = window === undefined || payment ? undefined : truth.windows.get(window)
+  if (!sold || endpoint !== 'feed' || !isWindowOpen(sold, atMs)) return
+  if (mayBeUsedUp(truth, conditions, window!, asking)) return
+  truth.violated('windows-hold', `${act} was quoted in a window that it had paid for with ${sold.txId}`)
+}
+
+/** Longer than a failed call may be reserved, and than its request may be on its way. */
+const GIVEN_BACK_MS = 300_000
+
+/** Whether as many calls were asked for in this window as it has. Those that were told of a failure long ago do not count. */
+export function mayBeUsedUp(
+  truth: Truth,
+  { windowCalls }: Conditions,
+  window: string,
+  asking: Pick<Asking, 'atMs'>,
+): boolean {
+  if (windowCalls === undefined) return false
+  const others = truth.askings.filter(
+    other =>
+      other.window === window &&
+      other !== asking &&
+      !(other.reply && other.reply.status >= 400 && other.atMs + GIVEN_BACK_MS <= asking.atMs),
+  )
+  return others.length >= windowCalls - 1
+}
+
+/** What a process has not told the store when it dies, stands still or is cut off is the buyer's: see docs/storage.md. */
+function checkCount({ truth, conditions, mayForgetCalls }: World, window: string): void {
+  const { windowCalls } = conditions
+  const runs = truth.windows.get(window)?.runs.size ?? 0
+  if (windowCalls !== undefined && !mayForgetCalls && runs > windowCalls - 1)
+    truth.violated('window-calls-counted', `a window of ${windowCalls} calls delivered ${runs + 1}`)
+}
+
+/** An answer that says nothing about money, where the call that it answers settled. */
+function checkFailure(truth: Truth, { act, payment, atMs }: Asking, reply: WireReply): void {
+  if (!payment || !reply.body.includes('"internal_error"')) return
+  const settled = truth.calls.some(
+    ({ id, txId, final }) => txId === payment.txId && final === 'settled' && truth.endedMs.get(id)! >= atMs,
+  )
+  if (settled)
+    truth.violated('charged-is-told', `${act} paid ${payment.txId} and was told of an internal error`)
+}

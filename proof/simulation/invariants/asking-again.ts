@@ -1,0 +1,166 @@
+/** Everything that was paid or promised, asked for once more. */
+
+import { RANDOM_KEY_LENGTH_MIN } from '../../../src/app/charge/owners.js'
+import type { Conditions } from '../conditions.js'
+import { presented, proofOf } from '../parties/acts.js'
+import { Buyer } from '../parties/buyer.js'
+import { keyOf } from '../world/accounts.js'
+import type { Work } from '../world/seller.js'
+import type { Asking } from '../world/truth.js'
+import type { WireReply } from '../world/wire.js'
+import { type World, workRequest } from '../world/world.js'
+import { isWindowOpen, mayBeUsedUp } from './answers.js'
+
+/** Whether a key has fewer characters than a secret. */
+export const isGuessable = (key: string | undefined) =>
+  key !== undefined && key.length < RANDOM_KEY_LENGTH_MIN
+const RATE_WINDOW_MS = 60_000
+const ASKING_AGAIN_MS = 120_000
+
+/**
+ * Everybody asks again for what was paid or promised, with the very request that was sent. Whoever presents somebody
+ * else's payment, or under another key, may hear that it is in use until its own caller has asked: so they ask twice.
+ */
+export async function askedAgain(world: World): Promise<void> {
+  const { truth, conditions } = world
+  const last = new Map<string, Asking>()
+  for (const asking of truth.askings) {
+    if (asking.payment)
+      last.set(`${asking.payment.txId} ${asking.endpoint} ${asking.key} ${asking.body}`, asking)
+  }
+  const auditor = new Buyer(world, 'auditor')
+  const open: Asking[] = []
+  for (const asking of last.values()) {
+    const reply = await repeated(world, auditor, asking)
+    if (isOpen(reply)) open.push(asking)
+    else checkAgain(world, asking, reply!)
+  }
+  await windowsUsed(world, auditor)
+  for (const asking of open) {
+    const reply = await repeated(world, auditor, asking)
+    const txId = asking.payment!.txId
+    // What was recorded under a key that can be guessed is opened by nobody once it can land no more: it expires.
+    if (truth.askings.some(other => other.payment?.txId === txId && isGuessable(other.key))) continue
+    if (!isOpen(reply)) checkAgain(world, asking, reply!)
+    else if (!opensNoWindow(conditions, asking))
+      truth.violated(
+        'ends-decided',
+        `${asking.act} asked again for ${asking.payment!.txId} and got ${reply?.status} ${reply && codeIn(reply)}`,
+      )
+  }
+}
+
+/** Every window that has not ended, by time or by its last call, opens its endpoint. */
+async function windowsUsed(world: World, auditor: Buyer): Promise<void> {
+  const { truth, timeline, conditions } = world
+  for (const [window, sold] of truth.windows) {
+    // Asking again can take hours, where a limit is waited out.
+    if (!isWindowOpen(sold, timeline.nowMs)) continue
+    if (mayBeUsedUp(truth, conditions, window, { atMs: timeline.nowMs })) continue
+    const work = { act: 'auditor', does: 'return' } as const
+    const headers = { 'x-svc-subscription': window }
+    let reply: WireReply | undefined
+    world.http(auditor.process, 'auditor', workRequest('feed', work, headers, auditor.address)).then(
+      given => {
+        reply = given
+      },
+      () => {},
+    )
+    await timeline.run(timeline.nowMs + ASKING_AGAIN_MS, () => reply !== undefined)
+    if (reply?.status !== 200 && reply?.status !== 429)
+      truth.violated('windows-hold', `a window of ${sold.txId} got ${reply?.status}`)
+  }
+}
+
+async function repeated(world: World, auditor: Buyer, asking: Asking): Promise<WireReply | undefined> {
+  const { timeline } = world
+  const stage = { world, buyer: auditor, act: asking.act }
+  const presenting = {
+    header: asking.header!,
+    key: asking.key,
+    door: asking.isMessage ? 'a2a' : 'http',
+    proof: proofFor(world, auditor, asking),
+  } as const
+  let reply: WireReply | undefined
+  const ask = async () => {
+    reply = undefined
+    presented(stage, asking.endpoint, JSON.parse(asking.body) as Work, presenting, asking.address).then(
+      given => {
+        reply = given
+      },
+    )
+    await timeline.run(timeline.nowMs + ASKING_AGAIN_MS, () => reply !== undefined)
+  }
+  await ask()
+  // A limit is waited out, as the answer says.
+  while (reply && codeIn(reply) === 'rate_limited') {
+    await timeline.run(timeline.nowMs + RATE_WINDOW_MS)
+    await ask()
+  }
+  return reply
+}
+
+/** Of the payer, whoever asked. A seller whose clock is minutes off refuses each proof. */
+function proofFor(world: World, { process }: Buyer, { payment }: Asking): string | undefined {
+  const { skewMs, buyers } = world.conditions
+  const names = Array.from({ length: buyers }, (_, at) => `buyer${at + 1}`)
+  const name = names.find(each => keyOf(each).address === payment!.payer)
+  return skewMs > 0 || name === undefined ? undefined : proofOf({ name, process }, payment!)
+}
+
+/**
+ * Who asks has neither a proof, because the seller's clock is off, nor a random key that counts. An address opens no window, so the
+ * record waits for its own end.
+ */
+function opensNoWindow({ onLostResponse, skewMs }: Conditions, { endpoint, key }: Asking): boolean {
+  return endpoint === 'feed' && (key === undefined || onLostResponse === undefined) && skewMs > 0
+}
+
+function isOpen(reply: WireReply | undefined): boolean {
+  return reply === undefined || OPEN_CODES.includes(codeIn(reply) ?? '')
+}
+
+function codeIn({ body }: WireReply): string | undefined {
+  return /"code":"(\w+)"/.exec(body)?.[1]
+}
+
+const OPEN_CODES = ['idempotency_in_progress', 'payment_in_use', 'settlement_unknown', 'store_unavailable']
+
+function checkAgain({ truth, ledger, conditions }: World, asking: Asking, reply: WireReply): void {
+  const { payment, key, act, endpoint } = asking
+  const txId = payment!.txId
+  const code = codeIn(reply)
+  // A redirect of the handler's is an answer, too.
+  const isReplayed = reply.status < 400 || code === 'answer_not_kept'
+  if (isReplayed || !ledger.landed(txId) || truth.byPayer.has(txId)) return
+  const { act: asked } = JSON.parse(asking.body) as Work
+  const isOurs = truth.handlerRuns.some(
+    run => run.txId === txId && run.endpoint === endpoint && run.act === asked,
+  )
+  if (!isOurs || isGuessable(key)) return
+  if (opensNoWindow(conditions, asking)) return
+  // Presented under several keys, or with several bodies: the answer is kept for one of them.
+  const others = truth.askings.filter(other => other.payment?.txId === txId)
+  if (others.some(other => other.key !== key || other.body !== asking.body || other.endpoint !== endpoint))
+    return
+  // What stopped between recording and answering is owed, in every mode and without a key.
+  const recorders = truth.records.filter(record => record.txId === txId)
+  const stopped = recorders.every(
+    ({ call }) =>
+      !truth.endedMs.has(call) || truth.calls.some(each => each.id === call && each.final === 'inDoubt'),
+  )
+  // Kept ten minutes longer where no key keeps it for its window.
+  const isForgotten =
+    conditions.onLostResponse === undefined &&
+    (truth.calls.some(each => each.txId === txId && each.final === 'replayed') ||
+      // The call that found it landed may have died with its answer.
+      truth.resolves.some(each => each.txId === txId && each.verdict === 'found'))
+  if (stopped && !isForgotten && !truth.delivered.has(txId))
+    truth.violated(
+      'answer-can-be-had',
+      `${act} paid ${txId}, its call stopped, and asking again got ${reply.status} ${code}`,
+    )
+  const hasKey = key !== undefined && conditions.onLostResponse !== undefined
+  if (hasKey && conditions.onLostResponse === 'replay')
+    truth.violated('answer-can-be-had', `${act} paid ${txId} under a key and got ${reply.status} ${code}`)
+}

@@ -1,0 +1,68 @@
+/**
+ * A process of the simulated world: it has clocks and timers of its own, it may stand still, and it may die. What is told
+ * to a process that stands still waits; what is told to a dead one is lost, and so is everything that it waited for.
+ */
+import type { Clock } from '../../../src/ports/clock.js'
+import type { Timeline } from './timeline.js'
+
+/** The time of day when every simulation begins. */
+export const EPOCH_MS = Date.UTC(2030, 0, 1)
+
+export interface Skew {
+  /** How far its time of day is off. */
+  readonly nowMs: number
+  /** How long ago its monotonic clock began. */
+  readonly upMs: number
+}
+
+export class Process {
+  readonly name: string
+  readonly clock: Clock
+  /** How far its time of day is ahead of the simulation's. */
+  readonly skewMs: number
+  isAlive = true
+  #stillUntilMs = 0
+  readonly #timeline: Timeline
+  readonly #onDeath = new Set<() => void>()
+
+  constructor(name: string, timeline: Timeline, skew: Skew = { nowMs: 0, upMs: 0 }) {
+    this.name = name
+    this.#timeline = timeline
+    this.skewMs = skew.nowMs
+    this.clock = {
+      now: () => EPOCH_MS + timeline.nowMs + skew.nowMs,
+      monotonic: () => timeline.nowMs + skew.upMs,
+      after: (ms, callback) => {
+        const moment = timeline.after(ms, () => this.deliver(callback))
+        return () => {
+          moment.run = undefined
+        }
+      },
+    }
+  }
+
+  /** Runs what arrives here: at once, when the process moves again, or never. */
+  deliver(run: () => void): void {
+    if (!this.isAlive) return
+    const leftMs = this.#stillUntilMs - this.#timeline.nowMs
+    if (leftMs > 0) this.#timeline.after(leftMs, () => this.deliver(run))
+    else run()
+  }
+
+  standStill(ms: number): void {
+    this.#stillUntilMs = Math.max(this.#stillUntilMs, this.#timeline.nowMs + ms)
+  }
+
+  /** Returns how to stop listening. */
+  onDeath(listener: () => void): () => void {
+    this.#onDeath.add(listener)
+    return () => this.#onDeath.delete(listener)
+  }
+
+  die(): void {
+    if (!this.isAlive) return
+    this.isAlive = false
+    for (const listener of this.#onDeath) listener()
+    this.#onDeath.clear()
+  }
+}

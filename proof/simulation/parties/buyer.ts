@@ -1,0 +1,120 @@
+/** Who buys: the real client over the simulated wire. */
+
+import { algodClient } from '../../../src/adapters/algorand/node-clients.js'
+import { algorandPaymentSigner } from '../../../src/adapters/algorand/payment-signer.js'
+import { memorySpendLedger } from '../../../src/adapters/memory/spend-ledger.js'
+import { PayingClient } from '../../../src/app/client/client.js'
+import { type ClientOptions, type Settings, settingsOver } from '../../../src/app/client/client-options.js'
+import { TESTNET } from '../../../src/domain/network.js'
+import { decodeAnswerHeader } from '../../../src/domain/x402.js'
+import type { PaymentSigner } from '../../../src/ports/payment-signer.js'
+import type { SpendLedger } from '../../../src/ports/spend-ledger.js'
+import { seededRandom } from '../kernel/dice.js'
+import { Process } from '../kernel/process.js'
+import { keyOf } from '../world/accounts.js'
+import { HangUp, type WireReply } from '../world/wire.js'
+import type { World } from '../world/world.js'
+
+/** Answers of a host that is not the seller's. */
+export type Host = (url: URL, init: RequestInit) => Promise<Response>
+
+export interface BuyerOptions extends ClientOptions {
+  readonly hosts?: Readonly<Record<string, Host>>
+}
+
+class Client extends PayingClient {
+  constructor(settings: Settings) {
+    super(settings)
+  }
+}
+
+export class Buyer {
+  readonly name: string
+  readonly address: string
+  readonly process: Process
+  readonly signer: PaymentSigner
+  readonly client: PayingClient
+  readonly ledger: SpendLedger
+  /** The ids of the payments that each call sent, by its idempotency key. */
+  readonly sent = new Map<string, Set<string>>()
+  /** What requests are made for; names their links. */
+  act = ''
+  readonly #world: World
+
+  constructor(world: World, name: string, { hosts = {}, ...options }: BuyerOptions = {}) {
+    this.#world = world
+    this.name = name
+    this.address = `10.0.0.${1 + (name.charCodeAt(name.length - 1) % 200)}`
+    const roll = world.fate.dice(`${name}.skew`)
+    const { skewMs } = world.conditions
+    this.process = new Process(name, world.timeline, {
+      nowMs: roll.between(-skewMs, skewMs),
+      upMs: roll.between(0, 1_000_000),
+    })
+    const { clock } = this.process
+    const random = seededRandom(`${world.seed}/${name}`)
+    const algod = algodClient({
+      url: 'https://node.example',
+      exchange: () => world.node.exchangeFor(this.process),
+    })
+    this.signer = algorandPaymentSigner({ key: keyOf(name), network: TESTNET, algod, clock, random })
+    this.ledger = memorySpendLedger(clock)
+    const fetchImpl = (url: string | URL | Request, init: RequestInit = {}) =>
+      this.#fetch(new URL(String(url)), init, hosts)
+    const surroundings = {
+      network: TESTNET,
+      algod,
+      indexer: undefined,
+      signer: this.signer,
+      clock,
+      random,
+    } as const
+    this.client = new Client(
+      settingsOver(surroundings, { ledger: this.ledger, ...options, fetchImpl: fetchImpl as typeof fetch }),
+    )
+  }
+
+  async #fetch(url: URL, init: RequestInit, hosts: Readonly<Record<string, Host>>): Promise<Response> {
+    const hangUp = new HangUp()
+    const aborted = new Promise<never>((_, reject) => {
+      init.signal?.addEventListener('abort', () => {
+        hangUp.now()
+        reject(init.signal?.reason)
+      })
+    })
+    const host = hosts[url.host]
+    if (host) {
+      this.#note(new Headers(init.headers as Record<string, string>))
+      return Promise.race([host(url, init), aborted])
+    }
+    const headers = Object.fromEntries(
+      Object.entries(init.headers as Record<string, string>).map(([name, value]) => [
+        name.toLowerCase(),
+        value,
+      ]),
+    )
+    const request = {
+      method: init.method ?? 'GET',
+      target: url.pathname + url.search,
+      host: url.host,
+      headers,
+      ...(typeof init.body === 'string' && { body: init.body }),
+      address: this.address,
+    }
+    const asked = this.#world.http(this.process, this.act, request, hangUp)
+    return responseOf(await Promise.race([asked, aborted]))
+  }
+
+  #note(headers: Headers): void {
+    const [key, payment] = ['idempotency-key', 'payment-signature'].map(name => headers.get(name))
+    const txId = payment && this.#world.truth.readIn(decodeAnswerHeader(payment) ?? {})?.txId
+    if (key && txId) this.sent.set(key, new Set(this.sent.get(key)).add(txId))
+  }
+}
+
+export function responseOf({ status, headers, body }: WireReply): Response {
+  return new Response(status === 204 || body === '' ? null : body, {
+    status,
+    headers: headers.map(pair => [...pair]),
+  })
+}

@@ -1,0 +1,455 @@
+/**
+ * Bugs to find, each put into a copy of the source on its way into the bundle: nothing in the product can switch one on.
+ * Those of the first part were in the source once, and were found by reading it and by attacks.
+ */
+
+/** @typedef {{ file: string, find: string, replace: string }} Edit */
+/** @typedef {{ name: string, says: string, edits: readonly Edit[] }} Bug */
+
+const CLOSE = 'src/app/charge/close-call.ts'
+const OWNERS = 'src/app/charge/owners.ts'
+const RECOVER = 'src/app/charge/effects/recover.ts'
+const LIST = 'src/adapters/facilitator/failover.ts'
+
+/** @type {readonly Bug[]} */
+export const ONCE_THERE = [
+  {
+    name: 'general-error-is-no',
+    says: 'A facilitator’s general error is taken for its verdict on the payment.',
+    edits: [
+      {
+        file: 'src/adapters/facilitator/verdict-of-response.ts',
+        find: "if (isFinalNo(body) && !DECIDES_NOTHING.test(letters)) return { verdict: 'refused', reason }",
+        replace: "return { verdict: 'refused', reason }",
+      },
+    ],
+  },
+  {
+    name: 'lease-ends-settling',
+    says: 'A lease that lapsed ends a settlement: whoever comes next takes the payment for dead.',
+    edits: [
+      {
+        file: RECOVER,
+        find: "if (landing === 'unknown') return undecided(call)",
+        replace: '',
+      },
+      {
+        file: RECOVER,
+        find: "verdict: landing === 'absent' ? 'dead' : 'found',",
+        replace: "verdict: landing === 'found' ? 'found' : 'dead',",
+      },
+    ],
+  },
+  {
+    name: 'settles-the-lost',
+    says: 'Recovery settles a payment whose answer was not kept.',
+    edits: [
+      {
+        file: RECOVER,
+        find: 'if (read?.txId === payment.txId && answerOwed(call, recorded).answer !== undefined) {',
+        replace: 'if (read?.txId === payment.txId) {',
+      },
+    ],
+  },
+  {
+    name: 'window-of-a-successor',
+    says: 'A call that was taken over deletes the window that its successor answers with.',
+    edits: [
+      {
+        file: CLOSE,
+        find: "  call.held = false\n  if (closed === undefined) return 'storeDown'\n",
+        replace:
+          "  if (call.window !== undefined) await dropWindow(deps, call.window.id)\n  call.held = false\n  if (closed === undefined) return 'storeDown'\n",
+      },
+    ],
+  },
+  {
+    name: 'unpaid-evicts-paid',
+    says: 'Calls at work push completed answers out of memory.',
+    edits: [
+      {
+        file: 'src/adapters/memory/lifecycle-records.ts',
+        find: '    this.#kept.set(record.key, record)\n',
+        replace:
+          '    this.#kept.set(record.key, record)\n    if (this.#kept.size > 50) this.#kept.delete(this.#kept.keys().next().value!)\n',
+      },
+    ],
+  },
+  {
+    name: 'seller-gives-budget-back',
+    says: 'The client believes a seller that says “not charged”, and spends the amount again.',
+    edits: [
+      {
+        file: 'src/app/client/send-payment.ts',
+        find: '  const said = await chargedAfter(request, delivery, ready, deps)\n',
+        replace:
+          "  const said = await chargedAfter(request, delivery, ready, deps)\n  if (said === 'no') await ready.reservation.release()\n",
+      },
+      {
+        file: 'src/app/client/spending-limits.ts',
+        find: 'const release = () => tolerated(options, () => ledger.release(id))',
+        replace:
+          "const release = () => tolerated(options, () => (ledger.release(id), ledger.settle(id, 'dead')))",
+      },
+    ],
+  },
+  {
+    name: 'host-breaks-a-door',
+    says: 'A Host header that is no URL breaks the A2A door after the charge.',
+    edits: [
+      {
+        file: 'src/adapters/http/forwarded-address.ts',
+        find: '    webOrigin(scheme, headers.host) ??\n',
+        replace: `    \`\${scheme}://\${headers.host}\` ??\n`,
+      },
+      {
+        file: 'src/adapters/a2a/transport.ts',
+        find: `  const root = new URL(baseUrl).pathname.replace(/\\/$/, '')\n`,
+        replace: `  const root = ''\n`,
+      },
+      {
+        file: 'src/adapters/a2a/transport.ts',
+        find: '  try {\n    return rpcResponseOf',
+        replace: '  new URL(incoming.baseUrl)\n  try {\n    return rpcResponseOf',
+      },
+    ],
+  },
+  {
+    name: 'redirect-frees-key',
+    says: 'A redirect of the handler’s is charged, and its key is freed.',
+    edits: [
+      {
+        file: CLOSE,
+        find: "finish(keeps === undefined ? 'forfeit' : 'complete')",
+        replace: "finish(keeps === undefined || call.answer!.status >= 300 ? 'forfeit' : 'complete')",
+      },
+    ],
+  },
+  {
+    name: 'runs-for-nothing',
+    says: 'Runs are not on credit.',
+    edits: [
+      {
+        file: 'src/app/charge/effects/credit.ts',
+        find: "if (deps.rules.credit === undefined) return 'credited'",
+        replace: "if (deps.rules.credit !== undefined) return 'credited'",
+      },
+    ],
+  },
+  {
+    name: 'recovery-keeps-the-answer',
+    says: 'In release mode recovery takes the payment and throws the answer away.',
+    edits: [
+      {
+        file: RECOVER,
+        find: "      case 'completed':\n",
+        replace:
+          "      case 'completed':\n        if (deps.rules.idempotency?.onLostResponse !== 'replay') return 'spent'\n",
+      },
+    ],
+  },
+  {
+    name: 'late-moves',
+    says: 'Moves that timed out come true later.',
+    edits: [
+      {
+        file: 'src/adapters/redis/move-in-time.ts',
+        find: 'Math.floor(nowMs) + commandTimeoutMs',
+        replace: 'Math.floor(nowMs) + 3_600_000',
+      },
+    ],
+  },
+  {
+    name: 'lost-completion',
+    says: 'A completion whose answer was lost frees its key.',
+    edits: [
+      {
+        file: CLOSE,
+        find: '    deps.pendingCloses.add(move)\n',
+        replace: "    deps.pendingCloses.add({ ...move, how: 'forfeit' })\n",
+      },
+    ],
+  },
+  {
+    name: 'keyless-leads-nowhere',
+    says: 'Without a key, asking again after “settlement unknown” leads nowhere.',
+    edits: [
+      {
+        file: OWNERS,
+        find: '      claim: { name, bodyHash',
+        replace: '      claim: key === undefined ? (undefined as never) : { name, bodyHash',
+      },
+    ],
+  },
+  {
+    name: 'landed-payment-opens',
+    says: 'A payment that landed opens what is kept under a short key, or under none, for whoever presents it.',
+    edits: [
+      {
+        file: OWNERS,
+        find: 'isBearer: !(call.isProven || isRandom || scope?.isSecret),',
+        replace: 'isBearer: false,',
+      },
+    ],
+  },
+  {
+    name: 'any-proof-opens',
+    says: 'A proof of any payer opens what any payment paid for.',
+    edits: [
+      {
+        file: 'src/app/charge/payer-proof.ts',
+        find: '  const refusal = refusalOf(deps, call, proof.value)\n',
+        replace:
+          "  const found = refusalOf(deps, call, proof.value)\n  const refusal = found === 'invalid_siwx_request' ? undefined : found\n",
+      },
+    ],
+  },
+  {
+    name: 'lost-answer-is-lost',
+    says: 'An answer without a key is kept for nobody once it was charged for.',
+    edits: [
+      {
+        file: CLOSE,
+        find: "return call.read !== undefined && rules.keepAnswersMs > 0 ? 'payment' : undefined",
+        replace: 'return undefined',
+      },
+    ],
+  },
+  {
+    name: 'recovered-is-not-booked',
+    says: 'What recovery earns stands in no books.',
+    edits: [
+      {
+        file: 'src/domain/income-bookings.ts',
+        find: "return charged === 'yes' || (charged === 'earlier' && LEARNS.has(path.at(-1) ?? ''))",
+        replace: "return charged === 'yes'",
+      },
+      {
+        file: 'src/app/reconciliation/compare-one-payment.ts',
+        find: "import { reportsCharge } from '../../domain/income-bookings.js'",
+        replace:
+          "const reportsCharge = ({ charged, path }: EndedCall) => charged === 'yes' || path === undefined",
+      },
+    ],
+  },
+  {
+    name: 'swept-by-own-clock',
+    says: 'Windows are swept by a replica’s own clock.',
+    edits: [
+      {
+        file: 'src/app/server/subscription-store-upkeep.ts',
+        find: 'await store.sweep(await windowsNow({ subscriptions: store, clock }))',
+        replace: 'await store.sweep(clock.now())',
+      },
+    ],
+  },
+  {
+    name: 'redirect-is-denied',
+    says: 'The client reports a redirect that was settled as not charged.',
+    edits: [
+      {
+        file: 'src/app/client/charge-evidence.ts',
+        find: "  if (isSettlementOf(reply, signed)) return 'yes'\n",
+        replace: '',
+      },
+      {
+        file: 'src/app/client/charge-evidence.ts',
+        find: "  if (reply.status < 400) return 'maybe'\n",
+        replace: '',
+      },
+    ],
+  },
+  {
+    name: 'payments-stop-sales',
+    says: 'Five payments in a row that a facilitator does not answer stop the sales to everybody, also where it is the only one.',
+    edits: [
+      {
+        file: LIST,
+        find: '      if (members.length === 1) return facilitators[0].verify(payment, requirements)\n',
+        replace: '',
+      },
+      { file: LIST, find: 'return awake.length > 0 ? awake : members', replace: 'return awake' },
+      {
+        file: LIST,
+        find: 'if (asked.length === 0) return NOT_QUOTED',
+        replace:
+          "if (asked.length === 0) return { verdict: 'unreachable', cause: 'left alone after failures' }",
+      },
+      {
+        file: LIST,
+        find: 'member.isPaused = !(await member.facilitator.isUp())',
+        replace: 'member.isPaused = (member.failures = (member.failures ?? 0) + 1) % 5 === 0',
+      },
+      {
+        file: LIST,
+        find: 'if (clock.monotonic() < member.askAgainAtMs) return member.isPaused',
+        replace: '',
+      },
+      {
+        file: LIST,
+        find: 'if (member.isPaused) void isDown(member)',
+        replace: 'if (member.isPaused && clock.monotonic() >= member.askAgainAtMs) member.isPaused = false',
+      },
+      {
+        file: LIST,
+        find: 'verification.down !== false && isDown(member)',
+        replace: 'isDown(member)',
+      },
+    ],
+  },
+  {
+    name: 'payer-chooses-facilitator',
+    says: 'A payment goes to the facilitator whose sponsor its copy of the terms names.',
+    edits: [
+      {
+        file: LIST,
+        find: 'async verify(payment, requirements, sponsor) {',
+        replace:
+          'async verify(payment, requirements) {\n      const sponsor = payment.accepted?.extra?.feePayer',
+      },
+      {
+        file: LIST,
+        find: 'return isNext || (await quoted.wasQuoted(own.facilitator.url, sponsor!)) ? [own] : []',
+        replace: 'return isNext ? [own] : [own]',
+      },
+    ],
+  },
+]
+
+/** @type {readonly Bug[]} */
+export const MADE_UP = [
+  {
+    name: 'early-absence',
+    says: 'A payment counts as absent from the chain before its last round is past.',
+    edits: [
+      {
+        file: 'src/adapters/algorand/chain-reader.ts',
+        find: "if (tip <= window.lastValid) return 'unknown'",
+        replace: '',
+      },
+      {
+        file: 'src/adapters/algorand/chain-reader.ts',
+        find: 'await inBlocks(algod, txId, firstValid, lastValid)',
+        replace: 'await inBlocks(algod, txId, firstValid, tip < lastValid ? tip : lastValid)',
+      },
+    ],
+  },
+  {
+    name: 'doubt-ends-unproved',
+    says: 'An answer in doubt is dropped where the chain does not know yet.',
+    edits: [
+      {
+        file: 'src/app/charge/payments-in-doubt.ts',
+        find: "if (landing === 'absent') await drop(one)",
+        replace: "if (landing !== 'found') await drop(one)",
+      },
+      {
+        file: 'src/app/charge/payments-in-doubt.ts',
+        find: '.filter(([, { askAfter }]) => askAfter < round)',
+        replace: '',
+      },
+    ],
+  },
+  {
+    name: 'unheld-payment',
+    says: 'A payment is not held while its call is at work.',
+    edits: [{ file: OWNERS, find: '      ...(read && { payment: read.txId }),\n', replace: '' }],
+  },
+  {
+    name: 'failure-is-charged',
+    says: 'A handler that throws is charged for.',
+    edits: [
+      {
+        file: 'src/app/charge/effects/deliver.ts',
+        find: "        end('failed')\n",
+        replace:
+          "        call.answer ??= { status: 200, headers: {}, body: '{}' }\n        end('delivered')\n",
+      },
+    ],
+  },
+  {
+    name: 'settled-unrecorded',
+    says: 'A store that does not answer is no reason not to settle.',
+    edits: [
+      {
+        file: 'src/app/charge/effects/record.ts',
+        find: '    return storeDown(call)\n',
+        replace: "    return 'recorded'\n",
+      },
+    ],
+  },
+  {
+    name: 'released-while-settling',
+    says: 'A settlement without a clear answer is given back at once.',
+    edits: [
+      {
+        file: 'src/app/charge/effects/reconcile.ts',
+        find: "  if (landing === 'unknown') call.retryAfterMs = IN_DOUBT_RETRY_MS\n  return landing\n",
+        replace: "  return landing === 'unknown' ? 'absent' : landing\n",
+      },
+    ],
+  },
+  {
+    name: 'cap-off-by-one',
+    says: 'The cap on a price is a base unit too high.',
+    edits: [
+      {
+        file: 'src/app/client/spending-limits.ts',
+        find: 'maxPrice !== undefined && amount > maxPrice)',
+        replace: 'maxPrice !== undefined && amount > maxPrice + 1n)',
+      },
+    ],
+  },
+  {
+    name: 'second-payment',
+    says: 'The client answers a refusal of its payment with a second payment for the same call.',
+    edits: [
+      {
+        file: 'src/app/client/send-payment.ts',
+        find: '  const proven = await provenDelivery(',
+        replace: `  if (first.reply?.status === 402) {
+    const again = await readyPayment(request, ready.selected.challenge, deps)
+    const second = encodeHeader(withIdentifier(again.signed.payload, key))
+    const { landsUntilMs, signed: { txId } } = again
+    const sentAgain = { ...paid, headers: { ...headers, [PAYMENT_SIGNATURE_HEADER]: second } }
+    await deps.deliver(sentAgain, { txId, landsUntilMs })
+  }
+  const proven = await provenDelivery(`,
+      },
+    ],
+  },
+  {
+    name: 'caller-forgotten',
+    says: 'A call whose caller is gone is never counted as ended.',
+    edits: [
+      {
+        file: 'src/app/charge/walk-charge-machine.ts',
+        find: '      } finally {\n        inFlight.leave()\n      }',
+        replace: '      } finally {\n        if (!request.caller.gone()) inFlight.leave()\n      }',
+      },
+    ],
+  },
+  {
+    name: 'failed-call-counts',
+    says: 'A call of a window counts though it failed.',
+    edits: [
+      {
+        file: 'src/app/charge/window-calls.ts',
+        find: '(await deps.subscriptions.giveBack!(id, token))',
+        replace: '((await deps.subscriptions.use!(id, token)) as undefined)',
+      },
+    ],
+  },
+  {
+    name: 'asks-again-at-once',
+    says: 'A payment that a facilitator did not answer is verified again at once.',
+    edits: [
+      {
+        file: 'src/app/charge/effects/verify.ts',
+        find: '  const verification = await deps.facilitator.verify(call.payload!, call.requirements!, call.read?.sponsor)\n',
+        replace:
+          "  const ask = () => deps.facilitator.verify(call.payload!, call.requirements!, call.read?.sponsor)\n  let verification = await ask()\n  if (verification.verdict === 'unreachable') verification = await ask()\n",
+      },
+    ],
+  },
+]

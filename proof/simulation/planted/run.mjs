@@ -1,0 +1,28 @@
+/** `npm run simulate:planted [-- name …]`: plants each bug in turn, and prints how soon the simulation finds it. */
+import { execFileSync } from 'node:child_process'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { bundled } from '../bundle.mjs'
+import { MADE_UP, ONCE_THERE } from './bugs.mjs'
+
+const CALLS_MAX = 100_000
+
+const root = fileURLToPath(new URL('../../..', import.meta.url))
+const folder = mkdtempSync(join(root, 'node_modules', '.planted-'))
+process.on('exit', () => rmSync(folder, { recursive: true, force: true }))
+
+const wanted = process.argv.slice(2)
+console.log('| bug | seed | calls until found | invariant |\n|---|---:|---:|---|')
+for (const { name, says, edits } of [...ONCE_THERE, ...MADE_UP]) {
+  if (wanted.length > 0 && !wanted.includes(name)) continue
+  const file = await bundled(join(folder, `${name}.mjs`), edits, 'proof/simulation/hunt.ts')
+  const said = execFileSync(process.execPath, [file, String(CALLS_MAX)], {
+    encoding: 'utf8',
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  const found = said.trim() === '' ? undefined : JSON.parse(said.trim().split('\n').at(-1))
+  if (!found) process.exitCode = 1
+  const row = found ? `${found.seed} | ${found.calls} | \`${found.invariant}\`` : ` | not in ${CALLS_MAX} | `
+  console.log(`| ${says} | ${row} |`)
+}

@@ -1,0 +1,79 @@
+/** A node over the sandbox's ledger: behind by some rounds, each answer by itself, as behind a balancer. */
+
+import { unavailable } from '../../../src/adapters/algorand/node-response-reader.js'
+import { MAINNET, TESTNET } from '../../../src/domain/network.js'
+import type { Exchange } from '../../../src/ports/exchange.js'
+import { withTimeout } from '../../../src/ports/timeouts-and-aborts.js'
+import { algodRoutes } from '../../../src/sandbox/algod-routes.js'
+import type { Ledger } from '../../../src/sandbox/ledger.js'
+import { BadRequest } from '../../../src/sandbox/web-server.js'
+import { Process } from '../kernel/process.js'
+import { exchangeThat, textOf } from './wire.js'
+import type { World } from './world.js'
+
+export class Node {
+  readonly #world: World
+  readonly #process: Process
+  readonly #routes: ReturnType<typeof algodRoutes>
+  #lag = 0n
+
+  constructor(world: World) {
+    this.#world = world
+    this.#process = new Process('node', world.timeline)
+    this.#routes = algodRoutes(this.#view(world.ledger))
+  }
+
+  exchangeFor(from: Process): Exchange {
+    return exchangeThat(({ path, timeoutMs }) => {
+      const { network, conditions, questions } = this.#world
+      const place = `${from.name}>node`
+      if (from.name.startsWith('seller')) questions.node(path)
+      this.#world.point(from, place)
+      const asked = network.ask(from, this.#process, place, conditions.links.node, () => this.#serve(path))
+      return withTimeout(from.clock, timeoutMs, asked).catch((cause: Error) => ({ failed: cause.message }))
+    })
+  }
+
+  #view(ledger: Ledger): Ledger {
+    const tip = () => ledger.rounds.current() - this.#lag
+    return {
+      ...ledger,
+      rounds: { ...ledger.rounds, current: tip },
+      landed: txId => {
+        const found = ledger.landed(txId)
+        return found && found.round <= tip() ? found : undefined
+      },
+      // Before the simulation began there were empty blocks.
+      block: round => (round > tip() ? undefined : round < ledger.rounds.first ? [] : ledger.block(round)),
+    }
+  }
+
+  async #serve(path: string): Promise<{ status: number; text: string }> {
+    const { fate, timeline, conditions } = this.#world
+    const { lagRounds, errors, foreign } = conditions.node
+    const name = fate.numbered('node')
+    this.#lag = BigInt(
+      fate.strike(`${name}.lag`, lagRounds > 0 ? 0.5 : 0, timeline.nowMs)?.between(1, lagRounds) ?? 0,
+    )
+    if (fate.strike(`${name}.error`, errors, timeline.nowMs))
+      return { status: 500, text: '{"message":"down"}' }
+    const isForeign = fate.strike(`${name}.foreign`, foreign, timeline.nowMs)
+    const [bare = path] = path.split('?')
+    const route = this.#routes.find(each => each.method === 'GET' && each.path.test(bare))
+    if (!route) throw unavailable(`no route ${path}`)
+    try {
+      const parts = (route.path.exec(bare) ?? []).slice(1).map(decodeURIComponent)
+      const query = new URLSearchParams(path.slice(bare.length + 1))
+      const reply = await route.handle({ query, body: Buffer.alloc(0), parts })
+      if ('raw' in reply) return { status: 500, text: '' }
+      const text = textOf(reply.body)
+      return {
+        status: reply.status,
+        text: isForeign ? text.replace(TESTNET.genesisHash, MAINNET.genesisHash) : text,
+      }
+    } catch (error) {
+      if (error instanceof BadRequest) return { status: error.status, text: '{}' }
+      throw error
+    }
+  }
+}

@@ -1,0 +1,101 @@
+/** The stores of a seller: in its process's own memory, or shared by all its replicas behind a network. */
+import { memoryChargeStore } from '../../../src/adapters/memory/charge-store.js'
+import { memoryCredit } from '../../../src/adapters/memory/handler-credit.js'
+import { memoryRateLimit } from '../../../src/adapters/memory/rate-limit.js'
+import { memorySubscriptions } from '../../../src/adapters/memory/subscriptions.js'
+import { type ChargeConnection, redisChargeStore } from '../../../src/adapters/redis/charge-store.js'
+import { serverTime } from '../../../src/adapters/redis/server-time.js'
+import type { Stores } from '../../../src/app/server/server-options.js'
+import { withTimeout } from '../../../src/ports/timeouts-and-aborts.js'
+import { NO_FAULTS } from '../kernel/network.js'
+import { Process } from '../kernel/process.js'
+import { redisModel } from '../stores/redis-model.js'
+import { sharedWindows } from '../stores/shared-windows.js'
+import type { World } from './world.js'
+
+/** More than an episode has to keep, and fewer than a flood. */
+const ANSWERS_KEPT_MAX = 60
+/** More than an episode has; a store for 100,000 takes as long to make as some calls. */
+const ACCOUNTS_MAX = 100
+const COMMAND_TIMEOUT_MS = 2_000
+
+export type StoresFor = (from: Process) => Stores
+
+/** Dies with its process. */
+export function ownStores(world: World): StoresFor {
+  return from => ({
+    charges: world.truth.watching(memoryChargeStore({ clock: from.clock, max: ANSWERS_KEPT_MAX }), from),
+    credit: memoryCredit({ clock: from.clock, max: ACCOUNTS_MAX }),
+    rateLimit: memoryRateLimit({ clock: from.clock, max: ACCOUNTS_MAX }),
+    subscriptions: memorySubscriptions({ clock: from.clock }),
+  })
+}
+
+/** How soon after a move was given up its process is gone: before it can take anything back. */
+const GONE_AFTER_MS = 100
+
+/** A record that arrives late, of a process that tells its caller so and dies at once. */
+function recordsLate({ fate, timeline, conditions }: World, from: Process, place: string): boolean {
+  if (!place.endsWith('svcRecord')) return false
+  const name = fate.numbered(`${place}.late`)
+  if (!fate.strike(name, conditions.lateRecord, timeline.nowMs)) return false
+  timeline.after(COMMAND_TIMEOUT_MS + GONE_AFTER_MS, () => from.die())
+  return true
+}
+
+/** One Redis: the real adapter over the model of its scripts; the rest in memory there. */
+export function sharedStores(world: World): StoresFor {
+  const redis = new Process('redis', world.timeline, { nowMs: 0, upMs: 0 })
+  const { clock } = redis
+  const model = redisModel({ nowMs: clock.now })
+  const credit = memoryCredit({ clock, max: ACCOUNTS_MAX })
+  const rateLimit = memoryRateLimit({ clock, max: ACCOUNTS_MAX })
+  const windows = sharedWindows(clock.now)
+  return from => {
+    const ask = <T>(what: string, serve: () => T | Promise<T>): Promise<T> => {
+      const { network, conditions } = world
+      const place = `${from.name}>redis.${what}`
+      world.point(from, place)
+      const faults = recordsLate(world, from, place) ? { ...NO_FAULTS, late: 1 } : conditions.links.store
+      const asked = network.ask(from, redis, place, faults, serve)
+      return withTimeout(from.clock, COMMAND_TIMEOUT_MS, asked).finally(() => world.point(from, `${place}<`))
+    }
+    const connection: ChargeConnection = {
+      commandTimeoutMs: COMMAND_TIMEOUT_MS,
+      send: command => ask('send', () => model.send(command)),
+      script: (name, lua) => {
+        const run = model.script(name, lua)
+        return (keys, args) =>
+          ask(name, async () => {
+            const reply = await run(keys, args)
+            if (String(reply) === 'recorded') world.truth.recordApplied(String(args[1]))
+            return reply
+          })
+      },
+      onUp: () => {},
+    }
+    const charges = redisChargeStore(connection, 'svc:', serverTime(connection, from.clock.monotonic))
+    return {
+      charges: world.truth.watching(charges, from),
+      credit: {
+        take: (payer, terms) => ask('take', () => credit.take(payer, terms)),
+        give: (payer, runs, terms) => ask('give', () => credit.give(payer, runs, terms)),
+      },
+      rateLimit: {
+        take: (key, perMinute) => ask('limit', () => rateLimit.take(key, perMinute)),
+        peek: (key, perMinute) => ask('peek', () => rateLimit.peek(key, perMinute)),
+        giveBack: (key, perMinute) => ask('giveBack', () => rateLimit.giveBack(key, perMinute)),
+      },
+      subscriptions: {
+        get: id => ask('window', () => windows.get(id)),
+        putIfAbsent: (id, record) => ask('sell', () => windows.putIfAbsent(id, record)),
+        sweep: nowMs => ask('sweep', () => windows.sweep(nowMs)),
+        delete: id => ask('unsell', () => windows.delete!(id)),
+        take: (id, move) => ask('takeCall', () => windows.take(id, move)),
+        use: (id, token) => ask('useCall', () => windows.use(id, token)),
+        giveBack: (id, token) => ask('giveBackCall', () => windows.giveBack(id, token)),
+        now: () => ask('now', () => clock.now()),
+      },
+    }
+  }
+}

@@ -1,0 +1,277 @@
+/** What really happened, as nobody in the world knows it: every run, every charge, and what each party was told. */
+import { algorandPaymentReader } from '../../../src/adapters/algorand/read-payment.js'
+import type { HandlerContext } from '../../../src/domain/endpoint.js'
+import type { EndedCall } from '../../../src/ports/call-observer.js'
+import type { ChargeStore } from '../../../src/ports/charge-store.js'
+import type { ReadPayment } from '../../../src/ports/payment-reader.js'
+import type { Runs } from '../../../src/ports/recent-runs.js'
+import type { Invariant } from '../invariants/names.js'
+import type { Process } from '../kernel/process.js'
+import type { EndpointName, Work } from './seller.js'
+import type { WireReply } from './wire.js'
+
+/** One start of a handler. */
+export interface Run {
+  readonly id: number
+  readonly endpoint: EndpointName
+  readonly act: string
+  readonly txId: string | undefined
+  readonly payer: string | undefined
+  /** Its call's. */
+  readonly traceId: string
+  readonly atMs: number
+  returned: boolean
+}
+
+/** A request of a caller, and all that came back. */
+export interface Asking {
+  readonly endpoint: EndpointName
+  readonly act: string
+  readonly body: string
+  readonly key: string | undefined
+  readonly window: string | undefined
+  readonly header: string | undefined
+  /** Whether it came through the A2A door. */
+  readonly isMessage: boolean
+  readonly address: string
+  readonly payment: ReadPayment | undefined
+  readonly atMs: number
+  reply: WireReply | undefined
+  /** The connection ended before the answer had left, or the answer was lost on its way. */
+  isLost: boolean
+}
+
+/** A window that a buyer has heard of. */
+export interface Window {
+  readonly txId: string
+  /** By the simulation's time of day; the buyer heard the store's. */
+  readonly expiresAtMs: number
+  /** The runs whose answers were heard in it, without the one that bought it. */
+  readonly runs: Set<number>
+}
+
+/** Who sent a payment to be settled, and when. */
+export interface SettleAsked {
+  readonly txId: string
+  readonly atMs: number
+}
+
+export interface Recorded {
+  readonly call: string
+  readonly txId: string
+  readonly atMs: number
+  /** When the store did so; its answer may have been lost. */
+  appliedMs?: number
+}
+
+export interface Held {
+  readonly call: string
+  readonly txId: string
+  /** The call's process. */
+  readonly from: string
+  readonly atMs: number
+}
+
+/** A call that learned from the chain, or from settling again, what became of an earlier call's payment. */
+export interface Resolved {
+  readonly call: string
+  readonly txId: string
+  readonly verdict: 'found' | 'dead'
+}
+
+export interface Violation {
+  readonly invariant: Invariant
+  readonly detail: string
+  readonly atMs: number
+}
+
+/** Redis is asked for its time, for the move, and once more where its clock was not the known one: 2 s each. */
+const RECORD_MAX_MS = 6_500
+
+export class Truth {
+  readonly handlerRuns: Run[] = []
+  readonly askings: Asking[] = []
+  readonly calls: EndedCall[] = []
+  readonly endedMs = new Map<string, number>()
+  readonly settles: SettleAsked[] = []
+  /** What each process sent to be settled, and when. */
+  readonly settlesSent: (SettleAsked & { readonly from: string })[] = []
+  /** Calls that held a payment, or took one over. One that never ended died with its process. */
+  readonly holds: Held[] = []
+  readonly records: Recorded[] = []
+  /** Verdicts that recovering calls have sent to the store. */
+  readonly resolves: Resolved[] = []
+  readonly violations: Violation[] = []
+  /** The payment that bought each window's key, and the run that was delivered for each payment. */
+  readonly windows = new Map<string, Window>()
+  readonly delivered = new Map<string, number>()
+  /** Payments that their payer submitted itself. */
+  readonly byPayer = new Set<string>()
+  deaths = 0
+  readonly #reader = algorandPaymentReader()
+  readonly #read = new Map<string, ReadPayment | undefined>()
+  readonly #now: () => number
+  readonly #trace: (line: string) => void
+  readonly #onReply: (asking: Asking, reply: WireReply) => void
+  readonly #onEnd: (call: EndedCall) => void
+
+  constructor(
+    now: () => number,
+    trace: (line: string) => void,
+    onReply: (asking: Asking, reply: WireReply) => void,
+    onEnd: (call: EndedCall) => void,
+  ) {
+    this.#now = now
+    this.#trace = trace
+    this.#onReply = onReply
+    this.#onEnd = onEnd
+  }
+
+  violated(invariant: Invariant, detail: string): void {
+    this.violations.push({ invariant, detail, atMs: this.#now() })
+    this.#trace(`VIOLATION ${invariant}: ${detail}`)
+  }
+
+  readonly runs: Runs = {
+    ended: call => {
+      this.calls.push(call)
+      this.#notChargedForTheLost(call)
+      this.#onEnd(call)
+      this.endedMs.set(call.id, this.#now())
+      this.#trace(
+        `ended ${call.id.slice(0, 8)} ${call.path.join(' ')} ${call.final} ${call.txId?.slice(0, 6) ?? ''}`,
+      )
+    },
+    list: () => [],
+  }
+
+  runBegins(
+    endpoint: EndpointName,
+    work: Work,
+    { payment, traceId }: Pick<HandlerContext, 'payment' | 'traceId'>,
+  ): Run {
+    const { txId, payer } = payment
+    const id = this.handlerRuns.length + 1
+    const run = { id, endpoint, act: work.act, txId, payer, traceId, atMs: this.#now(), returned: false }
+    this.handlerRuns.push(run)
+    this.#trace(`run ${id} begins for ${work.act} ${txId?.slice(0, 6) ?? ''}`)
+    return run
+  }
+
+  runReturns(run: Run): void {
+    run.returned = true
+    this.#trace(`run ${run.id} returns`)
+  }
+
+  settleAsked(body: Buffer): void {
+    const payment = this.readIn(JSON.parse(body.toString('utf8')).paymentPayload)
+    if (!payment) return
+    const { txId } = payment
+    this.#trace(`settle ${txId.slice(0, 6)}`)
+    this.settles.push({ txId, atMs: this.#now() })
+    const hasReturned = this.handlerRuns.some(run => run.txId === txId && run.returned)
+    if (!hasReturned)
+      this.violated('no-charge-without-answer', `${txId} is settled, and no run for it has returned`)
+    const isRecorded = this.records.some(record => record.txId === txId && record.appliedMs !== undefined)
+    if (!isRecorded) this.violated('recorded-before-settling', `${txId} is settled, and nobody recorded it`)
+  }
+
+  /** A call that can give no answer to what an earlier one recorded must not have settled it, either. */
+  #notChargedForTheLost({ id, path }: EndedCall): void {
+    const held = path.includes('recovering.notKept') && this.holds.find(({ call }) => call === id)
+    if (!held) return
+    const { txId, from, atMs } = held
+    const others = this.holds.some(
+      other =>
+        other.txId === txId &&
+        other.from === from &&
+        other.call !== id &&
+        (this.endedMs.get(other.call) ?? Infinity) >= atMs,
+    )
+    const sent = this.settlesSent.some(each => each.txId === txId && each.from === from && each.atMs >= atMs)
+    if (sent && !others)
+      this.violated('no-charge-for-the-lost', `${id} settled ${txId}, and could answer nothing`)
+  }
+
+  settleSent(from: string, body: Buffer): void {
+    const payment = this.readIn(JSON.parse(body.toString('utf8')).paymentPayload)
+    if (payment) this.settlesSent.push({ txId: payment.txId, from, atMs: this.#now() })
+  }
+
+  /** Sees what is recorded, and by which call of this process. */
+  watching(store: ChargeStore, { name: from }: Process): ChargeStore {
+    return {
+      ...store,
+      open: async move => {
+        const opened = await store.open(move)
+        const { verdict } = opened
+        const txId = verdict === 'orphaned' ? opened.recorded.payment?.txId : move.payment
+        if (txId && (verdict === 'opened' || verdict === 'orphaned'))
+          this.holds.push({ call: move.token, txId, from, atMs: this.#now() })
+        return opened
+      },
+      record: move => {
+        const { payment: txId, token: call } = move
+        if (txId) this.records.push({ call, txId, atMs: this.#now() })
+        const recorded = store.record(move)
+        recorded.then(
+          verdict => verdict === 'recorded' && this.recordApplied(call),
+          () => {},
+        )
+        return recorded
+      },
+      resolve: move => {
+        const { txId, token: call, verdict } = move
+        this.resolves.push({ call, txId, verdict })
+        return store.resolve(move)
+      },
+    }
+  }
+
+  recordApplied(call: string): void {
+    const record = this.records.findLast(each => each.call === call)
+    if (!record || record.appliedMs !== undefined) return
+    record.appliedMs = this.#now()
+    const ms = record.appliedMs - record.atMs
+    if (ms > RECORD_MAX_MS) this.violated('moves-in-time', `${record.txId} was recorded after ${ms} ms`)
+  }
+
+  asked(asking: Omit<Asking, 'payment' | 'atMs' | 'reply' | 'isLost'>): Asking {
+    const payment = this.#readHeader(asking.header)
+    const made = { ...asking, payment, atMs: this.#now(), reply: undefined, isLost: false }
+    this.askings.push(made)
+    this.#trace(
+      `ask ${asking.endpoint} ${asking.act} ${payment?.txId.slice(0, 6) ?? '-'} key ${asking.key ?? '-'}`,
+    )
+    return made
+  }
+
+  heard(asking: Asking, reply: WireReply | undefined): void {
+    asking.reply = reply
+    asking.isLost = reply === undefined
+    const told = reply ? `${reply.status} ${reply.body.slice(0, 60)}` : 'lost'
+    this.#trace(`hear ${asking.act} ${asking.payment?.txId.slice(0, 6) ?? '-'} ${told}`)
+    if (reply) this.#onReply(asking, reply)
+  }
+
+  /** Read once, however often and in which wrapping it is presented. */
+  readIn(payload: unknown): ReadPayment | undefined {
+    const name = JSON.stringify((payload as { payload?: unknown })?.payload ?? null)
+    if (!this.#read.has(name)) this.#read.set(name, this.#reader.read(payload as never))
+    return this.#read.get(name)
+  }
+
+  #readHeader(header: string | undefined): ReadPayment | undefined {
+    if (header === undefined) return undefined
+    try {
+      return this.readIn(JSON.parse(Buffer.from(header, 'base64').toString('utf8')))
+    } catch {
+      // It is no payment.
+      return undefined
+    }
+  }
+}
+
+export function headerOf(reply: WireReply, name: string): string | undefined {
+  return reply.headers.find(([each]) => each.toLowerCase() === name)?.[1]
+}

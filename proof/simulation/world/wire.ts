@@ -1,0 +1,134 @@
+/** HTTP without sockets: a request as Node's server has read it, and a response that says what became of it. */
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
+import { Readable, Writable } from 'node:stream'
+import type { Exchange } from '../../../src/ports/exchange.js'
+import { ConnectionLost } from '../kernel/network.js'
+import type { Process } from '../kernel/process.js'
+
+/** What a process reaches others with. The network of the simulation loses and delays what it sends. */
+export function exchangeThat(send: Exchange['send']): Exchange {
+  const nothing = async () => {}
+  return { send, open: nothing, close: nothing, destroy: nothing }
+}
+
+export interface WireRequest {
+  readonly method: string
+  /** Path and query. */
+  readonly target: string
+  readonly host: string
+  /** Lower-case names. */
+  readonly headers: Readonly<Record<string, string>>
+  readonly body?: string
+  readonly address: string
+}
+
+export interface WireReply {
+  readonly status: number
+  readonly headers: readonly (readonly [string, string])[]
+  readonly body: string
+}
+
+/** A connection that its caller may end. */
+export class HangUp {
+  isGone = false
+  #listener: () => void = () => {}
+
+  onGone(listener: () => void): void {
+    this.#listener = listener
+  }
+
+  now(): void {
+    this.isGone = true
+    this.#listener()
+  }
+}
+
+/** How long an answer takes to leave the process. */
+const FLUSH_MS = 1
+
+/** Lets the server of this process answer. Rejects where its connection ends first. */
+export function received(
+  process: Process,
+  listener: RequestListener,
+  request: WireRequest,
+  hangUp: HangUp,
+): Promise<WireReply> {
+  return new Promise((resolve, reject) => {
+    const req = incoming(request)
+    const res = new Response(req, process, (reply, why) =>
+      reply ? resolve(reply) : reject(new ConnectionLost(why)),
+    )
+    hangUp.onGone(() => process.deliver(() => res.destroy()))
+    if (hangUp.isGone) return void res.destroy()
+    listener(req, res as unknown as ServerResponse)
+  })
+}
+
+function incoming({ method, target, host, headers, body, address }: WireRequest): IncomingMessage {
+  const bytes = body === undefined ? undefined : Buffer.from(body)
+  const stream = new Readable({ read() {} })
+  if (bytes) stream.push(bytes)
+  stream.push(null)
+  return Object.assign(stream, {
+    method,
+    url: target,
+    headers: { host, ...headers, ...(bytes && { 'content-length': String(bytes.length) }) },
+    socket: { remoteAddress: address, destroyed: false, errored: null },
+  }) as unknown as IncomingMessage
+}
+
+class Response extends Writable {
+  readonly req: IncomingMessage
+  readonly socket = {}
+  headersSent = false
+  #status = 0
+  #text = ''
+  #headers: [string, string][] = []
+  readonly #process: Process
+
+  constructor(
+    req: IncomingMessage,
+    process: Process,
+    told: (reply: WireReply | undefined, why: string) => void,
+  ) {
+    super()
+    this.req = req
+    this.#process = process
+    // A stream that breaks ends its connection, which is all that its caller sees.
+    this.on('error', () => {})
+    this.once('close', () => {
+      const reply = { status: this.#status, headers: this.#headers, body: this.#text }
+      told(this.writableFinished ? reply : undefined, 'ECONNRESET')
+    })
+  }
+
+  getHeaderNames(): string[] {
+    return []
+  }
+
+  writeHead(status: number, headers: readonly string[]): void {
+    this.headersSent = true
+    this.#status = status
+    for (let at = 0; at < headers.length; at += 2) this.#headers.push([headers[at]!, headers[at + 1]!])
+  }
+
+  flushHeaders(): void {}
+
+  override _write(chunk: Uint8Array, _encoding: string, done: () => void): void {
+    this.#text += textOf(chunk)
+    done()
+  }
+
+  override _final(done: () => void): void {
+    this.#process.clock.after(FLUSH_MS, done)
+  }
+
+  override _destroy(error: Error | null, done: (error: Error | null) => void): void {
+    if (!this.writableFinished) (this.req.socket as { destroyed: boolean }).destroyed = true
+    done(error)
+  }
+}
+
+export function textOf(body: string | Uint8Array): string {
+  return typeof body === 'string' ? body : Buffer.from(body).toString('utf8')
+}

@@ -1,0 +1,255 @@
+/** One episode's world: its time, its chain, its facilitator, its seller, and what really happened. */
+
+import { decodeMember } from '../../../src/adapters/algorand/decode-transaction.js'
+import { TESTNET } from '../../../src/domain/network.js'
+import type { Cancel } from '../../../src/ports/clock.js'
+import type { Logger } from '../../../src/ports/logger.js'
+import type { SignedPayment } from '../../../src/ports/payment-signer.js'
+import { type Credit, createLedger, type Ledger } from '../../../src/sandbox/ledger.js'
+import { createRounds } from '../../../src/sandbox/rounds.js'
+import { type Conditions, calm, mayForgetCalls } from '../conditions.js'
+import { checkReply } from '../invariants/answers.js'
+import { Questions } from '../invariants/questions.js'
+import type { Dice } from '../kernel/dice.js'
+import { Fate } from '../kernel/fate.js'
+import { ConnectionLost, Network } from '../kernel/network.js'
+import { Process } from '../kernel/process.js'
+import { Timeline } from '../kernel/timeline.js'
+import { keyOf } from './accounts.js'
+import { Facilitator } from './facilitator.js'
+import { Node } from './node.js'
+import { ENDPOINTS, type EndpointName, ORIGIN, Seller, type Work } from './seller.js'
+import { Truth } from './truth.js'
+import { HangUp, type WireReply, type WireRequest } from './wire.js'
+
+const ROUND_MS = 2_800
+const FIRST_ROUND = 40_000_000n
+/** Where money moves, more goes wrong: it is what has to be right. */
+const SETTLING_WEIGHT = 4
+const STANDSTILL_MIN_MS = 500
+const STANDSTILL_MAX_MS = 60_000
+/** A lease is 15 s. */
+const AMBUSH_MIN_MS = 16_000
+const AMBUSH_MAX_MS = 40_000
+const HANG_UP_MIN_MS = 5
+const HANG_UP_MAX_MS = 40_000
+/** How long anybody waits for an answer. */
+const PATIENCE_MS = 400_000
+
+/** The asset and the fees that everybody has enough of, unless an act says otherwise. */
+const PLENTY = { microAlgos: 1_000_000_000n, usdc: 1_000_000_000n }
+
+export interface WorldOptions {
+  readonly seed: string
+  readonly conditions: Conditions
+  /** The only faults that happen. */
+  readonly faults?: ReadonlySet<string>
+  /** Told of everything, a line each. */
+  readonly onLine?: (line: string) => void
+}
+
+export class World {
+  readonly seed: string
+  readonly timeline = new Timeline()
+  readonly fate: Fate
+  readonly network: Network
+  readonly truth: Truth
+  readonly ledger: Ledger
+  readonly facilitator: Facilitator
+  readonly backup: Facilitator
+  readonly questions: Questions
+  readonly node: Node
+  readonly seller: Seller
+  readonly logger: Logger
+  conditions: Conditions
+  readonly mayForgetCalls: boolean
+  /** Acts that have begun and not ended. */
+  acting = 0
+  readonly #onLine: ((line: string) => void) | undefined
+  readonly #mortals = new Set<Process>()
+  /** Ends each request that is under way. */
+  readonly #requests = new Set<() => void>()
+
+  constructor({ seed, conditions, faults, onLine }: WorldOptions) {
+    this.seed = seed
+    this.conditions = conditions
+    this.mayForgetCalls = mayForgetCalls(conditions)
+    this.#onLine = onLine
+    this.fate = new Fate(seed, faults)
+    this.network = new Network(this.timeline, this.fate)
+    this.truth = new Truth(
+      () => this.timeline.nowMs,
+      this.trace,
+      (asking, reply) => checkReply(this, asking, reply),
+      call => this.questions.ended(call),
+    )
+    const { clock } = new Process('chain', this.timeline)
+    this.ledger = createLedger({
+      network: TESTNET,
+      rounds: createRounds({ roundMs: ROUND_MS, clock, first: FIRST_ROUND }),
+      feeSink: keyOf('fee sink').address,
+      nowMs: clock.now,
+    })
+    this.ledger.credit(keyOf('fee sink').address, { microAlgos: 1_000_000n })
+    for (const sponsor of ['sponsor', 'backup sponsor']) this.ledger.credit(keyOf(sponsor).address, PLENTY)
+    this.ledger.credit(keyOf('seller').address, { microAlgos: 1_000_000n, optIn: true })
+    this.logger = onLine ? this.#tracingLogger() : { debug() {}, info() {}, warn() {}, error() {} }
+    this.questions = new Questions(this)
+    this.facilitator = new Facilitator(this, { name: 'facilitator', sponsor: 'sponsor', isHostile: false })
+    const isHostile = conditions.backup === 'hostile'
+    this.backup = new Facilitator(this, { name: 'backup', sponsor: 'backup sponsor', isHostile })
+    this.node = new Node(this)
+    this.seller = new Seller(this)
+  }
+
+  readonly trace = (line: string): void => {
+    this.#onLine?.(`${this.timeline.nowMs} ${line}`)
+  }
+
+  fund(name: string, credit: Credit = PLENTY): void {
+    this.ledger.credit(keyOf(name).address, credit)
+  }
+
+  /** The payer submits its payment itself; it lands, or it does not. */
+  landByPayer({ payload, txId }: SignedPayment): void {
+    const { paymentGroup } = payload.payload as { paymentGroup: readonly string[] }
+    const group = paymentGroup.map(text => decodeMember(Buffer.from(text, 'base64'))?.signed)
+    if (!group.every(member => member !== undefined)) return
+    if (this.ledger.submit(group) !== undefined) return
+    this.truth.byPayer.add(txId)
+    this.trace(`payer lands ${txId.slice(0, 6)}`)
+  }
+
+  /** A process that dies and stands still as the conditions say. */
+  mortal(process: Process): void {
+    this.#mortals.add(process)
+    process.onDeath(() => {
+      this.#mortals.delete(process)
+      this.truth.deaths++
+      this.trace(`${process.name} is dead`)
+    })
+  }
+
+  /** A moment at which a process asks or hears somebody: it may die here, or stand still. */
+  point(process: Process, place: string): void {
+    if (!this.#mortals.has(process)) return
+    const { death, standstill } = this.conditions
+    const { fate, timeline } = this
+    const name = fate.numbered(`${place}.at`)
+    const isSettling = place.endsWith('/settle')
+    const weight = isSettling || place.endsWith('svcRecord') ? SETTLING_WEIGHT : 1
+    const ambushed = isSettling && fate.strike(`${name}.ambush`, this.conditions.ambush, timeline.nowMs)
+    if (ambushed) return void this.#ambush(process, ambushed)
+    if (fate.strike(`${name}.death`, death * weight, timeline.nowMs)) return void process.die()
+    const still = fate.strike(`${name}.still`, standstill * weight, timeline.nowMs)
+    if (!still) return
+    const ms = still.span(STANDSTILL_MIN_MS, STANDSTILL_MAX_MS)
+    this.trace(`${process.name} stands still for ${ms} ms`)
+    process.standStill(ms)
+  }
+
+  /**
+   * A process stands still for longer than a lease while it settles, its callers lose their connections, and the
+   * facilitator refuses: what each of these does alone is seen often enough, and all of them together hardly ever.
+   */
+  #ambush(process: Process, dice: Dice): void {
+    this.trace(`${process.name} is ambushed`)
+    this.facilitator.refusesNext = true
+    process.standStill(dice.span(AMBUSH_MIN_MS, AMBUSH_MAX_MS))
+    for (const hangUp of this.#requests) hangUp()
+  }
+
+  /** No more trouble; what is broken is started again. */
+  heal(): void {
+    this.fate.isOver = true
+    this.conditions = calm(this.conditions)
+    this.facilitator.refusesNext = false
+  }
+
+  /** One request over HTTP, and what came back. @throws ConnectionLost */
+  async http(from: Process, act: string, request: WireRequest, hangUp = new HangUp()): Promise<WireReply> {
+    const { fate, timeline, conditions } = this
+    const asking = this.truth.asked(askingOf(request, act))
+    const name = fate.numbered(`${act}.http`)
+    const strike = fate.strike(`${name}.hangUp`, conditions.hangUp, timeline.nowMs)
+    const asked = this.seller.request(from, act, request, hangUp)
+    let giveUp: Cancel | undefined
+    let over: (() => void) | undefined
+    const hung = new Promise<never>((_, reject) => {
+      const end = () => {
+        if (hangUp.isGone) return
+        hangUp.now()
+        from.deliver(() => reject(new ConnectionLost('hung up')))
+      }
+      if (strike) timeline.after(strike.span(HANG_UP_MIN_MS, HANG_UP_MAX_MS), end)
+      giveUp = from.clock.after(PATIENCE_MS, end)
+      over = () => this.#requests.delete(end)
+      this.#requests.add(end)
+    })
+    try {
+      const reply = await Promise.race([asked, hung])
+      this.truth.heard(asking, reply)
+      return reply
+    } catch (error) {
+      this.truth.heard(asking, undefined)
+      throw error
+    } finally {
+      giveUp?.()
+      over?.()
+    }
+  }
+
+  #tracingLogger(): Logger {
+    const say = (level: string) => (fields: object, message?: string) =>
+      this.#onLine?.(`${this.timeline.nowMs}   ${level} ${message} ${causeIn(fields)}`)
+    return { debug: say('debug'), info: () => {}, warn: say('warn'), error: say('error') }
+  }
+}
+
+function causeIn(fields: object): string {
+  const { err, cause } = fields as { err?: Error; cause?: unknown }
+  // Without the stack, which differs from one caller to the next.
+  return String(err ?? cause ?? '')
+}
+
+function askingOf(
+  { target, headers, body, address }: WireRequest,
+  act: string,
+): Parameters<Truth['asked']>[0] {
+  const path = target.slice(1).split('?')[0] as EndpointName
+  return {
+    endpoint: ENDPOINTS.includes(path) ? path : (skillIn(body) ?? path),
+    act,
+    body: inputIn(path, body) ?? '',
+    key: headers['idempotency-key'],
+    window: headers['x-svc-subscription'],
+    header: headers['payment-signature'],
+    isMessage: path === ('a2a' as string),
+    address,
+  }
+}
+
+function skillIn(body: string | undefined): EndpointName | undefined {
+  return body && JSON.parse(body).params?.message?.metadata?.skillId
+}
+
+/** The input, however it is wrapped. */
+function inputIn(path: string, body: string | undefined): string | undefined {
+  return path === 'a2a' && body ? JSON.stringify(JSON.parse(body).params.message.parts[0].data) : body
+}
+
+export function workRequest(
+  endpoint: EndpointName,
+  work: Work,
+  headers: Readonly<Record<string, string>>,
+  address: string,
+): WireRequest {
+  return {
+    method: 'POST',
+    target: `/${endpoint}`,
+    host: new URL(ORIGIN).host,
+    headers: { 'content-type': 'application/json', ...headers },
+    body: JSON.stringify(work),
+    address,
+  }
+}

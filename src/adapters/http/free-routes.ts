@@ -1,0 +1,121 @@
+/** The routes that an agent answers without payment, at the root and under its base path. */
+import type { EndedCall } from '../../ports/call-observer.js'
+import type { Runs } from '../../ports/recent-runs.js'
+import { rootOf } from './forwarded-address.js'
+import { htmlReply, prefersHtml } from './pages.js'
+import { privateRoute } from './private-routes.js'
+import { jsonReply, jsonTextReply, type Reply } from './reply.js'
+import type { FreeRoute, HostRequest } from './route-types.js'
+
+export interface FreeRoutesOptions extends DiscoveryRoutesOptions, OperationsRoutesOptions {}
+
+export function freeRoutes(options: FreeRoutesOptions): readonly FreeRoute[] {
+  return [...discoveryRoutes(options), ...operationsRoutes(options)]
+}
+
+/**
+ * Health is valid only for a moment. Documents contain the host of their request, which may be a forwarded one: a
+ * shared cache would send one caller's host to all others.
+ */
+const UNCACHED = Object.freeze(['Cache-Control', 'no-store'])
+
+interface DiscoveryRoutesOptions {
+  /** JSON texts, by the origin of the request. */
+  readonly documents: {
+    manifest(origin: string): string | Promise<string>
+    openapi(origin: string): string | Promise<string>
+    resourceList(origin: string): string
+    /** HTML. `prefix` is the part of the path before this page's own: empty, or the base path. */
+    landingPage(origin: string, prefix: string): string
+  }
+  readonly agent: { readonly name: string }
+}
+
+/** The documents that describe the agent, with the URLs by which this caller reaches it, and a page for people at `/`. */
+function discoveryRoutes({ documents, agent }: DiscoveryRoutesOptions): readonly FreeRoute[] {
+  return [
+    document('/.well-known/svc.json', origin => documents.manifest(origin)),
+    document('/.well-known/x402', origin => documents.resourceList(origin)),
+    document('/openapi.json', origin => documents.openapi(origin)),
+    {
+      path: '/',
+      method: 'GET',
+      isLeftToMountingApp: true,
+      headers: [...UNCACHED, 'Vary', 'Accept'],
+      handle(incoming) {
+        const origin = rootOf(incoming)
+        const prefix = prefixOf(incoming)
+        if (prefersHtml(incoming.headers.accept)) return htmlReply(200, documents.landingPage(origin, prefix))
+        return jsonReply(200, { name: agent.name, ...addresses(origin + prefix) })
+      },
+    },
+  ]
+}
+
+/** What stands in the path before the slash that this route is: the base path, or nothing. */
+function prefixOf({ target }: HostRequest): string {
+  return target.slice(0, target.split('?', 1)[0]!.length - 1)
+}
+
+/** For programs that know the agent's address alone. */
+function addresses(root: string) {
+  return {
+    manifest: `${root}/.well-known/svc.json`,
+    x402: `${root}/.well-known/x402`,
+    agentCard: `${root}/.well-known/agent-card.json`,
+    openapi: `${root}/openapi.json`,
+  }
+}
+
+function document(path: string, textAt: (origin: string) => string | Promise<string>): FreeRoute {
+  return {
+    path,
+    method: 'GET',
+    headers: UNCACHED,
+    handle: async incoming => jsonTextReply(200, await textAt(rootOf(incoming))),
+  }
+}
+
+interface OperationsRoutesOptions {
+  health(): Promise<Condition>
+  readiness(): Promise<Condition>
+  readonly metrics: { readonly contentType: string; text(): Promise<string> }
+  readonly runs: Runs
+  /** Public names under which metrics and runs are answered. */
+  readonly operationsHosts: ReadonlySet<string>
+}
+
+/** A body, and whether it reports a good condition. */
+interface Condition {
+  readonly ok: boolean
+  readonly [field: string]: unknown
+}
+
+/** Long enough to cause little load, short enough to notice soon when a process becomes ready. */
+const RETRY_SECONDS = '5'
+
+/** For operators of the agent: its health, its readiness and its last calls. Names no payer. */
+function operationsRoutes(options: OperationsRoutesOptions): readonly FreeRoute[] {
+  const { metrics, runs } = options
+  const readers = { are: 'onInnerNetwork', publicHosts: options.operationsHosts } as const
+  const get = (path: string, handle: FreeRoute['handle']): FreeRoute => {
+    return { path, method: 'GET', headers: UNCACHED, handle }
+  }
+  return [
+    get('/health', async () => tell(await options.health())),
+    get('/ready', async () => tell(await options.readiness())),
+    privateRoute('/metrics', readers, async () => {
+      return { status: 200, headers: ['Content-Type', metrics.contentType], body: await metrics.text() }
+    }),
+    privateRoute('/_svc/runs', readers, () => jsonReply(200, runs.list().map(run))),
+  ]
+}
+
+function tell(condition: Condition): Reply {
+  return condition.ok ? jsonReply(200, condition) : jsonReply(503, condition, ['Retry-After', RETRY_SECONDS])
+}
+
+/** Exactly these fields, all of them always. A call without a payment has no transaction. */
+function run({ id, endpoint, status, ms, txId }: EndedCall) {
+  return { id, endpoint, status, ms, txId: txId ?? null }
+}

@@ -100,3 +100,10 @@ function exitCodeOf(error: SvcError): number {
   if (USAGE_CODES.has(code)) return EXIT.usage
   return REFUSED_CODES.has(code) ? EXIT.refused : EXIT.failed
 }
+
+/** Resolves when somebody asks this process to end. */
+export function signalled(): Promise<void> {
+  return new Promise(resolve => {
+    for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => resolve())
+  })
+}

@@ -123,3 +123,17 @@ export function shownText(text: string): string {
 function escaped(character: string): string {
   return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`
 }
+
+const said = ({ err, ...fields }: { readonly err?: unknown }, message: string) => {
+  const named = Object.entries(fields).map(([name, value]) => `${name}: ${worded(value)}`)
+  const details = named.length > 0 ? ` (${named.join(', ')})` : ''
+  note(printable(`svc: ${message}${details}${err === undefined ? '' : `: ${worded(err)}`}`))
+}
+
+function worded(value: unknown): string {
+  if (value instanceof Error) return value.message
+  return typeof value === 'string' ? value : json(value)
+}
+
+/** A line on stderr for each, with all its fields: the SDK puts no key into them. Words of a node may be in them. */
+export const STDERR_LOGGER = { debug() {}, info() {}, warn: said, error: said }

@@ -1,4 +1,5 @@
 /** What the checking endpoints answer with: a list of checks, each with what was found and what to do. */
+import type { Finding } from '../../cli/checks/finding.js'
 
 export interface Check {
   readonly name: string
@@ -10,20 +11,17 @@ export interface Check {
   readonly fix?: string
 }
 
-export function passed(name: string, found: string): Check {
-  return { name, pass: true, found }
+export function asChecks(findings: readonly Finding[]): Check[] {
+  return findings.map(({ check, status, message, cure }) => ({
+    name: check,
+    pass: status === 'skipped' ? null : status === 'ok',
+    found: message,
+    ...(cure !== undefined && { fix: cure }),
+  }))
 }
 
-export function failed(name: string, found: string, fix: string): Check {
-  return { name, pass: false, found, fix }
-}
-
-export function untold(name: string, found: string, fix: string): Check {
-  return { name, pass: null, found, fix }
-}
-
-export function allPass(checks: readonly Check[]): boolean {
-  return checks.every(({ pass }) => pass === true)
+export function allPass(findings: readonly Finding[]): boolean {
+  return findings.every(({ status }) => status === 'ok')
 }
 
 export const CHECKS_SCHEMA = {
@@ -39,12 +37,3 @@ export const CHECKS_SCHEMA = {
     },
   },
 } as const
-
-/** How much of a stranger's text is repeated. */
-const QUOTED_CHARS_MAX = 120
-
-/** Strangers' text is data: shortened, and in quotation marks of its own. */
-export function quoted(text: unknown): string {
-  const shown = typeof text === 'string' ? text : (JSON.stringify(text) ?? String(text))
-  return JSON.stringify(shown.length > QUOTED_CHARS_MAX ? `${shown.slice(0, QUOTED_CHARS_MAX)}…` : shown)
-}

@@ -1,11 +1,14 @@
 /** Decodes what a transaction moved, and judges whether it is an x402 settlement. */
+import { type Finding, failed, ok, quoted, skipped } from '../../cli/checks/finding.js'
 import { CAIP2, type PublicNetwork, USDC_ASSET_ID } from '../../src/domain/network.js'
-import type { ChainReader, Listed } from './chain/chain-reader.js'
-import type { IndexedTransaction } from './chain/indexed-transaction.js'
-import { PAYMENT_NOTE_PREFIX, SPONSOR_NOTE_PREFIX } from './chain/notes.js'
-import { allPass, type Check, failed, passed, quoted, untold } from './checks.js'
+import { type ChainReader, type Listed, OutOfReach } from './chain/chain-reader.js'
+import {
+  type IndexedTransaction,
+  PAYMENT_NOTE_PREFIX,
+  SPONSOR_NOTE_PREFIX,
+} from './chain/indexed-transaction.js'
+import { allPass, asChecks, type Check } from './checks.js'
 import { type DecodedTransaction, decodedTransaction, sponsorOf } from './decoded-transaction.js'
-import { OutOfReach } from './out-of-reach.js'
 
 export interface SettlementReport {
   readonly txid: string
@@ -28,22 +31,27 @@ export async function settlementReport(chain: ChainReader, txid: string): Promis
   if (!transaction) {
     const found = `no such transaction on ${network} up to round ${currentRound}`
     const fix = 'Check the id and the network; a payment that was never submitted leaves no trace'
-    return { ...report, settlement: false, checks: [failed('landed', found, fix)], transaction: null }
+    return {
+      ...report,
+      settlement: false,
+      checks: asChecks([failed('landed', found, fix)]),
+      transaction: null,
+    }
   }
   const group =
     transaction.group === undefined ? undefined : await chain.group(transaction.group, transaction.round)
   const sponsor = sponsorOf(transaction, group)
-  const checks = [
-    passed('landed', `in round ${transaction.round}`),
+  const findings = [
+    ok('landed', `in round ${transaction.round}`),
     ...transferChecks(transaction, network),
     markCheck(transaction, sponsor),
     sponsorCheck(transaction, group, sponsor),
   ]
   const decoded = decodedTransaction(transaction, group, sponsor, network)
-  return { ...report, settlement: allPass(checks), checks, transaction: decoded }
+  return { ...report, settlement: allPass(findings), checks: asChecks(findings), transaction: decoded }
 }
 
-function transferChecks({ type, transfer, rekeyTo }: IndexedTransaction, network: PublicNetwork): Check[] {
+function transferChecks({ type, transfer, rekeyTo }: IndexedTransaction, network: PublicNetwork): Finding[] {
   if (!transfer) {
     return [
       failed(
@@ -57,15 +65,15 @@ function transferChecks({ type, transfer, rekeyTo }: IndexedTransaction, network
   const plain =
     transfer.clawedBackFrom === undefined && transfer.closeTo === undefined && rekeyTo === undefined
   return [
-    passed('transfer', 'an asset transfer'),
+    ok('transfer', 'an asset transfer'),
     transfer.assetId === usdc
-      ? passed('usdc', `asset ${usdc} is USDC on ${network}`)
+      ? ok('usdc', `asset ${usdc} is USDC on ${network}`)
       : failed('usdc', `asset ${transfer.assetId}`, `USDC on ${network} is asset ${usdc}`),
     transfer.amount > 0n
-      ? passed('amount', `${transfer.amount} base units`)
+      ? ok('amount', `${transfer.amount} base units`)
       : failed('amount', 'nothing was moved', 'A payment moves more than zero'),
     plain
-      ? passed('plain', 'it does nothing but pay')
+      ? ok('plain', 'it does nothing but pay')
       : failed(
           'plain',
           'it also closes, rekeys or claws back',
@@ -74,10 +82,10 @@ function transferChecks({ type, transfer, rekeyTo }: IndexedTransaction, network
   ]
 }
 
-function markCheck({ note }: IndexedTransaction, sponsor: IndexedTransaction | undefined): Check {
-  if (note.startsWith(PAYMENT_NOTE_PREFIX)) return passed('x402-note', quoted(note))
+function markCheck({ note }: IndexedTransaction, sponsor: IndexedTransaction | undefined): Finding {
+  if (note.startsWith(PAYMENT_NOTE_PREFIX)) return ok('x402-note', quoted(note))
   if (sponsor?.note.startsWith(SPONSOR_NOTE_PREFIX))
-    return passed('x402-note', `its sponsor's: ${quoted(sponsor.note)}`)
+    return ok('x402-note', `its sponsor's: ${quoted(sponsor.note)}`)
   const found = note === '' ? 'no note' : quoted(note)
   return failed(
     'x402-note',
@@ -90,12 +98,12 @@ function sponsorCheck(
   { feeMicroAlgos }: IndexedTransaction,
   group: Listed | undefined,
   sponsor: IndexedTransaction | undefined,
-): Check {
+): Finding {
   if (sponsor)
-    return passed('sponsored-group', `${sponsor.sender} paid ${sponsor.feeMicroAlgos} microalgos of fees`)
-  if (feeMicroAlgos > 0n) return passed('sponsored-group', 'no sponsor: the payer paid the fee')
+    return ok('sponsored-group', `${sponsor.sender} paid ${sponsor.feeMicroAlgos} microalgos of fees`)
+  if (feeMicroAlgos > 0n) return ok('sponsored-group', 'no sponsor: the payer paid the fee')
   if (group && !group.complete) {
-    return untold(
+    return skipped(
       'sponsored-group',
       'the round is too large to find the group in',
       'Read the round from a node',

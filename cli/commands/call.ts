@@ -12,6 +12,7 @@ import {
 import { outcomeOfResult } from '../../src/app/client/result-types.js'
 import type { CallResult, Network, StreamResult } from '../../src/client.js'
 import { SvcError } from '../../src/domain/errors.js'
+import { quotedNetworks } from '../../src/domain/quoted-networks.js'
 import { shellWord } from '../../src/domain/shell-word.js'
 import { isRecord } from '../../src/domain/x402.js'
 import {
@@ -27,8 +28,7 @@ import {
   WALLET_OPTION,
   withQuery,
 } from '../arguments.js'
-import { networkFromEnvironment } from '../network-from-environment.js'
-import { withNetworkHint } from '../network-hint.js'
+import { networkFromEnvironment, ownNetworkIfAny } from '../network-from-environment.js'
 import { columns, note, printable, written } from '../output.js'
 import { printAnswer, printAnswerAsJson } from '../print-answer.js'
 import { printStream } from '../print-stream.js'
@@ -204,4 +204,14 @@ function receiptOf(result: CallResult | StreamResult, window: ShownWindow | unde
     ...warnings.map(({ code, message }) => `warning: ${printable(message)} (${code})`),
   ]
   return `${lines.join('\n')}\n\n`
+}
+
+/** The same error, with the flag that fits, where the seller quotes testnet. A seller's quote never makes us advise mainnet. */
+export function withNetworkHint(error: unknown): unknown {
+  if (!(error instanceof SvcError) || error.code !== 'unreadable_quote' || !isRecord(error.detail))
+    return error
+  const accepts = Array.isArray(error.detail.accepts) ? error.detail.accepts : []
+  const isQuoted = quotedNetworks(accepts, ownNetworkIfAny()).includes('testnet')
+  if (!isQuoted || error.message.includes(' on testnet')) return error
+  return new SvcError(`${error.message}; try --network testnet`, error.code, error.status, error.detail)
 }

@@ -4,7 +4,7 @@ import { SvcError } from '../../src/domain/errors.js'
 import type { Network, NetworkFacts } from '../../src/domain/network.js'
 import { networkFacts } from '../../src/domain/network-definition.js'
 import { ALGOD_OPTION, NETWORK_OPTION, urlArgument } from '../arguments.js'
-import type { Finding } from '../doctor/finding.js'
+import type { Finding } from '../checks/finding.js'
 import { EXIT } from '../exit.js'
 import { networkFromEnvironment } from '../network-from-environment.js'
 import { json, print, printable, styled } from '../output.js'
@@ -69,7 +69,7 @@ async function doctor(flags: DoctorFlags): Promise<void> {
 }
 
 async function examineFromOutside(url: string, network: NetworkFacts, flags: DoctorFlags): Promise<void> {
-  const { examineListing } = await import('../doctor/listing/examine-listing.js')
+  const { examineListing } = await import('../doctor/examine-listing.js')
   const { remotesOf } = await import('../../src/app/server/remotes-from-options.js')
   const { facilitatorsElsewhere } = remotesOf({ facilitatorUrl: flags.facilitator }, network)
   const facilitatorUrl = facilitatorsElsewhere[0]?.url

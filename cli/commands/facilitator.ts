@@ -5,12 +5,11 @@ import type { Network } from '../../src/domain/network.js'
 import { networkFacts } from '../../src/domain/network-definition.js'
 import { createFacilitator, type ProtocolFacilitator } from '../../src/facilitator.js'
 import { NETWORK_OPTION, portArgument, required, urlArgument } from '../arguments.js'
-import { readSponsor } from '../facilitator/read-sponsor.js'
+import { signalled } from '../exit.js'
 import { serveFacilitator } from '../facilitator/serve-facilitator.js'
 import { networkFromEnvironment } from '../network-from-environment.js'
-import { columns, json, print } from '../output.js'
-import { signalled } from '../signalled.js'
-import { STDERR_LOGGER } from '../stderr-logger.js'
+import { columns, json, print, STDERR_LOGGER } from '../output.js'
+import { wordsInFile } from '../wallet/wallet-words.js'
 
 interface FacilitatorFlags {
   readonly network?: Network
@@ -125,4 +124,17 @@ function announce({ sponsor }: ProtocolFacilitator, url: string, announced: Anno
 function wholeArgument(text: string): number {
   if (/^\d{1,15}$/.test(text)) return Number(text)
   throw new InvalidArgumentError('It is a whole number.')
+}
+
+/** @throws SvcError `no_signer` or `sponsor_file_unusable` */
+export async function readSponsor(path: string | undefined): Promise<string> {
+  const words = process.env.SVC_SPONSOR_MNEMONIC || undefined
+  // No child process and no crash report contains it.
+  delete process.env.SVC_SPONSOR_MNEMONIC
+  if (path !== undefined) return wordsInFile(path, 'sponsor_file_unusable')
+  if (words !== undefined) return words
+  throw new SvcError(
+    'SVC_SPONSOR_MNEMONIC is not set, and no --sponsor-file is given: one of them has the 25 words of the sponsor',
+    'no_signer',
+  )
 }

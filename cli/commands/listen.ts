@@ -1,13 +1,14 @@
 /** `svc listen`: prints each call of a running agent as it ends. */
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Command } from 'commander'
+import { eventsIn } from '../../src/app/client/stream-events.js'
 import { SvcError } from '../../src/domain/errors.js'
+import { isRecord } from '../../src/domain/x402.js'
 import { urlArgument } from '../arguments.js'
 import { type AgentStream, auditPageOf } from '../audit-page-of.js'
 import { moneyTold } from '../dev/messages.js'
-import { callsIn, endedMs, type Heard } from '../listen/calls.js'
+import { signalled } from '../exit.js'
 import { json, note, print, printable, styled } from '../output.js'
-import { signalled } from '../signalled.js'
 
 interface ListenFlags {
   readonly remembered?: boolean
@@ -110,4 +111,44 @@ function told(call: Heard): string {
 function momentOf(call: Heard): string {
   const date = new Date(endedMs(call))
   return Number.isNaN(date.getTime()) ? 'at an unknown time' : date.toISOString()
+}
+
+/** A call that has ended. The agent may be of another version, so no field is certain. */
+export type Heard = Readonly<Record<string, unknown>>
+
+export interface Part {
+  readonly calls: readonly Heard[]
+  /** Calls that ended and were not sent: the agent leaves out what a listener is too slow for. */
+  readonly missed: number
+}
+
+/** Ends when the agent ends the stream, or its connection breaks. */
+export async function* callsIn(body: ReadableStream<Uint8Array>): AsyncGenerator<Part> {
+  let steps: readonly unknown[] = []
+  let received = 0
+  let unsent: number | undefined
+  const tooLarge = () => new SvcError('The agent sent an event that is too large', 'event_too_large')
+  for await (const { event, data } of eventsIn(body, tooLarge)) {
+    if (event === 'hello' && isRecord(data) && Array.isArray(data.steps)) steps = data.steps
+    if (event === 'runs' && Array.isArray(data)) {
+      received += data.length
+      yield { calls: data.filter(isRecord).map(call => withNamedSteps(call, steps)), missed: 0 }
+    }
+    if (event === 'totals' && isRecord(data) && typeof data.calls === 'number') {
+      // What the agent had forgotten before this connection was not missed by it.
+      unsent ??= data.calls - received
+      const missed = data.calls - received - unsent
+      received += missed
+      if (missed > 0) yield { calls: [], missed }
+    }
+  }
+}
+
+function withNamedSteps(call: Heard, steps: readonly unknown[]): Heard {
+  return Array.isArray(call.path) ? { ...call, path: call.path.map(step => steps[step] ?? step) } : call
+}
+
+/** When it ended, by the agent's clock. */
+export function endedMs({ startedMs, ms }: Heard): number {
+  return Number(startedMs) + Number(ms)
 }

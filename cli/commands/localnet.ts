@@ -2,10 +2,10 @@
 import type { Command } from 'commander'
 import { shellWord } from '../../src/domain/shell-word.js'
 import { portArgument } from '../arguments.js'
+import { signalled } from '../exit.js'
 import type { PlaceFlags } from '../localnet/place.js'
 import type { Localnet } from '../localnet/start-localnet.js'
 import { columns, json, print, printable } from '../output.js'
-import { signalled } from '../signalled.js'
 import { whileWaiting } from '../spinner.js'
 
 interface LocalnetFlags extends PlaceFlags {

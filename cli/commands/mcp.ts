@@ -3,10 +3,9 @@ import type { Command } from 'commander'
 import { endLines, type PaymentEnd } from '../../src/app/client/payment-ends.js'
 import type { ActiveSubscription, Network, SvcClient } from '../../src/client.js'
 import { NETWORK_OPTION, required, WALLET_OPTION } from '../arguments.js'
-import { EXIT } from '../exit.js'
+import { EXIT, signalled } from '../exit.js'
 import { networkFromEnvironment } from '../network-from-environment.js'
 import { note, printable } from '../output.js'
-import { signalled } from '../signalled.js'
 import { taken, walletWords } from '../wallet/wallet-words.js'
 
 interface McpFlags {

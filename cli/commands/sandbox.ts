@@ -10,9 +10,9 @@ import { isPublicNetwork } from '../../src/domain/network.js'
 import { shellWord } from '../../src/domain/shell-word.js'
 import type { Sandbox, SandboxOptions } from '../../src/sandbox.js'
 import { portArgument } from '../arguments.js'
+import { signalled } from '../exit.js'
 import { columns, json, print, printable } from '../output.js'
 import { SANDBOX_PORT, startSandboxNear } from '../sandbox-near.js'
-import { signalled } from '../signalled.js'
 
 interface SandboxFlags {
   readonly port?: number

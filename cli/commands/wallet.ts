@@ -107,7 +107,7 @@ async function printBalance(named: string | undefined, { algod, ...flags }: Node
 
 async function optWalletIn({ algod, yes, ...flags }: NodeFlags & { yes?: boolean }): Promise<void> {
   const network = networkFacts(flags.network ?? networkFromEnvironment())
-  const { readKey } = await import('../wallet/read-key.js')
+  const { readKey } = await import('../wallet/wallet-words.js')
   const key = await readKey(flags.wallet)
   const { fundingFirst, holdingsOf } = await import('../wallet/holdings.js')
   const before = await whileWaiting(`asking ${network.name}`, holdingsOf(network, key.address, algod))
@@ -142,7 +142,7 @@ async function asked(address: string): Promise<void> {
 }
 
 async function ownAddress(wallet: string | undefined): Promise<string> {
-  const { readKey } = await import('../wallet/read-key.js')
+  const { readKey } = await import('../wallet/wallet-words.js')
   return (await readKey(wallet)).address
 }
 

@@ -1,14 +1,16 @@
-/** Runs all checks at once: none waits for another. */
-import { algodOver } from '../../src/adapters/algorand/node-clients.js'
-import { nodeClient } from '../../src/adapters/algorand/node-response-reader.js'
+/** `svc doctor`: checks this machine, the agent's address, its facilitator and its node. None waits for another. */
+import { isValidAddress } from '../../src/adapters/algorand/address.js'
+import { type Algod, algodOver } from '../../src/adapters/algorand/node-clients.js'
+import { type NodeClient, nodeClient } from '../../src/adapters/algorand/node-response-reader.js'
 import { remotesOf } from '../../src/app/server/remotes-from-options.js'
-import type { NetworkFacts } from '../../src/domain/network.js'
+import { isPublicNetwork, type NetworkFacts, otherThan, USDC_DECIMALS } from '../../src/domain/network.js'
+import { isRecord } from '../../src/domain/x402.js'
+import { optInCheck, payToCheck } from '../checks/account.js'
+import { type Finding, failed, messageOf, ok, skipped } from '../checks/finding.js'
+import { isAtLeast, TYPESCRIPT_SINCE, typeScriptFlags } from '../node-version.js'
 import { nodeOf } from '../nodes-of-network.js'
-import { algorandNode, usdcAsset } from './algorand-node.js'
+import { packageFacts } from '../package.js'
 import { facilitatorFindings, inProcessFindings } from './facilitator.js'
-import type { Finding } from './finding.js'
-import { nodeVersion } from './node-check.js'
-import { payTo, usdcOptIn } from './pay-to.js'
 
 export interface Examined {
   readonly network: NetworkFacts
@@ -21,6 +23,10 @@ export interface Examined {
   readonly algodToken: string | undefined
 }
 
+const NODE_VERSION = 'Node version'
+const OPT_IN = 'USDC opt-in'
+const NODE = 'Algorand node'
+const ASSET = 'asset'
 const NODE_TIMEOUT_MS = 5_000
 
 export async function examine(examined: Examined): Promise<Finding[]> {
@@ -34,8 +40,7 @@ export async function examine(examined: Examined): Promise<Finding[]> {
   try {
     const findings = await Promise.all([
       nodeVersion(),
-      payTo(address),
-      usdcOptIn(address, network, { algod, node }),
+      ...payee(address, network, algod),
       sponsor === undefined
         ? facilitatorFindings(facilitatorsElsewhere[0]?.url, network)
         : inProcessFindings(sponsor, algod),
@@ -45,5 +50,82 @@ export async function examine(examined: Examined): Promise<Finding[]> {
     return findings.flat()
   } finally {
     await node.close()
+  }
+}
+
+function payee(address: string | undefined, network: NetworkFacts, algod: Algod) {
+  const payTo = address
+    ? payToCheck('payTo', address)
+    : failed('payTo', 'not set', 'Put the address to be paid at into SVC_PAY_TO, or give --pay-to.')
+  const optIn = isValidAddress(address)
+    ? optInCheck(OPT_IN, address, network, algod).catch(error =>
+        failed(OPT_IN, messageOf(error), 'See the check of the Algorand node.'),
+      )
+    : skipped(OPT_IN, 'there is no payTo to look up')
+  return [payTo, optIn] as const
+}
+
+/** Whether this Node runs the SDK, and whether `svc dev` can run TypeScript on it. */
+function nodeVersion(): Finding {
+  const wanted = packageFacts().engines.node.replace('>=', '')
+  const { version } = process
+  if (!isAtLeast(wanted)) {
+    return failed(
+      NODE_VERSION,
+      `${version} is older than ${wanted}`,
+      `Install Node ${TYPESCRIPT_SINCE} or newer.`,
+    )
+  }
+  return typeScriptFlags()
+    ? ok(NODE_VERSION, `${version}; svc dev runs TypeScript`)
+    : ok(NODE_VERSION, `${version}; svc dev runs JavaScript here, and TypeScript from ${TYPESCRIPT_SINCE}`)
+}
+
+/** Whether the node answers, and is on the network that is meant. */
+export async function algorandNode(
+  url: string,
+  network: NetworkFacts,
+  algod: Pick<Algod, 'suggestedParams'>,
+): Promise<Finding> {
+  try {
+    const params = await algod.suggestedParams()
+    const other = otherThan(network, params)
+    if (other === undefined) return ok(NODE, `${url} is on ${network.name}, at round ${params.lastRound}`)
+    return failed(
+      NODE,
+      `${url} is not on ${network.name}: ${other}`,
+      'Give a node of that network (--algod), the other --network, or the definition that the node answers to.',
+    )
+  } catch (error) {
+    return failed(
+      NODE,
+      `${url}: ${messageOf(error)}`,
+      'Check its URL (--algod) and that this machine may reach it.',
+    )
+  }
+}
+
+/** Whether the node knows USDC by the id that quotes have. */
+async function usdcAsset(network: NetworkFacts, node: Pick<NodeClient, 'find'>, isSandbox: boolean) {
+  const { usdc: id, name } = network
+  const isPublic = isPublicNetwork(network.key)
+  try {
+    const asset = await node.find(`/v2/assets/${id}`)
+    const { 'unit-name': unit, decimals } = isRecord(asset?.params) ? asset.params : {}
+    // On a network of one's own the asset's name does not matter.
+    if (decimals === USDC_DECIMALS && (unit === 'USDC' || !isPublic)) {
+      const what = isSandbox ? `play money with the id of USDC on ${name}` : `is ${String(unit)}`
+      return ok(ASSET, `${id}, ${what}, with ${decimals} decimals`)
+    }
+    const found = asset ? `is '${String(unit)}', with ${String(decimals)} decimals` : 'does not exist there'
+    return failed(
+      ASSET,
+      `${id} ${found}`,
+      isPublic
+        ? `USDC has this id on ${name}: see the check of the node's network.`
+        : `usdc in the definition of ${name} is an asset of ${USDC_DECIMALS} decimals there.`,
+    )
+  } catch (error) {
+    return failed(ASSET, messageOf(error), 'See the check of the Algorand node.')
   }
 }

@@ -2,15 +2,18 @@
  * Makes a LocalNet ready to sell and to pay on: USDC, a buyer, a seller, a sponsor, and a facilitator in this process. What it
  * makes on the chain stays there, and is found again at the next start.
  */
+
+import { chmod, readFile, writeFile } from 'node:fs/promises'
+import { resolve } from 'node:path'
 import { nodeClient } from '../../src/adapters/algorand/node-response-reader.js'
 import { SvcError } from '../../src/domain/errors.js'
 import type { NetworkDefinition } from '../../src/domain/network.js'
 import { networkFacts } from '../../src/domain/network-definition.js'
+import { isRecord } from '../../src/domain/x402.js'
 import { createFacilitator } from '../../src/facilitator.js'
 import { type ServedFacilitator, serveFacilitator } from '../facilitator/serve-facilitator.js'
-import { STDERR_LOGGER } from '../stderr-logger.js'
+import { STDERR_LOGGER } from '../output.js'
 import { fundedAccounts, type LocalnetAccounts, usdcOn } from './accounts.js'
-import { writeDefinition } from './definition-file.js'
 import { funderOf } from './funder.js'
 import { privateGenesis } from './genesis.js'
 import type { LocalnetPlace } from './place.js'
@@ -103,4 +106,33 @@ async function answers(indexerUrl: string): Promise<boolean> {
     ({ ok }) => ok,
     () => false,
   )
+}
+
+/**
+ * Writes the definition where it is not written yet: an agent that `svc dev` runs starts anew when a JSON file beside it changes.
+ * The file is for its owner alone, because it has the token of the node.
+ *
+ * @returns the absolute path
+ * @throws SvcError `file_exists`
+ */
+export async function writeDefinition(out: string, definition: NetworkDefinition): Promise<string> {
+  const path = resolve(out)
+  const text = `${JSON.stringify(definition, undefined, 2)}\n`
+  const before = await readFile(path, 'utf8').catch(() => undefined)
+  if (before === text) return path
+  if (before !== undefined && !isOurs(before))
+    throw new SvcError(`${path} exists, and does not define localnet: name another file`, 'file_exists')
+  await writeFile(path, text, { mode: 0o600 })
+  // A file that was there keeps its mode.
+  await chmod(path, 0o600)
+  return path
+}
+
+function isOurs(text: string): boolean {
+  try {
+    const value: unknown = JSON.parse(text)
+    return isRecord(value) && value.name === 'localnet' && 'genesisHash' in value
+  } catch {
+    return false
+  }
 }

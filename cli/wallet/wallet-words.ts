@@ -2,9 +2,12 @@
  * The 25 words of a wallet: in a file that only its owner can use, or in the environment. Never an argument, which shell histories
  * and lists of processes show.
  */
-import { constants } from 'node:fs'
+import { constants, fstatSync } from 'node:fs'
 import { type FileHandle, open } from 'node:fs/promises'
+import { text } from 'node:stream/consumers'
+import type { SigningKey } from '../../src/adapters/algorand/signing-keys.js'
 import { SvcError } from '../../src/domain/errors.js'
+import { note, printable } from '../output.js'
 
 const FILE_BYTES_MAX = 4_096
 /** Reading, writing or running by the group or by others. */
@@ -48,4 +51,29 @@ async function wordsIn(file: FileHandle, path: string, unusable: (why: string) =
   if (!isFile || size > FILE_BYTES_MAX) throw unusable('is no file of 25 words')
   if ((mode & OTHERS) !== 0) throw unusable(`can be used by others: chmod 600 ${path}`)
   return file.readFile('utf8')
+}
+
+const STANDARD_INPUT = 0
+
+/**
+ * The key of a wallet, for `svc wallet`: its words may also come on standard input. Says which words it took. A file that the shell opened
+ * (`< wallet.txt`) was named for this command, and goes before the environment. A pipe does not: it may never end.
+ *
+ * @throws SvcError `no_signer`, `invalid_key`, `wallet_file_unusable`
+ */
+export async function readKey(file: string | undefined): Promise<SigningKey> {
+  const isRedirected = file === undefined && fstatSync(STANDARD_INPUT).isFile()
+  const words = isRedirected ? undefined : await walletWords(file)
+  const given = words ?? (process.stdin.isTTY ? '' : await text(process.stdin))
+  if (given.trim() === '')
+    throw new SvcError(
+      'No wallet is given: name its file with --wallet, or give the 25 words in SVC_MNEMONIC or on standard input',
+      'no_signer',
+    )
+  // Told before they are read: where they are no wallet's, the user learns which ones these were.
+  note(
+    `The 25 words come from ${printable(words === undefined ? 'standard input' : (file ?? 'SVC_MNEMONIC'))}.`,
+  )
+  const { signingKey } = await import('../../src/adapters/algorand/signing-keys.js')
+  return signingKey(given)
 }

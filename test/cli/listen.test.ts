@@ -1,7 +1,6 @@
 /** `svc listen`: the calls of an agent that runs, as they end. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { isAway } from '../../cli/commands/listen.js'
-import { callsIn } from '../../cli/listen/calls.js'
+import { callsIn, isAway } from '../../cli/commands/listen.js'
 import { SvcError } from '../../src/domain/errors.js'
 import { defineEndpoint } from '../../src/index.js'
 import { ask, openSeller, pay, type Seller } from '../support/seller.js'

@@ -1,6 +1,6 @@
 /** The log of `svc facilitator` and `svc localnet`: whole, on one line, and harmless to a terminal. */
 import { afterEach, expect, it, vi } from 'vitest'
-import { STDERR_LOGGER } from '../../cli/stderr-logger.js'
+import { STDERR_LOGGER } from '../../cli/output.js'
 
 afterEach(() => vi.restoreAllMocks())
 

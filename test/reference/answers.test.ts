@@ -3,7 +3,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { PayeeReport } from '../../agents/reference/payee.js'
 import type { SettlementReport } from '../../agents/reference/settlement.js'
-import { type X402Report, x402Report } from '../../agents/reference/x402-check/report.js'
+import { type X402Report, x402Report } from '../../agents/reference/x402-check.js'
 import { encodeHeader } from '../../src/domain/x402.js'
 import { openReferenceMarket, type ReferenceMarket } from './reference-market.js'
 
@@ -208,10 +208,22 @@ describe('x402-check', () => {
     ['works unpaid', { status: 200 }, /without payment/],
     ['wants another method', { status: 405 }, /405 instead of 402/],
     ['hides the challenge in its body', { status: 402, body: '{"x402Version":2}' }, /no PAYMENT-REQUIRED/],
-    ['sends bare JSON', { status: 402, headers: { 'payment-required': '{}' } }, /not standard base64/],
-    ['sends no JSON', { status: 402, headers: { 'payment-required': 'AAAA' } }, /no JSON/],
-    ['sends an array', { status: 402, headers: { 'payment-required': 'W10=' } }, /no JSON object/],
-    ['nests', { status: 402, headers: { 'payment-required': nested() } }, /nests deeper/],
+    [
+      'sends bare JSON',
+      { status: 402, headers: { 'payment-required': '{}' } },
+      /not base64 of a JSON object/,
+    ],
+    [
+      'sends no JSON',
+      { status: 402, headers: { 'payment-required': 'AAAA' } },
+      /not base64 of a JSON object/,
+    ],
+    [
+      'sends an array',
+      { status: 402, headers: { 'payment-required': 'W10=' } },
+      /not base64 of a JSON object/,
+    ],
+    ['nests', { status: 402, headers: { 'payment-required': nested() } }, /nested deeper than 64/],
     ['speaks version 1', challenge({ x402Version: 1 }), /x402Version is "1"/],
     ['lists nothing', challenge({ accepts: [] }), /no way to pay/],
     ['names no resource', challenge({ resource: 'x' }), /no resource/],

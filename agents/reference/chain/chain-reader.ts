@@ -13,11 +13,10 @@ import {
   nodeClient,
   unavailable,
 } from '../../../src/adapters/algorand/node-response-reader.js'
+import { SvcError } from '../../../src/domain/errors.js'
 import { type PublicNetwork, USDC_ASSET_ID } from '../../../src/domain/network.js'
 import { isRecord } from '../../../src/domain/x402.js'
-import { OutOfReach } from '../out-of-reach.js'
-import { type IndexedTransaction, readIndexed } from './indexed-transaction.js'
-import { PAYMENT_NOTE_PREFIX } from './notes.js'
+import { type IndexedTransaction, PAYMENT_NOTE_PREFIX, readIndexed } from './indexed-transaction.js'
 
 export interface ChainReader {
   readonly network: PublicNetwork
@@ -113,6 +112,13 @@ export function chainReader({ network, algodUrl, indexerUrl }: ChainReaderOption
       }),
     close: async () => void (await Promise.all([algod.close(), indexer.close()])),
   })
+}
+
+/** Thrown where the work could not be done, and asking again later may help. The caller is not charged. */
+export class OutOfReach extends SvcError {
+  constructor(message: string) {
+    super(message, 'out_of_reach', 503)
+  }
 }
 
 /** The same chain, whose silence callers are told of; how its node failed is for the log. */

@@ -2,6 +2,10 @@
 import { bigintIn, textIn, unavailable } from '../../../src/adapters/algorand/node-response-reader.js'
 import { isRecord } from '../../../src/domain/x402.js'
 
+/** How x402's software marks its transactions. Anybody can write these notes: they are a sign, never a proof. */
+export const PAYMENT_NOTE_PREFIX = 'x402-payment-v'
+export const SPONSOR_NOTE_PREFIX = 'x402-fee-payer-'
+
 export interface IndexedTransaction {
   readonly id: string
   /** `axfer`, `pay`, `appl`, … */

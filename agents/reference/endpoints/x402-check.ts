@@ -1,7 +1,7 @@
 import { defineEndpoint, type EndpointDef } from '../../../src/index.js'
 import { CHECKS_SCHEMA } from '../checks.js'
 import type { Sources } from '../sources.js'
-import { x402Report } from '../x402-check/report.js'
+import { x402Report } from '../x402-check.js'
 import { text } from './schemas.js'
 
 export function x402CheckEndpoint(sources: Sources): EndpointDef {

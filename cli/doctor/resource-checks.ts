@@ -1,13 +1,25 @@
 /** Asks for one resource as indexes do: by GET whatever its method is, by its own method, and as a page of another origin. */
 
-import type { HttpReply } from '../../../src/app/client/send-request.js'
-import type { NetworkFacts } from '../../../src/domain/network.js'
-import { PAYMENT_REQUIRED_HEADER, PAYMENT_RESPONSE_HEADER } from '../../../src/domain/x402.js'
-import { type Finding, failed, ok, skipped } from '../finding.js'
-import { extensionProblems } from './extension-check.js'
-import { type Quote, quoteIn, quoteProblems } from './quote-check.js'
+import { ajvValidator } from '../../src/adapters/validation/ajv.js'
+import type { HttpReply } from '../../src/app/client/send-request.js'
+import { BAZAAR_BYTES_MAX } from '../../src/domain/bazaar-declaration.js'
+import type { JSONSchema } from '../../src/domain/endpoint.js'
+import type { NetworkFacts } from '../../src/domain/network.js'
+import { isRecord, PAYMENT_REQUIRED_HEADER, PAYMENT_RESPONSE_HEADER } from '../../src/domain/x402.js'
+import { type Finding, failed, judged, ok, quoted, skipped } from '../checks/finding.js'
+import {
+  declarationProblems,
+  deliveryProblems,
+  formProblems,
+  NOT_IN_USDC,
+  type Quote,
+  quoteIn,
+  resourceProblems,
+  termsProblems,
+  usdcTerms,
+} from '../checks/quote.js'
 import { isAllowedOrigin, request } from './request.js'
-import type { Claimed } from './resource-list-check.js'
+import type { Claimed } from './resource-list.js'
 
 type Probed =
   | { readonly finding: Finding; readonly reply: HttpReply; readonly quote: Quote }
@@ -35,7 +47,10 @@ export async function resourceChecks(claimed: Claimed, network: NetworkFacts): P
   const differs = got.quote && offerOf(got.quote) !== offerOf(own.quote)
   const { extensions } = own.quote
   const inQuote = [
-    ...quoteProblems(own.reply, own.quote, claimed, network),
+    ...formProblems(own.quote),
+    ...resourceProblems(own.quote, url),
+    ...offerProblems(own.quote, claimed, network),
+    ...deliveryProblems(own.reply),
     ...(differs
       ? ['GET and POST are quoted differently: an index has seen the one, and clients pay the other']
       : []),
@@ -43,19 +58,19 @@ export async function resourceChecks(claimed: Claimed, network: NetworkFacts): P
   return {
     findings: [
       ...probes,
-      told(
+      judged(
         `quote ${path}`,
         inQuote,
         QUOTE_CURE,
         `${own.reply.headers.get(PAYMENT_REQUIRED_HEADER)!.length} bytes`,
       ),
-      told(
+      judged(
         `extensions ${path}`,
-        extensionProblems(extensions, method),
+        [...declarationProblems(own.quote, method), ...contradictions(extensions)],
         'An index lists nothing whose declaration it cannot read. The start of the server warns of what is left out.',
         Object.keys(extensions ?? {}).join(', '),
       ),
-      told(
+      judged(
         `CORS ${path}`,
         [...exposureProblems(own.reply.headers), ...(await preflightProblems(url, method))],
         'Pages of other origins pay, too: set the option `cors`, and let no proxy remove these headers.',
@@ -86,10 +101,6 @@ async function probe({ url }: Claimed, method: 'GET' | 'POST', path: string): Pr
 
 function offerOf({ resource, accepts }: Quote): string {
   return JSON.stringify({ resource, accepts })
-}
-
-function told(check: string, problems: readonly string[], cure: string, fine: string): Finding {
-  return problems.length === 0 ? ok(check, fine) : failed(check, problems.join('; '), cure)
 }
 
 function exposureProblems(headers: Headers): string[] {
@@ -129,4 +140,42 @@ function listIn(header: string | null): ReadonlySet<string> {
 
 function shortened(path: string): string {
   return path.length > 60 ? `${path.slice(0, 60)}…` : path
+}
+
+/** Whether it can be paid, at the terms that the list names. */
+function offerProblems(quote: Quote, { amount, asset, payTo }: Claimed, own: NetworkFacts): string[] {
+  const terms = usdcTerms(quote, own)
+  if (terms === undefined) return [NOT_IN_USDC]
+  const { entry } = terms
+  const claims = { amount, asset, payTo }
+  const others = Object.entries(claims)
+    .filter(([field, claim]) => claim !== undefined && claim !== entry[field as keyof typeof claims])
+    .map(([field, claim]) => {
+      return `${field} is ${quoted(entry[field as keyof typeof claims])}, and ${quoted(claim)} in the list`
+    })
+  return [...termsProblems(terms), ...others]
+}
+
+/** Extensions whose `info` is the data that their `schema` describes. In other extensions, the payer completes `info`. */
+const DESCRIBED = ['bazaar', 'x402-merchant']
+
+function contradictions(extensions: unknown): string[] {
+  return Object.entries(isRecord(extensions) ? extensions : {}).flatMap(([name, extension]) => {
+    if (!isRecord(extension) || !isRecord(extension.info)) return `${quoted(name)} has no info`
+    return DESCRIBED.includes(name) ? contradiction(name, extension) : []
+  })
+}
+
+/** Facilitators check the same before they list. */
+function contradiction(name: string, { info, schema }: Record<string, unknown>): string[] {
+  if (!isRecord(schema)) return [`${name} has no schema`]
+  // A larger schema is refused for its size, and is not compiled.
+  if (JSON.stringify(schema).length > BAZAAR_BYTES_MAX) return []
+  try {
+    const checked = ajvValidator().compile(schema as JSONSchema, { coerce: false })(info)
+    if (checked instanceof Promise || 'value' in checked) return []
+    return [`${name}'s info does not satisfy its schema: ${checked.invalid.message}`]
+  } catch {
+    return [`${name}'s schema cannot be compiled`]
+  }
 }

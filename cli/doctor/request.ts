@@ -1,13 +1,12 @@
 /** Requests to the examined agent, as an index and a page of another origin send them. Nothing is paid, no redirect is followed. */
-import { recordOf } from '../../../src/app/client/read-response.js'
-import { exchangeOver, type HttpReply } from '../../../src/app/client/send-request.js'
-import { wakefulClock } from '../../../src/ports/clock.js'
+import { recordOf } from '../../src/app/client/read-response.js'
+import { exchangeOver, type HttpReply } from '../../src/app/client/send-request.js'
+import { wakefulClock } from '../../src/ports/clock.js'
+import { quoted } from '../checks/finding.js'
 
 /** Where the requests seem to come from: CORS is asked for by pages of other origins. */
 const ORIGIN = 'https://index.example'
 const TIMEOUT_MS = 10_000
-/** Enough to recognize a text; the rest is a stranger's. */
-const SHOWN_LENGTH_MAX = 80
 
 export type Asked = { readonly reply: HttpReply } | { readonly why: string }
 
@@ -22,7 +21,7 @@ export async function request(
   )
   if (sent.kind === 'lost') return { why: `${url.origin} did not answer (${sent.cause})` }
   const { reply } = sent
-  return reply.location === undefined ? { reply } : { why: `it redirects to ${shown(reply.location)}` }
+  return reply.location === undefined ? { reply } : { why: `it redirects to ${quoted(reply.location)}` }
 }
 
 /** The JSON object at an address, answered as a document is: 200, and called JSON. */
@@ -34,17 +33,11 @@ export async function jsonAt(
   const { reply } = asked
   if (reply.status !== 200) return { why: `it answers ${reply.status}` }
   const type = reply.headers.get('content-type') ?? 'nothing'
-  if (!/^application\/([^;]+\+)?json\b/i.test(type)) return { why: `it is called ${shown(type)}, not JSON` }
+  if (!/^application\/([^;]+\+)?json\b/i.test(type)) return { why: `it is called ${quoted(type)}, not JSON` }
   const found = reply.oversized ? undefined : recordOf(reply)
   return found ? { found } : { why: 'it is no JSON object' }
 }
 
 export function isAllowedOrigin(value: string | null): boolean {
   return value === '*' || value === ORIGIN
-}
-
-/** A stranger's value, short enough for a line. */
-export function shown(value: unknown): string {
-  const text = typeof value === 'string' ? value : typeof value === 'object' ? 'an object' : String(value)
-  return text.length > SHOWN_LENGTH_MAX ? `'${text.slice(0, SHOWN_LENGTH_MAX)}…'` : `'${text}'`
 }

@@ -1,10 +1,10 @@
 /** Reads `/.well-known/x402` as an index does, and says what is wrong with it. */
-import { isAddress } from '../../../src/domain/address.js'
-import { parseBaseUnits } from '../../../src/domain/money.js'
-import { type NetworkFacts, networkOf } from '../../../src/domain/network.js'
-import { isRecord, X402_VERSION } from '../../../src/domain/x402.js'
-import { type Finding, failed, ok } from '../finding.js'
-import { jsonAt, shown } from './request.js'
+import { isAddress } from '../../src/domain/address.js'
+import { parseBaseUnits } from '../../src/domain/money.js'
+import { type NetworkFacts, networkOf } from '../../src/domain/network.js'
+import { isRecord, X402_VERSION } from '../../src/domain/x402.js'
+import { type Finding, failed, ok, quoted } from '../checks/finding.js'
+import { jsonAt } from './request.js'
 
 /** A resource that the agent says it sells. The other fields are as the list has them, or absent. */
 export interface Claimed {
@@ -48,7 +48,7 @@ function judged(list: Record<string, unknown>, base: URL, own: NetworkFacts) {
   const entries: readonly unknown[] = Array.isArray(resources) ? resources.slice(0, ENTRIES_MAX) : []
   const claimed = entries.flatMap(entry => claimedIn(entry, base) ?? [])
   const problems = [
-    x402Version === X402_VERSION ? [] : `x402Version is ${shown(x402Version)}, not 2`,
+    x402Version === X402_VERSION ? [] : `x402Version is ${quoted(x402Version)}, not 2`,
     typeof name === 'string' && name !== '' ? [] : 'it has no name',
     entries.length > 0 ? [] : 'it has no resources',
     ...entries.map((entry, at) => problemsOf(entry, base, own).map(why => `resource ${at + 1}: ${why}`)),
@@ -78,14 +78,14 @@ function problemsOf(entry: unknown, base: URL, own: NetworkFacts): string[] {
   if (!isRecord(entry)) return ['it is no object']
   const { url, method, network, asset, amount, payTo } = entry
   return [
-    isOwn(url, base) ? [] : `url is ${shown(url)}, not an address at ${base.origin}`,
-    method === 'GET' || method === 'POST' ? [] : `method is ${shown(method)}`,
-    isLongId(network, own) ? [] : `network is ${shown(network)}, not the 44-character id of a network`,
+    isOwn(url, base) ? [] : `url is ${quoted(url)}, not an address at ${base.origin}`,
+    method === 'GET' || method === 'POST' ? [] : `method is ${quoted(method)}`,
+    isLongId(network, own) ? [] : `network is ${quoted(network)}, not the 44-character id of a network`,
     typeof asset === 'string' ? [] : 'asset is no text',
-    isAddress(payTo) ? [] : `payTo is ${shown(payTo)}, not an address`,
+    isAddress(payTo) ? [] : `payTo is ${quoted(payTo)}, not an address`,
     amount === undefined || parseBaseUnits(amount) !== undefined
       ? []
-      : `amount is ${shown(amount)}, not digits`,
+      : `amount is ${quoted(amount)}, not digits`,
   ].flat()
 }
 

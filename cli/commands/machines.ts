@@ -5,8 +5,12 @@ import { SvcError } from '../../src/domain/errors.js'
 import { mermaid } from '../../src/domain/machine-drawings/mermaid-diagram.js'
 import { stately } from '../../src/domain/machine-drawings/stately-json.js'
 import { type Drawn, MACHINES } from '../../src/domain/machines/all-machines.js'
-import { allPathsOf, type MachinePath } from '../../src/domain/state-machine/all-paths.js'
-import { holds, type Proof } from '../../src/domain/state-machine/check-properties.js'
+import {
+  allPathsOf,
+  holds,
+  type MachinePath,
+  type Proof,
+} from '../../src/domain/state-machine/check-properties.js'
 import { columns, json, print, writeResult } from '../output.js'
 
 type Format = 'mermaid' | 'svg' | 'json'

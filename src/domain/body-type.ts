@@ -39,3 +39,14 @@ export function bodyInMessage(type: BodyType | undefined, input: unknown): unkno
   if (type === 'text') return typeof text === 'string' ? text : undefined
   return typeof base64 === 'string' ? new Uint8Array(Buffer.from(base64, 'base64')) : undefined
 }
+
+/** Whether the input, written as the endpoint would read it, is larger than the endpoint's own limit. */
+export function isTooLarge(
+  { maxBodyBytes, bodyType }: { readonly maxBodyBytes?: number; readonly bodyType?: BodyType },
+  input: unknown,
+  bodyBytesMax: number,
+): boolean {
+  const bytesMax = maxBodyBytes ?? bodyBytesMax
+  if (input instanceof Uint8Array) return input.length > bytesMax
+  return Buffer.byteLength(bodyType === 'text' ? String(input) : (JSON.stringify(input) ?? '')) > bytesMax
+}

@@ -2,6 +2,7 @@
  * Reads a network from what a user gave: a public network's name, or a definition. Nobody must use mainnet by mistake, or think that
  * another network is mainnet. So a definition that shares a part of a public network's identity must share all of it.
  */
+
 import { SvcError, shown } from './errors.js'
 import {
   factsOfChecked,
@@ -124,4 +125,29 @@ function claimedBy(text: string): PublicNetwork | undefined {
   const letters = text.toLowerCase().replace(/[^a-z0-9]/g, '')
   if (letters.includes('mainnet')) return 'mainnet'
   return /^(algorand)?testnet(v10)?$/.test(letters) ? 'testnet' : undefined
+}
+
+export interface NodeUrls {
+  readonly algodUrl: string | undefined
+  readonly algodToken: string | undefined
+  readonly indexerUrl: string | undefined
+}
+
+/** Which node and which indexer are asked: what the options say, then a sandbox, then what the network itself says. */
+export function nodeUrls(
+  network: NetworkFacts,
+  options: { readonly [Key in keyof NodeUrls]?: string | undefined },
+  sandbox: string | undefined,
+): NodeUrls {
+  const replaced = options.algodUrl ?? sandbox
+  // A public indexer is only a default beside the public node. The user chose the indexer of a definition, so it is used with any
+  // node but a sandbox.
+  const isPublic = typeof network.given === 'string'
+  const passedOver = isPublic ? replaced !== undefined : replaced !== options.algodUrl
+  return {
+    algodUrl: replaced ?? network.algodUrl,
+    // A definition's token is for its own node.
+    algodToken: options.algodToken ?? (replaced === undefined ? network.algodToken : undefined),
+    indexerUrl: options.indexerUrl ?? (passedOver ? undefined : network.indexerUrl),
+  }
 }

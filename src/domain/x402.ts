@@ -4,10 +4,13 @@
  *
  * @see x402 v2
  */
+
 import { textFromBase64, textToBase64 } from './base64.js'
+import { ENVELOPE_BOUNDS, isWithin, type JsonBounds } from './json-bounds.js'
 import { jsonIn } from './json-depth.js'
 import { parseBaseUnits } from './money.js'
 import { isIdOf, type NetworkFacts } from './network.js'
+import type { Parsed } from './parsed.js'
 
 export const X402_VERSION = 2
 export const PAYMENT_REQUIRED_HEADER = 'PAYMENT-REQUIRED'
@@ -173,4 +176,32 @@ export function readRequirements(value: unknown): PaymentRequirements | undefine
   if (typeof maxTimeoutSeconds !== 'number' || !(maxTimeoutSeconds > 0)) return undefined
   if (extra !== undefined && extra !== null && !isRecord(extra)) return undefined
   return value as unknown as PaymentRequirements
+}
+
+/**
+ * Far above a group of sixteen transactions with programs, and below the 100 kB that common facilitators read: a larger payment
+ * would be answered by their host instead of by them.
+ */
+export const PAYMENT_BOUNDS: JsonBounds = { values: 2_048, characters: 65_536 }
+
+/**
+ * The payment that a request presents.
+ *
+ * @param where what carried it, for the caller to read: a header, MCP's `_meta`, a message of A2A, a facilitator's body
+ */
+export function presentedPayment(value: unknown, where: string): Parsed<PaymentPayload> {
+  if (value === undefined) return { kind: 'none' }
+  if (!isRecord(value)) return { kind: 'malformed', why: `${where} is not an object` }
+  return isWithin(value, PAYMENT_BOUNDS) ? { kind: 'read', value } : oversizedPayment(where)
+}
+
+/** Whether a facilitator reads what it is asked: an answer repeats some of it. */
+export function isBounded(payment: unknown, requirements: unknown): boolean {
+  return isWithin(payment, PAYMENT_BOUNDS) && isWithin(requirements, ENVELOPE_BOUNDS)
+}
+
+export function oversizedPayment(where: string): Parsed<never> {
+  const { values, characters } = PAYMENT_BOUNDS
+  const why = `${where} is larger than a payment can be: ${values} values, and ${characters} characters of text`
+  return { kind: 'malformed', why }
 }

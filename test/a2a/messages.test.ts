@@ -3,7 +3,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { completedTask } from '../../src/adapters/a2a/outcome-to-rpc-response.js'
 import { type TaskContext, task03, task10 } from '../../src/adapters/a2a/task-rendering.js'
-import { contentOf } from '../../src/domain/handler-answer-content.js'
+import { contentOf } from '../../src/domain/handler-answer.js'
 import { defineEndpoint } from '../../src/index.js'
 import type { ChargeOutcome } from '../../src/ports/charge.js'
 import { systemClock } from '../../src/ports/clock.js'

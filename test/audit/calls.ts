@@ -2,7 +2,7 @@
 
 import { reportsCharge } from '../../src/domain/income-bookings.js'
 import { type ChargeFinal, chargeTable, OUTCOMES } from '../../src/domain/machines/charge.machine.js'
-import { allPathsOf } from '../../src/domain/state-machine/all-paths.js'
+import { allPathsOf } from '../../src/domain/state-machine/check-properties.js'
 import type { EndedCall } from '../../src/ports/call-observer.js'
 import type { JournalHeader } from '../../src/ports/journal-header.js'
 

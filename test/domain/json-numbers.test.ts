@@ -2,7 +2,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { canonicalJson } from '../../src/domain/canonical-json.js'
-import { contentOf } from '../../src/domain/handler-answer-content.js'
+import { contentOf } from '../../src/domain/handler-answer.js'
 import { mayHoldUnusualNumbers, NumberOverflow, plainNumbers } from '../../src/domain/json-numbers.js'
 
 const read = (text: string): unknown => {

@@ -8,8 +8,13 @@ import {
   type Outcome,
 } from '../../src/domain/machines/charge.machine.js'
 import { claimTable } from '../../src/domain/machines/claim.machine.js'
-import { allPathsOf, type MachinePath } from '../../src/domain/state-machine/all-paths.js'
-import { holds, type Property, provePaths } from '../../src/domain/state-machine/check-properties.js'
+import {
+  allPathsOf,
+  holds,
+  type MachinePath,
+  type Property,
+  provePaths,
+} from '../../src/domain/state-machine/check-properties.js'
 
 const ways = allPathsOf(chargeTable)
 const charged = (kind: Outcome['charged']) =>

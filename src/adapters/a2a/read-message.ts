@@ -11,9 +11,8 @@ import {
   TASK_NOT_FOUND,
 } from '../../domain/json-rpc.js'
 import type { Parsed } from '../../domain/parsed.js'
-import { presentedPayment } from '../../domain/presented-payment.js'
 import { readProof } from '../../domain/sign-in-with-x.js'
-import { isRecord, type PaymentPayload } from '../../domain/x402.js'
+import { isRecord, type PaymentPayload, presentedPayment } from '../../domain/x402.js'
 import { TASK_BY_METHOD } from './task-rendering.js'
 
 export interface Message {

@@ -4,9 +4,8 @@
  */
 
 import { A2A_X402_URI, extensionUris } from '../../domain/agent-card.js'
-import { bodyInMessage, messageSchema } from '../../domain/body-type.js'
+import { bodyInMessage, isTooLarge, messageSchema } from '../../domain/body-type.js'
 import type { EndpointDef } from '../../domain/endpoint.js'
-import { isTooLarge } from '../../domain/input-size-limit.js'
 import {
   errorText,
   type Id,

@@ -6,8 +6,13 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { jsonIn, RECEIVED_DEPTH_MAX } from '../../domain/json-depth.js'
 import type { Parsed } from '../../domain/parsed.js'
-import { oversizedPayment, PAYMENT_BOUNDS, presentedPayment } from '../../domain/presented-payment.js'
-import { decodeHeader, type PaymentPayload } from '../../domain/x402.js'
+import {
+  decodeHeader,
+  oversizedPayment,
+  PAYMENT_BOUNDS,
+  type PaymentPayload,
+  presentedPayment,
+} from '../../domain/x402.js'
 
 /** Whether a request presents a payment or the key of a window, well formed or not. */
 export function presentsPayment(headers: IncomingHttpHeaders): boolean {

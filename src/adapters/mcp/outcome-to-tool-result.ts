@@ -1,6 +1,6 @@
 /** How MCP answers each final state of a call, by the kind of its outcome. */
 import type { CallToolResult } from '@modelcontextprotocol/server'
-import { contentOf } from '../../domain/handler-answer-content.js'
+import { contentOf } from '../../domain/handler-answer.js'
 import { OUTCOMES, type OutcomeKind } from '../../domain/machines/charge.machine.js'
 import { subscriptionTold } from '../../domain/subscription-terms.js'
 import type { ChargeOutcome } from '../../ports/charge.js'

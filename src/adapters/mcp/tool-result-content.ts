@@ -1,6 +1,6 @@
 /** Results of tools, in MCP's format. */
 import type { CallToolResult } from '@modelcontextprotocol/server'
-import type { AnswerContent } from '../../domain/handler-answer-content.js'
+import type { AnswerContent } from '../../domain/handler-answer.js'
 import { isRecord } from '../../domain/x402.js'
 
 /** An object as text and as structured content: some clients drop the first, others the second. */

@@ -5,9 +5,8 @@
 import type { CallToolResult, Tool } from '@modelcontextprotocol/server'
 import type { AgentDef } from '../../domain/agent.js'
 import { MCP_PATH } from '../../domain/agent-card.js'
-import { bodyInMessage } from '../../domain/body-type.js'
+import { bodyInMessage, isTooLarge } from '../../domain/body-type.js'
 import { isIdempotencyKey } from '../../domain/idempotency-key.js'
-import { isTooLarge } from '../../domain/input-size-limit.js'
 import {
   errorText,
   type Id,
@@ -18,9 +17,8 @@ import {
   RpcRefusal,
 } from '../../domain/json-rpc.js'
 import type { Parsed } from '../../domain/parsed.js'
-import { presentedPayment } from '../../domain/presented-payment.js'
 import { readProof } from '../../domain/sign-in-with-x.js'
-import { isRecord, type PaymentPayload } from '../../domain/x402.js'
+import { isRecord, type PaymentPayload, presentedPayment } from '../../domain/x402.js'
 import type { Charge, ChargeOutcome } from '../../ports/charge.js'
 import {
   type IncomingRequest,

@@ -5,8 +5,7 @@ import { nodeClient } from '../../adapters/algorand/node-response-reader.js'
 import type { RegistryApps } from '../../domain/agent-registry.js'
 import { SdkError } from '../../domain/errors.js'
 import type { Network } from '../../domain/network.js'
-import { networkFacts } from '../../domain/network-definition.js'
-import { nodeUrls } from '../../domain/node-urls.js'
+import { networkFacts, nodeUrls } from '../../domain/network-definition.js'
 import type { Registry } from '../../ports/agent-registry.js'
 
 /** Which registry, read from which node. */

@@ -2,7 +2,7 @@
 import type { CallToolResult } from '@modelcontextprotocol/server'
 import { RECEIPT_META } from '../../adapters/mcp/outcome-to-tool-result.js'
 import { contentResult } from '../../adapters/mcp/tool-result-content.js'
-import type { AnswerContent } from '../../domain/handler-answer-content.js'
+import type { AnswerContent } from '../../domain/handler-answer.js'
 import { jsonIn } from '../../domain/json-depth.js'
 import { isRecord } from '../../domain/x402.js'
 import { endLines } from './payment-ends.js'

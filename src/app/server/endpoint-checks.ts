@@ -4,7 +4,7 @@ import { standardCheck } from '../../adapters/validation/standard-check.js'
 import type { EndpointDef } from '../../domain/endpoint.js'
 import { examplesOf } from '../../domain/example-input.js'
 import type { Answer } from '../../domain/handler-answer.js'
-import { contentOf } from '../../domain/handler-answer-content.js'
+import { contentOf } from '../../domain/handler-answer.js'
 import type { Checked, InputCheck } from '../../ports/input-validator.js'
 import type { Warn } from './settings-from-options.js'
 

@@ -1,7 +1,7 @@
 import { sandboxUrl } from '#platform'
 import { FACILITATOR_CONNECTIONS_MAX } from '../../adapters/facilitator/x402-facilitator.js'
 import type { NetworkFacts } from '../../domain/network.js'
-import { type NodeUrls, nodeUrls } from '../../domain/node-urls.js'
+import { type NodeUrls, nodeUrls } from '../../domain/network-definition.js'
 import type { ProtocolFacilitator } from '../../ports/protocol-facilitator.js'
 import { facilitatorInProcessOf, invalid, positive, secretToken } from './option-checks.js'
 import type { FacilitatorElsewhere, ServerOptions } from './server-options.js'

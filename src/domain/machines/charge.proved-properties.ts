@@ -1,7 +1,6 @@
 /** The properties of the charge machine, each in an auditor's terms, and checked on every path. */
 
-import type { MachinePath } from '../state-machine/all-paths.js'
-import type { Property } from '../state-machine/check-properties.js'
+import type { MachinePath, Property } from '../state-machine/check-properties.js'
 import type { Table } from '../state-machine/transition-table.js'
 import { CHARGE_ANSWERS } from './charge.expected-answers.js'
 import type { Charged, Outcome } from './charge.machine.js'

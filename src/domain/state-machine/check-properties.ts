@@ -1,6 +1,5 @@
 /** Checks a machine's properties on every path through it or on every state, not on samples. */
 
-import { allPathsOf, type MachinePath } from './all-paths.js'
 import type { Table } from './transition-table.js'
 
 /** A property that holds for each of `some`. Everything holds for an empty set, so `some` must not be empty. */
@@ -73,4 +72,31 @@ function reachedFrom(state: string, table: Table): ReadonlySet<string> {
   const reached = new Set([state])
   for (const from of reached) for (const to of Object.values(table.rows[from]!.on)) reached.add(to)
   return reached
+}
+
+export interface MachinePath {
+  /** `state.event`, in order, like the path that `run` returns. */
+  readonly steps: readonly string[]
+  /** The states on the path, without the final one. */
+  readonly states: readonly string[]
+  readonly final: string
+}
+
+/**
+ * Every path from the initial state to a final one.
+ *
+ * @throws Error where a path passes a state twice: there would be infinitely many paths.
+ */
+export function allPathsOf(table: Table): readonly MachinePath[] {
+  const ways: MachinePath[] = []
+  const walk = (state: string, steps: readonly string[], states: readonly string[]): void => {
+    if (states.includes(state)) throw new Error(`machine ${table.id} comes back to ${state}`)
+    const { on, final } = table.rows[state]!
+    if (final) ways.push({ steps, states, final: state })
+    for (const [event, target] of Object.entries(on)) {
+      walk(target, [...steps, `${state}.${event}`], [...states, state])
+    }
+  }
+  walk(table.initial, [], [])
+  return ways
 }

@@ -6,8 +6,7 @@ import Router from '@koa/router'
 import Koa, { type Context, type Middleware } from 'koa'
 import { callerNetwork } from '../../../domain/caller-network.js'
 import { SvcError } from '../../../domain/errors.js'
-import { isBounded } from '../../../domain/presented-payment.js'
-import { encodeHeader, isRecord } from '../../../domain/x402.js'
+import { encodeHeader, isBounded, isRecord } from '../../../domain/x402.js'
 import type { Logger } from '../../../ports/logger.js'
 import {
   ASKER_HEADER,

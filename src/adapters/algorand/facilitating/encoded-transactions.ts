@@ -8,6 +8,7 @@ import { LRUCache } from 'lru-cache'
 import { encodeAddress } from '../address.js'
 import { encodeBase32 } from '../base32.js'
 import { decodeMember, type GroupMember } from '../decode-transaction.js'
+import { verifySignature } from '../signing-keys.js'
 import { bytesToSign, hashOf, signedBytes, ungroupedHashOf } from '../transaction-bytes.js'
 
 export interface Encoded {
@@ -68,4 +69,24 @@ export function addressOf(address: Address): string {
   const now = encodeAddress(address.publicKey)
   addresses.set(address, now)
   return now
+}
+
+export function isCanonical(signed: SignedTransaction, bytes: Uint8Array): boolean {
+  return Buffer.compare(encodedMember(signed), bytes) === 0
+}
+
+// A payment is checked three times: by verify, by settle, and when it is submitted.
+const provenSignatures = new LRUCache<string, true>({ max: 10_000 })
+
+export function isSignedBy(
+  { txn, sig }: Pick<SignedTransaction, 'txn' | 'sig'>,
+  publicKey: Uint8Array,
+): boolean {
+  if (!sig) return false
+  const { bytes } = encoded(txn)
+  const name = hashOf(Buffer.concat([publicKey, sig, bytes])).toString('latin1')
+  if (provenSignatures.has(name)) return true
+  const proven = verifySignature(publicKey, bytes, sig)
+  if (proven) provenSignatures.set(name, true)
+  return proven
 }

@@ -6,8 +6,7 @@ import { SignedTransaction, type Transaction } from 'algosdk'
 import { parseBaseUnits } from '../../../domain/money.js'
 import { isRecord, X402_VERSION } from '../../../domain/x402.js'
 import { GROUP_SIZE_MAX } from '../transaction-bytes.js'
-import { isCanonical, isSignedBy } from './canonical-and-signed.js'
-import { addressOf, decodedMember, encoded } from './encoded-transactions.js'
+import { addressOf, decodedMember, encoded, isCanonical, isSignedBy } from './encoded-transactions.js'
 
 export interface Refused {
   readonly ok: false

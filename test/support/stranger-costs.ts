@@ -53,12 +53,6 @@ export async function costsOf(
   return costs
 }
 
-/** Of two measurements of the same, the lower. */
-export function lower(first: Cost, second: Cost): Cost {
-  const of = (key: 'cpuMs' | 'memoryBytes') => Math.min(first[key], second[key])
-  return { ...first, cpuMs: of('cpuMs'), memoryBytes: of('memoryBytes') }
-}
-
 async function used(child: ChildAgent): Promise<Used> {
   child.letGo()
   return (await child.said('used')).used as Used

@@ -4,7 +4,7 @@ import type { StrangersRequest } from './stranger-costs.js'
 export interface Place {
   readonly door: string
   readonly place: string
-  /** The part of the bound on the processor's time that it may take, where that is not one: the test says why. */
+  /** How many times the bound on the processor's time it may take. @default 1 */
   readonly share?: number
   /** The request with this JSON text in its place. */
   request(json: string): StrangersRequest

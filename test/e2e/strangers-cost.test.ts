@@ -2,7 +2,7 @@
  * What one request may cost that no payment stands behind: every door, every place in what it reads, every hostile shape. Each row
  * prints its worst figures. `STRANGERS_BYTES=1000000` measures what SECURITY.md shows.
  */
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { generateAccount, secretKeyToMnemonic } from 'algosdk'
@@ -20,32 +20,42 @@ import {
   asked,
   type Cost,
   type CountingProxy,
-  costOf,
+  costsOf,
   countingProxy,
-  lower,
   type StrangersRequest,
 } from '../support/stranger-costs.js'
-import { AGENT_PLACES, FACILITATOR_PLACES, type Place, SANDBOX_PLACES } from '../support/strangers-doors.js'
+import {
+  AGENT_PLACES,
+  DOCUMENT_PLACES,
+  DOORS,
+  FACILITATOR_PLACES,
+  type Place,
+  READER_PLACES,
+  SANDBOX_PLACES,
+} from '../support/strangers-doors.js'
 
 const BYTES = Number(process.env.STRANGERS_BYTES ?? 120_000)
 const SHAPES: readonly HostileShape[] =
   process.env.STRANGERS_BYTES === undefined
-    ? ['a wide list of numbers', 'many keys']
+    ? ['a wide list of numbers', 'many keys', 'escapes without an end']
     : (Object.keys(HOSTILE_JSON) as HostileShape[])
 
 const ANSWER_BYTES_MAX = 65_536
+/** What twice the bytes may cost, where parsing them takes twice as long. Quadratic is 4. */
+const DOUBLED_MAX = 2.2
 /**
- * Of three times what any server spends that receives and parses these bytes, and two plain refusals. Its own noise is near 1; the
- * stall that this test was written for was 55.
+ * Not four times the bytes: `[0,0]` takes that by being parsed, and Node collects late what it received, joined and decoded before.
+ * 10 MiB was seen for 120,000 bytes.
  */
-const CPU_RATIO_MAX = 4
-/** What twice the bytes may cost. Quadratic is 4. */
-const DOUBLED_MAX = 3
-/** Below this, the clock of the processor is too coarse for a ratio. */
-const CPU_MS_SEEN = 15
-/** Node collects its garbage late. */
-const MEMORY_BYTES_MAX = 128 * 1_048_576
-const MEASURED_MAX = 12
+const MEMORY_BYTES_MAX = 128 * BYTES
+/**
+ * The sides of a comparison are measured in turn, and each bound must hold in one of these rounds: what else runs on this machine
+ * makes a round useless, and not the test red. (The least of each side over all rounds was compared first: on a busy machine one
+ * side was lucky once, and linear work seemed to take 2.6 times.) A stall is no noise: the one that this test was written for took
+ * 55 times the bound.
+ */
+const ROUNDS_MAX = 15
+const STALL_RATIO = 10
 
 interface Server {
   readonly child: ChildAgent
@@ -90,6 +100,10 @@ const KINDS = {
   },
   facilitator: () => start('facilitator', { sponsor: { mnemonic: sandbox.accounts('sponsor').mnemonic } }),
   sandbox: () => start('sandbox', {}),
+  async reader() {
+    const server = await start('reader', {})
+    return { ...server, bareUrl: `${server.url}/parsed` }
+  },
 }
 
 /** One process for all tests of this file. */
@@ -99,107 +113,131 @@ function started(kind: keyof typeof KINDS): Promise<Server> {
   return running
 }
 
-interface Row {
+/** Without what is read for all, at intervals. */
+function questionsOf(asked: CountingProxy): readonly string[] {
+  return asked.taken().filter(question => !/\/(params|supported)$/.test(question))
+}
+
+interface Row extends Cost {
   readonly place: string
   readonly shape: string
-  readonly cost: Cost
+  /** Of three times what any server spends that receives and parses these bytes, and two plain refusals. */
   readonly cpuRatio: number
   readonly doubled: number
 }
 
-interface Baseline {
-  readonly plainMs: number
-  /** By shape. */
-  readonly bareMs: ReadonlyMap<HostileShape, number>
+async function rowOf(
+  { child, url, bareUrl }: Server,
+  plainMs: number,
+  place: Place,
+  shape: HostileShape,
+): Promise<Row> {
+  const whole = place.request(HOSTILE_JSON[shape](BYTES))
+  const half = place.request(HOSTILE_JSON[shape](BYTES / 2))
+  const bareOf = ({ body = '' }: StrangersRequest) => [bareUrl, { path: '/', body }] as const
+  const times = whole.body === undefined ? 20 : 2
+  // Code that runs for the first time is slow.
+  for (let time = 0; time < times; time++) await asked(url, whole)
+  const measured = async (): Promise<Row> => {
+    const costs = await costsOf(child, [bareOf(half), bareOf(whole), [url, half], [url, whole]], times)
+    const [bareHalf, bare, halved, cost] = costs as readonly [Cost, Cost, Cost, Cost]
+    // The parser itself takes longer than twice for twice as many names.
+    const parserDoubles = Math.max(1, bare.cpuMs / bareHalf.cpuMs / 2)
+    return {
+      place: `${place.door}: ${place.place}`,
+      shape,
+      ...cost,
+      cpuRatio: cost.cpuMs / ((place.share ?? 1) * (3 * bare.cpuMs + 2 * plainMs)),
+      // What a head carries is as long in both.
+      doubled: whole.body === undefined ? 1 : cost.cpuMs / halved.cpuMs / parserDoubles,
+    }
+  }
+  let row = await measured()
+  for (let round = 1; exceeds(row) && row.cpuRatio < STALL_RATIO && round < ROUNDS_MAX; round++)
+    row = least(row, await measured())
+  return row
 }
 
-async function rowOf(server: Server, baseline: Baseline, place: Place, shape: HostileShape): Promise<Row> {
-  const { child, url } = server
-  const { plainMs } = baseline
-  const bareMs = baseline.bareMs.get(shape)!
-  const request = (bytes: number): (() => StrangersRequest) => {
-    const made = place.request(HOSTILE_JSON[shape](bytes))
-    return () => made
-  }
-  const whole = request(BYTES)
-  const half = request(BYTES / 2)
-  let row: Row | undefined
-  for (let measured = 0; measured < MEASURED_MAX && (row === undefined || exceeds(row)); measured++) {
-    const halved = await costOf(child, url, half)
-    const cost = await costOf(child, url, whole)
-    const least = row ? lower(row.cost, cost) : cost
-    const cpuRatio = least.cpuMs / (3 * bareMs + 2 * plainMs)
-    const doubled = Math.min(row?.doubled ?? Number.POSITIVE_INFINITY, least.cpuMs / halved.cpuMs)
-    row = { place: `${place.door}: ${place.place}`, shape, cost: least, cpuRatio, doubled }
-  }
-  return row!
+function least(first: Row, second: Row): Row {
+  const of = (key: 'cpuMs' | 'memoryBytes' | 'cpuRatio' | 'doubled') => Math.min(first[key], second[key])
+  const cost = { cpuMs: of('cpuMs'), memoryBytes: of('memoryBytes') }
+  return { ...second, ...cost, cpuRatio: of('cpuRatio'), doubled: of('doubled') }
 }
 
-function exceeds({ cost, cpuRatio, doubled }: Row): boolean {
-  const { cpuMs, memoryBytes } = cost
-  const isSeen = cpuMs > CPU_MS_SEEN
-  return (isSeen && (cpuRatio > CPU_RATIO_MAX || doubled > DOUBLED_MAX)) || memoryBytes > MEMORY_BYTES_MAX
+function exceeds({ cpuRatio, doubled, memoryBytes, answerBytes }: Row): boolean {
+  return (
+    cpuRatio > 1 || doubled > DOUBLED_MAX || memoryBytes > MEMORY_BYTES_MAX || answerBytes > ANSWER_BYTES_MAX
+  )
 }
 
 /** The worst of all shapes in each figure. */
 function printed(rows: readonly Row[]): void {
-  const worst = (figure: (row: Row) => number) => rows.reduce((a, b) => (figure(b) > figure(a) ? b : a))
-  const slowest = worst(({ cpuRatio }) => cpuRatio)
-  const { cost } = slowest
-  const most = (key: 'memoryBytes' | 'answerBytes' | 'journalBytes') =>
-    Math.round(worst(row => row.cost[key]).cost[key])
-  console.info(
-    `| ${slowest.place} | ${slowest.shape} | ${cost.cpuMs.toFixed(1)} ms | ${slowest.cpuRatio.toFixed(2)} | ${worst(({ doubled }) => doubled).doubled.toFixed(1)} | ${(most('memoryBytes') / 1_048_576).toFixed(0)} MiB | ${most('answerBytes')} | ${most('journalBytes')} |`,
+  const most = (key: 'cpuMs' | 'cpuRatio' | 'doubled' | 'memoryBytes' | 'answerBytes') =>
+    rows.reduce((worst, row) => (row[key] > worst[key] ? row : worst))
+  const { place, shape, cpuMs, cpuRatio } = most('cpuRatio')
+  const figures = [
+    place,
+    shape,
+    `${cpuMs.toFixed(1)} ms`,
+    cpuRatio.toFixed(2),
+    most('doubled').doubled.toFixed(1),
+    `${(most('memoryBytes').memoryBytes / 1_048_576).toFixed(0)} MiB`,
+    most('answerBytes').answerBytes,
+  ]
+  console.info(`| ${figures.join(' | ')} |`)
+}
+
+async function expectBounds(server: Server, places: readonly Place[], plain: StrangersRequest) {
+  const plainCosts = await costsOf(
+    server.child,
+    Array.from({ length: 5 }, () => [server.url, plain] as const),
+    20,
   )
-}
-
-async function baselineOf({ child, url, bareUrl }: Server, plain: StrangersRequest): Promise<Baseline> {
-  const least = async (to: string, request: StrangersRequest) => {
-    const costs: Cost[] = []
-    for (let time = 0; time < 4; time++) costs.push(await costOf(child, to, () => request, 4))
-    return costs.reduce(lower).cpuMs
-  }
-  const bareMs = new Map<HostileShape, number>()
-  for (const shape of SHAPES) {
-    bareMs.set(shape, await least(bareUrl, { path: '/', body: HOSTILE_JSON[shape](BYTES) }))
-  }
-  return { plainMs: await least(url, plain), bareMs }
-}
-
-async function walked(server: Server, places: readonly Place[], plain: StrangersRequest): Promise<Row[]> {
-  const baseline = await baselineOf(server, plain)
+  const plainMs = Math.min(...plainCosts.map(({ cpuMs }) => cpuMs))
   const all: Row[] = []
   for (const place of places) {
     const rows: Row[] = []
-    for (const shape of SHAPES) rows.push(await rowOf(server, baseline, place, shape))
+    const isInHead = place.request('').body === undefined
+    // A head has room for some thousand characters, which nothing parses.
+    const shapes = isInHead ? SHAPES.slice(0, 1) : SHAPES
+    for (const shape of shapes) rows.push(await rowOf(server, plainMs, place, shape))
     printed(rows)
     all.push(...rows)
   }
-  return all
-}
-
-function expectBounds(rows: readonly Row[]): void {
-  expect(rows.filter(exceeds)).toEqual([])
-  expect(rows.filter(({ cost }) => cost.answerBytes > ANSWER_BYTES_MAX)).toEqual([])
+  expect(all.filter(exceeds)).toEqual([])
 }
 
 describe('what one request of a stranger costs', () => {
   it('an agent', async () => {
+    const startedMs = performance.now()
     const server = await started('agent')
-    const rows = await walked(server, AGENT_PLACES, { path: '/any' })
-    expectBounds(rows)
-    expect(facilitator.taken().filter(question => !question.endsWith('/supported'))).toEqual([])
-    expect(node.taken().filter(question => !question.endsWith('/params'))).toEqual([])
+    await expectBounds(server, AGENT_PLACES, { path: '/any' })
+    expect(questionsOf(facilitator)).toEqual([])
+    expect(questionsOf(node)).toEqual([])
+    // The journal says once who writes it, and once a minute how many calls there were.
+    const journal = await readFile(join(folder, 'journal.ndjson'), 'utf8')
+    const lines = journal.trimEnd().split('\n')
+    expect(lines.length).toBeLessThanOrEqual(2 + (performance.now() - startedMs) / 60_000)
+    expect(Math.max(...lines.map(line => line.length))).toBeLessThan(2_000)
+  }, 900_000)
+
+  it('an agent’s free documents', async () => {
+    await expectBounds(await started('agent'), DOCUMENT_PLACES, { path: '/any' })
+    expect(questionsOf(facilitator)).toEqual([])
+    expect(questionsOf(node)).toEqual([])
   }, 900_000)
 
   it('a facilitator of one’s own', async () => {
-    const server = await started('facilitator')
-    expectBounds(await walked(server, FACILITATOR_PLACES, { path: '/verify' }))
-    expect(node.taken().filter(question => !question.endsWith('/params'))).toEqual([])
+    await expectBounds(await started('facilitator'), FACILITATOR_PLACES, { path: '/verify' })
+    expect(questionsOf(node).filter(question => !question.startsWith('GET /v2/accounts/'))).toEqual([])
   }, 900_000)
 
   it('a sandbox', async () => {
-    expectBounds(await walked(await started('sandbox'), SANDBOX_PLACES, { path: '/verify' }))
+    await expectBounds(await started('sandbox'), SANDBOX_PLACES, { path: '/verify' })
+  }, 900_000)
+
+  it('who reads a facilitator’s list and the registry', async () => {
+    await expectBounds(await started('reader'), READER_PLACES, { path: '/none' })
   }, 900_000)
 
   it('an agent, by payments that cannot land: one question to the facilitator each, and nothing stays in the store', async () => {
@@ -233,8 +271,8 @@ describe('what one request of a stranger costs', () => {
       facilitator.taken()
       node.taken()
       for (const request of requests) await asked(server.url, request)
-      const questions = node.taken().filter(question => !question.endsWith('/params'))
-      const verified = facilitator.taken().filter(question => !question.endsWith('/supported')).length
+      const questions = questionsOf(node)
+      const verified = questionsOf(facilitator).length
       const each = (count: number) => count / requests.length
       const kinds = [...new Set(questions)].join(', ')
       console.info(`| ${name} | ${each(verified)} | ${each(questions.length)} | ${kinds} |`)
@@ -273,43 +311,52 @@ describe('what one request of a stranger costs', () => {
   }, 120_000)
 })
 
-const FUZZ_SECONDS = Number(process.env.STRANGERS_FUZZ_SECONDS ?? 4)
+/** Of each door. */
+const FUZZ_SECONDS = Number(process.env.STRANGERS_FUZZ_SECONDS ?? 2)
 const SEED = Number(process.env.STRANGERS_FUZZ_SEED ?? Date.now() % 2_147_483_647)
+/** What takes less is as fast as any request. */
+const CPU_MS_SEEN = 10
+const ALL_PLACES = [
+  ...AGENT_PLACES,
+  ...DOCUMENT_PLACES,
+  ...FACILITATOR_PLACES,
+  ...SANDBOX_PLACES,
+  ...READER_PLACES,
+]
 
 describe(`whatever a stranger sends, by chance, for ${FUZZ_SECONDS} s each`, () => {
-  it.each([
-    ['agent', AGENT_PLACES],
-    ['facilitator', FACILITATOR_PLACES],
-    ['sandbox', SANDBOX_PLACES],
-  ] as const)(
+  it.each(DOORS)(
     '%s',
-    async (kind, places) => {
-      console.info(`seed ${SEED}`)
+    async (door, kind) => {
       const server = await started(kind)
       const { child, url, bareUrl } = server
-      const cpuMs = async (to: string, request: StrangersRequest) =>
-        (await costOf(child, to, () => request, 1)).cpuMs
-      // Both are measured again before they are compared: what else runs on this machine only adds.
-      const isSlow = async (request: StrangersRequest) => {
-        let [own, bare] = [Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY]
-        for (let time = 0; time < MEASURED_MAX; time++) {
-          own = Math.min(own, await cpuMs(url, request))
-          if (own < CPU_MS_SEEN) return false
-          bare = Math.min(bare, await cpuMs(bareUrl, { path: '/', body: request.body! }))
-          if (own <= CPU_RATIO_MAX * 3 * bare) return false
+      const places = ALL_PLACES.filter(place => place.door === door)
+      const isSlow = async (request: StrangersRequest, share: number) => {
+        const bareRequest = { path: '/', body: request.body ?? '' }
+        for (let round = 0; round < ROUNDS_MAX; round++) {
+          const [own] = await costsOf(child, [[url, request]], 1)
+          if (own!.cpuMs <= CPU_MS_SEEN) return false
+          const [bare] = await costsOf(child, [[bareUrl, bareRequest]], 1)
+          if (own!.cpuMs <= CPU_MS_SEEN + share * 3 * bare!.cpuMs) return false
         }
         return true
       }
+      let sent = 0
       await fc.assert(
         fc.asyncProperty(fc.constantFrom(...places), hostileText, async (place, text) => {
           const request = place.request(text)
+          const startedMs = performance.now()
           const { status, headBytes, body } = await asked(url, request)
           expect(status).not.toBe(500)
           expect(headBytes + body.length).toBeLessThanOrEqual(ANSWER_BYTES_MAX)
-          expect(await isSlow(request)).toBe(false)
+          const tookMs = performance.now() - startedMs
+          if (tookMs > CPU_MS_SEEN) expect(await isSlow(request, place.share ?? 1)).toBe(false)
+          sent++
         }),
         { seed: SEED, numRuns: 1_000_000, interruptAfterTimeLimit: FUZZ_SECONDS * 1_000 },
       )
+      console.info(`${door}: ${sent} requests of seed ${SEED}`)
+      expect(sent).toBeGreaterThan(0)
       expect((await asked(url, { path: '/', method: 'GET' })).status).toBeLessThan(500)
     },
     FUZZ_SECONDS * 1_000 + 120_000,

@@ -25,6 +25,7 @@ export const HOSTILE_JSON = {
   'long fractions': bytes => `[${repeated(bytes / 400, () => `0.${'3'.repeat(397)}`)}]`,
   'odd Unicode': bytes => `"${'\\ud800\\u0000\ufeff\u202e'.repeat(bytes / 18)}"`,
   escapes: bytes => `"${'\\"\\\\'.repeat(bytes / 4)}"`,
+  'escapes without an end': bytes => `"1234567890123456${'\\"'.repeat(bytes / 2)}`,
   'names of prototypes': bytes => `{${repeated(bytes / 30, at => `"constructor":{"prototype${at}":0}`)}}`,
   'no end': bytes => `[${'0,'.repeat(bytes / 2)}`,
 } as const satisfies Record<string, (bytes: number) => string>

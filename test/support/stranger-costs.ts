@@ -13,51 +13,44 @@ export interface StrangersRequest {
 }
 
 export interface Cost {
-  readonly status: number
-  /** The least of the times that it was measured. */
   readonly cpuMs: number
   /** The most memory that was in use, above what was in use before. */
   readonly memoryBytes: number
   /** Of the head, as HTTP/1.1 writes it, and the body. */
   readonly answerBytes: number
-  readonly journalBytes: number
 }
 
 interface Used {
   readonly until: { readonly cpuMs: number; readonly peakBytes: number }
   /** After the garbage was collected. */
   readonly from: { readonly cpuMs: number; readonly restBytes: number }
-  readonly journalBytes: number
 }
 
 const oneConnection = new Agent({ keepAlive: true, maxSockets: 1 })
 
-/** Asks once to warm up, and then so many times what is measured as one. */
-export async function costOf(
+/** What each of these requests costs, one after the other: each is sent so many times, and counted as one. */
+export async function costsOf(
   child: ChildAgent,
-  url: string,
-  next: () => StrangersRequest,
+  requests: readonly (readonly [url: string, request: StrangersRequest])[],
   times = 2,
-): Promise<Cost> {
-  const cold = await used(child)
-  await asked(url, next())
-  const { from, until, journalBytes } = await used(child)
-  let last = await asked(url, next())
-  for (let time = 1; time < times; time++) last = await asked(url, next())
-  const after = await used(child)
-  return {
-    status: last.status,
-    cpuMs: (after.until.cpuMs - from.cpuMs) / times,
-    memoryBytes: Math.max(0, until.peakBytes - cold.from.restBytes, after.until.peakBytes - from.restBytes),
-    answerBytes: last.headBytes + last.body.length,
-    journalBytes: (after.journalBytes - journalBytes) / times,
+): Promise<readonly Cost[]> {
+  const costs: Cost[] = []
+  let { from } = await used(child)
+  for (const [url, request] of requests) {
+    let answerBytes = 0
+    for (let time = 0; time < times; time++) {
+      const { headBytes, body } = await asked(url, request)
+      answerBytes = headBytes + body.length
+    }
+    const after = await used(child)
+    costs.push({
+      cpuMs: (after.until.cpuMs - from.cpuMs) / times,
+      memoryBytes: Math.max(0, after.until.peakBytes - from.restBytes),
+      answerBytes,
+    })
+    from = after.from
   }
-}
-
-/** Of two measurements of the same, the lower: what else runs on this machine only adds. */
-export function lower(first: Cost, second: Cost): Cost {
-  const least = (key: 'cpuMs' | 'memoryBytes') => Math.min(first[key], second[key])
-  return { ...second, cpuMs: least('cpuMs'), memoryBytes: least('memoryBytes') }
+  return costs
 }
 
 async function used(child: ChildAgent): Promise<Used> {

@@ -4,9 +4,17 @@ import type { StrangersRequest } from './stranger-costs.js'
 export interface Place {
   readonly door: string
   readonly place: string
+  /** How many times the bound on the processor's time it may take. @default 1 */
+  readonly share?: number
   /** The request with this JSON text in its place. */
   request(json: string): StrangersRequest
 }
+
+/**
+ * The sandbox reads a simulation's JSON as a node's codec does: numbers exactly, by a parser of algosdk that is written in
+ * JavaScript. It listens on this machine alone.
+ */
+const JSON_OF_NODES = 4
 
 const MODERN = '"io.modelcontextprotocol/protocolVersion":"2026-07-28"'
 
@@ -81,15 +89,97 @@ export const AGENT_PLACES: readonly Place[] = [
   ),
 ]
 
-export const FACILITATOR_PLACES = facilitatorPlaces('facilitator')
+const OPERATIONS = ['/health', '/metrics']
+const DOCUMENTS = [
+  '/',
+  '/.well-known/svc.json',
+  '/.well-known/x402',
+  '/.well-known/agent.json',
+  '/.well-known/agent-card.json',
+  '/openapi.json',
+  '/a2a',
+  '/none',
+  '/ready',
+  ...OPERATIONS,
+  ...['runs', 'audit', 'audit/events', 'audit/runs.jsonl'].map(page => `/_svc/${page}`),
+]
+
+/** What is free: the documents, the page for people, and what operators read. */
+export const DOCUMENT_PLACES: readonly Place[] = DOCUMENTS.flatMap(path => [
+  query('documents', `${path}?q=@`),
+  inHeaders('documents', path),
+])
+
+export const FACILITATOR_PLACES: readonly Place[] = [
+  ...facilitatorPlaces('facilitator'),
+  ...['/supported', '/none', ...OPERATIONS].map(path => inHeaders('facilitator', path)),
+]
 
 export const SANDBOX_PLACES: readonly Place[] = [
   ...facilitatorPlaces('sandbox'),
   body('sandbox', '/v2/transactions', 'a submission', '@'),
-  body('sandbox', '/v2/transactions/simulate', 'a simulation', '@'),
-  body('sandbox', '/v2/transactions/simulate', 'groups', '{"txn-groups":@}'),
+  { ...body('sandbox', '/v2/transactions/simulate', 'a simulation', '@'), share: JSON_OF_NODES },
+  { ...body('sandbox', '/v2/transactions/simulate', 'groups', '{"txn-groups":@}'), share: JSON_OF_NODES },
   body('sandbox', '/sandbox/fund', 'the body', '@'),
   body('sandbox', '/sandbox/faults', 'the body', '@', {}, 'PUT'),
+  body('sandbox', '/sandbox/rounds', 'the body', '{"advance":@}'),
+  ...[
+    '/sandbox/accounts/@',
+    '/v2/accounts/@',
+    '/v2/accounts/@/transactions',
+    '/v2/blocks/@',
+    '/v2/status/wait-for-block-after/@',
+    '/v2/transactions/pending/@',
+    '/v2/transactions?note-prefix=@',
+    '/v2/applications/1001/box?name=b64:@',
+    '/v2/applications/1001/boxes?prefix=@',
+  ].map(path => query('sandbox', path)),
+]
+
+const TERMS = '"accepts":[{"scheme":"exact","amount":"1"}]'
+const page = (place: string, template: string) => body('Bazaar', '/bazaar', place, template)
+const boxes = (place: string, template: string) => body('registry', '/registry', place, template)
+/** Of the agent 1. */
+const BOX = '"name":"YWdfAAAAAAAAAAE="'
+
+/** Answers of a facilitator and of a node, to what our client asks them. */
+export const READER_PLACES: readonly Place[] = [
+  page('the answer', '@'),
+  page('items', '{"items":@}'),
+  page('an item', '{"items":[@]}'),
+  page('resource', `{"items":[{"resource":@,${TERMS}}]}`),
+  page('accepts', '{"items":[{"resource":"https://a.example","accepts":@}]}'),
+  page('terms', '{"items":[{"resource":"https://a.example","accepts":[@]}]}'),
+  ...['amount', 'network', 'extra', 'outputSchema'].map(name =>
+    page(name, `{"items":[{"resource":"https://a.example","accepts":[{"${name}":@}]}]}`),
+  ),
+  ...['tags', 'description', 'lastUpdated', 'metadata'].map(name =>
+    page(name, `{"items":[{"resource":"https://a.example",${TERMS},"${name}":@}]}`),
+  ),
+  page('pagination', '{"items":[],"pagination":@}'),
+  page('cursor', '{"items":[],"pagination":{"cursor":@}}'),
+  boxes('the answer', '@'),
+  boxes('boxes', '{"boxes":@}'),
+  boxes('a box', '{"boxes":[@]}'),
+  boxes('the name of a box', '{"boxes":[{"name":@}]}'),
+  boxes('its value', `{"boxes":[{${BOX},"value":@}]}`),
+  boxes('beside a long number', '{"boxes":[],"round":12345678901234567890,"more":@}'),
+  boxes('the next page', '{"boxes":[],"next-token":@}'),
+]
+
+/** Each door by itself, for what is sent by chance. */
+export const DOORS: readonly (readonly [
+  door: string,
+  kind: 'agent' | 'facilitator' | 'sandbox' | 'reader',
+])[] = [
+  ['HTTP', 'agent'],
+  ['MCP', 'agent'],
+  ['A2A', 'agent'],
+  ['documents', 'agent'],
+  ['facilitator', 'facilitator'],
+  ['sandbox', 'sandbox'],
+  ['Bazaar', 'reader'],
+  ['registry', 'reader'],
 ]
 
 function facilitatorPlaces(door: string): readonly Place[] {
@@ -101,7 +191,37 @@ function facilitatorPlaces(door: string): readonly Place[] {
     settle('paymentGroup', `{"paymentPayload":${group},"paymentRequirements":{}}`),
     settle('paymentRequirements', '{"paymentPayload":{},"paymentRequirements":@}'),
     settle('network', '{"paymentPayload":{},"paymentRequirements":{"network":@}}'),
+    query(door, '/discovery/resources?payTo=@'),
+    query(door, '/discovery/resources?limit=@'),
   ]
+}
+
+/** Node reads 16 KiB of a head at most. */
+const URL_LENGTH_MAX = 8_000
+const HEADER_LENGTH_MAX = 1_500
+const HEADERS = ['accept', 'authorization', 'cookie', 'if-none-match', 'origin', 'x-forwarded-host']
+
+/** Text that a head can carry. */
+const inHead = (text: string, lengthMax: number) =>
+  encodeURIComponent(Buffer.from(text.slice(0, lengthMax)).toString()).slice(0, lengthMax)
+
+function query(door: string, path: string): Place {
+  return {
+    door,
+    place: path,
+    request: text => ({ method: 'GET', path: path.replace('@', () => inHead(text, URL_LENGTH_MAX)) }),
+  }
+}
+
+function inHeaders(door: string, path: string): Place {
+  return {
+    door,
+    place: `${path}: headers`,
+    request(text) {
+      const value = inHead(text, HEADER_LENGTH_MAX)
+      return { method: 'GET', path, headers: Object.fromEntries(HEADERS.map(name => [name, value])) }
+    },
+  }
 }
 
 function body(
@@ -114,7 +234,7 @@ function body(
 ): Place {
   return {
     door,
-    place: door === 'HTTP' || door === 'MCP' || door === 'A2A' ? place : `${path}: ${place}`,
+    place: ['HTTP', 'MCP', 'A2A', 'Bazaar', 'registry'].includes(door) ? place : `${path}: ${place}`,
     request: json => ({ method, path, body: template.replace('@', () => json), ...(headers && { headers }) }),
   }
 }

@@ -1,8 +1,13 @@
-/** What a stranger asks, in a process of its own, from the built package: an agent, a facilitator or a sandbox. It says what it used. */
-import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+/**
+ * What a stranger asks, in a process of its own, from the built package: an agent, a facilitator, a sandbox, or a reader of what
+ * strangers answer. It says what it used.
+ */
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
+import { buffer } from 'node:stream/consumers'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
+import { algodRegistry, findInBazaar } from '../../dist/src/client.js'
 import { createFacilitator, facilitatorApp } from '../../dist/src/facilitator.js'
 import { defineAgent, defineEndpoint, serve } from '../../dist/src/index.js'
 import { redisStores } from '../../dist/src/redis.js'
@@ -17,10 +22,9 @@ const collect = runInNewContext('gc')
 
 /** What any server spends on these bytes: it receives, joins and parses them, and refuses. */
 const bare = createServer(async (request, response) => {
-  const chunks = []
-  for await (const chunk of request) chunks.push(chunk)
+  const bytes = await buffer(request)
   try {
-    JSON.parse(Buffer.concat(chunks).toString('utf8'))
+    JSON.parse(bytes.toString('utf8'))
   } catch {}
   response.writeHead(402, { 'content-type': 'application/json' }).end('{}')
 })
@@ -51,6 +55,7 @@ function agent() {
     algodUrl,
     journal,
     stores,
+    audit: { token: 'a-token-of-the-seller' },
     handleSignals: false,
     idempotency: {},
     ...serveOptions,
@@ -67,6 +72,33 @@ function facilitator() {
 
 async function sandbox() {
   opened(Number(new URL((await startSandbox()).url).port))
+}
+
+/** Is sent what a facilitator or a node is to answer, and reads that answer. */
+async function reader() {
+  let answer
+  const stranger = createServer((_, response) => response.end(answer)).listen(0, '127.0.0.1')
+  const strangersUrl = () => `http://127.0.0.1:${stranger.address().port}`
+  const reads = {
+    // What any reader spends: it asks, receives and parses.
+    '/parsed/': async () => (await fetch(strangersUrl())).json().catch(() => {}),
+    '/bazaar': () => findInBazaar('any', { facilitatorUrl: strangersUrl() }),
+    async '/registry'() {
+      const registry = algodRegistry({ identityApp: 1, algodUrl: strangersUrl() })
+      await registry.list().catch(cause => {
+        if (cause.code !== 'node_unavailable') throw cause
+      })
+      await registry.close()
+    },
+  }
+  const server = createServer(async (request, response) => {
+    answer = await buffer(request)
+    const status = await Promise.resolve(reads[request.url]?.()).then(
+      () => 402,
+      () => 500,
+    )
+    response.writeHead(status, { 'content-type': 'application/json' }).end('{}')
+  }).listen(0, '127.0.0.1', () => opened(server.address().port))
 }
 
 function opened(port) {
@@ -91,12 +123,11 @@ const cpuMs = () => {
 /** What was used until now, and what of it is there at the beginning of what comes next. */
 process.on('message', () => {
   const until = { cpuMs: cpuMs(), peakBytes: peakBytes() }
-  const journalBytes = journal && existsSync(journal) ? statSync(journal).size : 0
   collect()
   try {
     writeFileSync('/proc/self/clear_refs', '5')
   } catch {}
-  say({ used: { until, journalBytes, from: { cpuMs: cpuMs(), restBytes: process.memoryUsage.rss() } } })
+  say({ used: { until, from: { cpuMs: cpuMs(), restBytes: process.memoryUsage.rss() } } })
 })
 
-void { agent, facilitator, sandbox }[kind]()
+void { agent, facilitator, sandbox, reader }[kind]()

@@ -110,17 +110,18 @@ export function readMessage(params: unknown): Message | TaskMessage {
   const skillId = isRecord(metadata) ? metadata.skillId : undefined
   if (skillId !== undefined && typeof skillId !== 'string') throw invalid('metadata.skillId is a string.')
   const texts: string[] = []
-  let data: Record<string, unknown> | undefined
+  const data: Record<string, unknown>[] = []
   for (const part of parts) {
     if (isRecord(part) && typeof part.text === 'string') texts.push(part.text)
-    else if (isRecord(part) && isRecord(part.data)) data = Object.assign(data ?? {}, part.data)
+    else if (isRecord(part) && isRecord(part.data)) data.push(part.data)
     else throw notReadable(part)
   }
   return {
     skillId,
     contextId: isContextId(contextId) ? contextId : undefined,
     text: texts.length > 0 ? texts.join('\n') : undefined,
-    data,
+    // Copying many keys takes as long as parsing them.
+    data: data.length > 1 ? data.reduce((merged, each) => Object.assign(merged, each), {}) : data[0],
   }
 }
 
@@ -147,7 +148,7 @@ export function inputOf(
   { text, data }: Message,
   input: JSONSchema | undefined,
 ): Readonly<Record<string, unknown>> {
-  if (text === undefined) return { ...data }
+  if (text === undefined) return data ?? {}
   if (input === undefined) return { text, ...data }
   const fields = requiredStrings(input)
   if (fields.length === 1) return { [fields[0]!]: text, ...data }

@@ -9,14 +9,15 @@ export type { SettlementMessage } from './adapters/webhook/settlement-message.js
 export type { WebhookOptions } from './adapters/webhook/settlement-webhook.js'
 export type { Timeouts } from './app/charge/charge-deps.js'
 export { defineAgent, defineEndpoint } from './app/define-agent.js'
+export type { IdempotencyOptions } from './app/server/charge-options.js'
 export { type AgentHandler, createHandler } from './app/server/create-handler.js'
 export type { ShutdownReport } from './app/server/drain.js'
 export type { HealthCheck } from './app/server/health.js'
 export type { HandlerOptions, Ready, ServeOptions } from './app/server/host-options.js'
-export type { IdempotencyOptions } from './app/server/idempotency-options.js'
 export { networkFrom } from './app/server/network-from.js'
+export type { FacilitatorElsewhere } from './app/server/remotes-from-options.js'
 export { createServer, type SvcServer, serve } from './app/server/serve.js'
-export type { FacilitatorElsewhere, ServerOptions, Stores } from './app/server/server-options.js'
+export type { ServerOptions, Stores } from './app/server/server-options.js'
 
 // Call and pay
 export * from './client.js'

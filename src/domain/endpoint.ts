@@ -6,6 +6,7 @@ import { type EndpointSchema, type EndpointSchemas, schemasOf } from './endpoint
 import { SvcError, shown } from './errors.js'
 import type { Handler, PriceFunction, ReadBody } from './handler-context.js'
 import { usdToBaseUnits } from './money.js'
+import { refuseUnknown } from './options.js'
 import { type QuoteExtra, quoteExtra } from './quote-extra.js'
 import { checkSubscription, type Subscription } from './subscription-terms.js'
 
@@ -132,6 +133,14 @@ const NAME = /^[a-z0-9-]+(\/[a-z0-9-]+)*$/
 /** Names whose path is a free route's path: an endpoint there could never be reached. */
 const FREE_NAMES: ReadonlySet<string> = new Set(['health', 'ready', 'metrics', 'a2a', 'mcp'])
 
+/** Every option, and what a checked endpoint has besides: `defineAgent` checks it again. */
+const NAMES: readonly (keyof EndpointOptions | keyof EndpointDef)[] = [
+  ...(['name', 'description', 'price', 'subscription', 'amount', 'priceHint', 'method', 'bodyType'] as const),
+  ...(['input', 'inputSchema', 'allowSlowInput', 'output', 'outputSchema', 'timeout', 'listed'] as const),
+  ...(['tags', 'extra', 'deprecated', 'sunset', 'maxBodyBytes', 'rateLimit', 'stream'] as const),
+  ...(['streamTimeout', 'handler'] as const),
+]
+
 /**
  * Checks an endpoint and fills in its defaults. The public `defineEndpoint` has a schema compiler, and checks that
  * `input` compiles.
@@ -160,6 +169,7 @@ export function endpoint<
   const refuse = (why: string): never => {
     throw new SvcError(`Endpoint '${name}': ${why}`, 'invalid_endpoint')
   }
+  refuseUnknown(options, NAMES, '', refuse)
   if (FREE_NAMES.has(name)) refuse(`the path /${name} is a free route of every agent; choose another name`)
   if (typeof handler !== 'function') refuse('handler is not a function')
   if (typeof description !== 'string') refuse('description is not a string')

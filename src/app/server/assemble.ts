@@ -38,7 +38,7 @@ const PREPARED_MS = 500
 
 /** @throws SvcError `invalid_options`, `invalid_facilitator`, `journal_locked`, `journal_unwritable` */
 export function assemble(settings: Settings, drain: Drain, around: PlatformServices) {
-  const { agent, basePath, bodyBytesMax, logger, network, rules, stores } = settings
+  const { agent, basePath, maxBodyBytes, maxTimeoutSeconds, logger, network, rules, stores } = settings
   const { clock, random } = around
   const auditing = journalAndAuditPageOf(settings)
   const { journal } = auditing
@@ -46,12 +46,12 @@ export function assemble(settings: Settings, drain: Drain, around: PlatformServi
   const callObservers = [...observers.callObservers, ...auditing.callObservers]
   const onDecided = (txId: string, landed: boolean) =>
     tellObservers(callObservers, logger, observer => observer.decided?.(txId, landed))
-  const bodies = new BodyBudget(settings.unpaidBodyBytesMax)
+  const bodies = new BodyBudget(settings.maxUnpaidBodyBytes)
   const owner = ownerOf(network, agent.payTo, agent.handle)
   const endpoints = endpointEntries(settings, owner)
   const facilitators = facilitatorsOf(settings, around)
   const remotes = nodesOf(settings, around)
-  const store = stores.charges ?? memoryChargeStore({ clock, max: settings.answersMax })
+  const store = stores.charges ?? memoryChargeStore({ clock, max: settings.idempotency?.max })
   const chain = algorandChain({
     network,
     ...remotes,
@@ -74,7 +74,7 @@ export function assemble(settings: Settings, drain: Drain, around: PlatformServi
         owner: owner.seller,
         subscriptions,
         clock,
-        quoteLifeMs: settings.quoteTimeoutSeconds * 1_000,
+        quoteLifeMs: maxTimeoutSeconds * 1_000,
       }),
     }),
     chain,
@@ -91,7 +91,7 @@ export function assemble(settings: Settings, drain: Drain, around: PlatformServi
     random,
     stop: drain.stop,
     logger,
-    keepsMessages: settings.keepsMessages,
+    keepsMessages: settings.audit.keepsMessages,
     rules,
   }
   // A process that was started for a request answers it first.
@@ -101,19 +101,26 @@ export function assemble(settings: Settings, drain: Drain, around: PlatformServi
   const stopSweeping = sweeping(deps.subscriptions, clock, logger)
   const charge = createCharge(deps, callObservers, drain.inFlight)
   const facilitatorUrl = facilitators[0].url
-  const documents = documentsOf({ agent, basePath, facilitatorUrl, signer: settings.signer, logger, clock })
+  const documents = documentsOf({
+    agent,
+    basePath,
+    facilitatorUrl,
+    signer: settings.signManifest,
+    logger,
+    clock,
+  })
   const mount = {
     basePath,
-    bodyBytesMax,
+    bodyBytesMax: maxBodyBytes,
     bodies,
-    trustProxyHops: settings.trustProxyHops,
+    trustProxyHops: settings.trustProxy,
     idempotency: rules.idempotency !== undefined,
     logger,
   }
   const tasks = tasksOver(deps, {
-    store: stores.tasks ?? memoryTasks({ clock, completedMax: settings.answersMax }),
-    terms: settings.tasks,
-    quoteLifeMs: settings.quoteTimeoutSeconds * 1_000,
+    store: stores.tasks ?? memoryTasks({ clock, completedMax: settings.idempotency?.max }),
+    terms: { max: settings.tasks.max, inputBytesMax: settings.tasks.maxInputBytes },
+    quoteLifeMs: maxTimeoutSeconds * 1_000,
   })
   const transports = transportsOf({ ...mount, charge, tasks, documents, facilitatorUrl, around }, settings)
   const condition = { agent, facilitators, deps, healthChecks: settings.healthChecks, journal }

@@ -13,7 +13,7 @@ import { warnOfMetadata, warnOfSize } from './quote-warnings.js'
 import type { Settings } from './settings-from-options.js'
 
 export function endpointEntries(
-  { agent, network, basePath, checksAnswers, networkIds, quoteTimeoutSeconds, rate, rules, warn }: Settings,
+  { agent, network, basePath, checksAnswers, networkIds, maxTimeoutSeconds, rate, rules, warn }: Settings,
   owner: Owner,
 ): ReadonlyMap<string, EndpointEntry> {
   // The real limit is the payment's own validity.
@@ -23,7 +23,7 @@ export function endpointEntries(
     payTo,
     extra,
     service: quotedService(agent),
-    maxTimeoutSeconds: quoteTimeoutSeconds,
+    maxTimeoutSeconds,
     networkIds,
     publicUrl: rules.publicUrl,
   }

@@ -22,7 +22,7 @@ export function facilitatorsOf(
       token,
       network,
       allowHttp,
-      connectionsMax: settings.facilitatorConnectionsMax,
+      connectionsMax: settings.maxFacilitatorConnections,
       askerId,
       // Facilitators are asked one after the other, so their timeouts add up.
       verifyTimeoutMs: Math.ceil(rules.timeouts.verifyMs / facilitatorsElsewhere.length),

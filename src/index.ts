@@ -66,7 +66,7 @@ export type {
 export type { Path } from './domain/state-machine/run-machine.js'
 export type { Drawing, DrawnMachine, DrawnState } from './domain/state-machine/transition-table.js'
 export type { Subscription } from './domain/subscription-terms.js'
-export type { CallObserver, EndedCall, LoggedEntry } from './ports/call-observer.js'
+export type { CallObserver, EndedCall, LoggedEntry, Runs } from './ports/call-observer.js'
 // Ports, for those who bring their own stores
 export type {
   ChargeStore,
@@ -85,7 +85,6 @@ export type { Cancel, Clock } from './ports/clock.js'
 export type { CreditStore, CreditTerms } from './ports/handler-credit.js'
 export type { Logger } from './ports/logger.js'
 export type { RateLimit, RateVerdict } from './ports/rate-limit.js'
-export type { Runs } from './ports/recent-runs.js'
 export type {
   CountingSubscriptionStore,
   SubscriptionRecord,

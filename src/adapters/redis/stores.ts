@@ -1,11 +1,11 @@
 /** The stores that replicas share, on one Redis. */
 import { asGiven, type Option, positive, readOptions, whole } from '../../domain/options.js'
+import type { Runs } from '../../ports/call-observer.js'
 import type { ChargeStore } from '../../ports/charge-store.js'
 import { systemClock } from '../../ports/clock.js'
 import type { CreditStore } from '../../ports/handler-credit.js'
 import type { Logger } from '../../ports/logger.js'
 import type { RateLimit } from '../../ports/rate-limit.js'
-import type { Runs } from '../../ports/recent-runs.js'
 import type { SpendLedger } from '../../ports/spend-ledger.js'
 import type { CountingSubscriptionStore } from '../../ports/subscriptions.js'
 import type { TaskStore } from '../../ports/task-store.js'

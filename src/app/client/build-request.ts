@@ -2,7 +2,6 @@
 import { SdkError } from '../../domain/errors.js'
 import { IDEMPOTENCY_KEY_HEADER } from '../../domain/idempotency-key.js'
 import { asGiven, flag, type Option, oneOf, optional, readOptions, usd } from '../../domain/options.js'
-import type { StreamOptions } from './stream-result.js'
 
 /** How a request is sent. */
 export interface RequestOptions {
@@ -61,7 +60,7 @@ const OPTIONS = {
   maxPrice: optional(usd()),
   quote: oneOf(['fresh', 'cached'], 'fresh'),
   idleTimeoutMs: asGiven<number | undefined>(),
-} satisfies Record<keyof StreamOptions, Option<unknown>>
+} satisfies Record<keyof CallOptions | 'idleTimeoutMs', Option<unknown>>
 
 /** @throws SvcError `invalid_url`, `invalid_request`, `invalid_options`, `invalid_price` */
 export function requestOf(url: string | URL, body: unknown, options: CallOptions): HttpRequest {

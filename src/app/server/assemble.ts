@@ -1,6 +1,7 @@
 /** Plugs the adapters into the ports, as the settings say. Refuses the seller's mistakes before it opens anything. */
 import { ALGOD_TOKEN_HEADER, algodOver } from '../../adapters/algorand/algod-api.js'
 import { algorandChain } from '../../adapters/algorand/chain-reader.js'
+import type { NodeWatch } from '../../adapters/algorand/checked-last-round.js'
 import { INDEXER_TOKEN_HEADER, indexerOver } from '../../adapters/algorand/indexer-api.js'
 import { facilitatorList } from '../../adapters/facilitator/failover.js'
 import { BodyBudget } from '../../adapters/http/body-memory-limit.js'
@@ -11,6 +12,7 @@ import { memoryCredit } from '../../adapters/memory/handler-credit.js'
 import { memoryRateLimit } from '../../adapters/memory/rate-limit.js'
 import { memorySubscriptions } from '../../adapters/memory/subscriptions.js'
 import { memoryTasks } from '../../adapters/memory/task-store.js'
+import type { Logger } from '../../ports/logger.js'
 import type { ChargeDeps } from '../charge/charge-deps.js'
 import { leasesIn } from '../charge/leases.js'
 import { ownerOf } from '../charge/owners.js'
@@ -20,16 +22,15 @@ import { tellObservers } from '../charge/tell-observers.js'
 import { createCharge } from '../charge/walk-charge-machine.js'
 import { tasksOver } from '../tasks/tasks-over-store.js'
 import { documentsOf } from './agent-documents.js'
-import { observersOf } from './call-observers.js'
 import type { Drain } from './drain.js'
 import { endpointEntries } from './endpoint-entries.js'
-import { facilitatorsOf } from './facilitators-of-settings.js'
 import { healthOf, readinessOf } from './health.js'
 import { journalAndAuditPageOf } from './journal-and-audit-page.js'
-import { nodeStatusLog } from './log-node-status.js'
+import { observersOf } from './observer-options.js'
 import type { PlatformServices } from './platform-services.js'
 import { quotedSponsors } from './quoted-sponsors.js'
-import type { Settings } from './settings-from-options.js'
+import { facilitatorsOf } from './remotes-from-options.js'
+import type { Settings, Warn } from './settings-from-options.js'
 import { boundedSubscriptions, checkMoves, sweeping } from './subscription-store-upkeep.js'
 import { transportsOf } from './transports.js'
 
@@ -171,5 +172,26 @@ function nodesOf({ algodUrl, algodToken, indexerUrl }: Settings, { node }: Platf
     algod: algodOver(node({ url: algodUrl, token: algodToken }, ALGOD_TOKEN_HEADER)),
     indexer:
       indexerUrl === undefined ? undefined : indexerOver(node({ url: indexerUrl }, INDEXER_TOKEN_HEADER)),
+  }
+}
+
+const CHECK_EVERY_MS = 30_000
+
+/** Logs each change in the Algorand node's status once, for the seller. */
+function nodeStatusLog(warn: Warn, logger: Logger): NodeWatch {
+  return {
+    everyMs: CHECK_EVERY_MS,
+    onChange(status, genesisHash) {
+      if (status === 'wrongNetwork') {
+        warn('The Algorand node (algodUrl) is of another network: nothing that it says is used', {
+          genesisHash,
+        })
+      } else if (status === 'unanswered') {
+        logger.warn(
+          {},
+          'the Algorand node gives no usable answer: rounds are unknown and no settlement can be proven',
+        )
+      } else logger.info({}, 'the Algorand node answers for our network again')
+    },
   }
 }

@@ -1,6 +1,13 @@
-/** The options of those who watch the calls: operators, accountants and webhooks. None of them changes a call. */
+/** Those who watch the calls: their options, and the observers of each ended call. None of them can change or delay a call. */
 import { loggerOrSilent } from '../../adapters/log/quiet-logger.js'
-import type { WebhookOptions } from '../../adapters/webhook/settlement-webhook.js'
+import { requestLog } from '../../adapters/log/request-log.js'
+import { memoryRuns } from '../../adapters/memory/recent-runs.js'
+import {
+  type Metrics,
+  type MetricsSources,
+  prometheusMetrics,
+} from '../../adapters/metrics/prometheus-metrics.js'
+import { settlementWebhook, type WebhookOptions } from '../../adapters/webhook/settlement-webhook.js'
 import { shown } from '../../domain/errors.js'
 import {
   asGiven,
@@ -9,10 +16,12 @@ import {
   invalid,
   type Option,
   positive,
+  type ReadOptions,
   readOptions,
   secretToken,
 } from '../../domain/options.js'
-import type { Logger } from '../../ports/logger.js'
+import type { CallObserver, Runs } from '../../ports/call-observer.js'
+import { type Logger, silentLogger } from '../../ports/logger.js'
 import type { HealthCheck } from './health.js'
 
 /** The options of {@link ServerOptions} for those who watch the calls. */
@@ -57,7 +66,17 @@ export interface ObserverOptions {
    *
    * @default whether the environment variable `SVC_AUDIT` is `1`, as `svc dev` sets it
    */
-  readonly audit?: boolean | AuditOptions
+  readonly audit?:
+    | boolean
+    | {
+        /** The password, 16 or more visible ASCII characters. */
+        readonly token: string | undefined
+        /**
+         * Whether the page shows what handlers threw and logged: it may hold secrets, and nothing else gets it.
+         * @default in development alone: under `svc dev`, and where `NODE_ENV` is `development`
+         */
+        readonly messages?: boolean
+      }
   /**
    * Appends to this file a line for each call that charged or may have charged, and once a minute the number of the other calls: for
    * `svc audit` and for accountants. The file names payers. It is renamed with a number when it is large; when all files together
@@ -67,27 +86,18 @@ export interface ObserverOptions {
    *
    * @default off
    */
-  readonly journal?: string | JournalOptions
+  readonly journal?:
+    | string
+    | {
+        /** The file's path. */
+        readonly path: string
+        /** The largest size of all files together, in bytes: about 380,000 charges by default. @default 268435456 */
+        readonly maxBytes?: number
+      }
 }
 
-/** Who may read the audit page, and what it shows. */
-export interface AuditOptions {
-  /** The password, 16 or more visible ASCII characters. */
-  readonly token: string | undefined
-  /**
-   * Whether the page shows what handlers threw and logged: it may hold secrets, and nothing else gets it.
-   * @default in development alone: under `svc dev`, and where `NODE_ENV` is `development`
-   */
-  readonly messages?: boolean
-}
-
-/** The journal's file. */
-export interface JournalOptions {
-  /** The file's path. */
-  readonly path: string
-  /** The largest size of all files together, in bytes: about 380,000 charges by default. @default 268435456 */
-  readonly maxBytes?: number
-}
+type AuditOptions = Exclude<ObserverOptions['audit'], boolean | undefined>
+type JournalOptions = Exclude<ObserverOptions['journal'], string | undefined>
 
 const healthChecks: Option<Readonly<Record<string, HealthCheck>>> = given => {
   const checks = (given ?? {}) as Readonly<Record<string, HealthCheck>>
@@ -149,3 +159,33 @@ export const OBSERVER_OPTIONS = {
   audit,
   journal,
 } satisfies Record<keyof ObserverOptions, Option<unknown>>
+
+interface Observers {
+  readonly runs: Runs
+  readonly metrics: Metrics
+  readonly callObservers: readonly CallObserver[]
+  /** Waits for running webhooks, for a limited time. */
+  close(): Promise<unknown>
+}
+
+interface Watched extends Pick<ReadOptions<typeof OBSERVER_OPTIONS>, 'logger' | 'runsCapacity' | 'webhooks'> {
+  readonly stores: { readonly runs?: Runs | undefined }
+}
+
+/** Added to the time that calls have to drain. */
+const WEBHOOK_GRACE_MS = 5_000
+
+/** @throws SvcError `invalid_options` for a webhook that cannot be delivered. */
+export function observersOf(settings: Watched, sources: MetricsSources): Observers {
+  const { logger } = settings
+  const runs = settings.stores.runs ?? memoryRuns(settings.runsCapacity)
+  const metrics = prometheusMetrics(sources)
+  const webhooks = settings.webhooks.map(webhook => settlementWebhook(webhook, logger))
+  const logged = logger === silentLogger ? [] : [requestLog(logger)]
+  return {
+    runs,
+    metrics,
+    callObservers: [runs, metrics, ...logged, ...webhooks],
+    close: () => Promise.all(webhooks.map(webhook => webhook.close(WEBHOOK_GRACE_MS))),
+  }
+}

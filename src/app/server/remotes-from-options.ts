@@ -1,7 +1,13 @@
-/** The options that say what a server asks: its facilitators, a node and an indexer. */
+/** What a server asks, as its options say: its facilitators, a node and an indexer. */
 import { sandboxUrl } from '#platform'
-import { FACILITATOR_CONNECTIONS_MAX } from '../../adapters/facilitator/x402-facilitator.js'
-import { shown } from '../../domain/errors.js'
+import { facilitatorInProcess } from '../../adapters/facilitator/in-process.js'
+import {
+  FACILITATOR_CONNECTIONS_MAX,
+  type X402Facilitator,
+  x402Facilitator,
+} from '../../adapters/facilitator/x402-facilitator.js'
+import type { AgentDef } from '../../domain/agent.js'
+import { SvcError, shown } from '../../domain/errors.js'
 import type { NetworkFacts } from '../../domain/network.js'
 import { type NodeUrls, nodeUrls } from '../../domain/node-urls.js'
 import {
@@ -11,10 +17,15 @@ import {
   type Option,
   optional,
   positive,
+  type ReadOptions,
   readOptions,
   secretToken,
 } from '../../domain/options.js'
+import type { Logger } from '../../ports/logger.js'
 import type { ProtocolFacilitator } from '../../ports/protocol-facilitator.js'
+import { randomId } from '../../ports/random.js'
+import type { Rules } from '../charge/charge-deps.js'
+import type { PlatformServices } from './platform-services.js'
 
 /** The options of {@link ServerOptions} that say what a server asks. */
 export interface RemoteOptions {
@@ -79,7 +90,7 @@ const facilitators: Option<readonly FacilitatorElsewhere[]> = (given = [], name)
 
 const METHODS = ['supported', 'verify', 'settle', 'pays', 'condition', 'check'] as const
 
-const facilitatorInProcess: Option<ProtocolFacilitator | undefined> = given => {
+const ownFacilitatorGiven: Option<ProtocolFacilitator | undefined> = given => {
   const own = given as ProtocolFacilitator | undefined
   if (own === undefined || METHODS.every(name => typeof own?.[name] === 'function')) return own
   throw invalid(`facilitator is what createFacilitator makes, not ${shown(own)}`)
@@ -87,7 +98,7 @@ const facilitatorInProcess: Option<ProtocolFacilitator | undefined> = given => {
 
 export const REMOTE_OPTIONS = {
   facilitatorUrl: optional(facilitators),
-  facilitator: facilitatorInProcess,
+  facilitator: ownFacilitatorGiven,
   allowHttp: flag(false),
   maxFacilitatorConnections: positive(FACILITATOR_CONNECTIONS_MAX),
   algodUrl: asGiven<string | undefined>(),
@@ -115,4 +126,58 @@ export function remotesOf(
       : facilitators(facilitatorUrl ?? sandbox ?? network.facilitatorUrl, 'facilitatorUrl'),
     ...nodeUrls(network, options, sandbox),
   }
+}
+
+interface Asking extends Remotes, Omit<ReadOptions<typeof REMOTE_OPTIONS>, keyof Remotes> {
+  readonly agent: AgentDef
+  readonly network: NetworkFacts
+  readonly rules: Rules
+  readonly logger: Logger
+}
+
+type Facilitators = readonly [X402Facilitator, ...X402Facilitator[]]
+
+/** @throws SvcError `invalid_options`, `invalid_facilitator` */
+export function facilitatorsOf(
+  settings: Asking,
+  { clock, random, transport }: PlatformServices,
+): Facilitators {
+  const { network, facilitator, facilitatorsElsewhere, allowHttp, logger, rules } = settings
+  const askerId = randomId(random)
+  if (facilitator) return [ownFacilitator(facilitator, settings, askerId)]
+  const [first, ...others] = facilitatorsElsewhere.map(({ url, token }) =>
+    x402Facilitator({
+      url,
+      token,
+      network,
+      allowHttp,
+      connectionsMax: settings.maxFacilitatorConnections,
+      askerId,
+      // Facilitators are asked one after the other, so their timeouts add up.
+      verifyTimeoutMs: Math.ceil(rules.timeouts.verifyMs / facilitatorsElsewhere.length),
+      settleTimeoutMs: rules.timeouts.settleMs,
+      logger,
+      clock,
+      transport,
+    }),
+  )
+  if (first === undefined) throw new SvcError('facilitatorUrl names no facilitator', 'invalid_options')
+  return [first, ...others]
+}
+
+/** An agent whose payments its facilitator refuses must not start: it would only find out when a buyer pays. */
+function ownFacilitator(
+  own: ProtocolFacilitator,
+  { agent, network }: Asking,
+  askerId: string,
+): X402Facilitator {
+  const inProcess = facilitatorInProcess(own, network, askerId)
+  if (!inProcess) {
+    throw new SvcError(`The facilitator does not settle on ${network.name}`, 'invalid_facilitator')
+  }
+  if (own.pays(agent.payTo)) return inProcess
+  throw new SvcError(
+    `The facilitator does not settle payments to ${agent.payTo}: list it in payTo`,
+    'invalid_facilitator',
+  )
 }

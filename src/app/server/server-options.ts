@@ -15,16 +15,15 @@ import {
   positive,
   whole,
 } from '../../domain/options.js'
+import type { Runs } from '../../ports/call-observer.js'
 import type { ChargeStore } from '../../ports/charge-store.js'
 import type { Clock } from '../../ports/clock.js'
 import type { CreditStore } from '../../ports/handler-credit.js'
 import type { RateLimit } from '../../ports/rate-limit.js'
-import type { Runs } from '../../ports/recent-runs.js'
 import type { SubscriptionStore } from '../../ports/subscriptions.js'
 import type { TaskStore } from '../../ports/task-store.js'
 import type { ManifestSigner } from '../manifest-signature.js'
 import { CHARGE_OPTIONS, type ChargeOptions } from './charge-options.js'
-import { HOST_OPTIONS } from './host-options.js'
 import { OBSERVER_OPTIONS, type ObserverOptions } from './observer-options.js'
 import { REMOTE_OPTIONS, type RemoteOptions } from './remotes-from-options.js'
 
@@ -152,11 +151,9 @@ const OWN_OPTIONS = {
   Option<unknown>
 >
 
-/** One table for all hosts: the same options may be given to another host, which passes over what it has no use for. */
 export const SERVER_OPTIONS = {
   ...REMOTE_OPTIONS,
   ...CHARGE_OPTIONS,
   ...OBSERVER_OPTIONS,
-  ...HOST_OPTIONS,
   ...OWN_OPTIONS,
 }

@@ -8,9 +8,12 @@ import { networkFacts } from '../../domain/network-definition.js'
 import { invalid, readOptions } from '../../domain/options.js'
 import { type Logger, silentLogger } from '../../ports/logger.js'
 import { rateOf, rulesOf } from './charge-options.js'
-import type { HandlerOptions, ServeOptions } from './host-options.js'
+import { type HandlerOptions, HOST_OPTIONS, type ServeOptions } from './host-options.js'
 import { type Remotes, remotesOf } from './remotes-from-options.js'
 import { SERVER_OPTIONS, type Stores } from './server-options.js'
+
+/** One table for all hosts: the same options may be given to another host, which passes over what it has no use for. */
+const OPTIONS = { ...SERVER_OPTIONS, ...HOST_OPTIONS }
 
 export type Settings = ReturnType<typeof settingsOf>
 
@@ -18,7 +21,7 @@ export type Warn = (message: string, fields?: object) => void
 
 /** @throws SvcError `invalid_options`, `invalid_address` */
 export function settingsOf(definition: AgentDef, options: HandlerOptions | ServeOptions) {
-  const read = readOptions(options, SERVER_OPTIONS)
+  const read = readOptions(options, OPTIONS)
   const { facilitator, logger, payTo = definition.payTo } = read
   const network = networkFacts(read.network ?? definition.network, why => {
     throw invalid(why)

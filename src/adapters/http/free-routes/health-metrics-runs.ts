@@ -1,7 +1,6 @@
 /** For operators of the agent: its health, its readiness and its last calls. Names no payer. */
 
-import type { EndedCall } from '../../../ports/call-observer.js'
-import type { Runs } from '../../../ports/recent-runs.js'
+import type { EndedCall, Runs } from '../../../ports/call-observer.js'
 import { jsonReply, type Reply } from '../reply.js'
 import type { FreeRoute } from '../route-types.js'
 import { admitToOperations, type Hosts } from './metrics-and-runs-access.js'

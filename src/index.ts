@@ -9,14 +9,15 @@ export type { SettlementMessage } from './adapters/webhook/settlement-message.js
 export type { WebhookOptions } from './adapters/webhook/settlement-webhook.js'
 export type { Timeouts } from './app/charge/charge-deps.js'
 export { defineAgent, defineEndpoint } from './app/define-agent.js'
+export type { IdempotencyOptions } from './app/server/charge-options.js'
 export { type AgentHandler, createHandler } from './app/server/create-handler.js'
 export type { ShutdownReport } from './app/server/drain.js'
 export type { HealthCheck } from './app/server/health.js'
 export type { HandlerOptions, Ready, ServeOptions } from './app/server/host-options.js'
-export type { IdempotencyOptions } from './app/server/idempotency-options.js'
 export { networkFrom } from './app/server/network-from.js'
+export type { FacilitatorElsewhere } from './app/server/remotes-from-options.js'
 export { createServer, type SvcServer, serve } from './app/server/serve.js'
-export type { FacilitatorElsewhere, ServerOptions, Stores } from './app/server/server-options.js'
+export type { ServerOptions, Stores } from './app/server/server-options.js'
 
 // Call and pay
 export * from './client.js'
@@ -65,7 +66,7 @@ export type {
 export type { Path } from './domain/state-machine/run-machine.js'
 export type { Drawing, DrawnMachine, DrawnState } from './domain/state-machine/transition-table.js'
 export type { Subscription } from './domain/subscription-terms.js'
-export type { CallObserver, EndedCall, LoggedEntry } from './ports/call-observer.js'
+export type { CallObserver, EndedCall, LoggedEntry, Runs } from './ports/call-observer.js'
 // Ports, for those who bring their own stores
 export type {
   ChargeStore,
@@ -84,7 +85,6 @@ export type { Cancel, Clock } from './ports/clock.js'
 export type { CreditStore, CreditTerms } from './ports/handler-credit.js'
 export type { Logger } from './ports/logger.js'
 export type { RateLimit, RateVerdict } from './ports/rate-limit.js'
-export type { Runs } from './ports/recent-runs.js'
 export type {
   CountingSubscriptionStore,
   SubscriptionRecord,

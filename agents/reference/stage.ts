@@ -2,7 +2,7 @@
 import type { AddressInfo } from 'node:net'
 import { memoryRuns } from '../../src/adapters/memory/recent-runs.js'
 import { serve } from '../../src/index.js'
-import type { Runs } from '../../src/ports/recent-runs.js'
+import type { Runs } from '../../src/ports/call-observer.js'
 import { type Sandbox, startSandbox } from '../../src/sandbox.js'
 import { BASE_PATH, referenceAgent } from './agent.js'
 import { summarizeEndpoint } from './endpoints/summarize.js'

@@ -5,7 +5,7 @@
  */
 import { parseArgs } from 'node:util'
 import { systemError } from '../../cli/system-error.js'
-import { DEFAULT_PORT } from '../../src/app/server/listen-options.js'
+import { DEFAULT_PORT } from '../../src/app/server/host-options.js'
 import { SvcError } from '../../src/index.js'
 import { BASE_PATH } from './agent.js'
 import { bold, dim } from './paint.js'

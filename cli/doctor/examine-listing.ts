@@ -1,7 +1,8 @@
 /** Examines an agent from outside, as an index does before it lists the agent. Nothing is paid. */
+
+import { listWholeBazaar } from '../../src/app/client/bazaar.js'
 import { urlOf } from '../../src/app/client/build-request.js'
 import { manifestUrl } from '../../src/app/client/fetch-manifest.js'
-import { listWholeBazaar } from '../../src/app/client/bazaar.js'
 import type { NetworkFacts } from '../../src/domain/network.js'
 import type { BazaarResource } from '../../src/domain/read-bazaar-index.js'
 import { isRecord } from '../../src/domain/x402.js'

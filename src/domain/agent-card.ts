@@ -72,7 +72,7 @@ export function agentCard(agent: AgentDef, options: CardOptions) {
 }
 
 export function skillPrice(def: EndpointDef): SkillPrice {
-  return { skill: def.name, amount: def.amount?.toString() ?? null, ...priceShown(def) }
+  return { skill: def.name, amount: def.amount ?? null, ...priceShown(def) }
 }
 
 function extensions(agent: AgentDef, listed: readonly EndpointDef[], options: CardOptions) {

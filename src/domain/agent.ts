@@ -6,6 +6,7 @@ import { formerNames } from './former-names.js'
 import { checkedMerchant, type Merchant } from './merchant.js'
 import type { Network, NetworkName } from './network.js'
 import { networkFacts } from './network-definition.js'
+import { refuseUnknown } from './options.js'
 import { type QuoteExtra, quoteExtra } from './quote-extra.js'
 import { serviceMetadata } from './service-metadata.js'
 
@@ -79,6 +80,10 @@ export interface AgentDef extends Required<Omit<AgentOptions, Optional>>, Pick<A
   readonly network: Network
 }
 
+const NAMES: readonly (keyof AgentOptions)[] = [
+  ...(['name', 'handle', 'description', 'version', 'skills', 'payTo', 'network', 'endpoints'] as const),
+  ...(['serviceName', 'iconUrl', 'merchant', 'extra', 'bidsOn', 'formerly'] as const),
+]
 const HANDLE = /^[a-z0-9-]{3,40}$/
 
 /**
@@ -93,6 +98,7 @@ export function agent(options: AgentOptions): AgentDef {
   const refuse = (why: string, code = 'invalid_agent'): never => {
     throw new SvcError(why, code)
   }
+  refuseUnknown(options, NAMES, '', why => refuse(`defineAgent: ${why}`))
   if (typeof name !== 'string' || name === '') refuse('An agent needs a name')
   if (typeof description !== 'string' || description === '') refuse('An agent needs a description')
   if (typeof handle !== 'string' || !HANDLE.test(handle)) {

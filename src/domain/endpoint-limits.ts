@@ -1,5 +1,6 @@
 /** The limits of one endpoint, checked. */
 import { SvcError, shown } from './errors.js'
+import { refuseUnknown } from './options.js'
 
 /** The limits that one endpoint may set differently from its server. */
 export interface EndpointLimits {
@@ -56,6 +57,7 @@ export function limitsOf(
   if (streamTimeout !== undefined && stream !== true)
     refuse('streamTimeout is for endpoints with stream: true')
   if (rateLimit) {
+    refuseUnknown(rateLimit, ['perMinute', 'per'], 'rateLimit', refuse)
     const { perMinute, per = 'payer' } = rateLimit
     if (!isCount(perMinute)) refuse(`rateLimit.perMinute is a positive whole number, not ${shown(perMinute)}`)
     if (per !== 'payer' && per !== 'ip') refuse(`rateLimit.per is payer or ip, not ${shown(per)}`)

@@ -7,6 +7,7 @@ import { SvcError, shown } from './errors.js'
 import { formerNames } from './former-names.js'
 import type { Handler, PriceFunction, ReadBody } from './handler-context.js'
 import { usdToBaseUnits } from './money.js'
+import { refuseUnknown } from './options.js'
 import { type QuoteExtra, quoteExtra } from './quote-extra.js'
 import { checkSubscription, type Subscription } from './subscription-terms.js'
 
@@ -111,7 +112,7 @@ export interface EndpointDef extends Lifecycle, EndpointLimits, EndpointSchemas 
   /** The windows that it sells; absent where it sells calls. */
   readonly subscription?: Subscription
   /** Base units of a fixed price or of a window; absent where each request has its own price. */
-  readonly amount?: bigint
+  readonly amount?: string
   /** Shown in the manifest where `price` is a function. */
   readonly priceHint?: string
   /** HTTP method. */
@@ -141,6 +142,14 @@ const NAME = /^[a-z0-9-]+(\/[a-z0-9-]+)*$/
 /** Names whose path is a free route's path: an endpoint there could never be reached. */
 const FREE_NAMES: ReadonlySet<string> = new Set(['health', 'ready', 'metrics', 'a2a', 'mcp'])
 
+/** Every option, and what a checked endpoint has besides: `defineAgent` checks it again. */
+const NAMES: readonly (keyof EndpointOptions | keyof EndpointDef)[] = [
+  ...(['name', 'description', 'price', 'subscription', 'amount', 'priceHint', 'method', 'bodyType'] as const),
+  ...(['input', 'inputSchema', 'allowSlowInput', 'output', 'outputSchema', 'timeout', 'listed'] as const),
+  ...(['tags', 'extra', 'deprecated', 'sunset', 'maxBodyBytes', 'rateLimit', 'stream'] as const),
+  ...(['streamTimeout', 'handler', 'formerly'] as const),
+]
+
 /**
  * Checks an endpoint and fills in its defaults. The public `defineEndpoint` has a schema compiler, and checks that
  * `input` compiles.
@@ -169,6 +178,7 @@ export function endpoint<
   const refuse = (why: string): never => {
     throw new SvcError(`Endpoint '${name}': ${why}`, 'invalid_endpoint')
   }
+  refuseUnknown(options, NAMES, '', refuse)
   if (FREE_NAMES.has(name)) refuse(`the path /${name} is a free route of every agent; choose another name`)
   if (typeof handler !== 'function') refuse('handler is not a function')
   if (typeof description !== 'string') refuse('description is not a string')
@@ -176,7 +186,7 @@ export function endpoint<
     refuse('give exactly one of price and subscription')
   }
   if (subscription !== undefined) checkSubscription(subscription, refuse)
-  const amount = typeof price === 'function' ? undefined : usdToBaseUnits(subscription?.price ?? price)
+  const amount = typeof price === 'function' ? undefined : String(usdToBaseUnits(subscription?.price ?? price))
   if (priceHint !== undefined && typeof priceHint !== 'string') refuse('priceHint is not a string')
   if (method !== 'GET' && method !== 'POST') refuse(`method is GET or POST, not ${shown(method)}`)
   const schemas = schemasOf(options as EndpointSchemas, refuse)

@@ -117,7 +117,7 @@ export function priceShown({
   priceHint,
 }: EndpointDef): Pick<ManifestEndpoint, 'price' | 'pricing' | 'period' | 'calls'> {
   if (amount === undefined) return { price: priceHint ?? 'dynamic', pricing: 'dynamic' }
-  const price = formatUsd(amount)
+  const price = formatUsd(BigInt(amount))
   if (subscription === undefined) return { price, pricing: 'fixed' }
   const { period, calls } = subscription
   return { price, pricing: 'subscription', period, ...(calls !== undefined && { calls }) }

@@ -3,6 +3,7 @@
  * of the origin's landing page.
  */
 import { shown } from './errors.js'
+import { refuseUnknown } from './options.js'
 import { isWebUrl } from './web-url.js'
 import { isRecord } from './x402.js'
 
@@ -28,14 +29,13 @@ export interface Merchant {
   readonly categories?: readonly string[]
 }
 
-const FIELDS: ReadonlySet<string> = new Set(['name', 'website', 'logo', 'categories'])
+const FIELDS = ['name', 'website', 'logo', 'categories']
 
 /** A checked copy; `undefined` where none is given. */
 export function checkedMerchant(given: unknown, refuse: (why: string) => never): Merchant | undefined {
   if (given === undefined) return undefined
   if (!isRecord(given)) return refuse(`merchant is { name, website, logo, categories }, not ${shown(given)}`)
-  const unknown = Object.keys(given).find(field => !FIELDS.has(field))
-  if (unknown !== undefined) refuse(`merchant has no field ${shown(unknown)}`)
+  refuseUnknown(given, FIELDS, 'merchant', refuse)
   const { name, website, logo, categories } = given
   if (!isText(name)) return refuse(`merchant.name is a text, not ${shown(name)}`)
   for (const [field, url] of Object.entries({ website, logo })) {

@@ -43,7 +43,7 @@ export function resourceList(agent: AgentDef, baseUrl: string): ResourceList {
       method: def.method,
       description: described(def),
       ...terms,
-      ...(def.amount !== undefined && { amount: def.amount.toString() }),
+      ...(def.amount !== undefined && { amount: def.amount }),
       payTo,
       ...extraOf(agent, def),
     }))

@@ -1,5 +1,6 @@
 /** What a window is sold for: its price, how long it lasts, and how many calls it has. */
 import { shown } from './errors.js'
+import { refuseUnknown } from './options.js'
 import { periodMs } from './subscription-period.js'
 
 /**
@@ -27,6 +28,7 @@ export const CALLS_MAX = 1_000_000_000
 export function checkSubscription(subscription: unknown, refuse: (why: string) => never): void {
   if (typeof subscription !== 'object' || subscription === null)
     refuse('subscription is not {price, period, calls?}')
+  refuseUnknown(subscription as object, ['price', 'period', 'calls'], 'subscription', refuse)
   const { period, calls } = subscription as { period?: unknown; calls?: unknown }
   periodMs(period)
   if (calls !== undefined && !isCount(calls))

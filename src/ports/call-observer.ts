@@ -86,3 +86,9 @@ export interface LoggedEntry {
   /** A JSON value. */
   readonly data?: unknown
 }
+
+/** The last calls, for operators. Bounded, lossy, never an accounting record. */
+export interface Runs extends CallObserver {
+  /** Newest first. */
+  list(): readonly EndedCall[]
+}

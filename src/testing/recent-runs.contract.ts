@@ -1,7 +1,6 @@
 /** The promises of `src/ports/recent-runs.ts`, for any implementation of it. */
 
-import type { EndedCall } from '../ports/call-observer.js'
-import type { Runs } from '../ports/recent-runs.js'
+import type { EndedCall, Runs } from '../ports/call-observer.js'
 import type { TestRunner } from './runner.js'
 
 /**

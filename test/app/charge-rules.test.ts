@@ -1,10 +1,11 @@
 /** What a seller may say about kept answers and about the agent's own address. */
 import { describe, expect, it } from 'vitest'
-import { rulesOf } from '../../src/app/server/charge-rules-from-options.js'
+import { CHARGE_OPTIONS, rulesOf } from '../../src/app/server/charge-options.js'
+import { readOptions } from '../../src/domain/options.js'
 import { createHandler, defineAgent, defineEndpoint, type HandlerOptions } from '../../src/index.js'
 import { refusedWith } from '../domain/refusal.js'
 
-const rules = (options: object) => rulesOf(options as Parameters<typeof rulesOf>[0])
+const rules = (options: object) => rulesOf(readOptions(options, CHARGE_OPTIONS))
 const refused = (options: object, text: RegExp) => refusedWith('invalid_options', () => rules(options), text)
 
 describe('sealSecret', () => {

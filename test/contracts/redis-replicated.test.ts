@@ -165,7 +165,7 @@ describe('asked of what cannot wait', () => {
     const cluster = new Cluster([], { lazyConnect: true })
     expect(() => redisStores(cluster, { waitReplicas: 1 })).toThrow('not for a Redis Cluster')
     for (const waitReplicas of [-1, 0.5, Number.NaN]) {
-      expect(() => redisStores(pair.url, { waitReplicas })).toThrow('a whole number of replicas')
+      expect(() => redisStores(pair.url, { waitReplicas })).toThrow('waitReplicas is a whole number from 0')
     }
   })
 })

@@ -7,7 +7,7 @@ import {
 } from '@x402/extensions/bazaar'
 import { describe, expect, it } from 'vitest'
 import { ajvValidator } from '../../src/adapters/validation/ajv.js'
-import { extensionsOf } from '../../src/app/server/bazaar-example.js'
+import { extensionsOf } from '../../src/app/server/endpoint-entries.js'
 import {
   BAZAAR_BYTES_MAX,
   type BazaarDeclaration,

@@ -1,10 +1,9 @@
 /** What really happened, as nobody in the world knows it: every run, every charge, and what each party was told. */
 import { algorandPaymentReader } from '../../../src/adapters/algorand/read-payment.js'
 import type { HandlerContext } from '../../../src/domain/endpoint.js'
-import type { EndedCall } from '../../../src/ports/call-observer.js'
+import type { EndedCall, Runs } from '../../../src/ports/call-observer.js'
 import type { ChargeStore } from '../../../src/ports/charge-store.js'
 import type { ReadPayment } from '../../../src/ports/payment-reader.js'
-import type { Runs } from '../../../src/ports/recent-runs.js'
 import type { Invariant } from '../invariants/names.js'
 import type { Process } from '../kernel/process.js'
 import type { EndpointName, Work } from './seller.js'

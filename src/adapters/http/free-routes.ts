@@ -1,6 +1,5 @@
 /** The routes that an agent answers without payment, at the root and under its base path. */
-import type { EndedCall } from '../../ports/call-observer.js'
-import type { Runs } from '../../ports/recent-runs.js'
+import type { EndedCall, Runs } from '../../ports/call-observer.js'
 import { rootOf } from './forwarded-address.js'
 import { htmlReply, prefersHtml } from './pages.js'
 import { privateRoute } from './private-routes.js'

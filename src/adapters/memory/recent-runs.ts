@@ -1,7 +1,6 @@
 /** One process. The last calls in a ring: a call overwrites the oldest one. */
 
-import type { EndedCall } from '../../ports/call-observer.js'
-import type { Runs } from '../../ports/recent-runs.js'
+import type { EndedCall, Runs } from '../../ports/call-observer.js'
 
 export function memoryRuns(capacity: number): Runs {
   const ring: EndedCall[] = []

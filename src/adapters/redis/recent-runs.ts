@@ -3,9 +3,8 @@
  * repeated. A read returns what this process knows, and asks Redis in the background for the next read.
  */
 
-import type { EndedCall } from '../../ports/call-observer.js'
+import type { EndedCall, Runs } from '../../ports/call-observer.js'
 import { type Cancel, systemClock } from '../../ports/clock.js'
-import type { Runs } from '../../ports/recent-runs.js'
 import type { Connection } from './connection.js'
 
 /** The list expires after a day without a call. */

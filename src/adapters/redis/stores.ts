@@ -1,10 +1,11 @@
 /** The stores that replicas share, on one Redis. */
+import { asGiven, type Option, positive, readOptions, whole } from '../../domain/options.js'
+import type { Runs } from '../../ports/call-observer.js'
 import type { ChargeStore } from '../../ports/charge-store.js'
 import { systemClock } from '../../ports/clock.js'
 import type { CreditStore } from '../../ports/handler-credit.js'
 import type { Logger } from '../../ports/logger.js'
 import type { RateLimit } from '../../ports/rate-limit.js'
-import type { Runs } from '../../ports/recent-runs.js'
 import type { SpendLedger } from '../../ports/spend-ledger.js'
 import type { CountingSubscriptionStore } from '../../ports/subscriptions.js'
 import type { TaskStore } from '../../ports/task-store.js'
@@ -40,6 +41,15 @@ export interface RedisStoresOptions {
   /** Gets a warning, at each connection, of each setting that endangers stored records. @default warnings of the process */
   readonly logger?: Logger
 }
+
+const OPTIONS = {
+  prefix: (given = 'svc:') => checkedPrefix(given as string),
+  commandTimeoutMs: positive(2_000),
+  waitReplicas: whole(0, 0),
+  runsCapacity: positive(100),
+  budget: (given = 'default') => given as string,
+  logger: asGiven<Logger | undefined>(),
+} satisfies Record<keyof RedisStoresOptions, Option<unknown>>
 
 /** One store for each port, on one Redis. */
 export interface RedisStores {
@@ -77,13 +87,12 @@ export type RedisHealth =
  * @example
  * serve(agent, { stores: redisStores('redis://localhost:6379') })
  *
- * @throws Error for a prefix with braces or white space, and for `waitReplicas` that is no count or meets a Cluster.
+ * @throws SvcError `invalid_options`
+ * @throws Error for a prefix with braces or white space, and for `waitReplicas` with a Cluster.
  */
 export function redisStores(redisOrUrl: RedisClient | string, options: RedisStoresOptions = {}): RedisStores {
-  const { commandTimeoutMs = 2_000 } = options
-  const waitReplicas = checkedReplicas(options.waitReplicas ?? 0, redisOrUrl)
-  const { runsCapacity = 100, budget = 'default', logger } = options
-  const prefix = checkedPrefix(options.prefix ?? 'svc:')
+  const { prefix, commandTimeoutMs, runsCapacity, budget, logger, ...read } = readOptions(options, OPTIONS)
+  const waitReplicas = checkedReplicas(read.waitReplicas, redisOrUrl)
   const connection = connect(redisOrUrl, { commandTimeoutMs })
   const waiting =
     waitReplicas > 0 ? replicated(connect(redisOrUrl, { commandTimeoutMs }), waitReplicas) : undefined
@@ -117,9 +126,6 @@ export function redisStores(redisOrUrl: RedisClient | string, options: RedisStor
 }
 
 function checkedReplicas(count: number, redisOrUrl: RedisClient | string): number {
-  if (!Number.isSafeInteger(count) || count < 0) {
-    throw new Error(`waitReplicas is a whole number of replicas; this is ${count}`)
-  }
   if (count > 0 && typeof redisOrUrl !== 'string' && redisOrUrl.isCluster) {
     throw new Error('waitReplicas is not for a Redis Cluster: see docs/storage.md')
   }

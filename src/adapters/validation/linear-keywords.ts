@@ -1,7 +1,9 @@
 /**
  * Keywords of Ajv with a bound. Ajv's own `uniqueItems` compares each item with each other item, and its `enum` compares
  * each value with each choice. Other keywords take long for each byte of a dense body: a union and `contains` make an error
- * for each mismatch, and the look-up of a missing property takes 30 ns. The steps of these are counted.
+ * for each mismatch, and the look-up of a missing property takes 30 ns. The steps of these are counted. Without this file a
+ * body of 1 MiB blocks the process for 0.75 s (an enum of 1,000 texts), 1.1 s (a union of 91 constants) or more than 2 s
+ * (unique objects, 60 `contains`, 1,000 properties, 1,000 dependent ones).
  */
 import { _, type Ajv, type Code, type CodeKeywordDefinition, type KeywordCxt, str } from 'ajv'
 import { identityOf, spend } from './check-steps.js'

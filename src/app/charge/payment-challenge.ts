@@ -97,9 +97,10 @@ export function termsOf(
     return { required, header: encodeHeader(required) }
   }
 
+  const ownAmount = def.amount === undefined ? undefined : BigInt(def.amount)
   return {
     requirements(amount, supported) {
-      if (amount !== def.amount) return build(amount, supported)
+      if (amount !== ownAmount) return build(amount, supported)
       // The facilitator returns the same object until its answer changes, so identity shows whether the cache is
       // valid.
       if (fixed === undefined || fixed.supported !== supported) {

@@ -1,6 +1,6 @@
 /** The price that a price function gives for a call. A probe has no input, so it uses an example of one. */
+import { examplesOf } from '../../domain/example-input.js'
 import { usdToBaseUnits } from '../../domain/money.js'
-import { acceptedExample } from '../server/bazaar-example.js'
 import type { Call } from './call-record.js'
 import type { EndpointEntry } from './charge-deps.js'
 
@@ -39,9 +39,18 @@ const examples = new WeakMap<EndpointEntry, ReturnType<typeof acceptedExample>>(
 function exampleOf(endpoint: EndpointEntry): ReturnType<typeof acceptedExample> {
   const known = examples.get(endpoint)
   if (known !== undefined) return known
-  const found = acceptedExample(endpoint.def, endpoint.check)
+  const found = acceptedExample(endpoint)
   examples.set(endpoint, found)
   // A library's schema may fail now and not the next time.
   found.catch(() => examples.delete(endpoint))
   return found
+}
+
+/** The first example that the endpoint accepts: as it is sent, and as the check returns it. */
+async function acceptedExample({ def, check }: EndpointEntry) {
+  for (const example of examplesOf(def.input)) {
+    const checked = (await check?.(example)) ?? { value: example }
+    if ('value' in checked) return { sent: example, value: checked.value }
+  }
+  return undefined
 }

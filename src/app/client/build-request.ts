@@ -1,7 +1,7 @@
 /** Turns a caller's arguments into the request that is sent, the same for the quote and for the paid call. */
 import { SdkError } from '../../domain/errors.js'
 import { IDEMPOTENCY_KEY_HEADER } from '../../domain/idempotency-key.js'
-import { usdToBaseUnits } from '../../domain/money.js'
+import { asGiven, flag, type Option, optional, readOptions, usd } from '../../domain/options.js'
 
 /** How a request is sent. */
 export interface RequestOptions {
@@ -39,12 +39,20 @@ export interface HttpRequest {
   readonly maxPrice?: bigint
 }
 
+/** Those of all calls. A limit that is misspelt is no limit, so that unknown options are refused. */
+const OPTIONS = {
+  method: asGiven<string | undefined>(),
+  headers: asGiven<RequestOptions['headers']>(),
+  signal: asGiven<AbortSignal | undefined>(),
+  idempotencyKey: asGiven<string | undefined>(),
+  finishPaid: optional(flag(false)),
+  maxPrice: optional(usd()),
+  idleTimeoutMs: asGiven<number | undefined>(),
+} satisfies Record<keyof CallOptions | 'idleTimeoutMs', Option<unknown>>
+
 /** @throws SvcError `invalid_url`, `invalid_request`, `invalid_options`, `invalid_price` */
 export function requestOf(url: string | URL, body: unknown, options: CallOptions): HttpRequest {
-  const { method = 'POST', signal, finishPaid } = options
-  if (finishPaid !== undefined && typeof finishPaid !== 'boolean') {
-    throw new SdkError('SvcClient: finishPaid is true or false', 'invalid_options')
-  }
+  const { method = 'POST', signal, finishPaid, maxPrice } = readOptions(options, OPTIONS)
   const target = urlOf(url)
   const text = bodyOf(body, options)
   if (text !== undefined && (method === 'GET' || method === 'HEAD')) {
@@ -57,7 +65,7 @@ export function requestOf(url: string | URL, body: unknown, options: CallOptions
     ...(text !== undefined && { body: text }),
     signal,
     finishPaid,
-    ...(options.maxPrice !== undefined && { maxPrice: usdToBaseUnits(options.maxPrice) }),
+    ...(maxPrice !== undefined && { maxPrice }),
   }
 }
 

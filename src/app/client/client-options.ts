@@ -5,10 +5,19 @@ import { fundsCheck } from '../../adapters/algorand/funds-check.js'
 import { type Algod, algodClient, type Indexer, indexerClient } from '../../adapters/algorand/node-clients.js'
 import { algorandPaymentSigner } from '../../adapters/algorand/payment-signer.js'
 import { memorySpendLedger } from '../../adapters/memory/spend-ledger.js'
-import { SdkError, type SvcError } from '../../domain/errors.js'
-import { usdToBaseUnits } from '../../domain/money.js'
 import { type Network, type NetworkFacts, type NetworkName, unnamedNetwork } from '../../domain/network.js'
 import { networkFacts, nodeUrls } from '../../domain/network-definition.js'
+import {
+  asGiven,
+  flag,
+  invalid,
+  milliseconds,
+  type Option,
+  optional,
+  readOptions,
+  usd,
+  whole,
+} from '../../domain/options.js'
 import { isRecord } from '../../domain/x402.js'
 import { type Clock, wakefulClock } from '../../ports/clock.js'
 import type { PaymentSigner, Signer } from '../../ports/payment-signer.js'
@@ -18,7 +27,7 @@ import { type Balance, balanceOf } from './balance.js'
 import { lateSettlements } from './late-settlements.js'
 import { type ReceiptBook, receiptBook } from './receipts.js'
 import { type Exchange, exchangeOver } from './send-request.js'
-import type { RetryOptions, RetryPolicy } from './send-with-retries.js'
+import { type RetryOptions, type RetryPolicy, retryPolicy } from './send-with-retries.js'
 import { type SpendingLimits, spendingLimits } from './spending-limits.js'
 import { openReply } from './stream-body.js'
 
@@ -100,11 +109,36 @@ export interface Settings {
   balance(address: string): Promise<Balance>
 }
 
-const RETRY: RetryPolicy = { attempts: 3, baseMs: 250, maxMs: 8_000 }
-const ONCE: RetryPolicy = { attempts: 1, baseMs: 0, maxMs: 0 }
 const TIMEOUT_MS = 360_000
 const TIMEOUT_MAX_MS = 2 ** 31 - 1
-const RECEIPTS_MAX = 1_000
+const LEDGER_MOVES = ['reserve', 'attach', 'release', 'due', 'postpone', 'settle'] as const
+
+/** Checked at once: a ledger without one of these would fail when a payment is signed already. */
+const ledger: Option<SpendLedger | undefined> = given => {
+  if (given === undefined) return undefined
+  const missing = LEDGER_MOVES.filter(move => typeof (given as SpendLedger)[move] !== 'function')
+  if (missing.length === 0) return given as SpendLedger
+  throw invalid(`ledger has no ${missing.join(', ')}: see SpendLedger`)
+}
+
+/** A limit that is misspelt is no limit, so that unknown options are refused. */
+const OPTIONS = {
+  mnemonic: asGiven<unknown>(),
+  secretKey: asGiven<unknown>(),
+  signer: asGiven<Signer | undefined>(),
+  network: asGiven<ClientOptions['network']>(),
+  algodUrl: asGiven<string | undefined>(),
+  algodToken: asGiven<string | undefined>(),
+  indexerUrl: asGiven<string | undefined>(),
+  maxPrice: optional(usd()),
+  maxPerDay: optional(usd()),
+  ledger,
+  retry: retryPolicy,
+  timeoutMs: milliseconds(TIMEOUT_MS, 1, TIMEOUT_MAX_MS),
+  fetchImpl: asGiven<typeof fetch | undefined>(),
+  strictResource: flag(false),
+  receiptsMax: whole(0, 1_000),
+} satisfies Record<keyof ClientOptions | 'mnemonic' | 'secretKey', Option<unknown>>
 
 /** @throws SvcError `invalid_key`, `invalid_price`, `invalid_options` */
 export function settingsOf(options: ClientOptions): Settings {
@@ -137,12 +171,9 @@ export interface ClientSurroundings {
 /** @throws SvcError `invalid_price`, `invalid_options` */
 export function settingsOver(surroundings: ClientSurroundings, options: ClientOptions): Settings {
   const { network, algod, indexer, signer, clock = wakefulClock, random = systemRandom } = surroundings
-  const { ledger = memorySpendLedger(clock), fetchImpl, strictResource = false } = options
-  const { timeoutMs = TIMEOUT_MS, receiptsMax = RECEIPTS_MAX } = options
-  if (!(timeoutMs > 0 && timeoutMs <= TIMEOUT_MAX_MS)) throw invalid('timeoutMs is a positive number')
-  if (!Number.isInteger(receiptsMax) || receiptsMax < 0) throw invalid('receiptsMax is a whole number from 0')
-  checkLedger(ledger)
-  const caps = { maxPrice: capOf(options.maxPrice), maxPerDay: capOf(options.maxPerDay) }
+  const read = readOptions(options, OPTIONS)
+  const { ledger = memorySpendLedger(clock), fetchImpl, maxPrice, maxPerDay, receiptsMax } = read
+  const caps = { maxPrice, maxPerDay }
   const receipts = receiptBook(receiptsMax, clock.now)
   const settled = (txId: string, end: SpendEnd) =>
     receipts.update(txId, { charged: end === 'spent' ? 'yes' : 'no' })
@@ -156,9 +187,9 @@ export function settingsOver(surroundings: ClientSurroundings, options: ClientOp
     receipts,
     exchange: exchangeOver(fetchImpl, clock),
     openExchange: exchangeOver(fetchImpl, clock, openReply),
-    retry: retryOf(options.retry),
-    timeoutMs,
-    strictResource,
+    retry: read.retry,
+    timeoutMs: read.timeoutMs,
+    strictResource: read.strictResource,
     landed: async txId => {
       try {
         return (await algod.confirmedRound(txId)) !== undefined
@@ -188,8 +219,7 @@ function signerOf(options: ClientOptions, network: NetworkFacts, algod: Algod): 
   if (typeof sign !== 'function' && typeof signTransactions !== 'function')
     throw invalid('signer is {address, sign} or {address, signTransactions}')
   const lackOf = fundsCheck({ algod, network, address: signer.address })
-  const timeoutMs = options.timeoutMs ?? TIMEOUT_MS
-  const waiting = { clock: wakefulClock, timeoutMs, lackOf }
+  const waiting = { clock: wakefulClock, timeoutMs: options.timeoutMs ?? TIMEOUT_MS, lackOf }
   return algorandPaymentSigner({ key: signer, network, algod, externalKey: true, ...waiting })
 }
 
@@ -204,29 +234,3 @@ function warnIfUncapped({ network, signer }: Settings, { maxPrice, maxPerDay }: 
 
 const UNCAPPED =
   'This SvcClient pays whatever is quoted on mainnet: give it maxPrice (a call) and maxPerDay (24 hours)'
-
-const LEDGER_MOVES = ['reserve', 'attach', 'release', 'due', 'postpone', 'settle'] as const
-
-/** Checked at once: a ledger without one of these would fail when a payment is signed already. */
-function checkLedger(ledger: SpendLedger): void {
-  const missing = LEDGER_MOVES.filter(move => typeof ledger[move] !== 'function')
-  if (missing.length > 0) throw invalid(`ledger has no ${missing.join(', ')}: see SpendLedger`)
-}
-
-function capOf(usd: string | undefined): bigint | undefined {
-  return usd === undefined ? undefined : usdToBaseUnits(usd)
-}
-
-function retryOf(retry: RetryOptions | false | undefined): RetryPolicy {
-  if (retry === false) return ONCE
-  const policy = { ...RETRY, ...retry }
-  if (!Number.isInteger(policy.attempts) || policy.attempts < 1)
-    throw invalid('retry.attempts is a whole number from 1')
-  if (!(policy.baseMs >= 0 && policy.maxMs >= 0))
-    throw invalid('retry.baseMs and retry.maxMs are milliseconds')
-  return policy
-}
-
-function invalid(why: string): SvcError {
-  return new SdkError(`SvcClient: ${why}`, 'invalid_options')
-}

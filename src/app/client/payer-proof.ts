@@ -12,7 +12,7 @@ import {
   type UnsignedProof,
 } from '../../domain/sign-in-with-x.js'
 import { encodeHeader, isRecord, type PaymentRequired } from '../../domain/x402.js'
-import { randomId } from '../../ports/random-id.js'
+import { randomId } from '../../ports/random.js'
 import { unlessAborted, withTimeout } from '../../ports/timeouts-and-aborts.js'
 import type { HttpRequest } from './build-request.js'
 import type { PurchaseDeps, ReadyPayment } from './purchase-steps.js'

@@ -1,4 +1,5 @@
 /** Decides when a request is sent again, and after how long. It is the same request each time, with the same payment. */
+import { group, milliseconds, type Option, positive } from '../../domain/options.js'
 import type { Cancel, Clock } from '../../ports/clock.js'
 import type { Random } from '../../ports/random.js'
 import { unlessAborted } from '../../ports/timeouts-and-aborts.js'
@@ -21,6 +22,17 @@ export interface RetryOptions {
 }
 
 export type RetryPolicy = Required<RetryOptions>
+
+const RETRY = {
+  attempts: positive(3),
+  baseMs: milliseconds(250, 0, Number.POSITIVE_INFINITY),
+  maxMs: milliseconds(8_000, 0, Number.POSITIVE_INFINITY),
+} satisfies Record<keyof RetryOptions, Option<unknown>>
+
+const ONCE: RetryPolicy = { attempts: 1, baseMs: 0, maxMs: 0 }
+
+export const retryPolicy: Option<RetryPolicy> = (given, name) =>
+  given === false ? ONCE : group(RETRY)(given, name)
 
 /** The end of a request that may have been sent several times. */
 export interface Delivery {

@@ -23,8 +23,7 @@ import { BUDGET_EXHAUSTED, invalid, SIMULATION_FAILED, settleAnswer, USED_UP } f
 import { type Checked, checkPayment, INVALID_REQUIREMENTS } from './check-payment.js'
 import { type FacilitatorOptions, facilitatorSettings } from './facilitator-options.js'
 import { feeBudget } from './fee-budget.js'
-import { begun, paymentSettler, type Settlement, simulated } from './settle-payment.js'
-import { sharedQuestions } from './shared-questions.js'
+import { begun, paymentSettler, type Settlement, sharedQuestions, simulated } from './settle-payment.js'
 
 const PARAMS_MAX_AGE_MS = 3_000
 /** Verifications of one payer that fail. More of its payments are not looked at, so that they cost the node nothing. */

@@ -2,13 +2,21 @@
 import type Koa from 'koa'
 import { createCatalogue } from '../../adapters/bazaar/resource-catalogue.js'
 import { facilitatorRestApp } from '../../adapters/http/facilitator/rest-app.js'
-import { quietLogger } from '../../adapters/log/quiet-logger.js'
+import { loggerOrSilent } from '../../adapters/log/quiet-logger.js'
 import { memoryRateLimit } from '../../adapters/memory/rate-limit.js'
 import { facilitatorMetrics } from '../../adapters/metrics/facilitator-metrics.js'
+import {
+  hostNames,
+  type Option,
+  optional,
+  positive,
+  readOptions,
+  secretToken,
+  whole,
+} from '../../domain/options.js'
 import { systemClock } from '../../ports/clock.js'
-import { type Logger, silentLogger } from '../../ports/logger.js'
+import type { Logger } from '../../ports/logger.js'
 import type { ProtocolFacilitator } from '../../ports/protocol-facilitator.js'
-import { hostNames, invalid, positive, secretToken } from '../server/option-checks.js'
 
 /** The options of {@link facilitatorApp}. */
 export interface FacilitatorAppOptions {
@@ -35,7 +43,13 @@ export interface FacilitatorAppOptions {
   readonly logger?: Logger
 }
 
-const PER_MINUTE = 600
+const OPTIONS = {
+  perMinute: positive(600),
+  token: optional(secretToken),
+  trustProxy: whole(0, 0),
+  operationsHosts: hostNames,
+  logger: loggerOrSilent,
+} satisfies Record<keyof FacilitatorAppOptions, Option<unknown>>
 
 /**
  * Makes the Koa app of a facilitator: x402's REST, for servers in other processes. Does not listen, and does not close the
@@ -49,18 +63,13 @@ const PER_MINUTE = 600
  * @throws SvcError `invalid_options`
  */
 export function facilitatorApp(facilitator: ProtocolFacilitator, options: FacilitatorAppOptions = {}): Koa {
-  const { perMinute = PER_MINUTE, token, trustProxy = 0, operationsHosts, logger } = options
-  if (!Number.isInteger(trustProxy) || trustProxy < 0)
-    throw invalid('trustProxy is how many proxies are in front')
+  const { trustProxy, ...read } = readOptions(options, OPTIONS)
   return facilitatorRestApp({
     facilitator,
     catalogue: createCatalogue(systemClock.now),
     metrics: facilitatorMetrics(facilitator.condition),
     rateLimit: memoryRateLimit(),
-    perMinute: positive('perMinute', perMinute),
-    token: token === undefined ? undefined : secretToken('token', token),
     trustProxyHops: trustProxy,
-    operationsHosts: hostNames('operationsHosts', operationsHosts),
-    logger: logger === undefined ? silentLogger : quietLogger(logger),
+    ...read,
   })
 }

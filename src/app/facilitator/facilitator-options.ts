@@ -1,12 +1,12 @@
 /** The options of a facilitator, read once and refused at once. */
 import { isValidAddress, type SigningKey, signingKey } from '../../adapters/algorand/signing-keys.js'
-import { quietLogger } from '../../adapters/log/quiet-logger.js'
+import { loggerOrSilent } from '../../adapters/log/quiet-logger.js'
 import { SvcError, shown } from '../../domain/errors.js'
-import { usdToBaseUnits } from '../../domain/money.js'
 import type { Network, NetworkFacts, NetworkName } from '../../domain/network.js'
 import { networkFacts, nodeUrls } from '../../domain/network-definition.js'
+import { asGiven, invalid, type Option, readOptions, usd } from '../../domain/options.js'
 import type { Clock } from '../../ports/clock.js'
-import { type Logger, silentLogger } from '../../ports/logger.js'
+import type { Logger } from '../../ports/logger.js'
 
 /** The options of {@link createFacilitator}. */
 export interface FacilitatorOptions {
@@ -54,31 +54,36 @@ export interface FacilitatorSettings {
   readonly logger: Logger
 }
 
-/** Never zero: who moves nothing would use up the fees of a day at no cost. */
-const AMOUNT_MIN = '$0.000001'
-const FEE_PER_PAYMENT_MAX = 10_000
-const FEE_PER_DAY_MAX = 1_000_000
+const OPTIONS = {
+  network: asGiven<FacilitatorOptions['network']>(),
+  algodUrl: asGiven<string | undefined>(),
+  algodToken: asGiven<string | undefined>(),
+  sponsor: keyOf,
+  payTo: payToOf,
+  // Never zero: who moves nothing would use up the fees of a day at no cost.
+  amountMin: usd('$0.000001'),
+  feePerPaymentMax: feeOf(10_000),
+  feePerDayMax: feeOf(1_000_000),
+  logger: loggerOrSilent,
+  clock: asGiven<Partial<Clock> | undefined>(),
+} satisfies Record<keyof FacilitatorOptions, Option<unknown>>
 
 /** @throws SvcError `invalid_options`, `invalid_address`, `invalid_key`, `invalid_price` */
 export function facilitatorSettings(options: FacilitatorOptions): FacilitatorSettings {
-  const { algodUrl, algodToken, logger } = options
+  const { algodUrl, algodToken, sponsor: key, ...read } = readOptions(options, OPTIONS)
   const refuse = (why: string): never => {
     throw invalid(why)
   }
-  const network = networkFacts(options.network, refuse)
+  const network = networkFacts(read.network, refuse)
   // A public network's own node is a balancer, and other people's.
   const isPublic = typeof network.given === 'string'
   const node = isPublic ? { algodUrl, algodToken } : nodeUrls(network, { algodUrl, algodToken }, undefined)
   return {
+    ...read,
+    key,
     network,
     algodUrl: nodeUrl(node.algodUrl),
     algodToken: node.algodToken,
-    key: keyOf(options.sponsor),
-    payTo: payToOf(options.payTo),
-    amountMin: usdToBaseUnits(options.amountMin ?? AMOUNT_MIN),
-    feePerPaymentMax: feeOf('feePerPaymentMax', options.feePerPaymentMax ?? FEE_PER_PAYMENT_MAX),
-    feePerDayMax: feeOf('feePerDayMax', options.feePerDayMax ?? FEE_PER_DAY_MAX),
-    logger: logger === undefined ? silentLogger : quietLogger(logger),
   }
 }
 
@@ -89,17 +94,17 @@ function nodeUrl(text: unknown): string {
 }
 
 /** No message quotes anything of the key. */
-function keyOf(sponsor: FacilitatorOptions['sponsor']): SigningKey {
-  const given = typeof sponsor === 'object' && sponsor !== null ? { ...sponsor } : {}
+function keyOf(sponsor: unknown): SigningKey {
+  const given: Record<string, unknown> = typeof sponsor === 'object' ? { ...sponsor } : {}
   const secrets = ['mnemonic', 'secretKey'].filter(name => name in given)
   if (secrets.length !== 1) throw invalid('sponsor is { mnemonic } or { secretKey }')
-  const secret: unknown = given[secrets[0] as keyof typeof given]
+  const secret = given[secrets[0]!]
   if (typeof secret !== 'string' && !(secret instanceof Uint8Array))
     throw invalid('sponsor is { mnemonic } or { secretKey }')
   return signingKey(secret)
 }
 
-function payToOf(payTo: FacilitatorOptions['payTo']): FacilitatorSettings['payTo'] {
+function payToOf(payTo: unknown): FacilitatorSettings['payTo'] {
   if (payTo === 'anyone') return payTo
   if (!Array.isArray(payTo) || payTo.length === 0) {
     throw invalid("payTo lists the addresses whose payments are settled, or is 'anyone'")
@@ -109,11 +114,9 @@ function payToOf(payTo: FacilitatorOptions['payTo']): FacilitatorSettings['payTo
   throw new SvcError(`payTo lists Algorand addresses, not ${shown(wrong)}`, 'invalid_address')
 }
 
-function feeOf(name: string, fee: number): bigint {
-  if (Number.isSafeInteger(fee) && fee > 0) return BigInt(fee)
-  throw invalid(`${name} is a positive whole number of microalgos, not ${shown(fee)}`)
-}
-
-function invalid(message: string): SvcError {
-  return new SvcError(message, 'invalid_options')
+function feeOf(fallback: number): Option<bigint> {
+  return (fee = fallback, name) => {
+    if (Number.isSafeInteger(fee) && (fee as number) > 0) return BigInt(fee as number)
+    throw invalid(`${name} is a positive whole number of microalgos, not ${shown(fee)}`)
+  }
 }

@@ -19,7 +19,6 @@ import {
   USED_UP,
 } from './answers.js'
 import type { FeeBudget } from './fee-budget.js'
-import { sharedQuestions } from './shared-questions.js'
 
 export interface Settlement {
   readonly txId: string
@@ -187,4 +186,16 @@ function submitted({ is }: Fate): Submitted | undefined {
 
 function pending(words: string, elsewhere = false): Settled {
   return { outcome: 'pending', words, elsewhere }
+}
+
+/** Of those who ask the same at one time, one asks. */
+export function sharedQuestions<T>() {
+  const asked = new Map<string, Promise<T>>()
+  return (name: string, ask: () => Promise<T>): Promise<T> => {
+    const known = asked.get(name)
+    if (known) return known
+    const answer = ask().finally(() => asked.delete(name))
+    asked.set(name, answer)
+    return answer
+  }
 }

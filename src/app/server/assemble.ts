@@ -1,6 +1,7 @@
 /** Plugs the adapters into the ports, as the settings say. Refuses the seller's mistakes before it opens anything. */
 
 import { algorandChain } from '../../adapters/algorand/chain-reader.js'
+import type { NodeWatch } from '../../adapters/algorand/checked-last-round.js'
 import { algodClient, indexerClient } from '../../adapters/algorand/node-clients.js'
 import { facilitatorList } from '../../adapters/facilitator/failover.js'
 import { BodyBudget } from '../../adapters/http/body-memory-limit.js'
@@ -12,6 +13,7 @@ import { memoryRateLimit } from '../../adapters/memory/rate-limit.js'
 import { memorySubscriptions } from '../../adapters/memory/subscriptions.js'
 import { memoryTasks } from '../../adapters/memory/task-store.js'
 import { firstName } from '../../domain/former-names.js'
+import type { Logger } from '../../ports/logger.js'
 import type { ChargeDeps } from '../charge/charge-deps.js'
 import { leasesIn } from '../charge/leases.js'
 import { ownerOf } from '../charge/owners.js'
@@ -21,16 +23,15 @@ import { tellObservers } from '../charge/tell-observers.js'
 import { createCharge } from '../charge/walk-charge-machine.js'
 import { tasksOver } from '../tasks/tasks-over-store.js'
 import { documentsOf } from './agent-documents.js'
-import { observersOf } from './call-observers.js'
 import type { Drain } from './drain.js'
 import { endpointEntries } from './endpoint-entries.js'
-import { facilitatorsOf } from './facilitators-of-settings.js'
 import { healthOf, readinessOf } from './health.js'
 import { journalAndAuditPageOf } from './journal-and-audit-page.js'
-import { nodeStatusLog } from './log-node-status.js'
+import { observersOf } from './observer-options.js'
 import type { PlatformServices } from './platform-services.js'
 import { quotedSponsors } from './quoted-sponsors.js'
-import type { Settings } from './settings-from-options.js'
+import { facilitatorsOf } from './remotes-from-options.js'
+import type { Settings, Warn } from './settings-from-options.js'
 import { boundedSubscriptions, checkMoves, sweeping } from './subscription-store-upkeep.js'
 import { transportsOf } from './transports.js'
 
@@ -39,7 +40,7 @@ const PREPARED_MS = 500
 
 /** @throws SvcError `invalid_options`, `invalid_facilitator`, `journal_locked`, `journal_unwritable` */
 export function assemble(settings: Settings, drain: Drain, around: PlatformServices) {
-  const { agent, basePath, bodyBytesMax, logger, network, rules, stores } = settings
+  const { agent, basePath, maxBodyBytes, maxTimeoutSeconds, logger, network, rules, stores } = settings
   const { clock, random } = around
   const auditing = journalAndAuditPageOf(settings)
   const { journal } = auditing
@@ -47,12 +48,12 @@ export function assemble(settings: Settings, drain: Drain, around: PlatformServi
   const callObservers = [...observers.callObservers, ...auditing.callObservers]
   const onDecided = (txId: string, landed: boolean) =>
     tellObservers(callObservers, logger, observer => observer.decided?.(txId, landed))
-  const bodies = new BodyBudget(settings.unpaidBodyBytesMax)
+  const bodies = new BodyBudget(settings.maxUnpaidBodyBytes)
   const owner = ownerOf(network, agent.payTo, firstName(agent.handle, agent.formerly))
   const endpoints = endpointEntries(settings, owner)
   const facilitators = facilitatorsOf(settings, around)
   const remotes = nodesOf(settings, around)
-  const store = stores.charges ?? memoryChargeStore({ clock, max: settings.answersMax })
+  const store = stores.charges ?? memoryChargeStore({ clock, max: settings.idempotency?.max })
   const chain = algorandChain({
     network,
     ...remotes,
@@ -75,7 +76,7 @@ export function assemble(settings: Settings, drain: Drain, around: PlatformServi
         owner: owner.seller,
         subscriptions,
         clock,
-        quoteLifeMs: settings.quoteTimeoutSeconds * 1_000,
+        quoteLifeMs: maxTimeoutSeconds * 1_000,
       }),
     }),
     chain,
@@ -92,7 +93,7 @@ export function assemble(settings: Settings, drain: Drain, around: PlatformServi
     random,
     stop: drain.stop,
     logger,
-    keepsMessages: settings.keepsMessages,
+    keepsMessages: settings.audit.keepsMessages,
     rules,
   }
   // A process that was started for a request answers it first.
@@ -102,19 +103,26 @@ export function assemble(settings: Settings, drain: Drain, around: PlatformServi
   const stopSweeping = sweeping(deps.subscriptions, clock, logger)
   const charge = createCharge(deps, callObservers, drain.inFlight)
   const facilitatorUrl = facilitators[0].url
-  const documents = documentsOf({ agent, basePath, facilitatorUrl, signer: settings.signer, logger, clock })
+  const documents = documentsOf({
+    agent,
+    basePath,
+    facilitatorUrl,
+    signer: settings.signManifest,
+    logger,
+    clock,
+  })
   const mount = {
     basePath,
-    bodyBytesMax,
+    bodyBytesMax: maxBodyBytes,
     bodies,
-    trustProxyHops: settings.trustProxyHops,
+    trustProxyHops: settings.trustProxy,
     idempotency: rules.idempotency !== undefined,
     logger,
   }
   const tasks = tasksOver(deps, {
-    store: stores.tasks ?? memoryTasks({ clock, completedMax: settings.answersMax }),
-    terms: settings.tasks,
-    quoteLifeMs: settings.quoteTimeoutSeconds * 1_000,
+    store: stores.tasks ?? memoryTasks({ clock, completedMax: settings.idempotency?.max }),
+    terms: { max: settings.tasks.max, inputBytesMax: settings.tasks.maxInputBytes },
+    quoteLifeMs: maxTimeoutSeconds * 1_000,
   })
   const transports = transportsOf({ ...mount, charge, tasks, documents, facilitatorUrl, around }, settings)
   const condition = { agent, facilitators, deps, healthChecks: settings.healthChecks, journal }
@@ -164,5 +172,26 @@ function nodesOf({ algodUrl, algodToken, indexerUrl }: Settings, { exchange }: P
   return {
     algod: algodClient({ url: algodUrl, token: algodToken, exchange }),
     indexer: indexerUrl === undefined ? undefined : indexerClient({ url: indexerUrl, exchange }),
+  }
+}
+
+const CHECK_EVERY_MS = 30_000
+
+/** Logs each change in the Algorand node's status once, for the seller. */
+function nodeStatusLog(warn: Warn, logger: Logger): NodeWatch {
+  return {
+    everyMs: CHECK_EVERY_MS,
+    onChange(status, genesisHash) {
+      if (status === 'wrongNetwork') {
+        warn('The Algorand node (algodUrl) is of another network: nothing that it says is used', {
+          genesisHash,
+        })
+      } else if (status === 'unanswered') {
+        logger.warn(
+          {},
+          'the Algorand node gives no usable answer: rounds are unknown and no settlement can be proven',
+        )
+      } else logger.info({}, 'the Algorand node answers for our network again')
+    },
   }
 }

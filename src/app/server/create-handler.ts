@@ -9,10 +9,8 @@ import type { AgentDef } from '../../domain/agent.js'
 import { assemble } from './assemble.js'
 import { createDrain, type ShutdownReport } from './drain.js'
 import type { HandlerOptions } from './host-options.js'
-import { shutdownTimeoutOf } from './listen-options.js'
-import { functionOf } from './option-checks.js'
 import { platformServices } from './platform-services.js'
-import { settingsOf } from './settings-from-options.js'
+import { type Settings, settingsOf } from './settings-from-options.js'
 
 /** An agent that answers requests of any host. Its functions need no `this`. */
 export interface AgentHandler {
@@ -60,7 +58,7 @@ export interface AgentHandler {
  * @throws SvcError `invalid_options`, `invalid_address`, `invalid_facilitator`
  */
 export function createHandler(agent: AgentDef, options: HandlerOptions = {}): AgentHandler {
-  const { fetch, node, koa, shutdown } = handlerParts(agent, options)
+  const { fetch, node, koa, shutdown } = handlerParts(settingsOf(agent, options))
   return { fetch, node, koa, shutdown: reason => shutdown(reason) }
 }
 
@@ -76,13 +74,10 @@ export interface HandlerParts extends AgentHandler {
 }
 
 /** The handler, and what `serve` and `createServer` need of it. */
-export function handlerParts(agent: AgentDef, options: HandlerOptions): HandlerParts {
-  const shutdownTimeoutMs = shutdownTimeoutOf(options)
-  const clientAddress = functionOf('clientAddress', options.clientAddress)
-  const around = platformServices(options)
-  const drain = createDrain(shutdownTimeoutMs, around.clock)
-  const settings = settingsOf(agent, options)
-  const { logger } = settings
+export function handlerParts(settings: Settings): HandlerParts {
+  const { clientAddress, logger } = settings
+  const around = platformServices(settings)
+  const drain = createDrain(settings.shutdownTimeoutMs, around.clock)
   const { table, routes, network, endStreams, closeRemotes, closeObservers } = assemble(
     settings,
     drain,

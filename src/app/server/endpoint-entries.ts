@@ -1,20 +1,29 @@
-/** All values about an agent's endpoints that are computed once, at start. */
+/** All values about an agent's endpoints that are computed once, at start, and what the seller is warned of about their quotes. */
+import type { AgentDef } from '../../domain/agent.js'
+import { bazaarOf, listableOf, unlistable } from '../../domain/bazaar-declaration.js'
 import type { EndpointDef } from '../../domain/endpoint.js'
+import { examplesOf } from '../../domain/example-input.js'
 import { firstName } from '../../domain/former-names.js'
 import { merchantExtension } from '../../domain/merchant.js'
+import { BASE_UNITS_MAX } from '../../domain/money.js'
 import { declaredIdentifier, PAYMENT_IDENTIFIER } from '../../domain/payment-identifier.js'
-import { quotedService } from '../../domain/service-metadata.js'
+import { quotedService, quotedTags } from '../../domain/service-metadata.js'
 import { periodMs } from '../../domain/subscription-period.js'
+import { PAYMENT_REQUIRED_HEADER } from '../../domain/x402.js'
 import type { EndpointEntry, Owner, Rate } from '../charge/charge-deps.js'
 import { endpointOwner } from '../charge/owners.js'
-import { termsOf } from '../charge/payment-challenge.js'
-import { extensionsOf } from './bazaar-example.js'
-import { answerCheck, exampleCheck, inputCheck } from './endpoint-checks.js'
-import { warnOfMetadata, warnOfSize } from './quote-warnings.js'
-import type { Settings } from './settings-from-options.js'
+import { type Terms, termsOf, UNPAID } from '../charge/payment-challenge.js'
+import {
+  answerCheck,
+  answerExamples,
+  type ExampleCheck,
+  exampleCheck,
+  inputCheck,
+} from './endpoint-checks.js'
+import type { Settings, Warn } from './settings-from-options.js'
 
 export function endpointEntries(
-  { agent, network, basePath, checksAnswers, networkIds, quoteTimeoutSeconds, rate, rules, warn }: Settings,
+  { agent, network, basePath, checksAnswers, networkIds, maxTimeoutSeconds, rate, rules, warn }: Settings,
   owner: Owner,
 ): ReadonlyMap<string, EndpointEntry> {
   // The real limit is the payment's own validity.
@@ -24,7 +33,7 @@ export function endpointEntries(
     payTo,
     extra,
     service: quotedService(agent),
-    maxTimeoutSeconds: quoteTimeoutSeconds,
+    maxTimeoutSeconds,
     networkIds,
     publicUrl: rules.publicUrl,
   }
@@ -61,4 +70,65 @@ function ownership({ name, formerly }: EndpointDef, owner: Owner) {
 function rateOf({ name, rateLimit: own }: EndpointDef, rate: Rate | undefined): Rate | undefined {
   if (own === false) return undefined
   return own ? { perMinute: own.perMinute, per: own.per ?? 'payer', bucket: `${name}:` } : rate
+}
+
+/**
+ * The challenge's `extensions`. If no index would accept the whole schema, it is declared in part, and the seller is
+ * warned.
+ */
+export function extensionsOf(
+  def: EndpointDef,
+  check: ExampleCheck,
+  warn: Warn,
+): Record<string, unknown> | undefined {
+  if (!def.listed) return undefined
+  const accepted = [...examplesOf(def.input)].map(check).flatMap(checked => {
+    // Of a query the coerced values, which the schema describes.
+    return 'value' in checked ? [checked.value] : []
+  })
+  const { declared, leftOut } = listableOf(def, accepted, answerExamples(def))
+  if (leftOut !== undefined) {
+    const why =
+      accepted.length === 0
+        ? 'no example that satisfies its input could be made up; give the schema `examples`'
+        : unlistable(bazaarOf(def, accepted[0]))
+    warn(`Endpoint '${def.name}' is declared to the Bazaar without ${leftOut}: ${why}`, {
+      endpoint: def.name,
+    })
+  }
+  return { bazaar: declared }
+}
+
+function warnOfMetadata({ serviceName, endpoints }: AgentDef, warn: Warn): void {
+  if (serviceName === undefined)
+    warn(
+      "Quotes do not name the service: indexes take 1 to 32 printable ASCII characters, which the agent's name is not. Set serviceName",
+    )
+  for (const { name, tags, listed } of endpoints) {
+    const shown = new Set(quotedTags(tags))
+    const hidden = tags.filter(tag => !shown.has(tag))
+    if (listed && hidden.length > 0)
+      warn(
+        `Quotes of endpoint '${name}' leave out the tags ${hidden.join(', ')}: indexes take five different ones, each of 1 to 32 printable ASCII characters`,
+        { endpoint: name },
+      )
+  }
+}
+
+/** Many proxies read 8 KiB of an answer's headers, and refuse the answer where there are more. */
+const QUOTE_BYTES_MAX = 8_192
+
+/** An origin and a sponsor of usual lengths: neither is known at start. No quote of this amount is kept: no price is as high. */
+const ORIGIN = 'https://agent.example'
+const SUPPORTED = { network: '', feePayer: 'A'.repeat(58) }
+
+function warnOfSize({ name }: EndpointDef, terms: Terms, basePath: string, warn: Warn): void {
+  const requirements = terms.requirements(BASE_UNITS_MAX, SUPPORTED)
+  const { header } = terms.challenge(ORIGIN + basePath, requirements, UNPAID)
+  const bytes = `${PAYMENT_REQUIRED_HEADER}: ${header}\r\n`.length
+  if (bytes <= QUOTE_BYTES_MAX) return
+  warn(
+    `The quote of endpoint '${name}' is a header of about ${bytes} bytes, and proxies refuse more than ${QUOTE_BYTES_MAX}: shorten the description, the schemas, extra or merchant`,
+    { endpoint: name, bytes },
+  )
 }

@@ -1,4 +1,13 @@
 /** The options of `createHandler` and `serve`, besides those of `createServer`. */
+import {
+  callable,
+  flag,
+  invalid,
+  type Option,
+  optional,
+  positive,
+  type ReadOptions,
+} from '../../domain/options.js'
 import type { ShutdownReport } from './drain.js'
 import type { ServerOptions } from './server-options.js'
 
@@ -45,4 +54,51 @@ export interface Ready {
   readonly routes: readonly string[]
   /** The name of the network on which it is paid. */
   readonly network: string
+}
+
+export const DEFAULT_PORT = 4021
+export const SHUTDOWN_TIMEOUT_DEFAULT_MS = 30_000
+const HEADERS_TIMEOUT_DEFAULT_MS = 10_000
+
+const port: Option<number | undefined> = given => {
+  if (given === undefined || isPort(given)) return given
+  throw invalid(`port is 0 to 65535, not ${String(given)}`)
+}
+
+const text: Option<string | undefined> = (given, name) => {
+  if (given === undefined || typeof given === 'string') return given
+  throw invalid(`${name} is a text`)
+}
+
+export const HOST_OPTIONS = {
+  shutdownTimeoutMs: positive(SHUTDOWN_TIMEOUT_DEFAULT_MS),
+  clientAddress: callable<HandlerOptions['clientAddress']>(),
+  port,
+  host: text,
+  headersTimeout: optional(positive()),
+  requestTimeout: positive(30_000),
+  maxConnections: positive(4_096),
+  handleSignals: flag(true),
+  onShutdown: callable<ServeOptions['onShutdown']>(),
+  onReady: callable<ServeOptions['onReady']>(),
+} satisfies Record<Exclude<keyof HandlerOptions | keyof ServeOptions, keyof ServerOptions>, Option<unknown>>
+
+/** @throws SvcError `invalid_options` */
+export function listeningOf(read: ReadOptions<typeof HOST_OPTIONS>) {
+  const { requestTimeout, maxConnections } = read
+  const { headersTimeout = Math.min(HEADERS_TIMEOUT_DEFAULT_MS, requestTimeout) } = read
+  if (headersTimeout > requestTimeout)
+    throw invalid(`headersTimeout is at most requestTimeout, ${requestTimeout} ms, not ${headersTimeout}`)
+  return { port: read.port ?? portOfEnvironment(), headersTimeout, requestTimeout, maxConnections }
+}
+
+/** Read by `serve` alone: a handler in another host's server has nothing to do with it. */
+function portOfEnvironment(): number {
+  const chosen = process.env.PORT ? Number(process.env.PORT) : DEFAULT_PORT
+  if (isPort(chosen)) return chosen
+  throw invalid(`port is 0 to 65535, not ${process.env.PORT}`)
+}
+
+function isPort(port: unknown): port is number {
+  return Number.isInteger(port) && (port as number) >= 0 && (port as number) <= 65_535
 }

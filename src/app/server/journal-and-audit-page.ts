@@ -26,9 +26,8 @@ export interface JournalAndAuditPage {
 export function journalAndAuditPageOf({
   agent,
   network,
-  audit,
+  audit: { page, keepsMessages },
   journal: kept,
-  keepsMessages,
   algodUrl,
   logger,
 }: Settings): JournalAndAuditPage {
@@ -43,7 +42,7 @@ export function journalAndAuditPageOf({
     endpoints,
   } as const
   const feed =
-    audit &&
+    page &&
     createFeed({
       agent: agent.name,
       network: network.name,
@@ -62,9 +61,9 @@ export function journalAndAuditPageOf({
     callObservers: [feed, kept && toFile, callSpans()].filter(observer => observer !== undefined),
     ...(kept && { journal: () => file?.condition() }),
     openJournal() {
-      if (kept) file = journal({ ...kept, header, logger })
+      if (kept) file = journal({ path: kept.path, bytesMax: kept.maxBytes, header, logger })
     },
-    routes: feed ? auditRoutes({ page: auditPage(), feed, token: audit.token }) : [],
+    routes: feed ? auditRoutes({ page: auditPage(), feed, token: page?.token }) : [],
     endStreams: () => feed?.close(),
     close: async () => file?.close(),
   }

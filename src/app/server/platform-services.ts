@@ -6,7 +6,6 @@ import type { MakeExchange } from '../../ports/exchange.js'
 import type { PaymentReader } from '../../ports/payment-reader.js'
 import { type Random, systemRandom } from '../../ports/random.js'
 import { whenUsed } from '../../ports/when-used.js'
-import type { ServerOptions } from './server-options.js'
 
 export interface PlatformServices {
   readonly clock: Clock
@@ -17,7 +16,11 @@ export interface PlatformServices {
   readonly paymentReader: () => Promise<PaymentReader>
 }
 
-export function platformServices({ clock }: Pick<ServerOptions, 'clock'>): PlatformServices {
+export function platformServices({
+  clock,
+}: {
+  readonly clock?: Partial<Clock> | undefined
+}): PlatformServices {
   return {
     clock: bound({ ...systemClock, ...clock }),
     random: systemRandom,

@@ -8,9 +8,9 @@ import { systemClock } from '../../ports/clock.js'
 import { every } from '../../ports/timeouts-and-aborts.js'
 import { handlerParts } from './create-handler.js'
 import type { ShutdownReport } from './drain.js'
-import type { Ready, ServeOptions } from './host-options.js'
-import { listeningOf } from './listen-options.js'
+import { listeningOf, type Ready, type ServeOptions } from './host-options.js'
 import type { ServerOptions } from './server-options.js'
+import { settingsOf } from './settings-from-options.js'
 
 /** Node's HTTP server, with a shutdown that loses no paid call. */
 export interface SvcServer extends Server {
@@ -33,7 +33,7 @@ export interface SvcServer extends Server {
  * @throws SvcError `invalid_options`, `invalid_address`, `invalid_facilitator`
  */
 export function createServer(agent: AgentDef, options: ServerOptions = {}): Koa {
-  return handlerParts(agent, options).app
+  return handlerParts(settingsOf(agent, options)).app
 }
 
 /**
@@ -45,29 +45,30 @@ export function createServer(agent: AgentDef, options: ServerOptions = {}): Koa 
  * @throws SvcError `invalid_options`, `invalid_address`, `invalid_facilitator`
  */
 export function serve(agent: AgentDef, options: ServeOptions = {}): SvcServer {
-  const { port, maxConnections, ...timeouts } = listeningOf(options)
-  const { node, routes, network, shutdown: drain } = handlerParts(agent, options)
+  const settings = settingsOf(agent, options)
+  const { onReady = sayReady, onShutdown = exit, handleSignals, host } = settings
+  const { port, maxConnections, ...timeouts } = listeningOf(settings)
+  const { node, routes, network, shutdown: drain } = handlerParts(settings)
   const server = createHttpServer(
     { ...timeouts, connectionsCheckingInterval: TIMEOUTS_CHECKED_MS },
     (req, res) => node(req, res),
   )
   server.maxConnections = maxConnections
   answerUnparsableRequests(server)
-  server.listen(port, options.host, () => {
-    const ready = { port: (server.address() as AddressInfo).port, routes, network }
-    ;(options.onReady ?? sayReady)(ready)
+  server.listen(port, host, () => {
+    onReady({ port: (server.address() as AddressInfo).port, routes, network })
   })
   let report: Promise<ShutdownReport> | undefined
   const shutdown = (reason?: string) => {
     const drained = drain(reason, ended => closeServer(server, ended))
     report ??= drained.then(ended => {
       uninstallSignals()
-      ;(options.onShutdown ?? exit)(ended)
+      onShutdown(ended)
       return ended
     })
     return report
   }
-  const uninstallSignals = options.handleSignals === false ? () => {} : installSignals(shutdown)
+  const uninstallSignals = handleSignals ? installSignals(shutdown) : () => {}
   return Object.assign(server, { shutdown, uninstallSignals })
 }
 

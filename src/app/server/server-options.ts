@@ -1,40 +1,34 @@
-/** The options of `serve` and `createServer`. */
-
-import type { WebhookOptions } from '../../adapters/webhook/settlement-webhook.js'
+/** The options of `serve`, `createServer` and `createHandler`: their parts, and the table by which all are read. */
+import { isValidAddress } from '../../adapters/algorand/signing-keys.js'
+import { DEFAULT_EXT_BASE } from '../../domain/agent-card.js'
 import type { RegistryIdentity } from '../../domain/agent-registry.js'
+import { shown } from '../../domain/errors.js'
 import type { Network, NetworkName } from '../../domain/network.js'
+import {
+  asGiven,
+  flag,
+  group,
+  invalid,
+  type Option,
+  oneOf,
+  optional,
+  positive,
+  whole,
+} from '../../domain/options.js'
+import type { Runs } from '../../ports/call-observer.js'
 import type { ChargeStore } from '../../ports/charge-store.js'
 import type { Clock } from '../../ports/clock.js'
-import type { CreditStore, CreditTerms } from '../../ports/handler-credit.js'
-import type { Logger } from '../../ports/logger.js'
-import type { ProtocolFacilitator } from '../../ports/protocol-facilitator.js'
+import type { CreditStore } from '../../ports/handler-credit.js'
 import type { RateLimit } from '../../ports/rate-limit.js'
-import type { Runs } from '../../ports/recent-runs.js'
 import type { SubscriptionStore } from '../../ports/subscriptions.js'
 import type { TaskStore } from '../../ports/task-store.js'
-import type { Timeouts } from '../charge/charge-deps.js'
 import type { ManifestSigner } from '../manifest-signature.js'
-import type { HealthCheck } from './health.js'
-import type { IdempotencyOptions } from './idempotency-options.js'
+import { CHARGE_OPTIONS, type ChargeOptions } from './charge-options.js'
+import { OBSERVER_OPTIONS, type ObserverOptions } from './observer-options.js'
+import { REMOTE_OPTIONS, type RemoteOptions } from './remotes-from-options.js'
 
-/** The options of {@link createServer}. None is required. An invalid option is refused at once. */
-export interface ServerOptions {
-  /**
-   * The facilitator's URL, or several in order of preference. If one answers neither a payment nor a question of our own, quotes
-   * and verifications move on to the next; a settlement never does.
-   *
-   * @default the sandbox of the variable `SVC_SANDBOX`, else the definition's; on a public network `DEFAULT_FACILITATOR`
-   */
-  readonly facilitatorUrl?: string | FacilitatorElsewhere | readonly (string | FacilitatorElsewhere)[]
-  /**
-   * A facilitator of your own in this process, made by `createFacilitator`, instead of `facilitatorUrl`. The server does not close
-   * it.
-   *
-   * @default none
-   */
-  readonly facilitator?: ProtocolFacilitator
-  /** Accept a facilitator on plain http at a public host. @default false */
-  readonly allowHttp?: boolean
+/** The options of {@link createServer}. None is required. An invalid or misspelt option is refused at once. */
+export interface ServerOptions extends RemoteOptions, ChargeOptions, ObserverOptions {
   /** The network on which this deployment is paid. @default the agent's `network` */
   readonly network?: Network | NetworkName | undefined
   /**
@@ -49,50 +43,6 @@ export interface ServerOptions {
   readonly payTo?: string | undefined
   /** Mount prefix of every route. @default '' */
   readonly basePath?: string
-  /** The rate limit of each caller. @default off */
-  readonly rateLimit?: {
-    /** Calls a minute to all endpoints together, except endpoints with their own limit. */
-    readonly perMinute: number
-    /** What identifies one caller: the payer, or the network address (of IPv6, its /64). @default 'payer' */
-    readonly per?: 'payer' | 'ip'
-    /** What happens to calls that cannot be counted. @default 'refuse' */
-    readonly onStoreDown?: 'refuse' | 'admit'
-  }
-  /**
-   * Calls under one `Idempotency-Key` are one call. The id of the x402 extension `payment-identifier` is the same key.
-   *
-   * @default off: every call is separate
-   */
-  readonly idempotency?: IdempotencyOptions
-  /**
-   * How long the answer of a call without a key is kept, at most `1h`; `false` for not at all. Its payer gets a lost answer again by the
-   * same request and payment, and a proof (`SIGN-IN-WITH-X`). @default '2m'
-   */
-  readonly keepAnswers?: string | false
-  /**
-   * A secret of the seller, the same on all replicas: at least 32 random characters. Kept answers are sealed with it besides, so that a
-   * reader of the store and the chain can read none; and an answer that sold a window is kept until the window ends. The first of
-   * several seals, and all open: that is how a secret is changed. @default none
-   */
-  readonly sealSecret?: string | readonly string[]
-  /** The agent's own address, where callers' proofs are to be compared with it instead of the address that they ask. @default none */
-  readonly publicUrl?: string
-  /**
-   * How many unsettled runs of a handler a payer may have: a payment can be verified and still fail to settle. A run takes one
-   * credit. A call that settles gives it back and one more; one that fails by the seller's fault gives it back; a hang-up, or a
-   * payment that did not settle, does not. A call without credit waits up to `timeouts.creditMs`, then ends with 429
-   * `too_many_unpaid_calls`. `false` sets no limit.
-   *
-   * @default `{ start: 8, max: 64, idleMs: 600000 }`
-   */
-  readonly credit?: false | Partial<CreditTerms>
-  /** Tasks of A2A clients that pay in messages. Such a task waits for its payment as long as its quote lives. */
-  readonly tasks?: {
-    /** The most tasks that wait or are worked on. One address has at most a quarter of them. @default 1000 */
-    readonly max?: number
-    /** The most bytes of a task's input, as JSON. @default 65536 */
-    readonly maxInputBytes?: number
-  }
   /** Subscription windows. */
   readonly subscriptions?: {
     /** The store of the windows; the same as `stores.subscriptions`. @default this process's memory */
@@ -100,26 +50,6 @@ export interface ServerOptions {
   }
   /** State that replicas share. Without a store, that state is in this process's memory. */
   readonly stores?: Stores
-  /** How many runs `/_svc/runs` shows. @default 100 */
-  readonly runsCapacity?: number
-  /**
-   * The most connections of this process to each facilitator. A payment that settles holds one until the chain has it, for about 4 s:
-   * 512 are enough for some 120 payments a second. More payments wait.
-   *
-   * @default 512
-   */
-  readonly maxFacilitatorConnections?: number
-  /** An Algorand node, for rounds and proof that payments landed. @default `SVC_SANDBOX`, else the network's own, or a public one */
-  readonly algodUrl?: string
-  /** The API token of the node. @default that of the network's definition for its own node; else none */
-  readonly algodToken?: string
-  /**
-   * An indexer, for proof of payments that landed too long ago for a node.
-   *
-   * @default that of the network's definition, unless `SVC_SANDBOX` replaces the node; else a public one, where neither
-   * `SVC_SANDBOX` nor `algodUrl` does
-   */
-  readonly indexerUrl?: string
   /** How many proxies in front of the server are trusted to report the caller's address. @default 0 */
   readonly trustProxy?: number
   /** The largest body that is read, in bytes. @default 1048576 */
@@ -135,34 +65,6 @@ export interface ServerOptions {
   readonly cors?: boolean
   /** How many seconds a payment may take to settle, as quotes say. @default 300 */
   readonly maxTimeoutSeconds?: number
-  /**
-   * Refuse payments in which no signed transaction can be read. If such payments are accepted, only the facilitator
-   * checks them: they have no id, so one payment may run the handler more than once.
-   *
-   * @default true
-   */
-  readonly requireReadable?: boolean
-  /** What confirms a settlement. `chain` looks every settlement up before the answer is sent. @default 'facilitator' */
-  readonly confirm?: 'facilitator' | 'chain'
-  /** How long the steps of a call may take. */
-  readonly timeouts?: Partial<Timeouts>
-  /**
-   * Checks that run at `GET /health`, all at once, each for at most two seconds. A check that returns `false`, throws
-   * or takes longer makes health 503, and the answer names it.
-   *
-   * @default none
-   *
-   * @example
-   * healthChecks: { model: () => fetch(MODEL_URL).then(({ ok }) => ok) }
-   */
-  readonly healthChecks?: Readonly<Record<string, HealthCheck>>
-  /**
-   * Public host names, such as `ops.example.com`, under which `/metrics` and `/_svc/runs` answer. IP addresses, names
-   * without a dot, and names of inner networks need not be listed. Pages of other sites are refused under any name.
-   *
-   * @default none
-   */
-  readonly operationsHosts?: readonly string[]
   /** The base of the URIs of the agent card's extensions. @default 'https://svc.example' */
   readonly extBase?: string
   /**
@@ -173,70 +75,8 @@ export interface ServerOptions {
   readonly registry?: RegistryIdentity
   /** Signs the manifest once, for readers who know the address. @default unsigned */
   readonly signManifest?: ManifestSigner
-  /**
-   * Webhooks that receive each settled payment, signed as Standard Webhooks and retried for some minutes. Never an
-   * accounting record.
-   *
-   * @default none
-   */
-  readonly webhooks?: readonly WebhookOptions[]
-  /**
-   * Any pino-compatible logger. It receives a line for each ended call, and all warnings and errors. It never
-   * receives bodies or payment headers.
-   *
-   * @default silent, except for warnings at start, which go to the console
-   */
-  readonly logger?: Logger
-  /**
-   * Serves the page `/_svc/audit` to this machine only. With a token of at least 16 characters, serves it to every
-   * client that presents the token as the password. Behind a proxy on the same machine, set a token or do not forward
-   * `/_svc/`.
-   *
-   * @default whether the environment variable `SVC_AUDIT` is `1`, as `svc dev` sets it
-   */
-  readonly audit?:
-    | boolean
-    | {
-        /** The password, 16 or more visible ASCII characters. */
-        readonly token: string | undefined
-        /**
-         * Whether the page shows what handlers threw and logged: it may hold secrets, and nothing else gets it.
-         * @default in development alone: under `svc dev`, and where `NODE_ENV` is `development`
-         */
-        readonly messages?: boolean
-      }
-  /**
-   * Appends to this file a line for each call that charged or may have charged, and once a minute the number of the other calls: for
-   * `svc audit` and for accountants. The file names payers. It is renamed with a number when it is large; when all files together
-   * reach `maxBytes`, **the oldest is deleted**, with a warning in the log where `svc audit` never read it. One process writes to
-   * one file, and `<path>.lock` marks it. A file that cannot be locked (`journal_locked`) or written (`journal_unwritable`) is
-   * refused at start.
-   *
-   * @default off
-   */
-  readonly journal?:
-    | string
-    | {
-        /** The file's path. */
-        readonly path: string
-        /** The largest size of all files together, in bytes: about 380,000 charges by default. @default 268435456 */
-        readonly maxBytes?: number
-      }
   /** The clock, so that tests can control time. @default the system's */
   readonly clock?: Partial<Clock>
-}
-
-/** A facilitator that knows this server. */
-export interface FacilitatorElsewhere {
-  /** Its URL. */
-  readonly url: string
-  /**
-   * By which it knows this server, as `svc facilitator` does by `SVC_FACILITATOR_TOKEN`: 16 or more visible ASCII characters.
-   * It is sent there alone, never to a public host over plain http, and never across a redirect.
-   *
-   * @default none: the server counts as a stranger there
-   */
-  readonly token?: string | undefined
 }
 
 /** The stores that replicas share. `redisStores` of `@svc/sdk/redis` makes them for Redis. */
@@ -253,4 +93,67 @@ export interface Stores {
   readonly tasks?: TaskStore
   /** The last calls. */
   readonly runs?: Runs
+}
+
+const BASE_PATH = /^(\/[A-Za-z0-9._~-]+)*$/
+
+const basePath: Option<string> = (given = '') => {
+  const path = String(given).replace(/\/+$/, '')
+  if (BASE_PATH.test(path)) return path
+  throw invalid(`basePath is a path such as '/api', not ${JSON.stringify(given)}`)
+}
+
+const extBase: Option<string> = (given = DEFAULT_EXT_BASE) => {
+  // Headers carry this value, and they allow no other characters. A check after a charge would be too late.
+  if (typeof given === 'string' && URL.canParse(given) && /^[\x21-\x7e]+$/.test(given)) return given
+  throw invalid(`extBase is an absolute URL in ASCII, not ${shown(given)}`)
+}
+
+const REGISTRY = {
+  agentId: optional(positive()),
+  identityApp: optional(positive()),
+  reputationApp: optional(positive()),
+  validationApp: optional(positive()),
+} satisfies Record<keyof RegistryIdentity, Option<unknown>>
+
+const signManifest: Option<ManifestSigner | undefined> = given => {
+  if (given === undefined) return undefined
+  const { origin, address, sign } = given as ManifestSigner
+  if (!URL.canParse(origin) || new URL(origin).origin !== origin) {
+    throw invalid(`signManifest.origin is an origin such as 'https://agent.example', not ${shown(origin)}`)
+  }
+  if (!isValidAddress(address)) throw invalid('signManifest.address is not an Algorand address')
+  if (typeof sign !== 'function') throw invalid('signManifest.sign is not a function')
+  return given as ManifestSigner
+}
+
+export const DEFAULT_BODY_BYTES_MAX = 1_048_576
+
+const OWN_OPTIONS = {
+  network: asGiven<ServerOptions['network']>(),
+  networkIds: oneOf(['short', 'both'], 'both'),
+  payTo: asGiven<string | undefined>(),
+  basePath,
+  subscriptions: group({ store: asGiven<SubscriptionStore | undefined>() }),
+  // What `redisStores` makes has more than the stores, and a store may be a getter.
+  stores: asGiven<Stores | undefined>(),
+  trustProxy: whole(0, 0),
+  maxBodyBytes: positive(DEFAULT_BODY_BYTES_MAX),
+  maxUnpaidBodyBytes: optional(positive()),
+  cors: flag(true),
+  maxTimeoutSeconds: positive(300),
+  extBase,
+  registry: group(REGISTRY),
+  signManifest,
+  clock: asGiven<Partial<Clock> | undefined>(),
+} satisfies Record<
+  Exclude<keyof ServerOptions, keyof RemoteOptions | keyof ChargeOptions | keyof ObserverOptions>,
+  Option<unknown>
+>
+
+export const SERVER_OPTIONS = {
+  ...REMOTE_OPTIONS,
+  ...CHARGE_OPTIONS,
+  ...OBSERVER_OPTIONS,
+  ...OWN_OPTIONS,
 }

@@ -1,5 +1,6 @@
 /** Gives the store of subscription windows a timeout and a regular sweep. */
 import type { AgentDef } from '../../domain/agent.js'
+import { invalid } from '../../domain/options.js'
 import type { Clock } from '../../ports/clock.js'
 import type { Logger } from '../../ports/logger.js'
 import {
@@ -11,7 +12,6 @@ import {
 } from '../../ports/subscriptions.js'
 import { every, withTimeout } from '../../ports/timeouts-and-aborts.js'
 import { windowsNow } from '../charge/subscription-key.js'
-import { invalid } from './option-checks.js'
 
 /** How long a seller's own store may take to answer. */
 const STORE_TIMEOUT_MS = 5_000

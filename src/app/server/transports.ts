@@ -29,7 +29,7 @@ export interface Transports {
 /** @throws SvcError `invalid_endpoint` */
 export function transportsOf(options: TransportsOptions, settings: Settings): Transports {
   const { charge, tasks, documents, facilitatorUrl, logger, around } = options
-  const { agent, bodyBytesMax, extBase, network, registry: identity } = settings
+  const { agent, maxBodyBytes: bodyBytesMax, extBase, network, registry: identity } = settings
   const { identityApp } = identity
   const registry =
     identityApp === undefined

@@ -11,7 +11,7 @@ import { mapSyncOrAsync } from '../sync-or-async.js'
 /** Computes the terms and compares the payment with them, before the facilitator is asked. */
 export function price(deps: ChargeDeps, call: Call) {
   const { amount } = call.endpoint.def
-  return amount === undefined ? priced(deps, call) : asked(deps, call, amount)
+  return amount === undefined ? priced(deps, call) : asked(deps, call, BigInt(amount))
 }
 
 async function priced(deps: ChargeDeps, call: Call) {

@@ -10,7 +10,7 @@ import type { EndedCall } from '../../src/ports/call-observer.js'
 import { PAYMENT, type Scene, scene } from '../support/charge-fixture.js'
 import { START_MS } from '../support/one-call.js'
 
-const DEF = { name: 'work', description: 'Works.', amount: 10_000n, timeout: 10_000 } as EndpointDef
+const DEF = { name: 'work', description: 'Works.', amount: '10000', timeout: 10_000 } as EndpointDef
 const TERMS = termsOf(DEF, { network: TESTNET, payTo: 'SELLER', maxTimeoutSeconds: 60, networkIds: 'both' })
 
 const SELLING = { def: { ...DEF, handler: () => 'work' }, terms: TERMS }

@@ -14,7 +14,7 @@ const URL = 'https://a.example'
 
 function terms(def: Partial<EndpointDef> = {}, extensions?: Record<string, unknown>): Terms {
   return termsOf(
-    { name: 'work', description: 'Works.', amount: 10_000n, ...def } as EndpointDef,
+    { name: 'work', description: 'Works.', amount: '10000', ...def } as EndpointDef,
     OPTIONS,
     extensions,
   )
@@ -89,7 +89,7 @@ describe('a challenge', () => {
   })
 
   it('declares proofs for the address that they are compared with, on the chains that it offers', () => {
-    const def = { name: 'work', description: '', amount: 10_000n } as EndpointDef
+    const def = { name: 'work', description: '', amount: '10000' } as EndpointDef
     const declared = (options: Partial<Parameters<typeof termsOf>[1]>, baseUrl = URL) => {
       const { challenge, requirements } = termsOf(def, { ...OPTIONS, ...options })
       return challenge(baseUrl, requirements(10_000n, undefined), UNPAID).required.extensions![

@@ -14,7 +14,7 @@ describe('an endpoint', () => {
   it('has the specification’s defaults', () => {
     expect(define(sound)).toEqual({
       name: 'echo',
-      amount: 10_000n,
+      amount: '10000',
       description: '',
       price: '$0.01',
       method: 'POST',

@@ -23,7 +23,7 @@ export const FINALS = Object.keys(OUTCOMES) as ChargeFinal[]
 export const walked = (final: ChargeFinal, path: readonly string[] = ['received.admitted']) =>
   ({ final, path, timingsMs: [1.5] }) as const
 
-const TERMS = termsOf({ name: 'work', description: 'Works.', amount: 10_000n } as EndpointDef, {
+const TERMS = termsOf({ name: 'work', description: 'Works.', amount: '10000' } as EndpointDef, {
   network: TESTNET,
   payTo: 'SELLER',
   maxTimeoutSeconds: 60,

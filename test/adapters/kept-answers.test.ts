@@ -41,34 +41,33 @@ interface Answer {
   readonly bytes: number
 }
 
-function claimOf({ id, kind, owner, bytes }: Answer): Claim {
-  const by = kind === 'covered' ? undefined : 'token'
-  const answer = { byteLength: bytes } as Uint8Array
-  const names = { name: String(id), slot: owner, isOfPayment: kind === 'payment' }
-  return { ...names, kept: { answer, payment: undefined, by } } as unknown as Claim
-}
-
-/** The budgets, and what they drop. As in the store, an answer that has to go leaves its name. */
+/** The budgets, and what they drop: an answer leaves its name. */
 function keeping(max: number) {
   const answers = new KeptAnswers(max)
-  const known = new Map<string, { readonly answer: Answer; claim: Claim }>()
-  const added = (answer: Answer, claim = claimOf(answer)): { dropped: Answer[]; gone: Answer[] } => {
-    known.set(claim.name, { answer, claim })
-    const seen = { dropped: [] as Answer[], gone: [] as Answer[] }
-    for (const old of answers.add(claim)) {
-      const { answer } = known.get(old.name)!
-      answers.remove(old)
-      if (!old.kept!.answer) {
-        seen.gone.push(answer)
-        continue
-      }
-      seen.dropped.push(answer)
-      const named = added(answer, { ...old, kept: { ...old.kept!, answer: undefined } })
-      seen.gone.push(...named.gone)
+  const claims = new Map<string, { readonly claim: Claim; readonly answer: Answer }>()
+  const dropped: Answer[] = []
+  const claimOf = (answer: Answer): Claim => {
+    const kept = {
+      payment: undefined,
+      by: answer.kind === 'covered' ? undefined : 'token',
+      get answer() {
+        return { byteLength: answer.bytes } as Uint8Array
+      },
+      set answer(_: Uint8Array | undefined) {
+        dropped.push(answer)
+      },
     }
-    return seen
+    const claim = { name: `${answer.id}`, slot: answer.owner, isOfPayment: answer.kind === 'payment', kept }
+    claims.set(claim.name, { claim: claim as unknown as Claim, answer })
+    return claim as unknown as Claim
   }
-  return { added, remove: ({ id }: Answer) => answers.remove(known.get(String(id))!.claim) }
+  const added = (answer: Answer) => {
+    const gone = answers.add(claimOf(answer))
+    // As the store does with a claim that is evicted.
+    if (gone) answers.remove(gone)
+    return { dropped: dropped.splice(0), gone: gone ? [claims.get(gone.name)!.answer] : [] }
+  }
+  return { added, remove: (answer: Answer) => answers.remove(claims.get(`${answer.id}`)!.claim) }
 }
 
 /** The same by lists. `drops` says which of several owners with as many answers loses its oldest one: the budgets may choose. */
@@ -92,10 +91,6 @@ function modelOf(max: number) {
         forget(old.id)
         must.push(old.id)
         names.push(old)
-        const ofKind = names.filter(({ kind }) => kind === old.kind)
-        if (ofKind.length <= max * 100) return
-        gone.push(ofKind[0]!.id)
-        forget(ofKind[0]!.id)
       }
       for (;;) {
         const [oldest, ...newer] = oldestOf(answer.kind, answer.owner)
@@ -113,6 +108,9 @@ function modelOf(max: number) {
         expect(chosen, 'the oldest answer of an owner that has the most').toBeDefined()
         drop(chosen!)
       }
+      const namesOfKind = names.filter(({ kind }) => kind === answer.kind)
+      if (namesOfKind.length > max * 100) gone.push(namesOfKind[0]!.id)
+      for (const id of gone) forget(id)
       expect(seen.dropped.map(({ id }) => id)).toEqual(must)
       expect(seen.gone.map(({ id }) => id)).toEqual(gone)
       expect(must).not.toContain(answer.id)

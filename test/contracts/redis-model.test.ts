@@ -10,6 +10,7 @@ import { paymentTable } from '../../src/domain/machines/payment.machine.js'
 import { type VirtualRedis, virtualRedis } from '../support/redis-virtual.js'
 import { heldToDecision } from './charge-store/held-to-decision.js'
 
+/** `HISTORIES=100000` before a change of the scripts is released. */
 const HISTORIES = Number(process.env.HISTORIES ?? 2_000)
 
 /** Every answer that a move has, but for what the bounds of a store make of it: `notKept` and `full`. */

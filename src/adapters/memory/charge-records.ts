@@ -52,8 +52,8 @@ export class ChargeRecords implements Records {
   /** Deletes the records whose time has ended. */
   collect(nowMs: number): void {
     this.#expiry.collect(nowMs, record => {
-      if ('txId' in record) this.#deletePayment(record)
-      else this.#deleteClaim(claimKey(record.slot, record.name), record)
+      if ('txId' in record) this.#keepPayment({ ...record, state: paymentTable.initial })
+      else this.#keepClaim({ ...record, state: claimTable.initial })
     })
   }
 
@@ -77,31 +77,22 @@ export class ChargeRecords implements Records {
   #keepClaim(given: Claim): void {
     const key = claimKey(given.slot, given.name)
     const before = this.#claims.get(key)
-    const claim = withOwnAnswer(given, before)
-    if (claim.state === claimTable.initial) {
-      if (before) this.#deleteClaim(key, before)
+    if (before) this.#leaveClaim(before)
+    if (given.state === claimTable.initial) {
+      this.#claims.delete(key)
       return
     }
-    if (before) this.#leave(before)
+    const claim = withOwnAnswer(given, before)
     this.#claims.set(key, claim)
     this.#expiry.file(claim)
     if (claimLists(claim, 'recorded')) this.#claimsAtWork++
     this.#settlingBytes += settlingBytesOf(claim)
     if (!isCompleted(claim)) return
-    for (const old of this.#answers.add(claim)) {
-      const { answer, ...kept } = old.kept!
-      // The name of an answer stays, so that its key is not charged again.
-      if (answer) this.#keepClaim({ ...old, kept: { ...kept, answer: undefined } })
-      else this.#keepClaim({ ...old, state: claimAfter(old, 'evicted') })
-    }
+    const old = this.#answers.add(claim)
+    if (old) this.#keepClaim({ ...old, state: claimAfter(old, 'evicted') })
   }
 
-  #deleteClaim(key: string, claim: Claim): void {
-    this.#leave(claim)
-    this.#claims.delete(key)
-  }
-
-  #leave(claim: Claim): void {
+  #leaveClaim(claim: Claim): void {
     this.#expiry.drop(claim)
     if (claimLists(claim, 'recorded')) this.#claimsAtWork--
     this.#settlingBytes -= settlingBytesOf(claim)
@@ -110,15 +101,17 @@ export class ChargeRecords implements Records {
 
   #keepPayment(payment: Payment): void {
     const before = this.#payments.get(payment.txId)
-    if (before) this.#deletePayment(before)
-    if (payment.state === paymentTable.initial) return
+    if (before) this.#leavePayment(before)
+    if (payment.state === paymentTable.initial) {
+      this.#payments.delete(payment.txId)
+      return
+    }
     this.#payments.set(payment.txId, payment)
     this.#expiry.file(payment)
     if (paymentLists(payment, 'recorded')) this.#paymentsAtWork++
   }
 
-  #deletePayment(payment: Payment): void {
-    this.#payments.delete(payment.txId)
+  #leavePayment(payment: Payment): void {
     this.#expiry.drop(payment)
     if (paymentLists(payment, 'recorded')) this.#paymentsAtWork--
   }

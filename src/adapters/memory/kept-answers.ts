@@ -32,23 +32,17 @@ export class KeptAnswers {
     this.#max = max
   }
 
-  /** Counts a completed claim; gives back those that have to go: first their answers, then their names. */
-  add(claim: Claim): readonly Claim[] {
+  /** Keeps a completed claim's answer. Returns a claim that has to go, because there are too many names without an answer. */
+  add(claim: Claim): Claim | undefined {
     const kind = this.#kindOf(claim)
-    if (!claim.kept!.answer) {
-      kind.names.add(claim)
-      return kind.names.size > this.#max * NAMES_FOR_ONE ? [kind.names.oldest!] : []
-    }
     const owned = kind.owners.get(claim.slot) ?? { answers: new Fifo<Claim>(), bytes: 0 }
     kind.owners.set(claim.slot, owned)
     owned.answers.add(claim)
     owned.bytes += bytesOf(claim)
     kind.answers++
-    const gone: Claim[] = []
-    while (owned.bytes - bytesOf(owned.answers.oldest!) >= KEPT_BYTES_MAX)
-      this.#take(owned.answers.oldest!, gone)
-    if (kind.answers > this.#max) this.#take(largest(kind.owners).answers.oldest!, gone)
-    return gone
+    while (owned.bytes - bytesOf(owned.answers.oldest!) >= KEPT_BYTES_MAX) this.#drop(owned.answers.oldest!)
+    if (kind.answers > this.#max) this.#drop(largest(kind.owners).answers.oldest!)
+    return kind.names.size > this.#max * NAMES_FOR_ONE ? kind.names.oldest : undefined
   }
 
   remove(claim: Claim): void {
@@ -62,9 +56,12 @@ export class KeptAnswers {
     if (owned.answers.size === 0) kind.owners.delete(claim.slot)
   }
 
-  #take(claim: Claim, gone: Claim[]): void {
+  /** The name stays, so that its key is not charged again. What is kept belongs to this store alone: it is changed in place. */
+  #drop(claim: Claim): void {
     this.remove(claim)
-    gone.push(claim)
+    const kept: { answer: Uint8Array | undefined } = claim.kept!
+    kept.answer = undefined
+    this.#kindOf(claim).names.add(claim)
   }
 
   /** An answer that a window covered must not push out one that was paid for by itself, nor one without a key one with a key. */

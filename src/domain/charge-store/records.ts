@@ -1,4 +1,4 @@
-/** What a charge store holds of claims and payments, as a decision reads it and leaves it. No record is ever changed in place. */
+/** What a charge store holds of claims and payments, as a decision reads it and leaves it. */
 
 import { type ClaimState, claimTable } from '../machines/claim.machine.js'
 import { LAPSED_KEPT_MS, VERDICT_FOR_OTHERS } from '../machines/claim-and-payment.rules.js'
@@ -71,10 +71,11 @@ function asOf<D extends Drawing, R extends LeasedRecord<StateOf<D>>>(
   return lapsed === undefined ? record : { ...record, state: lapsed }
 }
 
-export const claimLists = (claim: Claim, event: string) => event in claimTable.rows[claim.state].on
-export const claimAfter = (claim: Claim, event: string) => next(claimTable, claim.state, event)
-export const paymentLists = (payment: Payment, event: string) => event in paymentTable.rows[payment.state].on
-export const paymentAfter = (payment: Payment, event: string) => next(paymentTable, payment.state, event)
+export const claimLists = ({ state }: Claim, event: string) => claimTable.rows[state].on[event] !== undefined
+export const claimAfter = ({ state }: Claim, event: string) => next(claimTable, state, event)
+export const paymentLists = ({ state }: Payment, event: string) =>
+  paymentTable.rows[state].on[event] !== undefined
+export const paymentAfter = ({ state }: Payment, event: string) => next(paymentTable, state, event)
 
 /** Only a completed claim can be evicted. */
 export const isCompleted = (claim: Claim) => claimLists(claim, 'evicted')

@@ -48,6 +48,10 @@ function unchanged<Verdict>(verdict: Verdict): Decision<Verdict> {
   return { verdict, claims: NONE, payments: NONE }
 }
 
+function leaving<Verdict>(verdict: Verdict, claim?: Claim, payment?: Payment): Decision<Verdict> {
+  return { verdict, claims: claim ? [claim] : NONE, payments: payment ? [payment] : NONE }
+}
+
 export function open(records: Records, move: OpenMove, nowMs: number): Decision<Opened> {
   const claim = findClaim(records, move, nowMs)
   const payment = findPayment(records, move.payment, nowMs)
@@ -66,11 +70,13 @@ export function open(records: Records, move: OpenMove, nowMs: number): Decision<
   if (presented === 'inUse') {
     return unchanged({ verdict: presented, retryAfterMs: Math.max(0, payment!.leaseEndsMs - nowMs) })
   }
-  return {
-    verdict: { verdict: 'opened' },
-    claims: move.claim ? [holdClaim(claim, move, nowMs, claim ? 'reopened' : 'opened', move.caller)] : NONE,
-    payments: move.payment ? [holdPayment(payment, move, nowMs)] : NONE,
-  }
+  const event = claim ? 'reopened' : 'opened'
+  const heldClaim = move.claim && holdClaim(claim, move, nowMs, event, move.caller)
+  return leaving(
+    { verdict: 'opened' },
+    heldClaim,
+    move.payment ? holdPayment(payment, move, nowMs) : undefined,
+  )
 }
 
 /** Whether a caller of whom only the payment's bytes and an address are known may open the claim. */
@@ -102,11 +108,9 @@ function replay({ kept }: Claim): Opened {
 
 function takeOver(claim: Claim, { token, leaseMs }: OpenMove, nowMs: number): Decision<Opened> {
   const { answer, payment } = claim.kept!
-  return {
-    verdict: { verdict: 'orphaned', recorded: payment ? { answer: answer!, payment } : { answer: answer! } },
-    claims: [{ ...claim, state: claimAfter(claim, 'orphaned'), token, leaseEndsMs: nowMs + leaseMs }],
-    payments: NONE,
-  }
+  const recorded = payment ? { answer: answer!, payment } : { answer: answer! }
+  const adopted = { ...claim, state: claimAfter(claim, 'orphaned'), token, leaseEndsMs: nowMs + leaseMs }
+  return leaving({ verdict: 'orphaned', recorded }, adopted)
 }
 
 export function record(
@@ -123,18 +127,20 @@ export function record(
   const paymentReady = !payment || paymentLists(payment, 'recorded')
   if (!claimReady || !paymentReady) return recordAgain(claim, move)
   const leaseEndsMs = nowMs + leaseMs
-  const claims: Claim[] = []
-  if (claim) {
-    const kept = { answer: recorded.answer, payment: recorded.payment, by: token }
-    const state = claimAfter(claim, 'recorded')
-    claims.push({ ...claim, state, leaseEndsMs, expiresAtMs: nowMs + move.claimTtlMs, kept })
+  const recordedClaim = claim && {
+    ...claim,
+    state: claimAfter(claim, 'recorded'),
+    leaseEndsMs,
+    expiresAtMs: nowMs + move.claimTtlMs,
+    kept: { answer: recorded.answer, payment: recorded.payment, by: token },
   }
-  const payments: Payment[] = []
-  if (payment) {
-    const state = paymentAfter(payment, 'recorded')
-    payments.push({ ...payment, state, leaseEndsMs, expiresAtMs: nowMs + move.paymentTtlMs })
+  const recordedPayment = payment && {
+    ...payment,
+    state: paymentAfter(payment, 'recorded'),
+    leaseEndsMs,
+    expiresAtMs: nowMs + move.paymentTtlMs,
   }
-  return { verdict: 'recorded', claims, payments }
+  return leaving('recorded', recordedClaim, recordedPayment)
 }
 
 /** The later answer replaces the recorded one, until the claim has its outcome. */
@@ -145,8 +151,7 @@ function recordAgain(
   if (!claim) return unchanged('recorded')
   if (claim.kept?.by !== token) return unchanged('superseded')
   if (!claimLists(claim, 'completed')) return unchanged('recorded')
-  const kept = { ...claim.kept, answer: recorded.answer }
-  return { verdict: 'recorded', claims: [{ ...claim, kept }], payments: NONE }
+  return leaving('recorded', { ...claim, kept: { ...claim.kept, answer: recorded.answer } })
 }
 
 /** Both or neither. */
@@ -157,18 +162,21 @@ export function renew(records: Records, move: LeasedHold, nowMs: number): Decisi
   if (move.payment && !(payment?.token === move.token && paymentLists(payment, 'renewed')))
     return unchanged(false)
   const leaseEndsMs = nowMs + move.leaseMs
-  const claims: Claim[] = []
-  const payments: Payment[] = []
   // What is recorded has an expiry of its own. Before that, the lease decides.
-  if (claim) {
-    const expiresAtMs = claimLists(claim, 'recorded') ? leaseEndsMs + LAPSED_KEPT_MS : claim.expiresAtMs
-    claims.push({ ...claim, state: claimAfter(claim, 'renewed'), leaseEndsMs, expiresAtMs })
+  const lapsedKeptMs = leaseEndsMs + LAPSED_KEPT_MS
+  const renewedClaim = claim && {
+    ...claim,
+    state: claimAfter(claim, 'renewed'),
+    leaseEndsMs,
+    expiresAtMs: claimLists(claim, 'recorded') ? lapsedKeptMs : claim.expiresAtMs,
   }
-  if (payment) {
-    const expiresAtMs = paymentLists(payment, 'recorded') ? leaseEndsMs + LAPSED_KEPT_MS : payment.expiresAtMs
-    payments.push({ ...payment, state: paymentAfter(payment, 'renewed'), leaseEndsMs, expiresAtMs })
+  const renewedPayment = payment && {
+    ...payment,
+    state: paymentAfter(payment, 'renewed'),
+    leaseEndsMs,
+    expiresAtMs: paymentLists(payment, 'recorded') ? lapsedKeptMs : payment.expiresAtMs,
   }
-  return { verdict: true, claims, payments }
+  return leaving(true, renewedClaim, renewedPayment)
 }
 
 export function close(records: Records, move: CloseMove, nowMs: number): Decision<Closed> {

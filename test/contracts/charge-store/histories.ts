@@ -98,6 +98,16 @@ const takenOver = fc
     return [...begun, ...taken, 'who' in next ? { ...next, who } : next]
   })
 
+/** A call loses its key, and its answer is filed under its payment's own name. */
+const forfeited = fc.record({ who, answer: bytes }).map(({ who, answer }): Step[] => [
+  {
+    ...{ kind: 'open', who, late: false, bodyHash: 'body' },
+    ...{ isBearer: undefined, caller: 'here', answerName: undefined },
+  },
+  { kind: 'record', who, late: false, answer, isReadable: true },
+  { kind: 'close', who, how: 'forfeit', answer: undefined, answerName: 'n1' },
+])
+
 /** A call without both asks the store nothing. */
 const hold = fc
   .record({
@@ -117,7 +127,11 @@ export const histories: fc.Arbitrary<History> = fc.record({
   ),
   moves: fc
     .array(
-      fc.oneof({ weight: 6, arbitrary: move.map(step => [step]) }, { weight: 2, arbitrary: takenOver }),
+      fc.oneof(
+        { weight: 6, arbitrary: move.map(step => [step]) },
+        { weight: 2, arbitrary: takenOver },
+        { weight: 1, arbitrary: forfeited },
+      ),
       {
         minLength: 10,
         maxLength: 25,

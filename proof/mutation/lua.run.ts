@@ -1,7 +1,7 @@
 /** Every edit of our Lua scripts, one at a time, against the contracts on a real Redis at virtual time. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { histories } from '../../test/contracts/charge-store/model.js'
-import { makeCharges, redisSuites } from '../../test/contracts/redis-suites.js'
+import { heldToDecision } from '../../test/contracts/charge-store/held-to-decision.js'
+import { redisSuites } from '../../test/contracts/redis-suites.js'
 import { type VirtualRedis, virtualRedis } from '../../test/support/redis-virtual.js'
 import { type LuaMutant, mutantsOf } from './lua-edits.js'
 import { KEPT, PARTS } from './lua-parts.js'
@@ -26,12 +26,9 @@ const collecting = {
 redisSuites(collecting, () => redis)
 tests.push({
   title: 'random histories',
-  body: () =>
-    histories(
-      makeCharges(() => redis),
-      HISTORIES,
-      HISTORIES_SEED,
-    ),
+  body: async () => {
+    await heldToDecision(redis, HISTORIES, HISTORIES_SEED)
+  },
 })
 
 /** The test that notices; `undefined` where none does. */

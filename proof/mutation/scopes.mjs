@@ -3,8 +3,8 @@ export const SCOPES = {
   memory: {
     mutate: [
       'src/domain/machines/claim-and-payment.rules.ts',
+      'src/domain/charge-store/{records,transition}.ts',
       'src/adapters/memory/charge-*.ts',
-      'src/adapters/memory/lifecycle-records.ts',
       'src/adapters/memory/expiry-by-second.ts',
       'src/adapters/memory/spend-ledger.ts',
       'src/adapters/memory/spent-by-time.ts',

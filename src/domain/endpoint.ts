@@ -186,7 +186,8 @@ export function endpoint<
     refuse('give exactly one of price and subscription')
   }
   if (subscription !== undefined) checkSubscription(subscription, refuse)
-  const amount = typeof price === 'function' ? undefined : String(usdToBaseUnits(subscription?.price ?? price))
+  const amount =
+    typeof price === 'function' ? undefined : String(usdToBaseUnits(subscription?.price ?? price))
   if (priceHint !== undefined && typeof priceHint !== 'string') refuse('priceHint is not a string')
   if (method !== 'GET' && method !== 'POST') refuse(`method is GET or POST, not ${shown(method)}`)
   const schemas = schemasOf(options as EndpointSchemas, refuse)

@@ -86,11 +86,11 @@ describe('the name of a payment', () => {
     }
   })
 
-  it('is forgotten with its answer: the payment stays spent', async () => {
+  it('stays without its answer', async () => {
     const { charged, asked, ofPayment } = answering(1)
     await charged(ofPayment('a', 'tx-1'), undefined, 'one')
     await charged(ofPayment('b', 'tx-2'), undefined, 'two')
-    expect(await asked(ofPayment('c', 'tx-1'))).toBe('spent')
+    expect(await asked(ofPayment('c', 'tx-1'))).toBe('notKept')
     expect(await asked(ofPayment('c', 'tx-2'))).toBe('two')
   })
 

@@ -19,7 +19,6 @@ import {
   subscriptionsContract,
   tasksContract,
 } from '../../src/testing.js'
-import { chargeStoreModelContract } from './charge-store/model.js'
 
 const runner = { describe, expect, it }
 
@@ -39,7 +38,6 @@ const makeChargeStore = (max?: number) => () => {
 chargeStoreContract(runner, 'memory', makeChargeStore())
 boundedChargeStoreContract(runner, 'memory', makeChargeStore(3), 3)
 boundedChargeStoreContract(runner, 'memory', makeChargeStore(50), 50)
-chargeStoreModelContract('memory', makeChargeStore(), { runs: 1_500 })
 
 subscriptionsContract(runner, 'memory', () => {
   const clock = testClock()

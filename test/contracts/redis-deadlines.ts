@@ -4,7 +4,7 @@ import { redisChargeStore } from '../../src/adapters/redis/charge-store.js'
 import { PRELUDE } from '../../src/adapters/redis/lua/prelude.js'
 import { orphan, type Scene, scene } from '../../src/testing/charge-store/fixture.js'
 import type { TestRunner } from '../../src/testing.js'
-import { fieldsOf } from '../support/redis-transitions.js'
+import { fieldsOf } from '../support/redis-fields.js'
 import type { VirtualRedis, World } from '../support/redis-virtual.js'
 
 export function redisDeadlines({ describe, it }: TestRunner, redis: () => VirtualRedis): void {

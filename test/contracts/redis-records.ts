@@ -4,7 +4,7 @@ import { redisChargeStore } from '../../src/adapters/redis/charge-store.js'
 import { LAPSED_KEPT_MS } from '../../src/domain/machines/claim-and-payment.rules.js'
 import { orphan, type Scene, scene } from '../../src/testing/charge-store/fixture.js'
 import type { TestRunner } from '../../src/testing.js'
-import { fieldsOf as storedFieldsOf } from '../support/redis-transitions.js'
+import { fieldsOf as storedFieldsOf } from '../support/redis-fields.js'
 import type { VirtualRedis, World } from '../support/redis-virtual.js'
 
 /** The end of a key is told by the server's real clock, which goes on while a test looks. */

@@ -1,8 +1,7 @@
-/** The contracts on a real Redis whose time is a number: many histories in the time of a few leases. */
+/** The contracts on a real Redis whose time is a number: leases end at once. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type VirtualRedis, virtualRedis } from '../support/redis-virtual.js'
-import { chargeStoreModelContract } from './charge-store/model.js'
-import { makeCharges, redisSuites } from './redis-suites.js'
+import { redisSuites } from './redis-suites.js'
 
 let redis: VirtualRedis
 beforeAll(async () => {
@@ -11,8 +10,3 @@ beforeAll(async () => {
 afterAll(() => redis.stop())
 
 redisSuites({ describe, expect, it }, () => redis)
-chargeStoreModelContract(
-  'redis at virtual time',
-  makeCharges(() => redis),
-  { runs: 300 },
-)

@@ -6,7 +6,7 @@ import { defineEndpoint } from '../../src/index.js'
 import { redisStores } from '../../src/redis.js'
 import { closing } from '../support/closing.js'
 import { emptiedRedis } from '../support/emptied-redis.js'
-import { fieldsOf } from '../support/redis-transitions.js'
+import { fieldsOf } from '../support/redis-fields.js'
 import { childReplica, openReplicas } from '../support/replicas.js'
 import { ask, pay, receiptIn, type Seller, signFor } from '../support/seller.js'
 

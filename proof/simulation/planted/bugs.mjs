@@ -68,10 +68,10 @@ export const ONCE_THERE = [
     says: 'Calls at work push completed answers out of memory.',
     edits: [
       {
-        file: 'src/adapters/memory/lifecycle-records.ts',
-        find: '    this.#kept.set(record.key, record)\n',
+        file: 'src/adapters/memory/charge-records.ts',
+        find: '    this.#claims.set(key, claim)\n',
         replace:
-          '    this.#kept.set(record.key, record)\n    if (this.#kept.size > 50) this.#kept.delete(this.#kept.keys().next().value!)\n',
+          '    this.#claims.set(key, claim)\n    if (this.#claims.size > 50) this.#claims.delete(this.#claims.keys().next().value!)\n',
       },
     ],
   },

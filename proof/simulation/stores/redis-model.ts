@@ -1,17 +1,13 @@
 /**
  * A Redis in memory, on a simulated clock, for the charge store's scripts alone: the real adapter runs over it as over a
- * connection. A test replays the same histories on it and on a real Redis. Keys expire as there; no command fails, is
+ * connection. It decides as memory does. A test replays the same histories on it and on a real Redis. No command fails, is
  * slow, or is lost: whoever simulates that wraps `script` and `send`.
  */
+import { ChargeRecords } from '../../../src/adapters/memory/charge-records.js'
 import type { ChargeConnection } from '../../../src/adapters/redis/charge-store.js'
-import type { RedisClient } from '../../../src/adapters/redis/connection.js'
-import { close } from './redis-moves/close.js'
-import { open } from './redis-moves/open.js'
-import { Records } from './redis-moves/prelude.js'
-import { record } from './redis-moves/record.js'
-import { renew } from './redis-moves/renew.js'
-import { resolve } from './redis-moves/resolve.js'
-import { type StoredHash, StoredHashes } from './stored-hashes.js'
+import type { RedisClient, ScriptArgument } from '../../../src/adapters/redis/connection.js'
+import type { CloseMove, Opened, ResolveMove } from '../../../src/domain/charge-store/moves.js'
+import * as transition from '../../../src/domain/charge-store/transition.js'
 
 export interface RedisModelOptions {
   /** The server's time of day. */
@@ -21,53 +17,116 @@ export interface RedisModelOptions {
 }
 
 export interface RedisModel extends ChargeConnection {
-  /** What is stored now, by key. */
-  stored(): ReadonlyMap<string, StoredHash>
+  /** A slot is what the keys of one payer begin with. */
+  readonly records: ChargeRecords
 }
 
-/** What a script gives back, as Lua has it: a string holds a byte in each character, `null` is `false`. */
-export type Reply = string | number | null | readonly Reply[]
-
-export type Move = (records: Records, argv: readonly string[]) => Reply
-
-const MOVES: Readonly<Record<string, Move>> = {
-  svcOpen: open,
-  svcRecord: record,
-  svcRenew: renew,
-  svcClose: close,
-  svcResolve: resolve,
+const UNBOUNDED = {
+  max: Number.POSITIVE_INFINITY,
+  callsMax: Number.POSITIVE_INFINITY,
+  settlingBytesMax: Number.POSITIVE_INFINITY,
 }
 
 export function redisModel({ nowMs, commandTimeoutMs = 2_000 }: RedisModelOptions): RedisModel {
   const serverMs = () => Math.floor(nowMs())
-  const hashes = new StoredHashes(serverMs)
+  const records = new ChargeRecords(UNBOUNDED)
   // The only command that is sent beside the scripts.
   const client = { time: async () => [Math.floor(serverMs() / 1_000), (serverMs() % 1_000) * 1_000] }
   return {
+    records,
     commandTimeoutMs,
     send: async command => command(client as unknown as RedisClient),
     script(name) {
-      const move = MOVES[name]
-      if (!move) throw new Error(`the model of Redis does not know the script ${name}`)
-      return async (keys, args) => {
-        const argv = args.map(bytesOf)
-        return toClient(move(new Records(hashes, serverMs(), keys.map(bytesOf), argv), argv))
+      const script = SCRIPTS[name]
+      if (!script) throw new Error(`the model of Redis does not know the script ${name}`)
+      return async (keys, [letters, token, ...args]) => {
+        const nowMs = serverMs()
+        if (MOVES_IN_TIME.includes(name) && nowMs > Number(args.shift())) return ['late', nowMs]
+        records.collect(nowMs)
+        const decision = script(records, namesIn(keys, String(letters), String(token)), args, nowMs)
+        records.keep(decision)
+        return replyOf(decision.verdict)
       }
     },
     onUp: listener => listener(),
-    stored: () => hashes.all(),
   }
 }
 
-function bytesOf(argument: string | number | Buffer): string {
-  return Buffer.isBuffer(argument)
-    ? argument.toString('latin1')
-    : Buffer.from(String(argument)).toString('latin1')
+/** Their first argument is a deadline. */
+const MOVES_IN_TIME = ['svcOpen', 'svcRecord', 'svcResolve']
+
+interface Names {
+  readonly slot: string
+  readonly token: string
+  readonly claim?: { readonly name: string; readonly bodyHash: string }
+  readonly payment?: string
+  readonly answerName?: string
 }
 
-function toClient(reply: Reply): unknown {
-  if (typeof reply === 'string') return Buffer.from(reply, 'latin1')
-  // Redis cuts a script's number to an integer.
-  if (typeof reply === 'number') return Math.trunc(reply)
-  return reply === null ? null : reply.map(toClient)
+/** What the keys name, by their letters. Only `open` is given the hash of a body. */
+function namesIn(keys: readonly (string | Buffer)[], letters: string, token: string): Names {
+  const slot = String(keys[0]).replace(/(?<=\}:).*/s, '')
+  const named = (letter: string) => {
+    const key = keys[letters.indexOf(letter)]
+    return key === undefined ? undefined : String(key).slice(slot.length).replace(/^\w+:/, '')
+  }
+  const [name, payment, answerName] = ['c', 'p', 'n'].map(named)
+  return { slot, token, claim: name === undefined ? undefined : { name, bodyHash: '' }, payment, answerName }
+}
+
+type Script = (
+  records: ChargeRecords,
+  names: Names,
+  args: readonly ScriptArgument[],
+  nowMs: number,
+) => transition.Decision<Opened | string | boolean>
+
+const SCRIPTS: Readonly<Record<string, Script>> = {
+  svcOpen(records, names, [bodyHash, leaseMs, isBearer, caller], nowMs) {
+    const claim = names.claim && { ...names.claim, bodyHash: String(bodyHash) }
+    const bearing = { isBearer: isBearer === 1, caller: caller === '' ? undefined : String(caller) }
+    return transition.open(records, { ...names, ...bearing, claim, leaseMs: Number(leaseMs) }, nowMs)
+  },
+  svcRecord(records, names, [leaseMs, claimTtlMs, paymentTtlMs, answer, ...rounds], nowMs) {
+    const [txId, first, last] = rounds.map(String)
+    const payment = txId && { txId, firstValid: BigInt(first!), lastValid: BigInt(last!) }
+    const recorded = { answer: answer as Buffer, ...(payment && { payment }) }
+    const lives = { claimTtlMs: Number(claimTtlMs), paymentTtlMs: Number(paymentTtlMs) }
+    return transition.record(records, { ...names, ...lives, leaseMs: Number(leaseMs), recorded }, nowMs)
+  },
+  svcRenew: (records, names, [leaseMs], nowMs) =>
+    transition.renew(records, { ...names, leaseMs: Number(leaseMs) }, nowMs),
+  svcClose(records, names, [how, retentionMs, answer], nowMs) {
+    const given = { how: how as CloseMove['how'], answer: answer as Buffer | undefined }
+    return transition.close(records, { ...names, ...given, retentionMs: Number(retentionMs) }, nowMs)
+  },
+  svcResolve(records, names, [verdict, txId, retentionMs, leaseMs], nowMs) {
+    const lives = { retentionMs: Number(retentionMs), leaseMs: Number(leaseMs) }
+    const found = { verdict: verdict as ResolveMove['verdict'], txId: String(txId) }
+    return transition.resolve(records, { ...names, ...lives, ...found }, nowMs)
+  },
+}
+
+function replyOf(verdict: Opened | string | boolean): unknown {
+  if (typeof verdict === 'boolean') return verdict ? 1 : 0
+  return typeof verdict === 'string' ? verdict : openedReply(verdict)
+}
+
+function openedReply(opened: Opened): readonly unknown[] {
+  switch (opened.verdict) {
+    case 'replayable':
+      return [opened.verdict, Buffer.from(opened.answer)]
+    case 'orphaned': {
+      const { answer, payment } = opened.recorded
+      const rounds = payment ? [payment.txId, String(payment.firstValid), String(payment.lastValid)] : []
+      return [opened.verdict, Buffer.from(answer), ...rounds]
+    }
+    case 'notKept':
+      return [opened.verdict, opened.txId]
+    case 'inProgress':
+    case 'inUse':
+      return [opened.verdict, opened.retryAfterMs]
+    default:
+      return [opened.verdict]
+  }
 }

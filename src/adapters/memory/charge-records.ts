@@ -1,59 +1,139 @@
-/** One process. The records of claims and payments. */
-import type { ClaimDrawing, ClaimState } from '../../domain/machines/claim.machine.js'
-import type { PaymentDrawing, PaymentState } from '../../domain/machines/payment.machine.js'
-import type { Hold, RecordedPayment } from '../../ports/charge-store.js'
-import type { LifecycleRecord, LifecycleRecords } from './lifecycle-records.js'
+/** One process. The records of claims and payments, until their time ends, and the bounds of what they may take. */
+import {
+  type Claim,
+  claimAfter,
+  claimLists,
+  isCompleted,
+  type Payment,
+  paymentLists,
+  type Records,
+} from '../../domain/charge-store/records.js'
+import type { Decision } from '../../domain/charge-store/transition.js'
+import { claimTable } from '../../domain/machines/claim.machine.js'
+import { paymentTable } from '../../domain/machines/payment.machine.js'
+import { Expiry } from './expiry-by-second.js'
+import { KeptAnswers } from './kept-answers.js'
 
-export interface Claim extends LifecycleRecord<ClaimState> {
-  readonly slot: string
-  readonly bodyHash: string
-  /** Whether its name is the payment's own. */
-  readonly isOfPayment: boolean
-  /** The caller that opened it, where only its address is known. */
-  caller?: string | undefined
-  kept?: Kept | undefined
-}
+/** A claim and its payment take this besides the answer, as measured on Node 20. */
+const RECORD_BYTES = 1_750
 
-export interface Kept {
-  /** Absent after the owner's budget dropped it. */
-  readonly answer?: Uint8Array
-  readonly payment?: RecordedPayment | undefined
-  /** The token of the call that recorded it. Absent where a window covered the call. */
-  readonly by?: string | undefined
-}
-
-export interface Payment extends LifecycleRecord<PaymentState> {}
-
-/** The records that a move reads and changes, and the time of the move. */
-export interface ChargeRecords {
-  readonly claims: LifecycleRecords<ClaimDrawing, Claim>
-  readonly payments: LifecycleRecords<PaymentDrawing, Payment>
-  /** The most calls that may be at work without having recorded anything. */
+export interface ChargeBounds {
+  /** The most completed answers of each kind. */
+  readonly max: number
+  /** The most claims, and the most payments, of calls at work that have recorded nothing. */
   readonly callsMax: number
   /** The most bytes of answers whose payments are not decided. */
   readonly settlingBytesMax: number
-  readonly nowMs: number
+}
+
+export class ChargeRecords implements Records {
+  readonly #bounds: ChargeBounds
+  readonly #claims = new Map<string, Claim>()
+  readonly #payments = new Map<string, Payment>()
+  readonly #expiry = new Expiry<Claim | Payment>()
+  readonly #answers: KeptAnswers
+  #claimsAtWork = 0
+  #paymentsAtWork = 0
+  #settlingBytes = 0
+
+  constructor(bounds: ChargeBounds) {
+    this.#bounds = bounds
+    this.#answers = new KeptAnswers(bounds.max)
+  }
+
+  claim(slot: string, name: string): Claim | undefined {
+    return this.#claims.get(claimKey(slot, name))
+  }
+
+  payment(txId: string): Payment | undefined {
+    return this.#payments.get(txId)
+  }
+
+  /** Deletes the records whose time has ended. */
+  collect(nowMs: number): void {
+    this.#expiry.collect(nowMs, record => {
+      if ('txId' in record) this.#keepPayment({ ...record, state: paymentTable.initial })
+      else this.#keepClaim({ ...record, state: claimTable.initial })
+    })
+  }
+
+  /**
+   * Whether one more call may be at work. There are two bounds: calls that have recorded nothing, and the bytes of answers whose
+   * payments are not decided. Such answers must stay, so when they fill the memory, no new call may begin.
+   */
+  hasRoomFor({ claims, payments }: Decision<unknown>): boolean {
+    const { callsMax, settlingBytesMax } = this.#bounds
+    const isFull = this.#claimsAtWork >= callsMax || this.#settlingBytes >= settlingBytesMax
+    if (isFull && claims.some(({ slot, name }) => !this.claim(slot, name))) return false
+    return this.#paymentsAtWork < callsMax || payments.every(({ txId }) => this.payment(txId))
+  }
+
+  /** Stores what a move left. */
+  keep({ claims, payments }: Decision<unknown>): void {
+    for (const claim of claims) this.#keepClaim(claim)
+    for (const payment of payments) this.#keepPayment(payment)
+  }
+
+  #keepClaim(given: Claim): void {
+    const key = claimKey(given.slot, given.name)
+    const before = this.#claims.get(key)
+    if (before) this.#leaveClaim(before)
+    if (given.state === claimTable.initial) {
+      this.#claims.delete(key)
+      return
+    }
+    const claim = withOwnAnswer(given, before)
+    this.#claims.set(key, claim)
+    this.#expiry.file(claim)
+    if (claimLists(claim, 'recorded')) this.#claimsAtWork++
+    this.#settlingBytes += settlingBytesOf(claim)
+    if (!isCompleted(claim)) return
+    const old = this.#answers.add(claim)
+    if (old) this.#keepClaim({ ...old, state: claimAfter(old, 'evicted') })
+  }
+
+  #leaveClaim(claim: Claim): void {
+    this.#expiry.drop(claim)
+    if (claimLists(claim, 'recorded')) this.#claimsAtWork--
+    this.#settlingBytes -= settlingBytesOf(claim)
+    this.#answers.remove(claim)
+  }
+
+  #keepPayment(payment: Payment): void {
+    const before = this.#payments.get(payment.txId)
+    if (before) this.#leavePayment(before)
+    if (payment.state === paymentTable.initial) {
+      this.#payments.delete(payment.txId)
+      return
+    }
+    this.#payments.set(payment.txId, payment)
+    this.#expiry.file(payment)
+    if (paymentLists(payment, 'recorded')) this.#paymentsAtWork++
+  }
+
+  #leavePayment(payment: Payment): void {
+    this.#expiry.drop(payment)
+    if (paymentLists(payment, 'recorded')) this.#paymentsAtWork--
+  }
 }
 
 /** A claim's name is unique within its payer's slot. A transaction id is unique by itself. */
-export function claimKey({ slot, claim }: Hold): string | undefined {
-  return claim && nameIn(slot, claim.name)
+function claimKey(slot: string, name: string): string {
+  return `${slot.length} ${slot}${name}`
 }
 
-export function nameIn(slot: string, name: string): string {
-  return JSON.stringify([slot, name])
-}
-
-export function newClaim(key: string, { slot, token, claim }: Hold): Claim {
-  const { bodyHash, isOfPayment = false } = claim!
-  return { key, slot, bodyHash, isOfPayment, state: 'absent', token, leaseEndsMs: 0, expiresAtMs: 0 }
-}
-
-export function newPayment(key: string, token: string): Payment {
-  return { key, state: 'free', token, leaseEndsMs: 0, expiresAtMs: 0 }
+/** Only the chain decides what settles: until then its answer must stay. */
+function settlingBytesOf(claim: Claim): number {
+  return claimLists(claim, 'found') ? claim.kept!.answer!.byteLength + RECORD_BYTES : 0
 }
 
 /** Bytes are copied on their way in and out, so that no caller can change the answer of another. */
+function withOwnAnswer(claim: Claim, before: Claim | undefined): Claim {
+  const { kept } = claim
+  if (!kept?.answer || kept.answer === before?.kept?.answer) return claim
+  return { ...claim, kept: { ...kept, answer: copyOf(kept.answer) } }
+}
+
 export function copyOf(bytes: Uint8Array): Uint8Array {
   return new Uint8Array(bytes)
 }

@@ -2,15 +2,10 @@
  * One process. Claims and payments in maps; each move is one synchronous step and therefore atomic. Nothing survives a
  * restart: several replicas, or a server that must not forget, need the store on Redis.
  */
-import { claimTable } from '../../domain/machines/claim.machine.js'
-import { paymentTable } from '../../domain/machines/payment.machine.js'
-import type { ChargeStore } from '../../ports/charge-store.js'
+import * as transition from '../../domain/charge-store/transition.js'
+import type { ChargeStore, Opened } from '../../ports/charge-store.js'
 import { type Clock, systemClock } from '../../ports/clock.js'
-import { renewHold } from './charge-holds.js'
-import { close, open, record, resolve } from './charge-moves.js'
-import type { ChargeRecords, Claim } from './charge-records.js'
-import { KeptAnswers } from './kept-answers.js'
-import { LifecycleRecords } from './lifecycle-records.js'
+import { ChargeRecords, copyOf } from './charge-records.js'
 
 export interface MemoryChargeStoreOptions {
   readonly clock?: Pick<Clock, 'monotonic'>
@@ -31,43 +26,36 @@ export interface MemoryChargeStoreOptions {
   readonly settlingBytesMax?: number
 }
 
-/** A claim and its payment take this besides the answer, as measured on Node 20. */
-const RECORD_BYTES = 1_750
-
 export function memoryChargeStore(options: MemoryChargeStoreOptions = {}): ChargeStore {
-  const { clock = systemClock, max = 500, callsMax = 10_000 } = options
-  const { settlingBytesMax = 256 * 1_024 * 1_024 } = options
-  const answers = new KeptAnswers<Claim>({
-    max,
-    // An answer that a window covered must not push out one that was paid for by itself, nor one without a key one with a key.
-    kindOf: ({ kept, isOfPayment }) => (kept!.by === undefined ? 'covered' : isOfPayment ? 'payment' : 'key'),
-    ownerOf: ({ slot }) => slot,
-    bytesOf: ({ kept }) => kept!.answer?.byteLength ?? 0,
-    drop(claim) {
-      const { answer: _, ...rest } = claim.kept!
-      claim.kept = rest
-      return !claim.isOfPayment
-    },
-  })
-  const claims: ChargeRecords['claims'] = new LifecycleRecords(claimTable, {
-    answers,
-    settlingBytesOf: ({ kept }) => kept!.answer!.byteLength + RECORD_BYTES,
-  })
-  const payments: ChargeRecords['payments'] = new LifecycleRecords(paymentTable)
-  const recordsNow = (): ChargeRecords => {
+  const { clock = systemClock, max = 500, callsMax = 10_000, settlingBytesMax = 268_435_456 } = options
+  const records = new ChargeRecords({ max, callsMax, settlingBytesMax })
+  const timeOfMove = () => {
     const nowMs = clock.monotonic()
-    claims.collect(nowMs)
-    payments.collect(nowMs)
-    return { claims, payments, callsMax, settlingBytesMax, nowMs }
+    records.collect(nowMs)
+    return nowMs
+  }
+  const kept = <Verdict>(decision: transition.Decision<Verdict>): Verdict => {
+    records.keep(decision)
+    return decision.verdict
   }
   return {
-    open: async move => open(recordsNow(), move),
-    record: async move => record(recordsNow(), move),
-    renew: async (holds, leaseMs) => {
-      const records = recordsNow()
-      return holds.map(hold => renewHold(records, { ...hold, leaseMs }))
+    async open(move) {
+      const decision = transition.open(records, move, timeOfMove())
+      if (decision.verdict.verdict === 'opened' && !records.hasRoomFor(decision)) return { verdict: 'full' }
+      return withCopies(kept(decision))
     },
-    close: async move => close(recordsNow(), move),
-    resolve: async move => resolve(recordsNow(), move),
+    record: async move => kept(transition.record(records, move, timeOfMove())),
+    renew: async (holds, leaseMs) => {
+      const nowMs = timeOfMove()
+      return holds.map(hold => kept(transition.renew(records, { ...hold, leaseMs }, nowMs)))
+    },
+    close: async move => kept(transition.close(records, move, timeOfMove())),
+    resolve: async move => kept(transition.resolve(records, move, timeOfMove())),
   }
+}
+
+function withCopies(opened: Opened): Opened {
+  if (opened.verdict === 'replayable') return { ...opened, answer: copyOf(opened.answer) }
+  if (opened.verdict !== 'orphaned') return opened
+  return { ...opened, recorded: { ...opened.recorded, answer: copyOf(opened.recorded.answer) } }
 }

@@ -1,100 +1,87 @@
 /**
  * One process. The budgets of kept answers: a number of bytes for each owner, and a number of answers in all. Where one is used up,
  * the bytes of an owner's oldest answer are dropped: of the owner whose budget it is, else of the owner that has the most answers.
- * The name stays, so that its key is not charged again.
+ * Names without an answer are bounded as well.
  */
+import type { Claim } from '../../domain/charge-store/records.js'
 import { KEPT_BYTES_MAX, KEPT_RECORD_BYTES } from '../../domain/machines/claim-and-payment.rules.js'
 import { Fifo } from './fifo.js'
 
 /** Names without an answer are small: so many of them are kept for each answer that may be kept. */
 const NAMES_FOR_ONE = 100
 
-export interface KeptAnswersOptions<R> {
-  /** The most answers of each kind. */
-  readonly max: number
-  /** Answers make room for answers of their own kind only. */
-  readonly kindOf: (record: R) => string
-  readonly ownerOf: (record: R) => string
-  readonly bytesOf: (record: R) => number
-  /** Drops the answer. `false`: the name is not needed without it, and is to be evicted too. */
-  readonly drop: (record: R) => boolean
-}
-
-interface Owned<R> {
-  readonly answers: Fifo<R>
+interface Owned {
+  readonly answers: Fifo<Claim>
   bytes: number
 }
 
-interface Place {
-  readonly kind: string
-  readonly owner: string
-  readonly bytes: number
+/** Answers make room for answers of their own kind only, and names for such names. */
+interface Kind {
+  readonly owners: Map<string, Owned>
+  /** Names whose answers were dropped. */
+  readonly names: Fifo<Claim>
+  answers: number
 }
 
-export class KeptAnswers<R> {
-  readonly #options: KeptAnswersOptions<R>
-  readonly #kinds = new Map<string, Map<string, Owned<R>>>()
-  readonly #places = new Map<R, Place>()
-  readonly #counts = new Map<string, number>()
-  /** Names whose answers were dropped. */
-  readonly #bare = new Fifo<R>()
+export class KeptAnswers {
+  readonly #kinds = { covered: newKind(), payment: newKind(), key: newKind() }
+  readonly #max: number
 
-  constructor(options: KeptAnswersOptions<R>) {
-    this.#options = options
+  /** @param max The most answers of each kind. */
+  constructor(max: number) {
+    this.#max = max
   }
 
-  /** Keeps a record's answer; gives back the records whose names have to go. */
-  add(record: R): readonly R[] {
-    const { kindOf, ownerOf, bytesOf, max } = this.#options
-    const place = { kind: kindOf(record), owner: ownerOf(record), bytes: bytesOf(record) + KEPT_RECORD_BYTES }
-    const owners = this.#kinds.get(place.kind) ?? new Map<string, Owned<R>>()
-    this.#kinds.set(place.kind, owners)
-    const owned = owners.get(place.owner) ?? { answers: new Fifo<R>(), bytes: 0 }
-    owners.set(place.owner, owned)
-    owned.answers.add(record)
-    owned.bytes += place.bytes
-    this.#places.set(record, place)
-    const count = (this.#counts.get(place.kind) ?? 0) + 1
-    this.#counts.set(place.kind, count)
-    const gone: R[] = []
-    for (;;) {
-      const oldest = owned.answers.oldest!
-      if (owned.bytes - this.#places.get(oldest)!.bytes < KEPT_BYTES_MAX) break
-      this.#drop(oldest, gone)
-    }
-    if (this.#counts.get(place.kind)! > max) this.#drop(largest(owners).answers.oldest!, gone)
-    if (this.#bare.size > max * NAMES_FOR_ONE) {
-      const oldest = this.#bare.oldest!
-      this.#bare.delete(oldest)
-      gone.push(oldest)
-    }
-    return gone
+  /** Keeps a completed claim's answer. Returns a claim that has to go, because there are too many names without an answer. */
+  add(claim: Claim): Claim | undefined {
+    const kind = this.#kindOf(claim)
+    const owned = kind.owners.get(claim.slot) ?? { answers: new Fifo<Claim>(), bytes: 0 }
+    kind.owners.set(claim.slot, owned)
+    owned.answers.add(claim)
+    owned.bytes += bytesOf(claim)
+    kind.answers++
+    while (owned.bytes - bytesOf(owned.answers.oldest!) >= KEPT_BYTES_MAX) this.#drop(owned.answers.oldest!)
+    if (kind.answers > this.#max) this.#drop(largest(kind.owners).answers.oldest!)
+    return kind.names.size > this.#max * NAMES_FOR_ONE ? kind.names.oldest : undefined
   }
 
-  remove(record: R): void {
-    this.#bare.delete(record)
-    const place = this.#places.get(record)
-    if (!place) return
-    this.#places.delete(record)
-    const { kind, owner, bytes } = place
-    this.#counts.set(kind, this.#counts.get(kind)! - 1)
-    const owners = this.#kinds.get(kind)!
-    const owned = owners.get(owner)!
-    owned.answers.delete(record)
-    owned.bytes -= bytes
-    if (owned.answers.size === 0) owners.delete(owner)
+  remove(claim: Claim): void {
+    if (claim.kept === undefined) return
+    const kind = this.#kindOf(claim)
+    if (kind.names.delete(claim)) return
+    const owned = kind.owners.get(claim.slot)
+    if (!owned?.answers.delete(claim)) return
+    kind.answers--
+    owned.bytes -= bytesOf(claim)
+    if (owned.answers.size === 0) kind.owners.delete(claim.slot)
   }
 
-  #drop(record: R, gone: R[]): void {
-    this.remove(record)
-    if (this.#options.drop(record)) this.#bare.add(record)
-    else gone.push(record)
+  /** The name stays, so that its key is not charged again. What is kept belongs to this store alone: it is changed in place. */
+  #drop(claim: Claim): void {
+    this.remove(claim)
+    const kept: { answer: Uint8Array | undefined } = claim.kept!
+    kept.answer = undefined
+    this.#kindOf(claim).names.add(claim)
   }
+
+  /** An answer that a window covered must not push out one that was paid for by itself, nor one without a key one with a key. */
+  #kindOf({ kept, isOfPayment }: Claim): Kind {
+    if (kept!.by === undefined) return this.#kinds.covered
+    return isOfPayment ? this.#kinds.payment : this.#kinds.key
+  }
+}
+
+function newKind(): Kind {
+  return { owners: new Map(), names: new Fifo(), answers: 0 }
+}
+
+function bytesOf({ kept }: Claim): number {
+  return kept!.answer!.byteLength + KEPT_RECORD_BYTES
 }
 
 /** A walk over all owners: with 500 answers it takes some microseconds, and only while as many are kept. */
-function largest<R>(owners: ReadonlyMap<string, Owned<R>>): Owned<R> {
-  let found: Owned<R> | undefined
+function largest(owners: ReadonlyMap<string, Owned>): Owned {
+  let found: Owned | undefined
   for (const owned of owners.values()) if (!found || owned.answers.size > found.answers.size) found = owned
   return found!
 }

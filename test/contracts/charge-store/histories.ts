@@ -1,9 +1,11 @@
 /** Random histories of moves that five calls make over two keys and two payments, at the right time or too late. */
 import fc from 'fast-check'
-import { type ChargeConnection, redisChargeStore } from '../../src/adapters/redis/charge-store.js'
-import type { ChargeStore, CloseMove, Hold } from '../../src/ports/charge-store.js'
+import { type ChargeConnection, redisChargeStore } from '../../../src/adapters/redis/charge-store.js'
+import type { ChargeStore, CloseMove, Hold } from '../../../src/ports/charge-store.js'
 
-export const PREFIX = 'svc:'
+export const SLOT = 'slot'
+export const NAMES = ['k1', 'k2', 'n1']
+export const PAYMENTS = ['p1', 'p2']
 /** Minutes, so that the real time that a history takes on a real Redis is nothing beside it. */
 const LEASE_MS = 100_000
 const LIVES = { leaseMs: LEASE_MS, paymentTtlMs: 3 * LEASE_MS, claimTtlMs: 5 * LEASE_MS }
@@ -96,15 +98,28 @@ const takenOver = fc
     return [...begun, ...taken, 'who' in next ? { ...next, who } : next]
   })
 
-const hold = fc.record({
-  key: fc.constantFrom('k1', 'k1', 'k2', undefined),
-  payment: fc.constantFrom('p1', 'p1', 'p2', undefined),
-})
+/** A call loses its key, and its answer is filed under its payment's own name. */
+const forfeited = fc.record({ who, answer: bytes }).map(({ who, answer }): Step[] => [
+  {
+    ...{ kind: 'open', who, late: false, bodyHash: 'body' },
+    ...{ isBearer: undefined, caller: 'here', answerName: undefined },
+  },
+  { kind: 'record', who, late: false, answer, isReadable: true },
+  { kind: 'close', who, how: 'forfeit', answer: undefined, answerName: 'n1' },
+])
+
+/** A call without both asks the store nothing. */
+const hold = fc
+  .record({
+    key: fc.constantFrom('k1', 'k1', 'k2', undefined),
+    payment: fc.constantFrom('p1', 'p1', 'p2', undefined),
+  })
+  .filter(({ key, payment }) => key !== undefined || payment !== undefined)
 
 export const histories: fc.Arbitrary<History> = fc.record({
   holds: fc.array(hold, { minLength: 5, maxLength: 5 }).map(holds =>
     holds.map(({ key, payment }, at) => ({
-      slot: 'slot',
+      slot: SLOT,
       token: `t${at}`,
       ...(key && { claim: { name: key, bodyHash: 'body' } }),
       ...(payment && { payment }),
@@ -112,7 +127,11 @@ export const histories: fc.Arbitrary<History> = fc.record({
   ),
   moves: fc
     .array(
-      fc.oneof({ weight: 6, arbitrary: move.map(step => [step]) }, { weight: 2, arbitrary: takenOver }),
+      fc.oneof(
+        { weight: 6, arbitrary: move.map(step => [step]) },
+        { weight: 2, arbitrary: takenOver },
+        { weight: 1, arbitrary: forfeited },
+      ),
       {
         minLength: 10,
         maxLength: 25,
@@ -121,32 +140,18 @@ export const histories: fc.Arbitrary<History> = fc.record({
     .map(steps => steps.flat()),
 })
 
-/** One store in two ways, and what its scripts replied. */
-export interface Side {
-  readonly replies: unknown[]
+/** One store in two ways. */
+interface Side {
   readonly inTime: ChargeStore
   /** Its moves come after their deadline, however often they are sent. */
   readonly late: ChargeStore
 }
 
-export function sideOf(connection: ChargeConnection, nowMs: () => number, prefix = PREFIX): Side {
-  const replies: unknown[] = []
-  const told: ChargeConnection = {
-    ...connection,
-    script(name, lua) {
-      const run = connection.script(name, lua)
-      return async (keys, args) => {
-        const reply = await run(keys, args)
-        replies.push(reply)
-        return reply
-      }
-    },
-  }
+export function sideOf(connection: ChargeConnection, nowMs: () => number, prefix: string): Side {
   const time = { now: nowMs, forget() {} }
   return {
-    replies,
-    inTime: redisChargeStore(told, prefix, time),
-    late: redisChargeStore({ ...told, commandTimeoutMs: -LATE_MS }, prefix, time),
+    inTime: redisChargeStore(connection, prefix, time),
+    late: redisChargeStore({ ...connection, commandTimeoutMs: -LATE_MS }, prefix, time),
   }
 }
 
@@ -162,12 +167,7 @@ export async function answerTo(side: Side, hold: Hold, step: Exclude<Step, { kin
   }
 }
 
-/** What a store answers where no move is late. */
-export function made(
-  store: ChargeStore,
-  hold: Hold,
-  step: Exclude<Step, { kind: 'advance' }>,
-): Promise<unknown> {
+function made(store: ChargeStore, hold: Hold, step: Exclude<Step, { kind: 'advance' }>): Promise<unknown> {
   switch (step.kind) {
     case 'open': {
       const claim = hold.claim && { ...hold.claim, bodyHash: step.bodyHash }

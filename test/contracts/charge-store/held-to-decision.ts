@@ -1,0 +1,127 @@
+/** Holds the scripts to the decision: the same random histories on a real Redis and on the model of one, which decides by it. */
+import fc from 'fast-check'
+import { expect } from 'vitest'
+import { type RedisModel, redisModel } from '../../../proof/simulation/stores/redis-model.js'
+import { claimKey, keptKey, payerPlace, paymentKey } from '../../../src/adapters/redis/key-names.js'
+import { type Claim, isCompleted, type Payment } from '../../../src/domain/charge-store/records.js'
+import type { Opened } from '../../../src/ports/charge-store.js'
+import { fieldsOf } from '../../support/redis-fields.js'
+import type { VirtualRedis } from '../../support/redis-virtual.js'
+import { advanceMs, answerTo, type History, histories, NAMES, PAYMENTS, SLOT, sideOf } from './histories.js'
+
+/** Real time goes on for the lives of keys while a history is replayed. */
+const LIVES_DIFFER_MS = 20_000
+
+/** Histories that are replayed at once, each in a world of its own. */
+const AT_ONCE = 50
+
+/** @throws Error at the first histories whose answers or records differ. Returns every answer that was seen. */
+export async function heldToDecision(
+  redis: VirtualRedis,
+  runs: number,
+  seed?: number,
+): Promise<ReadonlySet<string>> {
+  const seen = new Set<string>()
+  const several = fc.array(histories, { minLength: AT_ONCE, maxLength: AT_ONCE })
+  const property = fc.asyncProperty(several, async several => {
+    await redis.reset()
+    const answers = await Promise.all(several.map(history => replay(redis, history).catch(told(history))))
+    for (const answer of answers.flat()) seen.add(answer)
+  })
+  const numRuns = Math.ceil(runs / AT_ONCE)
+  // To look for a shorter history would take longer than to read this one.
+  await fc.assert(property, { numRuns, endOnFailure: true, verbose: 0, ...(seed !== undefined && { seed }) })
+  return seen
+}
+
+const told = (history: History) => (cause: unknown) => {
+  throw new Error(`${cause}, in ${fc.stringify(history)}`)
+}
+
+async function replay(redis: VirtualRedis, { holds, moves }: History): Promise<string[]> {
+  const { connection, prefix, time, advance } = await redis.world()
+  let nowMs = Number(await time.now())
+  const model = redisModel({ nowMs: () => nowMs })
+  const decided = sideOf(model, () => nowMs, prefix)
+  const scripted = sideOf(connection, () => nowMs, prefix)
+  const answers: string[] = []
+  for (const step of moves) {
+    if (step.kind === 'advance') {
+      nowMs += advanceMs(step)
+      await advance(advanceMs(step))
+      continue
+    }
+    const hold = holds[step.who]!
+    const answer = await answerTo(scripted, hold, step)
+    expect(await answerTo(decided, hold, step)).toEqual(answer)
+    answers.push(shortOf(answer))
+  }
+  await expectTheSame(redis, prefix, model, nowMs)
+  return answers
+}
+
+function shortOf({ answer, rejected }: Awaited<ReturnType<typeof answerTo>>): string {
+  if (rejected !== undefined) return rejected
+  return String((answer as Partial<Opened>).verdict ?? answer)
+}
+
+interface Stored {
+  readonly fields: Readonly<Record<string, string>>
+  readonly leftMs: number
+}
+
+async function expectTheSame(
+  { client }: VirtualRedis,
+  prefix: string,
+  { records }: RedisModel,
+  nowMs: number,
+): Promise<void> {
+  const place = payerPlace(prefix, SLOT)
+  const decided = new Map<string, Stored>()
+  const add = (key: string, record: Claim | Payment | undefined, fields: () => Stored['fields']) => {
+    if (record && nowMs < record.expiresAtMs)
+      decided.set(key, { fields: fields(), leftMs: record.expiresAtMs - nowMs })
+  }
+  for (const name of NAMES) {
+    const claim = records.claim(place, name)
+    add(claimKey(place, name)!, claim, () => fieldsOfClaim(claim!))
+  }
+  for (const txId of PAYMENTS) {
+    const payment = records.payment(txId)
+    add(paymentKey(place, txId)!, payment, () => fieldsOfPayment(payment!))
+  }
+  // The order of what is kept is no record.
+  const keys = (await client.keys(`${prefix}*`)).filter(key => key !== keptKey(place))
+  expect(keys.sort()).toEqual([...decided.keys()].sort())
+  for (const [key, { fields, leftMs }] of decided) {
+    const stored = Object.entries(await fieldsOf(client, key))
+    const texts = stored.map(([name, value]) => [name, value.toString('latin1')])
+    expect(Object.fromEntries(texts), key).toEqual(fields)
+    expect(Math.abs(leftMs - (await client.pttl(key))), `life of ${key}`).toBeLessThan(LIVES_DIFFER_MS)
+  }
+}
+
+function fieldsOfPayment({ state, token, leaseEndsMs }: Payment): Stored['fields'] {
+  return { state, token, leaseEndsMs: String(leaseEndsMs) }
+}
+
+/** As the scripts store a claim: a completed one has no lease, no rounds, and its caller only where another call completed it. */
+function fieldsOfClaim(claim: Claim): Stored['fields'] {
+  const { state, token, bodyHash, caller, leaseEndsMs, kept } = claim
+  const { answer, payment, by } = kept ?? {}
+  const always = {
+    ...{ state, token, bodyHash },
+    ...(answer && { answer: Buffer.from(answer).toString('latin1') }),
+    ...(payment && { txId: payment.txId }),
+  }
+  if (isCompleted(claim)) {
+    if (by === token) return { ...always, recordedBy: token }
+    return { ...always, ...(by !== undefined && caller !== undefined && { caller }) }
+  }
+  const rounds = payment && { firstValid: String(payment.firstValid), lastValid: String(payment.lastValid) }
+  return {
+    ...{ ...always, ...rounds, leaseEndsMs: String(leaseEndsMs) },
+    ...(caller !== undefined && { caller }),
+    ...(by !== undefined && { recordedBy: by }),
+  }
+}

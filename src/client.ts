@@ -8,14 +8,6 @@
  */
 
 export { memorySpendLedger } from './adapters/memory/spend-ledger.js'
-export { type AlgodRegistryOptions, algodRegistry } from './app/agent-identity/agent-registry-over-algod.js'
-export {
-  type AgentVerdict,
-  type AskedRegistry,
-  type Unverified,
-  type VerifyAgentOptions,
-  verifyAgent,
-} from './app/agent-identity/verify-agent.js'
 export type { Balance } from './app/client/balance.js'
 export {
   type BazaarAnswer,
@@ -66,3 +58,11 @@ export type { PaymentRequired, PaymentRequirements, ResourceInfo } from './domai
 export type { Registry } from './ports/agent-registry.js'
 export type { ByteSigner, GroupSigner, Signer } from './ports/payment-signer.js'
 export type { OpenSpend, Spend, SpendEnd, SpendLedger, SpendPayment } from './ports/spend-ledger.js'
+export { type AlgodRegistryOptions, algodRegistry } from './registry/agent-registry-over-algod.js'
+export {
+  type AgentVerdict,
+  type AskedRegistry,
+  type Unverified,
+  type VerifyAgentOptions,
+  verifyAgent,
+} from './registry/verify-agent.js'

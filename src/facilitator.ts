@@ -4,9 +4,9 @@
  * @packageDocumentation
  */
 
-export { createFacilitator } from './app/facilitator/create-facilitator.js'
-export { type FacilitatorAppOptions, facilitatorApp } from './app/facilitator/facilitator-app.js'
-export type { FacilitatorOptions } from './app/facilitator/facilitator-options.js'
+export { createFacilitator } from './facilitator/create-facilitator.js'
+export { type FacilitatorAppOptions, facilitatorApp } from './facilitator/facilitator-app.js'
+export type { FacilitatorOptions } from './facilitator/facilitator-options.js'
 export type {
   Asker,
   CheckedCondition,

@@ -4,9 +4,6 @@
  * @packageDocumentation
  */
 
-// Define and serve
-export type { SettlementMessage } from './adapters/webhook/settlement-message.js'
-export type { WebhookOptions } from './adapters/webhook/settlement-webhook.js'
 export type { Timeouts } from './app/charge/charge-deps.js'
 export { defineAgent, defineEndpoint } from './app/define-agent.js'
 export type { IdempotencyOptions } from './app/server/charge-options.js'
@@ -18,6 +15,9 @@ export { networkFrom } from './app/server/network-from.js'
 export type { FacilitatorElsewhere } from './app/server/remotes-from-options.js'
 export { createServer, type SvcServer, serve } from './app/server/serve.js'
 export type { ServerOptions, Stores } from './app/server/server-options.js'
+// Define and serve
+export type { SettlementMessage } from './audit/webhook/settlement-message.js'
+export type { WebhookOptions } from './audit/webhook/settlement-webhook.js'
 
 // Call and pay
 export * from './client.js'

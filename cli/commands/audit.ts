@@ -5,14 +5,14 @@
 import type { Command } from 'commander'
 import { indexedTransfers } from '../../src/adapters/algorand/incoming-transfers.js'
 import { algodClient } from '../../src/adapters/algorand/node-clients.js'
-import { type JournalPiece, openJournals, readPieces } from '../../src/adapters/journal/journal-reader.js'
-import { auditedUntilMs, journalOf, markAudited } from '../../src/adapters/journal/journal-rotation.js'
-import { type Difference, FINDINGS } from '../../src/app/reconciliation/findings.js'
+import { type JournalPiece, openJournals, readPieces } from '../../src/audit/journal/journal-reader.js'
+import { auditedUntilMs, journalOf, markAudited } from '../../src/audit/journal/journal-rotation.js'
+import { type Difference, FINDINGS } from '../../src/audit/reconciliation/findings.js'
 import {
   AT_WORK_MS,
   type ReconciliationReport,
   reconcileJournal,
-} from '../../src/app/reconciliation/reconcile-journal.js'
+} from '../../src/audit/reconciliation/reconcile-journal.js'
 import { SvcError } from '../../src/client.js'
 import { csvRow } from '../../src/domain/csv.js'
 import { formatUsd } from '../../src/domain/money.js'

@@ -1,9 +1,9 @@
 /** `svc machines`: prints the drawings that run, every path through them, and the proof of their properties. */
 import { readFile } from 'node:fs/promises'
 import { type Command, Option } from 'commander'
+import { mermaid } from '../../src/audit/drawings/mermaid-diagram.js'
+import { stately } from '../../src/audit/drawings/stately-json.js'
 import { SvcError } from '../../src/domain/errors.js'
-import { mermaid } from '../../src/domain/machine-drawings/mermaid-diagram.js'
-import { stately } from '../../src/domain/machine-drawings/stately-json.js'
 import { type Drawn, MACHINES } from '../../src/domain/machines/all-machines.js'
 import {
   allPathsOf,

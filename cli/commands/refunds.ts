@@ -1,13 +1,13 @@
 /** `svc refunds`: what is owed to callers, by the journals and the chain. Sends nothing. Exit code 1 where something is owed. */
 import type { Command } from 'commander'
 import { indexedTransfers } from '../../src/adapters/algorand/incoming-transfers.js'
-import { openJournals } from '../../src/adapters/journal/journal-reader.js'
+import { openJournals } from '../../src/audit/journal/journal-reader.js'
 import {
   OWED_REASONS,
   type OwedRefund,
   type OwedReport,
   owedRefunds,
-} from '../../src/app/reconciliation/owed-refunds.js'
+} from '../../src/audit/reconciliation/owed-refunds.js'
 import { SvcError } from '../../src/domain/errors.js'
 import { formatUsd } from '../../src/domain/money.js'
 import { momentArgument } from '../arguments.js'

@@ -8,13 +8,13 @@ import {
   SignedTransaction,
   type Transaction,
 } from 'algosdk'
-import { facilitatorNode } from '../../src/adapters/algorand/facilitating/facilitator-node.js'
 import { algodOver } from '../../src/adapters/algorand/node-clients.js'
 import type { PostingNodeClient } from '../../src/adapters/algorand/node-response-reader.js'
 import { mnemonicOf, type SigningKey, signingKeyFromSeed } from '../../src/adapters/algorand/signing-keys.js'
 import { bytesToSign } from '../../src/adapters/algorand/transaction-bytes.js'
 import { SvcError } from '../../src/domain/errors.js'
 import { type NetworkFacts, USDC_DECIMALS } from '../../src/domain/network.js'
+import { facilitatorNode } from '../../src/facilitator/facilitator-node.js'
 import { FEE_MICRO_ALGOS, land, ownParams } from '../wallet/land.js'
 import { optInOf } from '../wallet/opt-in.js'
 import { usdcMadeBy } from './funder.js'

@@ -1,12 +1,9 @@
 /** Sends transactions of the command line's own making, and waits until they have landed. */
 import type { SignedTransaction, SuggestedParams } from 'algosdk'
-import { awaitFate } from '../../src/adapters/algorand/facilitating/await-fate.js'
-import {
-  ALREADY_IN_LEDGER,
-  type FacilitatorNode,
-} from '../../src/adapters/algorand/facilitating/facilitator-node.js'
 import { txIdOf } from '../../src/adapters/algorand/transaction-bytes.js'
 import type { NetworkFacts } from '../../src/domain/network.js'
+import { awaitFate } from '../../src/facilitator/await-fate.js'
+import { ALREADY_IN_LEDGER, type FacilitatorNode } from '../../src/facilitator/facilitator-node.js'
 import { systemClock } from '../../src/ports/clock.js'
 
 export const FEE_MICRO_ALGOS = 1_000n

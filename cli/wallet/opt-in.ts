@@ -5,13 +5,13 @@ import {
   type SuggestedParams,
   type Transaction,
 } from 'algosdk'
-import { facilitatorNode } from '../../src/adapters/algorand/facilitating/facilitator-node.js'
 import { type Algod, algodOver } from '../../src/adapters/algorand/node-clients.js'
 import { nodeClient } from '../../src/adapters/algorand/node-response-reader.js'
 import type { SigningKey } from '../../src/adapters/algorand/signing-keys.js'
 import { bytesToSign } from '../../src/adapters/algorand/transaction-bytes.js'
 import { SvcError } from '../../src/domain/errors.js'
 import type { NetworkFacts } from '../../src/domain/network.js'
+import { facilitatorNode } from '../../src/facilitator/facilitator-node.js'
 import { nodeOf } from '../nodes-of-network.js'
 import { land, ownParams } from './land.js'
 

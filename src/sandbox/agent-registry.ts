@@ -1,5 +1,6 @@
 /** The registry's applications for readers: boxes, and the routes by which a node shows them. */
 
+import type { RegisteredAgent, Score } from '../domain/agent-registry.js'
 import {
   addressBox,
   agentBox,
@@ -8,8 +9,7 @@ import {
   writeAgent,
   writeAgentId,
   writeScore,
-} from '../adapters/algorand/agent-registry-boxes.js'
-import type { RegisteredAgent, Score } from '../domain/agent-registry.js'
+} from '../registry/registry-boxes.js'
 import { BadRequest, json, type Reply, type Route } from './web-server.js'
 
 /** The sandbox's registry of agents. It is written without a contract. */

@@ -1,7 +1,7 @@
 /** What a group does to a draft of the ledger in a round, or why a node refuses it. */
 import { Address, type SignedTransaction, type Transaction } from 'algosdk'
 import { encodeBase32 } from '../adapters/algorand/base32.js'
-import { encoded } from '../adapters/algorand/facilitating/encoded-transactions.js'
+import { encoded } from '../adapters/algorand/encoded-transactions.js'
 import type { NetworkFacts } from '../domain/network.js'
 import type { Draft } from './account-balances.js'
 import { type ApplyRules, applyTransaction, type Closings, unemulated } from './apply-transaction.js'

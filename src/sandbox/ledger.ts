@@ -3,7 +3,7 @@
  * after the last one, or they wait for it. It keeps every landed transaction, about 1 kB a payment, until the process ends.
  */
 import type { SignedTransaction } from 'algosdk'
-import { encoded } from '../adapters/algorand/facilitating/encoded-transactions.js'
+import { encoded } from '../adapters/algorand/encoded-transactions.js'
 import type { NetworkFacts } from '../domain/network.js'
 import { systemClock } from '../ports/clock.js'
 import { type Account, type Accounts, Draft } from './account-balances.js'

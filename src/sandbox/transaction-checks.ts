@@ -1,5 +1,7 @@
 /** The verdict of the sandbox's facilitator: the shared checks, its signature, and what its ledger would answer. */
 import type { SignedTransaction } from 'algosdk'
+import type { SigningKey } from '../adapters/algorand/signing-keys.js'
+import { isIdOf } from '../domain/network.js'
 import {
   type CheckRules,
   checkGroup,
@@ -7,12 +9,10 @@ import {
   type Refused,
   refusalOf,
   sponsoredGroup,
-} from '../adapters/algorand/facilitating/group-checks.js'
-import type { SigningKey } from '../adapters/algorand/signing-keys.js'
-import { isIdOf } from '../domain/network.js'
+} from '../facilitator/group-checks.js'
 import { type Ledger, MIN_FEE_MICRO_ALGOS } from './ledger.js'
 
-export { DIFFERENCES, type Refused } from '../adapters/algorand/facilitating/group-checks.js'
+export { DIFFERENCES, type Refused } from '../facilitator/group-checks.js'
 
 export interface Accepted {
   readonly ok: true

@@ -1,6 +1,6 @@
 /** A node's pool: groups that were accepted and have not landed. Each sees what the ones before it did. */
 import type { SignedTransaction } from 'algosdk'
-import { encoded } from '../adapters/algorand/facilitating/encoded-transactions.js'
+import { encoded } from '../adapters/algorand/encoded-transactions.js'
 import { type Account, Draft } from './account-balances.js'
 import { type LandedIds, landedIds } from './landed-ids.js'
 

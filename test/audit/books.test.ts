@@ -7,14 +7,14 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { indexedTransfers } from '../../src/adapters/algorand/incoming-transfers.js'
-import { numberedLine } from '../../src/adapters/journal/journal-lines.js'
-import { readJournals } from '../../src/adapters/journal/journal-reader.js'
 import { memoryChargeStore } from '../../src/adapters/memory/charge-store.js'
-import type { Finding } from '../../src/app/reconciliation/findings.js'
+import { numberedLine } from '../../src/audit/journal/journal-lines.js'
+import { readJournals } from '../../src/audit/journal/journal-reader.js'
+import type { Finding } from '../../src/audit/reconciliation/findings.js'
 import {
   type ReconciliationOptions,
   reconcileJournal,
-} from '../../src/app/reconciliation/reconcile-journal.js'
+} from '../../src/audit/reconciliation/reconcile-journal.js'
 import { defineEndpoint } from '../../src/index.js'
 import type { EndedCall } from '../../src/ports/call-observer.js'
 import { svc } from '../cli/run.js'

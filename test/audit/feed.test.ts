@@ -1,6 +1,6 @@
 /** What watching costs and what it can harm: nothing of one viewer's slowness reaches another, or any call. */
 import { describe, expect, it, vi } from 'vitest'
-import type { AuditEvents } from '../../src/adapters/audit-page/page-events.js'
+import type { AuditEvents } from '../../src/audit/page/page-events.js'
 import { callOf, callOn, PAYER, pathTo, recoveredPath, settledPath } from './calls.js'
 import { feedOf } from './watched.js'
 

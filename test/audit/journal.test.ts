@@ -16,16 +16,16 @@ import {
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { numberedLine } from '../../src/adapters/journal/journal-lines.js'
+import { numberedLine } from '../../src/audit/journal/journal-lines.js'
 import {
   type JournalPiece,
   pieceOf,
   readJournal,
   readJournals,
   readPieces,
-} from '../../src/adapters/journal/journal-reader.js'
-import { olderFiles } from '../../src/adapters/journal/journal-rotation.js'
-import { type JournalOptions, journal } from '../../src/adapters/journal/journal-writer.js'
+} from '../../src/audit/journal/journal-reader.js'
+import { olderFiles } from '../../src/audit/journal/journal-rotation.js'
+import { type JournalOptions, journal } from '../../src/audit/journal/journal-writer.js'
 import { defineEndpoint } from '../../src/index.js'
 import { silentLogger } from '../../src/ports/logger.js'
 import { openSeller, pay } from '../support/seller.js'
@@ -150,7 +150,7 @@ describe('a journal', () => {
       let number = 0
       setInterval(() => { for (let at = 0; at < 50; at++) writing.ended({ ...${JSON.stringify(callOf(0))}, id: 'call-' + number++ }) }, 1)
     `
-    const module = new URL('../../dist/src/adapters/journal/journal-writer.js', import.meta.url).href
+    const module = new URL('../../dist/src/audit/journal/journal-writer.js', import.meta.url).href
     const child = spawn(process.execPath, ['--input-type=module', '-e', script, module], { stdio: 'inherit' })
     await vi.waitFor(async () => expect((await read()).ids.length).toBeGreaterThan(100), { timeout: 10_000 })
     child.kill('SIGKILL')
@@ -205,7 +205,7 @@ async function withoutDisk(): Promise<() => Promise<void>> {
 }
 
 describe('two writers', () => {
-  const module = new URL('../../dist/src/adapters/journal/journal-writer.js', import.meta.url).href
+  const module = new URL('../../dist/src/audit/journal/journal-writer.js', import.meta.url).href
 
   /** Another process that writes a call; it says `ready`, or why it does not. */
   async function writer(id: string): Promise<{ child: ChildProcess; said: string }> {

@@ -1,9 +1,9 @@
-/** What the page runs is what is written in src/adapters/audit-page/browser, today: `npm run draw` bundles it anew. */
+/** What the page runs is what is written in src/audit/page/browser, today: `npm run draw` bundles it anew. */
 import { build } from 'esbuild'
 import { describe, expect, it } from 'vitest'
 
-const SOURCES = 'src/adapters/audit-page/browser'
-const GENERATED = '../../src/adapters/audit-page/page.generated.ts'
+const SOURCES = 'src/audit/page/browser'
+const GENERATED = '../../src/audit/page/page.generated.ts'
 
 describe('the bundle of the audit page', () => {
   it('is not stale', async () => {

@@ -1,11 +1,11 @@
 /** What an audit finds: each planted difference, and nothing where nothing differs. */
 import { describe, expect, it } from 'vitest'
-import { type JournalPiece, pieceOf } from '../../src/adapters/journal/journal-reader.js'
-import type { Difference } from '../../src/app/reconciliation/findings.js'
+import { type JournalPiece, pieceOf } from '../../src/audit/journal/journal-reader.js'
+import type { Difference } from '../../src/audit/reconciliation/findings.js'
 import {
   type ReconciliationOptions,
   reconcileJournal,
-} from '../../src/app/reconciliation/reconcile-journal.js'
+} from '../../src/audit/reconciliation/reconcile-journal.js'
 import { reportsCharge } from '../../src/domain/income-bookings.js'
 import type { EndedCall } from '../../src/ports/call-observer.js'
 import type { IncomingTransfers, Transfer } from '../../src/ports/incoming-transfers.js'

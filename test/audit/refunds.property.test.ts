@@ -4,8 +4,8 @@
  */
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import type { EndedStream, JournalRun } from '../../src/adapters/journal/journal-lines.js'
-import { type OwedReason, owedRefunds } from '../../src/app/reconciliation/owed-refunds.js'
+import type { EndedStream, JournalRun } from '../../src/audit/journal/journal-lines.js'
+import { type OwedReason, owedRefunds } from '../../src/audit/reconciliation/owed-refunds.js'
 import type { ChargeFinal } from '../../src/domain/machines/charge.machine.js'
 import type { Transfer } from '../../src/ports/incoming-transfers.js'
 import {

@@ -7,8 +7,8 @@ import {
   successRate,
   summed,
   sumsOf,
-} from '../../src/adapters/audit-page/browser/statistics.js'
-import type { RunView } from '../../src/adapters/audit-page/page-events.js'
+} from '../../src/audit/page/browser/statistics.js'
+import type { RunView } from '../../src/audit/page/page-events.js'
 
 const run = (other: Partial<RunView>): RunView => ({
   ...{ number: 0, id: '', traceId: '', endpoint: 'work', final: 'settled', status: 200, code: '' },

@@ -7,14 +7,14 @@ import { ROOT } from '../cli/project-folder.js'
 
 /** Files and folders whose words_with_underscores are no codes of ours. */
 const FOREIGN: Readonly<Record<string, string>> = {
-  'src/app/reconciliation/compare-with-chain.ts': 'findings of an audit',
-  'src/app/reconciliation/compare-one-payment.ts': 'findings of an audit',
-  'src/app/reconciliation/owed-refunds.ts': 'findings of an audit',
-  'src/adapters/journal/line-order-check.ts': 'findings of an audit',
+  'src/audit/reconciliation/compare-with-chain.ts': 'findings of an audit',
+  'src/audit/reconciliation/compare-one-payment.ts': 'findings of an audit',
+  'src/audit/reconciliation/owed-refunds.ts': 'findings of an audit',
+  'src/audit/journal/line-order-check.ts': 'findings of an audit',
   'src/adapters/facilitator/verdict-of-response.ts': 'reasons of facilitators',
   'src/adapters/metrics/': 'names of metrics',
   'src/adapters/redis/durability-check.ts': "Redis's own words",
-  'src/adapters/algorand/facilitating/group-checks.ts': "reasons of facilitators, spelled as a real one's",
+  'src/facilitator/group-checks.ts': "reasons of facilitators, spelled as a real one's",
   'src/sandbox/agent-registry.ts': 'fields of a contract',
 }
 

@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { domainToASCII } from 'node:url'
 import { describe, expect, it } from 'vitest'
+import { cardUrlOf, hostOf, matching, type RegisteredAgent } from '../../src/domain/agent-registry.js'
 import {
   AGENT_BOXES,
   addressBox,
@@ -15,8 +16,7 @@ import {
   writeAgent,
   writeAgentId,
   writeScore,
-} from '../../src/adapters/algorand/agent-registry-boxes.js'
-import { cardUrlOf, hostOf, matching, type RegisteredAgent } from '../../src/domain/agent-registry.js'
+} from '../../src/registry/registry-boxes.js'
 
 interface Box {
   readonly nameBase64: string

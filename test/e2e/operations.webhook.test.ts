@@ -4,7 +4,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net'
 import { Webhook } from 'standardwebhooks'
 import { describe, expect, it } from 'vitest'
-import { settlementWebhook, type WebhookLimits } from '../../src/adapters/webhook/settlement-webhook.js'
+import { settlementWebhook, type WebhookLimits } from '../../src/audit/webhook/settlement-webhook.js'
 import { defineAgent, defineEndpoint, type EndedCall, serve } from '../../src/index.js'
 import { silentLogger } from '../../src/ports/logger.js'
 import { closing } from '../support/closing.js'

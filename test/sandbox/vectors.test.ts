@@ -1,6 +1,6 @@
 import { Address, decodeSignedTransaction, type Transaction } from 'algosdk'
 import { describe, expect, it } from 'vitest'
-import { isCanonical } from '../../src/adapters/algorand/facilitating/encoded-transactions.js'
+import { isCanonical } from '../../src/adapters/algorand/encoded-transactions.js'
 import { bytesToSign, signedBytes } from '../../src/adapters/algorand/transaction-bytes.js'
 import type { Ledger } from '../../src/sandbox/ledger.js'
 import { checkTransactions, DIFFERENCES } from '../../src/sandbox/transaction-checks.js'

@@ -5,7 +5,6 @@ import type { AddressInfo } from 'node:net'
 import { makePaymentTxnWithSuggestedParamsFromObject, SignedTransaction, type Transaction } from 'algosdk'
 import type { Localnet } from '../../../cli/localnet/start-localnet.js'
 import { land, ownParams } from '../../../cli/wallet/land.js'
-import { facilitatorNode } from '../../../src/adapters/algorand/facilitating/facilitator-node.js'
 import { algodClient } from '../../../src/adapters/algorand/node-clients.js'
 import { nodeClient } from '../../../src/adapters/algorand/node-response-reader.js'
 import { algorandPaymentSigner } from '../../../src/adapters/algorand/payment-signer.js'
@@ -13,6 +12,7 @@ import { type SigningKey, signingKey } from '../../../src/adapters/algorand/sign
 import { bytesToSign } from '../../../src/adapters/algorand/transaction-bytes.js'
 import { networkFacts } from '../../../src/domain/network-definition.js'
 import type { PaymentRequired } from '../../../src/domain/x402.js'
+import { facilitatorNode } from '../../../src/facilitator/facilitator-node.js'
 import {
   type ClientOptions,
   defineAgent,

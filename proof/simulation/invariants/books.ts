@@ -1,6 +1,6 @@
 /** The real audit over the journal of all processes, against what has landed. */
-import type { Finding } from '../../../src/app/reconciliation/findings.js'
-import { reconcileJournal } from '../../../src/app/reconciliation/reconcile-journal.js'
+import type { Finding } from '../../../src/audit/reconciliation/findings.js'
+import { reconcileJournal } from '../../../src/audit/reconciliation/reconcile-journal.js'
 import { USDC_ASSET_ID } from '../../../src/domain/network.js'
 import type { IncomingTransfers, Transfer } from '../../../src/ports/incoming-transfers.js'
 import { ENDPOINTS } from '../world/seller.js'

@@ -225,7 +225,7 @@ export const ONCE_THERE = [
         replace: "return charged === 'yes'",
       },
       {
-        file: 'src/app/reconciliation/compare-one-payment.ts',
+        file: 'src/audit/reconciliation/compare-one-payment.ts',
         find: "import { reportsCharge } from '../../domain/income-bookings.js'",
         replace:
           "const reportsCharge = ({ charged, path }: EndedCall) => charged === 'yes' || path === undefined",

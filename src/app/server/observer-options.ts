@@ -7,7 +7,7 @@ import {
   type MetricsSources,
   prometheusMetrics,
 } from '../../adapters/metrics/prometheus-metrics.js'
-import { settlementWebhook, type WebhookOptions } from '../../adapters/webhook/settlement-webhook.js'
+import { settlementWebhook, type WebhookOptions } from '../../audit/webhook/settlement-webhook.js'
 import { shown } from '../../domain/errors.js'
 import {
   asGiven,

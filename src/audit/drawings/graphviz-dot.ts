@@ -2,7 +2,7 @@
  * Writes a machine in Graphviz' language. A final state is drawn once for each state that leads to it: no line
  * crosses the page, and each way out is shown where it begins.
  */
-import type { Row, Table } from '../state-machine/transition-table.js'
+import type { Row, Table } from '../../domain/state-machine/transition-table.js'
 import { moves } from './mermaid-diagram.js'
 
 const GRAPH = `

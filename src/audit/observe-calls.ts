@@ -1,15 +1,15 @@
 /** Everything that an operator may switch on to see how each call ended: the page, the journal, traces. */
 
-import { auditPage } from '../../adapters/audit-page/page.js'
-import { createFeed } from '../../adapters/audit-page/viewer-feed.js'
-import { auditRoutes } from '../../adapters/http/audit-routes.js'
-import type { FreeRoute } from '../../adapters/http/route-types.js'
-import { type Journal, type JournalCondition, journal } from '../../adapters/journal/journal-writer.js'
-import { callSpans } from '../../adapters/traces/opentelemetry-spans.js'
-import { chargeTable } from '../../domain/machines/charge.machine.js'
-import type { NetworkFacts } from '../../domain/network.js'
-import type { CallObserver } from '../../ports/call-observer.js'
-import type { Settings } from './settings-from-options.js'
+import { auditRoutes } from '../adapters/http/audit-routes.js'
+import type { FreeRoute } from '../adapters/http/route-types.js'
+import { callSpans } from '../adapters/traces/opentelemetry-spans.js'
+import type { Settings } from '../app/server/settings-from-options.js'
+import { chargeTable } from '../domain/machines/charge.machine.js'
+import type { NetworkFacts } from '../domain/network.js'
+import type { CallObserver } from '../ports/call-observer.js'
+import { type Journal, type JournalCondition, journal } from './journal/journal-writer.js'
+import { auditPage } from './page/page.js'
+import { createFeed } from './page/viewer-feed.js'
 
 export interface JournalAndAuditPage {
   readonly callObservers: readonly CallObserver[]

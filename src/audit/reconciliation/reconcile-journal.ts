@@ -3,9 +3,6 @@
  * second time only where they differ. Of a journal and a chain of any length it keeps 16 to 32 bytes for each payment.
  */
 
-import type { EndedStream, JournalRun } from '../../adapters/journal/journal-lines.js'
-import type { JournalPiece } from '../../adapters/journal/journal-reader.js'
-import type { LineFlaw } from '../../adapters/journal/line-order-check.js'
 import { STREAM_TIMEOUT_MAX_MS } from '../../domain/endpoint-limits.js'
 import { SvcError } from '../../domain/errors.js'
 import { reportsCharge } from '../../domain/income-bookings.js'
@@ -13,6 +10,9 @@ import type { EndedCall } from '../../ports/call-observer.js'
 import { systemClock } from '../../ports/clock.js'
 import type { IncomingTransfers, Period } from '../../ports/incoming-transfers.js'
 import type { JournalHeader } from '../../ports/journal-header.js'
+import type { EndedStream, JournalRun } from '../journal/journal-lines.js'
+import type { JournalPiece } from '../journal/journal-reader.js'
+import type { LineFlaw } from '../journal/line-order-check.js'
 import { landedBy, spanning, widened, within } from './audited-period.js'
 import { createBooked } from './booked-payments.js'
 import { compareWithChain } from './compare-with-chain.js'

@@ -1,12 +1,12 @@
 /** A registry's public constructor: which applications, read from which node. */
 import { sandboxUrl } from '#platform'
-import { algorandRegistry } from '../../adapters/algorand/agent-registry.js'
-import { nodeClient } from '../../adapters/algorand/node-response-reader.js'
-import type { RegistryApps } from '../../domain/agent-registry.js'
-import { SdkError } from '../../domain/errors.js'
-import type { Network } from '../../domain/network.js'
-import { networkFacts, nodeUrls } from '../../domain/network-definition.js'
-import type { Registry } from '../../ports/agent-registry.js'
+import { nodeClient } from '../adapters/algorand/node-response-reader.js'
+import type { RegistryApps } from '../domain/agent-registry.js'
+import { SdkError } from '../domain/errors.js'
+import type { Network } from '../domain/network.js'
+import { networkFacts, nodeUrls } from '../domain/network-definition.js'
+import type { Registry } from '../ports/agent-registry.js'
+import { algorandRegistry } from './algorand-registry.js'
 
 /** Which registry, read from which node. */
 export interface AlgodRegistryOptions extends RegistryApps {

@@ -1,5 +1,5 @@
-import type { Clock } from '../../../ports/clock.js'
-import { sleep, withTimeout } from '../../../ports/timeouts-and-aborts.js'
+import type { Clock } from '../ports/clock.js'
+import { sleep, withTimeout } from '../ports/timeouts-and-aborts.js'
 import type { FacilitatorNode, Fate } from './facilitator-node.js'
 
 const POLL_MS = 200

@@ -3,14 +3,14 @@
  * registration: only both together, pointing at each other, bind a domain to an on-chain address.
  */
 import { publicFetch } from '#platform'
-import { CARD_PATHS } from '../../domain/agent-card.js'
-import { hostOf, type RegisteredAgent } from '../../domain/agent-registry.js'
-import { shown } from '../../domain/errors.js'
-import { isRecord } from '../../domain/x402.js'
-import type { Registry } from '../../ports/agent-registry.js'
-import { wakefulClock } from '../../ports/clock.js'
-import { isSuccess, recordOf } from '../client/read-response.js'
-import { exchangeOver } from '../client/send-request.js'
+import { isSuccess, recordOf } from '../app/client/read-response.js'
+import { exchangeOver } from '../app/client/send-request.js'
+import { CARD_PATHS } from '../domain/agent-card.js'
+import { hostOf, type RegisteredAgent } from '../domain/agent-registry.js'
+import { shown } from '../domain/errors.js'
+import { isRecord } from '../domain/x402.js'
+import type { Registry } from '../ports/agent-registry.js'
+import { wakefulClock } from '../ports/clock.js'
 
 /** The part of a registry that a verdict needs. */
 export type AskedRegistry = Pick<Registry, 'byId' | 'apps'>

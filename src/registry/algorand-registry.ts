@@ -1,10 +1,11 @@
 /** The registry, read from the boxes of one node. Promises: see the port. */
 
-import type { RegisteredAgent, RegistryApps, Score } from '../../domain/agent-registry.js'
-import { fromBase64, toBase64 } from '../../domain/base64.js'
-import { isRecord } from '../../domain/x402.js'
-import type { Registry } from '../../ports/agent-registry.js'
-import { systemClock } from '../../ports/clock.js'
+import { type NodeClient, unavailable } from '../adapters/algorand/node-response-reader.js'
+import type { RegisteredAgent, RegistryApps, Score } from '../domain/agent-registry.js'
+import { fromBase64, toBase64 } from '../domain/base64.js'
+import { isRecord } from '../domain/x402.js'
+import type { Registry } from '../ports/agent-registry.js'
+import { systemClock } from '../ports/clock.js'
 import {
   AGENT_BOXES,
   addressBox,
@@ -16,8 +17,7 @@ import {
   readScore,
   SCORE_BOXES,
   scoreBox,
-} from './agent-registry-boxes.js'
-import { type NodeClient, unavailable } from './node-response-reader.js'
+} from './registry-boxes.js'
 
 export interface RegistryOptions {
   readonly node: NodeClient

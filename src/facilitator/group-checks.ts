@@ -3,10 +3,16 @@
  * lists the stricter ones. The sandbox's facilitator and `createFacilitator` share them.
  */
 import { SignedTransaction, type Transaction } from 'algosdk'
-import { parseBaseUnits } from '../../../domain/money.js'
-import { isRecord, X402_VERSION } from '../../../domain/x402.js'
-import { GROUP_SIZE_MAX } from '../transaction-bytes.js'
-import { addressOf, decodedMember, encoded, isCanonical, isSignedBy } from './encoded-transactions.js'
+import {
+  addressOf,
+  decodedMember,
+  encoded,
+  isCanonical,
+  isSignedBy,
+} from '../adapters/algorand/encoded-transactions.js'
+import { GROUP_SIZE_MAX } from '../adapters/algorand/transaction-bytes.js'
+import { parseBaseUnits } from '../domain/money.js'
+import { isRecord, X402_VERSION } from '../domain/x402.js'
 
 export interface Refused {
   readonly ok: false

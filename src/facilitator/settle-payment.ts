@@ -4,11 +4,9 @@
  */
 import type { SignedTransaction } from 'algosdk'
 import { LRUCache } from 'lru-cache'
-import { awaitFate } from '../../adapters/algorand/facilitating/await-fate.js'
-import type { FacilitatorNode, Fate } from '../../adapters/algorand/facilitating/facilitator-node.js'
-import type { Clock } from '../../ports/clock.js'
-import type { Logger } from '../../ports/logger.js'
-import type { Asker } from '../../ports/protocol-facilitator.js'
+import type { Clock } from '../ports/clock.js'
+import type { Logger } from '../ports/logger.js'
+import type { Asker } from '../ports/protocol-facilitator.js'
 import {
   BUDGET_EXHAUSTED,
   CONFIRMATION_FAILED,
@@ -18,6 +16,8 @@ import {
   type Submitted,
   USED_UP,
 } from './answers.js'
+import { awaitFate } from './await-fate.js'
+import type { FacilitatorNode, Fate } from './facilitator-node.js'
 import type { FeeBudget } from './fee-budget.js'
 
 export interface Settlement {

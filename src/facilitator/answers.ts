@@ -1,5 +1,5 @@
 /** What became of a question, in the words of the protocol. */
-import type { SettleAnswer, VerifyAnswer } from '../../ports/protocol-facilitator.js'
+import type { SettleAnswer, VerifyAnswer } from '../ports/protocol-facilitator.js'
 
 export const BUDGET_EXHAUSTED = 'sponsor_budget_exhausted'
 export const SIMULATION_FAILED = 'invalid_exact_avm_simulation_failed'

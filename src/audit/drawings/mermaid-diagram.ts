@@ -1,5 +1,5 @@
 /** Writes a machine as a Mermaid state diagram, which GitHub draws inside Markdown. */
-import type { Row, Table } from '../state-machine/transition-table.js'
+import type { Row, Table } from '../../domain/state-machine/transition-table.js'
 
 export function mermaid(table: Table): string {
   const states = Object.entries(table.rows)

@@ -1,6 +1,6 @@
 /** Writes the page of one machine in docs/machines: its drawing, its states, and its proof. */
-import type { Drawn } from '../machines/all-machines.js'
-import type { Drawing, Row } from '../state-machine/transition-table.js'
+import type { Drawn } from '../../domain/machines/all-machines.js'
+import type { Drawing, Row } from '../../domain/state-machine/transition-table.js'
 import { mermaid } from './mermaid-diagram.js'
 
 const INTRO =

@@ -4,24 +4,24 @@
  */
 import Router from '@koa/router'
 import Koa, { type Context, type Middleware } from 'koa'
-import { callerNetwork } from '../../../domain/caller-network.js'
-import { SvcError } from '../../../domain/errors.js'
-import { encodeHeader, isBounded, isRecord } from '../../../domain/x402.js'
-import type { Logger } from '../../../ports/logger.js'
+import { BodyBudget, type BodyShare } from '../adapters/http/body-memory-limit.js'
+import { errorBody, HttpError } from '../adapters/http/error-to-reply.js'
+import { clientAddressOf } from '../adapters/http/forwarded-address.js'
+import { NodeRequest } from '../adapters/http/node-request.js'
+import { admitReader, holdsToken } from '../adapters/http/private-routes.js'
+import { pathOf } from '../adapters/http/route-table.js'
+import { callerNetwork } from '../domain/caller-network.js'
+import { SvcError } from '../domain/errors.js'
+import { encodeHeader, isBounded, isRecord } from '../domain/x402.js'
+import type { Logger } from '../ports/logger.js'
 import {
   ASKER_HEADER,
   type Asker,
   type FacilitatorCondition,
   type ProtocolFacilitator,
-} from '../../../ports/protocol-facilitator.js'
-import type { RateLimit } from '../../../ports/rate-limit.js'
-import { retryAfterSeconds } from '../../../ports/transport.js'
-import { BodyBudget, type BodyShare } from '../body-memory-limit.js'
-import { errorBody, HttpError } from '../error-to-reply.js'
-import { clientAddressOf } from '../forwarded-address.js'
-import { NodeRequest } from '../node-request.js'
-import { admitReader, holdsToken } from '../private-routes.js'
-import { pathOf } from '../route-table.js'
+} from '../ports/protocol-facilitator.js'
+import type { RateLimit } from '../ports/rate-limit.js'
+import { retryAfterSeconds } from '../ports/transport.js'
 
 export interface FacilitatorRest {
   readonly facilitator: ProtocolFacilitator

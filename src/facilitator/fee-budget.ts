@@ -3,7 +3,7 @@
  * node refused the group and no other node can have it. A payment that is asked about again is reserved once.
  */
 import { LRUCache } from 'lru-cache'
-import type { Clock } from '../../ports/clock.js'
+import type { Clock } from '../ports/clock.js'
 
 export interface FeeBudget {
   readonly today: bigint

@@ -1,16 +1,14 @@
 /** A facilitator of one's own: answers the protocol over one node, and pays the fees with one key. */
 import { hash } from 'node:crypto'
-import { encodedMember } from '../../adapters/algorand/facilitating/encoded-transactions.js'
-import { facilitatorNode } from '../../adapters/algorand/facilitating/facilitator-node.js'
-import { type Refused, sponsoredGroup } from '../../adapters/algorand/facilitating/group-checks.js'
-import type { SuggestedParams } from '../../adapters/algorand/node-clients.js'
-import { nodeClient, unavailable } from '../../adapters/algorand/node-response-reader.js'
-import { cachedParams } from '../../adapters/algorand/suggested-params.js'
-import { memoryRateLimit } from '../../adapters/memory/rate-limit.js'
-import { SdkError, SvcError } from '../../domain/errors.js'
-import { networkIdsOf, otherThan } from '../../domain/network.js'
-import { isRecord, X402_VERSION } from '../../domain/x402.js'
-import { systemClock } from '../../ports/clock.js'
+import { encodedMember } from '../adapters/algorand/encoded-transactions.js'
+import type { SuggestedParams } from '../adapters/algorand/node-clients.js'
+import { nodeClient, unavailable } from '../adapters/algorand/node-response-reader.js'
+import { cachedParams } from '../adapters/algorand/suggested-params.js'
+import { memoryRateLimit } from '../adapters/memory/rate-limit.js'
+import { SdkError, SvcError } from '../domain/errors.js'
+import { networkIdsOf, otherThan } from '../domain/network.js'
+import { isRecord, X402_VERSION } from '../domain/x402.js'
+import { systemClock } from '../ports/clock.js'
 import type {
   Asker,
   CheckedCondition,
@@ -18,11 +16,13 @@ import type {
   ProtocolFacilitator,
   SettleAnswer,
   VerifyAnswer,
-} from '../../ports/protocol-facilitator.js'
+} from '../ports/protocol-facilitator.js'
 import { BUDGET_EXHAUSTED, invalid, SIMULATION_FAILED, settleAnswer, USED_UP } from './answers.js'
 import { type Checked, checkPayment, INVALID_REQUIREMENTS } from './check-payment.js'
+import { facilitatorNode } from './facilitator-node.js'
 import { type FacilitatorOptions, facilitatorSettings } from './facilitator-options.js'
 import { feeBudget } from './fee-budget.js'
+import { type Refused, sponsoredGroup } from './group-checks.js'
 import { begun, paymentSettler, type Settlement, sharedQuestions, simulated } from './settle-payment.js'
 
 const PARAMS_MAX_AGE_MS = 3_000

@@ -1,10 +1,11 @@
 /** Compares runs with the chain: each reported charge has a transaction, and each transaction has a run. */
-import type { JournalPiece } from '../../adapters/journal/journal-reader.js'
+
 import { reportsCharge } from '../../domain/income-bookings.js'
 import { formatUsd } from '../../domain/money.js'
 import type { EndedCall } from '../../ports/call-observer.js'
 import type { IncomingTransfers, Period, Transfer } from '../../ports/incoming-transfers.js'
 import type { JournalHeader } from '../../ports/journal-header.js'
+import type { JournalPiece } from '../journal/journal-reader.js'
 import { within } from './audited-period.js'
 import { misdated, reportedTwice, unbooked, unequalParts } from './compare-one-payment.js'
 import { bySeverity, type Difference, differenceOf } from './findings.js'

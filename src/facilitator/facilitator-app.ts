@@ -1,10 +1,9 @@
 /** Plugs a facilitator, the list of resources, a rate limit and metrics into its REST. */
 import type Koa from 'koa'
-import { createCatalogue } from '../../adapters/bazaar/resource-catalogue.js'
-import { facilitatorRestApp } from '../../adapters/http/facilitator/rest-app.js'
-import { loggerOrSilent } from '../../adapters/log/quiet-logger.js'
-import { memoryRateLimit } from '../../adapters/memory/rate-limit.js'
-import { facilitatorMetrics } from '../../adapters/metrics/facilitator-metrics.js'
+import { createCatalogue } from '../adapters/bazaar/resource-catalogue.js'
+import { loggerOrSilent } from '../adapters/log/quiet-logger.js'
+import { memoryRateLimit } from '../adapters/memory/rate-limit.js'
+import { facilitatorMetrics } from '../adapters/metrics/facilitator-metrics.js'
 import {
   hostNames,
   type Option,
@@ -13,10 +12,11 @@ import {
   readOptions,
   secretToken,
   whole,
-} from '../../domain/options.js'
-import { systemClock } from '../../ports/clock.js'
-import type { Logger } from '../../ports/logger.js'
-import type { ProtocolFacilitator } from '../../ports/protocol-facilitator.js'
+} from '../domain/options.js'
+import { systemClock } from '../ports/clock.js'
+import type { Logger } from '../ports/logger.js'
+import type { ProtocolFacilitator } from '../ports/protocol-facilitator.js'
+import { facilitatorRestApp } from './rest-app.js'
 
 /** The options of {@link facilitatorApp}. */
 export interface FacilitatorAppOptions {

@@ -3,10 +3,10 @@
  * or is `unclear` where the node may have carried out what it was asked.
  */
 import type { SignedTransaction } from 'algosdk'
-import { isRecord } from '../../../domain/x402.js'
-import { type AccountState, algodOver, type SuggestedParams } from '../node-clients.js'
-import { bigintIn, type PostingNodeClient, unavailable } from '../node-response-reader.js'
-import { encoded, encodedMember } from './encoded-transactions.js'
+import { encoded, encodedMember } from '../adapters/algorand/encoded-transactions.js'
+import { type AccountState, algodOver, type SuggestedParams } from '../adapters/algorand/node-clients.js'
+import { bigintIn, type PostingNodeClient, unavailable } from '../adapters/algorand/node-response-reader.js'
+import { isRecord } from '../domain/x402.js'
 
 export interface FacilitatorNode {
   suggestedParams(): Promise<SuggestedParams>

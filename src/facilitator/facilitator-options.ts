@@ -1,12 +1,12 @@
 /** The options of a facilitator, read once and refused at once. */
-import { isValidAddress, type SigningKey, signingKey } from '../../adapters/algorand/signing-keys.js'
-import { loggerOrSilent } from '../../adapters/log/quiet-logger.js'
-import { SvcError, shown } from '../../domain/errors.js'
-import type { Network, NetworkFacts, NetworkName } from '../../domain/network.js'
-import { networkFacts, nodeUrls } from '../../domain/network-definition.js'
-import { asGiven, invalid, type Option, readOptions, usd } from '../../domain/options.js'
-import type { Clock } from '../../ports/clock.js'
-import type { Logger } from '../../ports/logger.js'
+import { isValidAddress, type SigningKey, signingKey } from '../adapters/algorand/signing-keys.js'
+import { loggerOrSilent } from '../adapters/log/quiet-logger.js'
+import { SvcError, shown } from '../domain/errors.js'
+import type { Network, NetworkFacts, NetworkName } from '../domain/network.js'
+import { networkFacts, nodeUrls } from '../domain/network-definition.js'
+import { asGiven, invalid, type Option, readOptions, usd } from '../domain/options.js'
+import type { Clock } from '../ports/clock.js'
+import type { Logger } from '../ports/logger.js'
 
 /** The options of {@link createFacilitator}. */
 export interface FacilitatorOptions {

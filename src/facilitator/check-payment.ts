@@ -3,7 +3,14 @@
  * to a listed address. Everything is checked before the first signature, because a signature cannot be taken back.
  */
 import type { SignedTransaction, Transaction } from 'algosdk'
-import { encoded } from '../../adapters/algorand/facilitating/encoded-transactions.js'
+import { encoded } from '../adapters/algorand/encoded-transactions.js'
+import type { SuggestedParams } from '../adapters/algorand/node-clients.js'
+import { algorandPaymentReader } from '../adapters/algorand/read-payment.js'
+import { isWholeGroup } from '../adapters/algorand/transaction-bytes.js'
+import { formatUsd, parseBaseUnits } from '../domain/money.js'
+import { isIdOf, type NetworkFacts } from '../domain/network.js'
+import { isRecord } from '../domain/x402.js'
+import type { FacilitatorSettings } from './facilitator-options.js'
 import {
   type CheckedGroup,
   checkGroup,
@@ -11,14 +18,7 @@ import {
   Refusal,
   type Refused,
   refusalOf,
-} from '../../adapters/algorand/facilitating/group-checks.js'
-import type { SuggestedParams } from '../../adapters/algorand/node-clients.js'
-import { algorandPaymentReader } from '../../adapters/algorand/read-payment.js'
-import { isWholeGroup } from '../../adapters/algorand/transaction-bytes.js'
-import { formatUsd, parseBaseUnits } from '../../domain/money.js'
-import { isIdOf, type NetworkFacts } from '../../domain/network.js'
-import { isRecord } from '../../domain/x402.js'
-import type { FacilitatorSettings } from './facilitator-options.js'
+} from './group-checks.js'
 
 export type Checked =
   | (CheckedGroup & {

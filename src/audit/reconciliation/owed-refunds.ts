@@ -3,13 +3,14 @@
  * chain. A later payment from `payTo` to the payer whose note names the transaction sends it back. One of the same amount without
  * such a note may be a refund or a purchase: it counts where the seller says so.
  */
-import type { JournalRun } from '../../adapters/journal/journal-lines.js'
+
 import { reportsCharge } from '../../domain/income-bookings.js'
 import { OUTCOMES } from '../../domain/machines/charge.machine.js'
 import type { EndedCall } from '../../ports/call-observer.js'
 import { type Clock, systemClock } from '../../ports/clock.js'
 import type { IncomingTransfers, Transfer } from '../../ports/incoming-transfers.js'
 import type { JournalHeader } from '../../ports/journal-header.js'
+import type { JournalRun } from '../journal/journal-lines.js'
 import type { Finding } from './findings.js'
 import {
   type ReconciliationOptions,

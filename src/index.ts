@@ -7,18 +7,16 @@
 export type { Timeouts } from './app/charge/charge-deps.js'
 export { defineAgent, defineEndpoint } from './app/define-agent.js'
 export type { IdempotencyOptions } from './app/server/charge-options.js'
-export { type AgentHandler, createHandler } from './app/server/create-handler.js'
+export type { AgentHandler } from './app/server/create-handler.js'
 export type { ShutdownReport } from './app/server/drain.js'
 export type { HealthCheck } from './app/server/health.js'
 export type { HandlerOptions, Ready, ServeOptions } from './app/server/host-options.js'
 export { networkFrom } from './app/server/network-from.js'
+export type { WebhookOptions } from './app/server/observer-options.js'
 export type { FacilitatorElsewhere } from './app/server/remotes-from-options.js'
-export { createServer, type SvcServer, serve } from './app/server/serve.js'
 export type { ServerOptions, Stores } from './app/server/server-options.js'
 // Define and serve
 export type { SettlementMessage } from './audit/webhook/settlement-message.js'
-export type { WebhookOptions } from './audit/webhook/settlement-webhook.js'
-
 // Call and pay
 export * from './client.js'
 export type { AgentDef, AgentOptions } from './domain/agent.js'
@@ -93,3 +91,4 @@ export type {
   Taken,
 } from './ports/subscriptions.js'
 export type { EndTask, NewTask, StoredTask, TakenTask, TakeTask, TaskStore } from './ports/task-store.js'
+export { createHandler, createServer, type SvcServer, serve } from './serve.js'

@@ -13,16 +13,16 @@ const LINES_MAX = 250
  * it. The comments say what is aimed at.
  */
 const BOUNDS = {
-  'lines of the core': 36_772, // 23,000
-  'files of the core': 422, // 270
-  'lines of src and cli': 48_792, // 40,000
-  'lines of agents, templates and create': 2_424,
-  'files of src/ports': 28, // 18
+  'lines of the core': 29_025, // 23,000
+  'files of the core': 331, // 270
+  'lines of src and cli': 48_914, // 40,000
+  'lines of agents, templates and create': 2_199,
+  'files of src/ports': 26, // 18
   'states of a charge': 15,
   'ends of a charge': 24,
   'arrows of a charge': 89,
-  'files that a paid request reaches': 115, // 80
-  'inner files of src that cli imports': 65, // 12
+  'files that a paid request reaches': 98, // 80
+  'inner files of src that cli imports': 62, // 12
   'inner files of src that the simulation imports': 59, // 25
 } satisfies Record<string, number>
 
@@ -69,6 +69,7 @@ const LAYERS = [
 const OF_THE_SANDBOX = [
   ...['src/sandbox/', 'src/domain/', 'src/ports/'],
   ...['src/adapters/algorand/', 'src/adapters/bazaar/', 'src/facilitator/group-checks.ts'],
+  'src/registry/registry-boxes.ts',
 ]
 
 const sources = ['src', 'cli', 'agents'].flatMap(sourcesUnder)

@@ -1,36 +1,24 @@
-/** Everything that an operator may switch on to see how each call ended: the page, the journal, traces. */
+/** Everything that an operator may switch on to see how each call ended: the page, the journal, traces, webhooks. */
 
 import { auditRoutes } from '../adapters/http/audit-routes.js'
-import type { FreeRoute } from '../adapters/http/route-types.js'
 import { callSpans } from '../adapters/traces/opentelemetry-spans.js'
+import type { Audit } from '../app/server/beside-the-core.js'
 import type { Settings } from '../app/server/settings-from-options.js'
 import { chargeTable } from '../domain/machines/charge.machine.js'
 import type { NetworkFacts } from '../domain/network.js'
 import type { CallObserver } from '../ports/call-observer.js'
-import { type Journal, type JournalCondition, journal } from './journal/journal-writer.js'
+import { type Journal, journal } from './journal/journal-writer.js'
 import { auditPage } from './page/page.js'
 import { createFeed } from './page/viewer-feed.js'
+import { settlementWebhook } from './webhook/settlement-webhook.js'
 
-export interface JournalAndAuditPage {
-  readonly callObservers: readonly CallObserver[]
-  /** The journal's condition; absent where there is no journal. */
-  readonly journal?: () => JournalCondition | undefined
-  /** @throws SvcError `journal_locked`, `journal_unwritable` */
-  openJournal(): void
-  readonly routes: readonly FreeRoute[]
-  /** Ends the audit page's streams: an endless connection would keep a server from closing. */
-  endStreams(): void
-  close(): Promise<void>
-}
+/** Added to the time that calls have to drain. */
+const WEBHOOK_GRACE_MS = 5_000
 
-export function journalAndAuditPageOf({
-  agent,
-  network,
-  audit: { page, keepsMessages },
-  journal: kept,
-  algodUrl,
-  logger,
-}: Settings): JournalAndAuditPage {
+/** @throws SvcError `invalid_options` for a webhook that cannot be delivered */
+export function auditOf(settings: Settings): Audit {
+  const { agent, network, audit, journal: kept, algodUrl, logger } = settings
+  const { page, keepsMessages } = audit
   const { handle, payTo } = agent
   const endpoints = agent.endpoints.map(({ name }) => name)
   const header = {
@@ -52,20 +40,23 @@ export function journalAndAuditPageOf({
       keepsMessages,
       header,
     })
+  const webhooks = settings.webhooks.map(webhook => settlementWebhook(webhook, logger))
   let file: Journal | undefined
   const toFile: CallObserver = {
     ended: call => file?.ended(call),
     streaming: call => file?.streaming?.(call),
   }
   return {
-    callObservers: [feed, kept && toFile, callSpans()].filter(observer => observer !== undefined),
+    callObservers: [...webhooks, feed, kept && toFile, callSpans()].filter(
+      observer => observer !== undefined,
+    ),
     ...(kept && { journal: () => file?.condition() }),
     openJournal() {
       if (kept) file = journal({ path: kept.path, bytesMax: kept.maxBytes, header, logger })
     },
     routes: feed ? auditRoutes({ page: auditPage(), feed, token: page?.token }) : [],
     endStreams: () => feed?.close(),
-    close: async () => file?.close(),
+    close: () => Promise.all([file?.close(), ...webhooks.map(webhook => webhook.close(WEBHOOK_GRACE_MS))]),
   }
 }
 

@@ -1,11 +1,13 @@
 /** A registry's public constructor: which applications, read from which node. */
 import { sandboxUrl } from '#platform'
 import { nodeClient } from '../adapters/algorand/node-response-reader.js'
+import type { Settings } from '../app/server/settings-from-options.js'
 import type { RegistryApps } from '../domain/agent-registry.js'
 import { SdkError } from '../domain/errors.js'
 import type { Network } from '../domain/network.js'
 import { networkFacts, nodeUrls } from '../domain/network-definition.js'
 import type { Registry } from '../ports/agent-registry.js'
+import type { MakeExchange } from '../ports/exchange.js'
 import { algorandRegistry } from './algorand-registry.js'
 
 /** Which registry, read from which node. */
@@ -40,4 +42,15 @@ export function algodRegistry({ network = 'mainnet', ...options }: AlgodRegistry
 
 function invalid(why: string): never {
   throw new SdkError(`algodRegistry: ${why}`, 'invalid_options')
+}
+
+/** The registry that a server's settings name. Its server closes it. */
+export function registryOf(
+  { registry, algodUrl, algodToken }: Settings,
+  exchange: MakeExchange,
+): Registry | undefined {
+  const { identityApp } = registry
+  if (identityApp === undefined) return undefined
+  const node = nodeClient({ url: algodUrl, token: algodToken, exchange })
+  return algorandRegistry({ node, apps: { ...registry, identityApp } })
 }

@@ -83,7 +83,7 @@ describe('the replicas', () => {
   })
 
   it('are given time to drain, and nginx time to wait for them', () => {
-    // Grace for what is cut, the last answers, and webhooks: see src/app/server/serve.ts and drain.ts.
+    // Grace for what is cut, the last answers, and webhooks: see src/serve.ts and drain.ts.
     const drainMs = SHUTDOWN_TIMEOUT_DEFAULT_MS + 2_000 + 10_000 + 5_000
     for (const { stop_grace_period } of agents) {
       expect(secondsOf(stop_grace_period) * 1_000).toBeGreaterThan(drainMs)

@@ -6,6 +6,7 @@ import { assemble } from '../../../src/app/server/assemble.js'
 import { createDrain, type Drain } from '../../../src/app/server/drain.js'
 import type { ServerOptions } from '../../../src/app/server/server-options.js'
 import { settingsOf } from '../../../src/app/server/settings-from-options.js'
+import { auditOf } from '../../../src/audit/observe-calls.js'
 import {
   type AgentDef,
   defineAgent,
@@ -128,7 +129,10 @@ export class Seller {
       agentOf(world, process, this.payTo),
       optionsOf(world, this.#storesFor(process)),
     )
-    const { app } = koaHost(assemble(settings, drain, around).table, settings.logger)
+    const { app } = koaHost(
+      assemble(settings, drain, around, { audit: auditOf, registry: () => undefined }).table,
+      settings.logger,
+    )
     this.#replicas[place] = { process, drain, listener: app.callback() }
     world.mortal(process)
     process.onDeath(() => {

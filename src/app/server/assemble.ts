@@ -12,7 +12,6 @@ import { memoryCredit } from '../../adapters/memory/handler-credit.js'
 import { memoryRateLimit } from '../../adapters/memory/rate-limit.js'
 import { memorySubscriptions } from '../../adapters/memory/subscriptions.js'
 import { memoryTasks } from '../../adapters/memory/task-store.js'
-import { journalAndAuditPageOf } from '../../audit/observe-calls.js'
 import { firstName } from '../../domain/former-names.js'
 import type { Logger } from '../../ports/logger.js'
 import type { ChargeDeps } from '../charge/charge-deps.js'
@@ -24,6 +23,7 @@ import { tellObservers } from '../charge/tell-observers.js'
 import { createCharge } from '../charge/walk-charge-machine.js'
 import { tasksOver } from '../tasks/tasks-over-store.js'
 import { documentsOf } from './agent-documents.js'
+import type { BesideTheCore } from './beside-the-core.js'
 import type { Drain } from './drain.js'
 import { endpointEntries } from './endpoint-entries.js'
 import { healthOf, readinessOf } from './health.js'
@@ -39,13 +39,13 @@ import { transportsOf } from './transports.js'
 const PREPARED_MS = 500
 
 /** @throws SvcError `invalid_options`, `invalid_facilitator`, `journal_locked`, `journal_unwritable` */
-export function assemble(settings: Settings, drain: Drain, around: PlatformServices) {
+export function assemble(settings: Settings, drain: Drain, around: PlatformServices, beside: BesideTheCore) {
   const { agent, basePath, maxBodyBytes, maxTimeoutSeconds, logger, network, rules, stores } = settings
   const { clock, random } = around
-  const auditing = journalAndAuditPageOf(settings)
-  const { journal } = auditing
+  const audit = beside.audit(settings)
+  const { journal } = audit
   const observers = observersOf(settings, { inFlight: drain.count, journal })
-  const callObservers = [...observers.callObservers, ...auditing.callObservers]
+  const callObservers = [...observers.callObservers, ...audit.callObservers]
   const onDecided = (txId: string, landed: boolean) =>
     tellObservers(callObservers, logger, observer => observer.decided?.(txId, landed))
   const bodies = new BodyBudget(settings.maxUnpaidBodyBytes)
@@ -124,7 +124,11 @@ export function assemble(settings: Settings, drain: Drain, around: PlatformServi
     terms: { max: settings.tasks.max, inputBytesMax: settings.tasks.maxInputBytes },
     quoteLifeMs: maxTimeoutSeconds * 1_000,
   })
-  const transports = transportsOf({ ...mount, charge, tasks, documents, facilitatorUrl, around }, settings)
+  const registry = beside.registry(settings, around.exchange)
+  const transports = transportsOf(
+    { ...mount, charge, tasks, documents, facilitatorUrl, around, registry },
+    settings,
+  )
   const condition = { agent, facilitators, deps, healthChecks: settings.healthChecks, journal }
   const free = freeRoutes({
     agent,
@@ -134,7 +138,7 @@ export function assemble(settings: Settings, drain: Drain, around: PlatformServi
     metrics: observers.metrics,
     runs: observers.runs,
     operationsHosts: settings.operationsHosts,
-  }).concat(transports.routes, auditing.routes)
+  }).concat(transports, audit.routes)
   const table = routeTable({
     ...mount,
     charge,
@@ -143,7 +147,7 @@ export function assemble(settings: Settings, drain: Drain, around: PlatformServi
     cors: settings.cors,
   })
   // Open the journal last, when nothing else can fail: `closeObservers` releases its lock.
-  auditing.openJournal()
+  audit.openJournal()
   const paid = agent.endpoints.map(({ name, method }) => `${method} ${basePath}/${name}`)
   return {
     table,
@@ -161,10 +165,10 @@ export function assemble(settings: Settings, drain: Drain, around: PlatformServi
       deps.pendingWindowMoves.close()
       chain.close()
       const { algod, indexer } = remotes
-      await Promise.all([...facilitators, algod, indexer, transports].map(remote => remote?.close()))
+      await Promise.all([...facilitators, algod, indexer, registry].map(remote => remote?.close()))
     },
-    endStreams: auditing.endStreams,
-    closeObservers: () => Promise.all([observers.close(), auditing.close()]),
+    endStreams: audit.endStreams,
+    closeObservers: audit.close,
   }
 }
 

@@ -5,12 +5,11 @@ import type Koa from 'koa'
 import { fetchHandler } from '../../adapters/http/fetch-handler.js'
 import { koaHost } from '../../adapters/http/koa-app.js'
 import { pathOf } from '../../adapters/http/route-table.js'
-import type { AgentDef } from '../../domain/agent.js'
 import { assemble } from './assemble.js'
+import type { BesideTheCore } from './beside-the-core.js'
 import { createDrain, type ShutdownReport } from './drain.js'
-import type { HandlerOptions } from './host-options.js'
 import { platformServices } from './platform-services.js'
-import { type Settings, settingsOf } from './settings-from-options.js'
+import type { Settings } from './settings-from-options.js'
 
 /** An agent that answers requests of any host. Its functions need no `this`. */
 export interface AgentHandler {
@@ -48,20 +47,6 @@ export interface AgentHandler {
   shutdown(reason?: string): Promise<ShutdownReport>
 }
 
-/**
- * Makes an agent for a host of your own. {@link serve} is this and a server of Node. Does not wait for the network.
- *
- * @example
- * const handler = createHandler(agent, { basePath: '/paid' })
- * const answer = await handler.fetch(new Request('https://agent.example/paid/work', { method: 'POST' }))
- *
- * @throws SvcError `invalid_options`, `invalid_address`, `invalid_facilitator`
- */
-export function createHandler(agent: AgentDef, options: HandlerOptions = {}): AgentHandler {
-  const { fetch, node, koa, shutdown } = handlerParts(settingsOf(agent, options))
-  return { fetch, node, koa, shutdown: reason => shutdown(reason) }
-}
-
 export interface HandlerParts extends AgentHandler {
   readonly app: Koa
   readonly routes: readonly string[]
@@ -74,7 +59,7 @@ export interface HandlerParts extends AgentHandler {
 }
 
 /** The handler, and what `serve` and `createServer` need of it. */
-export function handlerParts(settings: Settings): HandlerParts {
+export function handlerParts(settings: Settings, beside: BesideTheCore): HandlerParts {
   const { clientAddress, logger } = settings
   const around = platformServices(settings)
   const drain = createDrain(settings.shutdownTimeoutMs, around.clock)
@@ -82,6 +67,7 @@ export function handlerParts(settings: Settings): HandlerParts {
     settings,
     drain,
     around,
+    beside,
   )
   const { app, middleware } = koaHost(table, logger)
   const listener = app.callback()

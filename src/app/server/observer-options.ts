@@ -7,7 +7,6 @@ import {
   type MetricsSources,
   prometheusMetrics,
 } from '../../adapters/metrics/prometheus-metrics.js'
-import { settlementWebhook, type WebhookOptions } from '../../audit/webhook/settlement-webhook.js'
 import { shown } from '../../domain/errors.js'
 import {
   asGiven,
@@ -96,6 +95,14 @@ export interface ObserverOptions {
       }
 }
 
+/** The receiver of messages about settled payments, and the secret that signs them. */
+export interface WebhookOptions {
+  /** The receiver's URL, http or https. The seller decides whether the network is private enough for http. */
+  readonly url: string
+  /** `whsec_` and base64 of 24 to 64 bytes, shared with the receiver. */
+  readonly secret: string
+}
+
 type AuditOptions = Exclude<ObserverOptions['audit'], boolean | undefined>
 type JournalOptions = Exclude<ObserverOptions['journal'], string | undefined>
 
@@ -116,14 +123,14 @@ const WEBHOOK = {
 const webhooks: Option<readonly WebhookOptions[]> = (given, name) =>
   ((given ?? []) as readonly WebhookOptions[]).map(each => readOptions(each, WEBHOOK, name))
 
-export interface Audit {
+export interface AuditTerms {
   /** To whom the page is served beside this machine; absent where it is not served. */
   readonly page: { readonly token: string | undefined } | undefined
   /** Whether calls keep for it what handlers threw and logged. */
   readonly keepsMessages: boolean
 }
 
-const audit: Option<Audit> = (given = process.env.SVC_AUDIT === '1', name) => {
+const audit: Option<AuditTerms> = (given = process.env.SVC_AUDIT === '1', name) => {
   const isDevelopment = process.env.SVC_DEV === '1' || process.env.NODE_ENV === 'development'
   if (typeof given === 'boolean')
     return { page: given ? { token: undefined } : undefined, keepsMessages: given && isDevelopment }
@@ -164,28 +171,16 @@ interface Observers {
   readonly runs: Runs
   readonly metrics: Metrics
   readonly callObservers: readonly CallObserver[]
-  /** Waits for running webhooks, for a limited time. */
-  close(): Promise<unknown>
 }
 
-interface Watched extends Pick<ReadOptions<typeof OBSERVER_OPTIONS>, 'logger' | 'runsCapacity' | 'webhooks'> {
+interface Watched extends Pick<ReadOptions<typeof OBSERVER_OPTIONS>, 'logger' | 'runsCapacity'> {
   readonly stores: { readonly runs?: Runs | undefined }
 }
 
-/** Added to the time that calls have to drain. */
-const WEBHOOK_GRACE_MS = 5_000
-
-/** @throws SvcError `invalid_options` for a webhook that cannot be delivered. */
 export function observersOf(settings: Watched, sources: MetricsSources): Observers {
   const { logger } = settings
   const runs = settings.stores.runs ?? memoryRuns(settings.runsCapacity)
   const metrics = prometheusMetrics(sources)
-  const webhooks = settings.webhooks.map(webhook => settlementWebhook(webhook, logger))
   const logged = logger === silentLogger ? [] : [requestLog(logger)]
-  return {
-    runs,
-    metrics,
-    callObservers: [runs, metrics, ...logged, ...webhooks],
-    close: () => Promise.all(webhooks.map(webhook => webhook.close(WEBHOOK_GRACE_MS))),
-  }
+  return { runs, metrics, callObservers: [runs, metrics, ...logged] }
 }

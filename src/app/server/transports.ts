@@ -1,14 +1,13 @@
 /** The transports for other agents: the agent card, A2A and MCP, each at a path of this server, over the same charge. */
 import { cardTransport, descriptorTransport } from '../../adapters/a2a/agent-card-routes.js'
 import { a2aTransport } from '../../adapters/a2a/transport.js'
-import { nodeClient } from '../../adapters/algorand/node-response-reader.js'
 import type { FreeRoute } from '../../adapters/http/route-types.js'
 import { type TransportRouteOptions, transportRoute } from '../../adapters/http/transport-route.js'
 import { mcpTransport } from '../../adapters/mcp/transport.js'
 import { A2A_PATH, CARD_PATHS, MCP_PATH } from '../../domain/agent-card.js'
+import type { Registry } from '../../ports/agent-registry.js'
 import type { Charge } from '../../ports/charge.js'
 import type { Tasks } from '../../ports/tasks.js'
-import { algorandRegistry } from '../../registry/algorand-registry.js'
 import type { Documents } from './agent-documents.js'
 import type { PlatformServices } from './platform-services.js'
 import type { Settings } from './settings-from-options.js'
@@ -19,25 +18,13 @@ export interface TransportsOptions extends TransportRouteOptions {
   readonly documents: Documents
   readonly facilitatorUrl: string
   readonly around: PlatformServices
-}
-
-export interface Transports {
-  readonly routes: readonly FreeRoute[]
-  close(): Promise<void>
+  readonly registry: Registry | undefined
 }
 
 /** @throws SvcError `invalid_endpoint` */
-export function transportsOf(options: TransportsOptions, settings: Settings): Transports {
-  const { charge, tasks, documents, facilitatorUrl, logger, around } = options
+export function transportsOf(options: TransportsOptions, settings: Settings): readonly FreeRoute[] {
+  const { charge, tasks, documents, facilitatorUrl, logger, around, registry } = options
   const { agent, maxBodyBytes: bodyBytesMax, extBase, network, registry: identity } = settings
-  const { identityApp } = identity
-  const registry =
-    identityApp === undefined
-      ? undefined
-      : algorandRegistry({
-          node: nodeClient({ url: settings.algodUrl, token: settings.algodToken, exchange: around.exchange }),
-          apps: { ...identity, identityApp },
-        })
   const mcp = mcpTransport({
     agent,
     charge,
@@ -59,13 +46,10 @@ export function transportsOf(options: TransportsOptions, settings: Settings): Tr
   })
   // A message may be as large as the largest input that it can carry.
   const mount = { ...options, bodyBytesMax: settings.largestBodyBytes }
-  return {
-    routes: [
-      ...CARD_PATHS.map(path => transportRoute(path, 'GET', card, mount)),
-      transportRoute(A2A_PATH, 'GET', descriptorTransport(agent), mount),
-      transportRoute(A2A_PATH, 'POST', a2a, mount),
-      transportRoute(MCP_PATH, 'POST', mcp, mount),
-    ],
-    close: async () => registry?.close(),
-  }
+  return [
+    ...CARD_PATHS.map(path => transportRoute(path, 'GET', card, mount)),
+    transportRoute(A2A_PATH, 'GET', descriptorTransport(agent), mount),
+    transportRoute(A2A_PATH, 'POST', a2a, mount),
+    transportRoute(MCP_PATH, 'POST', mcp, mount),
+  ]
 }

@@ -3,6 +3,8 @@
  * others once a minute. Lines are written and synced in groups, after the answers: a process that is killed loses its last calls,
  * and the audit reports their transactions without a run. One process writes to one file, and locks it.
  */
+
+import type { JournalCondition } from '../../app/server/beside-the-core.js'
 import { SvcError } from '../../domain/errors.js'
 import type { CallObserver, EndedCall } from '../../ports/call-observer.js'
 import { type Cancel, type Clock, systemClock } from '../../ports/clock.js'
@@ -21,16 +23,6 @@ export interface JournalOptions {
   readonly header: JournalHeader
   readonly logger: Logger
   readonly clock?: Clock
-}
-
-/** The condition of a journal, for the health check. */
-export interface JournalCondition {
-  /** Whether the last write succeeded. */
-  readonly writable: boolean
-  /** Calls that are not on the disk yet. */
-  readonly waiting: number
-  /** Calls that the journal could not keep since the process began. */
-  readonly lost: number
 }
 
 export interface Journal extends CallObserver {

@@ -7,6 +7,7 @@
 import { createHmac } from 'node:crypto'
 import { bulkhead, ExponentialBackoff, handleAll, retry, wrap } from 'cockatiel'
 import { exchangeTo } from '#platform'
+import type { WebhookOptions } from '../../app/server/observer-options.js'
 import { SvcError } from '../../domain/errors.js'
 import { recentBookings } from '../../domain/income-bookings.js'
 import type { CallObserver } from '../../ports/call-observer.js'
@@ -14,14 +15,6 @@ import { systemClock, wakefulClock } from '../../ports/clock.js'
 import type { Logger } from '../../ports/logger.js'
 import { withTimeout } from '../../ports/timeouts-and-aborts.js'
 import { type SettlementMessage, settlementMessage } from './settlement-message.js'
-
-/** The receiver of messages about settled payments, and the secret that signs them. */
-export interface WebhookOptions {
-  /** The receiver's URL, http or https. The seller decides whether the network is private enough for http. */
-  readonly url: string
-  /** `whsec_` and base64 of 24 to 64 bytes, shared with the receiver. */
-  readonly secret: string
-}
 
 export interface WebhookLimits {
   /** Attempts of one message, about five minutes together. @default 12 */

@@ -1,16 +1,23 @@
-/** Turns an agent and options into a Koa app, and the app into a listening server that can stop. */
+/**
+ * Turns an agent and options into a handler, a Koa app, or a listening server that can stop. Here the core meets the rooms beside it.
+ */
 import { createServer as createHttpServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type Koa from 'koa'
-import { answerUnparsableRequests } from '../../adapters/http/koa-app.js'
-import type { AgentDef } from '../../domain/agent.js'
-import { systemClock } from '../../ports/clock.js'
-import { every } from '../../ports/timeouts-and-aborts.js'
-import { handlerParts } from './create-handler.js'
-import type { ShutdownReport } from './drain.js'
-import { listeningOf, type Ready, type ServeOptions } from './host-options.js'
-import type { ServerOptions } from './server-options.js'
-import { settingsOf } from './settings-from-options.js'
+import { answerUnparsableRequests } from './adapters/http/koa-app.js'
+import type { BesideTheCore } from './app/server/beside-the-core.js'
+import { type AgentHandler, handlerParts } from './app/server/create-handler.js'
+import type { ShutdownReport } from './app/server/drain.js'
+import { type HandlerOptions, listeningOf, type Ready, type ServeOptions } from './app/server/host-options.js'
+import type { ServerOptions } from './app/server/server-options.js'
+import { settingsOf } from './app/server/settings-from-options.js'
+import { auditOf } from './audit/observe-calls.js'
+import type { AgentDef } from './domain/agent.js'
+import { systemClock } from './ports/clock.js'
+import { every } from './ports/timeouts-and-aborts.js'
+import { registryOf } from './registry/agent-registry-over-algod.js'
+
+const BESIDE: BesideTheCore = { audit: auditOf, registry: registryOf }
 
 /** Node's HTTP server, with a shutdown that loses no paid call. */
 export interface SvcServer extends Server {
@@ -24,6 +31,20 @@ export interface SvcServer extends Server {
 }
 
 /**
+ * Makes an agent for a host of your own. {@link serve} is this and a server of Node. Does not wait for the network.
+ *
+ * @example
+ * const handler = createHandler(agent, { basePath: '/paid' })
+ * const answer = await handler.fetch(new Request('https://agent.example/paid/work', { method: 'POST' }))
+ *
+ * @throws SvcError `invalid_options`, `invalid_address`, `invalid_facilitator`
+ */
+export function createHandler(agent: AgentDef, options: HandlerOptions = {}): AgentHandler {
+  const { fetch, node, koa, shutdown } = handlerParts(settingsOf(agent, options), BESIDE)
+  return { fetch, node, koa, shutdown: reason => shutdown(reason) }
+}
+
+/**
  * Makes the configured Koa app without listening. Mount it in another app, or give it to your own HTTP server;
  * `serve` also listens and drains. Does not wait for the network.
  *
@@ -33,7 +54,7 @@ export interface SvcServer extends Server {
  * @throws SvcError `invalid_options`, `invalid_address`, `invalid_facilitator`
  */
 export function createServer(agent: AgentDef, options: ServerOptions = {}): Koa {
-  return handlerParts(settingsOf(agent, options)).app
+  return handlerParts(settingsOf(agent, options), BESIDE).app
 }
 
 /**
@@ -48,7 +69,7 @@ export function serve(agent: AgentDef, options: ServeOptions = {}): SvcServer {
   const settings = settingsOf(agent, options)
   const { onReady = sayReady, onShutdown = exit, handleSignals, host } = settings
   const { port, maxConnections, ...timeouts } = listeningOf(settings)
-  const { node, routes, network, shutdown: drain } = handlerParts(settings)
+  const { node, routes, network, shutdown: drain } = handlerParts(settings, BESIDE)
   const server = createHttpServer(
     { ...timeouts, connectionsCheckingInterval: TIMEOUTS_CHECKED_MS },
     (req, res) => node(req, res),

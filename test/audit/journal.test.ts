@@ -146,7 +146,7 @@ describe('a journal', () => {
   it('has on the disk what was written before the process was killed', async () => {
     const script = `
       const { journal } = await import(process.argv[1])
-      const writing = journal({ path: ${JSON.stringify(path)}, bytesMax: 1e6, header: ${JSON.stringify(HEADER)}, logger: console })
+      const writing = journal({ path: ${JSON.stringify(path)}, bytesMax: 1e9, header: ${JSON.stringify(HEADER)}, logger: console })
       let number = 0
       setInterval(() => { for (let at = 0; at < 50; at++) writing.ended({ ...${JSON.stringify(callOf(0))}, id: 'call-' + number++ }) }, 1)
     `
@@ -256,6 +256,43 @@ describe('two writers', () => {
     await next.close()
     expect(await read()).toEqual({ ...WHOLE, headers: 2, ids: idsOf(2) })
   })
+
+  it('are not where both start at once after a crash', async () => {
+    const script = `
+      const { journal } = await import(process.argv[1])
+      const silent = { debug() {}, info() {}, warn() {}, error() {} }
+      process.once('message', path => {
+        try {
+          journal({ path, bytesMax: 1e6, header: ${JSON.stringify(HEADER)}, logger: silent })
+          process.send('ready')
+        } catch (error) {
+          process.send(error.code)
+        }
+      })
+      process.send('up')
+    `
+    const started = async () => {
+      const child = spawn(process.execPath, ['--input-type=module', '-e', script, module], {
+        stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+      })
+      await once(child, 'message')
+      return child
+    }
+    for (let round = 0; round < 3; round++) {
+      const { child } = await writer('call-0')
+      const two = await Promise.all([started(), started()])
+      await killed(child)
+      const said = two.map(other => once(other, 'message'))
+      for (const other of two) other.send(path)
+      expect(
+        (await Promise.all(said))
+          .flat()
+          .filter(text => typeof text === 'string')
+          .sort(),
+      ).toEqual(['journal_locked', 'ready'])
+      await Promise.all(two.map(killed))
+    }
+  }, 60_000)
 
   it('follow each other after five seconds where the first cannot be seen: another container or host', async () => {
     const lock = `${path}.lock`

@@ -1,5 +1,5 @@
 /**
- * One process writes to one journal: it makes `runs.jsonl.lock`, which can be made once, and touches it every second.
+ * One process writes to one journal. `runs.jsonl.lock` names the process, which touches the file every second.
  *
  * Another process takes the lock over when its holder has ended. On Linux, in the same process namespace, it looks the holder
  * up by its id and its start time, because ids are used again. Elsewhere, such as in another container or on another host, a
@@ -11,12 +11,14 @@ import {
   closeSync,
   fstatSync,
   futimes,
+  linkSync,
   openSync,
   readFileSync,
   readlinkSync,
-  rmSync,
+  renameSync,
   type Stats,
   statSync,
+  unlinkSync,
   writeSync,
 } from 'node:fs'
 import { hostname } from 'node:os'
@@ -39,9 +41,9 @@ export interface JournalLock {
 interface Holder {
   readonly pid: number
   readonly host: string
-  /** The boot of the machine and the namespace of process ids; undefined where the system has none. */
-  readonly place?: string
-  /** The start time of the process, in clock ticks of the system: ids are used again. */
+  /** The namespace of process ids; undefined where the system has none. */
+  readonly namespace?: string
+  /** The start time of the process, in clock ticks of the system. */
   readonly began?: string
 }
 
@@ -57,13 +59,10 @@ export function lockJournal(path: string, clock: Clock): JournalLock {
     // By descriptor: this process must not touch a lock that another process has put in its place.
     futimes(fd, now, now, () => {})
   })
-  const isOwn = () => {
-    const [there, own] = [statOf(lockPath), fstatSync(fd)]
-    return there?.ino === own.ino && there.dev === own.dev
-  }
   return {
     keep() {
-      if (isOwn()) return 'held'
+      const there = statOf(lockPath)
+      if (there && isSame(there, fstatSync(fd))) return 'held'
       const taken = take(lockPath)
       closeSync(fd)
       fd = taken
@@ -71,7 +70,8 @@ export function lockJournal(path: string, clock: Clock): JournalLock {
     },
     release() {
       stopTouching()
-      if (isOwn()) rmSync(lockPath)
+      const there = statOf(lockPath)
+      if (there && isSame(there, fstatSync(fd))) unlinkSync(lockPath)
       closeSync(fd)
     },
   }
@@ -79,52 +79,64 @@ export function lockJournal(path: string, clock: Clock): JournalLock {
 
 /** Whether a living process holds the lock of this journal. */
 export function isLocked(path: string): boolean {
-  return holderOf(`${path}.lock`) !== undefined
+  const found = statOf(`${path}.lock`)
+  return found !== undefined && isAlive(holderIn(`${path}.lock`), found)
 }
 
+const ATTEMPTS_MAX = 3
+
 function take(lockPath: string): number {
-  const holder = holderOf(lockPath)
-  if (holder !== undefined) throw locked(lockPath, holder)
-  // If two processes find one lock left behind, the later may remove the first one's new lock: the first sees it before it writes.
-  rmSync(lockPath, { force: true })
+  for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt++) {
+    const fd = create(lockPath)
+    if (fd !== undefined) return fd
+    const found = statOf(lockPath)
+    if (found === undefined) continue
+    const holder = holderIn(lockPath)
+    if (isAlive(holder, found)) throw locked(lockPath, holder)
+    removeLeftBehind(lockPath, found)
+  }
+  throw locked(lockPath, undefined)
+}
+
+function create(lockPath: string): number | undefined {
   try {
     const fd = openSync(lockPath, 'wx', OWNER_ONLY)
     writeSync(fd, JSON.stringify(thisProcess()))
     return fd
   } catch (cause) {
-    if ((cause as NodeJS.ErrnoException).code !== 'EEXIST') throw cause
-    throw locked(lockPath, holderOf(lockPath))
+    if ((cause as NodeJS.ErrnoException).code === 'EEXIST') return undefined
+    throw cause
   }
 }
 
-/** Who holds the lock, in words; `undefined` where nobody does, or the holder has ended. */
-function holderOf(lockPath: string): string | undefined {
-  const there = statOf(lockPath)
-  if (there === undefined) return undefined
-  const holder = readHolder(lockPath)
-  const isSeen = holder.began !== undefined && holder.place === thisProcess().place
-  const isAlive = isSeen
-    ? beganOf(holder.pid!) === holder.began
-    : Math.abs(systemClock.now() - there.mtimeMs) < LEFT_BEHIND_MS
-  return isAlive ? `process ${holder.pid} on ${holder.host}` : undefined
-}
-
-/** Nothing of it is known while its process is writing it. */
-function readHolder(lockPath: string): Partial<Holder> {
+/** Two processes may find the same lock left behind; the rename succeeds for one of them. */
+function removeLeftBehind(lockPath: string, found: Stats): void {
+  const aside = `${lockPath}.${process.pid}`
   try {
-    return JSON.parse(readFileSync(lockPath, 'utf8'))
-  } catch {
-    return {}
+    renameSync(lockPath, aside)
+    const renamed = statSync(aside)
+    // The other process was faster: this is its new lock, which may have the number of the file that it removed. It is put back.
+    if (!isSame(renamed, found) || renamed.mtimeMs !== found.mtimeMs) linkSync(aside, lockPath)
+    unlinkSync(aside)
+  } catch (cause) {
+    if (!['ENOENT', 'EEXIST'].includes((cause as NodeJS.ErrnoException).code ?? '')) throw cause
   }
+}
+
+function isAlive(holder: Holder | undefined, { mtimeMs }: Stats): boolean {
+  const us = thisProcess()
+  if (holder?.began !== undefined && holder.host === us.host && holder.namespace === us.namespace)
+    return beganOf(holder.pid) === holder.began
+  return Math.abs(systemClock.now() - mtimeMs) < LEFT_BEHIND_MS
 }
 
 function thisProcess(): Holder {
-  return { pid: process.pid, host: hostname(), place: placeOf(), began: beganOf(process.pid) }
+  return { pid: process.pid, host: hostname(), namespace: namespaceOf(), began: beganOf(process.pid) }
 }
 
-function placeOf(): string | undefined {
+function namespaceOf(): string | undefined {
   try {
-    return readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim() + readlinkSync('/proc/self/ns/pid')
+    return readlinkSync('/proc/self/ns/pid')
   } catch {
     return undefined
   }
@@ -140,13 +152,27 @@ function beganOf(pid: number): string | undefined {
   }
 }
 
+function holderIn(lockPath: string): Holder | undefined {
+  try {
+    const holder = JSON.parse(readFileSync(lockPath, 'utf8'))
+    return Number.isSafeInteger(holder?.pid) && holder.pid > 0 ? holder : undefined
+  } catch {
+    return undefined
+  }
+}
+
 function statOf(path: string): Stats | undefined {
   return statSync(path, { throwIfNoEntry: false })
 }
 
-function locked(lockPath: string, holder = 'another process'): SvcError {
+function isSame(a: Stats, b: Stats): boolean {
+  return a.dev === b.dev && a.ino === b.ino
+}
+
+function locked(lockPath: string, holder: Holder | undefined): SvcError {
+  const who = holder ? `process ${holder.pid} on ${holder.host}` : 'another process'
   return new SvcError(
-    `The journal is written by ${holder}, as ${lockPath} says. Give each process a journal of its own; the lock of a process that has ended is taken over at the latest ${LEFT_BEHIND_MS / 1_000} seconds later`,
+    `The journal is written by ${who}, as ${lockPath} says. Give each process a journal of its own; the lock of a process that has ended is taken over at the latest ${LEFT_BEHIND_MS / 1_000} seconds later`,
     'journal_locked',
   )
 }

@@ -9,7 +9,7 @@ import { redisStores } from '../../dist/src/redis.js'
 
 const say = message => process.stdout.write(`${JSON.stringify(message)}\n`)
 const { payTo, options } = JSON.parse(process.argv[2])
-const { redisUrl, redis, timeout, handlerMs = 0, ...serveOptions } = options
+const { redisUrl, redis, timeout, handlerMs = 0, halt: first, ...serveOptions } = options
 
 let halt
 let calls
@@ -23,7 +23,7 @@ function arm(given) {
     letGo = resolve
   })
 }
-arm(options.halt)
+arm(first)
 /** Another step, once the calls before have ended. */
 process.on('message', given => {
   arm(given)

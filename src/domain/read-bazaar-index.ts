@@ -5,6 +5,7 @@
  */
 import { JSON_DEPTH_MAX, nestsDeeperThan } from './json-depth.js'
 import { primitiveText } from './primitive-text.js'
+import { fitsUrl } from './web-url.js'
 import { isRecord } from './x402.js'
 
 /** A paid resource, as a facilitator lists it. All text is from strangers. */
@@ -57,7 +58,7 @@ export function readIndexPage(body: unknown): IndexPage | undefined {
     resources: entries.flatMap(entry => readEntry(entry) ?? []),
     entries: entries.length,
     ...(Number.isSafeInteger(total) && { total: total as number }),
-    ...(next !== undefined && next.length <= CURSOR_LENGTH_MAX && { cursor: next }),
+    ...(next !== undefined && next.length <= CURSOR_LENGTH_MAX && fitsUrl(next) && { cursor: next }),
   }
 }
 

@@ -7,3 +7,8 @@ export function isWebUrl(value: unknown): value is string {
   const { protocol, username, password } = new URL(value)
   return /^https?:$/.test(protocol) && username === '' && password === ''
 }
+
+/** Whether a stranger's text can be encoded for a URL: `encodeURIComponent` throws where half of a character stands in it. */
+export function fitsUrl(text: string): boolean {
+  return !/\p{Surrogate}/u.test(text)
+}

@@ -3,6 +3,7 @@
 import { type NodeClient, unavailable } from '../adapters/algorand/node-response-reader.js'
 import type { RegisteredAgent, RegistryApps, Score } from '../domain/agent-registry.js'
 import { fromBase64, toBase64 } from '../domain/base64.js'
+import { fitsUrl } from '../domain/web-url.js'
 import { isRecord } from '../domain/x402.js'
 import type { Registry } from '../ports/agent-registry.js'
 import { systemClock } from '../ports/clock.js'
@@ -140,6 +141,7 @@ async function readAll<T>(
     if (boxesRead > BOXES_READ_MAX) throw unavailable('its boxes have no end')
     const { 'next-token': token } = page
     next = typeof token === 'string' && token !== '' && token !== next ? token : undefined
+    if (next !== undefined && !fitsUrl(next)) throw unavailable('its next-token is no text')
   } while (next !== undefined)
   for (let at = 0; at < unread.length; at += BOXES_AT_ONCE) {
     const some = unread.slice(at, at + BOXES_AT_ONCE)

@@ -38,7 +38,7 @@ describe('an endpoint', () => {
       tags: ['a'],
       handler,
     }
-    expect(define(options)).toEqual({ ...options, amount: 5_000_000n })
+    expect(define(options)).toEqual({ ...options, amount: '5000000' })
   })
 
   it('cannot be changed after it was checked, nor through what it was made from', () => {

@@ -45,17 +45,16 @@ describe('a window is shown', () => {
     [{ calls: 1 }, ''],
   ])('%j as %j', (window, shown) => expect(windowShown(window)).toBe(shown))
 
-  it('by the manifest, with its calls and nothing else that its seller wrote there', () => {
+  it('by the manifest, with its calls', () => {
     const agent = defineAgent({
       name: 'Shop',
       handle: 'shop',
       description: 'Sells',
       payTo: 'SVCSVCSVCSVCSVCSVCSVCSVCSVCSVCSVCSVCSVCSVCSVCSVCSVCSVCSVCS',
-      endpoints: [selling({ ...terms, calls: 100, secret: 'mine' })],
+      endpoints: [selling({ ...terms, calls: 100 })],
     })
     const [entry] = manifest(agent, 'https://shop.example').endpoints
     expect(entry).toMatchObject({ price: '$5.00', pricing: 'subscription', period: '30d', calls: 100 })
-    expect(entry).not.toHaveProperty('secret')
   })
 
   it('by its tool', () => {

@@ -137,6 +137,13 @@ describe('the registry', () => {
     await expect(registryAt(url).list()).rejects.toThrow('have no end')
   })
 
+  it('says that the node gives no usable answer where its next page has no name', async () => {
+    const url = await nodeThat((_, response) => {
+      response.end('{ "boxes": [{ "name": "AAAA" }], "next-token": "\\ud800" }')
+    })
+    await expect(registryAt(url).list()).rejects.toMatchObject({ code: 'node_unavailable' })
+  })
+
   it('asks once for all who ask within seconds, and again after a failure', async () => {
     let asked = 0
     let down = true

@@ -2,11 +2,7 @@
 import { loggerOrSilent } from '../../adapters/log/quiet-logger.js'
 import { requestLog } from '../../adapters/log/request-log.js'
 import { memoryRuns } from '../../adapters/memory/recent-runs.js'
-import {
-  type Metrics,
-  type MetricsSources,
-  prometheusMetrics,
-} from '../../adapters/metrics/prometheus-metrics.js'
+import { type MetricsSources, prometheusMetrics } from '../../adapters/metrics/prometheus-metrics.js'
 import { shown } from '../../domain/errors.js'
 import {
   asGiven,
@@ -167,20 +163,15 @@ export const OBSERVER_OPTIONS = {
   journal,
 } satisfies Record<keyof ObserverOptions, Option<unknown>>
 
-interface Observers {
-  readonly runs: Runs
-  readonly metrics: Metrics
-  readonly callObservers: readonly CallObserver[]
-}
-
 interface Watched extends Pick<ReadOptions<typeof OBSERVER_OPTIONS>, 'logger' | 'runsCapacity'> {
   readonly stores: { readonly runs?: Runs | undefined }
 }
 
-export function observersOf(settings: Watched, sources: MetricsSources): Observers {
+export function observersOf(settings: Watched, sources: MetricsSources) {
   const { logger } = settings
   const runs = settings.stores.runs ?? memoryRuns(settings.runsCapacity)
   const metrics = prometheusMetrics(sources)
   const logged = logger === silentLogger ? [] : [requestLog(logger)]
-  return { runs, metrics, callObservers: [runs, metrics, ...logged] }
+  const callObservers: readonly CallObserver[] = [runs, metrics, ...logged]
+  return { runs, metrics, callObservers }
 }

@@ -6,13 +6,7 @@
  * failed, timed out or was abandoned has no way to settling; once settling began, "not charged" is said only by a call
  * that gave back what it still held.
  */
-import {
-  type DrawnMachine,
-  type FinalOf,
-  machineOf,
-  type StateOf,
-  tableOf,
-} from '../state-machine/transition-table.js'
+import { type DrawnMachine, type FinalOf, machineOf, tableOf } from '../state-machine/transition-table.js'
 import { answer, type Outcome, payment, problem, unknown } from './charge.outcome-types.js'
 
 export type { Charged, Closing, Outcome, OutcomeKind, RunCredit } from './charge.outcome-types.js'
@@ -211,7 +205,6 @@ const drawing = {
 } as const
 
 export type ChargeDrawing = typeof drawing
-export type ChargeState = StateOf<ChargeDrawing>
 /** A final state of {@link chargeMachine}; {@link OUTCOMES} says what each means. */
 export type ChargeFinal = FinalOf<ChargeDrawing>
 

@@ -1,5 +1,5 @@
 /** The life of one paid window. Its key opens the endpoint while it is `active` and now is before `expiresAt`. */
-import { type DrawnMachine, lifecycleOf, machineOf, type StateOf } from '../state-machine/transition-table.js'
+import { type DrawnMachine, lifecycleOf, machineOf } from '../state-machine/transition-table.js'
 
 const drawing = {
   id: 'subscription',
@@ -16,7 +16,6 @@ const drawing = {
 } as const
 
 export type SubscriptionDrawing = typeof drawing
-export type SubscriptionState = StateOf<SubscriptionDrawing>
 /** The life of one paid window. Its key opens the endpoint while it is `active`. */
 export const subscriptionMachine: DrawnMachine<SubscriptionDrawing> = machineOf(drawing)
 export const subscriptionTable = lifecycleOf(subscriptionMachine)

@@ -61,3 +61,19 @@ it('every link leads somewhere', () => {
   )
   expect(dead).toEqual([])
 })
+
+it('every script that the documents name is one of package.json', () => {
+  const { scripts } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { scripts: object }
+  // A template's documents name its own.
+  const ours = documents.filter(file => !file.startsWith('templates'))
+  const named = ours.flatMap(file =>
+    [...readFileSync(join(ROOT, file), 'utf8').matchAll(/\bnpm run ([a-z:-]+)/g)].map(([, name]) => ({
+      file,
+      name: name!,
+    })),
+  )
+  expect(named.length).toBeGreaterThan(20)
+  // `npm run dev` is of what `svc init` makes.
+  const missing = named.filter(({ name }) => name !== 'dev' && !Object.hasOwn(scripts, name))
+  expect(missing).toEqual([])
+})

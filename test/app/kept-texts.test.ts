@@ -1,11 +1,10 @@
 /** What is kept of a call keeps no long text alive: V8's `slice` is a view of the whole. */
-import { setFlagsFromString } from 'node:v8'
-import { runInNewContext } from 'node:vm'
 import { expect, it } from 'vitest'
 import { log } from '../../src/app/charge/call-log.js'
 import { endedCall, outcomeOf } from '../../src/app/charge/call-outcome.js'
 import { scene } from '../support/charge-fixture.js'
 import { full, walked } from '../support/ended-call.js'
+import { heapBytes } from '../support/heap-bytes.js'
 
 const CALLS = 40
 const LENGTH = 500_000
@@ -32,10 +31,4 @@ function keptOfLog(...said: [message: string, data?: unknown]) {
   const { call } = scene()
   log(call, 5, ...said)
   return call.logs
-}
-
-function heapBytes(): number {
-  setFlagsFromString('--expose-gc')
-  runInNewContext('gc')()
-  return process.memoryUsage().heapUsed
 }

@@ -436,7 +436,7 @@ describe('a million runs', () => {
   const RUNS = 1_000_000
   const AT_ONCE = 2_000
 
-  it('take less than a minute and no more memory than a thousand', async () => {
+  it('take no more memory than a thousand', async () => {
     const run = callOn(settledPath, 'settled', 0)
     const txIdAt = (number: number) => String(number).padStart(52, '0')
     const template = JSON.stringify({ ...run, txId: txIdAt(0) })
@@ -467,7 +467,6 @@ describe('a million runs', () => {
     const grewMB = (heapMax - heapBefore) / 1024 / 1024
     console.log(`a million runs: ${Math.round(tookMs)} ms, ${Math.round(grewMB)} MB of heap`)
     expect(report).toMatchObject({ runs: RUNS, differences: [], more: false })
-    expect(tookMs).toBeLessThan(60_000)
     expect(grewMB).toBeLessThan(128)
   }, 120_000)
 })

@@ -10,15 +10,27 @@ import type { World } from '../world/world.js'
 
 export function checkReply(world: World, asking: Asking, reply: WireReply): void {
   const { truth, ledger, seller } = world
-  if (reply.status >= 200 && reply.status < 400)
-    checkAnswer(truth, ledger, asking, reply, seller.windowsSkewMs)
+  learnWindow(world, asking, reply, seller.windowsSkewMs)
+  if (reply.status >= 200 && reply.status < 400) checkAnswer(truth, ledger, asking, reply)
   if (reply.status === 402) checkQuote(truth, ledger, asking)
   if (reply.status === 402) checkWindow(world, asking)
   if (asking.window !== undefined) checkCount(world, asking.window)
   if (reply.status >= 500) checkFailure(truth, asking, reply)
 }
 
-function checkAnswer(truth: Truth, ledger: Ledger, asking: Asking, reply: WireReply, skewMs: number): void {
+/** A window's key comes with the answer that sold it; and with the refusal that says that this answer was not kept. */
+function learnWindow({ truth, ledger }: World, { act }: Asking, reply: WireReply, skewMs: number): void {
+  const key = headerOf(reply, 'x-svc-subscription')
+  if (key === undefined) return
+  const receipt = decodeAnswerHeader(headerOf(reply, 'payment-response') ?? '')
+  const txId = (receipt?.transaction ?? /"txId\\?":\\?"([A-Z2-7]{52})/.exec(reply.body)?.[1]) as string
+  if (!ledger.landed(txId))
+    truth.violated('no-answer-without-payment', `${act} got a window's key for ${txId}, which has not landed`)
+  const expiresAtMs = Date.parse(headerOf(reply, 'x-svc-subscription-expires') ?? '') - skewMs
+  truth.windows.set(key, { txId, expiresAtMs, runs: truth.windows.get(key)?.runs ?? new Set() })
+}
+
+function checkAnswer(truth: Truth, ledger: Ledger, asking: Asking, reply: WireReply): void {
   const { act, payment, window } = asking
   const receipt = decodeAnswerHeader(headerOf(reply, 'payment-response') ?? '')
   const txId = receipt?.transaction as string | undefined
@@ -31,10 +43,6 @@ function checkAnswer(truth: Truth, ledger: Ledger, asking: Asking, reply: WireRe
     sold?.runs.add(run.id)
     return
   }
-  const key = headerOf(reply, 'x-svc-subscription')
-  const expiresAtMs = Date.parse(headerOf(reply, 'x-svc-subscription-expires') ?? '') - skewMs
-  if (key !== undefined)
-    truth.windows.set(key, { txId, expiresAtMs, runs: truth.windows.get(key)?.runs ?? new Set() })
   if (!ledger.landed(txId))
     truth.violated('no-answer-without-payment', `${act} got run ${run.id} for ${txId}, which has not landed`)
   if (run.txId !== txId || !run.returned)

@@ -30,7 +30,7 @@ function violationsOf({ appliedMs = 10, taker, takenMs = 30, settledMs = 31, pat
   truth.calls.push({ ...told, code: 'store_unavailable', txId } as unknown as EndedCall)
   truth.endedMs.set('first', 20)
   truth.holds.push({ call: 'first', txId, from: 'seller0.1', atMs: 5 })
-  truth.records.push({ call: 'first', txId, atMs: 9, appliedMs })
+  truth.records.push({ call: 'first', txId, atMs: 9, stillMs: () => 0, appliedMs })
   truth.holds.push({ call: 'second', txId, from: 'seller0.2', atMs: takenMs })
   truth.settlesSent.push({ txId, from: 'seller0.2', atMs: settledMs })
   if (taker) truth.calls.push({ id: 'second', path: [], final: taker, txId } as unknown as EndedCall)

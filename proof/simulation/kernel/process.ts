@@ -21,6 +21,8 @@ export class Process {
   /** How far its time of day is ahead of the simulation's. */
   readonly skewMs: number
   isAlive = true
+  /** For how long it has stood still in all. */
+  stoodStillMs = 0
   #stillUntilMs = 0
   readonly #timeline: Timeline
   readonly #onDeath = new Set<() => void>()
@@ -50,6 +52,7 @@ export class Process {
   }
 
   standStill(ms: number): void {
+    this.stoodStillMs += ms
     this.#stillUntilMs = Math.max(this.#stillUntilMs, this.#timeline.nowMs + ms)
   }
 

@@ -59,6 +59,8 @@ export interface Recorded {
   readonly call: string
   readonly txId: string
   readonly atMs: number
+  /** For how long its process has stood still since. */
+  readonly stillMs: () => number
   /** When the store did so; its answer may have been lost. */
   appliedMs?: number
 }
@@ -198,7 +200,8 @@ export class Truth {
   }
 
   /** Sees what is recorded, and by which call of this process. */
-  watching(store: ChargeStore, { name: from }: Process): ChargeStore {
+  watching(store: ChargeStore, process: Process): ChargeStore {
+    const { name: from } = process
     return {
       ...store,
       open: async move => {
@@ -211,7 +214,10 @@ export class Truth {
       },
       record: move => {
         const { payment: txId, token: call } = move
-        if (txId) this.records.push({ call, txId, atMs: this.#now() })
+        const { stoodStillMs } = process
+        // Its limits stand still with it.
+        const stillMs = () => process.stoodStillMs - stoodStillMs
+        if (txId) this.records.push({ call, txId, atMs: this.#now(), stillMs })
         const recorded = store.record(move)
         recorded.then(
           verdict => verdict === 'recorded' && this.recordApplied(call),
@@ -231,7 +237,7 @@ export class Truth {
     const record = this.records.findLast(each => each.call === call)
     if (!record || record.appliedMs !== undefined) return
     record.appliedMs = this.#now()
-    const ms = record.appliedMs - record.atMs
+    const ms = record.appliedMs - record.atMs - record.stillMs()
     if (ms > RECORD_MAX_MS) this.violated('moves-in-time', `${record.txId} was recorded after ${ms} ms`)
   }
 

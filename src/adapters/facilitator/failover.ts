@@ -107,24 +107,16 @@ export function facilitatorList(
       if (feePayer !== undefined) remember(feePayer, member)
     }
     const chosen = answered.find(member => !isPaused(member)) ?? answered[0]
-    return chosen && quotes(chosen.facilitator.url, answers[chosen.index])
-  }
-
-  function quotes(url: string, supported: Supported | undefined): Supported | undefined {
-    // Where there is one facilitator, nobody asks which of them quoted a sponsor.
-    if (members.length > 1 && supported?.feePayer !== undefined) quoted.note(url, supported.feePayer)
+    const supported = chosen && answers[chosen.index]
+    if (supported?.feePayer !== undefined) quoted.note(chosen!.facilitator.url, supported.feePayer)
     return supported
   }
 
   return {
     url: facilitators[0].url,
 
-    supported() {
-      if (members.length > 1) return preferred()
-      const [{ url }] = facilitators
-      const known = facilitators[0].supported()
-      return known instanceof Promise ? known.then(answer => quotes(url, answer)) : quotes(url, known)
-    },
+    // Where there is one facilitator, nobody asks which of them quoted a sponsor.
+    supported: () => (members.length > 1 ? preferred() : facilitators[0].supported()),
 
     async verify(payment, requirements, sponsor) {
       if (members.length === 1) return facilitators[0].verify(payment, requirements)

@@ -24,9 +24,9 @@ const PREFIX_BYTES = 2
 const URI_LENGTH_MAX = 2_048
 
 /**
- * The delivery of the same payment with a proof of its payer, once; `undefined` where the seller does not say that this payment
- * was spent, where its quote declares no proofs for this network, where the signer makes no proof, and where the proof brought no answer. Never rejects: what became of the payment
- * is known already.
+ * Sends the same payment once more, with a proof of its payer, where the seller says that this payment was spent. `undefined` where no
+ * answer comes of it: the quote declares no proofs for this network, or the signer makes none, or the seller refuses this one. Never
+ * rejects, because what became of the payment is known already.
  */
 export async function provenDelivery(
   paid: HttpRequest,

@@ -167,7 +167,7 @@ function howToGetTheAnswer({ payments, idempotencyKey }: PaymentEnd): string[] {
   const named = typed.some(word => /^--idempotency-key(=|$)/.test(word))
   const words = named ? typed : [...typed, '--idempotency-key', idempotencyKey]
   const command = ['svc', ...words].map(shellWord).join(' ')
-  // A word may be a stranger's, pasted from a list. What cannot be shown as it is would be another word.
+  // A stranger may have written a word of the command. A word that cannot be shown unchanged would be another word.
   const isShown = command.length <= COMMAND_LENGTH_MAX && printable(command) === command
   const same = `, repeat this command with --idempotency-key ${printable(idempotencyKey)}`
   return [

@@ -74,7 +74,7 @@ async function bridge(flags: McpFlags, version: string): Promise<void> {
   )
 }
 
-/** By the names of their tools. A key alone has no name, and is for every tool that sells windows; it may end in `=`. */
+/** Keys by the name of their tool. A key without a name is for every tool that sells windows. Such a key may end in `=`. */
 function keysIn(given = ''): ReadonlyMap<string, string> {
   const words = given.split(/\s+/).filter(word => word !== '')
   return new Map(
@@ -99,7 +99,7 @@ function windowsBought(client: SvcClient) {
   }
 }
 
-/** Also where the host leaves while a call is paid: then the process ends once that call has, and where it is told to end, at once. */
+/** When the host leaves while a call is being paid, the process ends after that call. A signal ends it at once. */
 function tellAtTheEnd(end: () => PaymentEnd): void {
   void signalled().then(() => process.exit())
   process.once('exit', () => {

@@ -80,7 +80,7 @@ export function memorySubscriptions({
       if (calls?.reserved.delete(token)) calls.unused--
     },
     giveBack(id, token) {
-      // Also while the time of day says that the window has ended: it may be set right, and nothing else gives this call back.
+      // Also when the clock says that the window has ended: the clock may be wrong, and nothing else gives this call back.
       const calls = windows.get(id)?.calls
       calls?.reserved.delete(token)
       return calls && open(id) && leftOf(calls)

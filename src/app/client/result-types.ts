@@ -42,8 +42,9 @@ export interface CallResult<T = unknown> {
   /** How often the answered request had been sent. */
   readonly attempts?: number
   /**
-   * The seller answered again: an earlier call with your idempotency key, and this one cost nothing, it says; or this call, whose
-   * answer was lost and which it gave to the proven payer. Then `payment` is this call's, and there is no `sentTxId`.
+   * The seller sent an answer for the second time. Either an earlier call had your idempotency key: then the seller says that this
+   * call cost nothing. Or the answer of this call was lost, and a proof of the payer got it: then `payment` is this call's, and there is
+   * no `sentTxId`.
    */
   readonly replayed?: true
   /**

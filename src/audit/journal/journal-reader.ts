@@ -76,8 +76,8 @@ export async function openJournals(paths: readonly string[]): Promise<OpenJourna
 }
 
 /**
- * Newest first. A server may rename the present file meanwhile, and it must still be read after the older ones; between renaming it and
- * beginning a new one no file has this name. And it may delete the oldest: what could be opened has no gap then.
+ * Newest first, because a server may rotate its journal meanwhile. It renames the newest file, which is open here by then; for a moment
+ * no file has its name. It deletes the oldest file: those that are open here have no gap between them.
  */
 function* namesOf(path: string, named: readonly string[]): Generator<string> {
   if (named.includes(path)) yield path
@@ -160,7 +160,7 @@ interface OpenFile {
   readonly mayEndMidLine: boolean
 }
 
-/** @throws NodeJS.ErrnoException `ENOENT` for a file that was named, unless it is a journal of which older files are there */
+/** @throws NodeJS.ErrnoException `ENOENT` where the caller named a file that is missing, unless older files of that journal are there */
 async function openIfThere(
   name: string,
   path: string,

@@ -31,7 +31,7 @@ export interface Journal extends CallObserver {
   close(): Promise<void>
 }
 
-/** The files of a full journal. The oldest goes as a whole, so this is also the share of the books that goes at once. */
+/** How many files a full journal has. The oldest file is deleted whole, so an eighth of the books goes at once. */
 const FILES = 8
 const COUNT_MS = 60_000
 /** How long calls are collected before they are written together. */

@@ -1,4 +1,7 @@
-/** The page's server-sent events, and the runs that both ends keep. None of them has a body, a key or a secret. A payer is in one only where the chain shows it too. */
+/**
+ * The page's server-sent events, and the runs that both ends keep. None of them has a body, a key or a secret. One names a payer only
+ * where the chain shows that payer too.
+ */
 import type { Charged } from '../../domain/machines/charge.machine.js'
 import type { Table } from '../../domain/state-machine/transition-table.js'
 import type { LoggedEntry } from '../../ports/call-observer.js'

@@ -61,21 +61,25 @@ async function versions(kind: string, calls?: number) {
 
 const NEW_NAMES = ['tell', 'say']
 
-describe.each(['memory', 'Redis'])('on %s', kind => {
+const WAYS = ['memory', 'Redis'].flatMap(kind =>
+  Object.entries(EVERY_DOOR).map(([name, door]) => [kind, name, door] as const),
+)
+
+describe.each(WAYS)('on %s, through %s', (kind, _, door) => {
   it.each([undefined, 3])('the key of a window opens it under each later name (calls: %s)', async calls => {
     const { old, later, stranger, charged } = await versions(kind, calls)
     const headers = await signFor(old, `${old.url}/ask-window`, { body: INPUT })
-    const sale = await EVERY_DOOR.HTTP!(old.url, { skill: 'ask-window', input: INPUT, headers })
+    const sale = await door(old.url, { skill: 'ask-window', input: INPUT, headers })
     const key = { 'x-svc-subscription': sale.subscriptionKey! }
     for (const [at, { url }] of later.entries()) {
-      const told = await EVERY_DOOR.HTTP!(url, {
+      const told = await door(url, {
         skill: `${NEW_NAMES[at]}-window`,
         input: INPUT,
         headers: key,
       })
       expect(told).toMatchObject({ code: 'ok', data: { run: at + 2 } })
     }
-    const refused = await EVERY_DOOR.HTTP!(stranger.url, { skill: 'tell-window', input: INPUT, headers: key })
+    const refused = await door(stranger.url, { skill: 'tell-window', input: INPUT, headers: key })
     expect(refused.code).toBe('payment_required')
     expect(charged()).toEqual([3, PRICE])
   })
@@ -88,7 +92,7 @@ describe.each(['memory', 'Redis'])('on %s', kind => {
     const owner = world.payer()
     const payment = await signFor(old, `${old.url}/ask-work`, { account: owner.label, body: INPUT })
     const ask = (url: string, skill: string) =>
-      EVERY_DOOR.HTTP!(url, {
+      door(url, {
         skill,
         input: INPUT,
         headers: { ...payment, ...key, ...HOME, ...proving(owner, url, payment) },
@@ -102,7 +106,9 @@ describe.each(['memory', 'Redis'])('on %s', kind => {
     expect((await ask(stranger.url, 'tell-work')).code).toBe('payment_spent')
     expect(charged()).toEqual([1, PRICE])
   })
+})
 
+describe.each(['memory', 'Redis'])('on %s', kind => {
   it('a task that was quoted under the old name is paid and worked on', async () => {
     const { old, later, charged } = await versions(kind)
     const message = { parts: [{ kind: 'data', data: INPUT }], metadata: { skillId: 'ask-work' } }

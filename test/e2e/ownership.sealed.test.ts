@@ -42,14 +42,14 @@ function timedStores(): { stores: Stores; pass(ms: number): void } {
 
 type Options = NonNullable<Parameters<typeof world.open>[1]>
 
-async function sale(options: Options, key: object = {}, calls?: number) {
+async function sale(options: Options, key: object = {}, calls?: number, door = EVERY_DOOR.HTTP!) {
   runs = 0
   const seller = await world.open([window(calls)], { idempotency: {}, ...DOUBT, ...options })
   const owner = world.payer()
   const before = world.received()
   const payment = await signFor(seller, `${seller.url}/window`, { account: owner.label, body: INPUT })
   const askAt = ({ url }: { readonly url: string }, ...more: object[]) =>
-    EVERY_DOOR.HTTP!(url, {
+    door(url, {
       skill: 'window',
       input: INPUT,
       headers: Object.assign({}, payment, key, HOME, ...more),
@@ -63,14 +63,14 @@ async function sale(options: Options, key: object = {}, calls?: number) {
   }
 }
 
-describe('the key of a window that was sold', () => {
+describe.each(Object.entries(EVERY_DOOR))('through %s, the key of a window that was sold', (_, door) => {
   it.each([
     ['without an idempotency key', {}, undefined],
     ['under one', keyed(randomKey()), undefined],
     ['with a count of calls', {}, 3],
   ])('is had by a proof until the window ends, %s', async (_, key, calls) => {
     const { stores, pass } = timedStores()
-    const { ask, proof, charged } = await sale({ stores, sealSecret: SECRET }, key, calls)
+    const { ask, proof, charged } = await sale({ stores, sealSecret: SECRET }, key, calls, door)
     const first = await ask()
     for (const hours of [1, 10, 12]) {
       pass(hours * HOUR_MS)
@@ -82,7 +82,9 @@ describe('the key of a window that was sold', () => {
     expect((await ask(proof())).subscriptionKey).toBeUndefined()
     expect(charged()).toEqual([1, PRICE])
   })
+})
 
+describe('the key of a window that was sold', () => {
   it('is had for minutes where the seller has no secret', async () => {
     const { stores, pass } = timedStores()
     const { ask, proof, charged } = await sale({ stores })

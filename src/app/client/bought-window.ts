@@ -2,10 +2,9 @@
 
 import { readPeriodMs } from '../../domain/subscription-period.js'
 import { isForWindow } from '../../domain/usd-price-for-display.js'
-import { isReplay } from './charge-evidence.js'
+import { isOfEarlierPayment } from './charge-evidence.js'
 import type { Bought, SentOnce } from './purchase-steps.js'
 import { resourceIn, type Wanted } from './read-quote.js'
-import { isSuccess } from './read-response.js'
 import { fewerThanSold, soldIn } from './sold-key.js'
 import type { SubscriptionKeys, WindowTerms } from './subscription-keys.js'
 
@@ -15,7 +14,7 @@ import type { SubscriptionKeys, WindowTerms } from './subscription-keys.js'
  */
 export function holdBought(url: URL, sent: SentOnce, keys: SubscriptionKeys, wanted: Wanted): Bought {
   const { reply, torn } = sent.delivery
-  const replayed = reply !== undefined && isSuccess(reply) && isReplay(reply) && sent.charged.charged === 'no'
+  const replayed = isOfEarlierPayment(reply, sent.charged)
   // What was not charged was not sold.
   const heads = sent.charged.charged === 'no' && !replayed ? [] : [reply, torn]
   // The head of a redirect that was followed is another host's.

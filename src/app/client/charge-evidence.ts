@@ -76,6 +76,14 @@ export function isReplay({ headers }: Pick<HttpReply, 'headers'>): boolean {
   return headers.get('idempotency-replayed')?.toLowerCase() === 'true'
 }
 
+/** The answer was sold by an earlier payment, and this call's was not charged. */
+export function isOfEarlierPayment(
+  reply: HttpReply | undefined,
+  { charged }: Pick<Charged, 'charged'>,
+): boolean {
+  return reply !== undefined && isSuccess(reply) && isReplay(reply) && charged === 'no'
+}
+
 /** A replay belongs to an earlier payment, unless it names ours: then it repeats the answer that was lost. */
 function chargedByReplay(reply: HttpReply, signed: SignedPayment, everLost: boolean): Charged['charged'] {
   const txId = receiptOf(reply.headers)?.txId

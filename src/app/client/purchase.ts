@@ -8,7 +8,7 @@ import { usdNumber } from '../../domain/usd-price-for-display.js'
 import type { PaymentRequired, PaymentRequirements } from '../../domain/x402.js'
 import type { SignedPayment } from '../../ports/payment-signer.js'
 import type { HttpRequest } from './build-request.js'
-import { contradictions, isReplay, receiptOf } from './charge-evidence.js'
+import { contradictions, isOfEarlierPayment, receiptOf } from './charge-evidence.js'
 import { callFailed, networkError } from './client-errors.js'
 import type { PurchaseDeps, SentOnce } from './purchase-steps.js'
 import { keepsKeys, type SelectedRequirements } from './read-quote.js'
@@ -54,7 +54,7 @@ function outcomeOf(
   const warnings = [...selected.warnings, ...ofWindow]
   if (!reply) throw networkError(origin, cause, charged)
   if (!isSuccess(reply) || reply.oversized) throw callFailed(origin, reply, charged)
-  const replayed = isReplay(reply) && charged.charged === 'no'
+  const replayed = isOfEarlierPayment(reply, charged)
   const found = replayed ? [] : receiptWarnings(reply, accepted, signed, deps.signer.address, deps.network)
   const payment = replayed ? earlierPayment(reply) : paymentOf(signed.txId, accepted)
   const unkept = !replayed && keyIsUnkept(request, selected) ? [UNKEPT_KEY] : []

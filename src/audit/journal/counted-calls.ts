@@ -2,6 +2,7 @@
  * Which calls have a line of their own in a journal: those that charged or may have charged. The others are counted. A line for
  * each would cost its sender nothing, and in a journal with a bound it would push out the lines about money.
  */
+import { LRUCache } from 'lru-cache'
 import { reportsCharge } from '../../domain/income-bookings.js'
 import type { EndedCall } from '../../ports/call-observer.js'
 
@@ -15,7 +16,7 @@ export interface CountedCalls {
 
 /** Strangers can call every endpoint in every wrong way: a line has at most so many kinds, about 1 kB. */
 const KINDS_MAX = 20
-/** Payments whose latest words are remembered, once or twice as many. */
+/** Payments of which the last step is remembered. */
 const RECENT_MAX = 10_000
 
 export interface LineChoice {
@@ -27,17 +28,15 @@ export interface LineChoice {
 }
 
 export function lineChoice(): LineChoice {
-  let recent = new Map<string, string>()
-  let older = recent
+  const lastSteps = new LRUCache<string, string>({ max: RECENT_MAX })
   return {
     hasOwn(call) {
       const { txId, path, charged } = call
       const isOfCharge = reportsCharge(call) || path.some(step => step.startsWith('recording.'))
       if (!isOfCharge && (charged === 'no' || txId === undefined)) return false
       if (txId === undefined) return true
-      const [last = '', before] = [path.at(-1), recent.get(txId) ?? older.get(txId)]
-      if (recent.size >= RECENT_MAX && !recent.has(txId)) [older, recent] = [recent, new Map()]
-      recent.set(txId, last)
+      const [last = '', before] = [path.at(-1), lastSteps.get(txId)]
+      lastSteps.set(txId, last)
       return isOfCharge || last !== before
     },
   }

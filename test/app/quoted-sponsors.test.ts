@@ -43,7 +43,12 @@ function counting(store: SubscriptionStore) {
 }
 
 function server(subscriptions: SubscriptionStore, { owner = 'seller', clock = systemClock } = {}) {
-  return quotedSponsors({ owner, subscriptions, clock, quoteLifeMs: QUOTE_MS })
+  return quotedSponsors({
+    owner: { seller: owner, agent: owner },
+    subscriptions,
+    clock,
+    quoteLifeMs: QUOTE_MS,
+  })
 }
 
 describe.each(Object.entries(STORES))('in %s', (_, make) => {

@@ -34,6 +34,14 @@ export function taskName({ agent }: Owner, id: string): string {
   return sha256(JSON.stringify(['task', agent, id]))
 }
 
+/** No endpoint has a name with a space, so no window opens by a record of this name. */
+export const QUOTED_SPONSOR = 'quoted sponsor'
+
+/** The name under which the store of windows keeps that a seller's quotes named a sponsor in this span of time. */
+export function quotedSponsorId({ seller }: Owner, sponsor: string, span: number): string {
+  return sha256(JSON.stringify([QUOTED_SPONSOR, seller, sponsor, span]))
+}
+
 /** All agents of a seller count a payer's unsettled runs together. */
 export function creditorName({ seller }: Owner, payer: string): string {
   return `${seller}:${payer}`

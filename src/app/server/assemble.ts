@@ -73,7 +73,7 @@ export function assemble(settings: Settings, drain: Drain, around: PlatformServi
     facilitator: facilitatorList(facilitators, {
       clock,
       quoted: quotedSponsors({
-        owner: owner.seller,
+        owner,
         subscriptions,
         clock,
         quoteLifeMs: maxTimeoutSeconds * 1_000,

@@ -3,24 +3,23 @@
  * before a deploy, goes where that quote said. The store of windows keeps it, as a record with an end for each sponsor and span
  * of time, which a server writes in the background when it begins to quote a sponsor, and again while it goes on.
  */
-import { hash } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
 import type { QuotedSponsors } from '../../adapters/facilitator/failover.js'
 import type { Clock } from '../../ports/clock.js'
 import type { SubscriptionStore } from '../../ports/subscriptions.js'
+import type { Owner } from '../charge/charge-deps.js'
+import { QUOTED_SPONSOR, quotedSponsorId } from '../charge/owners.js'
 import { putWindow, windowsNow } from '../charge/subscription-key.js'
 
 export interface QuotedSponsorsOptions {
   /** Whose quotes these are: nobody else's record in a store that is shared by mistake counts. */
-  readonly owner: string
+  readonly owner: Owner
   readonly subscriptions: SubscriptionStore
   readonly clock: Clock
   /** For how long a quote can be paid. */
   readonly quoteLifeMs: number
 }
 
-/** No endpoint has a name with a space, so no window opens by such a record. */
-const RECORD_NAME = 'quoted sponsor'
 /** A payer may name a sponsor that nobody quoted, again and again. */
 const ANSWER_KEPT_MS = 2_000
 const SPONSORS_MAX = 64
@@ -38,21 +37,19 @@ export function quotedSponsors({
     max: SPONSORS_MAX,
   })
 
-  const idOf = (name: string, span: number) =>
-    hash('sha256', JSON.stringify([RECORD_NAME, owner, name, span]), 'base64url')
-
   const spanNow = async () => Math.floor((await windowsNow({ subscriptions, clock })) / spanMs)
 
   async function write(name: string): Promise<void> {
     const span = await spanNow()
-    const record = { endpoint: RECORD_NAME, expiresAtMs: (span + 2) * spanMs }
-    await putWindow(subscriptions, idOf(name, span), record)
+    const record = { endpoint: QUOTED_SPONSOR, expiresAtMs: (span + 2) * spanMs }
+    await putWindow(subscriptions, quotedSponsorId(owner, name, span), record)
   }
 
   async function read(name: string): Promise<boolean> {
     const span = await spanNow()
-    const records = await Promise.all([span, span - 1].map(async each => subscriptions.get(idOf(name, each))))
-    return records.some(record => record?.endpoint === RECORD_NAME)
+    const ids = [span, span - 1].map(each => quotedSponsorId(owner, name, each))
+    const records = await Promise.all(ids.map(async id => subscriptions.get(id)))
+    return records.some(record => record?.endpoint === QUOTED_SPONSOR)
   }
 
   return {

@@ -86,7 +86,8 @@ describe('in front of one replica', () => {
       { trustProxy: 1, idempotency: {} },
     )
     nginx = await startNginx([seller.url])
-  })
+    // The first time, it is fetched from Debian's archive, beside whatever else is fetched then.
+  }, 180_000)
   afterAll(async () => {
     await nginx.close()
     await seller.close()

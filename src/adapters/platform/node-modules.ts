@@ -6,7 +6,7 @@
 import { createHash, createPublicKey, type KeyObject, verify } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
 import { SdkError } from '../../domain/errors.js'
-import { type KeyPair, keyPairFromSecret } from '../algorand/node-key-pair.js'
+import { type KeyPair, keyPairFromSecret } from '../algorand/key-pairs.js'
 
 /** The paying account's key, where the program holds it. */
 export interface KeyOptions {

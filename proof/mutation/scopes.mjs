@@ -60,31 +60,26 @@ export const SCOPES = {
   admission: {
     mutate: [
       'src/app/charge/effects/{admit,open,validate,entitle,price,verify}.ts',
-      'src/app/charge/{owners,payer-proof,sealed-answers,subscription-key}.ts',
+      'src/app/charge/{owners,payer-proof,stored-answers,windows}.ts',
     ],
     excludedMutations: ['StringLiteral'],
     ignorers: ['logs'],
     tests: ['test/app/{admitting,holding,opening,quoting,sealing,verifying,window-calls}.test.ts'],
   },
   runs: {
-    mutate: [
-      'src/app/charge/effects/{credit,deliver}.ts',
-      'src/app/charge/{handler-credit,until-shutdown}.ts',
-    ],
+    mutate: ['src/app/charge/effects/{credit,deliver}.ts', 'src/app/charge/handler-context.ts'],
     excludedMutations: ['StringLiteral'],
     ignorers: ['logs'],
     tests: ['test/app/{crediting,cutting,delivering}.test.ts'],
   },
   endings: {
-    mutate: ['src/app/charge/{walk-charge-machine,call-record,close-call,call-outcome,window-calls}.ts'],
+    mutate: ['src/app/charge/{walk-charge-machine,call-record,close-call,call-outcome,windows}.ts'],
     excludedMutations: ['StringLiteral'],
     ignorers: ['logs'],
     tests: ['test/app/{charge,call,closing,outcome,ended-call,window-calls}.test.ts'],
   },
   answers: {
-    mutate: [
-      'src/app/charge/{render-answer,json-mistakes,handler-failure,payment-challenge,price-from-function}.ts',
-    ],
+    mutate: ['src/app/charge/{render-answer,json-mistakes,handler-failure,payment-challenge}.ts'],
     excludedMutations: ['StringLiteral'],
     ignorers: ['logs'],
     tests: ['test/app/{render,json-mistakes,handler-failure,prices}.test.ts'],

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { BoundedBuffer } from '../../src/app/charge/bounded-buffer.js'
-import { collected } from '../../src/app/charge/render-stream.js'
+import { BoundedBuffer, collected } from '../../src/app/charge/render-stream.js'
 
 const HEAD = { status: 200, headers: {}, body: '' } as const
 

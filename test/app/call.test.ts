@@ -1,7 +1,7 @@
 /** The record of one call: whose trace it is part of, what its log may say, and who its payment is proven to come from. */
 import { describe, expect, it } from 'vitest'
-import { log } from '../../src/app/charge/call-log.js'
 import { claimedPayer, meetsTerms, paysUs, spanIdOf } from '../../src/app/charge/call-record.js'
+import { log } from '../../src/app/charge/handler-context.js'
 import { MAINNET } from '../../src/domain/network.js'
 import type { ReadPayment } from '../../src/ports/payment-reader.js'
 import { PAYMENT, REQUIREMENTS, type Scene, scene, UUID } from '../support/charge-fixture.js'

@@ -1,7 +1,7 @@
 /** The walk of one call through the machine, seen from its door: what it is told, and who else is told when it has ended. */
 
 import { describe, expect, it } from 'vitest'
-import { MESSAGES } from '../../src/app/charge/outcome-messages.js'
+import { MESSAGES } from '../../src/app/charge/call-outcome.js'
 import { termsOf } from '../../src/app/charge/payment-challenge.js'
 import { createCharge } from '../../src/app/charge/walk-charge-machine.js'
 import type { EndpointDef } from '../../src/domain/endpoint.js'

@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest'
 import type { ReplayedAnswer } from '../../src/app/charge/call-record.js'
 import { closeCall, giveBack } from '../../src/app/charge/close-call.js'
-import { unseal } from '../../src/app/charge/sealed-answers.js'
+import { unseal } from '../../src/app/charge/stored-answers.js'
 import { type ChargeFinal, type Closing, OUTCOMES } from '../../src/domain/machines/charge.machine.js'
 import {
   HOLD,

@@ -1,6 +1,6 @@
 /** Waiting for work until the server stops: the work's own end, or the answer of a server that waits no longer. */
 import { describe, expect, it } from 'vitest'
-import { untilShutdown } from '../../src/app/charge/until-shutdown.js'
+import { untilShutdown } from '../../src/app/charge/effects/settle.js'
 import { oneCall } from '../support/one-call.js'
 
 describe('work that is waited for until the server stops', () => {

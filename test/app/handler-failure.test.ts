@@ -1,7 +1,7 @@
 /** What callers are told of a handler's failure: no words that only this server may say, and none that were not meant for them. */
 import { describe, expect, it } from 'vitest'
+import { MESSAGES } from '../../src/app/charge/call-outcome.js'
 import { answeredFailure, resemblesFailure, thrownFailure } from '../../src/app/charge/handler-failure.js'
-import { MESSAGES } from '../../src/app/charge/outcome-messages.js'
 import { SvcError } from '../../src/domain/errors.js'
 
 const PLAIN = { problem: { message: MESSAGES.failed } }

@@ -1,8 +1,7 @@
 /** What a call's door is told: no answer that was not paid for, no quote that would be paid twice. */
 import { describe, expect, it } from 'vitest'
-import { outcomeOf, takenOver } from '../../src/app/charge/call-outcome.js'
+import { MESSAGES, outcomeOf, takenOver } from '../../src/app/charge/call-outcome.js'
 import type { Call } from '../../src/app/charge/call-record.js'
-import { MESSAGES } from '../../src/app/charge/outcome-messages.js'
 import { type ChargeFinal, OUTCOMES } from '../../src/domain/machines/charge.machine.js'
 import { CAIP2, TESTNET } from '../../src/domain/network.js'
 import { REQUIREMENTS, RESPELT } from '../support/charge-fixture.js'

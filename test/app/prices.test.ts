@@ -1,8 +1,8 @@
 /** What an endpoint asks: the terms of a quote, the challenge that is encoded once, and what a price function says. */
 import { describe, expect, it, vi } from 'vitest'
 import type { EndpointEntry } from '../../src/app/charge/charge-deps.js'
+import { quotedPrice } from '../../src/app/charge/effects/price.js'
 import { type Terms, termsOf, UNPAID } from '../../src/app/charge/payment-challenge.js'
-import { quotedPrice } from '../../src/app/charge/price-from-function.js'
 import { type EndpointDef, endpoint } from '../../src/domain/endpoint.js'
 import { CAIP2, PUBLIC_NETWORKS, TESTNET, USDC_ASSET_ID } from '../../src/domain/network.js'
 import { decodeHeader, type PaymentRequirements } from '../../src/domain/x402.js'

@@ -8,7 +8,7 @@ import { type ChargeDeps, DEFAULT_TIMEOUTS, type Rules } from '../../src/app/cha
 import { record } from '../../src/app/charge/effects/record.js'
 import { recover } from '../../src/app/charge/effects/recover.js'
 import { creditorName, ownerOf, windowId } from '../../src/app/charge/owners.js'
-import { seal, unseal } from '../../src/app/charge/sealed-answers.js'
+import { seal, unseal } from '../../src/app/charge/stored-answers.js'
 import { TESTNET } from '../../src/domain/network.js'
 import type { Landing } from '../../src/ports/chain.js'
 import type { RecordMove, Resolved, ResolveMove } from '../../src/ports/charge-store.js'

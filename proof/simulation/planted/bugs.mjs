@@ -434,7 +434,7 @@ export const MADE_UP = [
     says: 'A call of a window counts though it failed.',
     edits: [
       {
-        file: 'src/app/charge/window-calls.ts',
+        file: 'src/app/charge/windows.ts',
         find: '(await deps.subscriptions.giveBack!(id, token))',
         replace: '((await deps.subscriptions.use!(id, token)) as undefined)',
       },

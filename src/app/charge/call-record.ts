@@ -6,7 +6,6 @@ import type { EndedCall, LoggedEntry } from '../../ports/call-observer.js'
 import type { ChargeRequest, Problem } from '../../ports/charge.js'
 import type { Hold, Recorded } from '../../ports/charge-store.js'
 import type { PaymentReader, ReadPayment } from '../../ports/payment-reader.js'
-import type { Cancellation } from './cancellation.js'
 import type { ChargeDeps, EndpointEntry } from './charge-deps.js'
 import { keyOfCall } from './key-of-call.js'
 import type { StreamEnd, StreamSource } from './render-stream.js'
@@ -65,7 +64,7 @@ export interface Call {
   /** The opened stream that the handler returned, until it has ended whole. */
   source: StreamSource | undefined
   /** Cancels the handler's signal, also while its stream leaves. */
-  cancellation: Cancellation | undefined
+  cancellation: { cancel(why: string): void } | undefined
   /** Resolves when the answer's stream has ended; `undefined` for any other answer. */
   streamEnd: Promise<StreamEnd> | undefined
   txId: string | undefined

@@ -4,14 +4,13 @@ import type { Closed, CloseMove } from '../../ports/charge-store.js'
 import { sleep } from '../../ports/timeouts-and-aborts.js'
 import type { Call } from './call-record.js'
 import type { ChargeDeps, InFlight } from './charge-deps.js'
+import { settleCredit } from './effects/credit.js'
 import { recordMove, replayedAnswer } from './effects/record.js'
-import { settleCredit } from './handler-credit.js'
-import { paymentLifeMs, retentionMs } from './payment-life.js'
+import { untilShutdown } from './effects/settle.js'
 import { RETRY_MAX_MS, RETRY_MIN_MS } from './pending-moves.js'
-import { seal } from './sealed-answers.js'
 import { discardStream, sendStream, wholeStream } from './send-stream.js'
-import { untilShutdown } from './until-shutdown.js'
-import { countWindowCall, giveBackWindowCall } from './window-calls.js'
+import { paymentLifeMs, retentionMs, seal } from './stored-answers.js'
+import { countWindowCall, giveBackWindowCall } from './windows.js'
 
 /**
  * Waits for a release, because the answer says "not charged" only once the payment is free again. Sends a completion

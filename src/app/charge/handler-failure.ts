@@ -8,7 +8,7 @@ import { OUTCOMES } from '../../domain/machines/charge.machine.js'
 import { isReservedCode } from '../../domain/reserved-error-codes.js'
 import { isRecord } from '../../domain/x402.js'
 import type { Problem } from '../../ports/charge.js'
-import { MESSAGES } from './outcome-messages.js'
+import { MESSAGES } from './call-outcome.js'
 
 export interface ToldFailure {
   readonly problem: Problem

@@ -1,10 +1,9 @@
 /** The stream of a charged call while it leaves: bounded in time, cut where its caller or its server goes. */
 import type { Answer, AnswerStream } from '../../domain/handler-answer.js'
 import type { EndedCall } from '../../ports/call-observer.js'
-import { BoundedBuffer } from './bounded-buffer.js'
 import type { Call } from './call-record.js'
 import type { ChargeDeps } from './charge-deps.js'
-import { collected, type StreamEnd } from './render-stream.js'
+import { BoundedBuffer, collected, type StreamEnd } from './render-stream.js'
 
 const STREAM_TIMEOUT_DEFAULT_MS = 300_000
 

@@ -1,15 +1,27 @@
 /** Implements the driving port: walks the machine for one request, closes what the call held, and returns the outcome. */
-import { chargeTable } from '../../domain/machines/charge.machine.js'
-import { run } from '../../domain/state-machine/run-machine.js'
+import { type ChargeDrawing, chargeTable } from '../../domain/machines/charge.machine.js'
+import { type Effects, run } from '../../domain/state-machine/run-machine.js'
 import type { CallObserver, EndedCall } from '../../ports/call-observer.js'
 import type { Charge } from '../../ports/charge.js'
 import { endedCall, outcomeOf, takenOver } from './call-outcome.js'
 import { type Call, newCall } from './call-record.js'
 import type { ChargeDeps, InFlight } from './charge-deps.js'
 import { closeCall } from './close-call.js'
-import { callEnded } from './diagnostics.js'
-import { chargeEffects } from './effects/index.js'
-import { tellObservers } from './tell-observers.js'
+
+import { admit } from './effects/admit.js'
+import { credit } from './effects/credit.js'
+import { deliver, serve } from './effects/deliver.js'
+import { entitle } from './effects/entitle.js'
+import { open } from './effects/open.js'
+import { price } from './effects/price.js'
+import { reconcile } from './effects/reconcile.js'
+import { record } from './effects/record.js'
+import { recover } from './effects/recover.js'
+import { release } from './effects/release.js'
+import { settle } from './effects/settle.js'
+import { validate } from './effects/validate.js'
+import { verify } from './effects/verify.js'
+import { callEnded, tellObservers } from './tell-observers.js'
 
 export function createCharge(
   deps: ChargeDeps,
@@ -50,5 +62,25 @@ export function createCharge(
         inFlight.leave()
       }
     },
+  }
+}
+
+/** One for each state, by the name that the drawing gives it. */
+function chargeEffects(deps: ChargeDeps): Effects<ChargeDrawing, Call> {
+  return {
+    admit: call => admit(deps, call),
+    open: call => open(deps, call),
+    recover: call => recover(deps, call),
+    validate: call => validate(deps, call),
+    entitle: call => entitle(deps, call),
+    price: call => price(deps, call),
+    verify: call => verify(deps, call),
+    credit: call => credit(deps, call),
+    deliver: call => deliver(deps, call),
+    record: call => record(deps, call),
+    settle: call => settle(deps, call),
+    reconcile: call => reconcile(deps, call),
+    release: call => release(deps, call),
+    serve: call => serve(deps, call),
   }
 }

@@ -9,7 +9,7 @@ import type { Clock } from '../../ports/clock.js'
 import type { SubscriptionStore } from '../../ports/subscriptions.js'
 import type { Owner } from '../charge/charge-deps.js'
 import { QUOTED_SPONSOR, quotedSponsorId } from '../charge/owners.js'
-import { putWindow, windowsNow } from '../charge/subscription-key.js'
+import { putWindow, windowsNow } from '../charge/windows.js'
 
 export interface QuotedSponsorsOptions {
   /** Whose quotes these are: nobody else's record in a store that is shared by mistake counts. */

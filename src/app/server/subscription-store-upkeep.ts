@@ -11,7 +11,7 @@ import {
   type TakeMove,
 } from '../../ports/subscriptions.js'
 import { every, withTimeout } from '../../ports/timeouts-and-aborts.js'
-import { windowsNow } from '../charge/subscription-key.js'
+import { windowsNow } from '../charge/windows.js'
 
 /** How long a seller's own store may take to answer. */
 const STORE_TIMEOUT_MS = 5_000

@@ -11,8 +11,7 @@ import type { PaidBy, QuotedCall, Tasks } from '../../ports/tasks.js'
 import type { ChargeDeps } from '../charge/charge-deps.js'
 import { countTask, uncountTask } from '../charge/effects/admit.js'
 import { sha256, taskName } from '../charge/owners.js'
-import { paymentLifeMs } from '../charge/payment-life.js'
-import { sealBytes, unsealBytes } from '../charge/sealed-answers.js'
+import { paymentLifeMs, sealBytes, unsealBytes } from '../charge/stored-answers.js'
 
 export interface TasksOptions {
   readonly store: TaskStore

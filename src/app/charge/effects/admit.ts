@@ -1,9 +1,9 @@
 import { callerNetwork } from '../../../domain/caller-network.js'
+import { mapSyncOrAsync } from '../../../domain/state-machine/run-machine.js'
 import type { RateVerdict } from '../../../ports/rate-limit.js'
 import { type Call, claimedPayer, storeDown } from '../call-record.js'
 import type { ChargeDeps, Rate } from '../charge-deps.js'
 import { windowId } from '../owners.js'
-import { mapSyncOrAsync } from '../sync-or-async.js'
 import { preferWindow } from './entitle.js'
 
 const DRAINING_RETRY_MS = 5_000

@@ -1,9 +1,10 @@
 import { callerNetwork } from '../../../domain/caller-network.js'
+import { type ChargeFinal, OUTCOMES, type RunCredit } from '../../../domain/machines/charge.machine.js'
+import { mapSyncOrAsync } from '../../../domain/state-machine/run-machine.js'
 import { sleep } from '../../../ports/timeouts-and-aborts.js'
 import { type Call, storeDown } from '../call-record.js'
 import type { ChargeDeps } from '../charge-deps.js'
 import { creditorName } from '../owners.js'
-import { mapSyncOrAsync } from '../sync-or-async.js'
 
 /** How often to look for credit that another process gave back. */
 const ASK_EVERY_MS = 250
@@ -50,4 +51,19 @@ async function wait(deps: ChargeDeps, call: Call) {
   }
   call.retryAfterMs = EXHAUSTED_RETRY_MS
   return 'exhausted'
+}
+
+const RUNS_GIVEN = { earned: 2, returned: 1, spent: 0, none: 0 } as const satisfies Record<RunCredit, number>
+
+export function settleCredit(deps: ChargeDeps, creditor: string, final: ChargeFinal): void {
+  const runs = RUNS_GIVEN[OUTCOMES[final].credit]
+  if (runs !== 0) giveCredit(deps, creditor, runs)
+}
+
+/** Sends the credit without waiting: the call is over. If the credit arrives late, the payer's next call waits for it. */
+export function giveCredit(deps: ChargeDeps, creditor: string, runs: 1 | 2): void {
+  const give = async () => deps.credit.give(creditor, runs, deps.rules.credit!)
+  give().catch(cause =>
+    deps.logger.warn({ err: cause }, 'credit was not given back; in time it is forgotten'),
+  )
 }

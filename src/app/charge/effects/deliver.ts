@@ -1,17 +1,14 @@
-import type { Handler, HandlerContext } from '../../../domain/endpoint.js'
+import type { Handler } from '../../../domain/endpoint.js'
 import { shown } from '../../../domain/errors.js'
 import type { Answer } from '../../../domain/handler-answer.js'
-import { parseBaseUnits } from '../../../domain/money.js'
-import { usdNumber } from '../../../domain/usd-price-for-display.js'
-import { log } from '../call-log.js'
 import type { Call } from '../call-record.js'
-import { Cancellation } from '../cancellation.js'
 import type { ChargeDeps, EndpointEntry } from '../charge-deps.js'
-import { handlerFailed } from '../diagnostics.js'
+import { Cancellation, contextOf } from '../handler-context.js'
 import { answeredFailure, resemblesFailure, type ToldFailure, thrownFailure } from '../handler-failure.js'
 import { NoAnswer, render } from '../render-answer.js'
 import { COLLECTED_BYTES_MAX, collected, renderStream } from '../render-stream.js'
 import { discardStream } from '../send-stream.js'
+import { handlerFailed } from '../tell-observers.js'
 
 type Ended = 'delivered' | 'failed' | 'timedOut' | 'abandoned' | 'stopped'
 
@@ -97,43 +94,6 @@ function renderFor(call: Call, returned: unknown, cancellation: Cancellation): A
   if (!call.request.streams) return collected(streamed, cancellation.signal, COLLECTED_BYTES_MAX)
   call.source = streamed.source
   return streamed.answer
-}
-
-const CANCELLATION = Symbol('cancellation')
-
-/**
- * One descriptor for all contexts: a getter in each literal would give each context its own shape, which V8 keeps
- * until its next full collection. The property is the context's own, so a spread copies the signal.
- */
-const LAZY_SIGNAL: PropertyDescriptor & ThisType<{ [CANCELLATION]: Cancellation }> = {
-  get() {
-    return this[CANCELLATION].signal
-  },
-  enumerable: true,
-  configurable: true,
-}
-
-function contextOf(deps: ChargeDeps, call: Call, cancellation: Cancellation): HandlerContext {
-  const { request, requirements, payer, txId } = call
-  const context = {
-    body: call.input,
-    headers: request.headers,
-    query: request.query,
-    log: (message: string, data?: unknown) => log(call, deps.clock.now(), message, data),
-    payment: requirements
-      ? {
-          txId,
-          payer,
-          amount: requirements.amount,
-          usd: usdNumber(parseBaseUnits(requirements.amount)!),
-          asset: requirements.asset,
-        }
-      : { amount: '0', asset: deps.network.usdcId },
-    idempotencyKey: call.key ?? request.idempotencyKey,
-    traceId: call.traceId,
-    [CANCELLATION]: cancellation,
-  }
-  return Object.defineProperty(context, 'signal', LAZY_SIGNAL) as typeof context & { signal: AbortSignal }
 }
 
 function fail(deps: ChargeDeps, call: Call, cause: unknown): void {

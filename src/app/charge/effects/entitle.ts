@@ -1,11 +1,10 @@
+import { mapSyncOrAsync } from '../../../domain/state-machine/run-machine.js'
 import type { SubscriptionRecord } from '../../../ports/subscriptions.js'
 import { type Call, storeDown } from '../call-record.js'
 import type { ChargeDeps } from '../charge-deps.js'
 import { keyOfCall } from '../key-of-call.js'
 import { windowId } from '../owners.js'
-import { windowsNow } from '../subscription-key.js'
-import { mapSyncOrAsync } from '../sync-or-async.js'
-import { takeWindowCall } from '../window-calls.js'
+import { takeWindowCall, windowsNow } from '../windows.js'
 
 /**
  * A key opens the endpoint that sold it until its window ends, by time or by its last call. Any other key counts as absent.

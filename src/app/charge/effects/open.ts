@@ -1,11 +1,11 @@
+import { mapSyncOrAsync } from '../../../domain/state-machine/run-machine.js'
 import type { Hold, Opened, OpenMove } from '../../../ports/charge-store.js'
 import type { ReadPayment } from '../../../ports/payment-reader.js'
 import { type Call, type Owned, storeDown } from '../call-record.js'
 import type { ChargeDeps } from '../charge-deps.js'
 import { ownedBy, sealsOf } from '../owners.js'
 import { proveCaller } from '../payer-proof.js'
-import { unseal } from '../sealed-answers.js'
-import { mapSyncOrAsync } from '../sync-or-async.js'
+import { unseal } from '../stored-answers.js'
 import { underEndedWindow } from './entitle.js'
 
 /**

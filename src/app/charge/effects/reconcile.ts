@@ -2,8 +2,7 @@ import type { Landing } from '../../../ports/chain.js'
 import { sleep, withTimeout } from '../../../ports/timeouts-and-aborts.js'
 import type { Call } from '../call-record.js'
 import type { ChargeDeps } from '../charge-deps.js'
-import { untilShutdown } from '../until-shutdown.js'
-import { accept, settlementOf } from './settle.js'
+import { accept, settlementOf, untilShutdown } from './settle.js'
 
 const IN_DOUBT_RETRY_MS = 5_000
 const PAUSE_MAX_MS = 4_000

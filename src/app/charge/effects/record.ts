@@ -1,11 +1,9 @@
 import { bodyBytes } from '../../../domain/handler-answer.js'
 import type { RecordMove } from '../../../ports/charge-store.js'
-import { type Call, type ReplayedAnswer, type SoldWindow, storeDown } from '../call-record.js'
+import { type Call, type ReplayedAnswer, storeDown } from '../call-record.js'
 import type { ChargeDeps } from '../charge-deps.js'
-import { windowId } from '../owners.js'
-import { landsWithinMs, paymentLifeMs, retentionMs } from '../payment-life.js'
-import { seal } from '../sealed-answers.js'
-import { newKey, putWindow, windowsNow } from '../subscription-key.js'
+import { paymentLifeMs, retentionMs, seal } from '../stored-answers.js'
+import { newWindow, storeWindow } from '../windows.js'
 
 const NOTHING = new Uint8Array()
 
@@ -88,30 +86,4 @@ export function replayedAnswer(deps: ChargeDeps, call: Call): ReplayedAnswer {
     window: window && { key: window.key, expiresAtMs: window.expiresAtMs, callsLeft: window.callsLeft },
     ...(takenFrom !== undefined && { callsLeft }),
   }
-}
-
-async function newWindow(deps: ChargeDeps, call: Call, periodMs: number): Promise<SoldWindow> {
-  const key = newKey(deps)
-  // The period starts at the last moment at which the payment can land, so settling takes no paid minute. A payment
-  // that was signed for longer than the quote asks does not extend it.
-  const withinMs = Math.min(landsWithinMs(call.read), call.requirements!.maxTimeoutSeconds * 1_000)
-  const leftMs = Math.min(call.settleByMs - deps.clock.monotonic(), withinMs)
-  const expiresAtMs = Math.ceil((await windowsNow(deps)) + leftMs) + periodMs
-  const calls = call.endpoint.def.subscription?.calls
-  // This call is the first of the window.
-  const callsLeft = calls === undefined ? undefined : calls - 1
-  return { key, id: windowId(call.endpoint.owner, key), expiresAtMs, callsLeft }
-}
-
-/**
- * Stores the window before its payment settles, so a key that cannot be kept is never charged for. Only if it is absent: if this
- * process stands still meanwhile, another one recovers the call, stores the window, and callers use calls of it.
- */
-export async function storeWindow(
-  { subscriptions }: Pick<ChargeDeps, 'subscriptions'>,
-  { endpoint }: Pick<Call, 'endpoint'>,
-  { id, expiresAtMs, callsLeft }: Omit<SoldWindow, 'key'>,
-): Promise<void> {
-  const counted = callsLeft !== undefined && { callsLeft }
-  await putWindow(subscriptions, id, { endpoint: endpoint.soldAs, expiresAtMs, ...counted })
 }

@@ -3,14 +3,12 @@ import type { Landing } from '../../../ports/chain.js'
 import type { Recorded } from '../../../ports/charge-store.js'
 import type { Call, ReplayedAnswer } from '../call-record.js'
 import type { ChargeDeps } from '../charge-deps.js'
-import { giveCredit } from '../handler-credit.js'
 import { creditorName, windowId } from '../owners.js'
-import { retentionMs } from '../payment-life.js'
-import { unseal } from '../sealed-answers.js'
-import { untilShutdown } from '../until-shutdown.js'
+import { retentionMs, unseal } from '../stored-answers.js'
+import { storeWindow } from '../windows.js'
+import { giveCredit } from './credit.js'
 import { untilCertain } from './reconcile.js'
-import { storeWindow } from './record.js'
-import { settlementOf } from './settle.js'
+import { settlementOf, untilShutdown } from './settle.js'
 
 const UNDECIDED_RETRY_MS = 5_000
 

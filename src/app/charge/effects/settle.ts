@@ -2,8 +2,7 @@ import { isIdOf } from '../../../domain/network.js'
 import type { PaymentPayload, PaymentRequirements } from '../../../domain/x402.js'
 import type { Settlement } from '../../../ports/facilitator.js'
 import type { Call } from '../call-record.js'
-import type { ChargeDeps } from '../charge-deps.js'
-import { untilShutdown } from '../until-shutdown.js'
+import type { ChargeDeps, Stop } from '../charge-deps.js'
 
 export async function settle(deps: ChargeDeps, call: Call) {
   call.settlingSinceMs = deps.clock.monotonic()
@@ -36,8 +35,7 @@ export function settlementOf(
   requirements: PaymentRequirements,
 ): Promise<Settlement> {
   if (deps.stop.cutting()) return Promise.resolve(STOPPING)
-  const settling = deps.facilitator.settle(payment, requirements)
-  return untilShutdown(deps.stop, settling, STOPPING)
+  return untilShutdown(deps.stop, deps.facilitator.settle(payment, requirements), STOPPING)
 }
 
 /**
@@ -70,4 +68,13 @@ function mismatchOf(
   if (network !== undefined && !isIdOf(deps.network, network)) return 'network'
   if (payer !== undefined && payer !== read!.payer) return 'payer'
   return undefined
+}
+
+/** The work's result, or `cut` as soon as the server stops waiting for its calls. The work continues. */
+export function untilShutdown<T>(stop: Stop, work: Promise<T>, cut: T): Promise<T> {
+  if (stop.cutting()) return Promise.resolve(cut)
+  return new Promise((resolve, reject) => {
+    const stopListening = stop.onCut(() => resolve(cut))
+    work.then(resolve, reject).finally(stopListening)
+  })
 }

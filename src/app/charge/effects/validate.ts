@@ -1,10 +1,10 @@
 import { emptyBody } from '../../../domain/body-type.js'
+import { mapSyncOrAsync } from '../../../domain/state-machine/run-machine.js'
 import type { Problem } from '../../../ports/charge.js'
 import type { Checked } from '../../../ports/input-validator.js'
 import { withTimeout } from '../../../ports/timeouts-and-aborts.js'
 import type { Call } from '../call-record.js'
 import type { ChargeDeps } from '../charge-deps.js'
-import { mapSyncOrAsync } from '../sync-or-async.js'
 import { looksCovered } from './entitle.js'
 
 /** A probe asks for the price: it has no input to validate, and no handler runs for it. */

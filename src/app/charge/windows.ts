@@ -1,0 +1,117 @@
+/** The windows that calls sell and use: their keys, the time that ends them, and the calls that some of them count. */
+import type { SubscriptionRecord, SubscriptionStore } from '../../ports/subscriptions.js'
+import type { Call, SoldWindow } from './call-record.js'
+import type { ChargeDeps, InFlight } from './charge-deps.js'
+import { windowId } from './owners.js'
+import { landsWithinMs } from './stored-answers.js'
+
+/**
+ * The store's time, where the store has one. When each replica used its own clock, a replica that was an hour behind
+ * sold a window of ten minutes that had ended before it was paid for.
+ */
+export function windowsNow({
+  subscriptions,
+  clock,
+}: Pick<ChargeDeps, 'subscriptions' | 'clock'>): number | Promise<number> {
+  return subscriptions.now?.() ?? clock.now()
+}
+
+export async function newWindow(deps: ChargeDeps, call: Call, periodMs: number): Promise<SoldWindow> {
+  const key = newKey(deps)
+  // The period starts at the last moment at which the payment can land, so settling takes no paid minute. A payment
+  // that was signed for longer than the quote asks does not extend it.
+  const withinMs = Math.min(landsWithinMs(call.read), call.requirements!.maxTimeoutSeconds * 1_000)
+  const leftMs = Math.min(call.settleByMs - deps.clock.monotonic(), withinMs)
+  const expiresAtMs = Math.ceil((await windowsNow(deps)) + leftMs) + periodMs
+  const calls = call.endpoint.def.subscription?.calls
+  // This call is the first of the window.
+  const callsLeft = calls === undefined ? undefined : calls - 1
+  return { key, id: windowId(call.endpoint.owner, key), expiresAtMs, callsLeft }
+}
+
+/**
+ * Stores the window before its payment settles, so a key that cannot be kept is never charged for. Only if it is absent: if this
+ * process stands still meanwhile, another one recovers the call, stores the window, and callers use calls of it.
+ */
+export async function storeWindow(
+  { subscriptions }: Pick<ChargeDeps, 'subscriptions'>,
+  { endpoint }: Pick<Call, 'endpoint'>,
+  { id, expiresAtMs, callsLeft }: Omit<SoldWindow, 'key'>,
+): Promise<void> {
+  const counted = callsLeft !== undefined && { callsLeft }
+  await putWindow(subscriptions, id, { endpoint: endpoint.soldAs, expiresAtMs, ...counted })
+}
+
+/** In a store without `putIfAbsent`, no record ever changes, and `put` of the same record again changes nothing. */
+export async function putWindow(
+  subscriptions: SubscriptionStore,
+  id: string,
+  record: SubscriptionRecord,
+): Promise<void> {
+  await (subscriptions.putIfAbsent ? subscriptions.putIfAbsent(id, record) : subscriptions.put!(id, record))
+}
+
+export function newKey({ random }: ChargeDeps): string {
+  return `svc_${Buffer.from(random.bytes(32)).toString('base64url')}`
+}
+
+const USED_UP = 'Every call of this subscription window is used or running; a payment buys a new window'
+
+/**
+ * Reserves a call for as long as the handler may take, and for the time after which a stopped call counts as dead. If its
+ * process dies, the call belongs to the window again.
+ */
+export async function takeWindowCall(deps: ChargeDeps, call: Call, id: string) {
+  const { soldAs, def } = call.endpoint
+  const move = { endpoint: soldAs, token: call.id, leaseMs: def.timeout + deps.rules.timeouts.leaseMs }
+  const taken = await attempt()
+  if (taken.verdict === 'none') return 'uncovered'
+  if (taken.verdict === 'usedUp') {
+    call.uncovered = USED_UP
+    call.callsLeft = 0
+    return 'uncovered'
+  }
+  if (taken.callsLeft === undefined) return 'covered'
+  call.takenFrom = id
+  call.callsLeft = taken.callsLeft
+  return 'covered'
+
+  async function attempt() {
+    try {
+      return await deps.subscriptions.take!(id, move)
+    } catch (cause) {
+      // The store may have reserved the call before its answer was lost.
+      deps.pendingWindowMoves.add({ how: 'giveBack', id, token: call.id })
+      throw cause
+    }
+  }
+}
+
+/** Sends without waiting, as a completion: after the work is done, a store's error never withholds the answer. */
+export function countWindowCall(deps: ChargeDeps, call: Call, inFlight: InFlight): void {
+  const { takenFrom: id, id: token } = call
+  if (id === undefined) return
+  const count = async () => deps.subscriptions.use!(id, token)
+  inFlight.enter()
+  count()
+    .catch((cause: unknown) => {
+      deps.logger.error({ err: cause }, 'the store of windows did not count a call; it is asked again')
+      deps.pendingWindowMoves.add({ how: 'use', id, token })
+    })
+    .finally(inFlight.leave)
+}
+
+/**
+ * Waits for the store. A caller that hears of a failure may call again at once, and may need this very call.
+ */
+export async function giveBackWindowCall(deps: ChargeDeps, call: Call): Promise<void> {
+  const { takenFrom: id, id: token } = call
+  if (id === undefined) return
+  try {
+    call.callsLeft = (await deps.subscriptions.giveBack!(id, token)) ?? undefined
+  } catch (cause) {
+    deps.logger.error({ err: cause }, 'the store of windows did not take a call back; it is asked again')
+    deps.pendingWindowMoves.add({ how: 'giveBack', id, token })
+    call.callsLeft = undefined
+  }
+}

@@ -1,6 +1,5 @@
 /** Everything that an operator may switch on to see how each call ended: the page, the journal, traces, webhooks. */
 
-import { auditRoutes } from '../adapters/http/audit-routes.js'
 import { callSpans } from '../adapters/traces/opentelemetry-spans.js'
 import type { Audit } from '../app/server/beside-the-core.js'
 import type { Settings } from '../app/server/settings-from-options.js'
@@ -8,6 +7,7 @@ import { chargeTable } from '../domain/machines/charge.machine.js'
 import type { NetworkFacts } from '../domain/network.js'
 import type { CallObserver } from '../ports/call-observer.js'
 import { type Journal, journal } from './journal/journal-writer.js'
+import { auditRoutes } from './page/audit-routes.js'
 import { auditPage } from './page/page.js'
 import { createFeed } from './page/viewer-feed.js'
 import { settlementWebhook } from './webhook/settlement-webhook.js'

@@ -5,14 +5,15 @@
 import Router from '@koa/router'
 import Koa, { type Context, type Middleware } from 'koa'
 import { BodyBudget, type BodyShare } from '../adapters/http/body-memory-limit.js'
-import { errorBody, HttpError } from '../adapters/http/error-to-reply.js'
-import { clientAddressOf } from '../adapters/http/forwarded-address.js'
-import { NodeRequest } from '../adapters/http/node-request.js'
+import { KoaRequest } from '../adapters/http/koa-request.js'
 import { admitReader, holdsToken } from '../adapters/http/private-routes.js'
+import { clientAddressOf } from '../adapters/http/read-request.js'
+import { errorBody, HttpError } from '../adapters/http/route.js'
 import { pathOf } from '../adapters/http/route-table.js'
 import { callerNetwork } from '../domain/caller-network.js'
 import { SvcError } from '../domain/errors.js'
 import { encodeHeader, isBounded, isRecord } from '../domain/x402.js'
+import { retryAfterSeconds } from '../ports/charge.js'
 import type { Logger } from '../ports/logger.js'
 import {
   ASKER_HEADER,
@@ -21,7 +22,6 @@ import {
   type ProtocolFacilitator,
 } from '../ports/protocol-facilitator.js'
 import type { RateLimit } from '../ports/rate-limit.js'
-import { retryAfterSeconds } from '../ports/transport.js'
 
 export interface FacilitatorRest {
   readonly facilitator: ProtocolFacilitator
@@ -71,7 +71,7 @@ export function facilitatorRestApp(rest: FacilitatorRest): Koa {
     operation: Operation,
     answer: (question: Question) => Promise<void>,
   ) {
-    const request = new NodeRequest(ctx)
+    const request = new KoaRequest(ctx)
     const isOwn = rest.token !== undefined && holdsToken(ctx.get('authorization'), rest.token)
     if (!isOwn) await admit(request, operation, rest)
     const share = (isOwn ? ownBodies : bodies).open()
@@ -109,18 +109,18 @@ export function facilitatorRestApp(rest: FacilitatorRest): Koa {
     }),
   )
   router.get('/discovery/resources', async ctx => {
-    await admit(new NodeRequest(ctx), 'list', rest)
+    await admit(new KoaRequest(ctx), 'list', rest)
     ctx.body = catalogue.list(new URLSearchParams(ctx.querystring))
   })
   router.get('/health', async ctx => {
-    admitReader(new NodeRequest(ctx), operators)
+    admitReader(new KoaRequest(ctx), operators)
     const condition = await facilitator.check()
     const ok = condition.node === 'ok' && condition.sponsorMicroAlgos !== null
     ctx.status = ok ? 200 : 503
     ctx.body = { ok, sponsor: facilitator.sponsor, ...condition }
   })
   router.get('/metrics', async ctx => {
-    admitReader(new NodeRequest(ctx), operators)
+    admitReader(new KoaRequest(ctx), operators)
     ctx.type = metrics.contentType
     ctx.body = await metrics.text()
   })
@@ -180,7 +180,7 @@ function refusalOf(error: unknown, logger: Logger): HttpError {
 /** The handler has run before a server asks for a settlement, so more settlements are allowed than verifications. */
 const SETTLEMENTS_TO_A_VERIFICATION = 10
 
-async function admit(request: NodeRequest, operation: Operation | 'list', rest: FacilitatorRest) {
+async function admit(request: KoaRequest, operation: Operation | 'list', rest: FacilitatorRest) {
   const address = callerNetwork(clientAddressOf(request, rest.trustProxyHops))
   const perMinute = operation === 'settle' ? SETTLEMENTS_TO_A_VERIFICATION * rest.perMinute : rest.perMinute
   const verdict = await rest.rateLimit.take(`${operation}:${address}`, perMinute)
@@ -191,7 +191,7 @@ async function admit(request: NodeRequest, operation: Operation | 'list', rest: 
   throw new HttpError(429, 'rate_limited', message, retryAfter)
 }
 
-async function questionIn(request: NodeRequest, share: BodyShare): Promise<Question> {
+async function questionIn(request: KoaRequest, share: BodyShare): Promise<Question> {
   const body = await request.readBody({ bytesMax: BODY_BYTES_MAX }, share)
   if (body.kind === 'malformed') throw new HttpError(400, 'invalid_json', body.why)
   const { paymentPayload: payload, paymentRequirements: requirements } =

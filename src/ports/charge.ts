@@ -90,3 +90,8 @@ export interface Problem {
   readonly code?: string
   readonly fields?: Readonly<Record<string, unknown>>
 }
+
+/** The header `Retry-After`: a whole second at least. */
+export function retryAfterSeconds(retryAfterMs: number): string {
+  return String(Math.max(1, Math.ceil(retryAfterMs / 1_000)))
+}

@@ -43,11 +43,6 @@ export interface Refusal {
   readonly fields?: Readonly<Record<string, unknown>>
 }
 
-/** The header `Retry-After`: a whole second at least. */
-export function retryAfterSeconds(retryAfterMs: number): string {
-  return String(Math.max(1, Math.ceil(retryAfterMs / 1_000)))
-}
-
 export interface TransportResponse {
   /** HTTP status. */
   readonly status: number

@@ -98,7 +98,7 @@ export const ONCE_THERE = [
     says: 'A Host header that is no URL breaks the A2A door after the charge.',
     edits: [
       {
-        file: 'src/adapters/http/forwarded-address.ts',
+        file: 'src/adapters/http/read-request.ts',
         find: '    webOrigin(scheme, headers.host) ??\n',
         replace: `    \`\${scheme}://\${headers.host}\` ??\n`,
       },

@@ -7,15 +7,10 @@ import type { EndpointDef } from '../../domain/endpoint.js'
 import { CALL_REFUSED, errorText, type RpcRequest } from '../../domain/json-rpc.js'
 import { type ChargeFinal, OUTCOMES } from '../../domain/machines/charge.machine.js'
 import type { PaymentPayload } from '../../domain/x402.js'
-import type { ChargeOutcome } from '../../ports/charge.js'
+import { type ChargeOutcome, retryAfterSeconds } from '../../ports/charge.js'
 import type { Logger } from '../../ports/logger.js'
 import type { PaidBy, QuotedCall, Tasks } from '../../ports/tasks.js'
-import {
-  type IncomingRequest,
-  retryAfterSeconds,
-  type TransportResponse,
-  Unwritten,
-} from '../../ports/transport.js'
+import { type IncomingRequest, type TransportResponse, Unwritten } from '../../ports/transport.js'
 import { type Asked, rpcResponseOf, taskResponse } from './outcome-to-rpc-response.js'
 import { declinedTask, failedTask, waitingTask } from './payment-tasks.js'
 import { type TaskMessage, tooLargeForTask, unknownTask } from './read-message.js'

@@ -6,9 +6,8 @@ import type { IncomingMessage } from 'node:http'
 import type { BodyType } from '../../domain/body-type.js'
 import { NumberOverflow } from '../../domain/json-numbers.js'
 import type { Parsed } from '../../domain/parsed.js'
-import { HttpError, tooLarge } from './error-to-reply.js'
-import { malformed, parseBody, parseText, TOO_DEEP } from './parse-json-body.js'
-import type { BodyReading } from './route-types.js'
+import { malformed, parseBody, parseText, TOO_DEEP } from './read-request.js'
+import { type BodyReading, HttpError, tooLarge } from './route.js'
 
 /** Where parsers leave the body that they read: Express's request, Koa's `ctx.request`. */
 export interface BodyHolder {

@@ -5,9 +5,6 @@
  * Above the limit, a body that is still arriving is dropped for a body that arrives now: a slow sender delays only
  * itself. A complete body stays until its call ends or its handler begins.
  */
-import { HttpError } from './error-to-reply.js'
-
-const RETRY_SECONDS = '5'
 /**
  * Node's memory for each chunk of a body besides the bytes (measured). For a body in chunks of one byte it is nearly
  * all of the memory.
@@ -85,13 +82,4 @@ export class BodyShare {
     this.#budget.free(this)
     this.bytes = 0
   }
-}
-
-export function overloaded(): HttpError {
-  return new HttpError(
-    503,
-    'overloaded',
-    'Too many bodies arrive at once. Nothing was charged by this request; send it again in some seconds.',
-    ['Retry-After', RETRY_SECONDS],
-  )
 }

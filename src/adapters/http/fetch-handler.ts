@@ -1,9 +1,8 @@
 /** HTTP for every runtime and framework that speaks the web's own `Request` and `Response`. */
 import { systemClock } from '../../ports/clock.js'
 import type { Logger } from '../../ports/logger.js'
-import { replyToError } from './error-to-reply.js'
 import { type ClientAddress, type FetchCaller, FetchRequest } from './fetch-request.js'
-import { isBodiless, isStream, type Reply } from './reply.js'
+import { isBodiless, isStream, type Reply, replyToError } from './route.js'
 import { pathOf, type RouteTable, replyOf } from './route-table.js'
 
 export interface FetchHandlerOptions {

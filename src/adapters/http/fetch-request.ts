@@ -2,10 +2,16 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Parsed } from '../../domain/parsed.js'
 import type { Caller } from '../../ports/charge.js'
-import { type BodyShare, overloaded } from './body-memory-limit.js'
-import { HttpError, tooLarge } from './error-to-reply.js'
-import { parseBody } from './parse-json-body.js'
-import type { BodyReading, HostRequest } from './route-types.js'
+import type { BodyShare } from './body-memory-limit.js'
+import { parseBody } from './read-request.js'
+import {
+  type BodyReading,
+  type HostRequest,
+  HttpError,
+  incompleteBody,
+  overloaded,
+  tooLarge,
+} from './route.js'
 
 /** The address of a request's caller, where the seller's runtime can say it. */
 export type ClientAddress = (request: Request) => string | undefined
@@ -103,7 +109,7 @@ async function smallBody(
     return bytes
   } catch (cause) {
     if (cause instanceof HttpError) throw cause
-    throw request.body?.locked ? alreadyRead() : incomplete()
+    throw request.body?.locked ? alreadyRead() : incompleteBody()
   }
 }
 
@@ -113,10 +119,6 @@ function alreadyRead(): HttpError {
     'body_already_read',
     'Something in front of this handler read the body. Its seller passes a request whose body is unread. You were not charged.',
   )
-}
-
-function incomplete(): HttpError {
-  return new HttpError(400, 'incomplete_body', 'The body ended before it was complete.')
 }
 
 async function streamedBody(
@@ -148,7 +150,7 @@ async function streamedBody(
       else chunks.push(value)
     }
   } catch (cause) {
-    throw cause instanceof HttpError ? cause : incomplete()
+    throw cause instanceof HttpError ? cause : incompleteBody()
   }
   share.arrived()
   return Buffer.concat(chunks)

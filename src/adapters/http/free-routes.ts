@@ -1,10 +1,9 @@
 /** The routes that an agent answers without payment, at the root and under its base path. */
 import type { EndedCall, Runs } from '../../ports/call-observer.js'
-import { rootOf } from './forwarded-address.js'
 import { htmlReply, prefersHtml } from './pages.js'
 import { privateRoute } from './private-routes.js'
-import { jsonReply, jsonTextReply, type Reply } from './reply.js'
-import type { FreeRoute, HostRequest } from './route-types.js'
+import { rootOf } from './read-request.js'
+import { type FreeRoute, type HostRequest, jsonReply, jsonTextReply, type Reply } from './route.js'
 
 export interface FreeRoutesOptions extends DiscoveryRoutesOptions, OperationsRoutesOptions {}
 

@@ -2,17 +2,15 @@
  * HTTP on Node: one Koa app, which `serve` listens with and `createServer` returns for mounting; and what Node's own server leaves to
  * do around it.
  */
-import type { Server, ServerResponse } from 'node:http'
-import type { Socket } from 'node:net'
+import type { Server } from 'node:http'
 import Router from '@koa/router'
 import Koa, { type Context, type Middleware } from 'koa'
 import { systemClock } from '../../ports/clock.js'
 import type { Logger } from '../../ports/logger.js'
-import { errorBody } from './error-to-reply.js'
-import { NodeRequest } from './node-request.js'
+import { closeWithSocket, responder, turns } from './koa-reply.js'
+import { KoaRequest } from './koa-request.js'
+import { errorBody, type Route } from './route.js'
 import { pathOf, type RouteTable, replyOf } from './route-table.js'
-import type { Route } from './route-types.js'
-import { responder } from './write-reply.js'
 
 /** Paths match exactly: another case, a trailing or doubled slash, or an encoded letter makes another path. */
 const EXACT = { sensitive: true, strict: true }
@@ -46,7 +44,7 @@ export function koaHost(table: RouteTable, logger: Logger): KoaHost {
 
   async function answer(ctx: Context, route: Route): Promise<void> {
     closeWithSocket(ctx.res)
-    const reply = await replyOf(route, new NodeRequest(ctx), logger)
+    const reply = await replyOf(route, new KoaRequest(ctx), logger)
     const end = turnEnd()
     if (end !== undefined) await end
     respond(ctx, reply)
@@ -78,61 +76,6 @@ export function koaHost(table: RouteTable, logger: Logger): KoaHost {
   app.use(freePaths)
   app.use(notFound)
   return { app, middleware: (ctx, next) => paidEndpoints(ctx, () => freePaths(ctx, next)) }
-}
-
-/**
- * Writes the answers of one turn of the event loop together, at its end.
- *
- * Each write can wake the process that waits for it: a proxy, a balancer, a client on this machine. Under load one wake-up
- * for each answer took 40 % of an unpaid call. The first answer of a turn is written at once, so a lone call waits for
- * nothing.
- */
-export function turns(): () => Promise<void> | undefined {
-  let end: Promise<void> | undefined
-  return () => {
-    if (end !== undefined) return end
-    end = new Promise(resolve => {
-      setImmediate(() => {
-        end = undefined
-        resolve()
-      })
-    })
-    return undefined
-  }
-}
-
-/**
- * One listener for each socket: for 200 pipelined requests, one listener each would look like a leak to Node, which
- * warns from eleven.
- */
-const waiting = new WeakMap<Socket, Set<ServerResponse>>()
-
-/**
- * Closes a pipelined response with its socket. Node closes only the response that has the socket. A pipelined
- * response whose socket ends before its turn would never close, and its call, its stream and its idempotency key
- * would wait forever. A request that is not pipelined costs one comparison.
- */
-export function closeWithSocket(res: ServerResponse): void {
-  if (res.socket !== null) return
-  const { socket } = res.req
-  if (socket.closed) return void res.destroy()
-  const responses = waiting.get(socket) ?? watched(socket)
-  responses.add(res)
-  res.once('close', () => responses.delete(res))
-}
-
-function watched(socket: Socket): Set<ServerResponse> {
-  const responses = new Set<ServerResponse>()
-  waiting.set(socket, responses)
-  socket.once('close', () => {
-    for (const res of responses) {
-      // Node closes the responses that had their turn.
-      if (res.socket !== null || res.writableFinished) continue
-      res.destroy()
-      res.emit('close')
-    }
-  })
-  return responses
 }
 
 const REFUSALS: Readonly<Record<string, readonly [line: string, code: string, message: string]>> = {

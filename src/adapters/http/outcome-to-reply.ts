@@ -2,10 +2,8 @@
 import { OUTCOMES } from '../../domain/machines/charge.machine.js'
 import { unwritten } from '../../domain/unwritten-answer-error.js'
 import { encodeHeader, PAYMENT_REQUIRED_HEADER, PAYMENT_RESPONSE_HEADER } from '../../domain/x402.js'
-import type { ChargeOutcome } from '../../ports/charge.js'
-import { retryAfterSeconds } from '../../ports/transport.js'
-import { errorBody } from './error-to-reply.js'
-import { jsonReply, jsonTextReply, type Reply } from './reply.js'
+import { type ChargeOutcome, retryAfterSeconds } from '../../ports/charge.js'
+import { errorBody, jsonReply, jsonTextReply, type Reply } from './route.js'
 
 /** @param taken lower-case names of headers that the route sets already: a handler's `Response` does not set them again. */
 export function replyToOutcome(outcome: ChargeOutcome, taken: ReadonlySet<string>): Reply {

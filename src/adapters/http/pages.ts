@@ -8,7 +8,7 @@ import { isPublicNetwork, publicNetworkOf } from '../../domain/network.js'
 import { shellWord } from '../../domain/shell-word.js'
 import { windowShown } from '../../domain/subscription-terms.js'
 import { isRecord, type PaymentRequired } from '../../domain/x402.js'
-import type { Reply } from './reply.js'
+import type { Reply } from './route.js'
 
 /**
  * Whether a request asks for HTML before JSON, as a browser does that a person points at a URL. Programs send `Accept` without

@@ -3,13 +3,10 @@ import type { Lifecycle } from '../../domain/deprecation.js'
 import type { EndpointDef, Method } from '../../domain/endpoint.js'
 import type { Charge, ChargeOutcome } from '../../ports/charge.js'
 import type { Logger } from '../../ports/logger.js'
-import { methodNotAllowed } from './error-to-reply.js'
 import { chargeReplyHeaders, replyToOutcome, unwrittenReply } from './outcome-to-reply.js'
 import { htmlReply, prefersHtml, quotePage } from './pages.js'
-import { presentsPayment } from './read-payment-header.js'
-import { type RequestOptions, readBody, readRequest } from './read-request.js'
-import type { Reply } from './reply.js'
-import type { HostRequest, Route } from './route-types.js'
+import { presentsPayment, type RequestOptions, readBody, readRequest } from './read-request.js'
+import { type HostRequest, methodNotAllowed, type Reply, type Route } from './route.js'
 
 export interface PaidRouteOptions extends RequestOptions {
   readonly charge: Charge

@@ -2,8 +2,7 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
 import { isIP } from 'node:net'
-import { HttpError } from './error-to-reply.js'
-import type { FreeRoute, HostRequest } from './route-types.js'
+import { type FreeRoute, type HostRequest, HttpError } from './route.js'
 
 /** Pages of other sites are never among them. */
 export type Readers =

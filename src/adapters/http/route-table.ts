@@ -4,10 +4,17 @@ import { SvcError } from '../../domain/errors.js'
 import type { Charge } from '../../ports/charge.js'
 import type { Logger } from '../../ports/logger.js'
 import type { BodyBudget } from './body-memory-limit.js'
-import { allowOf, HttpError, methodNotAllowed, replyToError } from './error-to-reply.js'
 import { paidRoute, probeRoute } from './paid-route.js'
-import type { Reply } from './reply.js'
-import type { FreeRoute, HostRequest, Route } from './route-types.js'
+import {
+  allowOf,
+  type FreeRoute,
+  type HostRequest,
+  HttpError,
+  methodNotAllowed,
+  type Reply,
+  type Route,
+  replyToError,
+} from './route.js'
 
 export interface HttpOptions {
   readonly charge: Charge

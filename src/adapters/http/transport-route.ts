@@ -4,11 +4,9 @@ import type { Parsed } from '../../domain/parsed.js'
 import { unwritten } from '../../domain/unwritten-answer-error.js'
 import type { Logger } from '../../ports/logger.js'
 import { type Transport, type TransportResponse, Unwritten } from '../../ports/transport.js'
-import { HttpError } from './error-to-reply.js'
 import { chargeReplyHeaders } from './outcome-to-reply.js'
 import { type RequestOptions, readBody, readRequest } from './read-request.js'
-import type { Reply } from './reply.js'
-import type { FreeRoute } from './route-types.js'
+import { type FreeRoute, HttpError, type Reply } from './route.js'
 
 export interface TransportRouteOptions extends RequestOptions {
   readonly logger: Logger

@@ -1,5 +1,5 @@
 /** What stands beside the core, and is brought by the package's door: the seller's books, and the registry of agents. */
-import type { FreeRoute } from '../../adapters/http/route-types.js'
+import type { FreeRoute } from '../../adapters/http/route.js'
 import type { Registry } from '../../ports/agent-registry.js'
 import type { CallObserver } from '../../ports/call-observer.js'
 import type { MakeExchange } from '../../ports/exchange.js'

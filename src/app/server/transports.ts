@@ -1,7 +1,7 @@
 /** The transports for other agents: the agent card, A2A and MCP, each at a path of this server, over the same charge. */
 import { cardTransport, descriptorTransport } from '../../adapters/a2a/agent-card-routes.js'
 import { a2aTransport } from '../../adapters/a2a/transport.js'
-import type { FreeRoute } from '../../adapters/http/route-types.js'
+import type { FreeRoute } from '../../adapters/http/route.js'
 import { type TransportRouteOptions, transportRoute } from '../../adapters/http/transport-route.js'
 import { mcpTransport } from '../../adapters/mcp/transport.js'
 import { A2A_PATH, CARD_PATHS, MCP_PATH } from '../../domain/agent-card.js'

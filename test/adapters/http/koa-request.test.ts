@@ -2,7 +2,7 @@
 import { EventEmitter } from 'node:events'
 import type { ServerResponse } from 'node:http'
 import { expect, it } from 'vitest'
-import { callerOf } from '../../../src/adapters/http/caller-connection.js'
+import { callerOf } from '../../../src/adapters/http/koa-request.js'
 
 it.each([
   ['was written', { writableFinished: true, errored: null }, true],

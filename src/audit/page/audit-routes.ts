@@ -1,9 +1,7 @@
 /** The audit page, its stream of events, and the remembered calls as JSON lines. */
 import { Readable } from 'node:stream'
-import { HttpError } from './error-to-reply.js'
-import { privateRoute, type Readers } from './private-routes.js'
-import type { Reply } from './reply.js'
-import type { FreeRoute, HostRequest } from './route-types.js'
+import { privateRoute, type Readers } from '../../adapters/http/private-routes.js'
+import { type FreeRoute, type HostRequest, HttpError, type Reply } from '../../adapters/http/route.js'
 
 export interface AuditRoutesOptions {
   readonly page: { readonly html: string; readonly policy: string }

@@ -8,7 +8,6 @@
  */
 
 export { memorySpendLedger } from './adapters/memory/spend-ledger.js'
-export type { Balance } from './app/client/balance.js'
 export {
   type BazaarAnswer,
   type BazaarOptions,
@@ -20,11 +19,12 @@ export {
 } from './app/client/bazaar.js'
 export type { CallOptions, RequestOptions } from './app/client/build-request.js'
 export type { CallOutcome, CallRequest, ManyOptions } from './app/client/call-many.js'
+export type { Estimate } from './app/client/call-paid.js'
 export { SvcClient } from './app/client/client.js'
 export type { ClientOptions } from './app/client/client-options.js'
-export type { Estimate } from './app/client/read-quote.js'
 export type { PaymentRecord, Receipts } from './app/client/receipts.js'
 export type {
+  ActiveSubscription,
   CallPayment,
   CallResult,
   QuoteResult,
@@ -33,9 +33,9 @@ export type {
   WarningCode,
 } from './app/client/result-types.js'
 export type { RetryOptions } from './app/client/send-with-retries.js'
-export type { ActiveSubscription } from './app/client/sold-key.js'
 export type { StreamEvent } from './app/client/stream-events.js'
 export type { StreamOptions, StreamResult } from './app/client/stream-result.js'
+export type { Balance } from './app/client/wallet.js'
 export { type ManifestSigner, type ManifestVerdict, verifyManifest } from './app/manifest-signature.js'
 export type { RegisteredAgent, RegistryApps, RegistryIdentity, Score } from './domain/agent-registry.js'
 export { SvcError } from './domain/errors.js'

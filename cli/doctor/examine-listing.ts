@@ -2,7 +2,7 @@
 
 import { listWholeBazaar } from '../../src/app/client/bazaar.js'
 import { urlOf } from '../../src/app/client/build-request.js'
-import { manifestUrl } from '../../src/app/client/fetch-manifest.js'
+import { manifestUrl } from '../../src/app/client/manifest.js'
 import type { NetworkFacts } from '../../src/domain/network.js'
 import type { BazaarResource } from '../../src/domain/read-bazaar-index.js'
 import { isRecord } from '../../src/domain/x402.js'

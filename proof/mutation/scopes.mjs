@@ -31,7 +31,7 @@ export const SCOPES = {
     mutate: [
       'src/app/client/read-quote.ts',
       'src/app/client/subscription-keys.ts',
-      'src/app/client/sold-key.ts',
+      'src/app/client/sold-window.ts',
     ],
     tests: ['test/client/{quote,subscription-keys,price.attacks,windows.attacks,client,estimate}.test.ts'],
   },

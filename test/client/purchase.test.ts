@@ -1,7 +1,7 @@
 /** What a purchase books, reports and returns, by what its delivery brought back. */
 import { describe, expect, it } from 'vitest'
+import type { PurchaseDeps } from '../../src/app/client/purchase.js'
 import { purchase } from '../../src/app/client/purchase.js'
-import type { PurchaseDeps } from '../../src/app/client/purchase-steps.js'
 import { challengeOf } from '../../src/app/client/read-quote.js'
 import type { HttpReply } from '../../src/app/client/send-request.js'
 import type { Delivery } from '../../src/app/client/send-with-retries.js'

@@ -1,13 +1,13 @@
 /** Which entry of a quote is payable, and what a quote says it is for. */
 import { describe, expect, it } from 'vitest'
-import { unfitRequest } from '../../src/app/client/declared-input.js'
+import { estimateOf } from '../../src/app/client/call-paid.js'
 import {
   challengeOf,
-  estimateOf,
   foreignOrigin,
   isQuote,
   payableEntry,
   selectRequirements,
+  unfitRequest,
 } from '../../src/app/client/read-quote.js'
 import type { HttpReply } from '../../src/app/client/send-request.js'
 import { CAIP2, TESTNET, USDC_ASSET_ID } from '../../src/domain/network.js'
@@ -84,7 +84,7 @@ describe('a quote', () => {
   it('is not estimated as refused where the limits cannot be read', async () => {
     const down = new Error('the ledger is down')
     const limits = { refusalOf: () => Promise.reject(down) }
-    const estimated = estimateOf({ url: asked, method: 'POST' }, quoted(challenge([entry()])), {
+    const estimated = estimateOf({ url: asked, method: 'POST', headers: {} }, quoted(challenge([entry()])), {
       network: TESTNET,
       strictResource: false,
       limits,

@@ -80,7 +80,7 @@ export const ONCE_THERE = [
     says: 'The client believes a seller that says “not charged”, and spends the amount again.',
     edits: [
       {
-        file: 'src/app/client/send-payment.ts',
+        file: 'src/app/client/purchase.ts',
         find: '  const said = await chargedAfter(request, delivery, ready, deps)\n',
         replace:
           "  const said = await chargedAfter(request, delivery, ready, deps)\n  if (said === 'no') await ready.reservation.release()\n",
@@ -405,7 +405,7 @@ export const MADE_UP = [
     says: 'The client answers a refusal of its payment with a second payment for the same call.',
     edits: [
       {
-        file: 'src/app/client/send-payment.ts',
+        file: 'src/app/client/purchase.ts',
         find: '  const proven = await provenDelivery(',
         replace: `  if (first.reply?.status === 402) {
     const again = await readyPayment(request, ready.selected.challenge, deps)

@@ -1,17 +1,26 @@
 /** One call, paid where it asks to be paid. `call` and `stream` differ only in what they do with the answer's body. */
-import { isForWindow } from '../../domain/usd-price-for-display.js'
-import type { PaymentRequired } from '../../domain/x402.js'
+import { SvcError } from '../../domain/errors.js'
+import { isForWindow, usdNumber } from '../../domain/usd-price-for-display.js'
+import type { PaymentRequired, PaymentRequirements } from '../../domain/x402.js'
 import { unlessAborted } from '../../ports/timeouts-and-aborts.js'
-import { holdBought } from './bought-window.js'
-import type { CallOptions, HttpRequest } from './build-request.js'
-import { noSigner, quotesNoWindow, subscriptionRefused } from './client-errors.js'
+import type { CallOptions, HttpRequest, RequestOptions } from './build-request.js'
+import { noSigner, notASubscription, quotesNoWindow, subscriptionRefused } from './client-errors.js'
 import type { Settings } from './client-options.js'
-import { type Purchase, purchase } from './purchase.js'
-import { challengeOf, isQuote, payableEntry, resourceIn, type Wanted } from './read-quote.js'
-import type { Outcome, Warning } from './result-types.js'
-import { ask, deliver, succeeded, type UnpaidReply } from './send-with-retries.js'
-import { isSoldByTheCall } from './sold-by-the-call.js'
-import type { ActiveSubscription } from './sold-key.js'
+import { isSoldByTheCall } from './manifest.js'
+import { fewerCalls, purchase } from './purchase.js'
+import {
+  challengeOf,
+  isQuote,
+  payableEntry,
+  resourceIn,
+  type SelectedRequirements,
+  selectRequirements,
+  unfitRequest,
+  type Wanted,
+} from './read-quote.js'
+import type { ActiveSubscription, Outcome, Warning } from './result-types.js'
+import type { HttpReply } from './send-request.js'
+import { ask, askBriefly, deliver, succeeded, type UnpaidReply } from './send-with-retries.js'
 import { type SubscriptionKeys, type Verdict, withKey } from './subscription-keys.js'
 
 export async function callPaid(
@@ -26,7 +35,7 @@ export async function callPaid(
   for (;;) {
     if (!settings.signer && key === undefined) throw noSigner(request.url.origin)
     const { asked, verdict } = await askWith(key, request, options, settings, keys)
-    if (!isQuote(asked.reply)) return { ...succeeded(asked), warnings: warningsOf(verdict) }
+    if (!isQuote(asked.reply)) return { ...succeeded(asked), warnings: fewerCalls(verdict.fewer) }
     const challenge = challengeOf(asked.reply)
     const resource = resourceIn(challenge)
     refused = verdict.refused ?? refused
@@ -65,12 +74,26 @@ async function askWith(
   return { asked, verdict: keys.answered(request.url, key, asked) }
 }
 
-function warningsOf({ fewer }: Verdict): Warning[] {
-  return fewer === undefined ? [] : [{ code: 'fewer_calls_than_sold', message: fewer }]
+/**
+ * Buys a window, unless another call is buying one: then it is a call with that one's key.
+ *
+ * @throws SvcError `not_a_subscription`, and as `callPaid`
+ */
+export async function buyWindow(
+  request: HttpRequest,
+  options: CallOptions,
+  settings: Settings,
+  keys: SubscriptionKeys,
+): Promise<Outcome & { readonly subscription: ActiveSubscription }> {
+  const { origin } = request.url
+  if (!settings.signer) throw noSigner(origin)
+  const outcome = await boughtWindow(request, options, settings, keys)
+  const { subscription } = outcome
+  if (!subscription) throw notASubscription(origin, outcome)
+  return { ...outcome, subscription }
 }
 
-/** Buys a window, unless another call is buying one: then it is a call with that one's key. */
-export async function buyWindow(
+async function boughtWindow(
   request: HttpRequest,
   options: CallOptions,
   settings: Settings,
@@ -78,7 +101,7 @@ export async function buyWindow(
 ): Promise<Outcome> {
   const before = keys.known()
   const asked = await ask(settings, request, options, settings.timeoutMs)
-  if (!isQuote(asked.reply)) return succeeded(asked)
+  if (!isQuote(asked.reply)) return { ...succeeded(asked), warnings: [] }
   const challenge = challengeOf(asked.reply)
   const entry = challenge && payableEntry(challenge, settings.network, 'window')
   if (entry && !isForWindow(entry) && (await isSoldByTheCall(request, challenge, settings)))
@@ -109,7 +132,7 @@ async function buy(
   settings: Settings,
   keys: SubscriptionKeys,
   wanted: Wanted = 'call',
-): Promise<Purchase> {
+): Promise<Outcome> {
   const { signer } = settings
   if (!signer) throw noSigner(request.url.origin, challenge)
   return purchase(request, challenge, {
@@ -117,6 +140,57 @@ async function buy(
     signer,
     wanted,
     deliver: (sent, payment) => deliver(settings, sent, settings.timeoutMs, payment),
-    hold: ({ url }, sent) => holdBought(url, sent, keys, wanted),
+    hold: keys.hold,
   })
+}
+
+/** What a call would cost, and whether it would be paid. */
+export interface Estimate {
+  /**
+   * What would be paid, in USD: 0 where nothing would be; `null` where the quote offers no way for this client to pay.
+   */
+  readonly usd: number | null
+  /** The entry of the quote that would be paid. */
+  readonly accepted?: PaymentRequirements
+  /** A held subscription key covers the call. Where the URL alone does not show it, the quote was asked for. */
+  readonly covered?: true
+  /** What `call` would throw instead of paying, by the quote and the limits as they stand; absent where it would pay. */
+  readonly refusal?: SvcError
+}
+
+/** What `callPaid` would pay, and whether it would. Pays nothing; without a quote, the endpoint did its work for nothing. */
+export async function estimateCall(
+  request: HttpRequest,
+  options: RequestOptions,
+  settings: Settings,
+  keys: SubscriptionKeys,
+): Promise<Estimate> {
+  if (keys.covers(request.url)) return { usd: 0, covered: true }
+  const asked = await askBriefly(settings, request, options)
+  if (!isQuote(asked.reply)) {
+    succeeded(asked)
+    return { usd: 0 }
+  }
+  const sold = resourceIn(challengeOf(asked.reply))
+  if (sold !== undefined && keys.covers(request.url, sold)) return { usd: 0, covered: true }
+  return estimateOf(asked.request, asked.reply, settings)
+}
+
+export async function estimateOf(
+  asked: HttpRequest,
+  quoted: HttpReply,
+  settings: Pick<Settings, 'network' | 'strictResource'> & {
+    readonly limits: Pick<Settings['limits'], 'refusalOf'>
+  },
+): Promise<Estimate> {
+  let selected: SelectedRequirements
+  try {
+    selected = selectRequirements(asked.url, challengeOf(quoted), settings)
+  } catch (error) {
+    if (error instanceof SvcError) return { usd: null, refusal: error }
+    throw error
+  }
+  const { accepted, challenge } = selected
+  const refusal = unfitRequest(asked, challenge) ?? (await settings.limits.refusalOf(accepted, asked))
+  return { usd: usdNumber(BigInt(accepted.amount)), accepted, ...(refusal && { refusal }) }
 }

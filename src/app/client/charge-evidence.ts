@@ -3,6 +3,7 @@
  * every error code are claims of the seller.
  */
 import { isIdOf, type NetworkFacts } from '../../domain/network.js'
+import { usdNumber } from '../../domain/usd-price-for-display.js'
 import {
   decodeAnswerHeader,
   isRecord,
@@ -11,8 +12,8 @@ import {
 } from '../../domain/x402.js'
 import type { SignedPayment } from '../../ports/payment-signer.js'
 import { errorCodeOf, isSuccess, namesPayment } from './read-response.js'
+import type { ActiveSubscription, CallPayment, Warning } from './result-types.js'
 import type { HttpReply } from './send-request.js'
-import type { ActiveSubscription } from './sold-key.js'
 
 /** Whether a failed call's payment was charged. */
 export interface Charged {
@@ -118,6 +119,36 @@ export function receiptOf(headers: Headers): SellerReceipt | undefined {
     payTo: text('payTo'),
     errorReason: text('errorReason'),
   }
+}
+
+export function paymentOf(
+  txId: string | undefined,
+  { amount, asset }: { readonly amount: string; readonly asset: string },
+): CallPayment {
+  return { txId, amount, usd: usdNumber(BigInt(amount)), asset }
+}
+
+/** The payment that a replay says it was sold by. */
+export function earlierPayment({ headers }: HttpReply): CallPayment | undefined {
+  const { txId, amount, asset } = receiptOf(headers) ?? {}
+  if (amount !== undefined && asset !== undefined && /^\d{1,20}$/.test(amount))
+    return paymentOf(txId, { amount, asset })
+  return txId ? { txId } : undefined
+}
+
+export function receiptWarnings(
+  { headers }: HttpReply,
+  accepted: PaymentRequirements,
+  signed: SignedPayment,
+  payer: string,
+  network: NetworkFacts,
+): Warning[] {
+  const receipt = receiptOf(headers)
+  if (!receipt) return [{ code: 'receipt_missing', message: 'The answer came without a readable receipt' }]
+  return contradictions(receipt, accepted, signed, payer, network).map(what => ({
+    code: 'receipt_mismatch',
+    message: `The receipt names ${what}`,
+  }))
 }
 
 /** The fields in which a receipt differs from what was signed, a phrase each. A field that it leaves out does not differ. */

@@ -4,9 +4,8 @@ import type { PaymentRequired } from '../../domain/x402.js'
 import { type Charged, receiptOf } from './charge-evidence.js'
 import { challengeOf } from './read-quote.js'
 import { dataOf, errorBodyOf, errorCodeOf, errorMessageOf, shortened } from './read-response.js'
-import type { Outcome } from './result-types.js'
+import type { ActiveSubscription, Outcome } from './result-types.js'
 import type { HttpReply } from './send-request.js'
-import type { ActiveSubscription } from './sold-key.js'
 
 export function noSigner(origin: string, requirements?: PaymentRequired): SvcError {
   return new SdkError(

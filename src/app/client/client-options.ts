@@ -23,13 +23,13 @@ import { type Clock, wakefulClock } from '../../ports/clock.js'
 import type { PaymentSigner, Signer } from '../../ports/payment-signer.js'
 import { type Random, systemRandom } from '../../ports/random.js'
 import type { SpendEnd, SpendLedger } from '../../ports/spend-ledger.js'
-import { type Balance, balanceOf } from './balance.js'
 import { lateSettlements } from './late-settlements.js'
 import { type ReceiptBook, receiptBook } from './receipts.js'
 import { type Exchange, exchangeOver } from './send-request.js'
 import { type RetryOptions, type RetryPolicy, retryPolicy } from './send-with-retries.js'
 import { type SpendingLimits, spendingLimits } from './spending-limits.js'
 import { openReply } from './stream-body.js'
+import { type Balance, walletBalance } from './wallet.js'
 
 /** Who pays, on which network, and how much at most. Without a key or a signer the client can only make free calls. */
 export interface ClientOptions extends KeyOptions {
@@ -106,7 +106,7 @@ export interface Settings {
   readonly strictResource: boolean
   /** Whether the node knows a transaction as landed. False proves nothing. */
   landed(txId: string): Promise<boolean>
-  balance(address: string): Promise<Balance>
+  wallet(address: string): Promise<Balance>
 }
 
 const TIMEOUT_MS = 360_000
@@ -197,7 +197,7 @@ export function settingsOver(surroundings: ClientSurroundings, options: ClientOp
         return false
       }
     },
-    balance: address => balanceOf(algod, network, address),
+    wallet: address => walletBalance(algod, network, address),
   }
 }
 

@@ -2,21 +2,25 @@
 import type { Manifest } from '../../domain/manifest.js'
 import { priceOf, usdNumber } from '../../domain/usd-price-for-display.js'
 import { unlessAborted } from '../../ports/timeouts-and-aborts.js'
-import type { Balance } from './balance.js'
 import { type CallOptions, type RequestOptions, requestOf, urlOf } from './build-request.js'
 import { type CallOutcome, type CallRequest, type ManyOptions, manyCalls } from './call-many.js'
-import { buyWindow, callPaid } from './call-paid.js'
-import { noSigner, notASubscription, reasonOf } from './client-errors.js'
+import { buyWindow, callPaid, type Estimate, estimateCall } from './call-paid.js'
+import { noSigner, reasonOf } from './client-errors.js'
 import { type ClientOptions, type Settings, settingsOf } from './client-options.js'
-import { estimated } from './estimate.js'
-import { manifestOf, manifestUrl } from './fetch-manifest.js'
-import { challengeOf, type Estimate } from './read-quote.js'
+import { manifestOf, manifestUrl } from './manifest.js'
+import { challengeOf } from './read-quote.js'
 import type { Receipts } from './receipts.js'
-import { type CallResult, type QuoteResult, resultOf, type SubscribeResult } from './result-types.js'
+import {
+  type ActiveSubscription,
+  type CallResult,
+  type QuoteResult,
+  resultOf,
+  type SubscribeResult,
+} from './result-types.js'
 import { askBriefly, succeeded } from './send-with-retries.js'
-import type { ActiveSubscription } from './sold-key.js'
 import { type StreamOptions, type StreamResult, streamOf, watchOf } from './stream-result.js'
 import { type SubscriptionKeys, subscriptionKeys } from './subscription-keys.js'
+import type { Balance } from './wallet.js'
 
 /** All of {@link SvcClient} but its options: the simulation makes clients over settings of its own. */
 export abstract class PayingClient {
@@ -89,7 +93,7 @@ export abstract class PayingClient {
     body?: unknown,
     options: RequestOptions & Pick<CallOptions, 'maxPrice'> = {},
   ): Promise<Estimate> {
-    return estimated(requestOf(url, body, options), options, this.#settings, this.#keys)
+    return estimateCall(requestOf(url, body, options), options, this.#settings, this.#keys)
   }
 
   /**
@@ -164,9 +168,7 @@ export abstract class PayingClient {
     options: Omit<CallOptions, 'quote'> = {},
   ): Promise<SubscribeResult<T>> {
     const request = requestOf(url, body, options)
-    if (!this.#settings.signer) throw noSigner(request.url.origin)
     const outcome = await buyWindow(request, options, this.#settings, this.#keys)
-    if (!outcome.subscription) throw notASubscription(request.url.origin, outcome)
     return { ...resultOf<T>(outcome), ...outcome.subscription }
   }
 
@@ -212,7 +214,7 @@ export abstract class PayingClient {
   }
 
   /**
-   * The paying account's balance, read from the node.
+   * The wallet's balance: what the paying account holds, read from the node.
    *
    * @param options A `signal` that ends the waiting.
    *
@@ -221,7 +223,7 @@ export abstract class PayingClient {
   async balance({ signal }: Pick<RequestOptions, 'signal'> = {}): Promise<Balance> {
     const { address } = this
     if (address === undefined) throw noSigner('A balance')
-    return unlessAborted(this.#settings.balance(address), signal, 'Reading the balance was aborted')
+    return unlessAborted(this.#settings.wallet(address), signal, 'Reading the balance was aborted')
   }
 
   /** The function {@link priceOf}, as a method that knows this client's network. */

@@ -12,16 +12,29 @@ import {
   type UnsignedProof,
 } from '../../domain/sign-in-with-x.js'
 import { encodeHeader, isRecord, type PaymentRequired } from '../../domain/x402.js'
+import type { PaymentSigner, SignedPayment } from '../../ports/payment-signer.js'
 import { randomId } from '../../ports/random.js'
 import { unlessAborted, withTimeout } from '../../ports/timeouts-and-aborts.js'
 import type { HttpRequest } from './build-request.js'
-import type { PurchaseDeps, ReadyPayment } from './purchase-steps.js'
+import type { Settings } from './client-options.js'
+import type { SelectedRequirements } from './read-quote.js'
 import { errorCodeOf, isSuccess, namesPayment } from './read-response.js'
-import type { Delivery } from './send-with-retries.js'
+import type { Delivery, SentPayment } from './send-with-retries.js'
 
 /** The prefix "MX" of what is signed, which the signer adds. */
 const PREFIX_BYTES = 2
 const URI_LENGTH_MAX = 2_048
+
+interface ProofDeps extends Pick<Settings, 'network' | 'clock' | 'random' | 'timeoutMs'> {
+  readonly signer: PaymentSigner
+  deliver(request: HttpRequest, payment: SentPayment): Promise<Delivery>
+}
+
+interface Spent {
+  readonly selected: SelectedRequirements
+  readonly signed: SignedPayment
+  readonly landsUntilMs: number
+}
 
 /**
  * Sends the same payment once more, with a proof of its payer, where the seller says that this payment was spent. `undefined` where no
@@ -31,18 +44,18 @@ const URI_LENGTH_MAX = 2_048
 export async function provenDelivery(
   paid: HttpRequest,
   { reply, attempts }: Delivery,
-  ready: ReadyPayment,
-  deps: PurchaseDeps,
+  spent: Spent,
+  deps: ProofDeps,
 ): Promise<Delivery | undefined> {
-  const { txId } = ready.signed
+  const { txId } = spent.signed
   if (!reply || errorCodeOf(reply) !== 'payment_spent' || !namesPayment(reply, txId)) return undefined
-  if (!takesProofs(ready.selected.challenge, deps.network)) return undefined
+  if (!takesProofs(spent.selected.challenge, deps.network)) return undefined
   try {
-    const waiting = withTimeout(deps.clock, deps.timeoutMs, proofOf(paid.url, ready, deps))
+    const waiting = withTimeout(deps.clock, deps.timeoutMs, proofOf(paid.url, spent, deps))
     const proof = await unlessAborted(waiting, paid.signal, 'The proof was aborted')
     if (proof === undefined) return undefined
     const proving = { ...paid, headers: { ...paid.headers, [SIGN_IN_WITH_X_HEADER]: proof } }
-    const again = await deps.deliver(proving, { txId, landsUntilMs: ready.landsUntilMs })
+    const again = await deps.deliver(proving, { txId, landsUntilMs: spent.landsUntilMs })
     const isAnswered = again.reply !== undefined && isSuccess(again.reply)
     return isAnswered ? { ...again, attempts: attempts + again.attempts, everLost: true } : undefined
   } catch {
@@ -59,8 +72,8 @@ function takesProofs({ extensions }: PaymentRequired, network: NetworkFacts): bo
 
 async function proofOf(
   { host, origin, pathname, search }: URL,
-  { signed, selected }: ReadyPayment,
-  { signer, clock, random }: PurchaseDeps,
+  { signed, selected }: Spent,
+  { signer, clock, random }: ProofDeps,
 ): Promise<string | undefined> {
   const uri = origin + pathname + search
   const unsigned: UnsignedProof = {

@@ -6,7 +6,7 @@ import { SvcError } from '../../domain/errors.js'
 import { formatUsd } from '../../domain/money.js'
 import { isRecord } from '../../domain/x402.js'
 import type { PaymentRecord } from './receipts.js'
-import type { ActiveSubscription } from './sold-key.js'
+import type { ActiveSubscription } from './result-types.js'
 
 /** A window without its key, where this program did not buy it. */
 export type ShownWindow = Omit<ActiveSubscription, 'key'> & { readonly key?: string }

@@ -1,72 +1,202 @@
 /**
- * Pays one quote, once. It signs the same entry that it checked, and sends the same payment at each attempt. No answer
- * makes it sign a second payment. What comes of it is an answer with what it bought, or the error that says what became of
- * the money.
+ * Pays one quote, once. It counts and signs the same entry that it checked, and sends the same payment at each attempt. No answer
+ * makes it sign a second payment. What comes of it is an answer with what it bought, or the error that says what became of the money.
  */
-import type { NetworkFacts } from '../../domain/network.js'
-import { usdNumber } from '../../domain/usd-price-for-display.js'
-import type { PaymentRequired, PaymentRequirements } from '../../domain/x402.js'
-import type { SignedPayment } from '../../ports/payment-signer.js'
+import { SdkError } from '../../domain/errors.js'
+import { IDEMPOTENCY_KEY_HEADER } from '../../domain/idempotency-key.js'
+import { withIdentifier } from '../../domain/payment-identifier.js'
+import { encodeHeader, PAYMENT_SIGNATURE_HEADER, type PaymentRequired } from '../../domain/x402.js'
+import type { PaymentSigner, SignedPayment } from '../../ports/payment-signer.js'
+import { randomId } from '../../ports/random.js'
+import { unlessAborted } from '../../ports/timeouts-and-aborts.js'
 import type { HttpRequest } from './build-request.js'
-import { contradictions, isOfEarlierPayment, receiptOf } from './charge-evidence.js'
-import { callFailed, networkError } from './client-errors.js'
-import type { PurchaseDeps, SentOnce } from './purchase-steps.js'
-import { keepsKeys, type SelectedRequirements } from './read-quote.js'
+import {
+  type Charged,
+  chargedBy,
+  earlierPayment,
+  isOfEarlierPayment,
+  isSettlementOf,
+  paymentOf,
+  receiptWarnings,
+} from './charge-evidence.js'
+import { aborted, callFailed, networkError } from './client-errors.js'
+import type { Settings } from './client-options.js'
+import { provenDelivery } from './payer-proof.js'
+import {
+  keepsKeys,
+  type SelectedRequirements,
+  selectRequirements,
+  unfitRequest,
+  type Wanted,
+} from './read-quote.js'
 import { isSuccess } from './read-response.js'
-import type { CallPayment, Warning } from './result-types.js'
-import { hasCallersKey, readyPayment, sendPayment } from './send-payment.js'
-import type { HttpReply } from './send-request.js'
-import type { ActiveSubscription } from './sold-key.js'
+import type { ActiveSubscription, Outcome, Warning } from './result-types.js'
+import type { Delivery, SentPayment } from './send-with-retries.js'
+import { fewerThanSold, momentOf, type Sale, windowSold } from './sold-window.js'
+import type { Reservation } from './spending-limits.js'
+import type { SubscriptionKeys } from './subscription-keys.js'
 
-export interface Purchase {
-  readonly reply: HttpReply
-  readonly attempts: number
-  readonly payment?: CallPayment
-  readonly replayed: boolean
-  readonly sentTxId?: string
-  readonly idempotencyKey?: string
-  readonly subscription?: ActiveSubscription
-  readonly warnings: readonly Warning[]
+export interface PurchaseDeps extends Settings {
+  readonly signer: PaymentSigner
+  /** @default 'call' */
+  readonly wanted?: Wanted
+  deliver(request: HttpRequest, payment: SentPayment): Promise<Delivery>
+  /** Keeps the key of a window that was bought. */
+  readonly hold?: SubscriptionKeys['hold']
+}
+
+/** A payment that is counted and signed, and that has not left this process. */
+interface ReadyPayment extends Pick<Sale, 'selected' | 'begun'> {
+  readonly signed: SignedPayment
+  readonly reservation: Reservation
+  readonly landsUntilMs: number
+}
+
+interface SentOnce extends ReadyPayment, Sale {
+  /** The answer had been lost, and the seller gave it to the proven payer of this payment. */
+  readonly isProven: boolean
 }
 
 export async function purchase(
   request: HttpRequest,
   challenge: PaymentRequired | undefined,
   deps: PurchaseDeps,
-): Promise<Purchase> {
+): Promise<Outcome> {
   const ready = await readyPayment(request, challenge, deps)
   return outcomeOf(request, await sendPayment(request, ready, deps), deps)
 }
 
-/** @throws SvcError `network_error`, `call_failed` */
-function outcomeOf(
+/** Whatever it throws, nothing was sent. */
+async function readyPayment(
   request: HttpRequest,
-  sentOnce: SentOnce,
-  deps: Pick<PurchaseDeps, 'signer' | 'network' | 'hold'>,
-): Purchase {
-  const { selected, signed, delivery } = sentOnce
-  const { accepted } = selected
+  challenge: PaymentRequired | undefined,
+  deps: PurchaseDeps,
+): Promise<ReadyPayment> {
+  const selected = selectRequirements(request.url, challenge, deps)
+  const unfit = unfitRequest(request, selected.challenge)
+  if (unfit) throw unfit
+  const reservation = await deps.limits.reserve(selected.accepted, request)
+  const begun = momentOf(deps.clock)
+  const signed = await signOrRelease(request, selected, deps, reservation)
+  await reservation.attach(signed)
+  // A ledger may be slow. The reservation has a payment now, and counts until the chain proves that it cannot land.
+  if (request.signal?.aborted) throw new SdkError(abortedUnpaid(request), 'aborted')
+  return { selected, signed, reservation, begun, landsUntilMs: begun.monotonicMs + landsForMs(signed) }
+}
+
+async function signOrRelease(
+  request: HttpRequest,
+  { challenge, accepted }: SelectedRequirements,
+  { signer }: PurchaseDeps,
+  reservation: Reservation,
+): Promise<SignedPayment> {
+  try {
+    // A node may be slow, and a wallet may ask a person.
+    const signing = signer.sign(challenge, accepted)
+    return await unlessAborted(signing, request.signal, abortedUnpaid(request))
+  } catch (error) {
+    await reservation.release()
+    throw error
+  }
+}
+
+function abortedUnpaid({ url }: HttpRequest): string {
+  return `The call to ${url.origin} was aborted; nothing was paid`
+}
+
+/** A round takes 2.8 s. Sellers count 2.5 s, and so does the client; the signed parameters may be a round old. */
+const ROUND_MS_MIN = 2_500
+const ROUNDS_TO_SETTLE = 4
+
+function landsForMs({ firstValid, lastValid }: SignedPayment): number {
+  return (Number(lastValid - firstValid) - ROUNDS_TO_SETTLE) * ROUND_MS_MIN
+}
+
+/** @throws SvcError `aborted` */
+async function sendPayment(request: HttpRequest, ready: ReadyPayment, deps: PurchaseDeps): Promise<SentOnce> {
+  const { signed, landsUntilMs } = ready
+  const { accepted, challenge } = ready.selected
+  const key = request.headers[IDEMPOTENCY_KEY_HEADER] ?? randomId(deps.random)
+  const { txId } = signed
+  const lastValid = Number(signed.lastValid)
+  const sent = {
+    txId,
+    amount: accepted.amount,
+    lastValid,
+    ...(keepsKeys(challenge) && { idempotencyKey: key }),
+  }
+  const headers = {
+    ...request.headers,
+    [IDEMPOTENCY_KEY_HEADER]: key,
+    [PAYMENT_SIGNATURE_HEADER]: encodeHeader(withIdentifier(signed.payload, key)),
+  }
+  const { method, url } = request
+  deps.receipts.sent({ txId, method, url, accepted, lastValid })
+  const paid = { ...request, headers, signal: request.finishPaid ? undefined : request.signal }
+  const first = await deps.deliver(paid, { txId, landsUntilMs }).catch(() => {
+    // Only the caller's own signal ends a delivery without an outcome. The payment may have been sent by then.
+    throw aborted(url.origin, { ...sent, charged: 'maybe' })
+  })
+  const proven = await provenDelivery(paid, first, ready, deps)
+  const delivery = proven ?? first
+  const said = await chargedAfter(request, delivery, ready, deps)
+  const charged = { ...sent, charged: proven ? ('yes' as const) : said }
+  const status = delivery.reply?.status
+  deps.receipts.update(txId, { charged: charged.charged, ...(status !== undefined && { status }) })
+  return { ...ready, delivery, isProven: proven !== undefined, charged }
+}
+
+function hasCallersKey({ headers }: HttpRequest): boolean {
+  return headers[IDEMPOTENCY_KEY_HEADER] !== undefined
+}
+
+/**
+ * Looks the payment up on the chain where the seller does not say that it was charged, to spare the caller that work. Only the
+ * chain ends its reservation. A receipt spares the look-up at the end of its validity, and shortens nothing.
+ */
+async function chargedAfter(
+  request: HttpRequest,
+  delivery: Delivery,
+  { signed, reservation }: ReadyPayment,
+  deps: PurchaseDeps,
+): Promise<Charged['charged']> {
+  const { reply, torn } = delivery
+  if ([reply, torn].some(head => head && isSettlementOf(head, signed))) {
+    await reservation.settle('claimed')
+    return 'yes'
+  }
+  const charged = chargedBy(delivery, signed, hasCallersKey(request))
+  if (charged === 'yes' || !(await deps.landed(signed.txId))) return charged
+  await reservation.settle('spent')
+  return 'yes'
+}
+
+/** @throws SvcError `network_error`, `call_failed` */
+function outcomeOf(request: HttpRequest, sent: SentOnce, deps: PurchaseDeps): Outcome {
+  const { selected, signed, delivery, isProven } = sent
+  const { accepted, challenge } = selected
   const { reply, attempts, cause } = delivery
   const { origin } = request.url
   // Before the body is judged: whatever the answer is, its head may have the key of a window that was paid for.
-  const { subscription, warnings: ofWindow = [] } = deps.hold?.(request, sentOnce) ?? {}
-  const charged = { ...sentOnce.charged, ...(subscription && { subscription: withoutKey(subscription) }) }
-  const warnings = [...selected.warnings, ...ofWindow]
+  const { sold, terms } = windowSold(sent, deps.wanted ?? 'call') ?? {}
+  const subscription = sold && deps.hold?.(request.url, sold, terms)
+  const charged = { ...sent.charged, ...(subscription && { subscription: withoutKey(subscription) }) }
   if (!reply) throw networkError(origin, cause, charged)
   if (!isSuccess(reply) || reply.oversized) throw callFailed(origin, reply, charged)
-  const replayed = isOfEarlierPayment(reply, charged)
-  const found = replayed ? [] : receiptWarnings(reply, accepted, signed, deps.signer.address, deps.network)
-  const payment = replayed ? earlierPayment(reply) : paymentOf(signed.txId, accepted)
-  const unkept = !replayed && keyIsUnkept(request, selected) ? [UNKEPT_KEY] : []
-  const sent = replayed ? { sentTxId: signed.txId } : { idempotencyKey: charged.idempotencyKey }
+  const bought = { reply, attempts, ...(subscription && { subscription }) }
+  const fewer = fewerThanSold(terms?.calls, 1, sold?.remaining)
+  const warnings = [...selected.warnings, ...fewerCalls(fewer)]
+  if (isOfEarlierPayment(reply, charged)) {
+    return { ...bought, payment: earlierPayment(reply), replayed: true, sentTxId: signed.txId, warnings }
+  }
+  const isUnkept = hasCallersKey(request) && !keepsKeys(challenge)
+  const found = receiptWarnings(reply, accepted, signed, deps.signer.address, deps.network)
   return {
-    reply,
-    attempts,
-    payment,
-    replayed: replayed || sentOnce.isProven,
-    ...sent,
-    ...(subscription && { subscription }),
-    warnings: [...warnings, ...unkept, ...found],
+    ...bought,
+    payment: paymentOf(signed.txId, accepted),
+    replayed: isProven,
+    idempotencyKey: charged.idempotencyKey,
+    warnings: [...warnings, ...(isUnkept ? [UNKEPT_KEY] : []), ...found],
   }
 }
 
@@ -74,42 +204,12 @@ function withoutKey({ key: _, ...window }: ActiveSubscription): Omit<ActiveSubsc
   return window
 }
 
-/** The caller named a key, and the quote does not say that the seller keeps keys. */
-function keyIsUnkept(request: HttpRequest, { challenge }: SelectedRequirements): boolean {
-  return hasCallersKey(request) && !keepsKeys(challenge)
+export function fewerCalls(message: string | undefined): Warning[] {
+  return message === undefined ? [] : [{ code: 'fewer_calls_than_sold', message }]
 }
 
 const UNKEPT_KEY: Warning = {
   code: 'idempotency_not_offered',
   message:
     'The quote does not offer idempotency: another call with this Idempotency-Key may run and be charged again',
-}
-
-function receiptWarnings(
-  reply: HttpReply,
-  accepted: PaymentRequirements,
-  signed: SignedPayment,
-  payer: string,
-  network: NetworkFacts,
-): Warning[] {
-  const receipt = receiptOf(reply.headers)
-  if (!receipt) return [{ code: 'receipt_missing', message: 'The answer came without a readable receipt' }]
-  return contradictions(receipt, accepted, signed, payer, network).map(what => ({
-    code: 'receipt_mismatch',
-    message: `The receipt names ${what}`,
-  }))
-}
-
-function paymentOf(
-  txId: string | undefined,
-  { amount, asset }: { amount: string; asset: string },
-): CallPayment {
-  return { txId, amount, usd: usdNumber(BigInt(amount)), asset }
-}
-
-function earlierPayment(reply: HttpReply): CallPayment | undefined {
-  const { txId, amount, asset } = receiptOf(reply.headers) ?? {}
-  if (amount === undefined || asset === undefined || !/^\d{1,20}$/.test(amount))
-    return txId ? { txId } : undefined
-  return paymentOf(txId, { amount, asset })
 }

@@ -1,11 +1,11 @@
 /** Reads a 402: what the seller asks, which entry this client pays, what the call would cost. */
 import { isValidAddress } from '../../adapters/algorand/address.js'
-import { SdkError, SvcError } from '../../domain/errors.js'
+import { SdkError, type SvcError, shown } from '../../domain/errors.js'
 import { parseBaseUnits } from '../../domain/money.js'
 import { isIdOf, type NetworkFacts } from '../../domain/network.js'
 import { PAYMENT_IDENTIFIER } from '../../domain/payment-identifier.js'
 import { quotedNetworks } from '../../domain/quoted-networks.js'
-import { isForWindow, isPaid, usdNumber } from '../../domain/usd-price-for-display.js'
+import { isForWindow, isPaid } from '../../domain/usd-price-for-display.js'
 import {
   decodeAnswerHeader,
   isRecord,
@@ -16,11 +16,9 @@ import {
   X402_VERSION,
 } from '../../domain/x402.js'
 import type { HttpRequest } from './build-request.js'
-import { unfitRequest } from './declared-input.js'
 import { recordOf, shortened } from './read-response.js'
 import type { Warning } from './result-types.js'
 import type { HttpReply } from './send-request.js'
-import type { SpendingLimits } from './spending-limits.js'
 
 /** A 402 behind a redirect, which a caller's own fetch may have followed, is another host's quote. */
 export function isQuote({ status, location }: Pick<HttpReply, 'status' | 'location'>): boolean {
@@ -138,37 +136,51 @@ export function foreignOrigin(challenge: PaymentRequired, asked: URL): string | 
   return origin === asked.origin ? undefined : shortened(origin)
 }
 
-/** What a call would cost, and whether it would be paid. */
-export interface Estimate {
-  /**
-   * What would be paid, in USD: 0 where nothing would be; `null` where the quote offers no way for this client to pay.
-   */
-  readonly usd: number | null
-  /** The entry of the quote that would be paid. */
-  readonly accepted?: PaymentRequirements
-  /** A held subscription key covers the call. Where the URL alone does not show it, the quote was asked for. */
-  readonly covered?: true
-  /** What `call` would throw instead of paying, by the quote and the limits as they stand; absent where it would pay. */
-  readonly refusal?: SvcError
+type Asked = Pick<HttpRequest, 'url' | 'method' | 'body'>
+
+/**
+ * What `call` throws instead of paying; `undefined` where the quote does not say that the request would be refused. Indexes ask for
+ * prices by GET and without a body, so sellers also quote requests that they refuse once they are paid, and would then hold a signed
+ * payment. What an endpoint takes is in x402's extension `bazaar`, also in the quotes of other sellers.
+ */
+export function unfitRequest(asked: Asked, challenge: PaymentRequired): SvcError | undefined {
+  const why = mismatchOf(asked, challenge)
+  if (why === undefined) return undefined
+  const message = `${asked.url.origin} would refuse this request after its payment: ${why}; nothing was paid`
+  return new SdkError(message, 'invalid_request', 402, challenge)
 }
 
-export async function estimateOf(
-  asked: Pick<HttpRequest, 'url' | 'method' | 'body' | 'signal' | 'maxPrice'>,
-  quoted: HttpReply,
-  settings: {
-    readonly network: NetworkFacts
-    readonly strictResource: boolean
-    readonly limits: Pick<SpendingLimits, 'refusalOf'>
-  },
-): Promise<Estimate> {
-  let selected: SelectedRequirements
-  try {
-    selected = selectRequirements(asked.url, challengeOf(quoted), settings)
-  } catch (error) {
-    if (error instanceof SvcError) return { usd: null, refusal: error }
-    throw error
-  }
-  const { accepted, challenge } = selected
-  const refusal = unfitRequest(asked, challenge) ?? (await settings.limits.refusalOf(accepted, asked))
-  return { usd: usdNumber(BigInt(accepted.amount)), accepted, ...(refusal && { refusal }) }
+function mismatchOf({ url, method, body }: Asked, challenge: PaymentRequired): string | undefined {
+  const bazaar = isFor(url, challenge) ? recordIn(challenge.extensions, 'bazaar') : undefined
+  const declared = recordIn(bazaar, 'info', 'input')
+  if (declared?.type !== 'http') return undefined
+  if (typeof declared.method === 'string' && declared.method.toUpperCase() !== method.toUpperCase())
+    return `it takes ${shown(declared.method)}, and this is a ${method}`
+  const parts = recordIn(bazaar, 'schema', 'properties', 'input', 'properties')
+  const fields = body === undefined ? requiredOf(recordIn(parts, 'body')) : []
+  if (fields.length > 0) return `it needs a body with ${shown(fields.join(', '))}`
+  const given = [...url.searchParams.keys()]
+  // Sellers also read `ids[]=1` as `ids`, and `filter[name]=x` as `filter`.
+  const isGiven = (name: string) => given.some(key => key === name || key.startsWith(`${name}[`))
+  const query = requiredOf(recordIn(parts, 'queryParams')).filter(name => !isGiven(name))
+  return query.length > 0 ? `its query needs ${shown(query.join(', '))}` : undefined
+}
+
+/** Over A2A one address sells many endpoints, and each quote describes the endpoint. */
+function isFor({ pathname }: URL, challenge: PaymentRequired): boolean {
+  const url = resourceIn(challenge)
+  return url !== undefined && URL.canParse(url) && new URL(url).pathname === pathname
+}
+
+function recordIn(value: unknown, ...path: readonly string[]): Record<string, unknown> | undefined {
+  const found = path.reduce<unknown>((at, name) => (isRecord(at) ? at[name] : undefined), value)
+  return isRecord(found) ? found : undefined
+}
+
+/** Zod lists a property with a default as required: it describes what the handler gets. */
+function requiredOf(schema: Record<string, unknown> | undefined): string[] {
+  const names: unknown = schema?.required
+  if (!Array.isArray(names)) return []
+  const hasDefault = (name: string) => 'default' in (recordIn(schema, 'properties', name) ?? {})
+  return names.filter(name => typeof name === 'string' && !hasDefault(name))
 }

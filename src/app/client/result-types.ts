@@ -2,7 +2,6 @@
 import type { PaymentRequired } from '../../domain/x402.js'
 import { dataOf } from './read-response.js'
 import type { HttpReply } from './send-request.js'
-import type { ActiveSubscription } from './sold-key.js'
 
 /** What an endpoint asks for. */
 export interface QuoteResult {
@@ -56,6 +55,21 @@ export interface CallResult<T = unknown> {
   readonly warnings?: readonly Warning[]
 }
 
+/** A window that was bought, and the key that opens it. */
+export interface ActiveSubscription {
+  /** The endpoint, without query: the address that its quote named, where that is of the origin that was asked. */
+  readonly url: string
+  /** Sent instead of a payment. Every holder of the key can use the window. */
+  readonly key: string
+  /** Milliseconds since the epoch; absent where the seller did not say. */
+  readonly expiresAt?: number
+  /**
+   * How many calls it still has: as the last answer said, and no fewer than were quoted and not used by this client; absent
+   * where the seller counts none, or has not said.
+   */
+  readonly remaining?: number
+}
+
 /** A new subscription, and the answer of the call that bought it. */
 export interface SubscribeResult<T = unknown> extends CallResult<T>, ActiveSubscription {}
 
@@ -96,7 +110,7 @@ export interface Outcome {
   readonly sentTxId?: string
   readonly idempotencyKey?: string
   readonly subscription?: ActiveSubscription
-  readonly warnings?: readonly Warning[]
+  readonly warnings: readonly Warning[]
 }
 
 const outcomes = new WeakMap<object, Outcome>()
@@ -119,7 +133,7 @@ export function resultOf<T>(outcome: Outcome): CallResult<T> {
     code: 'body_unreadable',
     message: 'The body is not the JSON that it is said to be, or is nested too deep',
   }
-  const warnings = [...(outcome.warnings ?? []), ...(unreadable ? [unread] : [])]
+  const warnings = [...outcome.warnings, ...(unreadable ? [unread] : [])]
   const result = {
     data: data as T,
     ...(payment && { payment }),

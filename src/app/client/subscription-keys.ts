@@ -13,42 +13,20 @@ import type { HttpRequest } from './build-request.js'
 import { isReplay } from './charge-evidence.js'
 import { challengeOf, isQuote, resourceIn } from './read-quote.js'
 import { isSuccess } from './read-response.js'
+import type { ActiveSubscription } from './result-types.js'
 import type { UnpaidReply } from './send-with-retries.js'
 import {
-  type ActiveSubscription,
   endpointOf,
   fewerThanSold,
   isKey,
   leftOf,
+  type Moment,
   remainingIn,
   type SoldKey,
   SUBSCRIPTION_HEADER,
   soldAs,
-} from './sold-key.js'
-
-type Clocks = Pick<Clock, 'now' | 'monotonic'>
-
-/** One moment, by both clocks. */
-export interface Moment {
-  readonly nowMs: number
-  readonly monotonicMs: number
-}
-
-export function momentOf(clock: Clocks): Moment {
-  return { nowMs: clock.now(), monotonicMs: clock.monotonic() }
-}
-
-/** What the quote said of the window that was bought. Without it, the key came from elsewhere. */
-export interface WindowTerms {
-  /** What it said was sold: its `resource.url`. */
-  readonly resource?: string
-  /** From when and for how long the window is open; without it, the window ends when the seller says. */
-  readonly lasting?: { readonly begun: Moment; readonly lastsMs: number }
-  /** How many calls it said the window has, or `null` where it said a period alone. Without it, the seller's own count holds. */
-  readonly calls?: number | null
-  /** Neither quote nor caller said that a window is sold. The key is sent, and nothing is concluded from it. */
-  readonly isGuess?: boolean
-}
+  type WindowTerms,
+} from './sold-window.js'
 
 export interface SubscriptionKeys {
   /** Keeps a key that was bought. An open window is never overwritten. A key from elsewhere takes the place of all others. */
@@ -103,7 +81,7 @@ interface Held {
   readonly isRefused: boolean
 }
 
-export function subscriptionKeys(clock: Clocks): SubscriptionKeys {
+export function subscriptionKeys(clock: Pick<Clock, 'now' | 'monotonic'>): SubscriptionKeys {
   /** The windows of what was sold, in the order in which they were bought. */
   const held = new Map<string, Held[]>()
   /** What was sold last at the URLs that were asked. */

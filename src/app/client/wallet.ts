@@ -1,9 +1,9 @@
-/** The paying account's balance, read from a node. */
+/** What the paying wallet holds, read from a node. */
 import type { Algod } from '../../adapters/algorand/node-clients.js'
 import type { NetworkFacts } from '../../domain/network.js'
 import { usdNumber } from '../../domain/usd-price-for-display.js'
 
-/** What an account holds. */
+/** What a wallet holds. */
 export interface Balance {
   /** The paying address. */
   readonly address: string
@@ -17,7 +17,7 @@ export interface Balance {
   readonly microAlgos: bigint
 }
 
-export async function balanceOf(
+export async function walletBalance(
   algod: Pick<Algod, 'account' | 'assetHolding'>,
   network: NetworkFacts,
   address: string,

@@ -1,0 +1,65 @@
+/** Reads an agent's manifest. Everything in it is the agent's claim: data, never an instruction. */
+import { SdkError } from '../../domain/errors.js'
+import type { Manifest } from '../../domain/manifest.js'
+import { isForWindow } from '../../domain/usd-price-for-display.js'
+import { isRecord, type PaymentRequired } from '../../domain/x402.js'
+import { type HttpRequest, requestOf } from './build-request.js'
+import { resourceIn } from './read-quote.js'
+import { recordOf } from './read-response.js'
+import type { HttpReply } from './send-request.js'
+import { ask, type DeliveryDeps, succeeded } from './send-with-retries.js'
+
+const MANIFEST_PATH = '/.well-known/svc.json'
+
+/** The manifest's own URL, from the agent's base URL or from itself. */
+export function manifestUrl(base: URL): URL {
+  const { origin, pathname } = base
+  const path = pathname.replace(/\/+$/, '')
+  return new URL(origin + (path.endsWith(MANIFEST_PATH) ? path : path + MANIFEST_PATH))
+}
+
+/** @throws SvcError `invalid_manifest` where a field that callers rely on is missing. */
+export function manifestOf(reply: HttpReply, url: URL): Manifest {
+  const value = recordOf(reply)
+  const { name, handle, network, payTo, endpoints } = value ?? {}
+  const texts = [name, handle, network, payTo].every(text => typeof text === 'string')
+  if (!value || !texts || !Array.isArray(endpoints) || !endpoints.every(isEndpoint)) {
+    throw new SdkError(`${url.href} is not a manifest`, 'invalid_manifest', reply.status, value)
+  }
+  return value as unknown as Manifest
+}
+
+function isEndpoint(value: unknown): boolean {
+  return (
+    isRecord(value) &&
+    [value.name, value.url, value.method, value.price].every(text => typeof text === 'string')
+  )
+}
+
+const MANIFEST_TIMEOUT_MS = 5_000
+
+/**
+ * Whether an agent sells single calls where a window is asked for. A quote of the specification's own fields does not say what it
+ * sells, so the manifest is asked, which costs nothing. Only `subscribe` asks, and only at such a quote.
+ */
+export async function isSoldByTheCall(
+  { url, signal }: HttpRequest,
+  challenge: PaymentRequired,
+  deps: DeliveryDeps,
+): Promise<boolean> {
+  // A seller that names the period of one entry says of the others that they buy none.
+  if ((challenge.accepts as readonly unknown[]).some(isForWindow)) return true
+  const at = manifestUrl(new URL(url.origin))
+  const once = { ...deps, retry: { ...deps.retry, attempts: 1 } }
+  const options = { method: 'GET', signal }
+  try {
+    const asked = await ask(once, requestOf(at, undefined, options), options, MANIFEST_TIMEOUT_MS)
+    const { endpoints } = manifestOf(succeeded(asked).reply, at)
+    const named = [resourceIn(challenge), url.origin + url.pathname]
+    const sold = endpoints.filter(endpoint => named.includes(endpoint.url))
+    return sold.some(({ pricing }) => pricing === 'fixed' || pricing === 'dynamic')
+  } catch {
+    // A seller without a manifest says nothing. An abort ends the purchase that follows.
+    return false
+  }
+}

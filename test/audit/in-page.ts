@@ -23,6 +23,13 @@ export const SMALL_TEXTS = `[...document.querySelectorAll('body *')]
   })
   .map(element => element.outerHTML)`
 
+/** The selectors of the page's style that match nothing now, whatever the pointer and the focus do. */
+export const IDLE_SELECTORS = `[...document.styleSheets]
+  .flatMap(sheet => [...sheet.cssRules])
+  .flatMap(rule => [rule, ...(rule.media ? rule.cssRules : [])])
+  .flatMap(rule => (rule.selectorText ?? '').match(/(?:[^,(]|\\([^()]*(?:\\([^()]*\\)[^()]*)*\\))+/g) ?? [])
+  .filter(selector => !document.querySelector(selector.replace(/:hover|:focus-visible|::before/g, '') || '*'))`
+
 /** Texts that WCAG AA calls too faint: less than 4.5 to 1 against the nearest ground. `least` texts are there to read. */
 export const faintTextsOf = (selector: string, least: number) => `(() => {
   const channels = color => (color.match(/[\\d.]+/g) ?? []).map(Number)

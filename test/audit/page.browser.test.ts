@@ -8,7 +8,7 @@ import { openBrowser } from '../support/chromium.js'
 import { closing } from '../support/closing.js'
 import { ask, openSeller, pay, type Seller } from '../support/seller.js'
 import { callOf, callOn, PAYER, pathTo, STARTED_MS, settledPath, txIdOf, WAYS } from './calls.js'
-import { FRAME_MS, SMALL_TEXTS } from './in-page.js'
+import { FRAME_MS, IDLE_SELECTORS, SMALL_TEXTS } from './in-page.js'
 import { openWatched, type Watched } from './watched.js'
 
 interface Look {
@@ -121,8 +121,8 @@ describe('the page of an agent that sells', () => {
     // One call alone has the whole plot, wherever the pointer is.
     await page.locator('#chargedness').selectOption('yes')
     await expect.poll(() => page.locator('#calls-legend').textContent()).toBe('charged 1')
-    await page.locator('#income-plot .u-over').hover()
-    expect(await page.locator('#income-plot .tip-box').textContent()).toContain('income $0.01')
+    await page.locator('#income-plot').hover()
+    expect(await page.locator('#income-plot .hint').innerText()).toContain('income $0.01')
     expect(await page.locator('#income-span').textContent()).toMatch(/Europe\/Berlin \(GMT\+[12]\)/)
     const times = await page.locator('#latency-rows td').allTextContents()
     expect(times).toHaveLength(9)
@@ -321,7 +321,7 @@ describe('the whole page', () => {
     const { url, feed } = await watched()
     for (let number = 0; number < WAYS; number++) feed.ended(callOf(number, { error: 'TypeError: no' }))
     const { page } = await look(url, { view: 'overview', width, height, colorScheme })
-    await page.locator('#calls-plot canvas').waitFor()
+    await page.locator('#calls-plot .fill').first().waitFor()
     const isWhole = async () => {
       expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(width)
       expect(await page.evaluate(SMALL_TEXTS)).toEqual([])
@@ -334,5 +334,28 @@ describe('the whole page', () => {
     await page.getByRole('link', { name: 'Calls' }).click()
     await rows(page).first().click()
     await isWhole()
+  })
+
+  it('has no rule of style that nothing wears', async () => {
+    const { url, feed } = await watched()
+    const { page } = await look(url, { view: 'overview' })
+    const idle = () => page.evaluate<string[]>(IDLE_SELECTORS)
+    const always = [await idle()]
+    for (let number = 0; number < WAYS; number++) feed.ended(callOf(number))
+    const told = { error: 'TypeError: no', logs: [{ atMs: 0, message: 'began' }], mismatch: 'payer' }
+    feed.ended({ ...callOn(settledPath, 'settled', WAYS), ...told })
+    await page.getByLabel('402 quotes').check()
+    await page.locator('#calls-plot .late .fill').first().waitFor({ state: 'attached' })
+    always.push(await idle())
+    await page.getByRole('link', { name: 'Calls' }).click()
+    await rows(page).first().click()
+    always.push(await idle())
+    await page.locator('#chargedness').selectOption('earlier')
+    await page.locator('#drawing .fold').first().waitFor()
+    always.push(await idle())
+    await page.getByLabel('unused exits').check()
+    await page.getByLabel('Outcome').selectOption('quoted')
+    always.push(await idle())
+    expect(always.reduce((some, here) => some.filter(selector => here.includes(selector)))).toEqual([])
   })
 })

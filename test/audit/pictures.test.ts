@@ -43,7 +43,7 @@ async function take(name: string, height: number, path: string): Promise<void> {
   const page = await browser.newPage({ viewport: { width: WIDTH, height }, timezoneId: 'UTC' })
   await page.goto(`${url}/_svc/audit#${name}`)
   await page.getByText(' of 900 calls').waitFor()
-  if (name === 'overview') await page.locator('#calls-plot canvas').waitFor()
+  if (name === 'overview') await page.locator('#calls-plot .fill').first().waitFor()
   else await page.locator('#list [role=option]').first().click()
   await page.screenshot({ path })
   await browser.close()

@@ -45,13 +45,13 @@ const DOCUMENT = `<!doctype html>
 <link rel="icon" href="data:image/svg+xml,${ICON}">
 <style>${STYLE}</style>
 </head>
-<body>
-<header>
-  <h1><span id="agent">Audit</span> <span id="network" class="chip"></span></h1>
-  <p id="live" role="status">connecting</p>
+<body class="loading">
+<header class="flow">
+  <h1><span id="agent">Audit</span> <span id="network" class="note"></span></h1>
+  <p id="live" class="maybe" role="status">connecting</p>
   <nav aria-label="Views"><a id="to-overview" href="#overview">Overview</a><a id="to-calls" href="#calls">Calls</a></nav>
-  <form id="filters" aria-label="Filters">
-    <div id="selects">
+  <form id="filters" class="flow" aria-label="Filters">
+    <div id="selects" class="flow">
     <label>Period <select id="period">
       <option value="0">all that is kept</option><option value="900000">last 15 minutes</option>
       <option value="3600000">last hour</option><option value="86400000">last 24 hours</option><option value="604800000">last 7 days</option>
@@ -60,27 +60,27 @@ const DOCUMENT = `<!doctype html>
     <label>Outcome <select id="outcome"><option value="">all</option></select></label>
     <label>Charged <select id="chargedness"><option value="">all</option></select></label>
     </div>
-    <label class="check"><input type="checkbox" id="quotes"> 402 quotes</label>
-    <output id="shown">0 calls</output>
+    <label><input type="checkbox" id="quotes"> 402 quotes</label>
+    <output id="shown"></output>
   </form>
 </header>
 <main>
   <div id="empty"></div>
   <div id="overview">
     <dl id="tiles">
-      <div class="tile"><dt>Income</dt><dd id="income">$0.00</dd><dd class="note" id="income-note"></dd></div>
-      <div class="tile"><dt>Calls</dt><dd id="seen">0</dd><dd class="note" id="seen-note"></dd></div>
-      <div class="tile"><dt>Success rate</dt><dd id="success">–</dd><dd class="note" id="success-note"></dd></div>
-      <div class="tile" id="doubt-tile"><dt>In doubt</dt><dd id="doubt">0</dd><dd class="note"><span id="doubt-note"></span><button type="button" id="doubt-show">look them up</button></dd></div>
-      <div class="tile"><dt>Whole call, p95</dt><dd id="whole">–</dd><dd class="note">95 of 100 are faster</dd></div>
+      <div class="card"><dt>Income</dt><dd id="income"></dd><dd class="note" id="income-note"></dd></div>
+      <div class="card"><dt>Calls</dt><dd id="seen"></dd><dd class="note" id="seen-note"></dd></div>
+      <div class="card"><dt>Success rate</dt><dd id="success"></dd><dd class="note" id="success-note"></dd></div>
+      <div class="card" id="doubt-tile"><dt>In doubt</dt><dd id="doubt"></dd><dd class="note"><span id="doubt-note"></span><button type="button" class="plain" id="doubt-show">look them up</button></dd></div>
+      <div class="card"><dt>Whole call, p95</dt><dd id="whole"></dd><dd class="note">95 of 100 are faster</dd></div>
     </dl>
-    <section class="card wide"><h2>Income <small id="income-span"></small></h2><div class="plot" id="income-plot" role="img" aria-label="Income over time"></div></section>
+    <section class="card wide"><h2>Income <small class="note" id="income-span"></small></h2><div class="plot note" id="income-plot" role="img" aria-label="Income over time"></div></section>
     <section class="card"><h2>Income by endpoint</h2><ul class="bars" id="by-endpoint"></ul></section>
-    <section class="card"><h2>Income by payer</h2><ul class="bars payers" id="by-payer"></ul></section>
-    <section class="card wide"><h2>Calls <small id="calls-span"></small></h2><ul class="legend" id="calls-legend"></ul><div class="plot" id="calls-plot" role="img" aria-label="Calls over time"></div></section>
+    <section class="card"><h2>Income by payer</h2><ul class="bars" id="by-payer"></ul></section>
+    <section class="card wide"><h2>Calls <small class="note" id="calls-span"></small></h2><ul class="flow note" id="calls-legend"></ul><div class="plot note" id="calls-plot" role="img" aria-label="Calls over time"></div></section>
     <section class="card wide"><h2>Calls by outcome</h2><ul class="bars outcomes" id="by-outcome"></ul></section>
-    <section class="card broad"><h2>Latency <small>of all these calls</small></h2>
-      <table id="latencies"><thead><tr><td></td><th scope="col">p50</th><th scope="col">p95</th><th scope="col">p99</th></tr></thead><tbody id="latency-rows"></tbody></table>
+    <section class="card broad"><h2>Latency <small class="note">of all these calls</small></h2>
+      <table id="latencies"><thead class="note"><tr><td></td><th scope="col">p50</th><th scope="col">p95</th><th scope="col">p99</th></tr></thead><tbody id="latency-rows"></tbody></table>
       <p class="note">Verify and settle are the facilitator’s, the handler is yours. Settle counts until the payment is certain.</p>
     </section>
   </div>
@@ -90,16 +90,16 @@ const DOCUMENT = `<!doctype html>
       <article id="run" aria-label="The chosen call" aria-live="polite" tabindex="0" hidden></article>
     </section>
     <section id="machine" class="card" aria-label="Every way that a call can take">
-      <div id="legend">
+      <div id="legend" class="flow note">
         <p>calls · their median time in the state</p>
-        <ul><li class="key yes">charged</li><li class="key earlier">charged earlier</li><li class="key maybe">in doubt</li><li class="key no">not charged</li></ul>
-        <label class="check"><input type="checkbox" id="unused"> unused exits</label>
+        <ul class="flow"><li class="key yes">charged</li><li class="key earlier">charged earlier</li><li class="key maybe">in doubt</li><li class="key no">not charged</li></ul>
+        <label><input type="checkbox" id="unused"> unused exits</label>
       </div>
       <div id="drawing" tabindex="0"></div>
     </section>
   </div>
 </main>
-<footer><p id="totals"></p><p id="zone"></p></footer>
+<footer class="flow note"><p id="totals"></p><p id="zone"></p></footer>
 <script>${SCRIPT}</script>
 </body>
 </html>

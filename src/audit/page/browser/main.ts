@@ -50,13 +50,8 @@ function showView(): void {
   const isCalls = location.hash === '#calls'
   byId('overview').hidden = isCalls
   byId('calls').hidden = !isCalls
-  for (const [id, isHere] of [
-    ['to-overview', !isCalls],
-    ['to-calls', isCalls],
-  ] as const) {
-    if (isHere) byId(id).setAttribute('aria-current', 'page')
-    else byId(id).removeAttribute('aria-current')
-  }
+  byId('to-overview').ariaCurrent = isCalls ? null : 'page'
+  byId('to-calls').ariaCurrent = isCalls ? 'page' : null
   redraw()
 }
 window.addEventListener('hashchange', showView)
@@ -76,7 +71,10 @@ on('hello', told => {
   show(0)
   drawing.light(list.chosen)
 })
-on('runs', told => show(runs.add(told)))
+on('runs', told => {
+  show(runs.add(told))
+  showMain()
+})
 on('decided', told => {
   runs.decide(told)
   show(0)
@@ -98,9 +96,14 @@ function on<E extends keyof AuditEvents>(name: E, listener: (data: AuditEvents[E
   events.addEventListener(name, event => listener(JSON.parse((event as MessageEvent<string>).data)))
 }
 
+/** The first events are here: before them, zeros would be no news. */
+function showMain(): void {
+  document.body.classList.remove('loading')
+}
+
 function live(text: string): void {
   say('live', text)
-  byId('live').classList.toggle('off', text !== 'live')
+  byId('live').className = text === 'live' ? 'yes' : 'maybe'
 }
 
 function showTotals({ calls, charged, taken }: Totals): void {
@@ -148,6 +151,7 @@ function redraw(): void {
   redrawing = undefined
   redrawnMs = clock.monotonic()
   if (hello === undefined) return
+  showMain()
   if (byId('overview').hidden) drawing.tell(runs.shown)
   else overview.show(runs, hello)
 }

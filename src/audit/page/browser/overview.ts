@@ -17,7 +17,7 @@ import {
   summed,
   sumsOf,
 } from './statistics.js'
-import { TimePlot } from './time-plot.js'
+import { plot } from './time-plot.js'
 
 const WORDS: Readonly<Record<Result, string>> = {
   charged: 'charged',
@@ -42,16 +42,6 @@ const BARS_MAX = { income: 6, outcomes: 12 }
 const SPANS_MAX = 60
 
 export class Overview {
-  readonly #income = new TimePlot('income-plot', {
-    series: [{ label: 'income', color: 'accent' }],
-    print: value => usd(BigInt(value)),
-    emptyMax: 10_000,
-  })
-  readonly #calls = new TimePlot('calls-plot', {
-    series: RESULTS.map(result => ({ label: WORDS[result], color: COLORS[result] })),
-    print: count,
-  })
-
   constructor(readonly onChoose: (name: 'endpoint' | 'final', value: string) => void) {}
 
   show({ shown: runs, quotesHidden, span: chosen, partSinceMs }: Runs, { steps, machine }: Hello): void {
@@ -63,9 +53,18 @@ export class Overview {
     const [fromMs, untilMs] = chosen ?? [least(startsMs), -least(startsMs.map(ms => -ms))]
     const spans = spansOf(fromMs, untilMs, SPANS_MAX)
     const booked = summed(spans, runs, run => (run.isBooked ? Number(run.amount) : 0))
-    this.#income.show(spans, [booked], `Income over time: ${usd(sums.income)} together`)
-    const byResult = RESULTS.map(result => summed(spans, runs, run => Number(resultOf(run) === result)))
-    this.#calls.show(spans, byResult, `Calls over time: ${this.#legend(sums)}`)
+    plot('income-plot', spans, [{ label: 'income', color: 'accent', values: booked }], {
+      print: value => usd(BigInt(value)),
+      emptyMax: 10_000,
+      description: `Income over time: ${usd(sums.income)} together`,
+    })
+    const byResult = RESULTS.map(result => ({
+      label: WORDS[result],
+      color: COLORS[result],
+      values: summed(spans, runs, run => Number(resultOf(run) === result)),
+    }))
+    const description = `Calls over time: ${this.#legend(sums)}`
+    plot('calls-plot', spans, byResult, { print: count, emptyMax: 1, description })
     latencies(runs, steps)
     for (const id of ['income-span', 'calls-span']) say(id, `per ${span(spans.widthMs)} · ${TIME_ZONE}`)
     const { endpoint, payer } = sums.incomeOf
@@ -83,21 +82,16 @@ export class Overview {
     say('income', usd(income))
     say('income-note', `${count(payments)} ${payments === 1 ? 'payment' : 'payments'}`)
     say('seen', count(calls))
-    say(
-      'seen-note',
-      quotesHidden > 0
-        ? `and ${count(quotesHidden)} ${quotesHidden === 1 ? 'quote' : 'quotes'}, hidden`
-        : 'quotes are counted',
-    )
+    say('seen-note', quotesHidden > 0 ? `without ${count(quotesHidden)} quotes` : 'quotes are counted')
     const rate = successRate(results)
     say('success', rate === undefined ? '–' : percent(rate))
     const { charged, answered, inDoubt, failed } = results
-    const failures = failed === 0 ? 'none' : count(failed)
-    say('success-note', `${failures} of ${count(charged + answered + inDoubt + failed)} failed`)
+    const good = charged + answered
+    say('success-note', `${count(good)} of ${count(good + inDoubt + failed)} were answered`)
     say('doubt', count(inDoubt))
     say('doubt-note', inDoubt === 0 ? 'every payment is certain' : '')
     byId('doubt-show').hidden = inDoubt === 0
-    byId('doubt-tile').classList.toggle('none', results.inDoubt === 0)
+    byId('doubt-tile').className = inDoubt === 0 ? 'card none' : 'card maybe'
     const times = Float64Array.from(runs, ({ ms }) => ms).sort()
     say('whole', times.length === 0 ? '–' : duration(percentile(times, 0.95)))
   }
@@ -151,14 +145,14 @@ function bars(id: string, all: readonly Bar[], most: number, onChoose?: (name: s
   const rows = sorted.slice(0, most).map(({ name, value, text, label, color = 'accent' }) => {
     const bar = element('i', `fill ${color}`)
     bar.style.width = `${Math.max(1, (100 * value) / largest)}%`
-    const shown = element(onChoose ? 'button' : 'span', 'name', label)
+    const shown = element(onChoose ? 'button' : 'span', onChoose ? 'name plain' : 'name fixed', label)
     shown.title = name
     if (onChoose) shown.addEventListener('click', () => onChoose(name))
     return element('li', '', shown, element('b', '', text), element('span', 'track', bar))
   })
   const others = sorted.length - rows.length
-  const more = others > 0 ? [element('li', 'more', `and ${others} more`)] : []
-  const none = rows.length === 0 ? [element('li', 'more', 'No income in these calls.')] : []
+  const more = others > 0 ? [element('li', 'note', `and ${others} more`)] : []
+  const none = rows.length === 0 ? [element('li', 'note', 'No income in these calls.')] : []
   const place = byId(id)
   // A row that is drawn anew loses the focus of the keyboard.
   const focused = [...place.querySelectorAll('button')].indexOf(document.activeElement as HTMLButtonElement)

@@ -28,13 +28,13 @@ function heading(
   onClose: () => void,
 ): HTMLElement {
   const close = button('×', onClose)
-  close.className = 'close'
+  close.className = 'close plain'
   close.setAttribute('aria-label', 'Close')
   return element(
     'h2',
     classOf({ charged, landed }),
     element('span', `status s${String(status)[0]}`, String(status)),
-    element('span', 'title', endpoint, ' ', element('small', '', `${final} in ${duration(ms)}`)),
+    element('span', 'title', endpoint, ' ', element('small', 'note', `${final} in ${duration(ms)}`)),
     close,
   )
 }
@@ -57,17 +57,17 @@ function said({ error, logs = [], final }: RunView, { keepsMessages }: Hello): H
     ),
   )
   return [
-    ...(error === undefined ? [] : [element('p', 'error', error)]),
+    ...(error === undefined ? [] : [element('p', 'error bad', error)]),
     ...(isWithheld
       ? [
           element(
             'p',
-            'hint',
+            'note',
             'The handler’s message is kept in development (svc dev, or NODE_ENV=development), and with audit: { token, messages: true }.',
           ),
         ]
       : []),
-    ...(lines.length === 0 ? [] : [element('h3', '', 'Logs'), element('ol', 'logs', ...lines)]),
+    ...(lines.length === 0 ? [] : [element('h3', '', 'Logs'), element('ol', 'logs fixed', ...lines)]),
   ]
 }
 
@@ -130,7 +130,7 @@ function facts(run: RunView, { network, explorerUrl }: Hello): HTMLElement {
   const list = element('dl')
   for (const [name, value] of facts) {
     if (value === undefined) continue
-    const shown = element('dd', name, value)
+    const shown = element('dd', IDS.has(name) ? `fixed ${name}` : name, value)
     if (name === 'transaction') {
       shown.append(' ', copier(value))
       if (explorerUrl !== undefined) shown.append(' ', explorerLink(explorerUrl, value))
@@ -139,6 +139,8 @@ function facts(run: RunView, { network, explorerUrl }: Hello): HTMLElement {
   }
   return list
 }
+
+const IDS: ReadonlySet<string> = new Set(['transaction', 'payer', 'call', 'trace'])
 
 function receiptText({ charged, final }: RunView): string | undefined {
   if (charged === 'yes') return 'success, sent with the answer'

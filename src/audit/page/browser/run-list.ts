@@ -115,8 +115,12 @@ function rowOf(run: RunView): HTMLElement {
     element('span', `status s${String(status)[0]}`, String(status)),
     element('span', 'endpoint', endpoint),
     element('span', 'amount', moved),
-    element('span', 'final', mismatch === undefined ? final : `${final}, but the facilitator named another`),
-    element('span', 'when', `${timeOfDay(startedMs)} · ${duration(ms)}`),
+    element(
+      'span',
+      'final note',
+      mismatch === undefined ? final : `${final}, but the facilitator named another`,
+    ),
+    element('span', 'when note', `${timeOfDay(startedMs)} · ${duration(ms)}`),
   )
   row.id = `run-${id}`
   row.dataset.id = id

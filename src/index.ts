@@ -80,9 +80,8 @@ export type {
   ResolveMove,
 } from './ports/charge-store.js'
 export type { Cancel, Clock } from './ports/clock.js'
-export type { CreditStore, CreditTerms } from './ports/handler-credit.js'
+export type { Counted, Counters, CounterTerms } from './ports/counters.js'
 export type { Logger } from './ports/logger.js'
-export type { RateLimit, RateVerdict } from './ports/rate-limit.js'
 export type {
   CountingSubscriptionStore,
   SubscriptionRecord,

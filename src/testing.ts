@@ -17,12 +17,7 @@ export {
   chargeStoreContract,
   type MakeChargeStore,
 } from './testing/charge-store.contract.js'
-export { type CreditHarness, creditContract, type MakeCredit } from './testing/handler-credit.contract.js'
-export {
-  type MakeRateLimit,
-  type RateLimitHarness,
-  rateLimitContract,
-} from './testing/rate-limit.contract.js'
+export { type CountersHarness, countersContract, type MakeCounters } from './testing/counters.contract.js'
 export { runsContract } from './testing/recent-runs.contract.js'
 export type {
   Expect,

@@ -14,16 +14,16 @@ const LINES_MAX = 250
  */
 const BOUNDS = {
   'lines of the core': 29_025, // 23,000
-  'files of the core': 311, // 270
+  'files of the core': 302, // 270
   'lines of src and cli': 48_940, // 40,000
   'lines of agents, templates and create': 2_199,
-  'files of src/ports': 26, // 18
+  'files of src/ports': 25, // 18
   'states of a charge': 15,
   'ends of a charge': 24,
   'arrows of a charge': 89,
   'files that a paid request reaches': 79, // 80
   'inner files of src that cli imports': 62, // 12
-  'inner files of src that the simulation imports': 59, // 25
+  'inner files of src that the simulation imports': 57, // 25
 } satisfies Record<string, number>
 
 /** Files over `LINES_MAX`, each with the reason why it is not two. */

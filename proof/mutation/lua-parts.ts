@@ -1,5 +1,5 @@
 /** The parts that the scripts are made of, by the names that survivors are told by. */
-import { GIVE, TAKE } from '../../src/adapters/redis/handler-credit.js'
+import { GIVE_BACK, TAKE } from '../../src/adapters/redis/counters.js'
 import { CLOSE } from '../../src/adapters/redis/lua/close.js'
 import { OPEN } from '../../src/adapters/redis/lua/open.js'
 import { PRELUDE } from '../../src/adapters/redis/lua/prelude.js'
@@ -30,7 +30,7 @@ export const PARTS: Readonly<Record<string, string>> = {
   prelude: PRELUDE,
   ...without(PRELUDE, { open: OPEN, record: RECORD, renew: RENEW, close: CLOSE, resolve: RESOLVE }),
   take: TAKE,
-  give: GIVE,
+  giveBack: GIVE_BACK,
   ledger: LEDGER,
   ...without(LEDGER, {
     reserve: RESERVE,

@@ -4,11 +4,12 @@ import { encodedMember } from '../adapters/algorand/encoded-transactions.js'
 import type { SuggestedParams } from '../adapters/algorand/node-clients.js'
 import { nodeClient, unavailable } from '../adapters/algorand/node-response-reader.js'
 import { cachedParams } from '../adapters/algorand/suggested-params.js'
-import { memoryRateLimit } from '../adapters/memory/rate-limit.js'
+import { memoryCounters } from '../adapters/memory/counters.js'
 import { SdkError, SvcError } from '../domain/errors.js'
 import { networkIdsOf, otherThan } from '../domain/network.js'
 import { isRecord, X402_VERSION } from '../domain/x402.js'
 import { systemClock } from '../ports/clock.js'
+import { perMinute } from '../ports/counters.js'
 import type {
   Asker,
   CheckedCondition,
@@ -51,7 +52,7 @@ export function createFacilitator(options: FacilitatorOptions): ProtocolFacilita
   const suggested = cachedParams(node, PARAMS_MAX_AGE_MS, () => clock.monotonic())
   const askedSimulation = sharedQuestions<string | undefined>()
   const askedCondition = sharedQuestions<CheckedCondition>()
-  const failures = memoryRateLimit({ clock })
+  const failures = memoryCounters({ clock })
   const running = new Set<Promise<unknown>>()
   let nodeIs: FacilitatorCondition['node'] = 'unasked'
   let closing: Promise<void> | undefined
@@ -102,13 +103,13 @@ export function createFacilitator(options: FacilitatorOptions): ProtocolFacilita
 
   /** A payment counts once against who signed it, and then by itself: whoever else has it can present it, too. */
   async function count(signer: string, txId: string): Promise<void> {
-    const { admitted: isFirst } = await failures.take(`first ${txId}`, 1)
-    await failures.take(isFirst ? signer : txId, FAILURES_PER_MINUTE)
+    const { admitted: isFirst } = await failures.take(`first ${txId}`, perMinute(1))
+    await failures.take(isFirst ? signer : txId, perMinute(FAILURES_PER_MINUTE))
   }
 
   /** @throws SvcError `rate_limited` before the node is asked */
   async function admit(names: readonly string[]): Promise<void> {
-    const verdicts = await Promise.all(names.map(name => failures.peek(name, FAILURES_PER_MINUTE)))
+    const verdicts = await Promise.all(names.map(name => failures.peek(name, perMinute(FAILURES_PER_MINUTE))))
     if (verdicts.every(({ admitted }) => admitted)) return
     throw new SvcError('Too many payments of this payer failed. Wait a minute.', 'rate_limited', 429)
   }

@@ -2,7 +2,7 @@
 import type Koa from 'koa'
 import { createCatalogue } from '../adapters/bazaar/resource-catalogue.js'
 import { loggerOrSilent } from '../adapters/log/quiet-logger.js'
-import { memoryRateLimit } from '../adapters/memory/rate-limit.js'
+import { memoryCounters } from '../adapters/memory/counters.js'
 import { facilitatorMetrics } from '../adapters/metrics/facilitator-metrics.js'
 import {
   hostNames,
@@ -68,7 +68,7 @@ export function facilitatorApp(facilitator: ProtocolFacilitator, options: Facili
     facilitator,
     catalogue: createCatalogue(systemClock.now),
     metrics: facilitatorMetrics(facilitator.condition),
-    rateLimit: memoryRateLimit(),
+    rateLimit: memoryCounters(),
     trustProxyHops: trustProxy,
     ...read,
   })

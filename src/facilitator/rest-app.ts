@@ -14,6 +14,7 @@ import { callerNetwork } from '../domain/caller-network.js'
 import { SvcError } from '../domain/errors.js'
 import { encodeHeader, isBounded, isRecord } from '../domain/x402.js'
 import { retryAfterSeconds } from '../ports/charge.js'
+import { type Counters, perMinute } from '../ports/counters.js'
 import type { Logger } from '../ports/logger.js'
 import {
   ASKER_HEADER,
@@ -21,7 +22,6 @@ import {
   type FacilitatorCondition,
   type ProtocolFacilitator,
 } from '../ports/protocol-facilitator.js'
-import type { RateLimit } from '../ports/rate-limit.js'
 
 export interface FacilitatorRest {
   readonly facilitator: ProtocolFacilitator
@@ -31,7 +31,7 @@ export interface FacilitatorRest {
     list(query: URLSearchParams): object
   }
   readonly metrics: FacilitatorMetrics
-  readonly rateLimit: RateLimit
+  readonly rateLimit: Counters
   /** Verifications of one address in a minute, as many readings of the list, and ten times as many settlements. */
   readonly perMinute: number
   /** Servers that hold it are not counted. */
@@ -182,8 +182,8 @@ const SETTLEMENTS_TO_A_VERIFICATION = 10
 
 async function admit(request: KoaRequest, operation: Operation | 'list', rest: FacilitatorRest) {
   const address = callerNetwork(clientAddressOf(request, rest.trustProxyHops))
-  const perMinute = operation === 'settle' ? SETTLEMENTS_TO_A_VERIFICATION * rest.perMinute : rest.perMinute
-  const verdict = await rest.rateLimit.take(`${operation}:${address}`, perMinute)
+  const max = operation === 'settle' ? SETTLEMENTS_TO_A_VERIFICATION * rest.perMinute : rest.perMinute
+  const verdict = await rest.rateLimit.take(`${operation}:${address}`, perMinute(max))
   if (verdict.admitted) return
   request.skipBody()
   const retryAfter = ['Retry-After', retryAfterSeconds(verdict.retryAfterMs)]

@@ -2,9 +2,10 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { memoryChargeStore } from '../../src/adapters/memory/charge-store.js'
-import { memoryRateLimit } from '../../src/adapters/memory/rate-limit.js'
+import { memoryCounters } from '../../src/adapters/memory/counters.js'
 import { spentByTime } from '../../src/adapters/memory/spent-by-time.js'
 import { memorySubscriptions } from '../../src/adapters/memory/subscriptions.js'
+import { perMinute } from '../../src/ports/counters.js'
 
 const LEASE_MS = 1_000
 
@@ -154,10 +155,10 @@ describe('the room of the charge store', () => {
 
 describe('the rate limit in memory', () => {
   it('does not count what it refuses: a call that is given back leaves room however many were refused', () => {
-    const limit = memoryRateLimit({ clock: { monotonic: () => 0 } })
-    for (let call = 0; call < 5; call++) limit.take('caller', 2)
-    limit.giveBack('caller', 2)
-    expect(limit.take('caller', 2)).toEqual({ admitted: true })
+    const limit = memoryCounters({ clock: { monotonic: () => 0 } })
+    for (let call = 0; call < 5; call++) limit.take('caller', perMinute(2))
+    limit.giveBack('caller', 1, perMinute(2))
+    expect(limit.take('caller', perMinute(2))).toEqual({ admitted: true })
   })
 })
 

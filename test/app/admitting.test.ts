@@ -1,13 +1,14 @@
 /** Rates, each by itself: under whose name a call is counted, and when. */
 import { describe, expect, it } from 'vitest'
-import { memoryRateLimit } from '../../src/adapters/memory/rate-limit.js'
+import { memoryCounters } from '../../src/adapters/memory/counters.js'
 import type { ChargeDeps, Rate } from '../../src/app/charge/charge-deps.js'
 import { admit } from '../../src/app/charge/effects/admit.js'
 import { verify } from '../../src/app/charge/effects/verify.js'
+import { perMinute } from '../../src/ports/counters.js'
 import type { Verification } from '../../src/ports/facilitator.js'
 import { DOWN, type Given, oneCall } from '../support/one-call.js'
 
-const RATE: Rate = { perMinute: 1, per: 'payer', bucket: '' }
+const RATE: Rate = { terms: perMinute(1), per: 'payer', bucket: '' }
 const PER_IP: Rate = { ...RATE, per: 'ip' }
 const VALID = { verdict: 'valid', payer: 'PAYER' } as const
 /** A minute that does not pass. */
@@ -16,7 +17,7 @@ const from = (clientAddress: string): Given => ({ request: { clientAddress } })
 
 /** One server, whose calls are counted together on a clock that stands still. */
 function server(rate: Rate | undefined, over: Partial<ChargeDeps> = {}) {
-  const rateLimit = memoryRateLimit(STILL)
+  const rateLimit = memoryCounters(STILL)
   const facilitator = (says: Verification) =>
     ({ verify: async () => says }) as unknown as ChargeDeps['facilitator']
   const chain = { round: async () => undefined } as unknown as ChargeDeps['chain']
@@ -46,7 +47,7 @@ describe('a call', () => {
     const stop = { draining: () => true } as ChargeDeps['stop']
     const { walk, rateLimit } = server(PER_IP, { stop })
     expect(await walk({})).toMatchObject({ answer: 'draining', retryAfterMs: 5_000 })
-    expect(rateLimit.peek('ip:192.0.2.7', 1)).toEqual({ admitted: true })
+    expect(rateLimit.peek('ip:192.0.2.7', perMinute(1))).toEqual({ admitted: true })
   })
 
   it('is counted by its address alone where the limit is per address', async () => {
@@ -110,7 +111,7 @@ describe('a payment that nobody has verified', () => {
   })
 
   it('that names no payer is held against the limit of none', async () => {
-    const rateLimit = { ...memoryRateLimit(STILL), peek: () => Promise.reject(new Error('down')) }
+    const rateLimit = { ...memoryCounters(STILL), peek: () => Promise.reject(new Error('down')) }
     const { admitted } = server(RATE, { rateLimit })
     expect(await admitted({ paid: 'unreadable' })).toBe('admitted')
   })
@@ -148,7 +149,7 @@ describe('a payment that was verified', () => {
     const { rateLimit, walk, admitted } = server(RATE)
     const meanwhile = {
       verify: async () => {
-        rateLimit.take('payer:PAYER', 1)
+        rateLimit.take('payer:PAYER', perMinute(1))
         return VALID
       },
     } as unknown as ChargeDeps['facilitator']
@@ -197,7 +198,7 @@ describe('a count that cannot be made', () => {
     [true, 'verified'],
     [false, 'storeDown'],
   ])('lets verified payments on as the seller chose: %s', async (uncountedAdmitted, answer) => {
-    const memory = memoryRateLimit(STILL)
+    const memory = memoryCounters(STILL)
     const rateLimit = { ...memory, giveBack: () => Promise.reject(new Error('down')) }
     const { walk } = server(RATE, { rateLimit })
     const problem = uncountedAdmitted ? undefined : 'store_unavailable'

@@ -338,7 +338,7 @@ describe('giving back', () => {
 })
 
 describe('the credit that a run took', () => {
-  const CREDIT = { start: 3, max: 100, idleMs: 1 }
+  const CREDIT = { max: 3, floor: -97, periodMs: 1, isRenewed: true }
   const given = { earned: 2, returned: 1 } as Record<string, number>
 
   it.each(FINALS)('is given back as %s says, and one more where it was paid', async final => {

@@ -1,6 +1,6 @@
 /** Credit for a run, by itself on virtual time: whose it is, how long one is waited for, and what the end of a call gives back. */
 import { describe, expect, it } from 'vitest'
-import { memoryCredit } from '../../src/adapters/memory/handler-credit.js'
+import { memoryCounters } from '../../src/adapters/memory/counters.js'
 import type { ChargeDeps } from '../../src/app/charge/charge-deps.js'
 import { credit, settleCredit } from '../../src/app/charge/effects/credit.js'
 import { creditorName, ownerOf } from '../../src/app/charge/owners.js'
@@ -9,7 +9,7 @@ import { TESTNET } from '../../src/domain/network.js'
 import { ADDRESS, DOWN, type Given, oneCall, START_MS } from '../support/one-call.js'
 
 const CREDITOR = 'SELLER:PAYER'
-const TERMS = { start: 1, max: 3, idleMs: 3_600_000 }
+const TERMS = { max: 1, floor: -2, periodMs: 3_600_000, isRenewed: true }
 
 /** A credit store that is asked over a network, and says when. */
 function asked(answers: (atMs: number) => boolean, isRemote = true) {
@@ -18,7 +18,7 @@ function asked(answers: (atMs: number) => boolean, isRemote = true) {
   const take = () => {
     takesMs.push(nowMs())
     const granted = answers(nowMs())
-    return isRemote ? Promise.resolve(granted) : granted
+    return isRemote ? Promise.resolve(granted).then(admitted => ({ admitted })) : { admitted: granted }
   }
   return {
     takesMs,
@@ -47,13 +47,13 @@ describe('a run', () => {
       [{ paid: 'unreadable' }, ADDRESS],
       [{ paid: 'unreadable', request: { clientAddress: '2001:db8::1' } }, '2001:db8:0:0::/64'],
     ] as const) {
-      const store = memoryCredit({ clock: { monotonic: () => 0 }, max: 10 })
+      const store = memoryCounters({ clock: { monotonic: () => 0 }, max: 10 })
       const { ended, call, world } = oneCall({ ...given, world: { credit: store } })
       expect(await ended(credit)).toEqual({ answer: 'credited', ms: 0 })
       expect(call.creditor).toBe(creditorName(world.owner, payer))
-      expect(store.take(call.creditor!, TERMS)).toBe(false)
+      expect(store.take(call.creditor!, TERMS).admitted).toBe(false)
       const sister = ownerOf(TESTNET, 'SISTER', 'agent')
-      expect(store.take(creditorName(sister, payer), TERMS)).toBe(true)
+      expect(store.take(creditorName(sister, payer), TERMS).admitted).toBe(true)
     }
   })
 
@@ -117,7 +117,7 @@ describe('the end of a call', () => {
     const give = (...gift: unknown[]) => void given.push(gift)
     const { world } = oneCall({
       rules: { credit: TERMS },
-      world: { credit: { give } as unknown as ChargeDeps['credit'] },
+      world: { credit: { giveBack: give } as unknown as ChargeDeps['credit'] },
     })
     settleCredit(world, CREDITOR, final)
     expect(given).toEqual(runs.map(count => [CREDITOR, count, TERMS]))
@@ -132,7 +132,9 @@ describe('the end of a call', () => {
       },
     ],
   ])('does not hang on a store that %s', async (_, give) => {
-    const { world, said } = oneCall({ world: { credit: { give } as unknown as ChargeDeps['credit'] } })
+    const { world, said } = oneCall({
+      world: { credit: { giveBack: give } as unknown as ChargeDeps['credit'] },
+    })
     settleCredit(world, CREDITOR, 'settled')
     await new Promise(setImmediate)
     expect(said).toHaveLength(1)

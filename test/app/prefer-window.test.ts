@@ -11,6 +11,7 @@ import {
   withIdentifier,
 } from '../../src/domain/payment-identifier.js'
 import type { PaymentPayload } from '../../src/domain/x402.js'
+import { perMinute } from '../../src/ports/counters.js'
 import type { SubscriptionRecord, SubscriptionStore } from '../../src/ports/subscriptions.js'
 import { DOWN, type Given, OWNER, oneCall, SELLER, START_MS } from '../support/one-call.js'
 
@@ -123,10 +124,10 @@ describe('a payment beside the key of an open window', () => {
   })
 
   it('is counted as a call of the window, and its address is not', async () => {
-    const rate = { perMinute: 1, per: 'payer', bucket: '' } as const
+    const rate = { terms: perMinute(1), per: 'payer', bucket: '' } as const
     const { answer, world, call } = await admitted(storing(OPEN), { endpoint: { rate } })
     expect([answer, call.countedUnder]).toEqual(['admitted', undefined])
-    const full = async (name: string) => !(await world.rateLimit.peek(name, 1)).admitted
+    const full = async (name: string) => !(await world.rateLimit.peek(name, perMinute(1))).admitted
     expect(await full(`window:${ID}`)).toBe(true)
     expect(await full('address:192.0.2.7')).toBe(false)
   })
@@ -154,16 +155,16 @@ describe('the key of a window that covers nothing', () => {
   })
 
   it('leaves the payment to be counted under its address', async () => {
-    const rate = { perMinute: 1, per: 'payer', bucket: '' } as const
+    const rate = { terms: perMinute(1), per: 'payer', bucket: '' } as const
     const { call, world } = await admitted(storing(undefined), { endpoint: { rate } })
     expect(call.countedUnder).toBe('address:192.0.2.7')
-    expect(await world.rateLimit.peek(`window:${ID}`, 1)).toEqual({ admitted: true })
+    expect(await world.rateLimit.peek(`window:${ID}`, perMinute(1))).toEqual({ admitted: true })
   })
 })
 
 describe('a store of windows that is down', () => {
   it('admits nothing: neither is the payment taken nor the window', async () => {
-    const rate = { perMinute: 1, per: 'payer', bucket: '' } as const
+    const rate = { terms: perMinute(1), per: 'payer', bucket: '' } as const
     const { answer, call, world, said } = await admitted(DOWN, { endpoint: { rate } })
     expect(answer).toBe('storeDown')
     expect(call).toMatchObject({
@@ -173,7 +174,7 @@ describe('a store of windows that is down', () => {
       request: { subscriptionKey: KEY },
     })
     expect(said).toEqual(['the subscription store did not answer'])
-    expect(await world.rateLimit.peek('address:192.0.2.7', 1)).toEqual({ admitted: true })
+    expect(await world.rateLimit.peek('address:192.0.2.7', perMinute(1))).toEqual({ admitted: true })
   })
 
   it.each<[string, Given, object]>([

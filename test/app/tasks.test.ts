@@ -1,13 +1,13 @@
 /** Quoted calls that wait as tasks: what is counted for them, and how long they are kept. */
 import { describe, expect, it } from 'vitest'
-import { memoryRateLimit } from '../../src/adapters/memory/rate-limit.js'
+import { memoryCounters } from '../../src/adapters/memory/counters.js'
 import { memoryTasks } from '../../src/adapters/memory/task-store.js'
 import type { Rate } from '../../src/app/charge/charge-deps.js'
 import { admit, countVerified } from '../../src/app/charge/effects/admit.js'
 import { tasksOver } from '../../src/app/tasks/tasks-over-store.js'
 import { NO_ADDRESS } from '../../src/ports/charge.js'
+import { type Counters, perMinute } from '../../src/ports/counters.js'
 import type { PaymentReader } from '../../src/ports/payment-reader.js'
-import type { RateLimit } from '../../src/ports/rate-limit.js'
 import { ADDRESS, DOWN, type Given, oneCall } from '../support/one-call.js'
 
 const QUOTED = { endpoint: 'work', contextId: 'c', input: { text: 'hello' } }
@@ -15,7 +15,7 @@ const ELSEWHERE = '198.51.100.1'
 
 /** Tasks of one server, and the payments that come for them. Each payment has its name as its transaction and its payer. */
 function server(rate: Partial<Rate> = {}, given: Given = {}) {
-  const endpoint = { rate: { perMinute: 1, per: 'payer', bucket: '', ...rate } } as const
+  const endpoint = { rate: { terms: perMinute(1), per: 'payer', bucket: '', ...rate } } as const
   const reader = {
     read: ({ payload }: { payload?: unknown }) => payload && { txId: payload, payer: payload },
   } as PaymentReader
@@ -59,8 +59,8 @@ describe('a rate limit of payers', () => {
   })
 
   it('has a task’s count back before the payment is counted, however long that takes', async () => {
-    const limit = memoryRateLimit()
-    const rateLimit: RateLimit = {
+    const limit = memoryCounters()
+    const rateLimit: Counters = {
       ...limit,
       async giveBack(...counted) {
         await new Promise(setImmediate)
@@ -72,20 +72,24 @@ describe('a rate limit of payers', () => {
   })
 
   it('lets all payers behind one address pay for the tasks that it let them begin', async () => {
-    const { begin, pay } = server({ perMinute: 3 })
+    const { begin, pay } = server({ terms: perMinute(3) })
     const tasks = [await begin(), await begin(), await begin()]
     for (const [at, id] of tasks.entries()) expect(await pay(id, `PAYER ${at}`)).toBe('verified')
   })
 
   it('gives a task’s count back to the address that began it, and once', async () => {
-    const { begin, take, world } = server({ perMinute: 2 })
+    const { begin, take, world } = server({ terms: perMinute(2) })
     const left = async (address: string) => {
       let count = 0
-      while ((await world.rateLimit.take(`address:${address}`, 2)).admitted) count++
-      for (let at = 0; at < count; at++) await world.rateLimit.giveBack(`address:${address}`, 2)
+      while ((await world.rateLimit.take(`address:${address}`, perMinute(2))).admitted) count++
+      for (let at = 0; at < count; at++) await world.rateLimit.giveBack(`address:${address}`, 1, perMinute(2))
       return count
     }
-    const [id, _] = [await begin(), await begin(), await world.rateLimit.take(`address:${ELSEWHERE}`, 2)]
+    const [id, _] = [
+      await begin(),
+      await begin(),
+      await world.rateLimit.take(`address:${ELSEWHERE}`, perMinute(2)),
+    ]
     for (let again = 0; again < 3; again++) await take(id, 'PAYER')
     expect([await left(ADDRESS), await left(ELSEWHERE)]).toEqual([1, 1])
   })
@@ -102,7 +106,7 @@ describe('the room for tasks', () => {
     ['is a quarter for one /64', (at: number) => `2001:db8::${at}`, 25],
     ['is one for all callers whose address nobody knows', () => NO_ADDRESS, 100],
   ])('%s', async (_, address, count) => {
-    const { begin } = server({ perMinute: 1_000 })
+    const { begin } = server({ terms: perMinute(1_000) })
     const begun = await Promise.all(Array.from({ length: 101 }, (_, at) => begin(address(at))))
     expect(begun.filter(id => id !== 'full')).toHaveLength(count)
   })

@@ -2,18 +2,17 @@
 import { describe, expect, it } from 'vitest'
 import { sharedWindows } from '../../proof/simulation/stores/shared-windows.js'
 import { memoryChargeStore } from '../../src/adapters/memory/charge-store.js'
-import { memoryCredit } from '../../src/adapters/memory/handler-credit.js'
-import { memoryRateLimit } from '../../src/adapters/memory/rate-limit.js'
+import { memoryCounters } from '../../src/adapters/memory/counters.js'
 import { memoryRuns } from '../../src/adapters/memory/recent-runs.js'
 import { memorySpendLedger } from '../../src/adapters/memory/spend-ledger.js'
 import { memorySubscriptions } from '../../src/adapters/memory/subscriptions.js'
 import { memoryTasks } from '../../src/adapters/memory/task-store.js'
+import { perMinute } from '../../src/ports/counters.js'
 import { PAYMENT_LIFE_MAX_MS } from '../../src/ports/spend-ledger.js'
 import {
   boundedChargeStoreContract,
   chargeStoreContract,
-  creditContract,
-  rateLimitContract,
+  countersContract,
   runsContract,
   spendContract,
   subscriptionsContract,
@@ -49,17 +48,12 @@ subscriptionsContract(runner, 'the simulation', () => {
   return { store: sharedWindows(clock.now), ...clock, windowMs: 1_500 }
 })
 
-rateLimitContract(runner, 'memory', () => {
+countersContract(runner, 'memory', () => {
   const clock = testClock()
-  return { limit: memoryRateLimit({ clock }), advance: clock.advance, windowMs: 60_000 }
+  return { counters: memoryCounters({ clock }), advance: clock.advance, periodMs: 60_000 }
 })
 
 runsContract(runner, 'memory', memoryRuns)
-
-creditContract(runner, 'memory', () => {
-  const clock = testClock()
-  return { store: memoryCredit({ clock }), advance: clock.advance, idleMs: 600_000 }
-})
 
 tasksContract(runner, 'memory', () => {
   const clock = testClock()
@@ -164,15 +158,15 @@ describe('memory is bounded', () => {
   })
 
   it('a million identities are counted in the room of 10,000, and the busy ones are not forgotten', () => {
-    const limit = memoryRateLimit({ clock: testClock(), max: 10_000 })
+    const limit = memoryCounters({ clock: testClock(), max: 10_000 })
     const begun = performance.now()
     for (let at = 0; at < 1_000_000; at++) {
-      limit.take(`identity ${at}`, 1)
-      if (at % 1_000 === 0) limit.take('busy', 3)
+      limit.take(`identity ${at}`, perMinute(1))
+      if (at % 1_000 === 0) limit.take('busy', perMinute(3))
     }
-    expect(limit.take('busy', 3)).toMatchObject({ admitted: false })
-    expect(limit.take('identity 0', 1)).toEqual({ admitted: true })
-    expect(limit.take('identity 999999', 1)).toMatchObject({ admitted: false })
+    expect(limit.take('busy', perMinute(3))).toMatchObject({ admitted: false })
+    expect(limit.take('identity 0', perMinute(1))).toEqual({ admitted: true })
+    expect(limit.take('identity 999999', perMinute(1))).toMatchObject({ admitted: false })
     expect(performance.now() - begun).toBeLessThan(10_000)
   })
 

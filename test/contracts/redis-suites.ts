@@ -1,12 +1,12 @@
 /** What every script of ours has to pass at virtual time: the contracts of its port, and what it keeps. */
 import { randomUUID } from 'node:crypto'
 import { redisChargeStore } from '../../src/adapters/redis/charge-store.js'
-import { redisCredit } from '../../src/adapters/redis/handler-credit.js'
+import { redisCounters } from '../../src/adapters/redis/counters.js'
 import { redisSpendLedger } from '../../src/adapters/redis/spend-ledger.js'
 import { redisTasks } from '../../src/adapters/redis/task-store.js'
 import {
   chargeStoreContract,
-  creditContract,
+  countersContract,
   spendContract,
   type TestRunner,
   tasksContract,
@@ -36,9 +36,9 @@ export function redisSuites(runner: TestRunner, redis: () => VirtualRedis): void
     const [store, other] = [1, 2].map(() => redisTasks(connection, prefix, time))
     return { store: store!, other, advance, lifeMs: 300_000 }
   })
-  creditContract(runner, 'redis at virtual time', async () => {
+  countersContract(runner, 'redis at virtual time', async () => {
     const { connection, prefix, advance } = await redis().world()
-    return { store: redisCredit(connection, prefix), advance, idleMs: 600_000 }
+    return { counters: redisCounters(connection, key => `${prefix}${key}`), advance, periodMs: 600_000 }
   })
 }
 

@@ -4,6 +4,7 @@ import { once } from 'node:events'
 import { inspect } from 'node:util'
 import { Cluster, Redis } from 'ioredis'
 import { describe, expect, it } from 'vitest'
+import { perMinute } from '../../src/ports/counters.js'
 import { type RedisStores, redisStores } from '../../src/redis.js'
 import { closing } from '../support/closing.js'
 import { type RedisServer, startRedis } from '../support/redis-server.js'
@@ -42,8 +43,8 @@ async function useAll({ charges, subscriptions, rateLimit, spend, health }: Redi
   await subscriptions.use!('counted', 'a')
   expect(await subscriptions.giveBack!('counted', 'b')).toBe(1)
   expect(await subscriptions.get('counted')).toMatchObject({ callsLeft: 1 })
-  expect(await rateLimit.take('caller {', 1)).toEqual({ admitted: true })
-  expect(await rateLimit.take('caller {', 1)).toMatchObject({ admitted: false })
+  expect(await rateLimit.take('caller {', perMinute(1))).toEqual({ admitted: true })
+  expect(await rateLimit.take('caller {', perMinute(1))).toMatchObject({ admitted: false })
   expect(await spend.reserve({ id: 'x', amount: 3n }, 3n)).toBe(true)
   expect(await spend.reserve({ id: 'y', amount: 1n }, 3n)).toBe(false)
   expect(await spend.attach('x', { network: 'testnet', ...payment, txId: 'A'.repeat(52) })).toBe(true)

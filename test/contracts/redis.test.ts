@@ -4,17 +4,16 @@ import type { Redis } from 'ioredis'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { redisChargeStore } from '../../src/adapters/redis/charge-store.js'
 import { type Connection, connect } from '../../src/adapters/redis/connection.js'
-import { redisCredit } from '../../src/adapters/redis/handler-credit.js'
-import { redisRateLimit } from '../../src/adapters/redis/rate-limit.js'
+import { redisCounters } from '../../src/adapters/redis/counters.js'
 import { redisRuns } from '../../src/adapters/redis/recent-runs.js'
 import { redisSpendLedger } from '../../src/adapters/redis/spend-ledger.js'
 import { redisSubscriptions } from '../../src/adapters/redis/subscriptions.js'
 import { redisTasks } from '../../src/adapters/redis/task-store.js'
 import type { EndedCall } from '../../src/ports/call-observer.js'
+import { perMinute } from '../../src/ports/counters.js'
 import {
   chargeStoreContract,
-  creditContract,
-  rateLimitContract,
+  countersContract,
   runsContract,
   spendContract,
   subscriptionsContract,
@@ -59,11 +58,10 @@ subscriptionsContract(runner, 'redis', () => ({
   windowMs: LEASE_MS,
 }))
 
-rateLimitContract(runner, 'redis', () => ({
-  limit: redisRateLimit(connection, prefix(), { windowSeconds: 2 }),
-  advance,
-  windowMs: 2_000,
-}))
+countersContract(runner, 'redis', () => {
+  const place = prefix()
+  return { counters: redisCounters(connection, key => `${place}${key}`), advance, periodMs: LEASE_MS }
+})
 
 runsContract(runner, 'redis', capacity => redisRuns(connection, prefix(), capacity))
 
@@ -72,10 +70,10 @@ it('sends what one turn of the event loop asks in one write', async () => {
   await own.send(client => client.ping())
   const { stream } = own.client as Redis
   const [many, one] = [vi.spyOn(stream, '_writev'), vi.spyOn(stream, '_write')]
-  const [windows, credit] = [redisSubscriptions(own, prefix()), redisCredit(own, prefix())]
-  const credited = credit.take('payer', { start: 1, max: 1, idleMs: LEASE_MS })
+  const [windows, credit] = [redisSubscriptions(own, prefix()), redisCounters(own, prefix)]
+  const credited = credit.take('payer', perMinute(1))
   const found = Promise.resolve().then(() => Promise.all(['a', 'b', 'c'].map(id => windows.get(id))))
-  expect([await found, await credited]).toEqual([[undefined, undefined, undefined], true])
+  expect([await found, await credited]).toEqual([[undefined, undefined, undefined], { admitted: true }])
   expect(many.mock.calls.map(([chunks]) => chunks.length)).toEqual([4])
   expect(one).not.toHaveBeenCalled()
 })
@@ -100,12 +98,6 @@ it('tells Redis of a burst of calls in one command, of the newest only', async (
   await expect.poll(() => other.list().map(({ id }) => id)).toEqual(newest)
   expect(told).toBe(1)
 })
-
-creditContract(runner, 'redis', () => ({
-  store: redisCredit(connection, prefix()),
-  advance,
-  idleMs: LEASE_MS,
-}))
 
 tasksContract(runner, 'redis', () => {
   const name = prefix()

@@ -1,7 +1,7 @@
 /** What must not work: order, replay and binding. Money and handler runs are counted, not believed. */
 import { describe, expect, it } from 'vitest'
 import { memoryChargeStore } from '../../src/adapters/memory/charge-store.js'
-import { memoryRateLimit } from '../../src/adapters/memory/rate-limit.js'
+import { memoryCounters } from '../../src/adapters/memory/counters.js'
 import { memorySubscriptions } from '../../src/adapters/memory/subscriptions.js'
 import { defineEndpoint, type ServeOptions, SvcError } from '../../src/index.js'
 import type { ChargeStore } from '../../src/ports/charge-store.js'
@@ -261,11 +261,11 @@ describe('an exception on the gate never lets the handler run', () => {
     'open throws': { stores: { charges: { ...memoryChargeStore(), open: down } } },
     'the rate limit rejects': {
       rateLimit: { perMinute: 9 },
-      stores: { rateLimit: { ...memoryRateLimit(), take: downLater, peek: downLater } },
+      stores: { rateLimit: { ...memoryCounters(), take: downLater, peek: downLater } },
     },
     'the rate limit throws': {
       rateLimit: { perMinute: 9, per: 'ip' },
-      stores: { rateLimit: { ...memoryRateLimit(), take: down } },
+      stores: { rateLimit: { ...memoryCounters(), take: down } },
     },
   }
   for (const [name, options] of Object.entries(stores)) {

@@ -5,9 +5,10 @@ import type { AddressInfo } from 'node:net'
 import Koa from 'koa'
 import mount from 'koa-mount'
 import { describe, expect, it } from 'vitest'
-import { memoryRateLimit } from '../../src/adapters/memory/rate-limit.js'
+import { memoryCounters } from '../../src/adapters/memory/counters.js'
 import { memorySubscriptions } from '../../src/adapters/memory/subscriptions.js'
 import { createServer, defineAgent, defineEndpoint, type ServeOptions } from '../../src/index.js'
+import { perMinute } from '../../src/ports/counters.js'
 import { fakeFacilitator, json, type Reply } from '../support/fake-facilitator.js'
 import { gate, gated } from '../support/gate.js'
 import { heapBytes } from '../support/heap-bytes.js'
@@ -128,11 +129,11 @@ describe('rate limits', () => {
   })
 
   it('a million identities take bounded memory', () => {
-    const limit = memoryRateLimit({ max: 10_000 })
+    const limit = memoryCounters({ max: 10_000 })
     const before = heapBytes()
-    for (let identity = 0; identity < 1_000_000; identity++) limit.take(`ip:${identity}`, 1)
+    for (let identity = 0; identity < 1_000_000; identity++) limit.take(`ip:${identity}`, perMinute(1))
     expect(heapBytes() - before).toBeLessThan(20_000_000)
-    expect(limit.take('ip:999999', 1)).toMatchObject({ admitted: false })
+    expect(limit.take('ip:999999', perMinute(1))).toMatchObject({ admitted: false })
   })
 })
 

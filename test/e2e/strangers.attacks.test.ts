@@ -152,7 +152,7 @@ describe('runs on credit', () => {
   it('where the store of credit is down, no handler runs', async () => {
     const { endpoint, runs } = counted()
     const down = async () => Promise.reject(new Error('down'))
-    const seller = await open([endpoint], { stores: { credit: { take: down, give: down } } })
+    const seller = await open([endpoint], { stores: { credit: { take: down, peek: down, giveBack: down } } })
     const response = await pay(seller, `${seller.url}/work`)
     expect([response.status, (await bodyOf(response)).error?.code]).toEqual([503, 'store_unavailable'])
     expect([runs(), received(seller)]).toEqual([0, 0n])

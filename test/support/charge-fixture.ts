@@ -107,7 +107,7 @@ export function scene(given: Scene = {}) {
       },
       inDoubt: { add: (...added: unknown[]) => void seen.inDoubt.push(added) },
       pendingCloses: { add: (move: CloseMove) => void seen.pending.push(move) },
-      credit: { give: (...run: unknown[]) => void seen.credit.push(run) },
+      credit: { giveBack: (...run: unknown[]) => void seen.credit.push(run) },
       subscriptions: { delete: async (id: string) => void seen.deleted.push(id) },
       logger: { debug: says, info: says, warn: says, error: says },
       ...given.world,

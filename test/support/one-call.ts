@@ -1,8 +1,7 @@
 /** One call of one endpoint and the world around it, for tests of single effects: on virtual time, with the stores in memory. */
 
 import { Timeline } from '../../proof/simulation/kernel/timeline.js'
-import { memoryCredit } from '../../src/adapters/memory/handler-credit.js'
-import { memoryRateLimit } from '../../src/adapters/memory/rate-limit.js'
+import { memoryCounters } from '../../src/adapters/memory/counters.js'
 import { memorySubscriptions } from '../../src/adapters/memory/subscriptions.js'
 import { type Call, newCall } from '../../src/app/charge/call-record.js'
 import {
@@ -92,8 +91,8 @@ export function oneCall(given: Given = {}) {
     endpoints: new Map([['work', endpoint]]),
     facilitator: { supported: () => undefined },
     subscriptions: memorySubscriptions({ clock }),
-    rateLimit: memoryRateLimit({ clock, max: 100 }),
-    credit: memoryCredit({ clock, max: 100 }),
+    rateLimit: memoryCounters({ clock, max: 100 }),
+    credit: memoryCounters({ clock, max: 100 }),
     reader: async () => reader,
     clock,
     random: systemRandom,
@@ -106,7 +105,7 @@ export function oneCall(given: Given = {}) {
       keepAnswersMs: 120_000,
       sealSecrets: [],
       answerBytesMax: 1_000,
-      credit: { start: 1, max: 3, idleMs: 60_000 },
+      credit: { max: 1, floor: -2, periodMs: 60_000, isRenewed: true },
       requireReadable: false,
       confirmOnChain: false,
       timeouts: DEFAULT_TIMEOUTS,

@@ -1,15 +1,15 @@
 /** Ours in a Hono app, as its guide shows: the same host as `@x402/hono` has in these rows. */
 import { serve } from '@hono/node-server'
 import { Hono } from 'hono'
-import { memoryRateLimit } from '../../../dist/src/adapters/memory/rate-limit.js'
 import { createHandler } from '../../../dist/src/index.js'
 import { agentOf } from './agent.mjs'
 import { config, ready } from './child.mjs'
+import { hourlyLimit } from './hourly-limit.mjs'
 
 const { fetch } = createHandler(agentOf([]), {
   facilitatorUrl: config.facilitatorUrl,
   algodUrl: config.facilitatorUrl,
-  stores: { rateLimit: memoryRateLimit({ windowMs: 3_600_000 }) },
+  stores: { rateLimit: hourlyLimit() },
 })
 const app = new Hono()
 app.all('*', c => fetch(c.req.raw))

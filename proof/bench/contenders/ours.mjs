@@ -1,12 +1,12 @@
 /** Ours as a seller serves it: default options, but for what a row is about. */
 
 import { Cluster } from 'ioredis'
-import { memoryRateLimit } from '../../../dist/src/adapters/memory/rate-limit.js'
 import { createFacilitator } from '../../../dist/src/facilitator.js'
 import { serve } from '../../../dist/src/index.js'
 import { redisStores } from '../../../dist/src/redis.js'
 import { agentOf, endpoint, SERVED } from './agent.mjs'
 import { config, ready, work } from './child.mjs'
+import { hourlyLimit } from './hourly-limit.mjs'
 
 const { endpoints = 1, stream = false, redis, ownFacilitator = false, options = {} } = config
 const others = Array.from({ length: endpoints - 1 }, (_, at) => endpoint(`work-${at + 1}`))
@@ -23,8 +23,7 @@ serve(agent, {
   ...(ownFacilitator && inProcess()),
   stores: redis
     ? redisStores(redis.nodes ? new Cluster(redis.nodes) : redis.url, { prefix: redis.prefix })
-    : // A minute's window would end, and let somebody in, while a row is measured.
-      { rateLimit: memoryRateLimit({ windowMs: 3_600_000 }) },
+    : { rateLimit: hourlyLimit() },
   onReady: ({ port }) => ready(port),
   ...options,
 })

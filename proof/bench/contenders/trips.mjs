@@ -20,13 +20,7 @@ const SCRIPTS = {
   svcRecord: 'record',
   svcClose: 'close',
   svcRun: 'run',
-  svcCreditTake: 'credit',
-  svcCreditGive: 'credit',
-  rlflxIncr: 'limit',
-  svcLimitGiveBack: 'limit',
 }
-/** How the rate limit looks up a count, in one trip. */
-const LOOK_UP = 'MULTI + GET + PTTL + EXEC'
 
 /** In the order in which they were sent. */
 let sent = []
@@ -55,8 +49,12 @@ class Watched extends Redis {
   }
 
   nameOf({ name, args }) {
-    const script = Object.entries(this.scriptsSet).find(([, { sha }]) => sha === args[0])
-    return script ? (SCRIPTS[script[0]] ?? script[0]) : name.toUpperCase()
+    const [sha, , key] = args
+    const script = Object.entries(this.scriptsSet).find(([, known]) => known.sha === sha)
+    if (script === undefined) return name.toUpperCase()
+    // Limits and credit are counted by the same scripts.
+    if (script[0].startsWith('svcCount')) return String(key).includes(':limit:') ? 'limit' : 'credit'
+    return SCRIPTS[script[0]] ?? script[0]
   }
 }
 
@@ -121,7 +119,7 @@ async function callsAt(prefix, options) {
 function tripsOf(commands) {
   const trips = new Map()
   for (const { name, turn } of commands) trips.set(turn, [...(trips.get(turn) ?? []), name])
-  return [...trips.values()].map(names => names.join(' + ').replace(LOOK_UP, 'look up'))
+  return [...trips.values()].map(names => names.join(' + '))
 }
 
 const found = {

@@ -2,6 +2,7 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { seal } from '../../../dist/src/app/charge/stored-answers.js'
+import { perMinute } from '../../../dist/src/ports/counters.js'
 import { systemRandom } from '../../../dist/src/ports/random.js'
 import { redisStores } from '../../../dist/src/redis.js'
 import { inMarket } from '../market.mjs'
@@ -64,7 +65,7 @@ const KINDS = {
   [`a completed claim, its sealed answer of ${answer.length} bytes and its spent payment`]: stores =>
     completed(stores, claim()),
   'a spent payment without a key': stores => completed(stores, payment()),
-  'a counter of a rate limit': ({ rateLimit }) => rateLimit.take(`payer:${address()}`, 100),
+  'a counter of a rate limit': ({ rateLimit }) => rateLimit.take(`payer:${address()}`, perMinute(100)),
 }
 
 export async function bytes(bench) {

@@ -1,7 +1,6 @@
 /** The stores of a seller: in its process's own memory, or shared by all its replicas behind a network. */
 import { memoryChargeStore } from '../../../src/adapters/memory/charge-store.js'
-import { memoryCredit } from '../../../src/adapters/memory/handler-credit.js'
-import { memoryRateLimit } from '../../../src/adapters/memory/rate-limit.js'
+import { memoryCounters } from '../../../src/adapters/memory/counters.js'
 import { memorySubscriptions } from '../../../src/adapters/memory/subscriptions.js'
 import { type ChargeConnection, redisChargeStore } from '../../../src/adapters/redis/charge-store.js'
 import { serverTime } from '../../../src/adapters/redis/server-time.js'
@@ -25,8 +24,8 @@ export type StoresFor = (from: Process) => Stores
 export function ownStores(world: World): StoresFor {
   return from => ({
     charges: world.truth.watching(memoryChargeStore({ clock: from.clock, max: ANSWERS_KEPT_MAX }), from),
-    credit: memoryCredit({ clock: from.clock, max: ACCOUNTS_MAX }),
-    rateLimit: memoryRateLimit({ clock: from.clock, max: ACCOUNTS_MAX }),
+    credit: memoryCounters({ clock: from.clock, max: ACCOUNTS_MAX }),
+    rateLimit: memoryCounters({ clock: from.clock, max: ACCOUNTS_MAX }),
     subscriptions: memorySubscriptions({ clock: from.clock }),
   })
 }
@@ -48,8 +47,8 @@ export function sharedStores(world: World): StoresFor {
   const redis = new Process('redis', world.timeline, { nowMs: 0, upMs: 0 })
   const { clock } = redis
   const model = redisModel({ nowMs: clock.now })
-  const credit = memoryCredit({ clock, max: ACCOUNTS_MAX })
-  const rateLimit = memoryRateLimit({ clock, max: ACCOUNTS_MAX })
+  const credit = memoryCounters({ clock, max: ACCOUNTS_MAX })
+  const rateLimit = memoryCounters({ clock, max: ACCOUNTS_MAX })
   const windows = sharedWindows(clock.now)
   return from => {
     const ask = <T>(what: string, serve: () => T | Promise<T>): Promise<T> => {
@@ -79,12 +78,13 @@ export function sharedStores(world: World): StoresFor {
       charges: world.truth.watching(charges, from),
       credit: {
         take: (payer, terms) => ask('take', () => credit.take(payer, terms)),
-        give: (payer, runs, terms) => ask('give', () => credit.give(payer, runs, terms)),
+        peek: (payer, terms) => ask('take', () => credit.peek(payer, terms)),
+        giveBack: (payer, runs, terms) => ask('give', () => credit.giveBack(payer, runs, terms)),
       },
       rateLimit: {
-        take: (key, perMinute) => ask('limit', () => rateLimit.take(key, perMinute)),
-        peek: (key, perMinute) => ask('peek', () => rateLimit.peek(key, perMinute)),
-        giveBack: (key, perMinute) => ask('giveBack', () => rateLimit.giveBack(key, perMinute)),
+        take: (key, terms) => ask('limit', () => rateLimit.take(key, terms)),
+        peek: (key, terms) => ask('peek', () => rateLimit.peek(key, terms)),
+        giveBack: (key, count, terms) => ask('giveBack', () => rateLimit.giveBack(key, count, terms)),
       },
       subscriptions: {
         get: id => ask('window', () => windows.get(id)),

@@ -3,18 +3,16 @@ import { asGiven, type Option, positive, readOptions, whole } from '../../domain
 import type { Runs } from '../../ports/call-observer.js'
 import type { ChargeStore } from '../../ports/charge-store.js'
 import { systemClock } from '../../ports/clock.js'
-import type { CreditStore } from '../../ports/handler-credit.js'
+import type { Counters } from '../../ports/counters.js'
 import type { Logger } from '../../ports/logger.js'
-import type { RateLimit } from '../../ports/rate-limit.js'
 import type { SpendLedger } from '../../ports/spend-ledger.js'
 import type { CountingSubscriptionStore } from '../../ports/subscriptions.js'
 import type { TaskStore } from '../../ports/task-store.js'
 import { redisChargeStore } from './charge-store.js'
 import { type Connection, connect, type RedisClient } from './connection.js'
+import { redisCounters } from './counters.js'
 import { durabilityWarnings } from './durability-check.js'
-import { redisCredit } from './handler-credit.js'
-import { checkedPrefix } from './key-names.js'
-import { redisRateLimit } from './rate-limit.js'
+import { checkedPrefix, shortHash } from './key-names.js'
 import { redisRuns } from './recent-runs.js'
 import { serverTime } from './server-time.js'
 import { redisSpendLedger } from './spend-ledger.js'
@@ -58,9 +56,9 @@ export interface RedisStores {
   /** Subscription windows. */
   readonly subscriptions: CountingSubscriptionStore
   /** The counts of the rate limit. */
-  readonly rateLimit: RateLimit
+  readonly rateLimit: Counters
   /** How many runs each payer may have that are not settled. */
-  readonly credit: CreditStore
+  readonly credit: Counters
   /** Tasks of A2A that wait for their payment. */
   readonly tasks: TaskStore
   /** The last calls of all replicas. */
@@ -103,8 +101,9 @@ export function redisStores(redisOrUrl: RedisClient | string, options: RedisStor
   return {
     charges: redisChargeStore(connection, prefix, time, waiting),
     subscriptions: redisSubscriptions(connection, prefix, time, waiting),
-    rateLimit: redisRateLimit(connection, prefix),
-    credit: redisCredit(connection, prefix),
+    rateLimit: redisCounters(connection, key => `${prefix}limit:${key}`),
+    // Hashed: where no payer can be read, it is the caller's network address.
+    credit: redisCounters(connection, payer => `${prefix}unsettled:${shortHash(payer)}`),
     tasks: redisTasks(connection, prefix, time, waiting),
     runs: redisRuns(connection, prefix, runsCapacity),
     spend: redisSpendLedger(connection, prefix, { budget }, waiting),

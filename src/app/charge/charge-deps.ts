@@ -6,13 +6,12 @@ import type { NetworkFacts } from '../../domain/network.js'
 import type { Chain } from '../../ports/chain.js'
 import type { ChargeStore } from '../../ports/charge-store.js'
 import type { Clock } from '../../ports/clock.js'
+import type { Counters, CounterTerms } from '../../ports/counters.js'
 import type { Facilitator } from '../../ports/facilitator.js'
-import type { CreditStore, CreditTerms } from '../../ports/handler-credit.js'
 import type { InputCheck } from '../../ports/input-validator.js'
 import type { Logger } from '../../ports/logger.js'
 import type { PaymentReader } from '../../ports/payment-reader.js'
 import type { Random } from '../../ports/random.js'
-import type { RateLimit } from '../../ports/rate-limit.js'
 import type { SubscriptionStore } from '../../ports/subscriptions.js'
 import type { Leases } from './leases.js'
 import type { Terms } from './payment-challenge.js'
@@ -29,8 +28,8 @@ export interface ChargeDeps {
   readonly chain: Chain
   readonly store: ChargeStore
   readonly subscriptions: SubscriptionStore
-  readonly rateLimit: RateLimit
-  readonly credit: CreditStore
+  readonly rateLimit: Counters
+  readonly credit: Counters
   readonly leases: Leases
   readonly inDoubt: PaymentsInDoubt
   readonly pendingCloses: PendingCloses
@@ -70,7 +69,7 @@ export interface EndpointEntry {
 }
 
 export interface Rate {
-  readonly perMinute: number
+  readonly terms: CounterTerms
   readonly per: 'payer' | 'ip'
   /** Separates the counts of an endpoint with its own limit from the counts of other endpoints. */
   readonly bucket: string
@@ -108,7 +107,7 @@ export interface Rules {
   /** The largest answer that is kept. */
   readonly answerBytesMax: number
   /** How many unsettled runs a payer may have; `undefined` for any number. */
-  readonly credit: CreditTerms | undefined
+  readonly credit: CounterTerms | undefined
   /** Refuse payments in which no signed transaction can be read, instead of relying on the facilitator alone. */
   readonly requireReadable: boolean
   /** Look every settlement up on chain before delivering. */

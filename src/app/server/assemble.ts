@@ -8,8 +8,7 @@ import { BodyBudget } from '../../adapters/http/body-memory-limit.js'
 import { freeRoutes } from '../../adapters/http/free-routes.js'
 import { pathsOf, routeTable } from '../../adapters/http/route-table.js'
 import { memoryChargeStore } from '../../adapters/memory/charge-store.js'
-import { memoryCredit } from '../../adapters/memory/handler-credit.js'
-import { memoryRateLimit } from '../../adapters/memory/rate-limit.js'
+import { memoryCounters } from '../../adapters/memory/counters.js'
 import { memorySubscriptions } from '../../adapters/memory/subscriptions.js'
 import { memoryTasks } from '../../adapters/memory/task-store.js'
 import { firstName } from '../../domain/former-names.js'
@@ -82,8 +81,8 @@ export function assemble(settings: Settings, drain: Drain, around: PlatformServi
     chain,
     store,
     subscriptions,
-    rateLimit: stores.rateLimit ?? memoryRateLimit({ clock }),
-    credit: stores.credit ?? memoryCredit({ clock }),
+    rateLimit: stores.rateLimit ?? memoryCounters({ clock }),
+    credit: stores.credit ?? memoryCounters({ clock }),
     leases,
     inDoubt: paymentsInDoubt({ chain, store, logger, clock, onDecided }),
     pendingCloses: pendingCloses(store, leases, logger, clock),

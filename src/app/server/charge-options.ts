@@ -13,7 +13,7 @@ import {
 } from '../../domain/options.js'
 import { readPeriodMs } from '../../domain/subscription-period.js'
 import { isWebUrl } from '../../domain/web-url.js'
-import type { CreditTerms } from '../../ports/handler-credit.js'
+import { type CounterTerms, perMinute } from '../../ports/counters.js'
 import { DEFAULT_TIMEOUTS, type Rate, type Rules, type Timeouts } from '../charge/charge-deps.js'
 
 /** The options of {@link ServerOptions} that decide how a call is charged. */
@@ -54,7 +54,16 @@ export interface ChargeOptions {
    *
    * @default `{ start: 8, max: 64, idleMs: 600000 }`
    */
-  readonly credit?: false | Partial<CreditTerms>
+  readonly credit?:
+    | false
+    | {
+        /** How many runs an unknown payer may have before any of them is settled. */
+        readonly start?: number
+        /** The most runs that a payer can earn. */
+        readonly max?: number
+        /** After this many milliseconds without a change, a payer is unknown again. */
+        readonly idleMs?: number
+      }
   /** Tasks of A2A clients that pay in messages. Such a task waits for its payment as long as its quote lives. */
   readonly tasks?: {
     /** The most tasks that wait or are worked on. One address has at most a quarter of them. @default 1000 */
@@ -146,11 +155,12 @@ const ownUrl: Option<string | undefined> = given => {
 const START_CREDIT = 8
 const MAX_CREDIT = 64
 
-const credit: Option<CreditTerms | undefined> = given => {
+/** A run is counted until it is settled. A settled one gives back two, so a payer with `max` has fewer than none that are not. */
+const credit: Option<CounterTerms | undefined> = given => {
   if (given === false) return undefined
   const table = { start: positive(START_CREDIT), max: optional(positive()), idleMs: positive(600_000) }
   const { start, max = Math.max(start, MAX_CREDIT), idleMs } = group(table)(given, 'credit')
-  if (max >= start) return { start, max, idleMs }
+  if (max >= start) return { max: start, floor: start - max, periodMs: idleMs, isRenewed: true }
   throw invalid(`credit.max is at least credit.start, not ${max}`)
 }
 
@@ -206,5 +216,5 @@ export function rulesOf(read: ReadOptions<typeof CHARGE_OPTIONS>): Rules {
 
 /** The limit of endpoints without one of their own. */
 export function rateOf({ rateLimit }: ReadOptions<typeof CHARGE_OPTIONS>): Rate | undefined {
-  return rateLimit && { perMinute: rateLimit.perMinute, per: rateLimit.per, bucket: '' }
+  return rateLimit && { terms: perMinute(rateLimit.perMinute), per: rateLimit.per, bucket: '' }
 }

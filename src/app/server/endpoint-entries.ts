@@ -10,6 +10,7 @@ import { declaredIdentifier, PAYMENT_IDENTIFIER } from '../../domain/payment-ide
 import { quotedService, quotedTags } from '../../domain/service-metadata.js'
 import { periodMs } from '../../domain/subscription-period.js'
 import { PAYMENT_REQUIRED_HEADER } from '../../domain/x402.js'
+import { perMinute } from '../../ports/counters.js'
 import type { EndpointEntry, Owner, Rate } from '../charge/charge-deps.js'
 import { endpointOwner } from '../charge/owners.js'
 import { type Terms, termsOf, UNPAID } from '../charge/payment-challenge.js'
@@ -69,7 +70,7 @@ function ownership({ name, formerly }: EndpointDef, owner: Owner) {
 /** The endpoint's own limit, else the server's; `undefined` where there is neither. */
 function rateOf({ name, rateLimit: own }: EndpointDef, rate: Rate | undefined): Rate | undefined {
   if (own === false) return undefined
-  return own ? { perMinute: own.perMinute, per: own.per ?? 'payer', bucket: `${name}:` } : rate
+  return own ? { terms: perMinute(own.perMinute), per: own.per ?? 'payer', bucket: `${name}:` } : rate
 }
 
 /**

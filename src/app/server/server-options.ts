@@ -18,8 +18,7 @@ import {
 import type { Runs } from '../../ports/call-observer.js'
 import type { ChargeStore } from '../../ports/charge-store.js'
 import type { Clock } from '../../ports/clock.js'
-import type { CreditStore } from '../../ports/handler-credit.js'
-import type { RateLimit } from '../../ports/rate-limit.js'
+import type { Counters } from '../../ports/counters.js'
 import type { SubscriptionStore } from '../../ports/subscriptions.js'
 import type { TaskStore } from '../../ports/task-store.js'
 import type { ManifestSigner } from '../manifest-signature.js'
@@ -86,9 +85,9 @@ export interface Stores {
   /** Subscription windows. */
   readonly subscriptions?: SubscriptionStore
   /** The counts of the rate limit. */
-  readonly rateLimit?: RateLimit
+  readonly rateLimit?: Counters
   /** How many unsettled runs each payer may have. */
-  readonly credit?: CreditStore
+  readonly credit?: Counters
   /** Tasks of A2A that wait for their payment. */
   readonly tasks?: TaskStore
   /** The last calls. */

@@ -1,6 +1,6 @@
 import { callerNetwork } from '../../../domain/caller-network.js'
 import { mapSyncOrAsync } from '../../../domain/state-machine/run-machine.js'
-import type { RateVerdict } from '../../../ports/rate-limit.js'
+import type { Counted } from '../../../ports/counters.js'
 import { type Call, claimedPayer, storeDown } from '../call-record.js'
 import type { ChargeDeps, Rate } from '../charge-deps.js'
 import { windowId } from '../owners.js'
@@ -37,14 +37,14 @@ const ADMITTED = { admitted: true } as const
 function verdictOf(deps: ChargeDeps, call: Call, rate: Rate) {
   const { request } = call
   if (rate.per === 'ip')
-    return deps.rateLimit.take(`${rate.bucket}ip:${callerNetwork(request.clientAddress)}`, rate.perMinute)
+    return deps.rateLimit.take(`${rate.bucket}ip:${callerNetwork(request.clientAddress)}`, rate.terms)
   if (request.payment.kind !== 'none') return unverified(deps, call, rate)
   // Unpaid calls are not limited here. Calls that present a window's key are counted by that key.
   return request.subscriptionKey === undefined
     ? ADMITTED
     : deps.rateLimit.take(
         `${rate.bucket}window:${windowId(call.endpoint.owner, request.subscriptionKey)}`,
-        rate.perMinute,
+        rate.terms,
       )
 }
 
@@ -56,11 +56,11 @@ function verdictOf(deps: ChargeDeps, call: Call, rate: Rate) {
 async function unverified(deps: ChargeDeps, call: Call, rate: Rate) {
   const payer = call.read?.payer ?? claimedPayer(call.payload)
   if (payer !== undefined) {
-    const verdict = await deps.rateLimit.peek(payerKey(rate, payer), rate.perMinute)
+    const verdict = await deps.rateLimit.peek(payerKey(rate, payer), rate.terms)
     if (!verdict.admitted) return verdict
   }
   const key = addressKey(rate.bucket, call.request.clientAddress)
-  const verdict = await deps.rateLimit.take(key, rate.perMinute)
+  const verdict = await deps.rateLimit.take(key, rate.terms)
   if (verdict.admitted) call.countedUnder = key
   return verdict
 }
@@ -71,12 +71,12 @@ async function unverified(deps: ChargeDeps, call: Call, rate: Rate) {
  */
 export async function countTask(
   deps: Pick<ChargeDeps, 'logger' | 'rateLimit' | 'rules'>,
-  { bucket, per, perMinute }: Rate,
+  { bucket, per, terms }: Rate,
   clientAddress: string,
-): Promise<RateVerdict> {
+): Promise<Counted> {
   if (per === 'ip') return ADMITTED
   try {
-    return await deps.rateLimit.take(addressKey(bucket, clientAddress), perMinute)
+    return await deps.rateLimit.take(addressKey(bucket, clientAddress), terms)
   } catch (cause) {
     if (!deps.rules.uncountedAdmitted) throw cause
     deps.logger.error({ err: cause }, 'the rate limit cannot be counted')
@@ -91,12 +91,12 @@ export async function countTask(
  */
 export async function uncountTask(
   { logger, rateLimit }: Pick<ChargeDeps, 'logger' | 'rateLimit'>,
-  { bucket, per, perMinute }: Rate,
+  { bucket, per, terms }: Rate,
   clientAddress: string,
 ): Promise<void> {
   if (per === 'ip') return
   try {
-    await rateLimit.giveBack(addressKey(bucket, clientAddress), perMinute)
+    await rateLimit.giveBack(addressKey(bucket, clientAddress), 1, terms)
   } catch (cause) {
     logger.warn({ err: cause }, 'the count of a task was not given back')
   }
@@ -107,8 +107,8 @@ export async function countVerified(deps: ChargeDeps, call: Call, rate: Rate) {
   if (rate.per !== 'payer' || call.payer === undefined) return 'verified'
   try {
     const [verdict] = await Promise.all([
-      deps.rateLimit.take(payerKey(rate, call.payer), rate.perMinute),
-      call.countedUnder !== undefined && deps.rateLimit.giveBack(call.countedUnder, rate.perMinute),
+      deps.rateLimit.take(payerKey(rate, call.payer), rate.terms),
+      call.countedUnder !== undefined && deps.rateLimit.giveBack(call.countedUnder, 1, rate.terms),
     ])
     if (verdict.admitted) return 'verified'
     call.retryAfterMs = verdict.retryAfterMs

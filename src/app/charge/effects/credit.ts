@@ -1,6 +1,7 @@
 import { callerNetwork } from '../../../domain/caller-network.js'
 import { type ChargeFinal, OUTCOMES, type RunCredit } from '../../../domain/machines/charge.machine.js'
 import { mapSyncOrAsync } from '../../../domain/state-machine/run-machine.js'
+import type { Counted } from '../../../ports/counters.js'
 import { sleep } from '../../../ports/timeouts-and-aborts.js'
 import { type Call, storeDown } from '../call-record.js'
 import type { ChargeDeps } from '../charge-deps.js'
@@ -25,13 +26,13 @@ type Taken = 'credited' | 'storeDown' | undefined
 function take(deps: ChargeDeps, call: Call): Taken | Promise<Taken> {
   // The facilitator has verified the payer. Where the payer cannot be read, the caller's address replaces it.
   const creditor = creditorName(deps.owner, call.payer ?? callerNetwork(call.request.clientAddress))
-  const granted = (isGranted: boolean): Taken => {
-    if (!isGranted) return undefined
+  const granted = ({ admitted }: Counted): Taken => {
+    if (!admitted) return undefined
     call.creditor = creditor
     return 'credited'
   }
   const taken = deps.credit.take(creditor, deps.rules.credit!)
-  if (typeof taken === 'boolean') return granted(taken)
+  if ('admitted' in taken) return granted(taken)
   return taken.then(granted, cause => {
     deps.logger.error({ err: cause }, 'the credit store did not answer')
     return storeDown(call)
@@ -62,7 +63,7 @@ export function settleCredit(deps: ChargeDeps, creditor: string, final: ChargeFi
 
 /** Sends the credit without waiting: the call is over. If the credit arrives late, the payer's next call waits for it. */
 export function giveCredit(deps: ChargeDeps, creditor: string, runs: 1 | 2): void {
-  const give = async () => deps.credit.give(creditor, runs, deps.rules.credit!)
+  const give = async () => deps.credit.giveBack(creditor, runs, deps.rules.credit!)
   give().catch(cause =>
     deps.logger.warn({ err: cause }, 'credit was not given back; in time it is forgotten'),
   )

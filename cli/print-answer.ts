@@ -1,8 +1,8 @@
 /** Prints a whole answer: to a pipe as it came, and on a terminal without any raw byte of its sender's. */
 import { randomBytes } from 'node:crypto'
 import { type FileHandle, open } from 'node:fs/promises'
-import type { ShownWindow } from '../src/app/client/payment-ends.js'
-import { isJson, mediaTypeOf } from '../src/app/client/read-response.js'
+import { isJson, mediaTypeOf } from '../src/app/client/http-exchange.js'
+import type { ShownWindow } from '../src/app/client/payments.js'
 import { outcomeOfResult } from '../src/app/client/result-types.js'
 import type { CallResult } from '../src/client.js'
 import { jsonIn } from '../src/domain/json-depth.js'

@@ -1,7 +1,7 @@
 /** Prints the body of an answer as it comes. A slow reader of stdout slows the stream down. */
 import type { EventSourceMessage } from 'eventsource-parser'
-import type { ShownWindow } from '../src/app/client/payment-ends.js'
-import { isJson, mediaTypeOf } from '../src/app/client/read-response.js'
+import { isJson, mediaTypeOf } from '../src/app/client/http-exchange.js'
+import type { ShownWindow } from '../src/app/client/payments.js'
 import { messagesIn } from '../src/app/client/stream-events.js'
 import type { StreamResult } from '../src/client.js'
 import { SvcError } from '../src/domain/errors.js'

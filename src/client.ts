@@ -22,7 +22,7 @@ export type { CallOutcome, CallRequest, ManyOptions } from './app/client/call-ma
 export type { Estimate } from './app/client/call-paid.js'
 export { SvcClient } from './app/client/client.js'
 export type { ClientOptions } from './app/client/client-options.js'
-export type { PaymentRecord, Receipts } from './app/client/receipts.js'
+export type { PaymentRecord, Receipts } from './app/client/payments.js'
 export type {
   ActiveSubscription,
   CallPayment,
@@ -33,8 +33,8 @@ export type {
   WarningCode,
 } from './app/client/result-types.js'
 export type { RetryOptions } from './app/client/send-with-retries.js'
+export type { StreamOptions, StreamResult } from './app/client/stream.js'
 export type { StreamEvent } from './app/client/stream-events.js'
-export type { StreamOptions, StreamResult } from './app/client/stream-result.js'
 export type { Balance } from './app/client/wallet.js'
 export { type ManifestSigner, type ManifestVerdict, verifyManifest } from './app/manifest-signature.js'
 export type { RegisteredAgent, RegistryApps, RegistryIdentity, Score } from './domain/agent-registry.js'

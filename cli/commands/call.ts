@@ -3,12 +3,7 @@
  * `SVC_SUBSCRIPTION_KEY`, because shell histories would keep a flag.
  */
 import type { Command } from 'commander'
-import {
-  endLines,
-  failedAfter,
-  type PaymentEnd,
-  type ShownWindow,
-} from '../../src/app/client/payment-ends.js'
+import { endLines, failedAfter, type PaymentEnd, type ShownWindow } from '../../src/app/client/payments.js'
 import { outcomeOfResult } from '../../src/app/client/result-types.js'
 import type { CallResult, Network, StreamResult } from '../../src/client.js'
 import { SvcError } from '../../src/domain/errors.js'

@@ -1,6 +1,6 @@
 /** `svc mcp`: serves an agent's endpoints as tools for desktop clients, over stdio. Stdout carries only the protocol. */
 import type { Command } from 'commander'
-import { endLines, type PaymentEnd } from '../../src/app/client/payment-ends.js'
+import { endLines, type PaymentEnd } from '../../src/app/client/payments.js'
 import type { ActiveSubscription, Network, SvcClient } from '../../src/client.js'
 import { NETWORK_OPTION, required, WALLET_OPTION } from '../arguments.js'
 import { EXIT, signalled } from '../exit.js'

@@ -1,6 +1,5 @@
 /** Requests to the examined agent, as an index and a page of another origin send them. Nothing is paid, no redirect is followed. */
-import { recordOf } from '../../src/app/client/read-response.js'
-import { exchangeOver, type HttpReply } from '../../src/app/client/send-request.js'
+import { exchangeOver, type HttpReply, recordOf } from '../../src/app/client/http-exchange.js'
 import { wakefulClock } from '../../src/ports/clock.js'
 import { quoted } from '../checks/finding.js'
 

@@ -1,7 +1,7 @@
 /** Asks for one resource as indexes do: by GET whatever its method is, by its own method, and as a page of another origin. */
 
 import { ajvValidator } from '../../src/adapters/validation/ajv.js'
-import type { HttpReply } from '../../src/app/client/send-request.js'
+import type { HttpReply } from '../../src/app/client/http-exchange.js'
 import { BAZAAR_BYTES_MAX } from '../../src/domain/bazaar-declaration.js'
 import type { JSONSchema } from '../../src/domain/endpoint.js'
 import type { NetworkFacts } from '../../src/domain/network.js'

@@ -3,8 +3,7 @@
  * registration: only both together, pointing at each other, bind a domain to an on-chain address.
  */
 import { publicFetch } from '#platform'
-import { isSuccess, recordOf } from '../app/client/read-response.js'
-import { exchangeOver } from '../app/client/send-request.js'
+import { exchangeOver, isSuccess, recordOf } from '../app/client/http-exchange.js'
 import { CARD_PATHS } from '../domain/agent-card.js'
 import { hostOf, type RegisteredAgent } from '../domain/agent-registry.js'
 import { shown } from '../domain/errors.js'

@@ -1,9 +1,8 @@
 /** What a purchase books, reports and returns, by what its delivery brought back. */
 import { describe, expect, it } from 'vitest'
-import type { PurchaseDeps } from '../../src/app/client/purchase.js'
-import { purchase } from '../../src/app/client/purchase.js'
+import type { HttpReply } from '../../src/app/client/http-exchange.js'
+import { type PurchaseDeps, purchase } from '../../src/app/client/purchase.js'
 import { challengeOf } from '../../src/app/client/read-quote.js'
-import type { HttpReply } from '../../src/app/client/send-request.js'
 import type { Delivery } from '../../src/app/client/send-with-retries.js'
 import { TESTNET } from '../../src/domain/network.js'
 import { encodeHeader } from '../../src/domain/x402.js'

@@ -1,6 +1,7 @@
 /** Which entry of a quote is payable, and what a quote says it is for. */
 import { describe, expect, it } from 'vitest'
 import { estimateOf } from '../../src/app/client/call-paid.js'
+import type { HttpReply } from '../../src/app/client/http-exchange.js'
 import {
   challengeOf,
   foreignOrigin,
@@ -9,7 +10,6 @@ import {
   selectRequirements,
   unfitRequest,
 } from '../../src/app/client/read-quote.js'
-import type { HttpReply } from '../../src/app/client/send-request.js'
 import { CAIP2, TESTNET, USDC_ASSET_ID } from '../../src/domain/network.js'
 import type { PaymentRequired } from '../../src/domain/x402.js'
 import vectors from '../vectors/payments.json' with { type: 'json' }

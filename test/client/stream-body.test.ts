@@ -1,8 +1,8 @@
 /** A body that is handed over: what its reader gets, and what its source is asked for. */
 import { describe, expect, it } from 'vitest'
 import { Timeline } from '../../proof/simulation/kernel/timeline.js'
-import { exchangeOver } from '../../src/app/client/send-request.js'
-import { openReply, type Watch, watchedBody } from '../../src/app/client/stream-body.js'
+import { exchangeOver, openReply } from '../../src/app/client/http-exchange.js'
+import { type Watch, watchedBody } from '../../src/app/client/stream.js'
 import { SdkError } from '../../src/domain/errors.js'
 import { clockOf } from '../support/virtual-clock.js'
 

@@ -14,8 +14,7 @@ import {
 } from '../../domain/read-bazaar-index.js'
 import { wakefulClock } from '../../ports/clock.js'
 import { urlOf } from './build-request.js'
-import { isSuccess, recordOf } from './read-response.js'
-import { exchangeOver } from './send-request.js'
+import { exchangeOver, isSuccess, recordOf } from './http-exchange.js'
 
 /** Whose index, and how it is asked. */
 export interface WholeBazaarOptions {

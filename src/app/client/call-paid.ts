@@ -6,6 +6,7 @@ import { unlessAborted } from '../../ports/timeouts-and-aborts.js'
 import type { CallOptions, HttpRequest, RequestOptions } from './build-request.js'
 import { noSigner, notASubscription, quotesNoWindow, subscriptionRefused } from './client-errors.js'
 import type { Settings } from './client-options.js'
+import type { HttpReply } from './http-exchange.js'
 import { isSoldByTheCall } from './manifest.js'
 import { fewerCalls, purchase } from './purchase.js'
 import {
@@ -19,7 +20,6 @@ import {
   type Wanted,
 } from './read-quote.js'
 import type { ActiveSubscription, Outcome, Warning } from './result-types.js'
-import type { HttpReply } from './send-request.js'
 import { ask, askBriefly, deliver, succeeded, type UnpaidReply } from './send-with-retries.js'
 import { type SubscriptionKeys, type Verdict, withKey } from './subscription-keys.js'
 

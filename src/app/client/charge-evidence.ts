@@ -11,9 +11,8 @@ import {
   type PaymentRequirements,
 } from '../../domain/x402.js'
 import type { SignedPayment } from '../../ports/payment-signer.js'
-import { errorCodeOf, isSuccess, namesPayment } from './read-response.js'
+import { errorCodeOf, type HttpReply, isSuccess, namesPayment } from './http-exchange.js'
 import type { ActiveSubscription, CallPayment, Warning } from './result-types.js'
-import type { HttpReply } from './send-request.js'
 
 /** Whether a failed call's payment was charged. */
 export interface Charged {

@@ -2,10 +2,16 @@
 import { SdkError, type SvcError } from '../../domain/errors.js'
 import type { PaymentRequired } from '../../domain/x402.js'
 import { type Charged, receiptOf } from './charge-evidence.js'
+import {
+  dataOf,
+  errorBodyOf,
+  errorCodeOf,
+  errorMessageOf,
+  type HttpReply,
+  shortened,
+} from './http-exchange.js'
 import { challengeOf } from './read-quote.js'
-import { dataOf, errorBodyOf, errorCodeOf, errorMessageOf, shortened } from './read-response.js'
 import type { ActiveSubscription, Outcome } from './result-types.js'
-import type { HttpReply } from './send-request.js'
 
 export function noSigner(origin: string, requirements?: PaymentRequired): SvcError {
   return new SdkError(

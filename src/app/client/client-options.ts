@@ -23,12 +23,12 @@ import { type Clock, wakefulClock } from '../../ports/clock.js'
 import type { PaymentSigner, Signer } from '../../ports/payment-signer.js'
 import { type Random, systemRandom } from '../../ports/random.js'
 import type { SpendEnd, SpendLedger } from '../../ports/spend-ledger.js'
+import { type Exchange, exchangeOver, openReply } from './http-exchange.js'
 import { lateSettlements } from './late-settlements.js'
-import { type ReceiptBook, receiptBook } from './receipts.js'
-import { type Exchange, exchangeOver } from './send-request.js'
+import { type ReceiptBook, receiptBook } from './payments.js'
 import { type RetryOptions, type RetryPolicy, retryPolicy } from './send-with-retries.js'
 import { type SpendingLimits, spendingLimits } from './spending-limits.js'
-import { openReply } from './stream-body.js'
+
 import { type Balance, walletBalance } from './wallet.js'
 
 /** Who pays, on which network, and how much at most. Without a key or a signer the client can only make free calls. */

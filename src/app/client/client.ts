@@ -8,8 +8,8 @@ import { buyWindow, callPaid, type Estimate, estimateCall } from './call-paid.js
 import { noSigner, reasonOf } from './client-errors.js'
 import { type ClientOptions, type Settings, settingsOf } from './client-options.js'
 import { manifestOf, manifestUrl } from './manifest.js'
+import type { Receipts } from './payments.js'
 import { challengeOf } from './read-quote.js'
-import type { Receipts } from './receipts.js'
 import {
   type ActiveSubscription,
   type CallResult,
@@ -18,7 +18,7 @@ import {
   type SubscribeResult,
 } from './result-types.js'
 import { askBriefly, succeeded } from './send-with-retries.js'
-import { type StreamOptions, type StreamResult, streamOf, watchOf } from './stream-result.js'
+import { type StreamOptions, type StreamResult, streamOf, watchOf } from './stream.js'
 import { type SubscriptionKeys, subscriptionKeys } from './subscription-keys.js'
 import type { Balance } from './wallet.js'
 

@@ -5,9 +5,8 @@ import { contentResult } from '../../adapters/mcp/tool-result-content.js'
 import type { AnswerContent } from '../../domain/handler-answer.js'
 import { jsonIn } from '../../domain/json-depth.js'
 import { isRecord } from '../../domain/x402.js'
-import { endLines } from './payment-ends.js'
-import { mediaTypeOf } from './read-response.js'
-import type { PaymentRecord } from './receipts.js'
+import { mediaTypeOf } from './http-exchange.js'
+import { endLines, type PaymentRecord } from './payments.js'
 import { type CallResult, outcomeOfResult } from './result-types.js'
 
 /** `payments`: all that were signed for this call, also those whose answers were lost. */

@@ -20,11 +20,11 @@ import { isRecord } from '../../domain/x402.js'
 import { wakefulClock } from '../../ports/clock.js'
 import { type CallOptions, urlOf } from './build-request.js'
 import type { SvcClient } from './client.js'
+import { exchangeOver } from './http-exchange.js'
 import { foreignResult, paidResult } from './mcp-bridge-results.js'
 import { owedAnswers } from './owed-answers.js'
-import { failedAfter, signedOf, txIdsIn } from './payment-ends.js'
+import { failedAfter, signedOf, txIdsIn } from './payments.js'
 import type { CallResult } from './result-types.js'
-import { exchangeOver } from './send-request.js'
 
 const TOOL_NAME = /^[A-Za-z0-9_-]{1,128}$/
 const FREE_CALL_TIMEOUT_MS = 30_000

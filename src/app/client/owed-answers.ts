@@ -3,8 +3,9 @@
  * made again, it gets this answer, or the key under which the seller may have kept it. A model repeats a cancelled call, and would
  * pay again.
  */
+import { SvcError } from '../../domain/errors.js'
+import { isRecord } from '../../domain/x402.js'
 import type { Clock } from '../../ports/clock.js'
-import { keyToRepeat } from './key-to-repeat.js'
 
 /**
  * `name` says what is asked. `make` makes the call, with the key of an earlier one if that is known; it must not end because the
@@ -59,7 +60,7 @@ export function owedAnswers<T>({ monotonic }: Pick<Clock, 'monotonic'>): OwedAns
     try {
       return await answer
     } catch (error) {
-      const idempotencyKey = earlier?.idempotencyKey ?? keyToRepeat(error)
+      const idempotencyKey = earlier?.idempotencyKey ?? keptKeyOf(error)
       owed = owed.filter(entry => entry.answer !== answer)
       // A refusal of the second payment says nothing about the first: the earlier call may still run.
       if (idempotencyKey !== undefined) {
@@ -73,4 +74,11 @@ export function owedAnswers<T>({ monotonic }: Pick<Clock, 'monotonic'>): OwedAns
       signal.removeEventListener('abort', leave)
     }
   }
+}
+
+/** The idempotency key of a failed call that may have been paid, where its seller keeps keys: sent again, it may get the answer. */
+function keptKeyOf(error: unknown): string | undefined {
+  const { charged, idempotencyKey } = error instanceof SvcError && isRecord(error.detail) ? error.detail : {}
+  const mayBePaid = charged === 'yes' || charged === 'maybe'
+  return mayBePaid && typeof idempotencyKey === 'string' ? idempotencyKey : undefined
 }

@@ -17,8 +17,8 @@ import { randomId } from '../../ports/random.js'
 import { unlessAborted, withTimeout } from '../../ports/timeouts-and-aborts.js'
 import type { HttpRequest } from './build-request.js'
 import type { Settings } from './client-options.js'
+import { errorCodeOf, isSuccess, namesPayment } from './http-exchange.js'
 import type { SelectedRequirements } from './read-quote.js'
-import { errorCodeOf, isSuccess, namesPayment } from './read-response.js'
 import type { Delivery, SentPayment } from './send-with-retries.js'
 
 /** The prefix "MX" of what is signed, which the signer adds. */

@@ -21,6 +21,7 @@ import {
 } from './charge-evidence.js'
 import { aborted, callFailed, networkError } from './client-errors.js'
 import type { Settings } from './client-options.js'
+import { isSuccess } from './http-exchange.js'
 import { provenDelivery } from './payer-proof.js'
 import {
   keepsKeys,
@@ -29,7 +30,6 @@ import {
   unfitRequest,
   type Wanted,
 } from './read-quote.js'
-import { isSuccess } from './read-response.js'
 import type { ActiveSubscription, Outcome, Warning } from './result-types.js'
 import type { Delivery, SentPayment } from './send-with-retries.js'
 import { fewerThanSold, momentOf, type Sale, windowSold } from './sold-window.js'

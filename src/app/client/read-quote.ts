@@ -16,9 +16,8 @@ import {
   X402_VERSION,
 } from '../../domain/x402.js'
 import type { HttpRequest } from './build-request.js'
-import { recordOf, shortened } from './read-response.js'
+import { type HttpReply, recordOf, shortened } from './http-exchange.js'
 import type { Warning } from './result-types.js'
-import type { HttpReply } from './send-request.js'
 
 /** A 402 behind a redirect, which a caller's own fetch may have followed, is another host's quote. */
 export function isQuote({ status, location }: Pick<HttpReply, 'status' | 'location'>): boolean {

@@ -1,7 +1,6 @@
 /** The results of the client's methods. */
 import type { PaymentRequired } from '../../domain/x402.js'
-import { dataOf } from './read-response.js'
-import type { HttpReply } from './send-request.js'
+import { dataOf, type HttpReply } from './http-exchange.js'
 
 /** What an endpoint asks for. */
 export interface QuoteResult {

@@ -5,8 +5,14 @@ import type { Random } from '../../ports/random.js'
 import { unlessAborted } from '../../ports/timeouts-and-aborts.js'
 import type { HttpRequest, RequestOptions } from './build-request.js'
 import { callFailed, networkError } from './client-errors.js'
-import { errorCodeOf, isSuccess, namesPayment } from './read-response.js'
-import type { Exchange, ExchangeResult, HttpReply } from './send-request.js'
+import {
+  type Exchange,
+  type ExchangeResult,
+  errorCodeOf,
+  type HttpReply,
+  isSuccess,
+  namesPayment,
+} from './http-exchange.js'
 
 /**
  * How often a request is sent, and how long the client pauses in between: a random time, bounded by `baseMs` doubled

@@ -1,0 +1,186 @@
+/**
+ * Sends one HTTP request, receives its reply, and reads what the reply holds. Redirects are not followed: what a call carries (a
+ * payment, a subscription key, the caller's own headers) is meant for the address that was named. Replies are bounded in time and in
+ * bytes.
+ */
+import { cutText } from '../../domain/cut-text.js'
+import { SdkError } from '../../domain/errors.js'
+import { jsonIn } from '../../domain/json-depth.js'
+import { isRecord } from '../../domain/x402.js'
+import type { Clock } from '../../ports/clock.js'
+import { readWebBody } from '../../ports/read-web-body.js'
+import { deadline } from '../../ports/timeouts-and-aborts.js'
+import type { HttpRequest } from './build-request.js'
+
+export interface HttpReply {
+  readonly status: number
+  readonly headers: Headers
+  readonly bytes: Uint8Array
+  /** The body was larger than the bound, and was not read. */
+  readonly oversized: boolean
+  /** Where a redirect points; never followed. */
+  readonly location?: string
+  /** A success whose body is handed over and not read: `bytes` is empty. Only a stream is received so. */
+  readonly body?: ReadableStream<Uint8Array>
+}
+
+/** Receives a response, within the time that its exchange has. */
+export type Receive = (response: Response) => Promise<HttpReply>
+
+/** `lost`: no whole answer arrived. The other side may have acted upon the request or not; `head` is there if its head came. */
+export type ExchangeResult =
+  | { readonly kind: 'answered'; readonly reply: HttpReply }
+  | { readonly kind: 'lost'; readonly cause: string; readonly head?: HttpReply }
+
+export type Exchange = (request: HttpRequest, timeoutMs: number) => Promise<ExchangeResult>
+
+const ANSWER_BYTES_MAX = 16 * 1024 * 1024
+
+/** @throws SvcError `aborted`, only when the caller's own signal fires. */
+export function exchangeOver(
+  fetchImpl: typeof fetch | undefined,
+  clock: Pick<Clock, 'after'>,
+  receive: Receive = wholeReply,
+): Exchange {
+  return async (request, timeoutMs) => {
+    const { url, method, headers, body, signal } = request
+    const ended = deadline(clock, timeoutMs, signal)
+    let head: HttpReply | undefined
+    try {
+      signal?.throwIfAborted()
+      // The global fetch is looked up at each call: a program may replace it later.
+      const send = fetchImpl ?? globalThis.fetch
+      const init = {
+        method,
+        headers: { ...headers },
+        body,
+        redirect: 'manual' as const,
+        signal: ended.signal,
+      }
+      const response = await send(url.href, init)
+      head = headOf(response)
+      return { kind: 'answered', reply: await receive(response) }
+    } catch (error) {
+      if (signal?.aborted) throw new SdkError(`The call to ${url.origin} was aborted`, 'aborted')
+      return { kind: 'lost', cause: causeOf(error), ...(head && { head }) }
+    } finally {
+      ended.clear()
+    }
+  }
+}
+
+async function wholeReply(response: Response): Promise<HttpReply> {
+  const bytes = await readWebBody(response.body, ANSWER_BYTES_MAX)
+  return { ...headOf(response), bytes: bytes ?? NO_BYTES, oversized: bytes === undefined }
+}
+
+/** Leaves the body of a success to be read. Anything else is read whole, to be judged as any failure. */
+export async function openReply(response: Response): Promise<HttpReply> {
+  const head = headOf(response)
+  return isSuccess(head) ? { ...head, body: response.body ?? new Blob([]).stream() } : wholeReply(response)
+}
+
+/** Everything that comes before the body. */
+function headOf(response: Response): HttpReply {
+  const { status, headers, type, redirected } = response
+  const redirect = (status >= 300 && status < 400) || type === 'opaqueredirect' || redirected
+  const location = redirect ? (headers.get('location') ?? response.url) : undefined
+  return { status, headers, bytes: NO_BYTES, oversized: false, location }
+}
+
+const NO_BYTES = new Uint8Array()
+
+/** Fetch says "fetch failed" and hides the reason one level deeper. */
+export function causeOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error)
+  const { cause } = error
+  if (cause instanceof Error) return 'code' in cause && !cause.message ? String(cause.code) : cause.message
+  return error.message
+}
+
+export function isSuccess({ status, location }: HttpReply): boolean {
+  return status >= 200 && status < 300 && location === undefined
+}
+
+/**
+ * JSON is parsed, text is a string, anything else stays bytes, an empty body is `null`. JSON that cannot be read stays a string, and
+ * text that does not fit its charset stays bytes.
+ */
+export function dataOf(reply: HttpReply): { readonly data: unknown; readonly unreadable?: true } {
+  if (reply.bytes.length === 0) return { data: null }
+  const type = mediaTypeOf(reply)
+  if (!isJson(type)) return { data: (type.startsWith('text/') && decoded(reply)) || reply.bytes }
+  const text = decoded(reply)
+  const data = text === undefined ? undefined : jsonIn(text)
+  return data === undefined ? { data: text ?? reply.bytes, unreadable: true } : { data }
+}
+
+/** The JSON object in a body; `undefined` for anything else, and for one that is nested deeper than `depthMax`. */
+export function recordOf(reply: HttpReply, depthMax?: number): Record<string, unknown> | undefined {
+  const value = jsonIn(textOf(reply), depthMax)
+  return isRecord(value) ? value : undefined
+}
+
+/** An error's body, cut to what is worth keeping in an exception. JSON is parsed, whatever the content type is. */
+export function errorBodyOf(reply: HttpReply): unknown {
+  const text = textOf(reply)
+  return (text.length > ERROR_JSON_MAX ? undefined : jsonIn(text)) ?? shortened(text)
+}
+
+/** The beginning of a seller's text, for an exception: its body may have 16 MB. */
+export function shortened(text: string): string {
+  return text.length > ERROR_TEXT_MAX ? `${cutText(text, ERROR_TEXT_MAX)}…` : text
+}
+
+const ERROR_TEXT_MAX = 2_000
+/** Our server's refusal of an input has the endpoint's schema in it. */
+const ERROR_JSON_MAX = 65_536
+
+/** The `code` of `{"error": {"code", "message"}}`; of `error.data` in an answer of JSON-RPC. */
+export function errorCodeOf(reply: HttpReply): string | undefined {
+  return errorField(reply, 'code')
+}
+
+export function errorMessageOf(reply: HttpReply): string | undefined {
+  return errorField(reply, 'message')
+}
+
+/** Whether `{"error": {"txId"}}` is this payment. Our server sends the id with each code that is about a payment. */
+export function namesPayment(reply: HttpReply, txId: string): boolean {
+  return errorField(reply, 'txId') === txId
+}
+
+function errorField(reply: HttpReply, field: string): string | undefined {
+  const error = recordOf(reply)?.error
+  if (!isRecord(error)) return undefined
+  // Over A2A the code is JSON-RPC's own number, and our fields stand in `data`.
+  const data = typeof error.code === 'number' && isRecord(error.data) ? error.data : undefined
+  const value = data?.[field] ?? error[field]
+  return typeof value === 'string' ? value : undefined
+}
+
+export function mediaTypeOf({ headers }: Pick<HttpReply, 'headers'>): string {
+  return (headers.get('content-type') ?? '').split(';', 1)[0]!.trim().toLowerCase()
+}
+
+export function isJson(mediaType: string): boolean {
+  return mediaType === 'application/json' || mediaType.endsWith('+json')
+}
+
+function textOf(reply: HttpReply): string {
+  return decoded(reply) ?? utf8.decode(reply.bytes)
+}
+
+/** `undefined` where the charset is unknown here, or the bytes are no text of it: a guess would alter them. */
+function decoded({ headers, bytes }: HttpReply): string | undefined {
+  const [, charset = 'utf-8'] = CHARSET.exec(headers.get('content-type') ?? '') ?? []
+  try {
+    return new TextDecoder(charset, { fatal: true, ignoreBOM: true }).decode(bytes)
+  } catch {
+    return undefined
+  }
+}
+
+const CHARSET = /;\s*charset\s*=\s*"?([^\s;"]+)/i
+
+const utf8 = new TextDecoder('utf-8', { ignoreBOM: true })

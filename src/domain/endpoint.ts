@@ -67,8 +67,8 @@ export interface EndpointOptions<
   readonly input?: Input
   /**
    * Accept an `input` schema whose check a stranger's body could make slow: the check runs before payment and blocks
-   * the process. Without this option such schemas are refused. With it, patterns are V8's, with look-around and back
-   * references. It does not concern a library's schema, whose check is the library's.
+   * the process. Without this option such patterns are refused, and a check that takes too many steps ends. With it, patterns
+   * are V8's, with look-around and back references. It does not concern a library's schema, whose check is the library's.
    *
    * @default false
    */

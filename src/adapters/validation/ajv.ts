@@ -4,12 +4,10 @@ import addFormatsModule from 'ajv-formats'
 import { LRUCache } from 'lru-cache'
 import type { JSONSchema } from '../../domain/endpoint.js'
 import { escapePointer, NumberOverflow, plainNumbers } from '../../domain/json-numbers.js'
-import type { Schema } from '../../domain/subschemas.js'
 import type { Checked, InputValidator, InvalidInput } from '../../ports/input-validator.js'
 import { beginCheck, TooManySteps } from './check-steps.js'
-import { useLinearKeywords } from './linear-keywords.js'
+import { countKeywords } from './counted-keywords.js'
 import { linearPattern } from './linear-pattern.js'
-import { refuseSlowNesting, refuseSlowText } from './schema-refusal.js'
 
 // The package's types describe a CommonJS default export. In Node's ESM loader it is one level deeper.
 const addFormats = addFormatsModule as unknown as (ajv: Ajv2020) => void
@@ -39,13 +37,12 @@ let metaSchema: Ajv2020 | undefined
 
 function compiled(schema: JSONSchema, coerce: boolean, allowSlow: boolean): SchemaCheck {
   // A copy: a later change of the seller's schema must change no check.
-  const own = withoutIds(structuredClone(schema)) as Schema
+  const own = withoutIds(structuredClone(schema)) as object
   // One instance compiles the meta-schema for all schemas. In each of a thousand instances it took 7 of 9 ms.
   metaSchema ??= new Ajv2020({ strict: false, logger: false })
   if (!metaSchema.validateSchema(own)) {
     throw new Error(`schema is invalid: ${metaSchema.errorsText(metaSchema.errors)}`)
   }
-  if (!allowSlow) refuseSlowText(own)
   const coerceTypes = coerce ? 'array' : false
   const ajv = new Ajv2020({
     strict: false,
@@ -56,9 +53,8 @@ function compiled(schema: JSONSchema, coerce: boolean, allowSlow: boolean): Sche
     ...(!allowSlow && { code: { regExp: LINEAR } }),
   })
   addFormats(ajv)
-  if (!allowSlow) useLinearKeywords(ajv)
+  if (!allowSlow) countKeywords(ajv)
   const validate = ajv.compile(own)
-  if (!allowSlow) refuseSlowNesting(own)
   return input => {
     // Coercion changes the value that it checks; the request must stay as received.
     const value = coerce ? structuredClone(input) : input

@@ -1,7 +1,9 @@
 /** The steps that the check of one input may take. Checks are synchronous, so there is one at a time. */
 
-/** Patterns, and keywords that take long for each byte, count steps of 25 to 100 ns: a few tenths of a second together. */
+/** A step takes 25 to 100 ns: all together take a few tenths of a second. */
 export const STEPS_MAX = 4_000_000
+/** Of a text that V8 reads once, in 1 to 10 ns a character. */
+export const STEPS_A_CHARACTER = 1 / 8
 
 let stepsLeft = 0
 let identities: Identities | undefined

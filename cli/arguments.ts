@@ -1,8 +1,6 @@
 /** Turns arguments that people type into values that the SDK takes. */
 import { readFileSync } from 'node:fs'
 import { CommanderError, InvalidArgumentError } from 'commander'
-import { networkFrom } from '../src/app/server/network-from.js'
-import type { Network } from '../src/domain/network.js'
 
 const STANDARD_INPUT = 0
 
@@ -74,22 +72,6 @@ export function required<T>(value: T | undefined, flag: string): T {
   throw new CommanderError(2, 'svc.missingFlag', `${flag} is missing`)
 }
 
-/** An empty text is refused: `--network "$NET"` with an unset variable must not mean mainnet. */
-export function networkArgument(text: string): Network {
-  if (text === '') throw new InvalidArgumentError('It is empty: a variable of the shell may be unset.')
-  try {
-    return networkFrom(text)
-  } catch (error) {
-    throw new InvalidArgumentError((error as Error).message)
-  }
-}
-
-export const NETWORK_OPTION = [
-  '--network <network>',
-  'mainnet, testnet or a JSON file that defines one (default: SVC_NETWORK, else mainnet; testnet with SVC_SANDBOX)',
-  networkArgument,
-] as const
-
 export const WALLET_OPTION = [
   '--wallet <file>',
   'the file with the 25 words, which only you can use (mode 0600; default: the words in SVC_MNEMONIC)',
@@ -99,12 +81,6 @@ export function urlArgument(text: string): string {
   if (/^https?:\/\//i.test(text) && URL.canParse(text)) return text
   throw new InvalidArgumentError('It is an http(s) URL.')
 }
-
-export const ALGOD_OPTION = [
-  '--algod <url>',
-  'an Algorand node (default: the one that serve uses)',
-  urlArgument,
-] as const
 
 export function txIdArgument(text: string): string {
   if (/^[A-Z2-7]{52}$/.test(text)) return text

@@ -1,5 +1,5 @@
 /** What the checking endpoints answer with: a list of checks, each with what was found and what to do. */
-import type { Finding } from '../../cli/checks/finding.js'
+import type { Finding } from '../../src/checks/index.js'
 
 export interface Check {
   readonly name: string

@@ -1,5 +1,5 @@
 /** Decodes what a transaction moved, and judges whether it is an x402 settlement. */
-import { type Finding, failed, ok, quoted, skipped } from '../../cli/checks/finding.js'
+import { type Finding, failed, ok, quoted, skipped } from '../../src/checks/index.js'
 import { CAIP2, type PublicNetwork, USDC_ASSET_ID } from '../../src/domain/network.js'
 import { type ChainReader, type Listed, OutOfReach } from './chain/chain-reader.js'
 import {

@@ -1,18 +1,24 @@
 /** Asks a stranger's endpoint for its price, and says what keeps callers from paying it. */
-import { optInCheck, payToCheck } from '../../cli/checks/account.js'
-import { type Finding, failed, judged, ok, quoted, skipped } from '../../cli/checks/finding.js'
 import {
   declarationProblems,
   deliveryProblems,
+  type Finding,
+  failed,
   formProblems,
+  judged,
   NOT_IN_USDC,
+  ok,
+  optInCheck,
+  payToCheck,
+  quoted,
   quoteIn,
   reachProblems,
   resourceProblems,
+  skipped,
   termsProblems,
   type UsdcTerms,
   usdcTerms,
-} from '../../cli/checks/quote.js'
+} from '../../src/checks/index.js'
 import { SvcError } from '../../src/domain/errors.js'
 import type { PublicNetwork } from '../../src/domain/network.js'
 import { priceOf } from '../../src/domain/usd-price-for-display.js'

@@ -25,7 +25,7 @@ import {
   JOURNAL_NETWORK_OPTION,
   type JournalRemoteFlags,
   journalRemotes,
-} from '../journal-remotes.js'
+} from '../networks.js'
 import { columns, json, note, print, printable } from '../output.js'
 
 /** The columns of `--csv`: one payment in each row, with the run that books it. */

@@ -11,7 +11,7 @@ import { mentions } from '../../src/domain/read-bazaar-index.js'
 import { priceOf } from '../../src/domain/usd-price-for-display.js'
 import { countArgument, urlArgument } from '../arguments.js'
 import { EXIT } from '../exit.js'
-import { ownNetworkIfAny } from '../network-from-environment.js'
+import { facilitatorOf, ownNetworkIfAny } from '../networks.js'
 import { json, note, print, printable } from '../output.js'
 import { whileWaiting } from '../spinner.js'
 
@@ -57,7 +57,7 @@ Example:
 
 async function bazaar({ search, limit, all, facilitator, json: asJson }: BazaarFlags): Promise<void> {
   const { listBazaar, listWholeBazaar } = await import('../../src/client.js')
-  const options = { limit, facilitatorUrl: facilitator ?? (await ownFacilitator()) }
+  const options = { limit, facilitatorUrl: facilitator ?? ownFacilitator() }
   const reading = all ? listWholeBazaar(options) : listBazaar(options)
   const answer = await whileWaiting<WholeBazaarAnswer | BazaarAnswer>('reading the index', reading)
   if (!answer.ok) throw new SvcError(answer.error, 'bazaar_unavailable')
@@ -71,11 +71,10 @@ async function bazaar({ search, limit, all, facilitator, json: asJson }: BazaarF
 }
 
 /** A definition names the facilitator of its network, whose index it is. `undefined`: the network cannot be read. */
-async function ownFacilitator(): Promise<string | undefined> {
+function ownFacilitator(): string | undefined {
   const own = ownNetworkIfAny()
   if (own === undefined) return undefined
-  const { remotesOf } = await import('../../src/app/server/remotes-from-options.js')
-  const url = remotesOf({}, own).facilitatorsElsewhere[0]?.url
+  const url = facilitatorOf(own, undefined)
   if (url !== undefined) return url
   throw new SvcError(`There is no facilitator for ${own.name}: give --facilitator`, 'invalid_options')
 }

@@ -14,7 +14,6 @@ import {
   headerArgument,
   jsonArgument,
   methodArgument,
-  NETWORK_OPTION,
   type Pairs,
   queryArgument,
   required,
@@ -23,13 +22,13 @@ import {
   WALLET_OPTION,
   withQuery,
 } from '../arguments.js'
-import { networkFromEnvironment, ownNetworkIfAny } from '../network-from-environment.js'
+import { NETWORK_OPTION, networkFromEnvironment, ownNetworkIfAny } from '../networks.js'
 import { columns, note, printable, written } from '../output.js'
 import { printAnswer, printAnswerAsJson } from '../print-answer.js'
 import { printStream } from '../print-stream.js'
 import { whileWaiting } from '../spinner.js'
 import { systemError } from '../system-error.js'
-import { taken, walletWords } from '../wallet/wallet-words.js'
+import { taken, walletWords } from '../wallet-words.js'
 
 interface CallFlags {
   readonly maxPrice?: string

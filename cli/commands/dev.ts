@@ -12,7 +12,7 @@ import type { LocalNetwork } from '../dev/local-network.js'
 import { callTold, failureTeller, offerTold } from '../dev/messages.js'
 import { OFFER_TRACE_ID } from '../dev/offer-trace.js'
 import { type SourceChanges, sourceChanges } from '../dev/source-changes.js'
-import { ownNetworkIfAny } from '../network-from-environment.js'
+import { ownNetworkIfAny } from '../networks.js'
 import { json, note, print, printable } from '../output.js'
 
 interface DevFlags {

@@ -1,13 +1,14 @@
 /** `svc doctor`: one line for each condition that must hold before a caller can find and pay, and how to fix it if it does not. */
 import type { Command } from 'commander'
+import type { Finding } from '../../src/checks/index.js'
 import { SvcError } from '../../src/domain/errors.js'
-import type { Network, NetworkFacts } from '../../src/domain/network.js'
-import { networkFacts } from '../../src/domain/network-definition.js'
-import { ALGOD_OPTION, NETWORK_OPTION, urlArgument } from '../arguments.js'
-import type { Finding } from '../checks/finding.js'
+import type { Network } from '../../src/domain/network.js'
+import { urlArgument } from '../arguments.js'
 import { EXIT } from '../exit.js'
-import { networkFromEnvironment } from '../network-from-environment.js'
+import { ALGOD_OPTION, facilitatorOf, NETWORK_OPTION, networkOfFlags, nodeOf } from '../networks.js'
+import { isAtLeast, TYPESCRIPT_SINCE, typeScriptFlags } from '../node-version.js'
 import { json, print, printable, styled } from '../output.js'
+import { packageFacts } from '../package.js'
 import { whileWaiting } from '../spinner.js'
 
 interface DoctorFlags {
@@ -50,31 +51,41 @@ async function doctor(flags: DoctorFlags): Promise<void> {
       '--sponsor and --facilitator are two ways to settle: give one of them',
       'invalid_options',
     )
-  const network = networkFacts(flags.network ?? networkFromEnvironment())
-  if (flags.bazaar !== undefined) return examineFromOutside(flags.bazaar, network, flags)
-  const { examine } = await import('../doctor/examine.js')
-  const findings = await whileWaiting(
-    `checking ${network.name}`,
-    examine({
-      network,
-      payTo: flags.payTo ?? process.env.SVC_PAY_TO,
-      facilitatorUrl: flags.facilitator,
-      sponsor: flags.sponsor,
-      algodUrl: flags.algod,
-      // No other node gets it.
-      algodToken: flags.algod && process.env.SVC_ALGOD_TOKEN,
-    }),
-  )
-  report({ network: network.key }, findings, flags)
+  const network = networkOfFlags(flags)
+  const facilitatorUrl = facilitatorOf(network, flags.facilitator)
+  const { listingChecks, sellingChecks } = await import('../../src/checks/index.js')
+  const { bazaar: url } = flags
+  if (url !== undefined) {
+    const examining = listingChecks({ url, network, facilitatorUrl })
+    return report({ url }, await whileWaiting(`examining ${printable(url)}`, examining), flags)
+  }
+  const node = nodeOf(network, flags.algod)
+  const examining = sellingChecks({
+    network,
+    payTo: flags.payTo ?? process.env.SVC_PAY_TO,
+    facilitatorUrl,
+    sponsor: flags.sponsor,
+    // No other node gets the token.
+    node: { ...node, token: (flags.algod && process.env.SVC_ALGOD_TOKEN) || node.token },
+    isSandbox: node.url === process.env.SVC_SANDBOX,
+  })
+  const findings = await whileWaiting(`checking ${network.name}`, examining)
+  report({ network: network.key }, [nodeVersion(), ...findings], flags)
 }
 
-async function examineFromOutside(url: string, network: NetworkFacts, flags: DoctorFlags): Promise<void> {
-  const { examineListing } = await import('../doctor/examine-listing.js')
-  const { remotesOf } = await import('../../src/app/server/remotes-from-options.js')
-  const { facilitatorsElsewhere } = remotesOf({ facilitatorUrl: flags.facilitator }, network)
-  const facilitatorUrl = facilitatorsElsewhere[0]?.url
-  const examining = examineListing({ url, network, facilitatorUrl })
-  report({ url }, await whileWaiting(`examining ${printable(url)}`, examining), flags)
+/** Whether this Node runs the SDK, and whether `svc dev` can run TypeScript on it. */
+function nodeVersion(): Finding {
+  const wanted = packageFacts().engines.node.replace('>=', '')
+  const { version } = process
+  const check = 'Node version'
+  if (!isAtLeast(wanted)) {
+    const cure = `Install Node ${TYPESCRIPT_SINCE} or newer.`
+    return { check, status: 'failed', message: `${version} is older than ${wanted}`, cure }
+  }
+  const dev = typeScriptFlags()
+    ? 'svc dev runs TypeScript'
+    : `svc dev runs JavaScript here, and TypeScript from ${TYPESCRIPT_SINCE}`
+  return { check, status: 'ok', message: `${version}; ${dev}` }
 }
 
 function report(what: object, findings: readonly Finding[], { json: asJson }: DoctorFlags): void {

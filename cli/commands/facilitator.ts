@@ -1,15 +1,14 @@
 /** `svc facilitator`: settles payments over your own node and pays their fees, for servers that reach it by HTTP. */
 import { type Command, InvalidArgumentError } from 'commander'
 import { SvcError } from '../../src/domain/errors.js'
-import type { Network } from '../../src/domain/network.js'
-import { networkFacts } from '../../src/domain/network-definition.js'
+import type { Network, NetworkFacts } from '../../src/domain/network.js'
+import { serveFacilitator } from '../../src/facilitator/serve-facilitator.js'
 import { createFacilitator, type ProtocolFacilitator } from '../../src/facilitator.js'
-import { NETWORK_OPTION, portArgument, required, urlArgument } from '../arguments.js'
+import { portArgument, required, urlArgument } from '../arguments.js'
 import { signalled } from '../exit.js'
-import { serveFacilitator } from '../facilitator/serve-facilitator.js'
-import { networkFromEnvironment } from '../network-from-environment.js'
+import { NETWORK_OPTION, networkOfFlags } from '../networks.js'
 import { columns, json, print, STDERR_LOGGER } from '../output.js'
-import { wordsInFile } from '../wallet/wallet-words.js'
+import { taken, wordsInFile } from '../wallet-words.js'
 
 interface FacilitatorFlags {
   readonly network?: Network
@@ -73,18 +72,17 @@ Example:
 }
 
 async function runFacilitator(flags: FacilitatorFlags): Promise<void> {
-  const { network = networkFromEnvironment(), perMinute, trustProxy } = flags
+  const { perMinute, trustProxy } = flags
+  const network = networkOfFlags(flags)
   const payTo = required(flags.payTo, '--pay-to')
   const algodUrl = flags.algod ?? (process.env.SVC_SANDBOX || undefined)
-  if (algodUrl === undefined && typeof network === 'string')
+  if (algodUrl === undefined && typeof network.given === 'string')
     throw new SvcError('--algod is the URL of your node', 'invalid_options')
-  const algodToken = process.env.SVC_ALGOD_TOKEN
-  const token = process.env.SVC_FACILITATOR_TOKEN || undefined
-  delete process.env.SVC_ALGOD_TOKEN
-  delete process.env.SVC_FACILITATOR_TOKEN
+  const algodToken = taken('SVC_ALGOD_TOKEN')
+  const token = taken('SVC_FACILITATOR_TOKEN')
   const stopped = signalled()
   const facilitator = createFacilitator({
-    network,
+    network: network.given,
     algodUrl,
     algodToken,
     sponsor: { mnemonic: await readSponsor(flags.sponsorFile) },
@@ -102,14 +100,14 @@ async function runFacilitator(flags: FacilitatorFlags): Promise<void> {
 }
 
 interface Announced {
-  readonly network: Network
+  readonly network: NetworkFacts
   readonly payTo: readonly string[]
   readonly asJson: boolean
 }
 
 function announce({ sponsor }: ProtocolFacilitator, url: string, announced: Announced): void {
-  const { key, name } = networkFacts(announced.network)
-  const { payTo, asJson } = announced
+  const { network, payTo, asJson } = announced
+  const { key, name } = network
   if (asJson) print(json({ url, network: key, sponsor, payTo }))
   else
     print(
@@ -128,9 +126,7 @@ function wholeArgument(text: string): number {
 
 /** @throws SvcError `no_signer` or `sponsor_file_unusable` */
 export async function readSponsor(path: string | undefined): Promise<string> {
-  const words = process.env.SVC_SPONSOR_MNEMONIC || undefined
-  // No child process and no crash report contains it.
-  delete process.env.SVC_SPONSOR_MNEMONIC
+  const words = taken('SVC_SPONSOR_MNEMONIC')
   if (path !== undefined) return wordsInFile(path, 'sponsor_file_unusable')
   if (words !== undefined) return words
   throw new SvcError(

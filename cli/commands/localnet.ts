@@ -1,15 +1,13 @@
 /** `svc localnet`: readies AlgoKit LocalNet, or another private node, to sell and to pay on, and settles there until it stops. */
 import type { Command } from 'commander'
 import { shellWord } from '../../src/domain/shell-word.js'
+import type { Localnet, LocalnetFlags } from '../../src/localnet/index.js'
 import { portArgument } from '../arguments.js'
 import { signalled } from '../exit.js'
-import type { PlaceFlags } from '../localnet/place.js'
-import type { Localnet } from '../localnet/start-localnet.js'
-import { columns, json, print, printable } from '../output.js'
+import { columns, json, print, printable, STDERR_LOGGER } from '../output.js'
 import { whileWaiting } from '../spinner.js'
 
-interface LocalnetFlags extends PlaceFlags {
-  readonly publicAddress?: boolean
+interface Flags extends LocalnetFlags {
   readonly port?: number
   readonly out: string
   readonly json?: boolean
@@ -50,12 +48,11 @@ Example:
     .action(runLocalnet)
 }
 
-async function runLocalnet({ port, out, json: asJson, ...flags }: LocalnetFlags): Promise<void> {
+async function runLocalnet({ port, out, json: asJson, ...flags }: Flags): Promise<void> {
   const stopped = signalled()
-  const { localnetPlace } = await import('../localnet/place.js')
-  const { startLocalnet } = await import('../localnet/start-localnet.js')
-  const place = localnetPlace(flags)
-  const localnet = await whileWaiting('readying LocalNet', startLocalnet({ place, port, out }))
+  const { localnetSettings, startLocalnet } = await import('../../src/localnet/index.js')
+  const starting = startLocalnet({ settings: localnetSettings(flags), port, out, logger: STDERR_LOGGER })
+  const localnet = await whileWaiting('readying LocalNet', starting)
   if (asJson) print(told(localnet))
   else print(...described(localnet))
   await stopped

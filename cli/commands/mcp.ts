@@ -2,11 +2,11 @@
 import type { Command } from 'commander'
 import { endLines, type PaymentEnd } from '../../src/app/client/payments.js'
 import type { ActiveSubscription, Network, SvcClient } from '../../src/client.js'
-import { NETWORK_OPTION, required, WALLET_OPTION } from '../arguments.js'
+import { required, WALLET_OPTION } from '../arguments.js'
 import { EXIT, signalled } from '../exit.js'
-import { networkFromEnvironment } from '../network-from-environment.js'
+import { NETWORK_OPTION, networkFromEnvironment } from '../networks.js'
 import { note, printable } from '../output.js'
-import { taken, walletWords } from '../wallet/wallet-words.js'
+import { taken, walletWords } from '../wallet-words.js'
 
 interface McpFlags {
   readonly url?: string

@@ -15,7 +15,7 @@ import {
   sentAs,
   withQuery,
 } from '../arguments.js'
-import { ownNetworkIfAny } from '../network-from-environment.js'
+import { ownNetworkIfAny } from '../networks.js'
 import { columns, json, print } from '../output.js'
 
 interface QuoteFlags {

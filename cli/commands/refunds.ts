@@ -16,7 +16,7 @@ import {
   JOURNAL_NETWORK_OPTION,
   type JournalRemoteFlags,
   journalRemotes,
-} from '../journal-remotes.js'
+} from '../networks.js'
 import { columns, json, print, printable, styled } from '../output.js'
 
 interface RefundsFlags extends JournalRemoteFlags {

@@ -3,10 +3,9 @@ import { type Command, Option } from 'commander'
 import { SvcError } from '../../src/domain/errors.js'
 import { formatUsd } from '../../src/domain/money.js'
 import type { Network } from '../../src/domain/network.js'
-import { networkFacts } from '../../src/domain/network-definition.js'
-import { jsonArgument, NETWORK_OPTION, required, urlArgument } from '../arguments.js'
+import { jsonArgument, required, urlArgument } from '../arguments.js'
 import { signalled } from '../exit.js'
-import { networkFromSandbox } from '../network-from-environment.js'
+import { NETWORK_OPTION, networkOnSandbox } from '../networks.js'
 import { columns, json, print, printable, styled } from '../output.js'
 import { SANDBOX_PORT } from '../sandbox-near.js'
 import { CASE_NAMES, CASES, type CaseName } from '../trigger/cases.js'
@@ -54,7 +53,7 @@ async function trigger(
 ): Promise<void> {
   if (flags.list) return printList(flags)
   const chosen = required(named, 'The name of a case (svc trigger --list has them)')
-  const network = networkFacts(flags.network ?? networkFromSandbox())
+  const network = networkOnSandbox(flags)
   const [{ sandboxControl }, { play, targetAt }] = await Promise.all([
     import('../trigger/sandbox-control.js'),
     import('../trigger/play.js'),

@@ -1,15 +1,14 @@
 /** `svc tx`: whether a payment in USDC landed, and what it moved. Exit code 0 says that it landed, and nothing else does. */
 import type { Command } from 'commander'
+import type { Moved, Sighting } from '../../src/checks/index.js'
 import { SvcError } from '../../src/domain/errors.js'
 import { formatUsd } from '../../src/domain/money.js'
 import type { Network, NetworkFacts } from '../../src/domain/network.js'
-import { networkFacts } from '../../src/domain/network-definition.js'
 import { INDEXER_AHEAD_MAX } from '../../src/ports/chain.js'
-import { ALGOD_OPTION, NETWORK_OPTION, roundArgument, txIdArgument, urlArgument } from '../arguments.js'
-import { networkFromEnvironment } from '../network-from-environment.js'
+import { roundArgument, txIdArgument, urlArgument } from '../arguments.js'
+import { ALGOD_OPTION, indexerOf, NETWORK_OPTION, networkOfFlags, nodeOf } from '../networks.js'
 import { columns, json, print } from '../output.js'
 import { whileWaiting } from '../spinner.js'
-import type { Moved, Sighting } from '../tx/look-up.js'
 
 interface TxFlags {
   readonly network?: Network
@@ -50,11 +49,10 @@ Example:
 }
 
 async function tx(txId: string, flags: TxFlags): Promise<void> {
-  const network = networkFacts(flags.network ?? networkFromEnvironment())
-  const { indexerOf, nodeOf } = await import('../nodes-of-network.js')
-  const { lookUp } = await import('../tx/look-up.js')
-  const places = { network, algod: nodeOf(network, flags.algod), indexerUrl: indexerOf(network, flags) }
-  const sighting = await whileWaiting(`asking ${network.name}`, lookUp(txId, places))
+  const network = networkOfFlags(flags)
+  const { lookUp } = await import('../../src/checks/index.js')
+  const witnesses = { network, algod: nodeOf(network, flags.algod), indexerUrl: indexerOf(network, flags) }
+  const sighting = await whileWaiting(`asking ${network.name}`, lookUp(txId, witnesses))
   const said = whyNoPayment(sighting, network, flags.lastValid)
   if (flags.json && said === undefined) return print(json(asTexts(txId, network, sighting)))
   if (said !== undefined)

@@ -1,17 +1,15 @@
 /** `svc wallet`: makes a wallet, and readies one for USDC. The 25 words come from a file, the environment or standard input. */
-import { randomBytes } from 'node:crypto'
 import { writeFile } from 'node:fs/promises'
 import { createInterface } from 'node:readline/promises'
 import type { Command } from 'commander'
 import { SvcError } from '../../src/domain/errors.js'
 import { formatUsd } from '../../src/domain/money.js'
 import type { Network } from '../../src/domain/network.js'
-import { networkFacts } from '../../src/domain/network-definition.js'
-import { ALGOD_OPTION, NETWORK_OPTION, WALLET_OPTION } from '../arguments.js'
-import { networkFromEnvironment } from '../network-from-environment.js'
+import type { Holdings } from '../../src/wallet/index.js'
+import { WALLET_OPTION } from '../arguments.js'
+import { ALGOD_OPTION, NETWORK_OPTION, networkOfFlags, nodeOf } from '../networks.js'
 import { columns, json, note, print } from '../output.js'
 import { whileWaiting } from '../spinner.js'
-import type { Holdings } from '../wallet/holdings.js'
 
 interface NodeFlags {
   readonly network?: Network
@@ -69,9 +67,8 @@ Examples:
 }
 
 async function makeWallet({ out, json: asJson }: { out?: string; json?: boolean }): Promise<void> {
-  const { mnemonicOf, signingKeyFromSeed } = await import('../../src/adapters/algorand/signing-keys.js')
-  const seed = randomBytes(32)
-  const [{ address }, mnemonic] = [signingKeyFromSeed(seed), mnemonicOf(seed)]
+  const { newWallet } = await import('../../src/wallet/index.js')
+  const { address, mnemonic } = newWallet()
   if (out !== undefined) await writeSecret(out, mnemonic)
   const told = { address, ...(out === undefined ? { mnemonic } : { file: out }) }
   if (asJson) print(json(told))
@@ -97,27 +94,30 @@ async function printAddress({ wallet }: { wallet?: string }): Promise<void> {
 }
 
 async function printBalance(named: string | undefined, { algod, ...flags }: NodeFlags): Promise<void> {
-  const network = networkFacts(flags.network ?? networkFromEnvironment())
+  const network = networkOfFlags(flags)
   const address = named === undefined ? await ownAddress(flags.wallet) : await validAddress(named)
-  const { holdingsOf } = await import('../wallet/holdings.js')
-  const holdings = await whileWaiting(`asking ${network.name}`, holdingsOf(network, address, algod))
+  const { holdingsOf } = await import('../../src/wallet/index.js')
+  const holdings = await whileWaiting(
+    `asking ${network.name}`,
+    holdingsOf(network, address, nodeOf(network, algod)),
+  )
   if (flags.json) return print(json(asTexts(holdings)))
   print(...(await described(holdings)))
 }
 
 async function optWalletIn({ algod, yes, ...flags }: NodeFlags & { yes?: boolean }): Promise<void> {
-  const network = networkFacts(flags.network ?? networkFromEnvironment())
-  const { readKey } = await import('../wallet/wallet-words.js')
+  const network = networkOfFlags(flags)
+  const { readKey } = await import('../wallet-words.js')
   const key = await readKey(flags.wallet)
-  const { fundingFirst, holdingsOf } = await import('../wallet/holdings.js')
-  const before = await whileWaiting(`asking ${network.name}`, holdingsOf(network, key.address, algod))
+  const { fundingFirst, holdingsOf, optIn } = await import('../../src/wallet/index.js')
+  const node = nodeOf(network, algod)
+  const before = await whileWaiting(`asking ${network.name}`, holdingsOf(network, key.address, node))
   if (before.shortOfMicroAlgos > 0n)
     throw new SvcError(fundingFirst(before.shortOfMicroAlgos), 'insufficient_algo')
   if (before.usdc === undefined && network.key === 'mainnet' && !yes) await asked(key.address)
-  const { optIn } = await import('../wallet/opt-in.js')
   const txId =
     before.usdc === undefined
-      ? await whileWaiting(`opting in on ${network.name}`, optIn(network, key, algod))
+      ? await whileWaiting(`opting in on ${network.name}`, optIn(network, key, node))
       : undefined
   if (flags.json)
     print(json({ address: key.address, network: network.key, alreadyOptedIn: txId === undefined, txId }))
@@ -142,18 +142,18 @@ async function asked(address: string): Promise<void> {
 }
 
 async function ownAddress(wallet: string | undefined): Promise<string> {
-  const { readKey } = await import('../wallet/wallet-words.js')
+  const { readKey } = await import('../wallet-words.js')
   return (await readKey(wallet)).address
 }
 
 async function validAddress(text: string): Promise<string> {
-  const { isValidAddress } = await import('../../src/adapters/algorand/address.js')
+  const { isValidAddress } = await import('../../src/wallet/index.js')
   if (isValidAddress(text)) return text
   throw new SvcError(`'${text}' is no Algorand address`, 'invalid_address')
 }
 
 async function described(holdings: Holdings): Promise<string[]> {
-  const { algos } = await import('../wallet/holdings.js')
+  const { algos } = await import('../../src/wallet/index.js')
   const { address, network, microAlgos, minBalanceMicroAlgos, usdc, missing } = holdings
   return columns([
     ['address', address],

@@ -5,7 +5,7 @@ import { algodClient } from '../../src/adapters/algorand/node-clients.js'
 import { SvcError } from '../../src/domain/errors.js'
 import type { Network, NetworkDefinition } from '../../src/domain/network.js'
 import { exportsOf, LOCALNET_FILE } from '../commands/localnet.js'
-import { note, printable } from '../output.js'
+import { note, printable, STDERR_LOGGER } from '../output.js'
 import { startSandboxNear } from '../sandbox-near.js'
 
 export interface LocalNetwork {
@@ -40,10 +40,9 @@ export async function startSandboxNetwork(): Promise<LocalNetwork> {
 }
 
 export async function startLocalnetNetwork(): Promise<LocalNetwork> {
-  const { localnetPlace } = await import('../localnet/place.js')
-  const { startLocalnet } = await import('../localnet/start-localnet.js')
-  const place = localnetPlace()
-  const localnet = await startLocalnet({ place, out: LOCALNET_FILE })
+  const { localnetSettings, startLocalnet } = await import('../../src/localnet/index.js')
+  const settings = localnetSettings()
+  const localnet = await startLocalnet({ settings, out: LOCALNET_FILE, logger: STDERR_LOGGER })
   const { definition, file, buyer, seller } = localnet
   try {
     return {

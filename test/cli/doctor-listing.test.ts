@@ -2,7 +2,7 @@
 import type { IncomingHttpHeaders, ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { addressCheck, examineListing } from '../../cli/doctor/examine-listing.js'
+import { addressCheck, listingChecks } from '../../src/checks/listing.js'
 import { TESTNET } from '../../src/domain/network.js'
 import { defineEndpoint } from '../../src/index.js'
 import { closing } from '../support/closing.js'
@@ -60,7 +60,7 @@ function send(res: ServerResponse, { status, headers, body, method }: Passed): v
 
 /** The checks that are not ok, and their messages. */
 async function wrongBehind(defect: Defect) {
-  const findings = await examineListing({
+  const findings = await listingChecks({
     network: TESTNET,
     url: await behind(defect),
     facilitatorUrl: seller.sandbox.facilitatorUrl,
@@ -441,7 +441,7 @@ describe('svc doctor --bazaar', () => {
         .writeHead(answer.status, Object.fromEntries(answer.headers))
         .end(Buffer.from(await answer.arrayBuffer()))
     })
-    const findings = await examineListing({
+    const findings = await listingChecks({
       network: TESTNET,
       url: `${url}/paid`,
       facilitatorUrl: seller.sandbox.facilitatorUrl,
@@ -452,7 +452,7 @@ describe('svc doctor --bazaar', () => {
   })
 
   it('ends with findings where nobody answers, or a stranger answers anything', async () => {
-    const gone = await examineListing({
+    const gone = await listingChecks({
       network: TESTNET,
       url: 'http://127.0.0.1:9',
       facilitatorUrl: 'http://127.0.0.1:9',

@@ -5,14 +5,14 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { decodeSignedTransaction } from 'algosdk'
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest'
-import { usdcOn } from '../../cli/localnet/accounts.js'
-import { type LocalnetPlace, localnetPlace } from '../../cli/localnet/place.js'
-import { startLocalnet } from '../../cli/localnet/start-localnet.js'
 import type { PostingNodeClient } from '../../src/adapters/algorand/node-response-reader.js'
 import { mnemonicOf, signingKey, signingKeyFromSeed } from '../../src/adapters/algorand/signing-keys.js'
 import { txIdOf } from '../../src/adapters/algorand/transaction-bytes.js'
 import { networkFacts } from '../../src/domain/network-definition.js'
 import { defineEndpoint, networkFrom, SvcClient } from '../../src/index.js'
+import { usdcOn } from '../../src/localnet/accounts.js'
+import { type LocalnetSettings, localnetSettings } from '../../src/localnet/settings.js'
+import { startLocalnet } from '../../src/localnet/start-localnet.js'
 import { type Sandbox, startSandbox } from '../../src/sandbox.js'
 import { closing } from '../support/closing.js'
 import { fakeKmd } from '../support/fake-kmd.js'
@@ -46,14 +46,14 @@ afterEach(() => {
 })
 
 /** Where the sandbox is LocalNet. */
-const place = (more: Partial<LocalnetPlace>): LocalnetPlace => ({
+const settings = (more: Partial<LocalnetSettings>): LocalnetSettings => ({
   ...{ algod: sandbox.algodUrl, algodToken: TOKEN, kmd: NOWHERE, kmdToken: TOKEN, indexer: NOWHERE },
   mnemonic: undefined,
   ...more,
 })
 
-const starting = (more: Partial<LocalnetPlace>, out = 'localnet.json') =>
-  startLocalnet({ place: place(more), port: 0, out: join(folder, out) })
+const starting = (more: Partial<LocalnetSettings>, out = 'localnet.json') =>
+  startLocalnet({ settings: settings(more), port: 0, out: join(folder, out) })
 
 it('takes its ALGO from kmd, finds USDC and its accounts again, and is sold and paid on', async () => {
   const kmd = await fakeKmd([RICHER, ISSUER.words])
@@ -158,7 +158,9 @@ it('refuses a kmd that it cannot use, words that are none, and a file that is no
   }
   expect(await readFile(file, 'utf8')).toBe('{"name":"mine"}')
   await expect(stat(join(folder, 'new.json'))).rejects.toThrow('ENOENT')
-  expect(() => localnetPlace({ kmd: 'localhost' })).toThrow(expect.objectContaining({ code: 'invalid_url' }))
+  expect(() => localnetSettings({ kmd: 'localhost' })).toThrow(
+    expect.objectContaining({ code: 'invalid_url' }),
+  )
 })
 
 it('makes USDC where its funder has made none, and takes the oldest', async () => {

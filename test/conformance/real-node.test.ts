@@ -4,11 +4,11 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { type Localnet, startLocalnet } from '../../cli/localnet/start-localnet.js'
 import { CASES } from '../../proof/conformance/payments/cases.js'
 import { type Stage, stageOn } from '../../proof/conformance/payments/stage.js'
 import { tried } from '../../proof/conformance/payments/tried.js'
 import { mnemonicOf, signingKeyFromSeed } from '../../src/adapters/algorand/signing-keys.js'
+import { type Localnet, startLocalnet } from '../../src/localnet/start-localnet.js'
 import { type Sandbox, startSandbox } from '../../src/sandbox.js'
 import { LOCALNET } from '../support/localnet.js'
 
@@ -24,7 +24,7 @@ beforeAll(async () => {
   const issuer = createHash('sha256').update('svc-sandbox\nissuer').digest()
   sandbox.fund(signingKeyFromSeed(issuer).address, { microAlgos: 10n ** 12n, usdc: 10n ** 12n })
   folder = await mkdtemp(join(tmpdir(), 'svc-real-node-'))
-  const place = {
+  const settings = {
     algod: sandbox.algodUrl,
     algodToken: 'any',
     kmd: NOWHERE,
@@ -32,7 +32,7 @@ beforeAll(async () => {
     indexer: NOWHERE,
   }
   const out = join(folder, 'localnet.json')
-  localnet = await startLocalnet({ place: { ...place, mnemonic: mnemonicOf(issuer) }, port: 0, out })
+  localnet = await startLocalnet({ settings: { ...settings, mnemonic: mnemonicOf(issuer) }, port: 0, out })
   stage = await stageOn(localnet)
 })
 afterAll(async () => {

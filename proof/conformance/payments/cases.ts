@@ -2,10 +2,10 @@
 import { once } from 'node:events'
 import { request } from 'node:http'
 import { makePaymentTxnWithSuggestedParamsFromObject } from 'algosdk'
-import { optInOf } from '../../../cli/wallet/opt-in.js'
 import { signingKeyFromSeed } from '../../../src/adapters/algorand/signing-keys.js'
 import type { PaymentRequired } from '../../../src/domain/x402.js'
 import { systemRandom } from '../../../src/ports/random.js'
+import { optInOf } from '../../../src/wallet/opt-in.js'
 import { DOORS, type TestDoor } from '../../../test/support/doors.js'
 import { decoded, type Stage } from './stage.js'
 

@@ -3,8 +3,9 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import { localnetPlace } from '../../../cli/localnet/place.js'
-import { startLocalnet } from '../../../cli/localnet/start-localnet.js'
+import { STDERR_LOGGER } from '../../../cli/output.js'
+import { localnetSettings } from '../../../src/localnet/settings.js'
+import { startLocalnet } from '../../../src/localnet/start-localnet.js'
 import { CASES } from './cases.js'
 import { stageOn } from './stage.js'
 import { type Row, tableOf, tried } from './tried.js'
@@ -29,8 +30,11 @@ async function main(): Promise<number> {
     return 0
   }
   const folder = mkdtempSync(join(tmpdir(), 'svc-real-node-'))
-  const place = localnetPlace({ algod: values.algod, algodToken: values.token })
-  const localnet = await startLocalnet({ place, port: 0, out: join(folder, 'localnet.json') })
+  const settings = localnetSettings({ algod: values.algod, algodToken: values.token })
+  const localnet = await startLocalnet({
+    ...{ settings, port: 0, logger: STDERR_LOGGER },
+    out: join(folder, 'localnet.json'),
+  })
   const stage = await stageOn(localnet)
   try {
     const rows: Row[] = []

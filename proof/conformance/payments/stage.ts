@@ -3,8 +3,6 @@ import { once } from 'node:events'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { makePaymentTxnWithSuggestedParamsFromObject, SignedTransaction, type Transaction } from 'algosdk'
-import type { Localnet } from '../../../cli/localnet/start-localnet.js'
-import { land, ownParams } from '../../../cli/wallet/land.js'
 import { algodClient } from '../../../src/adapters/algorand/node-clients.js'
 import { nodeClient } from '../../../src/adapters/algorand/node-response-reader.js'
 import { algorandPaymentSigner } from '../../../src/adapters/algorand/payment-signer.js'
@@ -21,6 +19,8 @@ import {
   SvcClient,
   serve,
 } from '../../../src/index.js'
+import type { Localnet } from '../../../src/localnet/start-localnet.js'
+import { ownParams, sendGroup } from '../../../src/wallet/send.js'
 
 export const PRICE = 10_000n
 /** Longer than ten rounds take. */
@@ -119,7 +119,7 @@ export async function stageOn(localnet: Localnet) {
 
   async function send(make: (params: ReturnType<typeof ownParams>) => Transaction, key = buyerKey) {
     const txn = make(ownParams(network, await node.lastRound()))
-    const landing = await land(node, [new SignedTransaction({ txn, sig: key.sign(bytesToSign(txn)) })])
+    const landing = await sendGroup(node, [new SignedTransaction({ txn, sig: key.sign(bytesToSign(txn)) })])
     if (landing.is !== 'landed') throw new Error(`${landing.txId}: ${JSON.stringify(landing)}`)
   }
 

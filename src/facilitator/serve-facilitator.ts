@@ -2,11 +2,8 @@
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import {
-  type FacilitatorAppOptions,
-  facilitatorApp,
-  type ProtocolFacilitator,
-} from '../../src/facilitator.js'
+import type { ProtocolFacilitator } from '../ports/protocol-facilitator.js'
+import { type FacilitatorAppOptions, facilitatorApp } from './facilitator-app.js'
 
 const HEADERS_TIMEOUT_MS = 10_000
 const REQUEST_TIMEOUT_MS = 30_000

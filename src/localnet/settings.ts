@@ -1,26 +1,27 @@
 /** Where LocalNet is, and who pays there. AlgoKit's addresses and tokens, unless flags or the environment say others. */
-import { SvcError } from '../../src/domain/errors.js'
-import { isWebUrl } from '../../src/domain/web-url.js'
+import { SvcError } from '../domain/errors.js'
+import { isWebUrl } from '../domain/web-url.js'
 
-export interface PlaceFlags {
+export interface LocalnetFlags {
   readonly algod?: string
   readonly algodToken?: string
   readonly kmd?: string
   readonly kmdToken?: string
   readonly indexer?: string
+  /** The user says that a node at a public address is of a private network. */
+  readonly publicAddress?: boolean
 }
 
-export interface LocalnetPlace extends Required<PlaceFlags> {
+export interface LocalnetSettings extends Required<Omit<LocalnetFlags, 'publicAddress'>> {
   /** The 25 words of an account with ALGO, for a node without kmd. */
   readonly mnemonic: string | undefined
-  /** Whether the user says that a node at a public address is of a private network. */
   readonly publicAddress?: boolean
 }
 
 const ALGOKIT_TOKEN = 'a'.repeat(64)
 
 /** @throws SvcError `invalid_url` */
-export function localnetPlace(flags: PlaceFlags & { publicAddress?: boolean } = {}): LocalnetPlace {
+export function localnetSettings(flags: LocalnetFlags = {}): LocalnetSettings {
   const { env } = process
   const mnemonic = env.SVC_LOCALNET_MNEMONIC || undefined
   // No child process and no crash report contains it.

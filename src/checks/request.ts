@@ -1,7 +1,7 @@
 /** Requests to the examined agent, as an index and a page of another origin send them. Nothing is paid, no redirect is followed. */
-import { exchangeOver, type HttpReply, recordOf } from '../../src/app/client/http-exchange.js'
-import { wakefulClock } from '../../src/ports/clock.js'
-import { quoted } from '../checks/finding.js'
+import { exchangeOver, type HttpReply, recordOf } from '../app/client/http-exchange.js'
+import { wakefulClock } from '../ports/clock.js'
+import { quoted } from './finding.js'
 
 /** Where the requests seem to come from: CORS is asked for by pages of other origins. */
 const ORIGIN = 'https://index.example'

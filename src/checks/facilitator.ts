@@ -1,10 +1,10 @@
 /** Checks that the facilitator verifies and settles payments on this network, and pays the callers' network fees. */
-import { isValidAddress } from '../../src/adapters/algorand/address.js'
-import type { Algod } from '../../src/adapters/algorand/node-clients.js'
-import { x402Facilitator } from '../../src/adapters/facilitator/x402-facilitator.js'
-import type { NetworkFacts } from '../../src/domain/network.js'
-import { type Finding, failed, messageOf, ok, skipped } from '../checks/finding.js'
+import { isValidAddress } from '../adapters/algorand/address.js'
+import type { Algod } from '../adapters/algorand/node-clients.js'
+import { x402Facilitator } from '../adapters/facilitator/x402-facilitator.js'
+import type { NetworkFacts } from '../domain/network.js'
 import { algos } from '../wallet/holdings.js'
+import { type Finding, failed, messageOf, ok, skipped } from './finding.js'
 
 const FACILITATOR = 'facilitator'
 const FEES = 'fee sponsorship'

@@ -1,12 +1,12 @@
 /** Asks for one resource as indexes do: by GET whatever its method is, by its own method, and as a page of another origin. */
 
-import { ajvValidator } from '../../src/adapters/validation/ajv.js'
-import type { HttpReply } from '../../src/app/client/http-exchange.js'
-import { BAZAAR_BYTES_MAX } from '../../src/domain/bazaar-declaration.js'
-import type { JSONSchema } from '../../src/domain/endpoint.js'
-import type { NetworkFacts } from '../../src/domain/network.js'
-import { isRecord, PAYMENT_REQUIRED_HEADER, PAYMENT_RESPONSE_HEADER } from '../../src/domain/x402.js'
-import { type Finding, failed, judged, ok, quoted, skipped } from '../checks/finding.js'
+import { ajvValidator } from '../adapters/validation/ajv.js'
+import type { HttpReply } from '../app/client/http-exchange.js'
+import { BAZAAR_BYTES_MAX } from '../domain/bazaar-declaration.js'
+import type { JSONSchema } from '../domain/endpoint.js'
+import type { NetworkFacts } from '../domain/network.js'
+import { isRecord, PAYMENT_REQUIRED_HEADER, PAYMENT_RESPONSE_HEADER } from '../domain/x402.js'
+import { type Finding, failed, judged, ok, quoted, skipped } from './finding.js'
 import {
   declarationProblems,
   deliveryProblems,
@@ -17,7 +17,7 @@ import {
   resourceProblems,
   termsProblems,
   usdcTerms,
-} from '../checks/quote.js'
+} from './quote.js'
 import { isAllowedOrigin, request } from './request.js'
 import type { Claimed } from './resource-list.js'
 

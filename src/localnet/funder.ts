@@ -1,11 +1,13 @@
 /** Who pays on LocalNet: the account whose words are given, or an account of kmd's wallet, which every LocalNet has. */
 import { Kmd } from 'algosdk'
-import { type NodeClient, uint64In } from '../../src/adapters/algorand/node-response-reader.js'
-import { type SigningKey, signingKey } from '../../src/adapters/algorand/signing-keys.js'
-import { SvcError } from '../../src/domain/errors.js'
-import { USDC_DECIMALS } from '../../src/domain/network.js'
-import { isRecord } from '../../src/domain/x402.js'
-import type { LocalnetPlace } from './place.js'
+import { type NodeClient, uint64In } from '../adapters/algorand/node-response-reader.js'
+import { type SigningKey, signingKey } from '../adapters/algorand/signing-keys.js'
+import { SvcError } from '../domain/errors.js'
+import { USDC_DECIMALS } from '../domain/network.js'
+import { isRecord } from '../domain/x402.js'
+import { wakefulClock } from '../ports/clock.js'
+import { withTimeout } from '../ports/timeouts-and-aborts.js'
+import type { LocalnetSettings } from './settings.js'
 
 const WALLET = 'unencrypted-default-wallet'
 const PASSWORD = ''
@@ -13,7 +15,7 @@ const KMD_TIMEOUT_MS = 5_000
 
 /** @throws SvcError `invalid_key`, `kmd_unavailable`, `node_unavailable` */
 export async function funderOf(
-  { mnemonic, kmd: kmdUrl, kmdToken }: LocalnetPlace,
+  { mnemonic, kmd: kmdUrl, kmdToken }: LocalnetSettings,
   node: Pick<NodeClient, 'get'>,
 ): Promise<SigningKey> {
   if (mnemonic !== undefined) return signingKey(mnemonic)
@@ -69,18 +71,10 @@ function listIn(value: unknown): Record<string, unknown>[] {
 }
 
 /** algosdk's client of kmd waits for ever. */
-async function answered<T>(answer: Promise<T>, url: string): Promise<T> {
-  let timer: NodeJS.Timeout | undefined
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error('no answer in time')), KMD_TIMEOUT_MS)
-  })
-  try {
-    return await Promise.race([answer, late])
-  } catch (error) {
+function answered<T>(answer: Promise<T>, url: string): Promise<T> {
+  return withTimeout(wakefulClock, KMD_TIMEOUT_MS, answer, 'no answer in time').catch(error => {
     throw unavailable(url, wordsOf(error))
-  } finally {
-    clearTimeout(timer)
-  }
+  })
 }
 
 /** fetch names its reason in `cause`. */

@@ -5,18 +5,20 @@
 
 import { chmod, readFile, writeFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
-import { nodeClient } from '../../src/adapters/algorand/node-response-reader.js'
-import { SvcError } from '../../src/domain/errors.js'
-import type { NetworkDefinition } from '../../src/domain/network.js'
-import { networkFacts } from '../../src/domain/network-definition.js'
-import { isRecord } from '../../src/domain/x402.js'
-import { createFacilitator } from '../../src/facilitator.js'
+import { nodeClient } from '../adapters/algorand/node-response-reader.js'
+import { SvcError } from '../domain/errors.js'
+import type { NetworkDefinition } from '../domain/network.js'
+import { networkFacts } from '../domain/network-definition.js'
+import { isRecord } from '../domain/x402.js'
+import { createFacilitator } from '../facilitator/create-facilitator.js'
 import { type ServedFacilitator, serveFacilitator } from '../facilitator/serve-facilitator.js'
-import { STDERR_LOGGER } from '../output.js'
+import { wakefulClock } from '../ports/clock.js'
+import type { Logger } from '../ports/logger.js'
+import { deadline } from '../ports/timeouts-and-aborts.js'
 import { fundedAccounts, type LocalnetAccounts, usdcOn } from './accounts.js'
 import { funderOf } from './funder.js'
 import { privateGenesis } from './genesis.js'
-import type { LocalnetPlace } from './place.js'
+import type { LocalnetSettings } from './settings.js'
 
 export interface Localnet extends LocalnetAccounts {
   readonly definition: NetworkDefinition
@@ -26,37 +28,40 @@ export interface Localnet extends LocalnetAccounts {
 }
 
 export interface LocalnetOptions {
-  readonly place: LocalnetPlace
+  readonly settings: LocalnetSettings
   /** @default 4403, or any where it is taken */
   readonly port?: number | undefined
   /** The file that the definition is written to. */
   readonly out: string
+  /** Of the facilitator. @default silent */
+  readonly logger?: Logger
 }
 
 const USUAL_PORT = 4403
 /** Its money is play money, and load tests shall not be stopped by what protects real money. */
 const FEE_PER_DAY_MAX = 100_000_000
 const PER_MINUTE = 1_000_000
+const INDEXER_TIMEOUT_MS = 2_000
 
 /** @throws SvcError `node_unavailable`, `kmd_unavailable`, `invalid_network`, `invalid_key`, `localnet_refused`, `file_exists` */
-export async function startLocalnet({ place, port, out }: LocalnetOptions): Promise<Localnet> {
-  const { genesis, usdc, accounts } = await prepared(place)
-  const { algod: algodUrl, algodToken } = place
+export async function startLocalnet({ settings, port, out, logger }: LocalnetOptions): Promise<Localnet> {
+  const { genesis, usdc, accounts } = await prepared(settings)
+  const { algod: algodUrl, algodToken } = settings
   const network = { name: 'localnet', ...genesis, usdc, algodUrl, algodToken }
   const facilitator = createFacilitator({
     ...{ network, algodUrl, algodToken, payTo: 'anyone', feePerDayMax: FEE_PER_DAY_MAX },
     sponsor: { mnemonic: accounts.sponsor.mnemonic },
-    logger: STDERR_LOGGER,
+    logger,
   })
   const serve = (at: number) =>
     serveFacilitator(facilitator, {
       ...{ port: at, host: '127.0.0.1' },
-      options: { perMinute: PER_MINUTE, logger: STDERR_LOGGER },
+      options: { perMinute: PER_MINUTE, logger },
     })
   const served = await nearUsualPort(serve, port)
   const definition = {
     ...network,
-    ...((await answers(place.indexer)) && { indexerUrl: place.indexer }),
+    ...((await answers(settings.indexer)) && { indexerUrl: settings.indexer }),
     facilitatorUrl: served.url,
   }
   try {
@@ -67,17 +72,17 @@ export async function startLocalnet({ place, port, out }: LocalnetOptions): Prom
   }
 }
 
-async function prepared(place: LocalnetPlace) {
-  const client = nodeClient({ url: place.algod, token: place.algodToken })
+async function prepared(settings: LocalnetSettings) {
+  const client = nodeClient({ url: settings.algod, token: settings.algodToken })
   try {
-    const genesis = await privateGenesis(client, place)
+    const genesis = await privateGenesis(client, settings)
     const of = (usdc: number) =>
       networkFacts({ name: 'localnet', ...genesis, usdc }, why => {
-        throw new SvcError(`The node at ${place.algod}: ${why}`, 'invalid_network')
+        throw new SvcError(`The node at ${settings.algod}: ${why}`, 'invalid_network')
       })
     // USDC's number is known last. All else of the network is checked before a key is asked for.
     const unnumbered = of(1)
-    const funder = await funderOf(place, client)
+    const funder = await funderOf(settings, client)
     const usdc = await usdcOn(unnumbered, client, funder)
     return { genesis, usdc, accounts: await fundedAccounts(of(usdc), client, funder) }
   } finally {
@@ -101,11 +106,14 @@ async function nearUsualPort(
 /** A node without an indexer is enough to sell and to pay. */
 async function answers(indexerUrl: string): Promise<boolean> {
   const health = new URL('health', `${indexerUrl.replace(/\/+$/, '')}/`)
-  const asked = fetch(health, { signal: AbortSignal.timeout(2_000), redirect: 'manual' })
-  return asked.then(
-    ({ ok }) => ok,
-    () => false,
-  )
+  const { signal, clear } = deadline(wakefulClock, INDEXER_TIMEOUT_MS)
+  const asked = fetch(health, { signal, redirect: 'manual' })
+  return asked
+    .then(
+      ({ ok }) => ok,
+      () => false,
+    )
+    .finally(clear)
 }
 
 /**

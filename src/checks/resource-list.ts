@@ -1,9 +1,9 @@
 /** Reads `/.well-known/x402` as an index does, and says what is wrong with it. */
-import { isAddress } from '../../src/domain/address.js'
-import { parseBaseUnits } from '../../src/domain/money.js'
-import { type NetworkFacts, networkOf } from '../../src/domain/network.js'
-import { isRecord, X402_VERSION } from '../../src/domain/x402.js'
-import { type Finding, failed, ok, quoted } from '../checks/finding.js'
+import { isAddress } from '../domain/address.js'
+import { parseBaseUnits } from '../domain/money.js'
+import { type NetworkFacts, networkOf } from '../domain/network.js'
+import { isRecord, X402_VERSION } from '../domain/x402.js'
+import { type Finding, failed, ok, quoted } from './finding.js'
 import { jsonAt } from './request.js'
 
 /** A resource that the agent says it sells. The other fields are as the list has them, or absent. */

@@ -1,10 +1,9 @@
 /** What an account holds, and what it lacks to pay or to be paid in USDC. */
-import type { Algod } from '../../src/adapters/algorand/node-clients.js'
-import { algodClient } from '../../src/adapters/algorand/node-clients.js'
-import { SvcError } from '../../src/domain/errors.js'
-import { type NetworkFacts, otherThan } from '../../src/domain/network.js'
-import { nodeOf } from '../nodes-of-network.js'
-import { FEE_MICRO_ALGOS } from './land.js'
+import { type Algod, algodClient } from '../adapters/algorand/node-clients.js'
+import type { NodeOptions } from '../adapters/algorand/node-response-reader.js'
+import { SvcError } from '../domain/errors.js'
+import { type NetworkFacts, otherThan } from '../domain/network.js'
+import { FEE_MICRO_ALGOS } from './send.js'
 
 /** The ledger asks for this of an account, and for as much again for each asset. */
 const MIN_BALANCE_MICRO_ALGOS = 100_000n
@@ -28,9 +27,9 @@ export interface Holdings {
 export async function holdingsOf(
   network: NetworkFacts,
   address: string,
-  algodUrl?: string,
+  node: NodeOptions,
 ): Promise<Holdings> {
-  const algod = algodClient(nodeOf(network, algodUrl))
+  const algod = algodClient(node)
   try {
     return await read(algod, network, address)
   } finally {

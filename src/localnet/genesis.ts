@@ -1,11 +1,11 @@
 /** What a node says it is. A public network is refused before anything is asked of a wallet, signed or sent. */
 
 import { lookup } from 'node:dns/promises'
-import { type NodeClient, textIn } from '../../src/adapters/algorand/node-response-reader.js'
-import { isPublicAddress } from '../../src/adapters/outbound/public-addresses.js'
-import { SvcError } from '../../src/domain/errors.js'
-import { MAINNET, TESTNET } from '../../src/domain/network.js'
-import type { LocalnetPlace } from './place.js'
+import { type NodeClient, textIn } from '../adapters/algorand/node-response-reader.js'
+import { isPublicAddress } from '../adapters/outbound/public-addresses.js'
+import { SvcError } from '../domain/errors.js'
+import { MAINNET, TESTNET } from '../domain/network.js'
+import type { LocalnetSettings } from './settings.js'
 
 export interface Genesis {
   readonly genesisId: string
@@ -18,7 +18,7 @@ const PUBLIC_ID = /^((main|test|beta|f)net|(voi|aramid)(main|test))-/i
 /** @throws SvcError `node_unavailable`, `invalid_network` */
 export async function privateGenesis(
   node: Pick<NodeClient, 'get'>,
-  { algod: url, publicAddress = false }: Pick<LocalnetPlace, 'algod' | 'publicAddress'>,
+  { algod: url, publicAddress = false }: Pick<LocalnetSettings, 'algod' | 'publicAddress'>,
 ): Promise<Genesis> {
   const unanswered = (error: unknown): never => {
     const why = error instanceof Error ? error.message : String(error)

@@ -3,15 +3,15 @@
  * agent's x402-check of any endpoint. Each function lists the problems that it finds.
  */
 import { isIP } from 'node:net'
-import { isValidAddress } from '../../src/adapters/algorand/address.js'
-import { isPublicAddress } from '../../src/adapters/outbound/public-addresses.js'
-import { textFromBase64 } from '../../src/domain/base64.js'
-import { type BazaarDeclaration, unlistable } from '../../src/domain/bazaar-declaration.js'
-import { deeperThan } from '../../src/domain/json-depth.js'
-import { parseBaseUnits } from '../../src/domain/money.js'
-import { type NetworkFacts, networkOf } from '../../src/domain/network.js'
-import { isLabel, TAGS_MAX } from '../../src/domain/service-metadata.js'
-import { isPaid } from '../../src/domain/usd-price-for-display.js'
+import { isValidAddress } from '../adapters/algorand/address.js'
+import { isPublicAddress } from '../adapters/outbound/public-addresses.js'
+import { textFromBase64 } from '../domain/base64.js'
+import { type BazaarDeclaration, unlistable } from '../domain/bazaar-declaration.js'
+import { deeperThan } from '../domain/json-depth.js'
+import { parseBaseUnits } from '../domain/money.js'
+import { type NetworkFacts, networkOf } from '../domain/network.js'
+import { isLabel, TAGS_MAX } from '../domain/service-metadata.js'
+import { isPaid } from '../domain/usd-price-for-display.js'
 import {
   decodeAnswerHeader,
   isRecord,
@@ -19,7 +19,7 @@ import {
   type PaymentRequirements,
   readRequirements,
   X402_VERSION,
-} from '../../src/domain/x402.js'
+} from '../domain/x402.js'
 import { quoted } from './finding.js'
 
 export type Quote = Record<string, unknown>

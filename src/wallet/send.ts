@@ -1,10 +1,10 @@
-/** Sends transactions of the command line's own making, and waits until they have landed. */
+/** Sends transactions of our own making, and waits until they have landed. */
 import type { SignedTransaction, SuggestedParams } from 'algosdk'
-import { txIdOf } from '../../src/adapters/algorand/transaction-bytes.js'
-import type { NetworkFacts } from '../../src/domain/network.js'
-import { awaitFate } from '../../src/facilitator/await-fate.js'
-import { ALREADY_IN_LEDGER, type FacilitatorNode } from '../../src/facilitator/facilitator-node.js'
-import { systemClock } from '../../src/ports/clock.js'
+import { txIdOf } from '../adapters/algorand/transaction-bytes.js'
+import type { NetworkFacts } from '../domain/network.js'
+import { awaitFate } from '../facilitator/await-fate.js'
+import { ALREADY_IN_LEDGER, type FacilitatorNode } from '../facilitator/facilitator-node.js'
+import { systemClock } from '../ports/clock.js'
 
 export const FEE_MICRO_ALGOS = 1_000n
 /** About half a minute. */
@@ -38,7 +38,10 @@ export type Landing = { readonly txId: string } & (
 )
 
 /** A group lands as a whole or not at all: its first transaction speaks for it. */
-export async function land(node: FacilitatorNode, group: readonly SignedTransaction[]): Promise<Landing> {
+export async function sendGroup(
+  node: FacilitatorNode,
+  group: readonly SignedTransaction[],
+): Promise<Landing> {
   const txId = txIdOf(group[0]!.txn)
   const sent = await node.submit(group)
   // A proxy may send it twice and pass on only the second answer. 'Already in ledger' then means that the first was accepted.

@@ -1,16 +1,17 @@
-/** What a node and an indexer know of one transaction. */
-import { transferOf } from '../../src/adapters/algorand/incoming-transfers.js'
+/** Whether a transaction landed, and what it moved: what a node and an indexer know of it. */
+import { transferOf } from '../adapters/algorand/incoming-transfers.js'
 import {
   bigintIn,
   INDEXER_TOKEN_HEADER,
+  type NodeOptions,
   nodeClient,
   textIn,
   uint64In,
-} from '../../src/adapters/algorand/node-response-reader.js'
-import { SvcError } from '../../src/domain/errors.js'
-import { type NetworkFacts, otherThan } from '../../src/domain/network.js'
-import { isRecord } from '../../src/domain/x402.js'
-import type { Transfer } from '../../src/ports/incoming-transfers.js'
+} from '../adapters/algorand/node-response-reader.js'
+import { SvcError } from '../domain/errors.js'
+import { type NetworkFacts, otherThan } from '../domain/network.js'
+import { isRecord } from '../domain/x402.js'
+import type { Transfer } from '../ports/incoming-transfers.js'
 
 export type Sighting =
   | { readonly state: 'landed'; readonly round: bigint; readonly moved?: Moved; readonly landedMs?: number }
@@ -22,14 +23,15 @@ export type Sighting =
 /** What a transfer of an asset moves. */
 export type Moved = Pick<Transfer, 'payer' | 'receiver' | 'asset' | 'amount'>
 
-export interface Places {
+/** Who is asked. */
+export interface Witnesses {
   readonly network: NetworkFacts
-  readonly algod: { readonly url: string; readonly token: string | undefined }
+  readonly algod: Pick<NodeOptions, 'url' | 'token'>
   readonly indexerUrl: string | undefined
 }
 
 /** @throws SvcError `node_unavailable`, `network_mismatch` */
-export async function lookUp(txId: string, { network, algod, indexerUrl }: Places): Promise<Sighting> {
+export async function lookUp(txId: string, { network, algod, indexerUrl }: Witnesses): Promise<Sighting> {
   const node = nodeClient(algod)
   const indexer = indexerUrl === undefined ? undefined : nodeClient({ url: indexerUrl }, INDEXER_TOKEN_HEADER)
   try {

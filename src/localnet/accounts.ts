@@ -8,15 +8,15 @@ import {
   SignedTransaction,
   type Transaction,
 } from 'algosdk'
-import { algodOver } from '../../src/adapters/algorand/node-clients.js'
-import type { PostingNodeClient } from '../../src/adapters/algorand/node-response-reader.js'
-import { mnemonicOf, type SigningKey, signingKeyFromSeed } from '../../src/adapters/algorand/signing-keys.js'
-import { bytesToSign } from '../../src/adapters/algorand/transaction-bytes.js'
-import { SvcError } from '../../src/domain/errors.js'
-import { type NetworkFacts, USDC_DECIMALS } from '../../src/domain/network.js'
-import { facilitatorNode } from '../../src/facilitator/facilitator-node.js'
-import { FEE_MICRO_ALGOS, land, ownParams } from '../wallet/land.js'
+import { algodOver } from '../adapters/algorand/node-clients.js'
+import type { PostingNodeClient } from '../adapters/algorand/node-response-reader.js'
+import { mnemonicOf, type SigningKey, signingKeyFromSeed } from '../adapters/algorand/signing-keys.js'
+import { bytesToSign } from '../adapters/algorand/transaction-bytes.js'
+import { SvcError } from '../domain/errors.js'
+import { type NetworkFacts, USDC_DECIMALS } from '../domain/network.js'
+import { facilitatorNode } from '../facilitator/facilitator-node.js'
 import { optInOf } from '../wallet/opt-in.js'
+import { FEE_MICRO_ALGOS, ownParams, sendGroup } from '../wallet/send.js'
 import { usdcMadeBy } from './funder.js'
 
 /** What an account has at least after a start. */
@@ -119,7 +119,7 @@ export async function fundedAccounts(
 async function landed(client: PostingNodeClient, steps: readonly Step[]): Promise<void> {
   if (steps.length > 1) assignGroupID(steps.map(({ txn }) => txn))
   const group = steps.map(({ txn, by }) => new SignedTransaction({ txn, sig: by.sign(bytesToSign(txn)) }))
-  const landing = await land(facilitatorNode(client), group)
+  const landing = await sendGroup(facilitatorNode(client), group)
   if (landing.is === 'landed') return
   const words = landing.is === 'refused' ? landing.words : (landing.dropped ?? 'it has not been seen to land')
   const message = `LocalNet did not take ${landing.txId}: ${words.slice(0, WORDS_MAX)}`

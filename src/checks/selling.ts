@@ -1,50 +1,42 @@
-/** `svc doctor`: checks this machine, the agent's address, its facilitator and its node. None waits for another. */
-import { isValidAddress } from '../../src/adapters/algorand/address.js'
-import { type Algod, algodOver } from '../../src/adapters/algorand/node-clients.js'
-import { type NodeClient, nodeClient } from '../../src/adapters/algorand/node-response-reader.js'
-import { remotesOf } from '../../src/app/server/remotes-from-options.js'
-import { isPublicNetwork, type NetworkFacts, otherThan, USDC_DECIMALS } from '../../src/domain/network.js'
-import { isRecord } from '../../src/domain/x402.js'
-import { optInCheck, payToCheck } from '../checks/account.js'
-import { type Finding, failed, messageOf, ok, skipped } from '../checks/finding.js'
-import { isAtLeast, TYPESCRIPT_SINCE, typeScriptFlags } from '../node-version.js'
-import { nodeOf } from '../nodes-of-network.js'
-import { packageFacts } from '../package.js'
+/** Whether an agent can be paid from here: its address, its facilitator and its node. No check waits for another. */
+import { isValidAddress } from '../adapters/algorand/address.js'
+import { type Algod, algodOver } from '../adapters/algorand/node-clients.js'
+import { type NodeClient, type NodeOptions, nodeClient } from '../adapters/algorand/node-response-reader.js'
+import { isPublicNetwork, type NetworkFacts, otherThan, USDC_DECIMALS } from '../domain/network.js'
+import { isRecord } from '../domain/x402.js'
+import { optInCheck, payToCheck } from './account.js'
 import { facilitatorFindings, inProcessFindings } from './facilitator.js'
+import { type Finding, failed, messageOf, ok, skipped } from './finding.js'
 
-export interface Examined {
+export interface Seller {
   readonly network: NetworkFacts
   readonly payTo: string | undefined
+  /** Who verifies and settles; `undefined` where nobody is named. */
   readonly facilitatorUrl: string | undefined
   /** The account that pays the fees, where the facilitator is in the agent's process. */
   readonly sponsor: string | undefined
-  readonly algodUrl: string | undefined
-  /** Of the node at `algodUrl`. */
-  readonly algodToken: string | undefined
+  readonly node: Pick<NodeOptions, 'url' | 'token'>
+  /** Whether the node is a sandbox, whose USDC is play money. */
+  readonly isSandbox: boolean
 }
 
-const NODE_VERSION = 'Node version'
 const OPT_IN = 'USDC opt-in'
 const NODE = 'Algorand node'
 const ASSET = 'asset'
 const NODE_TIMEOUT_MS = 5_000
 
-export async function examine(examined: Examined): Promise<Finding[]> {
-  const { network, payTo: address, sponsor, algodToken: token } = examined
-  const { facilitatorsElsewhere } = remotesOf({ facilitatorUrl: examined.facilitatorUrl }, network)
-  const named = nodeOf(network, examined.algodUrl)
-  const options = { ...named, ...(token && { token }), nodeTimeoutMs: NODE_TIMEOUT_MS }
-  const isSandbox = options.url === process.env.SVC_SANDBOX
-  const node = nodeClient(options)
+/** One finding for each condition that must hold before callers can pay. */
+export async function sellingChecks(seller: Seller): Promise<Finding[]> {
+  const { network, payTo, sponsor, facilitatorUrl, isSandbox } = seller
+  const node = nodeClient({ ...seller.node, nodeTimeoutMs: NODE_TIMEOUT_MS })
   const algod = algodOver(node)
   try {
     const findings = await Promise.all([
-      nodeVersion(),
-      ...payee(address, network, algod),
+      ...payee(payTo, network, algod),
       sponsor === undefined
-        ? facilitatorFindings(facilitatorsElsewhere[0]?.url, network)
+        ? facilitatorFindings(facilitatorUrl, network)
         : inProcessFindings(sponsor, algod),
-      algorandNode(options.url, network, algod),
+      algorandNode(seller.node.url, network, algod),
       usdcAsset(network, node, isSandbox),
     ])
     return findings.flat()
@@ -63,22 +55,6 @@ function payee(address: string | undefined, network: NetworkFacts, algod: Algod)
       )
     : skipped(OPT_IN, 'there is no payTo to look up')
   return [payTo, optIn] as const
-}
-
-/** Whether this Node runs the SDK, and whether `svc dev` can run TypeScript on it. */
-function nodeVersion(): Finding {
-  const wanted = packageFacts().engines.node.replace('>=', '')
-  const { version } = process
-  if (!isAtLeast(wanted)) {
-    return failed(
-      NODE_VERSION,
-      `${version} is older than ${wanted}`,
-      `Install Node ${TYPESCRIPT_SINCE} or newer.`,
-    )
-  }
-  return typeScriptFlags()
-    ? ok(NODE_VERSION, `${version}; svc dev runs TypeScript`)
-    : ok(NODE_VERSION, `${version}; svc dev runs JavaScript here, and TypeScript from ${TYPESCRIPT_SINCE}`)
 }
 
 /** Whether the node answers, and is on the network that is meant. */

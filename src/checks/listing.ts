@@ -1,18 +1,18 @@
 /** Examines an agent from outside, as an index does before it lists the agent. Nothing is paid. */
 
-import { listWholeBazaar } from '../../src/app/client/bazaar.js'
-import { urlOf } from '../../src/app/client/build-request.js'
-import { manifestUrl } from '../../src/app/client/manifest.js'
-import type { NetworkFacts } from '../../src/domain/network.js'
-import type { BazaarResource } from '../../src/domain/read-bazaar-index.js'
-import { isRecord } from '../../src/domain/x402.js'
-import { type Finding, failed, judged, ok, quoted, skipped } from '../checks/finding.js'
-import { reachProblems } from '../checks/quote.js'
+import { listWholeBazaar } from '../app/client/bazaar.js'
+import { urlOf } from '../app/client/build-request.js'
+import { manifestUrl } from '../app/client/manifest.js'
+import type { NetworkFacts } from '../domain/network.js'
+import type { BazaarResource } from '../domain/read-bazaar-index.js'
+import { isRecord } from '../domain/x402.js'
+import { type Finding, failed, judged, ok, quoted, skipped } from './finding.js'
+import { reachProblems } from './quote.js'
 import { jsonAt, request } from './request.js'
 import { resourceChecks } from './resource-checks.js'
 import { type Claimed, claimedIn, ENTRIES_MAX, resourceListCheck } from './resource-list.js'
 
-export interface ExaminedListing {
+export interface Listing {
   /** The agent's address, with the path at which it is mounted. */
   readonly url: string
   readonly facilitatorUrl: string | undefined
@@ -24,7 +24,7 @@ export interface ExaminedListing {
 const RESOURCES_MAX = 25
 
 /** @throws SvcError `invalid_url` */
-export async function examineListing({ url, facilitatorUrl, network }: ExaminedListing): Promise<Finding[]> {
+export async function listingChecks({ url, facilitatorUrl, network }: Listing): Promise<Finding[]> {
   const base = urlOf(url)
   const [list, manifest, card] = await Promise.all([
     resourceListCheck(base, network),

@@ -5,9 +5,9 @@
 import { constants, fstatSync } from 'node:fs'
 import { type FileHandle, open } from 'node:fs/promises'
 import { text } from 'node:stream/consumers'
-import type { SigningKey } from '../../src/adapters/algorand/signing-keys.js'
-import { SvcError } from '../../src/domain/errors.js'
-import { note, printable } from '../output.js'
+import { SvcError } from '../src/domain/errors.js'
+import type { SigningKey } from '../src/wallet/index.js'
+import { note, printable } from './output.js'
 
 const FILE_BYTES_MAX = 4_096
 /** Reading, writing or running by the group or by others. */
@@ -74,6 +74,6 @@ export async function readKey(file: string | undefined): Promise<SigningKey> {
   note(
     `The 25 words come from ${printable(words === undefined ? 'standard input' : (file ?? 'SVC_MNEMONIC'))}.`,
   )
-  const { signingKey } = await import('../../src/adapters/algorand/signing-keys.js')
+  const { signingKey } = await import('../src/wallet/index.js')
   return signingKey(given)
 }

@@ -5,15 +5,14 @@ import {
   type SuggestedParams,
   type Transaction,
 } from 'algosdk'
-import { type Algod, algodOver } from '../../src/adapters/algorand/node-clients.js'
-import { nodeClient } from '../../src/adapters/algorand/node-response-reader.js'
-import type { SigningKey } from '../../src/adapters/algorand/signing-keys.js'
-import { bytesToSign } from '../../src/adapters/algorand/transaction-bytes.js'
-import { SvcError } from '../../src/domain/errors.js'
-import type { NetworkFacts } from '../../src/domain/network.js'
-import { facilitatorNode } from '../../src/facilitator/facilitator-node.js'
-import { nodeOf } from '../nodes-of-network.js'
-import { land, ownParams } from './land.js'
+import { type Algod, algodOver } from '../adapters/algorand/node-clients.js'
+import { type NodeOptions, nodeClient } from '../adapters/algorand/node-response-reader.js'
+import type { SigningKey } from '../adapters/algorand/signing-keys.js'
+import { bytesToSign } from '../adapters/algorand/transaction-bytes.js'
+import { SvcError } from '../domain/errors.js'
+import type { NetworkFacts } from '../domain/network.js'
+import { facilitatorNode } from '../facilitator/facilitator-node.js'
+import { ownParams, sendGroup } from './send.js'
 
 /**
  * @returns the transaction id, once the transfer has landed; `undefined` where the account is opted in, and the node does not say by
@@ -23,14 +22,14 @@ import { land, ownParams } from './land.js'
 export async function optIn(
   network: NetworkFacts,
   key: SigningKey,
-  algodUrl?: string,
+  at: NodeOptions,
 ): Promise<string | undefined> {
-  const client = nodeClient(nodeOf(network, algodUrl))
+  const client = nodeClient(at)
   const node = facilitatorNode(client)
   try {
     const { lastRound } = await node.suggestedParams()
     const txn = optInOf(key.address, network.usdc, ownParams(network, lastRound))
-    const landing = await land(node, [new SignedTransaction({ txn, sig: key.sign(bytesToSign(txn)) })])
+    const landing = await sendGroup(node, [new SignedTransaction({ txn, sig: key.sign(bytesToSign(txn)) })])
     const { txId } = landing
     if (landing.is === 'landed') return txId
     if (landing.is === 'refused') throw refused(`The node refused the opt-in: ${landing.words}`, txId)

@@ -1,0 +1,28 @@
+/**
+ * Three questions around a payment, asked without one: is it payable, can this address be paid, did this land. `svc doctor` and
+ * `svc tx` ask them, and the reference agent sells the answers.
+ */
+
+// Can this address be paid
+export { optInCheck, payToCheck } from './account.js'
+// What a check found, and what to do about it
+export { type Finding, failed, judged, ok, quoted, skipped } from './finding.js'
+// Can an agent be found: from outside, as an index looks at it
+export { listingChecks } from './listing.js'
+// Is a quote payable
+export {
+  declarationProblems,
+  deliveryProblems,
+  formProblems,
+  NOT_IN_USDC,
+  quoteIn,
+  reachProblems,
+  resourceProblems,
+  termsProblems,
+  type UsdcTerms,
+  usdcTerms,
+} from './quote.js'
+// Can an agent be paid: its address, facilitator and node
+export { sellingChecks } from './selling.js'
+// Did it land
+export { lookUp, type Moved, type Sighting } from './transaction.js'

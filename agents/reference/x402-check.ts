@@ -1,11 +1,9 @@
 /** Asks a stranger's endpoint for its price, and says what keeps callers from paying it. */
 import {
-  declarationProblems,
-  deliveryProblems,
   type Finding,
   failed,
-  formProblems,
   judged,
+  judgedQuote,
   NOT_IN_USDC,
   ok,
   optInCheck,
@@ -13,11 +11,8 @@ import {
   quoted,
   quoteIn,
   reachProblems,
-  resourceProblems,
   skipped,
-  termsProblems,
   type UsdcTerms,
-  usdcTerms,
 } from '../../src/checks/index.js'
 import { SvcError } from '../../src/domain/errors.js'
 import type { PublicNetwork } from '../../src/domain/network.js'
@@ -76,31 +71,31 @@ export async function x402Report(
     return unpaid(status, failed(VALID, read.why + after, QUOTE_IT))
   }
   const { quote } = read
-  const terms = usdcTerms(quote)
+  const { terms, problems } = judgedQuote(quote, { url: answer.url, method, reply: answer })
   const redirected =
     redirects.length > 0 ? [`it redirects to ${quoted(redirects.at(-1))}, and payers do not follow`] : []
   const findings = [
-    judged(VALID, [...formProblems(quote), ...redirected], QUOTE_IT, 'version 2, with a way to pay'),
+    judged(VALID, [...problems.form, ...redirected], QUOTE_IT, 'version 2, with a way to pay'),
     terms
       ? ok('usdc', `asset ${terms.entry.asset} on ${terms.entry.network}`)
       : failed('usdc', NOT_IN_USDC, 'Ask for asset 31566704 on mainnet, 10458941 on testnet'),
     await receiverFinding(terms, chains),
     judged(
       'public-resource',
-      [...resourceProblems(quote, answer.url), ...reachProblems(answer.url)],
+      [...problems.resource, ...reachProblems(answer.url)],
       'Quote the public https URL that callers reach; behind a proxy, forward X-Forwarded-Proto and X-Forwarded-Host',
       answer.url.href,
     ),
     judged(
       'bazaar-listable',
-      declarationProblems(quote, method),
+      problems.declaration,
       'Declare an example call and its JSON Schema, small and self-contained',
       `${method} with an example and a schema`,
     ),
     terms
       ? judged(
           'challenge-ready',
-          [...termsProblems(terms), ...deliveryProblems(answer)],
+          [...problems.terms, ...problems.delivery],
           'Offer what a stock client pays, in a header that arrives',
           `sponsored by ${String(terms.entry.extra?.feePayer)}`,
         )

@@ -11,16 +11,11 @@ export { type Finding, failed, judged, ok, quoted, skipped } from './finding.js'
 export { listingChecks } from './listing.js'
 // Is a quote payable
 export {
-  declarationProblems,
-  deliveryProblems,
-  formProblems,
+  judgedQuote,
   NOT_IN_USDC,
   quoteIn,
   reachProblems,
-  resourceProblems,
-  termsProblems,
   type UsdcTerms,
-  usdcTerms,
 } from './quote.js'
 // Can an agent be paid: its address, facilitator and node
 export { sellingChecks } from './selling.js'

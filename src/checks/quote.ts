@@ -1,6 +1,6 @@
 /**
  * Whether a 402 can be paid as it stands, and be listed by an index. `svc doctor --bazaar` asks it of an agent, and the reference
- * agent's x402-check of any endpoint. Each function lists the problems that it finds.
+ * agent's x402-check of any endpoint.
  */
 import { isIP } from 'node:net'
 import { isValidAddress } from '../adapters/algorand/address.js'
@@ -62,8 +62,40 @@ export function quoteIn({ status, headers }: Reply): { readonly quote: Quote } |
   return isDeep ? { why: `the quote is nested deeper than ${DEPTH_MAX} levels` } : { quote }
 }
 
+/** How the quote was asked for, and what came. */
+export interface AskedQuote {
+  readonly url: URL
+  readonly method: string
+  readonly reply: Reply
+  /** The examiner's own network, which may be paid on beside the public ones. */
+  readonly own?: NetworkFacts
+}
+
+export interface JudgedQuote {
+  /** The way to pay that a payer in USDC would take. */
+  readonly terms: UsdcTerms | undefined
+  /** What is wrong, by what it concerns. */
+  readonly problems: Readonly<
+    Record<'form' | 'resource' | 'terms' | 'delivery' | 'declaration', readonly string[]>
+  >
+}
+
+export function judgedQuote(quote: Quote, { url, method, reply, own }: AskedQuote): JudgedQuote {
+  const terms = usdcTerms(quote, own)
+  return {
+    terms,
+    problems: {
+      form: formProblems(quote),
+      resource: resourceProblems(quote, url),
+      terms: terms ? termsProblems(terms) : [NOT_IN_USDC],
+      delivery: deliveryProblems(reply),
+      declaration: declarationProblems(quote, method),
+    },
+  }
+}
+
 /** Clients that find one of these refuse the whole quote. */
-export function formProblems({ x402Version, accepts, resource }: Quote): string[] {
+function formProblems({ x402Version, accepts, resource }: Quote): string[] {
   const version = x402Version === X402_VERSION ? [] : [`x402Version is ${quoted(x402Version)}, not 2`]
   if (!Array.isArray(accepts) || accepts.length === 0) version.push('accepts lists no way to pay')
   if (!isRecord(resource)) return [...version, 'there is no resource']
@@ -82,7 +114,7 @@ export function formProblems({ x402Version, accepts, resource }: Quote): string[
 }
 
 /** An index lists what `resource.url` says, and payers with `strictResource` refuse another. Neither compares the query. */
-export function resourceProblems({ resource }: Quote, asked: URL): string[] {
+function resourceProblems({ resource }: Quote, asked: URL): string[] {
   const named = isRecord(resource) ? resource.url : undefined
   const url = typeof named === 'string' && URL.canParse(named) ? new URL(named) : undefined
   const isSame = url?.origin === asked.origin && url.pathname === asked.pathname
@@ -90,7 +122,7 @@ export function resourceProblems({ resource }: Quote, asked: URL): string[] {
 }
 
 /** The way to pay that a payer in USDC would take; where nobody can pay any, the first. */
-export function usdcTerms({ accepts }: Quote, own?: NetworkFacts): UsdcTerms | undefined {
+function usdcTerms({ accepts }: Quote, own?: NetworkFacts): UsdcTerms | undefined {
   const entries: readonly unknown[] = Array.isArray(accepts) ? accepts.slice(0, ENTRIES_MAX) : []
   const inUsdc = entries.flatMap(accepted => {
     const entry = readRequirements(accepted)
@@ -102,7 +134,7 @@ export function usdcTerms({ accepts }: Quote, own?: NetworkFacts): UsdcTerms | u
 
 export const NOT_IN_USDC = 'no entry of accepts is in USDC on Algorand'
 
-export function termsProblems({ entry, network }: UsdcTerms): string[] {
+function termsProblems({ entry, network }: UsdcTerms): string[] {
   const { amount, payTo, maxTimeoutSeconds, extra } = entry
   return [
     isPaid({ ...entry }) ? [] : 'its scheme is not "exact", or it takes the money before the work',
@@ -119,7 +151,7 @@ export function termsProblems({ entry, network }: UsdcTerms): string[] {
 }
 
 /** What keeps a quote from arriving, or from staying true. */
-export function deliveryProblems({ headers }: Reply): string[] {
+function deliveryProblems({ headers }: Reply): string[] {
   const { length } = headers.get(PAYMENT_REQUIRED_HEADER) ?? ''
   const isStored = !/\bno-store\b/i.test(headers.get('cache-control') ?? '')
   return [
@@ -129,7 +161,7 @@ export function deliveryProblems({ headers }: Reply): string[] {
 }
 
 /** Why indexes would not list what the quote declares. Its schema is not compiled here: it may be a stranger's. */
-export function declarationProblems({ extensions }: Quote, method: string): string[] {
+function declarationProblems({ extensions }: Quote, method: string): string[] {
   const bazaar = isRecord(extensions) ? extensions.bazaar : undefined
   if (!isRecord(bazaar)) return ['there is no extension bazaar: without it nothing is listed']
   const { info, schema } = bazaar

@@ -7,17 +7,7 @@ import type { JSONSchema } from '../domain/endpoint.js'
 import type { NetworkFacts } from '../domain/network.js'
 import { isRecord, PAYMENT_REQUIRED_HEADER, PAYMENT_RESPONSE_HEADER } from '../domain/x402.js'
 import { type Finding, failed, judged, ok, quoted, skipped } from './finding.js'
-import {
-  declarationProblems,
-  deliveryProblems,
-  formProblems,
-  NOT_IN_USDC,
-  type Quote,
-  quoteIn,
-  resourceProblems,
-  termsProblems,
-  usdcTerms,
-} from './quote.js'
+import { judgedQuote, type Quote, quoteIn, type UsdcTerms } from './quote.js'
 import { isAllowedOrigin, request } from './request.js'
 import type { Claimed } from './resource-list.js'
 
@@ -46,11 +36,13 @@ export async function resourceChecks(claimed: Claimed, network: NetworkFacts): P
   }
   const differs = got.quote && offerOf(got.quote) !== offerOf(own.quote)
   const { extensions } = own.quote
+  const { terms, problems } = judgedQuote(own.quote, { url, method, reply: own.reply, own: network })
   const inQuote = [
-    ...formProblems(own.quote),
-    ...resourceProblems(own.quote, url),
-    ...offerProblems(own.quote, claimed, network),
-    ...deliveryProblems(own.reply),
+    ...problems.form,
+    ...problems.resource,
+    ...problems.terms,
+    ...(terms ? differencesFrom(claimed, terms) : []),
+    ...problems.delivery,
     ...(differs
       ? ['GET and POST are quoted differently: an index has seen the one, and clients pay the other']
       : []),
@@ -66,7 +58,7 @@ export async function resourceChecks(claimed: Claimed, network: NetworkFacts): P
       ),
       judged(
         `extensions ${path}`,
-        [...declarationProblems(own.quote, method), ...contradictions(extensions)],
+        [...problems.declaration, ...contradictions(extensions)],
         'An index lists nothing whose declaration it cannot read. The start of the server warns of what is left out.',
         Object.keys(extensions ?? {}).join(', '),
       ),
@@ -142,18 +134,13 @@ function shortened(path: string): string {
   return path.length > 60 ? `${path.slice(0, 60)}…` : path
 }
 
-/** Whether it can be paid, at the terms that the list names. */
-function offerProblems(quote: Quote, { amount, asset, payTo }: Claimed, own: NetworkFacts): string[] {
-  const terms = usdcTerms(quote, own)
-  if (terms === undefined) return [NOT_IN_USDC]
-  const { entry } = terms
-  const claims = { amount, asset, payTo }
-  const others = Object.entries(claims)
-    .filter(([field, claim]) => claim !== undefined && claim !== entry[field as keyof typeof claims])
-    .map(([field, claim]) => {
-      return `${field} is ${quoted(entry[field as keyof typeof claims])}, and ${quoted(claim)} in the list`
-    })
-  return [...termsProblems(terms), ...others]
+/** Where the terms are other than the list says. */
+function differencesFrom({ amount, asset, payTo }: Claimed, { entry }: UsdcTerms): string[] {
+  return Object.entries({ amount, asset, payTo }).flatMap(([field, claim]) => {
+    const found = entry[field as 'amount' | 'asset' | 'payTo']
+    if (claim === undefined || claim === found) return []
+    return [`${field} is ${quoted(found)}, and ${quoted(claim)} in the list`]
+  })
 }
 
 /** Extensions whose `info` is the data that their `schema` describes. In other extensions, the payer completes `info`. */

@@ -1,6 +1,6 @@
 /** Turns arguments that people type into values that the SDK takes. */
 import { readFileSync } from 'node:fs'
-import { CommanderError, InvalidArgumentError } from 'commander'
+import { type Command, CommanderError, InvalidArgumentError } from 'commander'
 
 const STANDARD_INPUT = 0
 
@@ -19,7 +19,7 @@ export function jsonArgument(given: string): string {
 }
 
 /** The body and the headers as the client sends them unchanged: bytes, whose type is JSON unless a header names another. */
-export function sentAs({ body, header = [] }: { readonly body?: string; readonly header?: Pairs }) {
+export function sentAs({ body, header = [] }: RequestFlags) {
   const headers = header.map(([name, value]): [string, string] => [name, value])
   if (body === undefined) return { body, headers }
   const type = header.find(([name]) => name.toLowerCase() === 'content-type')?.[1]
@@ -39,17 +39,17 @@ function read(file: string | number): string {
 }
 
 type Pair = readonly [name: string, value: string]
-export type Pairs = readonly Pair[]
+type Pairs = readonly Pair[]
 
 /** One more `Name: value`. */
-export function headerArgument(text: string, before: Pairs = []): Pairs {
+function headerArgument(text: string, before: Pairs = []): Pairs {
   const colon = text.indexOf(':')
   if (colon < 1) throw new InvalidArgumentError("It is 'Name: value'.")
   return [...before, [text.slice(0, colon).trim(), text.slice(colon + 1).trim()]]
 }
 
 /** One more `name=value` of a query. */
-export function queryArgument(text: string, before: Pairs = []): Pairs {
+function queryArgument(text: string, before: Pairs = []): Pairs {
   const equals = text.indexOf('=')
   if (equals < 1) throw new InvalidArgumentError('It is name=value.')
   return [...before, [text.slice(0, equals), text.slice(equals + 1)]]
@@ -70,6 +70,20 @@ export function withQuery(url: string, query: Pairs = []): string {
 export function required<T>(value: T | undefined, flag: string): T {
   if (value !== undefined) return value
   throw new CommanderError(2, 'svc.missingFlag', `${flag} is missing`)
+}
+
+export interface RequestFlags {
+  readonly body?: string
+  readonly data?: Pairs
+  readonly header?: Pairs
+}
+
+/** The options of a command that says what is sent to an endpoint. */
+export function withRequestOptions(command: Command, body: string): Command {
+  return command
+    .option('--body <json>', `${body}: JSON, @file, or - for standard input`, jsonArgument)
+    .option('--data <name=value>', 'adds to the query, for a GET; may be repeated', queryArgument)
+    .option('--header <header>', "adds a header, such as 'X-Team: blue'; may be repeated", headerArgument)
 }
 
 export const WALLET_OPTION = [

@@ -20,9 +20,13 @@ export function printable(text: unknown): string {
   )
 }
 
-/** JSON itself escapes the first set of control characters (C0). This escapes the others, and keeps the same JSON value. */
+/**
+ * JSON itself escapes the first set of control characters (C0). This escapes the others, and keeps the same JSON value. Integers of
+ * 64 bits become strings: a JSON number is not exact enough for money.
+ */
 export function json(value: unknown, layout: 'line' | 'indented' = 'line'): string {
-  const text = JSON.stringify(value) ?? 'null'
+  const digits = (_: string, part: unknown) => (typeof part === 'bigint' ? String(part) : part)
+  const text = JSON.stringify(value, digits) ?? 'null'
   return withoutControls(layout === 'line' ? text : indented(text))
 }
 

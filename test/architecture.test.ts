@@ -22,7 +22,7 @@ const BOUNDS = {
   'ends of a charge': 24,
   'arrows of a charge': 89,
   'files that a paid request reaches': 79, // 80
-  'inner files of src that cli imports': 62, // 12
+  'inner files of src that cli imports': 45, // 12
   'inner files of src that the simulation imports': 57, // 25
 } satisfies Record<string, number>
 

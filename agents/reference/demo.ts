@@ -1,13 +1,13 @@
 /** `npm run demo`: one paid call from the first question to the receipt, offline, in a second. */
+import { startOnSandbox } from './on-sandbox.js'
 import { bold, dim } from './paint.js'
-import { openStage } from './stage.js'
 import { walk } from './walk.js'
 
 console.log(bold('One paid call'), dim('on a sandbox: real HTTP, transactions and signatures; play money'))
-const stage = await openStage({ port: 0, handleSignals: false })
+const running = await startOnSandbox({ port: 0, handleSignals: false })
 try {
-  await walk(stage)
+  await walk(running)
 } finally {
-  await stage.stop()
+  await running.stop()
 }
 console.log(`\n${dim('npm start keeps the agent up, for calls of your own.')}`)

@@ -8,9 +8,9 @@ import { systemError } from '../../cli/system-error.js'
 import { DEFAULT_PORT } from '../../src/app/server/host-options.js'
 import { SvcError } from '../../src/index.js'
 import { BASE_PATH } from './agent.js'
+import { startOnSandbox } from './on-sandbox.js'
 import { bold, dim } from './paint.js'
 import { type Environment, serveReference } from './serve.js'
-import { openStage } from './stage.js'
 import { SAMPLE, walk } from './walk.js'
 
 try {
@@ -48,9 +48,9 @@ async function sellerOn(sandboxUrl: string): Promise<string> {
 async function practise(): Promise<void> {
   const port = Number(process.env.PORT || DEFAULT_PORT)
   console.log(bold('The reference agent'), dim('on a sandbox; set SVC_PAY_TO to sell for real'))
-  const stage = await openStage({ port, handleSignals: true })
-  await walk(stage)
-  const { sandbox, endpointUrl } = stage
+  const running = await startOnSandbox({ port, handleSignals: true })
+  await walk(running)
+  const { sandbox, endpointUrl } = running
   const body = JSON.stringify({ text: SAMPLE.text, max: 180 })
   console.log(`
 ${bold('Still serving.')} Paste this into another terminal, here:
@@ -61,5 +61,5 @@ ${bold('Still serving.')} Paste this into another terminal, here:
   node dist/cli/main.js call ${endpointUrl} --max-price 0.01 --network testnet --body '${body}'
 
 ${dim(`Endpoints and health are under ${BASE_PATH}. Ctrl-C stops it.`)}`)
-  await stage.stopped
+  await running.stopped
 }

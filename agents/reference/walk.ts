@@ -8,8 +8,8 @@ import {
   PAYMENT_SIGNATURE_HEADER,
 } from '../../src/domain/x402.js'
 import { SvcClient } from '../../src/index.js'
+import type { AgentOnSandbox } from './on-sandbox.js'
 import { bold, dim, green, step, table, wrapped } from './paint.js'
-import type { Stage } from './stage.js'
 
 export const SAMPLE = {
   text: `The harbour of Kallviken closes on Friday after two centuries of use. It rained on the morning of the announcement. The council says that the harbour wall can no longer be repaired. Boats will move to the harbour of Norrsund, four kilometres away. My aunt prefers tea. The council pays for the move of all boats that are registered in Kallviken.`,
@@ -21,7 +21,7 @@ interface Exchange {
   readonly response: Response
 }
 
-export async function walk({ sandbox, endpointUrl, runs }: Stage): Promise<void> {
+export async function walk({ sandbox, endpointUrl, runs }: AgentOnSandbox): Promise<void> {
   const { wallet, seller } = sandbox
   const exchanges: Exchange[] = []
   const fetchImpl: typeof fetch = async (url, init) => {

@@ -214,12 +214,11 @@ function describedDifference({ finding, says, txId, run, endpoint, atMs }: Diffe
   ]
 }
 
-/** Amounts are strings: a JSON number is not exact enough for money. */
 function asJson({ header, days, differences, ...report }: ReconciliationReport) {
   return {
     books: header,
     ...report,
-    days: days.map(({ takenBaseUnits, ...day }) => ({ ...day, takenBaseUnits: String(takenBaseUnits) })),
+    days,
     differences: differences.map(difference => ({ ...difference, do: FINDINGS[difference.finding] })),
   }
 }

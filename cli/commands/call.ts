@@ -11,16 +11,14 @@ import { quotedNetworks } from '../../src/domain/quoted-networks.js'
 import { shellWord } from '../../src/domain/shell-word.js'
 import { isRecord } from '../../src/domain/x402.js'
 import {
-  headerArgument,
-  jsonArgument,
   methodArgument,
-  type Pairs,
-  queryArgument,
+  type RequestFlags,
   required,
   secondsArgument,
   sentAs,
   WALLET_OPTION,
   withQuery,
+  withRequestOptions,
 } from '../arguments.js'
 import { NETWORK_OPTION, networkFromEnvironment, ownNetworkIfAny } from '../networks.js'
 import { columns, note, printable, written } from '../output.js'
@@ -30,11 +28,8 @@ import { whileWaiting } from '../spinner.js'
 import { systemError } from '../system-error.js'
 import { taken, walletWords } from '../wallet-words.js'
 
-interface CallFlags {
+interface CallFlags extends RequestFlags {
   readonly maxPrice?: string
-  readonly data?: Pairs
-  readonly header?: Pairs
-  readonly body?: string
   readonly wallet?: string
   readonly network?: Network
   readonly method?: string
@@ -45,7 +40,7 @@ interface CallFlags {
 }
 
 export function callCommand(program: Command): void {
-  program
+  const command = program
     .command('call')
     .description('call an endpoint and pay for it, from your wallet')
     .argument('<url>', 'the endpoint')
@@ -53,9 +48,7 @@ export function callCommand(program: Command): void {
       '--max-price <usd>',
       'pay at most this much, such as 0.05 (required without SVC_SUBSCRIPTION_KEY)',
     )
-    .option('--body <json>', 'the body: JSON, @file, or - for standard input', jsonArgument)
-    .option('--data <name=value>', 'adds to the query, for a GET; may be repeated', queryArgument)
-    .option('--header <header>', "adds a header, such as 'X-Team: blue'; may be repeated", headerArgument)
+  withRequestOptions(command, 'the body')
     .option(...NETWORK_OPTION)
     .option(...WALLET_OPTION)
     .option('--method <method>', 'GET or POST', methodArgument)

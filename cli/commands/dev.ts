@@ -2,15 +2,15 @@
  * `svc dev`: runs an agent during development. Runs TypeScript directly, restarts at each change, and provides play
  * money on request.
  */
+import { randomBytes } from 'node:crypto'
 import { dirname, relative } from 'node:path'
 import { type Command, Option } from 'commander'
 import { portArgument } from '../arguments.js'
 import type { Report } from '../dev/announce.js'
 import { interruption, runDevLoop } from '../dev/dev-loop.js'
-import { type EntryPoint, entryPointOf } from '../dev/entry-point.js'
 import type { LocalNetwork } from '../dev/local-network.js'
 import { callTold, failureTeller, offerTold } from '../dev/messages.js'
-import { OFFER_TRACE_ID } from '../dev/offer-trace.js'
+import { type Program, programAt } from '../dev/program.js'
 import { type SourceChanges, sourceChanges } from '../dev/source-changes.js'
 import { ownNetworkIfAny } from '../networks.js'
 import { json, note, print, printable } from '../output.js'
@@ -56,7 +56,7 @@ Examples:
 }
 
 async function dev(named: string | undefined, flags: DevFlags): Promise<void> {
-  const entry = entryPointOf(named)
+  const entry = programAt(named)
   const stop = interruption()
   const local = await localNetworkOf(flags)
   let changes: SourceChanges | undefined
@@ -103,6 +103,10 @@ function withoutSecrets(): NodeJS.ProcessEnv {
   return Object.fromEntries(names.map(name => [name, undefined]))
 }
 
+/** The trace of the calls by which this learns what is sold: they are none of the developer's. */
+const OFFER_TRACE_ID = randomBytes(16).toString('hex')
+const OFFER_HEADERS = { traceparent: `00-${OFFER_TRACE_ID}-${randomBytes(8).toString('hex')}-00` }
+
 /** Tells of the agent's ports, its calls and its handlers' errors. Calls of our own for the offer are none. */
 function reporter(onListening: (port: number) => void): (report: Report) => void {
   const failureTold = failureTeller()
@@ -118,7 +122,8 @@ function offerTeller(local: LocalNetwork | undefined, { json: asJson }: DevFlags
   let last = ''
   const tell = async (port: number) => {
     const { offerAt } = await import('../dev/first-call.js')
-    const offer = await offerAt(port, local?.network ?? ownNetworkIfAny()?.given)
+    const network = local?.network ?? ownNetworkIfAny()?.given
+    const offer = await offerAt(port, { network, headers: OFFER_HEADERS })
     if (!offer) return
     const { url, manifest, call } = offer
     if (asJson) return print(json({ url, manifest, call, ...local?.told }))
@@ -130,6 +135,6 @@ function offerTeller(local: LocalNetwork | undefined, { json: asJson }: DevFlags
   return port => void tell(port)
 }
 
-function folderShown({ path }: EntryPoint): string {
+function folderShown({ path }: Program): string {
   return printable(relative('', dirname(path)) || '.')
 }

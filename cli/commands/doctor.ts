@@ -6,9 +6,8 @@ import type { Network } from '../../src/domain/network.js'
 import { urlArgument } from '../arguments.js'
 import { EXIT } from '../exit.js'
 import { ALGOD_OPTION, facilitatorOf, NETWORK_OPTION, networkOfFlags, nodeOf } from '../networks.js'
-import { isAtLeast, TYPESCRIPT_SINCE, typeScriptFlags } from '../node-version.js'
 import { json, print, printable, styled } from '../output.js'
-import { packageFacts } from '../package.js'
+import { isAtLeast, packageFacts, TYPESCRIPT_SINCE, typeScriptFlags } from '../package.js'
 import { whileWaiting } from '../spinner.js'
 
 interface DoctorFlags {

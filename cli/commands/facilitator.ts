@@ -1,9 +1,9 @@
 /** `svc facilitator`: settles payments over your own node and pays their fees, for servers that reach it by HTTP. */
 import { type Command, InvalidArgumentError } from 'commander'
 import { SvcError } from '../../src/domain/errors.js'
-import type { Network, NetworkFacts } from '../../src/domain/network.js'
+import type { Network } from '../../src/domain/network.js'
 import { serveFacilitator } from '../../src/facilitator/serve-facilitator.js'
-import { createFacilitator, type ProtocolFacilitator } from '../../src/facilitator.js'
+import { createFacilitator } from '../../src/facilitator.js'
 import { portArgument, required, urlArgument } from '../arguments.js'
 import { signalled } from '../exit.js'
 import { NETWORK_OPTION, networkOfFlags } from '../networks.js'
@@ -94,29 +94,19 @@ async function runFacilitator(flags: FacilitatorFlags): Promise<void> {
   })
   const options = { perMinute, token, trustProxy, logger: STDERR_LOGGER }
   const served = await serveFacilitator(facilitator, { port: flags.port, host: flags.host, options })
-  announce(facilitator, served.url, { network, payTo, asJson: flags.json === true })
-  await stopped
-  await served.close()
-}
-
-interface Announced {
-  readonly network: NetworkFacts
-  readonly payTo: readonly string[]
-  readonly asJson: boolean
-}
-
-function announce({ sponsor }: ProtocolFacilitator, url: string, announced: Announced): void {
-  const { network, payTo, asJson } = announced
-  const { key, name } = network
-  if (asJson) print(json({ url, network: key, sponsor, payTo }))
+  const { url } = served
+  const { sponsor } = facilitator
+  if (flags.json) print(json({ url, network: network.key, sponsor, payTo }))
   else
     print(
       ...columns([
-        ['facilitator', `${url} (${name})`],
+        ['facilitator', `${url} (${network.name})`],
         ['sponsor', sponsor],
         ['pay to', payTo.join(', ')],
       ]),
     )
+  await stopped
+  await served.close()
 }
 
 function wholeArgument(text: string): number {

@@ -6,34 +6,21 @@ import { MAINNET, networkOf, TESTNET } from '../../src/domain/network.js'
 import { primitiveText } from '../../src/domain/primitive-text.js'
 import { priceOf } from '../../src/domain/usd-price-for-display.js'
 import { isRecord, type PaymentRequired } from '../../src/domain/x402.js'
-import {
-  headerArgument,
-  jsonArgument,
-  methodArgument,
-  type Pairs,
-  queryArgument,
-  sentAs,
-  withQuery,
-} from '../arguments.js'
+import { methodArgument, type RequestFlags, sentAs, withQuery, withRequestOptions } from '../arguments.js'
 import { ownNetworkIfAny } from '../networks.js'
 import { columns, json, print } from '../output.js'
 
-interface QuoteFlags {
-  readonly body?: string
-  readonly data?: Pairs
-  readonly header?: Pairs
+interface QuoteFlags extends RequestFlags {
   readonly method?: string
   readonly json?: boolean
 }
 
 export function quoteCommand(program: Command): void {
-  program
+  const command = program
     .command('quote')
     .description('print what an endpoint asks for; free, no wallet')
     .argument('<url>', 'the endpoint')
-    .option('--body <json>', 'the body to be priced: JSON, @file, or - for standard input', jsonArgument)
-    .option('--data <name=value>', 'adds to the query, for a GET; may be repeated', queryArgument)
-    .option('--header <header>', "adds a header, such as 'X-Team: blue'; may be repeated", headerArgument)
+  withRequestOptions(command, 'the body to be priced')
     .option('--method <method>', 'GET or POST', methodArgument)
     .option('--json', 'print the decoded quote as JSON')
     .addHelpText(

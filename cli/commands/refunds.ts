@@ -58,7 +58,7 @@ async function refunds(journals: readonly string[], flags: RefundsFlags): Promis
     knownRefunds: new Set(flags.sent),
   })
   await opened.close()
-  if (flags.json) print(json(asTexts(report), 'indented'))
+  if (flags.json) print(json(asJson(report), 'indented'))
   else print(...described(report))
   const owed = stillOwed(report)
   if (owed.length > 0)
@@ -124,11 +124,10 @@ function describedRefund(refund: OwedRefund, unsent: 'owed' | 'yours to decide')
   ]
 }
 
-/** Amounts are strings: a JSON number is not exact enough for money. */
-function asTexts({ books, refunds, mayBeKept, unexplained }: OwedReport) {
+function asJson({ books, refunds, mayBeKept, unexplained }: OwedReport) {
   const { header, period, missing, lost, unreadable, more } = books
   const listed = (all: readonly OwedRefund[]) =>
-    all.map(({ amount, ...refund }) => ({ ...refund, amount: String(amount), asset: header.asset }))
+    all.map(({ amount, ...refund }) => ({ ...refund, amount, asset: header.asset }))
   const lists = { refunds: listed(refunds), mayBeKept: listed(mayBeKept) }
   return { books: header, period, missing, ...lists, unexplained, lost, unreadable, more }
 }

@@ -12,7 +12,20 @@ import type { Sandbox, SandboxOptions } from '../../src/sandbox.js'
 import { portArgument } from '../arguments.js'
 import { signalled } from '../exit.js'
 import { columns, json, print, printable } from '../output.js'
-import { SANDBOX_PORT, startSandboxNear } from '../sandbox-near.js'
+
+/** The usual address, so that variables that a developer exported once stay valid. */
+export const SANDBOX_PORT = 4402
+
+/** Uses the usual port, or any free port where the usual one is taken. A given port is the only choice. */
+export async function startUsualSandbox(options: SandboxOptions, port?: number): Promise<Sandbox> {
+  const { startSandbox } = await import('../../src/sandbox.js')
+  try {
+    return await startSandbox({ ...options, port: port ?? SANDBOX_PORT })
+  } catch (error) {
+    if (port !== undefined || (error as NodeJS.ErrnoException).code !== 'EADDRINUSE') throw error
+    return startSandbox(options)
+  }
+}
 
 interface SandboxFlags {
   readonly port?: number
@@ -57,7 +70,7 @@ async function runSandbox({
   const emulated = networkFrom(named) as SandboxOptions['network']
   const landing = pending ? 'with-the-round' : 'at-once'
   const options = { seed, landing, fault: fault?.join(','), network: emulated } as const
-  const sandbox = await startSandboxNear(options, port)
+  const sandbox = await startUsualSandbox(options, port)
   const { url, algodUrl, facilitatorUrl, wallet, seller, feePayer } = sandbox
   if (asJson)
     print(json({ url, algodUrl, facilitatorUrl, network: sandbox.network, wallet, seller, feePayer }))

@@ -7,9 +7,9 @@ import { jsonArgument, required, urlArgument } from '../arguments.js'
 import { signalled } from '../exit.js'
 import { NETWORK_OPTION, networkOnSandbox } from '../networks.js'
 import { columns, json, print, printable, styled } from '../output.js'
-import { SANDBOX_PORT } from '../sandbox-near.js'
 import { CASE_NAMES, CASES, type CaseName } from '../trigger/cases.js'
 import type { Played } from '../trigger/play.js'
+import { SANDBOX_PORT } from './sandbox.js'
 
 interface TriggerFlags {
   readonly endpoint?: string
@@ -66,7 +66,7 @@ async function trigger(
   const broken: string[] = []
   for (const name of chosen === 'all' ? CASE_NAMES : [chosen]) {
     const played = await play(name, target, { network, sandbox, signal: stop.signal })
-    if (flags.json) print(json(asTexts(played)))
+    if (flags.json) print(json(asJson(played)))
     else print(...described(played))
     if (played.broken.length > 0) broken.push(name)
   }
@@ -102,14 +102,14 @@ function described({ name, target, answers, paid, price, broken, advice }: Playe
   ]
 }
 
-function asTexts({ name, target, paid, price, broken, ...played }: Played) {
+function asJson({ name, target, paid, price, broken, ...played }: Played) {
   return {
     case: name,
     url: target.url,
     asPromised: broken.length === 0,
     broken,
-    chargedBaseUnits: String(paid),
-    priceBaseUnits: String(price),
+    chargedBaseUnits: paid,
+    priceBaseUnits: price,
     ...played,
   }
 }

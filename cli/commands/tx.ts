@@ -54,10 +54,10 @@ async function tx(txId: string, flags: TxFlags): Promise<void> {
   const witnesses = { network, algod: nodeOf(network, flags.algod), indexerUrl: indexerOf(network, flags) }
   const sighting = await whileWaiting(`asking ${network.name}`, lookUp(txId, witnesses))
   const said = whyNoPayment(sighting, network, flags.lastValid)
-  if (flags.json && said === undefined) return print(json(asTexts(txId, network, sighting)))
-  if (said !== undefined)
-    throw new SvcError(said.message, said.code, undefined, asTexts(txId, network, sighting))
-  print(...described(txId, network, sighting))
+  const shown = { txId, network: network.key, ...sighting }
+  if (said !== undefined) throw new SvcError(said.message, said.code, undefined, shown)
+  if (flags.json) print(json(shown))
+  else print(...described(txId, network, sighting))
 }
 
 /** Why this is no payment in USDC that landed; `undefined` where it is one. */
@@ -123,10 +123,4 @@ function described(txId: string, network: NetworkFacts, sighting: Sighting): str
 
 function amountOf({ asset, amount }: Moved, { usdcId }: NetworkFacts): string {
   return asset === usdcId ? `${formatUsd(amount)} in USDC` : `${amount} base units of asset ${asset}`
-}
-
-/** JSON has no integers of 64 bits. */
-function asTexts(txId: string, { key }: NetworkFacts, sighting: Sighting): object {
-  const text = JSON.stringify(sighting, (_, value) => (typeof value === 'bigint' ? String(value) : value))
-  return { txId, network: key, ...JSON.parse(text) }
 }

@@ -101,7 +101,7 @@ async function printBalance(named: string | undefined, { algod, ...flags }: Node
     `asking ${network.name}`,
     holdingsOf(network, address, nodeOf(network, algod)),
   )
-  if (flags.json) return print(json(asTexts(holdings)))
+  if (flags.json) return print(json(asJson(holdings)))
   print(...(await described(holdings)))
 }
 
@@ -164,21 +164,9 @@ async function described(holdings: Holdings): Promise<string[]> {
   ])
 }
 
-/** JSON has no integers of 64 bits. */
-function asTexts({
-  network,
-  microAlgos,
-  minBalanceMicroAlgos,
-  shortOfMicroAlgos,
-  usdc,
-  ...holdings
-}: Holdings) {
-  return {
-    ...holdings,
-    network: network.key,
-    microAlgos: String(microAlgos),
-    minBalanceMicroAlgos: String(minBalanceMicroAlgos),
-    shortOfMicroAlgos: String(shortOfMicroAlgos),
-    usdc: usdc === undefined ? null : String(usdc),
-  }
+function asJson(holdings: Holdings) {
+  const { address, isFrozen, missing, network, microAlgos, minBalanceMicroAlgos, shortOfMicroAlgos, usdc } =
+    holdings
+  const held = { microAlgos, minBalanceMicroAlgos, shortOfMicroAlgos, usdc: usdc ?? null }
+  return { address, isFrozen, missing, network: network.key, ...held }
 }

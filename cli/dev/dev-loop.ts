@@ -2,11 +2,11 @@
 import { spawn } from 'node:child_process'
 import { isRecord } from '../../src/domain/x402.js'
 import type { Report } from './announce.js'
-import type { EntryPoint } from './entry-point.js'
+import type { Program } from './program.js'
 import type { SourceChanges } from './source-changes.js'
 
 export interface DevLoop {
-  readonly entry: EntryPoint
+  readonly entry: Program
   readonly env: NodeJS.ProcessEnv
   /** Absent: the agent runs once. */
   readonly changes?: SourceChanges
@@ -58,7 +58,7 @@ const PATIENCE_MS = 35_000
 const ANNOUNCE = new URL('./announce.js', import.meta.url).href
 
 export function startAgent(
-  { path, nodeFlags }: EntryPoint,
+  { path, nodeFlags }: Program,
   env: NodeJS.ProcessEnv,
   onReport: (report: Report) => void,
 ): AgentProcess {

@@ -1,7 +1,6 @@
 /** Reads an agent's offer from its manifest, and makes a first call of it that can be pasted into a shell. */
 import { type Manifest, type ManifestEndpoint, type Network, priceOf, SvcClient } from '../../src/client.js'
 import { examplesOf } from '../../src/domain/example-input.js'
-import { OFFER_TRACEPARENT } from './offer-trace.js'
 
 const client = new SvcClient({ retry: false })
 
@@ -21,8 +20,16 @@ export interface FirstCall {
   readonly price: string
 }
 
+export interface Asking {
+  readonly network?: Network | undefined
+  /** The endpoint to be called. @default the first that has an example */
+  readonly only?: string | undefined
+  /** Sent with each question for a price. */
+  readonly headers?: Readonly<Record<string, string>>
+}
+
 /** `undefined` where no agent listens on this port. */
-export async function offerAt(port: number, network?: Network): Promise<Offer | undefined> {
+export async function offerAt(port: number, asking: Asking = {}): Promise<Offer | undefined> {
   const url = `http://127.0.0.1:${port}`
   const manifest = await manifestAt(url)
   if (!manifest) return undefined
@@ -31,7 +38,7 @@ export async function offerAt(port: number, network?: Network): Promise<Offer | 
     ({ ok }) => ok,
     () => false,
   )
-  const call = await firstCallOf(manifest, url, network)
+  const call = await firstCallOf(manifest, url, asking)
   return { url, manifest, ...(hasAudit && { auditUrl }), ...(call && { call }) }
 }
 
@@ -40,24 +47,20 @@ export function manifestAt(url: string): Promise<Manifest | undefined> {
   return client.discover(url).catch(() => undefined)
 }
 
-/**
- * The first call that the agent at this address quotes a price for.
- *
- * @param only the endpoint to be called; the first that has an example where it is absent
- */
+/** The first call that the agent at this address quotes a price for. */
 export async function firstCallOf(
   { endpoints }: Manifest,
   url: string,
-  network?: Network,
-  only?: string,
+  asking: Asking,
 ): Promise<FirstCall | undefined> {
   const { origin } = new URL(url)
+  const { only } = asking
   for (const endpoint of endpoints) {
     // Skip endpoints at other origins: the shown call, and the test of it here, go only to the agent that was asked.
     if (!URL.canParse(endpoint.url) || new URL(endpoint.url).origin !== origin) continue
     // An example is JSON: it is not shown for an endpoint that takes text or bytes.
     if (only === undefined ? endpoint.bodyType !== undefined : endpoint.name !== only) continue
-    const call = await exampleCall(endpoint, network)
+    const call = await exampleCall(endpoint, asking)
     if (call) return call
   }
   return undefined
@@ -66,14 +69,14 @@ export async function firstCallOf(
 /** The agent itself checks an example: if it quotes a price for it, the example is valid. */
 async function exampleCall(
   endpoint: ManifestEndpoint,
-  network: Network | undefined,
+  { network, headers }: Asking,
 ): Promise<FirstCall | undefined> {
   const { url, method, input } = endpoint
   for (const example of examplesOf(input)) {
     const isGet = method === 'GET'
     const asked = isGet ? `${url}${queryOf(example)}` : url
     const quote = await client
-      .quote(asked, isGet ? undefined : example, { method, headers: { traceparent: OFFER_TRACEPARENT } })
+      .quote(asked, isGet ? undefined : example, { method, headers })
       .catch(() => undefined)
     const usd = quote?.paymentRequired ? priceOf(quote.requirements, network) : null
     if (usd !== null)

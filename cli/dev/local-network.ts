@@ -1,12 +1,10 @@
 /** Play money beside the agent: a sandbox, or AlgoKit LocalNet. */
-
-import { isValidAddress } from '../../src/adapters/algorand/address.js'
-import { algodClient } from '../../src/adapters/algorand/node-clients.js'
 import { SvcError } from '../../src/domain/errors.js'
 import type { Network, NetworkDefinition } from '../../src/domain/network.js'
 import { exportsOf, LOCALNET_FILE } from '../commands/localnet.js'
+import { startUsualSandbox } from '../commands/sandbox.js'
+import { networkOfFlags } from '../networks.js'
 import { note, printable, STDERR_LOGGER } from '../output.js'
-import { startSandboxNear } from '../sandbox-near.js'
 
 export interface LocalNetwork {
   readonly network: Network
@@ -20,7 +18,7 @@ export interface LocalNetwork {
 }
 
 export async function startSandboxNetwork(): Promise<LocalNetwork> {
-  const sandbox = await startSandboxNear({})
+  const sandbox = await startUsualSandbox({})
   const { url, wallet, seller } = sandbox
   const payTo = process.env.SVC_PAY_TO || seller.address
   try {
@@ -62,16 +60,15 @@ export async function startLocalnetNetwork(): Promise<LocalNetwork> {
 }
 
 /** The developer's own address, where it can be paid there; else LocalNet's seller. */
-async function payToOn({ algodUrl, algodToken, usdc }: NetworkDefinition, seller: string): Promise<string> {
+async function payToOn(definition: NetworkDefinition, seller: string): Promise<string> {
   const own = process.env.SVC_PAY_TO || seller
   if (own === seller) return seller
+  const { holdingsOf, isValidAddress } = await import('../../src/wallet/index.js')
   if (!isValidAddress(own)) throw new SvcError('SVC_PAY_TO is no Algorand address', 'invalid_address')
-  const algod = algodClient({ url: algodUrl!, token: algodToken })
-  try {
-    if (await algod.assetHolding(own, usdc)) return own
-  } finally {
-    await algod.close()
-  }
+  const { algodUrl, algodToken } = definition
+  const node = { url: algodUrl!, token: algodToken }
+  const { usdc } = await holdingsOf(networkOfFlags({ network: definition }), own, node)
+  if (usdc !== undefined) return own
   note(`svc dev: ${printable(own)} is not opted in to LocalNet's USDC: paying LocalNet's seller instead`)
   return seller
 }

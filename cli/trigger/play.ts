@@ -36,7 +36,7 @@ export async function targetAt(
   const named = manifest.endpoints.find(({ name }) => endpoint === undefined || name === endpoint)
   if (!named) throw new SvcError(`The agent at ${url} sells no ${endpoint}`, 'not_found')
   if (body !== undefined && named.method !== 'GET') return { url: named.url, body }
-  const call = await firstCallOf(manifest, url, network.given, endpoint)
+  const call = await firstCallOf(manifest, url, { network: network.given, only: endpoint })
   if (call) return { url: call.url, body: call.body }
   throw new SvcError(
     `No endpoint at ${url} quotes a price for an example of its input: give --endpoint and --body`,

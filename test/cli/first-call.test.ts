@@ -30,7 +30,7 @@ it('has its price on a network of one’s own too, whose definition need not nam
   const sandbox = closing(await startSandbox({ network: LOCALNET }))
   const { url } = await open([echo], { sandbox, about: { network: sandbox.network } })
   const port = Number(new URL(url).port)
-  expect((await offerAt(port, LOCALNET))?.call).toMatchObject({ price: '0.01' })
+  expect((await offerAt(port, { network: LOCALNET }))?.call).toMatchObject({ price: '0.01' })
   expect((await offerAt(port))?.call).toBeUndefined()
 })
 

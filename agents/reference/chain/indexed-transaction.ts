@@ -1,5 +1,5 @@
 /** A landed transaction as an indexer shows it, read field by field. */
-import { bigintIn, textIn, unavailable } from '../../../src/adapters/algorand/node-response-reader.js'
+import { bigintIn, textIn, uint64In } from '../../../src/adapters/algorand/node-response-reader.js'
 import { isRecord } from '../../../src/domain/x402.js'
 
 /** How x402's software marks its transactions. Anybody can write these notes: they are a sign, never a proof. */
@@ -50,7 +50,7 @@ export function readIndexed(shown: Record<string, unknown>): IndexedTransaction 
     ...(isRecord(transfer) && { transfer: transferIn(transfer) }),
     ...(isRecord(payment) && {
       payment: {
-        amount: amountIn(payment),
+        amount: uint64In(payment, 'amount'),
         receiver: textIn(payment, 'receiver'),
         ...closeToIn(payment, 'close-remainder-to'),
       },
@@ -62,18 +62,11 @@ function transferIn(transfer: Record<string, unknown>): Transfer {
   const { sender } = transfer
   return {
     assetId: bigintIn(transfer, 'asset-id'),
-    amount: amountIn(transfer),
+    amount: uint64In(transfer, 'amount'),
     receiver: textIn(transfer, 'receiver'),
     ...closeToIn(transfer, 'close-to'),
     ...(typeof sender === 'string' && { clawedBackFrom: sender }),
   }
-}
-
-/** Above 2^53 the digits are JSON's: only assets with more units than there is USDC have such amounts. */
-function amountIn(body: Record<string, unknown>): bigint {
-  const { amount } = body
-  if (typeof amount === 'number' && Number.isInteger(amount) && amount >= 0) return BigInt(amount)
-  throw unavailable('amount is no whole number')
 }
 
 function closeToIn(body: Record<string, unknown>, key: string): { closeTo?: string } {

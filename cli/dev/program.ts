@@ -3,9 +3,9 @@ import { existsSync, readFileSync, statSync } from 'node:fs'
 import { extname, relative, resolve } from 'node:path'
 import { SvcError } from '../../src/domain/errors.js'
 import { isRecord } from '../../src/domain/x402.js'
-import { TYPESCRIPT_SINCE, typeScriptFlags } from '../node-version.js'
+import { TYPESCRIPT_SINCE, typeScriptFlags } from '../package.js'
 
-export interface EntryPoint {
+export interface Program {
   /** The absolute path. */
   readonly path: string
   /** The path as messages show it. */
@@ -19,7 +19,7 @@ const EXTENSIONS = ['.ts', '.mts', '.js', '.mjs']
 const TYPESCRIPT = new Set(['.ts', '.mts', '.cts'])
 
 /** @throws SvcError `entry_not_found`, `typescript_unsupported` */
-export function entryPointOf(named: string | undefined): EntryPoint {
+export function programAt(named: string | undefined): Program {
   const path = resolve(named ?? conventional())
   const shown = relative('', path)
   if (!isFile(path)) throw new SvcError(`There is no file ${shown}`, 'entry_not_found')

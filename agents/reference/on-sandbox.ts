@@ -8,7 +8,7 @@ import { BASE_PATH, referenceAgent } from './agent.js'
 import { summarizeEndpoint } from './endpoints/summarize.js'
 import { sourcesOf } from './sources.js'
 
-export interface Stage {
+export interface AgentOnSandbox {
   readonly sandbox: Sandbox
   /** The agent's base URL. */
   readonly url: string
@@ -20,7 +20,10 @@ export interface Stage {
   stop(): Promise<void>
 }
 
-export async function openStage(options: { port: number; handleSignals: boolean }): Promise<Stage> {
+export async function startOnSandbox(options: {
+  port: number
+  handleSignals: boolean
+}): Promise<AgentOnSandbox> {
   const sandbox = await startSandbox()
   const runs = memoryRuns(10)
   const sources = sourcesOf({ network: 'testnet', sandboxUrl: sandbox.url })

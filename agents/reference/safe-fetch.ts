@@ -2,12 +2,12 @@
  * Reads a URL of a stranger over http or https. It reads from public addresses only, also after each redirect, with bounds of
  * bytes and of time, without credentials, and with a new connection for each call.
  */
-import { Agent, errors, request } from 'undici'
+import { Agent, buildConnector, errors, request } from 'undici'
 import {
   type ConnectorOptions,
   guardedConnector,
   NotPublic,
-} from '../../src/adapters/outbound/public-connector.js'
+} from '../../src/adapters/outbound/guarded-fetch.js'
 import { systemClock } from '../../src/ports/clock.js'
 import { deadline } from '../../src/ports/timeouts-and-aborts.js'
 
@@ -57,7 +57,7 @@ const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308])
 
 export function safeFetch(options: SafeFetchOptions = {}): SafeFetch {
   const { timeoutMs = 10_000, bodyBytesMax = 262_144, redirectsMax = 3 } = options
-  const connect = guardedConnector({ ...options, timeoutMs })
+  const connect = guardedConnector(buildConnector, { ...options, timeoutMs })
   const bounds = { maxHeaderSize: HEADER_BYTES_MAX, maxResponseSize: bodyBytesMax }
 
   return async (start, { method, body, signal: stopped }) => {

@@ -2,7 +2,7 @@
  * Does a card's agent hold the identity that it claims? A registration is a claim to a domain, a card is a claim to a
  * registration: only both together, pointing at each other, bind a domain to an on-chain address.
  */
-import { publicFetch } from '#platform'
+import { guardedFetch } from '#platform'
 import { exchangeOver, isSuccess, recordOf } from '../app/client/http-exchange.js'
 import { CARD_PATHS } from '../domain/agent-card.js'
 import { hostOf, type RegisteredAgent } from '../domain/agent-registry.js'
@@ -86,7 +86,7 @@ export async function verifyAgent(
     return unverified('invalid_url', `A card is at https://<host>${CARD_PATHS[0]}`)
   }
   const request = { url, method: 'GET', headers: { accept: 'application/json' } }
-  const sent = await exchangeOver(fetchImpl ?? publicFetch, wakefulClock)(request, TIMEOUT_MS)
+  const sent = await exchangeOver(fetchImpl ?? guardedFetch, wakefulClock)(request, TIMEOUT_MS)
   if (sent.kind === 'lost')
     return unverified('card_unreachable', `${url.host} did not answer (${sent.cause})`)
   const { reply } = sent

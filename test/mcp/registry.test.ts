@@ -4,8 +4,8 @@ import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { nodeClient } from '../../src/adapters/algorand/node-response-reader.js'
+import { guardedFetch } from '../../src/adapters/outbound/guarded-fetch.js'
 import { isPublicAddress } from '../../src/adapters/outbound/public-addresses.js'
-import { publicFetch } from '../../src/adapters/outbound/public-fetch.js'
 import { type AgentVerdict, defineEndpoint, verifyAgent } from '../../src/index.js'
 import type { Registry } from '../../src/ports/agent-registry.js'
 import { algorandRegistry, type RegistryOptions } from '../../src/registry/algorand-registry.js'
@@ -372,10 +372,10 @@ describe('verifyAgent', () => {
     ]
     for (const host of [...inside, ...inside6]) {
       expect(isPublicAddress(host.replace(/^\[|\]$/g, '')), host).toBe(false)
-      const refused = expect(publicFetch(`https://${host}/`), host).rejects
+      const refused = expect(guardedFetch(`https://${host}/`), host).rejects
       await refused.toMatchObject({ cause: expect.objectContaining({ reason: 'address' }) })
     }
-    await expect(publicFetch('https://localhost/')).rejects.toThrow()
+    await expect(guardedFetch('https://localhost/')).rejects.toThrow()
     const verdict = await verifyAgent('https://localhost/.well-known/agent.json', {
       registry: registryAt(sandbox.algodUrl),
     })

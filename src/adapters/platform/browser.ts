@@ -33,7 +33,7 @@ export function warn(message: string, _code: string): void {
 }
 
 /** None of our own: the browser decides which addresses a page may reach. */
-export const publicFetch: typeof fetch | undefined = undefined
+export const guardedFetch: typeof fetch | undefined = undefined
 
 export function sha512_256(bytes: Uint8Array): Uint8Array {
   return hash(bytes)

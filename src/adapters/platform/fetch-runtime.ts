@@ -13,6 +13,6 @@ export const exchangeTo = fetchExchange(systemClock)
  * Refuses: these runtimes do not let a program see the address that `fetch` connects to, so a stranger's URL could reach
  * the private network. A program whose network has no private addresses gives a `fetchImpl`.
  */
-export const publicFetch: typeof fetch = async () => {
+export const guardedFetch: typeof fetch = async () => {
   throw new Error('on this runtime no fetch can refuse private addresses: give fetchImpl')
 }

@@ -4,6 +4,6 @@
  * import `#platform`, never one of the three.
  */
 
-export { publicFetch } from '../outbound/public-fetch.js'
+export { guardedFetch } from '../outbound/guarded-fetch.js'
 export { undiciExchange as exchangeTo } from '../outbound/undici-exchange.js'
 export * from './node-modules.js'

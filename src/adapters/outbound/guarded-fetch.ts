@@ -1,10 +1,11 @@
 /**
- * Connects to public addresses only. The check is part of connecting: of a host name it checks the address that the connection
- * uses, so a name that resolves to a private address a moment later reaches nothing.
+ * For URLs of strangers: it connects to public addresses only. The check is part of connecting: of a host name it checks the address
+ * that the connection uses, so a name that resolves to a private address a moment later reaches nothing.
  */
 import { type LookupAddress, type LookupOptions, lookup as systemLookup } from 'node:dns'
 import { isIP, type LookupFunction } from 'node:net'
-import { buildConnector } from 'undici'
+import type { buildConnector } from 'undici'
+import { whenUsed } from '../../ports/when-used.js'
 import { isPublicAddress } from './public-addresses.js'
 
 /** As `dns.lookup` with `all: true`. */
@@ -35,12 +36,27 @@ export class NotPublic extends Error {
 const LOW_PORTS: ReadonlySet<number> = new Set([80, 443])
 const LOW_PORT_MAX = 1_023
 
-export function guardedConnector({
-  isAllowed = isPublicAddress,
-  timeoutMs,
-  lookup = systemLookup,
-}: ConnectorOptions): buildConnector.connector {
-  const connect = buildConnector({ timeout: timeoutMs, lookup: guardedLookup(lookup, isAllowed) })
+const CONNECT_TIMEOUT_MS = 10_000
+
+const opened = whenUsed(async () => {
+  const { Agent, buildConnector, fetch } = await import('undici')
+  const connect = guardedConnector(buildConnector, { timeoutMs: CONNECT_TIMEOUT_MS })
+  return { fetch, dispatcher: new Agent({ connect, pipelining: 0 }) }
+})
+
+/** The caller must refuse redirects. Each one is checked when it connects, but another host chose its URL. */
+export const guardedFetch: typeof fetch = async (input, init) => {
+  const { fetch, dispatcher } = await opened()
+  const response = await fetch(input as string, { ...(init as object), dispatcher })
+  return response as unknown as Response
+}
+
+/** `build` is undici's `buildConnector`: to load undici takes 0.1 s of CPU, and most programs never get here. */
+export function guardedConnector(
+  build: typeof buildConnector,
+  { isAllowed = isPublicAddress, timeoutMs, lookup = systemLookup }: ConnectorOptions,
+): buildConnector.connector {
+  const connect = build({ timeout: timeoutMs, lookup: guardedLookup(lookup, isAllowed) })
   return (options, callback) => {
     const refusal = addressRefusal(options.hostname, isAllowed) ?? portRefusal(options)
     if (refusal) return callback(refusal, null)

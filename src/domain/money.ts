@@ -30,6 +30,11 @@ export function formatUsd(baseUnits: bigint): string {
   return `$${digits.slice(0, -USDC_DECIMALS)}.${cents}`
 }
 
+/** The USD number of an amount in base units, for display, never for payment. */
+export function usdNumber(baseUnits: bigint): number {
+  return Number(baseUnits) / 10 ** USDC_DECIMALS
+}
+
 const BASE_UNITS = /^(0|[1-9]\d{0,19})$/
 
 /** Reads the wire's integer string; `undefined` for anything else (a number, a sign, a fraction, above 64 bits). */

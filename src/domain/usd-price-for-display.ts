@@ -1,5 +1,5 @@
 /** Reads a price in USD as a number, for people and dashboards, never for payment. */
-import { parseBaseUnits, usdToBaseUnits } from './money.js'
+import { parseBaseUnits, usdNumber, usdToBaseUnits } from './money.js'
 import { type Network, type NetworkFacts, networkOf, USDC_ASSET_ID, USDC_DECIMALS } from './network.js'
 import { networkFacts } from './network-definition.js'
 import { primitiveText } from './primitive-text.js'
@@ -43,11 +43,6 @@ function statedIn(requirements: Record<string, unknown>, own: NetworkFacts | und
   if (typeof price === 'string') return usdOf(price)
   // Digits beyond base units come from floating point.
   return typeof price === 'number' ? usdOf(price.toFixed(USDC_DECIMALS)) : null
-}
-
-/** The USD number of an amount in base units, for display. */
-export function usdNumber(baseUnits: bigint): number {
-  return Number(baseUnits) / 10 ** USDC_DECIMALS
 }
 
 /** One number is different assets on different networks. */

@@ -293,7 +293,7 @@ describe('a call that did not charge', () => {
 
   it('asks whether its lease lapsed before it gives the lease up', async () => {
     const it = held({ closed: DOWN })
-    Object.assign(it.world.leases, { mayHaveLapsed: () => it.seen.leases.length > 0 })
+    Object.assign(it.world.upkeep.leases, { mayHaveLapsed: () => it.seen.leases.length > 0 })
     expect((await closed(it, 'failed')).said).toBeUndefined()
   })
 

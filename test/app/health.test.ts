@@ -12,7 +12,7 @@ const optionsOf = (reader: () => Promise<unknown>) =>
     healthChecks: {},
     deps: {
       reader,
-      network: TESTNET,
+      owner: { network: TESTNET },
       chain: { status: () => 'ok' },
       stop: { draining: () => false },
       store: { open: async () => ({ verdict: 'opened' }), close: async () => 'closed' },

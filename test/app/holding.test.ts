@@ -140,7 +140,7 @@ describe('whose key it is', () => {
     expect(other.moves[0]!.claim).toEqual(one)
     const { def } = other.call.endpoint
     expect(await claimOf({ key: KEY, paid: {}, def: { ...def, name: 'other' } })).not.toEqual(one)
-    const seller = { world: { payTo: 'ANOTHER SELLER' }, paid: { receiver: 'ANOTHER SELLER' } }
+    const seller = { payTo: 'ANOTHER SELLER', paid: { receiver: 'ANOTHER SELLER' } }
     expect(await claimOf({ key: KEY, ...seller })).not.toEqual(one)
   })
 })

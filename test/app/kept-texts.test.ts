@@ -24,7 +24,8 @@ it.each([
 function keptOfError(at: number) {
   const { world, call } = full({ thrown: longText(at) })
   const ended = walked('failed')
-  return endedCall({ ...world, keepsMessages: true }, call, outcomeOf(world, call, ended), ended).error
+  const keeping = { ...world, rules: { ...world.rules, keepsMessages: true } }
+  return endedCall(keeping, call, outcomeOf(world, call, ended), ended).error
 }
 
 function keptOfLog(...said: [message: string, data?: unknown]) {

@@ -44,7 +44,7 @@ function counting(store: SubscriptionStore) {
 
 function server(subscriptions: SubscriptionStore, { owner = 'seller', clock = systemClock } = {}) {
   return quotedSponsors({
-    owner: { seller: owner, agent: owner },
+    owner: { seller: owner },
     subscriptions,
     clock,
     quoteLifeMs: QUOTE_MS,

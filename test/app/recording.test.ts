@@ -30,7 +30,6 @@ function scene(
 ) {
   const seen = { kept: 0, given: [] as unknown[], settled: 0, lookups: 0 }
   const base = {
-    payTo: SELLER,
     owner: ownerOf(TESTNET, SELLER, 'agent'),
     random,
     rules: {
@@ -41,10 +40,10 @@ function scene(
       confirmOnChain: false,
       credit: { runs: 1 },
     },
-    leases: { leaseMs: 15_000, keep: () => seen.kept++ },
+    upkeep: { leases: { leaseMs: 15_000, keep: () => seen.kept++ } },
     clock: { monotonic: () => NOW_MS, now: () => NOW_MS },
     stop: { cutting: world.isCutting ?? (() => false), onCut: () => () => {} },
-    credit: { give: (...given: unknown[]) => void seen.given.push(given) },
+    credit: { giveBack: (...given: unknown[]) => void seen.given.push(given) },
     logger: { warn: () => {}, error: () => {} },
   }
   const endpoint = {

@@ -34,7 +34,7 @@ function scene({ says = UNCLEAR, landing = 'unknown', ...trouble }: Trouble) {
   const attemptsMs: number[] = []
   const seen = { lookups: 0, isCutting: trouble.isCutting ?? false, cut: () => {} }
   const world = {
-    network: TESTNET,
+    owner: { network: TESTNET },
     rules: {
       confirmOnChain: trouble.confirmOnChain ?? false,
       timeouts: DEFAULT_TIMEOUTS,
@@ -57,7 +57,7 @@ function scene({ says = UNCLEAR, landing = 'unknown', ...trouble }: Trouble) {
     store: {
       close: async () => trouble.closed ?? Promise.reject(new Error('down')),
     },
-    pendingCloses: { add: () => {} },
+    upkeep: { pendingCloses: { add: () => {} } },
     stop: {
       cutting: () => seen.isCutting,
       onCut: (listener: () => void) => {

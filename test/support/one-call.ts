@@ -9,10 +9,12 @@ import {
   DEFAULT_TIMEOUTS,
   type EndpointEntry,
   type Rules,
+  type Upkeep,
 } from '../../src/app/charge/charge-deps.js'
 import { endpointOwner, ownerOf } from '../../src/app/charge/owners.js'
 import { termsOf } from '../../src/app/charge/payment-challenge.js'
 import { endpoint as defined, type EndpointDef } from '../../src/domain/endpoint.js'
+import { examplesOf } from '../../src/domain/example-input.js'
 import { TESTNET } from '../../src/domain/network.js'
 import type { PaymentPayload } from '../../src/domain/x402.js'
 import type { ChargeRequest } from '../../src/ports/charge.js'
@@ -46,6 +48,9 @@ export const READ: ReadPayment = {
 /** A store, a node or a facilitator that does not answer. */
 export const DOWN = new Proxy({}, { get: () => () => Promise.reject(new Error('down')) }) as never
 
+/** What is given of the upkeep stands beside the rest. */
+export type World = Partial<ChargeDeps & Upkeep>
+
 export interface Given {
   readonly def?: Partial<EndpointDef>
   readonly endpoint?: Partial<EndpointEntry> | undefined
@@ -56,7 +61,8 @@ export interface Given {
   readonly reader?: PaymentReader
   readonly payload?: PaymentPayload
   readonly rules?: Partial<Rules>
-  readonly world?: Partial<ChargeDeps>
+  readonly world?: World
+  readonly payTo?: string
   readonly call?: Partial<Call> | undefined
 }
 
@@ -70,7 +76,7 @@ export function oneCall(given: Given = {}) {
   const says = (_: object, message: string) => void said.push(message)
   const { paid, payload = {} } = given
   const reader = given.reader ?? { read: () => (paid === 'unreadable' ? undefined : { ...READ, ...paid }) }
-  const payTo = given.world?.payTo ?? SELLER
+  const payTo = given.payTo ?? SELLER
   const def = { ...defined({ name: 'work', price: '$0.01', handler: () => ({ done: true }) }), ...given.def }
   const owner = ownerOf(TESTNET, payTo, 'agent')
   const endpoint: EndpointEntry = {
@@ -79,15 +85,15 @@ export function oneCall(given: Given = {}) {
     soldAs: def.name,
     terms: termsOf(def, { network: TESTNET, payTo, maxTimeoutSeconds: 60, networkIds: 'both' }),
     check: undefined,
+    examples: () => examplesOf((given.endpoint?.def ?? def).input),
     periodMs: undefined,
     rate: undefined,
     ...given.endpoint,
   }
+  const { leases, inDoubt, pendingCloses, pendingWindowMoves, ...rest } = given.world ?? {}
   const world = {
-    network: TESTNET,
-    payTo,
     owner,
-    assetId: TESTNET_USDC,
+    upkeep: { leases, inDoubt, pendingCloses, pendingWindowMoves },
     endpoints: new Map([['work', endpoint]]),
     facilitator: { supported: () => undefined },
     subscriptions: memorySubscriptions({ clock }),
@@ -111,7 +117,7 @@ export function oneCall(given: Given = {}) {
       timeouts: DEFAULT_TIMEOUTS,
       ...given.rules,
     },
-    ...given.world,
+    ...rest,
   } as unknown as ChargeDeps
   const request: ChargeRequest = {
     headers: {},

@@ -165,8 +165,8 @@ export const ONCE_THERE = [
     edits: [
       {
         file: CLOSE,
-        find: '    deps.pendingCloses.add(move)\n',
-        replace: "    deps.pendingCloses.add({ ...move, how: 'forfeit' })\n",
+        find: '    deps.upkeep.pendingCloses.add(move)\n',
+        replace: "    deps.upkeep.pendingCloses.add({ ...move, how: 'forfeit' })\n",
       },
     ],
   },

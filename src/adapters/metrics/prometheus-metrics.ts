@@ -1,7 +1,7 @@
 /** Counts calls for Prometheus. The labels are names of endpoints and statuses, so the number of series is bounded. */
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
 import { recentBookings } from '../../domain/income-bookings.js'
-import { usdNumber } from '../../domain/usd-price-for-display.js'
+import { usdNumber } from '../../domain/money.js'
 import type { CallObserver, EndedCall } from '../../ports/call-observer.js'
 
 export interface Metrics extends CallObserver {

@@ -86,7 +86,7 @@ export function endedCall(
       ...(outcome.subscription && { windowEndsMs: outcome.subscription.expiresAtMs }),
     }),
     mismatch: call.mismatch,
-    ...(deps.keepsMessages && messagesOf(call, outcome)),
+    ...(deps.rules.keepsMessages && messagesOf(call, outcome)),
   }
 }
 
@@ -160,7 +160,7 @@ interface Settled {
 /** Has the official receipt's fields and those of this specification, and the network's id as the payer spelt it. */
 function receipt(
   deps: ChargeDeps,
-  { amount, asset, network = deps.network.caip2, txId = '', payer }: Settled,
+  { amount, asset, network = deps.owner.network.caip2, txId = '', payer }: Settled,
   errorReason?: string,
 ): Receipt {
   const success = errorReason === undefined

@@ -225,7 +225,7 @@ export function claimedPayer(payload: PaymentPayload | undefined): string | unde
 }
 
 /** Whether a payment transfers the asset that is asked for to this seller. */
-export function paysUs({ payTo, network }: ChargeDeps, read: ReadPayment): boolean {
+export function paysUs({ owner: { payTo, network } }: ChargeDeps, read: ReadPayment): boolean {
   return read.receiver === payTo && read.genesisHash === network.genesisHash && read.asset === network.usdcId
 }
 

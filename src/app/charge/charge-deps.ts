@@ -19,9 +19,7 @@ import type { PaymentsInDoubt } from './payments-in-doubt.js'
 import type { PendingCloses, PendingWindowMoves } from './pending-moves.js'
 
 export interface ChargeDeps {
-  readonly network: NetworkFacts
-  readonly payTo: string
-  /** Whose records these are, in the names that stores keep them by. */
+  /** Who sells, and whose records these are. */
   readonly owner: Owner
   readonly endpoints: ReadonlyMap<string, EndpointEntry>
   readonly facilitator: Facilitator
@@ -30,26 +28,32 @@ export interface ChargeDeps {
   readonly subscriptions: SubscriptionStore
   readonly rateLimit: Counters
   readonly credit: Counters
-  readonly leases: Leases
-  readonly inDoubt: PaymentsInDoubt
-  readonly pendingCloses: PendingCloses
-  readonly pendingWindowMoves: PendingWindowMoves
+  readonly upkeep: Upkeep
   /** The reader of payments, which is loaded for the first of them. A call whose reader cannot be loaded goes no further. */
   readonly reader: () => Promise<PaymentReader>
   readonly clock: Clock
   readonly random: Random
   readonly stop: Stop
   readonly logger: Logger
-  /** Whether ended calls carry what their handlers threw and logged. */
-  readonly keepsMessages: boolean
   readonly rules: Rules
 }
 
-/** Names of one agent of one seller on one network. */
+/** One agent of one seller on one network, and the names by which stores keep what is theirs. */
 export interface Owner {
-  /** All agents of the seller. */
+  readonly network: NetworkFacts
+  readonly payTo: string
+  /** Names all agents of the seller. */
   readonly seller: string
+  /** Names this one. */
   readonly agent: string
+}
+
+/** What goes on in the background, while calls work and after they ended. */
+export interface Upkeep {
+  readonly leases: Leases
+  readonly inDoubt: PaymentsInDoubt
+  readonly pendingCloses: PendingCloses
+  readonly pendingWindowMoves: PendingWindowMoves
 }
 
 /** A checked endpoint, with all values that are computed once for it. */
@@ -61,6 +65,8 @@ export interface EndpointEntry {
   readonly soldAs: string
   readonly terms: Terms
   readonly check: InputCheck | undefined
+  /** Inputs that its schema may accept, for a probe whose price is a function. */
+  readonly examples: () => Iterable<unknown>
   /** Warns of an answer that its schema does not describe; `undefined` in production. It never throws. */
   readonly checkAnswer?: ((answer: Answer) => void) | undefined
   /** Length of the window that a payment buys; `undefined` where it buys one call. */
@@ -112,6 +118,8 @@ export interface Rules {
   readonly requireReadable: boolean
   /** Look every settlement up on chain before delivering. */
   readonly confirmOnChain: boolean
+  /** Ended calls carry what their handlers threw and logged. */
+  readonly keepsMessages: boolean
   readonly timeouts: Timeouts
 }
 

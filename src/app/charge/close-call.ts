@@ -36,14 +36,14 @@ export function closeCall(
   if (closing === 'release' && holds) return release(deps, call)
   if (closing === 'keep' || !call.held) {
     if (closing === 'keep') passOn(deps, call)
-    else if (call.hold) deps.leases.drop(call.hold.token)
+    else if (call.hold) deps.upkeep.leases.drop(call.hold.token)
     return undefined
   }
   const keeps = lostAnswers(deps, call)
   // Not when the response has ended: a caller that is gone without a word can hold its connection for many minutes, and with it a
   // renewed lease, behind which no retry gets the recorded answer.
   const dropsNow = keeps === 'release' || !isUnrecorded(call)
-  if (dropsNow) deps.leases.drop(call.hold!.token)
+  if (dropsNow) deps.upkeep.leases.drop(call.hold!.token)
   const finish = (how: CloseMove['how']) =>
     void (dropsNow ? close : closeAndDrop)(deps, call, how).finally(inFlight.leave)
   inFlight.enter()
@@ -80,11 +80,11 @@ function closeAfterStream(deps: ChargeDeps, call: Call, inFlight: InFlight): und
       }
       const isKept = lost === 'release' ? brokenBy === undefined : lost !== undefined
       if (call.held) await closeAndDrop(deps, call, isKept ? 'complete' : 'forfeit')
-      else if (call.hold) deps.leases.drop(call.hold.token)
+      else if (call.hold) deps.upkeep.leases.drop(call.hold.token)
     })
     .catch(cause => {
       deps.logger.error({ err: cause, txId: call.txId }, 'a call was not closed after its stream')
-      if (call.hold) deps.leases.drop(call.hold.token)
+      if (call.hold) deps.upkeep.leases.drop(call.hold.token)
     })
     .finally(inFlight.leave)
 }
@@ -110,7 +110,7 @@ function keepAfterStream(deps: ChargeDeps, call: Call, inFlight: InFlight): unde
 }
 
 /** The next call with the key need not wait. If none comes, the record ends when the chain has proved that nothing is owed. */
-function passOn({ leases, inDoubt }: ChargeDeps, { hold, held, read, recorded }: Call): void {
+function passOn({ upkeep: { leases, inDoubt } }: ChargeDeps, { hold, held, read, recorded }: Call): void {
   if (hold === undefined) return
   leases.pass(hold.token)
   // A call that took over an earlier call's claim, and could not decide its payment, holds that claim alone.
@@ -144,8 +144,8 @@ async function recordStream(deps: ChargeDeps, call: Call): Promise<void> {
  */
 async function release(deps: ChargeDeps, call: Call): Promise<'superseded' | undefined> {
   const { hold } = call
-  const mayBeTaken = hold !== undefined && deps.leases.mayHaveLapsed(hold.token)
-  if (hold) deps.leases.drop(hold.token)
+  const mayBeTaken = hold !== undefined && deps.upkeep.leases.mayHaveLapsed(hold.token)
+  if (hold) deps.upkeep.leases.drop(hold.token)
   const [given] = await Promise.all([giveBack(deps, call), giveBackWindowCall(deps, call)])
   return given === 'released' || (given === 'storeDown' && !mayBeTaken) ? undefined : 'superseded'
 }
@@ -159,7 +159,7 @@ export async function giveBack(
   call: Call,
 ): Promise<'released' | 'superseded' | 'storeDown'> {
   if (call.storeSilent) {
-    deps.pendingCloses.add({ ...call.hold!, how: 'release', retentionMs: 0 })
+    deps.upkeep.pendingCloses.add({ ...call.hold!, how: 'release', retentionMs: 0 })
     return 'storeDown'
   }
   const closed = call.held ? await close(deps, call, 'release') : 'closed'
@@ -177,7 +177,7 @@ export async function giveBack(
  */
 async function closeAndDrop(deps: ChargeDeps, call: Call, how: CloseMove['how']): Promise<void> {
   const closed = await close(deps, call, how)
-  if (closed !== undefined) deps.leases.drop(call.hold!.token)
+  if (closed !== undefined) deps.upkeep.leases.drop(call.hold!.token)
 }
 
 /** A call that settled has stored its answer. A call that a window covered stores it in its close, and so does an ended stream. */
@@ -207,7 +207,7 @@ async function close(deps: ChargeDeps, call: Call, how: CloseMove['how']): Promi
       { err: cause, how, txId: call.txId },
       'the charge store did not close; it is asked again',
     )
-    deps.pendingCloses.add(move)
+    deps.upkeep.pendingCloses.add(move)
     return undefined
   }
 }

@@ -1,8 +1,7 @@
 /** What a handler gets beside its input: the payment, a signal, and a log for its caller. */
 import { cutText } from '../../domain/cut-text.js'
 import type { HandlerContext } from '../../domain/endpoint.js'
-import { parseBaseUnits } from '../../domain/money.js'
-import { usdNumber } from '../../domain/usd-price-for-display.js'
+import { parseBaseUnits, usdNumber } from '../../domain/money.js'
 import type { Call } from './call-record.js'
 import type { ChargeDeps } from './charge-deps.js'
 
@@ -58,7 +57,7 @@ export function contextOf(deps: ChargeDeps, call: Call, cancellation: Cancellati
           usd: usdNumber(parseBaseUnits(requirements.amount)!),
           asset: requirements.asset,
         }
-      : { amount: '0', asset: deps.network.usdcId },
+      : { amount: '0', asset: deps.owner.network.usdcId },
     idempotencyKey: call.key ?? request.idempotencyKey,
     traceId: call.traceId,
     [CANCELLATION]: cancellation,

@@ -16,8 +16,14 @@ import { type Call, claimedPayer, type Owned, paysUs } from './call-record.js'
 import type { ChargeDeps, Owner } from './charge-deps.js'
 import { keyOfTask } from './key-of-call.js'
 
-export function ownerOf({ caip2 }: NetworkFacts, payTo: string, handle: string): Owner {
-  return { seller: JSON.stringify([caip2, payTo]), agent: JSON.stringify([caip2, payTo, handle]) }
+export function ownerOf(network: NetworkFacts, payTo: string, handle: string): Owner {
+  const { caip2 } = network
+  return {
+    network,
+    payTo,
+    seller: JSON.stringify([caip2, payTo]),
+    agent: JSON.stringify([caip2, payTo, handle]),
+  }
 }
 
 export function endpointOwner({ agent }: Owner, endpoint: string): string {
@@ -38,7 +44,7 @@ export function taskName({ agent }: Owner, id: string): string {
 export const QUOTED_SPONSOR = 'quoted sponsor'
 
 /** The name under which the store of windows keeps that a seller's quotes named a sponsor in this span of time. */
-export function quotedSponsorId({ seller }: Owner, sponsor: string, span: number): string {
+export function quotedSponsorId({ seller }: Pick<Owner, 'seller'>, sponsor: string, span: number): string {
   return sha256(JSON.stringify([QUOTED_SPONSOR, seller, sponsor, span]))
 }
 

@@ -11,7 +11,7 @@ export function proveCaller(deps: ChargeDeps, call: Call): Problem | undefined {
   if (proof === undefined || proof.kind === 'none') return undefined
   if (proof.kind === 'malformed') return refused('invalid_siwx_malformed_signature')
   // A proof for another chain is for another seller that this client knows.
-  if (!networkIdsOf(deps.network, 'both').includes(proof.value.chainId)) return undefined
+  if (!networkIdsOf(deps.owner.network, 'both').includes(proof.value.chainId)) return undefined
   const refusal = refusalOf(deps, call, proof.value)
   call.isProven = refusal === undefined
   return refusal && refused(refusal)

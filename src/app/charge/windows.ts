@@ -81,7 +81,7 @@ export async function takeWindowCall(deps: ChargeDeps, call: Call, id: string) {
       return await deps.subscriptions.take!(id, move)
     } catch (cause) {
       // The store may have reserved the call before its answer was lost.
-      deps.pendingWindowMoves.add({ how: 'giveBack', id, token: call.id })
+      deps.upkeep.pendingWindowMoves.add({ how: 'giveBack', id, token: call.id })
       throw cause
     }
   }
@@ -96,7 +96,7 @@ export function countWindowCall(deps: ChargeDeps, call: Call, inFlight: InFlight
   count()
     .catch((cause: unknown) => {
       deps.logger.error({ err: cause }, 'the store of windows did not count a call; it is asked again')
-      deps.pendingWindowMoves.add({ how: 'use', id, token })
+      deps.upkeep.pendingWindowMoves.add({ how: 'use', id, token })
     })
     .finally(inFlight.leave)
 }
@@ -111,7 +111,7 @@ export async function giveBackWindowCall(deps: ChargeDeps, call: Call): Promise<
     call.callsLeft = (await deps.subscriptions.giveBack!(id, token)) ?? undefined
   } catch (cause) {
     deps.logger.error({ err: cause }, 'the store of windows did not take a call back; it is asked again')
-    deps.pendingWindowMoves.add({ how: 'giveBack', id, token })
+    deps.upkeep.pendingWindowMoves.add({ how: 'giveBack', id, token })
     call.callsLeft = undefined
   }
 }

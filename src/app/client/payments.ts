@@ -4,8 +4,7 @@
  */
 import { csvRow } from '../../domain/csv.js'
 import { SvcError } from '../../domain/errors.js'
-import { formatUsd } from '../../domain/money.js'
-import { usdNumber } from '../../domain/usd-price-for-display.js'
+import { formatUsd, usdNumber } from '../../domain/money.js'
 import { isRecord, type PaymentRequirements } from '../../domain/x402.js'
 import type { Charged } from './charge-evidence.js'
 import type { ActiveSubscription } from './result-types.js'

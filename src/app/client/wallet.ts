@@ -1,7 +1,7 @@
 /** What the paying wallet holds, read from a node. */
 import type { Algod } from '../../adapters/algorand/node-clients.js'
+import { usdNumber } from '../../domain/money.js'
 import type { NetworkFacts } from '../../domain/network.js'
-import { usdNumber } from '../../domain/usd-price-for-display.js'
 
 /** What a wallet holds. */
 export interface Balance {

@@ -64,9 +64,13 @@ export function assemble(settings: Settings, drain: Drain, around: PlatformServi
     ? boundedSubscriptions(stores.subscriptions, clock)
     : memorySubscriptions({ clock })
   const leases = leasesIn(store, rules.timeouts.leaseMs, logger, clock)
+  const upkeep = {
+    leases,
+    inDoubt: paymentsInDoubt({ chain, store, logger, clock, onDecided }),
+    pendingCloses: pendingCloses(store, leases, logger, clock),
+    pendingWindowMoves: pendingWindowMoves(subscriptions, logger, clock),
+  }
   const deps: ChargeDeps = {
-    network,
-    payTo: agent.payTo,
     owner,
     endpoints,
     facilitator: facilitatorList(facilitators, {
@@ -83,16 +87,12 @@ export function assemble(settings: Settings, drain: Drain, around: PlatformServi
     subscriptions,
     rateLimit: stores.rateLimit ?? memoryCounters({ clock }),
     credit: stores.credit ?? memoryCounters({ clock }),
-    leases,
-    inDoubt: paymentsInDoubt({ chain, store, logger, clock, onDecided }),
-    pendingCloses: pendingCloses(store, leases, logger, clock),
-    pendingWindowMoves: pendingWindowMoves(subscriptions, logger, clock),
+    upkeep,
     reader: around.paymentReader,
     clock,
     random,
     stop: drain.stop,
     logger,
-    keepsMessages: settings.audit.keepsMessages,
     rules,
   }
   // A process that was started for a request answers it first.
@@ -158,10 +158,7 @@ export function assemble(settings: Settings, drain: Drain, around: PlatformServi
     async closeRemotes() {
       stopPreparing()
       stopSweeping()
-      deps.leases.close()
-      deps.inDoubt.close()
-      deps.pendingCloses.close()
-      deps.pendingWindowMoves.close()
+      for (const part of Object.values(upkeep)) part.close()
       chain.close()
       const { algod, indexer } = remotes
       await Promise.all([...facilitators, algod, indexer, registry].map(remote => remote?.close()))

@@ -186,7 +186,7 @@ export const CHARGE_OPTIONS = {
   timeouts: group(timeouts),
 } satisfies Record<keyof ChargeOptions, Option<unknown>>
 
-export function rulesOf(read: ReadOptions<typeof CHARGE_OPTIONS>): Rules {
+export function rulesOf(read: ReadOptions<typeof CHARGE_OPTIONS>): Omit<Rules, 'keepsMessages'> {
   const {
     rateLimit,
     idempotency,

@@ -54,6 +54,7 @@ export function endpointEntries(
     ...ownership(def, owner),
     terms: quotedTerms(def),
     check: inputCheck(def),
+    examples: () => examplesOf(def.input),
     checkAnswer: checksAnswers ? answerCheck(def, warn) : undefined,
     periodMs: def.subscription && periodMs(def.subscription.period),
     rate: rateOf(def, rate),

@@ -39,7 +39,7 @@ export function healthOf({ agent, facilitators, deps, healthChecks, journal }: H
       agent: agent.handle,
       payTo: agent.payTo,
       facilitator: facilitators[0].url,
-      network: deps.network.caip2,
+      network: deps.owner.network.caip2,
       facilitators: facilitators.map(({ url, status }) => ({ url, ...status })),
       node: deps.chain.status(),
       ...(journal && { journal: journal() }),

@@ -13,7 +13,7 @@ import { putWindow, windowsNow } from '../charge/windows.js'
 
 export interface QuotedSponsorsOptions {
   /** Whose quotes these are: nobody else's record in a store that is shared by mistake counts. */
-  readonly owner: Owner
+  readonly owner: Pick<Owner, 'seller'>
   readonly subscriptions: SubscriptionStore
   readonly clock: Clock
   /** For how long a quote can be paid. */

@@ -49,7 +49,7 @@ export function settingsOf(definition: AgentDef, options: HandlerOptions | Serve
     /** The largest body that any endpoint reads. */
     largestBodyBytes,
     maxUnpaidBodyBytes: unpaidBytesOf(largestBodyBytes, read.maxUnpaidBodyBytes),
-    rules: rulesOf(read),
+    rules: { ...rulesOf(read), keepsMessages: read.audit.keepsMessages },
     /** The rate limit of endpoints without their own limit. */
     rate: rateOf(read),
     stores,

@@ -104,7 +104,7 @@ function fail(deps: ChargeDeps, call: Call, cause: unknown): void {
     cause instanceof NoAnswer ? cause.message : 'a handler failed',
   )
   tell(deps, call, thrownFailure(cause))
-  if (deps.keepsMessages) call.thrown = cause instanceof Error ? String(cause) : shown(cause)
+  if (deps.rules.keepsMessages) call.thrown = cause instanceof Error ? String(cause) : shown(cause)
 }
 
 function tell(deps: ChargeDeps, call: Call, { problem, withheld }: ToldFailure): void {

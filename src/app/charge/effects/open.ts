@@ -76,7 +76,7 @@ async function take(deps: ChargeDeps, call: Call, owned: Owned) {
   switch (opened.verdict) {
     case 'opened':
       call.held = true
-      deps.leases.keep(owned.hold, call.startedMonotonicMs)
+      deps.upkeep.leases.keep(owned.hold, call.startedMonotonicMs)
       return 'opened'
     case 'replayable':
       return replay(deps, call, owned, opened.answer)
@@ -87,7 +87,7 @@ async function take(deps: ChargeDeps, call: Call, owned: Owned) {
       call.recorded = opened.recorded
       // This call takes over the key, but no payment yet.
       const { slot, token, claim } = owned.hold
-      deps.leases.keep({ slot, token, claim: claim! }, call.startedMonotonicMs)
+      deps.upkeep.leases.keep({ slot, token, claim: claim! }, call.startedMonotonicMs)
       return 'orphaned'
     }
     case 'spent':
@@ -170,7 +170,7 @@ async function attempt(deps: ChargeDeps, owned: Owned): Promise<Opened | undefin
   const { hold, isBearer, caller, answerName } = owned
   const move: OpenMove = {
     ...hold,
-    leaseMs: deps.leases.leaseMs,
+    leaseMs: deps.upkeep.leases.leaseMs,
     ...(isBearer && { isBearer }),
     ...(caller !== undefined && { caller }),
     ...(answerName !== undefined && { answerName }),
@@ -186,5 +186,5 @@ async function attempt(deps: ChargeDeps, owned: Owned): Promise<Opened | undefin
 
 /** The store may have opened the call before its answer was lost. */
 function releaseLater(deps: ChargeDeps, hold: Hold): void {
-  deps.pendingCloses.add({ ...hold, how: 'release', retentionMs: 0 })
+  deps.upkeep.pendingCloses.add({ ...hold, how: 'release', retentionMs: 0 })
 }

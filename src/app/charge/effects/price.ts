@@ -1,5 +1,4 @@
 import { SvcError } from '../../../domain/errors.js'
-import { examplesOf } from '../../../domain/example-input.js'
 import { usdToBaseUnits } from '../../../domain/money.js'
 import { mapSyncOrAsync } from '../../../domain/state-machine/run-machine.js'
 import { isRecord, sameTerms, speltAs } from '../../../domain/x402.js'
@@ -23,7 +22,7 @@ async function priced(deps: ChargeDeps, call: Call) {
 function asked(deps: ChargeDeps, call: Call, amount: bigint) {
   return mapSyncOrAsync(deps.facilitator.supported(), supported => {
     const requirements = call.endpoint.terms.requirements(amount, supported)
-    call.requirements = speltAs(call.payload?.accepted, requirements, deps.network)
+    call.requirements = speltAs(call.payload?.accepted, requirements, deps.owner.network)
     return judged(deps, call)
   })
 }
@@ -63,7 +62,10 @@ function mismatchOf(deps: ChargeDeps, call: Call): string | undefined {
   const { payload, read } = call
   const requirements = call.requirements!
   const accepted = payload!.accepted
-  if (accepted !== undefined && !(isRecord(accepted) && sameTerms(accepted, requirements, deps.network))) {
+  if (
+    accepted !== undefined &&
+    !(isRecord(accepted) && sameTerms(accepted, requirements, deps.owner.network))
+  ) {
     return 'The payment was made for other terms than these; read them again and sign anew'
   }
   if (read === undefined) {
@@ -112,22 +114,22 @@ async function outputFor({ check }: EndpointEntry, input: unknown): Promise<unkn
   return checked !== undefined && 'value' in checked ? checked.value : input
 }
 
-const examples = new WeakMap<EndpointEntry, ReturnType<typeof acceptedExample>>()
+const acceptedExamples = new WeakMap<EndpointEntry, ReturnType<typeof acceptedExample>>()
 
 /** Searches once, and only if a price function needs the example. */
 function exampleOf(endpoint: EndpointEntry): ReturnType<typeof acceptedExample> {
-  const known = examples.get(endpoint)
+  const known = acceptedExamples.get(endpoint)
   if (known !== undefined) return known
   const found = acceptedExample(endpoint)
-  examples.set(endpoint, found)
+  acceptedExamples.set(endpoint, found)
   // A library's schema may fail now and not the next time.
-  found.catch(() => examples.delete(endpoint))
+  found.catch(() => acceptedExamples.delete(endpoint))
   return found
 }
 
 /** The first example that the endpoint accepts: as it is sent, and as the check returns it. */
-async function acceptedExample({ def, check }: EndpointEntry) {
-  for (const example of examplesOf(def.input)) {
+async function acceptedExample({ examples, check }: EndpointEntry) {
+  for (const example of examples()) {
     const checked = (await check?.(example)) ?? { value: example }
     if ('value' in checked) return { sent: example, value: checked.value }
   }

@@ -64,7 +64,7 @@ export function recordMove(deps: ChargeDeps, call: Call): RecordMove {
         : NOTHING,
       ...(read && { payment: { txId: read.txId, firstValid: read.firstValid, lastValid: read.lastValid } }),
     },
-    leaseMs: deps.leases.leaseMs,
+    leaseMs: deps.upkeep.leases.leaseMs,
     paymentTtlMs,
     claimTtlMs: paymentTtlMs + retentionMs(deps, call),
   }

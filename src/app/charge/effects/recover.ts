@@ -37,7 +37,7 @@ export async function recover(deps: ChargeDeps, call: Call) {
       txId: recorded.payment!.txId,
       verdict: landing === 'absent' ? 'dead' : 'found',
       retentionMs: retentionMs(deps, call, answerOwed(call, recorded).window),
-      leaseMs: deps.leases.leaseMs,
+      leaseMs: deps.upkeep.leases.leaseMs,
     })
     call.txId = call.read?.txId
     switch (resolved) {
@@ -46,7 +46,7 @@ export async function recover(deps: ChargeDeps, call: Call) {
         return owed(call, recorded)
       case 'opened':
         call.held = true
-        deps.leases.keep(call.hold!, sinceMs)
+        deps.upkeep.leases.keep(call.hold!, sinceMs)
         return 'absent'
       default:
         return resolved
@@ -105,7 +105,7 @@ async function landingOf(deps: ChargeDeps, call: Call, recorded: Recorded): Prom
     const settlement = await settlementOf(
       deps,
       payload!,
-      speltAs(payload?.accepted, requirements, deps.network),
+      speltAs(payload?.accepted, requirements, deps.owner.network),
     )
     if (settlement.verdict === 'settled')
       // The node may be some seconds behind the facilitator.

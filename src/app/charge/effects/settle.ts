@@ -65,7 +65,7 @@ function mismatchOf(
   deps: ChargeDeps,
 ): string | undefined {
   if (txId === undefined || !read!.isOfGroup(txId)) return 'transaction'
-  if (network !== undefined && !isIdOf(deps.network, network)) return 'network'
+  if (network !== undefined && !isIdOf(deps.owner.network, network)) return 'network'
   if (payer !== undefined && payer !== read!.payer) return 'payer'
   return undefined
 }

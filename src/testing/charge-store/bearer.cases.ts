@@ -136,6 +136,19 @@ export function bearerCases({ expect, it }: TestRunner, make: MakeChargeStore): 
     expect(second.verdict === 'replayable' && text(second.answer)).toBe('the second')
   })
 
+  it('a forfeited answer takes its payment’s name from a call that stopped before it recorded', async () => {
+    const s = await scene(make)
+    await s.open(s.call('stopped', { key: 'own' }))
+    await s.advance(s.leaseMs)
+    const a = s.call('a')
+    await s.open(a)
+    await s.record(a, 'lost')
+    await s.store.close({ ...a, how: 'forfeit', retentionMs: s.retentionMs, answerName: 'own' })
+    expect(await s.close(s.call('stopped', { key: 'own' }), 'release')).toBe('superseded')
+    const again = await openAs(s, 'b', {}, { answerName: 'own' })
+    expect(again.verdict === 'replayable' && text(again.answer)).toBe('lost')
+  })
+
   it('a second forfeit under the same name replaces nothing, and a completion files nothing there', async () => {
     const s = await scene(make)
     for (const [token, key, payment, how] of [

@@ -23,8 +23,11 @@ if claimOurs then
   claimMoved = moveAlong(claim, CLOSING_EVENTS[how].claim)
 end
 
--- The answer lost its key, and is kept under its payment's own name.
-if claimMoved and how == 'forfeit' and key.n and redis.call('EXISTS', key.n) == 0 then
+-- The answer lost its key, and is kept under its payment's own name. A call that has recorded nothing there never will: this call
+-- has its payment.
+local named = find(CLAIM, key.n)
+local isFree = not named or lists(named, 'recorded')
+if claimMoved and how == 'forfeit' and key.n and isFree then
   storeFinal(claim, key.n, retentionMs, answer)
 end
 if claimMoved then keepFinal(claim, retentionMs, answer) end

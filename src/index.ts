@@ -89,5 +89,5 @@ export type {
   TakeMove,
   Taken,
 } from './ports/subscriptions.js'
-export type { EndTask, NewTask, StoredTask, TakenTask, TakeTask, TaskStore } from './ports/task-store.js'
+export type { EndTask, NewTask, StoredTask, TakenTask, TakeTask, TaskStore } from './ports/tasks.js'
 export { createHandler, createServer, type SvcServer, serve } from './serve.js'

@@ -1,11 +1,7 @@
 /** The parts that the scripts are made of, by the names that survivors are told by. */
 import { GIVE_BACK, TAKE } from '../../src/adapters/redis/counters.js'
-import { CLOSE } from '../../src/adapters/redis/lua/close.js'
-import { OPEN } from '../../src/adapters/redis/lua/open.js'
+import { CLOSE, OPEN, RECORD, RENEW, RESOLVE } from '../../src/adapters/redis/lua/charge-moves.js'
 import { PRELUDE } from '../../src/adapters/redis/lua/prelude.js'
-import { RECORD } from '../../src/adapters/redis/lua/record.js'
-import { RENEW } from '../../src/adapters/redis/lua/renew.js'
-import { RESOLVE } from '../../src/adapters/redis/lua/resolve.js'
 import {
   ATTACH,
   DUE,

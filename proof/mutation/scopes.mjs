@@ -7,7 +7,6 @@ export const SCOPES = {
       'src/adapters/memory/charge-*.ts',
       'src/adapters/memory/expiry-by-second.ts',
       'src/adapters/memory/spend-ledger.ts',
-      'src/adapters/memory/spent-by-time.ts',
       'src/adapters/memory/counters.ts',
       'src/adapters/memory/subscriptions.ts',
     ],

@@ -1,6 +1,6 @@
-/** The promises of `src/ports/task-store.ts`, for any implementation of it. */
+/** The promises of `src/ports/tasks.ts`, for any implementation of it. */
 import { randomUUID } from 'node:crypto'
-import type { EndTask, NewTask, TaskStore } from '../ports/task-store.js'
+import type { EndTask, NewTask, TaskStore } from '../ports/tasks.js'
 import type { TestRunner } from './runner.js'
 
 /** A {@link TaskStore} under test, and its time. */

@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { memoryChargeStore } from '../../src/adapters/memory/charge-store.js'
 import { memoryCounters } from '../../src/adapters/memory/counters.js'
-import { spentByTime } from '../../src/adapters/memory/spent-by-time.js'
+import { spentByTime } from '../../src/adapters/memory/spend-ledger.js'
 import { memorySubscriptions } from '../../src/adapters/memory/subscriptions.js'
 import { perMinute } from '../../src/ports/counters.js'
 

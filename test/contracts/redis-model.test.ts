@@ -1,10 +1,7 @@
 /** Random histories of several calls on a real Redis, against the decision and against the drawings. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { CLOSE } from '../../src/adapters/redis/lua/close.js'
-import { OPEN } from '../../src/adapters/redis/lua/open.js'
+import { CLOSE, OPEN, RECORD, RESOLVE } from '../../src/adapters/redis/lua/charge-moves.js'
 import { PRELUDE } from '../../src/adapters/redis/lua/prelude.js'
-import { RECORD } from '../../src/adapters/redis/lua/record.js'
-import { RESOLVE } from '../../src/adapters/redis/lua/resolve.js'
 import { claimTable } from '../../src/domain/machines/claim.machine.js'
 import { paymentTable } from '../../src/domain/machines/payment.machine.js'
 import { type VirtualRedis, virtualRedis } from '../support/redis-virtual.js'

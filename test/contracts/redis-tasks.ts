@@ -1,7 +1,7 @@
 /** What the scripts of tasks leave in Redis, and what they do after their deadline. */
 import { expect } from 'vitest'
 import { redisTasks } from '../../src/adapters/redis/task-store.js'
-import type { TaskStore } from '../../src/ports/task-store.js'
+import type { TaskStore } from '../../src/ports/tasks.js'
 import type { TestRunner } from '../../src/testing.js'
 import type { VirtualRedis, World } from '../support/redis-virtual.js'
 

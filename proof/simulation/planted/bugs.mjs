@@ -153,7 +153,7 @@ export const ONCE_THERE = [
     says: 'Moves that timed out come true later.',
     edits: [
       {
-        file: 'src/adapters/redis/move-in-time.ts',
+        file: 'src/adapters/redis/server-time.ts',
         find: 'Math.floor(nowMs) + commandTimeoutMs',
         replace: 'Math.floor(nowMs) + 3_600_000',
       },

@@ -1,6 +1,6 @@
 /** One process. Tasks in a map; each move is one synchronous step and therefore atomic. Nothing survives a restart. */
 import { type Clock, systemClock } from '../../ports/clock.js'
-import type { TaskStore } from '../../ports/task-store.js'
+import type { TaskStore } from '../../ports/tasks.js'
 import { copyOf } from './charge-records.js'
 import { Expiry } from './expiry-by-second.js'
 

@@ -13,13 +13,8 @@ import type {
 } from '../../ports/charge-store.js'
 import type { Connection, ScriptArgument } from './connection.js'
 import { claimKey, keptKey, payerPlace, paymentKey } from './key-names.js'
-import { CLOSE } from './lua/close.js'
-import { OPEN } from './lua/open.js'
-import { RECORD } from './lua/record.js'
-import { RENEW } from './lua/renew.js'
-import { RESOLVE } from './lua/resolve.js'
-import { moveInTime } from './move-in-time.js'
-import { serverTime } from './server-time.js'
+import { CLOSE, OPEN, RECORD, RENEW, RESOLVE } from './lua/charge-moves.js'
+import { moveInTime, serverTime } from './server-time.js'
 
 /** The scripts' names for the keys: c the claim, p the presented payment, r the recorded one, n the answer's own name, k what is kept. */
 const ROLES = ['c', 'p', 'r', 'n', 'k'] as const

@@ -7,11 +7,10 @@ import type { Counters } from '../../ports/counters.js'
 import type { Logger } from '../../ports/logger.js'
 import type { SpendLedger } from '../../ports/spend-ledger.js'
 import type { CountingSubscriptionStore } from '../../ports/subscriptions.js'
-import type { TaskStore } from '../../ports/task-store.js'
+import type { TaskStore } from '../../ports/tasks.js'
 import { redisChargeStore } from './charge-store.js'
 import { type Connection, connect, type RedisClient } from './connection.js'
 import { redisCounters } from './counters.js'
-import { durabilityWarnings } from './durability-check.js'
 import { checkedPrefix, shortHash } from './key-names.js'
 import { redisRuns } from './recent-runs.js'
 import { serverTime } from './server-time.js'
@@ -144,4 +143,37 @@ function warnAtEachConnection(
       () => {},
     )
   })
+}
+
+/** Whether a Redis keeps what it has acknowledged. INFO says so: managed servers often refuse CONFIG. */
+const SETTINGS = [
+  {
+    field: 'maxmemory_policy',
+    wanted: 'noeviction',
+    otherwise: 'a server short of memory drops claims and payments that guard against double charges',
+  },
+  {
+    field: 'aof_enabled',
+    wanted: '1',
+    otherwise: 'a restart forgets payments that were taken since the last snapshot',
+  },
+  {
+    field: 'role',
+    wanted: 'master',
+    otherwise: 'a replica takes no writes: every paid call will be refused',
+  },
+] as const
+
+/** One warning for each setting that endangers stored records. A setting that INFO leaves out is not checked. */
+async function durabilityWarnings(connection: Connection, waitReplicas = 0): Promise<readonly string[]> {
+  const info = await connection.send(redis => redis.info())
+  const reported = (field: string) => new RegExp(`^${field}:(\\S*)`, 'm').exec(info)?.[1]
+  const warnings = SETTINGS.flatMap(({ field, wanted, otherwise }) => {
+    const is = reported(field)
+    return is === undefined || is === wanted ? [] : [`Redis says ${field} ${is}, not ${wanted}: ${otherwise}`]
+  })
+  const replicas = Number(reported('connected_slaves') ?? waitReplicas)
+  if (replicas >= waitReplicas) return warnings
+  const lacking = `Redis says connected_slaves ${replicas}, and waitReplicas is ${waitReplicas}`
+  return [...warnings, `${lacking}: paid calls will be refused`]
 }

@@ -5,8 +5,7 @@
 import type { SubscriptionRecord, SubscriptionStore, Taken } from '../../ports/subscriptions.js'
 import type { Connection } from './connection.js'
 import { GIVE_BACK, LOOK, SELL, TAKE, USE } from './lua/window-calls.js'
-import { moveInTime } from './move-in-time.js'
-import { serverTime } from './server-time.js'
+import { moveInTime, serverTime } from './server-time.js'
 
 export function redisSubscriptions(
   connection: Connection,

@@ -2,11 +2,10 @@
  * Tasks that wait for their payment, for all replicas. Promise: see the port. The bound of their number is one count, so all
  * of them are in one hash slot.
  */
-import type { NewTask, TakenTask, TaskStore } from '../../ports/task-store.js'
+import type { NewTask, TakenTask, TaskStore } from '../../ports/tasks.js'
 import type { Connection } from './connection.js'
 import { END, PUT, TAKE } from './lua/tasks.js'
-import { moveInTime } from './move-in-time.js'
-import { serverTime } from './server-time.js'
+import { moveInTime, serverTime } from './server-time.js'
 
 export function redisTasks(
   connection: Pick<Connection, 'commandTimeoutMs' | 'onUp' | 'script' | 'send'>,

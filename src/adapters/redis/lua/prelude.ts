@@ -13,7 +13,7 @@ import {
   VERDICT_FOR_OTHERS,
 } from '../../../domain/machines/claim-and-payment.rules.js'
 import { paymentTable } from '../../../domain/machines/payment.machine.js'
-import { luaDrawing, luaLiteral } from './literal.js'
+import type { Drawing, Table } from '../../../domain/state-machine/transition-table.js'
 
 /** ARGV[1] names the keys, one letter for each: c the claim, p the presented payment, r the recorded payment. */
 export const PRELUDE = /* lua */ `
@@ -138,3 +138,24 @@ local function presented(payment)
   return VERDICT_FOR_OTHERS[payment.state]
 end
 `
+
+type Literal = string | readonly Literal[] | { readonly [key: string]: Literal }
+
+/** @throws Error for text that needs escaping. No table of ours has such text. */
+export function luaLiteral(value: Literal): string {
+  if (typeof value === 'string') return quoted(value)
+  if (Array.isArray(value)) return `{${value.map(luaLiteral).join(',')}}`
+  const entries = Object.entries(value).map(([key, inner]) => `[${quoted(key)}]=${luaLiteral(inner)}`)
+  return `{${entries.join(',')}}`
+}
+
+/** A machine as scripts read it: its initial state, and the target of each event of each state. */
+function luaDrawing<D extends Drawing>({ initial, rows }: Table<D>): string {
+  const moves = Object.entries<{ readonly on: Readonly<Record<string, string>> }>(rows)
+  return luaLiteral({ initial, rows: Object.fromEntries(moves.map(([state, { on }]) => [state, on])) })
+}
+
+function quoted(text: string): string {
+  if (/^\w+$/.test(text)) return `'${text}'`
+  throw new Error(`not a plain word: ${JSON.stringify(text)}`)
+}

@@ -3,21 +3,16 @@
  * lost or unreadable.
  */
 import type { Command } from 'commander'
-import { indexedTransfers } from '../../src/adapters/algorand/incoming-transfers.js'
-import { algodClient } from '../../src/adapters/algorand/node-clients.js'
-import { type JournalPiece, openJournals, readPieces } from '../../src/audit/journal/journal-reader.js'
-import { auditedUntilMs, journalOf, markAudited } from '../../src/audit/journal/journal-rotation.js'
-import { type Difference, FINDINGS } from '../../src/audit/reconciliation/findings.js'
 import {
-  AT_WORK_MS,
+  type Difference,
+  FINDINGS,
+  openBooks,
+  PAYMENT_COLUMNS,
+  paymentRow,
   type ReconciliationReport,
-  reconcileJournal,
-} from '../../src/audit/reconciliation/reconcile-journal.js'
-import { SvcError } from '../../src/client.js'
-import { csvRow } from '../../src/domain/csv.js'
+} from '../../src/audit/index.js'
+import { SvcError } from '../../src/domain/errors.js'
 import { formatUsd } from '../../src/domain/money.js'
-import type { EndedCall } from '../../src/ports/call-observer.js'
-import type { JournalHeader } from '../../src/ports/journal-header.js'
 import { momentArgument, urlArgument } from '../arguments.js'
 import { auditPageOf } from '../audit-page-of.js'
 import {
@@ -27,11 +22,6 @@ import {
   journalRemotes,
 } from '../networks.js'
 import { columns, json, note, print, printable } from '../output.js'
-
-/** The columns of `--csv`: one payment in each row, with the run that books it. */
-const COLUMNS = ['time', 'endpoint', 'usd', 'base units', 'asset', 'transaction', 'payer', 'run'] as const
-
-const CSV_HEAD = csvRow(COLUMNS)
 
 interface AuditFlags extends JournalRemoteFlags {
   readonly csv?: boolean
@@ -75,34 +65,23 @@ Examples:
 }
 
 async function runAudit(sources: readonly string[], flags: AuditFlags): Promise<void> {
-  const algod = ({ network }: JournalHeader) => algodClient(journalRemotes(network, flags).algod())
   const isUrl = (source: string) => /^https?:\/\//.test(source)
-  const files = sources.filter(source => !isUrl(source))
-  const [remembered, journals] = await Promise.all([
-    Promise.all(sources.filter(isUrl).map(fetchJournal)),
-    openJournals(files),
-  ])
-  if (flags.csv) print(CSV_HEAD)
-  const report = await reconcileJournal({
-    // All files together.
-    async *journal() {
-      yield* journals.pieces()
-      for (const journal of remembered) yield* journal()
-    },
-    transfers: ({ network }) => indexedTransfers(journalRemotes(network, flags).indexer()),
-    async confirmedRound(header, txId) {
-      const node = algod(header)
-      try {
-        return await node.confirmedRound(txId)
-      } finally {
-        await node.close()
-      }
-    },
+  const pages = await Promise.all(sources.filter(isUrl).map(url => auditPageOf(url, 'runs.jsonl')))
+  const books = await openBooks({
+    files: sources.filter(source => !isUrl(source)),
+    // The last calls of running agents: as many as they remember, without payers.
+    remembered: pages.map(({ body }) => body),
+    remotes: network => journalRemotes(network, flags),
     period: { fromMs: flags.from, toMs: flags.to },
-    onBooked: flags.csv ? run => print(csvOf(run)) : undefined,
   })
-  await journals.close()
-  await noteAudited(files, flags, report)
+  if (flags.csv) print(PAYMENT_COLUMNS)
+  const report = await books.audit({
+    onBooked: flags.csv ? run => print(paymentRow(run)) : undefined,
+    onUnmarked: (file, { message }) =>
+      note(
+        `svc audit: ${file}.audited could not be written (${message}): the server will not know of this audit`,
+      ),
+  })
   if (flags.json) print(json(asJson(report), 'indented'))
   else if (flags.csv) note(...described(report))
   else print(...described(report))
@@ -117,24 +96,6 @@ async function runAudit(sources: readonly string[], flags: AuditFlags): Promise<
     throw new SvcError([found, ...holes].join(', '), 'differences_found')
   }
   if (holes.length > 0) throw new SvcError(holes.join(', '), 'journal_incomplete')
-}
-
-/** The server deletes the oldest file of a full journal, and warns of one that no audit has read: this says which it has read. */
-async function noteAudited(
-  files: readonly string[],
-  { from = Number.NEGATIVE_INFINITY, to = Number.POSITIVE_INFINITY }: AuditFlags,
-  { openedMs = Number.NEGATIVE_INFINITY, more }: ReconciliationReport,
-): Promise<void> {
-  const untilMs = Math.min(to, Date.now() - AT_WORK_MS)
-  for (const path of files.filter(file => journalOf(file) === file)) {
-    const isGap = from > Math.max(openedMs, auditedUntilMs(path))
-    if (more || isGap) continue
-    await markAudited(path, untilMs).catch(cause =>
-      note(
-        `svc audit: ${path}.audited could not be written (${cause.message}): the server will not know of this audit`,
-      ),
-    )
-  }
 }
 
 function moment(ms: number): string {
@@ -220,21 +181,5 @@ function asJson({ header, days, differences, ...report }: ReconciliationReport) 
     ...report,
     days,
     differences: differences.map(difference => ({ ...difference, do: FINDINGS[difference.finding] })),
-  }
-}
-
-function csvOf({ startedMs, endpoint, amount = '0', asset, txId, payer, id }: EndedCall): string {
-  const usd = formatUsd(BigInt(amount)).slice(1)
-  return csvRow([new Date(startedMs).toISOString(), endpoint, usd, amount, asset, txId, payer, id])
-}
-
-/** Fetches the last calls of a running agent from its audit page: as many as the agent remembers, without payers. */
-async function fetchJournal(agentUrl: string): Promise<() => AsyncIterable<JournalPiece>> {
-  const { body } = await auditPageOf(agentUrl, 'runs.jsonl')
-  // Keep the pieces: they are read twice, and a second request could get other calls.
-  const pieces: JournalPiece[] = []
-  for await (const piece of readPieces(body)) pieces.push(piece)
-  return async function* () {
-    yield* pieces
   }
 }

@@ -1,16 +1,17 @@
 /** `svc machines`: prints the drawings that run, every path through them, and the proof of their properties. */
 import { readFile } from 'node:fs/promises'
 import { type Command, Option } from 'commander'
-import { mermaid } from '../../src/audit/drawings/mermaid-diagram.js'
-import { stately } from '../../src/audit/drawings/stately-json.js'
-import { SvcError } from '../../src/domain/errors.js'
-import { type Drawn, MACHINES } from '../../src/domain/machines/all-machines.js'
 import {
   allPathsOf,
+  type Drawn,
   holds,
+  MACHINES,
   type MachinePath,
+  mermaid,
   type Proof,
-} from '../../src/domain/state-machine/check-properties.js'
+  stately,
+} from '../../src/audit/index.js'
+import { SvcError } from '../../src/domain/errors.js'
 import { columns, json, print, writeResult } from '../output.js'
 
 type Format = 'mermaid' | 'svg' | 'json'

@@ -1,13 +1,6 @@
 /** `svc refunds`: what is owed to callers, by the journals and the chain. Sends nothing. Exit code 1 where something is owed. */
 import type { Command } from 'commander'
-import { indexedTransfers } from '../../src/adapters/algorand/incoming-transfers.js'
-import { openJournals } from '../../src/audit/journal/journal-reader.js'
-import {
-  OWED_REASONS,
-  type OwedRefund,
-  type OwedReport,
-  owedRefunds,
-} from '../../src/audit/reconciliation/owed-refunds.js'
+import { OWED_REASONS, type OwedRefund, type OwedReport, openBooks } from '../../src/audit/index.js'
 import { SvcError } from '../../src/domain/errors.js'
 import { formatUsd } from '../../src/domain/money.js'
 import { momentArgument } from '../arguments.js'
@@ -50,14 +43,12 @@ Example:
 }
 
 async function refunds(journals: readonly string[], flags: RefundsFlags): Promise<void> {
-  const opened = await openJournals(journals)
-  const report = await owedRefunds({
-    journal: opened.pieces,
-    transfers: ({ network }) => indexedTransfers(journalRemotes(network, flags).indexer()),
+  const books = await openBooks({
+    files: journals,
+    remotes: network => journalRemotes(network, flags),
     period: { fromMs: flags.from, toMs: flags.to },
-    knownRefunds: new Set(flags.sent),
   })
-  await opened.close()
+  const report = await books.owed(new Set(flags.sent))
   if (flags.json) print(json(asJson(report), 'indented'))
   else print(...described(report))
   const owed = stillOwed(report)

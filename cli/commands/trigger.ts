@@ -3,12 +3,12 @@ import { type Command, Option } from 'commander'
 import { SvcError } from '../../src/domain/errors.js'
 import { formatUsd } from '../../src/domain/money.js'
 import type { Network } from '../../src/domain/network.js'
+import { CASE_NAMES, CASES, type CaseName } from '../../src/trigger/cases.js'
+import type { Played } from '../../src/trigger/index.js'
 import { jsonArgument, required, urlArgument } from '../arguments.js'
 import { signalled } from '../exit.js'
 import { NETWORK_OPTION, networkOnSandbox } from '../networks.js'
 import { columns, json, print, printable, styled } from '../output.js'
-import { CASE_NAMES, CASES, type CaseName } from '../trigger/cases.js'
-import type { Played } from '../trigger/play.js'
 import { SANDBOX_PORT } from './sandbox.js'
 
 interface TriggerFlags {
@@ -54,13 +54,11 @@ async function trigger(
   if (flags.list) return printList(flags)
   const chosen = required(named, 'The name of a case (svc trigger --list has them)')
   const network = networkOnSandbox(flags)
-  const [{ sandboxControl }, { play, targetAt }] = await Promise.all([
-    import('../trigger/sandbox-control.js'),
-    import('../trigger/play.js'),
-  ])
+  const { play, sandboxControl } = await import('../../src/trigger/index.js')
+  const { targetAt } = await import('../dev/first-call.js')
   const sandboxUrl = (process.env.SVC_SANDBOX || `http://127.0.0.1:${SANDBOX_PORT}`).replace(/\/+$/, '')
   const sandbox = await sandboxControl(sandboxUrl, network)
-  const target = await targetAt(agentUrl, network, flags)
+  const target = await targetAt(agentUrl, network.given, flags)
   const stop = new AbortController()
   void signalled().then(() => stop.abort())
   const broken: string[] = []

@@ -1,5 +1,12 @@
 /** Reads an agent's offer from its manifest, and makes a first call of it that can be pasted into a shell. */
-import { type Manifest, type ManifestEndpoint, type Network, priceOf, SvcClient } from '../../src/client.js'
+import {
+  type Manifest,
+  type ManifestEndpoint,
+  type Network,
+  priceOf,
+  SvcClient,
+  SvcError,
+} from '../../src/client.js'
 import { examplesOf } from '../../src/domain/example-input.js'
 
 const client = new SvcClient({ retry: false })
@@ -96,4 +103,32 @@ function queryOf(example: unknown): string {
 /** Writes `0.000001`, where a number would print as `1e-6`. */
 function plain(usd: number): string {
   return usd.toFixed(6).replace(/0+$/, '').replace(/\.$/, '')
+}
+
+/**
+ * The call that `svc trigger` plays its cases with: the endpoint's with this body, else the first that the agent gives an example of.
+ *
+ * @throws SvcError `network_error`, `not_found`, `invalid_request`
+ */
+export async function targetAt(
+  agentUrl: string,
+  network: Network,
+  { endpoint, body }: { readonly endpoint?: string; readonly body?: string },
+): Promise<Pick<FirstCall, 'url' | 'body'>> {
+  const url = agentUrl.replace(/\/+$/, '')
+  const manifest = await manifestAt(url)
+  if (!manifest)
+    throw new SvcError(
+      `No agent answers at ${url}: start it with svc dev --sandbox, or name its URL`,
+      'network_error',
+    )
+  const named = manifest.endpoints.find(({ name }) => endpoint === undefined || name === endpoint)
+  if (!named) throw new SvcError(`The agent at ${url} sells no ${endpoint}`, 'not_found')
+  if (body !== undefined && named.method !== 'GET') return { url: named.url, body }
+  const call = await firstCallOf(manifest, url, { network, only: endpoint })
+  if (call) return { url: call.url, body: call.body }
+  throw new SvcError(
+    `No endpoint at ${url} quotes a price for an example of its input: give --endpoint and --body`,
+    'invalid_request',
+  )
 }

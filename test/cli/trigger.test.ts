@@ -1,9 +1,9 @@
 /** `svc trigger`: every case against an agent that keeps the rules, and what it says of one that does not. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { CASE_NAMES, CASES } from '../../cli/trigger/cases.js'
-import { brokenIn, targetAt } from '../../cli/trigger/play.js'
-import { TESTNET } from '../../src/domain/network.js'
+import { targetAt } from '../../cli/dev/first-call.js'
 import { defineEndpoint } from '../../src/index.js'
+import { CASE_NAMES, CASES } from '../../src/trigger/cases.js'
+import { brokenIn } from '../../src/trigger/play.js'
 import { openSeller, type Seller } from '../support/seller.js'
 import { ended, start, svc } from './run.js'
 
@@ -52,7 +52,7 @@ describe('svc trigger', () => {
     const asked: unknown[] = []
     const listen = ({ url }: { url?: string }) => asked.push(url)
     seller.server.prependListener('request', listen)
-    const target = await targetAt(seller.url, TESTNET, { endpoint: 'echo', body: '{"a":1}' })
+    const target = await targetAt(seller.url, 'testnet', { endpoint: 'echo', body: '{"a":1}' })
     seller.server.off('request', listen)
     expect(target).toEqual({ url: `${seller.url}/echo`, body: '{"a":1}' })
     expect(asked).toEqual(['/.well-known/svc.json'])

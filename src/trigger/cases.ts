@@ -1,6 +1,6 @@
 /** What `svc trigger` plays: each case says what happens, and what the rules promise then. */
-import type { FaultName, Stage as FaultStage } from '../../src/sandbox.js'
-import type { Answer, Stage } from './stage.js'
+import type { FaultName, Stage } from '../sandbox/faults.js'
+import type { Answer, Caller } from './caller.js'
 
 export interface Case {
   /** What happens. */
@@ -8,8 +8,8 @@ export interface Case {
   /** What must hold. */
   readonly rule: string
   /** What the sandbox's facilitator does meanwhile. */
-  readonly fault?: readonly [stage: FaultStage, behaviour: FaultName, times?: number, delayMs?: number]
-  play(stage: Stage): Promise<readonly Answer[]>
+  readonly fault?: readonly [stage: Stage, behaviour: FaultName, times?: number, delayMs?: number]
+  play(caller: Caller): Promise<readonly Answer[]>
   /** How each answer may end: by `answered`, `replayed`, a status or a code. */
   readonly ends: readonly (readonly string[])[]
   /** How often the price may be charged. */
@@ -22,8 +22,8 @@ const ONCE = [1] as const
 const NO_SECOND_RUN = ['replayed', 'payment_spent', 'payment_in_use', 'idempotency_in_progress'] as const
 const HANG_UP_DELAY_MS = 600
 
-async function payOnce(stage: Stage): Promise<readonly Answer[]> {
-  return [await stage.send(await stage.pay())]
+async function payOnce(caller: Caller): Promise<readonly Answer[]> {
+  return [await caller.send(await caller.pay())]
 }
 
 /** Refused before anything could be charged. */
@@ -32,7 +32,7 @@ function refused(says: string, play: Case['play'], rule = 'a payment that does n
 }
 
 export const CASES = {
-  unpaid: refused('no payment comes with the call', async stage => [await stage.send()], 'a quote is free'),
+  unpaid: refused('no payment comes with the call', async caller => [await caller.send()], 'a quote is free'),
   paid: {
     says: 'the quote is paid',
     rule: 'a call that is answered is charged once',
@@ -40,28 +40,30 @@ export const CASES = {
     ends: [['answered']],
     charges: ONCE,
   },
-  underpaid: refused('the payment is one unit less than the quote asks', async stage => [
-    await stage.send(await stage.pay(({ amount }) => ({ amount: String(BigInt(amount) - 1n) }))),
+  underpaid: refused('the payment is one unit less than the quote asks', async caller => [
+    await caller.send(await caller.pay(({ amount }) => ({ amount: String(BigInt(amount) - 1n) }))),
   ]),
-  elsewhere: refused('the payment goes to another account', async stage => [
-    await stage.send(await stage.pay(() => ({ payTo: stage.payer }))),
+  elsewhere: refused('the payment goes to another account', async caller => [
+    await caller.send(await caller.pay(() => ({ payTo: caller.payer }))),
   ]),
-  poor: refused('the wallet holds no USDC', async stage => {
-    await stage.becomePoor()
-    return payOnce(stage)
+  poor: refused('the wallet holds no USDC', async caller => {
+    await caller.becomePoor()
+    return payOnce(caller)
   }),
-  expired: refused('the payment comes after its last valid round', async stage => {
-    const payment = await stage.pay()
-    await stage.expire()
-    return [await stage.send(payment)]
+  expired: refused('the payment comes after its last valid round', async caller => {
+    const payment = await caller.pay()
+    await caller.expire()
+    return [await caller.send(payment)]
   }),
-  malformed: refused('the payment header is no payment', async stage => [await stage.send('not a payment')]),
+  malformed: refused('the payment header is no payment', async caller => [
+    await caller.send('not a payment'),
+  ]),
   replay: {
     says: 'one payment is sent for two calls, one after the other',
     rule: 'one payment buys one answer',
-    async play(stage) {
-      const payment = await stage.pay()
-      return [await stage.send(payment), await stage.send(payment, stage.anotherKey())]
+    async play(caller) {
+      const payment = await caller.pay()
+      return [await caller.send(payment), await caller.send(payment, caller.anotherKey())]
     },
     ends: [['answered'], ['payment_spent']],
     charges: ONCE,
@@ -69,9 +71,9 @@ export const CASES = {
   retry: {
     says: 'the same call is sent again: one payment, one key',
     rule: 'a call that is sent again is never charged again',
-    async play(stage) {
-      const payment = await stage.pay()
-      return [await stage.send(payment), await stage.send(payment)]
+    async play(caller) {
+      const payment = await caller.pay()
+      return [await caller.send(payment), await caller.send(payment)]
     },
     ends: [['answered'], NO_SECOND_RUN],
     charges: ONCE,
@@ -79,9 +81,9 @@ export const CASES = {
   'at-once': {
     says: 'one payment is sent for two calls at the same time',
     rule: 'one payment buys one answer',
-    async play(stage) {
-      const payment = await stage.pay()
-      const both = await Promise.all([stage.send(payment), stage.send(payment, stage.anotherKey())])
+    async play(caller) {
+      const payment = await caller.pay()
+      const both = await Promise.all([caller.send(payment), caller.send(payment, caller.anotherKey())])
       return both.sort((a, b) => a.status - b.status)
     },
     ends: [['answered'], NO_SECOND_RUN],
@@ -91,10 +93,10 @@ export const CASES = {
     says: 'the caller leaves while the payment settles, and asks again',
     rule: 'a payment that was settled is never charged again, and its answer is not sold twice',
     fault: ['settle', 'slow-before', 1, HANG_UP_DELAY_MS],
-    async play(stage) {
-      const payment = await stage.pay()
-      const left = await stage.leaveWhileSettling(payment)
-      return [left, await stage.settled(payment)]
+    async play(caller) {
+      const payment = await caller.pay()
+      const left = await caller.leaveWhileSettling(payment)
+      return [left, await caller.settled(payment)]
     },
     ends: [['left'], NO_SECOND_RUN],
     charges: ONCE,
@@ -131,10 +133,10 @@ export const CASES = {
     says: 'the facilitator dies before it settles, until the payment has expired',
     rule: 'what the chain proves absent is not charged',
     fault: ['settle', 'die-before'],
-    async play(stage) {
-      const answer = stage.send(await stage.pay())
-      await stage.untilSettling()
-      await stage.expire()
+    async play(caller) {
+      const answer = caller.send(await caller.pay())
+      await caller.untilSettling()
+      await caller.expire()
       return [await answer]
     },
     ends: [['payment_not_settled', '402']],
@@ -144,11 +146,11 @@ export const CASES = {
     says: 'the facilitator is gone for longer than the agent waits (a minute), and the caller asks again',
     rule: 'after settlement_unknown, the same call gets its answer, or a proof that nothing was charged',
     fault: ['settle', 'die-before'],
-    async play(stage) {
-      const payment = await stage.pay()
-      const first = await stage.send(payment)
-      await stage.mend()
-      return [first, await stage.settled(payment)]
+    async play(caller) {
+      const payment = await caller.pay()
+      const first = await caller.send(payment)
+      await caller.mend()
+      return [first, await caller.settled(payment)]
     },
     ends: [['settlement_unknown'], ['answered', 'replayed', '402']],
     charges: [0, 1],

@@ -1,12 +1,10 @@
 /** Plays one case, and holds what happened against its rule. */
 
-import { SvcError } from '../../src/domain/errors.js'
-import { formatUsd } from '../../src/domain/money.js'
-import type { NetworkFacts } from '../../src/domain/network.js'
-import { firstCallOf, manifestAt } from '../dev/first-call.js'
+import { formatUsd } from '../domain/money.js'
+import type { NetworkFacts } from '../domain/network.js'
+import { type Answer, callerAt, type Target } from './caller.js'
 import { CASES, type Case, type CaseName } from './cases.js'
 import type { SandboxControl } from './sandbox-control.js'
-import { type Answer, openStage, type Target } from './stage.js'
 
 export interface Played {
   readonly name: CaseName
@@ -20,30 +18,6 @@ export interface Played {
   readonly advice?: string
 }
 
-/** @throws SvcError `network_error`, `not_found`, `invalid_request` */
-export async function targetAt(
-  agentUrl: string,
-  network: NetworkFacts,
-  { endpoint, body }: { readonly endpoint?: string; readonly body?: string },
-): Promise<Target> {
-  const url = agentUrl.replace(/\/+$/, '')
-  const manifest = await manifestAt(url)
-  if (!manifest)
-    throw new SvcError(
-      `No agent answers at ${url}: start it with svc dev --sandbox, or name its URL`,
-      'network_error',
-    )
-  const named = manifest.endpoints.find(({ name }) => endpoint === undefined || name === endpoint)
-  if (!named) throw new SvcError(`The agent at ${url} sells no ${endpoint}`, 'not_found')
-  if (body !== undefined && named.method !== 'GET') return { url: named.url, body }
-  const call = await firstCallOf(manifest, url, { network: network.given, only: endpoint })
-  if (call) return { url: call.url, body: call.body }
-  throw new SvcError(
-    `No endpoint at ${url} quotes a price for an example of its input: give --endpoint and --body`,
-    'invalid_request',
-  )
-}
-
 export async function play(
   name: CaseName,
   target: Target,
@@ -51,14 +25,14 @@ export async function play(
 ): Promise<Played> {
   const { sandbox } = context
   const played: Case = CASES[name]
-  const stage = await openStage(target, context)
+  const caller = await callerAt(target, context)
   try {
     if (played.fault) await sandbox.fault(...played.fault)
-    const answers = await played.play(stage)
-    const paid = await stage.paid()
-    const price = BigInt(stage.requirements.amount)
+    const answers = await played.play(caller)
+    const paid = await caller.paid()
+    const price = BigInt(caller.requirements.amount)
     const broken = brokenIn(played, answers, paid, price)
-    const advice = adviceOn(name, answers, stage.keepsKeys)
+    const advice = adviceOn(name, answers, caller.keepsKeys)
     return { name, target, answers, paid, price, broken, ...(advice !== undefined && { advice }) }
   } finally {
     if (played.fault) await sandbox.mend()

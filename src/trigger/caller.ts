@@ -1,13 +1,11 @@
 /** One caller with play money in front of one endpoint: sends what a case says, and counts on the ledger what it cost. */
-import { randomBytes, randomUUID } from 'node:crypto'
-import { setTimeout as pause } from 'node:timers/promises'
-import { algodClient } from '../../src/adapters/algorand/node-clients.js'
-import { algorandPaymentSigner } from '../../src/adapters/algorand/payment-signer.js'
-import { type SigningKey, signingKeyFromSeed } from '../../src/adapters/algorand/signing-keys.js'
-import { SvcError } from '../../src/domain/errors.js'
-import { IDEMPOTENCY_KEY_HEADER } from '../../src/domain/idempotency-key.js'
-import type { NetworkFacts } from '../../src/domain/network.js'
-import { PAYMENT_IDENTIFIER, withIdentifier } from '../../src/domain/payment-identifier.js'
+import { algodClient } from '../adapters/algorand/node-clients.js'
+import { algorandPaymentSigner } from '../adapters/algorand/payment-signer.js'
+import { signingKeyFromSeed } from '../adapters/algorand/signing-keys.js'
+import { SvcError } from '../domain/errors.js'
+import { IDEMPOTENCY_KEY_HEADER } from '../domain/idempotency-key.js'
+import type { NetworkFacts } from '../domain/network.js'
+import { PAYMENT_IDENTIFIER, withIdentifier } from '../domain/payment-identifier.js'
 import {
   decodeAnswerHeader,
   encodeHeader,
@@ -19,7 +17,10 @@ import {
   type PaymentRequired,
   type PaymentRequirements,
   readRequirements,
-} from '../../src/domain/x402.js'
+} from '../domain/x402.js'
+import { wakefulClock } from '../ports/clock.js'
+import { systemRandom } from '../ports/random.js'
+import { sleep, unlessAborted } from '../ports/timeouts-and-aborts.js'
 import type { SandboxControl } from './sandbox-control.js'
 
 export interface Answer {
@@ -37,7 +38,7 @@ export interface Target {
   readonly body?: string
 }
 
-export interface Stage {
+export interface Caller {
   /** The caller's address. */
   readonly payer: string
   readonly requirements: PaymentRequirements
@@ -73,12 +74,12 @@ const UNDECIDED: ReadonlySet<string> = new Set([
 ])
 
 /** @throws SvcError `unreadable_quote`, `network_mismatch` */
-export async function openStage(
+export async function callerAt(
   target: Target,
   { network, sandbox, signal }: { network: NetworkFacts; sandbox: SandboxControl; signal: AbortSignal },
-): Promise<Stage> {
-  const key: string = randomUUID()
-  let wallet: SigningKey = signingKeyFromSeed(randomBytes(32))
+): Promise<Caller> {
+  const key = systemRandom.uuid()
+  let wallet = newKey()
   const quoted = await fetch(target.url, { ...requestOf(target), signal })
   await quoted.body?.cancel()
   const challenge = challengeIn(quoted)
@@ -106,10 +107,10 @@ export async function openStage(
       headers[PAYMENT_SIGNATURE_HEADER] = encodeHeader(withIdentifier(payment, named))
       if (keepsKeys) headers[IDEMPOTENCY_KEY_HEADER] = named
     }
-    const begunMs = performance.now()
+    const begunMs = wakefulClock.monotonic()
     const ended = (answer: Omit<Answer, 'ms'>) => ({
       ...answer,
-      ms: Math.round(performance.now() - begunMs),
+      ms: Math.round(wakefulClock.monotonic() - begunMs),
     })
     try {
       const abort = leave ? AbortSignal.any([signal, leave]) : signal
@@ -122,8 +123,10 @@ export async function openStage(
     }
   }
 
+  const pause = (ms: number) => unlessAborted(sleep(wakefulClock, ms), signal, 'Stopped')
+
   async function untilSettling(): Promise<void> {
-    while ((await sandbox.takenFaults()) === 0) await pause(POLL_MS, undefined, { signal })
+    while ((await sandbox.takenFaults()) === 0) await pause(POLL_MS)
   }
 
   return {
@@ -144,7 +147,7 @@ export async function openStage(
       }
     },
     send: (payment, named) => send(payment, named),
-    anotherKey: () => randomUUID(),
+    anotherKey: () => systemRandom.uuid(),
     async leaveWhileSettling(payment) {
       const leave = new AbortController()
       const answer = send(payment, key, leave.signal)
@@ -156,19 +159,23 @@ export async function openStage(
       for (let at = 0; ; at++) {
         const answer = await send(payment)
         if (!UNDECIDED.has(answer.end) || at === AGAIN_MAX) return answer
-        await pause(AGAIN_MS, undefined, { signal })
+        await pause(AGAIN_MS)
       }
     },
     untilSettling,
     expire: () => sandbox.advance(validRounds + 1),
     mend: () => sandbox.mend(),
     async becomePoor() {
-      wallet = signingKeyFromSeed(randomBytes(32))
+      wallet = newKey()
       funds = 0n
       await sandbox.fund(wallet.address, { usdc: funds, microAlgos: MICRO_ALGOS })
     },
     paid: async () => funds - (await sandbox.usdcOf(wallet.address)),
   }
+}
+
+function newKey() {
+  return signingKeyFromSeed(systemRandom.bytes(32))
 }
 
 function requestOf({ body }: Target, headers: Record<string, string> = {}): RequestInit {

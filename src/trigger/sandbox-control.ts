@@ -1,8 +1,8 @@
 /** A running sandbox, by its own routes. */
-import { SvcError } from '../../src/domain/errors.js'
-import type { NetworkFacts } from '../../src/domain/network.js'
-import { isRecord } from '../../src/domain/x402.js'
-import type { FaultName, Stage as FaultStage } from '../../src/sandbox.js'
+import { SvcError } from '../domain/errors.js'
+import type { NetworkFacts } from '../domain/network.js'
+import { isRecord } from '../domain/x402.js'
+import type { FaultName, Stage } from '../sandbox/faults.js'
 
 export interface SandboxControl {
   readonly url: string
@@ -11,7 +11,7 @@ export interface SandboxControl {
   usdcOf(address: string): Promise<bigint>
   advance(rounds: number): Promise<void>
   /** Sets the only fault. */
-  fault(stage: FaultStage, behaviour: FaultName, times?: number, delayMs?: number): Promise<void>
+  fault(stage: Stage, behaviour: FaultName, times?: number, delayMs?: number): Promise<void>
   /** How many answers have had the fault. */
   takenFaults(): Promise<number>
   mend(): Promise<void>
